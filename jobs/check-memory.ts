@@ -8,11 +8,11 @@
 
 import { isDirectory } from '../src/directories.ts';
 import { AppError } from '../src/errors.ts';
-import { findFaults } from '../src/memory/check.ts';
-import type { Finding } from '../src/memory/findings.ts';
-import type { Lease } from '../src/memory/leases.ts';
-import { ledgerDamage, setLedgerAside } from '../src/memory/ledger.ts';
-import type { Store } from '../src/memory/store.ts';
+import { findFaults } from '../src/memory/check/check.ts';
+import type { Finding } from '../src/memory/check/findings.ts';
+import { ledgerDamage, setLedgerAside } from '../src/memory/ledger/ledger.ts';
+import type { Lease } from '../src/memory/store/leases.ts';
+import type { Store } from '../src/memory/store/store.ts';
 import type { Clock } from '../src/time.ts';
 
 export interface CheckDeps {

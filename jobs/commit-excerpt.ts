@@ -1,13 +1,15 @@
 // Commits what one run of the extractor found: log entries and coverage, in one commit. Turns that another run covered
-// meanwhile are left out, so that work done twice at once is committed once.
+// meanwhile are left out, so that work done twice at once is committed once. What is about the user, where the user
+// scope keeps that, goes into no log here: it is `sent`, and so in the outbox with the same commit.
 
 import type { FoundEntry } from '../src/agent/tools.ts';
-import { type SessionRow, writeCoverage, writeSession } from '../src/memory/coverage.ts';
-import { appendEntries, entryId, logPath, parseLog, removeEntries } from '../src/memory/daily-log.ts';
-import { type EntryRow, entriesOfSession, entryRow, writeEntry } from '../src/memory/entries.ts';
-import type { Lease } from '../src/memory/leases.ts';
-import type { Ledger } from '../src/memory/ledger.ts';
-import type { FileChange, Store } from '../src/memory/store.ts';
+import { type SessionRow, writeCoverage, writeSession } from '../src/memory/ledger/coverage.ts';
+import { type EntryRow, entriesOfSession, entryRow, isInLog, writeEntry } from '../src/memory/ledger/entries.ts';
+import type { Ledger } from '../src/memory/ledger/ledger.ts';
+import { isForgotten } from '../src/memory/ledger/tombstones.ts';
+import type { Lease } from '../src/memory/store/leases.ts';
+import type { FileChange, Store } from '../src/memory/store/store.ts';
+import { appendEntries, entryId, logPath, parseLog, removeEntries } from '../src/memory/text/daily-log.ts';
 import { type Clock, type Day, dayOf } from '../src/time.ts';
 import type { Session } from '../src/transcript/session.ts';
 import { isUntouched, type PendingTurn } from './pending-turns.ts';
@@ -24,28 +26,40 @@ export interface ExcerptResult {
   lease: Lease;
 }
 
+export interface CommitDeps {
+  store: Store;
+  /** Where entries about the user are kept, if not in the store; canonical. */
+  userMemory?: string;
+  clock: Clock;
+  zone: string;
+}
+
 /** Answers the entries of the committed turns: new ones, and those that were found again. */
 export async function commitExcerpt(
   result: ExcerptResult,
-  { store, clock, zone }: { store: Store; clock: Clock; zone: string },
+  { store, userMemory = store.dir, clock, zone }: CommitDeps,
 ): Promise<EntryRow[]> {
+  const sendsUser = userMemory !== store.dir;
   const kept: EntryRow[] = [];
   await store.commit({ actor: `job:${result.job}`, lease: result.lease }, (ledger) => {
     const turns = result.turns.filter((pending) => isUntouched(ledger, pending));
     const dayOfTurn = new Map(turns.map(({ turn }) => [turn.id, dayOf(turn.at ?? clock.now(), zone)]));
     const entries = result.found.flatMap((found) => {
       const day = dayOfTurn.get(found.turn);
-      return day ? [entryOf(found, { result, day, now: clock.now() })] : [];
+      const entry = day && entryOf(found, { result, day, now: clock.now() });
+      if (!entry || wasForgotten(ledger, entry)) return [];
+      return [sendsUser && entry.type === 'user' ? { ...entry, state: 'sent' as const } : entry];
     });
-    kept.push(...entries);
     const before = replaceable(ledger, result, new Set(dayOfTurn.keys()));
     const known = new Set(entries.map((entry) => entry.id).filter((id) => isKept(ledger, id)));
-    const withdrawn: EntryRow[] = [];
+    kept.push(...entries.map((entry) => (known.has(entry.id) && entryRow(ledger, entry.id)) || entry));
     const again = new Set(entries.map((entry) => entry.id));
-    const days = new Set([...entries, ...before].map((entry) => entry.day));
+    const replaced = before.filter((entry) => !again.has(entry.id));
+    const withdrawn = replaced.filter(({ state }) => state === 'sent');
+    const days = new Set([...entries, ...before].filter(isInLog).map((entry) => entry.day));
     const files = [...days].sort().map((day): FileChange => {
-      const added = entries.filter((entry) => entry.day === day && !known.has(entry.id));
-      const old = before.filter((entry) => entry.day === day && !again.has(entry.id));
+      const added = entries.filter((entry) => entry.day === day && isInLog(entry) && !known.has(entry.id));
+      const old = replaced.filter((entry) => entry.day === day && isInLog(entry));
       return {
         path: logPath(day),
         change(current) {
@@ -85,6 +99,12 @@ function replaceable(ledger: Ledger, { session, reopened }: ExcerptResult, turns
     (entry) =>
       reopened.has(entry.turn) && turns.has(entry.turn) && entry.state !== 'withdrawn' && entry.state !== 'forgotten',
   );
+}
+
+/** What a person had forgotten is dropped without a word: nobody is to be reminded of it. */
+function wasForgotten(ledger: Ledger, { session, text, at, evidence }: EntryRow): boolean {
+  const { message, quote } = evidence[0] ?? { message: '', quote: '' };
+  return isForgotten(ledger, { session, text, at, message, quote });
 }
 
 function isKept(ledger: Ledger, id: string): boolean {

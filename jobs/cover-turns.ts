@@ -1,8 +1,8 @@
 // Covers turns without extracting them: private ones, those in which the main agent wrote memory, those given up.
 
-import { type SessionRow, writeCoverage, writeSession } from '../src/memory/coverage.ts';
-import type { Lease } from '../src/memory/leases.ts';
-import type { Store } from '../src/memory/store.ts';
+import { type SessionRow, writeCoverage, writeSession } from '../src/memory/ledger/coverage.ts';
+import type { Lease } from '../src/memory/store/leases.ts';
+import type { Store } from '../src/memory/store/store.ts';
 import type { Became } from '../src/memory/types.ts';
 import { type Clock, dayOf } from '../src/time.ts';
 import type { PendingTurn } from './pending-turns.ts';

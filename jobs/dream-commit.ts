@@ -3,50 +3,32 @@
 // was thinking survives.
 
 import { AppError } from '../src/errors.ts';
-import { appendJsonReport, appendMarkdownReport, type ReportedRow, reportPath } from '../src/memory/dream-report.ts';
+import type { IndexSize } from '../src/memory/dream/index-change.ts';
+import { type DreamWorld, type Operation, topicOfLine } from '../src/memory/dream/operations.ts';
+import { writeHeld } from '../src/memory/dream/second-witness.ts';
+import { refreshTopics } from '../src/memory/dream/topic-table.ts';
 import {
   addSupport,
   dropSupport,
-  type EntryRow,
   type EntryState,
   entryRow,
-  indexLines,
+  moveSupports,
   supportsOf,
   writeEntry,
-  writeIndexLines,
-} from '../src/memory/entries.ts';
-import { setKeys } from '../src/memory/frontmatter.ts';
-import { buildIndex, indexTopic } from '../src/memory/index-file.ts';
-import type { Lease } from '../src/memory/leases.ts';
-import type { Ledger } from '../src/memory/ledger.ts';
-import type { DreamWorld, Operation } from '../src/memory/operations.ts';
-import { isPinned } from '../src/memory/staging.ts';
-import type { FileChange, Store, Transaction } from '../src/memory/store.ts';
-import { editLines, isTopicPath, lineId, newTopic } from '../src/memory/topic.ts';
+} from '../src/memory/ledger/entries.ts';
+import type { Ledger } from '../src/memory/ledger/ledger.ts';
+import type { FileChange, Transaction } from '../src/memory/store/store.ts';
+import type { ReportedRow } from '../src/memory/text/dream-report.ts';
+import { setKeys } from '../src/memory/text/frontmatter.ts';
+import { editLines, lineId, newTopic } from '../src/memory/text/topic.ts';
 import type { MemoryType } from '../src/memory/types.ts';
-import { type Clock, type Day, dayOf, timeOf } from '../src/time.ts';
+import { commitTopics, sizeOf, type ToldBatch } from './commit-topics.ts';
+import type { Place } from './dream-index.ts';
 import { editsOf, type OverlayTopic, type TopicEdit } from './dream-overlay.ts';
 
-export interface DreamBatch {
+export interface DreamBatch extends ToldBatch {
   operations: Operation[];
   world: DreamWorld<OverlayTopic>;
-  fresh: EntryRow[];
-  withdrawn: EntryRow[];
-  job: string;
-  lease: Lease;
-}
-
-export interface IndexSize {
-  /** Paths of all topic files, sorted. */
-  topics: string[];
-  lines: number;
-  bytes: number;
-}
-
-interface Place {
-  store: Store;
-  clock: Clock;
-  zone: string;
 }
 
 /** Fewer lines than this may always go; of more, at most a quarter of the memory in one batch. */
@@ -55,97 +37,32 @@ const FREE_LOSS_LINES = 4;
 export async function commitDream(batch: DreamBatch, place: Place): Promise<IndexSize> {
   const { store } = place;
   const edits = editsOf(batch.operations, batch.world);
-  refuseGreatLoss(batch, edits);
-  const texts = await readTopics(store);
-  let size: IndexSize = { topics: [], lines: 0, bytes: 0 };
-  await store.commit({ actor: `job:${batch.job}`, lease: batch.lease }, () => {
-    const topics = edits.map(
-      (edit): FileChange => ({
-        path: edit.path,
-        change(current) {
-          const text = applyEdit(current, edit);
-          texts.set(edit.path, text);
-          return text;
-        },
-      }),
-    );
-    const index = indexChange(store, texts);
-    const rows = reportRows(batch, edits, store.ledger);
-    const now = place.clock.now();
-    const day = dayOf(now, place.zone);
-    const at = timeOf(now, place.zone);
-    return {
-      files: [
-        ...topics,
-        index.memory,
-        ...index.overflow(),
-        ...(rows.length > 0 ? reportFiles({ day, at, job: batch.job, rows }, batch) : []),
-      ],
-      rows(transaction) {
-        writeSupports(transaction, edits);
-        writeStates(transaction, batch);
-        size = index.finish(transaction);
-      },
-    };
-  });
-  return size;
-}
-
-/** Brings the index up to date with the topic files, for what a person added, renamed or removed. */
-export async function rebuildIndex(place: Place, by: { lease: Lease; actor: string }): Promise<IndexSize> {
-  const texts = await readTopics(place.store);
-  const index = indexChange(place.store, texts);
-  const current = await place.store.read('MEMORY.md');
-  const wanted = index.memory.change(current);
-  let size = index.size();
-  if (wanted === current || texts.size === 0) return size;
-  await place.store.commit({ actor: by.actor, lease: by.lease }, () => ({
-    files: [index.memory, ...index.overflow()],
-    rows: (transaction) => {
-      size = index.finish(transaction);
+  refreshTopics(store.ledger);
+  refuseGreatLoss(batch, edits, store.ledger);
+  return commitTopics(batch, place, (ledger) => ({
+    topics: edits.flatMap(changesOf),
+    told: reportRows(batch, edits, ledger),
+    rows(transaction) {
+      for (const { from, path } of edits) if (from) moveSupports(transaction, { from, to: path });
+      writeSupports(transaction, edits);
+      writeStates(transaction, batch, place.clock.now());
     },
   }));
-  return size;
 }
 
-/** The texts of all topic files, by path. */
-export async function readTopics(store: Store): Promise<Map<string, string>> {
-  const texts = new Map<string, string>();
-  for (const path of await store.list()) if (isTopicPath(path)) texts.set(path, (await store.read(path)) ?? '');
-  return texts;
-}
-
-/** The index as a change of files that is computed when the topics' texts are final. */
-export function indexChange(store: Store, texts: Map<string, string>) {
-  const generatedBefore = indexLines(store.ledger);
-  let built: ReturnType<typeof buildIndex> | undefined;
-  const build = (current: string | null) => {
-    if (isPinned({ path: 'MEMORY.md', text: current })) return current;
-    built = buildIndex({ current, generatedBefore, topics: [...texts].map(([path, text]) => indexTopic(path, text)) });
-    return built.text;
+/** What an edit does to files: of an archived topic that comes back, its file there goes. */
+export function changesOf(edit: TopicEdit): FileChange[] {
+  const { path, from } = edit;
+  if (from === undefined) return [{ path, change: (current) => applyEdit(current, edit) }];
+  let archived: string | null = null;
+  const take = (current: string | null) => {
+    archived = current;
+    return null;
   };
-  const size = (): IndexSize => ({
-    topics: [...texts.keys()].sort(),
-    lines: built?.lines ?? 0,
-    bytes: built?.bytes ?? 0,
-  });
-  return {
-    memory: { path: 'MEMORY.md', change: build },
-    overflow: (): FileChange[] =>
-      ['user', 'feedback', 'project', 'reference', 'other'].map((type) => {
-        const path = `index/${type}.md`;
-        const change = (current: string | null) => {
-          if (!built || isPinned({ path, text: current })) return current;
-          return built.overflow.find((file) => file.path === path)?.text ?? null;
-        };
-        return { path, change };
-      }),
-    size,
-    finish(transaction: Transaction): IndexSize {
-      writeIndexLines(transaction, built?.generated ?? [...generatedBefore]);
-      return size();
-    },
-  };
+  return [
+    { path: from, change: take },
+    { path, change: (current) => applyEdit(current ?? archived, edit) },
+  ];
 }
 
 function applyEdit(current: string | null, edit: TopicEdit): string {
@@ -162,12 +79,17 @@ function applyEdit(current: string | null, edit: TopicEdit): string {
   return edit.description ? setKeys(text, { description: edit.description }) : text;
 }
 
-function refuseGreatLoss({ world, operations }: DreamBatch, edits: TopicEdit[]): void {
+/** Throws `refused` where operations would lose much of the memory. Call `refreshTopics` first. */
+export function refuseGreatLoss(
+  { world, operations }: Pick<DreamBatch, 'world' | 'operations'>,
+  edits: TopicEdit[],
+  ledger: Ledger,
+): void {
+  const before = sizeOf(ledger).lines;
   const withdrawn = new Set([...world.entries.values()].filter((entry) => entry.isWithdrawn).map((entry) => entry.id));
   const byPerson = operations
     .filter((operation) => operation.kind === 'retire' && operation.entries.every((entry) => withdrawn.has(entry)))
     .flatMap((operation) => ('replaces' in operation ? operation.replaces : []));
-  const before = [...world.topics.values()].reduce((sum, topic) => sum + topic.lines.size, 0);
   const removed = edits.reduce((sum, edit) => sum + edit.remove.size, 0) - byPerson.length;
   const added = edits.reduce((sum, edit) => sum + edit.add.length, 0);
   const retired = new Set(operations.flatMap((operation) => (operation.kind === 'retire' ? operation.replaces : [])));
@@ -198,12 +120,21 @@ function writeSupports(transaction: Transaction, edits: TopicEdit[]): void {
   }
 }
 
-function writeStates(transaction: Transaction, { operations, fresh, withdrawn }: DreamBatch): void {
+/** What became of the entries; of withdrawn ones no line rests any more. */
+export function writeStates(
+  transaction: Transaction,
+  { operations, fresh, withdrawn }: Pick<DreamBatch, 'operations' | 'fresh' | 'withdrawn'>,
+  now: Date,
+): void {
   const stateOf = new Map<string, EntryState>();
   for (const operation of operations) {
     for (const id of operation.entries) stateOf.set(id, operation.kind === 'hold' ? 'held' : 'distilled');
   }
-  for (const entry of fresh) writeEntry(transaction, { ...entry, state: stateOf.get(entry.id) ?? entry.state });
+  for (const entry of fresh) {
+    const state = stateOf.get(entry.id) ?? entry.state;
+    writeEntry(transaction, { ...entry, state });
+    writeHeld(transaction, { entry: entry.id, isHeld: state === 'held', now });
+  }
   for (const entry of withdrawn) {
     writeEntry(transaction, { ...entry, state: 'withdrawn' });
     for (const support of transaction.ledger.all('select path, line, entry from support where entry = ?', entry.id)) {
@@ -212,21 +143,12 @@ function writeStates(transaction: Transaction, { operations, fresh, withdrawn }:
   }
 }
 
-/** For a person an entry is told of once, in the dream that read it. */
-function reportFiles(
-  dream: { day: Day; at: string; job: string; rows: ReportedRow[] },
-  { fresh, withdrawn }: DreamBatch,
-): FileChange[] {
-  const read = new Set([...fresh, ...withdrawn].map((entry) => entry.id));
-  const told = dream.rows.filter((row) => read.has(row.entry));
-  return [
-    { path: reportPath(dream.day, 'json'), change: (current) => appendJsonReport(current, dream.rows) },
-    { path: reportPath(dream.day, 'md'), change: (current) => appendMarkdownReport(current, { ...dream, rows: told }) },
-  ];
-}
-
 /** What became of each entry, and of those whose lines a merge took over: it says them on their behalf. */
-function reportRows({ operations, world, job, fresh, withdrawn }: DreamBatch, edits: TopicEdit[], ledger: Ledger) {
+export function reportRows(
+  { operations, world, job, fresh, withdrawn }: DreamBatch,
+  edits: TopicEdit[],
+  ledger: Ledger,
+) {
   const texts = new Map([...fresh, ...withdrawn].map((entry) => [entry.id, entry.text]));
   const textOf = (entry: string) => texts.get(entry) ?? entryRow(ledger, entry)?.text ?? '';
   return operations.flatMap((operation): ReportedRow[] => {
@@ -234,11 +156,25 @@ function reportRows({ operations, world, job, fresh, withdrawn }: DreamBatch, ed
     const own = 'lines' in operation ? new Set(operation.lines.map((line) => line.text)) : new Set();
     const added = (edits.find((edit) => edit.path === topic)?.add ?? []).filter((line) => own.has(line.text));
     const entries = new Set([...operation.entries, ...added.flatMap((line) => line.entries)]);
-    return [...entries].map((entry) => {
+    const gone = 'replaces' in operation ? operation.replaces : [];
+    const untold = new Set(added);
+    return [...entries].map((entry, at) => {
       const lines = added.filter((line) => line.entries.includes(entry)).map((line) => lineId(line.text));
       const said = lineId(textOf(entry));
       const text = world.entries.get(entry)?.text ?? '';
-      return { job, entry, op: operation.kind, topic, lines, said, reason: operation.reason, text };
+      const row = { job, entry, op: operation.kind, topic, lines, said, reason: operation.reason, text };
+      // Each line is told once: one that went with the operation's first entry, one that came with its own.
+      const came = [...untold].filter((line) => line.entries.includes(entry));
+      for (const line of came) untold.delete(line);
+      return {
+        ...row,
+        ...(at === 0 &&
+          gone.length > 0 && {
+            gone,
+            goneTexts: gone.map((line) => topicOfLine(line, world)?.lines.get(line)?.text ?? line),
+          }),
+        ...(came.length > 0 && { cameTexts: came.map((line) => line.text) }),
+      };
     });
   });
 }

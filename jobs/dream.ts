@@ -1,60 +1,107 @@
 // Dream: the logs' undistilled entries become topic files, and the index is rebuilt.
 //
-// 1. Take the directory's dream lease.
+// 1. Take the directory's dream lease. Ask after what was sent as a Message Batch (dream-answers.ts); what still waits there
+//    is nobody else's meanwhile.
 // 2. Tell the ledger what files from elsewhere know and it does not. Join the logs with it: new entries, what a person wrote or changed, what is missing. Too much missing: stop.
-// 3. Retire what rested on withdrawn entries alone; that needs no model.
-// 4. Batch by batch, show the entries with the topics they may touch, and let the model propose operations until code
+// 3. Retire what rested on withdrawn entries alone, let go of habits that waited for a second witness in vain, and drop
+//    what the project's own files say; that needs no model.
+// 4. Carry out the answers that came, and at night, where that is set, send all else as a batch (dream-batch.ts).
+//    Otherwise batch by batch, show the new entries, and held ones they may be witnesses of, with the topics they may touch, and
+//    let the model propose operations until code
 //    finds nothing wrong with them.
-// 5. Commit each batch: topics, index, what became of each entry, the report. The living files are touched only here.
-// 6. Where no batch was needed, rebuild the index alone, for topics that a person added.
+// 5. Commit each batch: topics, index, what became of each entry, the report. The living files are touched only here;
+//    in review mode not even here, and what would change waits for a person (dream-proposals.ts).
+// 6. Put away, by code, what is past or long unused (dream-forgetting.ts).
+// 7. Where no batch was needed, rebuild the index alone, for topics that a person added.
 
-import type { AgentRequest, RunAgent } from '../src/agent/types.ts';
-import { AppError, describeError, type ErrorCode, isAppError } from '../src/errors.ts';
-import type { EntryRow } from '../src/memory/entries.ts';
-import { beginJob, endJob } from '../src/memory/job-rows.ts';
-import type { Lease } from '../src/memory/leases.ts';
-import type { DreamWorld, Operation } from '../src/memory/operations.ts';
-import { rebuildFromFiles } from '../src/memory/rebuild.ts';
-import type { JobSpend, SpentTokens } from '../src/memory/spend.ts';
-import type { Store } from '../src/memory/store.ts';
-import type { Clock } from '../src/time.ts';
-import { commitDream, type IndexSize, rebuildIndex } from './dream-commit.ts';
+import { AppError, ERRORS, type Failure, failureOf, isAppError } from '../src/errors.ts';
+import type { IndexSize } from '../src/memory/dream/index-change.ts';
+import type { Operation } from '../src/memory/dream/operations.ts';
+import { besideWitnesses, dropUnwitnessed, waitedInVain } from '../src/memory/dream/second-witness.ts';
+import type { SpentTotal } from '../src/memory/home/spend.ts';
+import { askAfter, lookAgainAt, type Waits, waitsOf } from '../src/memory/ledger/batches.ts';
+import { type EntryRow, supportsByEntry } from '../src/memory/ledger/entries.ts';
+import { lookAtHistory, rememberHistory } from '../src/memory/ledger/history-looks.ts';
+import { beginJob, endJob } from '../src/memory/ledger/job-rows.ts';
+import { rebuildFromFiles } from '../src/memory/ledger/rebuild.ts';
+import { takeUpReturned } from '../src/memory/ledger/returned.ts';
+import type { Lease } from '../src/memory/store/leases.ts';
+import type { Store } from '../src/memory/store/store.ts';
+import { logDay } from '../src/memory/text/daily-log.ts';
+import {
+  type Answers,
+  askForAnswers,
+  type BatchDeps,
+  type BatchMode,
+  takeAnswers,
+  withoutWaiting,
+} from './dream-answers.ts';
+import { sendBatch } from './dream-batch.ts';
+import { commitDream, type DreamBatch } from './dream-commit.ts';
+import { commitForgotten, type ForgetDays, findForgotten } from './dream-forgetting.ts';
+import { Guidance } from './dream-guidance.ts';
+import { rebuildIndex } from './dream-index.ts';
 import { commitIntake, looksWiped, readIntake } from './dream-intake.ts';
-import { isShared, type OverlayTopic, readOverlay, retireWithdrawn } from './dream-overlay.ts';
-import { batches, worldOf } from './dream-selection.ts';
-import { propose } from './propose-operations.ts';
+import { isShared, readTopics, retireWithdrawn } from './dream-overlay.ts';
+import { commitProposals, proposeForgetting } from './dream-proposals.ts';
+import { worldOf } from './dream-selection.ts';
+import { type Part, type Proposal, type ProposedPart, proposeParts } from './propose-operations.ts';
+import type { ShareReport } from './share.ts';
 
 export interface DreamRequest {
   /** Steers how memory is kept; never overrides the rules. */
   instructions?: string;
   /** Take it as meant that many entries are missing from the logs, or many files from the directory. */
   acceptMissing?: boolean;
+  /** For this once: whether what would change waits for a person. */
+  review?: boolean;
+  /** How it is with Message Batches; default: what was answered is used, and nothing is sent. */
+  batch?: BatchMode;
 }
 
-export interface DreamDeps {
-  store: Store;
-  clock: Clock;
-  zone: string;
-  /** Tokens of entries, and of topics, that one batch is shown. */
-  batchTokens: number;
-  agent: Pick<AgentRequest, 'model' | 'access' | 'maxTurns' | 'maxOutputTokens'>;
-  runAgent: RunAgent;
-  spend: JobSpend;
+/** `batchTokens`: of entries, and of topics, that one batch is shown. */
+export interface DreamDeps extends BatchDeps {
+  /** Habits that one session showed wait so many days for a second witness. */
+  holdDays: number;
+  forgetDays: ForgetDays;
+  /** What would change waits for a person. */
+  review: boolean;
   withLease<T>(store: Store, key: string, work: (lease: Lease) => Promise<T>): Promise<T | null>;
-  signal?: AbortSignal;
 }
 
-export type DreamOutcome = 'dreamed' | 'nothing-new' | 'busy' | 'ceiling' | 'refused' | 'failed';
+/**
+ * `proposed`: at least some of it waits for a person. `waiting`: it was sent as a Message Batch, or what was sent is not
+ * answered yet.
+ */
+export type DreamOutcome =
+  | 'dreamed'
+  | 'proposed'
+  | 'waiting'
+  | 'nothing-new'
+  | 'busy'
+  | 'ceiling'
+  | 'refused'
+  | 'failed';
 
 export interface DreamReport {
   outcome: DreamOutcome;
-  operations: { kind: Operation['kind']; entries: string[]; topic: string | null; reason: string }[];
+  operations: { kind: Operation['kind'] | 'archive'; entries: string[]; topic: string | null; reason: string }[];
+  /** Of those, what waits for a person. */
+  proposals: string[];
+  /** What code refused of the model's proposals, and why. */
+  refused: string[];
   /** The topic files after the dream. */
   topics: string[];
   indexLines: number;
   indexBytes: number;
-  spend: SpentTokens;
-  error?: { code: ErrorCode; message: string };
+  /** Its id in the ledger; null where there was nothing to do. */
+  job: string | null;
+  spend: SpentTotal;
+  /** What waits to be answered. */
+  waits?: Waits;
+  error?: Failure;
+  /** What of it went to the team, where that was asked for or set. */
+  shared?: ShareReport;
 }
 
 /** Contract: throws only what is not an AppError; every planned ending is the report's `outcome`. */
@@ -62,9 +109,12 @@ export async function dream(request: DreamRequest, deps: DreamDeps): Promise<Dre
   const report: DreamReport = {
     outcome: 'nothing-new',
     operations: [],
+    proposals: [],
+    refused: [],
     topics: [],
     indexLines: 0,
     indexBytes: 0,
+    job: null,
     spend: deps.spend.total(),
   };
   try {
@@ -73,10 +123,15 @@ export async function dream(request: DreamRequest, deps: DreamDeps): Promise<Dre
     if (done === null) report.outcome = 'busy';
   } catch (error) {
     if (!isAppError(error)) throw error;
-    report.outcome = error.code === 'ceiling' ? 'ceiling' : error.code === 'refused' ? 'refused' : 'failed';
-    report.error = { code: error.code, message: describeError(error) };
+    report.outcome =
+      ERRORS[error.code].class === 'ceiling' ? 'ceiling' : error.code === 'refused' ? 'refused' : 'failed';
+    report.error = failureOf(error);
   }
   report.spend = deps.spend.total();
+  const { ledger } = deps.store;
+  report.waits = waitsOf(ledger) ?? undefined;
+  const lookAt = lookAgainAt(ledger, deps.clock.now());
+  if (lookAt) askAfter(ledger, lookAt);
   return report;
 }
 
@@ -89,6 +144,11 @@ interface Run {
 async function dreamWithLease(request: DreamRequest, run: Run): Promise<true> {
   const { deps, report, lease } = run;
   const { store, clock } = deps;
+  const answers = await askForAnswers(request.batch, deps);
+  if (request.batch === 'collect' && answers.list.length === 0) {
+    report.outcome = answers.waiting.size > 0 ? 'waiting' : 'nothing-new';
+    return true;
+  }
   // 2.
   const missing = await store.missing();
   if (missing.length > 0 && !request.acceptMissing) {
@@ -97,26 +157,36 @@ async function dreamWithLease(request: DreamRequest, run: Run): Promise<true> {
     });
   }
   if (missing.length > 0) await store.acceptMissing();
-  await rebuildFromFiles(store);
-  const intake = await readIntake(store);
+  const history = await lookAtHistory(store);
+  await rebuildFromFiles(store, history.changed);
+  await takeUpReturned(store, { actor: 'tool:rebuild', lease }, history.changed.filter(logDay));
+  const intake = withoutWaiting(await readIntake(store, history), answers, request.batch);
   if (looksWiped(intake) && !request.acceptMissing) {
     throw new AppError('refused', `${intake.missing} of ${intake.known} entries are missing from the logs at once.`, {
       remedy: 'Put the log files back, or run nocturne dream --accept-missing if they were removed on purpose.',
     });
   }
-  const isIdle = intake.changed.length + intake.fresh.length + intake.withdrawn.length === 0;
-  const hasNews = intake.withdrawn.length > 0 || intake.fresh.some((entry) => entry.state === 'new');
+  const fresh = besideWitnesses(intake.fresh);
+  const { holdDays } = deps;
+  const alone = waitedInVain(intake.fresh, { ledger: store.ledger, shown: fresh, now: clock.now(), holdDays });
+  const hasNews = intake.withdrawn.length + fresh.length + alone.length + answers.list.length > 0;
+  const { stale } = intake;
+  const isIdle = intake.changed.length + stale.renewed.length + stale.outdated.length === 0 && !hasNews;
   const job = isIdle
     ? null
     : beginJob(store.ledger, { kind: 'dream', instructions: request.instructions, now: clock.now() });
+  report.job = job;
   let failure: unknown;
   try {
-    if (job) await commitIntake(store, { job, lease, changed: intake.changed });
+    if (job) await commitIntake(store, { ...intake, job, lease });
+    rememberHistory(store, history);
     if (job && hasNews) {
-      await retireAndDistil(request, { ...run, job, fresh: intake.fresh, withdrawn: intake.withdrawn });
       report.outcome = 'dreamed';
-    } else {
-      // 6.
+      await retireAndDistil(request, { ...run, job, fresh, withdrawn: intake.withdrawn, alone, answers });
+      if (report.outcome === 'dreamed' && report.proposals.length > 0) report.outcome = 'proposed';
+    }
+    if (report.outcome !== 'dreamed' || request.batch === 'send') {
+      // 7.
       describeIndex(report, await rebuildIndex(deps, { lease, actor: job ? `job:${job}` : 'job:index' }));
     }
   } catch (error) {
@@ -126,7 +196,7 @@ async function dreamWithLease(request: DreamRequest, run: Run): Promise<true> {
     if (job) {
       endJob(store.ledger, job, {
         outcome: failure ? 'failed' : report.outcome,
-        error: failure ? describeError(failure) : undefined,
+        error: failure ? failureOf(failure) : undefined,
         usage: deps.spend.total(),
         now: clock.now(),
       });
@@ -141,33 +211,77 @@ interface Batch extends Run {
   withdrawn: EntryRow[];
 }
 
-async function retireAndDistil(request: DreamRequest, all: Batch): Promise<void> {
+async function retireAndDistil(
+  request: DreamRequest,
+  all: Batch & { alone: EntryRow[]; answers: Answers },
+): Promise<void> {
+  const { store } = all.deps;
   // 3.
-  let topics = await readOverlay(all.deps.store);
+  const supports = all.withdrawn.flatMap((entry) => supportsByEntry(store.ledger, entry.id));
+  const topics = await readTopics(store, new Set(supports.map(({ path }) => path)));
   const retirement = retireWithdrawn(all.withdrawn, topics.values());
   const gone = new Set(all.withdrawn.map((entry) => entry.id));
   const lines = [...topics.values()].flatMap((topic) => [...topic.lines]);
-  let withdrawn = all.withdrawn.filter((entry) => isShared(entry.id, lines, gone));
+  const withdrawn = all.withdrawn.filter((entry) => isShared(entry.id, lines, gone));
   const settled = all.withdrawn.filter((entry) => !withdrawn.includes(entry));
   if (settled.length > 0) {
     const world = await worldOf([], all.withdrawn, topics);
-    await keep(retirement, { ...all, fresh: [], withdrawn: settled, world });
+    await keep({ operations: retirement, refused: [] }, { ...all, fresh: [], withdrawn: settled, world });
   }
-  // 4.
-  for (const fresh of batches(all.fresh, { tokens: all.deps.batchTokens, hasWithdrawn: withdrawn.length > 0 })) {
-    topics = await readOverlay(all.deps.store);
-    const world = await worldOf(fresh, withdrawn, topics);
-    const operations = await propose(request, world, all.deps);
-    // 5.
-    await keep(operations, { ...all, fresh, withdrawn, world });
-    withdrawn = [];
+  const { alone } = all;
+  if (alone.length > 0) {
+    const world = await worldOf(alone, []);
+    const operations = [dropUnwitnessed(alone, all.deps.holdDays)];
+    await keep({ operations, refused: [] }, { ...all, fresh: alone, withdrawn: [], world });
   }
+  const guidance = await Guidance.read(store.ledger);
+  const unsaid = await dropSaid(guidance, all);
+  // 4. and 5.
+  const keepPart = (proposal: Proposal, part: ProposedPart) => keep(proposal, { ...all, ...part });
+  const { again, left } = await takeAnswers(all.answers, { fresh: unsaid, withdrawn, keep: keepPart }, all.deps);
+  const { instructions } = request;
+  let rest: Part = left;
+  if (request.batch === 'send') {
+    rest = await sendBatch({ ...all, ...left, instructions }, all.deps);
+    if (waitsOf(store.ledger)) all.report.outcome = 'waiting';
+  }
+  await proposeParts({ instructions, parts: [...again, rest], keep: keepPart }, all.deps);
+  // 6.
+  const forgotten = await findForgotten(all.deps, { ...all.deps, guidance });
+  if (forgotten.length === 0) return;
+  if (all.deps.review) all.report.proposals.push(...(await proposeForgetting(forgotten, all, all.deps)));
+  else describeIndex(all.report, await commitForgotten(forgotten, all, all.deps));
+  all.report.operations.push(
+    ...forgotten.map(({ kind, entries, topic, reason }) => ({ kind, entries, topic, reason })),
+  );
 }
 
-async function keep(operations: Operation[], batch: Batch & { world: DreamWorld<OverlayTopic> }): Promise<void> {
-  const { report } = batch;
-  const index = await commitDream({ ...batch, operations }, batch.deps);
-  describeIndex(report, index);
+/** Drops the entries that the project's own files say; answers the others. */
+async function dropSaid(guidance: Guidance, all: Batch): Promise<EntryRow[]> {
+  const fileOf = (entry: EntryRow) => (entry.by === 'person' ? undefined : guidance.saying(entry.text, entry.session));
+  const said = all.fresh.filter((entry) => fileOf(entry) !== undefined);
+  if (said.length === 0) return all.fresh;
+  const operations = said.map(
+    (entry): Operation => ({
+      kind: 'drop',
+      entries: [entry.id],
+      because: 'in-repository',
+      reason: `${fileOf(entry)} says it.`,
+    }),
+  );
+  const world = await worldOf(said, []);
+  await keep({ operations, refused: [] }, { ...all, fresh: said, withdrawn: [], world });
+  return all.fresh.filter((entry) => !said.includes(entry));
+}
+
+async function keep(
+  { operations, refused }: Proposal,
+  batch: Batch & Pick<DreamBatch, 'world' | 'spend'>,
+): Promise<void> {
+  const { report, deps } = batch;
+  if (deps.review) report.proposals.push(...(await commitProposals({ ...batch, operations, refused }, deps)));
+  else describeIndex(report, await commitDream({ ...batch, operations, refused }, deps));
+  report.refused.push(...refused);
   report.operations.push(
     ...operations.map((operation) => ({
       kind: operation.kind,

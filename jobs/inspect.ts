@@ -4,12 +4,11 @@
 // 2. Build the excerpts that the pending turns would be shown in.
 // 3. Say of everything else why it is skipped.
 
-import type { Ledger } from '../src/memory/ledger.ts';
-import { redact } from '../src/redact.ts';
-import { buildExcerpts } from '../src/transcript/excerpt.ts';
+import type { Ledger } from '../src/memory/ledger/ledger.ts';
 import type { Session } from '../src/transcript/session.ts';
 import type { Message, Speaker } from '../src/transcript/types.ts';
 import { sortTurns, type TurnState } from './pending-turns.ts';
+import { excerptsOf } from './shown-turns.ts';
 
 export interface InspectRequest {
   session: Session;
@@ -52,11 +51,14 @@ export interface Inspection {
 export async function inspect({ session, ended }: InspectRequest, deps: InspectDeps): Promise<Inspection> {
   // 1.
   const speakers: Inspection['speakers'] = {};
+  let abandoned = 0;
   const turnsAt = new Map<string, string | null>();
   async function* counted(): AsyncGenerator<Message> {
     for await (const message of session.messages()) {
+      if (message.isAbandoned) abandoned += 1;
       speakers[message.speaker] = (speakers[message.speaker] ?? 0) + 1;
-      turnsAt.set(message.id, message.at ?? null);
+      // A turn is known by its prompt, the first one perhaps by what precedes it.
+      if (message.beginsTurn || turnsAt.size === 0) turnsAt.set(message.id, message.at ?? null);
       yield message;
     }
   }
@@ -72,25 +74,29 @@ export async function inspect({ session, ended }: InspectRequest, deps: InspectD
     },
   );
   const turns = [...sorted.states].map(([id, state]) => ({ id, at: turnsAt.get(id) ?? null, state }));
+  const { unreadableLines } = session;
   // 2.
-  const excerpts = await buildExcerpts(sorted.shown, { budgetTokens: deps.excerptTokens, redact, zone: deps.zone });
-  const messagesOf = (sources: (typeof excerpts)[number]['sources']) =>
-    [...sources.values()].map(({ id, speaker, offered }) => ({ id, speaker, isContext: !offered }));
-  const offered = excerpts.map(({ tokens, sources }) => ({ tokens, messages: messagesOf(sources) }));
-  const shownMessages = offered.flatMap(({ messages }) => messages).filter(({ isContext }) => !isContext).length;
+  const excerpts: Inspection['offered']['excerpts'] = [];
+  for await (const { tokens, sources } of excerptsOf({ session, sorted }, deps)) {
+    const messages = [...sources.values()].map(({ id, speaker, offered }) => ({ id, speaker, isContext: !offered }));
+    excerpts.push({ tokens, messages });
+  }
+  const shownMessages = excerpts.reduce((sum, { messages }) => sum + messages.filter(isOffered).length, 0);
   // 3.
-  const pendingMessages = sorted.shown
-    .filter(({ offeredFrom }) => offeredFrom !== null)
-    .flatMap(({ turn, offeredFrom }) => turn.messages.slice(turn.messages.findIndex(({ id }) => id === offeredFrom)))
-    .filter(({ speaker }) => speaker !== 'harness').length;
+  const pendingMessages = [...sorted.pending.values()].reduce((sum, { newMessages }) => sum + newMessages, 0);
   const skipped: Inspection['skipped'] = [
-    { what: 'lines', count: session.unreadableLines, why: 'they cannot be read' },
+    { what: 'lines', count: unreadableLines, why: 'they cannot be read' },
     ...[...Map.groupBy(turns, ({ state }) => state)].map(([state, { length }]) => ({
       what: 'turns' as const,
       count: state === 'pending' ? 0 : length,
       why: WHY_SKIPPED[state],
     })),
-    { what: 'messages', count: speakers.harness ?? 0, why: 'the program wrote them, not a person or an agent' },
+    { what: 'messages', count: abandoned, why: 'abandoned: the session went back to before they were said' },
+    {
+      what: 'messages',
+      count: (speakers.harness ?? 0) - abandoned,
+      why: 'the program wrote them, not a person or an agent',
+    },
     { what: 'messages', count: pendingMessages - shownMessages, why: 'they say nothing, or the budget is spent' },
   ];
   const { path: transcript, format, id, cwd, sizeBytes, modifiedAt } = session;
@@ -108,22 +114,27 @@ export async function inspect({ session, ended }: InspectRequest, deps: InspectD
       turns: sorted.pending.size,
       messages: shownMessages,
       tokens: excerpts.reduce((sum, { tokens }) => sum + tokens, 0),
-      excerpts: offered,
+      excerpts,
     },
     skipped: skipped.filter(({ count }) => count > 0),
   };
 }
 
-const WHY_SKIPPED: Record<TurnState, string> = {
+function isOffered({ isContext }: { isContext: boolean }): boolean {
+  return !isContext;
+}
+
+/** Why a turn in that state would not be shown to the model now; empty for a pending one. */
+export const WHY_SKIPPED: Record<TurnState, string> = {
   pending: '',
   open: 'they may still go on',
-  'taken-back': 'an edited prompt was sent in their place',
+  'taken-back': 'abandoned: an edited prompt was sent in their place',
   own: "they are nocturne's own agent at work",
   recorded: 'they were extracted before',
   nothing: 'they were extracted before, and nothing in them was worth keeping',
   'main-agent': 'the main agent itself wrote memory in them',
   private: 'something in them is marked as private',
-  'gave-up': 'extracting them failed three times',
+  'gave-up': 'extracting them failed too often, and was given up',
   assumed: 'they were extracted before the ledger was lost',
   undone: 'their extraction was undone',
 };

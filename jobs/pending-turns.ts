@@ -1,23 +1,41 @@
 // Sorts a session's turns by what the ledger says of them: which are pending and from which message on, which the
-// main agent wrote memory in, which are private, which serve as context. One pass over the stream; what is neither
-// pending nor near to something pending is not kept in memory.
+// main agent wrote memory in, which are private, which serve as context. One pass over the stream; of no turn more is
+// kept than the ids by which it and its messages are known: shown-turns.ts reads them again.
 
-import { type Coverage, coverageOfTurn, standsForMore } from '../src/memory/coverage.ts';
-import type { Ledger } from '../src/memory/ledger.ts';
+import { type Coverage, coverageOfTurn, standsForMore } from '../src/memory/ledger/coverage.ts';
+import type { Ledger } from '../src/memory/ledger/ledger.ts';
 import type { Became } from '../src/memory/types.ts';
-import type { ExcerptTurn } from '../src/transcript/excerpt.ts';
+import { idsOf } from '../src/transcript/excerpt.ts';
 import { wroteMemory } from '../src/transcript/memory-writes.ts';
 import type { ReadPoint } from '../src/transcript/read-point.ts';
 import type { Session } from '../src/transcript/session.ts';
 import { Branches, isOwn, isPrivate, isSettled, readTurns } from '../src/transcript/turns.ts';
-import type { Message, Turn } from '../src/transcript/types.ts';
+import type { Turn } from '../src/transcript/types.ts';
+
+/** What is kept of a turn. */
+export interface KnownTurn {
+  id: string;
+  at?: string;
+  messageIds: readonly string[];
+  /** The ids of those of its messages that say anything. */
+  saidIds: readonly string[];
+}
 
 export interface PendingTurn {
-  turn: Turn;
+  turn: KnownTurn;
   /** Through which message the ledger covered it when it was sorted; null: not at all. */
   coveredThrough: string | null;
   /** Through which message it is covered once its work is done. */
   throughMessage: string;
+  /** How many of its messages, harness apart, were not covered. */
+  newMessages: number;
+}
+
+/** A turn that is shown, whole or in part. */
+export interface ShownTurn {
+  turn: KnownTurn;
+  /** The id of the first message that is offered; null: the whole turn is context only. */
+  offeredFrom: string | null;
 }
 
 /**
@@ -36,11 +54,13 @@ export interface SortedTurns {
   /** Turns with new messages in which a person marked something as private. */
   private: PendingTurn[];
   /** Pending turns and their context, in the order of the session. */
-  shown: ExcerptTurn[];
+  shown: ShownTurn[];
   /** How every turn stands, by id, in the order of the session. */
   states: Map<string, TurnState>;
   /** How many turns are pending but may still go on. */
   unsettled: number;
+  /** From where on it was read. */
+  from?: ReadPoint;
   /** Where the last turn begins in the file, where reading can go on from there. */
   lastTurnByte: number | null;
 }
@@ -75,17 +95,24 @@ export async function sortTurns(
     shown: [],
     states: new Map(),
     unsettled: 0,
+    from: options.from,
     lastTurnByte: null,
   };
-  let behind: Turn[] = [];
+  let behind: KnownTurn[] = [];
   const branches = new Branches();
   for await (const { turn, hasNext } of withNext(readTurns(session.messages(options.from)))) {
-    if (isAssumedThrough(turn, { ...options, session: session.id })) {
+    const known = knownOf(turn);
+    if (isAssumedThrough(known, { ...options, session: session.id })) {
       behind = assumeBefore(sorted, { behind, reopened: options.reopened });
-      sorted.assumed.push({ turn, coveredThrough: '', throughMessage: (turn.messages.at(-1) as Message).id });
+      const throughMessage = known.messageIds.at(-1) as string;
+      sorted.assumed.push({ turn: known, coveredThrough: '', throughMessage, newMessages: 0 });
     }
-    const covered = furthest(turn, options.ledger ? coverageOfTurn(options.ledger, turn) : []);
-    const open = openPart(turn, { covered, isReopened: options.reopened.has(turn.id) });
+    const covered = furthest(known, options.ledger ? coverageOfTurn(options.ledger, known) : []);
+    const open = openPart(turn, {
+      known,
+      covered,
+      isReopened: options.reopened.has(turn.id),
+    });
     const isSettledNow = isSettled(turn, {
       hasNext,
       ended: options.ended,
@@ -103,24 +130,24 @@ export async function sortTurns(
     } else if (wroteMemory(turn, { memoryDir: options.memoryDir, cwd: session.cwd })) {
       if (open && isSettledNow) sorted.mainAgent.push(open.pending);
       sorted.states.set(turn.id, open ? 'main-agent' : (covered?.became ?? 'main-agent'));
-      sorted.shown.push(...behind.map(asContext), asContext(turn));
+      sorted.shown.push(...behind.map(asContext), asContext(known));
       behind = [];
     } else if (open && isSettledNow) {
       sorted.states.set(turn.id, 'pending');
       sorted.pending.set(turn.id, open.pending);
-      sorted.shown.push(...behind.map(asContext), { turn, offeredFrom: open.from });
+      sorted.shown.push(...behind.map(asContext), { turn: known, offeredFrom: open.from });
       behind = [];
     } else {
       if (open) sorted.unsettled += 1;
       sorted.states.set(turn.id, open || !covered ? 'open' : covered.became);
-      behind = [...behind, turn].slice(-CONTEXT_TURNS);
+      behind = [...behind, known].slice(-CONTEXT_TURNS);
     }
   }
   return sorted;
 }
 
 /** Whether a row that stands for all turns before it covers this one, and this session was not looked at since. */
-function isAssumedThrough(turn: Turn, { ledger, reopened, session }: SortOptions & { session: string }): boolean {
+function isAssumedThrough(turn: KnownTurn, { ledger, reopened, session }: SortOptions & { session: string }): boolean {
   if (!ledger || reopened.has(turn.id)) return false;
   const rows = coverageOfTurn(ledger, turn);
   const own = rows.filter((row) => row.session === session);
@@ -130,8 +157,8 @@ function isAssumedThrough(turn: Turn, { ledger, reopened, session }: SortOptions
 /** Takes what was pending so far for covered; answers the turns that may serve as context of what follows. */
 function assumeBefore(
   sorted: SortedTurns,
-  { behind, reopened }: { behind: Turn[]; reopened: SortOptions['reopened'] },
-): Turn[] {
+  { behind, reopened }: { behind: KnownTurn[]; reopened: SortOptions['reopened'] },
+): KnownTurn[] {
   const assumed = [...sorted.pending.values()].filter(({ turn }) => !reopened.has(turn.id));
   for (const { turn } of assumed) {
     sorted.pending.delete(turn.id);
@@ -145,7 +172,7 @@ function assumeBefore(
 }
 
 /** Turns that a person took back are shown to nobody; what became of them before stays so. Answers the rest of `behind`. */
-function forget(sorted: SortedTurns, takenBack: Set<string>, behind: Turn[]): Turn[] {
+function forget(sorted: SortedTurns, takenBack: Set<string>, behind: KnownTurn[]): KnownTurn[] {
   for (const id of takenBack) {
     sorted.pending.delete(id);
     const state = sorted.states.get(id);
@@ -167,29 +194,37 @@ export function isUntouched(ledger: Ledger, pending: PendingTurn): boolean {
 /** What of a turn is still to be extracted; null where there is nothing. */
 function openPart(
   turn: Turn,
-  { covered, isReopened }: { covered: Coverage | undefined; isReopened: boolean },
+  { known, covered, isReopened }: { known: KnownTurn; covered: Coverage | undefined; isReopened: boolean },
 ): { pending: PendingTurn; from: string } | null {
-  const start = isReopened || !covered ? 0 : indexOf(turn, covered.throughMessage) + 1;
-  const first = turn.messages.slice(start).find((message) => message.speaker !== 'harness');
-  const last = turn.messages.at(-1) as Message;
+  const start = isReopened || !covered ? 0 : indexOf(known, covered.throughMessage) + 1;
+  const open = turn.messages.slice(start).filter((message) => message.speaker !== 'harness');
+  const [first] = open;
   if (!first) return null;
+  const throughMessage = known.messageIds.at(-1) as string;
   return {
-    pending: { turn, coveredThrough: covered?.throughMessage ?? null, throughMessage: last.id },
+    pending: { turn: known, coveredThrough: covered?.throughMessage ?? null, throughMessage, newMessages: open.length },
     from: first.id,
   };
 }
 
+function knownOf({ id, at, messages }: Turn): KnownTurn {
+  const messageIds = messages.map((message) => message.id);
+  const saidIds = idsOf(messages);
+  // Mostly all of them say something: of a large session one list is held, not two.
+  return { id, at, messageIds, saidIds: saidIds.length === messageIds.length ? messageIds : saidIds };
+}
+
 /** The coverage that reaches furthest. One through a message that this copy lacks reaches beyond its end. */
-function furthest(turn: Turn, rows: Coverage[]): Coverage | undefined {
+function furthest(turn: KnownTurn, rows: Coverage[]): Coverage | undefined {
   return rows.toSorted((a, b) => indexOf(turn, b.throughMessage) - indexOf(turn, a.throughMessage))[0];
 }
 
-function indexOf(turn: Turn, message: string): number {
-  const index = turn.messages.findIndex((item) => item.id === message);
-  return index < 0 ? turn.messages.length : index;
+function indexOf({ messageIds }: KnownTurn, message: string): number {
+  const index = messageIds.indexOf(message);
+  return index < 0 ? messageIds.length : index;
 }
 
-function asContext(turn: Turn): ExcerptTurn {
+function asContext(turn: KnownTurn): ShownTurn {
   return { turn, offeredFrom: null };
 }
 

@@ -5,10 +5,10 @@
 //    replaces them; what a person edited stays as it is. A transcript that is gone changes nothing and is named.
 
 import { AppError } from '../src/errors.ts';
-import { coverageWhere, sessionRow } from '../src/memory/coverage.ts';
-import type { Store } from '../src/memory/store.ts';
+import { coverageWhere, sessionRow } from '../src/memory/ledger/coverage.ts';
+import type { Store } from '../src/memory/store/store.ts';
 import type { Day } from '../src/time.ts';
-import { type ExtractDeps, type ExtractReport, extract } from './extract.ts';
+import type { ExtractReport, ExtractRequest } from './extract.ts';
 
 export interface ReprocessRequest {
   /** Exactly one of `session`, `day` and `all`. */
@@ -22,8 +22,8 @@ export interface ReprocessRequest {
 
 export interface ReprocessDeps {
   store: Store;
-  /** The parts of each session's own extraction. */
-  extraction(): Omit<ExtractDeps, 'storeFor'>;
+  /** Extracts one session into this memory directory. */
+  extract(request: ExtractRequest): Promise<ExtractReport>;
   /** Told of each session as it is done. */
   onReport?(report: ExtractReport): void;
 }
@@ -42,16 +42,13 @@ export async function reprocess(request: ReprocessRequest, deps: ReprocessDeps):
   const reports: ExtractReport[] = [];
   for (const [session, rows] of turnsOf) {
     const turns = new Set(rows.map((row) => row.turn));
-    const report = await extract(
-      {
-        transcript: sessionRow(deps.store.ledger, session)?.path ?? '',
-        session,
-        ended: request.ended,
-        instructions: request.instructions,
-        reopen: turns,
-      },
-      { ...deps.extraction(), storeFor: async () => deps.store },
-    );
+    const report = await deps.extract({
+      transcript: sessionRow(deps.store.ledger, session)?.path ?? '',
+      session,
+      ended: request.ended,
+      instructions: request.instructions,
+      reopen: turns,
+    });
     deps.onReport?.(report);
     reports.push(report);
   }

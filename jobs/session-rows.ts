@@ -1,8 +1,8 @@
 // What the ledger is told of a session while a job commits, and when all of it is committed: only then may the next
 // reading begin where the last turn begins.
 
-import { type SessionRow, sessionRow } from '../src/memory/coverage.ts';
-import type { Store } from '../src/memory/store.ts';
+import { type SessionRow, sessionRow } from '../src/memory/ledger/coverage.ts';
+import type { Store } from '../src/memory/store/store.ts';
 import { readPointAt } from '../src/transcript/read-point.ts';
 import type { Session } from '../src/transcript/session.ts';
 

@@ -3,15 +3,16 @@
 // Lines that others wrote into the same files stay where they are; an entry that stays keeps its lines in the log and
 // the coverage of its turn.
 
-import { logDay, removeEntries } from '../src/memory/daily-log.ts';
-import { isReportPath, takeBackReport } from '../src/memory/dream-report.ts';
-import { bodyStart } from '../src/memory/frontmatter.ts';
-import { type JobRow, jobRow } from '../src/memory/job-rows.ts';
-import type { Ledger } from '../src/memory/ledger.ts';
-import { missingLines, takeBackLines } from '../src/memory/line-diff.ts';
-import type { FileChange, Transaction } from '../src/memory/store.ts';
-import { isTopicPath, parseTopic } from '../src/memory/topic.ts';
-import { changedSince, type FileChanges, type JobChanges, type RowChange } from '../src/memory/undo.ts';
+import { forgetLook } from '../src/memory/ledger/history-looks.ts';
+import { type JobRow, jobRow } from '../src/memory/ledger/job-rows.ts';
+import type { Ledger } from '../src/memory/ledger/ledger.ts';
+import { missingLines, takeBackLines } from '../src/memory/store/line-diff.ts';
+import type { FileChange, Transaction } from '../src/memory/store/store.ts';
+import { changedSince, type FileChanges, type JobChanges, type RowChange } from '../src/memory/store/undo.ts';
+import { logDay, removeEntries } from '../src/memory/text/daily-log.ts';
+import { isReportPath, takeBackReport } from '../src/memory/text/dream-report.ts';
+import { bodyStart } from '../src/memory/text/frontmatter.ts';
+import { isArchivePath, isTopicPath, parseTopic } from '../src/memory/text/topic.ts';
 
 /** Something of the job that stays, since it was changed or built on since. */
 export interface Staying {
@@ -41,22 +42,21 @@ export class TakingBack {
     for (const row of this.#rows.filter(isChangedSince)) {
       if (row.table === 'entry') this.#staying.add(row.key.id as string);
       if (row.table === 'support') this.#staying.add(row.key.entry as string);
-      if (row.table !== 'support') this.#stays.push(this.#describeRow(row));
+      // A proposal that somebody decided on is theirs by now.
+      if (row.table !== 'support' && row.table !== 'proposal') this.#stays.push(this.#describeRow(row));
     }
   }
 
-  fileChange(file: FileChanges, texts: Map<string, string>): FileChange {
+  fileChange(file: FileChanges): FileChange {
     const { path, steps } = file;
     const change = (current: string | null) => {
       if (isReportPath(path))
         return steps.reduce((text, step) => takeBackReport(path, { ...step, current: text }), current);
       const by = changedSince(this.#ledger, file).map((actor) => this.#describeActor(actor));
-      const gone = isTopicPath(path) ? goneLines(file, current) : [];
+      const gone = isTopic(path) ? goneLines(file, current) : [];
       for (const { id, text } of gone) this.#goneLines.set(`${path} ${id}`, { kind: 'line', name: text, by });
       const { text, collisions } = this.#takeBackSteps(file, current);
       if (collisions > 0 && gone.length === 0) this.#stays.push({ kind: 'file', name: path, by });
-      if (text === null) texts.delete(path);
-      else if (isTopicPath(path)) texts.set(path, text);
       return text;
     };
     return { path, change };
@@ -84,6 +84,7 @@ export class TakingBack {
         (table === 'coverage' && turns.has(key.turn as string));
       if (stays) continue;
       const target = table === 'coverage' && !this.#isRedo ? uncovered(row) : row.before;
+      if (table === 'entry' && target?.state === 'new') forgetLook(ledger, target.day as string);
       if (target) ledger.put(commit, table, target);
       else ledger.drop(commit, table, key);
       if (target?.became === 'undone') undone += 1;
@@ -122,7 +123,8 @@ export class TakingBack {
   #describeRow({ table, key, after, changedBy }: RowChange): Staying {
     const by = [this.#describeActor(changedBy ?? '')];
     if (table === 'entry') return { kind: 'entry', name: (after?.text ?? key.id) as string, by };
-    return { kind: 'turn', name: key.turn as string, by };
+    if (table === 'coverage') return { kind: 'turn', name: key.turn as string, by };
+    return { kind: 'file', name: Object.values(key).join(' '), by };
   }
 
   #describeActor(actor: string): string {
@@ -132,8 +134,12 @@ export class TakingBack {
   }
 }
 
-/** Whether the row is not as the job left it. One that is `undone` already, or as before, needs no taking back. */
-function isChangedSince({ table, changedBy, current }: RowChange): boolean {
+/**
+ * Whether the row is not as the job left it. One that is `undone` already, or as before, needs no taking back; a proposal
+ * that was pinned anew still is the job's.
+ */
+function isChangedSince({ table, changedBy, after, current }: RowChange): boolean {
+  if (table === 'proposal' && current !== null && current.state === after?.state) return false;
   return changedBy !== null && !(table === 'coverage' && current?.became === 'undone');
 }
 
@@ -151,8 +157,15 @@ function goneLines({ path, steps }: FileChanges, current: string | null): { id: 
   return linesOf(steps[0]?.after).filter((line) => !before.has(line.id) && !now.has(line.id));
 }
 
+function isTopic(path: string): boolean {
+  return isTopicPath(path) || isArchivePath(path);
+}
+
 /** What belongs to a file rather than to a line that a job wrote into it: it stays while others have lines there. */
 function frameOf(path: string, text: string): string {
-  if (isTopicPath(path)) return text.slice(0, bodyStart(text));
+  if (isTopic(path)) {
+    const body = bodyStart(text);
+    return text.slice(0, body) + (/^(?:[ \t]*\r?\n)*/.exec(text.slice(body))?.[0] ?? '');
+  }
   return logDay(path) ? (/^# [^\n]*\n\n?/.exec(text)?.[0] ?? '') : '';
 }

@@ -7,13 +7,13 @@
 // 5. Put the rows back. What it covered becomes `undone`; what no other run had covered is not swept again.
 
 import { AppError, isAppError } from '../src/errors.ts';
-import { enterUndo, type JobRow, jobRow, lastChangingJob, undoneBy } from '../src/memory/job-rows.ts';
-import type { Lease } from '../src/memory/leases.ts';
-import type { Ledger } from '../src/memory/ledger.ts';
-import type { FileChange, Store } from '../src/memory/store.ts';
-import { changesOf, type JobChanges } from '../src/memory/undo.ts';
+import { indexChange } from '../src/memory/dream/index-change.ts';
+import { enterPersonsJob, type JobRow, jobRow, lastChangingJob, undoneBy } from '../src/memory/ledger/job-rows.ts';
+import type { Ledger } from '../src/memory/ledger/ledger.ts';
+import type { Lease } from '../src/memory/store/leases.ts';
+import type { FileChange, Store } from '../src/memory/store/store.ts';
+import { changesOf, type JobChanges } from '../src/memory/store/undo.ts';
 import type { Clock } from '../src/time.ts';
-import { indexChange, readTopics } from './dream-commit.ts';
 import { type Staying, TakingBack } from './taking-back.ts';
 
 export interface UndoRequest {
@@ -72,13 +72,17 @@ export async function undo(request: UndoRequest, deps: UndoDeps): Promise<UndoRe
 
 function findJob(ledger: Ledger, { job: id, last, partial }: UndoRequest): JobRow {
   if ((id === undefined) === !last) {
-    throw new AppError('bad-input', 'Say what to undo: a job, or --last.', {
+    throw new AppError('bad-input', 'Say what to undo: one job, or --last, not both.', {
       remedy: 'nocturne status and nocturne history name the jobs.',
     });
   }
   const found = id ?? lastChangingJob(ledger);
   const job = found && jobRow(ledger, found);
-  if (!job) throw new AppError('bad-input', id ? `There is no job ${id} here.` : 'There is no job left to undo here.');
+  if (!job) {
+    throw new AppError('bad-input', id ? `There is no job ${id} here.` : 'There is no job left to undo here.', {
+      remedy: 'nocturne status and nocturne history name the jobs.',
+    });
+  }
   const undone = undoneBy(ledger, job.id);
   if (undone) {
     throw new AppError('bad-input', `${job.id} was taken back already.`, {
@@ -103,7 +107,6 @@ interface Run {
 }
 
 async function takeBack({ job, request, report }: Run, { store, clock }: UndoDeps): Promise<true> {
-  const texts = await readTopics(store);
   await store.commit({ actor: 'person' }, (ledger) => {
     // 2.
     const changes = changesOf(ledger, job.id);
@@ -112,8 +115,8 @@ async function takeBack({ job, request, report }: Run, { store, clock }: UndoDep
     }
     const back = new TakingBack(ledger, { job, changes });
     // 3.
-    const files = changes.files.filter((file) => !isIndexPath(file.path)).map((file) => back.fileChange(file, texts));
-    const index = changes.files.some((file) => isIndexPath(file.path)) ? indexChange(store, texts) : null;
+    const files = changes.files.filter((file) => !isIndexPath(file.path)).map((file) => back.fileChange(file));
+    const index = changes.files.some((file) => isIndexPath(file.path)) ? indexChange(store) : null;
     if (index) files.push(withoutEmpty(index.memory, changes), ...index.overflow());
     return {
       files,
@@ -126,7 +129,8 @@ async function takeBack({ job, request, report }: Run, { store, clock }: UndoDep
         // 5.
         report.turns = back.putRowsBack(transaction);
         report.outcome = isWhole ? 'undone' : 'undone-in-part';
-        report.undo = enterUndo(transaction, { undoes: job.id, outcome: report.outcome, now: clock.now() });
+        const undoes = { kind: 'undo', undoes: job.id, outcome: report.outcome, now: clock.now() } as const;
+        report.undo = enterPersonsJob(transaction, undoes);
         report.files = store.ledger
           .all('select path from version where "commit" = ? order by path', transaction.commit)
           .map((row) => row.path as string);

@@ -1,9 +1,22 @@
 // What is in directories, and where paths lead. The contents of files are files.ts's.
 // Reads answer null or nothing for "not there"; every other failure is an AppError `storage` that names the path.
 
+import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
-import { dirname, join } from 'node:path';
-import { absentAsNull, absentOr, isAbsence, type Look, lookOf, statNow, storageError } from './files.ts';
+import { dirname, join, resolve, sep } from 'node:path';
+import { isAppError } from './errors.ts';
+import {
+  absentAsNull,
+  absentOr,
+  isAbsence,
+  lookNow,
+  makeDirectory,
+  moveFile,
+  removeFile,
+  storageError,
+  syncDirectory,
+  writeSynced,
+} from './files.ts';
 
 export function isDirectory(path: string): boolean {
   return fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
@@ -19,24 +32,22 @@ export async function listFiles(dir: string): Promise<string[]> {
 }
 
 /**
- * All files under `dir` with how they look, by their paths relative to it, with `/`, unsorted, at once. Links are not
- * followed; names that begin with a dot are left out.
+ * The paths of all regular files under `dir`, relative to it, with `/`, unsorted, at once. Links are not followed;
+ * names that begin with a dot are left out.
  */
-export function walkNow(dir: string, below = '', found = new Map<string, Look>()): Map<string, Look> {
-  for (const name of namesIn(below === '' ? dir : join(dir, below))) {
-    if (name.startsWith('.')) continue;
-    const path = below === '' ? name : `${below}/${name}`;
-    // Told by names alone and one look each: thousands of files are walked before every commit.
-    const stat = statNow(`${dir}/${path}`);
-    if (stat?.isDirectory()) walkNow(dir, path, found);
-    else if (stat?.isFile()) found.set(path, lookOf(stat));
+export function walkNow(dir: string, below = '', found: string[] = []): string[] {
+  for (const item of itemsIn(below === '' ? dir : join(dir, below))) {
+    if (item.name.startsWith('.')) continue;
+    const path = below === '' ? item.name : `${below}/${item.name}`;
+    if (item.isFile()) found.push(path);
+    else if (item.isDirectory()) walkNow(dir, path, found);
   }
   return found;
 }
 
-function namesIn(dir: string): string[] {
+function itemsIn(dir: string): fs.Dirent[] {
   try {
-    return fs.readdirSync(dir);
+    return fs.readdirSync(dir, { withFileTypes: true });
   } catch (error) {
     return absentOr(dir, error) ?? [];
   }
@@ -44,7 +55,33 @@ function namesIn(dir: string): string[] {
 
 /** The names in a directory, sorted; none where there is no directory. */
 export function listNames(dir: string): string[] {
-  return namesIn(dir).sort();
+  try {
+    return fs.readdirSync(dir).sort();
+  } catch (error) {
+    return absentOr(dir, error) ?? [];
+  }
+}
+
+/** Whether a file in this directory can have a second name. */
+export function canLink(dir: string): boolean {
+  const name = join(dir, `${randomUUID()}.tmp`);
+  try {
+    writeSynced(name, '');
+    fs.linkSync(name, `${name}2`);
+    return true;
+  } catch (error) {
+    if (['EPERM', 'ENOTSUP', 'ENOSYS'].includes((error as NodeJS.ErrnoException).code ?? '')) return false;
+    throw storageError('link', name, error);
+  } finally {
+    removeFile(name);
+    removeFile(`${name}2`);
+  }
+}
+
+/** The nocturne home, as `NOCTURNE_HOME` gives it: in settings files and schedulers no shell expands `~/`. */
+export function homeDir(given: string | undefined, userDir: string): string {
+  if (!given) return join(userDir, '.nocturne');
+  return given.startsWith('~/') ? join(userDir, given.slice(2)) : resolve(given);
 }
 
 /** The path with every link in it resolved, as far as it exists. */
@@ -64,6 +101,26 @@ export function realPath(path: string): string | null {
     return fs.realpathSync.native(path);
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ELOOP' ? null : absentOr(path, error);
+  }
+}
+
+/**
+ * Writes a file of somebody else's whole, like `writeWhole`, but through a link to it, and with the mode it has; a new
+ * one is 0600.
+ */
+export function replaceText(path: string, text: string): void {
+  const isThere = lookNow(path) !== null;
+  const target = isThere ? fs.realpathSync.native(path) : path;
+  const temporary = `${target}.${randomUUID()}.tmp`;
+  makeDirectory(dirname(target));
+  try {
+    writeSynced(temporary, text);
+    if (isThere) fs.chmodSync(temporary, fs.statSync(target).mode & 0o7777);
+    moveFile(temporary, target);
+    syncDirectory(dirname(target));
+  } catch (error) {
+    removeFile(temporary);
+    throw isAppError(error) ? error : storageError('write', path, error);
   }
 }
 
@@ -100,6 +157,15 @@ export function readDirectory(path: string): DirectoryItem[] | null {
   }
 }
 
+/** Removes a directory and all that is in it; none there is fine. */
+export function removeTree(path: string): void {
+  try {
+    fs.rmSync(path, { recursive: true, force: true });
+  } catch (error) {
+    throw storageError('remove', path, error);
+  }
+}
+
 /** Removes a directory and those in it, as far as they are empty; false where something is left. */
 export function removeEmptyDirectories(path: string): boolean {
   for (const item of readDirectory(path) ?? []) {
@@ -112,6 +178,18 @@ export function removeEmptyDirectories(path: string): boolean {
     const code = (error as NodeJS.ErrnoException).code;
     if (code === 'ENOTEMPTY' || code === 'EEXIST') return false;
     return absentOr(path, error) === null;
+  }
+}
+
+/** Removes the directory above a file that is gone, and those above it below `root`, as far as they are empty. */
+export function removeEmptyParents(root: string, path: string): void {
+  for (let at = dirname(path); at.startsWith(root + sep); at = dirname(at)) {
+    try {
+      fs.rmdirSync(at);
+    } catch {
+      // Not empty, gone already or in use: an empty directory that stays does no harm.
+      return;
+    }
   }
 }
 

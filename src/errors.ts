@@ -1,37 +1,90 @@
-// The one error type, and the closed table of what can go wrong.
+// The one error type, and the closed table of what can go wrong and what a worker does about it.
 // A planned ending of a job is an outcome, not an error; everything else is an AppError that says what failed,
 // on which thing, what was found and what to do. Each door maps it once: the worker to a retry rule, the command
 // line to an exit code.
 
-/** What each code means to a job: when to try again, and whether a try uses up one of its three attempts. */
+import { createHash } from 'node:crypto';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** What a person is told of a failure; several codes may be of one class. */
+export type FailureClass =
+  | 'transient'
+  | 'rate-limit'
+  | 'auth'
+  | 'quota'
+  | 'refusal'
+  | 'bad-reply'
+  | 'oversize'
+  | 'gone'
+  | 'unreadable'
+  | 'refused'
+  | 'crash'
+  | 'ceiling'
+  | 'local'
+  | 'fault';
+
+export interface RetryRule {
+  class: FailureClass;
+  /** Failed tries after which the work is given up and listed as failed; null: it waits for as long as it takes. */
+  tries: number | null;
+  /** Bound of the first wait, in milliseconds; each further failure in a row makes it four times as long. */
+  firstMs: number;
+  /** The bound grows no further. */
+  longestMs: number;
+  /** It does not pass by itself: `status` asks for a person. */
+  needsPerson: boolean;
+  /** The next session would meet it too: it counts towards the breaker. */
+  countsForBreaker: boolean;
+}
+
+const PASSES = { tries: null, firstMs: MINUTE_MS, longestMs: HOUR_MS, needsPerson: false, countsForBreaker: true };
+const PERSON = { tries: null, firstMs: 5 * MINUTE_MS, longestMs: 5 * MINUTE_MS, needsPerson: true };
+const THRICE = { tries: 3, firstMs: MINUTE_MS, longestMs: HOUR_MS, needsPerson: false, countsForBreaker: true };
+const ONCE = { tries: 1, firstMs: MINUTE_MS, longestMs: HOUR_MS, needsPerson: false, countsForBreaker: false };
+const LOCAL = { ...PASSES, class: 'local', firstMs: 5 * MINUTE_MS, countsForBreaker: false } as const;
+
+/** What each code means to a worker. */
 export const ERRORS = {
-  'bad-input': { retry: 'never', costsAttempt: false },
-  'unknown-format': { retry: 'never', costsAttempt: false },
-  'transcript-gone': { retry: 'never', costsAttempt: false },
-  'no-model': { retry: 'later', costsAttempt: false },
-  auth: { retry: 'later', costsAttempt: false },
-  quota: { retry: 'later', costsAttempt: false },
-  overloaded: { retry: 'later', costsAttempt: false },
-  network: { retry: 'later', costsAttempt: false },
-  ceiling: { retry: 'later', costsAttempt: false },
-  refusal: { retry: 'later', costsAttempt: true },
-  'bad-reply': { retry: 'later', costsAttempt: true },
+  'bad-input': { ...ONCE, class: 'unreadable' },
+  'unknown-format': { ...ONCE, class: 'unreadable' },
+  'transcript-gone': { ...ONCE, class: 'gone' },
+  'no-model': { ...PERSON, class: 'auth', countsForBreaker: true },
+  auth: { ...PERSON, class: 'auth', countsForBreaker: true },
+  quota: { ...PERSON, class: 'quota', countsForBreaker: true },
+  /** The server asks to come later: too many requests, or too much load. */
+  overloaded: { ...PASSES, class: 'rate-limit' },
+  network: { ...PASSES, class: 'transient' },
+  /** Silent for too long. What was sent stays counted whole, so a request that always times out is given up. */
+  timeout: { ...PASSES, class: 'transient', tries: 8 },
+  'server-error': { ...PASSES, class: 'transient', tries: 8 },
+  /** The day's tokens or money. */
+  ceiling: { ...PASSES, class: 'ceiling', countsForBreaker: false },
+  /** A job's own tokens or wall time. */
+  'job-ceiling': { ...THRICE, class: 'ceiling' },
+  refusal: { ...THRICE, class: 'refusal' },
+  'bad-reply': { ...THRICE, class: 'bad-reply' },
+  /** More than the model takes, however small it was split. */
+  oversize: { ...ONCE, class: 'oversize' },
   /** Code refused what a job would have done to the memory directory. */
-  refused: { retry: 'later', costsAttempt: true },
-  'child-crash': { retry: 'later', costsAttempt: true },
+  refused: { ...THRICE, class: 'refused', countsForBreaker: false },
+  'child-crash': { ...THRICE, class: 'crash' },
   /** Something nobody planned for: a fault of nocturne's own. */
-  unexpected: { retry: 'later', costsAttempt: true },
-  fenced: { retry: 'later', costsAttempt: false },
-  conflict: { retry: 'later', costsAttempt: false },
-  storage: { retry: 'later', costsAttempt: false },
-  'queue-unavailable': { retry: 'later', costsAttempt: false },
-} as const satisfies Record<string, { retry: 'later' | 'never'; costsAttempt: boolean }>;
+  unexpected: { ...THRICE, class: 'fault' },
+  fenced: LOCAL,
+  conflict: LOCAL,
+  storage: { ...LOCAL, needsPerson: true },
+  'queue-unavailable': LOCAL,
+} as const satisfies Record<string, RetryRule>;
 
 export type ErrorCode = keyof typeof ERRORS;
 
 export interface AppErrorOptions {
   /** What the reader can do about it, as a sentence. */
   remedy?: string;
+  /** Nobody should try again before so many milliseconds are over. */
+  retryAfterMs?: number;
   cause?: unknown;
 }
 
@@ -39,20 +92,55 @@ export class AppError extends Error {
   override readonly name = 'AppError';
   readonly code: ErrorCode;
   readonly remedy: string | undefined;
+  readonly retryAfterMs: number | undefined;
 
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.remedy = options.remedy;
+    this.retryAfterMs = options.retryAfterMs;
   }
+}
 
-  get retry(): 'later' | 'never' {
-    return ERRORS[this.code].retry;
-  }
+/** A failure as reports and ledgers carry it. */
+export interface Failure {
+  code: ErrorCode;
+  message: string;
+  retryAfterMs?: number;
+}
 
-  get costsAttempt(): boolean {
-    return ERRORS[this.code].costsAttempt;
-  }
+/** Anything thrown, as a failure; what is no AppError is a fault of nocturne's own. */
+export function failureOf(error: unknown): Failure {
+  if (!isAppError(error)) return { code: 'unexpected', message: describeError(error) };
+  const { code, retryAfterMs } = error;
+  return { code, message: describeError(error), ...(retryAfterMs !== undefined && { retryAfterMs }) };
+}
+
+/** The rule of a code that may come from a database an older version wrote. */
+export function ruleOf(code: string | null): RetryRule {
+  return code !== null && isErrorCode(code) ? ERRORS[code] : ERRORS.unexpected;
+}
+
+export function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(ERRORS, code);
+}
+
+/** Whether so many failed tries are all that the rule of `code` allows. */
+export function isGivenUp(code: ErrorCode, attempts: number): boolean {
+  const { tries } = ERRORS[code];
+  return tries !== null && attempts >= tries;
+}
+
+/**
+ * How long to wait after the nth failure in a row (`failures` ≥ 1), in milliseconds: anything between nothing and a
+ * bound that grows (full jitter), after the pause the server asked for. The same `seed` gives the same wait.
+ */
+export function backoffMs(failure: Omit<Failure, 'message'>, { failures, seed }: { failures: number; seed: string }) {
+  const { firstMs, longestMs } = ERRORS[failure.code];
+  const pauseMs = failure.retryAfterMs;
+  const boundMs = pauseMs === undefined ? Math.min(longestMs, firstMs * 4 ** (failures - 1)) : firstMs;
+  const draw = createHash('sha256').update(seed).digest().readUInt32BE(0) / 2 ** 32;
+  return (pauseMs ?? 0) + Math.max(1, Math.ceil(draw * boundMs));
 }
 
 /** Whether `error` is an AppError, of `code` if one is given. */

@@ -1,15 +1,12 @@
-// The disk, for everybody else. Only this file, memory/ledger.ts and memory/home.ts touch it.
+// The disk, for everybody else. Only this file, memory/ledger/ledger.ts and memory/home/home.ts touch it.
 // Reads return null for "not there"; every other failure is an AppError `storage` that names the path.
 // Directories are made 0700 and files 0600: what is kept here is private.
 
 import { isUtf8 } from 'node:buffer';
-import { randomUUID } from 'node:crypto';
 import fs, { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AppError } from './errors.ts';
-
-const CHUNK_BYTES = 1 << 18;
 
 export interface FileStat {
   sizeBytes: number;
@@ -50,8 +47,12 @@ export function readBytesNow(path: string): Buffer | null {
 
 /** What stands at a path, at once and without following a link; null where nothing does. */
 export function lookNow(path: string): Look | null {
-  const stat = statNow(path);
-  return stat && lookOf(stat);
+  try {
+    const stat = fs.lstatSync(path, { throwIfNoEntry: false });
+    return stat ? { isFile: stat.isFile(), bytes: stat.size, modifiedMs: stat.mtimeMs, changedMs: stat.ctimeMs } : null;
+  } catch (error) {
+    return absentOr(path, error);
+  }
 }
 
 /** Whether the bytes of a file are UTF-8 text, so that reading and writing it as such changes none of them. */
@@ -63,44 +64,16 @@ export function holdsText(path: string): boolean {
   }
 }
 
-/** The bytes of a file in chunks, from byte `start` (default 0) to before byte `end` (default: all). It must exist. */
-export async function* readChunks(path: string, start = 0, end = Infinity): AsyncGenerator<Buffer> {
-  if (end <= start) return;
-  try {
-    for await (const chunk of fs.createReadStream(path, { start, end: end - 1, highWaterMark: CHUNK_BYTES })) {
-      yield chunk as Buffer;
-    }
-  } catch (error) {
-    throw storageError('read', path, error);
-  }
-}
-
-/**
- * Like `readChunks`, for files of any size: all chunks are views of one buffer, so each holds only until the next is
- * asked for.
- */
-export async function* scanChunks(path: string, start = 0): AsyncGenerator<Buffer> {
-  try {
-    const file = await fs.promises.open(path);
-    try {
-      const buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
-      for (let at = start, read = 0; ; at += read) {
-        read = (await file.read(buffer, 0, CHUNK_BYTES, at)).bytesRead;
-        if (read === 0) return;
-        yield buffer.subarray(0, read);
-      }
-    } finally {
-      await file.close();
-    }
-  } catch (error) {
-    throw storageError('read', path, error);
-  }
-}
-
 /** Size and last change of a regular file, or null where there is none. */
 export async function statFile(path: string): Promise<FileStat | null> {
   const stat = await absentAsNull(path, () => fs.promises.stat(path));
   return stat?.isFile() ? { sizeBytes: stat.size, modifiedAt: stat.mtime.toISOString() } : null;
+}
+
+/** The same for the same file under any name, another for another file of the same name; null where there is none. */
+export function fileIdentity(path: string): string | null {
+  const stat = fs.statSync(path, { bigint: true, throwIfNoEntry: false });
+  return stat ? `${stat.dev}:${stat.ino}` : null;
 }
 
 /** Makes a directory with those above it; what is new of them survives a power loss. */
@@ -117,7 +90,7 @@ export function makeDirectory(path: string): void {
 /** Writes a file whole: to a temporary file in the same directory, synced, then renamed over `path`. */
 export function writeWhole(path: string, text: string): void {
   makeDirectory(dirname(path));
-  const temporary = `${path}.${randomUUID()}.tmp`;
+  const temporary = `${path}.${crypto.randomUUID()}.tmp`;
   try {
     writeSynced(temporary, text);
     moveFile(temporary, path);
@@ -137,6 +110,24 @@ export function writeSynced(path: string, content: string | Buffer): void {
     } finally {
       fs.closeSync(file);
     }
+  } catch (error) {
+    throw storageError('write', path, error);
+  }
+}
+
+/** Adds to the end of a file, making it. Several processes may do so at once. */
+export function appendText(path: string, text: string): void {
+  try {
+    fs.appendFileSync(path, text, { mode: 0o600 });
+  } catch (error) {
+    throw storageError('write', path, error);
+  }
+}
+
+/** Writes a new file and leaves it to the system when it reaches the disk: a power loss may leave it empty. */
+export function writeNew(path: string, text: string): void {
+  try {
+    fs.writeFileSync(path, text, { flag: 'wx', mode: 0o600 });
   } catch (error) {
     throw storageError('write', path, error);
   }
@@ -208,35 +199,10 @@ export function makePrivate(path: string): void {
   }
 }
 
-/** Whether a file in this directory can have a second name. */
-export function canLink(dir: string): boolean {
-  const name = join(dir, `${randomUUID()}.tmp`);
-  try {
-    writeSynced(name, '');
-    fs.linkSync(name, `${name}2`);
-    return true;
-  } catch (error) {
-    if (['EPERM', 'ENOTSUP', 'ENOSYS'].includes((error as NodeJS.ErrnoException).code ?? '')) return false;
-    throw storageError('link', name, error);
-  } finally {
-    removeFile(name);
-    removeFile(`${name}2`);
-  }
-}
-
 /** Removes a file; none there is fine. */
 export function removeFile(path: string): void {
   try {
     fs.rmSync(path, { force: true });
-  } catch (error) {
-    throw storageError('remove', path, error);
-  }
-}
-
-/** Removes a directory and all that is in it; none there is fine. */
-export function removeTree(path: string): void {
-  try {
-    fs.rmSync(path, { recursive: true, force: true });
   } catch (error) {
     throw storageError('remove', path, error);
   }
@@ -247,19 +213,6 @@ export function packagePath(...segments: string[]): string {
   let dir = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(dir, 'prompts')) && dirname(dir) !== dir) dir = dirname(dir);
   return join(dir, ...segments);
-}
-
-/** Like `lookNow`, with all the system knows. */
-export function statNow(path: string): fs.Stats | null {
-  try {
-    return fs.lstatSync(path, { throwIfNoEntry: false }) ?? null;
-  } catch (error) {
-    return absentOr(path, error);
-  }
-}
-
-export function lookOf(stat: fs.Stats): Look {
-  return { isFile: stat.isFile(), bytes: stat.size, modifiedMs: stat.mtimeMs, changedMs: stat.ctimeMs };
 }
 
 export async function absentAsNull<T>(path: string, read: () => Promise<T>): Promise<T | null> {

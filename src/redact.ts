@@ -30,6 +30,21 @@ export async function redact(text: string): Promise<Redaction> {
   return { text: current, found };
 }
 
+/** Where the secrets of a text are: the line, from 1, that shows one alone, else the first of those that do together. */
+export async function locateSecrets(text: string): Promise<{ line: number; rule: string }[]> {
+  const whole = await redact(text);
+  if (whole.found.length === 0) return [];
+  const lines = text.split('\n');
+  const found: { line: number; rule: string }[] = [];
+  for (const [at, line] of lines.entries()) {
+    for (const { rule } of (await redact(line)).found) found.push({ line: at + 1, rule });
+  }
+  if (found.length > 0) return found;
+  const clean = whole.text.split('\n');
+  const first = lines.findIndex((line, at) => line !== clean[at]);
+  return whole.found.map(({ rule }) => ({ line: first + 1, rule }));
+}
+
 interface Span {
   rule: string;
   start: number;

@@ -3,9 +3,11 @@
 
 import { TZDate } from '@date-fns/tz';
 // By function: the package's index is three hundred modules, which cost Node over a second to load.
+import { addDays } from 'date-fns/addDays';
 import { format } from 'date-fns/format';
 import { isValid } from 'date-fns/isValid';
 import { parseISO } from 'date-fns/parseISO';
+import { startOfDay } from 'date-fns/startOfDay';
 
 /** A calendar day, `YYYY-MM-DD`, in the configured time zone. */
 export type Day = string;
@@ -67,6 +69,11 @@ export function dayOf(instant: string | Date, zone: string): Day {
 /** The wall-clock time of `instant` in `zone`, `HH:mm`. */
 export function timeOf(instant: string | Date, zone: string): string {
   return format(inZone(instant, zone), 'HH:mm');
+}
+
+/** When the calendar day after that of `instant` begins in `zone`. */
+export function nextDayAt(instant: string | Date, zone: string): Date {
+  return new Date(startOfDay(addDays(inZone(instant, zone), 1)).getTime());
 }
 
 function inZone(instant: string | Date, zone: string): TZDate {

@@ -2,6 +2,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { rolldown } from 'rolldown';
 import { expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '..');
@@ -94,18 +95,32 @@ test.each([
   [
     'the disk',
     /^(node:)?fs(\/promises)?$/,
-    ['src/files.ts', 'src/directories.ts', 'src/memory/ledger.ts', 'src/memory/home.ts'],
+    ['src/files.ts', 'src/file-pieces.ts', 'src/directories.ts', 'src/log-file.ts', 'src/memory/ledger/ledger.ts'],
   ],
   ['the SDK client', /^@anthropic-ai\/sdk$/, ['src/agent/model.ts', 'src/agent/loop.ts']],
   ['the index of date-fns', /^date-fns$/, []],
-  ['BullMQ', /^(bullmq|ioredis)$/, ['src/queue/queue.ts', 'src/queue/backend.ts', 'src/queue/pglite-pool.ts']],
+  [
+    'BullMQ',
+    /^(bullmq|ioredis)$/,
+    ['src/queue/queue.ts', 'src/queue/backend.ts', 'src/queue/board.ts', 'src/queue/pglite-pool.ts'],
+  ],
 ] as [string, RegExp, string[]][])('only the named files touch %s', (_, pattern, allowed) => {
   expect(offenders((source, imported) => pattern.test(imported) && !allowed.includes(source.path))).toEqual([]);
 });
 
-test('only config.ts reads the environment', () => {
+test('only config.ts reads the environment, and the hook, which loads no settings', () => {
   const readers = sources.filter((source) => code(source).includes('process.env')).map((source) => source.path);
-  expect(readers).toEqual(['src/config.ts']);
+  expect(readers).toEqual(['src/config.ts', 'src/entry/hook/hook.ts']);
+});
+
+test('the hook is one file without a dependency', async () => {
+  const { output } = await rolldown({ input: 'src/entry/hook/hook.ts', platform: 'node', cwd: root }).then((bundle) =>
+    bundle.generate({ format: 'esm', codeSplitting: false }),
+  );
+  expect(output).toHaveLength(1);
+  const loaded = [...output[0].code.matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g)].map((match) => match[1]);
+  expect(loaded.toSorted()).toEqual(['node:fs', 'node:os', 'node:path', 'node:url']);
+  expect(output[0].code.length).toBeLessThan(40_000);
 });
 
 test('only time.ts asks what time it is', () => {

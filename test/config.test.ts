@@ -34,3 +34,12 @@ test.each([
   writeFileSync(join(home, 'config.json'), text);
   await expect(loadConfig({}, { ...PLAIN, NOCTURNE_HOME: home })).rejects.toThrow(named);
 });
+
+test('~/ in NOCTURNE_HOME is the user’s directory, as no shell expands it in a settings file', async () => {
+  expect((await loadConfig({}, { HOME: '/nowhere', NOCTURNE_HOME: '~/night' })).home).toBe('/nowhere/night');
+});
+
+test('Gemini CLI’s sessions are looked for where its settings are', async () => {
+  const { agentDirs } = await loadConfig({}, { ...PLAIN, GEMINI_CLI_HOME: '/elsewhere' });
+  expect(agentDirs.gemini).toBe('/elsewhere/.gemini');
+});

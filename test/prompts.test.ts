@@ -7,8 +7,19 @@ import { renderPrompt } from '../src/prompt.ts';
 const VARIABLES: Record<string, string[]> = {
   extract: [],
   'extract-input': ['today', 'zone', 'instructions', 'index', 'known', 'excerpt'],
+  'extract-fork': ['today', 'zone', 'instructions', 'index', 'known', 'pending'],
   dream: [],
   'dream-input': ['today', 'instructions', 'entries', 'withdrawn', 'topics', 'others'],
+  'recall-user': ['directory', 'body'],
+  'recall-local': ['directory', 'body'],
+  recall: ['directory', 'notes', 'body'],
+  'recall-scaffold': ['topics'],
+  'scaffold-feature-checklist': [],
+  'scaffold-progress-log': ['today'],
+  'scaffold-startup-notes': [],
+  'dream-refused': ['problems'],
+  mcp: ['stores'],
+  'agent-memory': ['directory', 'recalled'],
 };
 
 function valuesFor(name: string): Record<string, string> {

@@ -4,8 +4,8 @@
 
 import { z } from 'zod';
 
-export const MAX_TEXT_CHARACTERS = 1_000;
-export const MAX_QUOTE_CHARACTERS = 1_000;
+const MAX_TEXT_CHARACTERS = 1_000;
+const MAX_QUOTE_CHARACTERS = 1_000;
 const MAX_ENTRIES = 20;
 const MAX_JSON_CHARACTERS = 200_000;
 
@@ -41,7 +41,7 @@ const EXPECTED =
   '"evidence": [{ "message": "…", "quote": "…" }] }] }.';
 
 /** The proposed entries, not yet looked into; or why there are none. Reads also a bare array and JSON in a string. */
-export function readEntries(input: unknown): { entries: unknown[] } | { problem: string } {
+export function readEntries(input: unknown): { entries: unknown[] } | { problem: string; isEmpty?: boolean } {
   let found = input;
   if (typeof found === 'object' && found !== null && !Array.isArray(found)) {
     const unknown = Object.keys(found).find((key) => key !== 'entries');
@@ -50,7 +50,8 @@ export function readEntries(input: unknown): { entries: unknown[] } | { problem:
     if (typeof found === 'string') found = parseJson(found);
   }
   if (!Array.isArray(found)) return { problem: `entries: must be an array, ${kindOf(found)} was found. ${EXPECTED}` };
-  if (found.length === 0) return { problem: 'entries: is empty. If nothing is worth keeping, record nothing.' };
+  if (found.length === 0)
+    return { problem: 'entries: is empty. If nothing is worth keeping, record nothing.', isEmpty: true };
   if (found.length > MAX_ENTRIES) {
     return { problem: `entries: at most ${MAX_ENTRIES} in one call, ${found.length} were found. Send them in parts.` };
   }

@@ -7,10 +7,11 @@
 import { betaMemoryTool } from '@anthropic-ai/sdk/helpers/beta/memory';
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
 import { ToolError } from '@anthropic-ai/sdk/lib/tools/ToolError';
-import type { BetaMessage } from '@anthropic-ai/sdk/resources/beta/messages';
 import { AppError } from '../errors.ts';
+import { continueRequest } from './continue-request.ts';
+import { readEnding } from './ending.ts';
 import { explainFailure, openModel } from './model.ts';
-import type { AgentEnding, AgentPorts, AgentRequest, RunAgent, ToolDefinition } from './types.ts';
+import type { AgentEnding, AgentPorts, RunAgent, ToolDefinition } from './types.ts';
 
 /** Marks the end of a prefix the server keeps for the next calls. Two are used of the four a request may hold. */
 const KEEP = { cache_control: { type: 'ephemeral' } } as const;
@@ -20,6 +21,7 @@ export const runAgent: RunAgent = async (request, ports, signal) => {
   signal?.throwIfAborted();
   // The SDK takes 0 for "no limit".
   if (!(request.maxTurns >= 1)) throw new AppError('bad-input', `maxTurns is ${request.maxTurns}, not 1 or more.`);
+  if (request.continues) return continueRequest(request, ports, signal);
   const client = openModel(request, ports);
   try {
     const runner = client.beta.messages.toolRunner(
@@ -44,35 +46,6 @@ export const runAgent: RunAgent = async (request, ports, signal) => {
     throw explainFailure(error, request);
   }
 };
-
-/** What a reply means for the run, before its tools run: `turn-limit` stands as long as the model wants to go on. */
-function readEnding(reply: BetaMessage, request: AgentRequest): AgentEnding {
-  const fail = (what: string) => new AppError('bad-reply', `The reply of model ${request.model} ${what}`);
-  const wantsTools = reply.content.some((block) => block.type === 'tool_use');
-  switch (reply.stop_reason) {
-    case 'tool_use':
-      if (!wantsTools) throw fail('stopped for tools but calls none.');
-      return 'turn-limit';
-    case 'pause_turn':
-      return 'turn-limit';
-    case 'end_turn':
-    case 'stop_sequence':
-      // The SDK would not run them, and what they record would be lost without a word.
-      if (wantsTools) throw fail('calls tools but says it has ended.');
-      return 'done';
-    case 'max_tokens':
-      throw fail(`was cut at ${request.maxOutputTokens} output tokens.`);
-    case 'model_context_window_exceeded':
-      throw fail('was cut: the conversation is oversize, longer than the context window.');
-    case 'refusal':
-      throw new AppError(
-        'refusal',
-        `Model ${request.model} refused: ${reply.stop_details?.explanation ?? 'no reason given'}.`,
-      );
-    default:
-      throw fail(`ended for an unknown reason: ${reply.stop_reason}.`);
-  }
-}
 
 function buildTools(definitions: ToolDefinition[], ports: AgentPorts): BetaRunnableTool[] {
   // The runner starts all tools of a turn at once, in the model's order; each waits here for the one before.

@@ -3,15 +3,20 @@
 // answered one is settled by its usage. A request whose fate is unknown stays counted whole.
 // Every failure of the model or the network comes out as an AppError. Never reads the environment, never logs.
 
-import Anthropic, { APIConnectionError, APIError } from '@anthropic-ai/sdk';
+import Anthropic, { APIConnectionError, APIConnectionTimeoutError, APIError } from '@anthropic-ai/sdk';
 import type { Middleware } from '@anthropic-ai/sdk/core/middleware';
 import { AppError, type ErrorCode, isAppError } from '../errors.ts';
+import { requireAccess } from './access.ts';
 import { offlineFetch } from './offline-model.ts';
 import { type AgentPorts, type AgentRequest, NO_USAGE, OFFLINE_MODEL, type Usage } from './types.ts';
 
-const REQUEST_TIMEOUT_MS = 10 * 60_000;
 /** A longer pause is not slept through: the run's wall clock would end it as a crash, and a crash costs an attempt. */
 const LONGEST_RETRY_WAIT_MS = 30_000;
+/** A server that asks for more is asked again all the same: a person may have raised its limit. */
+const LONGEST_PAUSE_MS = 24 * 3_600_000;
+/** How servers of this protocol say that a prompt does not fit. */
+const TOO_LONG =
+  /prompt is too long|too many (input |total )?tokens|context (window|length)|maximum context|exceeds? .*context/i;
 /** Error codes of a connection that was never made: no route, no listener, no trusted certificate. */
 const NOT_CONNECTED =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$|CERT|UNABLE_TO_VERIFY/;
@@ -21,14 +26,19 @@ const NOT_CONNECTED =
  * Throws `no-model` where there is neither key nor token, unless the model is offline.
  */
 export function openModel(request: AgentRequest, ports: Pick<AgentPorts, 'reserve' | 'settle'>): Anthropic {
+  // Middleware, not `fetch`: it too runs once per HTTP request, but the SDK passes on what it throws instead of
+  // trying again, so that a ceiling stops the run.
+  return openClient(request, [countSpend(request, ports)]);
+}
+
+/** The client without any count of what is spent: for those who reserved before (batches.ts). */
+export function openClient(
+  request: Pick<AgentRequest, 'model' | 'access' | 'requestMs'>,
+  middleware: Middleware[],
+): Anthropic {
   const { access } = request;
   const isOffline = request.model === OFFLINE_MODEL;
-  if (!isOffline && !access.apiKey && !access.authToken) {
-    throw new AppError('no-model', `There is no key for model ${request.model}.`, {
-      remedy:
-        'Set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN; for a local endpoint also ANTHROPIC_BASE_URL), or use --model offline.',
-    });
-  }
+  requireAccess(request);
   const credential = isOffline
     ? { apiKey: 'offline' }
     : access.apiKey
@@ -41,23 +51,28 @@ export function openModel(request: AgentRequest, ports: Pick<AgentPorts, 'reserv
     defaultHeaders: access.headers,
     openTelemetry: false,
     logLevel: 'off',
-    // Given, because the SDK otherwise refuses an unstreamed request that may write long.
-    timeout: REQUEST_TIMEOUT_MS,
+    // Given, because the SDK otherwise refuses an unstreamed request that may write long. The limit that counts is in
+    // `countSpend`: the SDK's own does not see a reply that stops in the middle, and it would ask twice more.
+    timeout: request.requestMs + 60_000,
     fetch: isOffline ? offlineFetch : undefined,
-    // Middleware, not `fetch`: it too runs once per HTTP request, but the SDK passes on what it throws instead of
-    // trying again, so that a ceiling stops the run.
-    middleware: [countSpend(request, ports)],
+    middleware,
   });
 }
 
 function countSpend(agent: AgentRequest, ports: Pick<AgentPorts, 'reserve' | 'settle'>): Middleware {
   const isFree = agent.model === OFFLINE_MODEL;
   return async (request, next) => {
-    const bound = isFree ? 0 : Buffer.byteLength(String(request.body)) + agent.maxOutputTokens;
-    const reservation = await ports.reserve(bound);
+    const outputTokens = isFree ? 0 : agent.maxOutputTokens;
+    const bound = isFree ? 0 : Buffer.byteLength(String(request.body)) + outputTokens;
+    const reservation = await ports.reserve(bound, outputTokens);
     let response: Response;
+    let body: string;
     try {
-      response = await next(request);
+      [response, body] = await within(agent, async (late) => {
+        const signals = request.signal ? [request.signal, late] : [late];
+        const answer = await next({ ...request, signal: AbortSignal.any(signals) });
+        return [answer, answer.ok ? await readBody(answer, agent.model) : ''] as const;
+      });
     } catch (error) {
       if (neverReachedServer(error)) await ports.settle(reservation, NO_USAGE);
       throw error;
@@ -66,13 +81,31 @@ function countSpend(agent: AgentRequest, ports: Pick<AgentPorts, 'reserve' | 'se
       await ports.settle(reservation, { ...NO_USAGE, calls: 1 });
       return withoutLongWait(response);
     }
-    const body = await readBody(response, agent.model);
     const reply = parseReply(body, agent.model);
     // A reply that does not say what it cost stays counted whole.
     if (isFree) await ports.settle(reservation, { ...NO_USAGE, calls: 1 });
     else if (reply.usage !== undefined) await ports.settle(reservation, usageOf(reply.usage));
     return new Response(body, { status: response.status, headers: asJson(response.headers) });
   };
+}
+
+/** What `ask` answers, or `timeout` where that takes too long: the time of one request, to the end of its reply. */
+async function within<T>(
+  { model, requestMs }: Pick<AgentRequest, 'model' | 'requestMs'>,
+  ask: (late: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const { promise: overdue, reject } = Promise.withResolvers<never>();
+  const controller = new AbortController();
+  const timer = setTimeout(() => {
+    // Told first, so that the abort that follows is not taken for a broken connection and tried again.
+    reject(new AppError('timeout', `Model ${model} did not answer within ${requestMs / 1000} s.`));
+    controller.abort();
+  }, requestMs);
+  try {
+    return await Promise.race([ask(controller.signal), overdue]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 async function readBody(response: Response, model: string): Promise<string> {
@@ -97,18 +130,20 @@ function parseReply(body: string, model: string): { usage?: Record<string, unkno
   return isRecord(reply.usage) ? { usage: reply.usage } : {};
 }
 
-function usageOf(usage: Record<string, unknown>): Usage {
+/** What the API says it used. */
+export function usageOf(usage: Record<string, unknown>): Usage {
   const tokens = (name: string) => (typeof usage[name] === 'number' ? usage[name] : 0);
   return {
     calls: 1,
     inputTokens: tokens('input_tokens') + tokens('cache_creation_input_tokens'),
     cachedInputTokens: tokens('cache_read_input_tokens'),
+    cacheWriteTokens: tokens('cache_creation_input_tokens'),
     outputTokens: tokens('output_tokens'),
   };
 }
 
 /** Whether the connection could not even be made, so that nothing can have been spent. */
-function neverReachedServer(error: unknown): boolean {
+export function neverReachedServer(error: unknown): boolean {
   return error instanceof Error && isRecord(error.cause) && NOT_CONNECTED.test(String(error.cause.code));
 }
 
@@ -121,27 +156,35 @@ function withoutLongWait(response: Response): Response {
   return new Response(response.body, { status: response.status, headers });
 }
 
-/** The pause the server asks for, or null. A date counts as endless, for nothing here can tell how far off it is. */
+/** The pause the server asks for, in milliseconds, or null. A date is read against the server's own clock. */
 function retryAfterMs(headers: Headers): number | null {
-  const ms = headers.get('retry-after-ms');
-  const seconds = headers.get('retry-after');
-  if (ms === null && seconds === null) return null;
-  const wait = ms === null ? Number(seconds) * 1000 : Number(ms);
-  return Number.isNaN(wait) ? Number.POSITIVE_INFINITY : wait;
+  const asked = headers.get('retry-after-ms') ?? headers.get('retry-after');
+  if (asked === null) return null;
+  const number = Number(asked) * (headers.has('retry-after-ms') ? 1 : 1000);
+  if (!Number.isNaN(number)) return Math.max(0, number);
+  const until = Date.parse(asked) - Date.parse(headers.get('date') ?? '');
+  return Number.isNaN(until) ? Number.POSITIVE_INFINITY : Math.max(0, until);
 }
 
 /**
  * What the SDK threw, as the AppError it means to a job; anything that is not the SDK's is returned as it is.
- * A request the server refuses as invalid or too long is `bad-reply`, not `bad-input`: the next try shows another
- * excerpt, perhaps to another model, so it may well pass; and three refusals end it.
+ * A request the server refuses as invalid is `bad-reply`, not `bad-input`: the next try shows another excerpt, perhaps
+ * to another model, so it may well pass; and three refusals end it.
  */
-export function explainFailure(error: unknown, request: AgentRequest): unknown {
+export function explainFailure(error: unknown, request: Pick<AgentRequest, 'model' | 'access'>): unknown {
   if (isAppError(error) || !(error instanceof APIError)) return error;
+  const pauseMs = error.headers ? retryAfterMs(error.headers) : null;
   const fail = (code: ErrorCode, what: string, remedy?: string) => {
-    return new AppError(code, `Model ${request.model}${at(request.access.baseURL)} ${what}`, { remedy, cause: error });
+    const isAskedToWait = pauseMs !== null && (code === 'overloaded' || code === 'server-error');
+    return new AppError(code, `Model ${request.model}${at(request.access.baseURL)} ${what}`, {
+      remedy,
+      retryAfterMs: isAskedToWait ? Math.min(pauseMs, LONGEST_PAUSE_MS) : undefined,
+      cause: error,
+    });
   };
+  if (error instanceof APIConnectionTimeoutError) return fail('timeout', 'did not answer in time.');
   if (error instanceof APIConnectionError || error.status === undefined) {
-    return fail('network', `could not be reached: ${reasonOf(error)}`, 'Check the network and ANTHROPIC_BASE_URL.');
+    return fail('network', `could not be reached: ${reasonOf(error)}.`, 'Check the network and ANTHROPIC_BASE_URL.');
   }
   const said = `${error.status} ${error.apiMessage ?? error.message}`;
   // Anthropic answers an empty balance and a reached spend limit with 400.
@@ -154,19 +197,23 @@ export function explainFailure(error: unknown, request: AgentRequest): unknown {
       return fail('auth', `refused the key: ${said}`, 'Check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN.');
     case 404:
       return fail('no-model', `is not known there: ${said}`, 'Check the model id and ANTHROPIC_BASE_URL.');
+    case 413:
+      return fail('oversize', `takes no request of this length: ${said}`);
+    case 429:
+    case 529:
+      return fail('overloaded', `asks to come later: ${said}${wordsOf(pauseMs)}`);
     case 408:
     case 409:
-    case 429:
-      return fail('overloaded', `asks to come later: ${said}${waitOf(error)}`);
+      return fail('server-error', `is not able to answer now: ${said}`);
     default:
-      if (error.status >= 500) return fail('overloaded', `is not able to answer now: ${said}${waitOf(error)}`);
+      if (error.status >= 500) return fail('server-error', `is not able to answer now: ${said}${wordsOf(pauseMs)}`);
+      if (TOO_LONG.test(said)) return fail('oversize', `takes no request of this length: ${said}`);
       return fail('bad-reply', `did not take the request: ${said}`);
   }
 }
 
-function waitOf(error: APIError): string {
-  const waitMs = error.headers ? retryAfterMs(error.headers) : null;
-  return waitMs !== null && Number.isFinite(waitMs) ? ` (in ${Math.ceil(waitMs / 1000)} s)` : '';
+function wordsOf(pauseMs: number | null): string {
+  return pauseMs !== null && Number.isFinite(pauseMs) ? ` (in ${Math.ceil(pauseMs / 1000)} s)` : '';
 }
 
 /** The innermost reason: fetch wraps `connect ECONNREFUSED …` twice into words that say nothing. */
@@ -191,6 +238,6 @@ function quote(body: string): string {
   return JSON.stringify(body.length > 200 ? `${body.slice(0, 200)}…` : body);
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
+export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -4,6 +4,8 @@
 
 import { z } from 'zod';
 import { describeError } from '../errors.ts';
+import { asRead, hasWrapperTag, ownWords, speaksToAgent } from '../injection.ts';
+import { contentWords, countShared, greppable, stands } from '../wording.ts';
 import { entriesJsonSchema, type ProposedEntry, readEntries, readEntry } from './entry-schema.ts';
 import { countWords, findQuote, foldSpace } from './quotes.ts';
 import { findRelativeDate } from './relative-dates.ts';
@@ -34,7 +36,7 @@ export interface FoundEntry {
   text: string;
   /** Full message ids; quotes in the message's own words, white space folded. */
   evidence: { message: string; quote: string }[];
-  /** Speaker, turn and time of the first evidence. */
+  /** Speaker of the first evidence, or `quoted` where a human only quotes or pastes it; its turn and time. */
   by: string;
   turn: string;
   at?: string;
@@ -45,22 +47,38 @@ export interface RecordOptions {
   find(id: string): EvidenceSource | undefined;
   /** Whether an earlier run recorded it. */
   isKnown(entry: { text: string; message: string; quote: string }): boolean;
+  /** All messages that are shown; where it is absent, an entry is not compared with what others say. */
+  messages?(): Iterable<EvidenceSource>;
   redact: (text: string) => Promise<{ text: string }>;
 }
 
-/** The tool that records entries; `recorded()` answers those kept so far, in order. */
-export function recordEntriesTool(options: RecordOptions): Tool & { recorded(): FoundEntry[] } {
-  const kept = new Map<string, FoundEntry>();
+/**
+ * The tool that records entries; `recorded()` answers those kept so far, in order. `isMisused()`: it was called, and
+ * not one entry of any call had the shape of one.
+ */
+export function recordEntriesTool(options: RecordOptions): Tool & { recorded(): FoundEntry[]; isMisused(): boolean } {
+  const kept: FoundEntry[] = [];
+  const read = { entries: 0, misfits: 0 };
 
-  async function record(proposed: unknown): Promise<'recorded' | 'already recorded' | { problem: string }> {
+  /** `earlier`: what was kept by earlier calls. In one call a sentence may carry two entries; in a later one it is sent again. */
+  async function record(
+    proposed: unknown,
+    earlier: FoundEntry[],
+  ): Promise<'recorded' | 'already recorded' | { problem: string }> {
     const entry = readEntry(proposed);
-    if ('problem' in entry) return entry;
+    if ('problem' in entry) {
+      read.misfits += 1;
+      return entry;
+    }
+    read.entries += 1;
     const found = await checkEntry(entry, options);
     if ('problem' in found) return found;
     const [{ message, quote }] = found.evidence as [{ message: string; quote: string }];
-    const key = JSON.stringify([found.type, message, quote]);
-    if (kept.has(key) || options.isKnown({ text: found.text, message, quote })) return 'already recorded';
-    kept.set(key, found);
+    const keyOf = ({ type, evidence }: FoundEntry) => JSON.stringify([type, evidence[0]?.message, evidence[0]?.quote]);
+    const rests = (other: FoundEntry) => keyOf(other) === keyOf(found);
+    const isKept = earlier.some(rests) || kept.some((other) => rests(other) && other.text === found.text);
+    if (isKept || options.isKnown({ text: found.text, message, quote })) return 'already recorded';
+    kept.push(found);
     return 'recorded';
   }
 
@@ -74,24 +92,29 @@ export function recordEntriesTool(options: RecordOptions): Tool & { recorded(): 
       inputSchema: entriesJsonSchema(),
     },
     async call(input) {
-      const read = readEntries(input);
-      if ('problem' in read) return refuse(`Nothing recorded. ${read.problem}`);
+      const found = readEntries(input);
+      if ('problem' in found) {
+        if (!found.isEmpty) read.misfits += 1;
+        return refuse(`Nothing recorded. ${found.problem}`);
+      }
       const lines: string[] = [];
+      const earlier = [...kept];
       let isError = false;
-      for (const [at, proposed] of read.entries.entries()) {
-        const outcome = await record(proposed);
+      for (const [at, proposed] of found.entries.entries()) {
+        const outcome = await record(proposed, earlier);
         if (typeof outcome !== 'string') isError = true;
         lines.push(`${at}: ${typeof outcome === 'string' ? outcome : `not recorded. ${outcome.problem}`}`);
       }
       return { text: lines.join('\n'), isError };
     },
-    recorded: () => [...kept.values()],
+    recorded: () => [...kept],
+    isMisused: () => read.misfits > 0 && read.entries === 0,
   };
 }
 
 async function checkEntry(
   entry: ProposedEntry,
-  { find, redact }: RecordOptions,
+  { find, redact, messages }: RecordOptions,
 ): Promise<FoundEntry | { problem: string }> {
   const problem = textProblem(entry.text);
   if (problem) return { problem: `text: ${problem}` };
@@ -119,8 +142,68 @@ async function checkEntry(
     };
   }
   const text = foldSpace((await redact(foldSpace(entry.text))).text);
-  const { turn, speaker, at } = first;
-  return { type: entry.type, strength: entry.strength, text, evidence, by: speaker, turn, ...(at ? { at } : {}) };
+  const sources = evidence.map(({ message }) => find(message) as EvidenceSource);
+  const foreign = foreignProblem({ ...entry, text, evidence }, { sources, messages: messages?.() ?? [] });
+  if (foreign) return { problem: foreign };
+  const { turn, at } = first;
+  const by = whoSays(first, evidence[0]?.quote ?? '');
+  return { type: entry.type, strength: entry.strength, text, evidence, by, turn, ...(at ? { at } : {}) };
+}
+
+/**
+ * Why somebody else's words would become an entry: what a person only quoted or pasted is not the person's, what a
+ * program or agent said tells nobody what to do, and a text says what its evidence says.
+ */
+function foreignProblem(
+  entry: ProposedEntry,
+  { sources, messages }: { sources: EvidenceSource[]; messages: Iterable<EvidenceSource> },
+): string | null {
+  const { type, text, evidence } = entry;
+  const [first] = sources;
+  const by = first ? whoSays(first, evidence[0]?.quote ?? '') : '';
+  if ((type === 'user' || type === 'feedback') && by !== 'human') {
+    return 'evidence[0].quote: the human only quotes or pastes these words. What somebody else said is no rule of the human.';
+  }
+  if (hasWrapperTag(text)) return 'text: holds a tag of this conversation.';
+  if (by !== 'human' && [text, evidence[0]?.quote ?? ''].some(speaksToAgent)) {
+    return `text: tells an agent what to do, and no human said it (it is ${by}). Leave it out.`;
+  }
+  // What rests on a human rests on a human's own words, and on the question that they answer.
+  const said = sources
+    .filter(({ speaker }) => by !== 'human' || speaker === 'human' || speaker === 'assistant')
+    .map((source) => (by === 'human' && source.speaker === 'human' ? ownWords(source.text) : source.text))
+    .join('\n');
+  const unsaid = greppable(text).find((value) => isAddress(value) && !stands(value, said));
+  if (unsaid)
+    return `text: ${JSON.stringify(unsaid)} stands in none of the messages it rests on. Name the one that says it.`;
+  const other = by === 'human' ? whoElseSays(text, { said, messages }) : null;
+  return other && `text: says what ${other} says, not what the human does. Name the message that says it first.`;
+}
+
+/** Who says a quote: the speaker of the message, or `quoted` where a human only quotes or pastes it. */
+function whoSays({ speaker, text }: EvidenceSource, quote: string): string {
+  return speaker === 'human' && findQuote(ownWords(text), quote) === null ? 'quoted' : speaker;
+}
+
+/** Who says a text, where it is hardly in the words it rests on and in those of another message, or of a paste. */
+function whoElseSays(
+  text: string,
+  { said, messages }: { said: string; messages: Iterable<EvidenceSource> },
+): string | null {
+  const read = asRead(text);
+  const words = contentWords(read).size;
+  if (words === 0 || countShared(read, asRead(said)) * 4 >= words) return null;
+  for (const { speaker, text: whole } of messages) {
+    const isOwn = speaker === 'human' && ownWords(whole) === whole;
+    if (!isOwn && countShared(read, asRead(whole)) * 2 >= words)
+      return speaker === 'human' ? 'somebody who is quoted' : speaker;
+  }
+  return null;
+}
+
+/** Whether a value is one that leads somewhere or does something, and is never a way of writing a number or a date. */
+function isAddress(value: string): boolean {
+  return /[@/\\]|^--?[a-z]|[\w-]{2,}\.[a-z]{2,}$/i.test(value);
 }
 
 // Line ends, control characters, direction overrides and halves of characters have no place in a line of a log.

@@ -25,11 +25,19 @@ export interface AgentRequest {
   access: ModelAccess;
   system: string;
   input: string;
+  /**
+   * A whole Messages request that is continued as it stands: its own model, system and tools instead of `model` and
+   * `system`, and `input` behind its messages. Its tools are never run; what the model answers as JSON text goes to the
+   * first of `tools`.
+   */
+  continues?: Readonly<Record<string, unknown>>;
   tools: ToolDefinition[];
   /** Model calls with their tool results. The run is never given one more. */
   maxTurns: number;
   /** Output tokens per model call. */
   maxOutputTokens: number;
+  /** How long one HTTP request may take, to the last byte of its reply. */
+  requestMs: number;
 }
 
 export interface ToolReply {
@@ -43,10 +51,18 @@ export interface Usage {
   inputTokens: number;
   /** Input tokens read from the prompt cache; those written to it count as input. */
   cachedInputTokens: number;
+  /** Of `inputTokens`, those written to the prompt cache. */
+  cacheWriteTokens: number;
   outputTokens: number;
 }
 
-export const NO_USAGE: Usage = { calls: 0, inputTokens: 0, cachedInputTokens: 0, outputTokens: 0 };
+export const NO_USAGE: Usage = {
+  calls: 0,
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  cacheWriteTokens: 0,
+  outputTokens: 0,
+};
 
 /**
  * What a run may ask of the process that owns it.
@@ -55,8 +71,11 @@ export const NO_USAGE: Usage = { calls: 0, inputTokens: 0, cachedInputTokens: 0,
  */
 export interface AgentPorts {
   callTool(name: string, input: unknown): Promise<ToolReply>;
-  /** Before every HTTP request; `upperBoundTokens` is the UTF-8 bytes of its body plus `max_tokens` (offline: 0). */
-  reserve(upperBoundTokens: number): Promise<number>;
+  /**
+   * Before every HTTP request; `upperBoundTokens` is the UTF-8 bytes of its body plus `max_tokens` (offline: 0), of
+   * which `outputTokens` may be output.
+   */
+  reserve(upperBoundTokens: number, outputTokens: number): Promise<number>;
   settle(reservation: number, usage: Usage): Promise<void>;
 }
 

@@ -1,8 +1,10 @@
 // `npm run build`: what is installed is built, because Node refuses TypeScript under node_modules.
-// tsc emits JavaScript and declarations; the forked child becomes one file, which starts in a fraction of the time.
+// tsc emits JavaScript and declarations for the library. The forked child and the hook become one file each, and the
+// command line one file per command and what they share, with the small packages in them: all start in a fraction of
+// the time.
 
 import { execFileSync } from 'node:child_process';
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'rolldown';
 
 rmSync('dist', { recursive: true, force: true });
@@ -10,7 +12,7 @@ execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '--project', 
   stdio: 'inherit',
 });
 // The tests, and the demonstration that needs their example sessions, stay in the checkout.
-for (const path of ['dist/test', 'dist/src/entry/start.js', 'dist/src/entry/start.d.ts']) {
+for (const path of ['dist/test', 'dist/src/entry/start.js', 'dist/src/entry/start.d.ts', 'dist/src/entry/commands']) {
   rmSync(path, { recursive: true, force: true });
 }
 await build({
@@ -19,6 +21,29 @@ await build({
   output: { file: 'dist/src/entry/child.js', format: 'esm', codeSplitting: false },
   logLevel: 'warn',
 });
+// Packages of hundreds of files of which little is needed; all others are loaded from where they are installed.
+const bundled = ['@bomb.sh/tab', '@date-fns/tz', 'cli-table3', 'commander', 'date-fns', 'gray-matter', 'yaml', 'zod'];
+const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
+const external = Object.keys(dependencies).filter((name) => !bundled.includes(name));
+await build({
+  input: 'src/entry/cli.ts',
+  platform: 'node',
+  external: external.flatMap((name) => [name, new RegExp(`^${name}/`)]),
+  // gray-matter can run frontmatter as a program; nobody here lets it (memory/text/frontmatter.ts).
+  checks: { eval: false },
+  // Beside the child, which the command line starts.
+  output: { dir: 'dist/src/entry', format: 'esm', chunkFileNames: 'cli-[name].js' },
+  logLevel: 'warn',
+});
+
+await build({
+  input: 'src/entry/hook/hook.ts',
+  platform: 'node',
+  output: { file: 'dist/hook.js', format: 'esm', codeSplitting: false },
+  logLevel: 'warn',
+});
+chmodSync('dist/hook.js', 0o755);
 cpSync('src/entry/small-heap.js', 'dist/src/entry/small-heap.js');
+cpSync('src/entry/agents/opencode-module.js', 'dist/opencode-module.js');
 const door = readFileSync('src/entry/nocturne.js', 'utf8').replace("'./cli.ts'", "'./cli.js'");
 writeFileSync('dist/src/entry/nocturne.js', door, { mode: 0o755 });

@@ -18,7 +18,7 @@ export type PortCall = {
 export type FromChild =
   | PortCall
   | { kind: 'ended'; ending: AgentEnding }
-  | { kind: 'failed'; code: ErrorCode; message: string; remedy?: string };
+  | { kind: 'failed'; code: ErrorCode; message: string; remedy?: string; retryAfterMs?: number };
 
 let calls = 0;
 const waiting = new Map<number, (value: never) => void>();
@@ -53,7 +53,8 @@ function hear(message: ToChild): void {
 
 function fail(error: unknown): void {
   if (isAppError(error)) {
-    tell({ kind: 'failed', code: error.code, message: error.message, remedy: error.remedy });
+    const { code, message, remedy, retryAfterMs } = error;
+    tell({ kind: 'failed', code, message, remedy, retryAfterMs });
     return;
   }
   const bug = error instanceof Error ? (error.stack ?? error.message) : String(error);

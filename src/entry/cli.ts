@@ -1,58 +1,120 @@
-// The command line: which commands there are, how they end. What each does is in commands/, one file each.
-// With --json stdout carries JSON only, one object per session or dream; everything else goes to stderr.
+// The command line: which commands there are and how they end. What each does is in commands/, one file each, and is
+// loaded only when it is asked for; the help and a word that is no command load them all.
+// With --json stdout carries JSON only; everything else goes to stderr.
 
-import { Command } from 'commander';
-import { OFFLINE_DESCRIPTION } from '../agent/offline-model.ts';
+import type { Argument, Command } from 'commander';
 import { isAppError } from '../errors.ts';
 import { packagePath, readTextNow } from '../files.ts';
-import { addCheck } from './commands/check.ts';
-import { addDiff } from './commands/diff.ts';
-import { addDream } from './commands/dream.ts';
-import { addEnqueue } from './commands/enqueue.ts';
-import { addExtract } from './commands/extract.ts';
-import { addHistory } from './commands/history.ts';
-import { addRedact } from './commands/redact.ts';
-import { addReprocess } from './commands/reprocess.ts';
-import { addRestore } from './commands/restore.ts';
-import { addShow } from './commands/show.ts';
-import { addStatus } from './commands/status.ts';
-import { addTranscript } from './commands/transcript.ts';
-import { addUndo } from './commands/undo.ts';
-import { addWorker } from './commands/worker.ts';
-import { EXIT } from './output.ts';
+import { EXIT, print } from './terminal/output.ts';
 
-/** Runs the command line and sets the exit code: 0 fine, 1 failed, 2 wrong usage, 75 try again later. */
+/** Adds a command to the program. */
+type Add = (program: Command) => void | Promise<void>;
+
+/** The groups of the help, and of each command the word that calls it and where it is. */
+const COMMANDS: Record<string, Record<string, () => Promise<Add>>> = {
+  'Everyday:': {
+    remember: async () => (await import('./commands/remember.ts')).addRemember,
+    share: async () => (await import('./commands/share.ts')).addShare,
+    forget: async () => (await import('./commands/forget.ts')).addForget,
+    list: async () => (await import('./commands/list.ts')).addList,
+    search: async () => (await import('./commands/search.ts')).addSearch,
+    log: async () => (await import('./commands/log.ts')).addLog,
+    report: async () => (await import('./commands/report.ts')).addReport,
+    open: async () => (await import('./commands/open.ts')).addOpen,
+    pin: async () => (await import('./commands/pin.ts')).addPin,
+    unpin: async () => (await import('./commands/pin.ts')).addUnpin,
+    recall: async () => (await import('./commands/recall.ts')).addRecall,
+    status: async () => (await import('./commands/status.ts')).addStatus,
+    why: async () => (await import('./commands/why.ts')).addWhy,
+  },
+  'Jobs:': {
+    extract: async () => (await import('./commands/extract.ts')).addExtract,
+    dream: async () => (await import('./commands/dream.ts')).addDream,
+    review: async () => (await import('./commands/review.ts')).addReview,
+    reprocess: async () => (await import('./commands/reprocess.ts')).addReprocess,
+    enqueue: async () => (await import('./commands/enqueue.ts')).addEnqueue,
+    worker: async () => (await import('./commands/worker.ts')).addWorker,
+    retry: async () => (await import('./commands/retry.ts')).addRetry,
+    board: async () => (await import('./commands/board.ts')).addBoard,
+    sweep: async () => (await import('./commands/sweep.ts')).addSweep,
+    transcript: async () => (await import('./commands/transcript.ts')).addTranscript,
+  },
+  'History and undo:': {
+    history: async () => (await import('./commands/history.ts')).addHistory,
+    show: async () => (await import('./commands/show.ts')).addShow,
+    explain: async () => (await import('./commands/explain.ts')).addExplain,
+    diff: async () => (await import('./commands/diff.ts')).addDiff,
+    restore: async () => (await import('./commands/restore.ts')).addRestore,
+    undo: async () => (await import('./commands/undo.ts')).addUndo,
+    redact: async () => (await import('./commands/redact.ts')).addRedact,
+  },
+  'Setup and care:': {
+    init: async () => (await import('./commands/init.ts')).addInit,
+    install: async () => (await import('./commands/install.ts')).addInstall,
+    uninstall: async () => (await import('./commands/uninstall.ts')).addUninstall,
+    doctor: async () => (await import('./commands/doctor.ts')).addDoctor,
+    check: async () => (await import('./commands/check.ts')).addCheck,
+    export: async () => (await import('./commands/export.ts')).addExport,
+    import: async () => (await import('./commands/import.ts')).addImport,
+    snapshot: async () => (await import('./commands/snapshot.ts')).addSnapshot,
+    pause: async () => (await import('./commands/pause.ts')).addPause,
+    resume: async () => (await import('./commands/resume.ts')).addResume,
+    mcp: async () => (await import('./commands/mcp.ts')).addMcp,
+    completion: async () => (await import('./commands/completion.ts')).addCompletion,
+  },
+};
+
+/** Runs the command line and sets the exit code, as the table in output.ts says. */
 export async function main(argv: string[]): Promise<void> {
+  const [asked, ...rest] = argv.slice(2);
+  // Programs ask this before they ask anything else: it loads nothing.
+  if ((asked === '--version' || asked === '-V') && rest.length === 0) return print(version());
+  try {
+    await (await programFor(argv)).parseAsync(argv);
+  } catch (error) {
+    process.exitCode = exitOf(error);
+  }
+}
+
+/** The program with the command that `argv` names, or with all of them. */
+export async function programFor(argv: string[]): Promise<Command> {
+  const { Command } = await import('commander');
   const program = new Command('nocturne')
     .description('Background memory for coding and chat agents: finished sessions in, Markdown out.')
     .version(version(), '-V, --version')
     // So that --version behind a command is the command's own.
     .enablePositionalOptions()
-    .showHelpAfterError('(nocturne COMMAND --help shows the options)')
-    .exitOverride()
-    .addHelpText(
-      'after',
-      `
-Models:
-  A model id of the Anthropic Messages API, reached with ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN and, for another
-  endpoint of the same protocol, ANTHROPIC_BASE_URL; or offline: ${OFFLINE_DESCRIPTION}.
-
-Environment:
-  NOCTURNE_HOME        settings, spend, the embedded queue (default ~/.nocturne)
-  NOCTURNE_MEMORY_DIR  one memory directory for every session
-  NOCTURNE_MODEL       default of --model
-  NOCTURNE_QUEUE_URL   redis://… or postgres://… (else REDIS_URL; empty: the embedded queue)
-
-Exit codes: 0 fine · 1 failed · 2 wrong usage · 75 try again later (busy, ceiling)`,
-    );
-  const working = [addExtract, addDream, addReprocess, addEnqueue, addWorker, addStatus, addTranscript];
-  const keeping = [addHistory, addShow, addDiff, addRestore, addUndo, addRedact, addCheck];
-  for (const add of [...working, ...keeping]) add(program);
-  try {
-    await program.parseAsync(argv);
-  } catch (error) {
-    process.exitCode = exitOf(error);
+    .showHelpAfterError('(nocturne --help lists the commands)')
+    .configureHelp({
+      subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(termOf)].join(' '),
+    })
+    .exitOverride();
+  const asked = argv.slice(2).find((word) => !word.startsWith('-'));
+  const isKnown = Object.values(COMMANDS).some((group) => asked !== undefined && Object.hasOwn(group, asked));
+  for (const [heading, group] of Object.entries(COMMANDS)) {
+    program.commandsGroup(heading);
+    const wanted = Object.keys(group).filter((name) => !isKnown || name === asked);
+    for (const add of await Promise.all(wanted.map((name) => group[name]?.()))) await add?.(program);
   }
+  program.helpCommand('help [command]', 'what a command does, its options and an example');
+  if (!isKnown) program.addHelpText('after', (await import('./terminal/manual.ts')).manual());
+  nameOptionsAfterErrors(program);
+  return program;
+}
+
+/** After wrong usage of a command, its own usage and options are named. */
+function nameOptionsAfterErrors(program: Command): void {
+  for (const command of program.commands) {
+    const options = command.options.map((option) => option.long).join(', ');
+    const help = command.createHelp().commandUsage(command);
+    command.showHelpAfterError(`Usage: ${help}${options && `\nOptions: ${options}`}\n(--help says more)`);
+    nameOptionsAfterErrors(command);
+  }
+}
+
+function termOf(argument: Argument): string {
+  const name = `${argument.name()}${argument.variadic ? '...' : ''}`;
+  return argument.required ? `<${name}>` : `[${name}]`;
 }
 
 function exitOf(error: unknown): number {
@@ -63,6 +125,12 @@ function exitOf(error: unknown): number {
   // Commander has told about wrong usage itself; help and version are no errors.
   const usage = error as { code?: string; exitCode?: number };
   if (usage.code?.startsWith('commander.')) return usage.exitCode === 0 ? EXIT.fine : EXIT.usage;
+  if ((error as NodeJS.ErrnoException).syscall === 'uv_cwd') {
+    process.stderr.write(
+      'nocturne: The directory you stand in is gone.\n  Go to one that is there, then run it again.\n',
+    );
+    return EXIT.failed;
+  }
   process.stderr.write(`nocturne: ${error instanceof Error ? error.stack : String(error)}\n`);
   return EXIT.failed;
 }

@@ -20,9 +20,12 @@ export interface ForkOptions {
   entry?: URL;
 }
 
-/** What a child may know: where programs and temporary files are, and how the network is reached. No keys. */
+/** What a child may know: where programs and temporary files are, how the network is reached, whose it is. No keys. */
 const HANDED_ON =
-  /^(PATH|HOME|USERPROFILE|TMPDIR|TEMP|TMP|SystemRoot|(HTTPS?|ALL|NO)_PROXY|NODE_USE_ENV_PROXY|NODE_USE_SYSTEM_CA|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR))$/i;
+  /^(PATH|HOME|USERPROFILE|TMPDIR|TEMP|TMP|SystemRoot|(HTTPS?|ALL|NO)_PROXY|NODE_USE_ENV_PROXY|NODE_USE_SYSTEM_CA|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|NOCTURNE_WORKER)$/i;
+
+/** What a process may take beyond its heap: Node itself, the program, buffers. */
+const BESIDE_HEAP_MB = 256;
 
 const STDERR_TAIL_CHARS = 4096;
 
@@ -43,7 +46,7 @@ export function forkAgent(options: ForkOptions): RunAgent {
 
 function startChild({ entry, environment, memoryLimitMb }: ForkOptions): ChildProcess {
   try {
-    return fork(entry ?? AGENT_ENTRY, {
+    return fork(entry ?? AGENT_ENTRY, [String(memoryLimitMb + BESIDE_HEAP_MB)], {
       env: Object.fromEntries(Object.entries(environment).filter(([name]) => HANDED_ON.test(name))),
       execArgv: [`--max-old-space-size=${memoryLimitMb}`],
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -85,7 +88,7 @@ function runIn(child: ChildProcess, { request, ports, signal, wallMs }: Run): Re
       if (settle) return;
       if (message.kind === 'call') answer(message);
       else if (message.kind === 'ended') finish(() => resolve(message.ending));
-      else fail(new AppError(message.code, message.message, { remedy: message.remedy }));
+      else fail(new AppError(message.code, message.message, message));
     });
 
     const onAbort = () => fail(signal?.reason);

@@ -10,9 +10,9 @@ import { describeError } from '../errors.ts';
 import { packagePath } from '../files.ts';
 import { enqueueExtract, put } from './commands/enqueue.ts';
 import { type App, compose } from './compose.ts';
-import { note, print } from './output.ts';
-import { progress } from './progress.ts';
-import { runWorker } from './worker.ts';
+import { note, print } from './terminal/output.ts';
+import { progress } from './terminal/progress.ts';
+import { runWorker } from './worker/worker.ts';
 
 const given = process.argv.slice(2);
 

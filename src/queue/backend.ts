@@ -14,8 +14,9 @@ import {
 } from 'bullmq';
 import { Redis, type RedisOptions } from 'ioredis';
 import pg from 'pg';
+import { removeTree } from '../directories.ts';
 import { AppError, isAppError } from '../errors.ts';
-import { makeDirectory, removeTree } from '../files.ts';
+import { makeDirectory } from '../files.ts';
 import { openPglitePool } from './pglite-pool.ts';
 
 export interface BackendOptions {
@@ -43,7 +44,10 @@ export interface Backend {
 const ANSWER_WITHIN_MS = 1_500;
 const MIGRATE_WITHIN_MS = 30_000;
 const RECONNECT_AT_MOST_MS = 2_000;
+/** Longer than BullMQ's longest wait for a job, ten seconds: a connection silent for so long is dead. */
+const SILENT_AT_MOST_MS = 20_000;
 const OLDEST_REDIS = [6, 2];
+const OLDEST_POSTGRES = 13;
 
 /**
  * What a queue URL leads to; without one, the embedded queue. Nothing is opened.
@@ -52,6 +56,12 @@ const OLDEST_REDIS = [6, 2];
 export function backendKind(url: string | undefined): Backend['kind'] {
   if (url === undefined) return 'embedded';
   const protocol = URL.parse(url)?.protocol;
+  // The drivers decode what is in it, and fall over a password with a bare %.
+  if (/%(?![\da-f]{2})/i.test(url)) {
+    throw new AppError('bad-input', 'The queue URL holds a % that does not stand before two hexadecimal digits.', {
+      remedy: 'Write the % of a password as %25, and what else is special in it likewise.',
+    });
+  }
   if (protocol === 'redis:' || protocol === 'rediss:') return 'redis';
   if (protocol === 'postgres:' || protocol === 'postgresql:') return 'postgres';
   // The value itself may hold a password, so only what is known to be harmless is shown.
@@ -88,7 +98,11 @@ async function openRedis(url: string): Promise<Backend> {
     factory: createRedisBackend as BackendFactory<IQueueBackend, unknown>,
     producer,
     consumer: () => {
-      consumer ??= connectRedis(url, { maxRetriesPerRequest: null, lazyConnect: false });
+      consumer ??= connectRedis(url, {
+        maxRetriesPerRequest: null,
+        lazyConnect: false,
+        socketTimeout: SILENT_AT_MOST_MS,
+      });
       return consumer;
     },
     attempt,
@@ -159,7 +173,8 @@ async function openPostgres(url: string): Promise<Backend> {
   pool.on('connect', (client) => client.on('error', () => {}));
   const attempt = attempts(server, ANSWER_WITHIN_MS);
   try {
-    await attempt('reach', () => pool.query('SELECT 1'));
+    const { rows } = await attempt('reach', () => pool.query("SELECT current_setting('server_version') AS version"));
+    checkPostgresVersion(String(rows[0]?.version), server);
     await attempts(server, MIGRATE_WITHIN_MS)('prepare', () => migrate(pool));
   } catch (error) {
     void pool.end();
@@ -189,6 +204,14 @@ async function openEmbedded(dataDir: string): Promise<Backend> {
     return open();
   });
   return postgresBackend({ kind: 'embedded', rebuilt, pool, attempt });
+}
+
+/** Throws `queue-unavailable` for a server that is older than BullMQ's schema needs. */
+export function checkPostgresVersion(version: string, server: string): void {
+  if (Number.parseInt(version, 10) >= OLDEST_POSTGRES) return;
+  throw new AppError('queue-unavailable', `PostgreSQL at ${server} is version ${version}, which is too old.`, {
+    remedy: `Use PostgreSQL ${OLDEST_POSTGRES} or newer, or Redis.`,
+  });
 }
 
 function postgresBackend(made: Pick<Backend, 'kind' | 'rebuilt' | 'attempt'> & { pool: PgPool }): Backend {

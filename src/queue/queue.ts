@@ -1,32 +1,26 @@
 // The bell: wakes a worker so that it looks into an inbox. The work itself is in the ledger, never in here.
 // Promises that a ring is heard at least once while the queue lives, that many rings of one key are one wake-up, and
 // that a ring during a wake-up brings exactly one more. Losing the queue loses nothing: a sweep rings again.
-// One BullMQ queue with the job names extract, dream, reprocess and nightly, rather than a queue for each: its
-// concurrency then bounds all work together, and a worker holds two connections instead of six.
+// One BullMQ queue with the job names extract, dream and reprocess, rather than a queue for each: its concurrency then
+// bounds all work together, and a worker holds two connections instead of six.
 
 import { createHash } from 'node:crypto';
 import { isAbsolute } from 'node:path';
-import { defaultRepeatStrategy, type IQueueBackend, type Job, type JobProgress, Queue, Worker } from 'bullmq';
+import { type IQueueBackend, type Job, type JobProgress, Queue, type Telemetry, Worker } from 'bullmq';
 import { z } from 'zod';
 import { AppError } from '../errors.ts';
-import { isZone } from '../time.ts';
 import { type Backend, type BackendOptions, openBackend } from './backend.ts';
 
-const inboxFields = {
+const wakeUpSchema = z.object({
+  kind: z.enum(['extract', 'dream', 'reprocess']),
   /** The memory directory, absolute. */
   store: z.string().refine(isAbsolute, 'must be an absolute path'),
   /** The key in that store's inbox. */
   key: z.string().min(1),
-};
+});
 
-const wakeUpSchema = z.discriminatedUnion('kind', [
-  z.object({ kind: z.enum(['extract', 'dream', 'reprocess']), ...inboxFields }),
-  z.object({ kind: z.literal('nightly') }),
-]);
-
-/** What a worker is woken for: a key of one inbox, or the nightly round over all stores. */
+/** What a worker is woken for: a key of one inbox. */
 export type WakeUp = z.infer<typeof wakeUpSchema>;
-export type InboxWakeUp = Exclude<WakeUp, { kind: 'nightly' }>;
 
 /**
  * Contract: looks into the inbox and does what is due. It may be called twice for one ring, and even at the same time
@@ -45,6 +39,8 @@ export interface ListenOptions {
 export interface BellOptions extends BackendOptions {
   /** Keeps homes apart that share a server: letters, digits, `_`, `-`; at most 60. Default `nocturne`. */
   namespace?: string;
+  /** Spans of adding and handling wake-ups, by bullmq-otel. */
+  telemetry?: boolean;
 }
 
 /**
@@ -56,8 +52,7 @@ const WATCH = { lockDuration: 10_000, stalledInterval: 5_000, maxStalledCount: 5
 // Finished jobs are kept for a person who looks, not for the program. `age` is in seconds.
 const KEEP = { removeOnComplete: { count: 100, age: 86_400 }, removeOnFail: { count: 500, age: 7 * 86_400 } };
 
-const PREFIX = 'nocturne';
-const NIGHTLY = 'nightly';
+export const PREFIX = 'nocturne';
 const GRACE_MS = 500;
 
 /** Opens the queue. Errors: those of `openBackend`, and `bad-input` for a namespace that cannot be one. */
@@ -68,7 +63,11 @@ export async function openBell(options: BellOptions): Promise<Bell> {
       remedy: 'Use up to 60 letters, digits, _ and -.',
     });
   }
-  return new Bell(await openBackend(options), namespace);
+  // Loaded only where it is wanted.
+  const telemetry = options.telemetry
+    ? new (await import('bullmq-otel')).BullMQOtel({ tracerName: PREFIX })
+    : undefined;
+  return new Bell(await openBackend(options), { namespace, telemetry });
 }
 
 export class Bell {
@@ -77,19 +76,21 @@ export class Bell {
   readonly rebuilt: boolean;
   readonly #backend: Backend;
   readonly #queue: WakeUpQueue;
+  readonly #telemetry: Telemetry | undefined;
   #worker: WakeUpWorker | undefined;
   /** One for each running handler: lets BullMQ go on as if that handler had failed. */
   readonly #abandon = new Set<(reason: Error) => void>();
   #closing: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor(backend: Backend, namespace: string) {
+  constructor(backend: Backend, { namespace, telemetry }: { namespace: string; telemetry?: Telemetry }) {
     this.kind = backend.kind;
     this.rebuilt = backend.rebuilt;
     this.#backend = backend;
+    this.#telemetry = telemetry;
     this.#queue = new Queue(
       namespace,
-      { connection: backend.producer, prefix: PREFIX, defaultJobOptions: { attempts: 1, ...KEEP } },
+      { connection: backend.producer, prefix: PREFIX, defaultJobOptions: { attempts: 1, ...KEEP }, telemetry },
       backend.factory,
     );
     // A queue without this listener ends the process. What fails is told by the call that asked for it.
@@ -101,7 +102,7 @@ export class Bell {
    * a delayed one of its key; a ring with a delay changes nothing about one that waits already.
    * Errors: `queue-unavailable`, within two seconds on a server; the ring may then still be heard.
    */
-  async ring(wakeUp: InboxWakeUp, options: { delayMs?: number } = {}): Promise<void> {
+  async ring(wakeUp: WakeUp, options: { delayMs?: number } = {}): Promise<void> {
     const { kind, store, key } = wakeUp;
     const delay = options.delayMs ?? 0;
     const deduplication = { id: keyOf(wakeUp), keepLastIfActive: true, reschedule: delay === 0 };
@@ -111,11 +112,12 @@ export class Bell {
   /** Starts handling wake-ups. Once per bell. */
   listen(handler: WakeUpHandler, options: ListenOptions): void {
     if (this.#worker) throw new AppError('bad-input', 'This bell is listened to already.');
+    const telemetry = this.#telemetry;
     const worker: WakeUpWorker = new Worker(
       this.#queue.name,
       // BullMQ makes a signal only for a processor that declares three parameters.
       (job, _token, signal) => this.#handle(job, signal ?? new AbortController().signal, handler),
-      { connection: this.#backend.consumer(), prefix: PREFIX, concurrency: options.concurrency, ...WATCH },
+      { connection: this.#backend.consumer(), prefix: PREFIX, concurrency: options.concurrency, telemetry, ...WATCH },
       this.#backend.factory,
     );
     const report = (error: Error, job?: WakeUpJob) => {
@@ -144,22 +146,7 @@ export class Bell {
     }
   }
 
-  /**
-   * Wakes with `{ kind: 'nightly' }` by a cron `pattern` (five fields, or six with seconds first) in `zone` (IANA).
-   * One schedule per namespace, the last one given; after a downtime over several nights one wake-up makes up for all.
-   */
-  async scheduleNightly(schedule: { pattern: string; zone: string }): Promise<void> {
-    const { pattern, zone } = schedule;
-    checkSchedule(pattern, zone);
-    await this.#backend.attempt('schedule in', async () => {
-      const present = await this.#queue.getJobScheduler(NIGHTLY);
-      // Set again, it would be counted from now on, and a night missed while nothing ran would be forgotten.
-      if (present?.pattern === pattern && present.tz === zone) return;
-      await this.#queue.upsertJobScheduler(NIGHTLY, { pattern, tz: zone }, { name: NIGHTLY, data: {} });
-    });
-  }
-
-  /** How many wake-ups are in the queue now; a nightly schedule is always one delayed. */
+  /** How many wake-ups are in the queue now. */
   async counts(): Promise<{ waiting: number; active: number; delayed: number }> {
     const counts = await this.#backend.attempt('ask', () => this.#queue.getJobCounts('waiting', 'active', 'delayed'));
     return { waiting: counts.waiting ?? 0, active: counts.active ?? 0, delayed: counts.delayed ?? 0 };
@@ -202,21 +189,9 @@ function fieldsOf(job: WakeUpJob): unknown {
   return { ...(job.data as object), kind: job.name };
 }
 
-function keyOf(wakeUp: InboxWakeUp): string {
+function keyOf(wakeUp: WakeUp): string {
   const parts = JSON.stringify([wakeUp.store, wakeUp.kind, wakeUp.key]);
   return createHash('sha256').update(parts).digest('hex').slice(0, 32);
-}
-
-function checkSchedule(pattern: string, zone: string): void {
-  try {
-    if (!isZone(zone)) throw new RangeError('unknown time zone');
-    defaultRepeatStrategy(0, { pattern, tz: zone });
-  } catch (cause) {
-    throw new AppError('bad-input', `No nightly schedule can be made of "${pattern}" in "${zone}".`, {
-      remedy: 'Give a cron pattern such as "30 3 * * *" and a zone such as "Europe/Berlin".',
-      cause,
-    });
-  }
 }
 
 /** Whether `work` ended, well or badly, within `limitMs`. */

@@ -3,10 +3,11 @@
 // whole in exactly one, unless it alone exceeds the budget; every text was redacted whole before any of it was cut.
 // Human words come first, then the final text of a turn, some context, subagents, other text, tools; newest first.
 
+import { cutIntoChunks, type Unit } from './chunks.ts';
 import { cutMiddle, type Frame, quoteLines, renderRows, resolveId, type ShownRow, shortenIds } from './render.ts';
-import { type ExcerptTurn, layOutRows, type Row, speakerOf, type Tier } from './rows.ts';
+import { type ExcerptTurn, layOutTurn, type Row, saysAnything, speakerOf, type Tier } from './rows.ts';
 import { estimateTokens, isWithinTokens } from './tokens.ts';
-import type { Speaker } from './types.ts';
+import type { Message, Speaker } from './types.ts';
 
 export type { ExcerptTurn } from './rows.ts';
 
@@ -33,6 +34,8 @@ export interface Excerpt {
 }
 
 export interface ExcerptOptions {
+  /** The ids of all messages of the turns that say anything (`idsOf`), in source order; gone through once. */
+  ids: Iterable<string>;
   budgetTokens: number;
   redact: (text: string) => Promise<{ text: string }>;
   /** Time zone of the dates that are shown. */
@@ -40,59 +43,36 @@ export interface ExcerptOptions {
 }
 
 /** Most tokens of one row, by what it is; a human's words have no cap. */
-const CAP_TOKENS = { words: 1_500, call: 200, result: 600 };
+const CAP_TOKENS = { words: 1_500, call: 150, result: 400 };
 const CONTEXT_CAP_TOKENS = 120;
 const CONTEXT_SHARE = 1 / 5;
+/** No row costs less as context, with its header. */
+const LEAST_CONTEXT_TOKENS = 6;
 /** What a human message that cannot be shown whole may take, so that the answer to it is seen too. */
 const OVERSIZE_SHARE = 3 / 4;
 
 /**
  * Renders the offered turns of `turns`, which must be in source order. One excerpt, or several where their human and
- * final assistant text does not fit into one: cut between turns, and inside a turn only between human messages.
+ * final assistant text does not fit into one: cut between turns, and inside a turn only between human messages. Each is
+ * made when it is asked for, and only the turns that it needs are held.
  */
-export async function buildExcerpts(turns: ExcerptTurn[], options: ExcerptOptions): Promise<Excerpt[]> {
-  const rows = layOutRows(turns);
-  const builder = excerptBuilder(rows, options);
-  const chunks = await builder.splitIntoChunks(unitsOf(turns, rows));
-  const excerpts: Excerpt[] = [];
-  for (const [at, chunk] of chunks.entries()) {
-    const nextChunk = chunks.slice(at + 1).flatMap((later) => later.flatMap((unit) => unit.rows))[0];
-    excerpts.push(await builder.build(chunk, nextChunk?.index ?? Infinity));
-  }
-  return excerpts;
+export async function* buildExcerpts(
+  turns: AsyncIterable<ExcerptTurn> | Iterable<ExcerptTurn>,
+  options: ExcerptOptions,
+): AsyncGenerator<Excerpt> {
+  const builder = excerptBuilder(options);
+  for await (const chunk of cutIntoChunks(builder.takeUnits(turns), builder)) yield await builder.build(chunk);
+}
+
+/** The ids of the messages that can be shown. */
+export function idsOf(messages: readonly Message[]): string[] {
+  return messages.filter(saysAnything).map(({ id }) => id);
 }
 
 /** The message that `idOrPrefix` names: its full id, or a prefix of at least eight characters that is unique here. */
 export function findSource(excerpt: Excerpt, idOrPrefix: string): SourceMessage | undefined {
   const id = resolveId(excerpt.sources.keys(), idOrPrefix);
   return id === undefined ? undefined : excerpt.sources.get(id);
-}
-
-/** Offered rows that stay together: those of a turn, or of a part of it that begins with a human message. */
-interface Unit {
-  turn: string;
-  rows: Row[];
-  endsTurn: boolean;
-}
-
-function unitsOf(turns: ExcerptTurn[], rows: Row[]): Unit[] {
-  const byTurn = Map.groupBy(
-    rows.filter((row) => row.offered),
-    (row) => row.turn,
-  );
-  return turns
-    .filter(({ offeredFrom }) => offeredFrom !== null)
-    .map(({ turn }) => ({ turn: turn.id, rows: byTurn.get(turn.id) ?? [], endsTurn: true }));
-}
-
-function splitAtHumans(unit: Unit): Unit[] {
-  const parts: Row[][] = [[]];
-  for (const row of unit.rows) {
-    const human = parts.at(-1)?.find((other) => other.tier === 'human');
-    if (row.tier === 'human' && human && human.position !== row.position) parts.push([]);
-    parts.at(-1)?.push(row);
-  }
-  return parts.map((rows, at) => ({ turn: unit.turn, rows, endsTurn: at === parts.length - 1 }));
 }
 
 function isVital(row: Row): boolean {
@@ -103,15 +83,32 @@ function newestFirst(rows: Row[], tier: Tier): Row[] {
   return rows.filter((row) => row.tier === tier).reverse();
 }
 
-function excerptBuilder(rows: Row[], { budgetTokens, redact, zone }: ExcerptOptions) {
-  const frame: Frame = {
-    shortIds: shortenIds(rows.map((row) => row.message.id)),
-    messages: (rows.at(-1)?.position ?? -1) + 1,
-    zone,
-  };
-  const rowsOfMessage = Map.groupBy(rows, (row) => row.position);
-  const redacted = new Map<Row, Promise<string>>();
-  const offered = new Map<Row, Promise<ShownRow | null>>();
+function excerptBuilder({ ids, budgetTokens, redact, zone }: ExcerptOptions) {
+  const shortIds = shortenIds(ids);
+  const frame: Frame = { shortIds, messages: shortIds.count, zone };
+  const mostContextRows = Math.ceil((budgetTokens * CONTEXT_SHARE) / LEAST_CONTEXT_TOKENS);
+  const redacted = new WeakMap<Row, Promise<string>>();
+  const offered = new WeakMap<Row, Promise<ShownRow | null>>();
+  /** What can be context of what comes: vital rows that were shown, or that are not offered. */
+  let passed: Row[] = [];
+
+  async function* takeUnits(turns: AsyncIterable<ExcerptTurn> | Iterable<ExcerptTurn>): AsyncGenerator<Unit> {
+    const before = { messages: 0, rows: 0 };
+    for await (const shown of turns) {
+      const rows = layOutTurn(shown, before);
+      before.messages = (rows.at(-1)?.position ?? before.messages - 1) + 1;
+      before.rows += rows.length;
+      pass(rows.filter((row) => !row.offered));
+      const { turn, offeredFrom } = shown;
+      if (offeredFrom === null) continue;
+      yield { turn: turn.id, rows: rows.filter((row) => row.offered), endsTurn: true };
+    }
+  }
+
+  function pass(rows: Row[]): void {
+    const both = [...passed, ...rows.filter(isVital)].sort((a, b) => a.index - b.index);
+    passed = both.slice(-mostContextRows);
+  }
 
   function redactRow(row: Row): Promise<string> {
     const text = redacted.get(row) ?? redact(row.text).then((result) => result.text);
@@ -176,20 +173,23 @@ function excerptBuilder(rows: Row[], { budgetTokens, redact, zone }: ExcerptOpti
     return fits(vital);
   }
 
-  async function splitIntoChunks(units: Unit[]): Promise<Unit[][]> {
-    const chunks: Unit[][] = [];
-    for (const whole of units) {
-      for (const unit of (await fitsTogether([whole])) ? [whole] : splitAtHumans(whole)) {
-        const open = chunks.at(-1);
-        if (open && (await fitsTogether([...open, unit]))) open.push(unit);
-        else chunks.push([unit]);
+  /** Lets go of what stands behind so many newer rows of its tier that `rank` never comes to it. */
+  async function thin(units: Unit[]): Promise<void> {
+    const spent: Partial<Record<Tier, number>> = {};
+    for (const unit of units.toReversed()) {
+      const kept: Row[] = [];
+      for (const row of unit.rows.toReversed()) {
+        const spentTokens = spent[row.tier] ?? 0;
+        if (!isVital(row) && spentTokens > budgetTokens * 2) continue;
+        kept.push(row);
+        if (!isVital(row)) spent[row.tier] = spentTokens + estimateTokens((await showOffered(row))?.text ?? '');
       }
+      unit.rows = kept.reverse();
     }
-    return chunks;
   }
 
   /** What goes first, in order; stops where nothing more can fit, so that the rest need not even be redacted. */
-  async function rank(own: Row[], before: number): Promise<{ ranked: ShownRow[]; vital: number }> {
+  async function rank(own: Row[]): Promise<{ ranked: ShownRow[]; vital: number }> {
     const ranked: ShownRow[] = [];
     let bodyTokens = 0;
     const take = (shown: ShownRow | null) => {
@@ -199,9 +199,7 @@ function excerptBuilder(rows: Row[], { budgetTokens, redact, zone }: ExcerptOpti
     };
     for (const row of [...newestFirst(own, 'human'), ...newestFirst(own, 'final')]) take(await showOffered(row));
     const vital = ranked.length;
-    const others = new Set(own);
-    const candidates = rows.filter((row) => isVital(row) && row.index < before && !others.has(row));
-    for (const shown of await showContext(candidates)) take(shown);
+    for (const shown of await showContext(passed)) take(shown);
     for (const tier of ['subagent', 'assistant', 'tool'] as const) {
       for (const row of newestFirst(own, tier)) {
         if (bodyTokens > budgetTokens * 2) return { ranked, vital };
@@ -227,27 +225,28 @@ function excerptBuilder(rows: Row[], { budgetTokens, redact, zone }: ExcerptOpti
   }
 
   async function readSource(row: Row, isOffered: boolean): Promise<SourceMessage> {
-    const { message, position, turn } = row;
+    const { message, turn, beside } = row;
     const speaker = speakerOf(message);
-    const said = (rowsOfMessage.get(position) ?? []).filter((other) => other.speaker === speaker);
+    const said = beside.filter((other) => other.speaker === speaker);
     const text = (await Promise.all(said.map(redactRow))).join('\n');
     return { id: message.id, turn, speaker, ...(message.at ? { at: message.at } : {}), text, offered: isOffered };
   }
 
-  async function build(units: Unit[], before: number): Promise<Excerpt> {
+  async function build(units: Unit[]): Promise<Excerpt> {
     const own = units.flatMap((unit) => unit.rows);
     const turns = units.filter((unit) => unit.endsTurn).map((unit) => unit.turn);
     const sources = new Map<string, SourceMessage>();
     if (own.length === 0) return { text: '', tokens: 0, turns, sources };
-    const { ranked, vital } = await rank(own, before);
+    const { ranked, vital } = await rank(own);
     const chosen = choose(ranked, vital);
     const offeredMessages = new Set(own.map((row) => row.position));
     for (const { row } of chosen.toSorted((a, b) => a.row.index - b.row.index)) {
       sources.set(row.message.id, await readSource(row, offeredMessages.has(row.position)));
     }
     const text = render(chosen);
+    pass(own);
     return { text, tokens: estimateTokens(text), turns, sources };
   }
 
-  return { splitIntoChunks, build };
+  return { takeUnits, fitsTogether, thin, build };
 }

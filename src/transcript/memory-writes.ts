@@ -5,6 +5,7 @@
 import { homedir } from 'node:os';
 import { isInside, type Place, projectName, resolvePath, withAncestors } from './recorded-paths.ts';
 import { findScriptCommands, findScriptPatches } from './script-calls.ts';
+import { findPowerShellWrites } from './script-writes.ts';
 import { findPatchedPaths, findWrittenPaths } from './shell-writes.ts';
 import type { Part, Turn } from './types.ts';
 
@@ -25,7 +26,9 @@ type Call = Extract<Part, { kind: 'call' }>;
 export function wroteMemory(turn: Turn, where: WhereMemoryIs): boolean {
   const home = where.home ?? homedir();
   const memoryDir = resolvePath(where.memoryDir, { home });
-  const own = turn.messages.filter((message) => !message.isSidechain && message.speaker !== 'subagent');
+  const own = turn.messages.filter(
+    (message) => !message.isSidechain && !message.isAbandoned && message.speaker !== 'subagent',
+  );
   const succeeded = new Set(
     own.flatMap(({ parts }) => parts.flatMap((part) => (part.kind === 'result' && !part.isError ? [part.callId] : []))),
   );
@@ -80,6 +83,8 @@ function pathsWrittenBy({ tool, input }: Call, from: Place): string[] {
     case 'execcommand':
     case 'runshellcommand':
       return findWrittenPaths(commandLine(input), place);
+    case 'powershell':
+      return findPowerShellWrites(commandLine(input)).map((path) => resolvePath(path, place));
     case 'exec':
       return typeof input === 'string' ? pathsWrittenByScript(input, place) : [];
     default:

@@ -1,8 +1,8 @@
 // Where reading a transcript can go on when it has grown: a byte, and a hash of what stands before it, by which one
 // knows that the file was only appended to. A file that was rewritten is read from its beginning.
 
-import { createHash } from 'node:crypto';
-import { readChunks } from '../files.ts';
+import { hash } from 'node:crypto';
+import { readSlice } from '../file-pieces.ts';
 
 export interface ReadPoint {
   /** The first byte of the line to begin with. */
@@ -15,13 +15,9 @@ const HASHED_BYTES = 64 * 2 ** 10;
 
 /** Null where the file has no such byte. */
 export async function readPointAt(path: string, byte: number): Promise<ReadPoint | null> {
-  const hash = createHash('sha256');
-  let missing = Math.min(byte, HASHED_BYTES);
-  for await (const chunk of readChunks(path, byte - missing, byte)) {
-    hash.update(chunk);
-    missing -= chunk.length;
-  }
-  return missing > 0 ? null : { byte, hash: hash.digest('hex') };
+  const start = Math.max(0, byte - HASHED_BYTES);
+  const before = await readSlice(path, start, byte);
+  return before.length < byte - start ? null : { byte, hash: hash('sha256', before) };
 }
 
 /** Whether the file still has before the point what it had. */

@@ -16,7 +16,7 @@ export interface ShownRow {
 
 export interface Frame {
   /** What each message id is shown as. */
-  shortIds: Map<string, string>;
+  shortIds: ShortIds;
   /** All messages that have rows, shown or not. */
   messages: number;
   zone: string;
@@ -29,7 +29,7 @@ export function renderRows(shown: ShownRow[], frame: Frame): string {
   let last: Row | null = null;
   for (const { row, text, offered } of shown) {
     if (row.position !== last?.position) lines.push(...gapBetween(last?.position ?? -1, row.position));
-    if (row.position !== last?.position || row.speaker !== last.speaker) lines.push(header(row, offered, frame));
+    if (row.position !== last?.position || row.speaker !== last.speaker) lines.push(renderHeader(row, offered, frame));
     lines.push(quoteLines(text));
     last = row;
   }
@@ -42,8 +42,9 @@ function gapBetween(shownBefore: number, shownAfter: number): string[] {
   return missing > 0 ? [`(… ${missing} ${missing === 1 ? 'message' : 'messages'} left out …)`] : [];
 }
 
-function header({ message, speaker }: Row, offered: boolean, { shortIds, zone }: Frame): string {
-  const words = [shortIds.get(message.id) ?? labelOf(message.id), speaker];
+/** The line above what a message says. */
+export function renderHeader({ message, speaker }: Row, offered: boolean, { shortIds, zone }: Frame): string {
+  const words = [shortIds.get(message.id), speaker];
   if (isInstant(message.at)) words.push(dayOf(message.at, zone), timeOf(message.at, zone));
   if (!offered) words.push('context');
   return `[${words.join(' ')}]`;
@@ -68,19 +69,53 @@ export function labelOf(id: string): string {
   return `m-${createHash('sha256').update(id).digest('hex').slice(0, 16)}`;
 }
 
+export interface ShortIds {
+  get(id: string): string;
+  /** How many ids it was made for. */
+  count: number;
+}
+
 /** For each id the shortest prefix of its label that no other of `ids` has, of at least eight characters. */
-export function shortenIds(ids: Iterable<string>): Map<string, string> {
-  const byLabel = [...new Set(ids)].map((id) => ({ id, label: labelOf(id) }));
-  byLabel.sort((a, b) => (a.label < b.label ? -1 : 1));
-  const short = new Map<string, string>();
-  for (const [at, { id, label }] of byLabel.entries()) {
-    const shared = Math.max(
-      sharedPrefix(label, byLabel[at - 1]?.label ?? ''),
-      sharedPrefix(label, byLabel[at + 1]?.label ?? ''),
-    );
-    short.set(id, label.slice(0, Math.max(SHORTEST_ID, shared + 1)));
+export function shortenIds(ids: Iterable<string>): ShortIds {
+  // One list, no table and no copy: the ids of a large session are many.
+  const labels: string[] = [];
+  for (const id of ids) labels.push(labelOf(id));
+  const count = labels.length;
+  labels.sort();
+  dropRepeated(labels);
+  return {
+    count,
+    get(id) {
+      const label = labelOf(id);
+      const at = firstNotBefore(labels, label);
+      const after = labels[at] === label ? labels[at + 1] : labels[at];
+      const shared = Math.max(sharedPrefix(label, labels[at - 1] ?? ''), sharedPrefix(label, after ?? ''));
+      return label.slice(0, Math.max(SHORTEST_ID, shared + 1));
+    },
+  };
+}
+
+/** Takes out of a sorted list what equals the one before. */
+function dropRepeated(labels: string[]): void {
+  let kept = 0;
+  for (const label of labels) {
+    if (kept > 0 && label === labels[kept - 1]) continue;
+    labels[kept] = label;
+    kept += 1;
   }
-  return short;
+  labels.length = kept;
+}
+
+/** Where the first of the sorted `labels` stands that is not before `label`. */
+function firstNotBefore(labels: readonly string[], label: string): number {
+  let low = 0;
+  let high = labels.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((labels[middle] as string) < label) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** Finds what `given` names among `ids`: a full id, a full label, or a prefix of exactly one label. */

@@ -21,6 +21,8 @@ export interface Row {
   /** False: context, on which nothing can rest. */
   offered: boolean;
   text: string;
+  /** All rows of the same message, this one included. */
+  beside: Row[];
 }
 
 export interface ExcerptTurn {
@@ -29,33 +31,46 @@ export interface ExcerptTurn {
   offeredFrom: string | null;
 }
 
-/** All rows of `turns`, in source order. Throws `bad-input` when `offeredFrom` names no message of its turn. */
-export function layOutRows(turns: ExcerptTurn[]): Row[] {
+/** How many messages with rows, and how many rows, stand before a turn. */
+export interface RowsBefore {
+  messages: number;
+  rows: number;
+}
+
+/** The rows of a turn, in source order. Throws `bad-input` when `offeredFrom` names no message of it. */
+export function layOutTurn({ turn, offeredFrom }: ExcerptTurn, before: RowsBefore): Row[] {
+  const firstOffered = offeredFrom === null ? Infinity : turn.messages.findIndex(({ id }) => id === offeredFrom);
+  if (firstOffered === -1) throw new AppError('bad-input', `Turn ${turn.id} holds no message ${offeredFrom}.`);
   const rows: Row[] = [];
-  let position = 0;
-  for (const { turn, offeredFrom } of turns) {
-    const firstOffered = offeredFrom === null ? Infinity : turn.messages.findIndex(({ id }) => id === offeredFrom);
-    if (firstOffered === -1) throw new AppError('bad-input', `Turn ${turn.id} holds no message ${offeredFrom}.`);
-    const ofTurn: Row[] = [];
-    for (const [at, message] of turn.messages.entries()) {
-      const speaker = speakerOf(message);
-      if (speaker === 'harness') continue;
-      const parts = readParts(message.parts);
-      for (const part of parts) {
-        // A result that came in a human's message was said by the tool: no word of it may pass for the human's.
-        const said = speaker === 'human' && part.kind !== 'words' ? 'tool' : speaker;
-        // It is what the human answers to, without which the words say little.
-        const tier = said === speaker ? tierOf(part, said) : 'final';
-        const place = { position, index: rows.length + ofTurn.length, turn: turn.id, offered: at >= firstOffered };
-        ofTurn.push({ ...part, ...place, message, speaker: said, tier });
-      }
-      if (parts.length > 0) position += 1;
+  let position = before.messages;
+  for (const [at, message] of turn.messages.entries()) {
+    if (!saysAnything(message)) continue;
+    const speaker = speakerOf(message);
+    const beside: Row[] = [];
+    for (const part of readParts(message.parts)) {
+      // A result that came in a human's message was said by the tool: no word of it may pass for the human's.
+      const said = speaker === 'human' && part.kind !== 'words' ? 'tool' : speaker;
+      // It is what the human answers to, without which the words say little.
+      const tier = said === speaker ? tierOf(part, said) : 'final';
+      const place = { position, index: before.rows + rows.length, turn: turn.id, offered: at >= firstOffered };
+      const row: Row = { ...part, ...place, message, speaker: said, tier, beside };
+      beside.push(row);
+      rows.push(row);
     }
-    raiseFinalText(ofTurn.filter((row) => row.offered));
-    raiseFinalText(ofTurn.filter((row) => !row.offered));
-    for (const row of ofTurn) rows.push(row);
+    position += 1;
   }
+  raiseFinalText(rows.filter((row) => row.offered));
+  raiseFinalText(rows.filter((row) => !row.offered));
   return rows;
+}
+
+/** Whether a message has rows: what the program wrote, and what is empty, has none. */
+export function saysAnything(message: Message): boolean {
+  return speakerOf(message) !== 'harness' && message.parts.some(isShowable);
+}
+
+function isShowable(part: Part): boolean {
+  return part.kind === 'call' || part.kind === 'attachment' || readPart(part).text.trim() !== '';
 }
 
 /** Who is taken to have said a message: what is said inside a subagent is never the human's or the main agent's. */
@@ -69,8 +84,8 @@ type ReadPart = Pick<Row, 'kind' | 'text'>;
 function readParts(parts: Part[]): ReadPart[] {
   const read: ReadPart[] = [];
   for (const part of parts) {
+    if (!isShowable(part)) continue;
     const next = readPart(part);
-    if (next.text.trim() === '') continue;
     const last = read.at(-1);
     if (next.kind === 'words' && last?.kind === 'words') last.text += `\n${next.text}`;
     else read.push(next);
@@ -85,7 +100,7 @@ function readPart(part: Part): ReadPart {
     case 'attachment':
       return { kind: 'words', text: `[attachment: ${part.label}]`.toWellFormed() };
     case 'call':
-      return { kind: 'call', text: `call ${part.tool} ${compactJson(part.input, 0)}`.toWellFormed() };
+      return { kind: 'call', text: `call ${part.tool} ${compactJson(part.input)}`.toWellFormed() };
     case 'result':
       return { kind: 'result', text: `${part.isError ? 'error: ' : ''}${part.text}`.toWellFormed() };
   }
@@ -93,8 +108,8 @@ function readPart(part: Part): ReadPart {
 
 const MAX_DEPTH = 8;
 
-// Strings stand as they are, not escaped: a secret is recognised in decoded text only.
-function compactJson(value: unknown, depth: number): string {
+/** JSON as it is shown: eight levels deep, its strings not escaped, for a secret is recognised in decoded text only. */
+export function compactJson(value: unknown, depth = 0): string {
   if (typeof value === 'string') return `"${value}"`;
   if (typeof value !== 'object' || value === null) return String(value);
   if (depth === MAX_DEPTH) return '…';

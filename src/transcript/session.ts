@@ -1,8 +1,10 @@
 // Opens a transcript of any format that nocturne reads. The format is known by content, never by the file's name.
 // The file is evidence: it is read, in order and as a stream, and nothing is ever written to it.
 
+import { isDirectory } from '../directories.ts';
 import { AppError } from '../errors.ts';
-import { readChunks, readText, statFile } from '../files.ts';
+import { readSlice } from '../file-pieces.ts';
+import { readText, statFile } from '../files.ts';
 import { atif } from './formats/atif.ts';
 import { claudeCode } from './formats/claude-code.ts';
 import { codex } from './formats/codex.ts';
@@ -63,15 +65,19 @@ export interface OpenOptions {
   isLive?: boolean;
 }
 
-/** Throws an AppError: `transcript-gone`, `unknown-format`, or `bad-input` for a JSON document past 256 MiB. */
+/** Throws an AppError: `transcript-gone`, `unknown-format`, or `bad-input` for a directory or a JSON document past 256 MiB. */
 export async function openSession(path: string, options: OpenOptions = {}): Promise<Session> {
   if (path === '') {
-    throw new AppError('transcript-gone', `It is not known where the transcript of session ${options.id} is.`, {
+    const which = options.id === undefined ? 'the session' : `session ${options.id}`;
+    throw new AppError('transcript-gone', `It is not known where the transcript of ${which} is.`, {
       remedy: 'Run nocturne extract TRANSCRIPT once; what was extracted before is not extracted again.',
     });
   }
   const stat = await statFile(path);
   if (stat === null) {
+    if (isDirectory(path)) {
+      throw new AppError('bad-input', `${path} is a directory.`, { remedy: 'Give the session file itself.' });
+    }
     throw new AppError('transcript-gone', `There is no transcript at ${path}.`, {
       remedy: 'Agents delete old sessions; what was kept of this one stays.',
     });
@@ -95,9 +101,13 @@ export async function openSession(path: string, options: OpenOptions = {}): Prom
       const onUnreadable: OnUnreadable = (line) => {
         if (!(options.isLive && line?.isHalfWritten)) unreadableLines++;
       };
-      const isUnchanged = from !== undefined && (await isStillThere(path, from));
-      const rest = isUnchanged ? await reading.messagesFrom?.(from.byte, onUnreadable) : null;
-      for await (const message of rest ?? reading.messages(onUnreadable)) yield withhold(message);
+      // Both at once: each waits for the disk.
+      const [isUnchanged, rest] = from
+        ? await Promise.all([isStillThere(path, from), reading.messagesFrom?.(from.byte, onUnreadable)])
+        : [];
+      const isContinued = isUnchanged && rest;
+      if (!isContinued) unreadableLines = 0;
+      for await (const message of isContinued ? rest : reading.messages(onUnreadable)) yield withhold(message);
     },
   };
 }
@@ -111,7 +121,7 @@ async function findFormat(path: string, sizeBytes: number): Promise<{ format: Fo
   for (const headBytes of HEAD_BYTES) {
     const source: Source = {
       path,
-      head: await readHead(path, headBytes),
+      head: (await readSlice(path, 0, Math.min(sizeBytes, headBytes))).toString('utf8'),
       document,
     };
     for (const format of FORMATS) if (await format.recognises(source)) return { format, source };
@@ -121,12 +131,6 @@ async function findFormat(path: string, sizeBytes: number): Promise<{ format: Fo
   throw new AppError('unknown-format', `${path} is in none of the formats nocturne reads: ${names}.`, {
     remedy: 'Give a session file in one of them, as its program wrote it.',
   });
-}
-
-async function readHead(path: string, bytes: number): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of readChunks(path, 0, bytes)) chunks.push(chunk);
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 async function readDocument(path: string, sizeBytes: number): Promise<unknown> {

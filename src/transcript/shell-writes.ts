@@ -2,11 +2,14 @@
 // It reads words, quotes, redirections, here-documents, `cd` and plain variables; it runs nothing and expands no globs.
 
 import { type Place, resolvePath } from './recorded-paths.ts';
+import { findPowerShellWrites, findProgramWrites } from './script-writes.ts';
 
 interface Command {
   words: string[];
   /** What the output is redirected to. */
   targets: string[];
+  /** Its here-documents. */
+  documents: string[];
 }
 
 /** The paths written by `line`, resolved from `place`. */
@@ -23,7 +26,11 @@ export function findWrittenPaths(line: string, place: Place): string[] {
     const words = withoutPrefixes(command.words.map(expand), variables);
     const here: Place = { cwd, home: place.home };
     const [name = '', ...args] = words;
-    const paths = [...command.targets.map(expand), ...operandsWritten(name, args)];
+    const paths = [
+      ...command.targets.map(expand),
+      ...operandsWritten(name, args),
+      ...writtenByProgram(name, [...args, ...command.documents]),
+    ];
     written.push(...paths.map((path) => resolvePath(path, here)));
     const script = scriptOf(name, args);
     if (script !== undefined) written.push(...findWrittenPaths(script, here));
@@ -60,6 +67,25 @@ function withoutPrefixes(words: string[], variables: Map<string, string>): strin
   return words.slice(at);
 }
 
+/** What a program writes that another language runs: given as an argument (`python -c …`) or by a here-document. */
+function writtenByProgram(name: string, texts: string[]): string[] {
+  switch (baseName(name).replace(/[\d.]*(\.exe)?$/, '')) {
+    case 'apply_patch':
+      return texts.flatMap(findPatchedPaths);
+    case 'python':
+    case 'py':
+    case 'node':
+    case 'bun':
+    case 'deno':
+      return texts.flatMap(findProgramWrites);
+    case 'pwsh':
+    case 'powershell':
+      return texts.flatMap(findPowerShellWrites);
+    default:
+      return [];
+  }
+}
+
 /** The command line in `bash -c '…'`. */
 function scriptOf(name: string, args: string[]): string | undefined {
   const flag = args.findIndex((arg) => /^-\w*c$/.test(arg));
@@ -89,8 +115,6 @@ function operandsWritten(name: string, args: string[]): string[] {
     case 'sed':
     case 'perl':
       return args.some((arg) => /^(-[a-zA-Z]*i|--in-place)/.test(arg)) ? operands : [];
-    case 'apply_patch':
-      return args.flatMap(findPatchedPaths);
     default:
       return [];
   }
@@ -110,13 +134,13 @@ function baseName(name: string): string {
 function readCommands(line: string): Command[] {
   const commands: Command[] = [];
   const documentEnds: string[] = [];
-  let command: Command = { words: [], targets: [] };
+  let command: Command = { words: [], targets: [], documents: [] };
   let next: 'word' | 'target' | 'nothing' | 'document' = 'word';
   let at = 0;
 
   const endCommand = (): void => {
     if (command.words.length > 0 || command.targets.length > 0) commands.push(command);
-    command = { words: [], targets: [] };
+    command = { words: [], targets: [], documents: [] };
     next = 'word';
   };
   const takeWord = (word: string): void => {
@@ -134,8 +158,7 @@ function readCommands(line: string): Command[] {
         text = line.slice(at, lineEnd === -1 ? undefined : lineEnd);
         at = lineEnd === -1 ? line.length : lineEnd + 1;
       } while (text.trim() !== end && at < line.length);
-      // apply_patch takes its patch from such a document.
-      if (command.words[0] === 'apply_patch') command.words.push(line.slice(start, at));
+      command.documents.push(line.slice(start, at));
     }
   };
 

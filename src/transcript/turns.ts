@@ -31,7 +31,7 @@ export async function* readTurns(messages: AsyncIterable<Message>): AsyncGenerat
 
 /** Whether a tool was called in the turn and its result is not there. */
 export function hasOpenCall(turn: Turn): boolean {
-  const parts = turn.messages.flatMap((message) => message.parts);
+  const parts = turn.messages.flatMap((message) => (message.isAbandoned ? [] : message.parts));
   const answered = new Set(parts.flatMap((part) => (part.kind === 'result' ? [part.callId] : [])));
   return parts.some((part) => part.kind === 'call' && !answered.has(part.id));
 }

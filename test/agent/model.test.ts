@@ -37,11 +37,11 @@ test('each request is reserved by the bytes of its body and its output tokens, a
   expect(ports.settled).toEqual([
     {
       reservation: 0,
-      usage: { calls: 1, inputTokens: 1007, cachedInputTokens: 2000, outputTokens: 30 },
+      usage: { calls: 1, inputTokens: 1007, cachedInputTokens: 2000, cacheWriteTokens: 1000, outputTokens: 30 },
     },
     {
       reservation: 1,
-      usage: { calls: 1, inputTokens: 100, cachedInputTokens: 0, outputTokens: 10 },
+      usage: { calls: 1, inputTokens: 100, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 10 },
     },
   ]);
 });
@@ -77,10 +77,10 @@ test.each([
   [402, 'payment required', 'quota', 1],
   [400, 'Your credit balance is too low to access the Anthropic API.', 'quota', 1],
   [404, 'model: test-model', 'no-model', 1],
-  [400, 'prompt is too long: 210000 tokens > 200000 maximum', 'bad-reply', 1],
-  [413, 'Request exceeds the maximum size', 'bad-reply', 1],
+  [400, 'prompt is too long: 210000 tokens > 200000 maximum', 'oversize', 1],
+  [413, 'Request exceeds the maximum size', 'oversize', 1],
   [429, 'rate limited', 'overloaded', 3],
-  [500, 'internal', 'overloaded', 3],
+  [500, 'internal', 'server-error', 3],
   [529, 'Overloaded', 'overloaded', 3],
 ])('status %i "%s" is %s after %i requests, each settled for nothing', async (status, words, code, requests) => {
   const ports = recordingPorts();
@@ -108,6 +108,31 @@ test.each([
   expect(await failureOf(run([answer]))).toMatchObject({ code: 'overloaded' });
   expect(server.requests).toHaveLength(1);
 });
+
+test.each([
+  ['retry-after', '45', {}, 45_000],
+  ['retry-after-ms', '90500', {}, 90_500],
+  ['retry-after', 'Sat, 21 Nov 2026 03:00:00 GMT', { date: 'Sat, 21 Nov 2026 02:00:00 GMT' }, 3_600_000],
+  ['retry-after', 'Fri, 31 Dec 2100 23:59:59 GMT', {}, 86_400_000],
+  ['retry-after', '900000', {}, 86_400_000],
+])('the pause that %s: %s asks for is told, up to a day', async (header, value, more, retryAfterMs) => {
+  const answer = { ...error(529, 'Overloaded'), headers: { [header]: value, ...more } };
+  expect(await failureOf(run([answer]))).toMatchObject({ code: 'overloaded', retryAfterMs });
+  expect(server.requests).toHaveLength(1);
+});
+
+test.each(['hang', 'stall'] as const)(
+  'a server that goes silent (%s) is a timeout, asked once and counted whole',
+  async (how) => {
+    const ports = recordingPorts();
+    expect(await failureOf(run(() => how, ports, { requestMs: 300 }))).toMatchObject({
+      code: 'timeout',
+      message: expect.stringContaining('within 0.3 s'),
+    });
+    expect(server.requests).toHaveLength(1);
+    expect(ports.settled).toEqual([]);
+  },
+);
 
 test('a connection that is reset is tried again, then network, and what was sent stays counted whole', async () => {
   const ports = recordingPorts();

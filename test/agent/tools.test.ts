@@ -38,6 +38,16 @@ describe('recording an entry', () => {
     expect(found[0]?.text).toBe('The test login is [password].');
   });
 
+  it('takes two things of one type that one sentence says, if they are sent together, and each once', async () => {
+    const tool = recorder();
+    const [one, other] = [entry(), entry({ text: 'Another rule of the same sentence.' })];
+    expect((await tool.call({ entries: [one, other, one] })).text).toBe(
+      '0: recorded\n1: recorded\n2: already recorded',
+    );
+    expect((await tool.call({ entries: [other] })).text).toBe('0: already recorded');
+    expect(tool.recorded().map(({ text }) => text)).toEqual([one.text, other.text]);
+  });
+
   it('answers "already recorded" for the same words of the same type, here or in an earlier run', async () => {
     const tool = recorder();
     await tool.call({ entries: [entry()] });

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { extract } from '../../jobs/extract.ts';
 import { runAgent } from '../../src/agent/loop.ts';
 import { loadConfig } from '../../src/config.ts';
-import { openHome } from '../../src/memory/home.ts';
-import { releaseLease, takeLease } from '../../src/memory/leases.ts';
-import { JobSpend } from '../../src/memory/spend.ts';
-import { openStore } from '../../src/memory/store.ts';
+import { openHome } from '../../src/memory/home/home.ts';
+import { JobSpend } from '../../src/memory/home/spend.ts';
+import { releaseLease, takeLease } from '../../src/memory/store/leases.ts';
+import { openStore } from '../../src/memory/store/store.ts';
 import { countO200k } from '../../src/transcript/tokens.ts';
 import { calls, type MessagesRequest, says, startMessagesServer } from '../support/messages-server.ts';
 

@@ -4,7 +4,7 @@
 import { closeSync, fsyncSync, mkdtempSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openStore } from '../../src/memory/store.ts';
+import { openStore } from '../../src/memory/store/store.ts';
 import { systemClock } from '../../src/time.ts';
 
 const topics = Number(process.argv[2] ?? 10_000);

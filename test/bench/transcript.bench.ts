@@ -2,19 +2,28 @@
 //
 // 1. Memory and speed: a Claude Code file made by repeating real sessions with fresh ids, against a bare JSON.parse of
 //    each line of the same bytes in the same run, each in a process of its own with the heap that the command line has.
+//    What `nocturne transcript` does with that file, of which nothing is covered, in a process of its own too.
 // 2. Reading on: 100 MB read before, 1 KB appended, against a session of 1 KB.
 // 3. Tokens: what is sent per session to a model that records once and ends, divided by the o200k tokens of the file
 //    without base64.
 // Without ../shared/transcripts the sessions are the project's own fixtures.
 
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  createReadStream,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { listFiles } from '../../src/directories.ts';
 import { isAppError } from '../../src/errors.ts';
-import { readChunks } from '../../src/files.ts';
 import { type ReadPoint, readPointAt } from '../../src/transcript/read-point.ts';
 import { openSession } from '../../src/transcript/session.ts';
 import { countO200k } from '../../src/transcript/tokens.ts';
@@ -34,7 +43,7 @@ const MEASURED: Record<string, (path: string, from?: ReadPoint) => Promise<numbe
   async bare(path) {
     let lines = 0;
     let pieces: Buffer[] = [];
-    for await (const chunk of readChunks(path)) {
+    for await (const chunk of createReadStream(path, { highWaterMark: 1 << 18 })) {
       let start = 0;
       for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
         pieces.push(chunk.subarray(start, end));
@@ -51,6 +60,18 @@ const MEASURED: Record<string, (path: string, from?: ReadPoint) => Promise<numbe
     let messages = 0;
     for await (const _ of (await openSession(path)).messages(from)) messages++;
     return messages;
+  },
+  async inspect(path) {
+    const { inspect } = await import('../../jobs/inspect.ts');
+    const deps = {
+      memoryDir: '/nowhere',
+      ledger: null,
+      now: new Date(),
+      zone: 'UTC',
+      settleMs: 0,
+      excerptTokens: 12_000,
+    };
+    return (await inspect({ session: await openSession(path), ended: true }, deps)).offered.excerpts.length;
   },
 };
 
@@ -101,6 +122,11 @@ function speed(dir: string, sources: string[]): void {
         `${read.count} messages, at most ${Math.round(read.residentMb)} MB resident (wanted 200)`,
     );
   }
+  const inspected = measure('inspect', path);
+  console.log(
+    `nocturne transcript: ${inspected.count} excerpts in ${Math.round(inspected.ms / 1000)} s, ` +
+      `at most ${Math.round(inspected.residentMb)} MB resident (wanted 200)`,
+  );
   rmSync(path);
 }
 

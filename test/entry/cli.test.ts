@@ -1,16 +1,18 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { DreamReport } from '../../jobs/dream.ts';
 import type { ExtractReport } from '../../jobs/extract.ts';
 import type { Environment } from '../../src/config.ts';
-import { inboxItems } from '../../src/memory/inbox.ts';
-import { takeLease } from '../../src/memory/leases.ts';
+import { inboxItems } from '../../src/memory/ledger/inbox.ts';
+import { beginJob, type JobRow } from '../../src/memory/ledger/job-rows.ts';
+import { takeLease } from '../../src/memory/store/leases.ts';
 import { thisProcess } from '../../src/process.ts';
 import { testApp, testModel } from '../support/app.ts';
 import { error } from '../support/messages-server.ts';
-import { run, runJson } from '../support/run.ts';
+import { DOOR, run, runJson } from '../support/run.ts';
 import { type SessionFile, sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
@@ -57,8 +59,21 @@ test('extract --json prints one JSON object per session on stdout, and nothing e
         { from: session.turn(2), to: session.turn(2), became: 'nothing' },
       ],
       unsettledTurns: 0,
+      job: expect.stringMatching(/^job_[0-9a-f]{12}$/),
+      pendingTurns: 0,
+      coveredTurns: 2,
       unreadableLines: 0,
-      spend: { calls: expect.any(Number), inputTokens: 0, cachedInputTokens: 0, outputTokens: 0 },
+      spend: {
+        calls: expect.any(Number),
+        inputTokens: 0,
+        cachedInputTokens: 0,
+        cacheWriteTokens: 0,
+        outputTokens: 0,
+        rawInputTokens: 0,
+        weightedInputTokens: 0,
+        microUsd: null,
+      },
+      fork: { by: 'excerpt' },
     })),
   );
   expect(readFileSync(join(dir, LOG), 'utf8').match(/\*\*feedback\*\* Always use pnpm/g)).toHaveLength(2);
@@ -128,6 +143,31 @@ test('without a key and without the offline model the error names both ways out,
   expect((await run([...args, '--model', 'offline'], environment)).code).toBe(0);
 });
 
+test.each([['extract'], ['dream']])('%s without a key makes nothing where nothing was', async (command) => {
+  const { environment } = await testApp();
+  const dir = join(tempDir(), 'memory');
+  const args = command === 'extract' ? [command, aSession().path] : [command];
+  const without = { ...environment, NOCTURNE_MODEL: undefined, NOCTURNE_MEMORY_DIR: dir };
+  expect((await run(args, without)).code).toBe(1);
+  expect(existsSync(dir)).toBe(false);
+});
+
+test('a job whose process died is interrupted, and one that runs is not', async () => {
+  const { environment, store } = await testApp();
+  const now = new Date('2026-11-21T01:00:00Z');
+  const [dead, alive] = [1, 2].map(() => beginJob(store.ledger, { kind: 'extract', now })) as [string, string];
+  store.ledger.run('update job set process = ? where id = ?', `${hostname()}:999999999:1`, dead);
+  const { values } = await runJson<{ lastJobs: JobRow[] }>(['status'], environment);
+  const jobs = new Map(values[0]?.lastJobs.map((job) => [job.id, job]));
+  expect(jobs.get(dead)).toMatchObject({
+    status: 'ended',
+    outcome: 'interrupted',
+    endedAt: '2026-11-21T02:00:00.000Z',
+  });
+  expect(jobs.get(alive)).toMatchObject({ status: 'running', outcome: null });
+  expect((await run(['status'], environment)).stdout).toContain(`${dead} extract interrupted`);
+});
+
 test('dream --json says what was done with each entry, and what the index is now', async () => {
   const { environment } = await testApp();
   const extracted = await runJson<ExtractReport>(['extract', aSession().path], environment);
@@ -137,11 +177,14 @@ test('dream --json says what was done with each entry, and what the index is now
   expect(values).toEqual([
     {
       outcome: 'dreamed',
+      job: expect.stringMatching(/^job_/),
       operations: [{ kind: 'add', entries, topic: 'working-agreements', reason: expect.any(String) }],
       topics: ['working-agreements.md'],
       indexLines: expect.any(Number),
       indexBytes: expect.any(Number),
       spend: expect.objectContaining({ calls: expect.any(Number) }),
+      proposals: [],
+      refused: [],
     },
   ]);
 });
@@ -243,3 +286,13 @@ function projectEnvironment(home: string): Environment {
     NOCTURNE_NOW: '2026-11-21T02:00:00Z',
   };
 }
+
+test('in a directory that is gone, a command says so instead of falling over', async () => {
+  const { environment } = await testApp();
+  const script = 'cd "$1" && rmdir "$1" && exec "$2" "$3" status';
+  const ended = spawnSync('sh', ['-c', script, 'sh', tempDir(), process.execPath, DOOR], { env: environment });
+  expect({ code: ended.status, said: String(ended.stderr) }).toEqual({
+    code: 1,
+    said: 'nocturne: The directory you stand in is gone.\n  Go to one that is there, then run it again.\n',
+  });
+});

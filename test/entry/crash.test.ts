@@ -7,11 +7,13 @@ import { setTimeout as after } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
 import { listFiles } from '../../src/directories.ts';
 import { enqueueExtract, put } from '../../src/entry/commands/enqueue.ts';
-import { lastJobs } from '../../src/memory/job-rows.ts';
+import { lastJobs } from '../../src/memory/ledger/job-rows.ts';
+import { outboxRows } from '../../src/memory/ledger/outbox.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { calls, says } from '../support/messages-server.ts';
 import { isIdle, memoryOf, sixSessions } from '../support/nights.ts';
-import { agentsOf, type Running, run, start, until } from '../support/run.ts';
+import { agentsOf } from '../support/processes.ts';
+import { type Running, run, start, until } from '../support/run.ts';
 
 vi.setConfig({ testTimeout: 240_000 });
 
@@ -34,10 +36,13 @@ async function memoryWithoutKill(transcripts: string[]): ReturnType<typeof memor
 }
 
 /** Works on after a kill and expects what would have been there without it, and nothing else. */
-async function expectRecovery(testing: TestApp, expected: Awaited<ReturnType<typeof memoryOf>>): Promise<void> {
+async function expectRecovery<Held>(
+  testing: TestApp,
+  { expected, held }: { expected: Held; held(testing: TestApp): Promise<Held> },
+): Promise<void> {
   if (onLinux) await until(() => agentsOf(testing.home).length === 0, 2_000);
   expect(await run(['worker', '--once'], testing.environment)).toMatchObject({ code: 0 });
-  expect(await memoryOf(testing)).toEqual(expected);
+  expect(await held(testing)).toEqual(expected);
   const aside = /^\.nocturne\/aside\/mem_\w+\.[0-9a-f]{64}\.\d+\.\d+$/;
   const own =
     /^\.nocturne\/(?:\.gitignore|lock\.db(?:-journal|-wal|-shm)?|ledger\.db(?:-wal|-shm)?|dreams\/[\d-]+\.json)$/;
@@ -47,13 +52,26 @@ async function expectRecovery(testing: TestApp, expected: Awaited<ReturnType<typ
   expect(odd).toEqual([]);
 }
 
-/** A person's own files stand where the night will write, so that its commits replace and do not only add. */
+/** What the project and the user scope hold, and what waits between them. */
+async function bothMemoriesOf(testing: TestApp) {
+  const dir = join(testing.home, '.claude/memory');
+  return {
+    project: await memoryOf(testing),
+    outbox: outboxRows(testing.store.ledger),
+    user: await memoryOf({ ...testing, store: await testing.app.store(dir), dir }),
+  };
+}
+
+/**
+ * What is about the user goes on to the user scope. A person's own files stand where the night will write, so that its
+ * commits replace and do not only add.
+ */
 async function handWrittenNight(): Promise<TestApp> {
-  const testing = await nightOf(sessions.slice(1, 2));
+  const testing = await nightOf(sessions.slice(1, 2), { settings: { userScope: true } });
   const byHand = {
     'logs/2026/11/2026-11-11.md': '# 2026-11-11\n\n- **project** Kim owns the harvest report.\n',
     'MEMORY.md': '# My memory\n\n- [Mine](mine.md) — my own words\n',
-    'user-profile.md': '---\nname: user-profile\ndescription: Kim\ntype: user\n---\n\n- Lives in Bergen.\n',
+    'project-facts.md': '---\nname: project-facts\ndescription: Facts\ntype: project\n---\n\n- It is about apples.\n',
   };
   for (const [path, text] of Object.entries(byHand)) {
     mkdirSync(dirname(join(testing.dir, path)), { recursive: true });
@@ -65,18 +83,21 @@ async function handWrittenNight(): Promise<TestApp> {
 test('a worker killed at a step of its commits leaves what the next one brings to the same memory', async () => {
   const undisturbed = await handWrittenNight();
   await run(['worker', '--once'], undisturbed.environment);
-  const expected = await memoryOf(undisturbed);
-  expect(expected.files['user-profile.md']).toEqual(
-    expect.arrayContaining(['- Lives in Bergen.', '- The user prefers short answers.']),
+  const expected = await bothMemoriesOf(undisturbed);
+  expect(expected.project.files['project-facts.md']).toEqual(
+    expect.arrayContaining(['- It is about apples.', '- The release deadline is 2026-12-04.']),
   );
+  expect(expected.user.files['logs/2026/11/2026-11-11.md']?.filter((line) => line.startsWith('- '))).toEqual([
+    '- 09:00 **user** The user prefers short answers.',
+  ]);
   let kills = 0;
-  for (let step = 3, wasKilled = true; wasKilled; step += 9) {
+  for (let step = 3, wasKilled = true; wasKilled; step += 13) {
     const testing = await handWrittenNight();
     const environment = { ...testing.environment, NOCTURNE_TEST_DIES_AT: String(step) };
     const { signal } = await run(['worker', '--once'], environment, { nodeArgs: ['--import', DIES_AT] });
     wasKilled = signal === 'SIGKILL';
     if (wasKilled) kills += 1;
-    await expectRecovery(testing, expected);
+    await expectRecovery(testing, { expected, held: bothMemoriesOf });
   }
   expect(kills).toBeGreaterThan(6);
 });
@@ -100,7 +121,7 @@ test('a resident worker killed again and again, as it opens and ever later in it
     await after(delayMs);
     await kill(worker);
   }
-  await expectRecovery(testing, expected);
+  await expectRecovery(testing, { expected, held: memoryOf });
 });
 
 test('killed while its agent waits for the model, a worker takes the agent along, and the next one asks anew', async () => {

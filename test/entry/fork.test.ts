@@ -151,6 +151,27 @@ test('a child that runs out of memory is a crash, and its last words are kept to
   expect(failure.message.length).toBeLessThan(4300);
 });
 
+test('a child that hoards buffers, which the heap limit does not see, is ended and says so', async () => {
+  await expect(misbehave('buffers', recordingPorts(), { memoryLimitMb: 64 })).rejects.toMatchObject({
+    code: 'child-crash',
+    message: expect.stringMatching(/by SIGKILL .*more than 320 MiB/s),
+  });
+});
+
+test('whatever a child does, its worker lives and the next run goes well', async () => {
+  const unhandled: unknown[] = [];
+  const hear = (error: unknown) => unhandled.push(error);
+  process.on('uncaughtException', hear).on('unhandledRejection', hear);
+  onTestFinished(() => {
+    process.off('uncaughtException', hear).off('unhandledRejection', hear);
+  });
+  const ways = ['late', 'exit', 'throw', 'kill', 'babble', 'late'];
+  const endings = await Promise.all(ways.map((way) => misbehave(way).catch((error) => error.code)));
+  expect(endings).toEqual(['done', 'child-crash', 'child-crash', 'child-crash', 'done', 'done']);
+  expect(await run([says('Done.')])).toBe('done');
+  expect(unhandled).toEqual([]);
+});
+
 test('a child program that is not there is a crash, not an exception', async () => {
   await expect(misbehave('look', recordingPorts(), { entry: fixture('no-such-child.ts') })).rejects.toMatchObject({
     code: 'child-crash',

@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
 import { afterEach, describe, expect, it, test } from 'vitest';
 import { memoryViewTool, routeTools } from '../../src/agent/tools.ts';
-import { type MemoryToolOptions, memoryTool, openStore, type Store } from '../../src/index.ts';
-import { viewMemory } from '../../src/memory/memory-view.ts';
+import { type Memory, type MemoryToolOptions, memoryTool, openStore, type Store } from '../../src/index.ts';
+import { viewMemory } from '../../src/memory/store/memory-view.ts';
 import { fixedClock } from '../../src/time.ts';
 import { type MessagesServer, says, startMessagesServer, toolResults } from '../support/messages-server.ts';
 import { tempDir } from '../support/temp.ts';
@@ -413,7 +413,9 @@ describe('rename', () => {
       text: 'Successfully renamed /memories/a.md to /memories/x/y.md',
       isError: false,
     });
+    const { id } = (await store.lookUp('d/b.md')) as Memory;
     expect((await rename(store, '/d', '/x/d2')).isError).toBe(false);
+    expect((await store.lookUp('x/d2/b.md'))?.id).toBe(id);
     expect(content(store, 'x/d2/b.md')).toBe('b\r\n');
     expect(content(store, 'x/d2/e/c.txt')).toBe('c');
     expect(commits(store)).toHaveLength(2);
@@ -536,4 +538,22 @@ describe('hostile arguments', () => {
       await expect(async () => tool.run(input as never)).rejects.toThrow('do not fit');
     }
   });
+});
+
+test('no secret that a model writes is kept, and the model is told so', async () => {
+  const store = await storeWith({ 'deploy.md': '# Deploy\n' });
+  const secret = `ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)}`;
+  const replies = await callTogether(store, [
+    { command: 'create', path: '/memories/keys.md', file_text: `The token is ${secret}.\n` },
+    { command: 'insert', path: '/memories/deploy.md', insert_line: 1, insert_text: `Log in with ${secret}.\n` },
+    { command: 'str_replace', path: '/memories/deploy.md', old_str: '# Deploy', new_str: `# Deploy ${secret}` },
+  ]);
+  for (const { text, isError } of replies) {
+    expect(isError).toBe(false);
+    expect(text).toContain('A secret in it was not kept');
+  }
+  for (const path of ['keys.md', 'deploy.md']) {
+    expect(content(store, path)).not.toContain(secret);
+    expect(content(store, path)).toContain('[redacted:');
+  }
 });

@@ -1,11 +1,18 @@
+// Whatever the queue hangs on, and whatever becomes of it: the same memory.
+
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
+import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { bellOptions } from '../../src/entry/worker.ts';
-import { coverageWhere } from '../../src/memory/coverage.ts';
+import { bellOptions } from '../../src/entry/worker/worker.ts';
+import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
+import { inboxItems } from '../../src/memory/ledger/inbox.ts';
 import { missing, servers } from '../queue/backends.ts';
-import { type TestApp, testApp } from '../support/app.ts';
+import { noOwnRedis, ownRedis } from '../queue/own-redis.ts';
+import { lineTo, refusedPort, silentServer } from '../queue/servers.ts';
+import { type TestApp, testApp, testModel } from '../support/app.ts';
+import { says } from '../support/messages-server.ts';
 import { enqueueNight, isIdle, memoryOf, sixSessions } from '../support/nights.ts';
 import { run, start, stop, until } from '../support/run.ts';
 
@@ -78,6 +85,149 @@ test.skipIf(noRedis)(`a worker on a Redis that forgot everything makes the same 
   await workUntilIdle(testing);
   expect(await memoryOf(testing)).toEqual((await workedOnce()).memory);
 });
+
+/** Three queues of one's own, each with what deletes its database while nocturne runs or not. */
+const deletions = {
+  redis: {
+    reason: noOwnRedis(),
+    make: async () => {
+      const redis = await ownRedis();
+      onTestFinished(() => redis.close());
+      return { url: redis.url, forget: async () => expect(await redis.flush()).toBeGreaterThan(0) };
+    },
+  },
+  postgres: {
+    reason: await missing('postgres'),
+    make: async () => {
+      const name = `nocturne_${process.pid}_${Math.random().toString(36).slice(2)}`;
+      const admin = new pg.Client(servers.postgres);
+      await admin.connect();
+      await admin.query(`create database ${name}`);
+      onTestFinished(async () => {
+        await admin.query(`drop database ${name} with (force)`);
+        await admin.end();
+      });
+      const url = new URL(servers.postgres);
+      url.pathname = `/${name}`;
+      const forget = async () => {
+        const client = new pg.Client(url.href);
+        await client.connect();
+        await client.query('drop schema bullmq cascade');
+        await client.end();
+      };
+      return { url: url.href, forget };
+    },
+  },
+  embedded: {
+    reason: null,
+    make: async (home: string) => ({
+      url: '',
+      forget: async () => rmSync(join(home, 'queue'), { recursive: true, force: true }),
+    }),
+  },
+};
+
+for (const [kind, { reason, make }] of Object.entries(deletions)) {
+  test.skipIf(reason)(
+    `the ${kind} queue deleted under an idle worker and again under waiting work: all is done after a restart, once ${reason ?? ''}`,
+    async () => {
+      const model = await testModel(() => says('Nothing worth keeping.'));
+      const testing = await testApp({ server: model });
+      const { url, forget } = await make(testing.home);
+      testing.environment.NOCTURNE_QUEUE_URL = url;
+      const [first, ...rest] = sessions as [string, ...string[]];
+      await run(['enqueue', 'extract', first], testing.environment);
+      const idle = start(['worker'], testing.environment);
+      await until(() => isIdle(testing), 60_000);
+      await forget();
+      await run(['enqueue', 'extract', ...rest], testing.environment);
+      // An embedded database without its directory cannot end in order; a service manager kills such a process.
+      idle.kill('SIGKILL');
+      await idle.ended;
+
+      await forget();
+      await workUntilIdle(testing);
+      const turns = coverageWhere(testing.store.ledger).map(({ turn }) => turn);
+      expect(new Set(turns).size).toBe(11);
+      expect(turns).toHaveLength(11);
+      expect(model.requests).toHaveLength(sessions.length);
+    },
+  );
+}
+
+test('enqueue tells within two seconds that Redis is down or silent, keeps the work, and a worker finds it', async () => {
+  const testing = await testApp();
+  const silent = await silentServer();
+  onTestFinished(silent.close);
+  const urls = [`redis://127.0.0.1:${await refusedPort()}`, `redis://127.0.0.1:${silent.port}`];
+  for (const [index, url] of urls.entries()) {
+    const environment = { ...testing.environment, NOCTURNE_QUEUE_URL: url };
+    const alone = performance.now();
+    await run(['enqueue', 'dream'], testing.environment);
+    const began = performance.now();
+    const { code, stderr } = await run(['enqueue', 'extract', sessions[index] as string], environment);
+    expect(code).toBe(0);
+    expect(stderr).toContain('The queue was not rung');
+    // The start of the process itself, which a busy machine makes long, is measured beside it.
+    expect(performance.now() - began - (began - alone)).toBeLessThan(2_000);
+    expect(inboxItems(testing.store.ledger)).toHaveLength(index + 2);
+  }
+  await run(['worker', '--once'], testing.environment);
+  expect(isIdle(testing)).toBe(true);
+  expect(coverageWhere(testing.store.ledger)).toHaveLength(4);
+});
+
+const noRedisOfOurs = noOwnRedis();
+
+test.skipIf(noRedisOfOurs)(
+  `Redis killed while a worker works: the worker goes on by itself when it is back ${noRedisOfOurs ?? ''}`,
+  async () => {
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    const model = await testModel(async (_, call) => {
+      if (call === 1) await held;
+      return says('Nothing worth keeping.');
+    });
+    const testing = await testApp({ server: model });
+    const redis = await ownRedis();
+    onTestFinished(() => redis.close());
+    testing.environment.NOCTURNE_QUEUE_URL = redis.url;
+    await run(['enqueue', 'extract', ...sessions.slice(0, 3)], testing.environment);
+    const worker = start(['worker'], testing.environment);
+    await model.received(2);
+    await redis.kill();
+    release();
+    await until(() => coverageWhere(testing.store.ledger).length > 0);
+    await run(['enqueue', 'extract', ...sessions.slice(3)], testing.environment);
+    await redis.start();
+    await until(() => isIdle(testing), 60_000);
+    expect(await stop(worker)).toMatchObject({ code: 0 });
+    expect(model.requests).toHaveLength(sessions.length);
+    expect(coverageWhere(testing.store.ledger)).toHaveLength(11);
+  },
+);
+
+test.skipIf(noRedisOfOurs)(
+  `a worker that an outage left deaf ends with 75 and says why; the one that its supervisor starts does the work ${noRedisOfOurs ?? ''}`,
+  async () => {
+    const testing = await testApp({ settings: { deafMs: 3_000 } });
+    const redis = await ownRedis();
+    onTestFinished(() => redis.close());
+    const line = await lineTo({ host: '127.0.0.1', port: redis.port });
+    onTestFinished(() => line.cut());
+    testing.environment.NOCTURNE_QUEUE_URL = `redis://127.0.0.1:${line.port}`;
+    await run(['enqueue', 'extract', sessions[0] as string], testing.environment);
+    const worker = start(['worker'], testing.environment);
+    await until(() => isIdle(testing));
+    line.deafen();
+    await run(['enqueue', 'extract', sessions[1] as string], testing.environment);
+    const { code, stderr } = await worker.ended;
+    expect(code).toBe(75);
+    expect(stderr).toContain('deaf: the queue has work for this worker, which heard nothing of it for 3 s.');
+    expect(testing.app.home.workers()).toEqual([]);
+    expect(isIdle(testing)).toBe(false);
+    await workUntilIdle(testing);
+  },
+);
 
 /** An app whose queue is in Redis, and what deletes that queue there; answers how many keys it had. */
 async function onRedis() {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import type { ExtractReport } from '../../jobs/extract.ts';
-import { coverageWhere } from '../../src/memory/coverage.ts';
+import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
 import { redact } from '../../src/redact.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { type MessagesRequest, says } from '../support/messages-server.ts';

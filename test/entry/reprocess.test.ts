@@ -74,8 +74,11 @@ test('a better answer replaces the old entries, an edited line stays, the next d
       toldWithdrawn.push(...withdrawn.map(({ text }) => text));
       const [, replaced] = /^\[([0-9a-f]{8}) withdrawn/m.exec(sectionOf(request, 'topics').join('\n')) ?? [];
       const lines = entries.map(({ id, text }) => ({ text, entries: [id] }));
-      const all = [...ids, ...withdrawn.map(({ id }) => id)];
-      return [{ kind: 'supersede', entries: all, ...place, replaces: [replaced], lines }];
+      const gone = withdrawn.map(({ id }) => id);
+      return [
+        { kind: 'retire', entries: gone, replaces: [replaced], reason: 'Half of it was withdrawn.' },
+        { kind: 'add', entries: ids, ...place, lines },
+      ];
     },
   );
   const { environment, dir } = await testApp({ server: model });

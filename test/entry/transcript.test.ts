@@ -6,7 +6,7 @@ import { testApp } from '../support/app.ts';
 import { run, runJson } from '../support/run.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
-import { lines, transcriptOf } from '../support/transcripts.ts';
+import { fixtures, lines, transcriptOf } from '../support/transcripts.ts';
 
 function aSession() {
   const session = sessionFile(tempDir());
@@ -76,4 +76,27 @@ test('transcript says in words what is skipped, and of an unknown file which for
   const unknown = await run(['transcript', transcriptOf('Dear diary,')], environment);
   expect(unknown.code).toBe(1);
   expect(unknown.stderr).toContain('claude-code');
+});
+
+test('transcript names what was abandoned, by message or by turn', async () => {
+  const { environment } = await testApp();
+  const { stdout } = await run(['transcript', join(fixtures, 'pi.jsonl')], environment);
+  expect(stdout).toMatch(/^skipped {3}2 messages: abandoned: the session went back to before they were said$/m);
+  const edited = transcriptOf(
+    lines(
+      ...['Use tabs.', 'Use spaces.'].map((content, at) => ({
+        ...{
+          type: 'user',
+          uuid: `u${at}`,
+          parentUuid: 'root',
+          sessionId: 's',
+          timestamp: `2026-11-20T09:0${at}:00.001Z`,
+        },
+        message: { role: 'user', content },
+      })),
+    ),
+  );
+  expect((await run(['transcript', edited], environment)).stdout).toMatch(
+    /^skipped {3}1 turns: abandoned: an edited prompt was sent in their place$/m,
+  );
 });

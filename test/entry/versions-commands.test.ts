@@ -5,14 +5,15 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type TestApp, testApp } from '../support/app.ts';
+import { DOOR } from '../support/run.ts';
+import { runHere } from '../support/run-here.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
-const CLI = join(import.meta.dirname, '../../src/entry/nocturne.js');
 const TOPIC = 'working-agreements.md';
 
 function run({ environment }: TestApp, ...args: string[]) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, ...args], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [DOOR, ...args], {
     env: environment,
     encoding: 'utf8',
   });
@@ -74,3 +75,17 @@ test('redact tells what it would change, changes it, and leaves nothing to find'
   expect(readFileSync(join(testing.dir, TOPIC), 'utf8')).toContain('Always use [redacted] instead of npm.');
   expect(run(testing, 'redact', '--match', 'pnpm').stdout).toBe('redacted 0 versions, 0 rows of the ledger, 0 files\n');
 }, 30_000);
+
+test('history reads instants of any offset, and says what it cannot read, and that it knows no such file', async () => {
+  const { environment } = await dreamt();
+  const history = (...args: string[]) => runHere(['history', ...args], environment);
+  expect((await history(TOPIC, '--since', '2026-11-21T03:00:00+01:00')).stdout).toContain('created');
+  expect((await history(TOPIC, '--until', '2026-11-21T02:59:59+01:00')).stdout).toBe('');
+  for (const [args, words] of [
+    [['--since', 'yesterday'], '"yesterday", which is no ISO-8601 instant'],
+    [['--limit', 'many'], '--limit is "many"'],
+    [['nothing.md'], 'No version of nothing.md is known'],
+  ] as const) {
+    expect(await history(...args)).toMatchObject({ code: 1, stderr: expect.stringContaining(words) });
+  }
+});

@@ -1,15 +1,25 @@
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, chmodSync, cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  cpSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type CheckReport, checkMemory } from '../../jobs/check-memory.ts';
-import { packagePath } from '../../src/files.ts';
-import { allEntries } from '../../src/memory/entries.ts';
-import { releaseLease, takeLease } from '../../src/memory/leases.ts';
-import { openStore, type Store } from '../../src/memory/store.ts';
+import { allEntries } from '../../src/memory/ledger/entries.ts';
+import { releaseLease, takeLease } from '../../src/memory/store/leases.ts';
+import { openStore, type Store } from '../../src/memory/store/store.ts';
 import { thisProcess } from '../../src/process.ts';
 import { fixedClock } from '../../src/time.ts';
 import { jobsInProcess } from '../support/jobs-in-process.ts';
+import { DOOR } from '../support/run.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
@@ -104,6 +114,14 @@ test('a directory in which nothing is wrong has no findings, and looking changes
   ).toEqual(before);
 });
 
+test('what a program of a person’s wrote readable in a directory that is closed to others is fine', async () => {
+  const dir = copy();
+  add(dir, 'notes.md', '- Theirs.\n');
+  chmodSync(join(dir, 'notes.md'), 0o644);
+  symlinkSync('notes.md', join(dir, 'other-name.md'));
+  expect(await check(dir)).toMatchObject([{ kind: 'index-line' }]);
+});
+
 type Damage = (dir: string) => void | Promise<void>;
 const mendable: [string, string, string, Damage][] = [
   [
@@ -145,8 +163,16 @@ const mendable: [string, string, string, Damage][] = [
         );
     },
   ],
-  ['others may read a file', 'mode', '.', (dir) => chmodSync(join(dir, TOPIC), 0o644)],
-  ['others may read a directory', 'mode', '.', (dir) => chmodSync(join(dir, 'logs'), 0o755)],
+  [
+    'others may read a file',
+    'mode',
+    '.',
+    (dir) => {
+      chmodSync(dir, 0o755);
+      chmodSync(join(dir, TOPIC), 0o644);
+    },
+  ],
+  ['others may read a directory', 'mode', '.', (dir) => chmodSync(dir, 0o755)],
   [
     'an entry’s turn is not covered',
     'coverage',
@@ -221,6 +247,18 @@ const forPeople: [string, string, string, Damage][] = [
     'duplicate',
     'again.md',
     (dir) => add(dir, 'again.md', '---\nname: again\ntype: feedback\n---\n- Always use pnpm instead of npm.\n'),
+  ],
+  ['a topic outgrew a memory', 'size', 'big.md', (dir) => add(dir, 'big.md', `- ${'Much. '.repeat(20_000)}\n`)],
+  ['a name is one that is left alone', 'left-alone', 'Plan: B.md', (dir) => add(dir, 'Plan: B.md', 'x\n')],
+  ['a link leads out', 'left-alone', 'notes.md', (dir) => symlinkSync(join(original, TOPIC), join(dir, 'notes.md'))],
+  [
+    'the logs are a link that leads out',
+    'left-alone',
+    'logs',
+    (dir) => {
+      rmSync(join(dir, 'logs'), { recursive: true });
+      symlinkSync(join(original, 'logs'), join(dir, 'logs'));
+    },
   ],
   [
     'two names differ in case',
@@ -336,7 +374,7 @@ test('a damaged ledger is not opened, and the error says what to do', async () =
 
 test('a repair waits for no dream: it says that one runs', async () => {
   const dir = copy();
-  chmodSync(join(dir, TOPIC), 0o644);
+  chmodSync(dir, 0o755);
   await withStore(dir, (store) =>
     takeLease(store.ledger, { key: 'dream', owner: `${thisProcess()}/d`, now: clock.now(), ttlMs: 60_000 }),
   );
@@ -346,13 +384,14 @@ test('a repair waits for no dream: it says that one runs', async () => {
 test('the command says where and what, prints JSON, and ends with 1 as long as findings remain', () => {
   const dir = copy();
   const run = (...args: string[]) =>
-    spawnSync(process.execPath, [packagePath('src/entry/nocturne.js'), 'check', '--memory', dir, ...args], {
+    spawnSync(process.execPath, [DOOR, 'check', '--memory', dir, ...args], {
       encoding: 'utf8',
-      env: { PATH: process.env.PATH, HOME: dir, NOCTURNE_HOME: tempDir() },
+      env: { PATH: process.env.PATH, HOME: tempDir(), NOCTURNE_HOME: tempDir() },
     });
   expect(run()).toMatchObject({ status: 0, stdout: `${dir}: fine\n` });
+  chmodSync(dir, 0o755);
   chmodSync(join(dir, TOPIC), 0o644);
-  expect(run()).toMatchObject({ status: 1, stdout: expect.stringContaining(`.: Other users may read ${TOPIC}.`) });
+  expect(run()).toMatchObject({ status: 1, stdout: expect.stringContaining(`.: Other users may read ., ${TOPIC}.`) });
   const repaired = run('--repair', '--json');
   expect(repaired.status).toBe(0);
   expect(JSON.parse(repaired.stdout)).toMatchObject({ memory: dir, findings: [{ kind: 'mode', isMended: true }] });

@@ -1,8 +1,8 @@
-import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { allEntries } from '../../src/memory/entries.ts';
-import { parseTopic } from '../../src/memory/topic.ts';
+import { allEntries } from '../../src/memory/ledger/entries.ts';
+import { parseTopic } from '../../src/memory/text/topic.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { calls, type MessagesRequest, says } from '../support/messages-server.ts';
 import { sessionFile } from '../support/session-file.ts';
@@ -145,8 +145,11 @@ test.each([
   const text = file(before, 'working-agreements.md');
   const lines = parseTopic('working-agreements.md', text).lines;
   expect(lines).toHaveLength(said.length);
-  const session = sessionFile(tempDir(), { id: '22222222-2222-4333-8444-555555555555' });
-  session.add('Never commit to main directly.');
+  const session = sessionFile(tempDir(), {
+    id: '22222222-2222-4333-8444-555555555555',
+    startsAt: '2026-11-20T12:00:00Z',
+  });
+  session.add('Never commit pnpm, generated files, tests, exports or pull requests to main directly.');
   await before.app.extract({ transcript: session.path, ended: true });
   const entry = allEntries(before.store.ledger).find((row) => row.state === 'new');
   const retire = {
@@ -215,7 +218,7 @@ test('an edit made while the model was thinking survives the commit', async () =
 test.each([
   [
     'an entry is left out',
-    () => ({ operations: [{ kind: 'drop', entries: ['e_000000000000'], reason: 'x' }] }),
+    () => ({ operations: [{ kind: 'drop', entries: ['e_000000000000'], reason: 'x', because: 'unsupported' }] }),
     'no such entries',
   ],
   ['a new line says what no entry says', (id: string) => add(id, 'Use port 9999.'), '9999'],
@@ -245,6 +248,35 @@ test.each([
   expect((await testing.app.dream(testing.store, {})).outcome).toBe('dreamed');
   expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toContain(reason);
   expect(file(testing, 'ports.md')).toContain('- Listen on port 8080, not 80.');
+});
+
+test('a topic that would outgrow its file is told of, and the lines go to another', async () => {
+  const before = await withEntries('Always listen on port 8080 instead of 80.');
+  const id = allEntries(before.store.ledger)[0]?.id ?? '';
+  writeFileSync(join(before.dir, 'ports.md'), `---\ntype: feedback\n---\n- ${'x'.repeat(2_000)}\n`);
+  const elsewhere = add(id, 'Listen on port 8080, not 80.');
+  Object.assign(elsewhere.operations[0] as object, { topic: 'more-ports' });
+  const model = await testModel([
+    calls('propose_operations', add(id, 'Listen on port 8080, not 80.')),
+    calls('propose_operations', elsewhere),
+    says('Done.'),
+  ]);
+  const settings = { memoryBytes: 2_048 };
+  const testing = await testApp({ server: model, dir: before.dir, home: before.home, settings });
+  expect((await testing.app.dream(testing.store, {})).outcome).toBe('dreamed');
+  expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toContain('a topic may have 2048');
+  expect(file(testing, 'more-ports.md')).toContain('- Listen on port 8080, not 80.');
+});
+
+test('a file in index/ that a person wrote stays, and one that was generated goes when nothing is left for it', async () => {
+  const testing = await withEntries('Always use pnpm instead of npm.');
+  mkdirSync(join(testing.dir, 'index'));
+  const mine = '# Project\n\nRead these first.\n';
+  writeFileSync(join(testing.dir, 'index/project.md'), mine);
+  writeFileSync(join(testing.dir, 'index/user.md'), '# User\n\n- Somebody [somebody.md]\n');
+  await testing.app.dream(testing.store, {});
+  expect(file(testing, 'index/project.md')).toBe(mine);
+  expect(await testing.store.read('index/user.md')).toBeNull();
 });
 
 test('a model that proposes nothing usable leaves the memory as it was', async () => {

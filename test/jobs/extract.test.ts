@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { coverageWhere } from '../../src/memory/coverage.ts';
-import { allEntries } from '../../src/memory/entries.ts';
+import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
+import { allEntries } from '../../src/memory/ledger/entries.ts';
 import { testApp, testModel } from '../support/app.ts';
 import { calls, error, says } from '../support/messages-server.ts';
 import { type SessionFile, sessionFile } from '../support/session-file.ts';

@@ -3,7 +3,7 @@
 import { appendFileSync, copyFileSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { sessionRow } from '../../src/memory/coverage.ts';
+import { sessionRow } from '../../src/memory/ledger/coverage.ts';
 import { resolveId } from '../../src/transcript/render.ts';
 import { openSession } from '../../src/transcript/session.ts';
 import { readTurns } from '../../src/transcript/turns.ts';

@@ -108,7 +108,7 @@ export function recorder() {
     onError: (error: unknown) => {
       errors.push(error);
     },
-    keys: () => heard.map((wakeUp) => ('key' in wakeUp ? wakeUp.key : wakeUp.kind)),
+    keys: () => heard.map((wakeUp) => wakeUp.key),
   };
 }
 

@@ -2,7 +2,7 @@
 
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { type AppError, isAppError } from '../../src/errors.ts';
-import { openBackend } from '../../src/queue/backend.ts';
+import { checkPostgresVersion, openBackend } from '../../src/queue/backend.ts';
 import { type Bell, openBell } from '../../src/queue/queue.ts';
 import { eventually, missing, recorder, servers, workshop } from './backends.ts';
 import { lineTo, redisThatSays, refusedPort, silentServer } from './servers.ts';
@@ -25,12 +25,27 @@ async function failure(work: Promise<unknown>): Promise<{ error: AppError; tookM
 }
 
 describe('opening', { concurrent: true }, () => {
+  test('refuses a PostgreSQL that is too old, with what to use instead, and takes one that is not', () => {
+    for (const version of ['13.0', '15.18 (Debian 15.18-0+deb12u1)', '18.1']) checkPostgresVersion(version, 'host');
+    expect(() => checkPostgresVersion('12.22', 'host')).toThrow('PostgreSQL at host is version 12.22');
+  });
+
   test.each(['amqp://user:hunter2@host', 'hunter2 is no URL'])('refuses the URL %s without showing it', async (url) => {
     const { error } = await failure(openBackend({ url, dataDir: '' }));
     expect(error.code).toBe('bad-input');
     expect(error.remedy).toContain('postgres:');
     expect(error.message).not.toContain('hunter2');
   });
+
+  test.each(['redis://:hunter%2@host', 'postgres://me:hunter%@host/q'])(
+    'says of %s what is wrong in it',
+    async (url) => {
+      const { error } = await failure(openBackend({ url, dataDir: '' }));
+      expect(error.code).toBe('bad-input');
+      expect(error.remedy).toContain('%25');
+      expect(error.message).not.toContain('hunter');
+    },
+  );
 
   test('refuses a namespace that is not a plain name', async () => {
     const { error } = await failure(openBell({ dataDir: '', namespace: 'a:b' }));

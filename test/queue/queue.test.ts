@@ -1,13 +1,13 @@
 // What a bell does, whatever it hangs on: the same sentences for Redis, Postgres and the embedded queue.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { Bell, InboxWakeUp } from '../../src/queue/queue.ts';
+import type { Bell, WakeUp } from '../../src/queue/queue.ts';
 import { eventually, missing, recorder, workshop } from './backends.ts';
 
 // The machine may be busy with other suites.
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 60_000 });
 
-const wake = (key: string, kind: InboxWakeUp['kind'] = 'extract'): InboxWakeUp => ({ kind, store: '/memory', key });
+const wake = (key: string, kind: WakeUp['kind'] = 'extract'): WakeUp => ({ kind, store: '/memory', key });
 
 async function expectEmpty(bell: Bell): Promise<void> {
   await eventually(async () => expect(await bell.counts()).toEqual({ waiting: 0, active: 0, delayed: 0 }));
@@ -147,36 +147,6 @@ for (const kind of ['redis', 'postgres', 'embedded'] as const) {
       expect(told).toEqual([{ message: 'the model is down', wakeUp: wake('bad') }]);
       await bell.ring(wake('bad'));
       await eventually(() => expect(heard).toHaveLength(3));
-    });
-
-    test('rings the nightly round again and again, once for two schedulings', async () => {
-      const bell = await shop.bell(shop.namespace());
-      const { heard, handler, onError } = recorder();
-      await bell.scheduleNightly({ pattern: '0 3 * * *', zone: 'Europe/Berlin' });
-      await bell.scheduleNightly({ pattern: '* * * * * *', zone: 'Europe/Berlin' });
-      await bell.scheduleNightly({ pattern: '* * * * * *', zone: 'Europe/Berlin' });
-      expect(await bell.counts()).toEqual({ waiting: 0, active: 0, delayed: 1 });
-      bell.listen(handler, { concurrency: 2, onError });
-      const startedAt = performance.now();
-      await eventually(() => expect(heard.length).toBeGreaterThanOrEqual(2));
-      expect(heard.length).toBeLessThanOrEqual(Math.ceil((performance.now() - startedAt) / 1000) + 1);
-      expect(heard[0]).toEqual({ kind: 'nightly' });
-    });
-
-    test('makes up once for a nightly round missed while nothing ran, though it was scheduled again', async () => {
-      const namespace = shop.namespace();
-      const second = (new Date().getSeconds() + 2) % 60;
-      const schedule = { pattern: `${second} * * * * *`, zone: 'UTC' };
-      const before = await shop.bell(namespace);
-      await before.scheduleNightly(schedule);
-      await shop.close(before);
-      await eventually(() => expect((new Date().getSeconds() - second + 60) % 60).toBeLessThan(30));
-
-      const after = await shop.bell(namespace);
-      const { heard, handler, onError } = recorder();
-      await after.scheduleNightly(schedule);
-      after.listen(handler, { concurrency: 1, onError });
-      await eventually(() => expect(heard).toEqual([{ kind: 'nightly' }]));
     });
 
     test('closes at its deadline though a handler never ends, whose signal it aborts', async () => {

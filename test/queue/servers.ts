@@ -50,6 +50,7 @@ export async function redisThatSays(info: string) {
 /** A line to a real server, which can fall silent, be cut, and be mended on the same port. */
 export async function lineTo(target: { host: string; port: number }) {
   const sockets = new Set<Socket>();
+  const deaf = new WeakSet<Socket>();
   let isSilent = false;
   const open = () =>
     createServer((near) => {
@@ -58,7 +59,7 @@ export async function lineTo(target: { host: string; port: number }) {
         sockets.add(from);
         from.on('error', () => {});
         from.on('close', () => to.destroy());
-        from.on('data', (data) => isSilent || to.write(data));
+        from.on('data', (data) => isSilent || deaf.has(near) || to.write(data));
       }
     });
   let server = open();
@@ -67,6 +68,10 @@ export async function lineTo(target: { host: string; port: number }) {
     port,
     silence: () => {
       isSilent = true;
+    },
+    /** What is connected now never hears a word again; new connections are as good as ever. */
+    deafen: () => {
+      for (const socket of sockets) deaf.add(socket);
     },
     cut: () => closeAll(server, sockets),
     mend: async () => {

@@ -58,6 +58,7 @@ export function agentRequest(given: Partial<AgentRequest> & Pick<AgentRequest, '
     ],
     maxTurns: 5,
     maxOutputTokens: 1000,
+    requestMs: 20_000,
     ...given,
   };
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type Environment, loadConfig } from '../../src/config.ts';
 import { type App, compose } from '../../src/entry/compose.ts';
-import type { Store } from '../../src/memory/store.ts';
+import type { Store } from '../../src/memory/store/store.ts';
 import { type MessagesServer, type Script, startMessagesServer } from './messages-server.ts';
 import { tempDir } from './temp.ts';
 

@@ -1,6 +1,6 @@
 // A night as a dream's tests write it: entries and topics in short, as the model is shown them and as the checks know them.
 
-import type { DreamWorld, KnownEntry, KnownTopic } from '../../src/memory/operations.ts';
+import type { DreamWorld, KnownEntry, KnownTopic } from '../../src/memory/dream/operations.ts';
 import type { MemoryType } from '../../src/memory/types.ts';
 import { renderPrompt } from '../../src/prompt.ts';
 
@@ -9,6 +9,8 @@ export interface Given {
   type?: MemoryType;
   strength?: 'stated' | 'implied';
   at?: string;
+  /** Default: one of its own. */
+  session?: string;
   text: string;
 }
 
@@ -26,6 +28,7 @@ const full = (entry: Given) => ({
   at: '2026-10-07T10:00:00.000Z',
   quotes: [],
   by: 'human',
+  session: entry.id,
   ...entry,
 });
 export const jsonLines = (entries: Given[] = []) =>
@@ -45,9 +48,12 @@ export async function inputOf(night: Night): Promise<string> {
 
 /** What the checks know of such a night: the same topics and lines, none of them pinned. */
 export function worldOf({ entries = [], withdrawn = [], topics = [], others = [] }: Night): DreamWorld {
-  const known = ({ id, text, strength = 'stated' }: Given, isWithdrawn: boolean): [string, KnownEntry] => [
+  const known = (
+    { id, text, strength = 'stated', session = id, at = '2026-10-07T10:00:00.000Z' }: Given,
+    isWithdrawn: boolean,
+  ): [string, KnownEntry] => [
     id,
-    { id, type: 'feedback', at: '2026-11-20T09:00:00.000Z', by: 'human', strength, text, quotes: [], isWithdrawn },
+    { id, type: 'feedback', at, by: 'human', session, strength, text, quotes: [], isWithdrawn },
   ];
   const world: DreamWorld = {
     entries: new Map([...entries.map((entry) => known(entry, false)), ...withdrawn.map((entry) => known(entry, true))]),
@@ -59,7 +65,7 @@ export function worldOf({ entries = [], withdrawn = [], topics = [], others = []
     const [, id, person, text] = /^\[(\w{8})( person)?.*?\] (.*)$/.exec(row) ?? [];
     if (name) {
       lines = new Map();
-      world.topics.set(name, { name, path: `${name}.md`, type: type as MemoryType, isPinned: false, lines });
+      world.topics.set(name, { name, path: `${name}.md`, type: type as MemoryType, isPinned: false, bytes: 0, lines });
     }
     if (id) lines.set(id, { text: text ?? '', isPersons: person !== undefined });
   }

@@ -4,8 +4,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { shaOf } from '../../src/memory/heads.ts';
-import { openStore } from '../../src/memory/store.ts';
+import { shaOf } from '../../src/memory/store/heads.ts';
+import { openStore } from '../../src/memory/store/store.ts';
 import { systemClock } from '../../src/time.ts';
 
 export interface Race {

@@ -6,7 +6,16 @@ import fs from 'node:fs';
 
 export type Fault = 'error' | 'crash' | 'after';
 
-const NAMES = ['openSync', 'writeFileSync', 'fsyncSync', 'renameSync', 'linkSync', 'mkdirSync', 'rmSync'] as const;
+const NAMES = [
+  'openSync',
+  'writeFileSync',
+  'fsyncSync',
+  'renameSync',
+  'linkSync',
+  'mkdirSync',
+  'rmSync',
+  'rmdirSync',
+] as const;
 
 export interface Disk {
   /** Calls so far that change the disk. */

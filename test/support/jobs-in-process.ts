@@ -1,44 +1,118 @@
-// The jobs over a memory directory with the offline model in this process, for tests that run many of them.
+// The jobs over a memory directory in this process, with the offline model or one that a test plays, for tests that run
+// many of them.
 
-import { dream } from '../../jobs/dream.ts';
+import { deliver } from '../../jobs/deliver.ts';
+import { type DreamRequest, dream } from '../../jobs/dream.ts';
 import { extract } from '../../jobs/extract.ts';
+import { type ForgetRequest, forget } from '../../jobs/forget.ts';
+import { type RememberRequest, remember } from '../../jobs/remember.ts';
 import { reprocess } from '../../jobs/reprocess.ts';
-import { runAgent } from '../../src/agent/loop.ts';
-import { openHome } from '../../src/memory/home.ts';
-import { type Lease, releaseLease, takeLease } from '../../src/memory/leases.ts';
-import { JobSpend } from '../../src/memory/spend.ts';
-import { openStore, type Store } from '../../src/memory/store.ts';
+import { type ReviewRequest, review } from '../../jobs/review.ts';
+import { listProposals } from '../../jobs/review-list.ts';
+import { undo } from '../../jobs/undo.ts';
+import { openBatches } from '../../src/agent/batches.ts';
+import { runAgent as loopInProcess } from '../../src/agent/loop.ts';
+import type { AgentRequest, RunAgent } from '../../src/agent/types.ts';
+import { loadConfig } from '../../src/config.ts';
+import { openHome } from '../../src/memory/home/home.ts';
+import { JobSpend } from '../../src/memory/home/spend.ts';
+import { type Lease, releaseLease, takeLease } from '../../src/memory/store/leases.ts';
+import { openStore, type Store } from '../../src/memory/store/store.ts';
 import { thisProcess } from '../../src/process.ts';
 import { type Clock, fixedClock } from '../../src/time.ts';
 import { tempDir } from './temp.ts';
 
 export interface JobsInProcess {
   store: Store;
-  extract(transcript: string): ReturnType<typeof extract>;
-  dream(): ReturnType<typeof dream>;
+  /** `reopen`: turns to be extracted again. */
+  extract(transcript: string, reopen?: Set<string>): ReturnType<typeof extract>;
+  dream(request?: DreamRequest): ReturnType<typeof dream>;
+  /** Default: the last job. */
+  undo(request?: Parameters<typeof undo>[0]): ReturnType<typeof undo>;
   reprocess(what: { session?: string; day?: string }): ReturnType<typeof reprocess>;
+  /** What waits for a person's word. */
+  proposals(): ReturnType<typeof listProposals>;
+  review(request: ReviewRequest): ReturnType<typeof review>;
+  remember(request: RememberRequest): ReturnType<typeof remember>;
+  /** Confirms what is asked, unless told otherwise. */
+  forget(target: string, more?: Partial<ForgetRequest>): ReturnType<typeof forget>;
+  /** Brings what waits in the outbox to the user scope, which no job here does by itself. */
+  deliver(): Promise<void>;
+  withLease<T>(store: Store, key: string, work: (lease: Lease) => Promise<T>): Promise<T | null>;
   close(): void;
 }
 
-/** Opens the directory as a process would that begins now, at `now`. */
-export async function jobsInProcess(dir: string, now = '2026-11-21T02:00:00Z'): Promise<JobsInProcess> {
-  const clock = fixedClock(now);
+/** Which model is asked, and how it is reached. */
+export type Model = Pick<AgentRequest, 'model' | 'access'>;
+
+export interface InProcessOptions {
+  /** The model of all jobs, or of the extraction alone; default: the offline one. */
+  all?: Model;
+  extract?: Model;
+  /** In place of the loop and a model. */
+  runAgent?: RunAgent;
+  batchTokens?: number;
+  /** The user scope, where entries about the user are kept; default: beside the others. */
+  user?: Store;
+  /** Dreams propose. */
+  review?: boolean;
+}
+
+/** Opens the directory as a process would that begins now, at `now`; a clock goes on as the test says. */
+export async function jobsInProcess(
+  dir: string,
+  now: string | Clock = '2026-11-21T02:00:00Z',
+  models: InProcessOptions = {},
+): Promise<JobsInProcess> {
+  const { runAgent = loopInProcess, batchTokens = 12_000, user, review: isReviewed = false } = models;
+  const clock = typeof now === 'string' ? fixedClock(now) : now;
+  const { forgetDays, holdDays } = await loadConfig({}, { NOCTURNE_HOME: tempDir() });
   const home = openHome(tempDir(), clock);
   const store = await openStore(dir, { clock });
+  // The offline model costs nothing.
+  const tokens = (models.all ?? models.extract) ? 10_000_000 : 1;
   const common = () => ({
     clock,
     zone: 'UTC',
-    agent: { model: 'offline', access: {}, maxTurns: 5, maxOutputTokens: 8_000 },
+    agent: {
+      ...(models.all ?? { model: 'offline', access: {} }),
+      maxTurns: 5,
+      maxOutputTokens: 8_000,
+      requestMs: 60_000,
+    },
     runAgent,
-    spend: new JobSpend(home, { jobTokens: 1, dayTokens: 1, zone: 'UTC', clock }),
+    spend: new JobSpend(home, { jobTokens: tokens, dayTokens: tokens, zone: 'UTC', clock }),
     withLease: <T>(at: Store, key: string, work: (lease: Lease) => Promise<T>) => withLease(at, { key, clock, work }),
   });
-  const extraction = () => ({ ...common(), settleMs: 0, excerptTokens: 12_000 });
+  const extraction = () => {
+    const deps = common();
+    return {
+      ...deps,
+      agent: { ...deps.agent, ...models.extract },
+      settleMs: 0,
+      excerptTokens: 12_000,
+      userMemory: user?.dir,
+    };
+  };
+  const extractInto = (request: Parameters<typeof extract>[0]) =>
+    extract(request, { ...extraction(), storeFor: async () => store });
   return {
     store,
-    extract: (transcript) => extract({ transcript, ended: true }, { ...extraction(), storeFor: async () => store }),
-    dream: () => dream({}, { ...common(), store, batchTokens: 12_000 }),
-    reprocess: (what) => reprocess({ ...what, ended: true }, { store, extraction }),
+    extract: (transcript, reopen) => extractInto({ transcript, ended: true, reopen }),
+    dream: (request = {}) => {
+      const deps = common();
+      const open = async (model: string) => openBatches({ ...deps.agent, model });
+      const kept = { batchTokens, holdDays, forgetDays, review: request.review ?? isReviewed };
+      return dream(request, { ...deps, ...kept, store, openBatches: open });
+    },
+    undo: (request = { last: true }) => undo(request, { ...common(), store }),
+    reprocess: (what) => reprocess({ ...what, ended: true }, { store, extract: extractInto }),
+    proposals: () => listProposals(store),
+    review: (request) => review(request, { ...common(), store, batchTokens }),
+    remember: (request) => remember(request, { store, clock, zone: 'UTC' }),
+    forget: (target, more) => forget({ target, confirm: async () => true, ...more }, { ...common(), store }),
+    deliver: async () => user && deliver(store, { ...common(), store: user }),
+    withLease: common().withLease,
     close() {
       store.close();
       home.close();

@@ -2,12 +2,12 @@
 
 import type { Message } from '../../src/transcript/types.ts';
 
-/** `>` begins a turn; then the id, the speaker (in brackets inside a subagent) and each part. */
-export function messageLine({ id, speaker, parts, beginsTurn, isSidechain }: Message): string {
+/** `>` begins a turn, `x` was taken back; then the id, the speaker (in brackets inside a subagent) and each part. */
+export function messageLine({ id, speaker, parts, beginsTurn, isSidechain, isAbandoned }: Message): string {
   const said = parts.map((part) => {
     if (part.kind === 'call') return `call ${part.id} ${part.tool} ${JSON.stringify(part.input)}`;
     if (part.kind === 'result') return `${part.isError ? 'error' : 'result'} ${part.callId} ${part.text}`;
     return part.kind === 'attachment' ? `[${part.label}]` : part.text;
   });
-  return [beginsTurn ? '>' : ' ', id, isSidechain ? `(${speaker})` : speaker, ...said].join(' | ');
+  return [beginsTurn ? '>' : isAbandoned ? 'x' : ' ', id, isSidechain ? `(${speaker})` : speaker, ...said].join(' | ');
 }

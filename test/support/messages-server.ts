@@ -9,6 +9,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { ModelAccess } from '../../src/agent/types.ts';
+import { MessageBatches } from './message-batches.ts';
 
 /** The body of one request, as far as tests look into it. */
 export interface MessagesRequest {
@@ -27,15 +28,20 @@ export interface ModelReply {
   text?: string;
   tools?: { name: string; input: unknown }[];
   stop?: string;
+  /** Blocks that come before all else, like that of a compaction. */
+  first?: ContentBlock[];
+  /** What the server did to the context. */
+  contextManagement?: object;
   /** Default: 100 in, 10 out, nothing cached. */
   usage?: Record<string, number>;
 }
 
 /**
  * What one request gets: a reply of the model, a raw HTTP answer (a string body goes out as it is), or an accident:
- * `hang` never answers, `reset` breaks the connection, `cut` breaks it in the middle of a reply.
+ * `hang` never answers, `stall` goes silent in the middle of a reply, `reset` breaks the connection, `cut` breaks it
+ * in the middle of a reply.
  */
-export type Answer = ModelReply | HttpAnswer | 'hang' | 'reset' | 'cut';
+export type Answer = ModelReply | HttpAnswer | 'hang' | 'stall' | 'reset' | 'cut';
 
 export interface HttpAnswer {
   status: number;
@@ -51,8 +57,14 @@ export interface MessagesServer {
   access: Required<Pick<ModelAccess, 'apiKey' | 'baseURL'>>;
   /** The bodies of all requests so far. */
   requests: MessagesRequest[];
+  /** The same as they came. */
+  bodies: string[];
+  /** The betas that each request asks for. */
+  betas: string[][];
   /** The bytes of the same bodies. */
   requestBytes: number[];
+  /** What was sent to be answered later. */
+  batches: MessageBatches;
   /** Resolves when `count` requests have come. */
   received(count: number): Promise<void>;
   /** Ends the server and everything that hangs. */
@@ -62,18 +74,33 @@ export interface MessagesServer {
 /** Starts the server on a free port of 127.0.0.1. */
 export async function startMessagesServer(script: Script): Promise<MessagesServer> {
   const requests: MessagesRequest[] = [];
+  const bodies: string[] = [];
+  const betas: string[][] = [];
   const requestBytes: number[] = [];
   const watchers: { count: number; resolve: () => void }[] = [];
   const nextAnswer = (request: MessagesRequest, call: number) =>
     typeof script === 'function' ? script(request, call) : (script[call - 1] ?? error(400, 'the script ends here'));
 
+  const batches: MessageBatches = new MessageBatches(
+    () => `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
+    async (request) => {
+      const played = await nextAnswer(request, requests.length + 1);
+      if (typeof played === 'string' || 'status' in played) throw new Error('A batch is answered by replies only.');
+      return message(played, requests.length + 1);
+    },
+  );
   const http = createServer(async (incoming, outgoing) => {
     const body = await text(incoming);
+    const batched = batches.handle(incoming.method ?? '', incoming.url ?? '', body);
+    if (batched === 'break') return incoming.socket.resetAndDestroy();
+    if (batched) return write(outgoing, batched);
     if (incoming.method !== 'POST' || incoming.url?.split('?')[0] !== '/v1/messages') {
       return write(outgoing, error(404, `${incoming.method} ${incoming.url}`));
     }
     const request: MessagesRequest = JSON.parse(body);
     const call = requests.push(request);
+    bodies.push(body);
+    betas.push(String(incoming.headers['anthropic-beta'] ?? '').split(/,\s*/));
     requestBytes.push(Buffer.byteLength(body));
     for (const watcher of watchers) if (call >= watcher.count) watcher.resolve();
     answer(await nextAnswer(request, call), { incoming, outgoing, call });
@@ -84,7 +111,10 @@ export async function startMessagesServer(script: Script): Promise<MessagesServe
   return {
     access: { apiKey: 'test-key', baseURL: `http://127.0.0.1:${port}` },
     requests,
+    bodies,
+    betas,
     requestBytes,
+    batches,
     received: (count) =>
       requests.length >= count
         ? Promise.resolve()
@@ -134,7 +164,7 @@ interface Exchange {
 function answer(how: Answer, { incoming, outgoing, call }: Exchange): void {
   if (how === 'hang') return;
   if (how === 'reset') incoming.socket.resetAndDestroy();
-  else if (how === 'cut') cut(outgoing, call);
+  else if (how === 'cut' || how === 'stall') cut(outgoing, { call, isSilent: how === 'stall' });
   else if ('status' in how) write(outgoing, how);
   else write(outgoing, { status: 200, body: message(how, call) });
 }
@@ -144,10 +174,10 @@ function write(outgoing: ServerResponse, { status, headers, body }: HttpAnswer):
   outgoing.end(typeof body === 'string' ? body : JSON.stringify(body ?? {}));
 }
 
-function cut(outgoing: ServerResponse, call: number): void {
+function cut(outgoing: ServerResponse, { call, isSilent }: { call: number; isSilent: boolean }): void {
   const whole = JSON.stringify(message(says('A reply that breaks off.'), call));
   outgoing.writeHead(200, { 'content-type': 'application/json', 'content-length': whole.length });
-  outgoing.write(whole.slice(0, whole.length / 2), () => outgoing.socket?.destroy());
+  outgoing.write(whole.slice(0, whole.length / 2), () => isSilent || outgoing.socket?.destroy());
 }
 
 function message(reply: ModelReply, call: number): object {
@@ -161,9 +191,14 @@ function message(reply: ModelReply, call: number): object {
     type: 'message',
     role: 'assistant',
     model: 'test-model',
-    content: [...(reply.text === undefined ? [] : [{ type: 'text', text: reply.text }]), ...tools],
+    content: [
+      ...(reply.first ?? []),
+      ...(reply.text === undefined ? [] : [{ type: 'text', text: reply.text }]),
+      ...tools,
+    ],
     stop_reason: reply.stop ?? (tools.length > 0 ? 'tool_use' : 'end_turn'),
     stop_sequence: null,
+    ...(reply.contextManagement && { context_management: reply.contextManagement }),
     usage: { input_tokens: 100, output_tokens: 10, ...reply.usage },
   };
 }

@@ -2,9 +2,9 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { coverageWhere } from '../../src/memory/coverage.ts';
-import { allEntries } from '../../src/memory/entries.ts';
-import { inboxItems } from '../../src/memory/inbox.ts';
+import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
+import { allEntries } from '../../src/memory/ledger/entries.ts';
+import { inboxItems } from '../../src/memory/ledger/inbox.ts';
 import type { TestApp } from './app.ts';
 import { run } from './run.ts';
 import { sessionFile } from './session-file.ts';

@@ -2,12 +2,12 @@
 // A process that a test leaves behind is killed when the test is done.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished, vi } from 'vitest';
 import type { Environment } from '../../src/config.ts';
 
-const DOOR = join(import.meta.dirname, '../../src/entry/nocturne.js');
+/** What `nocturne` is: the build, which is made before the first test (build.ts). */
+export const DOOR = join(import.meta.dirname, '../../dist/src/entry/nocturne.js');
 /** Halves the CPU time that a start costs. */
 const COMPILED = join(import.meta.dirname, '../../node_modules/.cache/nocturne-test');
 
@@ -21,7 +21,8 @@ export interface Ended {
 export interface Running {
   pid: number;
   kill(signal: NodeJS.Signals): void;
-  /** What stderr holds so far. */
+  /** What the streams hold so far. */
+  stdout(): string;
   stderr(): string;
   ended: Promise<Ended>;
 }
@@ -45,7 +46,7 @@ export function start(args: string[], environment: Environment, options: StartOp
   onTestFinished(() => {
     child.kill('SIGKILL');
   });
-  return { pid: child.pid as number, kill: (signal) => child.kill(signal), stderr, ended };
+  return { pid: child.pid as number, kill: (signal) => child.kill(signal), stdout, stderr, ended };
 }
 
 /** Runs `nocturne ARGS` to its end. */
@@ -58,18 +59,6 @@ export async function runJson<T>(args: string[], environment: Environment, optio
   const ended = await run([...args, '--json'], environment, options);
   const values = ended.stdout.split('\n').filter(Boolean);
   return { ...ended, values: values.map((line): T => JSON.parse(line)) };
-}
-
-/** The forked agents of workers on this home that are alive, by pid. Zombies are dead. Linux only. */
-export function agentsOf(home: string): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => {
-      const about = (file: string) => textOf(`/proc/${pid}/${file}`);
-      const isAgent = /entry\/child\.[jt]s/.test(about('cmdline')) && about('environ').includes(`HOME=${home}\0`);
-      return isAgent && !/\) [ZX] /.test(about('stat'));
-    });
 }
 
 /** Until `holds` answers true; fails after `timeoutMs`. */
@@ -96,14 +85,4 @@ function collect(stream: NodeJS.ReadableStream): () => string {
     text += chunk;
   });
   return () => text;
-}
-
-/** A file of a process that may be gone by now. */
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error) return '';
-    throw error;
-  }
 }

@@ -3,8 +3,8 @@
 
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { writeCoverage } from '../../src/memory/coverage.ts';
-import { type FileChange, openStore, type Store } from '../../src/memory/store.ts';
+import { writeCoverage } from '../../src/memory/ledger/coverage.ts';
+import { type FileChange, openStore, type Store } from '../../src/memory/store/store.ts';
 import { fixedClock } from '../../src/time.ts';
 
 export const EARLY = fixedClock('2026-11-20T10:00:00Z');
@@ -98,8 +98,15 @@ export async function prepare(dir: string): Promise<void> {
   store.close();
 }
 
-/** Opens the directory and runs the scenario's commit; `abort` takes it back when everything is staged. */
-export async function run(scenario: Scenario, dir: string, how: { abort?: boolean } = {}): Promise<void> {
+/**
+ * Opens the directory and runs the scenario's commit; `abort` takes it back when everything is staged, `leaveOpen` closes
+ * nothing afterwards.
+ */
+export async function run(
+  scenario: Scenario,
+  dir: string,
+  how: { abort?: boolean; leaveOpen?: boolean } = {},
+): Promise<void> {
   const { outside } = scenario;
   if (outside?.when === 'before') writeOutside(dir, outside);
   const store = await openStore(dir, { clock: EARLY });
@@ -120,7 +127,7 @@ export async function run(scenario: Scenario, dir: string, how: { abort?: boolea
       },
     }));
   } finally {
-    store.close();
+    if (!how.leaveOpen) store.close();
   }
 }
 

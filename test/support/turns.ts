@@ -1,6 +1,6 @@
 // Turns in few words, for tests of what is made of them.
 
-import { buildExcerpts, type ExcerptTurn } from '../../src/transcript/excerpt.ts';
+import { buildExcerpts, type ExcerptTurn, idsOf } from '../../src/transcript/excerpt.ts';
 import type { Message, Part, Speaker } from '../../src/transcript/types.ts';
 
 export const asIs = async (text: string) => ({ text });
@@ -24,7 +24,8 @@ export function turn(messages: Message[], offeredFrom: string | null = messages[
 }
 
 export function build(turns: ExcerptTurn[], budgetTokens = 12_000, redact: typeof asIs = asIs) {
-  return buildExcerpts(turns, { budgetTokens, redact, zone: 'Europe/Berlin' });
+  const ids = turns.flatMap((shown) => idsOf(shown.turn.messages));
+  return Array.fromAsync(buildExcerpts(turns, { ids, budgetTokens, redact, zone: 'Europe/Berlin' }));
 }
 
 export async function buildOne(turns: ExcerptTurn[], budgetTokens?: number, redact?: typeof asIs) {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { build, buildOne, long, message, result, turn } from '../support/turns.ts';
+import { buildExcerpts } from '../../src/transcript/excerpt.ts';
+import { asIs, build, buildOne, long, message, result, turn } from '../support/turns.ts';
 
 describe('several excerpts', () => {
   it('splits between turns only when human and final text alone do not fit', async () => {
@@ -41,5 +42,37 @@ describe('several excerpts', () => {
     const excerpts = await build([turn(parts)], 700);
     expect(excerpts.map((excerpt) => excerpt.turns)).toEqual([[], [], ['p1-padded']]);
     for (const [at, excerpt] of excerpts.entries()) expect(excerpt.text).toContain(long(`part${at + 1}x`, 100));
+  });
+
+  it('shows the same of a chunk whose older tool results are too many to be held', async () => {
+    const turnsWith = (older: string) =>
+      Array.from({ length: 90 }, (_, at) =>
+        turn([
+          message(`p-${at}-padded`, 'human', [`Question ${at}.`]),
+          message(`t-${at}-padded`, 'tool', [result(at < 10 ? older : long(`out${at}x`, 9_000))]),
+          message(`f-${at}-padded`, 'assistant', [`Answer ${at}.`]),
+        ]),
+      );
+    const short = await buildOne(turnsWith('short'), 6_000);
+    const large = await buildOne(turnsWith(long('huge', 20_000)), 6_000);
+    expect(large).toEqual(short);
+    expect(large.text).toContain('out89x0 ');
+    expect(large.turns).toHaveLength(90);
+  });
+
+  it('asks for no more turns than the chunk needs that is asked for', async () => {
+    let asked = 0;
+    const turns = Array.from({ length: 30 }, (_, at) => turn([message(`p-${at}-padded`, 'human', [long('ask', 400)])]));
+    function* counting() {
+      for (const item of turns) {
+        asked += 1;
+        yield item;
+      }
+    }
+    const ids = turns.map((item) => item.turn.id);
+    const excerpts = buildExcerpts(counting(), { ids, budgetTokens: 2_000, redact: asIs, zone: 'UTC' });
+    const first = await excerpts.next();
+    expect(asked).toBe(first.value?.turns.length + 1);
+    expect(asked).toBeLessThan(6);
   });
 });

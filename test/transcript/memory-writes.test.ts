@@ -86,8 +86,26 @@ describe('a turn wrote memory', () => {
     `cd ~/notes && apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: memory/a.md\n+x\n*** End Patch\nEOF`,
     `git commit -m "$(cat <<'EOF'\nfix: "quoted" (again)\nEOF\n)" && echo x > ${file}`,
     `echo failed 2> ${file}`,
+    `python3 -c "open('${file}', 'a').write('x')"`,
+    `cd ~/notes && python - <<'EOF'\nfrom pathlib import Path\nPath("memory/a.md").write_text("x")\nEOF`,
+    `python3.12 -c "import os; os.remove('${file}')"`,
+    `python -c "import shutil; shutil.copy('a.md', '${file}')"`,
+    `node -e "require('fs').appendFileSync('${file}', 'x')"`,
+    `pwsh -Command "Set-Content -Path ${file} -Value x"`,
   ])('by the command %s', (command) => {
     expect(wrote('Bash', { command })).toBe(true);
+  });
+
+  test.each([
+    `Set-Content -LiteralPath '~/notes/memory/my file.md' -Value 'x'`,
+    `@'\nRemove-Item b\n'@ | Add-Content "$HOME/notes/memory/a.md"`,
+    `Get-Date | Out-File -Append ../notes/memory/a.md`,
+    `echo x > $env:USERPROFILE/notes/memory/a.md`,
+    `Copy-Item a.md -Destination ${file} -Force`,
+    `[System.IO.File]::WriteAllText("${file}", "x")`,
+    `Remove-Item ${file}; ls`,
+  ])('by PowerShell: %s', (command) => {
+    expect(wrote('PowerShell', { command })).toBe(true);
   });
 
   test('by an argument list, as Codex records it', () => {
@@ -140,6 +158,12 @@ describe('a turn wrote no memory', () => {
     ['Bash', { command: `echo "> ${file}"` }],
     ['Bash', { command: `cat <<EOF > /tmp/a.md\n> ${file}\nrm ${file}\nEOF` }],
     ['Bash', { command: `# rm ${file}` }],
+    ['Bash', { command: `python3 -c "print(open('${file}').read())"` }],
+    ['Bash', { command: `python3 -c "open('/tmp/a', 'w').write(open('${file}', 'r').read())"` }],
+    ['Bash', { command: `node -e "fs.copyFileSync('${file}', '/tmp/a.md')"` }],
+    ['PowerShell', { command: `Get-Content ${file} | Set-Content /tmp/a.md` }],
+    ['PowerShell', { command: `Copy-Item ${file} /tmp/` }],
+    ['PowerShell', { command: `@'\nRemove-Item ${file}\n'@ | Out-File /tmp/a.md` }],
   ])('by %s %j', (tool, input) => {
     expect(wrote(tool, input)).toBe(false);
   });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, test } from 'vitest';
 import { redact } from '../../src/redact.ts';
-import { buildExcerpts } from '../../src/transcript/excerpt.ts';
+import { buildExcerpts, idsOf } from '../../src/transcript/excerpt.ts';
 import { openSession } from '../../src/transcript/session.ts';
 import { readTurns } from '../../src/transcript/turns.ts';
 import { collect, hasReal, real, realFiles } from '../support/transcripts.ts';
@@ -20,7 +20,9 @@ describe.skipIf(!hasReal)('excerpts of real sessions', () => {
       for (const file of await realFiles(/^claude-code.*\.jsonl$/)) {
         const turns = await collect(readTurns((await openSession(join(real, file))).messages()));
         const shown = turns.map((turn) => ({ turn, offeredFrom: turn.messages[0]?.id ?? null }));
-        const excerpts = await buildExcerpts(shown, { budgetTokens: budget, redact, zone: 'UTC' });
+        const ids = turns.flatMap((turn) => idsOf(turn.messages));
+        const built = buildExcerpts(shown, { ids, budgetTokens: budget, redact, zone: 'UTC' });
+        const excerpts = await Array.fromAsync(built);
         for (const { text } of excerpts) expect(tokensOf(text), file).toBeLessThanOrEqual(budget);
         for (const message of turns.flatMap((turn) => turn.messages)) {
           if (message.speaker !== 'human' || message.isSidechain) continue;

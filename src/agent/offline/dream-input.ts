@@ -14,6 +14,8 @@ export interface GivenEntry {
   type: string;
   strength: string;
   at: string;
+  /** A name for the session it was said in. */
+  session: string;
   text: string;
 }
 
@@ -43,7 +45,7 @@ export function entriesOf(jsonLines: string): GivenEntry[] {
 
 function parseEntry(line: string): GivenEntry | null {
   try {
-    const { id, type, strength, at, text } = JSON.parse(line) as Record<string, unknown>;
+    const { id, type, strength, at, session, text } = JSON.parse(line) as Record<string, unknown>;
     if (typeof id !== 'string' || typeof text !== 'string') return null;
     return {
       id,
@@ -51,6 +53,7 @@ function parseEntry(line: string): GivenEntry | null {
       type: String(type),
       strength: String(strength),
       at: String(at ?? ''),
+      session: String(session ?? ''),
     };
   } catch (error) {
     if (error instanceof SyntaxError) return null;

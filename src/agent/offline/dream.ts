@@ -1,6 +1,7 @@
 // Proposes a dream's operations by rules: entries and topic lines are the same, changed or strangers by their words.
 // Every entry it is given ends in exactly one operation; a line a person wrote is never replaced.
 
+import { isOpposite } from '../../wording.ts';
 import { countShared, isChanged, isSame, wordsOf } from './compare.ts';
 import {
   type DreamInput,
@@ -20,6 +21,9 @@ export interface Operation {
   type?: string;
   lines?: { text: string; entries: string[] }[];
   replaces?: string[];
+  /** Of a drop: why, and what stands for it. */
+  because?: 'duplicate' | 'gave-way' | 'withdrawn' | 'unsupported';
+  of?: string;
 }
 
 /** What one or more entries of the night say together. */
@@ -66,6 +70,10 @@ export function proposeOperations(input: DreamInput): Operation[] {
   const added = new Map<string, Operation>();
 
   const facts = factsOf(entries.filter((entry) => entry.strength !== 'implied'));
+  const waiting = joinHabits(
+    facts,
+    entries.filter((entry) => entry.strength === 'implied'),
+  );
   // Lines that are said again first, so that no other fact takes one of them away.
   const repeated = new Map(facts.map((fact) => [fact, repeatLine(fact, topics, taken)]));
   for (const fact of facts) {
@@ -73,14 +81,21 @@ export function proposeOperations(input: DreamInput): Operation[] {
       repeated.get(fact) ?? changeLine(fact, topics, taken) ?? addTo(added, fact, { topics, others: input.others });
     if (!operations.includes(operation)) operations.push(operation);
   }
-  const implied = entries.filter((entry) => entry.strength === 'implied').map((entry) => entry.id);
-  if (implied.length > 0) operations.push({ kind: 'hold', entries: implied, reason: 'Shown once, not said.' });
-  const outdated = facts.flatMap((fact) => fact.outdated);
-  if (outdated.length > 0)
-    operations.push({ kind: 'drop', entries: outdated, reason: 'Gave way to a newer statement.' });
+  const held = waiting.map((entry) => entry.id);
+  if (held.length > 0) operations.push({ kind: 'hold', entries: held, reason: 'Shown once, not said.' });
+  for (const { outdated, entries: newer } of facts) {
+    if (outdated.length === 0) continue;
+    const reason = 'Gave way to a newer statement.';
+    operations.push({ kind: 'drop', entries: outdated, because: 'gave-way', of: newer[0], reason });
+  }
   // Lines that rested on withdrawn entries alone are gone before a model is asked; what is left rests on others too.
   if (ids.size > 0)
-    operations.push({ kind: 'drop', entries: [...ids], reason: 'Withdrawn; nothing rests on it alone.' });
+    operations.push({
+      kind: 'drop',
+      entries: [...ids],
+      because: 'withdrawn',
+      reason: 'Withdrawn; nothing rests on it alone.',
+    });
   return operations;
 }
 
@@ -101,7 +116,9 @@ export function withoutEntries(operations: Operation[], names: Set<string>, reas
   const kept: Operation[] = [];
   const dropped: string[] = [];
   for (const operation of operations) {
-    const entries = operation.entries.filter(isKept);
+    // What gave way to one of these is not said by anything any more.
+    const isOrphan = operation.of !== undefined && names.has(operation.of);
+    const entries = isOrphan ? [] : operation.entries.filter(isKept);
     const lines = operation.lines
       ?.map((line) => ({ ...line, entries: line.entries.filter(isKept) }))
       .filter((line) => line.entries.length > 0);
@@ -109,7 +126,22 @@ export function withoutEntries(operations: Operation[], names: Set<string>, reas
     if (isWhole) kept.push({ ...operation, entries, lines });
     dropped.push(...(isWhole ? operation.entries.filter((id) => names.has(id)) : operation.entries));
   }
-  return dropped.length === 0 ? kept : [...kept, { kind: 'drop', entries: dropped, reason }];
+  return dropped.length === 0 ? kept : [...kept, { kind: 'drop', entries: dropped, because: 'unsupported', reason }];
+}
+
+/** Joins habits that were only implied to the facts, where somebody states them or two sessions show them; answers the rest. */
+function joinHabits(facts: Fact[], implied: GivenEntry[]): GivenEntry[] {
+  const waiting: GivenEntry[] = [];
+  for (const [text, habits] of Map.groupBy(implied, (entry) => entry.text)) {
+    const entries = habits.map((entry) => entry.id);
+    const stated = facts.find((fact) => isSame(fact.text, text));
+    const isContrary = facts.some((fact) => isChanged(fact.text, text));
+    const sessions = new Set(habits.map((entry) => entry.session));
+    if (stated) stated.entries.push(...entries);
+    else if (isContrary || sessions.size < 2) waiting.push(...habits);
+    else facts.push({ type: habits[0]?.type ?? '', text, entries, outdated: [] });
+  }
+  return waiting;
 }
 
 /** The facts of the night, oldest first: what is said again is one fact, and the newest statement of it stands. */
@@ -142,7 +174,7 @@ function repeatLine(fact: Fact, topics: ShownTopic[], taken: Set<ShownLine>): Op
   taken.add(line);
   if (line.isPersons) {
     const reason = `Duplicate of [${line.id}] in ${topic.name}, which a person wrote.`;
-    return { kind: 'drop', entries: fact.entries, reason };
+    return { kind: 'drop', entries: fact.entries, because: 'duplicate', of: line.id, reason };
   }
   const lines = [{ text: line.text, entries: fact.entries }];
   return { kind: 'merge', entries: fact.entries, reason: 'Said again.', topic: topic.name, lines, replaces: [line.id] };
@@ -151,7 +183,10 @@ function repeatLine(fact: Fact, topics: ShownTopic[], taken: Set<ShownLine>): Op
 /** What becomes of a fact that changes a line; null where it changes none. */
 function changeLine(fact: Fact, topics: ShownTopic[], taken: Set<ShownLine>): Operation | null {
   const ofType = topics.filter((topic) => topic.type === fact.type);
-  const found = findLine(ofType, (line) => !line.isPersons && !taken.has(line) && isChanged(line.text, fact.text));
+  const isFree = (line: ShownLine) => !line.isPersons && !taken.has(line);
+  const found =
+    findLine(ofType, (line) => isFree(line) && isOpposite(line.text, fact.text)) ??
+    findLine(ofType, (line) => isFree(line) && isChanged(line.text, fact.text));
   if (found === undefined) return null;
   const { topic, line } = found;
   taken.add(line);

@@ -2,15 +2,15 @@
 
 import type { Command } from 'commander';
 import type { CheckReport } from '../../../jobs/check-memory.ts';
-import { type CommonOptions, withApp, withJson, withMemory } from '../options.ts';
-import { EXIT, print } from '../output.ts';
+import { type CommonOptions, withApp, withJson, withMemory } from '../terminal/options.ts';
+import { EXIT, print } from '../terminal/output.ts';
 
 export function addCheck(program: Command): void {
   const command = program
     .command('check')
-    .description('verify files, ledger, index and links, and say what would be mended')
+    .description('verify the memory, and mend what needs no guess')
     .option('--repair', 'mend what can be mended without a guess; no file is deleted');
-  withJson(withMemory(command))
+  withJson(withMemory(command), '{ memory, findings: [{ kind, what, where, mend, isMended }] }')
     .addHelpText(
       'after',
       '\nExample:\n  nocturne check --memory ./memory --repair\n\nExit code: 0 fine or mended, 1 findings remain.',
@@ -31,5 +31,6 @@ function describe({ memory, findings }: CheckReport): string {
     const next = isMended ? `mended: ${mend}` : mend ? `--repair: ${mend}` : 'by hand';
     return `${where}: ${what}\n  ${next}`;
   });
-  return [`${memory}: ${open} findings remain, ${findings.length - open} mended`, ...lines].join('\n');
+  const remain = open === 1 ? '1 finding remains' : `${open} findings remain`;
+  return [`${memory}: ${remain}, ${findings.length - open} mended`, ...lines].join('\n');
 }

@@ -2,12 +2,12 @@
 
 import type { Command } from 'commander';
 import { AppError } from '../../errors.ts';
-import { unifiedDiff } from '../../memory/line-diff.ts';
-import type { Store } from '../../memory/store.ts';
-import { headVersion, type Version } from '../../memory/versions.ts';
-import { memoryPath, versionOf } from '../memory-path.ts';
-import { type CommonOptions, withApp, withJson, withMemory } from '../options.ts';
-import { print, printRaw } from '../output.ts';
+import { unifiedDiff } from '../../memory/store/line-diff.ts';
+import type { Store } from '../../memory/store/store.ts';
+import { headVersion, type Version } from '../../memory/store/versions.ts';
+import { memoryPath, versionOf } from '../terminal/memory-path.ts';
+import { type CommonOptions, withApp, withJson, withMemory } from '../terminal/options.ts';
+import { print, printRaw } from '../terminal/output.ts';
 
 interface DiffOptions extends CommonOptions {
   version?: string;
@@ -21,7 +21,7 @@ export function addDiff(program: Command): void {
     .argument('<path>', 'file of the memory directory')
     .option('--version <id>', 'from this version on (default: the one before the last change)')
     .option('--with <id>', 'up to this version (default: the file as it is)');
-  withJson(withMemory(command))
+  withJson(withMemory(command), '{ path, from, to, diff }')
     .addHelpText('after', '\nExample:\n  nocturne diff working-agreements.md --version memver_0123456789ab')
     .action((given: string, options: DiffOptions) =>
       withApp(options, async (app) => {

@@ -1,25 +1,55 @@
 // nocturne dream: the logs' new entries into topic files, and the index.
 
-import type { Command } from 'commander';
-import { type CommonOptions, withApp, withInstructions, withJson, withMemory, withModel } from '../options.ts';
-import { exitFor, printDream } from '../output.ts';
-import { progress } from '../progress.ts';
+import { type Command, Option } from 'commander';
+import { type CommonOptions, withApp, withInstructions, withJson, withMemory, withModel } from '../terminal/options.ts';
+import { exitFor, noteOff, printDream, printEstimate } from '../terminal/output.ts';
+import { progress } from '../terminal/progress.ts';
+
+interface DreamOptions extends CommonOptions {
+  acceptMissing?: boolean;
+  dryRun?: boolean;
+  share?: boolean;
+  review?: boolean;
+  batch?: boolean;
+}
 
 export function addDream(program: Command): void {
   const command = program
     .command('dream')
-    .description('distil the logs into topic files and rebuild the index, now')
+    .description('the logs into topic files and the index, now')
+    .option('--now', 'at once, past the gates of the nightly dream; a dream that somebody asks for always is')
+    .option('--share', "share what it changed in topics of the project and references with the working tree's team")
+    .option('--dry-run', 'print what would be sent to the model and about what it would cost; change nothing')
+    .option(
+      '--review',
+      'what would change waits for nocturne review, whatever config.json says; --no-review: it does not',
+    )
+    .addOption(new Option('--no-review').hideHelp())
+    .option('--batch', 'send it as a Message Batch: half the price, an answer within a day, fetched by a worker')
+    .option('--no-batch', 'take back what waits in a batch and dream over it at once')
     .option('--accept-missing', 'go on although many entries are missing from the logs');
-  withJson(withInstructions(withModel(withMemory(command))))
+  withJson(
+    withInstructions(withModel(withMemory(command))),
+    '{ outcome, operations: [{ kind, entries, topic, reason }], proposals, topics, indexLines, indexBytes, spend, waits?, shared?, error? }',
+  )
     .addHelpText('after', '\nExample:\n  nocturne dream --memory ./memory --json')
-    .action((options: CommonOptions & { acceptMissing?: boolean }) =>
+    .action((options: DreamOptions) =>
       withApp(options, async (app) => {
-        const store = await app.storeFor({ cwd: process.cwd() });
+        const session = { cwd: process.cwd() };
+        const store = options.dryRun ? await app.storeFor(session) : await app.storeForWork(session);
+        noteOff(app.standingOf(store));
+        const batch = options.batch === undefined ? undefined : options.batch ? 'send' : 'cancel';
+        const { instructions, acceptMissing, review } = options;
+        if (options.dryRun) {
+          printEstimate(await app.estimateDream(store, { instructions, batch }), options);
+          return;
+        }
         const bar = progress(`dreaming over ${store.dir}`);
-        const { instructions, acceptMissing } = options;
-        const report = await app.dream(store, { instructions, acceptMissing }).finally(() => bar.stop());
+        const shareFrom = options.share ? session.cwd : undefined;
+        const dreaming = app.dream(store, { instructions, acceptMissing, review, batch }, { shareFrom });
+        const report = await dreaming.finally(() => bar.stop());
         printDream(report, options);
-        process.exitCode = exitFor([report.outcome]);
+        process.exitCode = exitFor([report.outcome, ...(report.shared ? [report.shared.outcome] : [])]);
       }),
     );
 }

@@ -1,11 +1,12 @@
 // nocturne reprocess: extract again what was extracted before.
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { ExtractReport } from '../../../jobs/extract.ts';
 import type { ReprocessRequest } from '../../../jobs/reprocess.ts';
 import { type Day, isDay } from '../../time.ts';
-import { type CommonOptions, withApp, withInstructions, withJson, withMemory, withModel } from '../options.ts';
-import { exitFor, printExtract } from '../output.ts';
-import { progress } from '../progress.ts';
+import { type CommonOptions, withApp, withInstructions, withJson, withMemory, withModel } from '../terminal/options.ts';
+import { exitFor, printExtract } from '../terminal/output.ts';
+import { progress } from '../terminal/progress.ts';
 
 export interface ReprocessOptions {
   session?: string;
@@ -17,16 +18,20 @@ export interface ReprocessOptions {
 
 export function addReprocess(program: Command): void {
   const command = withWhat(program.command('reprocess').description('extract a session, a day or everything again'));
-  withJson(withInstructions(withModel(withMemory(command))))
+  withJson(withInstructions(withModel(withMemory(command))), 'one line per session, as extract prints it')
     .addHelpText('after', '\nExample:\n  nocturne reprocess --day 2026-11-20')
     .action((options: CommonOptions & ReprocessOptions) => {
       const request = requestOf(options, command);
       return withApp(options, async (app) => {
         const store = await app.storeFor({ cwd: process.cwd() });
         const bar = progress('reprocessing');
-        const reports = await app
-          .reprocess(store, request, { onReport: (report) => printExtract(report, options) })
-          .finally(() => bar.stop());
+        let done = 0;
+        const onReport = (report: ExtractReport) => {
+          done += 1;
+          bar.print(() => printExtract(report, options));
+          bar.say(`reprocessing: ${done} ${done === 1 ? 'session' : 'sessions'} done`);
+        };
+        const reports = await app.reprocess(store, request, { onReport }).finally(() => bar.stop());
         process.exitCode = exitFor(reports.map((report) => report.outcome));
       });
     });

@@ -1,10 +1,10 @@
 // nocturne restore: a file as it was in a version. What it was until now stays as a version.
 
 import type { Command } from 'commander';
-import { restoreVersion } from '../../memory/versions.ts';
-import { memoryPath, versionOf } from '../memory-path.ts';
-import { type CommonOptions, withApp, withJson, withMemory } from '../options.ts';
-import { print } from '../output.ts';
+import { restoreVersion } from '../../memory/store/versions.ts';
+import { memoryPath, versionOf } from '../terminal/memory-path.ts';
+import { type CommonOptions, withApp, withJson, withMemory } from '../terminal/options.ts';
+import { print } from '../terminal/output.ts';
 
 export function addRestore(program: Command): void {
   const command = program
@@ -12,7 +12,7 @@ export function addRestore(program: Command): void {
     .description('make a file what it was in a version')
     .argument('<path>', 'file of the memory directory')
     .requiredOption('--version <id>', 'the version (memver_…)');
-  withJson(withMemory(command))
+  withJson(withMemory(command), 'the version that the file is at now, as history prints it')
     .addHelpText('after', '\nExample:\n  nocturne restore working-agreements.md --version memver_0123456789ab')
     .action((given: string, options: CommonOptions & { version: string }) =>
       withApp(options, async (app) => {

@@ -2,9 +2,9 @@
 
 import type { Command } from 'commander';
 import { AppError } from '../../errors.ts';
-import { memoryPath, textOf, versionOf } from '../memory-path.ts';
-import { type CommonOptions, withApp, withJson, withMemory } from '../options.ts';
-import { print, printRaw } from '../output.ts';
+import { memoryPath, textOf, versionOf } from '../terminal/memory-path.ts';
+import { type CommonOptions, withApp, withJson, withMemory } from '../terminal/options.ts';
+import { print, printRaw } from '../terminal/output.ts';
 
 export function addShow(program: Command): void {
   const command = program
@@ -12,7 +12,7 @@ export function addShow(program: Command): void {
     .description('a file as it is or as it was')
     .argument('<path>', 'file of the memory directory')
     .option('--version <id>', 'as it was in this version (memver_…)');
-  withJson(withMemory(command))
+  withJson(withMemory(command), '{ path, text }, or with --version the version and its text')
     .addHelpText('after', '\nExample:\n  nocturne show MEMORY.md --version memver_0123456789ab')
     .action((given: string, options: CommonOptions & { version?: string }) =>
       withApp(options, async (app) => {

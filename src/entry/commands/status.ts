@@ -1,43 +1,80 @@
-// nocturne status: what is kept, what waits, what was spent, who works.
+// nocturne status: what is kept, what waits, what failed, what was spent, who works; and whether a person is needed.
 
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { isDirectory } from '../../directories.ts';
-import { coverageWhere } from '../../memory/coverage.ts';
-import { allEntries } from '../../memory/entries.ts';
-import { inboxItems } from '../../memory/inbox.ts';
-import { lastJobs } from '../../memory/job-rows.ts';
-import type { Store } from '../../memory/store.ts';
-import { isTopicPath } from '../../memory/topic.ts';
+import { checkoutRoot } from '../../memory/home/paths.ts';
+import { waitsOf } from '../../memory/ledger/batches.ts';
+import { coverageWhere } from '../../memory/ledger/coverage.ts';
+import { allEntries } from '../../memory/ledger/entries.ts';
+import { inboxItems, skips } from '../../memory/ledger/inbox.ts';
+import { lastJobs, settleInterrupted } from '../../memory/ledger/job-rows.ts';
+import { outboxRows } from '../../memory/ledger/outbox.ts';
+import { offeredSnapshot, sayOffer } from '../../memory/snapshot/applied-snapshots.ts';
+import type { Store } from '../../memory/store/store.ts';
+import { isTopicPath } from '../../memory/text/topic.ts';
 import { dayOf } from '../../time.ts';
+import { sayCount } from '../../wording.ts';
 import type { App } from '../compose.ts';
-import { type CommonOptions, withApp, withJson, withMemory } from '../options.ts';
-import { print } from '../output.ts';
+import { type CommonOptions, withApp, withJson, withMemory } from '../terminal/options.ts';
+import { EXIT, print, sayWaits } from '../terminal/output.ts';
+import { readOverview, sayBreaker } from '../terminal/overview.ts';
+import { nextNightly } from '../worker/nightly.ts';
 
 export function addStatus(program: Command): void {
-  withJson(withMemory(program.command('status').description('what is kept, what waits, what was spent')))
-    .addHelpText('after', '\nExample:\n  nocturne status --json')
+  withJson(
+    withMemory(program.command('status').description('what is kept, what waits, what failed, what was spent')),
+    '{ memory, standing, attention, entries, turns, missing, topics, index, snapshot, waiting, batch, outbox, skipped, lastJobs, all, breaker, spendToday, nextDreamAt, workers }',
+  )
+    .addHelpText(
+      'after',
+      '\nExit code 3 where something needs a person: a key, a budget, an open breaker, work that was given up, missing files, proposed changes that wait.\n\nExample:\n  nocturne status --json',
+    )
     .action((options: CommonOptions) =>
       withApp(options, async (app) => {
         const status = await readStatus(app);
         print(options.json ? JSON.stringify(status) : describe(status));
+        if (status.attention.length > 0) process.exitCode = EXIT.attention;
       }),
     );
 }
 
 async function readStatus(app: App) {
+  const { config, home } = app;
   const memory = app.memoryDirOf({ cwd: process.cwd() });
-  const day = dayOf(app.config.clock.now(), app.config.zone);
+  const now = config.clock.now();
+  const day = dayOf(now, config.zone);
+  // Asking for the status of a project makes no memory directory for it.
+  const kept = isDirectory(join(memory, '.nocturne'))
+    ? await readKept(await app.storeFor({}), now)
+    : { ...NOTHING_KEPT, snapshot: offeredSnapshot(checkoutRoot(process.cwd()), null) };
+  const { attention, ...all } = await readOverview(app);
+  const { reservedMicroUsd, usedMicroUsd, ...tokens } = home.spendOf(day);
   return {
     memory,
-    // Asking for the status of a project makes no memory directory for it.
-    ...(isDirectory(join(memory, '.nocturne')) ? await readKept(await app.storeFor({})) : NOTHING_KEPT),
-    spendToday: { day, ...app.home.spendOf(day), ceilingTokens: app.config.dayTokens },
-    workers: app.home.workers(),
+    standing: app.standing({ cwd: process.cwd() }),
+    attention: [...kept.missing.slice(0, 1).map(() => sayMissing(kept.missing)), ...attention],
+    ...kept,
+    all,
+    breaker: home.breaker.read(),
+    spendToday: {
+      day,
+      ...tokens,
+      ceilingTokens: config.dayTokens,
+      usedUsd: usedMicroUsd / 1e6,
+      reservedUsd: reservedMicroUsd / 1e6,
+      ceilingUsd: config.dayMoneyUsd ?? null,
+      /** Since when nothing more fits, and how often work was turned away for that. */
+      fullFrom: home.fullFrom(day),
+      skips: home.skipsOf(day),
+    },
+    nextDreamAt: nextNightly(config, home).toISOString(),
+    workers: home.workers(),
   };
 }
 
-async function readKept(store: Store) {
+async function readKept(store: Store, now: Date) {
+  settleInterrupted(store.ledger, now);
   const index = (await store.read('MEMORY.md')) ?? '';
   return {
     entries: countBy(allEntries(store.ledger).map((entry) => entry.state)),
@@ -45,8 +82,16 @@ async function readKept(store: Store) {
     /** Files that were gone or empty at once, and are not back. */
     missing: await store.missing(),
     topics: (await store.list()).filter(isTopicPath).length,
+    /** A memory snapshot of the repository that was not applied: the `first`, or a `newer` one. */
+    snapshot: offeredSnapshot(checkoutRoot(process.cwd()), store.ledger),
     index: { lines: index.split('\n').length - 1, bytes: Buffer.byteLength(index) },
+    /** What was sent as a Message Batch and is not answered yet. */
+    batch: waitsOf(store.ledger),
     waiting: inboxItems(store.ledger).map(({ id: _, payload: __, ...item }) => item),
+    /** Entries of which the user scope does not know yet what became of them. */
+    outbox: outboxRows(store.ledger).length,
+    /** Nightly dreams that a gate kept shut, by reason. */
+    skipped: skips(store.ledger),
     lastJobs: lastJobs(store.ledger, 10),
   };
 }
@@ -56,15 +101,19 @@ const NOTHING_KEPT: Awaited<ReturnType<typeof readKept>> = {
   turns: {},
   missing: [],
   topics: 0,
+  snapshot: null,
   index: { lines: 0, bytes: 0 },
+  batch: null,
   waiting: [],
+  outbox: 0,
+  skipped: [],
   lastJobs: [],
 };
 
 type Status = Awaited<ReturnType<typeof readStatus>>;
 
 function describe(status: Status): string {
-  const { spendToday: spend } = status;
+  const { all, spendToday: spend } = status;
   const jobs = status.lastJobs.map(
     (job) =>
       `  ${job.createdAt} ${job.id} ${job.kind} ${job.outcome ?? job.status}${job.error ? `: ${job.error}` : ''}`,
@@ -72,23 +121,43 @@ function describe(status: Status): string {
   const waiting = status.waiting.map(
     (item) => `  ${item.kind} ${item.key} from ${item.notBefore}${item.failure ? `: ${item.failure}` : ''}`,
   );
+  const oldest = all.oldestPending;
+  const usd = (amount: number) => `$${amount.toFixed(4)}`;
+  const full = spend.fullFrom ? `; full since ${spend.fullFrom}, ${spend.skips} turned away` : '';
   return [
-    `memory   ${status.memory}`,
-    ...(status.missing.length > 0
-      ? [
-          `missing  ${status.missing.length} files at once, not taken for deleted: put them back, or accept it with nocturne dream --accept-missing`,
-        ]
+    ...status.attention.map((reason) => `attention  ${reason}`),
+    `memory     ${status.memory}`,
+    ...(status.standing.enabled ? [] : [`off        nothing is done unasked here: ${status.standing.reason}`]),
+    `entries    ${sayCounts(status.entries)}`,
+    `turns      ${sayCounts(status.turns)}`,
+    `topics     ${status.topics}; index ${sayCount(status.index.lines, 'line')}, ${sayCount(status.index.bytes, 'byte')}`,
+    ...(status.snapshot
+      ? [`snapshot   ${sayOffer(status.snapshot)}; nocturne snapshot check tells what is in it`]
       : []),
-    `entries  ${sayCounts(status.entries)}`,
-    `turns    ${sayCounts(status.turns)}`,
-    `topics   ${status.topics}; index ${status.index.lines} lines, ${status.index.bytes} bytes`,
-    `spend    ${spend.usedTokens} tokens used today, ${spend.reservedTokens} reserved, of ${spend.ceilingTokens}; ${spend.calls} calls`,
-    `workers  ${status.workers.map((worker) => `${worker.process} (${worker.backend})`).join(', ') || 'none'}`,
-    `waiting  ${status.waiting.length}`,
+    `spend      ${spend.usedTokens} tokens used today, ${spend.reservedTokens} reserved, of ${spend.ceilingTokens}; ${sayCount(spend.calls, 'call')}${full}`,
+    `money      ${usd(spend.usedUsd)} used today, ${usd(spend.reservedUsd)} reserved, of ${spend.ceilingUsd === null ? 'no limit' : usd(spend.ceilingUsd)}`,
+    `breaker    ${sayBreaker(status.breaker)}`,
+    `workers    ${status.workers.map((worker) => `${worker.process} (${worker.backend})`).join(', ') || 'none'}`,
+    `success    ${all.lastSuccessAt ?? 'none yet'}`,
+    `dream      next at ${status.nextDreamAt}`,
+    `pending    ${all.pending} in ${sayCount(all.directories, 'directory')}${oldest ? `, the oldest from ${oldest.notBefore}: ${oldest.kind} ${oldest.key}` : ''}`,
+    `proposals  ${all.proposals} ${all.proposals === 1 ? 'waits' : 'wait'} for your word`,
+    `failures   ${sayCounts(all.failures)}`,
+    ...all.failed.map(({ at, kind, key, code, message }) => `  ${at} ${kind} ${key} given up, ${code}: ${message}`),
+    ...status.skipped.map(
+      ({ kind, reason, times, at }) => `skipped    ${kind}: ${reason}, ${sayCount(times, 'time')}, last ${at}`,
+    ),
+    ...(status.batch ? [`batch      ${sayWaits(status.batch)}`] : []),
+    `waiting    ${status.waiting.length} here`,
     ...waiting,
-    `jobs     ${status.lastJobs.length === 0 ? 'none yet' : 'newest first'}`,
+    ...(status.outbox > 0 ? [`outbox     ${status.outbox} for the user scope; the next worker delivers them`] : []),
+    `jobs       ${status.lastJobs.length === 0 ? 'none yet' : 'newest first'}`,
     ...jobs,
   ].join('\n');
+}
+
+function sayMissing(missing: string[]): string {
+  return `${missing.length} files are missing at once, not taken for deleted: put them back, or accept it with nocturne dream --accept-missing`;
 }
 
 function countBy(names: string[]): Record<string, number> {

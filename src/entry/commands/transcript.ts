@@ -3,22 +3,24 @@
 
 import type { Command } from 'commander';
 import { type Inspection, inspect } from '../../../jobs/inspect.ts';
-import { loadConfig } from '../../config.ts';
-import { findLedger } from '../../memory/ledger.ts';
+import { findLedger } from '../../memory/ledger/ledger.ts';
 import { openSession } from '../../transcript/session.ts';
-import { memoryDirFor } from '../compose.ts';
-import { type CommonOptions, withJson, withMemory } from '../options.ts';
-import { print } from '../output.ts';
+import { memoryDirFor } from '../places.ts';
+import { type CommonOptions, configFor, withJson, withMemory } from '../terminal/options.ts';
+import { print } from '../terminal/output.ts';
 
 export function addTranscript(program: Command): void {
   const command = program
     .command('transcript')
-    .description('what a session holds and what would be extracted from it; asks no model, writes nothing')
+    .description('what a session holds and what would be extracted')
     .argument('<file>', 'a session file')
     .option('--session <id>', 'the id of the session, where its file holds none')
     .option('--live', 'the session still runs: leave its last turn alone');
-  withJson(withMemory(command))
-    .addHelpText('after', '\nExample:\n  nocturne transcript ~/.claude/projects/-home-kim-orchard/0d8c1a52.jsonl')
+  withJson(withMemory(command), '{ transcript, format, session, memory, turns, speakers, offered, skipped, … }')
+    .addHelpText(
+      'after',
+      '\nIt asks no model and writes nothing.\n\nExample:\n  nocturne transcript ~/.claude/projects/-home-kim-orchard/0d8c1a52.jsonl',
+    )
     .action(async (file: string, options: CommonOptions & { session?: string; live?: boolean }) => {
       const inspection = await look(file, options);
       print(options.json ? JSON.stringify(inspection) : describe(inspection));
@@ -26,7 +28,7 @@ export function addTranscript(program: Command): void {
 }
 
 async function look(file: string, options: CommonOptions & { session?: string; live?: boolean }): Promise<Inspection> {
-  const config = await loadConfig({ memoryDir: options.memory });
+  const config = await configFor(options);
   const session = await openSession(file, { id: options.session });
   const memoryDir = memoryDirFor(config, session);
   const ledger = findLedger(memoryDir);

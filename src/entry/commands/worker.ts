@@ -1,41 +1,95 @@
 // nocturne worker: works what waits, for ever or once.
 
-import type { Command } from 'commander';
-import { inboxItems } from '../../memory/inbox.ts';
-import type { Store } from '../../memory/store.ts';
+import { type Command, Option } from 'commander';
+import { inboxItems } from '../../memory/ledger/inbox.ts';
+import type { Store } from '../../memory/store/store.ts';
 import type { App } from '../compose.ts';
-import { type CommonOptions, withApp, withModel } from '../options.ts';
-import { EXIT, note } from '../output.ts';
-import type { WorkResult } from '../work.ts';
-import { drainInboxes, openStores, runWorker } from '../worker.ts';
+import { openIntake, workAfterHook } from '../hook/intake.ts';
+import { type CommonOptions, withApp, withJson, withModel } from '../terminal/options.ts';
+import { EXIT, note, print } from '../terminal/output.ts';
+import { beginRound } from '../worker/nightly.ts';
+import type { WorkResult } from '../worker/settle.ts';
+import { drainInboxes, openStores, runWorker } from '../worker/worker.ts';
+
+const SIGN_OF_LIFE_WITHIN_MS = 120_000;
+
+interface WorkerCommandOptions extends CommonOptions {
+  once?: boolean;
+  nightly?: boolean;
+  afterHook?: boolean;
+  check?: boolean;
+}
 
 export function addWorker(program: Command): void {
-  withModel(program.command('worker').description('work what waits in the inboxes'))
+  const command = withModel(program.command('worker').description('work what waits in the inboxes'));
+  withJson(command, 'one line per piece of work: { memory, kind, key, outcome, delayedUntil, reason }')
     .option('--once', 'work the inboxes without the queue, and end when nothing is due')
+    .option('--nightly', 'with --once: sweep, and dream over every known directory; what a scheduler runs')
+    .addOption(new Option('--after-hook', 'with --once: wait for what hooks have named to be due').hideHelp())
+    .option('--check', 'do nothing, and tell by the exit code whether a worker of this home is alive')
     .addHelpText('after', '\nExample:\n  nocturne worker --once --model offline')
-    .action((options: CommonOptions & { once?: boolean }) =>
-      withApp(options, async (app) => {
+    .action((options: WorkerCommandOptions) => {
+      if (options.nightly && !options.once) command.error('error: --nightly goes with --once');
+      return withApp(options, async (app) => {
+        if (options.check) return checkAlive(app);
         const signal = endOnSignals();
         const say = sayOnce();
+        const onError = (message: string) => {
+          if (say(`nocturne: ${message}`)) void app.log('warn', { event: 'trouble', error: message });
+        };
+        const { once, nightly } = options;
+        const intake = openIntake(app, { signal, onError, isResident: !once, isNight: nightly });
         const work = {
           signal,
-          onResult: (result: WorkResult, store: Store) => say(describeResult(result, store)),
-          onError: (message: string) => say(`nocturne: ${message}`),
+          takeIn: intake.takeIn,
+          onResult(result: WorkResult, store: Store) {
+            if (options.json) print(JSON.stringify({ memory: store.dir, ...result }));
+            else say(describeResult(result, store));
+          },
+          onError,
         };
-        if (!options.once) return runWorker(app, work);
-        await drainInboxes(app, work);
+        await app.log('info', { event: 'worker-started' });
+        try {
+          if (!options.once) {
+            // Its supervisor starts it anew. BullMQ may keep timers for a connection that is dead.
+            if ((await runWorker(app, work)) === 'deaf') process.exit(EXIT.later);
+            return;
+          }
+          if (options.afterHook) return await workAfterHook(app, { ...work, intake });
+          // Swept first: what is new has a directory then, and a dream waits for its extractions.
+          if (options.nightly) {
+            await intake.takeIn();
+            await beginRound(app, () => openStores(app, onError));
+          }
+          await drainInboxes(app, work);
+        } finally {
+          await intake.end();
+          await app.log('info', { event: 'worker-ended' });
+        }
         await nameDelayed(app, work.onError);
         if (signal.aborted) process.exitCode = EXIT.later;
-      }),
-    );
+      });
+    });
+}
+
+/** For supervisors: a worker that hangs or was suspended gives no sign of life. */
+function checkAlive(app: App): void {
+  const ageMs = (seenAt: string) => app.config.clock.now().getTime() - Date.parse(seenAt);
+  const alive = app.home.workers().filter(({ seenAt }) => ageMs(seenAt) < SIGN_OF_LIFE_WITHIN_MS);
+  for (const { process, backend, seenAt } of alive) note(`${process} (${backend}) was seen at ${seenAt}`);
+  if (alive.length > 0) return;
+  note('No worker of this home was seen within two minutes.');
+  process.exitCode = EXIT.failed;
 }
 
 /** Says a line on stderr unless it was the last one said: a sweep meets the same trouble every second. */
-function sayOnce(): (line: string) => void {
+function sayOnce(): (line: string) => boolean {
   let last = '';
   return (line) => {
-    if (line !== last) note(line);
+    const isNew = line !== last;
+    if (isNew) note(line);
     last = line;
+    return isNew;
   };
 }
 

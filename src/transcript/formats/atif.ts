@@ -7,7 +7,8 @@ import { blockOfUrl, blocksOf } from './blocks.ts';
 import { Conversation, type Utterance } from './conversation.ts';
 import { mayBeObject } from './document.ts';
 import { soundsFailed } from './failure.ts';
-import { type Format, isObject, type JsonObject, textOf } from './format.ts';
+import { type Format, isObject, type JsonObject } from './format.ts';
+import { textOf } from './values.ts';
 
 const KEYS: ReadonlySet<string> = new Set(
   'schema_version session_id trajectory_id agent steps notes extra final_metrics subagent_trajectories'.split(' '),

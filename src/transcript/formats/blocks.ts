@@ -19,7 +19,7 @@ export function isResultBlock(block: JsonObject): boolean {
 export function partsOf(blocks: readonly JsonObject[]): Part[] {
   return blocks.flatMap((block): Part[] => {
     const { type } = block;
-    if (type === 'text') return textOf(block) === '' ? [] : [{ kind: 'text', text: textOf(block) }];
+    if (type === 'text') return readableIn(block) === '' ? [] : [{ kind: 'text', text: readableIn(block) }];
     if (type === 'image' || type === 'document') return [{ kind: 'attachment', label: labelOf(block) }];
     if (isResultBlock(block)) return resultOf(block);
     if (typeof type === 'string' && type.endsWith('tool_use')) {
@@ -48,7 +48,7 @@ export function blockOfUrl(url: string, mediaType?: string): JsonObject {
 function resultOf(block: JsonObject): Part[] {
   const blocks = blocksOf(block.content) ?? (isObject(block.content) ? [block.content] : []);
   const attachments = partsOf(blocks).filter((part) => part.kind === 'attachment');
-  const text = blocks.map(textOf).filter((line) => line !== '');
+  const text = blocks.map(readableIn).filter((line) => line !== '');
   const isError = block.is_error === true || blocks.some((inner) => typeof inner.error_code === 'string');
   return [
     {
@@ -62,7 +62,7 @@ function resultOf(block: JsonObject): Part[] {
 }
 
 /** What can be read in a block; for a search hit its title and address. */
-function textOf(block: JsonObject): string {
+function readableIn(block: JsonObject): string {
   if (typeof block.text === 'string') return block.text;
   return [block.title, block.url].filter((item) => typeof item === 'string').join(' ');
 }

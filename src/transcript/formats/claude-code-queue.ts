@@ -34,9 +34,9 @@ export class TextQueue {
 
   /** Forgets the text that was sent as `parts`; whether it had been queued, now or a moment ago. */
   drop(parts: readonly Part[]): boolean {
-    const sent = textOf(parts);
+    const sent = wordsOf(parts);
     for (const queue of [this.#waiting, this.#taken]) {
-      const at = queue.findIndex((queued) => textOf(queued.parts) === sent);
+      const at = queue.findIndex((queued) => wordsOf(queued.parts) === sent);
       if (at === -1) continue;
       queue.splice(at, 1);
       return true;
@@ -50,7 +50,7 @@ export class TextQueue {
   }
 }
 
-function textOf(parts: readonly Part[]): string {
+function wordsOf(parts: readonly Part[]): string {
   return parts
     .map((part) => (part.kind === 'text' ? part.text : ''))
     .join('')

@@ -3,7 +3,6 @@
 // them; nothing is said twice, however often the file repeats it; every id is unique and survives growth.
 // Records that are not conversation (progress, snapshots, titles, hooks) yield nothing.
 
-import { isInstant } from '../../time.ts';
 import type { Message, Part, Speaker } from '../types.ts';
 import { blocksOf, isResultBlock, partsOf } from './blocks.ts';
 import { chainId } from './chain.ts';
@@ -12,6 +11,7 @@ import { TextQueue } from './claude-code-queue.ts';
 import { isObject, type JsonObject } from './format.ts';
 import { humanParts, isJsonText } from './human-text.ts';
 import { SeenKeys } from './seen-keys.ts';
+import { instantOf, textOf } from './values.ts';
 
 export class ClaudeCodeReader {
   readonly #onUnreadable: () => void;
@@ -70,7 +70,7 @@ export class ClaudeCodeReader {
   }
 
   #takeAssistant(record: JsonObject, message: JsonObject, blocks: JsonObject[]): void {
-    const apiId = nonEmpty(message.id);
+    const apiId = textOf(message.id);
     const parts = this.#dropRepeated(apiId, partsOf(blocks));
     if (parts.length === 0) return;
     for (const part of parts) if (part.kind === 'call') this.#calls.set(part.id, part);
@@ -114,7 +114,7 @@ export class ClaudeCodeReader {
         speaker,
         parts: own ?? saidParts,
         beginsTurn: isPrompt,
-        ...(isPrompt ? { follows: nonEmpty(record.parentUuid) } : {}),
+        ...(isPrompt ? { follows: textOf(record.parentUuid) } : {}),
         ...(isPrompt && this.#canBeginAt(record) ? { byte } : {}),
       }),
     );
@@ -205,10 +205,6 @@ export class ClaudeCodeReader {
 
 const FLAGS_OF_MACHINES = ['isMeta', 'isCompactSummary', 'isVisibleInTranscriptOnly', 'isSidechain'];
 
-/** Nearly every timestamp, without the cost of parsing it; only the end of February is left to the calendar. */
-const USUAL_INSTANT =
-  /^\d{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?Z$/;
-
 type Call = Extract<Part, { kind: 'call' }>;
 type Said = Pick<Message, 'id' | 'speaker' | 'parts'> & Partial<Pick<Message, 'beginsTurn' | 'follows'>>;
 
@@ -218,21 +214,17 @@ function toMessage(record: JsonObject, said: Said): Message {
     isSidechain: record.isSidechain === true,
     ...said,
   };
-  const { timestamp } = record;
-  if ((typeof timestamp === 'string' && USUAL_INSTANT.test(timestamp)) || isInstant(timestamp)) message.at = timestamp;
-  const cwd = nonEmpty(record.cwd);
+  const at = instantOf(record.timestamp);
+  if (at !== undefined) message.at = at;
+  const cwd = textOf(record.cwd);
   if (cwd !== undefined) message.cwd = cwd;
-  const branch = nonEmpty(record.gitBranch);
+  const branch = textOf(record.gitBranch);
   if (branch !== undefined) message.branch = branch;
   return message;
 }
 
 function uuidOf(record: JsonObject): string | undefined {
-  return nonEmpty(record.uuid);
-}
-
-function nonEmpty(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
+  return textOf(record.uuid);
 }
 
 function isEmpty(content: unknown): boolean {

@@ -7,7 +7,8 @@ import type { Message, Subagent } from '../types.ts';
 import { blocksOf } from './blocks.ts';
 import { ClaudeCodeReader } from './claude-code-reader.ts';
 import { type Format, isObject, type JsonObject, type OnUnreadable } from './format.ts';
-import { eachObjectIn, readObjects, readRecords } from './jsonl.ts';
+import { eachObjectIn, type JsonlRecord, readObjects, readRecords } from './jsonl.ts';
+import { textOf } from './values.ts';
 
 /** Every record of the conversation begins so; only these are worth saving from a damaged line. */
 const RECORD_START = '{"parentUuid":';
@@ -35,15 +36,25 @@ export const claudeCode: Format = {
       subagent,
       messages: (onUnreadable) => readMessages(path, 0, onUnreadable),
       async messagesFrom(byte, onUnreadable) {
-        return (await isNewFrom(path, byte)) ? readMessages(path, byte, onUnreadable) : null;
+        const tail = await lookAhead(path, byte);
+        if (!tail.isNew) return null;
+        if (!tail.records) return readMessages(path, byte, onUnreadable);
+        for (const line of tail.unreadable) onUnreadable(line);
+        return messagesOf([tail.records], onUnreadable);
       },
     };
   },
 };
 
-async function* readMessages(path: string, startByte: number, onUnreadable: OnUnreadable): AsyncGenerator<Message> {
+function readMessages(path: string, startByte: number, onUnreadable: OnUnreadable): AsyncGenerator<Message> {
+  return messagesOf(readRecords(path, { recordStart: RECORD_START, onUnreadable, startByte }), onUnreadable);
+}
+
+type Batches = AsyncIterable<Iterable<JsonlRecord>> | Iterable<Iterable<JsonlRecord>>;
+
+async function* messagesOf(batches: Batches, onUnreadable: OnUnreadable): AsyncGenerator<Message> {
   const reader = new ClaudeCodeReader(onUnreadable);
-  for await (const batch of readRecords(path, { recordStart: RECORD_START, onUnreadable, startByte })) {
+  for await (const batch of batches) {
     for (const { object, byte } of batch) reader.take(object, byte);
     yield* reader.drain();
   }
@@ -51,17 +62,32 @@ async function* readMessages(path: string, startByte: number, onUnreadable: OnUn
   yield* reader.drain();
 }
 
-/** Whether nothing from `byte` on is older than what stands there: a replay of earlier records keeps their times. */
-async function isNewFrom(path: string, byte: number): Promise<boolean> {
+interface Tail {
+  /** Nothing in it is older than what it begins with: a replay of earlier records keeps their times. */
+  isNew: boolean;
+  /** All that is in it, where it is short: then it need not be read twice. */
+  records: JsonlRecord[] | null;
+  unreadable: Parameters<OnUnreadable>[0][];
+}
+
+const SHORT_BYTES = 1 << 20;
+
+/** Looks at what stands from `byte` on. */
+async function lookAhead(path: string, byte: number): Promise<Tail> {
+  const tail: Tail = { isNew: false, records: [], unreadable: [] };
+  const onUnreadable: OnUnreadable = (line) => tail.unreadable.push(line);
   let since: string | undefined;
-  const options = { recordStart: RECORD_START, onUnreadable: () => undefined, startByte: byte };
-  for await (const record of readObjects(path, options)) {
-    if (!isSpoken(record)) continue;
-    const at = textOf(record.timestamp);
-    since ??= at;
-    if (since === undefined || at === undefined || at < since) return false;
+  for await (const batch of readRecords(path, { recordStart: RECORD_START, onUnreadable, startByte: byte })) {
+    for (const record of batch) {
+      if (record.byte - byte > SHORT_BYTES) tail.records = null;
+      tail.records?.push({ ...record });
+      if (!isSpoken(record.object)) continue;
+      const at = textOf(record.object.timestamp);
+      since ??= at;
+      if (since === undefined || at === undefined || at < since) return tail;
+    }
   }
-  return since !== undefined;
+  return { ...tail, isNew: since !== undefined };
 }
 
 function isSpoken(record: JsonObject): boolean {
@@ -109,8 +135,4 @@ function addNames(names: Names, record: JsonObject): boolean {
     if (record.isSidechain === true) names.agent = textOf(record.agentId);
   }
   return names.session !== undefined && names.cwd !== undefined && names.hasSpoken === true;
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }

@@ -7,7 +7,7 @@ import type { Message, Part, Speaker } from '../types.ts';
 import { chainId } from './chain.ts';
 import { callOf, contentParts, failedCall, imagePart, isAnsweredElsewhere, outputOf } from './codex-items.ts';
 import { typedParts, withoutInjected } from './codex-words.ts';
-import { isObject, type JsonObject } from './format.ts';
+import { asAbandoned, isObject, type JsonObject } from './format.ts';
 import { MessageIds } from './message-ids.ts';
 import { offeredIn, typedAnswers } from './typed-answers.ts';
 import { instantOf, textOf } from './values.ts';
@@ -191,10 +191,9 @@ export class CodexReader {
       beginsTurn,
       isSidechain: isInside,
     };
-    if (this.#isRolledBack) Object.assign(message, { speaker: 'harness', beginsTurn: false, isAbandoned: true });
     if (this.#at !== undefined) message.at = this.#at;
     if (this.#cwd !== undefined) message.cwd = this.#cwd;
     if (this.#file.branch !== undefined) message.branch = this.#file.branch;
-    yield message;
+    yield this.#isRolledBack ? asAbandoned(message) : message;
   }
 }

@@ -3,7 +3,7 @@
 // a person's words are, what was rolled back. Record by record reading is in codex-reader.ts.
 
 import { basename, extname } from 'node:path';
-import { readChunks } from '../../files.ts';
+import { scanChunks } from '../../file-pieces.ts';
 import { type CodexFile, CodexReader } from './codex-reader.ts';
 import { type Format, isObject, type JsonObject } from './format.ts';
 import { objectsIn, readObjects } from './jsonl.ts';
@@ -100,10 +100,10 @@ async function findRolledBack(path: string, file: Omit<CodexFile, 'rolledBack'>)
 /** Whether the bytes of `text` are anywhere in the file: far cheaper than reading its records. */
 async function holds(path: string, text: string): Promise<boolean> {
   let tail = Buffer.alloc(0);
-  for await (const chunk of readChunks(path)) {
-    const piece = Buffer.concat([tail, chunk]);
-    if (piece.includes(text)) return true;
-    tail = piece.subarray(-text.length);
+  for await (const chunk of scanChunks(path)) {
+    const seam = Buffer.concat([tail, chunk.subarray(0, text.length)]);
+    if (seam.includes(text) || chunk.includes(text)) return true;
+    tail = Buffer.concat([tail, chunk.subarray(-text.length)]).subarray(-text.length);
   }
   return false;
 }

@@ -23,12 +23,18 @@ export interface Utterance {
 }
 
 export class Conversation {
-  readonly #ids = new Set<string>();
+  readonly #ids: Set<string>;
   #lastId: string;
 
   /** `seed` keeps the chained ids of two sessions apart that begin with the same words. */
-  constructor(seed = '') {
+  constructor(seed = '', ids = new Set<string>()) {
     this.#lastId = seed;
+    this.#ids = ids;
+  }
+
+  /** A branch that was taken back: what is said there has no id that this one has, and changes none. */
+  branch(): Conversation {
+    return new Conversation(`${this.#lastId} abandoned`, this.#ids);
   }
 
   /** None for what says nothing. */

@@ -4,8 +4,9 @@
 
 import { blocksOf } from './blocks.ts';
 import { Conversation, type Utterance } from './conversation.ts';
-import { type Format, isObject, type JsonObject, textOf } from './format.ts';
+import { type Format, isObject, type JsonObject } from './format.ts';
 import { objectsIn, readObjects } from './jsonl.ts';
+import { textOf } from './values.ts';
 
 const RECORD_START = '{"v":1,';
 

@@ -46,11 +46,11 @@ export interface Reading {
   messagesFrom?(byte: number, onUnreadable: OnUnreadable): Promise<AsyncIterable<Message> | null>;
 }
 
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** The message as one on a branch that was taken back. */
+export function asAbandoned(message: Message): Message {
+  return { ...message, speaker: 'harness', beginsTurn: false, isAbandoned: true };
 }
 
-/** A text that says something; undefined for all else. */
-export function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -5,7 +5,7 @@
 
 import type { Message, Part } from '../types.ts';
 import { chainId } from './chain.ts';
-import { isObject, type JsonObject } from './format.ts';
+import { asAbandoned, isObject, type JsonObject } from './format.ts';
 import { contentParts, toolCallParts } from './gemini-parts.ts';
 import { isSnapshot, typedParts } from './gemini-words.ts';
 import { offeredIn, typedAnswers } from './typed-answers.ts';
@@ -139,10 +139,9 @@ export class GeminiFold {
     const { isSubagent, cwd } = this.#file;
     const message: Message = { beginsTurn: false, isSidechain: isSubagent, ...said };
     if (isSubagent && said.speaker !== 'tool' && said.speaker !== 'harness') message.speaker = 'subagent';
-    if (entry.isAbandoned) Object.assign(message, { speaker: 'harness', beginsTurn: false, isAbandoned: true });
     if (entry.at !== undefined) message.at = entry.at;
     if (cwd !== undefined) message.cwd = cwd;
-    yield message;
+    yield entry.isAbandoned ? asAbandoned(message) : message;
   }
 }
 

@@ -2,7 +2,7 @@
 // A line that cannot be read is reported and skipped, never thrown: real files hold torn last lines, comments, bare
 // numbers, lines cut by redactors, and two records on one line after a crash. What is whole on such a line is kept.
 
-import { scanChunks } from '../../files.ts';
+import { scanChunks } from '../../file-pieces.ts';
 import { isObject, type JsonObject, type OnUnreadable } from './format.ts';
 
 /** No record is this long; past it a line is not collected, so that a file of one endless line costs no memory. */

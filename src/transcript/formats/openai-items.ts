@@ -6,7 +6,8 @@ import { blockOfUrl } from './blocks.ts';
 import type { Utterance } from './conversation.ts';
 import { parseObject } from './document.ts';
 import { soundsFailed } from './failure.ts';
-import { isObject, type JsonObject, textOf } from './format.ts';
+import { isObject, type JsonObject } from './format.ts';
+import { textOf } from './values.ts';
 
 const ROLES: ReadonlySet<unknown> = new Set(['system', 'developer', 'user', 'assistant', 'tool']);
 

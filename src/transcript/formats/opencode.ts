@@ -1,11 +1,12 @@
 // opencode's export: one JSON object `{ info, messages: [{ info, parts }] }`.
 // A child session is a subagent's: nobody in it is human. What opencode adds to a prompt (`synthetic` parts: files,
-// reminders) and its compaction summaries are the harness's. What was reverted is left out.
+// reminders) and its compaction summaries are the harness's. What was reverted is marked as abandoned.
 
 import { blockOfUrl } from './blocks.ts';
 import { Conversation, type Utterance } from './conversation.ts';
 import { mayBeObject } from './document.ts';
-import { type Format, isObject, type JsonObject, textOf } from './format.ts';
+import { asAbandoned, type Format, isObject, type JsonObject } from './format.ts';
+import { textOf } from './values.ts';
 
 const KEYS: ReadonlySet<string> = new Set(['info', 'messages']);
 
@@ -32,14 +33,20 @@ export const opencode: Format = {
       subagent: parent === undefined ? undefined : { session: parent, agent: own },
       async *messages(onUnreadable) {
         const conversation = new Conversation(own);
+        let isReverted = false;
         for (const entry of messages) {
           if (!isEntry(entry)) {
             onUnreadable();
             continue;
           }
-          const kept = withoutReverted(entry, info.revert);
-          for (const utterance of utterancesOf(kept, info)) yield* conversation.add(utterance);
-          if (kept !== entry) break;
+          const [kept, reverted]: [Entry | null, Entry | null] = isReverted
+            ? [null, entry]
+            : splitAtRevert(entry, info.revert);
+          isReverted = reverted !== null;
+          for (const utterance of kept ? utterancesOf(kept, info) : []) yield* conversation.add(utterance);
+          for (const utterance of reverted ? utterancesOf(reverted, info) : []) {
+            yield* conversation.add(utterance).map(asAbandoned);
+          }
         }
       },
     };
@@ -57,11 +64,18 @@ function isEntry(value: unknown): value is Entry {
   return (role === 'user' || role === 'assistant') && textOf(id) !== undefined && value.parts.every(isObject);
 }
 
-/** The entry, or what is left of it where the session was taken back to it, or to a part of it. */
-function withoutReverted(entry: Entry, revert: unknown): Entry {
-  if (!isObject(revert) || revert.messageID !== entry.info.id) return entry;
-  const from = entry.parts.findIndex((part) => part.id === revert.partID);
-  return { ...entry, parts: entry.parts.slice(0, Math.max(from, 0)) };
+/** What is left of the entry, and what was taken back of it, where the session went back to it, or to a part of it. */
+function splitAtRevert(entry: Entry, revert: unknown): [Entry, Entry | null] {
+  if (!isObject(revert) || revert.messageID !== entry.info.id) return [entry, null];
+  const from = Math.max(
+    entry.parts.findIndex((part) => part.id === revert.partID),
+    0,
+  );
+  const [kept, reverted] = [entry.parts.slice(0, from), entry.parts.slice(from)];
+  return [
+    { ...entry, parts: kept },
+    { ...entry, parts: reverted },
+  ];
 }
 
 function* utterancesOf(entry: Entry, session: JsonObject): Generator<Utterance> {

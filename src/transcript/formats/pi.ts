@@ -1,13 +1,14 @@
 // pi's session file (versions 1 to 3): JSON lines, a header and then entries that form a tree by `id` and `parentId`.
-// Only the branch that the last entry ends is read: what was abandoned by going back is left out. The file is gone
-// through twice for that, and holds a few bytes per entry. Skills and files that pi put into a prompt are not the
+// Only the branch that the last entry ends counts: what was abandoned by going back is marked so. The file is gone
+// through twice for that, with a few bytes held per entry. Skills and files that pi put into a prompt are not the
 // person's; nor are commands run with `!`, what extensions say, and summaries.
 
 import { toInstant } from '../../time.ts';
 import { blocksOf } from './blocks.ts';
 import { Conversation, type Utterance } from './conversation.ts';
-import { type Format, isObject, type JsonObject, textOf } from './format.ts';
+import { asAbandoned, type Format, isObject, type JsonObject } from './format.ts';
 import { objectsIn, readObjects } from './jsonl.ts';
+import { textOf } from './values.ts';
 
 /** Only these are worth saving from a damaged line. */
 const RECORD_START = '{"type":"message",';
@@ -31,10 +32,12 @@ export const pi: Format = {
       async *messages(onUnreadable) {
         const isActive = await findActiveBranch(path);
         const conversation = new Conversation();
+        const abandoned = conversation.branch();
         let index = 0;
         for await (const entry of readObjects(path, { recordStart: RECORD_START, onUnreadable })) {
           if (typeof entry.type !== 'string' || (entry.type === 'message' && !isObject(entry.message))) onUnreadable();
           else if (isActive[index]) yield* conversation.add({ ...utteranceOf(entry), cwd });
+          else yield* abandoned.add({ ...utteranceOf(entry), cwd }).map(asAbandoned);
           index++;
         }
       },

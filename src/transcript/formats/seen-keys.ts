@@ -1,11 +1,11 @@
-// A set of keys that only knows whether it has met one, in sixteen to thirty-two bytes each, so that what a file of any
+// A set of keys that only knows whether it has met one, in eleven to twenty-two bytes each, so that what a file of any
 // size repeats is known again without keeping its ids and texts. Keys are hashed to 53 bits: among a million, the odds
 // that two are taken for one are one in twenty thousand.
 
 const FIRST_SLOTS = 1 << 10;
 
 export class SeenKeys {
-  /** Open addressing; 0 is an empty slot. At most half of the slots are used. */
+  /** Open addressing; 0 is an empty slot. At most three quarters of the slots are used. */
   #slots = new Float64Array(FIRST_SLOTS);
   #used = 0;
 
@@ -13,7 +13,7 @@ export class SeenKeys {
   add(key: string, part = ''): boolean {
     if (!this.#put(this.#slots, hashOf(key, part))) return false;
     this.#used += 1;
-    if (this.#used * 2 > this.#slots.length) this.#grow();
+    if (this.#used * 4 > this.#slots.length * 3) this.#grow();
     return true;
   }
 

@@ -14,8 +14,9 @@ export function objectAt(object: JsonObject, key: string): JsonObject {
   return isObject(value) ? value : {};
 }
 
-/** Nearly every timestamp, without the cost of parsing it; the last days of a month are left to the calendar. */
-const USUAL_INSTANT = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?Z$/;
+/** Nearly every timestamp, without the cost of parsing it; only the end of February is left to the calendar. */
+const USUAL_INSTANT =
+  /^\d{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?Z$/;
 
 export function instantOf(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined;

@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Operation, proposeOperations } from '../../../src/agent/offline/dream.ts';
 import { offlineFetch } from '../../../src/agent/offline-model.ts';
-import { checkOperations, proposalSchema } from '../../../src/memory/operations.ts';
+import { checkOperations } from '../../../src/memory/dream/operation-checks.ts';
+import { proposalSchema } from '../../../src/memory/dream/operations.ts';
 import type { MemoryType } from '../../../src/memory/types.ts';
 import { inputOf, jsonLines, type Night, worldOf } from '../../support/dream-night.ts';
 

@@ -22,6 +22,8 @@ async function readChanged(change: (document: Export) => void): Promise<string[]
   return (await collect(session.messages())).map(messageLine);
 }
 
+const isKept = (line: string) => !line.startsWith('x');
+
 describe('an opencode export', () => {
   test('is read with every call before its result, and what opencode added as nobody human', async () => {
     const session = await openSession(fixture);
@@ -53,16 +55,19 @@ describe('an opencode export', () => {
     expect(new Set(speakers.map(String))).toEqual(new Set(['harness,true', 'subagent,true', 'tool,true']));
   });
 
-  test('ends where the session was taken back to', async () => {
+  test('marks what was said after the point to which the session was taken back', async () => {
     const whole = await readChanged(() => undefined);
     const back = await readChanged(({ info }) => {
       info.revert = { messageID: 'msg_3' };
     });
-    expect(back).toEqual(whole.slice(0, 6));
+    expect(back.filter(isKept)).toEqual(whole.slice(0, 6));
+    expect(back.slice(6)).toHaveLength(whole.length - 6);
     const backInMessage = await readChanged(({ info }) => {
       info.revert = { messageID: 'msg_2', partID: 'prt_11' };
     });
-    expect(backInMessage).toEqual(whole.slice(0, 4));
+    expect(backInMessage.filter(isKept)).toEqual(whole.slice(0, 4));
+    expect(backInMessage.slice(4).every((line) => line.includes('| harness |'))).toBe(true);
+    expect(new Set(backInMessage).size).toBe(backInMessage.length);
   });
 
   test('keeps its ids as it grows', async () => {

@@ -12,7 +12,7 @@ const readLines = async (...records: unknown[]): Promise<string[]> =>
   (await collect((await openSession(transcriptOf(lines(...records)))).messages())).map(messageLine);
 
 describe('a pi session', () => {
-  test('is read along the branch that was gone on with, each by the one who said it', async () => {
+  test('is read along the branch that was gone on with, each by the one who said it; the other is marked', async () => {
     const session = await openSession(fixture);
     expect(session).toMatchObject({
       format: 'pi',
@@ -25,6 +25,8 @@ describe('a pi session', () => {
         "> | a0000003@2026-11-02T09:00:10.000Z | human | No: tabs, please. | [image/png, 1 kB]",
         "  | a0000004@2026-11-02T09:00:20.000Z | assistant | Tabs it is. | call call_1 write {"path":"notes/style.md","content":"tabs"}",
         "  | a0000005@2026-11-02T09:00:21.000Z | tool | error call_1 EACCES: permission denied",
+        "x | a0000006@2026-11-02T09:01:00.000Z | harness | Try approach A.",
+        "x | a0000007@2026-11-02T09:01:10.000Z | harness | A does not work.",
         "  | a0000008@2026-11-02T09:02:00.000Z | harness | Approach A was tried.",
         "> | a0000009@2026-11-02T09:02:10.000Z | human | Try approach B.",
         "  | a0000010@2026-11-02T09:02:20.000Z | harness | $ ls -la
@@ -39,17 +41,19 @@ describe('a pi session', () => {
     expect(session.unreadableLines).toBe(0);
   });
 
-  test('that went back to its beginning leaves out all before', async () => {
+  test('that went back to its beginning marks all before as abandoned', async () => {
     const again = { type: 'message', id: 'b1', parentId: null, message: { role: 'user', content: 'From scratch.' } };
-    const messages = await readLines(...fixtureLines, again);
+    const all = await readLines(...fixtureLines, again);
+    const messages = all.filter((line) => !line.startsWith('x'));
     expect(messages).toHaveLength(1);
+    expect(all.length).toBeGreaterThan(10);
     expect(messages[0]).toContain('human | From scratch.');
   });
 
   test('goes on behind a parent whose line is damaged', async () => {
     const torn = fixtureLines.with(9, fixtureLines[9]?.slice(0, 80) ?? '');
     const session = await openSession(transcriptOf(lines(...torn)));
-    const messages = (await collect(session.messages())).map(messageLine);
+    const messages = (await collect(session.messages())).map(messageLine).filter((line) => !line.startsWith('x'));
     expect(messages.some((message) => message.includes('No: tabs, please.'))).toBe(true);
     expect(messages.some((message) => message.includes('approach A'))).toBe(false);
     expect(session.unreadableLines).toBe(1);

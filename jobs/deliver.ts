@@ -1,0 +1,126 @@
+// Deliver: the user scope learns what a project's outbox holds for it.
+//
+// 1. Under the user scope's lock, read what the project says of each entry in its outbox now: nothing that is read
+//    there can be older than what another delivery has brought.
+// 2. In one commit append what is new to the logs and take out what was taken back, each once: an entry that the user
+//    scope knows in whatever state is not delivered anew, and one that a person changed there stays.
+// 3. What a person had forgotten in the project is forgotten here, too, with what rests on it.
+// 4. Only then the outbox lets go of it. A crash before that delivers again, which changes nothing.
+
+import { type EntryRow, entryRow, writeEntry } from '../src/memory/ledger/entries.ts';
+import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
+import type { Ledger } from '../src/memory/ledger/ledger.ts';
+import { finishOutboxRows, noteSender, type OutboxRow, outboxRows, sendersOf } from '../src/memory/ledger/outbox.ts';
+import { isForgotten } from '../src/memory/ledger/tombstones.ts';
+import type { Lease } from '../src/memory/store/leases.ts';
+import type { CommitPlan, FileChange, Store } from '../src/memory/store/store.ts';
+import { appendEntries, logPath, parseLog, removeEntries } from '../src/memory/text/daily-log.ts';
+import type { Clock } from '../src/time.ts';
+import { forget } from './forget.ts';
+
+/** The memory directory with the outbox. */
+export interface Sending {
+  dir: string;
+  ledger: Ledger;
+}
+
+export interface DeliverDeps {
+  /** The user scope. */
+  store: Store;
+  clock: Clock;
+  zone: string;
+  withLease<T>(store: Store, key: string, work: (lease: Lease) => Promise<T>): Promise<T | null>;
+}
+
+/** Throws what the user scope's store throws; the outbox then holds what it held. */
+export async function deliver(from: Sending, deps: DeliverDeps): Promise<void> {
+  if (outboxRows(from.ledger).length === 0 || from.dir === deps.store.dir) return;
+  let rows: OutboxRow[] = [];
+  let forgotten: OutboxRow[] = [];
+  await deps.store.commit({ actor: 'job:deliver' }, (ledger) => {
+    // 1.
+    rows = outboxRows(from.ledger);
+    const said = rows.map((row) => ({ row, entry: entryRow(from.ledger, row.entry) }));
+    forgotten = said.flatMap(({ row, entry }) => (entry?.state === 'forgotten' ? [row] : []));
+    const sent = said.flatMap(({ entry }) => (entry?.state === 'sent' ? [entry] : []));
+    const settled = new Set([...sent.map(({ id }) => id), ...forgotten.map(({ entry }) => entry)]);
+    const unsent = rows.map(({ entry }) => entry).filter((entry) => !settled.has(entry));
+    // 2.
+    return planDelivery({ ledger, source: from.dir, sent, unsent }, deps);
+  });
+  // 3.
+  const busy = new Set<OutboxRow>();
+  for (const row of forgotten) {
+    const { outcome } = await forget({ target: row.entry, confirm: async () => true }, deps);
+    if (outcome === 'busy') busy.add(row);
+  }
+  // 4.
+  finishOutboxRows(
+    from.ledger,
+    rows.filter((row) => !busy.has(row)),
+  );
+}
+
+interface Said {
+  /** The user scope's. */
+  ledger: Ledger;
+  source: string;
+  sent: EntryRow[];
+  /** What was sent once, perhaps, and is not any more. */
+  unsent: string[];
+}
+
+function planDelivery({ ledger, source, sent, unsent }: Said, { clock, zone }: DeliverDeps): CommitPlan {
+  const news = sent.filter((entry) => isNews(ledger, entry));
+  const back = unsent.flatMap((id) =>
+    isForOneAlone(ledger, { entry: id, source }) ? (entryRow(ledger, id) ?? []) : [],
+  );
+  const withdrawn: EntryRow[] = [];
+  const days = new Set([...news, ...back].map(({ day }) => day));
+  const files = [...days].sort().map(
+    (day): FileChange => ({
+      path: logPath(day),
+      change(current) {
+        const own = new Set(
+          parseLog(current ?? '', day).flatMap((item) => (item.kind === 'own' && !item.edited ? [item.id] : [])),
+        );
+        const gone = back.filter((entry) => entry.day === day && own.has(entry.id));
+        withdrawn.push(...gone);
+        const rest = gone.length > 0 ? removeEntries(current ?? '', new Set(gone.map(({ id }) => id))) : current;
+        const added = news.filter((entry) => entry.day === day && !own.has(entry.id));
+        return added.length > 0 ? appendEntries(rest, added, { day, zone }) : rest;
+      },
+    }),
+  );
+  return {
+    files,
+    rows(transaction) {
+      const now = clock.now();
+      const isChange = news.length + withdrawn.length > 0;
+      const job = isChange ? enterPersonsJob(transaction, { kind: 'deliver', outcome: 'delivered', now }) : '';
+      for (const entry of news) writeEntry(transaction, { ...entry, job, state: 'new' });
+      for (const entry of withdrawn) writeEntry(transaction, { ...entry, state: 'withdrawn' });
+      for (const { id: entry } of sent) noteSender(ledger, { entry, source, stands: true });
+      for (const entry of unsent) {
+        const isSender = sendersOf(ledger, entry).some((sender) => sender.source === source);
+        if (isSender) noteSender(ledger, { entry, source, stands: false });
+      }
+    },
+  };
+}
+
+/** Whether the user scope does not have the entry, or had it until all who sent it took it back. */
+function isNews(ledger: Ledger, entry: EntryRow): boolean {
+  const known = entryRow(ledger, entry.id);
+  const senders = sendersOf(ledger, entry.id);
+  if (senders.some(({ stands }) => stands)) return false;
+  if (known) return known.state === 'withdrawn' && senders.length > 0;
+  const { message, quote } = entry.evidence[0] ?? { message: '', quote: '' };
+  return !isForgotten(ledger, { ...entry, message, quote });
+}
+
+/** Whether nobody else stands behind what a directory sent. */
+function isForOneAlone(ledger: Ledger, { entry, source }: { entry: string; source: string }): boolean {
+  const standing = sendersOf(ledger, entry).filter(({ stands }) => stands);
+  return standing.length === 1 && standing[0]?.source === source;
+}

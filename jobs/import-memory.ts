@@ -1,0 +1,241 @@
+// Import: the Markdown of an archive comes into a memory, which then knows what was done there as if it had done it.
+//
+// 1. Read the whole archive and look at every file; one that does not fit, and nothing is changed.
+// 2. Hold the dream's lease: a dream under way would build on what it has read before.
+// 3. In one commit add what is missing and leave what is the same. A log of a day that both have gets the entries that it
+//    lacks: without them the next dream would take what rests on them for withdrawn. What else differs stays, or is taken
+//    where that was asked for; its version keeps the other. An index that is there is built anew.
+// 4. Tell the ledger what the logs and reports say: nothing is extracted or distilled a second time.
+
+import { isUtf8 } from 'node:buffer';
+import { AppError } from '../src/errors.ts';
+import { indexChange } from '../src/memory/dream/index-change.ts';
+import { allEntries, entryRow, supportsByEntry, writeEntry } from '../src/memory/ledger/entries.ts';
+import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
+import type { Ledger } from '../src/memory/ledger/ledger.ts';
+import { historyPaths, takeInHistory } from '../src/memory/ledger/rebuild.ts';
+import { isMemoryPath } from '../src/memory/store/confine.ts';
+import type { Lease } from '../src/memory/store/leases.ts';
+import type { FileChange, Store, Transaction } from '../src/memory/store/store.ts';
+import { joinLogs, logDay, parseLog } from '../src/memory/text/daily-log.ts';
+import { isReportPath, parseJsonReport } from '../src/memory/text/dream-report.ts';
+import { isOverflow } from '../src/memory/text/index-file.ts';
+import { isArchivePath, isTopicPath } from '../src/memory/text/topic.ts';
+import { readTarball } from '../src/tarball.ts';
+import type { Clock } from '../src/time.ts';
+import { isExported } from './export-memory.ts';
+
+export interface ImportRequest {
+  /** The archive. */
+  pieces: AsyncIterable<Uint8Array>;
+  /** What differs is taken from the archive. */
+  takesTheirs: boolean;
+}
+
+export interface ImportDeps {
+  /** Asked only once the archive was found to be fit: it makes the directory. */
+  openStore(): Promise<Store>;
+  clock: Clock;
+  withLease<T>(store: Store, key: string, work: (lease: Lease) => Promise<T>): Promise<T | null>;
+}
+
+export interface ImportReport {
+  /** All but `imported` changed no file. */
+  outcome: 'imported' | 'unchanged' | 'busy';
+  added: string[];
+  /** Differed, and are as in the archive now. */
+  replaced: string[];
+  /** Logs that have the archive's entries beside their own now. */
+  joined: string[];
+  /** Differ, and stayed as they were. */
+  differing: string[];
+  /** How many were there already, to the byte. */
+  same: number;
+  /** How many entries the ledger knows more. */
+  entries: number;
+  /** With which it can be undone; null where nothing was changed. */
+  job: string | null;
+}
+
+/** What is held while an archive is read; a memory directory of a whole life stays far below. */
+const BOUNDS = { files: 50_000, fileBytes: 16 * 1024 * 1024, totalBytes: 256 * 1024 * 1024 };
+
+/** Contract: throws `bad-input` for an archive that does not fit, and nothing is changed. */
+export async function importMemory(request: ImportRequest, deps: ImportDeps): Promise<ImportReport> {
+  // 1.
+  const archive = textsOf(await readTarball(request.pieces, BOUNDS));
+  const store = await deps.openStore();
+  const report: ImportReport = {
+    outcome: 'busy',
+    ...{ added: [], replaced: [], joined: [], differing: [], same: 0, entries: 0, job: null },
+  };
+  // 2.
+  await deps.withLease(store, 'dream', async () => {
+    const standing = await readStanding(store);
+    await store.commit({ actor: 'person' }, () => {
+      const run = new Importing(store, { archive, standing, takesTheirs: request.takesTheirs, report });
+      return { files: run.files(), rows: (transaction) => run.finish(transaction, deps.clock.now()) };
+    });
+    return true;
+  });
+  return report;
+}
+
+/** The files as text. Throws `bad-input` for what is no text, and for names that are none of a memory directory. */
+function textsOf(files: Map<string, Buffer>): Map<string, string> {
+  const spellings = new Set<string>();
+  for (const [path, content] of files) {
+    const spelling = path.normalize('NFC').toLowerCase();
+    if (!isExported(path) || !(isMemoryPath(path) || isReportPath(path))) {
+      throw unfit(path, 'is no Markdown file of a memory directory');
+    }
+    if (spellings.has(spelling)) throw unfit(path, 'is in it under two spellings');
+    if (!isUtf8(content) || content.includes(0)) throw unfit(path, 'is no UTF-8 text');
+    spellings.add(spelling);
+  }
+  for (const path of files.keys()) {
+    for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {
+      if (spellings.has(path.slice(0, at).normalize('NFC').toLowerCase())) throw unfit(path, 'lies below another file');
+    }
+  }
+  return new Map([...files].sort(([a], [b]) => (a < b ? -1 : 1)).map(([path, content]) => [path, content.toString()]));
+}
+
+/** The texts of what the ledger is told of: logs, reports, topics. */
+async function readStanding(store: Store): Promise<Map<string, string>> {
+  const topics = (await store.list()).filter((path) => isTopicPath(path) || isArchivePath(path));
+  const texts = new Map<string, string>();
+  for (const path of [...(await historyPaths(store)), ...topics]) texts.set(path, (await store.read(path)) ?? '');
+  return texts;
+}
+
+interface Given {
+  archive: Map<string, string>;
+  standing: Map<string, string>;
+  takesTheirs: boolean;
+  report: ImportReport;
+}
+
+class Importing {
+  readonly #given: Given;
+  readonly #isEmpty: boolean;
+  readonly #knownBefore: Set<string>;
+  readonly #forgotten: Set<string>;
+  readonly #index: ReturnType<typeof indexChange>;
+  /** What each file holds once it is imported. */
+  readonly #texts: Map<string, string>;
+
+  constructor(store: Store, given: Given) {
+    const { ledger } = store;
+    this.#given = given;
+    this.#isEmpty = !ledger.get('select 1 from memory join version on version.id = head where content is not null');
+    this.#knownBefore = new Set(allEntries(ledger).map(({ id }) => id));
+    this.#forgotten = new Set(
+      ledger.all("select id from entry where state = 'forgotten'").map(({ id }) => id as string),
+    );
+    this.#index = indexChange(store);
+    this.#texts = new Map(given.standing);
+  }
+
+  // 3.
+  files(): FileChange[] {
+    const taken = [...this.#given.archive].filter(([path, text]) => this.#isEmpty || !isIndex(path, text));
+    const files = taken.map(([path, text]) => ({
+      path,
+      change: (current: string | null) => this.#take(path, { current, text }),
+    }));
+    return this.#isEmpty ? files : [...files, this.#rebuiltIndex(), ...this.#index.overflow()];
+  }
+
+  // 4.
+  finish(transaction: Transaction, now: Date): void {
+    const { report } = this.#given;
+    const isChanged = changedBy(report);
+    report.outcome = isChanged ? 'imported' : 'unchanged';
+    if (!isChanged) return;
+    if (!this.#isEmpty) this.#index.finish(transaction);
+    const of = (isOne: (path: string) => boolean) => new Map([...this.#texts].filter(([path]) => isOne(path)));
+    const topics = of((path) => isTopicPath(path) || isArchivePath(path));
+    const texts = of((path) => path.startsWith('logs/') || isReportPath(path));
+    const index = this.#texts.get('MEMORY.md') ?? '';
+    takeInHistory(transaction, { texts, topics, index, isAnew: this.#isEmpty });
+    this.#leaveToNextDream(transaction);
+    report.entries = countEntries(transaction.ledger) - this.#knownBefore.size;
+    report.job = enterPersonsJob(transaction, { kind: 'import', outcome: report.outcome, now });
+  }
+
+  /** What was distilled there into a topic that stays as it is here stands in no topic: the next dream reads it. */
+  #leaveToNextDream(transaction: Transaction): void {
+    const { archive, report } = this.#given;
+    const reports = [...archive].filter(([path]) => isReportPath(path) && path.endsWith('.json'));
+    const last = new Map(reports.flatMap(([, text]) => parseJsonReport(text) ?? []).map((row) => [row.entry, row]));
+    for (const { entry: id, topic, lines } of last.values()) {
+      const entry = entryRow(transaction.ledger, id);
+      const isHere = lines.length === 0 || !report.differing.includes(topic ?? '');
+      if (entry?.state !== 'distilled' || this.#knownBefore.has(id) || isHere) continue;
+      if (supportsByEntry(transaction.ledger, id).length === 0) writeEntry(transaction, { ...entry, state: 'new' });
+    }
+  }
+
+  #take(path: string, { current, text }: { current: string | null; text: string }): string {
+    const { report } = this.#given;
+    const now = current === null ? text : this.#standing(path, { current, text });
+    if (current === null) report.added.push(path);
+    else if (holdsAll(path, current, text)) report.same += 1;
+    else if (now === current) report.differing.push(path);
+    else (now === text ? report.replaced : report.joined).push(path);
+    this.#texts.set(path, now);
+    return now;
+  }
+
+  /** What becomes of a file that both have. In a log the other's entries stand beside; what was forgotten stays so. */
+  #standing(path: string, { current, text }: { current: string; text: string }): string {
+    const { takesTheirs } = this.#given;
+    const day = logDay(path);
+    if (current === text || holdsAll(path, current, text)) return current;
+    if (day === null) return takesTheirs ? text : current;
+    const [first, other] = takesTheirs ? [text, current] : [current, text];
+    return joinLogs(first, other, { day, leftOut: this.#forgotten });
+  }
+
+  #rebuiltIndex(): FileChange {
+    const { report, archive } = this.#given;
+    const change = (current: string | null) => {
+      const isChanged = changedBy(report);
+      const theirs = archive.get('MEMORY.md');
+      const from = theirs === undefined ? current : this.#take('MEMORY.md', { current, text: theirs });
+      const text = isChanged || from !== current ? this.#index.memory.change(from) : current;
+      this.#texts.set('MEMORY.md', text ?? '');
+      return text;
+    };
+    return { path: 'MEMORY.md', change };
+  }
+}
+
+/** What is built from the topics, where there are topics already. */
+function isIndex(path: string, text: string): boolean {
+  return path === 'MEMORY.md' || (path.startsWith('index/') && isOverflow(text));
+}
+
+function changedBy({ added, replaced, joined }: ImportReport): boolean {
+  return added.length + replaced.length + joined.length > 0;
+}
+
+/** Whether nothing of the archive's text is missing: the same bytes, or a log with its entries as they are there. */
+function holdsAll(path: string, current: string, theirs: string): boolean {
+  const day = logDay(path);
+  if (current === theirs || day === null) return current === theirs;
+  const here = new Map(parseLog(current, day).map(({ id, text }) => [id, text]));
+  return parseLog(theirs, day).every(({ id, text }) => here.get(id) === text);
+}
+
+function countEntries(ledger: Ledger): number {
+  return ledger.get('select count(*) as count from entry')?.count as number;
+}
+
+function unfit(path: string, problem: string): AppError {
+  const shown = path.length > 200 ? `${path.slice(0, 200)}…` : path;
+  return new AppError('bad-input', `The archive cannot be used: ${JSON.stringify(shown)} ${problem}.`, {
+    remedy: 'Nothing was changed. Import what nocturne export made, or an archive of Markdown files alone.',
+  });
+}

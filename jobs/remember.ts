@@ -1,0 +1,101 @@
+// Remember: what a person says to be kept becomes an entry in today's log, at once and without a model.
+//
+// 1. Redact the words and lay them on one line.
+// 2. Leave it at that where the same is remembered already.
+// 3. Append the entry to the log, with the words as they were typed for its evidence. Being new, it is in the next
+//    recall, and the next dream distils it.
+
+import { findRelativeDate } from '../src/agent/relative-dates.ts';
+import { AppError } from '../src/errors.ts';
+import { type EntryRow, entriesSaying, supportsByEntry, writeEntry } from '../src/memory/ledger/entries.ts';
+import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
+import type { Ledger } from '../src/memory/ledger/ledger.ts';
+import type { Store } from '../src/memory/store/store.ts';
+import { appendEntries, entryId, logPath } from '../src/memory/text/daily-log.ts';
+import type { MemoryType } from '../src/memory/types.ts';
+import { redact } from '../src/redact.ts';
+import { type Clock, dayOf } from '../src/time.ts';
+
+export interface RememberRequest {
+  /** Any text; it becomes one line of at most 1,000 characters. */
+  text: string;
+  type: MemoryType;
+}
+
+export interface RememberReport {
+  /** `known`: the same is remembered already, and nothing was changed. */
+  outcome: 'remembered' | 'known';
+  entry: { id: string; type: MemoryType; text: string; day: string };
+  /** The log that holds it. */
+  path: string;
+  /** With which it can be undone; null where nothing was changed. */
+  job: string | null;
+  /** How many secrets were taken out of the words. */
+  redacted: number;
+  /** Words like "tomorrow", which mean nothing on another day; null where there are none. */
+  relativeDate: string | null;
+}
+
+const MAX_CHARACTERS = 1_000;
+
+/** Throws `bad-input` for words that are no entry. */
+export async function remember(
+  { text: typed, type }: RememberRequest,
+  { store, clock, zone }: { store: Store; clock: Clock; zone: string },
+): Promise<RememberReport> {
+  // 1.
+  const redaction = await redact(typed);
+  const text = redaction.text.replace(/[\s\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]+/gu, ' ').trim();
+  if (text === '' || text.length > MAX_CHARACTERS) {
+    throw new AppError(
+      'bad-input',
+      text === ''
+        ? 'There is nothing to remember: no words were given.'
+        : `That is ${text.length} characters; an entry is one line of at most ${MAX_CHARACTERS}.`,
+      {
+        remedy:
+          text === ''
+            ? 'Say it in quotes: nocturne remember "Always use pnpm."'
+            : `Remember it in parts, or write it into a topic file of its own in ${store.dir}.`,
+      },
+    );
+  }
+  const now = clock.now();
+  const at = now.toISOString();
+  const day = dayOf(now, zone);
+  const evidence = [{ message: `typed-${at}`, quote: text }];
+  const id = entryId({ message: `typed-${at}`, quote: text, text });
+  const source = { by: 'human', session: '', turn: '', prompt: '' };
+  let entry: EntryRow = { id, type, strength: 'stated', text, evidence, ...source, at, day, job: '', state: 'new' };
+  let job: string | null = null;
+  await store.commit({ actor: 'person' }, (ledger) => {
+    // 2.
+    const known = entriesSaying(ledger, text).find((row) => isRemembered(ledger, row));
+    if (known) {
+      entry = known;
+      return { files: [], rows() {} };
+    }
+    // 3.
+    return {
+      files: [{ path: logPath(day), change: (current) => appendEntries(current, [entry], { day, zone }) }],
+      rows(transaction) {
+        job = enterPersonsJob(transaction, { kind: 'remember', outcome: 'remembered', now });
+        entry = { ...entry, job };
+        writeEntry(transaction, entry);
+      },
+    };
+  });
+  return {
+    outcome: job === null ? 'known' : 'remembered',
+    entry: { id: entry.id, type: entry.type, text: entry.text, day: entry.day },
+    path: logPath(entry.day),
+    job,
+    redacted: redaction.found.reduce((sum, { count }) => sum + count, 0),
+    relativeDate: findRelativeDate(text),
+  };
+}
+
+/** What a dream once read and no topic line rests on any more may be remembered again. */
+function isRemembered(ledger: Ledger, { id, state }: EntryRow): boolean {
+  return state === 'new' || state === 'held' || (state === 'distilled' && supportsByEntry(ledger, id).length > 0);
+}

@@ -1,0 +1,276 @@
+// Review: a person's word on what a dream proposed: accepted, rejected, or put in the person's own words.
+//
+// 1. Hold the dream's lease: nothing is proposed or renewed meanwhile.
+// 2. Read the proposal, and what it was made against as that stands. Where that changed it is stale, and nobody's word
+//    makes it apply to another text.
+// 3. Check its operations anew, by themselves, in the memory as it stands.
+// 4. Commit them as a dream does, as a job of the person's that can be undone. Inside the commit every file and entry must
+//    still be what was checked.
+// 5. Pin those that wait for the same files to what is there now, where they still are the same change.
+
+import { AppError, isAppError } from '../src/errors.ts';
+import type { DreamWorld, Operation } from '../src/memory/dream/operations.ts';
+import {
+  dropProposal,
+  isPinned,
+  type Proposal,
+  proposalRow,
+  putProposal,
+  waitingProposals,
+  whatChanged,
+} from '../src/memory/dream/proposals.ts';
+import { entryRow } from '../src/memory/ledger/entries.ts';
+import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
+import { newId } from '../src/memory/ledger/ledger.ts';
+import { shaOf } from '../src/memory/store/heads.ts';
+import type { Lease } from '../src/memory/store/leases.ts';
+import type { Store, Transaction } from '../src/memory/store/store.ts';
+import { redact } from '../src/redact.ts';
+import type { Decision } from './commit-topics.ts';
+import { commitDream } from './dream-commit.ts';
+import { commitForgotten } from './dream-forgetting.ts';
+import type { Place } from './dream-index.ts';
+import type { OverlayTopic } from './dream-overlay.ts';
+import { selectTopics, worldOf } from './dream-selection.ts';
+import { checkProposal, pinTopics, renewProposal, worldOfProposal } from './proposal-checks.ts';
+import { type Logged, readLogged } from './review-list.ts';
+import { inWords, type Wording } from './review-words.ts';
+
+export type Word =
+  | { kind: 'accept' }
+  | { kind: 'reject'; because?: string }
+  /** `text`: a line each. `topic`: the name of where it goes, where a drop is to be kept after all. */
+  | { kind: 'edit'; text: string; topic?: string };
+
+export interface ReviewRequest {
+  /** Default: all that wait. */
+  ids?: string[];
+  word: Word;
+}
+
+export interface ReviewDeps extends Place {
+  /** Tokens of topics that operations are checked against, beside those that they touch. */
+  batchTokens: number;
+  withLease<T>(store: Store, key: string, work: (lease: Lease) => Promise<T>): Promise<T | null>;
+}
+
+export interface Decided {
+  id: string;
+  /** `stale`: what it was made against changed. `refused`: code finds something wrong with it, or it would lose much. */
+  outcome: 'accepted' | 'edited' | 'rejected' | 'stale' | 'refused' | 'unknown';
+  /** What was found, where that is not simply done. */
+  why: string | null;
+  /** With which it can be undone; null where nothing was changed. */
+  job: string | null;
+}
+
+export interface ReviewReport {
+  outcome: 'reviewed' | 'busy';
+  decided: Decided[];
+}
+
+/** Contract: every planned ending is an `outcome`. */
+export async function review({ ids, word }: ReviewRequest, deps: ReviewDeps): Promise<ReviewReport> {
+  const report: ReviewReport = { outcome: 'busy', decided: [] };
+  // 1.
+  await deps.withLease(deps.store, 'dream', async (lease) => {
+    const decided = new Map<string, Decided>();
+    let open = [...new Set(ids ?? waitingProposals(deps.store.ledger).map(({ id }) => id))];
+    for (let before = Infinity; open.length > 0 && open.length < before; ) {
+      before = open.length;
+      for (const id of open) decided.set(id, await decide(id, word, { ...deps, lease }));
+      // What was refused may be right once another one was accepted.
+      open = open.filter((id) => decided.get(id)?.outcome === 'refused');
+    }
+    report.decided = [...decided.values()];
+    report.outcome = 'reviewed';
+    return true;
+  });
+  return report;
+}
+
+type Run = ReviewDeps & { lease: Lease };
+
+async function decide(id: string, word: Word, run: Run): Promise<Decided> {
+  const ended = (outcome: Decided['outcome'], why: string | null = null, job: string | null = null): Decided => {
+    return { id, outcome, why, job };
+  };
+  // 2.
+  const { store } = run;
+  const proposal = proposalRow(store.ledger, id);
+  if (!proposal) return ended('unknown', `Nothing waits as ${id}.`);
+  if (proposal.state === 'rejected') return ended('unknown', `${id} was rejected before.`);
+  const logged = await readLogged(store, proposal.entries);
+  try {
+    if (word.kind === 'reject') return ended('rejected', null, await reject(proposal, { ...word, logged }, run));
+    const changed = await whatChanged(store, proposal, logged.rowOf);
+    if (changed) return ended('stale', changed);
+    const beside = await standingBeside(proposal, run);
+    const accepted = await accept(proposal, { word, logged }, run);
+    // 5.
+    await renewBeside(beside, accepted.written, run);
+    return ended(word.kind === 'edit' ? 'edited' : 'accepted', accepted.note, accepted.job);
+  } catch (error) {
+    if (isAppError(error, 'conflict')) return ended('stale', error.message);
+    if (isAppError(error, 'refused')) return ended('refused', error.message);
+    throw error;
+  }
+}
+
+interface Accepted {
+  job: string;
+  note: string | null;
+  /** SHA-256 of each file that the commit wrote, by path. */
+  written: Map<string, string | null>;
+}
+
+async function accept(
+  proposal: Proposal,
+  { word, logged }: { word: Exclude<Word, { kind: 'reject' }>; logged: Logged },
+  run: Run,
+): Promise<Accepted> {
+  const { store, clock, lease } = run;
+  const { world, fresh, withdrawn } = await worldOfProposal(store, proposal, logged);
+  const did = word.kind === 'edit' ? 'edited' : 'accepted';
+  // 3.
+  if (proposal.madeBy === 'model') await selectTopics(store, { fresh, withdrawn, world }, run.batchTokens);
+  const { forgotten, operations, note } = await wordingOf(proposal, word, { world, store });
+  // 4.
+  const job = newId('job');
+  const written: Accepted['written'] = new Map();
+  const rows = (transaction: Transaction) => {
+    dropProposal(transaction, proposal.id);
+    enterPersonsJob(transaction, { id: job, kind: 'review', outcome: did, now: clock.now() });
+    for (const row of store.ledger.all('select path, sha from version where "commit" = ?', transaction.commit)) {
+      written.set(row.path as string, row.sha as string | null);
+    }
+  };
+  const topics = [...proposal.topics, ...pinTopics(operations, world)];
+  const decision = await decisionOn(proposal, { topics, logged, rows }, run);
+  const batch = { job, lease, fresh, withdrawn, decision };
+  const told = <Change extends { reason: string }>(change: Change): Change => {
+    return { ...change, reason: saidBy(did, proposal, change.reason) };
+  };
+  if (forgotten) await commitForgotten([told(forgotten)], batch, run);
+  else await commitDream({ ...batch, operations: operations.map(told), world }, run);
+  return { job, note, written };
+}
+
+/** What is to be done, as a person says it, where code lets it through; throws `refused` where not. */
+async function wordingOf(
+  proposal: Proposal,
+  word: Exclude<Word, { kind: 'reject' }>,
+  { world, store }: { world: DreamWorld<OverlayTopic>; store: Store },
+): Promise<Wording & Pick<Proposal, 'forgotten'>> {
+  const { forgotten, operations } = proposal;
+  if (word.kind === 'edit') {
+    const text = (await redact(word.text)).text;
+    return { ...(await inWords(proposal, { ...word, text }, { world, store })), forgotten: null };
+  }
+  const topic = [...world.topics.values()].find(({ path, from }) => (from ?? path) === forgotten?.topic);
+  const isFree = !topic?.isPinned && forgotten?.lines.every((line) => topic?.lines.get(line)?.isPersons === false);
+  if (forgotten && !isFree) throw new AppError('refused', 'It would put away what a person keeps.');
+  const problems = forgotten ? [] : checkProposal(proposal, world, store);
+  if (problems.length > 0) throw new AppError('refused', problems.join('\n'));
+  return { forgotten, operations, note: null };
+}
+
+/** Nothing of it is done, and its entries are not asked about again; those that gave way to them are. */
+async function reject(
+  proposal: Proposal,
+  { because: typed, logged }: { because?: string; logged: Logged },
+  run: Run,
+): Promise<string> {
+  const { store, clock, lease } = run;
+  const because = typed === undefined ? null : (await redact(typed)).text.replace(/\s+/g, ' ').trim() || null;
+  const gaveWay = new Set(
+    proposal.operations.slice(1).flatMap((each) => {
+      return each.kind === 'drop' && each.because === 'gave-way' ? each.entries : [];
+    }),
+  );
+  const pins = proposal.entries.filter((pin) => !gaveWay.has(pin.id) && isPinned(pin, logged.rowOf(pin.id)));
+  const left = { ...proposal, entries: pins };
+  const { fresh, withdrawn } = await worldOfProposal(store, left, logged);
+  const job = newId('job');
+  const rows = (transaction: Transaction) => {
+    putProposal(transaction, { ...left, state: 'rejected', because });
+    enterPersonsJob(transaction, { id: job, kind: 'review', outcome: 'rejected', now: clock.now() });
+  };
+  const decision = await decisionOn(left, { topics: [], logged, rows }, run);
+  const reason = saidBy('rejected', proposal, because ?? 'no reason given');
+  const drop = (entries: string[], why: 'unsupported' | 'withdrawn'): Operation[] =>
+    entries.length > 0 ? [{ kind: 'drop', entries, because: why, reason }] : [];
+  const idsOf = (each: { id: string }[]) => each.map(({ id }) => id);
+  const operations = [...drop(idsOf(fresh), 'unsupported'), ...drop(idsOf(withdrawn), 'withdrawn')];
+  const world = await worldOf(fresh, withdrawn);
+  if (operations.length > 0) await commitDream({ operations, world, fresh, withdrawn, job, lease, decision }, run);
+  else await store.commit({ actor: 'person', lease }, () => ({ files: [], rows }));
+  return job;
+}
+
+/** What must still be so inside the commit: the proposal, its entries, in the ledger and in the logs, and its files. */
+async function decisionOn(
+  proposal: Proposal,
+  { topics, logged, rows }: { topics: Proposal['topics']; logged: Logged; rows: Decision['rows'] },
+  { store }: Run,
+): Promise<Decision> {
+  const expected = new Map(logged.logs);
+  for (const { path, sha } of topics) {
+    const text = await store.read(path);
+    const isSame = (text === null ? null : shaOf(text)) === sha;
+    if (!isSame) throw new AppError('conflict', `${path} was changed just now.`);
+    expected.set(path, text);
+  }
+  return {
+    expected,
+    check(ledger) {
+      const isWaiting = proposalRow(ledger, proposal.id)?.state === 'waiting';
+      const isSame = proposal.entries.every((pin) => isPinned(pin, entryRow(ledger, pin.id)));
+      if (!isWaiting || !isSame) throw new AppError('conflict', `${proposal.id} was changed just now.`);
+    },
+    rows,
+  };
+}
+
+/** Proposals that wait for a file of this one, and stand. */
+async function standingBeside({ id, topics }: Proposal, { store }: Run): Promise<Proposal[]> {
+  const paths = new Set(topics.map(({ path }) => path));
+  const others = waitingProposals(store.ledger).filter(
+    (other) => other.id !== id && other.topics.some(({ path }) => paths.has(path)),
+  );
+  const { rowOf } = await readLogged(store, pinsOf(others));
+  const beside: Proposal[] = [];
+  for (const other of others) if ((await whatChanged(store, other, rowOf)) === null) beside.push(other);
+  return beside;
+}
+
+function pinsOf(proposals: Proposal[]): Proposal['entries'] {
+  return proposals.flatMap(({ entries }) => entries);
+}
+
+/** Pins them to what the commit wrote, not to what anybody else did. */
+async function renewBeside(beside: Proposal[], written: Accepted['written'], { store, lease }: Run): Promise<void> {
+  const topics = new Map<string, OverlayTopic>();
+  const renewed: Proposal[] = [];
+  const { rowOf } = await readLogged(store, pinsOf(beside));
+  for (const proposal of beside) {
+    const now = await renewProposal(store, proposal, { rowOf, topics });
+    const shaBefore = (path: string) => proposal.topics.find((pin) => pin.path === path)?.sha ?? null;
+    const isOurs = now?.topics.every(
+      ({ path, sha }) => sha === (written.has(path) ? written.get(path) : shaBefore(path)),
+    );
+    if (now && isOurs) renewed.push(now);
+  }
+  if (renewed.length === 0) return;
+  await store.commit({ actor: 'person', lease }, () => ({
+    files: [],
+    rows(transaction) {
+      for (const proposal of renewed) putProposal(transaction, proposal);
+    },
+  }));
+}
+
+function saidBy(how: 'accepted' | 'edited' | 'rejected', { id }: Proposal, reason: string): string {
+  const did = { accepted: 'A person accepted', edited: 'A person reworded', rejected: 'A person rejected' }[how];
+  return `${did} ${id}: ${reason}`;
+}

@@ -1,0 +1,77 @@
+// nocturne report: what a dream did with each entry, and why.
+
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { listNames } from '../../directories.ts';
+import { AppError } from '../../errors.ts';
+import { readTextNow } from '../../files.ts';
+import { entryRow } from '../../memory/ledger/entries.ts';
+import { jobRow } from '../../memory/ledger/job-rows.ts';
+import type { Ledger } from '../../memory/ledger/ledger.ts';
+import { parseJsonReport, type ReportRow, reportDay, reportPath } from '../../memory/text/dream-report.ts';
+import { type Day, timeOf } from '../../time.ts';
+import { dayFrom } from '../terminal/days.ts';
+import { type CommonOptions, withJson, withLooking, withMemory } from '../terminal/options.ts';
+import { print, style } from '../terminal/output.ts';
+
+interface ReportedDream {
+  job: string;
+  /** Null where the ledger does not know the job any more. */
+  at: string | null;
+  rows: (Omit<ReportRow, 'job' | 'said'> & { text: string | null })[];
+}
+
+export function addReport(program: Command): void {
+  const command = program
+    .command('report')
+    .description('what the last dream, or those of a day, did and why')
+    .argument('[day]', 'all dreams of a day: YYYY-MM-DD, today, yesterday, -1')
+    .option('--last', 'the last dream (what is done without a day)');
+  withJson(withMemory(command), '{ day, dreams: [{ job, at, rows: [{ entry, op, topic, lines, reason, text }] }] }')
+    .addHelpText('after', '\nExample:\n  nocturne report --last')
+    .action((given: string | undefined, options: CommonOptions & { last?: boolean }) =>
+      withLooking(options, ({ config, dir, ledger }) => {
+        const { clock, zone } = config;
+        const days = listNames(join(dir, '.nocturne/dreams')).flatMap((name) => reportDay(name) ?? []);
+        const day = given === undefined ? days.at(-1) : dayFrom(given, { now: clock.now(), zone, days });
+        if (day === undefined || !days.includes(day)) throw noReport(day, { dir, days });
+        const all = dreamsOf(readTextNow(join(dir, reportPath(day, 'json'))) ?? '', ledger);
+        const dreams = given === undefined || options.last ? all.slice(-1) : all;
+        if (options.json) print(JSON.stringify({ day, dreams }));
+        else print(dreams.map((dream) => describe(dream, { day, zone })).join('\n\n'));
+      }),
+    );
+}
+
+function dreamsOf(text: string, ledger: Ledger | null): ReportedDream[] {
+  const jobs = Map.groupBy(parseJsonReport(text) ?? [], (row) => row.job);
+  return [...jobs].map(([job, rows]) => ({
+    job,
+    at: (ledger && jobRow(ledger, job)?.createdAt) ?? null,
+    rows: rows.map(({ entry, op, topic, lines, reason }) => {
+      const said = ledger ? entryRow(ledger, entry)?.text : undefined;
+      return { entry, op, topic, lines, reason, text: said || null };
+    }),
+  }));
+}
+
+function describe({ job, at, rows }: ReportedDream, { day, zone }: { day: Day; zone: string }): string {
+  const counts = [...Map.groupBy(rows, (row) => row.op)].map(([op, { length }]) => `${length} ${op}`).join(', ');
+  const lines = rows.flatMap(({ entry, op, topic, reason, text }) => [
+    `${style('bold', op.padEnd(9))}  ${topic ? `${topic}: ` : ''}${text ?? entry}`,
+    style('dim', `${' '.repeat(11)}${reason} (${entry})`),
+  ]);
+  return [style('bold', `Dream of ${day}${at ? ` ${timeOf(at, zone)}` : ''}, ${job}: ${counts}`), ...lines].join('\n');
+}
+
+function noReport(day: Day | undefined, { dir, days }: { dir: string; days: Day[] }): AppError {
+  if (day === undefined) {
+    return new AppError('bad-input', `No dream has done anything in ${dir} yet.`, {
+      remedy: 'nocturne dream works the logs into topics now; nocturne status names the jobs that ran.',
+    });
+  }
+  const latest = days.at(-1);
+  return new AppError('bad-input', `No dream did anything on ${day}.`, {
+    remedy: latest ? `The last day with one: ${latest}.` : 'There is no report of any day.',
+  });
+}

@@ -1,0 +1,98 @@
+// What a worker takes in before it looks into its inboxes: the spool, and what a sweep finds when a session began or an
+// hour has passed. And how a worker that a hook has started goes on: until nothing that hooks named is due any more.
+// Promises that a hook which saw a worker awake is heard by it.
+
+import { inboxItems } from '../../memory/ledger/inbox.ts';
+import { awakeIn } from '../../queue/awake.ts';
+import { spoolFiles } from '../../queue/spool.ts';
+import type { App } from '../compose.ts';
+import { drainInboxes, openStores, pause, type WorkerOptions } from '../worker/worker.ts';
+import { type Ingested, ingestSpool } from './ingest.ts';
+import { sweepSessions } from './sweep.ts';
+
+const SWEEP_EVERY_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+const LOOK_MS = 250;
+
+export interface Intake {
+  takeIn(): Promise<void>;
+  /** What the last call found. */
+  last(): Ingested;
+  /** Waits for a sweep under way, which ends soon when the signal has aborted. */
+  end(): Promise<void>;
+}
+
+export interface IntakeOptions {
+  signal: AbortSignal;
+  /** Sweeps beside its work, at once and every hour, and is awake until `end`. */
+  isResident: boolean;
+  /** Sweeps at once. */
+  isNight?: boolean;
+  onError(message: string): void;
+}
+
+export function openIntake(app: App, { signal, isResident, isNight, onError }: IntakeOptions): Intake {
+  const { clock, home, sweepDays } = app.config;
+  let last: Ingested = { announced: 0, lagging: 0, sessionBegan: false };
+  let sweepAtMs = isResident || isNight ? 0 : Infinity;
+  let sweeping: Promise<void> | undefined;
+  const awake = awakeIn(home, clock);
+  if (isResident) awake.enter();
+  const sweep = async () => {
+    const since = new Date(clock.now().getTime() - sweepDays * DAY_MS);
+    const report = await sweepSessions(app, { since, signal });
+    for (const problem of report.problems) onError(problem);
+  };
+  return {
+    last: () => last,
+    async takeIn() {
+      last = await ingestSpool(app, { onProblem: onError });
+      const nowMs = clock.now().getTime();
+      if (sweeping || !(last.sessionBegan || nowMs >= sweepAtMs)) return;
+      sweepAtMs = isResident ? nowMs + SWEEP_EVERY_MS : Infinity;
+      const ended = () => {
+        sweeping = undefined;
+      };
+      sweeping = sweep()
+        .catch((error: unknown) => onError(`The sweep ended early: ${error instanceof Error ? error.message : error}`))
+        .finally(ended);
+      if (!isResident) await sweeping;
+    },
+    async end() {
+      awake.leave();
+      await sweeping;
+    },
+  };
+}
+
+/** Works what is due and waits for what will be due when its debounce is over, unless an older worker does. */
+export async function workAfterHook(app: App, options: WorkerOptions & { intake: Intake }): Promise<void> {
+  const { signal, intake } = options;
+  const { clock, home } = app.config;
+  const awake = awakeIn(home, clock);
+  try {
+    while (awake.enterIfNeeded()) {
+      await drainInboxes(app, options);
+      while (!signal.aborted && (intake.last().lagging > 0 || (await isSomethingDueSoon(app, options)))) {
+        await pause(LOOK_MS, signal);
+        await drainInboxes(app, options);
+      }
+      const left = new Set(spoolFiles(home));
+      awake.leave();
+      // A hook that came before the leaving has relied on this worker.
+      if (signal.aborted || spoolFiles(home).every((file) => left.has(file))) return;
+    }
+  } finally {
+    awake.leave();
+  }
+}
+
+async function isSomethingDueSoon(app: App, { onError }: WorkerOptions): Promise<boolean> {
+  const { clock, debounceMs } = app.config;
+  const now = clock.now();
+  const soon = new Date(now.getTime() + debounceMs).toISOString();
+  const stores = await openStores(app, onError);
+  return stores.some(({ ledger }) =>
+    inboxItems(ledger).some(({ notBefore }) => notBefore > now.toISOString() && notBefore <= soon),
+  );
+}

@@ -1,0 +1,60 @@
+// Where memory lives, as the settings and the scopes say. Nothing is made or opened.
+
+import { join, sep } from 'node:path';
+import type { Config } from '../config.ts';
+import { canonicalPath, isDirectory } from '../directories.ts';
+import { AppError } from '../errors.ts';
+import { checkoutRoot, memoryDirOf } from '../memory/home/paths.ts';
+
+/** Whose memory: `project` by the chain of places, `user` and `local` in fixed ones. */
+export const MEMORY_SCOPES = ['project', 'user', 'local'] as const;
+export type MemoryScope = (typeof MEMORY_SCOPES)[number];
+
+/** Where the memory of a session is kept, or would be. Throws `bad-input` for a place that cannot be. */
+export function memoryDirFor(config: Config, { cwd }: { cwd?: string }): string {
+  const { agentMemory, memoryDir, userDir } = config;
+  const { settings } = agentMemory;
+  if (memoryDir === undefined && settings.problem) {
+    throw new AppError('bad-input', `Where memory lives cannot be told: ${settings.problem}`, {
+      remedy: `Mend the file, or name the directory with NOCTURNE_MEMORY_DIR or --memory.`,
+    });
+  }
+  const setting = settings.autoMemoryDirectory;
+  return memoryDirOf(
+    {
+      override: memoryDir === undefined ? undefined : { path: memoryDir, from: config.memoryDirFrom ?? 'memoryDir' },
+      setting: setting ? { path: setting, from: `autoMemoryDirectory in ${settings.path}` } : undefined,
+      claudeDir: agentMemory.remoteDir ?? config.claudeDir,
+      userDir,
+    },
+    cwd ?? process.cwd(),
+  );
+}
+
+/**
+ * The directory of a scope: `user` is `memory/` in Claude Code's directory (`~/.claude/memory`), `local` is
+ * `.claude/memory` at the top of the working tree, `project` what the chain says.
+ */
+export function scopeDir(config: Config, { memory, cwd }: { memory: MemoryScope; cwd: string }): string {
+  if (memory === 'user') return join(config.claudeDir, 'memory');
+  if (memory === 'local') return join(checkoutRoot(cwd) ?? cwd, '.claude', 'memory');
+  return memoryDirFor(config, { cwd });
+}
+
+/**
+ * The memories that are recalled beside a project's, each where it is: the user's, where that is on, and the working
+ * tree's, where the team's is read. One that a link in the working tree leads elsewhere for is not the repository's.
+ */
+export function scopesBeside(
+  config: Config,
+  { cwd, memory }: { cwd: string; memory: string },
+): { scope: 'user' | 'local'; dir: string }[] {
+  const user = canonicalPath(scopeDir(config, { memory: 'user', cwd }));
+  const local = canonicalPath(scopeDir(config, { memory: 'local', cwd }));
+  const tree = canonicalPath(checkoutRoot(cwd) ?? cwd);
+  const isRepositorys = local.startsWith(`${tree}${sep}`) && local !== user && local !== memory;
+  return [
+    ...(config.userScope && user !== memory ? [{ scope: 'user' as const, dir: user }] : []),
+    ...(config.team !== 'off' && isRepositorys ? [{ scope: 'local' as const, dir: local }] : []),
+  ].filter(({ dir }) => isDirectory(dir));
+}

@@ -1,0 +1,51 @@
+// Questions to a person at a terminal, on stderr, so that stdout stays for results.
+
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+
+/** Whether somebody is there to answer. */
+export function canAsk(): boolean {
+  return process.stdin.isTTY === true && process.stderr.isTTY === true;
+}
+
+/** True for `y` or `yes`; everything else, and the end of the input, is no. */
+export async function confirm(question: string): Promise<boolean> {
+  return /^y(es)?$/i.test((await ask(`${question} [y/N] `)).trim());
+}
+
+/** One line that is not shown while it is typed: the terminal is told so before the question is there to be answered. */
+export async function askHidden(question: string): Promise<string> {
+  const answer = await ask(question, { isHidden: true });
+  process.stderr.write('\n');
+  return answer.trim();
+}
+
+/** Questions one after the other over the same input, so that what was typed ahead answers the next. */
+export class Questions {
+  readonly #input = createInterface({ input: process.stdin });
+  readonly #lines = this.#input[Symbol.asyncIterator]();
+
+  /** A line; null at the end of the input. */
+  async ask(question: string): Promise<string | null> {
+    process.stderr.write(question);
+    const { value, done } = await this.#lines.next();
+    return done ? null : value;
+  }
+
+  close(): void {
+    this.#input.close();
+  }
+}
+
+async function ask(question: string, { isHidden = false } = {}): Promise<string> {
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const output = isHidden ? nowhere : process.stderr;
+  const lines = createInterface({ input: process.stdin, output, terminal: true });
+  try {
+    const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
+    if (isHidden) process.stderr.write(question);
+    return await Promise.race([lines.question(isHidden ? '' : question), ended]);
+  } finally {
+    lines.close();
+  }
+}

@@ -1,0 +1,217 @@
+// Texts that speak to an agent, and words of other people in a person's message. What code can tell of them, it tells
+// by form: commands to an agent in several languages, also hidden in look-alike letters, unseen characters or base64;
+// quotations, pasted mails, fences and tags. It errs on the side of refusing; it cannot know what a sentence means.
+
+import { asSeen } from './wording.ts';
+
+/** The tags that nocturne itself puts around data. */
+const WRAPPER =
+  /<\s*\/?\s*(?:entries|withdrawn|topics|others|excerpt|known|index|pending|operator_instructions|nocturne-agent|system(?:-reminder)?|instructions|recalled)\b[^<]*>/i;
+
+/** Whether a text holds a tag that could pass for one of nocturne's or of a system. */
+export function hasWrapperTag(text: string): boolean {
+  return WRAPPER.test(plain(text));
+}
+
+/** JSON text with each `<` that begins a tag escaped: to a reader of JSON it is the same, and no tag is left. */
+export function withoutTags(json: string): string {
+  return json.replace(/<(?=\s*[/!a-z])/gi, '\\u003c');
+}
+
+/** Text with the `<` of each tag of nocturne's or a system's replaced by one that begins none. */
+export function withoutTagLines(text: string): string {
+  return text.replace(
+    /<(?=\s*\/?\s*(?:entries|withdrawn|topics|others|operator_instructions|nocturne-agent|system))/gi,
+    '‹',
+  );
+}
+
+const MEMORY =
+  '(?:memor(?:y|ies|ia|ie|y\\.md)|notes?|ged[äa]chtnis\\w*|erinnerung\\w*|notizen|m[ée]moires?|souvenirs?|memorias?|recuerdos?|ricord\\w*|mem[óo]ri\\w*|geheugen|herinnering\\w*|pami[ęe][ćc]\\w*|памят\\w*|воспоминани\\w*|haf[ıi]za\\w*|bellek\\w*)';
+
+/** What only somebody says who wants an agent to do or to believe something. */
+const COMMANDS = [
+  // Take no notice of what you were told.
+  /\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:previous|prior|above|earlier|all|any|your|these|other|existing)\b.{0,40}\b(?:instruction|rule|prompt|guideline|constraint|polic|message|memor|thing|polici)/i,
+  /\b(?:ignorier\w*|missacht\w*|vergiss|vergesst|vergessen sie)\b.{0,60}\b(?:anweisung|regel|vorgabe|instruktion|alles|bisher|vorherig)/i,
+  /\b(?:ignore[zr]?|oublie[zr]?|ne tiens? pas compte)\b.{0,60}\b(?:instructions?|consignes?|règles?|regles?|tout|précédent|precedent)/i,
+  /\b(?:ignora\w*|olvida\w*|haz caso omiso|desconsidere?|esque[çc]a|dimentica\w*)\b.{0,60}\b(?:instrucci|instru[çc]|istruzion|reglas?|regole|regras|todo|tutto|tudo|anterior|precedent)/i,
+  /\b(?:negeer|vergeet|zignoruj|zapomnij)\b.{0,60}\b(?:instructie|regels|alles|instrukcj|zasad|wszystk)/i,
+  /(?:игнорируй|забудь|не обращай внимания).{0,60}(?:инструкц|правил|указани|вс[её]|предыдущ)/iu,
+  /(?:忽略|无视|無視|忘记|忘記|忘れ).{0,30}(?:指令|指示|规则|規則|ルール|提示|すべて|所有|以前|之前)/u,
+  /(?:指示|ルール|命令).{0,20}(?:無視|忘れ)/u,
+  /(?:이전|모든|위의).{0,20}(?:지시|명령|규칙).{0,20}(?:무시|잊)/u,
+  /(?:تجاهل|انس|انسى).{0,40}(?:التعليمات|الأوامر|القواعد|السابقة)/u,
+  /(?:önceki|tüm).{0,40}(?:talimat|kural).{0,40}(?:yok say|unut|görmezden)/iu,
+  // Keep this.
+  /^(?:\W|please|agent|assistant|claude|ai|hey|note|important|important:|system)*\b(?:remember|memori[sz]e|record|store|save|note down|keep in mind)\b\s*(?:this|that|the following|to\b|:|in\b|as\b|for\b|permanently|forever)/i,
+  new RegExp(
+    `\\b(?:add|write|save|store|record|put|append|commit|update)\\b.{0,60}\\b(?:to|in|into|as|your)\\b.{0,20}\\b${MEMORY}`,
+    'iu',
+  ),
+  /\b(?:merke? dir|merken sie sich|speicher\w* (?:dies|das|folgendes|in)|denk\w* daran)\b/i,
+  /\b(?:souviens-toi|souvenez-vous|retiens|retenez|mémorise[zr]?|enregistre[zr]? (?:ceci|cela|dans))\b/i,
+  /\b(?:recuerda|recuerde|memoriza|ricorda(?:ti)?|lembre(?:-se)?|onthoud|zapamiętaj|guarda (?:esto|en))\b/i,
+  /(?:^|[^\p{L}])(?:запомни|запомните|сохрани в памят)/iu,
+  /(?:记住|記住|請記|覚えて|記憶して|メモリに|기억해|기억하세요|تذكر|احفظ)/u,
+  /(?:^|[^\p{L}])(?:unutma|hatırla|kaydet)(?:$|[^\p{L}])/iu,
+  // Take away what is kept.
+  new RegExp(
+    `\\b(?:delete|erase|wipe|clear|remove|purge|overwrite|reset|drop|retire|supersede)\\b.{0,60}\\b(?:${MEMORY}|entries|entry|topics?|rules)(?![\\p{L}])`,
+    'iu',
+  ),
+  new RegExp(
+    `(?:lösch\\w*|entfern\\w*|efface[zr]?|supprime[zr]?|borra\\w*|elimina\\w*|cancella\\w*|apague|exclua|verwijder|wis|usuń|skasuj|удали\\w*|сотри|sil).{0,60}${MEMORY}`,
+    'iu',
+  ),
+  /(?:删除|刪除|清除|削除|消去|삭제|지워|احذف|امسح).{0,20}(?:记忆|記憶|メモリ|기억|메모리|الذاكرة|ذاكرة)|(?:记忆|記憶|メモリ|기억|메모리).{0,12}(?:删除|刪除|清除|削除|消去|삭제|지워)/u,
+  // Who you are, what you have to do.
+  /\byou (?:are now|must|should always|shall|have to|will now|need to always)\b|\byour (?:new|real|only|true) (?:task|goal|instructions?|role|rules?|purpose)\b/i,
+  /\b(?:from now on|ab (?:jetzt|sofort)|dorénavant|désormais|a partir de (?:ahora|agora)|de ahora en adelante|d'ora in poi|vanaf nu|od teraz)\b|(?:отныне|с этого момента|从现在开始|從現在開始|今後は|これから(?:は|ずっと)|지금부터|من الآن)/iu,
+  /\b(?:new|updated|system|hidden|secret|developer) (?:instructions?|prompt|directive|override|message)\b|\bsystem\s*:|\[(?:system|inst)\]|<\|(?:im_start|system)/i,
+  /\b(?:do not|don't|never) (?:tell|inform|mention\w*|reveal|show|ask|alert|warn)\b.{0,40}\b(?:user|human|anyone|person|developer|them|operator)\b/i,
+  /\b(?:without|no need for) (?:asking|confirmation|approval|telling)\b/i,
+  /\b(?:the )?(?:ai|agents?|assistants?|llms?|claude|copilot|bots?|language models?|coding agents?|models? reading)\b.{0,30}\b(?:must|should|shall|have to|need to|are required to|always|never|please)\b/i,
+  /\b(?:KI|Agent(?:en)?|Assistent(?:en)?)\b.{0,20}\b(?:muss|müssen|soll|sollen|darf|immer|niemals)\b/,
+  /^\W*(?:always|never|must|immer|niemals|toujours|jamais|siempre|nunca|sempre|mai|altijd|nooit|zawsze|nigdy|всегда|никогда)(?![\p{L}])/iu,
+  /^\W*(?:总是|始终|永远|絶対に|必ず|항상|절대|دائما)/u,
+];
+
+/** Whether a text, as it is or decoded, tells an agent what to do, to keep or to forget. */
+export function speaksToAgent(text: string): boolean {
+  return [text, ...decoded(text)].some((each) => {
+    const seen = plain(each);
+    return COMMANDS.some((command) => command.test(seen) || command.test(seen.replace(/["'“”‘’«»*_`]/g, '')));
+  });
+}
+
+/** A text as a reader takes it, with what it holds in base64 behind it. */
+export function asRead(text: string): string {
+  return [text, ...decoded(text)].map(plain).join('\n');
+}
+
+/** What a text holds that is not seen as words: in base64, in tag characters. */
+function decoded(text: string): string[] {
+  const blobs = asSeen(text).match(/[A-Za-z0-9+/_-]{16,}={0,2}/g) ?? [];
+  const said = blobs
+    .map((blob) => Buffer.from(blob, 'base64').toString('utf8'))
+    .filter((words) => !words.includes('\uFFFD') && !/[\p{Cc}]/u.test(words.replace(/\s/g, ' ')));
+  const tags = [...text].map((each) => each.codePointAt(0) ?? 0).filter((code) => code >= 0xe0020 && code <= 0xe007e);
+  return tags.length > 0 ? [...said, String.fromCodePoint(...tags.map((code) => code - 0xe0000))] : said;
+}
+
+// Letters of other scripts that look like Latin ones, in words that mix them.
+const LOOKALIKES = new Map(
+  Object.entries({
+    а: 'a',
+    е: 'e',
+    о: 'o',
+    р: 'p',
+    с: 'c',
+    у: 'y',
+    х: 'x',
+    і: 'i',
+    ј: 'j',
+    ѕ: 's',
+    ԁ: 'd',
+    ɡ: 'g',
+    һ: 'h',
+    к: 'k',
+    м: 'm',
+    т: 't',
+    в: 'b',
+    н: 'h',
+    А: 'A',
+    В: 'B',
+    Е: 'E',
+    К: 'K',
+    М: 'M',
+    Н: 'H',
+    О: 'O',
+    Р: 'P',
+    С: 'C',
+    Т: 'T',
+    Х: 'X',
+    І: 'I',
+    α: 'a',
+    ο: 'o',
+    ε: 'e',
+    ι: 'i',
+    ν: 'v',
+    ρ: 'p',
+    τ: 't',
+    υ: 'u',
+    κ: 'k',
+    Α: 'A',
+    Β: 'B',
+    Ε: 'E',
+    Ι: 'I',
+    Ο: 'O',
+    Ρ: 'P',
+    ո: 'n',
+    ս: 'u',
+    ց: 'g',
+    օ: 'o',
+    ı: 'i',
+    ɩ: 'i',
+  }),
+);
+
+/** The text as a reader sees it: full-width and styled letters as plain ones, look-alikes of a mixed word as Latin. */
+function plain(text: string): string {
+  const seen = asSeen(text).normalize('NFKC');
+  return seen.replace(/[\p{L}\p{M}]+/gu, (word) => {
+    if (!/\p{sc=Latin}/u.test(word) || !/[^\p{sc=Latin}\p{sc=Zinh}]/u.test(word)) return word;
+    return [...word].map((letter) => LOOKALIKES.get(letter) ?? letter).join('');
+  });
+}
+
+const QUOTE_LINE = /^\s*(?:>|&gt;)/;
+const FENCE = /^\s*(`{3,}|~{3,})/;
+/** Where somebody else's words begin and go on to the end of the message. */
+const PASTE_BEGINS =
+  /^\s*(?:-{2,}\s*(?:original message|forwarded message|ursprüngliche nachricht|weitergeleitete nachricht|message d'origine|message transféré|mensaje original|mensagem original|messaggio originale|oorspronkelijk bericht|исходное сообщение|转发|轉寄|転送)|begin forwarded message|(?:from|von|de|da|van|od|от|发件人|寄件者|差出人|보낸 사람)\s*[:：]\s*\S.*|(?:on|am|le|el|il|op|em) .{4,80}\b(?:wrote|schrieb|a écrit|escribió|ha scritto|schreef|escreveu)\s*:|#{1,6}\s+\S|\[pasted text)/i;
+/** A part between tags; one that is never closed is a tag where a line begins with it, else a word in pointed brackets. */
+const TAGGED = /<([a-z][\w.-]*)(?:\s[^<>]*)?>[\s\S]*?<\/\1\s*>|(?<=^|\n)[ \t]*<[a-z][\w.-]*(?:\s[^<>]*)?>[\s\S]*$/gi;
+/** A quotation this long is somebody's sentence, not a name or a word in quotation marks. */
+const QUOTATION_CHARS = 20;
+const QUOTATIONS = [
+  /"([^"\n]+)"/g,
+  /“([^”]+)”/g,
+  /„([^“”]+)[“”]/g,
+  /«([^»]+)»/g,
+  /»([^«]+)«/g,
+  /「([^」]+)」/g,
+  /『([^』]+)』/g,
+  /(?<![\p{L}\p{N}])'([^'\n]{20,})'(?![\p{L}\p{N}])/gu,
+  /‘([^’]{20,})’/g,
+];
+
+/**
+ * A person's message without what is somebody else's in it: quotations, quoted lines, fences, tagged parts, and all
+ * from the head of a pasted mail or document on. What is left stands as it stood, with a line end in each gap.
+ */
+export function ownWords(message: string): string {
+  const own: string[] = [];
+  let fence: string | null = null;
+  for (const line of message.replace(TAGGED, '\n').split(/\r?\n/)) {
+    const mark = FENCE.exec(line)?.[1];
+    if (fence !== null) {
+      if (mark?.startsWith(fence)) fence = null;
+      own.push('');
+    } else if (mark !== undefined) {
+      fence = mark;
+      own.push('');
+    } else if (PASTE_BEGINS.test(line)) break;
+    else own.push(QUOTE_LINE.test(line) ? '' : line);
+  }
+  return QUOTATIONS.reduce(
+    (text, quotation) => text.replace(quotation, (whole, said: string) => (isQuotation(said) ? '\n' : whole)),
+    own.join('\n'),
+  );
+}
+
+function isQuotation(said: string): boolean {
+  const length = /\p{sc=Han}|\p{sc=Hiragana}|\p{sc=Katakana}|\p{sc=Hangul}/u.test(said) ? said.length * 3 : said.length;
+  return length >= QUOTATION_CHARS && (/\s/.test(said.trim()) || length !== said.length);
+}

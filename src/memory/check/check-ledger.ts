@@ -1,0 +1,147 @@
+// Checks that the ledger and the files agree: commits, heads, entries, supports, coverage.
+
+import { dropProposal, waitingProposals } from '../dream/proposals.ts';
+import { coverageWhere, sessionRow, standsForMore, writeCoverage } from '../ledger/coverage.ts';
+import { allEntries, dropSupport, type EntryRow, isInLog, type Support } from '../ledger/entries.ts';
+import { sendersOf } from '../ledger/outbox.ts';
+import type { Store } from '../store/store.ts';
+import { logPath } from '../text/daily-log.ts';
+import { logItemsOf } from '../text/log-items.ts';
+import { parseTopic } from '../text/topic.ts';
+import { CHECK, type Finding } from './findings.ts';
+
+const LEDGER = '.nocturne/ledger.db';
+
+type Texts = Map<string, string>;
+
+export async function findLedgerFaults(store: Store, texts: Texts): Promise<Finding[]> {
+  const entries = allEntries(store.ledger);
+  return [
+    ...unfinishedCommits(store),
+    ...(await missingFiles(store)),
+    ...missingEntries(entries, texts),
+    ...looseSupports(store, { entries, texts }),
+    ...looseProposals(store, entries),
+    ...uncoveredEntries(store, entries),
+    ...lostSessions(store),
+  ];
+}
+
+function unfinishedCommits(store: Store): Finding[] {
+  const count = store.ledger.get('select count(*) as n from "commit" where applied = 0')?.n as number;
+  const mend = { says: 'Brings the files to what they say.', apply: async () => void store.bringFilesUpToDate() };
+  const what = `${count} commits have not reached the files.`;
+  return count > 0 ? [{ kind: 'commit', what, where: LEDGER, mend }] : [];
+}
+
+/** Files that went so many at once that the store does not take them for deleted. */
+async function missingFiles(store: Store): Promise<Finding[]> {
+  return (await store.missing()).map((where) => ({
+    kind: 'missing-file',
+    what: 'Was gone or emptied with many others at once. Put it back, or let nocturne dream --accept-missing believe it.',
+    where,
+    mend: null,
+  }));
+}
+
+function missingEntries(entries: EntryRow[], texts: Texts): Finding[] {
+  const items = logItemsOf(texts);
+  const missing = entries.filter((entry) => !items.has(entry.id) && isInLog(entry));
+  return [...Map.groupBy(missing, (entry) => logPath(entry.day))].map(([where, rows]) => ({
+    kind: 'missing-entry',
+    what: `Lacks ${rows.length} known entries (${rows.map((row) => row.id).join(', ')}); the next dream takes them for withdrawn, or asks where they are many.`,
+    where,
+    mend: null,
+  }));
+}
+
+function looseSupports(store: Store, { entries, texts }: { entries: EntryRow[]; texts: Texts }): Finding[] {
+  const known = new Set(entries.map((entry) => entry.id));
+  const supports = store.ledger
+    .all('select path, line, entry from support order by path')
+    .map((row): Support => ({ path: row.path as string, line: row.line as string, entry: row.entry as string }));
+  return [...Map.groupBy(supports, (support) => support.path)].flatMap(([where, rows]): Finding[] => {
+    const text = texts.get(where);
+    // Of a topic that is gone they wait for it to come back.
+    if (text === undefined) return [];
+    const standing = new Set(parseTopic(where, text).lines.map((line) => line.id));
+    const loose = rows.filter(({ line, entry }) => !standing.has(line) || !known.has(entry));
+    if (loose.length === 0) return [];
+    const mend = {
+      says: 'Forgets these supports; the lines and entries stay.',
+      apply: () => dropAll(store, loose),
+    };
+    const lines = loose.length === 1 ? 'A support names a line' : `${loose.length} supports name lines`;
+    const what = `${lines} not standing there, or an entry that is not known.`;
+    return [{ kind: 'support', what, where, mend }];
+  });
+}
+
+/** Proposals about entries that are not known: the next dream lets go of them, too. */
+function looseProposals(store: Store, entries: EntryRow[]): Finding[] {
+  const known = new Set(entries.map((entry) => entry.id));
+  const loose = waitingProposals(store.ledger).filter((each) => each.entries.some(({ id }) => !known.has(id)));
+  if (loose.length === 0) return [];
+  const apply = async () => {
+    await store.commit({ actor: CHECK }, () => ({
+      files: [],
+      rows(transaction) {
+        for (const { id } of loose) dropProposal(transaction, id);
+      },
+    }));
+  };
+  const what = `${loose.length} proposals (${loose.map(({ id }) => id).join(', ')}) are about entries that are not known.`;
+  const says = 'Lets go of these proposals; the next dream looks at what is left of their entries.';
+  return [{ kind: 'proposal', what, where: LEDGER, mend: { says, apply } }];
+}
+
+async function dropAll(store: Store, supports: Support[]): Promise<void> {
+  await store.commit({ actor: CHECK }, () => ({
+    files: [],
+    rows: (transaction) => {
+      for (const support of supports) dropSupport(transaction, support);
+    },
+  }));
+}
+
+/** Entries whose turn the ledger takes for pending: it would be extracted again. Those received were extracted elsewhere. */
+function uncoveredEntries(store: Store, entries: EntryRow[]): Finding[] {
+  const covered = new Set(coverageWhere(store.ledger).map(({ session, turn }) => `${session}\n${turn}`));
+  const open = entries.filter(
+    ({ id, session, turn, state }) =>
+      turn !== '' &&
+      state !== 'withdrawn' &&
+      state !== 'forgotten' &&
+      !covered.has(`${session}\n${turn}`) &&
+      sendersOf(store.ledger, id).length === 0,
+  );
+  return [...Map.groupBy(open, (entry) => entry.session)].map(([session, rows]) => ({
+    kind: 'coverage',
+    what: `${rows.length} entries of session ${session} come from turns that count as never extracted.`,
+    where: LEDGER,
+    mend: {
+      says: 'Takes these turns, and those before them, for extracted.',
+      apply: async () => {
+        await store.commit({ actor: CHECK }, () => ({
+          files: [],
+          rows: (transaction) => {
+            for (const { turn, day } of rows)
+              writeCoverage(transaction, { session, turn, throughMessage: '', became: 'assumed', day, job: '' });
+          },
+        }));
+      },
+    },
+  }));
+}
+
+function lostSessions(store: Store): Finding[] {
+  const rows = coverageWhere(store.ledger).filter(
+    (row) => !standsForMore(row) && !sessionRow(store.ledger, row.session),
+  );
+  return [...new Set(rows.map((row) => row.session))].map((session) => ({
+    kind: 'session',
+    what: `Has turns of session ${session}, but not where its transcript is; nocturne extract TRANSCRIPT tells it.`,
+    where: LEDGER,
+    mend: null,
+  }));
+}

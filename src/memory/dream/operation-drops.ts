@@ -1,0 +1,100 @@
+// What a dream may leave out or keep waiting.
+// Promises: what is dropped as a duplicate, or because it gave way, is said by what is named in its place, as far as
+// values and words tell; what is dropped at the model's word alone is few; only implied habits wait.
+
+import { contentWords, countShared, greppable, isNegated, stands } from '../../wording.ts';
+import { quoted } from './operation-lines.ts';
+import { type DreamWorld, type KnownEntry, newestAt, type Operation, topicOfLine } from './operations.ts';
+
+type Drop = Extract<Operation, { kind: 'drop' }>;
+
+interface Check {
+  operations: Operation[];
+  world: DreamWorld;
+  /** Ids of the lines that any operation takes out. */
+  gone: Set<string>;
+  say(problem: string): void;
+}
+
+/** So many entries of a night may be dropped at the model's word; of more, at most half. */
+const FREE_DROPS = 4;
+
+/** A night of which much is dropped for reasons that nobody can check is refused. */
+export function refusalOfDropping(operations: Operation[], { entries }: DreamWorld): string[] {
+  const standing = [...entries.values()].filter((entry) => !entry.isWithdrawn).length;
+  const dropped = operations.flatMap((operation) =>
+    operation.kind === 'drop' && ['ephemeral', 'in-repository', 'unsupported'].includes(operation.because)
+      ? operation.entries.filter((id) => entries.get(id)?.isWithdrawn === false)
+      : [],
+  ).length;
+  if (dropped <= FREE_DROPS || dropped * 2 <= standing) return [];
+  return [`${dropped} of ${standing} entries are dropped for reasons that nobody can check: keep what may be of use.`];
+}
+
+export function checkHeld(
+  { entries }: Extract<Operation, { kind: 'hold' }>,
+  { world, say }: Pick<Check, 'world' | 'say'>,
+): void {
+  const known = entries.flatMap((id) => world.entries.get(id) ?? []);
+  const stated = known.filter((entry) => entry.strength === 'stated').map(({ id }) => id);
+  if (stated.length > 0) say(`${stated.join(', ')} was stated outright; only implied entries are held.`);
+  const withdrawn = known.filter((entry) => entry.isWithdrawn).map(({ id }) => id);
+  if (withdrawn.length > 0) say(`${withdrawn.join(', ')} is withdrawn and waits for nothing.`);
+}
+
+export function checkDropped(drop: Drop, check: Check): void {
+  const { world, say } = check;
+  const entries = drop.entries.flatMap((id) => world.entries.get(id) ?? []);
+  const misplaced = entries.filter((entry) => entry.isWithdrawn !== (drop.because === 'withdrawn'));
+  if (misplaced.length > 0) {
+    const ids = misplaced.map(({ id }) => id).join(', ');
+    say(drop.because === 'withdrawn' ? `${ids} is not withdrawn.` : `${ids} is withdrawn: say so as the reason.`);
+  }
+  if (drop.because === 'duplicate' || drop.because === 'gave-way') {
+    for (const entry of entries) {
+      const problem = drop.of === undefined ? 'say of what' : refusalOf(entry, { drop, of: drop.of, check });
+      if (problem) say(`${entry.id} as ${drop.because}: ${problem}.`);
+    }
+  } else if (drop.of !== undefined) say(`"of" belongs to a duplicate, or to what gave way.`);
+}
+
+function refusalOf(entry: KnownEntry, { drop, of, check }: { drop: Drop; of: string; check: Check }): string | null {
+  const { operations, world, gone } = check;
+  const other = world.entries.get(of);
+  const line = topicOfLine(of, world)?.lines.get(of);
+  if (other) {
+    const citing = operations.flatMap((operation) => ('lines' in operation ? operation.lines : []));
+    const said = citing.filter((each) => each.entries.includes(of)).map(({ text }) => text);
+    // What stands for it may itself be said by a line that is there.
+    const isKept = operations.some(
+      (operation) =>
+        operation.entries.includes(of) &&
+        (operation.kind === 'retire' || (operation.kind === 'drop' && operation.because === 'duplicate')),
+    );
+    const isUsed = said.length > 0 || (drop.because === 'gave-way' && isKept);
+    if (of === entry.id || other.isWithdrawn || !isUsed) return `${of} is in no line`;
+    if (drop.because === 'gave-way')
+      return refusalOfGivingWay(entry, { at: other.at, text: [other.text, ...other.quotes].join('\n') });
+    return refusalOfDuplicate(entry, said.join('\n'));
+  }
+  if (!line) return `${of} is neither a line nor an entry of tonight`;
+  if (gone.has(of)) return `line ${of} is taken out: name what comes in its place`;
+  if (drop.because === 'duplicate') return refusalOfDuplicate(entry, line.text);
+  if (line.isPersons) return 'a person’s line has no time: if it says the same, it is a duplicate';
+  return refusalOfGivingWay(entry, { at: newestAt(line.sources ?? []), text: line.text });
+}
+
+function refusalOfDuplicate(entry: KnownEntry, text: string): string | null {
+  const lost = greppable(entry.text).filter((value) => !stands(value, text));
+  if (lost.length > 0) return `${lost.map(quoted).join(', ')} is not said there`;
+  if (isNegated(entry.text) !== isNegated(text)) return 'the one denies what the other says';
+  const isSaid = countShared(entry.text, text) * 2 >= contentWords(entry.text).size;
+  return isSaid ? null : 'its words are not there; merge it into the line, which then rests on it too';
+}
+
+function refusalOfGivingWay(entry: KnownEntry, newer: { at: string; text: string }): string | null {
+  if (newer.at < entry.at) return 'what it would give way to is older';
+  const isAbout =
+    countShared(entry.text, newer.text) > 0 || greppable(entry.text).some((value) => stands(value, newer.text));
+  return isAbout ? null : 'what it would give way to is about something else';
+}

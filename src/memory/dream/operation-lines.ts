@@ -1,0 +1,226 @@
+// What the new lines of a dream's operations may say.
+// Promises: a line rests on entries of its operation; its values occur in the very entries it cites (or, where it takes
+// a line's place, in that line); values of what it keeps are kept; what differs in a value is not put into one line;
+// nothing is denied that was not, and the other way round; what only programs or agents said becomes no rule and no
+// fact about the user; an implied habit becomes a line when two sessions showed it.
+
+import { hasWrapperTag, speaksToAgent } from '../../injection.ts';
+import { distinctValues, greppable, isNegated, isOpposite, stands } from '../../wording.ts';
+import { lineId } from '../text/topic.ts';
+import type { MemoryType } from '../types.ts';
+import { type DreamWorld, type KnownEntry, type KnownLine, topicOfLine, type Writing } from './operations.ts';
+
+interface Check {
+  world: DreamWorld;
+  /** Lines of all operations so far, by topic and id, with the type of the topic. */
+  added: Map<string, { type: MemoryType | undefined; text: string }>;
+  /** Ids of the lines that any operation takes out. */
+  gone: Set<string>;
+  say(problem: string): void;
+}
+
+type NewLine = Writing['lines'][number];
+
+export function checkLines(operation: Writing, check: Check): void {
+  const { world, say } = check;
+  checkTopic(operation, check);
+  const old = replacedLines(operation, world);
+  const cited = new Set(operation.lines.flatMap((line) => line.entries));
+  for (const line of operation.lines) {
+    const entries = line.entries.flatMap((id) => world.entries.get(id) ?? []);
+    checkCitations(line, operation, check);
+    checkPlace(line, operation, check);
+    checkValues(line, { operation, entries, old, say });
+    checkSense(line, { operation, entries, old, say });
+    checkSpeakers(line, { operation, entries, old, world, say });
+    checkWitnesses(line, { operation, entries, old, say });
+  }
+  checkKept(operation, { world, cited, old, say });
+  if (operation.kind === 'merge' && operation.lines.length > 1) {
+    say('a merge puts lines into one line: use one operation for each.');
+  }
+}
+
+function replacedLines(operation: Writing, world: DreamWorld): KnownLine[] {
+  if (operation.kind === 'add') return [];
+  return operation.replaces.flatMap((id) => topicOfLine(id, world, operation.topic)?.lines.get(id) ?? []);
+}
+
+function checkTopic(operation: Writing, { world, say }: Check): void {
+  const topic = world.topics.get(operation.topic);
+  if (!topic && !(operation.description && operation.type)) {
+    say(`the topic ${operation.topic} does not exist yet: give its description and type.`);
+  }
+  if (topic?.isPinned) say(`the topic ${operation.topic} is pinned and stays as it is.`);
+  if (topic?.type && operation.type && topic.type !== operation.type) {
+    say(`the topic ${operation.topic} is of type ${topic.type}, not ${operation.type}.`);
+  }
+  const { description } = operation;
+  if (!description) return;
+  const entries = operation.entries.flatMap((id) => world.entries.get(id) ?? []);
+  const known = [...(topic?.lines.values() ?? [])].map((line) => line.text);
+  const source = [...entries.flatMap(wordsOf), ...known, ...operation.lines.map((line) => line.text)].join('\n');
+  const invented = greppable(description).filter((value) => !stands(value, source));
+  if (invented.length > 0) say(`the description says ${invented.map(quoted).join(', ')}, which nothing in it does.`);
+  if (speaksToAgent(description) || hasWrapperTag(description)) say('the description speaks to an agent.');
+}
+
+function checkCitations(line: NewLine, operation: Writing, { world, say }: Check): void {
+  for (const id of line.entries) {
+    const problem = !operation.entries.includes(id)
+      ? 'not in this operation'
+      : world.entries.get(id)?.isWithdrawn
+        ? 'withdrawn'
+        : null;
+    if (problem) say(`the line ${quoted(line.text)} cites ${id}, which is ${problem}.`);
+  }
+}
+
+function checkPlace(line: NewLine, operation: Writing, { world, added, gone, say }: Check): void {
+  const id = lineId(line.text);
+  const topic = world.topics.get(operation.topic);
+  const replaces = operation.kind === 'add' ? [] : operation.replaces;
+  const there = [...(topic?.lines ?? [])].find(
+    ([known, { text }]) => (known === id || lineId(text) === id) && !replaces.includes(known),
+  );
+  if (there) say(`the line ${quoted(line.text)} stands there already as ${there[0]}: merge it or drop the entry.`);
+  const key = `${operation.topic}\n${id}`;
+  if (added.has(key)) say(`the line ${quoted(line.text)} is added twice.`);
+  const type = topic?.type ?? operation.type;
+  const textOf = (old: string) => topicOfLine(old, world, operation.topic)?.lines.get(old)?.text ?? '';
+  const standing = [...world.topics.values()]
+    .filter((other) => other.type === type)
+    .flatMap((other) => [...other.lines].filter(([known, { isPersons }]) => !isPersons && !gone.has(known)))
+    .map(([, { text }]) => text);
+  const opposite = [
+    ...standing,
+    ...[...added.values()].filter((each) => each.type === type).map(({ text }) => text),
+  ].find((text) => isOpposite(text, line.text));
+  // What stood there before was contradicted before.
+  if (opposite !== undefined && !isOpen(line) && !replaces.some((old) => lineId(textOf(old)) === id)) {
+    say(`the line ${quoted(line.text)} denies ${quoted(opposite)}: supersede that, or write both down as open.`);
+  }
+  added.set(key, { type, text: line.text });
+}
+
+interface Rest {
+  operation: Writing;
+  /** What the line cites. */
+  entries: KnownEntry[];
+  /** The lines whose place it takes. */
+  old: KnownLine[];
+  say(problem: string): void;
+}
+
+function checkValues(line: NewLine, { operation, entries, old, say }: Rest): void {
+  const cited = entries.flatMap(wordsOf).join('\n');
+  const ofOld = old.map(({ text, sources = [] }) => [text, ...sources.map(({ at }) => dayIn(at))].join('\n'));
+  const foreign = greppable(line.text).filter((value) => !stands(value, cited));
+  const invented = foreign.filter((value) => !ofOld.some((text) => stands(value, text)));
+  if (invented.length > 0) say(`nothing that ${quoted(line.text)} rests on says ${invented.map(quoted).join(', ')}.`);
+  else if (operation.kind === 'supersede' && !ofOld.some((text) => foreign.every((value) => stands(value, text)))) {
+    if (foreign.length > 0) say(`the line ${quoted(line.text)} mixes values of several lines.`);
+  }
+  if (isOpen(line)) {
+    if (entries.length + old.length < 2) say(`the line ${quoted(line.text)} is open, but has one side only.`);
+    return;
+  }
+  const joined = [
+    ...entries.map(({ text }) => text),
+    ...(operation.kind === 'merge' ? old.map(({ text }) => text) : []),
+  ];
+  for (const [at, one] of joined.entries()) {
+    const other = joined.slice(at + 1).find((text) => distinctValues(one, text) !== null);
+    const values = other === undefined ? null : distinctValues(one, other);
+    if (values)
+      say(`the line ${quoted(line.text)} puts ${values.map(quoted).join(' and ')} together: keep them apart.`);
+  }
+}
+
+/** What is denied stays denied, and nothing else is. */
+function checkSense(line: NewLine, { operation, entries, old, say }: Rest): void {
+  const said = [...entries.map(({ text }) => text), ...(operation.kind === 'merge' ? old.map(({ text }) => text) : [])];
+  const lost = said.find((text) => isNegated(text) && !isNegated(line.text));
+  if (lost !== undefined) say(`the line ${quoted(line.text)} leaves out what ${quoted(lost)} denies.`);
+  const source = [...said, ...entries.flatMap(({ quotes }) => quotes)];
+  const isNew = isNegated(line.text) && !source.some(isNegated);
+  if (isNew && operation.kind !== 'supersede') say(`nothing that ${quoted(line.text)} rests on denies anything.`);
+  const turned = entries.find(({ text }) => isOpposite(text, line.text));
+  if (turned) say(`the line ${quoted(line.text)} says the opposite of ${turned.id}.`);
+}
+
+/** Who may say what: a rule for the work and a fact about the user come from a person. */
+function checkSpeakers(line: NewLine, { operation, entries, world, say }: Rest & { world: DreamWorld }): void {
+  const topic = world.topics.get(operation.topic);
+  const type: MemoryType | undefined = topic ? topic.type : operation.type;
+  const others = entries.filter(({ by }) => by !== 'human' && by !== 'person');
+  if (others.length > 0 && type !== 'project' && type !== 'reference') {
+    const ids = others.map(({ id }) => id).join(', ');
+    say(`${ids} was not said by the user, so it goes into a topic of type project or reference, or is dropped.`);
+  }
+  if (others.length > 0 && speaksToAgent(line.text)) {
+    say(`the line ${quoted(line.text)} speaks to an agent, and the user did not say it: drop the entry.`);
+  }
+  if (hasWrapperTag(line.text)) say(`the line ${quoted(line.text)} holds a tag of this conversation.`);
+}
+
+/** A habit that was only shown is a line when it was shown in two sessions, or stands beside what was stated. */
+function checkWitnesses(line: NewLine, { operation, entries, old, say }: Rest): void {
+  if (entries.length === 0 || entries.some(({ strength }) => strength === 'stated')) return;
+  const sources = operation.kind === 'merge' ? old.flatMap(({ sources = [] }) => sources) : [];
+  const cited = new Set(entries.map(({ id }) => id));
+  const sessions = new Set([...entries, ...sources.filter(({ id }) => !cited.has(id))].map(sessionOf));
+  if (sessions.size < 2) say(`only one session shows ${quoted(line.text)}, and nobody stated it: hold it.`);
+}
+
+/** The session of a person's conversation; a subagent's belongs to it. */
+export function sessionOf({ session }: { session: string }): string {
+  return session.split('/')[0] ?? '';
+}
+
+function checkKept(
+  operation: Writing,
+  { world, cited, old, say }: { world: DreamWorld; cited: Set<string>; old: KnownLine[]; say: Check['say'] },
+): void {
+  const newestCited =
+    [...cited]
+      .map((id) => world.entries.get(id)?.at ?? '')
+      .sort()
+      .at(-1) ?? '';
+  for (const id of operation.entries) {
+    const entry = world.entries.get(id);
+    if (!entry || entry.isWithdrawn) continue;
+    if (!cited.has(id)) {
+      // In a supersede an older entry of the same night may give way to a newer one.
+      if (operation.kind !== 'supersede') say(`no line cites ${id}.`);
+      else if (entry.at > newestCited) say(`${id} is newer than what the lines rest on, and gives way to nothing.`);
+      continue;
+    }
+    const citing = operation.lines.filter((line) => line.entries.includes(id)).map((line) => line.text);
+    tellLost(entry.text, { written: citing.join('\n'), say });
+  }
+  const written = operation.lines.map((line) => line.text).join('\n');
+  if (operation.kind === 'merge') for (const { text } of old) tellLost(text, { written, say });
+}
+
+function tellLost(text: string, { written, say }: { written: string; say: Check['say'] }): void {
+  const lost = greppable(text).filter((value) => !stands(value, written));
+  if (lost.length > 0) say(`its lines lose ${lost.map(quoted).join(', ')}.`);
+}
+
+function isOpen({ text }: { text: string }): boolean {
+  return /^open:/i.test(text);
+}
+
+/** All that an entry says, the day included. */
+function wordsOf({ text, quotes, at }: KnownEntry): string[] {
+  return [text, ...quotes, dayIn(at)];
+}
+
+function dayIn(at: string): string {
+  return at.slice(0, 10);
+}
+
+export function quoted(text: string): string {
+  return JSON.stringify(text.length > 80 ? `${text.slice(0, 79)}…` : text);
+}

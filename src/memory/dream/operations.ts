@@ -1,0 +1,147 @@
+// The operations of a dream: what a model may propose, and what they speak of. What code lets through is decided in
+// operation-checks.ts; performing is the dream's commit.
+
+import { z } from 'zod';
+import { hasUnseen } from '../../wording.ts';
+import { isMemoryPath } from '../store/confine.ts';
+import { isTopicPath, lineId, newTopic, parseTopic } from '../text/topic.ts';
+import { MEMORY_TYPES, type MemoryType } from '../types.ts';
+
+/** Why an entry may be left out. The first two name what stands for it; the last three are taken at the model's word. */
+const DROP_REASONS = ['duplicate', 'gave-way', 'withdrawn', 'ephemeral', 'in-repository', 'unsupported'] as const;
+
+const ids = z.array(z.string().min(1).max(100)).min(1).max(2_000);
+const oneLine = (most: number) =>
+  z
+    .string()
+    .trim()
+    .min(1)
+    .max(most, `must have at most ${most} characters`)
+    .refine((text) => !/[\r\n]/.test(text) && !hasUnseen(text), 'must be one line, without characters that nobody sees')
+    .refine((text) => !/<!--|-->/.test(text.replace(/`[^`]*`/g, '')), 'must not hold a comment');
+const reason = oneLine(500);
+const lineText = oneLine(1_000).refine(isLine, 'must be words that can stand in a list: no rule, no bare marker');
+const description = oneLine(120).refine((text) => !/[[\]]/.test(text), 'must not hold brackets');
+const lines = z
+  .array(z.strictObject({ text: lineText, entries: ids }))
+  .min(1)
+  .max(500, 'must be at most 500 lines');
+const target = {
+  topic: z.string().refine(canBeTopic, 'must be the name of a topic file, without .md'),
+  description: description.optional(),
+  type: z.enum(MEMORY_TYPES).optional(),
+  lines,
+};
+
+const operationSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('add'), entries: ids, reason, ...target }),
+  z.strictObject({ kind: z.literal('merge'), entries: ids, reason, ...target, replaces: ids }),
+  z.strictObject({ kind: z.literal('supersede'), entries: ids, reason, ...target, replaces: ids }),
+  z.strictObject({ kind: z.literal('retire'), entries: ids, reason, replaces: ids }),
+  z.strictObject({ kind: z.literal('hold'), entries: ids, reason }),
+  z.strictObject({
+    kind: z.literal('drop'),
+    entries: ids,
+    reason,
+    because: z.enum(DROP_REASONS),
+    of: z.string().min(1).max(100).optional().describe('The line or entry that stands for what is dropped.'),
+  }),
+]);
+
+/** The input of the tool `propose_operations`. */
+export const proposalSchema = z.strictObject({ operations: z.array(operationSchema).min(1).max(2_000) });
+
+export type Operation = z.infer<typeof operationSchema>;
+
+/** What a dream puts away without a model: lines of one topic, into the archive or out. */
+export interface Forgotten {
+  kind: 'archive' | 'retire';
+  /** Path of the topic. */
+  topic: string;
+  /** Ids. */
+  lines: string[];
+  entries: string[];
+  reason: string;
+}
+
+/** Operations that write lines. */
+export type Writing = Extract<Operation, { kind: 'add' | 'merge' | 'supersede' }>;
+
+/** An entry as the model is shown it: redacted. */
+export interface KnownEntry {
+  id: string;
+  type: MemoryType;
+  strength: 'stated' | 'implied';
+  at: string;
+  text: string;
+  quotes: string[];
+  by: string;
+  /** Where it was said; a subagent's is `<session>/<agent>`. */
+  session: string;
+  isWithdrawn: boolean;
+}
+
+/** What a line rests on. */
+export interface LineSource {
+  id: string;
+  at: string;
+  session: string;
+}
+
+export interface KnownLine {
+  text: string;
+  isPersons: boolean;
+  /** None for a person's line. */
+  sources?: LineSource[];
+}
+
+export interface KnownTopic {
+  name: string;
+  path: string;
+  type: MemoryType | undefined;
+  isPinned: boolean;
+  /** Of its file as it stands. */
+  bytes: number;
+  /** By line id. */
+  lines: Map<string, KnownLine>;
+}
+
+/** What the operations are checked against. */
+export interface DreamWorld<Topic extends KnownTopic = KnownTopic> {
+  entries: Map<string, KnownEntry>;
+  /** By name; all topics, also those that were not shown. */
+  topics: Map<string, Topic>;
+}
+
+/** The topic that holds a line: of several the preferred one, else one that may be changed; undefined for none. */
+export function topicOfLine<Topic extends KnownTopic>(
+  line: string,
+  world: DreamWorld<Topic>,
+  preferred?: string,
+): Topic | undefined {
+  const own = preferred === undefined ? undefined : world.topics.get(preferred);
+  if (own?.lines.has(line)) return own;
+  const holding = [...world.topics.values()].filter((topic) => topic.lines.has(line));
+  return holding.find((topic) => !topic.isPinned && !topic.lines.get(line)?.isPersons) ?? holding[0];
+}
+
+/** The newest time of these; an empty text, which is before all times, for none. */
+export function newestAt(said: { at: string }[]): string {
+  return (
+    said
+      .map(({ at }) => at)
+      .sort()
+      .at(-1) ?? ''
+  );
+}
+
+/** Whether a file of this name can be a topic; what a person or an agent calls one need not be a name we would give. */
+function canBeTopic(name: string): boolean {
+  return isTopicPath(`${name}.md`) && isMemoryPath(`${name}.md`);
+}
+
+/** Whether a topic file that is given this line has exactly this line. */
+function isLine(text: string): boolean {
+  const found = parseTopic('x.md', newTopic({ name: 'x', description: 'x', type: 'project', lines: [text] })).lines;
+  return found.length === 1 && found[0]?.id === lineId(text);
+}

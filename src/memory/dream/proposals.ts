@@ -1,0 +1,173 @@
+// Proposals: what a dream in review mode would change, waiting in the ledger for a person's word.
+// Each is pinned to what it was made against: the entries it is about, as they were said, and every file it touches, to
+// the byte. Where one of these is no longer so, the proposal is stale: nobody can accept it, and the next dream makes it
+// anew. A rejected one stays as the memory of that decision. Who makes, renews and performs them is the jobs' business.
+
+import { type EntryRow, supportsOf } from '../ledger/entries.ts';
+import type { Ledger, Row } from '../ledger/ledger.ts';
+import { shaOf } from '../store/heads.ts';
+import type { Store, Transaction } from '../store/store.ts';
+import type { Forgotten, Operation } from './operations.ts';
+
+export interface Proposal {
+  /** `prop_` and eight hex digits of a hash over what is proposed: the same change has the same id. */
+  id: string;
+  /** The dream that made it, and when. */
+  job: string;
+  at: string;
+  madeBy: 'model' | 'code';
+  /** One, with the drops that are right only beside it; none where something is put away. */
+  operations: Operation[];
+  forgotten: Forgotten | null;
+  topics: TopicPin[];
+  entries: EntryPin[];
+  state: 'waiting' | 'rejected';
+  /** What the person gave as the reason of a rejection. */
+  because: string | null;
+}
+
+/** A file that a proposal touches, or rests on, as it was. */
+export interface TopicPin {
+  path: string;
+  /** SHA-256; null: there was no file. */
+  sha: string | null;
+  /** Its description, as far as whether it is still the same. */
+  description: string | null;
+  /** Ids of the lines that are taken out, or that stand for what is dropped. */
+  lines: string[];
+}
+
+export interface EntryPin {
+  id: string;
+  /** Hash of what it said. */
+  said: string;
+  isWithdrawn: boolean;
+}
+
+export function proposalId(change: Pick<Proposal, 'operations' | 'forgotten'>): string {
+  const operations = change.operations.map(({ reason: _, ...operation }) => operation);
+  const { reason: _, ...forgotten } = change.forgotten ?? { reason: '' };
+  return `prop_${shaOf(JSON.stringify([operations, forgotten])).slice(0, 8)}`;
+}
+
+/** Those that wait, oldest first. */
+export function waitingProposals(ledger: Ledger): Proposal[] {
+  return ledger.all("select * from proposal where state = 'waiting' order by at, id").map(proposalOf);
+}
+
+export function countWaiting(ledger: Ledger): number {
+  return ledger.get("select count(*) as n from proposal where state = 'waiting'")?.n as number;
+}
+
+export function proposalRow(ledger: Ledger, id: string): Proposal | undefined {
+  const row = ledger.get('select * from proposal where id = ?', id);
+  return row && proposalOf(row);
+}
+
+/** What waits, or was rejected, of an entry. */
+function proposalsAbout(ledger: Ledger, entry: string): Proposal[] {
+  const rows = ledger.all(
+    "select * from proposal where instr(entries, ?) > 0 or instr(coalesce(forgotten, ''), ?) > 0",
+    entry,
+    entry,
+  );
+  return rows.map(proposalOf);
+}
+
+/** What waits, or was rejected, of an entry, as a person is told: a sentence each. */
+export function sayProposals(ledger: Ledger, entry: string): string[] {
+  return proposalsAbout(ledger, entry).map(({ id, operations, forgotten, state, because }) => {
+    const kind = forgotten?.kind ?? operations[0]?.kind;
+    if (state === 'waiting') return `A proposal (${kind}, ${id}) waits for your word: nocturne review.`;
+    return `A person rejected ${id} (${kind})${because ? `: ${because}` : '.'}`;
+  });
+}
+
+/** Lines (`path`, a space, the id) that are already proposed to be put away, or that a person wants kept. */
+export function linesDecided(ledger: Ledger): Set<string> {
+  const rows = ledger.all('select * from proposal where forgotten is not null').map(proposalOf);
+  return new Set(
+    rows.flatMap(({ forgotten }) => (forgotten?.lines ?? []).map((line) => `${forgotten?.topic} ${line}`)),
+  );
+}
+
+export function putProposal({ ledger, commit }: Transaction, proposal: Proposal): void {
+  const { madeBy, operations, forgotten, topics, entries, ...rest } = proposal;
+  ledger.put(commit, 'proposal', {
+    ...rest,
+    made_by: madeBy,
+    operations: JSON.stringify(operations),
+    forgotten: forgotten && JSON.stringify(forgotten),
+    topics: JSON.stringify(topics),
+    entries: JSON.stringify(entries),
+  });
+}
+
+export function dropProposal({ ledger, commit }: Transaction, id: string): void {
+  ledger.drop(commit, 'proposal', { id });
+}
+
+/** Takes away all that was proposed, or rejected, of these entries; what else it was about is new to the next dream. */
+export function dropProposalsAbout(transaction: Transaction, entries: string[]): void {
+  for (const entry of entries) {
+    for (const { id, forgotten } of proposalsAbout(transaction.ledger, entry)) {
+      if (!forgotten) dropProposal(transaction, id);
+    }
+  }
+}
+
+/** Takes all that was proposed of an entry out of the ledger for good, and out of what undo keeps; answers how many rows. */
+export function wipeProposals(ledger: Ledger, entry: string): number {
+  const images = ledger.run("delete from undo where tbl = 'proposal' and instr(coalesce(before, ''), ?) > 0", entry);
+  return images + ledger.run('delete from proposal where instr(entries, ?) > 0', entry);
+}
+
+export function pinEntry(entry: EntryRow, isWithdrawn: boolean): EntryPin {
+  return { id: entry.id, said: saidBy(entry), isWithdrawn };
+}
+
+/** What is no longer as it was when the proposal was made, as a sentence; null: all is. */
+export async function whatChanged(
+  store: Store,
+  proposal: Proposal,
+  rowOf: (id: string) => EntryRow | undefined,
+): Promise<string | null> {
+  const entry = proposal.entries.find((pin) => !isPinned(pin, rowOf(pin.id)));
+  if (entry) return `${entry.id} is no longer what it was made from.`;
+  const replaced = new Set(proposal.operations.flatMap((each) => ('replaces' in each ? each.replaces : [])));
+  for (const { path, sha, lines } of proposal.topics) {
+    const text = await store.read(path);
+    if ((text === null ? null : shaOf(text)) !== sha) return `${path} was changed since.`;
+    // As where a person rejected that it be taken out.
+    const supported = new Set(supportsOf(store.ledger, path).map(({ line }) => line));
+    if (lines.some((line) => replaced.has(line) && !supported.has(line))) {
+      return `A line of ${path} that it would take out is a person's now.`;
+    }
+  }
+  return null;
+}
+
+/** Whether an entry still waits, and says what it said. */
+export function isPinned(pin: EntryPin, row: EntryRow | undefined): boolean {
+  const states = pin.isWithdrawn ? ['withdrawn'] : ['new', 'held'];
+  return row !== undefined && states.includes(row.state) && saidBy(row) === pin.said;
+}
+
+function saidBy({ type, text, evidence }: EntryRow): string {
+  return shaOf(JSON.stringify([type, text, evidence])).slice(0, 16);
+}
+
+function proposalOf(row: Row): Proposal {
+  return {
+    id: row.id as string,
+    job: row.job as string,
+    at: row.at as string,
+    madeBy: row.made_by as Proposal['madeBy'],
+    operations: JSON.parse(row.operations as string),
+    forgotten: row.forgotten === null ? null : JSON.parse(row.forgotten as string),
+    topics: JSON.parse(row.topics as string),
+    entries: JSON.parse(row.entries as string),
+    state: row.state as Proposal['state'],
+    because: row.because as string | null,
+  };
+}

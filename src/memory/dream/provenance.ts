@@ -1,0 +1,139 @@
+// Where a line of a topic comes from: the entries it rests on, the words they rest on, who said them, when, and in which
+// transcript; and the other way round, which lines rest on an entry. It reads the ledger and the files and changes nothing.
+
+import { join } from 'node:path';
+import { listNames } from '../../directories.ts';
+import { AppError } from '../../errors.ts';
+import { readTextNow } from '../../files.ts';
+import type { Day } from '../../time.ts';
+import { entryRow, supportsByEntry, supportsOf } from '../ledger/entries.ts';
+import { sendersOf } from '../ledger/outbox.ts';
+import type { Store } from '../store/store.ts';
+import { logPath, parseLog } from '../text/daily-log.ts';
+import { parseJsonReport, type ReportRow, reportDay, reportPath } from '../text/dream-report.ts';
+import { isArchivePath, isTopicPath, lineNumbers, parseTopic } from '../text/topic.ts';
+import type { Entry } from '../types.ts';
+
+export interface ExplainedEntry extends Omit<Entry, 'prompt' | 'day'> {
+  state: string;
+  /** The daily log that holds it, or held it; of a `sent` one in the user scope. */
+  log: string;
+  /** False: somebody took it out, and the next dream takes out what rests on it alone. */
+  isInLog: boolean;
+  /** Where the session's transcript is, or was; null where nocturne was never told. */
+  transcript: string | null;
+  /** The memory directories whose sessions sent it here, as the user scope; they know its transcript. */
+  sentFrom: string[];
+}
+
+export interface ExplainedLine {
+  path: string;
+  /** First line in the file, from 1. */
+  number: number;
+  id: string;
+  text: string;
+  /** Nobody's entries: a person, or the main agent, wrote it. */
+  isPersons: boolean;
+  /** Who shared it, in a team's memory. */
+  authors: string[];
+  entries: ExplainedEntry[];
+}
+
+export interface RestingLine {
+  path: string;
+  id: string;
+  text: string;
+}
+
+/**
+ * The lines of a topic, or the one that `line` names (a line number from 1, or the line's id), with what they rest on.
+ * Throws `bad-input` where there is no such topic or line.
+ */
+export async function explainLines(
+  store: Store,
+  { path, line }: { path: string; line?: string },
+): Promise<ExplainedLine[]> {
+  const raw = isTopicPath(path) || isArchivePath(path) ? await store.read(path) : null;
+  if (raw === null) {
+    throw new AppError('bad-input', `There is no topic ${path} in ${store.dir}.`, {
+      remedy: 'Name a topic file, as MEMORY.md lists them, or an entry (e_…).',
+    });
+  }
+  const lines = lineNumbers(raw);
+  const at = Number(line);
+  const wanted = lines.filter(
+    ({ id, first, last }) => line === undefined || id === line || (at >= first && at <= last),
+  );
+  if (wanted.length === 0) {
+    throw new AppError('bad-input', `${path} has no memory at ${line ?? 'all'}.`, {
+      remedy: `nocturne explain ${path} shows all of its lines.`,
+    });
+  }
+  const supports = Map.groupBy(supportsOf(store.ledger, path), (support) => support.line);
+  return wanted.map(({ id, text, first, authors }) => {
+    const entries = (supports.get(id) ?? []).flatMap(({ entry }) => explainEntry(store, entry) ?? []);
+    return { path, number: first, id, text, isPersons: !supports.has(id), authors, entries: entries.sort(byTime) };
+  });
+}
+
+/** An entry with where it was said; undefined for one that is not known. */
+export function explainEntry({ dir, ledger }: Store, id: string): ExplainedEntry | undefined {
+  const row = entryRow(ledger, id);
+  if (!row) return undefined;
+  const inLog = parseLog(readTextNow(join(dir, logPath(row.day))) ?? '', row.day);
+  const { prompt: _, job: __, day, ...entry } = row;
+  const session = ledger.get('select path from session where id = ?', entry.session);
+  const sentFrom = sendersOf(ledger, id).flatMap(({ source, stands }) => (stands ? [source] : []));
+  return {
+    ...entry,
+    log: logPath(day),
+    isInLog: inLog.some((item) => item.id === id),
+    transcript: (session?.path as string | undefined) ?? null,
+    sentFrom,
+  };
+}
+
+/**
+ * The standing lines that rest on these entries alone (or beside ones that are gone), and those that rest on others too.
+ * For whoever takes a source away: a session, an entry, a line of a log.
+ */
+export async function restingOn(
+  store: Store,
+  entries: Iterable<string>,
+): Promise<{ alone: RestingLine[]; shared: RestingLine[] }> {
+  const gone = new Set(entries);
+  const found = { alone: new Map<string, RestingLine>(), shared: new Map<string, RestingLine>() };
+  const paths = new Set([...gone].flatMap((entry) => supportsByEntry(store.ledger, entry).map(({ path }) => path)));
+  for (const path of [...paths].sort()) {
+    const supports = Map.groupBy(supportsOf(store.ledger, path), (support) => support.line);
+    for (const { id, text } of parseTopic(path, (await store.read(path)) ?? '').lines) {
+      const rests = (supports.get(id) ?? []).map(({ entry }) => entry);
+      if (!rests.some((entry) => gone.has(entry))) continue;
+      const isGone = (entry: string) =>
+        gone.has(entry) || ['withdrawn', 'forgotten', undefined].includes(entryRow(store.ledger, entry)?.state);
+      found[rests.every(isGone) ? 'alone' : 'shared'].set(`${path}\n${id}`, { path, id, text });
+    }
+  }
+  return { alone: [...found.alone.values()], shared: [...found.shared.values()] };
+}
+
+/** What dreams did with an entry, the latest first, as their reports tell it; `most` of the latest. */
+export function toldOf(
+  dir: string,
+  id: string,
+  most = 3,
+): ({ day: Day } & Pick<ReportRow, 'op' | 'topic' | 'reason'>)[] {
+  const told: ReturnType<typeof toldOf> = [];
+  const days = listNames(join(dir, '.nocturne', 'dreams')).flatMap((name) => reportDay(name) ?? []);
+  for (const day of days.sort().reverse()) {
+    const json = readTextNow(join(dir, reportPath(day, 'json'))) ?? '';
+    const rows = json.includes(id) ? (parseJsonReport(json) ?? []).filter(({ entry }) => entry === id) : [];
+    told.push(...rows.reverse().map(({ op, topic, reason }) => ({ day, op, topic, reason })));
+    if (told.length >= most) break;
+  }
+  return told.slice(0, most);
+}
+
+function byTime(a: { at: string; id: string }, b: { at: string; id: string }): number {
+  return a.at.localeCompare(b.at) || a.id.localeCompare(b.id);
+}

@@ -1,0 +1,137 @@
+// Which memory directory belongs to a project: an override, else the place the user's own settings name, else Claude
+// Code's own place for it, keyed by the canonical git root, so that all worktrees of a repository share one.
+// Promises: a path that is given is absolute and no place where a mistake would hurt (a root, the user's directory, a
+// network share), or an AppError `bad-input` says which one was found where, and what is allowed. Nothing is made.
+
+import { createHash } from 'node:crypto';
+import { basename, dirname, join, resolve } from 'node:path';
+import { canonicalPath, isDirectory, kindOf } from '../../directories.ts';
+import { AppError } from '../../errors.ts';
+import { readTextNow } from '../../files.ts';
+
+/** What says where memory lives, in the order in which it is asked. */
+export interface MemoryChain {
+  /** An option or the environment; `from` names which. */
+  override?: GivenPath;
+  /** `autoMemoryDirectory` of the user's own settings. */
+  setting?: GivenPath;
+  /** The directory that has `projects/` in it. */
+  claudeDir: string;
+  /** What `~/` stands for. */
+  userDir: string;
+}
+
+export interface GivenPath {
+  path: string;
+  from: string;
+}
+
+/** The memory directory for a session that ran in `cwd`. A `cwd` that is gone stands for itself. */
+export function memoryDirOf({ override, setting, claudeDir, userDir }: MemoryChain, cwd: string): string {
+  const given = override ?? setting;
+  return given ? checkedDir(given, userDir) : projectMemoryDir(claudeDir, cwd);
+}
+
+/** `<claudeDir>/projects/<sanitized canonical git root of cwd>/memory`. */
+export function projectMemoryDir(claudeDir: string, cwd: string): string {
+  return join(claudeDir, 'projects', sanitizePath(gitRoot(cwd) ?? cwd), 'memory');
+}
+
+/** A given path as one that can be used: absolute, `~/` expanded, NFC. Throws `bad-input`. */
+export function checkedDir({ path, from }: GivenPath, userDir: string): string {
+  const problem = problemOf(path, userDir);
+  if (!problem) return absoluteOf(path, userDir);
+  throw new AppError('bad-input', `The memory directory ${JSON.stringify(path)} (${from}) is refused: ${problem}.`, {
+    remedy: 'Give an absolute path of a directory of its own, like ~/notes/memory or /srv/agents/memory.',
+  });
+}
+
+/** Why a path cannot be a memory directory, as the end of a sentence; null for nothing. */
+function problemOf(path: string, userDir: string): string | null {
+  const unfit = /\p{Cc}/u.exec(path)?.[0];
+  if (unfit !== undefined) {
+    return `it holds the character U+${unfit.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`;
+  }
+  if (path.trim() === '') return 'it is empty';
+  if (/^(?:\\\\|\/\/)/.test(path)) return 'it is a network share or a device (UNC)';
+  if (/^[A-Za-z]:[\\/]*$/.test(path)) return 'it is the root of a drive';
+  if (/^~(?![\\/])/.test(path) && path !== '~') return 'it names the directory of another user by ~';
+  if (path !== '~' && !/^~[\\/]/.test(path) && resolve(path) !== resolve('/', path)) return 'it is relative';
+  const absolute = absoluteOf(path, userDir);
+  if (absolute === dirname(absolute)) return 'it is the root of the file system';
+  if (dirname(absolute) === dirname(dirname(absolute))) return 'it is right under the root of the file system';
+  if (absolute === resolve(userDir)) return "it is the user's own directory";
+  if (resolve(userDir).startsWith(`${absolute}/`)) return "the user's own directory is in it";
+  return null;
+}
+
+function absoluteOf(path: string, userDir: string): string {
+  const expanded = path === '~' || /^~[\\/]/.test(path) ? join(userDir, path.slice(1)) : path;
+  return resolve(expanded.normalize('NFC'));
+}
+
+/** A path as a folder name, the way Claude Code makes it: everything but letters and digits becomes `-`. */
+export function sanitizePath(path: string): string {
+  const name = path.replace(/[^A-Za-z0-9]/g, '-');
+  if (name.length <= 200) return name;
+  return `${name.slice(0, 200)}-${createHash('sha256').update(path).digest('hex').slice(0, 8)}`;
+}
+
+/**
+ * The root of the repository that holds `dir`; for a worktree, that of its main checkout, or the bare repository
+ * itself; null outside of one. A submodule is a repository of its own.
+ */
+export function gitRoot(dir: string): string | null {
+  const found = findCheckout(dir);
+  return found && (found.shared ?? found.top);
+}
+
+/** The top of the working tree that holds `dir`, of whichever worktree; null outside of one. */
+export function checkoutRoot(dir: string): string | null {
+  return findCheckout(dir)?.top ?? null;
+}
+
+/** Whether `dir` is where a team keeps its memory: `.claude/memory` at the top of a working tree. */
+export function isTeamDir(dir: string): boolean {
+  const top = dirname(dirname(dir));
+  return dir === join(top, '.claude', 'memory') && checkoutRoot(top) === top && gitDirOf(top) !== null;
+}
+
+/** Where git keeps the state of the working tree at `top`; null where there is none. */
+export function gitDirOf(top: string): string | null {
+  const kind = kindOf(join(top, '.git'));
+  if (kind !== 'file') return kind === null ? null : join(top, '.git');
+  const link = /^gitdir: (.+)$/m.exec(fileText(join(top, '.git')) ?? '')?.[1];
+  return link === undefined ? null : resolve(top, link.trim());
+}
+
+function findCheckout(dir: string): { top: string; shared: string | null } | null {
+  for (let at = canonicalPath(resolve(dir)); ; at = dirname(at)) {
+    if (fileText(join(at, '.git', 'HEAD')) !== null || isBare(at)) return { top: at, shared: null };
+    const link = /^gitdir: (.+)$/m.exec(fileText(join(at, '.git')) ?? '')?.[1];
+    if (link) return { top: at, shared: mainCheckout(resolve(at, link.trim())) };
+    if (dirname(at) === at) return null;
+  }
+}
+
+/** What a file of git's holds; null where there is none, or a directory of that name: for git, too, that is no repository. */
+function fileText(path: string): string | null {
+  return isDirectory(path) ? null : readTextNow(path);
+}
+
+/** A repository without a working tree; inside of a `.git` directory the checkout around it counts. */
+function isBare(dir: string): boolean {
+  if (basename(dir) === '.git') return false;
+  return fileText(join(dir, 'HEAD')) !== null && /\bbare\s*=\s*true/.test(fileText(join(dir, 'config')) ?? '');
+}
+
+/** Where a worktree's git directory belongs to; null for a submodule, which has none in common with another. */
+function mainCheckout(gitDir: string): string | null {
+  const common = fileText(join(gitDir, 'commondir'))?.trim();
+  if (!common) return null;
+  const shared = canonicalPath(resolve(gitDir, common));
+  if (basename(shared) === '.git') return dirname(shared);
+  // A worktree of a submodule belongs to where the submodule is checked out.
+  const worktree = /^\s*worktree\s*=\s*(.+)$/m.exec(fileText(join(shared, 'config')) ?? '')?.[1]?.trim();
+  return worktree ? canonicalPath(resolve(shared, worktree)) : shared;
+}

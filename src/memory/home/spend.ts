@@ -1,0 +1,209 @@
+// The spend of one job: every request is reserved against the job's ceiling and the day's before it is sent, and
+// settled after it. What the day allows over all directories is the home's business; this adds the job's own bound,
+// and what the tokens cost.
+
+import { AppError } from '../../errors.ts';
+import { batchPrice, boundMicroUsd, costMicroUsd, type Price } from '../../prices.ts';
+import type { Clock } from '../../time.ts';
+import { dayOf, nextDayAt } from '../../time.ts';
+import type { Home } from './home.ts';
+import type { Bound } from './reservations.ts';
+
+/** Tokens of model calls, as the API counts them. */
+export interface SpentTokens {
+  calls: number;
+  inputTokens: number;
+  /** Read from the prompt cache, beside `inputTokens`. */
+  cachedInputTokens: number;
+  /** Of `inputTokens`, those written to the prompt cache. */
+  cacheWriteTokens: number;
+  outputTokens: number;
+}
+
+/** What a job spent, with its input tokens summed up in the two ways in which they are compared. */
+export interface SpentTotal extends SpentTokens {
+  /** All input tokens, cached or not. */
+  rawInputTokens: number;
+  /** The same as they are paid for: what is read from the cache at 0.1, what is written to it at 1.25. */
+  weightedInputTokens: number;
+  /** What they cost, in millionths of a dollar; null for a model without a price. */
+  microUsd: number | null;
+}
+
+const READ_WEIGHT = 0.1;
+const WRITE_WEIGHT = 1.25;
+
+export interface SpendLimits {
+  jobTokens: number;
+  dayTokens: number;
+  /** None: money is not limited. */
+  dayMoneyUsd?: number;
+  /** Of the model that is asked; none: it is counted in tokens only. */
+  price?: Price;
+  zone: string;
+  clock: Clock;
+}
+
+const NOTHING_SPENT: SpentTokens = {
+  calls: 0,
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  cacheWriteTokens: 0,
+  outputTokens: 0,
+};
+
+export class JobSpend {
+  readonly #home: Home;
+  readonly #limits: SpendLimits;
+  readonly #open = new Map<number, { day: string; tokens: number; microUsd: number }>();
+  #lastId = 0;
+  #total = NOTHING_SPENT;
+  #microUsd = 0;
+
+  constructor(home: Home, limits: SpendLimits) {
+    this.#home = home;
+    this.#limits = limits;
+  }
+
+  /**
+   * Counts an upper bound before a request, of which `outputTokens` may be output. Throws `job-ceiling` where the job
+   * has no room for it, and `ceiling` where the day has none.
+   */
+  async reserve(tokens: number, outputTokens = 0): Promise<number> {
+    this.#refuseBeyondJob(tokens);
+    const { dayTokens, dayMoneyUsd, price, zone, clock } = this.#limits;
+    const now = clock.now();
+    const day = dayOf(now, zone);
+    const microUsd = price ? boundMicroUsd({ inputTokens: tokens - outputTokens, outputTokens }, price) : 0;
+    this.#home.reserve(day, {
+      tokens,
+      ceilingTokens: dayTokens,
+      microUsd,
+      ceilingMicroUsd: dayMoneyUsd === undefined ? undefined : Math.round(dayMoneyUsd * 1e6),
+      nextDayAt: nextDayAt(now, zone),
+    });
+    this.#lastId += 1;
+    this.#open.set(this.#lastId, { day, tokens, microUsd });
+    return this.#lastId;
+  }
+
+  #refuseBeyondJob(tokens: number): void {
+    const open = [...this.#open.values()].reduce((sum, item) => sum + item.tokens, 0);
+    const { inputTokens, cachedInputTokens, outputTokens } = this.#total;
+    const used = inputTokens + cachedInputTokens + outputTokens;
+    const { jobTokens } = this.#limits;
+    if (used + open + tokens <= jobTokens) return;
+    throw new AppError(
+      'job-ceiling',
+      `The job's ceiling of ${jobTokens} tokens would be passed: ${used} used, ${open} reserved, ${tokens} asked for.`,
+      { remedy: 'Raise jobTokens in config.json of the nocturne home.' },
+    );
+  }
+
+  /** Replaces a reservation by what was used; an unknown or settled one changes nothing. */
+  async settle(reservation: number, usage: SpentTokens): Promise<void> {
+    const item = this.#open.get(reservation);
+    if (!item) return;
+    this.#open.delete(reservation);
+    this.#total = addTokens(this.#total, usage);
+    const usedMicroUsd = this.#limits.price ? costMicroUsd(usage, this.#limits.price) : 0;
+    this.#microUsd += usedMicroUsd;
+    this.#home.settle(item.day, {
+      reservedTokens: item.tokens,
+      usedTokens: usage.inputTokens + usage.cachedInputTokens + usage.outputTokens,
+      calls: usage.calls,
+      reservedMicroUsd: item.microUsd,
+      usedMicroUsd,
+    });
+  }
+
+  /** What a request of a batch may cost at most. */
+  boundInBatch(tokens: number, outputTokens: number): Bound {
+    const { price } = this.#limits;
+    const bound = { inputTokens: tokens - outputTokens, outputTokens };
+    return { tokens, microUsd: price ? boundMicroUsd(bound, batchPrice(price)) : 0 };
+  }
+
+  /** How many of these bounds, from the first on, the job and the day have room for. */
+  countFitting(bounds: Bound[]): number {
+    const { jobTokens, dayTokens, dayMoneyUsd = Number.POSITIVE_INFINITY, zone, clock } = this.#limits;
+    const day = this.#home.spendOf(dayOf(clock.now(), zone));
+    let tokens = Math.min(jobTokens, dayTokens - day.usedTokens - day.reservedTokens);
+    let microUsd = dayMoneyUsd * 1e6 - day.usedMicroUsd - day.reservedMicroUsd;
+    const full = bounds.findIndex((bound) => {
+      tokens -= bound.tokens;
+      microUsd -= bound.microUsd;
+      return tokens < 0 || (microUsd < 0 && bound.microUsd > 0);
+    });
+    return full < 0 ? bounds.length : full;
+  }
+
+  /** Counts the bounds of a whole batch, under its id, until it is settled, by this process or another. Throws as `reserve`. */
+  reserveBatch(id: string, bounds: Bound[]): void {
+    const { dayTokens, dayMoneyUsd, zone, clock } = this.#limits;
+    const now = clock.now();
+    const day = dayOf(now, zone);
+    const { tokens, microUsd } = sumOf(bounds);
+    this.#refuseBeyondJob(tokens);
+    const ask = {
+      tokens,
+      ceilingTokens: dayTokens,
+      microUsd,
+      ceilingMicroUsd: dayMoneyUsd === undefined ? undefined : Math.round(dayMoneyUsd * 1e6),
+      nextDayAt: nextDayAt(now, zone),
+    };
+    this.#home.reservations.keep(id, { day, tokens, microUsd, count: () => this.#home.reserve(day, ask) });
+  }
+
+  /**
+   * Settles a batch once by what its requests used, at the price of batches; `unknown`: the bounds of those that did
+   * not say. Without either it gives the whole batch back.
+   */
+  settleBatch(id: string, { used = [], unknown = [] }: { used?: SpentTokens[]; unknown?: Bound[] }): void {
+    const total = used.reduce(addTokens, NOTHING_SPENT);
+    const costs = used.map((each) => this.batchCost(each) ?? 0);
+    const spent = {
+      tokens: total.inputTokens + total.cachedInputTokens + total.outputTokens,
+      microUsd: costs.reduce((sum, cost) => sum + cost, 0),
+      calls: total.calls,
+    };
+    if (!this.#home.reservations.settle(id, { used: spent, unknown: sumOf(unknown) })) return;
+    this.#total = addTokens(this.#total, total);
+    this.#microUsd += spent.microUsd;
+  }
+
+  /** What one reply of a batch cost, in millionths of a dollar; null for a model without a price. */
+  batchCost(usage: SpentTokens): number | null {
+    const { price } = this.#limits;
+    return price ? costMicroUsd(usage, batchPrice(price)) : null;
+  }
+
+  /** What was settled so far. */
+  total(): SpentTotal {
+    const { inputTokens, cachedInputTokens, cacheWriteTokens } = this.#total;
+    const weighted = inputTokens + cachedInputTokens * READ_WEIGHT + cacheWriteTokens * (WRITE_WEIGHT - 1);
+    return {
+      ...this.#total,
+      rawInputTokens: inputTokens + cachedInputTokens,
+      weightedInputTokens: Math.round(weighted),
+      microUsd: this.#limits.price ? this.#microUsd : null,
+    };
+  }
+}
+
+function addTokens(a: SpentTokens, b: SpentTokens): SpentTokens {
+  return {
+    calls: a.calls + b.calls,
+    inputTokens: a.inputTokens + b.inputTokens,
+    cachedInputTokens: a.cachedInputTokens + b.cachedInputTokens,
+    cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+  };
+}
+
+function sumOf(bounds: Bound[]): Bound {
+  return {
+    tokens: bounds.reduce((sum, bound) => sum + bound.tokens, 0),
+    microUsd: bounds.reduce((sum, bound) => sum + bound.microUsd, 0),
+  };
+}

@@ -1,0 +1,193 @@
+// What was sent to be answered later: which batch, which request of it is about which entries, and what became of each.
+// Promises: a batch stands here before it is sent, with the inbox item that asks after it, so that no crash loses one;
+// an entry in a request that is open is in no other. It holds ids and hashes, none of the words.
+
+import type { Bound } from '../home/reservations.ts';
+import { lineId } from '../text/topic.ts';
+import type { EntryRow } from './entries.ts';
+import { inboxItem, putInInbox } from './inbox.ts';
+import type { Ledger } from './ledger.ts';
+
+/** Nobody asks earlier: what was sent by a process that died may be on its way for so long. */
+export const FIRST_LOOK_MS = 5 * 60_000;
+const LONGEST_LOOK_MS = 60 * 60_000;
+/** The inbox key of the dream that asks after batches. */
+export const BATCH_KEY = 'batch';
+
+export interface Batch {
+  id: string;
+  /** The API's name of it; null: nobody knows whether it arrived. */
+  remote: string | null;
+  model: string;
+  /** What steered it. */
+  instructions: string | null;
+  sentAt: string;
+  /** When its results were read. */
+  endedAt: string | null;
+}
+
+export interface BatchRequest {
+  id: string;
+  entries: { id: string; said: string; isWithdrawn: boolean }[];
+  /** Paths of the topics that it was shown. */
+  topics: string[];
+  /** What it costs at most. */
+  bound: Bound;
+  /** Null: open. */
+  became: RequestEnd | null;
+}
+
+/** `vain`: its entries go on without a batch. `taken-back`: a person did not want to wait. */
+export type RequestEnd = 'kept' | 'vain' | 'taken-back';
+
+/** A word that changes when an entry does. */
+export function saidOf({ state, text }: Pick<EntryRow, 'state' | 'text'>): string {
+  return `${state} ${lineId(text)}`;
+}
+
+/** Enters a batch that is about to be sent, and asks for it to be looked after from `lookAt` on. */
+export function intendBatch(
+  ledger: Ledger,
+  batch: Pick<Batch, 'id' | 'model'> & {
+    job: string;
+    now: Date;
+    lookAt: Date;
+    requests: (Pick<BatchRequest, 'id' | 'topics' | 'bound'> & { fresh: EntryRow[]; withdrawn: EntryRow[] })[];
+  },
+): void {
+  ledger.transaction(() => {
+    ledger.run(
+      'insert into batch (id, model, job, sent_at) values (?, ?, ?, ?)',
+      batch.id,
+      batch.model,
+      batch.job,
+      batch.now.toISOString(),
+    );
+    for (const { id, topics, bound, fresh, withdrawn } of batch.requests) {
+      ledger.run(
+        'insert into batch_request (id, batch, topics, tokens, micro_usd) values (?, ?, ?, ?, ?)',
+        id,
+        batch.id,
+        JSON.stringify(topics),
+        bound.tokens,
+        bound.microUsd,
+      );
+      for (const entry of [...fresh, ...withdrawn]) {
+        ledger.run(
+          'insert into batch_entry (request, entry, said, withdrawn) values (?, ?, ?, ?)',
+          id,
+          entry.id,
+          saidOf(entry),
+          withdrawn.includes(entry) ? 1 : 0,
+        );
+      }
+    }
+    askAfter(ledger, batch.lookAt);
+  });
+}
+
+/** Puts the question after batches into the inbox, unless it is there. */
+export function askAfter(ledger: Ledger, at: Date): void {
+  if (inboxItem(ledger, 'dream', BATCH_KEY)) return;
+  putInInbox(ledger, { kind: 'dream', key: BATCH_KEY, payload: {}, notBefore: at.toISOString() });
+}
+
+/** False where nobody knows of the batch any more: another process took it for never sent. */
+export function noteSent(ledger: Ledger, batch: string, remote: string): boolean {
+  return ledger.run('update batch set remote = ? where id = ?', remote, batch) === 1;
+}
+
+/** Its results were read and paid for. */
+export function noteEnded(ledger: Ledger, batch: string, now: Date): void {
+  ledger.run('update batch set ended_at = coalesce(ended_at, ?) where id = ?', now.toISOString(), batch);
+}
+
+/** Forgets a batch that was never sent. */
+export function dropBatch(ledger: Ledger, batch: string): void {
+  ledger.transaction(() => {
+    ledger.run('delete from batch_entry where request in (select id from batch_request where batch = ?)', batch);
+    ledger.run('delete from batch_request where batch = ?', batch);
+    ledger.run('delete from batch where id = ?', batch);
+  });
+}
+
+/** Forgets what was over before an instant. */
+export function dropOldBatches(ledger: Ledger, before: Date): void {
+  const sql = `select id from batch where ended_at < ?
+    and not exists (select 1 from batch_request where batch = batch.id and became is null)`;
+  for (const { id } of ledger.all(sql, before.toISOString())) dropBatch(ledger, id as string);
+}
+
+/** Says what became of an open request. */
+export function endRequest(ledger: Ledger, request: string, became: RequestEnd): void {
+  ledger.run('update batch_request set became = ? where id = ? and became is null', became, request);
+}
+
+/** The batches that are not over, the oldest first: without results, or with one that is not worked in yet. */
+export function openBatches(ledger: Ledger): Batch[] {
+  const sql = `select batch.*, job.instructions from batch left join job on job.id = batch.job where batch.ended_at is null
+    or exists (select 1 from batch_request where batch = batch.id and became is null) order by sent_at, id`;
+  return ledger.all(sql).map((row) => ({
+    id: row.id as string,
+    remote: row.remote as string | null,
+    model: row.model as string,
+    instructions: row.instructions as string | null,
+    sentAt: row.sent_at as string,
+    endedAt: row.ended_at as string | null,
+  }));
+}
+
+export function requestsOf(ledger: Ledger, batch: string): BatchRequest[] {
+  return ledger.all('select * from batch_request where batch = ? order by id', batch).map((row) => ({
+    id: row.id as string,
+    topics: JSON.parse(row.topics as string),
+    bound: { tokens: row.tokens as number, microUsd: row.micro_usd as number },
+    became: row.became as RequestEnd | null,
+    entries: ledger
+      .all('select entry, said, withdrawn from batch_entry where request = ?', row.id as string)
+      .map(({ entry, said, withdrawn }) => ({
+        id: entry as string,
+        said: said as string,
+        isWithdrawn: withdrawn === 1,
+      })),
+  }));
+}
+
+/** The entries of all requests that are open, or that came to nothing. */
+export function entriesSent(ledger: Ledger, became: 'open' | 'vain'): Set<string> {
+  const wanted = became === 'open' ? 'batch_request.became is null' : "batch_request.became = 'vain'";
+  const sql = `select entry from batch_entry join batch_request on batch_request.id = batch_entry.request where ${wanted}`;
+  return new Set(ledger.all(sql).map(({ entry }) => entry as string));
+}
+
+/** When to ask after what is open again: later and later, and at least every hour; null where nothing is. */
+export function lookAgainAt(ledger: Ledger, now: Date): Date | null {
+  const newest = openBatches(ledger).at(-1);
+  if (!newest) return null;
+  const ageMs = now.getTime() - Date.parse(newest.sentAt);
+  return new Date(now.getTime() + Math.min(LONGEST_LOOK_MS, Math.max(FIRST_LOOK_MS, ageMs / 2)));
+}
+
+/** What waits to be answered; null: nothing does. */
+export interface Waits {
+  requests: number;
+  entries: number;
+  /** When the oldest was sent. */
+  since: string;
+  /** The API's names of them, as far as known. */
+  batches: string[];
+}
+
+export function waitsOf(ledger: Ledger): Waits | null {
+  const open = openBatches(ledger)
+    .map((batch) => ({ ...batch, open: requestsOf(ledger, batch.id).filter(({ became }) => became === null) }))
+    .filter((batch) => batch.open.length > 0);
+  const [oldest] = open;
+  if (!oldest) return null;
+  return {
+    requests: open.reduce((sum, batch) => sum + batch.open.length, 0),
+    entries: entriesSent(ledger, 'open').size,
+    since: oldest.sentAt,
+    batches: open.flatMap(({ remote }) => remote ?? []),
+  };
+}

@@ -1,0 +1,151 @@
+// Entries in the ledger: what was recorded, in which state, and which topic lines rest on which entry.
+// The daily log files are the truth of an entry's text; the ledger knows what became of it.
+
+import type { Day } from '../../time.ts';
+import type { Transaction } from '../store/store.ts';
+import type { Entry, MemoryType } from '../types.ts';
+import type { Ledger, Row } from './ledger.ts';
+
+/**
+ * `new`: no dream has seen it. `held`: an implied habit that waits for a second witness. `distilled`: in a topic, or
+ * dropped with a reason. `sent`: about the user, and kept in the user scope (outbox.ts). `withdrawn`: no longer in the
+ * log. `forgotten`: never to be learned again.
+ */
+export type EntryState = 'new' | 'held' | 'distilled' | 'sent' | 'withdrawn' | 'forgotten';
+
+/** Whether an entry in this state should stand in a log of its directory. */
+export function isInLog({ state }: { state: EntryState }): boolean {
+  return state !== 'sent' && state !== 'withdrawn' && state !== 'forgotten';
+}
+
+export interface EntryRow extends Entry {
+  state: EntryState;
+  job: string;
+}
+
+/** A topic line (by the first eight hex digits of its hash) rests on an entry. */
+export interface Support {
+  path: string;
+  line: string;
+  entry: string;
+}
+
+export function entryRow(ledger: Ledger, id: string): EntryRow | undefined {
+  const row = ledger.get('select * from entry where id = ?', id);
+  return row && entryOf(row);
+}
+
+export function allEntries(ledger: Ledger): EntryRow[] {
+  return ledger.all('select * from entry order by at, id').map(entryOf);
+}
+
+export function entriesOfDay(ledger: Ledger, day: Day): EntryRow[] {
+  return ledger.all('select * from entry where day = ? order by at, id', day).map(entryOf);
+}
+
+/** The days whose logs should hold an entry. */
+export function daysWithEntries(ledger: Ledger): Day[] {
+  const sql = "select distinct day from entry where state not in ('sent', 'withdrawn', 'forgotten')";
+  return ledger.all(sql).map((row) => row.day as Day);
+}
+
+export function entriesIn(ledger: Ledger, state: EntryState): EntryRow[] {
+  return ledger.all('select * from entry where state = ? order by at, id', state).map(entryOf);
+}
+
+export function entriesOfSession(ledger: Ledger, session: string): EntryRow[] {
+  return ledger.all('select * from entry where session = ? order by at, id', session).map(entryOf);
+}
+
+/** The entries of exactly this text. */
+export function entriesSaying(ledger: Ledger, text: string): EntryRow[] {
+  return ledger.all('select * from entry where text = ? order by at, id', text).map(entryOf);
+}
+
+export function writeEntry({ ledger, commit }: Transaction, entry: EntryRow): void {
+  ledger.put(commit, 'entry', {
+    id: entry.id,
+    session: entry.session,
+    turn: entry.turn,
+    at: entry.at,
+    day: entry.day,
+    type: entry.type,
+    text: entry.text,
+    evidence: JSON.stringify(entry.evidence),
+    said_by: entry.by,
+    strength: entry.strength,
+    prompt: entry.prompt,
+    job: entry.job,
+    state: entry.state,
+  });
+}
+
+export function supportsOf(ledger: Ledger, path: string): Support[] {
+  return ledger.all('select * from support where path = ?', path).map(supportOf);
+}
+
+export function allSupports(ledger: Ledger): Support[] {
+  return ledger.all('select * from support').map(supportOf);
+}
+
+export function supportsByEntry(ledger: Ledger, entry: string): Support[] {
+  return ledger.all('select * from support where entry = ?', entry).map(supportOf);
+}
+
+export function addSupport({ ledger, commit }: Transaction, support: Support): void {
+  ledger.put(commit, 'support', { ...support });
+}
+
+export function dropSupport({ ledger, commit }: Transaction, support: Support): void {
+  ledger.drop(commit, 'support', { ...support });
+}
+
+/** What the entries with these ids are as sources of a line; those that are not known are left out. */
+export function sourcesOf(ledger: Ledger, ids: string[]): { id: string; at: string; session: string }[] {
+  return ids.flatMap((id) => {
+    const row = ledger.get('select at, session from entry where id = ?', id);
+    return row ? [{ id, at: row.at as string, session: row.session as string }] : [];
+  });
+}
+
+/** Takes what the lines of a topic rest on along to its new name. */
+export function moveSupports(transaction: Transaction, { from, to }: { from: string; to: string }): void {
+  for (const support of supportsOf(transaction.ledger, from)) {
+    dropSupport(transaction, support);
+    addSupport(transaction, { ...support, path: to });
+  }
+}
+
+/** The lines of `MEMORY.md` that nocturne generated; every other line there is somebody's own. */
+export function indexLines(ledger: Ledger): Set<string> {
+  return new Set(ledger.all('select line from index_line').map((row) => row.line as string));
+}
+
+export function writeIndexLines({ ledger, commit }: Transaction, lines: string[]): void {
+  const before = indexLines(ledger);
+  const after = new Set(lines);
+  for (const line of before) if (!after.has(line)) ledger.drop(commit, 'index_line', { line });
+  for (const line of after) if (!before.has(line)) ledger.put(commit, 'index_line', { line });
+}
+
+function supportOf(row: Row): Support {
+  return { path: row.path as string, line: row.line as string, entry: row.entry as string };
+}
+
+function entryOf(row: Row): EntryRow {
+  return {
+    id: row.id as string,
+    session: row.session as string,
+    turn: row.turn as string,
+    at: row.at as string,
+    day: row.day as string,
+    type: row.type as MemoryType,
+    text: row.text as string,
+    evidence: JSON.parse(row.evidence as string),
+    by: row.said_by as string,
+    strength: row.strength as 'stated' | 'implied',
+    prompt: row.prompt as string,
+    job: row.job as string,
+    state: row.state as EntryState,
+  };
+}

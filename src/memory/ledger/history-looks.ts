@@ -1,0 +1,45 @@
+// Which logs and reports changed since a dream read them all: by size and times, as the ledger remembers them. With it a
+// dream of a year's memory reads the files of a few days.
+
+import { join } from 'node:path';
+import { lookNow } from '../../files.ts';
+import type { Day } from '../../time.ts';
+import type { Store } from '../store/store.ts';
+import { logPath } from '../text/daily-log.ts';
+import type { Ledger } from './ledger.ts';
+import { historyPaths } from './rebuild.ts';
+
+export interface HistoryLook {
+  /** Logs and reports that changed, came or went. */
+  changed: string[];
+  /** How each file looks now, by path. */
+  looks: Map<string, string>;
+}
+
+export async function lookAtHistory({ dir, ledger }: Store): Promise<HistoryLook> {
+  const seen = new Map(ledger.lists('select path, look from history_look') as [string, string][]);
+  const looks = new Map<string, string>();
+  for (const path of await historyPaths({ dir })) {
+    const look = lookNow(join(dir, path));
+    if (look?.isFile) looks.set(path, `${look.bytes} ${look.modifiedMs} ${look.changedMs}`);
+  }
+  const changed = [...new Set([...seen.keys(), ...looks.keys()])].filter((path) => seen.get(path) !== looks.get(path));
+  return { changed, looks };
+}
+
+/** Says that the dream has read what looked like this. */
+export function rememberHistory({ ledger }: Store, { changed, looks }: HistoryLook): void {
+  if (changed.length === 0) return;
+  ledger.transaction(() => {
+    for (const path of changed) {
+      const look = looks.get(path);
+      if (look === undefined) ledger.run('delete from history_look where path = ?', path);
+      else ledger.run('insert or replace into history_look (path, look) values (?, ?)', path, look);
+    }
+  });
+}
+
+/** The next dream reads this day's log again: of its entries the ledger may no longer know what the log says. */
+export function forgetLook(ledger: Ledger, day: Day): void {
+  ledger.run('delete from history_look where path = ?', logPath(day));
+}

@@ -1,0 +1,176 @@
+// The inbox: work that waits in a memory directory, by kind and key. It is the truth that the queue only rings for.
+// New input for a key that waits replaces the old, gives its attempts back, and survives the end of a run that began
+// before it came. Also when a key was worked last, and what was left out on purpose, counted by reason.
+
+import type { Ledger, Row } from './ledger.ts';
+
+const JOB_KINDS = ['extract', 'dream', 'reprocess'] as const;
+export type JobKind = (typeof JOB_KINDS)[number];
+
+export interface InboxItem {
+  /** Changes whenever new input comes for the key. */
+  id: number;
+  kind: JobKind;
+  key: string;
+  payload: unknown;
+  /** Not to be worked before this instant. */
+  notBefore: string;
+  /** Tries that were used up. */
+  attempts: number;
+  /** Why the last try ended without a result. */
+  failure: string | null;
+  /** Since when something waits under the key; null for what an older nocturne put in. */
+  since: string | null;
+}
+
+export interface NewItem {
+  kind: JobKind;
+  key: string;
+  payload: unknown;
+}
+
+/** Puts work in, replacing what waits under the same key. `notBefore` is an instant, and so is `since`, when it came. */
+export function putInInbox(ledger: Ledger, item: NewItem & { notBefore: string; since?: string }): void {
+  ledger.run(
+    `insert or replace into inbox (kind, key, payload, not_before, attempts, failure, since)
+     values (?, ?, ?, ?, 0, null, coalesce((select since from inbox where kind = ? and key = ?), ?))`,
+    item.kind,
+    item.key,
+    JSON.stringify(item.payload),
+    item.notBefore,
+    item.kind,
+    item.key,
+    item.since ?? item.notBefore,
+  );
+}
+
+export interface Pace {
+  now: Date;
+  /** From the last news to the work. */
+  debounceMs: number;
+  /** From the beginning of one work to that of the next; 0: as often as there are news. */
+  throttleMs: number;
+  /** The end of its session: `throttleMs` does not hold it back, only bounds how long `debounceMs` may be extended. */
+  isLast?: boolean;
+}
+
+/**
+ * Puts in what happened by itself, at a pace: it waits until nothing came for `debounceMs`, but while news keep coming
+ * no longer than the pace's longer span, and until `throttleMs` after its key was worked last. What waits under the
+ * key keeps the fields of its payload that the news do not name. Answers the instant from which it is due.
+ */
+export function announceInInbox(ledger: Ledger, item: NewItem & { payload: object }, pace: Pace): string {
+  return ledger.transaction(() => {
+    const { kind, key } = item;
+    const waiting = inboxItem(ledger, kind, key);
+    const workedAt = lastWorkedAt(ledger, { kind, key });
+    const now = pace.now.getTime();
+    const atOf = (instant: string | null | undefined) => (instant ? Date.parse(instant) : Number.NEGATIVE_INFINITY);
+    // News that came while the key was worked wait from then on.
+    const since = Math.max(waiting?.since ? atOf(waiting.since) : now, atOf(workedAt));
+    const patience = since + Math.max(pace.debounceMs, pace.throttleMs);
+    const quiet = Math.min(now + pace.debounceMs, patience);
+    const rested = pace.isLast ? now : atOf(workedAt) + pace.throttleMs;
+    const dueAt = Math.max(now, quiet, rested);
+    const notBefore = new Date(dueAt).toISOString();
+    const payload = { ...(waiting?.payload as object | undefined), ...item.payload };
+    putInInbox(ledger, { kind, key, payload, notBefore, since: pace.now.toISOString() });
+    return notBefore;
+  });
+}
+
+export function inboxItem(ledger: Ledger, kind: JobKind, key: string): InboxItem | undefined {
+  const row = ledger.get('select * from inbox where kind = ? and key = ?', kind, key);
+  return row && itemOf(row);
+}
+
+/** Everything that waits, extractions first and dreams last, each in the order it came. */
+export function inboxItems(ledger: Ledger): InboxItem[] {
+  const order = "case kind when 'extract' then 0 when 'reprocess' then 1 else 2 end";
+  return ledger.all(`select * from inbox order by ${order}, id`).map(itemOf);
+}
+
+/** What may be worked at an instant, in the same order, without payloads. `id` and `notBefore` name one state of it. */
+export function dueInInbox(ledger: Ledger, now: string): Pick<InboxItem, 'id' | 'kind' | 'key' | 'notBefore'>[] {
+  const order = "case kind when 'extract' then 0 when 'reprocess' then 1 else 2 end";
+  return ledger
+    .all(`select id, kind, key, not_before from inbox where not_before <= ? order by ${order}, id`, now)
+    .map((row) => ({
+      id: row.id as number,
+      kind: row.kind as JobKind,
+      key: row.key as string,
+      notBefore: row.not_before as string,
+    }));
+}
+
+/** The work is done: takes it out, unless new input came meanwhile. */
+export function finishInboxItem(ledger: Ledger, id: number): void {
+  ledger.run('delete from inbox where id = ?', id);
+}
+
+/** The work waits until `notBefore`, with the reason; null: nothing holds it back any more. */
+export function postponeInboxItem(
+  ledger: Ledger,
+  id: number,
+  to: { notBefore: string; attempts: number; failure: string | null },
+): void {
+  ledger.run(
+    'update inbox set not_before = ?, attempts = ?, failure = ? where id = ?',
+    to.notBefore,
+    to.attempts,
+    to.failure,
+    id,
+  );
+}
+
+/** Notes that the work on a key begins. */
+export function noteWork(ledger: Ledger, work: { kind: JobKind; key: string; now: Date }): void {
+  ledger.run(
+    'insert or replace into worked (kind, key, at) values (?, ?, ?)',
+    work.kind,
+    work.key,
+    work.now.toISOString(),
+  );
+}
+
+/** When work on a key began last. */
+function lastWorkedAt(ledger: Ledger, { kind, key }: { kind: JobKind; key: string }): string | undefined {
+  return ledger.get('select at from worked where kind = ? and key = ?', kind, key)?.at as string | undefined;
+}
+
+export interface Skip {
+  kind: JobKind;
+  reason: string;
+  times: number;
+  /** When it was skipped last. */
+  at: string;
+}
+
+/** Counts work that was left out on purpose, by its reason: a short, closed sentence. */
+export function noteSkip(ledger: Ledger, skip: { kind: JobKind; reason: string; now: Date }): void {
+  ledger.run(
+    `insert into skip (kind, reason, times, at) values (?, ?, 1, ?)
+     on conflict (kind, reason) do update set times = times + 1, at = excluded.at`,
+    skip.kind,
+    skip.reason,
+    skip.now.toISOString(),
+  );
+}
+
+/** What was left out, the latest first. */
+export function skips(ledger: Ledger): Skip[] {
+  return ledger.all('select kind, reason, times, at from skip order by at desc') as unknown as Skip[];
+}
+
+function itemOf(row: Row): InboxItem {
+  return {
+    id: row.id as number,
+    kind: row.kind as JobKind,
+    key: row.key as string,
+    payload: JSON.parse(row.payload as string),
+    notBefore: row.not_before as string,
+    attempts: row.attempts as number,
+    failure: row.failure as string | null,
+    since: row.since as string | null,
+  };
+}

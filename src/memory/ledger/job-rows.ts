@@ -1,0 +1,194 @@
+// The jobs that ran in a memory directory: what `status` and `undo` name. What a person did by a command that can be
+// taken back is a job too: an undo, something remembered or forgotten.
+
+import type { Failure } from '../../errors.ts';
+import { isDead, thisProcess } from '../../process.ts';
+import type { Day } from '../../time.ts';
+import type { Transaction } from '../store/store.ts';
+import type { JobKind } from './inbox.ts';
+import { type Ledger, newId, type Row } from './ledger.ts';
+
+/** Over with its one commit: done by a person, or the delivery of an outbox. */
+export type PersonsJobKind =
+  | 'undo'
+  | 'remember'
+  | 'forget'
+  | 'deliver'
+  | 'apply-snapshot'
+  | 'import'
+  | 'init'
+  | 'share'
+  | 'review';
+
+export interface JobRow {
+  id: string;
+  kind: JobKind | PersonsJobKind;
+  /** `running` until it ends. */
+  status: 'running' | 'ended';
+  outcome: string | null;
+  error: string | null;
+  /** The code of the error. */
+  code: string | null;
+  /** The session it worked on, of an extraction. */
+  session: string | null;
+  createdAt: string;
+  endedAt: string | null;
+  /** Of an undo: the job that it took back. */
+  undoes: string | null;
+}
+
+/** Enters a job that begins; answers its id. */
+export function beginJob(
+  ledger: Ledger,
+  job: { kind: JobKind; session?: string; instructions?: string; now: Date },
+): string {
+  const id = newId('job');
+  ledger.run(
+    'insert into job (id, kind, status, session, instructions, created_at, process) values (?, ?, ?, ?, ?, ?, ?)',
+    id,
+    job.kind,
+    'running',
+    job.session ?? null,
+    job.instructions ?? null,
+    job.now.toISOString(),
+    thisProcess(),
+  );
+  return id;
+}
+
+export function hasJob(ledger: Ledger, id: string): boolean {
+  return ledger.get('select 1 from job where id = ?', id) !== undefined;
+}
+
+/** Enters a job that ran and ended on `day`, of which no more is known; one that is there stays as it is. */
+export function rememberJob(ledger: Ledger, job: { id: string; kind: JobKind; day: Day }): void {
+  const at = `${job.day}T12:00:00.000Z`;
+  ledger.run(
+    'insert or ignore into job (id, kind, status, outcome, created_at, ended_at) values (?, ?, ?, ?, ?, ?)',
+    job.id,
+    job.kind,
+    'ended',
+    'remembered',
+    at,
+    at,
+  );
+}
+
+export function endJob(
+  ledger: Ledger,
+  id: string,
+  end: { outcome: string; error?: Failure; usage: unknown; now: Date },
+): void {
+  ledger.run(
+    'update job set status = ?, outcome = ?, error = ?, code = ?, usage = ?, ended_at = ? where id = ?',
+    'ended',
+    end.outcome,
+    end.error?.message ?? null,
+    end.error?.code ?? null,
+    JSON.stringify(end.usage),
+    end.now.toISOString(),
+    id,
+  );
+}
+
+/** Ends the jobs whose process died before it could: their outcome is `interrupted`. What they committed stays. */
+export function settleInterrupted(ledger: Ledger, now: Date): void {
+  for (const { id, process } of ledger.all("select id, process from job where status = 'running'")) {
+    if (process !== null && !isDead(process as string)) continue;
+    ledger.run(
+      "update job set status = 'ended', outcome = 'interrupted', ended_at = ? where id = ? and status = 'running'",
+      now.toISOString(),
+      id as string,
+    );
+  }
+}
+
+/** The newest jobs first. */
+export function lastJobs(ledger: Ledger, limit: number): JobRow[] {
+  return ledger.all('select * from job order by created_at desc, rowid desc limit ?', limit).map(jobOf);
+}
+
+/** The newest jobs of a session first. */
+export function jobsOfSession(ledger: Ledger, session: string, limit: number): JobRow[] {
+  const sql = 'select * from job where session = ? order by created_at desc, rowid desc limit ?';
+  return ledger.all(sql, session, limit).map(jobOf);
+}
+
+/** When a job last ended as planned, an undo apart. */
+export function lastSuccessAt(ledger: Ledger): string | null {
+  const sql = "select max(ended_at) as at from job where error is null and outcome <> 'interrupted' and kind <> 'undo'";
+  return (ledger.get(sql)?.at as string | null | undefined) ?? null;
+}
+
+/** When a dream last changed the memory. */
+export function lastDreamAt(ledger: Ledger): string | null {
+  const sql = "select max(ended_at) as at from job where kind = 'dream' and outcome in ('dreamed', 'proposed')";
+  return (ledger.get(sql)?.at as string | null | undefined) ?? null;
+}
+
+export function jobRow(ledger: Ledger, id: string): JobRow | undefined {
+  const row = ledger.get('select * from job where id = ?', id);
+  return row && jobOf(row);
+}
+
+/** Enters what a person did, which is over with its commit; answers its id. `undoes`: the job that an undo took back. */
+export function enterPersonsJob(
+  { ledger, commit }: Transaction,
+  job: { kind: PersonsJobKind; outcome: string; now: Date; undoes?: string; id?: string },
+): string {
+  const id = job.id ?? newId('job');
+  const now = job.now.toISOString();
+  ledger.run(
+    `insert into job (id, kind, status, outcome, created_at, ended_at, undoes, "commit")
+     values (?, ?, 'ended', ?, ?, ?, ?, ?)`,
+    id,
+    job.kind,
+    job.outcome,
+    now,
+    now,
+    job.undoes ?? null,
+    commit,
+  );
+  return id;
+}
+
+/** The undo that took the whole job back and was not undone itself. */
+export function undoneBy(ledger: Ledger, job: string): string | undefined {
+  return ledger
+    .all("select id from job where undoes = ? and outcome = 'undone'", job)
+    .map((row) => row.id as string)
+    .find((undo) => undoneBy(ledger, undo) === undefined);
+}
+
+/** The commits of a job, newest first: it made them, or, being a person's, was made by one. */
+export function commitsOf(ledger: Ledger, job: string): number[] {
+  const sql = `select id from "commit" where actor = ? or id = (select "commit" from job where id = ?) order by id desc`;
+  return ledger.all(sql, `job:${job}`, job).map((row) => row.id as number);
+}
+
+/** The job, no undo, that changed the directory last and was not taken back. */
+export function lastChangingJob(ledger: Ledger): string | undefined {
+  return ledger
+    .all(
+      `select job.id, max("commit".id) as last from job
+         join "commit" on "commit".actor = 'job:' || job.id or "commit".id = job."commit"
+       where job.kind != 'undo' group by job.id order by last desc`,
+    )
+    .map((row) => row.id as string)
+    .find((id) => undoneBy(ledger, id) === undefined);
+}
+
+function jobOf(row: Row): JobRow {
+  return {
+    id: row.id as string,
+    kind: row.kind as JobRow['kind'],
+    status: row.status as 'running' | 'ended',
+    outcome: row.outcome as string | null,
+    error: row.error as string | null,
+    code: row.code as string | null,
+    session: row.session as string | null,
+    createdAt: row.created_at as string,
+    endedAt: row.ended_at as string | null,
+    undoes: row.undoes as string | null,
+  };
+}

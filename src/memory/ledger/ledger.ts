@@ -1,0 +1,196 @@
+// The ledger: `.nocturne/ledger.db`, the truth of what nocturne did in one memory directory.
+// It owns the schema, the connection and the transaction. Every change of a row inside a commit goes through
+// `put` and `drop`, which keep what stood there before, so that undo has it. What the rows mean is the business of
+// store.ts, coverage.ts, entries.ts, inbox.ts and leases.ts.
+// Its functions are synchronous because files are swapped while the write lock is held.
+
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import Database from 'better-sqlite3';
+import { AppError } from '../../errors.ts';
+import { moveFile, readText } from '../../files.ts';
+import { isDamage, openDatabase, openForLooking, type Row, Sql, type Value } from './database.ts';
+import { LEDGER_STEPS } from './schema.ts';
+
+const IF_DAMAGED =
+  'Run nocturne check --repair: it keeps the damaged file and rebuilds the ledger from the logs and dream reports.';
+
+/** The tables whose rows a commit may change, with their key columns: what undo can put back. */
+export const KEYS = {
+  session: ['id'],
+  coverage: ['session', 'turn'],
+  entry: ['id'],
+  support: ['path', 'line', 'entry'],
+  index_line: ['line'],
+  held: ['entry'],
+  memory_snapshot: ['id'],
+  snapshot_topic: ['path'],
+  proposal: ['id'],
+} as const;
+
+export type { Row } from './database.ts';
+export type UndoableTable = keyof typeof KEYS;
+export class Ledger extends Sql {
+  constructor(db: Database.Database) {
+    super(db, IF_DAMAGED);
+  }
+
+  /** Like `transaction`, for what is found again after a power loss took it back: it does not wait for the disk. */
+  transactionInNoHurry<T>(work: () => T): T {
+    this.db.pragma('synchronous = normal');
+    try {
+      return this.transaction(work);
+    } finally {
+      this.db.pragma('synchronous = full');
+    }
+  }
+
+  /** Like `all`, with each row as a list of its columns: for tables of many thousand rows. */
+  lists(sql: string, ...values: Value[]): Value[][] {
+    return this.db
+      .prepare<Value[], Value[]>(sql)
+      .raw(true)
+      .all(...values);
+  }
+
+  /** Inserts or replaces a row as part of `commit`, keeping what stood there for undo. */
+  put(commit: number, table: UndoableTable, row: Row): void {
+    this.#remember(commit, table, row);
+    const columns = Object.keys(row);
+    this.run(
+      `insert or replace into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`,
+      ...columns.map((column) => row[column] as Value),
+    );
+  }
+
+  /** Deletes the row with these key columns as part of `commit`, keeping it for undo. */
+  drop(commit: number, table: UndoableTable, key: Row): void {
+    this.#remember(commit, table, key);
+    this.run(`delete from ${table} where ${keyClause(table)}`, ...keyValues(table, key));
+  }
+
+  /** Replaces what `scrub` changes in all rows of a text column; answers in how many. `isDry`: only counts. */
+  scrub(at: { table: string; column: string; isDry: boolean }, scrub: (text: string) => string): number {
+    this.db.function('scrub', { deterministic: true }, (text) => (typeof text === 'string' ? scrub(text) : text));
+    const [table, column] = [`"${at.table}"`, `"${at.column}"`];
+    const where = `where ${column} is not scrub(${column})`;
+    if (at.isDry) return this.db.prepare(`select count(*) from ${table} ${where}`).pluck().get() as number;
+    return this.db.prepare(`update or replace ${table} set ${column} = scrub(${column}) ${where}`).run().changes;
+  }
+
+  /** Rewrites the file, so that nothing that was deleted is left in its pages or its write-ahead log. */
+  compact(): void {
+    this.db.exec('vacuum');
+    const [state] = this.db.pragma('wal_checkpoint(truncate)') as { busy: number }[];
+    if (state?.busy === 0) return;
+    throw new AppError(
+      'conflict',
+      'Another process reads the ledger, so deleted text is still in its write-ahead log.',
+      {
+        remedy: 'End it, for example the worker, and run the same command again.',
+      },
+    );
+  }
+
+  /** Changes whenever another connection has committed to this file. */
+  dataVersion(): number {
+    return this.db.pragma('data_version', { simple: true }) as number;
+  }
+
+  #remember(commit: number, table: UndoableTable, row: Row): void {
+    const before = this.get(`select * from ${table} where ${keyClause(table)}`, ...keyValues(table, row));
+    this.run(
+      'insert into undo ("commit", tbl, key, before) values (?, ?, ?, ?)',
+      commit,
+      table,
+      JSON.stringify(keyValues(table, row)),
+      before ? JSON.stringify(before) : null,
+    );
+  }
+}
+
+/** Opens the ledger of a memory directory, making both where they are missing. */
+export function openLedger(dir: string): Ledger {
+  return new Ledger(openDatabase(ledgerPath(dir), { steps: LEDGER_STEPS, ifDamaged: IF_DAMAGED }));
+}
+
+/** What is wrong with the ledger of a memory directory as a database; nothing where it is sound or not there. */
+export function ledgerDamage(dir: string): string[] {
+  const path = ledgerPath(dir);
+  if (!existsSync(path)) return [];
+  let db: Database.Database | undefined;
+  try {
+    db = new Database(path, { fileMustExist: true, timeout: 15_000 });
+    const rows = db.pragma('integrity_check(10)') as { integrity_check: string }[];
+    return rows.map((row) => row.integrity_check).filter((text) => text !== 'ok');
+  } catch (error) {
+    if (isDamage(error)) return [(error as Error).message];
+    throw new AppError('storage', `Cannot open ${path}: ${(error as Error).message}.`, { cause: error });
+  } finally {
+    db?.close();
+  }
+}
+
+/** Keeps a damaged ledger beside its place, with its write-ahead log; answers the name. Nobody may have it open. */
+export function setLedgerAside(dir: string, at: Date): string {
+  const path = ledgerPath(dir);
+  const kept = `${path}.broken-${at.toISOString().replaceAll(':', '-')}`;
+  if (existsSync(kept)) throw new AppError('conflict', `${kept} is there already.`);
+  for (const end of ['-shm', '-wal', '']) moveFile(path + end, kept + end);
+  return basename(kept);
+}
+
+function ledgerPath(dir: string): string {
+  return join(dir, '.nocturne', 'ledger.db');
+}
+
+/** The ledger of a memory directory in which nocturne has worked, or null: nothing is made. */
+export function findLedger(dir: string): Ledger | null {
+  return existsSync(ledgerPath(dir)) ? openLedger(dir) : null;
+}
+
+/**
+ * The ledger of a memory directory for looking alone: whatever is asked of it, it changes nothing, and no file is left
+ * behind. Null where nocturne has not worked, or another version of it, or where the ledger cannot be opened so.
+ */
+export function lookIntoLedger(dir: string): Ledger | null {
+  const path = ledgerPath(dir);
+  if (!existsSync(path)) return null;
+  const db = openForLooking(path, { steps: LEDGER_STEPS, isInUse: existsSync(`${path}-wal`) });
+  return db && new Ledger(db);
+}
+
+/**
+ * The text of a file that may be a database of ours, null where there is none. A database that this process has open is
+ * looked into through SQLite only: closing the file would drop every lock that the process holds on it, whoever took
+ * it, and the next process to close the database would then take the write-ahead log away from under this one.
+ */
+export async function readTextOrDatabase(path: string): Promise<string | null> {
+  // What is locked and holds no text: the locks of a write-ahead log, and the store's own.
+  if (/\.db-shm$|(?:^|\/)lock\.db$/.test(path)) return null;
+  if (!/(?:^|\/)(?:ledger|home)\.db$/.test(path)) return readText(path);
+  if (!existsSync(path)) return null;
+  let db: Database.Database | undefined;
+  try {
+    db = new Database(path, { readonly: true, fileMustExist: true, timeout: 15_000 });
+    return db.serialize().toString('utf8');
+  } catch (error) {
+    throw new AppError('storage', `Cannot look into ${path}: ${(error as Error).message}.`, { cause: error });
+  } finally {
+    db?.close();
+  }
+}
+
+/** `prefix_` and twelve hex digits that nobody else will draw. */
+export function newId(prefix: string): string {
+  return `${prefix}_${randomUUID().replaceAll('-', '').slice(0, 12)}`;
+}
+
+function keyClause(table: UndoableTable): string {
+  return KEYS[table].map((column) => `${column} = ?`).join(' and ');
+}
+
+function keyValues(table: UndoableTable, row: Row): Value[] {
+  return KEYS[table].map((column) => row[column] as Value);
+}

@@ -1,0 +1,214 @@
+// What the files tell a ledger that was lost, or that is older than they are (restored from a copy, or pulled from
+// another machine): entries from the daily logs, what became of them from the dream reports, which topic lines rest on
+// them, which index lines were generated.
+// Promises: what the ledger knows stays as it is; an entry is imported once, and what a dream distilled is not new
+// again; the turns of a session up to its newest imported entry count as covered, and nothing after it does.
+// It changes no file.
+
+import { join } from 'node:path';
+import { listFiles, listNames } from '../../directories.ts';
+import { statFile } from '../../files.ts';
+import type { Store, Transaction } from '../store/store.ts';
+import { type LogItem, logDay } from '../text/daily-log.ts';
+import { parseJsonReport, type ReportRow, reportDay } from '../text/dream-report.ts';
+import { indexLine, indexTopic } from '../text/index-file.ts';
+import { entryOfItem, logItemsOf } from '../text/log-items.ts';
+import { isArchivePath, isTopicPath, lineId, parseTopic } from '../text/topic.ts';
+import { writeCoverage } from './coverage.ts';
+import {
+  addSupport,
+  dropSupport,
+  type EntryRow,
+  type EntryState,
+  entryRow,
+  indexLines,
+  supportsOf,
+  writeEntry,
+  writeIndexLines,
+} from './entries.ts';
+import { hasJob, rememberJob } from './job-rows.ts';
+import type { Ledger } from './ledger.ts';
+
+const REPORTS = '.nocturne/dreams';
+
+/** Whether the ledger has taken in what the reports say of a dream. */
+type IsKnownJob = (job: string) => boolean;
+
+/** What the logs and reports hold. */
+interface History {
+  items: Map<string, LogItem>;
+  /** Oldest first. */
+  rows: (ReportRow & { day: string })[];
+}
+
+/** Rebuilds what is missing where a log or report is there that the ledger has not seen as it stands. */
+export async function rebuildWhereBehind(store: Store): Promise<void> {
+  for (const path of await historyPaths(store)) {
+    const head = store.ledger.get('select size from version where id = (select head from memory where path = ?)', path);
+    const stat = await statFile(join(store.dir, path));
+    // The size tells: nocturne itself only adds to these files. The dream looks closer.
+    if (stat && stat.sizeBytes !== head?.size) return rebuildFromFiles(store);
+  }
+}
+
+/**
+ * Tells the ledger what logs and reports know and it does not; costs no commit where there is nothing. Only the
+ * `changed` ones (default: all) are looked into for something unknown.
+ */
+export async function rebuildFromFiles(store: Store, changed?: string[]): Promise<void> {
+  const paths = await historyPaths(store);
+  const found = new Map<string, string>();
+  for (const path of changed ?? paths) found.set(path, (await store.read(path)) ?? '');
+  if (!isBehind(store.ledger, historyOf(found))) return;
+
+  const topics = new Map<string, string>();
+  for (const path of await store.list())
+    if (isTopicPath(path) || isArchivePath(path)) topics.set(path, (await store.read(path)) ?? '');
+  const index = (await store.read('MEMORY.md')) ?? '';
+  const texts = new Map<string, string>();
+  await store.commit({ actor: 'tool:rebuild' }, () => ({
+    // Read once more under the lock: another process may have taken something back meanwhile.
+    files: paths.map((path) => ({
+      path,
+      change(current) {
+        texts.set(path, current ?? '');
+        return current;
+      },
+    })),
+    rows: (transaction) => takeInHistory(transaction, { texts, topics, index }),
+  }));
+}
+
+/**
+ * Writes into the ledger what logs and reports (`texts`, by path) know and it does not, beside the topics (by path, in
+ * the archive, too) and the index as they stand with them. `isAnew`: nothing of it stands any more, so that what the
+ * ledger remembers of the same dreams counts for nothing.
+ */
+export function takeInHistory(
+  transaction: Transaction,
+  given: { texts: Map<string, string>; topics: Map<string, string>; index: string; isAnew?: boolean },
+): void {
+  const { texts, topics, index, isAnew = false } = given;
+  const isKnown = (job: string) => !isAnew && hasJob(transaction.ledger, job);
+  const history = historyOf(texts);
+  importEntries(transaction, { history, isKnown });
+  importSupports(transaction, { history, topics, isKnown });
+  recogniseIndexLines(transaction, { index, topics });
+  for (const row of history.rows) rememberJob(transaction.ledger, { id: row.job, kind: 'dream', day: row.day });
+}
+
+/** The logs and the JSON reports of a memory directory. */
+export async function historyPaths(store: Pick<Store, 'dir'>): Promise<string[]> {
+  const logs = (await listFiles(join(store.dir, 'logs'))).map((path) => `logs/${path}`);
+  const reports = listNames(join(store.dir, REPORTS)).filter(reportDay);
+  return [...logs.filter(logDay), ...reports.map((name) => `${REPORTS}/${name}`)];
+}
+
+function historyOf(texts: Map<string, string>): History {
+  const rows = [...texts].flatMap(([path, text]) => {
+    const day = path.startsWith(`${REPORTS}/`) ? reportDay(path.slice(REPORTS.length + 1)) : null;
+    const told = (day && parseJsonReport(text)) || [];
+    // What was only proposed changed nothing: its entries are new.
+    return told.flatMap((row) => (day && row.op !== 'propose' ? { ...row, day } : []));
+  });
+  return { items: logItemsOf(texts), rows };
+}
+
+function isBehind(ledger: Ledger, { items, rows }: History): boolean {
+  const isUnknown = (item: LogItem) => item.kind === 'own' && !entryRow(ledger, item.id);
+  return [...items.values()].some(isUnknown) || rows.some((row) => !hasJob(ledger, row.job));
+}
+
+/** A line of a person's is imported only where a dream has read it; else the next dream takes it in. */
+function importEntries(
+  transaction: Transaction,
+  { history: { items, rows }, isKnown }: { history: History; isKnown: IsKnownJob },
+): void {
+  const { ledger } = transaction;
+  const last = new Map(rows.map((row) => [row.entry, row]));
+  for (const item of items.values()) {
+    const before = entryRow(ledger, item.id);
+    const row = last.get(item.id);
+    const state = stateAfter(row, item.text);
+    if (before === undefined && (item.kind === 'own' || row)) {
+      const entry = { ...entryOfItem(item, undefined), state };
+      writeEntry(transaction, entry);
+      assumeCovered(transaction, entry);
+    } else if (before && before.state !== 'forgotten' && row && !isKnown(row.job) && state !== 'new') {
+      writeEntry(transaction, { ...entryOfItem(item, before), state });
+    }
+  }
+}
+
+/** What the last report row made of an entry. Text that no dream has read is new. */
+function stateAfter(row: ReportRow | undefined, text: string): EntryState {
+  if (!row || (row.said !== undefined && row.said !== lineId(text))) return 'new';
+  return row.op === 'hold' ? 'held' : 'distilled';
+}
+
+function assumeCovered(transaction: Transaction, { session, turn, day }: EntryRow): void {
+  if (session === '' || turn === '') return;
+  writeCoverage(transaction, { session, turn, throughMessage: '', became: 'assumed', day, job: '' });
+}
+
+/** What a line rests on is what the last dream that wrote it said, as far as the line still stands. */
+function importSupports(
+  transaction: Transaction,
+  { history: { items, rows }, topics, isKnown }: { history: History; topics: Map<string, string>; isKnown: IsKnownJob },
+): void {
+  const { ledger } = transaction;
+  const last = new Map(rows.map((row) => [row.entry, row]));
+  const news = rows.filter((row) => !isKnown(row.job));
+  for (const path of new Set(news.flatMap((row) => row.topic ?? []))) {
+    const standing = new Set(parseTopic(path, topics.get(path) ?? '').lines.map((line) => line.id));
+    const writers = Map.groupBy(
+      rows.filter((row) => row.topic === path).flatMap((row) => row.lines.map((line) => ({ line, row }))),
+      ({ line }) => line,
+    );
+    for (const support of supportsOf(ledger, path)) {
+      const writer = writers.get(support.line)?.at(-1)?.row.job;
+      const isOutdated = writer !== undefined && !isKnown(writer);
+      if (isOutdated || !standing.has(support.line)) dropSupport(transaction, support);
+    }
+    for (const [line, written] of writers) {
+      const job = written.at(-1)?.row.job ?? '';
+      if (!standing.has(line) || isKnown(job)) continue;
+      for (const { row } of written.filter((each) => each.row.job === job)) {
+        // An entry that is in no log any more and whose last row names no line was withdrawn then.
+        if (!items.has(row.entry) && last.get(row.entry)?.lines.length === 0) continue;
+        addSupport(transaction, { path, line, entry: row.entry });
+        if (!entryRow(ledger, row.entry)) writeEntry(transaction, missingEntry(row));
+      }
+    }
+  }
+}
+
+/** An entry that lines rest on and no log holds: known by its id, so that the next dream sees that it is missing. */
+function missingEntry({ entry, job, day }: ReportRow & { day: string }): EntryRow {
+  return {
+    id: entry,
+    type: 'project',
+    strength: 'stated',
+    text: '',
+    evidence: [],
+    by: '',
+    session: '',
+    turn: '',
+    at: `${day}T12:00:00.000Z`,
+    day,
+    prompt: '',
+    job,
+    state: 'distilled',
+  };
+}
+
+/** A line that the index would have for a topic is taken for generated; every other is its writer's. */
+function recogniseIndexLines(
+  transaction: Transaction,
+  { index, topics }: { index: string; topics: Map<string, string> },
+): void {
+  const known = indexLines(transaction.ledger);
+  const generated = new Set([...topics].map(([path, text]) => indexLine(indexTopic(path, text))));
+  const lines = index.split(/\r?\n/).filter((line) => known.has(line) || generated.has(line));
+  writeIndexLines(transaction, lines);
+}

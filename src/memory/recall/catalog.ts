@@ -1,0 +1,68 @@
+// What a memory directory holds, for people who look: topics and logs as the files stand, with what the ledger knows.
+// Reads only: nothing is made, locked or taken in, so it works in a directory that nocturne never wrote to.
+
+import { walkNow } from '../../directories.ts';
+import { readTextNow } from '../../files.ts';
+import type { Day } from '../../time.ts';
+import { topicCards } from '../dream/topic-table.ts';
+import { type EntryState, entryRow } from '../ledger/entries.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { filesByName, isMemoryPath } from '../store/confine.ts';
+import { liveFiles } from '../store/live-files.ts';
+import { type LogItem, logDay } from '../text/daily-log.ts';
+import { logItemsOf } from '../text/log-items.ts';
+import { isTopicPath, parseTopic } from '../text/topic.ts';
+import type { MemoryType } from '../types.ts';
+
+export interface CatalogTopic {
+  name: string;
+  path: string;
+  /** Null where the file names none that we know. */
+  type: MemoryType | null;
+  description: string;
+  lines: number;
+  pinned: boolean;
+  modifiedAt: string;
+}
+
+/** An item of a log with what became of it; what no dream has read yet is `new`. */
+export type CatalogEntry = LogItem & { state: EntryState };
+
+/** The paths of the Markdown files, topics and logs among them, sorted. */
+export function markdownFiles(dir: string): string[] {
+  return [...filesByName(dir).keys()].filter((path) => path.endsWith('.md')).sort();
+}
+
+/** All topics, by name. What a dream knows of one is taken from there where the file is still the same. */
+export function catalogTopics(dir: string, ledger: Ledger | null): CatalogTopic[] {
+  const cards = new Map(ledger ? topicCards(ledger).map((card) => [card.path, card]) : []);
+  return liveFiles(dir, ledger).flatMap(({ path, absolute, modifiedMs, head }) => {
+    if (!isTopicPath(path) || !isMemoryPath(path)) return [];
+    const modifiedAt = new Date(modifiedMs).toISOString();
+    const card = cards.get(path);
+    if (card && card.head === head) {
+      const { name, type, description, lines, isPinned } = card;
+      return [{ name, path, type: type ?? null, description, lines, pinned: isPinned, modifiedAt }];
+    }
+    const text = readTextNow(absolute);
+    if (text === null) return [];
+    const { name, type, description, lines, pinned } = parseTopic(path, text);
+    return [{ name, path, type: type ?? null, description, lines: lines.length, pinned, modifiedAt }];
+  });
+}
+
+/** The days that have a log, oldest first. */
+export function logDays(dir: string): Day[] {
+  return walkNow(dir, 'logs')
+    .flatMap((path) => logDay(path) ?? [])
+    .sort();
+}
+
+/** What the logs at these paths hold, in their order. */
+export function catalogEntries(dir: string, paths: string[], ledger: Ledger | null): CatalogEntry[] {
+  const texts = new Map(paths.map((path): [string, string] => [path, readTextNow(`${dir}/${path}`) ?? '']));
+  return [...logItemsOf(texts).values()].map((item) => {
+    const row = ledger ? entryRow(ledger, item.id) : undefined;
+    return { ...item, state: row === undefined || row.text !== item.text ? 'new' : row.state };
+  });
+}

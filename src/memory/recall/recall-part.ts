@@ -1,0 +1,265 @@
+// One memory directory's part of a recall: the index, what no dream has seen yet, the topics that are most useful; each
+// within its share, as much as fits. It says what is old or names something that is gone, and takes secrets out. It
+// changes nothing; what is in it may not pass for the section around it (recall.ts).
+
+import { join } from 'node:path';
+import { isDirectory, listNames } from '../../directories.ts';
+import { redact } from '../../redact.ts';
+import { missingPaths, missingWords, type TreeSearch } from '../../working-tree.ts';
+import { entryRow } from '../ledger/entries.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { readConfined } from '../store/confined-text.ts';
+import { logPath, parseLog } from '../text/daily-log.ts';
+import { bodyStart } from '../text/frontmatter.ts';
+import { entryOfItem } from '../text/log-items.ts';
+import { editLines, lineId, locateLines } from '../text/topic.ts';
+import type { MemoryType } from '../types.ts';
+import { cutIndex, cutWarning } from './recall-index.ts';
+import { type RankedTopic, type ReadTopic, rankTopics, readRanked } from './recall-topics.ts';
+import { ageCaveat, ageDays, type NamedThing, namedThings, sayAge } from './staleness.ts';
+
+/** A memory directory that is recalled. */
+export interface RecallPlace {
+  /** Canonical. */
+  dir: string;
+  /** Null where nocturne has not worked there. */
+  ledger: Ledger | null;
+  /** The agent reads MEMORY.md by itself, so it is left out here. */
+  hasIndex: boolean;
+  /** Where named things are looked for; without it nothing is marked as gone. */
+  tree?: TreeSearch;
+}
+
+export interface PartRequest extends RecallPlace {
+  /** What the session is about; topics that match come first. */
+  query?: string;
+  now: Date;
+  /** Whether a text is within this share of what the part may take. */
+  isWithin(text: string, share: number): boolean;
+  /** Whether the section has room for the part with this body. */
+  fits(body: string): boolean;
+}
+
+export interface RecalledPart {
+  index: { lines: number; shownLines: number } | null;
+  topics: RecalledTopic[];
+  /** Oldest first. */
+  entries: { id: string; day: string; type: MemoryType; text: string }[];
+}
+
+export interface RecalledTopic {
+  path: string;
+  type: MemoryType | null;
+  changedAt: string;
+  /** What it names and is not in the working tree. */
+  gone: string[];
+  isCut: boolean;
+  /** It holds words of the query. */
+  matches: boolean;
+}
+
+/** How much of the part each of its sections may take while the others want some too. */
+const SHARES = { index: 0.5, entries: 0.25, topic: 0.4 };
+/** Looked at for the names in them: more than ever fits. */
+const MOST_TOPICS = 40;
+const MOST_NAMES = 100;
+const MOST_DAYS = 14;
+/** After so many that found no room, there is none. */
+const MOST_MISSES = 5;
+
+/** What is shown, laid out: `texts` has a text for each topic and each entry of `found`. */
+export interface LaidPart {
+  found: RecalledPart;
+  texts: { index: string; topics: TopicText[]; entries: string[] };
+}
+
+interface TopicText {
+  head: string;
+  /** What the topic says, or its first lines. */
+  body: string;
+  /** What is to be known of it. */
+  foot: string;
+}
+
+/** Nothing where nothing is remembered, or nothing fits. */
+export async function recallPart(request: PartRequest): Promise<LaidPart> {
+  const found: RecalledPart = { index: null, topics: [], entries: [] };
+  const parts: LaidPart['texts'] = { index: '', topics: [], entries: [] };
+  const { dir, now, fits, isWithin } = request;
+  if (!isDirectory(dir)) return nothing();
+
+  const index = await clean(readConfined(dir, 'MEMORY.md') ?? '');
+  if (!request.hasIndex && index.trim() !== '') {
+    const cut = cutIndex(
+      index,
+      (part) => isWithin(part, SHARES.index) && fits(bodyOf({ ...parts, index: part + cutWarningRoom(index) })),
+    );
+    parts.index = cut.isCut ? `${cut.text}\n${cutWarning(cut)}\n` : cut.text;
+    found.index = { lines: cut.lines, shownLines: cut.shownLines };
+  }
+
+  let misses = 0;
+  // The newest entries win, and are told in the order in which they were said.
+  for (const unseen of unseenEntries(request)) {
+    if (misses === MOST_MISSES) break;
+    const entry = { ...unseen, text: await clean(unseen.text) };
+    parts.entries.unshift(`- ${entry.day} **${entry.type}** ${entry.text}\n`);
+    if (isWithin(parts.entries.join(''), SHARES.entries) && fits(bodyOf(parts))) {
+      found.entries.unshift(entry);
+    } else {
+      parts.entries.shift();
+      misses += 1;
+    }
+  }
+
+  const ranked = rankTopics(request, index).slice(0, MOST_TOPICS);
+  const gone = await goneThings(ranked, request.tree);
+  misses = 0;
+  for (const raw of ranked) {
+    if (misses === MOST_MISSES) break;
+    const topic = { ...raw, ...readRanked({ ...raw, text: await clean(raw.text) }) };
+    const marks = namedThings(topic.body).flatMap(({ shown }) => (gone.has(shown) ? [shown] : []));
+    const block = topicBlock(
+      topic,
+      { marks, now },
+      (text) => isWithin(wholeOf(text), SHARES.topic) && fits(bodyOf({ ...parts, topics: [...parts.topics, text] })),
+    );
+    if (!block) {
+      misses += 1;
+      continue;
+    }
+    parts.topics.push(block.text);
+    found.topics.push({
+      path: topic.path,
+      type: topic.type ?? null,
+      changedAt: topic.changedAt.toISOString(),
+      gone: marks,
+      isCut: block.isCut,
+      matches: topic.matches > 0,
+    });
+  }
+  // An index of which not even a line fits leaves its warning, for which there may be no room either.
+  return fits(bodyOf(parts)) ? { found, texts: parts } : nothing();
+}
+
+function nothing(): LaidPart {
+  return { found: { index: null, topics: [], entries: [] }, texts: { index: '', topics: [], entries: [] } };
+}
+
+/** The ids of the statements that a part shows. */
+export function statementsIn({ found, texts }: LaidPart): string[] {
+  const lines = texts.topics.flatMap(({ body }) => locateLines(body).map(({ id }) => id));
+  return [...lines, ...found.entries.map(({ text }) => lineId(text))];
+}
+
+/** A part without the statements that are said already, and without topics that say nothing else. */
+export function withoutSaid({ found, texts }: LaidPart, said: Set<string>): LaidPart {
+  const topics = found.topics.flatMap((topic, at) => {
+    const { body = '', ...text } = texts.topics[at] ?? { head: '', foot: '' };
+    const lines = locateLines(body);
+    if (lines.length > 0 && lines.every(({ id }) => said.has(id)) && !topic.isCut) return [];
+    return [{ topic, text: { ...text, body: editLines(body, { remove: said, add: [] }) } }];
+  });
+  const entries = found.entries
+    .map((entry, at) => ({ entry, text: texts.entries[at] ?? '' }))
+    .filter(({ entry }) => !said.has(lineId(entry.text)));
+  return {
+    found: { ...found, topics: topics.map(({ topic }) => topic), entries: entries.map(({ entry }) => entry) },
+    texts: { ...texts, topics: topics.map(({ text }) => text), entries: entries.map(({ text }) => text) },
+  };
+}
+
+/** What a person wrote down may hold a secret; a model is not shown it. */
+async function clean(text: string): Promise<string> {
+  return (await redact(text)).text;
+}
+
+/** Empty where a part shows nothing. */
+export function bodyOf({ index, topics, entries }: LaidPart['texts']): string {
+  const sections = [
+    index && `## MEMORY.md\n\n${index}`,
+    topics.length > 0 && `## Topics\n\n${topics.map(wholeOf).join('\n')}`,
+    entries.length > 0 && `## Not sorted into topics yet\n\n${entries.join('')}`,
+  ];
+  return sections.filter((section) => section).join('\n');
+}
+
+function wholeOf({ head, body, foot }: TopicText): string {
+  return `${head}${body}\n${foot}`;
+}
+
+/** As long as the warning can get. */
+function cutWarningRoom(index: string): string {
+  const bytes = Buffer.byteLength(index);
+  return `\n${cutWarning({ text: '', shownLines: bytes, lines: bytes, bytes, isCut: true })}\n\n`;
+}
+
+/** A topic whole, else its first lines where some fit; null where none do. */
+function topicBlock(
+  topic: RankedTopic & ReadTopic,
+  { marks, now }: { marks: string[]; now: Date },
+  fits: (block: TopicText) => boolean,
+): { text: TopicText; isCut: boolean } | null {
+  const days = ageDays(topic.changedAt, now);
+  const caveat = ageCaveat(topic.type, days);
+  const names = marks.map((shown) => `\`${shown}\``).join(', ');
+  const about = [topic.type, `last changed ${sayAge(days)}`].filter((part) => part).join(', ');
+  const says = topic.body.includes(topic.description) ? '' : `: ${topic.description}`;
+  const head = `### ${topic.path} (${about})${says}\n`;
+  const notes = [caveat && `> ${caveat}\n`, marks.length > 0 && `> Not found in the working tree now: ${names}.\n`];
+  const said = notes.filter((note) => note).join('');
+  const foot = said && `\n${said}`;
+  const whole = { head, body: topic.body, foot };
+  if (fits(whole)) return { text: whole, isCut: false };
+  const lines = topic.body.split('\n');
+  const cut = (count: number) => ({
+    head,
+    body: lines.slice(0, count).join('\n'),
+    foot: `(cut here: read ${topic.path})\n${foot}`,
+  });
+  let [most, tooMany] = [0, lines.length];
+  while (tooMany - most > 1) {
+    const middle = (most + tooMany) >> 1;
+    if (fits(cut(middle))) most = middle;
+    else tooMany = middle;
+  }
+  return most > 0 ? { text: cut(most), isCut: true } : null;
+}
+
+/** Entries in the newest logs that no dream has seen, as the logs say them now; newest first. */
+function* unseenEntries({ dir, ledger }: RecallPlace): Generator<RecalledPart['entries'][number]> {
+  const known =
+    ledger?.all("select distinct day from entry where state = 'new' order by day desc limit ?", MOST_DAYS) ?? [];
+  const days = new Set([...known.map((row) => row.day as string), ...newestLogs(dir)]);
+  for (const day of [...days].sort().reverse()) {
+    const items = parseLog(readConfined(dir, logPath(day)) ?? '', day).reverse();
+    for (const item of items) {
+      const { id, type, text, state } = entryOfItem(item, ledger ? entryRow(ledger, item.id) : undefined);
+      if (state === 'new') yield { id, day, type, text };
+    }
+  }
+}
+
+/** What is in a log was perhaps written by hand, of which the ledger knows nothing yet. */
+function newestLogs(dir: string): string[] {
+  const year = listNames(join(dir, 'logs')).findLast((name) => /^\d{4}$/.test(name));
+  const month = year && listNames(join(dir, 'logs', year)).findLast((name) => /^\d\d$/.test(name));
+  const files = month ? listNames(join(dir, 'logs', year, month)) : [];
+  return files.flatMap((name) => /^(\d{4}-\d\d-\d\d)\.md$/.exec(name)?.[1] ?? []).slice(-2);
+}
+
+async function goneThings(topics: RankedTopic[], tree: TreeSearch | undefined): Promise<Set<string>> {
+  if (!tree) return new Set();
+  const things = topics.flatMap(({ text }) => namedThings(text.slice(bodyStart(text)))).slice(0, MOST_NAMES);
+  const searched = (kind: NamedThing['kind']) => [
+    ...new Set(things.filter((thing) => thing.kind === kind).flatMap((thing) => thing.search)),
+  ];
+  const [paths, words] = await Promise.all([
+    missingPaths(searched('path'), tree),
+    missingWords(searched('word'), tree),
+  ]);
+  const missing = { path: new Set(paths), word: new Set(words) };
+  return new Set(
+    things.filter(({ kind, search }) => search.every((name) => missing[kind].has(name))).map(({ shown }) => shown),
+  );
+}

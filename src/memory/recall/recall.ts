@@ -1,0 +1,130 @@
+// Recall: the prompt section made of a memory directory, and of those beside it: the user's own, the repository's.
+// Promises: the section is never longer than it may be; what is beside takes no more than its share; each part says whose
+// it is and says nothing that one before it says; nothing in one can pass for another, end the section or pass for
+// instructions; the section begins and ends with a tag by which it is known, and is never taken for something that was
+// said. It changes nothing.
+
+import { renderPrompt } from '../../prompt.ts';
+import { lastDream, recallNotes } from './recall-notes.ts';
+import {
+  type LaidPart,
+  type RecalledPart,
+  type RecallPlace,
+  recallPart,
+  statementsIn,
+  bodyOf as textOf,
+  withoutSaid,
+} from './recall-part.ts';
+
+export type { RecalledPart, RecalledTopic, RecallPlace } from './recall-part.ts';
+
+/** Whose memory stands beside a project's: the user's in all projects, or what comes with the working tree. */
+export type BesideScope = 'user' | 'local';
+
+export interface BesidePlace extends RecallPlace {
+  scope: BesideScope;
+}
+
+export interface RecallRequest extends RecallPlace {
+  /** Shown after the directory's own, in this order. */
+  beside?: BesidePlace[];
+  /** The top of the working tree whose memory snapshot is offered where it was not applied; without it none is. */
+  checkout?: string;
+  /** What the session is about; topics that match come first. */
+  query?: string;
+  limits: RecallLimits;
+  now: Date;
+}
+
+/** Of the whole section. */
+export interface RecallLimits {
+  characters: number;
+  tokens: number;
+  isWithinTokens(text: string, tokens: number): boolean;
+}
+
+export interface Recall extends RecalledPart {
+  /** Empty where nothing is remembered. */
+  text: string;
+  /** What of the text comes from beside; each with its directory. */
+  beside: (RecalledPart & { scope: BesideScope; memory: string })[];
+}
+
+/** How much of the section what is beside may take, with its heading. */
+const SHARES: Record<BesideScope, number> = { user: 0.25, local: 0.2 };
+/** And what nocturne itself says, else it says nothing. */
+const NOTES_SHARE = 0.25;
+
+export async function recall(request: RecallRequest): Promise<Recall> {
+  const { dir, ledger, hasIndex, tree, query, limits, now } = request;
+  const isWithin = (text: string, share: number) =>
+    text.length <= limits.characters * share && limits.isWithinTokens(text, Math.floor(limits.tokens * share));
+  const ownWords = await recallNotes(request);
+  const notes = isWithin(ownWords, NOTES_SHARE) ? ownWords : '';
+  const section = await frameOf('recall', dir, notes);
+  const laid: { scope: BesideScope; memory: string; part: LaidPart; framed(body: string): string }[] = [];
+  let besideText = '';
+  // First, so that the directory's own part knows what room is left.
+  for (const { scope, ...place } of request.beside ?? []) {
+    const framed = await frameOf(`recall-${scope}`, place.dir);
+    const besides = (body: string) => `${besideText}\n${framed(asContent(body))}\n`;
+    const part = await recallPart({
+      ...place,
+      query,
+      now,
+      isWithin: (text, share) => isWithin(text, share * SHARES[scope]),
+      fits: (text) => isWithin(framed(asContent(text)), SHARES[scope]) && isWithin(section(besides(text)), 1),
+    });
+    if (textOf(part.texts) === '') continue;
+    laid.push({ scope, memory: place.dir, part, framed });
+    besideText = besides(textOf(part.texts));
+  }
+  const bodyOf = (own: string) => {
+    if (besideText === '') return asContent(own);
+    return own === '' ? besideText : `# Of this project\n\n${asContent(own)}\n${besideText}`;
+  };
+  const fits = (own: string) => isWithin(section(bodyOf(own)), 1);
+  const own = await recallPart({ dir, ledger, hasIndex, tree, query, now, isWithin, fits });
+  const body = textOf(own.texts);
+  // What a part says need not be said again in one behind it.
+  const said = new Set(statementsIn(own));
+  const beside: Recall['beside'] = [];
+  besideText = '';
+  for (const { scope, memory, part, framed } of laid) {
+    const rest = withoutSaid(part, said);
+    const restBody = textOf(rest.texts);
+    if (restBody === '') continue;
+    for (const id of statementsIn(rest)) said.add(id);
+    beside.push({ scope, memory, ...rest.found });
+    besideText += `\n${framed(asContent(restBody))}\n`;
+  }
+  const text = section(bodyOf(body));
+  // Nothing but the frame, or not even room for that.
+  if (body + besideText + notes === '' || !isWithin(text, 1)) {
+    return { text: '', index: null, topics: [], entries: [], beside: [] };
+  }
+  const dreamed = body + besideText === '' ? null : lastDream(request);
+  const whole = dreamed && section(`${bodyOf(body).trimEnd()}\n\n${dreamed}`);
+  return { ...own.found, beside, text: whole && isWithin(whole, 1) ? whole : text };
+}
+
+/** The words around a body. */
+async function frameOf(name: string, dir: string, notes?: string): Promise<(body: string) => string> {
+  const place = '\u0000';
+  const { text } = await renderPrompt(name, {
+    directory: disarmed(dir),
+    body: place,
+    ...(notes !== undefined && { notes }),
+  });
+  const [before = '', after = ''] = text.trimEnd().split(place);
+  return (body) => before + body.trim() + after;
+}
+
+/** A body that can hold none of the tags that mean something to nocturne or to an agent. */
+function asContent(text: string): string {
+  return disarmed(text).trimEnd();
+}
+
+function disarmed(text: string): string {
+  return text.replaceAll('\u0000', '').replace(/<(?=\s*\/?\s*(?:nocturne-|private|system-reminder))/gi, '&lt;');
+}

@@ -1,0 +1,202 @@
+// Finds words in what is remembered: topic files, what was put away, daily logs and lines of one's own in the index.
+// The one full-text search: people, agents and MCP clients ask it. It goes through the texts as they stand, line by
+// line, so it is right a second after an edit, without a ledger, and in every language; to go through ten thousand topics
+// takes about as long as to find out whether an index of them is up to date. It changes nothing.
+
+import type { Ledger } from '../ledger/ledger.ts';
+import { liveTexts } from '../store/live-files.ts';
+import { logDay } from '../text/daily-log.ts';
+import { bodyStart } from '../text/frontmatter.ts';
+import { isArchivePath, isTopicPath } from '../text/topic.ts';
+import { inOneCase, qualityIn, readQuery, type Term, withSingleSpaces } from './search-query.ts';
+
+export interface Hit {
+  /** `archive`: a topic that was put away. */
+  kind: 'topic' | 'entry' | 'index' | 'archive' | 'file';
+  path: string;
+  /** From 1. */
+  line: number;
+  /** The line, cut around the first word found. */
+  text: string;
+  /** How many of the query's words and phrases it has. */
+  words: number;
+}
+
+export interface SearchRequest {
+  /** Words, "phrases", which a hit must have, and begin*. Empty: nothing is found. */
+  query: string;
+  limit: number;
+  /** So many of the best are left out; default 0. */
+  offset?: number;
+  /** Only in files whose paths begin so. */
+  under?: string;
+}
+
+export interface SearchResult {
+  /** Best first: by the words they have, the rarer the better, whole ones before parts; topics before logs; newer ones. */
+  hits: Hit[];
+  /** How many there are in all. */
+  total: number;
+}
+
+interface SearchedFile {
+  kind: Hit['kind'];
+  path: string;
+  modifiedMs: number;
+  text: string;
+}
+
+interface Candidate {
+  file: SearchedFile;
+  /** From 1: the line that is named, and the one that has the words. */
+  line: number;
+  shown: number;
+  words: number;
+  score: number;
+}
+
+type LiveText = { path: string; modifiedMs: number; text: string };
+type WeighedTerm = Term & { weight: number };
+
+const SNIPPET_CHARACTERS = 160;
+const RANK = { topic: 0, entry: 1, index: 2, archive: 3, file: 4 };
+/** More candidates than will be shown are kept until there are so many more. */
+const SLACK = 1_000;
+
+/** Searches the memory directory `dir`; `ledger` is null where nocturne has not worked, and saves reading files. */
+export function searchMemory(
+  { dir, ledger }: { dir: string; ledger: Ledger | null },
+  { query, limit, offset = 0, under = '' }: SearchRequest,
+): SearchResult {
+  const terms = readQuery(query);
+  const texts = terms.length > 0 ? liveTexts(dir, ledger) : [];
+  const { files, weighed } = filesWithTerms(texts, { terms, under });
+  const most = offset + limit;
+  let best: Candidate[] = [];
+  let total = 0;
+  for (const file of files) {
+    for (const candidate of candidatesIn(file, weighed)) {
+      total += 1;
+      best.push(candidate);
+      if (best.length >= most + SLACK) best = best.sort(byWorth).slice(0, most);
+    }
+  }
+  const hits = best.sort(byWorth).slice(offset, most);
+  return { hits: hits.map((candidate) => hitOf(candidate, terms)), total };
+}
+
+/** The files that may hold a hit, and what each term is worth: the fewer files have it, the more. */
+function filesWithTerms(texts: Iterable<LiveText>, { terms, under }: { terms: Term[]; under: string }) {
+  const files: SearchedFile[] = [];
+  const found = terms.map(() => 0);
+  let count = 0;
+  for (const { path, modifiedMs, text } of texts) {
+    // Overflow files repeat the topics' descriptions.
+    if (path.startsWith('index/') || !path.startsWith(under)) continue;
+    count += 1;
+    const compared = comparable(text, terms);
+    const isIn = terms.map(({ text }) => compared.includes(text));
+    isIn.forEach((is, at) => {
+      if (is) found[at] = (found[at] as number) + 1;
+    });
+    if (!isIn.some((is) => is) || terms.some(({ kind }, at) => kind === 'phrase' && !isIn[at])) continue;
+    files.push({ kind: kindOf(path), path, modifiedMs, text });
+  }
+  const weighed = terms.map((term, at) => ({ ...term, weight: weightOf(found[at] as number, count) }));
+  return { files, weighed };
+}
+
+/** As in BM25: a word that every file has is worth next to nothing. */
+function weightOf(filesWithIt: number, files: number): number {
+  return Math.log(1 + (files - filesWithIt + 0.5) / (filesWithIt + 0.5));
+}
+
+function kindOf(path: string): Hit['kind'] {
+  if (isTopicPath(path)) return 'topic';
+  if (logDay(path)) return 'entry';
+  return path === 'MEMORY.md' ? 'index' : isArchivePath(path) ? 'archive' : 'file';
+}
+
+function candidatesIn(file: SearchedFile, terms: WeighedTerm[]): Candidate[] {
+  const { kind, path, text } = file;
+  const isTopic = kind === 'topic' || kind === 'archive';
+  // A topic's name says what its lines are about.
+  const context = isTopic ? inOneCase(path.replace(/\.md$/i, '')) : '';
+  const headLines = isTopic ? text.slice(0, bodyStart(text)).split('\n').length - 1 : 0;
+  const found: Candidate[] = [];
+  let entry = 0;
+  comparable(text, terms)
+    .split('\n')
+    .forEach((line, at) => {
+      if (kind === 'entry' && !/^\s*(>|<!--)/.test(line)) entry = at + 1;
+      const match = matchLine(line, { terms, context });
+      if (!match || isAside(line, { kind, isHead: at < headLines })) return;
+      const candidate = { file, line: kind === 'entry' ? entry : at + 1, shown: at + 1, ...match };
+      // An entry and its quotes are one hit.
+      const last = found.at(-1);
+      if (kind !== 'entry' || last?.line !== entry) found.push(candidate);
+      else if (candidate.score > last.score) found[found.length - 1] = candidate;
+    });
+  return found;
+}
+
+/** The text as terms are looked for in it, line by line the same. */
+function comparable(text: string, terms: Term[]): string {
+  const hasPhrases = terms.some(({ kind }) => kind === 'phrase');
+  return hasPhrases ? withSingleSpaces(inOneCase(text)) : inOneCase(text);
+}
+
+/** Whether a line is none that says something: a source, frontmatter but for the description, a link of the index. */
+function isAside(line: string, { kind, isHead }: { kind: Hit['kind']; isHead: boolean }): boolean {
+  if (/^\s*<!--/.test(line)) return true;
+  if (isHead && !/^\s*description:/.test(line)) return true;
+  return kind === 'index' && /\[[^\]]+\.md\]\s*$/.test(line);
+}
+
+/** Null where the line itself has none of the terms; what the name of its topic has counts on top. */
+function matchLine(
+  line: string,
+  { terms, context }: { terms: WeighedTerm[]; context: string },
+): { words: number; score: number } | null {
+  let words = 0;
+  let score = 0;
+  let isIn = false;
+  for (const term of terms) {
+    const quality = qualityIn(line, term);
+    if (quality === 0 && term.kind === 'phrase') return null;
+    const isInContext = context !== '' && context.includes(term.text);
+    if (quality > 0 || isInContext) words += 1;
+    isIn ||= quality > 0;
+    score += term.weight * (quality + (isInContext ? 1 : 0));
+  }
+  return isIn ? { words, score } : null;
+}
+
+function byWorth(a: Candidate, b: Candidate): number {
+  return (
+    b.score - a.score ||
+    RANK[a.file.kind] - RANK[b.file.kind] ||
+    b.file.modifiedMs - a.file.modifiedMs ||
+    (a.file.path < b.file.path ? -1 : a.file.path > b.file.path ? 1 : a.line - b.line)
+  );
+}
+
+function hitOf({ file, line, shown, words }: Candidate, terms: Term[]): Hit {
+  const { kind, path, text } = file;
+  const raw = text.split('\n')[shown - 1] as string;
+  const first = terms.find((term) => qualityIn(comparable(raw, terms), term) > 0);
+  const said = raw.trim().replace(/^(description:|[-*+>]) ?/, '');
+  return { kind, path, line, text: cutAround(said, first?.text ?? ''), words };
+}
+
+function cutAround(text: string, word: string): string {
+  if (text.length <= SNIPPET_CHARACTERS) return text;
+  const at = Math.max(inOneCase(text).indexOf(word), 0);
+  const from = Math.max(0, Math.min(at - SNIPPET_CHARACTERS / 4, text.length - SNIPPET_CHARACTERS));
+  // Half a character at either end is left out.
+  const cut = text
+    .slice(from, from + SNIPPET_CHARACTERS)
+    .replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, '')
+    .trim();
+  return `${from > 0 ? '…' : ''}${cut}${from + SNIPPET_CHARACTERS < text.length ? '…' : ''}`;
+}

@@ -1,0 +1,248 @@
+// Brings the files of a memory directory to the heads that a commit set, and takes in what reached them meanwhile.
+// A live file is moved aside, read there and then replaced by a link that overwrites nothing; what it held beyond the
+// expected is kept in the ledger as an outside edit, and merged, before its place is filled again. Each step can be
+// repeated after a crash. Readers may for a moment see no file.
+// Everything here runs under the store's lock.
+
+import { dirname } from 'node:path';
+import { removeEmptyParents } from '../../directories.ts';
+import { AppError } from '../../errors.ts';
+import { linkNew, lookNow, makeDirectory, readBytesNow, syncDirectory } from '../../files.ts';
+import type { Clock } from '../../time.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Asides, LateEdit } from './asides.ts';
+import {
+  addVersion,
+  beginCommit,
+  type Content,
+  headOf,
+  isSame,
+  keepVersion,
+  markWritten,
+  shaOf,
+  type Version,
+  versionOf,
+  wasSeen,
+} from './heads.ts';
+import { mergeFiles } from './merge.ts';
+
+export interface Place {
+  ledger: Ledger;
+  clock: Clock;
+  asides: Asides;
+  /** Canonical path of the directory. */
+  dir: string;
+  /** The absolute path of a file of the directory. */
+  locate(path: string): string;
+  /** Records what stands at a path as an outside edit where it is not the head; answers the head. */
+  takeIn(path: string): Version | null;
+}
+
+const MAX_TRIES = 200;
+
+/** Brings all files to their heads where a commit was not applied yet; answers the paths that collided. */
+export function applyCommits(place: Place): string[] {
+  const { ledger } = place;
+  const collided = new Set<string>();
+  for (const { id } of ledger.all('select id from "commit" where applied = 0 order by id')) {
+    const rows = ledger.all('select distinct memory from version where "commit" = ?', id as number);
+    for (const row of rows) bring(row.memory as string, { commit: id as number, place, collided });
+    removeEmptied(id as number, place);
+    ledger.transactionInNoHurry(() => {
+      for (const { memory } of rows) {
+        markWritten(ledger, memory as string, headOf(ledger, memory as string)?.content ?? null);
+      }
+      ledger.run('update "commit" set applied = 1 where id = ?', id as number);
+    });
+  }
+  return [...collided];
+}
+
+/** Merges what reached a file through an old handle after it was moved aside; answers the paths that collided. */
+export function applyLateEdits(place: Place): string[] {
+  const edits = place.asides.late(place.clock.now().getTime());
+  const collided = edits.flatMap((edit) => {
+    const paths = keepLateEdit(edit, place);
+    paths.push(...applyCommits(place));
+    edit.settle();
+    return paths;
+  });
+  return [...new Set(collided)];
+}
+
+/** Directories that a commit emptied go with what was in them. */
+function removeEmptied(commit: number, { ledger, dir, locate }: Place): void {
+  const left = ledger.all(
+    `select distinct before.path from version join version before on before.id = version.previous
+     where version."commit" = ? and before.path like '%/%' and before.path not like '.%'
+     and (version.content is null or version.path <> before.path)`,
+    commit,
+  );
+  for (const { path } of left) removeEmptyParents(dir, locate(path as string));
+}
+
+interface Bringing {
+  commit: number;
+  place: Place;
+  collided: Set<string>;
+}
+
+function bring(memory: string, { commit, place, collided }: Bringing): void {
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    const target = headOf(place.ledger, memory);
+    if (!target) return;
+    const before = target.previous === null ? null : versionOf(place.ledger, target.previous);
+    const swap = { target, before, place };
+    let found: Found;
+    try {
+      putBack(memory, place);
+      found = isMove(swap) ? move(swap) : replace(swap);
+      if (found !== 'done' && found !== 'again') {
+        if (keepFound(found, { ...swap, commit })) collided.add(target.path);
+        if (found.content) keepAside(swap, found.content);
+      }
+    } finally {
+      place.asides.dropTemporary();
+      putBack(memory, place);
+    }
+    if (found === 'done') return;
+  }
+  const path = headOf(place.ledger, memory)?.path;
+  throw new AppError('conflict', `${path} changes faster than it can be written.`, {
+    remedy: 'Close the program that keeps rewriting it; the change waits and is made at the next run.',
+  });
+}
+
+interface Swap {
+  /** What shall stand there. */
+  target: Version;
+  /** What should stand there now; at another path where the memory is moved. */
+  before: Version | null;
+  place: Place;
+}
+
+/** `again`: somebody was faster. Otherwise what stood where the expected should have, and where. */
+type Found = 'done' | 'again' | { content: Content; at: 'path' | 'target' };
+
+function replace({ target, before, place }: Swap): Found {
+  const path = place.locate(target.path);
+  const live = readLive(path);
+  if (isSame(live, target.content)) return 'done';
+  const expected = before?.content ?? null;
+  const temporary = target.content === null ? null : place.asides.prepare(target.content);
+  if (live !== null || !isTakenByUs(target, expected, place)) {
+    const taken = place.asides.take(target.memory, { path, isEmptyExpected: expected?.length === 0 });
+    if (!isSame(taken, expected)) return { content: taken, at: 'path' };
+    if (taken) keepAside({ target, place }, taken);
+  }
+  if (temporary !== null) return putInPlace(temporary, path) ? 'done' : 'again';
+  return readLive(path) === null ? 'done' : 'again';
+}
+
+/** Puts the memory under its new name, then takes away the old one. */
+function move({ target, before, place }: Swap): Found {
+  const to = place.locate(target.path);
+  const there = readLive(to);
+  if (there === null) {
+    const temporary = place.asides.prepare(target.content ?? Buffer.alloc(0));
+    if (!putInPlace(temporary, to)) return 'again';
+  } else if (!isSame(there, target.content)) return { content: there, at: 'target' };
+  const expected = before?.content ?? null;
+  const from = place.locate(before?.path ?? target.path);
+  const taken = place.asides.take(target.memory, { path: from, isEmptyExpected: expected?.length === 0 });
+  if (taken !== null && !isSame(taken, expected)) return { content: taken, at: 'path' };
+  if (taken) keepAside({ target, place }, taken);
+  return 'done';
+}
+
+/** Keeps what stood there instead of the expected and, after it, what ours becomes with it; true where they collide. */
+function keepFound(
+  found: Exclude<Found, string>,
+  { target, before, place, commit }: Swap & { commit: number },
+): boolean {
+  const { ledger } = place;
+  const at = place.clock.now().toISOString();
+  return ledger.transaction(() => {
+    if (found.at === 'target' && before) {
+      // Somebody took the new name meanwhile: theirs stays, and ours stays under the old one.
+      addVersion(ledger, { ...target, commit, at, path: before.path, previous: before.id });
+      return true;
+    }
+    const base = before?.content ?? null;
+    const merged = mergeFiles(base, { ours: target.content, outside: found.content });
+    const outside = { ...target, commit, at, content: found.content, actor: 'external' };
+    const path = before?.path ?? target.path;
+    const seen = addVersion(ledger, { ...outside, path, previous: before?.id ?? null });
+    if (isMove({ target, before }))
+      addVersion(ledger, { ...target, commit, at, content: merged.content, previous: target.id });
+    else if (!isSame(merged.content, found.content)) {
+      addVersion(ledger, { ...target, commit, at, content: merged.content, previous: seen });
+    }
+    return merged.collisions > 0;
+  });
+}
+
+/** Keeps a late edit as a version, and commits what the live file becomes with it; answers the path if it collided. */
+function keepLateEdit(edit: LateEdit, { ledger, clock, takeIn }: Place): string[] {
+  return ledger.transaction(() => {
+    if (wasSeen(ledger, edit.memory, shaOf(edit.content))) return [];
+    const path = ledger.get('select path from memory where id = ?', edit.memory)?.path as string | null | undefined;
+    const head = path ? takeIn(path) : headOf(ledger, edit.memory);
+    if (!head) return [];
+    const at = clock.now().toISOString();
+    const seen = { memory: edit.memory, path: head.path, previous: head.id, actor: 'external', at };
+    const record = beginCommit(ledger, { actor: 'external', at, isApplied: true });
+    keepVersion(ledger, { ...seen, content: edit.content, commit: record });
+    if (!path) return [];
+    const base = ledger.get('select content from version where sha = ? limit 1', edit.baseSha)?.content ?? null;
+    const merged =
+      head.content === null
+        ? { content: edit.content, collisions: 0 }
+        : mergeFiles(base as Content, { ours: head.content, outside: edit.content });
+    if (isSame(merged.content, head.content)) return [];
+    const commit = beginCommit(ledger, { actor: 'external', at, isApplied: false });
+    addVersion(ledger, { ...seen, content: merged.content, commit });
+    return merged.collisions > 0 ? [path] : [];
+  });
+}
+
+function isMove({ target, before }: Pick<Swap, 'target' | 'before'>): boolean {
+  return before !== null && before.content !== null && target.content !== null && before.path !== target.path;
+}
+
+function isTakenByUs({ memory, content }: Version, expected: Content, { asides }: Place): boolean {
+  return [expected, content].some((bytes) => bytes !== null && asides.holds(memory, bytes));
+}
+
+function keepAside({ target, place }: Pick<Swap, 'target' | 'place'>, content: Buffer): void {
+  place.asides.keep(target.memory, { sha: shaOf(content), atMs: place.clock.now().getTime() });
+}
+
+/** Puts a file back that was taken but not replaced, after a crash or an error; a copy of what is kept is an aside. */
+function putBack(memory: string, { ledger, asides, clock, locate }: Place): void {
+  const taken = asides.taken(memory);
+  const target = headOf(ledger, memory);
+  if (taken === null || target === null) return;
+  const before = target.previous === null ? null : versionOf(ledger, target.previous);
+  const expected = before?.content ?? null;
+  const atMs = clock.now().getTime();
+  if (!isSame(taken, expected) && wasSeen(ledger, memory, shaOf(taken))) {
+    asides.keep(memory, { sha: shaOf(taken), atMs });
+  } else asides.putBack(memory, { path: locate(before?.path ?? target.path), expected, atMs });
+}
+
+function putInPlace(temporary: string, path: string): boolean {
+  makeDirectory(dirname(path));
+  const isLinked = linkNew(temporary, path);
+  if (isLinked) syncDirectory(dirname(path));
+  return isLinked;
+}
+
+/** The bytes of a live file; refuses what is no file, which a swap would move away. */
+export function readLive(path: string): Content {
+  const look = lookNow(path);
+  if (look === null || look.isFile) return look && readBytesNow(path);
+  throw new AppError('conflict', `${path} is not a regular file.`, {
+    remedy: 'Move it out of the way; what nocturne has to write there waits and is written at the next run.',
+  });
+}

@@ -1,0 +1,171 @@
+// The asides: where a live file is moved while new bytes take its place, so that nothing is overwritten unseen.
+// A file just moved here is `<memory>.taking` until the ledger has what it holds; then its name says the hash of that.
+// An editor that had the file open may still write to it: a file whose bytes differ from its name is a late edit.
+// Every aside is looked at for 60 s and once more before it is removed.
+
+import { dirname, join } from 'node:path';
+import { listNames } from '../../directories.ts';
+import {
+  type Look,
+  linkNew,
+  lookNow,
+  makeDirectory,
+  makeFile,
+  moveFile,
+  readBytesNow,
+  removeFile,
+  syncDirectory,
+  writeSynced,
+} from '../../files.ts';
+import { type Content, shaOf } from './heads.ts';
+
+/** How long an aside is looked at again. */
+const ASIDE_MS = 60_000;
+/** The coarsest clock of a file system: a file written later than this ago may change again without a sign of it. */
+export const DISK_TICK_MS = 2_000;
+/** How long an editor gets to write a file that it has just emptied, and how often one looks. */
+const EMPTIED_LOOKS = 50;
+const EMPTIED_LOOK_MS = 2;
+
+export interface LateEdit {
+  memory: string;
+  /** Hash of what stood in the file when it was last looked at. */
+  baseSha: string;
+  content: Buffer;
+  /** Goes on watching the aside from what it holds now; to be called once the edit is kept. */
+  settle(): void;
+}
+
+interface Aside {
+  name: string;
+  memory: string;
+  sha: string;
+  atMs: number;
+  n: number;
+}
+
+export class Asides {
+  readonly #dir: string;
+  /** Of each aside, how it looked when its bytes were last those of its name. */
+  readonly #looks = new Map<string, Look>();
+
+  constructor(dir: string) {
+    this.#dir = dir;
+    makeDirectory(dir);
+  }
+
+  /** Moves the live file of a memory here; answers what is in it, or null where there is no file. */
+  take(memory: string, live: { path: string; isEmptyExpected: boolean }): Content {
+    if (!moveFile(live.path, this.#taking(memory))) return null;
+    syncDirectory(this.#dir);
+    return readWritten(this.#taking(memory), live) ?? Buffer.alloc(0);
+  }
+
+  /** What is in the file that was taken last and not kept yet. */
+  taken(memory: string): Content {
+    return readBytesNow(this.#taking(memory));
+  }
+
+  /** Keeps the file that was taken last, now that the ledger has its bytes. */
+  keep(memory: string, taken: { sha: string; atMs: number }): void {
+    this.#file(this.#taking(memory), { ...taken, memory });
+  }
+
+  /** Whether a file with this content was moved here lately: the sign that its place is empty because of us. */
+  holds(memory: string, content: Content): boolean {
+    const sha = shaOf(content);
+    return this.#all().some((aside) => aside.memory === memory && aside.sha === sha);
+  }
+
+  /**
+   * Puts a file back to its live name that was taken but not kept, after a crash or an error. Where another stands
+   * there meanwhile, what was taken is a late edit of `expected`.
+   */
+  putBack(memory: string, place: { path: string; expected: Content; atMs: number }): void {
+    const taking = this.#taking(memory);
+    makeDirectory(dirname(place.path));
+    if (linkNew(taking, place.path)) {
+      removeFile(taking);
+      syncDirectory(dirname(place.path));
+    } else this.keep(memory, { sha: shaOf(place.expected ?? ''), atMs: place.atMs });
+  }
+
+  /** Writes the bytes of a file to come; answers where they are until `place` or `dropTemporary`. */
+  prepare(content: Buffer): string {
+    const path = join(this.#dir, 'new.tmp');
+    removeFile(path);
+    writeSynced(path, content);
+    return path;
+  }
+
+  dropTemporary(): void {
+    removeFile(join(this.#dir, 'new.tmp'));
+  }
+
+  /** Edits that reached a file after it was moved here; what stayed as it was for long enough is removed. */
+  late(nowMs: number): LateEdit[] {
+    const edits: LateEdit[] = [];
+    const lastChangeMs = lookNow(this.#dir)?.modifiedMs ?? 0;
+    for (const aside of this.#all()) {
+      const path = join(this.#dir, aside.name);
+      const look = lookNow(path);
+      const known = this.#looks.get(aside.name);
+      const isOld = nowMs - aside.atMs > ASIDE_MS;
+      if (look && !isOld && known && isSameLook(known, look)) continue;
+      const content = readWritten(path, { isEmptyExpected: aside.sha === shaOf('') });
+      if (content === null) continue;
+      if (shaOf(content) !== aside.sha) {
+        const settle = () => this.#file(path, { ...aside, sha: shaOf(content) });
+        edits.push({ memory: aside.memory, baseSha: aside.sha, content, settle });
+      } else if (isOld) {
+        removeFile(path);
+        this.#looks.delete(aside.name);
+      } else if (look && lastChangeMs - look.modifiedMs > DISK_TICK_MS) this.#looks.set(aside.name, look);
+    }
+    return edits;
+  }
+
+  /** The disk's own idea of the present, in the terms of `Look`. */
+  diskNowMs(): number {
+    const path = join(this.#dir, 'new.tmp');
+    makeFile(path);
+    removeFile(path);
+    return lookNow(this.#dir)?.modifiedMs ?? 0;
+  }
+
+  #file(from: string, { memory, sha, atMs }: Pick<Aside, 'memory' | 'sha' | 'atMs'>): void {
+    let n = 0;
+    const path = () => join(this.#dir, `${memory}.${sha}.${atMs}.${n}`);
+    while (lookNow(path()) !== null) n += 1;
+    moveFile(from, path());
+  }
+
+  #taking(memory: string): string {
+    return join(this.#dir, `${memory}.taking`);
+  }
+
+  #all(): Aside[] {
+    return listNames(this.#dir)
+      .map((name) => ({ name, match: /^(mem_\w+)\.([0-9a-f]{64})\.(\d+)\.(\d+)$/.exec(name) }))
+      .flatMap(({ name, match }) => {
+        const [, memory, sha, atMs, n] = match ?? [];
+        return memory && sha ? [{ name, memory, sha, atMs: Number(atMs), n: Number(n) }] : [];
+      })
+      .sort((a, b) => a.atMs - b.atMs || a.n - b.n);
+  }
+}
+
+/** Reads a file; one that is empty unexpectedly is looked at again: an editor empties a file before it writes it. */
+export function readWritten(path: string, { isEmptyExpected }: { isEmptyExpected: boolean }): Content {
+  let content = readBytesNow(path);
+  for (let looks = 0; looks < EMPTIED_LOOKS && content?.length === 0 && !isEmptyExpected; looks += 1) {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, EMPTIED_LOOK_MS);
+    content = readBytesNow(path);
+  }
+  return content;
+}
+
+/** Whether a file cannot have been written between two looks. */
+function isSameLook(a: Look, b: Look): boolean {
+  return a.bytes === b.bytes && a.modifiedMs === b.modifiedMs && a.changedMs === b.changedMs;
+}

@@ -1,0 +1,164 @@
+// Confinement: the one check of every path that a caller gives for a file of the memory directory.
+// It owns what a path may be and which file it means. Promises: what it answers is inside the directory with every
+// link resolved, and is no hidden item; two spellings that differ by Unicode normalisation or by case mean one file,
+// the one that is there; what it refuses is an AppError `bad-input` that says what was found and what is allowed.
+// It never touches anything. It cannot see a link that another program makes between the check and the use.
+
+import { join, relative, sep } from 'node:path';
+import { kindOf, listNames, realPath, walkNow } from '../../directories.ts';
+import { AppError } from '../../errors.ts';
+
+const MAX_PATH_BYTES = 1_024;
+const MAX_SEGMENTS = 20;
+const MAX_SEGMENT_BYTES = 255;
+
+/** Which file a path means. */
+export interface Place {
+  /** Its one name: relative to the memory directory, with `/`, NFC, and as the directory spells it. */
+  path: string;
+  /** Where it stands, without any link in it. */
+  absolute: string;
+  kind: 'file' | 'directory' | 'nothing';
+}
+
+export interface Door {
+  /** Lets jobs through to their reports in `.nocturne/dreams/`; nothing else in there is ever reached. */
+  reports?: boolean;
+}
+
+/** The place that `path` means in the directory `root`, a canonical path. Throws `bad-input`. */
+export function confine(root: string, path: string, door: Door = {}): Place {
+  const problem = findProblem(path, door);
+  if (problem) throw refusal(path, problem);
+  const absolute = resolveIn(root, path);
+  const found = relative(root, absolute).split(sep).join('/').normalize('NFC');
+  // A link, or a short name on Windows, may lead to where no path leads.
+  const behind = found === '' ? 'it is the memory directory itself' : findProblem(found, door);
+  if (behind) throw refusal(path, `it leads to ${JSON.stringify(found)}, and ${behind}`);
+  const kind = kindOf(absolute) ?? 'nothing';
+  if (kind === 'link' || kind === 'other') throw refusal(path, 'what stands there is neither a file nor a directory');
+  return { path: found, absolute, kind };
+}
+
+/** The place of a file that the store may read and write, reports of jobs included. Throws `bad-input`. */
+export function locateFile(root: string, path: string): Place {
+  const place = confine(root, path, { reports: true });
+  if (place.kind === 'directory') throw refusal(path, 'it is a directory');
+  return place;
+}
+
+/** Whether a path found in the directory can be that of a memory; what it answers false for is left alone. */
+export function isMemoryPath(path: string): boolean {
+  return whyNoMemory(path) === null;
+}
+
+/** Why a path found in the directory cannot be that of a memory, as the end of a sentence; null where it can. */
+export function whyNoMemory(path: string): string | null {
+  return findProblem(path, {});
+}
+
+/** The regular files under the directory: the one name of each, and how the disk spells it. Links are left out. */
+export function filesByName(root: string): Map<string, string> {
+  const files = new Map<string, string>();
+  for (const spelled of walkNow(root)) {
+    const name = spelled.normalize('NFC');
+    if (name === spelled || !files.has(name)) files.set(name, spelled);
+  }
+  return files;
+}
+
+/** Goes down `path` name by name: through links as far as they stay inside, by the spelling that is there. */
+function resolveIn(root: string, path: string): string {
+  let at = root;
+  const names = path.normalize('NFC').split('/');
+  for (const [index, name] of names.entries()) {
+    let next = realPath(join(at, name));
+    if (next === null) {
+      const spelled = spellingIn(at, { name, path });
+      if (spelled === null) return newPlace(at, { names: names.slice(index), root, path });
+      const found = join(at, spelled);
+      next = realPath(found);
+      if (next === null && kindOf(found) === 'link') throw refusal(path, `${spelled} is a link that leads nowhere`);
+      next ??= found;
+    }
+    if (next !== root && !next.startsWith(root + sep)) throw refusal(path, `${name} leads out of the directory`);
+    at = next;
+  }
+  return at;
+}
+
+/** How the directory spells `name`, if it has it under another normalisation or case. */
+function spellingIn(dir: string, { name, path }: { name: string; path: string }): string | null {
+  const folded = foldCase(name);
+  const same = listNames(dir).filter((other) => foldCase(other) === folded);
+  const sameText = same.find((other) => other.normalize('NFC') === name);
+  if (sameText === undefined && same.length > 1) throw refusal(path, `${name} could be ${same.join(' or ')}`);
+  return sameText ?? same[0] ?? null;
+}
+
+function foldCase(name: string): string {
+  return name.normalize('NFC').toLowerCase();
+}
+
+function newPlace(at: string, { names, root, path }: { names: string[]; root: string; path: string }): string {
+  if (kindOf(at) === 'file') throw refusal(path, `${relative(root, at)} is a file, not a directory`);
+  return join(at, ...names);
+}
+
+/** What a path must not hold: control and format characters (bidi, zero width), line ends, what is no text. */
+const UNFIT = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\ufffd]/u;
+/** Names that Windows keeps for devices, whatever their extension. */
+const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³]) *(?:\.|$)/i;
+
+/** Why a path cannot be one, as the end of a sentence; null for nothing. It looks at the text alone. */
+function findProblem(path: string, door: Door): string | null {
+  const text = path.normalize('NFC');
+  const unfit = UNFIT.exec(text)?.[0];
+  if (unfit !== undefined) {
+    const code = (unfit.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, '0');
+    return `it holds the character U+${code}`;
+  }
+  if (text === '') return 'it is empty';
+  if (text.includes('\\')) return 'it holds a backslash';
+  if (text.includes(':')) return 'it holds a colon, as drives and streams do';
+  if (text.startsWith('/')) return 'it is absolute';
+  const names = text.split('/');
+  if (names.length > MAX_SEGMENTS) return `it has ${names.length} segments`;
+  if (Buffer.byteLength(text) > MAX_PATH_BYTES) return `it is ${Buffer.byteLength(text)} bytes long`;
+  const isReport = door.reports === true && /^\.nocturne\/dreams\/[^/]+$/.test(text);
+  for (const name of isReport ? names.slice(1) : names) {
+    const problem = findNameProblem(name);
+    if (problem) return problem;
+  }
+  return findEncodedProblem(text, { door, segments: names.length });
+}
+
+function findNameProblem(name: string): string | null {
+  if (name === '') return 'it has an empty segment';
+  if (name === '.' || name === '..') return `it has the segment ${name}`;
+  if (name.startsWith('.')) return `${name} is hidden`;
+  if (/[.\s]$/.test(name)) return `${JSON.stringify(name)} ends with a dot or a space`;
+  if (DEVICE.test(name)) return `${name} is the name of a device on Windows`;
+  const bytes = Buffer.byteLength(name);
+  return bytes > MAX_SEGMENT_BYTES ? `a segment is ${bytes} bytes long` : null;
+}
+
+/** A path that says something else once it is decoded (`%2e%2e%2f`, `%00`) is refused; `50%25.md` is a name. */
+function findEncodedProblem(text: string, { door, segments }: { door: Door; segments: number }): string | null {
+  const decoded = text
+    .replace(/%u([0-9a-f]{4})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+    .replace(/(?:%[0-9a-f]{2})+/gi, (bytes) => Buffer.from(bytes.replaceAll('%', ''), 'hex').toString('utf8'));
+  if (decoded === text) return null;
+  const problem =
+    findProblem(decoded, door) ?? (decoded.split('/').length === segments ? null : 'it has more segments');
+  return problem && `once its percent signs are decoded, ${problem}`;
+}
+
+function refusal(path: string, problem: string): AppError {
+  const shown = path.length > 200 ? `${path.slice(0, 200)}…` : path;
+  return new AppError('bad-input', `The path ${JSON.stringify(shown)} is refused: ${problem}.`, {
+    remedy:
+      `Use a path inside the memory directory: 1 to ${MAX_SEGMENTS} visible names with "/" between them, ` +
+      `each of at most ${MAX_SEGMENT_BYTES} bytes, all of at most ${MAX_PATH_BYTES}.`,
+  });
+}

@@ -1,0 +1,126 @@
+// What the ledger knows of the files: each is a memory with an id, a path and a head, its newest version.
+// `previous` of a version is the one that stood on the disk before it, so that a head that is not on the disk yet says
+// what to expect there. Bytes are kept as they were found. The functions belong inside the store's own transactions.
+
+import { createHash } from 'node:crypto';
+import { AppError } from '../../errors.ts';
+import { type Ledger, newId, type Row } from '../ledger/ledger.ts';
+
+/** Who makes a change: `job:<id>`, `tool:<id>`, `person`; `external` is for edits made outside the store. */
+export type Actor = string;
+
+/** What is in a file; null: no file. */
+export type Content = Buffer | null;
+
+export interface Version {
+  id: string;
+  memory: string;
+  path: string;
+  previous: string | null;
+  content: Content;
+  /** SHA-256 of the content, in hex. */
+  sha: string | null;
+  actor: Actor;
+}
+
+export interface NewVersion extends Omit<Version, 'id' | 'sha'> {
+  commit: number;
+  at: string;
+}
+
+/** Begins a commit; `isApplied` where its versions are on the disk already. Answers its number. */
+export function beginCommit(ledger: Ledger, commit: { actor: Actor; at: string; isApplied: boolean }): number {
+  const { actor, at, isApplied } = commit;
+  ledger.run('insert into "commit" (actor, at, applied) values (?, ?, ?)', actor, at, isApplied ? 1 : 0);
+  return ledger.get('select last_insert_rowid() as id')?.id as number;
+}
+
+/**
+ * Adds a version and makes it the head of its memory, which is moved to the version's path. Answers its id. What came
+ * from outside is looked into for what a merge left in it (settle-merges.ts).
+ */
+export function addVersion(ledger: Ledger, version: NewVersion): string {
+  const id = keepVersion(ledger, version);
+  const { memory, path } = version;
+  // A deleted memory gives up its path to one that moves there; its versions keep it.
+  ledger.run('update memory set path = null where path = ? and id <> ?', path, memory);
+  ledger.run('update memory set head = ?, path = ? where id = ?', id, path, memory);
+  if (version.actor === 'external') ledger.run('insert or ignore into unsettled (path) values (?)', path);
+  return id;
+}
+
+/** Adds a version that never was the live file, beside the head. Answers its id. */
+export function keepVersion(ledger: Ledger, version: NewVersion): string {
+  const id = newId('memver');
+  const { memory, commit, path, previous, content, actor, at } = version;
+  const hadFile = previous !== null && versionOf(ledger, previous).sha !== null;
+  ledger.run(
+    `insert into version (id, memory, "commit", op, path, previous, sha, size, content, actor, at)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    id,
+    memory,
+    commit,
+    content === null ? 'deleted' : hadFile ? 'modified' : 'created',
+    path,
+    previous,
+    shaOf(content),
+    content?.length ?? 0,
+    content,
+    actor,
+    at,
+  );
+  return id;
+}
+
+/** The id of the memory at a path, or null where there never was one. */
+export function memoryAt(ledger: Ledger, path: string): string | null {
+  return (ledger.get('select id from memory where path = ?', path)?.id as string | undefined) ?? null;
+}
+
+export function newMemory(ledger: Ledger, path: string): string {
+  const memory = newId('mem');
+  ledger.run('insert into memory (id, path) values (?, ?)', memory, path);
+  return memory;
+}
+
+/** Tells that the live file holds `content`; how it looks is remembered when it is next read. */
+export function markWritten(ledger: Ledger, memory: string, content: Content): void {
+  ledger.run(
+    'update memory set seen_bytes = ?, seen_modified = null, missing_since = null where id = ?',
+    content?.length ?? null,
+    memory,
+  );
+}
+
+export function versionOf(ledger: Ledger, id: string): Version {
+  const row = ledger.get('select * from version where id = ?', id);
+  if (!row) throw new AppError('storage', `The ledger lacks version ${id}.`);
+  return toVersion(row);
+}
+
+/** The head of a memory, or null where it has none. */
+export function headOf(ledger: Ledger, memory: string): Version | null {
+  const row = ledger.get('select version.* from version join memory on head = version.id where memory.id = ?', memory);
+  return row ? toVersion(row) : null;
+}
+
+/** Whether this content was ever a version of the memory. */
+export function wasSeen(ledger: Ledger, memory: string, sha: string): boolean {
+  return ledger.get('select 1 from version where memory = ? and sha = ?', memory, sha) !== undefined;
+}
+
+/** SHA-256 in hex; null for no file. */
+export function shaOf<Given extends Content | string>(content: Given): Given extends null ? null : string;
+export function shaOf(content: Content | string): string | null {
+  return content === null ? null : createHash('sha256').update(content).digest('hex');
+}
+
+/** Whether two contents are the same, where null is no file. */
+export function isSame(a: Content, b: Content): boolean {
+  return a === null || b === null ? a === b : a.equals(b);
+}
+
+function toVersion(row: Row): Version {
+  const { id, memory, path, previous, content, sha, actor } = row;
+  return { id, memory, path, previous, content, sha, actor } as Version;
+}

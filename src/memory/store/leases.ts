@@ -1,0 +1,89 @@
+// Who works on a key: one owner at a time, with a fence that grows at every taking. A commit carries the fence, so a
+// writer that lost its lease changes nothing. The lease of a dead process is broken at once.
+
+import { AppError } from '../../errors.ts';
+import { isDead, type ProcessName } from '../../process.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+
+export interface Lease {
+  key: string;
+  owner: ProcessName;
+  fence: number;
+}
+
+export interface LeaseTaking {
+  key: string;
+  /** A process, and what in it works: `host:pid:start/job`. */
+  owner: string;
+  now: Date;
+  ttlMs: number;
+}
+
+/** Takes the lease, or answers null where another live owner holds it. */
+export function takeLease(ledger: Ledger, taking: LeaseTaking): Lease | null {
+  return ledger.transaction(() => {
+    const row = ledger.get('select owner, fence, until from lease where key = ?', taking.key);
+    const holder = row?.owner as string | null | undefined;
+    const isHeld = holder && (row?.until as string) > taking.now.toISOString() && !isDead(processOf(holder));
+    if (isHeld) return null;
+    const fence = ((row?.fence as number | undefined) ?? 0) + 1;
+    const until = untilOf(taking);
+    ledger.run(
+      'insert or replace into lease (key, owner, fence, until) values (?, ?, ?, ?)',
+      taking.key,
+      taking.owner,
+      fence,
+      until,
+    );
+    return { key: taking.key, owner: taking.owner, fence };
+  });
+}
+
+/** Whether somebody works on a key that begins with `prefix`. */
+export function isLeased(ledger: Ledger, { prefix, now }: { prefix: string; now: Date }): boolean {
+  return ledger
+    .all(
+      'select owner from lease where owner is not null and until > ? and substr(key, 1, ?) = ?',
+      now.toISOString(),
+      prefix.length,
+      prefix,
+    )
+    .some((row) => !isDead(processOf(row.owner as string)));
+}
+
+/** Makes the lease last longer; false where it is lost. */
+export function renewLease(ledger: Ledger, lease: Lease, span: { now: Date; ttlMs: number }): boolean {
+  const changed = ledger.run(
+    'update lease set until = ? where key = ? and owner = ? and fence = ?',
+    untilOf(span),
+    lease.key,
+    lease.owner,
+    lease.fence,
+  );
+  return changed === 1;
+}
+
+/** Lets the lease go; the fence stays, so that it never repeats. */
+export function releaseLease(ledger: Ledger, lease: Lease): void {
+  ledger.run(
+    'update lease set owner = null where key = ? and owner = ? and fence = ?',
+    lease.key,
+    lease.owner,
+    lease.fence,
+  );
+}
+
+/** Throws `fenced` where the lease was taken by someone else meanwhile. Call it inside the commit's transaction. */
+export function checkFence(ledger: Ledger, lease: Lease): void {
+  const row = ledger.get('select owner, fence from lease where key = ?', lease.key);
+  if (row?.fence === lease.fence && row.owner === lease.owner) return;
+  throw new AppError('fenced', `The work on ${lease.key} was taken over meanwhile; nothing of this run was kept.`);
+}
+
+function untilOf(span: { now: Date; ttlMs: number }): string {
+  return new Date(span.now.getTime() + span.ttlMs).toISOString();
+}
+
+function processOf(owner: string): ProcessName {
+  return owner.split('/')[0] as string;
+}

@@ -1,0 +1,36 @@
+// Which files of a memory directory are listed, and how a listing folds what lies deep.
+
+import { AppError } from '../../errors.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { filesByName, isMemoryPath } from './confine.ts';
+import { memoryAt } from './heads.ts';
+
+export interface ListChoice {
+  /** Only what is under this directory; ends with `/`. */
+  prefix?: string;
+  /**
+   * How many levels below it are shown (default 0: all); what is deeper is folded into the path of its directory, which
+   * ends with `/`.
+   */
+  depth?: number;
+}
+
+/** The paths of all Markdown files and of whatever else went through the store, sorted, without hidden ones. */
+export function listPaths(
+  { dir, ledger }: { dir: string; ledger: Ledger | null },
+  { prefix = '', depth = 0 }: ListChoice = {},
+): string[] {
+  if (prefix !== '' && !prefix.endsWith('/')) {
+    throw new AppError('bad-input', `The prefix ${JSON.stringify(prefix)} does not end with "/".`);
+  }
+  const isKnown = (path: string) => ledger !== null && memoryAt(ledger, path) !== null;
+  const kept = [...filesByName(dir).keys()].filter(
+    (path) => path.startsWith(prefix) && isMemoryPath(path) && (path.endsWith('.md') || isKnown(path)),
+  );
+  return [...new Set(kept.map((path) => fold(path, { prefix, depth })))].sort();
+}
+
+function fold(path: string, { prefix, depth }: { prefix: string; depth: number }): string {
+  const levels = path.slice(prefix.length).split('/');
+  return depth > 0 && levels.length > depth ? `${prefix}${levels.slice(0, depth).join('/')}/` : path;
+}

@@ -1,0 +1,267 @@
+// The six commands of Anthropic's memory tool over a store, with the words of its documentation.
+// Promises: a command is checked before anything happens, and every path by confine.ts; a change is one commit, made
+// from what stands in the file at that moment, so that parallel commands all live; what cannot be done is an AppError
+// `bad-input` whose message the model can read, and nothing is changed; no command overwrites a file; no secret is written.
+// It never changes a file but through the store.
+
+import { z } from 'zod';
+import { removeEmptyDirectories } from '../../directories.ts';
+import { AppError } from '../../errors.ts';
+import { holdsText } from '../../files.ts';
+import { redact } from '../../redact.ts';
+import { readLines } from '../text/blocks.ts';
+import { confine, type Place } from './confine.ts';
+import { type Edited, insertLines, replaceOnce } from './edit-text.ts';
+import { snippet, viewMemory, withinMemory } from './memory-view.ts';
+import type { Actor, FileChange, Store } from './store.ts';
+import { readTree } from './tree.ts';
+
+/** Of an `old_str` that an error repeats. */
+const SHOWN_CHARS = 1_000;
+
+export interface MemoryToolOptions {
+  /** `read-only`: every command but `view` is refused. */
+  mode: 'read-write' | 'read-only';
+  /** Who the changes are by. Default: `tool:memory`. */
+  actor?: Actor;
+}
+
+const text = z.string().refine((value) => value.isWellFormed(), 'holds half a character');
+const path = z.string().min(1);
+
+const COMMAND = z.discriminatedUnion('command', [
+  z.object({
+    command: z.literal('view'),
+    path,
+    view_range: z
+      .array(z.int())
+      .nullable()
+      .transform((range) => range ?? undefined)
+      .optional(),
+  }),
+  z.object({ command: z.literal('create'), path, file_text: text }),
+  z.object({
+    command: z.literal('str_replace'),
+    path,
+    old_str: text.min(1),
+    // Left out means: delete what was found.
+    new_str: text.nullish().transform((by) => by ?? ''),
+  }),
+  z.object({ command: z.literal('insert'), path, insert_line: z.int(), insert_text: text }),
+  z.object({ command: z.literal('delete'), path }),
+  z.object({ command: z.literal('rename'), old_path: path, new_path: path }),
+]);
+
+export type MemoryCommand = z.infer<typeof COMMAND>;
+type Command<Name extends MemoryCommand['command']> = Extract<MemoryCommand, { command: Name }>;
+
+/** One function for each command; each answers what the model is to read, or throws. */
+export type MemoryCommands = {
+  [Name in MemoryCommand['command']]: (command: Command<Name>) => Promise<string>;
+};
+
+/** A command as a model sent it, or anything else. Throws `bad-input` that names what does not fit. */
+export function readMemoryCommand(input: unknown): MemoryCommand {
+  const read = COMMAND.safeParse(input);
+  if (read.success) return read.data;
+  const found = read.error.issues.map(({ path, message }) => `${path.join('.') || 'input'}: ${message}`);
+  throw new AppError('bad-input', `Error: The arguments of the memory tool do not fit. ${found.join('; ')}.`, {
+    remedy:
+      'Commands: view (path, view_range?), create (path, file_text), str_replace (path, old_str, new_str?), ' +
+      'insert (path, insert_line, insert_text), delete (path), rename (old_path, new_path).',
+  });
+}
+
+export function memoryCommands(store: Store, options: MemoryToolOptions): MemoryCommands {
+  const view = ({ path, view_range }: Command<'view'>) => viewMemory(store, { path, range: view_range });
+  if (options.mode === 'read-only') {
+    const refuse = async (): Promise<never> => {
+      throw new AppError('bad-input', 'The memory is read-only here: only the command `view` works.');
+    };
+    return { view, create: refuse, str_replace: refuse, insert: refuse, delete: refuse, rename: refuse };
+  }
+
+  /** Makes one commit of what `plan` finds to be changed at that moment; answers what `done` says then. */
+  async function commit(plan: () => { files: FileChange[]; done(): string }): Promise<string> {
+    let done = () => '';
+    const { collisions } = await store.commit({ actor: options.actor ?? 'tool:memory' }, () => {
+      const planned = plan();
+      done = planned.done;
+      return { files: planned.files, rows() {} };
+    });
+    const answer = done();
+    if (collisions.length === 0) return answer;
+    return `${answer}\nSomebody else edited the same lines meanwhile, and their edit was kept: ${collisions.join(', ')}.`;
+  }
+
+  /** Edits a file that is there. */
+  function editFile(
+    path: string,
+    { missing, edit, done }: { missing: string; edit(text: string): Edited; done(edited: Edited): string },
+  ): Promise<string> {
+    return commit(() => {
+      const place = placeOf(store, path);
+      if (place.kind !== 'file') throw refusal(missing);
+      requireText(place);
+      let edited: Edited | undefined;
+      const change = (current: string | null) => {
+        if (current === null) throw refusal(missing);
+        edited = edit(current);
+        requireSize(edited.text, { path, before: current, maxBytes: store.limits.memoryBytes });
+        return edited.text;
+      };
+      return { files: [{ path: place.path, change }], done: () => done(edited as Edited) };
+    });
+  }
+
+  return {
+    view,
+
+    async create({ path, ...given }) {
+      const { text: file_text, note } = await withoutSecrets(given.file_text);
+      requireSize(file_text, { path, before: '', maxBytes: store.limits.memoryBytes });
+      return commit(() => {
+        const place = placeOf(store, path);
+        const exists = `Error: File ${path} already exists`;
+        if (place.kind === 'directory') throw refusal(`${exists}: it is a directory`);
+        const change = (current: string | null) => {
+          if (current !== null) throw refusal(exists);
+          return file_text;
+        };
+        return { files: [{ path: place.path, change }], done: () => `File created successfully at: ${path}${note}` };
+      });
+    },
+
+    async str_replace({ path, old_str, ...given }) {
+      const { text: new_str, note } = await withoutSecrets(given.new_str);
+      return editFile(path, {
+        missing: `Error: The path ${path} does not exist. Please provide a valid path.`,
+        edit: (current) => replaceIn(current, { path, old_str, new_str }),
+        done: (edited) => `The memory file has been edited. ${snippet(edited.text, edited)}${note}`,
+      });
+    },
+
+    async insert({ path, insert_line, ...given }) {
+      const { text: insert_text, note } = await withoutSecrets(given.insert_text);
+      return editFile(path, {
+        missing: `Error: The path ${path} does not exist`,
+        edit(current) {
+          const last = readLines(current).length;
+          if (insert_line >= 0 && insert_line <= last) {
+            return insertLines(current, { after: insert_line, lines: insert_text });
+          }
+          throw refusal(
+            `Error: Invalid \`insert_line\` parameter: ${insert_line}. ` +
+              `It should be within the range of lines of the file: [0, ${last}]`,
+          );
+        },
+        done: () => `The file ${path} has been edited.${note}`,
+      });
+    },
+
+    async delete({ path }) {
+      if (withinMemory(path) === '') throw refusal('Error: Cannot delete the /memories directory itself');
+      return commit(() => {
+        const source = treeAt(store, path);
+        const files = filesOf(store, source).map((file) => ({ path: file, change: () => null }));
+        return { files, done: () => `Successfully deleted ${path}${sweep(store, source)}` };
+      });
+    },
+
+    async rename({ old_path, new_path }) {
+      if (withinMemory(old_path) === '') throw refusal('Error: Cannot rename the /memories directory itself');
+      const exists = () => refusal(`Error: The destination ${new_path} already exists`);
+      if (withinMemory(new_path) === '') throw exists();
+      return commit(() => {
+        const source = treeAt(store, old_path);
+        const target = placeOf(store, withoutSlash(new_path));
+        if (target.kind !== 'nothing') throw exists();
+        if (target.path.startsWith(`${source.path}/`)) throw refusal(`Error: ${old_path} cannot be moved into itself`);
+        const files = filesOf(store, source);
+        if (files.length === 0) throw refusal(`Error: The directory ${old_path} holds nothing that could be renamed`);
+        return {
+          files: files.map((from) => ({
+            path: target.path + from.slice(source.path.length),
+            from,
+            change: (current) => current,
+          })),
+          done: () => `Successfully renamed ${old_path} to ${new_path}${sweep(store, source)}`,
+        };
+      });
+    },
+  };
+}
+
+/** What is written holds no secret that can be known as one; `note` tells the model so. */
+async function withoutSecrets(given: string): Promise<{ text: string; note: string }> {
+  const { text, found } = await redact(given);
+  return { text, note: found.length > 0 ? `\nA secret in it was not kept: a placeholder stands in its place.` : '' };
+}
+
+/** Replaces the only place where `old_str` stands in a file's text. Throws `bad-input` where there is none or several. */
+export function replaceIn(current: string, edit: { path: string; old_str: string; new_str: string }): Edited {
+  const { path, old_str, new_str } = edit;
+  const edited = replaceOnce(current, { wanted: old_str, by: new_str });
+  if ('text' in edited) return edited;
+  const isLong = old_str.length > SHOWN_CHARS;
+  const wanted = `old_str \`${isLong ? `${old_str.slice(0, SHOWN_CHARS).toWellFormed()}…` : old_str}\``;
+  if (edited.found.length === 0) {
+    throw refusal(`No replacement was performed, ${wanted} did not appear verbatim in ${path}.`);
+  }
+  const lines = edited.found.join(', ');
+  throw refusal(
+    `No replacement was performed. Multiple occurrences of ${wanted} in lines: ${lines}. Please ensure it is unique`,
+  );
+}
+
+function placeOf(store: Store, path: string): Place {
+  return confine(store.dir, withinMemory(path));
+}
+
+/** The file or directory at a path; a directory may be named with a slash behind it. */
+function treeAt(store: Store, path: string): Place {
+  const place = placeOf(store, withoutSlash(path));
+  if (place.kind === 'nothing') throw refusal(`Error: The path ${path} does not exist`);
+  return place;
+}
+
+function withoutSlash(path: string): string {
+  return path.endsWith('/') ? path.slice(0, -1) : path;
+}
+
+/** The paths of the files that a file or a directory consists of; all of them text. */
+function filesOf(store: Store, source: Place): string[] {
+  const items = source.kind === 'file' ? [] : readTree(source.absolute, source.path);
+  const inside = items.filter((item) => !item.isDirectory).map((item) => confine(store.dir, item.path));
+  const files = source.kind === 'file' ? [source] : inside;
+  for (const file of files) requireText(file);
+  return files.map((file) => file.path);
+}
+
+/** Takes away what is left of a directory whose files are gone; answers a note if something is left in it. */
+function sweep(store: Store, { kind, absolute }: Place): string {
+  if (kind !== 'directory') return '';
+  // Within a transaction, so that no other commit is making a file in there.
+  const isGone = store.ledger.transaction(() => removeEmptyDirectories(absolute));
+  return isGone ? '' : '. Hidden items and links, which this tool does not touch, were left in it.';
+}
+
+function requireSize(after: string, file: { path: string; before: string; maxBytes: number }): void {
+  const { path, before, maxBytes } = file;
+  const bytes = Buffer.byteLength(after);
+  // A file that somebody else made too large may be made smaller.
+  if (bytes <= maxBytes || bytes < Buffer.byteLength(before)) return;
+  throw refusal(
+    `Error: File ${path} would have ${bytes.toLocaleString('en')} bytes; at most ${maxBytes.toLocaleString('en')} are allowed. ` +
+      'Keep it shorter, or split it.',
+  );
+}
+
+/** The store keeps text: the bytes of a picture would not survive a change or come back from a version. */
+function requireText({ path, absolute }: Place): void {
+  if (!holdsText(absolute)) throw refusal(`Error: ${path} is not UTF-8 text; the memory tool leaves it alone.`);
+}
+
+function refusal(message: string): AppError {
+  return new AppError('bad-input', message);
+}

@@ -1,0 +1,255 @@
+// Edits made outside the store: by a person, the main agent, a checkout.
+// A file is looked at (size and times, as remembered in the ledger) and read only where that changed. What differs from
+// its head becomes a version with the actor `external`; the same content under a new name is a rename and keeps its
+// memory id. Many files gone or emptied at once look like an accident: they are marked as missing, never recorded as
+// deletions, until they are back or a person confirms.
+
+import { realPath } from '../../directories.ts';
+import { type Look, lookNow } from '../../files.ts';
+import type { Clock } from '../../time.ts';
+import { moveSupports } from '../ledger/entries.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { readLive } from './apply.ts';
+import { type Asides, DISK_TICK_MS, readWritten } from './asides.ts';
+import { filesByName, isMemoryPath } from './confine.ts';
+import { followLines } from './follow-lines.ts';
+import {
+  addVersion,
+  beginCommit,
+  type Content,
+  headOf,
+  markWritten,
+  memoryAt,
+  newMemory,
+  shaOf,
+  type Version,
+} from './heads.ts';
+import { type Known, KnownFiles, looksAsKnown, type Totals, VISIBLE } from './known-files.ts';
+
+export interface OutsideDeps {
+  ledger: Ledger;
+  clock: Clock;
+  asides: Asides;
+  /** Canonical path of the directory. */
+  dir: string;
+  /** Git keeps what was there: files that are gone were removed, by whoever changed the branch or pulled. */
+  isTeam: boolean;
+  locate(path: string): string;
+}
+
+/** Fewer files than this may always go at once, unless they are all there are. */
+const FEW_FILES = 3;
+
+export class OutsideEdits {
+  readonly #deps: OutsideDeps;
+  readonly #known: KnownFiles;
+  /** What the last look found in the directory, as the disk spells it. */
+  #there = new Map<string, string>();
+  #isLooking = false;
+  /** The one commit of all that a look finds. */
+  #commit: number | null = null;
+
+  constructor(deps: OutsideDeps) {
+    this.#deps = deps;
+    this.#known = new KnownFiles(deps.ledger);
+  }
+
+  /** What the last look found. */
+  get totals(): Totals {
+    return this.#known.totals;
+  }
+
+  /** Takes in whatever changed in the directory since the last look. */
+  takeInAll(): void {
+    this.#known.refresh();
+    const { found, gone } = this.#look();
+    if (found.size + gone.length === 0) return;
+    this.#isLooking = true;
+    try {
+      this.#deps.ledger.transaction(() => this.#takeIn(found, gone));
+    } catch (error) {
+      this.#known.forget();
+      throw error;
+    } finally {
+      this.#isLooking = false;
+      this.#commit = null;
+    }
+  }
+
+  /** Records what stands at a path as an outside edit where it is not the head; answers the head. */
+  takeIn(path: string): Version | null {
+    const { ledger, locate } = this.#deps;
+    const known = memoryAt(ledger, path);
+    const head = known === null ? null : headOf(ledger, known);
+    const live = read(locate(path), head?.content ?? null);
+    if (shaOf(live) === (head?.sha ?? null)) return head;
+    const memory = known ?? newMemory(ledger, path);
+    this.#record(memory, { path, content: live, previous: head?.id ?? null });
+    return headOf(ledger, memory);
+  }
+
+  /** The files that were gone or empty at once, and are not back. */
+  missing(): string[] {
+    return this.#deps.ledger
+      .all('select path from memory where missing_since is not null order by path')
+      .map((row) => row.path as string);
+  }
+
+  /** Believes that the missing files were removed, or emptied, on purpose; answers their paths. */
+  acceptMissing(): string[] {
+    const { ledger, dir } = this.#deps;
+    const paths = this.missing();
+    const there = filesByName(dir);
+    ledger.transaction(() => {
+      for (const path of paths) {
+        if (there.has(path)) this.takeIn(path);
+        else this.#takeInLoss(path);
+      }
+      ledger.run('update memory set missing_since = null');
+    });
+    return paths;
+  }
+
+  /** What does not look as it is known to, or is not known; and what is known and not there. */
+  #look(): { found: Map<string, Look>; gone: Known[] } {
+    const { dir } = this.#deps;
+    this.#there = filesByName(dir);
+    const there = this.#there;
+    const found = new Map<string, Look>();
+    const gone: Known[] = [];
+    for (const path of there.keys()) {
+      if (this.#known.get(path) || !path.endsWith('.md') || !isMemoryPath(path)) continue;
+      const look = lookNow(this.#absolute(path));
+      if (look?.isFile) found.set(path, look);
+    }
+    for (const file of this.#known.all()) {
+      const { path, bytes, missingSince } = file;
+      const isThere = there.has(path);
+      if (!isThere && bytes === null) continue;
+      // It may have come back since the walk. What a link or another letter case leads to has a name of its own.
+      const absolute = this.#absolute(path);
+      const look = isThere || realPath(absolute) === absolute ? lookNow(absolute) : null;
+      if (look?.isFile && missingSince === null && looksAsKnown(file, look)) continue;
+      if (look?.isFile) found.set(path, look);
+      else if (bytes !== null) gone.push(file);
+    }
+    return { found, gone };
+  }
+
+  #takeIn(found: Map<string, Look>, gone: Known[]): void {
+    const lost = new Map(gone.map((file) => [file.path, file]));
+    const emptied: Known[] = [];
+    const diskNowMs = this.#deps.asides.diskNowMs();
+    for (const [path, look] of found) {
+      const file = this.#known.get(path);
+      if (file?.bytes && look.bytes === 0) emptied.push(file);
+      else {
+        if (file) {
+          if (file.bytes === null) this.#takeInRename(path, lost);
+          this.#takeInAgain(file);
+          if (file.missingSince !== null) this.#forgive(file);
+        } else if (!this.#takeInRename(path, lost)) this.#takeInNew(path);
+        if (diskNowMs - look.modifiedMs > DISK_TICK_MS) this.#remember(path, look);
+      }
+    }
+    this.#takeInLosses([...lost.values()], emptied);
+  }
+
+  /** What was written lately is read at every look: most often it is still what it was. */
+  #takeInAgain(file: Known): void {
+    const isHead = file.sha != null && shaOf(readLive(this.#absolute(file.path))) === file.sha;
+    if (!isHead) file.sha = this.takeIn(file.path)?.sha;
+  }
+
+  /** Where the content of a new file is that of one that is gone, it is the same memory; answers whether it is. */
+  #takeInRename(path: string, lost: Map<string, Known>): boolean {
+    const { ledger } = this.#deps;
+    if (lost.size === 0) return false;
+    const content = read(this.#absolute(path), null);
+    if (content === null || content.length === 0) return false;
+    const sha = shaOf(content);
+    const same = [...lost.values()].filter((file) => headOf(ledger, file.memory)?.sha === sha);
+    const from = same.find((file) => nameOf(file.path) === nameOf(path)) ?? same[0];
+    if (!from) return false;
+    lost.delete(from.path);
+    const commit = this.#record(from.memory, { path, content, previous: headOf(ledger, from.memory)?.id ?? null });
+    moveSupports({ ledger, commit }, { from: from.path, to: path });
+    return true;
+  }
+
+  #takeInNew(path: string): void {
+    const content = read(this.#absolute(path), null);
+    if (content !== null) this.#record(newMemory(this.#deps.ledger, path), { path, content, previous: null });
+  }
+
+  /** Records deletions, unless so many at once look like an accident. */
+  #takeInLosses(gone: Known[], emptied: Known[]): void {
+    const { ledger, clock } = this.#deps;
+    const losses = [...gone, ...emptied];
+    const fresh = losses.filter((file) => file.missingSince === null);
+    if (fresh.length === 0) return;
+    const all = ledger.get(`select count(*) as n from memory where seen_bytes is not null and ${VISIBLE}`)?.n as number;
+    const isAccident = !this.#deps.isTeam && looksLikeAccident(losses.length, all);
+    const now = clock.now().toISOString();
+    for (const file of fresh) {
+      if (isAccident) ledger.run('update memory set missing_since = ? where id = ?', now, file.memory);
+      else if (emptied.includes(file)) this.takeIn(file.path);
+      else this.#takeInLoss(file.path);
+    }
+  }
+
+  /** Records a deletion; what another name or a link there leads to is not looked at. */
+  #takeInLoss(path: string): void {
+    const memory = memoryAt(this.#deps.ledger, path);
+    const head = memory === null ? null : headOf(this.#deps.ledger, memory);
+    if (memory !== null && head?.sha) this.#record(memory, { path, content: null, previous: head.id });
+  }
+
+  #record(memory: string, version: { path: string; content: Content; previous: string | null }): number {
+    const { ledger, clock } = this.#deps;
+    const at = clock.now().toISOString();
+    const commit = this.#commit ?? beginCommit(ledger, { actor: 'external', at, isApplied: true });
+    if (this.#isLooking) this.#commit = commit;
+    const before = version.content === null ? null : headOf(ledger, memory)?.content;
+    addVersion(ledger, { ...version, memory, commit, actor: 'external', at });
+    markWritten(ledger, memory, version.content);
+    const after = version.content?.toString() ?? '';
+    followLines({ ledger, commit }, { path: version.path, before: before?.toString() ?? '', after });
+    return commit;
+  }
+
+  #forgive(file: Known): void {
+    this.#deps.ledger.run('update memory set missing_since = null where id = ?', file.memory);
+  }
+
+  /** Remembers how a file looked before it was read. */
+  #remember(path: string, { bytes, modifiedMs, changedMs }: Look): void {
+    this.#deps.ledger.run(
+      'update memory set seen_bytes = ?, seen_modified = ?, seen_changed = ? where path = ?',
+      bytes,
+      modifiedMs,
+      changedMs,
+      path,
+    );
+  }
+
+  /** Of a path that was found in the directory, without a link on the way. */
+  #absolute(path: string): string {
+    return `${this.#deps.dir}/${this.#there.get(path) ?? path}`;
+  }
+}
+
+function looksLikeAccident(gone: number, all: number): boolean {
+  return gone >= FEW_FILES ? gone * 4 > all : gone === all && gone > 1;
+}
+
+/** The bytes of a live file; one that was not empty before gets a moment to be written. */
+function read(absolute: string, expected: Content): Content {
+  const live = readLive(absolute);
+  const isBeingWritten = live?.length === 0 && expected !== null && expected.length > 0;
+  return isBeingWritten ? readWritten(absolute, { isEmptyExpected: false }) : live;
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}

@@ -1,0 +1,163 @@
+// The files of a commit before its commit point: from what stands there to what shall stand there, with the guards.
+// A guard that refuses takes the whole commit back, and nothing was touched. What stands there unknown to the ledger
+// becomes a version first.
+
+import { isUtf8 } from 'node:buffer';
+import { dirname, join } from 'node:path';
+import { AppError } from '../../errors.ts';
+import { lookNow } from '../../files.ts';
+import { moveSupports } from '../ledger/entries.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { parseTopic } from '../text/topic.ts';
+import { readLive } from './apply.ts';
+import { type Actor, addVersion, isSame, memoryAt, newMemory, type Version } from './heads.ts';
+
+export interface FileChange {
+  /** Relative to the memory directory, with `/`. */
+  path: string;
+  /** Where the memory stood until now. It moves to `path`, which must be free, and keeps its id. */
+  from?: string;
+  /** From what stands there at the moment of the commit (null: no file) to what shall stand there (null: none). */
+  change(current: string | null): string | null;
+}
+
+export interface Limits {
+  /** Bytes of one memory; default 102,400. */
+  memoryBytes: number;
+  /** Files, without daily logs and reports; default 20,000. */
+  memories: number;
+  /** Bytes of all of these together; default 100 MiB. */
+  totalBytes: number;
+}
+
+export const DEFAULT_LIMITS: Limits = { memoryBytes: 102_400, memories: 20_000, totalBytes: 100 * 1024 * 1024 };
+
+export interface StagingDeps {
+  ledger: Ledger;
+  limits: Limits;
+  /** What there is before the commit, without daily logs; counted on with every file. */
+  totals: { memories: number; bytes: number };
+  dir: string;
+  locate(path: string): string;
+  takeIn(path: string): Version | null;
+}
+
+export interface Commit {
+  id: number;
+  actor: Actor;
+  at: string;
+}
+
+/** Writes the new version of a file into the ledger; false where it stays as it is. */
+export function stage(file: FileChange, commit: Commit, deps: StagingDeps): boolean {
+  const { ledger } = deps;
+  const from = file.from ?? file.path;
+  const isMove = from !== file.path;
+  const head = deps.takeIn(from);
+  const current = head?.content ?? null;
+  const text = textOf(current, from);
+  const after = file.change(text);
+  const content = after === null ? null : Buffer.from(after);
+  if (isSame(content, current) && !isMove) return false;
+  refusePinned({ path: from, text }, commit);
+  refusePinned({ path: file.path, text: null }, commit);
+  if (content !== null) {
+    refuseOversize({ path: file.path, before: current, content }, commit, deps);
+    refuseOccupied(file.path, deps);
+  }
+  if (isMove) refuseTaken({ from, to: file.path, current }, deps);
+  const memory = head?.memory ?? memoryAt(ledger, file.path) ?? newMemory(ledger, file.path);
+  const previous = head?.id ?? null;
+  addVersion(ledger, {
+    memory,
+    path: file.path,
+    previous,
+    content,
+    actor: commit.actor,
+    at: commit.at,
+    commit: commit.id,
+  });
+  if (isMove) moveSupports({ ledger, commit: commit.id }, { from, to: file.path });
+  return true;
+}
+
+/** Whether jobs must leave a file as it is. */
+export function isPinned({ path, text }: { path: string; text: string | null }): boolean {
+  if (path.startsWith('pinned/')) return true;
+  return text?.includes('pinned') === true && parseTopic(path, text).pinned;
+}
+
+function textOf(content: Buffer | null, path: string): string | null {
+  if (content === null || isUtf8(content)) return content?.toString() ?? null;
+  throw new AppError('conflict', `${path} is not UTF-8 text, so it is kept as it is.`, {
+    remedy: 'Convert it to UTF-8, or move it out of the memory directory.',
+  });
+}
+
+function refusePinned(file: { path: string; text: string | null }, { actor }: Commit): void {
+  if (!actor.startsWith('job:') || !isPinned(file)) return;
+  throw new AppError('refused', `${file.path} is pinned; jobs do not change it.`, {
+    remedy: 'Take "pinned: true" out of its frontmatter, or move it out of pinned/, to let jobs write it.',
+  });
+}
+
+function refuseOversize(
+  file: { path: string; before: Buffer | null; content: Buffer },
+  { actor }: Commit,
+  { limits, totals }: StagingDeps,
+): void {
+  const { path, before, content } = file;
+  const grownBytes = content.length - (before?.length ?? 0);
+  // A job that cannot write its log, index or report would fail for ever; a person's own files are the person's business.
+  const isFree =
+    path.startsWith('.nocturne/') || (/^(?:logs\/|index\/|MEMORY\.md$)/.test(path) && actor.startsWith('job:'));
+  if (grownBytes <= 0 || isFree || actor === 'person') return;
+  if (content.length > limits.memoryBytes) {
+    throw new AppError(
+      'bad-input',
+      `${path} would have ${content.length} bytes; a memory may have ${limits.memoryBytes}.`,
+      {
+        remedy: 'Split it into several memories, or shorten it.',
+      },
+    );
+  }
+  totals.memories += before === null ? 1 : 0;
+  totals.bytes += grownBytes;
+  if (before === null && totals.memories > limits.memories) {
+    throw new AppError('bad-input', `${path} would be memory ${totals.memories}; there may be ${limits.memories}.`, {
+      remedy: 'Remove memories that are no longer needed, or raise the limit.',
+    });
+  }
+  if (totals.bytes > limits.totalBytes) {
+    throw new AppError('bad-input', `The memories would have ${totals.bytes} bytes, of ${limits.totalBytes} at most.`, {
+      remedy: 'Remove memories that are no longer needed, or raise the limit.',
+    });
+  }
+}
+
+/** A file cannot stand below another file. */
+function refuseOccupied(path: string, { dir, locate }: StagingDeps): void {
+  for (let above = dirname(path); above !== '.'; above = dirname(above)) {
+    if (!lookNow(join(dir, above))?.isFile) continue;
+    throw new AppError('conflict', `${path} cannot be written: ${above} is a memory, not a directory.`, {
+      remedy: `Rename or remove ${above} first, or choose another path.`,
+    });
+  }
+  readLive(locate(path));
+}
+
+function refuseTaken(move: { from: string; to: string; current: Buffer | null }, deps: StagingDeps): void {
+  const { from, to, current } = move;
+  if (current === null) throw notThere(from);
+  const there = deps.takeIn(to);
+  if (there?.content == null) return;
+  throw new AppError('conflict', `${from} cannot be renamed: ${to} is there already (${there.memory}).`, {
+    remedy: `Rename or remove ${to} first, or choose another path.`,
+  });
+}
+
+export function notThere(path: string): AppError {
+  return new AppError('bad-input', `There is no memory at ${path}.`, {
+    remedy: 'List the memories to see which exist.',
+  });
+}

@@ -1,0 +1,61 @@
+// One process at a time brings files and ledger together in a memory directory.
+// It is a SQLite file that holds nothing: the system lets its lock go when a process dies, at whatever moment. Unlike
+// the ledger's own write lock it can be held over several ledger transactions, so that what was found in a file is
+// kept before the file is touched again.
+
+import Database from 'better-sqlite3';
+import { AppError } from '../../errors.ts';
+import { fileIdentity, makeFile } from '../../files.ts';
+
+export class StoreLock {
+  readonly #db: Database.Database;
+  readonly #path: string;
+  readonly #identity: string | null;
+  #isHeld = false;
+
+  constructor(path: string) {
+    this.#path = path;
+    makeFile(path);
+    this.#db = new Database(path, { timeout: 15_000 });
+    this.#identity = fileIdentity(path);
+  }
+
+  /** False where the directory was moved, removed or put in place anew since: what is held open is another one. */
+  isInPlace(): boolean {
+    return this.#identity !== null && fileIdentity(this.#path) === this.#identity;
+  }
+
+  /** Runs `work`, which must not wait for anything, while no other process does the same. Waits up to 15 s. */
+  hold<T>(work: () => T): T {
+    if (this.#isHeld) return work();
+    try {
+      this.#db.exec('begin exclusive');
+    } catch (error) {
+      if (!isBusy(error)) {
+        throw new AppError('storage', `Cannot lock ${this.#path}: ${(error as Error).message}.`, {
+          remedy: 'Nothing was changed. Check that the memory directory is still there and may be written.',
+          cause: error,
+        });
+      }
+      throw new AppError('conflict', `Another process has been writing to ${this.#path} for 15 seconds.`, {
+        remedy: 'Nothing was changed; try again when it is done.',
+        cause: error,
+      });
+    }
+    this.#isHeld = true;
+    try {
+      return work();
+    } finally {
+      this.#isHeld = false;
+      this.#db.exec('rollback');
+    }
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return (error as { code?: string }).code?.startsWith('SQLITE_BUSY') ?? false;
+}

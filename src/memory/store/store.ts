@@ -1,0 +1,298 @@
+// The store: the one way in which nocturne changes a memory directory.
+// Promises: a commit of files and ledger rows is all or nothing, across a crash at any moment; commits of all
+// processes of this machine are serialized; a writer whose lease is gone changes nothing; what was edited outside is
+// kept as a version, and is what a commit builds on; an edit that arrives while a file is swapped is merged in, and
+// where lines collide it wins. What a commit replaces stays as a version. An error after the commit point (a full
+// disk) leaves the files behind; the next commit or opening brings them there before anything else.
+
+import { join, resolve } from 'node:path';
+import { canonicalPath } from '../../directories.ts';
+import { AppError } from '../../errors.ts';
+import { lookNow, makeDirectory, moveFile, readTextNow } from '../../files.ts';
+import type { Clock } from '../../time.ts';
+import { isTeamDir } from '../home/paths.ts';
+import { settleInterrupted } from '../ledger/job-rows.ts';
+import { type Ledger, openLedger } from '../ledger/ledger.ts';
+import { rebuildWhereBehind } from '../ledger/rebuild.ts';
+import { settleMerges } from '../team/settle-merges.ts';
+import { applyCommits, applyLateEdits, type Place } from './apply.ts';
+import { Asides } from './asides.ts';
+import { locateFile } from './confine.ts';
+import { type Actor, beginCommit, shaOf } from './heads.ts';
+import { checkFence, type Lease } from './leases.ts';
+import { type ListChoice, listPaths } from './listing.ts';
+import { OutsideEdits } from './outside.ts';
+import { check, type Precondition } from './precondition.ts';
+import { DEFAULT_LIMITS, type FileChange, type Limits, notThere, stage } from './staging.ts';
+import { StoreLock } from './store-lock.ts';
+
+export type { Actor } from './heads.ts';
+export type { Precondition } from './precondition.ts';
+export type { FileChange, Limits } from './staging.ts';
+
+/** A commit being written: rows go to the ledger under its number. */
+export interface Transaction {
+  ledger: Ledger;
+  commit: number;
+}
+
+export interface CommitPlan {
+  /** Each path once. */
+  files: FileChange[];
+  rows(transaction: Transaction): void;
+}
+
+export interface CommitResult {
+  /** Paths where an outside edit won over lines that the commit wanted; those are kept as a version. */
+  collisions: string[];
+}
+
+export interface By {
+  actor: Actor;
+  lease?: Lease;
+}
+
+/** A file as it stands. */
+export interface Memory {
+  /** `mem_…`, the same after every rename. */
+  id: string;
+  path: string;
+  /** Its newest version, `memver_…`. */
+  version: string;
+  text: string;
+  contentSha256: string;
+  sizeBytes: number;
+}
+
+export interface StoreOptions {
+  clock: Clock;
+  limits?: Partial<Limits>;
+  /** A directory that people share by git; default: whether it is `.claude/memory` at the top of a working tree. */
+  isTeam?: boolean;
+}
+
+/** Kept in version control where the directory is: the reports, and this file. */
+const GITIGNORE = '/*\n!/.gitignore\n!/dreams/\n';
+
+/**
+ * Opens a memory directory, making it where it is missing, and finishes what a crash left half done. Defaults of
+ * `limits`: 102,400 bytes a memory, 20,000 memories, 100 MiB together. Throws `storage` where the directory cannot be
+ * used, `conflict` where another process has been writing there for 15 s. Close it when done.
+ */
+export async function openStore(dir: string, options: StoreOptions): Promise<Store> {
+  makeDirectory(dir);
+  const root = canonicalPath(resolve(dir));
+  const store = new Store(root, { ...options, ledger: openLedger(root) });
+  try {
+    // Before outside edits are taken in: a ledger that is behind the files is known by what it remembers of them.
+    await rebuildWhereBehind(store);
+    await store.missing();
+    settleInterrupted(store.ledger, options.clock.now());
+  } catch (error) {
+    store.close();
+    throw error;
+  }
+  return store;
+}
+
+export class Store {
+  readonly dir: string;
+  readonly ledger: Ledger;
+  readonly limits: Limits;
+  readonly isTeam: boolean;
+  readonly #clock: Clock;
+  readonly #lock: StoreLock;
+  readonly #outside: OutsideEdits;
+  readonly #place: Place;
+
+  constructor(dir: string, { ledger, clock, limits, isTeam }: StoreOptions & { ledger: Ledger }) {
+    this.dir = dir;
+    this.ledger = ledger;
+    this.isTeam = isTeam ?? isTeamDir(dir);
+    this.#clock = clock;
+    this.limits = { ...DEFAULT_LIMITS, ...limits };
+    this.#lock = new StoreLock(join(dir, '.nocturne', 'lock.db'));
+    const asides = new Asides(join(dir, '.nocturne', 'aside'));
+    const deps = { ledger, clock, asides, dir, isTeam: this.isTeam, locate: (path: string) => this.#locate(path) };
+    this.#outside = new OutsideEdits(deps);
+    this.#place = { ...deps, takeIn: (path) => this.#outside.takeIn(path) };
+    try {
+      this.#lock.hold(() => {
+        asides.dropTemporary();
+        writeGitignore(join(dir, '.nocturne'), asides);
+        this.bringFilesUpToDate();
+      });
+    } catch (error) {
+      this.close();
+      throw error;
+    }
+  }
+
+  /** The text of a file as it stands now, or null. */
+  async read(path: string): Promise<string | null> {
+    return this.#readNow(path) ?? this.#lock.hold(() => this.#readNow(path));
+  }
+
+  /** A file as it stands now with what the store knows of it, or null. Bytes that are no UTF-8 are shown as U+FFFD. */
+  async lookUp(given: string): Promise<Memory | null> {
+    return this.#lock.hold(() => {
+      const takeIn = () => this.ledger.transaction(() => this.#outside.takeIn(this.#nameOf(given)));
+      this.#takeInOutsideEdits(takeIn);
+      const head = takeIn();
+      if (!head || head.content === null) return null;
+      const { memory: id, path, id: version, content } = head;
+      const text = content.toString();
+      return { id, path, version, text, contentSha256: shaOf(content), sizeBytes: content.length };
+    });
+  }
+
+  /** The paths of all Markdown files and of whatever else went through the store, sorted, without hidden ones. */
+  async list(choice?: ListChoice): Promise<string[]> {
+    return listPaths(this, choice);
+  }
+
+  /** Makes a file hold `text`; what holds it already is left alone, whatever the precondition. */
+  async write(by: By, file: { path: string; text: string; precondition?: Precondition }): Promise<CommitResult> {
+    return this.#change(by, {
+      path: file.path,
+      change: (current) => {
+        if (current !== file.text) check(file, current);
+        return file.text;
+      },
+    });
+  }
+
+  /** Replaces `old`, which must stand in the file exactly once, by `new`. */
+  async edit(
+    by: By,
+    file: { path: string; old: string; new: string; precondition?: Precondition },
+  ): Promise<CommitResult> {
+    return this.#change(by, {
+      path: file.path,
+      change: (current) => {
+        check(file, current);
+        if (current === null) throw notThere(file.path);
+        const at = current.indexOf(file.old);
+        if (file.old !== '' && at >= 0 && current.indexOf(file.old, at + 1) < 0) {
+          return current.slice(0, at) + file.new + current.slice(at + file.old.length);
+        }
+        const found = file.old === '' ? 'is empty' : at < 0 ? 'is not in it' : 'is in it more than once';
+        throw new AppError('bad-input', `${file.path} was not edited: the text to replace ${found}.`, {
+          remedy: 'Read it again and name text that stands there exactly once.',
+        });
+      },
+    });
+  }
+
+  /** Moves a file to a path that is free; its memory id and versions go with it. */
+  async rename(by: By, file: { from: string; to: string; precondition?: Precondition }): Promise<CommitResult> {
+    return this.#change(by, {
+      path: file.to,
+      from: file.from,
+      change: (current) => {
+        if (current === null) throw notThere(file.from);
+        if (file.from !== file.to) check({ path: file.from, precondition: file.precondition }, current);
+        return current;
+      },
+    });
+  }
+
+  /** Removes a file; its versions stay. */
+  async remove(by: By, file: { path: string; precondition?: Precondition }): Promise<CommitResult> {
+    return this.#change(by, {
+      path: file.path,
+      change: (current) => {
+        if (current === null) throw notThere(file.path);
+        check(file, current);
+        return null;
+      },
+    });
+  }
+
+  /**
+   * Commits files and rows together. `plan` runs inside the transaction: what it reads from the ledger cannot change
+   * before the commit. It may throw to take everything back.
+   */
+  async commit(by: By, plan: (ledger: Ledger) => CommitPlan): Promise<CommitResult> {
+    return this.#lock.hold(() => {
+      this.#takeInOutsideEdits(() => this.#outside.takeInAll());
+      this.ledger.transaction(() => {
+        if (by.lease) checkFence(this.ledger, by.lease);
+        const { files, rows } = plan(this.ledger);
+        const at = this.#clock.now().toISOString();
+        const commit = beginCommit(this.ledger, { actor: by.actor, at, isApplied: false });
+        const deps = { ...this.#place, limits: this.limits, totals: this.#outside.totals };
+        for (const file of files) stage(this.#named(file), { id: commit, actor: by.actor, at }, deps);
+        rows({ ledger: this.ledger, commit });
+      });
+      return { collisions: this.bringFilesUpToDate() };
+    });
+  }
+
+  /** Brings the files to what the ledger says where a commit was not applied yet; answers the paths that collided. */
+  bringFilesUpToDate(): string[] {
+    return this.#lock.hold(() => [...new Set([...applyCommits(this.#place), ...applyLateEdits(this.#place)])]);
+  }
+
+  /**
+   * Files that were gone or emptied so many at once that it looks like an accident, and are not back. They are not
+   * taken for deleted; what writes to one of them begins it anew.
+   */
+  async missing(): Promise<string[]> {
+    return this.#lock.hold(() => {
+      this.#takeInOutsideEdits(() => this.#outside.takeInAll());
+      return this.#outside.missing();
+    });
+  }
+
+  /** Takes the missing files for deleted on purpose, as a person said; answers their paths. Their versions stay. */
+  async acceptMissing(): Promise<string[]> {
+    return this.#lock.hold(() => this.#outside.acceptMissing());
+  }
+
+  /** Whether the directory that was opened is still the one at its path. */
+  isInPlace(): boolean {
+    return this.#lock.isInPlace();
+  }
+
+  close(): void {
+    this.#lock.close();
+    this.ledger.close();
+  }
+
+  #takeInOutsideEdits(takeIn: () => void): void {
+    this.bringFilesUpToDate();
+    takeIn();
+    if (settleMerges(this, { clock: this.#clock })) this.bringFilesUpToDate();
+  }
+
+  #change(by: By, file: FileChange): Promise<CommitResult> {
+    return this.commit(by, () => ({ files: [file], rows() {} }));
+  }
+
+  #readNow(path: string): string | null {
+    const canonical = canonicalPath(this.#locate(path));
+    return lookNow(canonical)?.isFile ? readTextNow(canonical) : null;
+  }
+
+  /** The change with each path by its one name: however it is spelled, a file has one memory id. */
+  #named(file: FileChange): FileChange {
+    const from = file.from === undefined ? {} : { from: this.#nameOf(file.from) };
+    return { ...file, path: this.#nameOf(file.path), ...from };
+  }
+
+  #nameOf(path: string): string {
+    return locateFile(this.dir, path).path;
+  }
+
+  /** The absolute path of a file of this directory; refuses everything outside it. */
+  #locate(path: string): string {
+    return locateFile(this.dir, path).absolute;
+  }
+}
+
+function writeGitignore(dir: string, asides: Asides): void {
+  const path = join(dir, '.gitignore');
+  if (readTextNow(path)) return;
+  moveFile(asides.prepare(Buffer.from(GITIGNORE)), path);
+}

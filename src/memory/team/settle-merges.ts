@@ -1,0 +1,165 @@
+// What a merge of plain git left in files that were edited outside, and the end of it: conflict markers in any memory
+// directory; in a team's, where git keeps the lines of both sides, also keys and bullets that stand twice and an index
+// that is not what the topics make it.
+// Promises: nothing of either side is lost; the file as found and both sides are versions with the actor `external`,
+// what becomes of them one of `tool:merge`. While git runs nothing is touched; while it replays commits (a rebase)
+// only files with markers are, so that `git add` of these and `git rebase --continue` go on.
+
+import { isUtf8 } from 'node:buffer';
+import { join } from 'node:path';
+import { kindOf } from '../../directories.ts';
+import type { Clock } from '../../time.ts';
+import { indexChange } from '../dream/index-change.ts';
+import { checkoutRoot, gitDirOf } from '../home/paths.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { followLines } from '../store/follow-lines.ts';
+import {
+  addVersion,
+  beginCommit,
+  headOf,
+  keepVersion,
+  memoryAt,
+  newMemory,
+  type Version,
+  versionOf,
+} from '../store/heads.ts';
+import type { FileChange, Store } from '../store/store.ts';
+import { linesAsGenerated } from '../text/index-file.ts';
+import { isArchivePath, isTopicPath } from '../text/topic.ts';
+import { sidesOf } from './conflict.ts';
+import { reconcile, tidyFrontmatter } from './reconcile.ts';
+import { tidyTopic } from './team-topic.ts';
+
+const INDEX = 'MEMORY.md';
+
+/** Commits what becomes of the edits taken in since the last time; true where that changed a file. */
+export function settleMerges(store: Pick<Store, 'dir' | 'ledger' | 'isTeam'>, { clock }: { clock: Clock }): boolean {
+  const { dir, ledger, isTeam } = store;
+  const paths = ledger.all('select path from unsettled order by path').map((row) => row.path as string);
+  if (paths.length === 0) return false;
+  if (!isTeam && !paths.some((path) => headAt(ledger, path)?.content?.includes('<<<<<<<'))) {
+    ledger.transactionInNoHurry(() => ledger.run('delete from unsettled'));
+    return false;
+  }
+  const git = gitStateOf(dir);
+  if (git === 'running') return false;
+  return ledger.transaction(() => {
+    const settling = new Settling(store, clock.now().toISOString());
+    for (const path of paths) settling.settle(path, { isTidied: isTeam && git === 'idle' });
+    settling.settleIndex({ isBuilt: isTeam && git === 'idle' });
+    // What a team's directory still needs once git is done is looked at again then.
+    if (!isTeam || git === 'idle') ledger.run('delete from unsettled');
+    return settling.hasChanged;
+  });
+}
+
+/** Has these looked into once more at the next opening or commit. */
+export function lookAgain(ledger: Ledger, paths: string[]): void {
+  for (const path of paths) ledger.run('insert or ignore into unsettled (path) values (?)', path);
+}
+
+class Settling {
+  readonly #store: Pick<Store, 'dir' | 'ledger' | 'isTeam'>;
+  readonly #at: string;
+  #commit: number | null = null;
+  /** The index and its overflow files where they held markers: written once, when they are built. */
+  readonly #lists = new Map<string, string>();
+
+  constructor(store: Pick<Store, 'dir' | 'ledger' | 'isTeam'>, at: string) {
+    this.#store = store;
+    this.#at = at;
+  }
+
+  get hasChanged(): boolean {
+    return this.#commit !== null;
+  }
+
+  settle(path: string, { isTidied }: { isTidied: boolean }): void {
+    const head = headAt(this.#store.ledger, path);
+    if (!head?.content || !isUtf8(head.content)) return;
+    const text = head.content.toString();
+    const previous = head.previous === null ? null : versionOf(this.#store.ledger, head.previous).content;
+    const before = previous?.toString() ?? null;
+    const sides = sidesOf(text, { before });
+    if (sides) this.#keepSides(head, sides);
+    const merged = sides ? tidyFrontmatter(reconcile(sides)) : text;
+    if (path === INDEX || path.startsWith('index/')) {
+      if (sides) this.#lists.set(path, merged);
+      return;
+    }
+    const isTopic = isTopicPath(path) || isArchivePath(path);
+    this.#write(path, isTopic && (isTidied || sides) ? tidyTopic(merged) : merged);
+  }
+
+  /** `isBuilt`: it is built anew with its overflow files, else it alone, where it held markers. */
+  settleIndex({ isBuilt }: { isBuilt: boolean }): void {
+    const merged = this.#lists.get(INDEX);
+    if (isBuilt || merged !== undefined) this.#buildIndex({ merged, isWhole: isBuilt });
+    for (const [path, text] of this.#lists) this.#write(path, text);
+  }
+
+  #buildIndex({ merged, isWhole }: { merged: string | undefined; isWhole: boolean }): void {
+    const generated = merged === undefined ? undefined : generatedElsewhere(merged, this.#store);
+    const index = indexChange(this.#store, generated);
+    if (index.size().topics.length === 0 && merged === undefined && this.#current(INDEX) === null) return;
+    const changes: FileChange[] = [index.memory, ...(isWhole ? index.overflow() : [])];
+    for (const { path, change } of changes) {
+      this.#write(path, change(this.#lists.get(path) ?? this.#current(path)));
+      this.#lists.delete(path);
+    }
+    if (this.#commit !== null) index.finish({ ledger: this.#store.ledger, commit: this.#commit });
+  }
+
+  #keepSides(head: Version, sides: { ours: string; theirs: string }): void {
+    const { ledger } = this.#store;
+    const at = this.#at;
+    const commit = beginCommit(ledger, { actor: 'external', at, isApplied: true });
+    for (const side of [sides.ours, sides.theirs]) {
+      keepVersion(ledger, { ...head, previous: head.id, commit, at, actor: 'external', content: Buffer.from(side) });
+    }
+  }
+
+  #current(path: string): string | null {
+    return headAt(this.#store.ledger, path)?.content?.toString() ?? null;
+  }
+
+  #write(path: string, text: string | null): void {
+    const { ledger } = this.#store;
+    const current = this.#current(path);
+    if (text === current) return;
+    const at = this.#at;
+    this.#commit ??= beginCommit(ledger, { actor: 'tool:merge', at, isApplied: false });
+    const memory = memoryAt(ledger, path) ?? newMemory(ledger, path);
+    const content = text === null ? null : Buffer.from(text);
+    const previous = headAt(ledger, path)?.id ?? null;
+    addVersion(ledger, { memory, path, previous, content, actor: 'tool:merge', at, commit: this.#commit });
+    followLines({ ledger, commit: this.#commit }, { path, before: current ?? '', after: text ?? '' });
+  }
+}
+
+/**
+ * Lines of an index of two sides that some clone generated: of a topic that is gone, or that has two of them. All
+ * others may be somebody's own.
+ */
+function generatedElsewhere(index: string, { ledger }: Pick<Store, 'ledger'>): Set<string> {
+  const pathOf = (line: string) => line.slice(line.lastIndexOf('[') + 1, -1);
+  const byPath = Map.groupBy(linesAsGenerated(index), pathOf);
+  const isThere = (path: string) => headAt(ledger, path)?.content != null;
+  return new Set([...byPath].flatMap(([path, lines]) => (lines.length > 1 || !isThere(path) ? lines : [])));
+}
+
+function headAt(ledger: Ledger, path: string): Version | null {
+  const memory = memoryAt(ledger, path);
+  return memory === null ? null : headOf(ledger, memory);
+}
+
+/** `running`: a process of git works on the tree; `replaying`: it waits for a person amid a series of commits. */
+function gitStateOf(dir: string): 'idle' | 'running' | 'replaying' {
+  const top = checkoutRoot(dir);
+  const gitDir = top && gitDirOf(top);
+  if (!gitDir) return 'idle';
+  const has = (name: string) => kindOf(join(gitDir, name)) !== null;
+  if (has('index.lock')) return 'running';
+  const isReplaying = ['rebase-merge', 'rebase-apply', 'sequencer', 'CHERRY_PICK_HEAD', 'REVERT_HEAD'].some(has);
+  return isReplaying ? 'replaying' : 'idle';
+}

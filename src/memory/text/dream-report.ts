@@ -1,0 +1,201 @@
+// The report of a dream: what became of every entry and why, for a person (Markdown) and for code (JSON). Reports of
+// one day are appended to one file; with the logs they suffice to rebuild a lost ledger.
+
+import { z } from 'zod';
+import { type Day, isDay } from '../../time.ts';
+import { sayCount } from '../../wording.ts';
+
+/** How much a memory holds. */
+const sizeSchema = z.object({ topics: z.int(), archived: z.int(), lines: z.int(), indexLines: z.int() });
+
+/** What a batch of a dream came to, beside its rows. */
+const summarySchema = z.object({
+  before: sizeSchema,
+  after: sizeSchema,
+  /** Of this batch alone. */
+  spend: z.object({
+    calls: z.int(),
+    inputTokens: z.int(),
+    outputTokens: z.int(),
+    /** Millionths of a dollar; null for a model without a price. */
+    microUsd: z.number().nullable(),
+    /** It was asked as a Message Batch, at half the price. */
+    isBatch: z.boolean().optional(),
+  }),
+  /** What code refused of the model's proposals, and why. */
+  refused: z.array(z.string()),
+});
+
+const rowSchema = z.object({
+  job: z.string(),
+  entry: z.string(),
+  /** `add`, `merge`, `supersede`, `retire`, `hold`, `drop`, `archive`; `propose`: it waits for a person. */
+  op: z.string(),
+  /** File of the topic; null where none was touched. */
+  topic: z.string().nullable(),
+  /** Ids of the lines that rest on the entry now. */
+  lines: z.array(z.string()),
+  /** Hash of the entry's text as the dream read it (as of a line), so that a later edit of it is known as one. */
+  said: z.string().optional(),
+  reason: z.string(),
+  /** Ids of the lines that went, each in one row of its operation. */
+  gone: z.array(z.string()).optional(),
+  /** In the first row of a batch. */
+  batch: summarySchema.optional(),
+});
+
+export type MemorySize = z.infer<typeof sizeSchema>;
+export type BatchSummary = z.infer<typeof summarySchema>;
+export type ReportRow = z.infer<typeof rowSchema>;
+
+export interface ReportedRow extends ReportRow {
+  /** What the entry says, for the reader of the Markdown form. */
+  text: string;
+  /** The lines that came and went, in words, for the same reader. */
+  cameTexts?: string[];
+  goneTexts?: string[];
+}
+
+export function reportPath(day: Day, kind: 'md' | 'json'): string {
+  return `.nocturne/dreams/${day}.${kind}`;
+}
+
+/** The day whose JSON report a file name is, or null. */
+export function reportDay(name: string): Day | null {
+  const day = name.replace(/\.json$/, '');
+  return day !== name && isDay(day) ? day : null;
+}
+
+/** Appends rows to the day's JSON report; a file that is no report is kept aside by the caller, never read here. */
+export function appendJsonReport(current: string | null, rows: ReportedRow[], summary?: BatchSummary): string {
+  const before = current === null ? [] : (readArray(current) ?? []);
+  const added = rows.map(({ text: _, cameTexts: _came, goneTexts: _gone, ...row }, at) =>
+    at === 0 && summary ? { ...row, batch: summary } : row,
+  );
+  return `[\n${[...before, ...added].map((row) => `  ${JSON.stringify(row)}`).join(',\n')}\n]\n`;
+}
+
+/** Whether `path` is the report of a day. */
+export function isReportPath(path: string): boolean {
+  return /^\.nocturne\/dreams\/\d{4}-\d{2}-\d{2}\.(?:md|json)$/.test(path);
+}
+
+/**
+ * Takes the change of a report from `before` to `after` back out of `current`: by rows of the JSON form and by dreams
+ * of the Markdown form, since other dreams of the day wrote into the same file. Null: nothing is left of it.
+ */
+export function takeBackReport(
+  path: string,
+  { before, after, current }: { before: string | null; after: string | null; current: string | null },
+): string | null {
+  const [split, join] = path.endsWith('.json') ? [splitJson, joinJson] : [splitMarkdown, joinMarkdown];
+  const [old, written] = [new Set(split(before ?? '')), new Set(split(after ?? ''))];
+  const left = split(current ?? '').filter((part) => old.has(part) || !written.has(part));
+  const back = [...old].filter((part) => !written.has(part) && !left.includes(part));
+  return join([...left, ...back]);
+}
+
+function splitJson(text: string): string[] {
+  return (parseJsonReport(text) ?? []).map((row) => JSON.stringify(row));
+}
+
+function joinJson(rows: string[]): string | null {
+  return rows.length === 0 ? null : `[\n${rows.map((row) => `  ${row}`).join(',\n')}\n]\n`;
+}
+
+/** The head of the file, and each dream from its heading on; blank lines between them are layout. */
+function splitMarkdown(text: string): string[] {
+  return text.split(/^(?=## )/m).map((part) => part.trimEnd());
+}
+
+function joinMarkdown(parts: string[]): string | null {
+  return parts.some((part) => part.startsWith('## ')) ? `${parts.filter(Boolean).join('\n\n')}\n` : null;
+}
+
+/** The rows of a JSON report, without those that are none; null where the file is no report. */
+export function parseJsonReport(text: string): ReportRow[] | null {
+  return readArray(text)?.flatMap((row) => rowSchema.safeParse(row).data ?? []) ?? null;
+}
+
+function readArray(text: string): unknown[] | null {
+  try {
+    const found: unknown = JSON.parse(text);
+    return Array.isArray(found) ? found : null;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
+/**
+ * One line for the next session of what the last dream did, from its JSON report; null where that tells of none:
+ * `Memory was tended on 2026-11-21: 3 added, 1 merged; 214 lines in 31 topics (.nocturne/dreams/2026-11-21.md).`
+ */
+export function reportLine(day: Day, json: string): string | null {
+  const rows = parseJsonReport(json) ?? [];
+  const last = rows.findLast((row) => row.batch)?.batch;
+  const counts = countOps(rows);
+  if (!last) return null;
+  // Whoever may write the file is not to speak to a session through it.
+  const did = counts.flatMap(([op, count]) => (Object.hasOwn(DONE, op) ? `${count} ${DONE[op]}` : [])).join(', ');
+  const { lines, topics } = last.after;
+  return `Memory was tended on ${day}: ${did}; ${sayCount(lines, 'line')} in ${sayCount(topics, 'topic')} (${reportPath(day, 'md')}).`;
+}
+
+const DONE: Record<string, string> = {
+  add: 'added',
+  merge: 'merged',
+  supersede: 'superseded',
+  retire: 'retired',
+  archive: 'archived',
+  hold: 'held',
+  drop: 'dropped',
+  propose: 'proposed',
+};
+
+function countOps(rows: { op: string }[]): [string, number][] {
+  return [...Map.groupBy(rows, (row) => row.op)].map(([op, list]) => [op, list.length]);
+}
+
+/** Appends a dream to the day's report for people. */
+export function appendMarkdownReport(
+  current: string | null,
+  dream: { day: Day; at: string; job: string; rows: ReportedRow[]; summary?: BatchSummary },
+): string {
+  const title = countOps(dream.rows)
+    .map(([op, count]) => `${count} ${op}`)
+    .join(', ');
+  const lines = dream.rows.flatMap((row) => {
+    const where = row.topic ? ` → [${row.topic}](${linkTo(`../../${row.topic}`)})` : '';
+    return [
+      `- **${row.op}**${where}: ${row.text}`,
+      `  ${row.reason} <!-- ${row.entry} -->`,
+      ...(row.goneTexts ?? []).map((text) => `  - was: ${text}`),
+      ...(row.cameTexts ?? []).filter((text) => text !== row.text).map((text) => `  - is: ${text}`),
+    ];
+  });
+  const head = current ?? `# Dreams of ${dream.day}\n`;
+  const parts = [`${head}\n## ${dream.at}, ${dream.job}: ${title || 'nothing to tell'}`];
+  if (dream.summary) parts.push(describeSummary(dream.summary));
+  if (lines.length > 0) parts.push(lines.join('\n'));
+  return `${parts.join('\n\n')}\n`;
+}
+
+/** The target of a link; a name that people chose may hold what ends one. */
+function linkTo(path: string): string {
+  return /[\s()]/.test(path) ? `<${path}>` : path;
+}
+
+function describeSummary({ before, after, spend, refused }: BatchSummary): string {
+  const change = (name: string, from: number, to: number) => `${name} ${from === to ? to : `${from} → ${to}`}`;
+  const cost = spend.microUsd === null ? '' : `, $${(spend.microUsd / 1_000_000).toFixed(4)}`;
+  const counts = [
+    change('topics', before.topics, after.topics),
+    change('archived', before.archived, after.archived),
+    change('lines', before.lines, after.lines),
+    change('index lines', before.indexLines, after.indexLines),
+  ].join(', ');
+  const asked = `${spend.calls} model calls${spend.isBatch ? ' in a batch at half the price' : ''}`;
+  const text = `${counts}; ${asked}, ${spend.inputTokens} tokens in, ${spend.outputTokens} out${cost}.`;
+  return refused.length === 0 ? text : [text, '', 'Refused by code:', ...refused.map((why) => `- ${why}`)].join('\n');
+}

@@ -1,0 +1,182 @@
+// Reads and changes the frontmatter of a Markdown file.
+// gray-matter reads it, from a copy with LF, with YAML as its only engine: frontmatter in a programming language is
+// text, never run. A change replaces the changed keys' lines in the raw bytes; foreign keys, comments, order, line
+// ends and quoting stay, and a key stays where it is, at the top or under `metadata:`.
+
+import matter from 'gray-matter';
+import { parse as parseYaml, stringify as stringifyYaml } from 'yaml';
+import { AppError } from '../../errors.ts';
+import { lineEndOf, readLines } from './blocks.ts';
+
+export interface Frontmatter {
+  data: Record<string, unknown>;
+  /** What follows the frontmatter, with LF; the whole text where there is none. */
+  body: string;
+  /** Set where the frontmatter could not be read as it stands, or not at all. */
+  problem?: string;
+}
+
+/** Reads frontmatter; never throws. YAML that models get wrong (`description: a: b`) is read line by line. */
+export function readFrontmatter(raw: string): Frontmatter {
+  const text = raw.replaceAll('\r\n', '\n');
+  const head = findHead(text);
+  if (!head) return { data: {}, body: text };
+  if (!/^(?:ya?ml)?$/i.test(head.language))
+    return { data: {}, body: text, problem: `Frontmatter in "${head.language}" is not read, only YAML is.` };
+  const body = text.slice(head.bodyFrom);
+  const block = text.slice(head.from, head.to);
+  const strict = parseHead(block);
+  if ('data' in strict) return { data: strict.data, body };
+  for (const repair of [quoteRiskyValues, keepSimpleLines]) {
+    const lenient = parseHead(repair(block));
+    if ('data' in lenient) return { data: lenient.data, body, problem: strict.problem };
+  }
+  return { data: {}, body: text, problem: strict.problem };
+}
+
+/** Where the body begins in the raw text; 0 where there is no frontmatter that can be read. */
+export function bodyStart(raw: string): number {
+  const head = findHead(raw);
+  return head && /^(?:ya?ml)?$/i.test(head.language) ? head.bodyFrom : 0;
+}
+
+/** Sets keys, each where it stands already, else at the end of the frontmatter, which is made where there is none. */
+export function setKeys(raw: string, changes: Record<string, string | boolean>): string {
+  const lineEnd = lineEndOf(raw);
+  const { data } = readFrontmatter(raw);
+  const nested = isRecord(data.metadata) ? data.metadata : {};
+  const changed = Object.entries(changes).filter(([key, value]) => (data[key] ?? nested[key]) !== value);
+  if (changed.length === 0) return raw;
+
+  const from = bodyStart(raw);
+  if (from === 0) {
+    const mark = raw.startsWith('\uFEFF') ? '\uFEFF' : '';
+    const lines = ['---', ...changed.map(([key, value]) => `${key}: ${toScalar(value)}`), '---', '', ''];
+    return mark + lines.join(lineEnd) + raw.slice(mark.length);
+  }
+  let head = raw.slice(0, from);
+  for (const [key, value] of changed) head = setKey(head, { key, value, lineEnd });
+  return head + raw.slice(from);
+}
+
+/** Takes a key out, and frontmatter of which nothing is left: the reverse of setting a new key. */
+export function dropKey(raw: string, key: string): string {
+  const from = bodyStart(raw);
+  const lines = readLines(raw.slice(0, from));
+  const at = findKey(lines, key);
+  const line = lines[at];
+  if (!line) return raw;
+  const after = lines[endOfValue(lines, at)]?.from ?? from;
+  const head = raw.slice(0, line.from) + raw.slice(after, from);
+  if (!/^\uFEFF?---[^\n]*\n---[^\n]*\n?$/.test(head)) return head + raw.slice(from);
+  return (raw.startsWith('\uFEFF') ? '\uFEFF' : '') + raw.slice(from).replace(/^\r?\n/, '');
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+interface Head {
+  language: string;
+  /** The lines between the fences. */
+  from: number;
+  to: number;
+  bodyFrom: number;
+}
+
+function findHead(raw: string): Head | null {
+  const open = /^\uFEFF?---(?!-)([^\n]*)\n/.exec(raw);
+  if (!open) return null;
+  const from = open[0].length;
+  const close = /^---[ \t]*\r?(?:\n|$(?![\s\S]))/m.exec(raw.slice(from));
+  if (!close) return null;
+  const to = from + close.index;
+  return { language: (open[1] ?? '').trim(), from, to, bodyFrom: to + close[0].length };
+}
+
+function refuse(): never {
+  throw new AppError('bad-input', 'frontmatter in a programming language is never run.');
+}
+
+function parseHead(block: string): { data: Record<string, unknown> } | { problem: string } {
+  try {
+    // Options also keep gray-matter from its cache, which would hand out one object to all callers.
+    const { data } = matter(`---\n${block}---\n`, {
+      engines: { yaml: parseMapping, json: refuse, javascript: refuse, coffee: refuse },
+    });
+    return { data };
+  } catch (error) {
+    const [said = ''] = (error as Error).message.split('\n');
+    return { problem: `The frontmatter is not valid YAML: ${said.replace(/[:.]$/, '')}.` };
+  }
+}
+
+function parseMapping(block: string): Record<string, unknown> {
+  const value: unknown = parseYaml(block, { uniqueKeys: false, logLevel: 'error' });
+  if (!isRecord(value)) throw new AppError('bad-input', 'it is not a list of keys with values.');
+  return value;
+}
+
+const KEY_LINE = /^( *)([\w-]+):[ \t]+(.*)$/;
+
+function quoteRiskyValues(block: string): string {
+  return block.replace(new RegExp(KEY_LINE, 'gm'), (line, indent: string, key: string, value: string) =>
+    /: |:$| #|^[@`%!&*{[\]}|>,]/.test(value) && !/^[|>][+-]?\d?$|^(["']).*\1$/.test(value.trim())
+      ? `${indent}${key}: ${JSON.stringify(value.trim())}`
+      : line,
+  );
+}
+
+function keepSimpleLines(block: string): string {
+  const simple = block.split('\n').flatMap((line) => {
+    const [, indent, key, value] = KEY_LINE.exec(line) ?? [];
+    return indent === '' ? [`${key}: ${JSON.stringify(value?.trim().replace(/^(["'])(.*)\1$/, '$2'))}\n`] : [];
+  });
+  return simple.length > 0 ? simple.join('') : block;
+}
+
+function setKey(head: string, { key, value, lineEnd }: { key: string; value: string | boolean; lineEnd: string }) {
+  const lines = readLines(head);
+  const at = findKey(lines, key);
+  const line = lines[at];
+  if (!line) {
+    const close = lines.at(-1);
+    if (!close) return head;
+    return `${head.slice(0, close.from)}${key}: ${toScalar(value)}${lineEnd}${close.raw}`;
+  }
+  const after = lines[endOfValue(lines, at)]?.from ?? head.length;
+  const name = line.text.slice(0, line.text.indexOf(':') + 1);
+  const comment = /^\s*(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^"'#\s](?:[^#]|(?<!\s)#)*?)?(\s+#.*)$/.exec(
+    line.text.slice(name.length),
+  );
+  return `${head.slice(0, line.from)}${name} ${toScalar(value)}${comment?.[1] ?? ''}${lineEnd}${head.slice(after)}`;
+}
+
+/** The index of the line that a key stands on, at the top or under `metadata:`; -1 where it stands nowhere. */
+function findKey(lines: { text: string }[], key: string): number {
+  const isKey = (text: string, indent: RegExp) =>
+    new RegExp(`^${indent.source}(["']?)${key}\\1[ \\t]*:(?:[ \\t]|$)`).test(text);
+  const metadata = lines.findIndex((line) => /^metadata[ \t]*:[ \t]*(?:#.*)?$/.test(line.text));
+  const endOfMetadata = metadata < 0 ? -1 : endOfValue(lines, metadata);
+  const at = lines.findIndex((line) => isKey(line.text, /(?:)/));
+  if (at >= 0) return at;
+  return lines.findIndex((line, i) => i > metadata && i < endOfMetadata && isKey(line.text, /[ \t]+/));
+}
+
+/** The index behind the last line that belongs to the key at `at`: deeper lines, and blank ones between them. */
+function endOfValue(lines: { text: string }[], at: number): number {
+  const indentOf = (text: string) => /^[ \t]*/.exec(text)?.[0].length ?? 0;
+  const own = indentOf(lines[at]?.text ?? '');
+  let end = at + 1;
+  for (let next = at + 1; next < lines.length - 1; next++) {
+    const text = lines[next]?.text ?? '';
+    if (text.trim() === '') continue;
+    if (indentOf(text) <= own && !(indentOf(text) === own && /^[ \t]*- /.test(text))) break;
+    end = next + 1;
+  }
+  return end;
+}
+
+function toScalar(value: string | boolean): string {
+  return stringifyYaml(value, { lineWidth: 0, blockQuote: false }).trimEnd();
+}

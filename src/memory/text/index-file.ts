@@ -1,0 +1,299 @@
+// The text of MEMORY.md: one line for every topic, grouped by type, within the caps that agents read.
+// Promises: a line nocturne did not write stays, in its place, and no line is made for the topic it links; generated
+// lines yield first, and what does not fit is listed in index/<type>.md, which MEMORY.md names; built again from its
+// own output, it gives the same bytes.
+
+import { MEMORY_TYPES, type MemoryType } from '../types.ts';
+import { fold, lineEndOf, readLines } from './blocks.ts';
+import { isTopicPath, parseTopic } from './topic.ts';
+
+export interface IndexTopic {
+  path: string;
+  description: string;
+  /** Undefined for a hand-written topic without one. */
+  type: MemoryType | undefined;
+  pinned: boolean;
+  /** ISO-8601, where known. */
+  usedAt?: string;
+  changedAt?: string;
+}
+
+export interface IndexCaps {
+  lines: number;
+  /** Of UTF-8. */
+  bytes: number;
+  lineCharacters: number;
+}
+
+export const INDEX_CAPS: IndexCaps = { lines: 200, bytes: 25_000, lineCharacters: 150 };
+
+export interface IndexRequest {
+  /** The file as it stands, or null. */
+  current: string | null;
+  /** The `generated` lines of the last build: what else is in the file, a person or the main agent wrote. */
+  generatedBefore: Set<string>;
+  topics: IndexTopic[];
+  caps?: IndexCaps;
+  /**
+   * An index that several people build and plain git merges: in order of paths alone, and every line of the form that
+   * is generated was, by whichever of them.
+   */
+  isTeam?: boolean;
+}
+
+export interface BuiltIndex {
+  text: string;
+  generated: string[];
+  /** The files for what did not fit, one per type that needs one. */
+  overflow: { path: string; text: string }[];
+  lines: number;
+  bytes: number;
+  /** Hand-written lines leave no room for any other; they stay all the same. */
+  handWrittenOverCaps: boolean;
+}
+
+const GROUPS = [...MEMORY_TYPES, 'other'] as const;
+type Group = (typeof GROUPS)[number];
+
+const TITLE = '# Memory';
+const OVERFLOW_LINE = /^- \d+ more \[index\/(?:user|feedback|project|reference|other)\.md\]$/;
+
+/** Builds MEMORY.md and its overflow files. The order within a group: pinned, used, changed, then by path. */
+export function buildIndex(request: IndexRequest): BuiltIndex {
+  const { current, generatedBefore, topics, caps = INDEX_CAPS, isTeam = false } = request;
+  const sections = isTeam
+    ? withoutRepeats(readSections(current ?? '', generatedBefore.union(linesAsGenerated(current ?? ''))))
+    : readSections(current ?? '', generatedBefore);
+  const linked = linkedPaths(sections);
+  const entries = topics
+    .filter((topic) => !linked.has(topic.path))
+    .sort(isTeam ? byPath : byWorth)
+    .map((topic) => ({ group: topic.type ?? ('other' as const), line: indexLine(topic, caps.lineCharacters) }));
+
+  const lineEnd = lineEndOf(current ?? '');
+  const finish = (kept: Entry[], layout: Section[]): BuiltIndex => {
+    const text = render(layout, lineEnd);
+    const bytes = Buffer.byteLength(text);
+    const lines = text.split('\n').length - 1;
+    return {
+      text,
+      generated: layout.flatMap((section) => section.generated),
+      overflow: overflowFiles(entries.filter((entry) => !kept.includes(entry))),
+      lines,
+      bytes,
+      handWrittenOverCaps: false,
+    };
+  };
+  const fits = (built: BuiltIndex) => built.lines <= caps.lines && built.bytes <= caps.bytes;
+
+  for (let count = Math.min(entries.length, caps.lines); count >= 0; count--) {
+    const kept = entries.slice(0, count);
+    const built = finish(kept, layOut(sections, { kept, more: countByGroup(entries.slice(count)) }));
+    if (fits(built)) return built;
+  }
+  // No room for headings: only the overflow files are named, at the end. No room for that: they are there all the same.
+  const named = finish([], nameAtEnd(sections, overflowLines(countByGroup(entries))));
+  if (fits(named)) return named;
+  const bare = finish([], sections);
+  return { ...bare, handWrittenOverCaps: !fits(bare) };
+}
+
+interface Entry {
+  group: Group;
+  line: string;
+}
+
+/** A generated heading with the hand-written lines under it, raw, and the place of the generated ones among them. */
+interface Section {
+  heading: string | null;
+  before: string[];
+  generated: string[];
+  after: string[];
+}
+
+function headingOf(group: Group): string {
+  return `## ${group[0]?.toUpperCase()}${group.slice(1)}`;
+}
+
+function readSections(current: string, generatedBefore: Set<string>): Section[] {
+  const headings = new Set<string>([TITLE, ...GROUPS.map(headingOf)]);
+  const sections: Section[] = [];
+  let open: { heading: string | null; lines: string[]; place: number } = { heading: null, lines: [], place: -1 };
+  const close = () => {
+    const { before, after } = splitAt(open.lines, open.place);
+    // A heading with nothing of anybody's under it is made anew where it is needed.
+    if (before.length + after.length > 0) sections.push({ heading: open.heading, before, generated: [], after });
+  };
+  for (const { text, raw } of readLines(current)) {
+    if (headings.has(text)) {
+      close();
+      open = { heading: text, lines: [], place: -1 };
+    } else if (generatedBefore.has(text) || OVERFLOW_LINE.test(text)) {
+      if (open.place < 0) open.place = open.lines.length;
+    } else {
+      open.lines.push(raw);
+    }
+  }
+  close();
+  return sections;
+}
+
+/** Blank lines around a section are layout and made anew; those inside are the writer's. */
+function splitAt(lines: string[], place: number): { before: string[]; after: string[] } {
+  const isBlank = (line: string) => line.trim() === '';
+  const first = lines.findIndex((line) => !isBlank(line));
+  if (first < 0) return { before: [], after: [] };
+  const last = lines.findLastIndex((line) => !isBlank(line)) + 1;
+  // Without generated lines yet, they go before the writer's own heading, if there is one.
+  const heading = lines.findIndex((line) => /^#{1,6} /.test(line));
+  const at = Math.min(Math.max(place < 0 ? (heading < 0 ? last : heading) : place, first), last);
+  return { before: lines.slice(first, at), after: lines.slice(at, last) };
+}
+
+/** The index without the lines, whoever wrote them, that link one of these files. */
+export function withoutLinksTo(current: string, paths: Set<string>): string {
+  const links = (line: string) => linksIn(line).some((path) => paths.has(path));
+  return readLines(current)
+    .filter(({ text }) => !links(text))
+    .map(({ raw }) => raw)
+    .join('');
+}
+
+function linkedPaths(sections: Section[]): Set<string> {
+  return new Set(linksIn(sections.flatMap(({ before, after }) => [...before, ...after]).join('\n')));
+}
+
+/** The files that a text of an index links, in both forms, as they are written there. */
+export function linksIn(text: string): string[] {
+  const links = text.matchAll(/[[(](?:\.\/)?([^[\]()\n]+\.md)(?:#[^[\]()\n]*)?[\])]/gi);
+  return [...links].map((link) => link[1] ?? '');
+}
+
+function byWorth(a: IndexTopic, b: IndexTopic): number {
+  return (
+    Number(b.pinned) - Number(a.pinned) ||
+    compare(b.usedAt ?? '', a.usedAt ?? '') ||
+    compare(b.changedAt ?? '', a.changedAt ?? '') ||
+    byPath(a, b)
+  );
+}
+
+function byPath(a: IndexTopic, b: IndexTopic): number {
+  return compare(a.path, b.path);
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** The lines of an index, whoever built it, that look as if they were generated. */
+export function linesAsGenerated(index: string): Set<string> {
+  const lines = readLines(index).map(({ text }) => text);
+  return new Set(lines.filter((line) => isTopicPath(/^- .+ \[([^[\]\n]+)\]$/.exec(line)?.[1] ?? '')));
+}
+
+/** Sections of one heading as one, and what somebody wrote under it once. */
+function withoutRepeats(sections: Section[]): Section[] {
+  return [...Map.groupBy(sections, ({ heading }) => heading).values()].map((same) => {
+    const seen = new Set<string>();
+    const isNew = (line: string) => line.trim() === '' || (!seen.has(line) && seen.add(line) !== undefined);
+    return {
+      heading: same[0]?.heading ?? null,
+      before: same.flatMap(({ before }) => before).filter(isNew),
+      generated: [],
+      after: same.flatMap(({ after }) => after).filter(isNew),
+    };
+  });
+}
+
+/** What the index says of a topic file. */
+export function indexTopic(path: string, text: string): IndexTopic {
+  const { description, type, pinned } = parseTopic(path, text);
+  return { path, description, type, pinned };
+}
+
+/** `- <description> [<path>]`; the description is cut at a word, the link never. */
+export function indexLine({ path, description }: IndexTopic, maxCharacters = INDEX_CAPS.lineCharacters): string {
+  const room = maxCharacters - [...`-  [${path}]`].length;
+  return `- ${cutDescription(description, room) || path.replace(/\.md$/i, '')} [${path}]`;
+}
+
+/** A description on one line, cut at a word where it is longer than so many characters. */
+export function cutDescription(description: string, room = INDEX_CAPS.lineCharacters): string {
+  const words = [...fold(description)];
+  if (words.length <= room) return words.join('');
+  const cut = words.slice(0, Math.max(room - 1, 0)).join('');
+  const isWhole = words[room - 1] === ' ';
+  const atWord = isWhole ? cut : cut.slice(0, Math.max(cut.lastIndexOf(' '), 0)) || cut;
+  return `${atWord.trimEnd()}…`;
+}
+
+function layOut(sections: Section[], { kept, more }: { kept: Entry[]; more: Map<Group, number> }): Section[] {
+  const out = sections.map((section) => ({ ...section }));
+  if (!out.some((section) => section.heading === TITLE)) {
+    const at = out[0]?.heading === null ? 1 : 0;
+    out.splice(at, 0, { heading: TITLE, before: [], generated: [], after: [] });
+  }
+  for (const [rank, group] of GROUPS.entries()) {
+    const lines = kept.filter((entry) => entry.group === group).map((entry) => entry.line);
+    const generated = [...lines, ...overflowLines(more, group)];
+    if (generated.length === 0) continue;
+    let section = out.find((one) => one.heading === headingOf(group));
+    if (!section) {
+      section = { heading: headingOf(group), before: [], generated: [], after: [] };
+      const later = new Set<string | null>(GROUPS.slice(rank + 1).map(headingOf));
+      const at = out.findIndex((one) => later.has(one.heading));
+      out.splice(at < 0 ? out.length : at, 0, section);
+    }
+    section.generated = generated;
+  }
+  return out;
+}
+
+function countByGroup(entries: Entry[]): Map<Group, number> {
+  const counts = new Map<Group, number>();
+  for (const { group } of entries) counts.set(group, (counts.get(group) ?? 0) + 1);
+  return counts;
+}
+
+function overflowLines(more: Map<Group, number>, only?: Group): string[] {
+  return GROUPS.filter((group) => more.has(group) && (only === undefined || group === only)).map(
+    (group) => `- ${more.get(group)} more [index/${group}.md]`,
+  );
+}
+
+function nameAtEnd(sections: Section[], generated: string[]): Section[] {
+  return [...sections, { heading: null, before: [], generated, after: [] }];
+}
+
+function overflowFiles(entries: Entry[]): { path: string; text: string }[] {
+  return GROUPS.flatMap((group) => {
+    const lines = entries.filter((entry) => entry.group === group).map((entry) => `${entry.line}\n`);
+    return lines.length === 0
+      ? []
+      : [{ path: `index/${group}.md`, text: `${headingOf(group).slice(1)}\n\n${lines.join('')}` }];
+  });
+}
+
+/** Whether a file is one of the overflow files as they are generated: a heading, and lines of the index alone. */
+export function isOverflow(text: string): boolean {
+  const [heading, blank, ...lines] = text.trimEnd().split('\n');
+  const isHeading = GROUPS.some((group) => heading === headingOf(group).slice(1));
+  return isHeading && blank === '' && lines.every((line) => /^- .+ \[[^[\]]+\.md\]$/.test(line));
+}
+
+function render(sections: Section[], lineEnd: string): string {
+  const blocks = sections
+    .map(({ heading, before, generated, after }) => {
+      const body = [...before.map(ended), ...generated.map((line) => line + lineEnd), ...after.map(ended)].join('');
+      if (heading === null) return body;
+      return heading + lineEnd + (heading === TITLE && body !== '' ? lineEnd : '') + body;
+    })
+    .filter((block) => block !== '');
+  return blocks.join(lineEnd);
+
+  /** The last line of a file may have had no end. */
+  function ended(raw: string): string {
+    return raw.endsWith('\n') ? raw : raw + lineEnd;
+  }
+}

@@ -1,0 +1,78 @@
+// What models cost, in US dollars per million tokens. A model that is not here, and that `prices` in config.json does
+// not name, is counted in tokens only.
+// Promise: a cost is whole micro-dollars, rounded up, so that sums in a database are exact and never too low.
+
+import { z } from 'zod';
+
+/** US dollars per million tokens. */
+export const priceSchema = z.strictObject({
+  input: z.number().min(0),
+  cacheRead: z.number().min(0),
+  cacheWrite: z.number().min(0),
+  output: z.number().min(0),
+});
+
+export type Price = z.infer<typeof priceSchema>;
+
+/** Tokens of which `cacheWriteTokens` are among the input and `cachedInputTokens` are not. */
+export interface PricedTokens {
+  inputTokens: number;
+  cachedInputTokens: number;
+  cacheWriteTokens: number;
+  outputTokens: number;
+}
+
+/**
+ * List prices of the Claude models, with cache writes that last five minutes, as published in November 2026 at
+ * https://platform.claude.com/docs/en/about-claude/pricing. Haiku 5.5 is the price of prompts up to 100,000 tokens,
+ * which is far beyond what one request holds unless `excerptTokens` was raised to that; longer ones cost five times it.
+ */
+export const LIST_PRICES: Record<string, Price> = {
+  'claude-fable-5-1': { input: 10, cacheRead: 0.25, cacheWrite: 12.5, output: 50 },
+  'claude-fable-5': { input: 10, cacheRead: 1, cacheWrite: 12.5, output: 50 },
+  'claude-opus-5-5': { input: 4, cacheRead: 0.2, cacheWrite: 5, output: 20 },
+  'claude-opus-5': { input: 5, cacheRead: 0.5, cacheWrite: 6.25, output: 25 },
+  'claude-opus-4-8': { input: 5, cacheRead: 0.5, cacheWrite: 6.25, output: 25 },
+  'claude-opus-4-7': { input: 5, cacheRead: 0.5, cacheWrite: 6.25, output: 25 },
+  'claude-opus-4-6': { input: 5, cacheRead: 0.5, cacheWrite: 6.25, output: 25 },
+  'claude-opus-4-5': { input: 5, cacheRead: 0.5, cacheWrite: 6.25, output: 25 },
+  'claude-sonnet-5-5': { input: 2, cacheRead: 0.1, cacheWrite: 2.5, output: 10 },
+  'claude-sonnet-5': { input: 2, cacheRead: 0.2, cacheWrite: 2.5, output: 10 },
+  'claude-sonnet-4-6': { input: 3, cacheRead: 0.3, cacheWrite: 3.75, output: 15 },
+  'claude-sonnet-4-5': { input: 3, cacheRead: 0.3, cacheWrite: 3.75, output: 15 },
+  'claude-haiku-5-5': { input: 0.1, cacheRead: 0.01, cacheWrite: 0.125, output: 0.5 },
+  'claude-haiku-4-5': { input: 1, cacheRead: 0.1, cacheWrite: 1.25, output: 5 },
+};
+
+/** The price of a model id; a date behind the id (`-20251001`) is no other model. Undefined where it is not known. */
+export function priceOf(model: string, prices: Record<string, Price> = {}): Price | undefined {
+  const dateless = model.replace(/-\d{8}$/, '');
+  return prices[model] ?? prices[dateless] ?? LIST_PRICES[dateless];
+}
+
+/** What a model costs when it is asked through the Message Batches API: half, of everything. */
+export function batchPrice({ input, cacheRead, cacheWrite, output }: Price): Price {
+  return { input: input / 2, cacheRead: cacheRead / 2, cacheWrite: cacheWrite / 2, output: output / 2 };
+}
+
+/** What the tokens cost, in millionths of a dollar. */
+export function costMicroUsd(tokens: PricedTokens, price: Price): number {
+  const plainInput = tokens.inputTokens - tokens.cacheWriteTokens;
+  return wholeMicroUsd(
+    plainInput * price.input +
+      tokens.cacheWriteTokens * price.cacheWrite +
+      tokens.cachedInputTokens * price.cacheRead +
+      tokens.outputTokens * price.output,
+  );
+}
+
+/** What a request may cost at most, in millionths of a dollar: all input written to the cache, all output used. */
+export function boundMicroUsd(bound: { inputTokens: number; outputTokens: number }, price: Price): number {
+  const dearest = Math.max(price.input, price.cacheRead, price.cacheWrite);
+  return wholeMicroUsd(bound.inputTokens * dearest + bound.outputTokens * price.output);
+}
+
+/** Rounded up to a whole number, but for what binary fractions add. */
+function wholeMicroUsd(micro: number): number {
+  return Math.ceil(micro - 1e-6);
+}

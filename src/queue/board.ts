@@ -1,0 +1,70 @@
+// A view of the queue for a person's browser: bull-board over Redis or Postgres, read-only.
+// Promises: it answers only to a browser that asks for this machine by name (no rebinding of foreign names), its pages
+// ask nobody else for anything, and nothing in the queue can be changed through it.
+
+import { createBullBoard } from '@bull-board/api';
+import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
+import { HonoAdapter } from '@bull-board/hono';
+import { serveStatic } from '@hono/node-server/serve-static';
+import { Queue } from 'bullmq';
+import { Hono } from 'hono';
+import { AppError } from '../errors.ts';
+import { openBackend } from './backend.ts';
+import { type BellOptions, PREFIX } from './queue.ts';
+
+export interface Board {
+  /** Answers a request as `fetch` would. */
+  fetch(request: Request): Response | Promise<Response>;
+  close(): Promise<void>;
+}
+
+const UI = '/ui';
+const LOCAL_HOST = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/;
+// `unsafe-inline`: bull-board styles its loading screen within the page.
+const POLICY =
+  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; frame-ancestors 'none'";
+
+/**
+ * Opens the board of a namespace at `/ui`. Errors: `bad-input` for the embedded queue, which only the process of the
+ * worker can open; those of `openBackend`.
+ */
+export async function openBoard({ url, dataDir, namespace }: BellOptions): Promise<Board> {
+  if (url === undefined) {
+    throw new AppError('bad-input', 'The queue is embedded in the worker, and only that process can open it.', {
+      remedy:
+        'nocturne status shows what waits. For a board let the queue be on a server: NOCTURNE_QUEUE_URL=redis://… or postgres://….',
+    });
+  }
+  const backend = await openBackend({ url, dataDir });
+  const queue = new Queue(namespace ?? PREFIX, { connection: backend.producer, prefix: PREFIX }, backend.factory);
+  queue.on('error', () => {});
+  const adapter = new HonoAdapter(serveStatic).setBasePath(UI);
+  createBullBoard({
+    // bull-board is typed for BullMQ's Redis queue; the calls are the same for every backend.
+    queues: [new BullMQAdapter(queue as unknown as Queue, { readOnlyMode: true })],
+    serverAdapter: adapter,
+    options: { uiConfig: { boardTitle: 'nocturne' } },
+  });
+  const app = new Hono();
+  app.use(async (context, next) => {
+    if (!LOCAL_HOST.test(context.req.header('host') ?? '')) return context.text('Not for this host.', 403);
+    await next();
+    context.header('content-security-policy', POLICY);
+    context.header('referrer-policy', 'no-referrer');
+    // The page names a stylesheet of fonts elsewhere; a browser that obeys the policy would complain of it.
+    if (!context.res.headers.get('content-type')?.startsWith('text/html')) return;
+    const page = (await context.res.text()).replaceAll(/<link\b[^>]*href="https?:[^>]*>/g, '');
+    context.res = new Response(page, context.res);
+    return;
+  });
+  app.get('/', (context) => context.redirect(UI));
+  app.get(`${UI}/`, (context) => context.redirect(UI));
+  app.route(UI, adapter.registerPlugin());
+  return {
+    fetch: app.fetch,
+    async close() {
+      await queue.close();
+      await backend.close();
+    },
+  };
+}

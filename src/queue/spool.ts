@@ -1,0 +1,160 @@
+// The spool: `$NOCTURNE_HOME/spool/`, one small file for each time a hook was called, until a worker has put the
+// session into an inbox. Hooks write here because it needs no database and no server.
+// Promises that a file is whole or absent, that no two calls share one, and that reading never throws for what is in
+// it: what cannot be read is set aside, named. Loads nothing but Node's own modules, for the hook's sake.
+
+import { join } from 'node:path';
+import { listNames } from '../directories.ts';
+import { describeError, isAppError } from '../errors.ts';
+import { lookNow, makeDirectory, moveFile, readTextNow, removeFile, writeNew } from '../files.ts';
+
+export const AGENT_NAMES = ['claude-code', 'codex', 'gemini', 'opencode', 'copilot', 'pi'] as const;
+export type AgentName = (typeof AGENT_NAMES)[number];
+
+export interface SpoolItem {
+  v: 1;
+  agent: AgentName;
+  session: string | null;
+  /** Absolute; null where the agent did not say. */
+  transcript: string | null;
+  cwd: string | null;
+  /** As the agent names it. */
+  event: string;
+  /** Of the transcript when the hook was called; null where there was none. */
+  size: number | null;
+  mtime: string | null;
+  at: string;
+}
+
+/** What an event means here: a session began, went on, or ended. */
+export type EventKind = 'start' | 'turn' | 'end';
+
+const EVENTS: Record<string, EventKind> = {
+  SessionStart: 'start',
+  sessionStart: 'start',
+  Stop: 'turn',
+  StopFailure: 'turn',
+  PreCompact: 'turn',
+  PreCompress: 'turn',
+  AfterAgent: 'turn',
+  agentStop: 'turn',
+  preCompact: 'turn',
+  'agent-turn-complete': 'turn',
+  'session.idle': 'turn',
+  'session.compacted': 'turn',
+  SessionEnd: 'end',
+  sessionEnd: 'end',
+};
+
+/** Undefined for an event that is nothing to nocturne. */
+export function kindOfEvent(event: string): EventKind | undefined {
+  return Object.hasOwn(EVENTS, event) ? EVENTS[event] : undefined;
+}
+
+export function isAgentName(name: unknown): name is AgentName {
+  return (AGENT_NAMES as readonly unknown[]).includes(name);
+}
+
+/** A file that was begun so long ago belongs to a hook that was killed. */
+const ABANDONED_MS = 60_000;
+
+export function spoolDir(home: string): string {
+  return join(home, 'spool');
+}
+
+/**
+ * Throws an AppError `storage` where the disk does not take it; then nothing of it is left. Not synced, which would take
+ * as long as all else a hook does: what a power loss takes is found by the next sweep.
+ */
+export function writeSpoolItem(home: string, item: SpoolItem): void {
+  const dir = spoolDir(home);
+  makeDirectory(dir);
+  const name = `${item.at.replaceAll(':', '-')}.${process.pid}.${Math.random().toString(36).slice(2, 8)}`;
+  const temporary = join(dir, `${name}.tmp`);
+  try {
+    writeNew(temporary, JSON.stringify(item));
+    moveFile(temporary, join(dir, `${name}.json`));
+  } catch (error) {
+    removeFile(temporary);
+    throw error;
+  }
+}
+
+export interface Spooled {
+  file: string;
+  item: SpoolItem;
+}
+
+/** What waits, in the order the hooks were called. `onProblem` is told, in a sentence, of each file that is none. */
+export function readSpool(home: string, onProblem: (problem: string) => void): Spooled[] {
+  const found: Spooled[] = [];
+  for (const file of spoolFiles(home)) {
+    try {
+      const isFile = lookNow(file)?.isFile;
+      const text = isFile === false ? '' : readTextNow(file);
+      // Another worker has taken it in meanwhile.
+      if (text === null) continue;
+      const item = isFile === false ? 'it is no file' : parseItem(text);
+      if (typeof item !== 'string') found.push({ file, item });
+      else onProblem(`A hook's file could not be read and was set aside as ${setAside(home, file)}: ${item}.`);
+    } catch (error) {
+      // Of another user, for example: it stays, and keeps nothing else from being taken in.
+      if (!isAppError(error, 'storage')) throw error;
+      onProblem(`A hook's file stays in the spool: ${describeError(error)}`);
+    }
+  }
+  return found.sort((a, b) => Date.parse(a.item.at) - Date.parse(b.item.at));
+}
+
+/** To be called once the item is in an inbox, never before. */
+export function removeSpooled(spooled: Spooled): void {
+  removeFile(spooled.file);
+}
+
+/** Removes what killed hooks have left half written. */
+export function removeAbandoned(home: string, now: Date): void {
+  for (const name of listNames(spoolDir(home)).filter((name) => name.endsWith('.tmp'))) {
+    const path = join(spoolDir(home), name);
+    const look = lookNow(path);
+    if (look && now.getTime() - look.modifiedMs > ABANDONED_MS) removeFile(path);
+  }
+}
+
+/** The files of what waits. */
+export function spoolFiles(home: string): string[] {
+  return listNames(spoolDir(home))
+    .filter((name) => name.endsWith('.json'))
+    .map((name) => join(spoolDir(home), name));
+}
+
+/** Whether a hook named the session and no worker has taken that in yet. */
+export function isSpooled(home: string, session: string): boolean {
+  return spoolFiles(home).some((file) => lookNow(file)?.isFile && readTextNow(file)?.includes(JSON.stringify(session)));
+}
+
+function setAside(home: string, file: string): string {
+  const dir = join(home, 'spool', 'damaged');
+  makeDirectory(dir);
+  const aside = join(dir, file.slice(spoolDir(home).length + 1));
+  moveFile(file, aside);
+  return aside;
+}
+
+/** The item, or why it is none. Checked by hand: a schema library would be loaded by every hook. */
+function parseItem(text: string): SpoolItem | string {
+  let found: unknown;
+  try {
+    found = JSON.parse(text);
+  } catch (error) {
+    return (error as Error).message;
+  }
+  const item = Object(found) as Partial<SpoolItem>;
+  if (item.v !== 1) return `version ${JSON.stringify(item.v)} is not known here`;
+  if (!isAgentName(item.agent)) return `agent ${JSON.stringify(item.agent)} is not known`;
+  if (typeof item.event !== 'string') return 'no event';
+  if (typeof item.at !== 'string' || Number.isNaN(Date.parse(item.at))) return 'no time';
+  for (const name of ['session', 'transcript', 'cwd'] as const) {
+    if (item[name] !== null && typeof item[name] !== 'string') return `${name} is no text`;
+  }
+  return item as SpoolItem;
+}

@@ -1,0 +1,57 @@
+// Cuts what is offered into chunks that are shown one after another: between turns, and inside a turn only between human
+// messages. A chunk is handed on as soon as something comes that does not fit; only what is not yet handed on is held.
+
+import type { Row } from './rows.ts';
+
+/** Offered rows that stay together: those of a turn, or of a part of it that begins with a human message. */
+export interface Unit {
+  turn: string;
+  rows: Row[];
+  endsTurn: boolean;
+}
+
+export interface Cutting {
+  fitsTogether(units: Unit[]): Promise<boolean>;
+  /** Contract: takes rows out of the units that are shown in no case, whatever comes. */
+  thin(units: Unit[]): Promise<void>;
+}
+
+/** How many characters the units of a chunk hold before they are thinned. */
+const HELD_CHARACTERS = 4_000_000;
+
+/** The chunks of `units`, in order. One is held back until it is known that something is shown after it. */
+export async function* cutIntoChunks(units: AsyncIterable<Unit>, cutting: Cutting): AsyncGenerator<Unit[]> {
+  let closed: Unit[][] = [];
+  let open: Unit[] = [];
+  for await (const whole of units) {
+    for (const unit of (await cutting.fitsTogether([whole])) ? [whole] : splitAtHumans(whole)) {
+      if (open.length === 0 || (await cutting.fitsTogether([...open, unit]))) {
+        open.push(unit);
+      } else {
+        closed.push(open);
+        open = [unit];
+      }
+      if (unit.rows.length > 0) {
+        yield* closed;
+        closed = [];
+      }
+      if (charactersIn(open) > HELD_CHARACTERS) await cutting.thin(open);
+    }
+  }
+  yield* closed;
+  if (open.length > 0) yield open;
+}
+
+function splitAtHumans(unit: Unit): Unit[] {
+  const parts: Row[][] = [[]];
+  for (const row of unit.rows) {
+    const human = parts.at(-1)?.find((other) => other.tier === 'human');
+    if (row.tier === 'human' && human && human.position !== row.position) parts.push([]);
+    parts.at(-1)?.push(row);
+  }
+  return parts.map((rows, at) => ({ turn: unit.turn, rows, endsTurn: at === parts.length - 1 }));
+}
+
+function charactersIn(units: Unit[]): number {
+  return units.reduce((sum, { rows }) => sum + rows.reduce((ofUnit, { text }) => ofUnit + text.length, 0), 0);
+}

@@ -1,0 +1,59 @@
+// Where agents keep their sessions on this disk, and which of them changed lately. Told by names, sizes and times: no
+// file is opened. opencode keeps its sessions in a database, so none of them is found here.
+
+import { join } from 'node:path';
+import { walkNow } from '../directories.ts';
+import { lookNow } from '../files.ts';
+
+export const FOUND_AGENTS = ['claude-code', 'codex', 'gemini', 'copilot', 'pi'] as const;
+export type FoundAgent = (typeof FOUND_AGENTS)[number];
+
+/** Each agent's own directory: `~/.claude`, `~/.codex`, `~/.gemini`, `~/.copilot`, `~/.pi`. */
+export type AgentDirs = Record<FoundAgent, string>;
+
+export interface FoundSession {
+  agent: FoundAgent;
+  path: string;
+  sizeBytes: number;
+  /** ISO-8601 UTC. */
+  modifiedAt: string;
+}
+
+/** Files of subagents, spilled results and the like are no sessions. */
+const PLACES: Record<FoundAgent, { under: string; pattern: RegExp }[]> = {
+  'claude-code': [{ under: 'projects', pattern: /^[^/]+\/(?!agent-)[^/]+\.jsonl$/ }],
+  codex: [
+    { under: 'sessions', pattern: /(?:^|\/)rollout-[^/]+\.jsonl$/ },
+    { under: 'archived_sessions', pattern: /(?:^|\/)rollout-[^/]+\.jsonl$/ },
+  ],
+  gemini: [{ under: 'tmp', pattern: /^[^/]+\/chats\/session-[^/]+\.jsonl?$/ }],
+  copilot: [{ under: 'session-state', pattern: /^(?:[^/]+\/events|[^/]+)\.jsonl$/ }],
+  pi: [{ under: 'agent/sessions', pattern: /\.jsonl$/ }],
+};
+
+export interface FindOptions {
+  agents?: readonly FoundAgent[];
+  /** Only what changed at or after this instant. */
+  since?: Date;
+  /** Only paths that hold this text: a session's id. */
+  named?: string;
+}
+
+/** The newest first. Throws an AppError `storage` for a directory that may not be read. */
+export function findSessions(dirs: AgentDirs, options: FindOptions = {}): FoundSession[] {
+  const found: FoundSession[] = [];
+  for (const agent of options.agents ?? FOUND_AGENTS) {
+    for (const { under, pattern } of PLACES[agent]) {
+      const root = join(dirs[agent], under);
+      for (const path of walkNow(root).filter((path) => pattern.test(path))) {
+        const look = lookNow(join(root, path));
+        if (!look || look.bytes === 0) continue;
+        if (options.since && look.modifiedMs < options.since.getTime()) continue;
+        if (options.named !== undefined && !path.includes(options.named)) continue;
+        const modifiedAt = new Date(look.modifiedMs).toISOString();
+        found.push({ agent, path: join(root, path), sizeBytes: look.bytes, modifiedAt });
+      }
+    }
+  }
+  return found.sort((a, b) => (a.modifiedAt === b.modifiedAt ? 0 : a.modifiedAt > b.modifiedAt ? -1 : 1));
+}

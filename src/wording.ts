@@ -1,0 +1,172 @@
+// What code can tell of two texts without understanding them: the values that one may search for (URLs, paths, commands,
+// numbers, dates, code), whether something is denied, which words they share. Whatever script or language.
+// It never says that two texts mean the same; it says that they cannot. And how a number of things is said.
+
+/** A number of things: `1 topic`, `2 topics`, `0 entries`. */
+export function sayCount(count: number, noun: string): string {
+  return `${count} ${count === 1 ? noun : noun.replace(/(?<![aeiou])y$/, 'ie').replace(/$/, 's')}`;
+}
+
+// Nobody sees these, and a text with them is not what it looks like: controls, direction, fillers, tags, halves.
+const UNSEEN =
+  /\u034f|[\p{Cc}\p{Cs}\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e0fff}]/gu;
+
+/** Whether a text holds characters that nobody sees; a tab and line ends are seen. */
+export function hasUnseen(text: string): boolean {
+  return text.replace(/[\t\n\r]/g, ' ').search(UNSEEN) >= 0;
+}
+
+/** The text as it is seen: without what is not, composed, white space as single spaces. */
+export function asSeen(text: string): string {
+  return text
+    .replace(/[\t-\r\u0085\u2028\u2029]/g, ' ')
+    .replace(UNSEEN, '')
+    .replace(/\s+/g, ' ')
+    .normalize('NFC')
+    .trim();
+}
+
+const UNSPACED = String.raw`[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]`;
+const SCRIPT_EDGE = new RegExp(`(?<=${UNSPACED})(?=[!-~])|(?<=[!-~])(?=${UNSPACED})`, 'gu');
+
+/**
+ * The strings of a text that one may search for: code in backticks, URLs, paths, addresses, flags, names of files and
+ * of things in code, and all that holds a digit.
+ */
+export function greppable(text: string): string[] {
+  const spans = [...text.matchAll(/`([^`]+)`/g)].map((match) => match[1] as string);
+  const words = text
+    .replace(/`[^`]+`/g, ' ')
+    .replace(SCRIPT_EDGE, ' ')
+    .split(/[\s\p{sc=Han}、。，；：「」『』（）]+/u)
+    .map((word) => word.replace(/^[("'“‘„«[{<*]+|[)"'”’“»\]}>.,;:!?*]+$/g, ''))
+    .filter(isValue);
+  return [...new Set([...spans, ...words])];
+}
+
+function isValue(word: string): boolean {
+  return (
+    /\p{N}/u.test(word) ||
+    /^--?[a-z]/i.test(word) ||
+    /[\w.~-]+[/\\][\w.-]/.test(word) ||
+    /^\w+_\w+/.test(word) ||
+    /\S@\S/.test(word) ||
+    /[\w-]{2,}\.[a-z]{2,}$/i.test(word) ||
+    /\p{Ll}\p{Lu}/u.test(word)
+  );
+}
+
+/** Whether a value stands in a text as itself, not as a part of a longer one. */
+export function stands(value: string, text: string): boolean {
+  const [wanted, source] = [value.normalize('NFC'), asSeen(text)];
+  const isPath = /[/\\@.:-]/.test(wanted);
+  for (let at = source.indexOf(wanted); at >= 0; at = source.indexOf(wanted, at + 1)) {
+    const left = source.slice(Math.max(0, at - 2), at);
+    const right = source.slice(at + wanted.length, at + wanted.length + 2);
+    const isCut =
+      (/^[\p{L}\p{N}_]/u.test(wanted) && isJoinedBefore(left, { isPath, isNumber: /^\p{N}/u.test(wanted) })) ||
+      (/[\p{L}\p{N}_]$/u.test(wanted) && isJoinedBehind(right, { isPath, isNumber: /\p{N}$/u.test(wanted) }));
+    if (!isCut) return true;
+  }
+  return false;
+}
+
+function isJoinedBefore(left: string, { isPath, isNumber }: { isPath: boolean; isNumber: boolean }): boolean {
+  if (new RegExp(`${UNSPACED}$`, 'u').test(left)) return false;
+  return /[\p{L}\p{N}_]$/u.test(left) || (isNumber && /\p{N}[.,:/-]$/u.test(left)) || (isPath && /[/\\@-]$/.test(left));
+}
+
+function isJoinedBehind(right: string, { isPath, isNumber }: { isPath: boolean; isNumber: boolean }): boolean {
+  if (new RegExp(`^${UNSPACED}`, 'u').test(right)) return false;
+  if (/^[\p{L}\p{N}_]/u.test(right) || (isNumber && /^[.,:/-]\p{N}/u.test(right))) return true;
+  return isPath && (/^[/\\@-]/.test(right) || /^[.:]\w/.test(right));
+}
+
+type Kind = 'code' | 'url' | 'date' | 'path' | 'number' | 'name';
+
+function kindOf(value: string, text: string): Kind {
+  if (text.includes(`\`${value}\``)) return 'code';
+  if (/^[a-z]+:\/\//i.test(value)) return 'url';
+  if (/^\d{4}-\d{2}-\d{2}/.test(value)) return 'date';
+  if (/[/\\]/.test(value)) return 'path';
+  return /^\D{0,2}\p{N}/u.test(value) ? 'number' : 'name';
+}
+
+/**
+ * Two values of one kind of which each text has one that the other lacks ("port 5432", "port 5433"); null where there
+ * are none. Such texts may look alike and still speak of different things.
+ */
+export function distinctValues(a: string, b: string): [string, string] | null {
+  const [ofA, ofB] = [a, b].map((text) => Map.groupBy(greppable(text), (value) => kindOf(value, text)));
+  for (const [kind, values] of ofA ?? []) {
+    const others = ofB?.get(kind) ?? [];
+    const onlyA = values.find((value) => !stands(value, b));
+    const onlyB = others.find((value) => !stands(value, a));
+    if (onlyA !== undefined && onlyB !== undefined) return [onlyA, onlyB];
+  }
+  return null;
+}
+
+const NEGATION_WORDS =
+  "no|not|never|none|nothing|neither|nor|without|cannot|avoid|nicht|nichts|kein|keine|keinen|keinem|keiner|keines|nie|niemals|ohne|pas|jamais|sans|aucun|aucune|nunca|jamás|sin|ningún|ninguna|non|mai|senza|não|nunca|sem|nenhum|niet|geen|nooit|zonder|nigdy|bez|inte|aldrig|ikke|aldri|не|нет|никогда|без|нельзя|ні|ніколи|değil|asla|\\p{L}+n['’]t";
+const NEGATION = new RegExp(
+  `(?<![\\p{L}\\p{N}_])(?:${NEGATION_WORDS})(?![\\p{L}\\p{N}_])|不|没|沒|别|勿|未|無|无|禁止|ない|ません|않|말고|마세요|(?<![\\p{L}])(?:안|لا|ليس|لن)(?![\\p{L}])`,
+  'giu',
+);
+/** What is named only to be left: "instead of npm". */
+const CONTRAST =
+  /(?<![\p{L}])(?:instead of|rather than|anstatt|statt|anstelle|au lieu|plutôt que|en lugar de|en vez de|invece di|em vez de|вместо|代替|而不是)(?![\p{L}])/iu;
+
+/** Whether a text denies or forbids something, or prefers something to another. */
+export function isNegated(text: string): boolean {
+  return text.search(NEGATION) >= 0 || CONTRAST.test(text);
+}
+
+/** Whether two texts say the same words, the one denying what the other does not: "Always squash", "Never squash". */
+export function isOpposite(a: string, b: string): boolean {
+  if (a.search(NEGATION) >= 0 === b.search(NEGATION) >= 0) return false;
+  const rest = (text: string) =>
+    wordsOf(
+      text.replace(NEGATION, ' ').replace(/\b(?:always|immer|toujours|siempre|sempre|do|does|必须|总是)\b/giu, ' '),
+    ).join(' ');
+  return rest(a) !== '' && rest(a) === rest(b);
+}
+
+const EMPTY = new Set(
+  'a an and are as at be by for from has have in is it its of on or so that the their there this to was were will with user der die das den dem des ein eine einen und oder ist sind im am zu für von mit auf le la les un une et ou est sont de du des el los las y es son en il lo gli e o di da que se'.split(
+    ' ',
+  ),
+);
+
+function wordsOf(text: string): string[] {
+  const segments = new Intl.Segmenter('und', { granularity: 'word' }).segment(asSeen(text).toLowerCase());
+  return [...segments].filter((segment) => segment.isWordLike).map(({ segment }) => segment);
+}
+
+/** The words that carry meaning, lower case, each once; in a script without spaces single signs count. */
+export function contentWords(text: string): Set<string> {
+  const words = wordsOf(text).filter((word) => !EMPTY.has(word));
+  return new Set(words.filter((word) => word.length > 2 || /\p{N}/u.test(word) || /[^\p{sc=Latin}\p{P}]/u.test(word)));
+}
+
+/** How many content words of `a` stand in `b`, also with another ending ("test", "tests"). */
+export function countShared(a: string, b: string): number {
+  return countSharedWords(contentWords(a), contentWords(b));
+}
+
+export function countSharedWords(a: Set<string>, b: Set<string>): number {
+  const others = [...b];
+  return [...a].filter((word) => b.has(word) || others.some((other) => isSameStem(word, other))).length;
+}
+
+/** The share of all content words of both that both have: 1 for the same words. */
+export function likeness(a: string, b: string): number {
+  const all = contentWords(a).size + contentWords(b).size;
+  return all === 0 ? 0 : (countShared(a, b) + countShared(b, a)) / all;
+}
+
+function isSameStem(a: string, b: string): boolean {
+  if (a === b) return true;
+  const [short, long] = a.length < b.length ? [a, b] : [b, a];
+  return short.length >= 4 && long.length - short.length <= 3 && long.startsWith(short);
+}

@@ -1,0 +1,66 @@
+// What a dream over 20 new entries sends to the model, and how long it takes to choose that, with 10, 100, 1,000 and
+// 10,000 topics of five lines: the tokens of the first request, system included. `node test/bench/dream.bench.ts`.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { worldOf } from '../../jobs/dream-selection.ts';
+import { requestFor } from '../../jobs/propose-operations.ts';
+import { refreshTopics } from '../../src/memory/dream/topic-table.ts';
+import { allEntries } from '../../src/memory/ledger/entries.ts';
+import { openStore } from '../../src/memory/store/store.ts';
+import { newTopic } from '../../src/memory/text/topic.ts';
+import { fixedClock } from '../../src/time.ts';
+import { estimateTokens } from '../../src/transcript/tokens.ts';
+import { record } from '../support/recorded.ts';
+
+const ENTRIES = 20;
+const clock = fixedClock('2026-11-21T02:00:00Z');
+const AREAS = ['billing', 'search', 'mail', 'login', 'export', 'import', 'report', 'queue', 'cache', 'audit'];
+
+/** Words that repeat from topic to topic as they do in a project, with numbers of their own. */
+function textOf(topic: number): string {
+  const area = AREAS[topic % AREAS.length];
+  const lines = [
+    `The ${area} service ${topic} listens on port ${10_000 + topic} in staging.`,
+    `Run \`make ${area}-${topic}\` before a change of ${area} is merged.`,
+    `The owner of ${area} ${topic} is team ${topic % 37}; ask in #${area}-${topic % 50}.`,
+    `Since 2026-0${1 + (topic % 9)}-11 the ${area} tables of ${topic} are partitioned by month.`,
+    `Flag --${area}-${topic} turns the new path on, \`src/${area}/${topic}.ts\` has it.`,
+  ];
+  const type = (['project', 'feedback', 'reference', 'user'] as const)[topic % 4] ?? 'project';
+  return newTopic({ name: `t-${topic}`, description: `About ${area} ${topic}: ports, owners, flags`, type, lines });
+}
+
+console.log('topics  tokens  of the first  choosing');
+let first = 0;
+for (const topics of [10, 100, 1_000, 10_000]) {
+  const dir = mkdtempSync(join(tmpdir(), 'nocturne-bench-'));
+  for (let topic = 0; topic < topics; topic++) writeFileSync(join(dir, `t-${topic}.md`), textOf(topic));
+  const store = await openStore(dir, { clock });
+  try {
+    const said = Array.from({ length: ENTRIES }, (_, at) => {
+      const [topic, area] = [at * Math.floor(topics / 10) + 7, AREAS[at % AREAS.length]];
+      return { type: 'project' as const, text: `The ${area} service ${topic % topics} moved to port ${20_000 + at}.` };
+    });
+    await record(store, '2026-11-20T12:00:00Z', said);
+    refreshTopics(store.ledger);
+    const fresh = allEntries(store.ledger);
+    const from = performance.now();
+    const world = await worldOf(fresh, []);
+    const place = { store, clock, zone: 'UTC', batchTokens: 12_000 };
+    const { system, input } = await requestFor({ fresh, withdrawn: [], world }, place);
+    const ms = Math.round(performance.now() - from);
+    const tokens = estimateTokens(system) + estimateTokens(input);
+    first ||= tokens;
+    const columns = [
+      String(topics).padStart(6),
+      String(tokens).padStart(7),
+      `${(tokens / first).toFixed(2)} ×`.padStart(13),
+    ];
+    console.log(`${columns.join(' ')}  ${ms} ms`);
+  } finally {
+    store.close();
+    rmSync(dir, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,293 @@
+// What the queue and the worker cost, on this machine, in one run:
+//   1. jobs a second through the inbox with a job that does nothing, beside bare BullMQ on the same backend;
+//   2. what an extraction costs beside the model, split into child start, reading and commit;
+//   3. how busy ten model slots are with a model that answers after two seconds.
+// It works from the build, as users do: `node test/bench/queue.bench.ts --redis URL` after `npm run build`.
+
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+import { Queue, Worker } from 'bullmq';
+import { Redis } from 'ioredis';
+import type * as ConfigModule from '../../src/config.ts';
+import { enqueueExtract } from '../../src/entry/commands/enqueue.ts';
+import type * as ComposeModule from '../../src/entry/compose.ts';
+import type * as WorkerModule from '../../src/entry/worker/worker.ts';
+import type * as InboxModule from '../../src/memory/ledger/inbox.ts';
+import type * as BellModule from '../../src/queue/queue.ts';
+import { sessionFile } from '../support/session-file.ts';
+
+const { values: given } = parseArgs({
+  options: {
+    redis: { type: 'string', default: 'redis://127.0.0.1:6379' },
+    jobs: { type: 'string', default: '2000' },
+    sessions: { type: 'string', default: '120' },
+    only: { type: 'string', default: '1,2,3' },
+  },
+});
+const root = join(import.meta.dirname, '../..');
+const dist = join(root, 'dist/src');
+if (!existsSync(join(dist, 'entry/child.js'))) throw new Error('There is no build: run npm run build first.');
+const built = <T>(path: string): Promise<T> => import(pathToFileURL(join(dist, path)).href);
+const { openBell } = await built<typeof BellModule>('queue/queue.js');
+const { compose } = await built<typeof ComposeModule>('entry/compose.js');
+const { runWorker, bellOptions } = await built<typeof WorkerModule>('entry/worker.js');
+const { loadConfig } = await built<typeof ConfigModule>('config.js');
+const { putInInbox, inboxItem, inboxItems, finishInboxItem, noteWork } =
+  await built<typeof InboxModule>('memory/inbox.js');
+
+const dir = mkdtempSync(join(tmpdir(), 'nocturne-bench-'));
+const redisUrl = given.redis;
+const parts = given.only.split(',');
+const say = (line: string) => process.stdout.write(`${line}\n`);
+say(`load ${loadavg()[0]?.toFixed(1)} before`);
+
+/** An app on a home of its own. */
+async function app(name: string, settings: { model: string; baseURL?: string; concurrency: number }) {
+  const home = join(dir, name);
+  mkdirSync(home);
+  const config = await loadConfig(
+    {},
+    {
+      ...process.env,
+      NOCTURNE_HOME: home,
+      NOCTURNE_MEMORY_DIR: join(home, 'memory'),
+      NOCTURNE_MODEL: settings.model,
+      NOCTURNE_QUEUE_URL: redisUrl,
+      ANTHROPIC_API_KEY: 'bench',
+      ANTHROPIC_BASE_URL: settings.baseURL,
+    },
+  );
+  return compose({ ...config, concurrency: settings.concurrency, dayTokens: 1e12 });
+}
+
+async function forget(name: string): Promise<void> {
+  const redis = new Redis(redisUrl);
+  const keys = await redis.keys(`nocturne:${name}:*`);
+  for (let at = 0; at < keys.length; at += 1_000) await redis.del(keys.slice(at, at + 1_000));
+  redis.disconnect();
+}
+
+/** Bare BullMQ: `count` jobs added one by one, then worked. Jobs a second of both together. */
+async function bareBull(count: number, concurrency: number): Promise<number> {
+  const name = 'bench-bare';
+  const connection = new Redis(redisUrl, { maxRetriesPerRequest: null });
+  const queue = new Queue(name, { connection, prefix: 'nocturne' });
+  const began = performance.now();
+  for (let n = 0; n < count; n += 1) await queue.add('x', { n });
+  const { promise: done, resolve } = Promise.withResolvers<void>();
+  let left = count;
+  const worker = new Worker(
+    name,
+    async () => {
+      left -= 1;
+      if (left === 0) resolve();
+    },
+    { connection, prefix: 'nocturne', concurrency },
+  );
+  await done;
+  const tookMs = performance.now() - began;
+  await worker.close();
+  await queue.close();
+  connection.disconnect();
+  await forget(name);
+  return (count / tookMs) * 1_000;
+}
+
+/** The same through the inbox: put in, rung for, heard, looked up, noted, finished. */
+async function throughInbox(count: number, concurrency: number): Promise<number> {
+  const made = await app(`inbox-${concurrency}`, { model: 'offline', concurrency });
+  const store = await made.storeFor({});
+  const { namespace } = bellOptions(made.config);
+  const bell = await openBell(bellOptions(made.config));
+  const now = new Date();
+  const began = performance.now();
+  for (let n = 0; n < count; n += 1) {
+    const item = { kind: 'extract', key: `s${n}` } as const;
+    putInInbox(store.ledger, { ...item, payload: { n }, notBefore: now.toISOString() });
+    await bell.ring({ ...item, store: store.dir });
+  }
+  const { promise: done, resolve } = Promise.withResolvers<void>();
+  let left = count;
+  bell.listen(
+    async ({ kind, key }) => {
+      const item = inboxItem(store.ledger, kind, key);
+      if (!item) return;
+      noteWork(store.ledger, { kind, key, now });
+      finishInboxItem(store.ledger, item.id);
+      left -= 1;
+      if (left === 0) resolve();
+    },
+    { concurrency, onError: (error) => say(String(error)) },
+  );
+  await done;
+  const tookMs = performance.now() - began;
+  await bell.close({ deadlineMs: 1_000 });
+  made.close();
+  await forget(namespace);
+  return (count / tookMs) * 1_000;
+}
+
+/** Answers a record in the first reply and ends in the second, each after `waitMs`; knows how busy it was. */
+async function slowModel(waitMs: number) {
+  let busy = 0;
+  let since = performance.now();
+  let busyMs = 0;
+  const arrived: number[] = [];
+  const answered: number[] = [];
+  const count = (change: number) => {
+    const now = performance.now();
+    busyMs += busy * (now - since);
+    since = now;
+    busy += change;
+  };
+  const server = createServer(async (incoming, outgoing) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of incoming) chunks.push(chunk);
+    count(1);
+    arrived.push(performance.now());
+    const { messages } = JSON.parse(Buffer.concat(chunks).toString());
+    const id = /\[(\w+) human/.exec(JSON.stringify(messages[0]))?.[1];
+    const evidence = [{ message: id, quote: 'Always use pnpm' }];
+    const entry = { type: 'feedback', strength: 'stated', text: 'Use pnpm and not npm.', evidence };
+    const tool = { type: 'tool_use', id: 'toolu_1', name: 'record_entries', input: { entries: [entry] } };
+    const isFirst = messages.length === 1;
+    setTimeout(() => {
+      count(-1);
+      answered.push(performance.now());
+      outgoing.writeHead(200, { 'content-type': 'application/json' });
+      outgoing.end(
+        JSON.stringify({
+          id: 'msg_1',
+          type: 'message',
+          role: 'assistant',
+          model: 'bench',
+          content: isFirst ? [tool] : [{ type: 'text', text: 'Done.' }],
+          stop_reason: isFirst ? 'tool_use' : 'end_turn',
+          stop_sequence: null,
+          usage: { input_tokens: 100, output_tokens: 10 },
+        }),
+      );
+    }, waitMs);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    baseURL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    arrived,
+    answered,
+    /** Milliseconds of model work since `from`, all slots together. */
+    busyMsSince(from: number) {
+      count(0);
+      return busyMs - from;
+    },
+    close: () => server.closeAllConnections(),
+  };
+}
+
+function sessions(count: number): string[] {
+  const at = mkdtempSync(join(dir, 'sessions-'));
+  return Array.from({ length: count }, (_, n) => {
+    const id = `${n.toString(16).padStart(4, '0')}0000-2222-4333-8444-${n.toString(16).padStart(12, '0')}`;
+    const session = sessionFile(at, { id });
+    for (let turn = 0; turn < 5; turn += 1) session.add(`Always use pnpm instead of npm (${n}.${turn}).`);
+    return session.path;
+  });
+}
+
+function median(values: number[]): number {
+  return values.sort((a, b) => a - b)[values.length >> 1] as number;
+}
+
+/** One extraction after the other with a model that answers at once: where the time goes. */
+async function overhead(): Promise<void> {
+  const model = await slowModel(0);
+  const made = await app('overhead', { model: 'bench', baseURL: model.baseURL, concurrency: 1 });
+  const spans: Record<'start to first request' | 'between requests' | 'last reply to end' | 'whole', number[]> = {
+    'start to first request': [],
+    'between requests': [],
+    'last reply to end': [],
+    whole: [],
+  };
+  const reading: number[] = [];
+  for (const transcript of sessions(20)) {
+    const again = made.store(made.memoryDirOf({}));
+    await again;
+    const [first, began] = [model.arrived.length, performance.now()];
+    await made.extract({ transcript, ended: true });
+    const ended = performance.now();
+    spans['start to first request'].push((model.arrived[first] as number) - began);
+    spans['between requests'].push((model.arrived[first + 1] as number) - (model.answered[first] as number));
+    spans['last reply to end'].push(ended - (model.answered[first + 1] as number));
+    spans.whole.push(ended - began);
+    // The same session once more: it is read, and nothing is left to do.
+    const readAt = performance.now();
+    await made.extract({ transcript, ended: true });
+    reading.push(performance.now() - readAt);
+  }
+  const readMs = median(reading);
+  const startMs = median(spans['start to first request']);
+  say(`one extraction without the model's time: ${median(spans.whole).toFixed(0)} ms (median of 20), of it`);
+  say(`  reading ${readMs.toFixed(0)} ms (the whole job of a session with nothing new)`);
+  say(`  child start ${(startMs - readMs).toFixed(0)} ms (from the excerpt to the first request on the wire)`);
+  say(`  tool call ${median(spans['between requests']).toFixed(0)} ms (checks of the proposed entries)`);
+  say(`  commit and end of the child ${median(spans['last reply to end']).toFixed(0)} ms`);
+  made.close();
+  model.close();
+}
+
+/** How busy `slots` of a model that takes two seconds are, from the first request to the last full second. */
+async function busySlots(slots: number, count: number): Promise<void> {
+  const model = await slowModel(2_000);
+  const made = await app('slots', { model: 'bench', baseURL: model.baseURL, concurrency: slots });
+  for (const transcript of sessions(count)) await enqueueExtract(made, { transcript, ended: true });
+  const store = await made.storeFor({});
+  const cpuBefore = process.cpuUsage();
+  const ending = new AbortController();
+  const working = runWorker(made, { signal: ending.signal, untilIdle: true, onResult() {}, onError: say });
+  const until = (holds: () => boolean) =>
+    new Promise<void>((resolve) => {
+      const timer = setInterval(() => {
+        if (!holds()) return;
+        clearInterval(timer);
+        resolve();
+      }, 10);
+    });
+  // From full to the last that could be full: the beginning and the end of a batch are no steady state.
+  await until(() => model.arrived.length >= slots);
+  const from = { at: performance.now(), busyMs: model.busyMsSince(0) };
+  await until(() => inboxItems(store.ledger).length <= slots * 1.5);
+  const spanMs = performance.now() - from.at;
+  const busy = model.busyMsSince(from.busyMs) / (spanMs * slots);
+  await working;
+  const cpu = process.cpuUsage(cpuBefore);
+  say(`${slots} model slots, 2 s a reply, ${count} sessions of two replies: ${(busy * 100).toFixed(1)} % busy`);
+  say(
+    `  over ${(spanMs / 1_000).toFixed(0)} s; the worker itself used ${((cpu.user + cpu.system) / 1e3 / count).toFixed(0)} ms CPU a session`,
+  );
+  made.close();
+  await forget(bellOptions(made.config).namespace);
+  model.close();
+}
+
+try {
+  if (parts.includes('1')) {
+    for (const concurrency of [1, 10]) {
+      const count = Number(given.jobs);
+      const bare = await bareBull(count, concurrency);
+      const inbox = await throughInbox(count, concurrency);
+      say(
+        `no-op jobs on Redis, concurrency ${concurrency}: ${inbox.toFixed(0)} a second through the inbox, ${bare.toFixed(0)} bare BullMQ`,
+      );
+    }
+  }
+  if (parts.includes('2')) await overhead();
+  if (parts.includes('3')) await busySlots(10, Number(given.sessions));
+  say(`load ${loadavg()[0]?.toFixed(1)} after`);
+} finally {
+  rmSync(dir, { recursive: true, force: true });
+}
+process.exit();

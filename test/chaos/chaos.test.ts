@@ -1,0 +1,29 @@
+// The short form of `npm run chaos`: the same disturbances and the same counting, over fewer sessions.
+
+import { expect, test } from 'vitest';
+import { noOwnRedis } from '../queue/own-redis.ts';
+import { runChaos } from './chaos.ts';
+
+const noRedis = noOwnRedis();
+
+test.skipIf(noRedis)(
+  `two workers, killed and stopped with their agents and their Redis, cover every turn once and keep every entry once ${noRedis ?? ''}`,
+  { timeout: 240_000 },
+  async () => {
+    const { violations, turns, entries, disturbances } = await runChaos({
+      seed: 20_261_121,
+      backend: 'redis',
+      workers: 2,
+      concurrency: 4,
+      directories: 4,
+      sessions: 24,
+      everyMs: 600,
+      disturbForMs: 8_000,
+      limitMs: 200_000,
+    });
+    expect(violations).toEqual([]);
+    expect(turns).toBeGreaterThanOrEqual(24);
+    expect(entries).toBe(turns);
+    expect(Object.keys(disturbances).length).toBeGreaterThan(1);
+  },
+);

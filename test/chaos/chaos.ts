@@ -1,0 +1,124 @@
+// A chaos run: workers on one queue work through hundreds of sessions while they, their agents and the queue's server
+// are killed, stopped and restarted at random; sessions grow and are announced again meanwhile. It ends when nothing
+// waits any more, and then everything is counted. A run can be repeated by its seed, as far as a machine repeats itself.
+
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as after } from 'node:timers/promises';
+import { loadConfig } from '../../src/config.ts';
+import { openStore } from '../../src/memory/store/store.ts';
+import { ownRedis } from '../queue/own-redis.ts';
+import { agentsOf } from '../support/processes.ts';
+import { seeded } from './random.ts';
+import { type Verdict, verify } from './verify.ts';
+import { startWorkers } from './workers.ts';
+import { makeWorld, type World } from './world.ts';
+
+export interface ChaosPlan {
+  seed: number;
+  /** `redis` starts a server of its own; `postgres` takes a URL; `embedded` has one worker. */
+  backend: 'redis' | 'postgres' | 'embedded';
+  postgresUrl?: string;
+  workers: number;
+  concurrency: number;
+  directories: number;
+  sessions: number;
+  /** Disturbances come about so often. */
+  everyMs: number;
+  /** After so long nothing is disturbed any more. */
+  disturbForMs: number;
+  /** After so long the run has failed. */
+  limitMs: number;
+}
+
+export interface ChaosReport extends Verdict {
+  seed: number;
+  seconds: number;
+  /** How often what was done. */
+  disturbances: Record<string, number>;
+}
+
+/** Runs the plan in a temporary directory; what breaks a promise is in the report's `violations`. */
+export async function runChaos(plan: ChaosPlan, say: (line: string) => void = () => {}): Promise<ChaosReport> {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'nocturne-chaos-')));
+  const startedAt = performance.now();
+  const random = seeded(plan.seed);
+  const redis = plan.backend === 'redis' ? await ownRedis() : undefined;
+  const queueUrl = redis?.url ?? (plan.backend === 'postgres' ? (plan.postgresUrl ?? '') : '');
+  const world = await makeWorld({ root, queueUrl, ...plan }, random);
+  const workers = startWorkers(plan.workers, world);
+  const disturbances = workers.counts;
+  const elapsed = () => performance.now() - startedAt;
+  let isKept = true;
+  try {
+    // Announced while the first already work; some of them are grown and announced again.
+    let isAnnounced = false;
+    const announcing = announceAll(world, () => random.below(4) === 0).finally(() => {
+      isAnnounced = true;
+    });
+    let wasDreamt = false;
+    for (;;) {
+      await after(plan.everyMs / 2 + random.below(plan.everyMs));
+      if (elapsed() > plan.limitMs) break;
+      if (elapsed() < plan.disturbForMs) {
+        if (redis && random.below(12) === 0) await outage(redis, { ms: random.below(3_000), counts: disturbances });
+        else workers.disturb(random);
+      }
+      if (!wasDreamt && elapsed() > plan.disturbForMs / 2) {
+        wasDreamt = true;
+        await world.dreamEverywhere();
+      }
+      const waiting = await world.waiting();
+      say(`${Math.round(elapsed() / 1000)} s: ${waiting} wait; ${JSON.stringify(disturbances)}`);
+      if (waiting === 0 && isAnnounced && wasDreamt) break;
+    }
+    await announcing;
+    const codes = await workers.stop();
+    const verdict = await judge(world, { codes, deaths: workers.deaths });
+    isKept = verdict.violations.length > 0;
+    if (isKept) verdict.violations.push(`Everything is kept in ${root}.`);
+    return { seed: plan.seed, seconds: Math.round(elapsed() / 1000), disturbances, ...verdict };
+  } finally {
+    await workers.stop();
+    await redis?.close();
+    world.app.close();
+    if (!isKept) rmSync(root, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+async function announceAll(world: World, isGrown: () => boolean): Promise<void> {
+  for (const [index, session] of world.sessions.entries()) {
+    await world.announce(session);
+    const earlier = world.sessions[index - 20];
+    if (!earlier || !isGrown()) continue;
+    world.grow(earlier);
+    await world.announce(earlier);
+    await after(5);
+  }
+}
+
+async function outage(
+  { kill, start }: Awaited<ReturnType<typeof ownRedis>>,
+  { ms, counts }: { ms: number; counts: Record<string, number> },
+): Promise<void> {
+  counts['kill redis'] = (counts['kill redis'] ?? 0) + 1;
+  await kill();
+  await after(ms);
+  await start();
+}
+
+async function judge(world: World, ends: { codes: (number | null)[]; deaths: string[] }): Promise<Verdict> {
+  // What a swap keeps for a minute for editors that hold a file open is looked at and removed.
+  const later = new Date(Date.now() + 120_000).toISOString();
+  const { clock } = await loadConfig({}, { ...world.environment, NOCTURNE_NOW: later });
+  for (const dir of world.app.home.stores()) await (await openStore(dir, { clock })).close();
+  const verdict = await verify(world);
+  const waiting = await world.waiting();
+  if (waiting > 0) verdict.violations.push(`${waiting} items still wait.`);
+  const orphans = agentsOf(world.home);
+  if (orphans.length > 0) verdict.violations.push(`Agents without a worker: ${orphans.join(', ')}.`);
+  for (const code of ends.codes) if (code !== 0) verdict.violations.push(`A worker ended SIGTERM with ${code}.`);
+  verdict.violations.push(...ends.deaths);
+  return verdict;
+}

@@ -1,0 +1,81 @@
+// What must be true after a chaos run, counted in the files and the ledgers, not asked of the code that made them.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { listFiles } from '../../src/directories.ts';
+import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
+import { allEntries, isInLog } from '../../src/memory/ledger/entries.ts';
+import type { Store } from '../../src/memory/store/store.ts';
+import { type ChaosSession, isAboutUser, markOf, type World } from './world.ts';
+
+export interface Verdict {
+  turns: number;
+  entries: number;
+  commits: number;
+  /** A sentence for each broken promise; empty when all hold. */
+  violations: string[];
+}
+
+const KEPT =
+  /^(?:[^/]+\.md|index\/[^/]+\.md|logs\/\d{4}\/\d{2}\/[\d-]+\.md|\.nocturne\/(?:\.gitignore|(?:ledger|lock)\.db(?:-wal|-shm|-journal)?|dreams\/[\d-]+\.(?:md|json)))$/;
+
+export async function verify(world: World): Promise<Verdict> {
+  const verdict: Verdict = { turns: 0, entries: 0, commits: 0, violations: [] };
+  const known = new Map(world.sessions.map((session) => [session.file.id, session]));
+  const found = new Map<string, string[]>();
+  for (const store of await world.stores()) {
+    verdict.commits += verifyCommits(store, verdict.violations);
+    verdict.entries += allEntries(store.ledger).filter(isInLog).length;
+    for (const path of await listFiles(store.dir)) {
+      if (!KEPT.test(path)) verdict.violations.push(`${join(store.dir, path)} was left behind.`);
+      if (!path.startsWith('logs/')) continue;
+      for (const line of readFileSync(join(store.dir, path), 'utf8').split('\n')) {
+        const mark = /^- .*(station \d{8}-\d+ is heron)/.exec(line)?.[1];
+        if (mark) found.set(mark, [...(found.get(mark) ?? []), store.dir]);
+      }
+    }
+    const sessions = new Set(coverageWhere(store.ledger).map((row) => row.session));
+    for (const id of sessions) {
+      const session = known.get(id);
+      if (session) verdict.turns += verifySession(session, { store, violations: verdict.violations });
+      else verdict.violations.push(`${store.dir} covers ${id}, a session that there never was.`);
+    }
+    for (const id of sessions) known.delete(id);
+  }
+  for (const id of known.keys()) verdict.violations.push(`Nothing of session ${id} is covered.`);
+  for (const session of world.sessions) {
+    for (let turn = 1; turn <= session.turns; turn += 1) {
+      const places = found.get(markOf(session, turn)) ?? [];
+      if (places.length !== 1) {
+        verdict.violations.push(`Turn ${turn} of ${session.file.id} is in ${places.length} log lines.`);
+      } else if ((places[0] === world.user) !== isAboutUser(session, turn)) {
+        verdict.violations.push(`Turn ${turn} of ${session.file.id} is in ${places[0]}, where it does not belong.`);
+      }
+    }
+  }
+  return verdict;
+}
+
+/** Each turn of the session is covered once, as recorded; answers how many are. */
+function verifySession(session: ChaosSession, { store, violations }: { store: Store; violations: string[] }): number {
+  const rows = coverageWhere(store.ledger, { session: session.file.id });
+  const wanted = new Set(Array.from({ length: session.turns }, (_, index) => session.file.turn(index + 1)));
+  for (const row of rows) {
+    if (!wanted.delete(row.turn)) violations.push(`${session.file.id}: turn ${row.turn} is none of its turns.`);
+    if (row.became !== 'recorded') violations.push(`${session.file.id}: turn ${row.turn} became ${row.became}.`);
+  }
+  for (const turn of wanted) violations.push(`${session.file.id}: turn ${turn} is not covered.`);
+  return rows.length;
+}
+
+/** No turn was covered, and no entry made, by two commits; all are applied. Answers how many commits there are. */
+function verifyCommits(store: Store, violations: string[]): number {
+  const twice = store.ledger.all(
+    `select tbl, key, count(distinct "commit") as commits from undo
+     where tbl = 'coverage' or (tbl = 'entry' and before is null) group by tbl, key having commits > 1`,
+  );
+  for (const row of twice) violations.push(`${store.dir}: ${row.commits} commits wrote ${row.tbl} ${row.key}.`);
+  const rows = store.ledger.all('select count(*) as all_of_them, sum(applied = 0) as unapplied from "commit"');
+  if (rows[0]?.unapplied) violations.push(`${store.dir}: ${rows[0].unapplied} commits are not applied.`);
+  return Number(rows[0]?.all_of_them ?? 0);
+}

@@ -1,0 +1,123 @@
+// The world of a chaos run: projects with a memory directory each, and sessions in which every turn says one thing
+// that nobody else says, so that afterwards each can be counted.
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Environment, loadConfig } from '../../src/config.ts';
+import { enqueueExtract, put } from '../../src/entry/commands/enqueue.ts';
+import { type App, compose } from '../../src/entry/compose.ts';
+import { inboxItems } from '../../src/memory/ledger/inbox.ts';
+import { outboxRows } from '../../src/memory/ledger/outbox.ts';
+import type { Store } from '../../src/memory/store/store.ts';
+import { type SessionFile, sessionFile } from '../support/session-file.ts';
+import type { Random } from './random.ts';
+
+export interface WorldOptions {
+  root: string;
+  directories: number;
+  sessions: number;
+  queueUrl: string;
+  concurrency: number;
+}
+
+export interface ChaosSession {
+  file: SessionFile;
+  /** Of its project. */
+  cwd: string;
+  turns: number;
+}
+
+export interface World {
+  home: string;
+  /** The directory of the user scope. */
+  user: string;
+  app: App;
+  environment: Environment;
+  sessions: ChaosSession[];
+  /** Puts a session into its inbox, as a hook does; one that waits or is being worked is put again. */
+  announce(session: ChaosSession): Promise<void>;
+  /** Goes on with a session: one more turn. */
+  grow(session: ChaosSession): void;
+  /** Puts a dream into the inbox of every memory directory there is by now. */
+  dreamEverywhere(): Promise<void>;
+  stores(): Promise<Store[]>;
+  /** How many items wait in inboxes and outboxes, over all memory directories. */
+  waiting(): Promise<number>;
+}
+
+/** What the `turn`th turn (from 1) of a session says: the words are in no other turn. */
+export function statementOf(session: Pick<ChaosSession, 'file'>, turn: number): string {
+  if (isAboutUser(session, turn)) return `I work at the station ${codeOf(session)}-${turn} is heron bureau.`;
+  return `Remember that the code word of station ${codeOf(session)}-${turn} is heron.`;
+}
+
+/** Every other session begins with something about the user, which the user scope keeps. */
+export function isAboutUser(session: Pick<ChaosSession, 'file'>, turn: number): boolean {
+  return turn === 1 && Number(session.file.id.slice(0, 4)) % 2 === 1;
+}
+
+/** What marks that turn in a log line. */
+export function markOf(session: Pick<ChaosSession, 'file'>, turn: number): string {
+  return `station ${codeOf(session)}-${turn} is heron`;
+}
+
+export async function makeWorld(options: WorldOptions, random: Random): Promise<World> {
+  const home = join(options.root, 'home');
+  const transcripts = join(options.root, 'transcripts');
+  for (const dir of [home, transcripts]) mkdirSync(dir, { recursive: true });
+  const settings = { concurrency: options.concurrency, wallMs: 20_000, userScope: true };
+  writeFileSync(join(home, 'config.json'), JSON.stringify(settings));
+  const environment: Environment = {
+    PATH: process.env.PATH,
+    HOME: home,
+    NOCTURNE_HOME: home,
+    CLAUDE_CONFIG_DIR: join(home, 'claude'),
+    NOCTURNE_MODEL: 'offline',
+    NOCTURNE_QUEUE_URL: options.queueUrl,
+    NOCTURNE_ZONE: 'UTC',
+  };
+  const app = compose(await loadConfig({}, environment));
+  const projects = Array.from({ length: options.directories }, (_, index) => {
+    const cwd = join(options.root, 'projects', `project-${index}`);
+    mkdirSync(cwd, { recursive: true });
+    return cwd;
+  });
+  const startsAt = new Date(Date.now() - 6 * 3_600_000).toISOString();
+  const sessions = Array.from({ length: options.sessions }, (_, index): ChaosSession => {
+    const cwd = index < projects.length ? (projects[index] as string) : random.pick(projects);
+    // Message ids begin with its first four digits.
+    const id = `${String(index).padStart(4, '0')}0000-2222-4333-8444-555555555555`;
+    const session = { file: sessionFile(transcripts, { id, cwd, startsAt }), cwd, turns: 0 };
+    for (let turns = 1 + random.below(3); turns > 0; turns -= 1) grow(session);
+    return session;
+  });
+
+  function grow(session: ChaosSession): void {
+    session.turns += 1;
+    session.file.add(statementOf(session, session.turns));
+  }
+  const stores = () => Promise.all(app.home.stores().map((dir) => app.store(dir)));
+  return {
+    home,
+    user: app.userScope.dir,
+    app,
+    environment,
+    sessions,
+    grow,
+    stores,
+    async announce(session) {
+      await enqueueExtract(app, { transcript: session.file.path, ended: true });
+    },
+    async dreamEverywhere() {
+      for (const store of await stores()) put(app, { store, kind: 'dream', key: 'dream' }, {});
+    },
+    async waiting() {
+      const inOf = ({ ledger }: Store) => inboxItems(ledger).length + outboxRows(ledger).length;
+      return (await stores()).reduce((sum, store) => sum + inOf(store), 0);
+    },
+  };
+}
+
+function codeOf({ file }: Pick<ChaosSession, 'file'>): string {
+  return file.id.slice(0, 8);
+}

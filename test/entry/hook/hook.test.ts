@@ -1,0 +1,274 @@
+// The hook as agents call it: silent and successful whatever it is given, and what it was told is extracted once.
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { setTimeout as after } from 'node:timers/promises';
+import { expect, test, vi } from 'vitest';
+import { coverageWhere } from '../../../src/memory/ledger/coverage.ts';
+import { allEntries } from '../../../src/memory/ledger/entries.ts';
+import { lastJobs } from '../../../src/memory/ledger/job-rows.ts';
+import { type TestApp, testApp } from '../../support/app.ts';
+import { filesIn, hookLog, keepAwake, runHook, SILENT, spooledIn, startHook } from '../../support/hook.ts';
+import { run, until } from '../../support/run.ts';
+import { sessionFile } from '../../support/session-file.ts';
+import { tempDir } from '../../support/temp.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+/** An app whose time runs, because hooks know no other, and which waits for nothing. */
+function hookApp(): Promise<TestApp> {
+  return testApp({ now: '', settings: { debounceMs: 0 } });
+}
+
+function aSession(dir = tempDir()) {
+  const session = sessionFile(dir);
+  session.add('Always use pnpm instead of npm.');
+  session.add('I prefer short answers.');
+  return session;
+}
+
+function claudeCode(session: { id: string; path: string }, more: object = {}) {
+  return {
+    session_id: session.id,
+    transcript_path: session.path,
+    cwd: '/home/kim/orchard',
+    hook_event_name: 'SessionEnd',
+    reason: 'prompt_input_exit',
+    ...more,
+  };
+}
+
+const path = '/home/kim/s.jsonl';
+const common = { session_id: 's1', transcript_path: path, cwd: '/home/kim' };
+const stop = { stop_hook_active: false, last_assistant_message: 'Done.' };
+
+test.each([
+  ['Claude Code at the end', [], { ...common, hook_event_name: 'SessionEnd', reason: 'clear' }, 'claude-code'],
+  ['Claude Code after a turn', ['claude-code'], { ...common, hook_event_name: 'Stop', ...stop }, 'claude-code'],
+  [
+    'Claude Code before it compacts',
+    [],
+    { ...common, hook_event_name: 'PreCompact', trigger: 'auto', custom_instructions: null },
+    'claude-code',
+  ],
+  ['Claude Code at the start', [], { ...common, hook_event_name: 'SessionStart', source: 'startup' }, 'claude-code'],
+  [
+    'Codex after a turn',
+    [],
+    { ...common, hook_event_name: 'Stop', turn_id: 't1', model: 'm', permission_mode: 'default', ...stop },
+    'codex',
+  ],
+  ['Codex at the end', ['codex'], { ...common, hook_event_name: 'SessionEnd', reason: 'other' }, 'codex'],
+  [
+    'Gemini CLI after a turn',
+    [],
+    { ...common, hook_event_name: 'AfterAgent', timestamp: '2026-11-20T09:00:00Z', prompt: 'p', prompt_response: 'r' },
+    'gemini',
+  ],
+  [
+    'Gemini CLI at the end',
+    ['gemini'],
+    { ...common, hook_event_name: 'SessionEnd', timestamp: '2026-11-20T09:00:00Z', reason: 'exit' },
+    'gemini',
+  ],
+  ["opencode's plugin", [], { ...common, hook_event_name: 'session.idle' }, 'opencode'],
+  [
+    'Copilot CLI after a turn',
+    [],
+    { timestamp: 1783067548605, cwd: '/home/kim', sessionId: 's1', transcriptPath: path, stopReason: 'end_turn' },
+    'copilot',
+  ],
+])('%s is spooled as what it is', async (_, args, input, agent) => {
+  const home = tempDir();
+  keepAwake(home);
+  expect(await runHook(input, { NOCTURNE_HOME: home, HOME: home }, { args })).toMatchObject(SILENT);
+  const event = 'hook_event_name' in input ? input.hook_event_name : 'agentStop';
+  expect(spooledIn(home)).toEqual([
+    {
+      v: 1,
+      agent,
+      session: 's1',
+      transcript: path,
+      cwd: '/home/kim',
+      event,
+      size: null,
+      mtime: null,
+      at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+    },
+  ]);
+});
+
+test.each([
+  [
+    "Codex's notify, whose JSON is an argument",
+    [
+      JSON.stringify({
+        type: 'agent-turn-complete',
+        'thread-id': 's1',
+        'turn-id': 't1',
+        cwd: '/home/kim',
+        'input-messages': ['Hello.'],
+        'last-assistant-message': 'Hi.',
+      }),
+    ],
+    '',
+    { agent: 'codex', event: 'agent-turn-complete' },
+  ],
+  [
+    'Copilot CLI at the end, which names no event',
+    ['copilot'],
+    { sessionId: 's1', timestamp: 1783067550196, cwd: '/home/kim', reason: 'complete' },
+    { agent: 'copilot', event: 'sessionEnd' },
+  ],
+  [
+    'an event that only the settings name',
+    ['copilot', 'session-end'],
+    { sessionId: 's1', cwd: '/home/kim' },
+    { agent: 'copilot', event: 'SessionEnd' },
+  ],
+])('%s is spooled without a transcript', async (_, args, input, expected) => {
+  const home = tempDir();
+  keepAwake(home);
+  expect(await runHook(input, { NOCTURNE_HOME: home }, { args })).toMatchObject(SILENT);
+  expect(spooledIn(home)).toMatchObject([{ session: 's1', transcript: null, ...expected }]);
+});
+
+test.each([
+  ['in what a worker has started', {}, { NOCTURNE_WORKER: '1' }],
+  ['in a subagent', { agent_id: 'a1', agent_type: 'Explore' }, {}],
+])('%s a hook does nothing and leaves no trace', async (_, more, environment) => {
+  const home = join(tempDir(), 'home');
+  const input = { ...claudeCode({ id: 's1', path }), ...more };
+  expect(await runHook(input, { NOCTURNE_HOME: home, ...environment })).toMatchObject(SILENT);
+  expect(filesIn(home)).toEqual([]);
+});
+
+test('a session that plugin and settings announce at once is extracted once, and not again when they do so again', async () => {
+  const testing = await hookApp();
+  keepAwake(testing.home);
+  const session = aSession();
+  const both = () =>
+    Promise.all(
+      ['Stop', 'SessionEnd', 'SessionEnd'].map((hook_event_name) => {
+        const input = claudeCode(session, { hook_event_name });
+        return runHook(input, testing.environment);
+      }),
+    );
+  for (const ended of await both()) expect(ended).toMatchObject(SILENT);
+  expect(spooledIn(testing.home)).toHaveLength(3);
+  expect(await run(['worker', '--once'], testing.environment)).toMatchObject({ code: 0 });
+  expect(spooledIn(testing.home)).toEqual([]);
+  expect(coverageWhere(testing.store.ledger).map(({ became }) => became)).toEqual(['recorded', 'recorded']);
+  expect(lastJobs(testing.store.ledger, 10)).toHaveLength(1);
+  const entries = allEntries(testing.store.ledger).map(({ text }) => text);
+  await both();
+  expect((await run(['worker', '--once'], testing.environment)).stderr).toContain('nothing-new');
+  expect(allEntries(testing.store.ledger).map(({ text }) => text)).toEqual(entries);
+  expect(lastJobs(testing.store.ledger, 10)).toHaveLength(1);
+});
+
+test('where no worker is awake the hooks start one, which does the work and goes', async () => {
+  const testing = await testApp({ now: '', settings: { debounceMs: 300 } });
+  const session = aSession();
+  const calls = [claudeCode(session, { hook_event_name: 'Stop' }), claudeCode(session), claudeCode(session)];
+  await Promise.all(calls.map((input) => runHook(input, testing.environment)));
+  await until(() => coverageWhere(testing.store.ledger).length === 2);
+  await until(() => filesIn(join(testing.home, 'awake')).length === 0);
+  expect(spooledIn(testing.home)).toEqual([]);
+  expect(lastJobs(testing.store.ledger, 10)).toHaveLength(1);
+  expect(filesIn(join(testing.home, 'logs'))).toEqual(['nocturne.log', 'worker.log']);
+});
+
+test('a home that is given relative is the same one to the worker that the hook starts', async () => {
+  const { environment, home, store } = await hookApp();
+  const given = relative(process.cwd(), home);
+  await runHook(claudeCode(aSession()), { ...environment, NOCTURNE_HOME: given });
+  await until(() => coverageWhere(store.ledger).length === 2, 60_000);
+  await until(() => filesIn(join(home, 'awake')).length === 0);
+});
+
+test('a pipe that stays open is read as far as the JSON goes, and no longer than half a second', async () => {
+  const home = tempDir();
+  keepAwake(home);
+  const environment = { NOCTURNE_HOME: home };
+  const whole = JSON.stringify(claudeCode({ id: 's1', path }));
+  expect(await runHook(whole, environment, { isOpen: true })).toMatchObject(SILENT);
+  expect(hookLog(home)).toEqual([]);
+  expect(await runHook(whole.slice(0, -1), environment, { isOpen: true })).toMatchObject(SILENT);
+  expect(await runHook('', environment, { isOpen: true })).toMatchObject(SILENT);
+  expect(spooledIn(home)).toHaveLength(1);
+  expect(hookLog(home)).toEqual([
+    expect.stringContaining('the input is not JSON'),
+    expect.stringContaining('no input within 500 ms'),
+  ]);
+});
+
+test.each([
+  ['nothing', '', 'not JSON'],
+  ['no JSON', '{"session_id": "s1",}', 'not JSON'],
+  ['no object', '[1]', 'names no event'],
+  ['null', 'null', 'no JSON object'],
+  ['bytes that are no text', Buffer.from([0xff, 0xfe, 0x7b, 0x00]), 'not JSON'],
+  ['an event of no interest', { ...common, hook_event_name: 'PreToolUse' }, 'PreToolUse'],
+  ['no session', { hook_event_name: 'Stop' }, 'neither session nor transcript'],
+  // Which of these depends on how much of it comes within half a second.
+  ['hundred megabytes', `{"session_id":"${'s'.repeat(100 * 2 ** 20)}`, /more than 4194304|not JSON|no input/],
+])('given %s it is silent and says so in its log', async (_, input, reason) => {
+  const home = tempDir();
+  expect(await runHook(input, { NOCTURNE_HOME: home })).toMatchObject(SILENT);
+  expect(hookLog(home)).toEqual([expect.stringMatching(reason)]);
+  expect(spooledIn(home)).toEqual([]);
+});
+
+test('its log does not grow without end', async () => {
+  const home = tempDir();
+  mkdirSync(join(home, 'logs'));
+  writeFileSync(join(home, 'logs', 'hook.log'), 'x'.repeat(300 * 1024));
+  await runHook('', { NOCTURNE_HOME: home });
+  expect(hookLog(home)).toEqual([expect.stringContaining('not JSON')]);
+  expect(filesIn(join(home, 'logs'))).toEqual(['hook.log', 'hook.log.1']);
+});
+
+test('a disk that takes nothing, and a home that is none, are no reason to say anything', async () => {
+  const home = tempDir();
+  const input = claudeCode({ id: 's1', path });
+  // No file of this process may have a byte, as on a full disk.
+  const full = ['/bin/sh', '-c', 'trap "" XFSZ; ulimit -f 0; exec "$@"', 'sh'];
+  expect(await runHook(input, { NOCTURNE_HOME: home }, { under: full })).toMatchObject(SILENT);
+  expect(spooledIn(home)).toEqual([]);
+  expect(filesIn(join(home, 'spool'))).toEqual([]);
+  const file = join(home, 'file');
+  writeFileSync(file, '');
+  expect(await runHook(input, { NOCTURNE_HOME: file })).toMatchObject(SILENT);
+});
+
+test('with the queue out of reach a hook is as quick, and nothing is lost', async () => {
+  const testing = await hookApp();
+  keepAwake(testing.home);
+  const environment = { ...testing.environment, NOCTURNE_QUEUE_URL: 'redis://127.0.0.1:1' };
+  const ended = await runHook(claudeCode(aSession()), environment);
+  expect(ended).toMatchObject(SILENT);
+  expect(ended.ms).toBeLessThan(2_000);
+  expect(await run(['worker', '--once'], environment)).toMatchObject({ code: 0 });
+  expect(coverageWhere(testing.store.ledger)).toHaveLength(2);
+});
+
+test('SIGTERM at any moment leaves a whole spool file or none', async () => {
+  const home = tempDir();
+  keepAwake(home);
+  const session = aSession();
+  const ends = new Set<string>();
+  for (let delayMs = 0; delayMs <= 150; delayMs += 10) {
+    const hook = startHook(claudeCode(session), { NOCTURNE_HOME: home });
+    await after(delayMs);
+    hook.child.kill('SIGTERM');
+    const { code, signal, printed } = await hook.ended;
+    expect(printed).toBe('');
+    ends.add(String(signal ?? code));
+    // Throws for a file that is not whole.
+    for (const item of spooledIn(home)) expect(item).toMatchObject({ v: 1, session: session.id });
+  }
+  expect([...ends].filter((end) => end !== 'SIGTERM' && end !== '0')).toEqual([]);
+  expect(ends.has('0')).toBe(true);
+  expect(hookLog(home)).toEqual([]);
+});

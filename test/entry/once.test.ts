@@ -1,0 +1,171 @@
+// Whoever asks, once: the same work begun in several processes, or gone on with after a sleep, is committed once.
+
+import { expect, onTestFinished, test, vi } from 'vitest';
+import type { ExtractReport } from '../../jobs/extract.ts';
+import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
+import { allEntries } from '../../src/memory/ledger/entries.ts';
+import { inboxItems } from '../../src/memory/ledger/inbox.ts';
+import { noOwnRedis, ownRedis } from '../queue/own-redis.ts';
+import { type TestApp, testApp, testModel } from '../support/app.ts';
+import { calls, type MessagesRequest, says } from '../support/messages-server.ts';
+import { agentsOf } from '../support/processes.ts';
+import { run, runJson, start, stop, until } from '../support/run.ts';
+import { sessionFile } from '../support/session-file.ts';
+import { tempDir } from '../support/temp.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const noRedis = noOwnRedis();
+const onLinux = process.platform === 'linux';
+const PROMPT = 'Always use pnpm instead of npm.';
+
+function aSession(id?: string) {
+  const session = sessionFile(tempDir(), { id });
+  session.add(PROMPT);
+  return session;
+}
+
+/** The model records what was said in a first reply, and ends in a second. */
+function records(request: MessagesRequest) {
+  if (request.messages.length > 1) return says('Done.');
+  const message = /\[(\w+) human/.exec(JSON.stringify(request.messages[0]))?.[1];
+  const evidence = [{ message, quote: PROMPT }];
+  const entry = { type: 'feedback', strength: 'stated', text: 'Kim wants pnpm, not npm.', evidence };
+  return calls('record_entries', { entries: [entry] });
+}
+
+async function expectOneCommit({ store, dir }: TestApp, turns: number): Promise<void> {
+  const covered = coverageWhere(store.ledger);
+  expect(covered.map(({ became }) => became)).toEqual(Array.from({ length: turns }, () => 'recorded'));
+  const entries = allEntries(store.ledger);
+  expect(entries).toHaveLength(turns);
+  const logs = (await store.list()).filter((path) => path.startsWith('logs/'));
+  const lines = (await Promise.all(logs.map((path) => store.read(path)))).join('\n');
+  for (const { id } of entries) expect(lines.split(`${id} `)).toHaveLength(2);
+  expect(dir).toBe(store.dir);
+}
+
+test('a session that two commands and two workers extract at once is committed once', async () => {
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  const model = await testModel(async (request, call) => {
+    if (call === 1) await held;
+    return records(request);
+  });
+  const testing = await testApp({ server: model });
+  const session = aSession();
+  await run(['enqueue', 'extract', session.path], testing.environment);
+  const first = runJson<ExtractReport>(['extract', session.path], testing.environment);
+  await model.received(1);
+  const others = [
+    ['extract', session.path],
+    ['worker', '--once'],
+    ['worker', '--once'],
+  ];
+  const ended = await Promise.all(others.map((args) => run(args, testing.environment)));
+  expect(ended.map(({ code }) => code)).toEqual([75, 0, 0]);
+  release();
+  expect(await first).toMatchObject({ code: 0, values: [{ outcome: 'recorded' }] });
+  expect(await run(['worker', '--once'], testing.environment)).toMatchObject({ code: 0 });
+  expect(inboxItems(testing.store.ledger)).toEqual([]);
+  expect(model.requests).toHaveLength(2);
+  await expectOneCommit(testing, 1);
+});
+
+test('sessions of one directory are worked side by side: as many model requests as the concurrency, half as many agents more', async () => {
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  const model = await testModel(async (request) => {
+    await held;
+    return records(request);
+  });
+  const testing = await testApp({ server: model, settings: { concurrency: 3 } });
+  const sessions = [1, 2, 3, 4, 5].map((n) => aSession(`${n}1110000-2222-4333-8444-555555555555`));
+  await run(['enqueue', 'extract', ...sessions.map(({ path }) => path)], testing.environment);
+  const worker = run(['worker', '--once'], testing.environment);
+  await model.received(3);
+  if (onLinux) await until(() => agentsOf(testing.home).length === 4);
+  expect(model.requests).toHaveLength(3);
+  release();
+  expect(await worker).toMatchObject({ code: 0 });
+  await expectOneCommit(testing, 5);
+});
+
+test.skipIf(noRedis || !onLinux)(
+  `a worker that slept longer than its lease and its lock changes nothing more: the one that took over did it ${noRedis ?? ''}`,
+  async () => {
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    const model = await testModel(async (request, call) => {
+      if (call === 1) await held;
+      return records(request);
+    });
+    const testing = await testApp({ server: model, settings: { leaseMs: 2_000, concurrency: 1 } });
+    const redis = await ownRedis();
+    onTestFinished(() => redis.close());
+    // Leases run out by the clock that goes on.
+    const environment = { ...testing.environment, NOCTURNE_NOW: undefined, NOCTURNE_QUEUE_URL: redis.url };
+    const session = aSession();
+    await run(['enqueue', 'extract', session.path], environment);
+    const sleeper = start(['worker'], environment);
+    await model.received(1);
+    const [agent] = agentsOf(testing.home);
+    sleeper.kill('SIGSTOP');
+    process.kill(agent as number, 'SIGSTOP');
+    const other = start(['worker'], environment);
+    await until(() => inboxItems(testing.store.ledger).length === 0, 60_000);
+    await expectOneCommit(testing, 1);
+    const commits = (await versionsOf(testing)).length;
+
+    release();
+    sleeper.kill('SIGCONT');
+    process.kill(agent as number, 'SIGCONT');
+    const late = aSession('21110000-2222-4333-8444-555555555555');
+    await run(['enqueue', 'extract', late.path], environment);
+    await until(() => inboxItems(testing.store.ledger).length === 0, 60_000);
+    expect([await stop(sleeper), await stop(other)].map(({ code }) => code)).toEqual([0, 0]);
+    expect(agentsOf(testing.home)).toEqual([]);
+    await expectOneCommit(testing, 2);
+    expect((await versionsOf(testing)).length).toBe(commits + 1);
+  },
+);
+
+test.skipIf(noRedis || !onLinux)(
+  `the only worker, after a sleep longer than its lease and its lock, does its work once ${noRedis ?? ''}`,
+  async () => {
+    const model = await testModel((request) => records(request));
+    const testing = await testApp({ server: model, settings: { leaseMs: 1_000, concurrency: 2 } });
+    const redis = await ownRedis();
+    onTestFinished(() => redis.close());
+    const environment = { ...testing.environment, NOCTURNE_NOW: undefined, NOCTURNE_QUEUE_URL: redis.url };
+    const session = aSession();
+    await run(['enqueue', 'extract', session.path], environment);
+    const worker = start(['worker'], environment);
+    await until(() => agentsOf(testing.home).length === 1);
+    worker.kill('SIGSTOP');
+    // The lock of the wake-up runs out on the server, whose clock goes on.
+    await redis.until(async (client) => (await client.keys('*:lock')).length === 0);
+    worker.kill('SIGCONT');
+    await until(() => inboxItems(testing.store.ledger).length === 0, 60_000);
+    expect(await stop(worker)).toMatchObject({ code: 0 });
+    await expectOneCommit(testing, 1);
+  },
+);
+
+test('the second signal ends a worker at once, its agent with it, and the work waits', async () => {
+  const hanging = await testModel(() => 'hang');
+  const testing = await testApp({ server: hanging });
+  await run(['enqueue', 'extract', aSession().path], testing.environment);
+  const worker = start(['worker'], testing.environment);
+  await hanging.received(1);
+  worker.kill('SIGTERM');
+  const first = performance.now();
+  // Only then: two signals that wait together are one.
+  await until(() => performance.now() - first > 200);
+  worker.kill('SIGTERM');
+  expect(await worker.ended).toMatchObject({ code: 1, signal: null });
+  expect(performance.now() - first).toBeLessThan(9_000);
+  if (onLinux) await until(() => agentsOf(testing.home).length === 0);
+  expect(inboxItems(testing.store.ledger)).toMatchObject([{ kind: 'extract', attempts: 0, failure: null }]);
+});
+
+async function versionsOf({ store }: TestApp) {
+  return store.ledger.all('select distinct "commit" from version');
+}

@@ -1,0 +1,238 @@
+// The everyday commands, as a person types them: what they print, at a terminal and into a pipe, and how they end.
+
+import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { ForgetReport } from '../../jobs/forget.ts';
+import type { RememberReport } from '../../jobs/remember.ts';
+import { type TestApp, testApp } from '../support/app.ts';
+import { run } from '../support/run.ts';
+import { jsonHere, runHere } from '../support/run-here.ts';
+import { tempDir } from '../support/temp.ts';
+
+const PNPM = 'Always use pnpm instead of npm.';
+const TOPIC =
+  '---\nname: hosts\ndescription: Where things run # for deploys\ntype: reference\n---\n\n- Staging is alpha.\n';
+
+/** A memory that a person wrote: a topic from ten days ago, an entry, and no dream yet. */
+async function aMemory(): Promise<TestApp> {
+  const testing = await testApp();
+  writeFileSync(join(testing.dir, 'hosts.md'), TOPIC);
+  const tenDaysAgo = new Date('2026-11-11T01:00:00Z');
+  utimesSync(join(testing.dir, 'hosts.md'), tenDaysAgo, tenDaysAgo);
+  await testing.app.remember(testing.store, { text: PNPM, type: 'feedback' });
+  return testing;
+}
+
+test('remember takes words or stdin, says what it keeps and how to take it back', async () => {
+  const { environment, dir } = await testApp();
+  const typed = await runHere(['remember', 'Always', 'use', 'pnpm.'], environment);
+  expect(typed).toMatchObject({
+    code: 0,
+    stderr: '',
+    stdout: expect.stringMatching(/Always use pnpm\..*\n.*undo job_/),
+  });
+  const piped = await runHere(['remember', '-', '--type', 'user', '--json'], environment, { stdin: 'I am\nKim.\n' });
+  const report: RememberReport = JSON.parse(piped.stdout);
+  expect(report).toMatchObject({
+    outcome: 'remembered',
+    entry: { type: 'user', text: 'I am Kim.', day: '2026-11-21' },
+  });
+  expect(readFileSync(join(dir, report.path), 'utf8')).toMatch(
+    /\*\*feedback\*\* Always use pnpm\.[\s\S]*\*\*user\*\* I am Kim\./,
+  );
+});
+
+test('explain of what was typed names who and when, and no session where there was none', async () => {
+  const { environment } = await testApp();
+  const { entry } = await jsonHere<RememberReport>(['remember', PNPM], environment);
+  const { stdout } = await runHere(['explain', entry?.id ?? ''], environment);
+  expect(stdout).toMatch(/^ {2}said by human, 2026-11-21T02:00:00.000Z$/m);
+});
+
+test('list names topics with type, age and lines, and entries that no dream has read; --type chooses', async () => {
+  const { environment, dir } = await aMemory();
+  const { stdout } = await runHere(['list'], environment);
+  expect(stdout).toContain('hosts\treference\t10 d\t1\t\tWhere things run\n');
+  expect(stdout).toMatch(/e_[0-9a-f]{12}\tfeedback\t2026-11-21\tAlways use pnpm instead of npm\.\n/);
+  expect(await jsonHere(['list', '--type', 'reference'], environment)).toEqual({
+    memory: dir,
+    topics: [
+      {
+        ...{ name: 'hosts', path: 'hosts.md', type: 'reference', description: 'Where things run', lines: 1 },
+        ...{ pinned: false, modifiedAt: '2026-11-11T01:00:00.000Z' },
+      },
+    ],
+    waiting: [],
+  });
+});
+
+test('what a memory holds cannot command a terminal, and a topic of one endless line does not fill it', async () => {
+  const { environment, dir } = await aMemory();
+  const evil = 'Where\u001b]0;title\u0007 hosts\u001b[2J are\r\u009b1A';
+  writeFileSync(join(dir, 'evil.md'), `---\r\nname: evil\r\ntype: reference\r\n---\r\n\r\n- ${evil}\r\n`);
+  writeFileSync(join(dir, 'endless.md'), `- ${'long '.repeat(5_000)}\n`);
+  const terminal = { ...environment, TERM: 'xterm-256color', CI: undefined };
+  for (const command of [['list'], ['show', 'evil.md'], ['search', 'hosts']]) {
+    const { stdout } = await runHere(command, terminal, { isTerminal: true });
+    expect(stdout).toContain('hosts');
+    expect(stdout.replace(/\u001b\[[\d;]*m|\r?\n/g, '')).not.toMatch(/\p{Cc}/u);
+  }
+  expect((await runHere(['show', 'evil.md'], environment)).stdout).toContain(evil);
+  expect((await runHere(['list'], environment)).stdout).toMatch(/\tlong (?:long ){20,28}long…$/m);
+});
+
+test('at a terminal there is a table with a head; with NO_COLOR and in a pipe there is no colour', async () => {
+  const { environment } = await aMemory();
+  // On a build server Node shows no colours.
+  const colourful = { ...environment, TERM: 'xterm-256color', CI: undefined };
+  const terminal = await runHere(['list'], colourful, { isTerminal: true });
+  expect(terminal.stdout).toContain('\u001b[1mtopic');
+  expect(terminal.stdout).toMatch(/topic.*type.*age.*lines.*description/);
+  expect(terminal.stdout).toMatch(/^hosts {2}reference {2}10 d +1 +Where things run$/m);
+  const plain = await runHere(['list'], { ...colourful, NO_COLOR: '1' }, { isTerminal: true });
+  const piped = await runHere(['search', 'pnpm'], colourful);
+  for (const { stdout } of [plain, piped]) expect(stdout).not.toContain('\u001b[');
+});
+
+test.each([['list'], ['search', 'x'], ['log', '--days'], ['open', '--json'], ['report'], ['log']])(
+  '%s %s makes no memory directory where there is none',
+  async (...args) => {
+    const dir = join(tempDir(), 'none');
+    const home = tempDir();
+    await runHere(args, { NOCTURNE_MEMORY_DIR: dir, NOCTURNE_HOME: home });
+    expect(existsSync(dir)).toBe(false);
+  },
+);
+
+test('search shows path and line of what it finds, best first, and ends with 1 where there is nothing', async () => {
+  const { environment } = await aMemory();
+  const found = await runHere(['search', 'staging', 'pnpm'], environment);
+  expect(found).toMatchObject({ code: 0, stderr: '' });
+  expect(found.stdout.split('\n').map((line) => line.split('  ')[0])).toEqual([
+    'hosts.md:7',
+    'logs/2026/11/2026-11-21.md:3',
+    '',
+  ]);
+  expect(await runHere(['search', 'nothing', 'like', 'it'], environment)).toMatchObject({ code: 1, stdout: '' });
+  expect(await runHere(['search', 'is', '--limit', '1'], environment)).toMatchObject({
+    stderr: expect.stringMatching(/^(|… and \d+ more.*\n)$/),
+  });
+});
+
+test('log shows the latest day, or one that is named by date or word; another is an error that names the nearest', async () => {
+  const { environment, dir } = await aMemory();
+  mkdirSync(join(dir, 'logs/2026/10'), { recursive: true });
+  writeFileSync(join(dir, 'logs/2026/10/2026-10-02.md'), '# 2026-10-02\n\n- The gate code changed.\n');
+  const latest = await runHere(['log'], environment);
+  expect(latest.stdout).toBe('2026-11-21 · 1 entry\n02:00  feedback   Always use pnpm instead of npm. (new)\n');
+  for (const day of ['today', '-0', '2026-11-21'])
+    expect((await runHere(['log', day], environment)).stdout).toBe(latest.stdout);
+  expect((await runHere(['log', '2026-10-02'], environment)).stdout).toContain('The gate code changed.');
+  expect((await runHere(['log', '--days'], environment)).stdout).toBe('2026-10-02\n2026-11-21\n');
+  for (const [day, words] of [
+    ['yesterday', 'no log of 2026-11-20'],
+    ['-1', '2026-10-02 and 2026-11-21'],
+    ['frday', 'YYYY-MM-DD, today, yesterday'],
+  ] as const) {
+    expect(await runHere(['log', day], environment)).toMatchObject({ code: 1, stderr: expect.stringContaining(words) });
+  }
+});
+
+test('report tells what the last dream did, entry by entry, and of a day what all did', async () => {
+  const { environment, app, store } = await aMemory();
+  expect(await runHere(['report'], environment)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('nocturne dream'),
+  });
+  await app.dream(store, {});
+  await app.remember(store, { text: 'The release deadline is 2026-12-04.', type: 'project' });
+  await app.dream(store, {});
+  const last = await runHere(['report', '--last'], environment);
+  expect(last.stdout).toMatch(
+    /^Dream of 2026-11-21 02:00, job_\w+: 1 add\nadd .*project-facts\.md: The release deadline/,
+  );
+  expect(last.stdout).not.toContain('pnpm');
+  const day = await jsonHere<{ dreams: unknown[] }>(['report', 'today'], environment);
+  expect(day.dreams).toMatchObject([
+    { rows: [{ op: 'add', text: PNPM }] },
+    { rows: [{ op: 'add', topic: 'project-facts.md' }] },
+  ]);
+}, 20_000);
+
+test('pin sets one key, unpin takes it back, every other byte stays; a mistyped topic names the nearest', async () => {
+  const { environment, dir } = await aMemory();
+  const path = join(dir, 'hosts.md');
+  expect(await jsonHere(['pin', 'hosts'], environment)).toEqual({ path: 'hosts.md', pinned: true, changed: true });
+  expect(readFileSync(path, 'utf8')).toBe(TOPIC.replace('\n---\n\n', '\npinned: true\n---\n\n'));
+  expect((await runHere(['pin', path], environment)).stdout).toBe('hosts.md is pinned already.\n');
+  expect((await runHere(['list'], environment)).stdout).toContain('\tpinned\t');
+  expect(await jsonHere(['unpin', 'hosts.md'], environment)).toMatchObject({ pinned: false, changed: true });
+  expect(readFileSync(path, 'utf8')).toBe(TOPIC);
+  expect(await runHere(['pin', 'hsots'], environment)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('Did you mean hosts?'),
+  });
+});
+
+test('open starts the editor at a terminal, with its own arguments, and prints the path elsewhere', async () => {
+  const { environment, dir } = await aMemory();
+  const seen = join(tempDir(), 'seen');
+  const editor = join(tempDir(), 'my editor');
+  writeFileSync(editor, `#!/bin/sh\nprintf '%s\\n' "$@" > '${seen}'\n`, { mode: 0o755 });
+  const withEditor = { ...environment, VISUAL: `'${editor}' --wait`, EDITOR: 'false' };
+  expect(await runHere(['open', 'hosts'], withEditor, { isTerminal: true })).toMatchObject({ code: 0, stdout: '' });
+  expect(readFileSync(seen, 'utf8')).toBe(`--wait\n${join(dir, 'hosts.md')}\n`);
+  expect(await runHere(['open'], { ...withEditor, VISUAL: 'false' }, { isTerminal: true })).toMatchObject({ code: 1 });
+  expect((await runHere(['open'], withEditor)).stdout).toBe(`${dir}\n`);
+  expect((await runHere(['open', 'hosts'], environment, { isTerminal: true })).stdout).toBe(
+    `${join(dir, 'hosts.md')}\n`,
+  );
+});
+
+test('forget asks at a terminal and shows what goes; without an answer, a terminal or a yes nothing goes', async () => {
+  const { environment, dir } = await aMemory();
+  const log = join(dir, 'logs/2026/11/2026-11-21.md');
+  for (const [options, code] of [
+    [{ isTerminal: true, stdin: 'n\n' }, 2],
+    [{ isTerminal: false, stdin: 'y\n' }, 2],
+    [{ isTerminal: true, stdin: 'y\n' }, 0],
+  ] as const) {
+    const ended = await runHere(['forget', 'pnpm'], environment, options);
+    expect(ended).toMatchObject({ code, stderr: expect.stringMatching(/This goes:\n {2}entry {2}e_\w+ .*pnpm/) });
+    expect(existsSync(log)).toBe(code !== 0);
+  }
+  const yes = await runHere(['forget', 'hosts', '--yes', '--json'], environment);
+  const report: ForgetReport = JSON.parse(yes.stdout);
+  expect(report).toMatchObject({ outcome: 'forgotten', topics: ['hosts.md'], entries: [] });
+  expect((await runHere(['undo', report.job ?? ''], environment)).code).toBe(0);
+  expect(readFileSync(join(dir, 'hosts.md'), 'utf8')).toBe(TOPIC);
+});
+
+test('forget of a text that may mean several things lists them with their ids and ends with 2', async () => {
+  const { environment, app, store, dir } = await aMemory();
+  const { entry } = await app.remember(store, { text: 'Never publish with pnpm.', type: 'feedback' });
+  const { code, stdout } = await runHere(['forget', 'pnpm', '--yes'], environment);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: expect.stringContaining(entry.id) });
+  expect(readFileSync(join(dir, 'logs/2026/11/2026-11-21.md'), 'utf8').match(/\*\*feedback\*\*/g)).toHaveLength(2);
+  expect(await runHere(['forget', entry.id, '--yes'], environment)).toMatchObject({ code: 0 });
+  expect(await runHere(['forget', 'nowhere said'], environment)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('nocturne search'),
+  });
+});
+
+test('the completion script is one the shell reads, and what it asks answers commands, options, topics and days', async () => {
+  const { environment } = await aMemory();
+  const script = await run(['completion', 'bash'], environment);
+  expect(script).toMatchObject({ code: 0, stdout: expect.stringContaining('nocturne complete --') });
+  const answers = async (...words: string[]) => {
+    const { stdout } = await run(['complete', '--', ...words], environment);
+    return stdout.split('\n').flatMap((line) => (/^[\w-]/.test(line) ? line.split('\t')[0] : []));
+  };
+  expect(await answers('rem')).toEqual(['remember']);
+  expect(await answers('list', '--t')).toEqual(['--type']);
+  expect(await answers('list', '--type', '')).toEqual(['user', 'feedback', 'project', 'reference']);
+  expect(await answers('pin', '')).toEqual(['hosts']);
+  expect(await answers('log', '')).toEqual(['2026-11-21']);
+}, 30_000);

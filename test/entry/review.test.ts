@@ -1,0 +1,221 @@
+// Review at the command line: one by one at a terminal, by options for scripts, and how others tell that something waits.
+
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { ReviewReport } from '../../jobs/review.ts';
+import type { ShownProposal } from '../../jobs/review-list.ts';
+import { type TestApp, testApp } from '../support/app.ts';
+import { jobsInProcess } from '../support/jobs-in-process.ts';
+import { jsonHere, runHere } from '../support/run-here.ts';
+import { sessionFile } from '../support/session-file.ts';
+import { fastTempDir, tempDir } from '../support/temp.ts';
+
+const PROMPTS = [
+  'Always use pnpm instead of npm.',
+  'I prefer short answers.',
+  'The release deadline is 2026-12-04.',
+  'Bugs are tracked in Linear under the ORCHARD project.',
+];
+const SESSION = '11111111-2222-4333-8444-555555555555';
+
+/** A memory with a dream's proposals, one of each type, topic by topic. */
+async function proposed(prompts = PROMPTS): Promise<TestApp & { shown: ShownProposal[] }> {
+  const dir = fastTempDir();
+  const jobs = await jobsInProcess(dir, undefined, { review: true });
+  const session = sessionFile(tempDir(), { id: SESSION });
+  for (const prompt of prompts) session.add(prompt);
+  await jobs.extract(session.path);
+  await jobs.dream();
+  const shown = await jobs.proposals();
+  jobs.close();
+  return { ...(await testApp({ dir })), shown };
+}
+
+const idOf = ({ shown }: { shown: ShownProposal[] }, topic: string) =>
+  shown.find((each) => each.topic === `${topic}.md`)?.id ?? '';
+
+test('one by one at a terminal: each with its reason, its quote and its diff, and a key for every answer', async () => {
+  const testing = await proposed();
+  const { environment, dir } = testing;
+  const stdin = ['x', 'a', 's', 'e', 'Bugs go to Linear, under ORCHARD.', 'r', 'Not for the memory.'].join('\n');
+  const { code, stderr } = await runHere(['review'], environment, { stdin: `${stdin}\n`, isTerminal: true });
+  expect(code).toBe(0);
+  for (const said of [
+    '[a]ccept [r]eject [e]dit [s]kip [q]uit',
+    '“The release deadline is 2026-12-04.” — human, 2026-11-20T09:00:50.000Z',
+    '+- The release deadline is 2026-12-04.',
+    '(4 of 4)',
+    'nocturne undo job_',
+  ])
+    expect(stderr.replace(/\u001b\[\d+m/g, '')).toContain(said);
+  const read = (topic: string) => readFileSync(join(dir, `${topic}.md`), 'utf8');
+  expect(read('project-facts')).toContain('- The release deadline is 2026-12-04.');
+  // Skipped, and still there.
+  const left = await jsonHere<ShownProposal[]>(['review'], environment);
+  expect(left.map(({ topic }) => topic)).toEqual(['references.md']);
+  expect(read('user-profile')).toContain('- Bugs go to Linear, under ORCHARD.');
+  expect(existsSync(join(dir, 'working-agreements.md'))).toBe(false);
+});
+
+test('quitting, or the end of the input, decides nothing more', async () => {
+  const { environment } = await proposed(PROMPTS.slice(0, 2));
+  for (const stdin of ['q\n', 's\n']) {
+    expect(await runHere(['review'], environment, { stdin, isTerminal: true })).toMatchObject({ code: 0 });
+    expect(await jsonHere<ShownProposal[]>(['review'], environment)).toHaveLength(2);
+  }
+});
+
+test('scripts list, show, accept, reject and reword by id', async () => {
+  const testing = await proposed();
+  const { environment, dir } = testing;
+  const [facts, profile] = [idOf(testing, 'project-facts'), idOf(testing, 'user-profile')];
+  const list = await runHere(['review'], environment);
+  expect(list.stdout.split('\n')).toContain(`${facts}  add to project-facts.md: The release deadline is 2026-12-04.`);
+  expect((await runHere(['review', '--show', facts], environment)).stdout).toContain('+++ project-facts.md');
+  expect(await jsonHere<ReviewReport>(['review', '--accept', facts, profile], environment)).toMatchObject({
+    outcome: 'reviewed',
+    decided: [
+      { id: facts, outcome: 'accepted' },
+      { id: profile, outcome: 'accepted' },
+    ],
+  });
+  const rejected = await runHere(
+    ['review', '--reject', idOf(testing, 'references'), '--because', 'We left it.'],
+    environment,
+  );
+  expect(rejected).toMatchObject({ code: 0, stdout: expect.stringContaining('rejected') });
+  const id = idOf(testing, 'working-agreements');
+  await runHere(['review', '--edit', id, '--text', 'Use pnpm here, not npm, always.'], environment);
+  expect(readFileSync(join(dir, 'working-agreements.md'), 'utf8')).toContain('- Use pnpm here, not npm, always.');
+  expect(await runHere(['review', '--list'], environment)).toMatchObject({
+    code: 0,
+    stdout: `Nothing waits for a word in ${dir}.\n`,
+  });
+});
+
+test('the editor is shown the words, and what is in its file afterwards is the line', async () => {
+  const testing = await proposed(PROMPTS.slice(0, 1));
+  const editor = join(tempDir(), 'editor');
+  writeFileSync(editor, '#!/bin/sh\nsed -i.bak "s/instead of npm/and never npm/" "$1" && rm "$1.bak"\n');
+  chmodSync(editor, 0o755);
+  const environment = { ...testing.environment, EDITOR: editor };
+  const id = testing.shown[0]?.id ?? '';
+  const ended = await runHere(['review', '--edit', id], environment, { isTerminal: true });
+  expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('edited') });
+  expect(readFileSync(join(testing.dir, 'working-agreements.md'), 'utf8')).toContain(
+    '- Always use pnpm and never npm.',
+  );
+  expect(existsSync(join(testing.home, `${id}.txt`))).toBe(false);
+});
+
+test('words that cannot be a line, and an editor that failed, leave the question where it was', async () => {
+  const testing = await proposed(PROMPTS.slice(0, 1));
+  const words = ['e', '', 'e', 'Never npm. --> or so', 'e', 'w'.repeat(1_001), 'e', 'Always pnpm here.'];
+  const typed = await runHere(['review'], testing.environment, { stdin: `${words.join('\n')}\n`, isTerminal: true });
+  expect(typed).toMatchObject({ code: 0, stderr: expect.stringMatching(/edited; nocturne undo job_/) });
+  for (const said of [
+    'There are no words. To leave it out, reject it.',
+    'That cannot be a line: it must not hold a comment.',
+    'That cannot be a line: it must have at most 1000 characters.',
+  ])
+    expect(typed.stderr).toContain(said);
+  expect(readFileSync(join(testing.dir, 'working-agreements.md'), 'utf8')).toContain('- Always pnpm here.');
+  const other = await proposed(PROMPTS.slice(0, 1));
+  const withEditor = { ...other.environment, EDITOR: 'false' };
+  const left = await runHere(['review'], withEditor, { stdin: 'e\nr\nNot for us.\n', isTerminal: true });
+  expect(left).toMatchObject({ code: 0, stderr: expect.stringContaining('false failed, so nothing was changed.') });
+  expect(await jsonHere<ShownProposal[]>(['review'], other.environment)).toEqual([]);
+});
+
+test('a dream that works meanwhile is told of at the terminal', async () => {
+  const testing = await proposed(PROMPTS.slice(0, 1));
+  const stdin = 'a\n';
+  const { code, stderr } = await testing.app
+    .withLease(testing.store, 'dream', () => runHere(['review'], testing.environment, { stdin, isTerminal: true }))
+    .then((ended) => ended ?? { code: 0, stderr: 'no lease' });
+  expect(code).toBe(75);
+  expect(stderr).toContain('A dream works on this memory; try again when it is done.');
+});
+
+test('what is stale or unknown is told with exit code 3 and changes nothing', async () => {
+  const testing = await proposed(PROMPTS.slice(0, 1));
+  const mine = '---\ntype: feedback\n---\n- Mine.\n';
+  writeFileSync(join(testing.dir, 'working-agreements.md'), mine);
+  const ended = await runHere(['review', '--accept-all'], testing.environment);
+  expect(ended).toMatchObject({ code: 3, stdout: expect.stringContaining('working-agreements.md was changed since.') });
+  expect(readFileSync(join(testing.dir, 'working-agreements.md'), 'utf8')).toBe(mine);
+  expect(await runHere(['review', '--accept', 'prop_00000000'], testing.environment)).toMatchObject({ code: 3 });
+});
+
+test.each([
+  [['--because', 'x']],
+  [['--text', 'x']],
+  [['--accept', 'prop_00000000', '--reject-all']],
+  [['--accept-all', '--reject-all']],
+  [['--reject', 'prop_00000000', '--accept-all']],
+  [['--edit', 'prop_00000000', '--text', 'x', '--reject-all']],
+  [['--show', 'prop_00000000']],
+])('review %j is refused', async (args) => {
+  const { environment } = await testApp();
+  const { code, stdout } = await runHere(['review', ...args], environment);
+  expect([code, stdout]).toEqual([expect.toBeOneOf([1, 2]), '']);
+});
+
+test('looking decides nothing: an option that shows does not go with one that decides', async () => {
+  const { environment, shown } = await proposed(PROMPTS.slice(0, 1));
+  const id = shown[0]?.id ?? '';
+  for (const args of [
+    ['--show', id, '--accept-all'],
+    ['--list', '--accept', id],
+    ['--list', '--reject-all'],
+  ]) {
+    const { code, stderr } = await runHere(['review', ...args], environment);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('cannot be used with option')]);
+  }
+  expect(await jsonHere<ShownProposal[]>(['review'], environment)).toHaveLength(1);
+});
+
+test('status, doctor, why, explain, list and recall tell of what waits, until somebody decided', async () => {
+  const testing = await proposed(PROMPTS.slice(0, 1));
+  const { environment, shown } = testing;
+  const [proposal] = shown;
+  const entry = proposal?.entries[0]?.id ?? '';
+  const said = async (...args: string[]) => {
+    const { code, stdout } = await runHere(args, environment);
+    return { code, stdout };
+  };
+  expect(await said('status')).toMatchObject({
+    code: 3,
+    stdout: expect.stringContaining(`proposed changes wait for your word in ${testing.dir}: 1 (nocturne review)`),
+  });
+  expect((await said('doctor')).stdout).toContain('proposed changes for nocturne review: 1');
+  expect((await said('why', SESSION)).stdout).toContain(`(add, ${proposal?.id}) waits for your word`);
+  expect((await said('explain', entry)).stdout).toContain(`(add, ${proposal?.id}) waits for your word`);
+  expect((await said('list')).stdout).toContain('Always use pnpm instead of npm.');
+  expect((await said('recall')).stdout).toContain('Always use pnpm instead of npm.');
+  await said('review', '--reject-all', '--because', 'We use yarn.');
+  expect(await said('status')).toMatchObject({ code: 0 });
+  expect((await said('why', SESSION)).stdout).toContain('We use yarn.');
+  expect((await said('explain', entry)).stdout).toContain('We use yarn.');
+  expect((await said('report')).stdout).toContain('We use yarn.');
+});
+
+test('--no-review does at once what the setting would let wait, and --review the other way round', async () => {
+  const testing = await testApp({ settings: { review: true } });
+  await runHere(['remember', 'Always use pnpm instead of npm.'], testing.environment);
+  const { stdout } = await runHere(['dream'], testing.environment);
+  expect(stdout).toContain('1 waits for your word: nocturne review');
+  await runHere(['remember', 'I prefer short answers.', '--type', 'user'], testing.environment);
+  expect(await jsonHere(['dream', '--no-review'], testing.environment)).toMatchObject({
+    outcome: 'dreamed',
+    proposals: [],
+  });
+  expect(await jsonHere<ShownProposal[]>(['review'], testing.environment)).toHaveLength(1);
+  const unset = { ...testing.environment, NOCTURNE_HOME: tempDir() };
+  await runHere(['remember', 'Never commit to main directly.'], unset);
+  expect(await jsonHere(['dream', '--review'], unset)).toMatchObject({
+    outcome: 'proposed',
+    proposals: [expect.any(String)],
+  });
+});

@@ -1,0 +1,126 @@
+// Spans as an SDK sees them that a user registered; here one that keeps them in memory.
+
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { type Context, context, propagation, ROOT_CONTEXT, trace } from '@opentelemetry/api';
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { openBell } from '../../src/queue/queue.ts';
+import { servers } from '../queue/backends.ts';
+import { testApp, testModel } from '../support/app.ts';
+import { calls, error, says } from '../support/messages-server.ts';
+import { sessionFile } from '../support/session-file.ts';
+import { tempDir } from '../support/temp.ts';
+
+const exporter = new InMemorySpanExporter();
+
+beforeAll(() => {
+  const storage = new AsyncLocalStorage<Context>();
+  context.setGlobalContextManager({
+    active: () => storage.getStore() ?? ROOT_CONTEXT,
+    with: (active, work, self, ...args) => storage.run(active, () => work.apply(self, args)),
+    bind: (_, target) => target,
+    enable() {
+      return this;
+    },
+    disable() {
+      return this;
+    },
+  });
+  propagation.setGlobalPropagator({
+    fields: () => ['traceparent'],
+    inject(active, carrier, setter) {
+      const { traceId = '', spanId = '' } = trace.getSpanContext(active) ?? {};
+      setter.set(carrier, 'traceparent', `00-${traceId}-${spanId}-01`);
+    },
+    extract(active, carrier, getter) {
+      const [, traceId = '', spanId = ''] = String(getter.get(carrier, 'traceparent')).split('-');
+      return trace.setSpanContext(active, { traceId, spanId, traceFlags: 1, isRemote: true });
+    },
+  });
+  trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }));
+});
+afterEach(() => exporter.reset());
+
+function spans() {
+  const finished = exporter.getFinishedSpans();
+  const nameOf = new Map(finished.map((span) => [span.spanContext().spanId, span.name]));
+  return finished.map((span) => ({
+    name: span.name,
+    parent: nameOf.get(span.parentSpanContext?.spanId ?? ''),
+    attributes: span.attributes,
+    status: span.status,
+  }));
+}
+
+function aSession(): string {
+  const session = sessionFile(tempDir());
+  session.add('Always use pnpm instead of npm.');
+  return session.path;
+}
+
+test('a job, its run of the agent and each request are spans within each other, without a word of the session', async () => {
+  const model = await testModel([calls('memory', { command: 'view', path: '/memories' }), says('Nothing.')]);
+  const { app, dir } = await testApp({ server: model, settings: { telemetry: true } });
+  await app.extract({ transcript: aSession(), ended: true });
+  const found = spans();
+  expect(found.map(({ name, parent }) => [name, parent])).toEqual([
+    ['chat test-model', 'nocturne agent'],
+    ['chat test-model', 'nocturne agent'],
+    ['nocturne agent', 'nocturne extract'],
+    ['nocturne extract', undefined],
+  ]);
+  expect(found[0]?.attributes).toMatchObject({
+    'gen_ai.request.model': 'test-model',
+    'gen_ai.usage.input_tokens': 100,
+    'gen_ai.usage.output_tokens': 10,
+  });
+  expect(found[3]?.attributes).toMatchObject({
+    'nocturne.outcome': 'nothing-worth-keeping',
+    'nocturne.store': dir,
+    'nocturne.calls': 2,
+  });
+  expect(JSON.stringify(found)).not.toMatch(/pnpm|Nothing\./);
+});
+
+test('a failure is told by its code alone', async () => {
+  const model = await testModel([error(401, 'invalid x-api-key')]);
+  const { app } = await testApp({ server: model, settings: { telemetry: true } });
+  await app.extract({ transcript: aSession(), ended: true });
+  for (const name of ['nocturne agent', 'nocturne extract']) {
+    expect(spans().find((span) => span.name === name)).toMatchObject({
+      status: { code: 2, message: 'auth' },
+      attributes: { 'error.type': 'auth', 'nocturne.failure_class': 'auth' },
+    });
+  }
+});
+
+test('with telemetry off there are no spans, whoever registered an SDK', async () => {
+  const { app } = await testApp();
+  await app.extract({ transcript: aSession(), ended: true });
+  expect(spans()).toEqual([]);
+});
+
+test('ringing and hearing a wake-up are spans of one trace', async () => {
+  const namespace = `telemetry-${process.pid}`;
+  const bell = await openBell({
+    url: servers.redis,
+    dataDir: tempDir(),
+    namespace,
+    telemetry: true,
+  });
+  onTestFinished(() => bell.close({ deadlineMs: 1_000 }));
+  const heard = Promise.withResolvers<void>();
+  bell.listen(async () => heard.resolve(), { concurrency: 1, onError: heard.reject });
+  await bell.ring({ kind: 'extract', store: '/memory', key: 'session' });
+  await heard.promise;
+  await bell.close({ deadlineMs: 1_000 });
+  const traces = new Set(
+    exporter
+      .getFinishedSpans()
+      .filter(({ name }) => /^(add|process) /.test(name))
+      .map((span) => span.spanContext().traceId),
+  );
+  const names = spans().map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining([expect.stringMatching(/^add /), expect.stringMatching(/^process /)]));
+  expect(traces.size).toBe(1);
+});

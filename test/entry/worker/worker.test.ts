@@ -1,0 +1,130 @@
+// The worker as a service manager and a person see it: how it ends, whom it refuses, how often it tries.
+
+import { expect, test, vi } from 'vitest';
+import { coverageWhere } from '../../../src/memory/ledger/coverage.ts';
+import { inboxItems } from '../../../src/memory/ledger/inbox.ts';
+import { type TestApp, testApp, testModel } from '../../support/app.ts';
+import { error, says } from '../../support/messages-server.ts';
+import { agentsOf } from '../../support/processes.ts';
+import { run, start, stop, until } from '../../support/run.ts';
+import { sessionFile } from '../../support/session-file.ts';
+import { tempDir } from '../../support/temp.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const onLinux = process.platform === 'linux';
+
+function aSession(): string {
+  const session = sessionFile(tempDir());
+  session.add('Always use pnpm instead of npm.');
+  session.add('I prefer short answers.');
+  return session.path;
+}
+
+function waiting({ store }: TestApp) {
+  return inboxItems(store.ledger).map(({ kind, notBefore, attempts, failure }) => ({
+    kind,
+    notBefore,
+    attempts,
+    failure,
+  }));
+}
+
+/** Works what is due at an instant. */
+function workAt(now: string, { environment }: TestApp) {
+  return run(['worker', '--once'], { ...environment, NOCTURNE_NOW: now });
+}
+
+test('SIGTERM ends a resident worker within its deadline, its agent with it, and hands the work back', async () => {
+  const hanging = await testModel((_, call) => (call === 1 ? 'hang' : says('Nothing worth keeping.')));
+  const testing = await testApp({ server: hanging });
+  await run(['enqueue', 'extract', aSession()], testing.environment);
+  const worker = start(['worker'], testing.environment);
+  await hanging.received(1);
+  const second = await run(['worker'], testing.environment);
+  expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining(`:${worker.pid}:`) });
+  const stopping = performance.now();
+  expect(await stop(worker)).toMatchObject({ code: 0, signal: null, stdout: '', stderr: '' });
+  expect(performance.now() - stopping).toBeLessThan(15_000);
+  if (onLinux) expect(agentsOf(testing.home)).toEqual([]);
+  expect(waiting(testing)).toMatchObject([{ kind: 'extract', attempts: 0, failure: null }]);
+  expect(testing.app.home.workers()).toEqual([]);
+  expect(await run(['worker', '--once'], testing.environment)).toMatchObject({ code: 0 });
+  expect(coverageWhere(testing.store.ledger).map(({ became }) => became)).toEqual(['nothing', 'nothing']);
+});
+
+test('SIGTERM ends worker --once at once: 75, its work named as waiting, its agent gone', async () => {
+  const hanging = await testModel(['hang']);
+  const testing = await testApp({ server: hanging });
+  await run(['enqueue', 'extract', aSession()], testing.environment);
+  const worker = start(['worker', '--once'], testing.environment);
+  await hanging.received(1);
+  const { code, stderr } = await stop(worker);
+  expect(code).toBe(75);
+  expect(stderr).toMatch(/^waits until 2026-11-21T02:00:00\.000Z: extract \S+ \[.*\]\n$/);
+  if (onLinux) expect(agentsOf(testing.home)).toEqual([]);
+});
+
+test('a model that always refuses is asked in three runs, up to a minute and then four apart; then the range is given up', async () => {
+  const model = await testModel(() => ({ text: 'No.', stop: 'refusal' }));
+  const testing = await testApp({ server: model });
+  const session = aSession();
+  await run(['enqueue', 'extract', session], testing.environment);
+  let now = Date.parse('2026-11-21T02:00:00Z');
+  for (const [requests, boundMs] of [
+    [1, 60_000],
+    [2, 240_000],
+  ] as const) {
+    const { code, stderr } = await workAt(new Date(now).toISOString(), testing);
+    expect(code).toBe(0);
+    const [next] = waiting(testing).map(({ notBefore }) => notBefore);
+    expect(stderr).toContain(`waits until ${next}: extract`);
+    const waitMs = Date.parse(next as string) - now;
+    expect(waitMs).toBeGreaterThan(0);
+    expect(waitMs).toBeLessThanOrEqual(boundMs);
+    expect(model.requests).toHaveLength(requests);
+    expect(coverageWhere(testing.store.ledger)).toEqual([]);
+    // A moment before its time nothing happens.
+    await workAt(new Date(now + waitMs - 1).toISOString(), testing);
+    expect(model.requests).toHaveLength(requests);
+    now += waitMs;
+  }
+  expect(await workAt(new Date(now).toISOString(), testing)).toMatchObject({ code: 0 });
+  expect(waiting(testing)).toEqual([]);
+  expect(model.requests).toHaveLength(3);
+  expect(coverageWhere(testing.store.ledger).map(({ became }) => became)).toEqual(['gave-up', 'gave-up']);
+  expect(await testing.store.list()).toEqual([]);
+  // Given up is covered: nothing asks again, not even inline.
+  expect(await run(['extract', session], testing.environment)).toMatchObject({ code: 0 });
+  expect(model.requests).toHaveLength(3);
+});
+
+test('a wrong key uses up no attempt: the work waits, named, however often it was tried', async () => {
+  let isKeyWrong = true;
+  const model = await testModel(() => (isKeyWrong ? error(401, 'invalid x-api-key') : says('Nothing worth keeping.')));
+  const testing = await testApp({ server: model });
+  await run(['enqueue', 'extract', aSession()], testing.environment);
+  for (const now of ['02:00', '02:05', '02:10', '02:15']) {
+    const { stderr } = await workAt(`2026-11-21T${now}:00Z`, testing);
+    expect(stderr).toMatch(/waits until .*invalid x-api-key/);
+    expect(waiting(testing)).toMatchObject([{ attempts: 0 }]);
+  }
+  expect(model.requests).toHaveLength(4);
+  isKeyWrong = false;
+  await workAt('2026-11-21T02:20:00Z', testing);
+  expect(waiting(testing)).toEqual([]);
+  expect(coverageWhere(testing.store.ledger).map(({ became }) => became)).toEqual(['nothing', 'nothing']);
+});
+
+test('a supervisor can ask whether a worker is alive: one that runs is, and none is once it ended or was suspended', async () => {
+  const testing = await testApp();
+  expect(await run(['worker', '--check'], testing.environment)).toMatchObject({ code: 1 });
+  const worker = start(['worker'], testing.environment);
+  await until(() => testing.app.home.workers().length === 1);
+  const { code, stderr } = await run(['worker', '--check'], testing.environment);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(`:${worker.pid}:`) });
+  const later = { ...testing.environment, NOCTURNE_NOW: '2026-11-21T02:02:00Z' };
+  expect(await run(['worker', '--check'], later)).toMatchObject({ code: 1 });
+  expect(await stop(worker)).toMatchObject({ code: 0 });
+  expect(await run(['worker', '--check'], testing.environment)).toMatchObject({ code: 1 });
+});

@@ -1,0 +1,63 @@
+// `npm run eval` as its users run it, on a small file of LoCoMo's shape.
+
+import { execFile } from 'node:child_process';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { tempDir } from '../support/temp.ts';
+
+/** As in run.ts: halves the CPU time that a start costs. */
+const COMPILED = join(import.meta.dirname, '../../node_modules/.cache/nocturne-test');
+const MAIN = join(import.meta.dirname, 'main.ts');
+const FILE = join(import.meta.dirname, '../fixtures/eval/locomo-shaped.json');
+const LOCOMO = ['--set', 'locomo', '--locomo', FILE];
+
+function evaluate(args: string[], environment = {}): Promise<{ code: number; stdout: string; stderr: string }> {
+  const env = {
+    PATH: process.env.PATH,
+    HOME: tempDir(),
+    NODE_COMPILE_CACHE: COMPILED,
+    ...environment,
+  };
+  return new Promise((resolve) => {
+    execFile(process.execPath, [MAIN, ...args], { env }, (error, stdout, stderr) =>
+      resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
+    );
+  });
+}
+
+test('without a key the offline model is measured, and leaves nothing behind', async () => {
+  const temporary = tempDir();
+  const { code, stdout, stderr } = await evaluate([...LOCOMO, '--json'], { TMPDIR: temporary });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const result = JSON.parse(stdout);
+  expect(result).toMatchObject({ version: 1, set: 'locomo', samples: ['conv-1'], model: 'offline', judge: null });
+  expect(result.figures).toMatchObject({ sessions: 2, facts: 4, retention: { count: 0, of: 0 } });
+  expect(result.values['dream: facts retained']).toBe(1);
+  expect(readdirSync(temporary)).toEqual([]);
+});
+
+test('a table for people compares with an earlier result, and says how it was measured', async () => {
+  const before = join(tempDir(), 'before.json');
+  const values = { 'dream: facts retained': 0.5, 'dream: unsupported lines': 0 };
+  writeFileSync(before, JSON.stringify({ version: 1, set: 'locomo', samples: ['conv-1'], values }));
+  const { code, stdout } = await evaluate([...LOCOMO, '--perfect', '--against', before, '--details']);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/dream: facts retained +│ 1\.00 {2}4 of 4 .*│ 0\.500 \(\+0\.500\)/);
+  expect(stdout).toMatch(/dream: unsupported lines +│ 0 of 4 .*│ the same/);
+  expect(stdout).toMatch(/memory +│ plain append +│ whole transcript/);
+  expect(stdout).toContain('not by meaning');
+});
+
+test('what was asked for wrongly is told with what to do', async () => {
+  const other = join(tempDir(), 'other.json');
+  writeFileSync(other, JSON.stringify({ version: 1, set: 'own', samples: [], values: {} }));
+  const [noFile, noKey, ofAnother] = await Promise.all([
+    evaluate(['--set', 'locomo']),
+    evaluate(['--model', 'some-model']),
+    evaluate([...LOCOMO, '--against', other]),
+  ]);
+  expect(noFile).toMatchObject({ code: 2, stderr: expect.stringContaining('--set locomo needs --locomo FILE') });
+  expect(noKey).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no key for model some-model') });
+  expect(ofAnother).toMatchObject({ code: 2, stderr: expect.stringContaining('is of the set own') });
+});

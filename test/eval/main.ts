@@ -1,0 +1,196 @@
+// `npm run eval`: the real jobs over sessions whose facts are known, and one table of what came of it.
+// Works in a temporary directory; asks a model only where one is named, or a key is there.
+
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Command, CommanderError, Option } from 'commander';
+import { requireAccess } from '../../src/agent/access.ts';
+import { OFFLINE_MODEL } from '../../src/agent/types.ts';
+import { type Config, loadConfig } from '../../src/config.ts';
+import { compose } from '../../src/entry/compose.ts';
+import { EXIT, note, print } from '../../src/entry/terminal/output.ts';
+import { progress } from '../../src/entry/terminal/progress.ts';
+import { AppError, describeError, isAppError } from '../../src/errors.ts';
+import { readText } from '../../src/files.ts';
+import { judge } from './judge.ts';
+import { readLocomo } from './locomo.ts';
+import { liveThrough, type OpenNight } from './nights.ts';
+import { OWN } from './own/index.ts';
+import { perfectExtractor } from './perfect.ts';
+import { type Recognition, recognise } from './recognise.ts';
+import { describe, describeDetails, type Result, readResult, valuesOf } from './report.ts';
+import { score, sum, together } from './score.ts';
+import type { EvalSet, Fact, Sample } from './set.ts';
+
+interface Options {
+  model?: string;
+  set: 'own' | 'locomo';
+  locomo?: string;
+  samples?: number;
+  perfect?: boolean;
+  judge?: string;
+  against?: string;
+  details?: boolean;
+  keep?: boolean;
+  json?: boolean;
+}
+
+const program = new Command('npm run eval --')
+  .description('measures extraction and dream over sessions whose facts are known')
+  .option('--model <id>', 'the model of both jobs; default: the configured one where a key is there, else offline')
+  .addOption(new Option('--set <name>', 'which sessions').choices(['own', 'locomo']).default('own'))
+  .option('--locomo <file>', "LoCoMo's locomo10.json, for --set locomo")
+  .option('--samples <count>', 'only the first ones of the set (a person, a conversation)', readCount)
+  .option('--perfect', "take the set's own facts for the extraction, so that the dream alone is measured")
+  .option('--judge <model>', 'let a model say which lines say which facts; default: words do')
+  .option('--against <file>', 'compare with an earlier result, as --json wrote it')
+  .option('--details', 'name what was missed, lost, wrong, twice')
+  .option('--keep', 'leave the memory directories in place and say where')
+  .option('--json', 'the result as one JSON value')
+  .exitOverride()
+  .addHelpText(
+    'after',
+    '\nA model is reached as nocturne reaches it: ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_BASE_URL.\n' +
+      'The set of our own makes about 75 requests or more.\n\n' +
+      'Examples:\n  npm run eval -- --model offline --details\n' +
+      '  npm run -s eval -- --model claude-opus-5-5 --json > after.json\n  npm run eval -- --against before.json',
+  );
+
+try {
+  await main(program.parse().opts<Options>());
+} catch (error) {
+  // Commander has said what it found; asking for help is no mistake.
+  const isUsage = error instanceof CommanderError || isAppError(error, 'bad-input');
+  if (!(error instanceof CommanderError)) note(`eval: ${describeError(error)}`);
+  const isHelp = error instanceof CommanderError && error.exitCode === 0;
+  process.exitCode = isHelp ? EXIT.fine : isUsage ? EXIT.usage : EXIT.failed;
+}
+
+async function main(options: Options): Promise<void> {
+  const config = await loadConfig({ model: options.model });
+  const { access } = config;
+  const hasKey = access.apiKey !== undefined || access.authToken !== undefined;
+  const model = options.model ?? (hasKey ? config.model : OFFLINE_MODEL);
+  requireAccess({ model, access });
+  if (options.judge) requireAccess({ model: options.judge, access });
+  const set = await readSet(options);
+  const like = { set: set.name, samples: set.samples.map(({ name }) => name) };
+  const before = options.against ? await readAgainst(options.against, like) : undefined;
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'nocturne-eval-')));
+  const bar = progress('opening');
+  try {
+    const scored = [];
+    for (const sample of set.samples) {
+      const dir = join(root, sample.name);
+      const run = { dir, model, perfect: options.perfect === true, say: (text: string) => bar.say(text) };
+      scored.push(await measure(sample, { ...run, judgedBy: options.judge, config }));
+    }
+    const figures = sum(scored.map((each) => each.figures));
+    const result: Result = {
+      version: 1,
+      ...like,
+      model,
+      extraction: options.perfect ? 'perfect' : 'model',
+      judge: options.judge ?? null,
+      figures,
+      values: valuesOf(figures),
+      details: together(scored.map((each) => each.details)),
+    };
+    bar.stop();
+    if (options.json) print(JSON.stringify(result));
+    else print(describe(result, { notes: set.notes, against: before }));
+    if (options.details && !options.json) print(`\n${describeDetails(result.details)}`);
+    if (result.details.failures.length > 0) process.exitCode = EXIT.failed;
+  } finally {
+    bar.stop();
+    if (options.keep) note(`The memory directories are in ${root}.`);
+    else rmSync(root, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+interface Run {
+  dir: string;
+  model: string;
+  perfect: boolean;
+  judgedBy?: string;
+  config: Config;
+  say(text: string): void;
+}
+
+async function measure(sample: Sample, run: Run): Promise<ReturnType<typeof score>> {
+  const extractor = run.perfect ? await perfectExtractor(sample) : undefined;
+  try {
+    const { access, requestMs } = run.config;
+    const dreaming = { model: run.model, access };
+    const extracting = extractor ? { model: 'perfect', access: extractor.access } : dreaming;
+    const observed = await liveThrough(sample, { ...run, open: openWith(run, { extracting, dreaming }) });
+    run.say(`${sample.name}: recognising facts`);
+    const find = (facts: Fact[], lines: string[]): Promise<Recognition> | Recognition =>
+      run.judgedBy ? judge(facts, lines, { model: run.judgedBy, access, requestMs }) : recognise(facts, lines);
+    const texts = (of: { text: string }[]) => of.map(({ text }) => text);
+    return score(sample, observed, {
+      entries: await find(sample.facts, texts(observed.entries)),
+      lines: await find(sample.facts, texts(observed.lines)),
+      messages: recognise(sample.facts, observed.messages),
+    });
+  } finally {
+    await extractor?.close();
+  }
+}
+
+type Reached = Pick<Config, 'model' | 'access'>;
+
+/** Nights as the doors wire them, in a home of their own, with the user's settings for the jobs left alone. */
+function openWith(
+  { dir, config }: Run,
+  { extracting, dreaming }: { extracting: Reached; dreaming: Reached },
+): OpenNight {
+  return async (memory, now) => {
+    const home = join(dir, 'home');
+    const { environment } = config;
+    const isolated = { ...environment, HOME: home, USERPROFILE: home, CLAUDE_CONFIG_DIR: home, NOCTURNE_HOME: home };
+    const own = await loadConfig(
+      { memoryDir: memory, queueUrl: '' },
+      { ...isolated, NOCTURNE_ZONE: 'UTC', NOCTURNE_NOW: now },
+    );
+    const [day, night] = [extracting, dreaming].map((reached) => compose({ ...own, ...reached }));
+    if (!day || !night) throw new Error('two apps were composed');
+    const store = await night.storeFor({});
+    return {
+      store,
+      extract: (transcript) => day.extract({ transcript, ended: true }),
+      dream: () => night.dream(store, {}),
+      close() {
+        day.close();
+        night.close();
+      },
+    };
+  };
+}
+
+async function readSet({ set, locomo, samples }: Options): Promise<EvalSet> {
+  if (set === 'locomo' && !locomo) {
+    throw new AppError('bad-input', '--set locomo needs --locomo FILE.', {
+      remedy: 'Its locomo10.json is at github.com/snap-research/locomo; its licence forbids shipping it.',
+    });
+  }
+  const chosen = set === 'locomo' ? readLocomo(await readGiven(locomo as string), locomo as string) : OWN;
+  return { ...chosen, samples: chosen.samples.slice(0, samples) };
+}
+
+async function readAgainst(path: string, like: Pick<Result, 'set' | 'samples'>): Promise<Result> {
+  return readResult(await readGiven(path), { path, like });
+}
+
+async function readGiven(path: string): Promise<string> {
+  const text = await readText(path);
+  if (text === null) throw new AppError('bad-input', `There is no file ${path}.`);
+  return text;
+}
+
+function readCount(value: string): number {
+  const count = Number(value);
+  if (Number.isInteger(count) && count > 0) return count;
+  throw new AppError('bad-input', `--samples is ${JSON.stringify(value)}, not a whole number above 0.`);
+}

@@ -1,0 +1,110 @@
+// The set of our own holds what it promises, and its patterns tell its facts apart.
+
+import { describe, expect, test } from 'vitest';
+import { redact } from '../../src/redact.ts';
+import { openSession } from '../../src/transcript/session.ts';
+import { tempDir } from '../support/temp.ts';
+import { collect } from '../support/transcripts.ts';
+import { OWN } from './own/index.ts';
+import { recognise, says } from './recognise.ts';
+import { again, type Fact, project, renderSample, type SessionSource, sampleOf, turn } from './set.ts';
+
+const facts = OWN.samples.flatMap((sample) => sample.facts);
+const statements = facts.flatMap((fact) =>
+  [fact.text, fact.also].filter((text) => text !== undefined).map((text) => ({ fact, text })),
+);
+
+describe('the matcher, over the whole set', () => {
+  test('finds every fact in its own statement, in each language it is written in', () => {
+    expect(statements.filter(({ fact, text }) => !says(text, fact)).map(({ text }) => text)).toEqual([]);
+  });
+
+  test('finds no fact in the statement of another one, of any person', () => {
+    const found = recognise(
+      facts,
+      statements.map(({ text }) => text),
+    );
+    const crossed = facts.flatMap(({ id }) =>
+      (found.get(id) ?? []).flatMap((at) => {
+        const other = statements[at];
+        return other && other.fact.id !== id ? [`${id}: ${other.text}`] : [];
+      }),
+    );
+    expect(crossed).toEqual([]);
+  });
+});
+
+describe('the set', () => {
+  test('has thirty sessions and a hundred and fifty facts, and traps of every kind beside them', () => {
+    expect(OWN.samples.flatMap((sample) => sample.sessions).length).toBeGreaterThanOrEqual(30);
+    expect(facts.filter((fact) => !fact.never).length).toBeGreaterThanOrEqual(150);
+    const kinds = new Set(facts.flatMap((fact) => fact.never ?? []));
+    expect([...kinds].sort()).toEqual([
+      'assistant',
+      'hypothetical',
+      'momentary',
+      'quoted',
+      'retracted',
+      'sarcasm',
+      'secret',
+      'third-party',
+      'tool',
+    ]);
+  });
+
+  test('names every fact once', () => {
+    expect(new Set(facts.map(({ id }) => id)).size).toBe(facts.length);
+  });
+
+  test('has facts that change, that look alike, and that are said in several sessions', () => {
+    const live = facts.filter((fact) => !fact.never);
+    expect(live.filter((fact) => fact.replaces.length > 0).length).toBeGreaterThanOrEqual(15);
+    expect(live.filter((fact) => fact.group).length).toBeGreaterThanOrEqual(20);
+    const sessionsOf = (fact: Fact) => new Set(fact.said.map(({ session }) => session)).size;
+    expect(live.filter((fact) => sessionsOf(fact) > 1).length).toBeGreaterThanOrEqual(8);
+  });
+
+  test('holds no secret that would pass the redaction of a whole session', async () => {
+    const secrets = facts.filter((fact) => fact.never === 'secret' && /^(?:ghp|AKIA)/.test(fact.text));
+    expect(secrets).toHaveLength(2);
+    for (const { text } of secrets) expect((await redact(`The token is ${text}.`)).text).not.toContain(text);
+  });
+
+  test('is read from its transcripts as it was written: every prompt a turn of a human', async () => {
+    for (const sample of OWN.samples) {
+      for (const { session, path, prompt } of renderSample(sample, tempDir())) {
+        const opened = await openSession(path);
+        const messages = await collect(opened.messages());
+        const prompts = messages.filter((message) => message.beginsTurn && message.speaker === 'human');
+        expect(prompts.map(({ id }) => id)).toEqual(session.turns.map((_, at) => prompt(at + 1)));
+        expect(prompts.map(({ parts }) => parts)).toEqual(
+          session.turns.map(({ says }) => [{ kind: 'text', text: says }]),
+        );
+      }
+    }
+  });
+});
+
+describe('a sample', () => {
+  const at = (startsAt: string, ...turns: SessionSource['turns']): SessionSource => ({ startsAt, turns });
+
+  test('knows since when a fact holds and until when, also where it comes back', () => {
+    const { facts } = sampleOf('s', [
+      at('2026-09-01T08:00:00Z', turn('tea', [project('tea', 'Tea.', 'tea')])),
+      at('2026-09-02T08:00:00Z', turn('gin', [project('gin', 'Gin.', 'gin', { replaces: 'tea' })])),
+      at('2026-09-03T08:00:00Z', turn('hm'), turn('tea again', [again('tea', 'gin')])),
+    ]);
+    expect(facts.map(({ id, from, until, replaces }) => ({ id, from, until, replaces }))).toEqual([
+      { id: 'tea', from: '2026-09-01T08:00:00Z', until: undefined, replaces: ['gin'] },
+      { id: 'gin', from: '2026-09-02T08:00:00Z', until: '2026-09-03T08:00:00Z', replaces: ['tea'] },
+    ]);
+    expect(facts[0]?.said.map(({ turn }) => turn)).toEqual([1, 2]);
+  });
+
+  test('refuses a fact that comes twice, and one that replaces what nobody said', () => {
+    const tea = project('tea', 'Tea.', 'tea');
+    expect(() => sampleOf('s', [at('2026-09-01T08:00:00Z', turn('a', [tea, tea]))])).toThrow('tea is there twice');
+    const gin = project('gin', 'Gin.', 'gin', { replaces: 'tea' });
+    expect(() => sampleOf('s', [at('2026-09-01T08:00:00Z', turn('a', [gin]))])).toThrow('no fact tea');
+  });
+});

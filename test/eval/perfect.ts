@@ -1,0 +1,84 @@
+// An extractor that misses nothing and invents nothing: the facts that a sample's prompts say, as the set words them. In
+// its place a model cannot, so that what is lost after it is lost by the dream. Behind the Messages API, so that its
+// entries go through the same checks as a model's.
+
+import { foldSpace } from '../../src/agent/quotes.ts';
+import {
+  calls,
+  type MessagesRequest,
+  type MessagesServer,
+  says,
+  startMessagesServer,
+} from '../support/messages-server.ts';
+import type { Fact, Sample } from './set.ts';
+
+const ENTRIES_PER_CALL = 20;
+/** What no model did has no price. */
+const FREE = { input_tokens: 0, output_tokens: 0 };
+/** So much of a prompt tells it from the others of its sample. */
+const BEGINNING_CHARS = 40;
+
+/** The caller closes it. */
+export function perfectExtractor(sample: Sample): Promise<MessagesServer> {
+  return startMessagesServer((request) => {
+    if (request.messages.length > 1) return { ...says('Done.'), usage: FREE };
+    const entries = offeredPrompts(request).flatMap((prompt) => entriesOf(prompt, sample));
+    if (entries.length === 0) return { ...says('Nothing worth keeping.'), usage: FREE };
+    const parts = Array.from({ length: Math.ceil(entries.length / ENTRIES_PER_CALL) }, (_, part) =>
+      entries.slice(part * ENTRIES_PER_CALL, (part + 1) * ENTRIES_PER_CALL),
+    );
+    return { usage: FREE, tools: parts.flatMap((part) => calls('record_entries', { entries: part }).tools ?? []) };
+  });
+}
+
+interface Prompt {
+  id: string;
+  text: string;
+  /** What an agent said right before it. */
+  before?: Shown;
+}
+
+interface Shown {
+  id: string;
+  speaker: string;
+  isContext: boolean;
+  text: string;
+}
+
+function offeredPrompts(request: MessagesRequest): Prompt[] {
+  const content = request.messages[0]?.content ?? '';
+  const input = typeof content === 'string' ? content : content.map(({ text }) => text).join('\n');
+  const shown: Shown[] = [];
+  for (const line of input.split('\n')) {
+    const [, id, speaker = '', rest = ''] = /^\[(\S+) (\w+)( [^\]]*)?\]$/.exec(line) ?? [];
+    const open = shown.at(-1);
+    if (id) shown.push({ id, speaker, isContext: rest.endsWith(' context'), text: '' });
+    else if (open && line.startsWith('|')) open.text += `${line.replace(/^\| ?/, '')}\n`;
+  }
+  return shown.flatMap(({ id, speaker, isContext, text }, at) => {
+    const before = shown[at - 1]?.speaker === 'assistant' ? shown[at - 1] : undefined;
+    return speaker === 'human' && !isContext ? [{ id, text, before }] : [];
+  });
+}
+
+function entriesOf({ id, text, before }: Prompt, { sessions, facts }: Sample): object[] {
+  const shown = foldSpace(text);
+  const beginning = (shown.split('[redacted:')[0] ?? '').slice(0, BEGINNING_CHARS);
+  const prompts = sessions.flatMap((session) => session.turns.map((said, at) => ({ session, turn: at + 1, said })));
+  const prompt = prompts.find(({ said }) => beginning !== '' && foldSpace(said.says).startsWith(beginning));
+  const isSaid = (fact: Fact) =>
+    fact.said.some((where) => where.session === prompt?.session.id && where.turn === prompt.turn);
+  const evidence = [{ message: id, quote: quoteFrom(shown) }];
+  // What a short answer means is in the question.
+  if (before?.text.trim().endsWith('?'))
+    evidence.push({ message: before.id, quote: quoteFrom(foldSpace(before.text)) });
+  return facts
+    .filter((fact) => !fact.never && isSaid(fact))
+    .map((fact) => ({ type: fact.type, strength: 'stated', text: fact.text, evidence }));
+}
+
+/** The longest part of a message in which nothing was redacted. */
+function quoteFrom(shown: string): string {
+  const parts = shown.split(/\[redacted:[^\]]*\]/).toSorted((a, b) => b.length - a.length);
+  return (parts[0] ?? '').slice(0, 900).trim();
+}

@@ -1,0 +1,58 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { recognise, says } from './recognise.ts';
+
+const isSaid = (match: string, line: string) => says(line, { match });
+
+describe('a line says a fact', () => {
+  test('where every clause finds one of its words', () => {
+    expect(isSaid('freeze & 3.0|three', 'The freeze of 3.0 is near.')).toBe(true);
+    expect(isSaid('freeze & 3.0|three', 'The freeze of 3.1 is near.')).toBe(false);
+    expect(isSaid('freeze & 3.0|three', 'Release 3.0 is near.')).toBe(false);
+  });
+
+  test('but not where a forbidden word stands', () => {
+    expect(isSaid('jira & !linear|github', 'Bugs are in Jira.')).toBe(true);
+    expect(isSaid('jira & !linear|github', 'Bugs are in Linear, not in Jira.')).toBe(false);
+  });
+
+  test('by whole words, unless the pattern lets them go on', () => {
+    expect(isSaid('port', 'Support is closed.')).toBe(false);
+    expect(isSaid('18', 'It takes 180 pounds.')).toBe(false);
+    expect(isSaid('commit', 'Commits are small.')).toBe(false);
+    expect(isSaid('commit*', 'Commits are small.')).toBe(true);
+  });
+
+  test('whatever the case, the width and the apostrophe', () => {
+    expect(isSaid("don't & vpn", 'Don’t use the ＶＰＮ.')).toBe(true);
+  });
+
+  test('in Japanese wherever the word stands, numbers and Latin words between included', () => {
+    expect(isSaid('敬語', '返事は敬語でする')).toBe(true);
+    expect(isSaid('25 & 停止', '風速25で停止する')).toBe(true);
+    expect(isSaid('m/s', '風速はm/sで')).toBe(true);
+    expect(isSaid('25 & 停止', '風速125で停止する')).toBe(false);
+  });
+
+  test('by strings that mean something in a regular expression, letter for letter', () => {
+    fc.assert(
+      fc.property(fc.stringMatching(/^[a-z.+?^$()[\]{}\\/-]{1,12}$/), (word) => {
+        expect(isSaid(word, `It is (${word}), they say.`)).toBe(true);
+        expect(isSaid(word, 'ÄÖÜ')).toBe(false);
+      }),
+    );
+  });
+});
+
+test('a pattern with an empty word is a mistake, told at once', () => {
+  expect(() => isSaid('a & |b', 'a b')).toThrow('empty word');
+});
+
+test('each fact is found in all lines that say it, and facts of no line are absent', () => {
+  const fact = (id: string, match: string) => ({ id, match }) as Parameters<typeof recognise>[0][number];
+  const found = recognise([fact('tea', 'tea'), fact('milk', 'milk'), fact('gin', 'gin')], ['Tea', 'tea with milk']);
+  expect([...found]).toEqual([
+    ['tea', [0, 1]],
+    ['milk', [1]],
+  ]);
+});

@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, onTestFinished, test } from 'vitest';
+import { allEntries } from '../../src/memory/ledger/entries.ts';
+import { parseLog } from '../../src/memory/text/daily-log.ts';
+import { type JobsInProcess, jobsInProcess } from '../support/jobs-in-process.ts';
+import { fastTempDir } from '../support/temp.ts';
+
+const DAY = '2026-11-21';
+const LOG = `logs/2026/11/${DAY}.md`;
+
+async function jobs(): Promise<JobsInProcess> {
+  const opened = await jobsInProcess(fastTempDir());
+  onTestFinished(() => opened.close());
+  return opened;
+}
+
+test('what a person says is in today’s log at once, with the words as evidence, and the next dream distils it once', async () => {
+  const { store, dream, remember } = await jobs();
+  const report = await remember({ text: 'Always use pnpm instead of npm.', type: 'feedback' });
+  expect(report).toMatchObject({ outcome: 'remembered', path: LOG, redacted: 0, relativeDate: null });
+  const [item] = parseLog(readFileSync(join(store.dir, LOG), 'utf8'), DAY);
+  expect(item).toMatchObject({
+    id: report.entry.id,
+    kind: 'own',
+    edited: false,
+    by: 'human',
+    strength: 'stated',
+    evidence: [{ quote: 'Always use pnpm instead of npm.' }],
+  });
+  expect(allEntries(store.ledger)).toMatchObject([{ id: report.entry.id, state: 'new' }]);
+  expect(await dream()).toMatchObject({ operations: [{ kind: 'add', entries: [report.entry.id] }] });
+  expect(await dream()).toMatchObject({ outcome: 'nothing-new', operations: [] });
+  expect(await store.read('working-agreements.md')).toContain('- Always use pnpm instead of npm.');
+});
+
+test('the same words twice are remembered once; after they were forgotten, again', async () => {
+  const { store, dream, remember, undo } = await jobs();
+  const say = () => remember({ text: 'I prefer short answers.', type: 'user' });
+  const first = await say();
+  expect(await say()).toMatchObject({ outcome: 'known', entry: first.entry, job: null });
+  await dream();
+  expect(await say()).toMatchObject({ outcome: 'known', entry: first.entry });
+  expect(await undo()).toMatchObject({ kind: 'dream' });
+  expect(await undo()).toMatchObject({ kind: 'remember', outcome: 'undone' });
+  expect(await store.list()).toEqual([]);
+  expect(await say()).toMatchObject({ outcome: 'remembered' });
+});
+
+test('secrets stay out of log and ledger, and a relative date is pointed at', async () => {
+  const { store, remember } = await jobs();
+  const key = `ghp_${'a1B2c3D4e5'.repeat(4)}`.slice(0, 40);
+  const report = await remember({ text: `Deploy tomorrow with ${key}`, type: 'project' });
+  expect(report).toMatchObject({ redacted: 1, relativeDate: 'tomorrow' });
+  expect(readFileSync(join(store.dir, LOG), 'utf8')).not.toContain(key);
+  expect(JSON.stringify(allEntries(store.ledger))).not.toContain(key);
+});
+
+test('no words, and more than fit into a line, are refused with what to do instead', async () => {
+  const { store, remember } = await jobs();
+  for (const [text, remedy] of [
+    [' \n\t', /in quotes/],
+    ['x'.repeat(1_001), /in parts/],
+  ] as const) {
+    const refused = remember({ text, type: 'project' });
+    await expect(refused).rejects.toMatchObject({ code: 'bad-input', remedy: expect.stringMatching(remedy) });
+  }
+  expect(await store.list()).toEqual([]);
+});
+
+test('any text becomes one line of the log that reads back as it was kept', async () => {
+  const { store, remember } = await jobs();
+  await fc.assert(
+    fc.asyncProperty(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 60 }), async (text) => {
+      if (text.replace(/[\s\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, '') === '') return;
+      const { entry } = await remember({ text, type: 'project' });
+      const items = parseLog(readFileSync(join(store.dir, LOG), 'utf8'), DAY);
+      expect(items.find((item) => item.id === entry.id)).toMatchObject({ text: entry.text, edited: false });
+    }),
+    { numRuns: 40 },
+  );
+}, 30_000);

@@ -1,0 +1,242 @@
+// What code refuses of operations that look right: each case is one that a model proposed somewhere.
+
+import { expect, test } from 'vitest';
+import { checkOperations } from '../../../src/memory/dream/operation-checks.ts';
+import {
+  type DreamWorld,
+  type KnownEntry,
+  type KnownLine,
+  type Operation,
+  proposalSchema,
+} from '../../../src/memory/dream/operations.ts';
+
+const DAY = '2026-11-20T09:00:00.000Z';
+const LATER = '2026-11-21T09:00:00.000Z';
+const EARLIER = '2026-11-01T09:00:00.000Z';
+
+interface Given extends Partial<KnownEntry> {
+  text: string;
+}
+
+/** Entries e1, e2, … and lines l1, l2, … of one topic `ops`. */
+function world(entries: Given[], lines: (Partial<KnownLine> & { text: string })[] = []): DreamWorld {
+  const known = entries.map((entry, at): [string, KnownEntry] => [
+    `e${at + 1}`,
+    {
+      id: `e${at + 1}`,
+      type: 'project',
+      strength: 'stated',
+      at: DAY,
+      quotes: [],
+      by: 'human',
+      session: `s${at}`,
+      isWithdrawn: false,
+      ...entry,
+    },
+  ]);
+  const sources = [{ id: 'e_old', at: DAY, session: 's_old' }];
+  const standing = lines.map((line, at): [string, KnownLine] => [`l${at + 1}`, { isPersons: false, sources, ...line }]);
+  const topic = {
+    name: 'ops',
+    path: 'ops.md',
+    type: 'project' as const,
+    isPinned: false,
+    bytes: 100,
+    lines: new Map(standing),
+  };
+  return { entries: new Map(known), topics: new Map([['ops', topic]]) };
+}
+
+const write = (kind: 'add' | 'merge' | 'supersede', text: string, more: object = {}): Operation =>
+  ({ kind, entries: ['e1'], reason: 'x', topic: 'ops', lines: [{ text, entries: ['e1'] }], ...more }) as Operation;
+const both = { entries: ['e1', 'e2'] };
+const drop = (because: string, of?: string, entries = ['e1']): Operation =>
+  ({ kind: 'drop', entries, reason: 'x', because, ...(of ? { of } : {}) }) as Operation;
+
+test.each<[string, Operation[], DreamWorld, string]>([
+  [
+    'two ports that look alike are put into one line',
+    [write('merge', 'The staging and production databases listen on 5433 and 5432.', { replaces: ['l1'] })],
+    world([{ text: 'The production database listens on 5432.' }], [{ text: 'The staging database listens on 5433.' }]),
+    'keep them apart',
+  ],
+  [
+    'a line takes a value from an entry that it does not cite',
+    [
+      {
+        ...write('add', ''),
+        ...both,
+        lines: [
+          { text: 'The api listens on 8081.', entries: ['e1'] },
+          { text: 'The web listens on 8081.', entries: ['e2'] },
+        ],
+      } as Operation,
+    ],
+    world([{ text: 'The api listens.' }, { text: 'The web listens on 8081.' }]),
+    '"8081"',
+  ],
+  [
+    'a value is only a part of the one that was said',
+    [write('add', 'It listens on 80.')],
+    world([{ text: 'It listens on 8080.' }]),
+    '"80"',
+  ],
+  [
+    'an older statement supersedes a newer one',
+    [write('supersede', 'Use npm.', { replaces: ['l1'] })],
+    world([{ text: 'Use npm.', at: EARLIER }], [{ text: 'Use pnpm.' }]),
+    'which is newer',
+  ],
+  [
+    'the newer of one night gives way to the older',
+    [{ ...write('supersede', 'Use npm.', { replaces: ['l1'] }), ...both } as Operation],
+    world(
+      [
+        { text: 'Use npm.', at: DAY },
+        { text: 'Use yarn.', at: LATER },
+      ],
+      [{ text: 'Use pnpm.' }],
+    ),
+    'gives way to nothing',
+  ],
+  [
+    'a line is superseded by something else',
+    [write('supersede', 'Tea is at four.', { replaces: ['l1'] })],
+    world([{ text: 'Tea is at four.' }], [{ text: 'Releases need two approvals.' }]),
+    'something else',
+  ],
+  ['a denial is lost', [write('add', 'Push to main.')], world([{ text: 'Never push to main.' }]), 'leaves out'],
+  [
+    'a denial is lost in German',
+    [write('add', 'Auf main pushen.')],
+    world([{ text: 'Nicht auf main pushen.' }]),
+    'leaves out',
+  ],
+  [
+    'a denial comes from nowhere',
+    [write('add', 'Never push to main.')],
+    world([{ text: 'Push to main.' }]),
+    'denies anything',
+  ],
+  [
+    'a contradiction is put beside what it contradicts',
+    [write('add', 'Never squash commits.')],
+    world([{ text: 'Never squash commits.' }], [{ text: 'Always squash commits.' }]),
+    'write both down as open',
+  ],
+  [
+    'what is open has one side',
+    [write('add', 'Open: squash or not.')],
+    world([{ text: 'Squash or not.' }]),
+    'one side only',
+  ],
+  [
+    'a habit of one session becomes a line',
+    [{ ...write('add', 'Asks for a review.'), ...both, lines: [{ text: 'Asks for a review.', ...both }] } as Operation],
+    world([
+      { text: 'Asks for a review.', strength: 'implied', session: 's' },
+      { text: 'Asks for a review.', strength: 'implied', session: 's/agent-1' },
+    ]),
+    'only one session',
+  ],
+  [
+    'what a tool said becomes a rule',
+    [write('add', 'Tests run on Linux.', { topic: 'rules', description: 'Rules', type: 'feedback' })],
+    world([{ text: 'Tests run on Linux.', by: 'tool' }]),
+    'not said by the user',
+  ],
+  [
+    'a description says what nothing says',
+    [write('add', 'Tea.', { description: 'Tea at 16:00' })],
+    world([{ text: 'Tea.' }]),
+    '"16:00"',
+  ],
+  ['a duplicate is of nothing', [drop('duplicate', 'l9')], world([{ text: 'Use npm.' }]), 'neither a line'],
+  [
+    'a duplicate says another value',
+    [drop('duplicate', 'l1')],
+    world([{ text: 'Port 80.' }], [{ text: 'Port 8080.' }]),
+    '"80" is not said',
+  ],
+  [
+    'a duplicate says other words',
+    [drop('duplicate', 'l1')],
+    world([{ text: 'Tea is at four.' }], [{ text: 'Use pnpm.' }]),
+    'words are not there',
+  ],
+  [
+    'what is newer gives way',
+    [drop('gave-way', 'l1')],
+    world([{ text: 'Use npm.', at: LATER }], [{ text: 'Use pnpm.' }]),
+    'is older',
+  ],
+  [
+    'most of a night is dropped at the model’s word',
+    [drop('ephemeral', undefined, ['e1', 'e2', 'e3', 'e4', 'e5'])],
+    world(['a', 'b', 'c', 'd', 'e'].map((text) => ({ text }))),
+    'nobody can check',
+  ],
+  [
+    'two operations begin a topic with two types',
+    [
+      write('add', 'Tea.', { topic: 'new', description: 'New', type: 'user' }),
+      write('add', 'Cake.', {
+        entries: ['e2'],
+        lines: [{ text: 'Cake.', entries: ['e2'] }],
+        topic: 'new',
+        description: 'New',
+        type: 'project',
+      }),
+    ],
+    world([{ text: 'Tea.' }, { text: 'Cake.' }]),
+    'several types',
+  ],
+])('a list is refused when %s', (_, operations, known, reason) => {
+  expect(checkOperations(operations, known).join('\n')).toContain(reason);
+});
+
+test.each<[string, Operation[], DreamWorld]>([
+  [
+    'a newer statement takes the place of an older one',
+    [write('supersede', 'Use pnpm since 2026-11-20, not npm.', { replaces: ['l1'] })],
+    world([{ text: 'Use pnpm.' }], [{ text: 'Use npm.' }]),
+  ],
+  [
+    'both sides are written down as open',
+    [write('merge', 'Open: the deadline is 2026-12-04 or 2026-12-11.', { replaces: ['l1'] })],
+    world([{ text: 'The deadline is 2026-12-11.' }], [{ text: 'The deadline is 2026-12-04.' }]),
+  ],
+  [
+    'a late old statement gives way to a line',
+    [drop('gave-way', 'l1')],
+    world([{ text: 'Use npm.', at: EARLIER }], [{ text: 'Use pnpm.' }]),
+  ],
+  [
+    'a duplicate names its line',
+    [drop('duplicate', 'l1')],
+    world([{ text: 'Use port 80.' }], [{ text: 'Use port 80, please.' }]),
+  ],
+  [
+    'a habit that two sessions show becomes a line that rests on both',
+    [{ ...write('add', 'Asks for a review.'), ...both, lines: [{ text: 'Asks for a review.', ...both }] } as Operation],
+    world([
+      { text: 'Asks for a review.', strength: 'implied' },
+      { text: 'Asks for a review.', strength: 'implied' },
+    ]),
+  ],
+])('a list is let through when %s', (_, operations, known) => {
+  expect(checkOperations(operations, known)).toEqual([]);
+});
+
+test.each([
+  ['turns the reading direction', 'Use \u202espaces'],
+  ['hides letters', 'Use sp\u200baces'],
+  ['hides words in tags', 'Use spaces\u{e0049}\u{e0067}'],
+  ['is a rule', '---'],
+  ['holds a comment', 'Use <!-- not --> spaces'],
+  ['has two lines', 'Use\nspaces'],
+  ['holds half a character', 'Use \ud83d spaces'],
+])('a line that %s has no shape', (_, text) => {
+  expect(proposalSchema.safeParse({ operations: [write('add', text)] }).success).toBe(false);
+  expect(proposalSchema.safeParse({ operations: [write('add', 'Use spaces.')] }).success).toBe(true);
+});

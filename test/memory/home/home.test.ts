@@ -1,0 +1,122 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+import { openHome } from '../../../src/memory/home/home.ts';
+import { JobSpend } from '../../../src/memory/home/spend.ts';
+import { fixedClock } from '../../../src/time.ts';
+import { tempDir } from '../../support/temp.ts';
+
+const clock = fixedClock('2026-11-20T23:30:00Z');
+const limits = { jobTokens: 1_000, dayTokens: 2_000, zone: 'UTC', clock };
+const usage = { calls: 1, inputTokens: 50, cachedInputTokens: 20, cacheWriteTokens: 10, outputTokens: 30 };
+const noMoney = { reservedMicroUsd: 0, usedMicroUsd: 0 };
+
+test('a request that might pass the job’s ceiling is refused, whatever the day has left', async () => {
+  const spend = new JobSpend(openHome(tempDir(), clock), limits);
+  await spend.reserve(600);
+  await expect(spend.reserve(401)).rejects.toMatchObject({ code: 'job-ceiling' });
+});
+
+test('what was reserved is replaced by what was used: input, cached and output tokens', async () => {
+  const home = openHome(tempDir(), clock);
+  const spend = new JobSpend(home, limits);
+  await spend.settle(await spend.reserve(900), usage);
+  expect(home.spendOf('2026-11-20')).toEqual({ reservedTokens: 0, usedTokens: 100, calls: 1, ...noMoney });
+  expect(spend.total()).toEqual({
+    ...usage,
+    rawInputTokens: 70,
+    weightedInputTokens: 55,
+    microUsd: null,
+  });
+});
+
+test('a reservation that is never settled stays counted, and one settled twice counts once', async () => {
+  const home = openHome(tempDir(), clock);
+  const killed = new JobSpend(home, limits);
+  await killed.reserve(900);
+  const next = new JobSpend(home, limits);
+  const reservation = await next.reserve(900);
+  await next.settle(reservation, usage);
+  await next.settle(reservation, usage);
+  expect(home.spendOf('2026-11-20')).toEqual({ reservedTokens: 900, usedTokens: 100, calls: 1, ...noMoney });
+  await expect(new JobSpend(home, { ...limits, jobTokens: 5_000 }).reserve(1_001)).rejects.toMatchObject({
+    code: 'ceiling',
+  });
+});
+
+test('two processes’ homes share one day', async () => {
+  const dir = tempDir();
+  const [one, two] = [openHome(dir, clock), openHome(dir, clock)];
+  await new JobSpend(one, limits).reserve(900);
+  await new JobSpend(two, limits).reserve(900);
+  expect(one.spendOf('2026-11-20').reservedTokens).toBe(1_800);
+  await expect(new JobSpend(one, limits).reserve(300)).rejects.toMatchObject({ code: 'ceiling' });
+});
+
+test('the day of spending is that of the configured zone', async () => {
+  const home = openHome(tempDir(), clock);
+  await new JobSpend(home, { ...limits, zone: 'Asia/Tokyo' }).reserve(10);
+  expect(home.spendOf('2026-11-21').reservedTokens).toBe(10);
+});
+
+const price = { input: 4, cacheRead: 0.2, cacheWrite: 5, output: 20 };
+
+test('money is reserved at its dearest and settled at what was used', async () => {
+  const home = openHome(tempDir(), clock);
+  const spend = new JobSpend(home, { ...limits, dayMoneyUsd: 1, price });
+  const reservation = await spend.reserve(900, 100);
+  expect(home.spendOf('2026-11-20')).toMatchObject({ reservedMicroUsd: 800 * 5 + 100 * 20, usedMicroUsd: 0 });
+  await spend.settle(reservation, { ...usage, cacheWriteTokens: 10 });
+  const cost = 40 * 4 + 10 * 5 + 20 * 0.2 + 30 * 20;
+  expect(home.spendOf('2026-11-20')).toMatchObject({ reservedMicroUsd: 0, usedMicroUsd: cost });
+  expect(spend.total()).toMatchObject({ microUsd: cost });
+});
+
+test('a request that the day’s money has no room for is refused until the next day of the zone', async () => {
+  const home = openHome(tempDir(), clock);
+  const spend = new JobSpend(home, { ...limits, dayMoneyUsd: 0.001, price, zone: 'America/New_York' });
+  await expect(spend.reserve(900, 100)).rejects.toMatchObject({
+    code: 'ceiling',
+    message: expect.stringContaining('$0.0010'),
+    // 18:30 in New York, where the day ends in five and a half hours.
+    retryAfterMs: 5.5 * 3_600_000,
+  });
+  expect(home.fullFrom('2026-11-20')).toBe('2026-11-20T23:30:00.000Z');
+});
+
+test('a refusal that requests under way may still make room for is not for the whole day', async () => {
+  const home = openHome(tempDir(), clock);
+  const spend = new JobSpend(home, { ...limits, jobTokens: 10_000 });
+  const reservation = await spend.reserve(1_500);
+  await expect(spend.reserve(1_000)).rejects.toMatchObject({ code: 'ceiling', retryAfterMs: undefined });
+  expect(home.fullFrom('2026-11-20')).toBeNull();
+  await spend.settle(reservation, usage);
+  await spend.reserve(1_000);
+});
+
+test('a model without a price is counted in tokens only', async () => {
+  const home = openHome(tempDir(), clock);
+  await new JobSpend(home, { ...limits, dayMoneyUsd: 0 }).reserve(900, 100);
+  expect(home.spendOf('2026-11-20')).toMatchObject({ reservedTokens: 900, reservedMicroUsd: 0 });
+});
+
+test.each([1, 2, 3])('processes that open a new home at the same moment all come in (%i)', async () => {
+  const module = new URL('../../../src/memory/home/home.ts', import.meta.url).href;
+  const code = `
+    const { openHome } = await import(process.argv[1]);
+    process.stdin.once('data', () => {
+      openHome(process.argv[2], { now: () => new Date(0) }).close();
+      process.stdin.destroy();
+    });
+    console.log('ready');`;
+  const dir = tempDir();
+  const openers = [1, 2, 3, 4].map(() => {
+    const child = spawn(process.execPath, ['--input-type=module', '-e', code, module, dir]);
+    return { child, ready: once(child.stdout, 'data'), ended: once(child, 'close'), said: text(child.stderr) };
+  });
+  await Promise.all(openers.map(({ ready }) => ready));
+  for (const { child } of openers) child.stdin.write('go');
+  expect(await Promise.all(openers.map(({ said }) => said))).toEqual(['', '', '', '']);
+  for (const { ended } of openers) expect(await ended).toEqual([0, null]);
+});

@@ -1,0 +1,171 @@
+import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import fc from 'fast-check';
+import { expect, onTestFinished, test } from 'vitest';
+import { refreshTopics } from '../../../src/memory/dream/topic-table.ts';
+import { catalogTopics } from '../../../src/memory/recall/catalog.ts';
+import { searchMemory } from '../../../src/memory/recall/search.ts';
+import { inOneCase, readQuery, withSingleSpaces } from '../../../src/memory/recall/search-query.ts';
+import { openStore } from '../../../src/memory/store/store.ts';
+import { fixedClock } from '../../../src/time.ts';
+import { fastTempDir } from '../../support/temp.ts';
+
+function memoryOf(files: Record<string, string>): string {
+  const dir = fastTempDir();
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(dir, path)), { recursive: true });
+    writeFileSync(join(dir, path), text);
+  }
+  return dir;
+}
+
+const ENTRY = `- 09:00 **feedback** Deploy by hand on Fridays.
+  > please, deploy by hand on Fridays
+  <!-- e_0123456789ab s=deploy t=1 at=2026-11-20T09:00:00Z by=human k=stated p= m=1 h=1 -->
+`;
+const DIR = memoryOf({
+  'MEMORY.md': '# Memory\n\n- Deploys of the orchard [deploys.md]\n- Ask Kim before you deploy anything.\n',
+  'deploys.md':
+    '---\nname: deploys\ndescription: Deploys of the orchard\ntags: [deploy]\n---\n\n- Staging is alpha.\n- Redeployment takes an hour.\n',
+  'hosts.md': '# Hosts\n\nÉtienne runs alpha and beta.\n',
+  'index/project.md': '# Project\n\n- Deploys of the orchard [deploys.md]\n',
+  'logs/2026/11/2026-11-20.md': `# 2026-11-20\n\n${ENTRY}`,
+  '.nocturne/dreams/2026-11-20.md': 'deploy\n',
+});
+
+const find = (query: string, limit = 20) =>
+  searchMemory({ dir: DIR, ledger: null }, { query, limit }).hits.map(({ path, line }) => `${path}:${line}`);
+
+test('a word is found in topics, entries and own lines of the index, once each; sources and copies are no hits', () => {
+  expect(find('deploy')).toEqual(['deploys.md:3', 'logs/2026/11/2026-11-20.md:3', 'MEMORY.md:4', 'deploys.md:8']);
+});
+
+test('what has more of the words comes first, the name of its topic included', () => {
+  expect(find('staging deploys')[0]).toBe('deploys.md:7');
+  expect(find('alpha beta')).toEqual(['hosts.md:3', 'deploys.md:7']);
+});
+
+test('case and the way accents are encoded make no difference', () => {
+  expect(find('étienne'.normalize('NFD'))).toEqual(['hosts.md:3']);
+  expect(find('ALPHA')).toHaveLength(2);
+});
+
+test('a query without a letter or digit is looked for as it stands', () => {
+  const dir = memoryOf({ 'signs.md': '- Commits begin with 🦊.\n- The rest is quoted: "so".\n- Never /** here.\n' });
+  const found = (query: string) =>
+    searchMemory({ dir, ledger: null }, { query, limit: 9 }).hits.map(({ line, words }) => [line, words]);
+  expect(found(' 🦊 ')).toEqual([[1, 1]]);
+  expect(found('"')).toEqual([[2, 1]]);
+  expect(found('/**')).toEqual([[3, 1]]);
+  for (const query of ['', '  ', '🦊🦊', '***']) expect(found(query)).toEqual([]);
+});
+
+test('no more than the limit are given, and how many there are is told', () => {
+  expect(searchMemory({ dir: DIR, ledger: null }, { query: 'deploy', limit: 1 })).toMatchObject({
+    hits: { length: 1 },
+    total: 4,
+  });
+});
+
+test('any query over any text ends, and every hit holds one of its words', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme', maxLength: 400 }), (query, text) => {
+      const dir = memoryOf({ 'a.md': text });
+      for (const { line, words } of searchMemory({ dir, ledger: null }, { query, limit: 5 }).hits) {
+        const held = withSingleSpaces(inOneCase(text.split('\n')[line - 1] ?? ''));
+        expect(words > 0 && readQuery(query).some((term) => held.includes(term.text))).toBe(true);
+      }
+    }),
+    { numRuns: 50 },
+  );
+});
+
+const found = (files: Record<string, string>, query: string, more: object = {}) =>
+  searchMemory({ dir: memoryOf(files), ledger: null }, { query, limit: 20, ...more }).hits;
+
+test('a phrase must stand in the line, whatever the spaces; a prefix must begin a word', () => {
+  const files = { 'a.md': '- by hand only\n- only by  hand\n- hand by\n- a handle\n- beforehand\n' };
+  expect(found(files, '“by hand”').map(({ line }) => line)).toEqual([1, 2]);
+  expect(found(files, '"by hand" handle').map(({ line }) => line)).toEqual([1, 2]);
+  expect(found(files, 'hand*').map(({ line }) => line)).toEqual([1, 2, 3, 4]);
+  expect(found(files, 'hand').map(({ line }) => line)).toEqual([1, 2, 3, 4, 5]);
+});
+
+test('a rare word tells more than several that are everywhere', () => {
+  const files = Object.fromEntries(
+    Array.from({ length: 9 }, (_, n) => [`t${n}.md`, '- what do we use for this part\n']),
+  );
+  const hits = found({ ...files, 'ports.md': '- Staging listens on 8080.\n' }, 'what do we use for staging');
+  expect(hits[0]).toMatchObject({ path: 'ports.md', line: 1, words: 1 });
+});
+
+test('a question in a script without spaces finds the words that it is made of', () => {
+  const files = {
+    'a.md': '- 本番環境は東京リージョンで動いている。\n- 大阪は予備。\n',
+    'b.md': '- เซิร์ฟเวอร์อยู่ที่กรุงเทพ\n',
+  };
+  expect(found(files, '東京')[0]).toMatchObject({ path: 'a.md', line: 1 });
+  expect(found(files, '本番は東京のどこにある？')[0]).toMatchObject({ path: 'a.md', line: 1 });
+  expect(found(files, 'กรุงเทพ')[0]).toMatchObject({ path: 'b.md', line: 1 });
+});
+
+test('what was put away is found behind the living, and named so; a search may keep to a directory, and go on', () => {
+  const files = {
+    'archive/hosts.md': '---\nname: hosts\n---\n- Staging was beta.\n',
+    'hosts.md': '- Staging is alpha.\n',
+  };
+  expect(found(files, 'staging').map(({ kind, path, line }) => [kind, path, line])).toEqual([
+    ['topic', 'hosts.md', 1],
+    ['archive', 'archive/hosts.md', 4],
+  ]);
+  expect(found(files, 'staging', { under: 'archive/' })).toMatchObject([{ path: 'archive/hosts.md' }]);
+  expect(found(files, 'staging', { limit: 1, offset: 1 })).toMatchObject([{ path: 'archive/hosts.md' }]);
+});
+
+const clock = fixedClock('2026-11-21T02:00:00Z');
+const LONG_AGO = new Date('2026-11-01T00:00:00Z');
+
+/** A directory whose files the ledger has seen at rest. */
+async function seenMemory(files: Record<string, string>) {
+  const dir = memoryOf(files);
+  for (const path of Object.keys(files)) utimesSync(join(dir, path), LONG_AGO, LONG_AGO);
+  const store = await openStore(dir, { clock });
+  onTestFinished(() => store.close());
+  return store;
+}
+
+test('with a ledger the same is found as without, whatever a person did to the files since', async () => {
+  // Of one size, so that only the times tell an edit.
+  const word = fc.constantFrom('alpha', 'gamma', 'delta', 'sigma');
+  const body = fc.array(word, { minLength: 2, maxLength: 2 }).map((words) => `- ${words.join(' ')}\n`);
+  const name = fc.constantFrom('a.md', 'b.md', 'c.md', 'archive/d.md');
+  const edits = fc.array(fc.tuple(name, fc.option(body)), { maxLength: 4 });
+  await fc.assert(
+    fc.asyncProperty(fc.dictionary(name, body), edits, word, async (files, changes, query) => {
+      const { dir, ledger } = await seenMemory(files);
+      for (const [path, text] of changes) {
+        if (text === null) rmSync(join(dir, path), { force: true });
+        else mkdirSync(dirname(join(dir, path)), { recursive: true });
+        if (text !== null) writeFileSync(join(dir, path), text);
+        // The time of the last change is not enough to tell it either.
+        if (text !== null) utimesSync(join(dir, path), LONG_AGO, LONG_AGO);
+      }
+      const request = { query, limit: 10 };
+      expect(searchMemory({ dir, ledger }, request)).toEqual(searchMemory({ dir, ledger: null }, request));
+      expect(catalogTopics(dir, ledger)).toEqual(catalogTopics(dir, null));
+    }),
+    { numRuns: 25 },
+  );
+});
+
+test('a file that looks as the ledger knows it is not opened: neither for a search nor for a list', async () => {
+  const { dir, ledger } = await seenMemory({ 'a.md': '---\ntype: user\n---\n- alpha\n' });
+  refreshTopics(ledger);
+  ledger.run('update version set content = ?', Buffer.from('- omega'));
+  ledger.run("update topic set description = 'of the ledger'");
+  expect(searchMemory({ dir, ledger }, { query: 'omega', limit: 1 }).total).toBe(1);
+  expect(catalogTopics(dir, ledger)).toMatchObject([{ name: 'a', type: 'user', description: 'of the ledger' }]);
+  // Heads that a crash left ahead of the files are not believed.
+  ledger.run('update "commit" set applied = 0');
+  expect(searchMemory({ dir, ledger }, { query: 'alpha', limit: 1 }).total).toBe(1);
+});

@@ -1,0 +1,17 @@
+// 1,000 rounds of the same are run by `node test/bench/editors.bench.ts`.
+
+import { expect, test } from 'vitest';
+import { raceEditor } from '../../support/editor-race.ts';
+import { tempDir } from '../../support/temp.ts';
+
+test('commits against an editor that renames over the file lose no edit and show nobody half a file', async () => {
+  const race = await raceEditor(tempDir(), { way: 'rename', rounds: 100 });
+  expect(race.edits).toBeGreaterThan(10);
+  expect(race).toMatchObject({ lost: [], lostCommits: [], torn: 0, broken: 0 });
+});
+
+test('commits against an editor that writes in place lose no edit', async () => {
+  const race = await raceEditor(tempDir(), { way: 'in-place', rounds: 100 });
+  expect(race.edits).toBeGreaterThan(10);
+  expect(race).toMatchObject({ lost: [], lostCommits: [], broken: 0 });
+});

@@ -1,0 +1,74 @@
+// A large memory directory: before a commit every file is looked at.
+
+import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openStore, type Store } from '../../../src/memory/store/store.ts';
+import { listVersions } from '../../../src/memory/store/versions.ts';
+import { fixedClock } from '../../../src/time.ts';
+import { fastTempDir } from '../../support/temp.ts';
+
+const FILES = 2_500;
+const clock = fixedClock('2026-11-20T10:00:00Z');
+const by = { actor: 'job:test' };
+let dir: string;
+let store: Store;
+
+const name = (n: number) => `topics/topic-${String(n).padStart(4, '0')}.md`;
+
+/** As it was left long ago: what was written just now is read again anyway. */
+function writeLongAgo(path: string, text: string, year = 2020): void {
+  writeFileSync(join(dir, path), text);
+  utimesSync(join(dir, path), new Date(Date.UTC(year, 0)), new Date(Date.UTC(year, 0)));
+}
+
+function outsideVersionsOf(path: string): number {
+  return listVersions(store.ledger, { path, actor: 'external' }).versions.length;
+}
+
+beforeEach(async () => {
+  dir = fastTempDir();
+  mkdirSync(join(dir, 'topics'));
+  for (let n = 0; n < FILES; n += 1) writeLongAgo(name(n), `topic ${n}\n`);
+  store = await openStore(dir, { clock });
+});
+
+afterEach(() => store.close());
+
+test('what is added, removed or renamed outside is noticed before the next commit, wherever it is', async () => {
+  writeFileSync(join(dir, 'topics/new.md'), 'new\n');
+  rmSync(join(dir, name(2_000)));
+  await store.write(by, { path: 'a.md', text: 'a\n' });
+  expect(outsideVersionsOf('topics/new.md')).toBe(1);
+  expect(outsideVersionsOf(name(2_000))).toBe(2);
+});
+
+test('an edit in place of a file that a commit touches is noticed before it', async () => {
+  writeLongAgo(name(2_400), 'edited\n', 2021);
+  await store.edit(by, { path: name(2_400), old: 'edited', new: 'edited twice' });
+  expect(outsideVersionsOf(name(2_400))).toBe(2);
+  expect(await store.read(name(2_400))).toBe('edited twice\n');
+});
+
+test('edits in place of any files are noticed before the next commit, whatever it touches', async () => {
+  for (const n of [0, 1_900, 2_499]) writeLongAgo(name(n), 'edited\n', 2021);
+  await store.write(by, { path: 'a.md', text: 'a\n' });
+  expect([0, 1_900, 2_499].map((n) => outsideVersionsOf(name(n)))).toEqual([2, 2, 2]);
+});
+
+test('files emptied all at once are missing, not emptied', async () => {
+  for (let n = 0; n < FILES; n += 1) writeLongAgo(name(n), '', 2021);
+  await store.write(by, { path: 'a.md', text: 'a\n' });
+  expect(await store.missing()).toHaveLength(FILES);
+});
+
+test('what was noticed in a commit that was refused is noticed again', async () => {
+  writeFileSync(join(dir, 'topics/new.md'), 'new\n');
+  const refused = store.commit(by, () => {
+    throw new Error('refused');
+  });
+  await expect(refused).rejects.toThrow('refused');
+  writeFileSync(join(dir, 'topics/new.md'), 'newer\n');
+  await store.write(by, { path: 'a.md', text: 'a\n' });
+  expect(outsideVersionsOf('topics/new.md')).toBe(2);
+});

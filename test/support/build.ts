@@ -1,0 +1,23 @@
+// Builds, before the first test, what the tests' processes run, unless it is there and newer than its sources: a
+// built command starts in a fifth of the time that its source takes, and it is what users run.
+
+import { execFileSync } from 'node:child_process';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+
+const root = join(import.meta.dirname, '../..');
+/** The build writes it last. */
+const BUILT = join(root, 'dist/src/entry/nocturne.js');
+
+export default function buildOnce(): void {
+  const builtMs = statSync(BUILT, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const sources = ['src', 'jobs', 'package.json'].map((name) => join(root, name));
+  if (sources.every((path) => newestIn(path) < builtMs)) return;
+  execFileSync(process.execPath, ['src/entry/build.js'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
+}
+
+function newestIn(path: string): number {
+  const stat = statSync(path);
+  if (!stat.isDirectory()) return stat.mtimeMs;
+  return Math.max(stat.mtimeMs, ...readdirSync(path).map((name) => newestIn(join(path, name))));
+}

@@ -1,0 +1,32 @@
+// Works what is due in a test's memory directory, in this process, at any instant.
+
+import { enqueueExtract } from '../../src/entry/commands/enqueue.ts';
+import type { WorkResult } from '../../src/entry/worker/settle.ts';
+import { dueItems, workKey } from '../../src/entry/worker/work.ts';
+import { type FailureRow, failureRows } from '../../src/memory/ledger/failures.ts';
+import { type TestApp, type TestAppOptions, testApp } from './app.ts';
+
+/** The same home and memory directory, as a process sees them that begins at `now`. */
+export function laterApp(testing: TestApp, now: string | number, options: TestAppOptions = {}): Promise<TestApp> {
+  const { home, dir } = testing;
+  return testApp({ ...options, home, dir, now: new Date(now).toISOString() });
+}
+
+export async function workDue({ app, store }: TestApp): Promise<WorkResult[]> {
+  const results: WorkResult[] = [];
+  for (let [item] = dueItems(app, store); item; [item] = dueItems(app, store)) {
+    const result = await workKey(app, { store, kind: item.kind, key: item.key });
+    if (result) results.push(result);
+  }
+  return results;
+}
+
+/** Puts a session into the inbox and works it. */
+export async function workSession(testing: TestApp, transcript: string): Promise<WorkResult | undefined> {
+  await enqueueExtract(testing.app, { transcript, ended: true });
+  return (await workDue(testing))[0];
+}
+
+export function failures({ store }: TestApp): Omit<FailureRow, 'payload' | 'message' | 'key' | 'at'>[] {
+  return failureRows(store.ledger).map(({ payload: _, message: __, key: ___, at: ____, ...row }) => row);
+}

@@ -1,0 +1,42 @@
+// A model that does what a test tells it: which entries it finds in a session, which operations it proposes at night.
+
+import type { ModelReply } from './messages-server.ts';
+import { calls, type MessagesRequest, says } from './messages-server.ts';
+
+/** What it is shown in a request, by the tag around it. */
+export function shown(request: MessagesRequest, tag: string): string {
+  const question = JSON.stringify(request.messages[0]?.content);
+  const text = JSON.parse(question) as string | { text?: string }[];
+  const whole = typeof text === 'string' ? text : text.map((block) => block.text ?? '').join('\n');
+  return whole.split(`\n<${tag}>\n`)[1]?.split(`\n</${tag}>\n`)[0] ?? '';
+}
+
+/** The entries it is shown at night. */
+export function entriesShown(request: MessagesRequest): { id: string; text: string; session: string }[] {
+  const rows = shown(request, 'entries').split('\n');
+  return rows.filter((row) => row.startsWith('{')).map((row) => JSON.parse(row));
+}
+
+/** Ids of the messages of a speaker in the excerpt it is shown, in order. */
+export function messagesBy(request: MessagesRequest, speaker: string): string[] {
+  return [...shown(request, 'excerpt').matchAll(new RegExp(`^\\[(\\S+) ${speaker}\\b`, 'gm'))].map(
+    (match) => match[1] ?? '',
+  );
+}
+
+export interface Orders {
+  /** By day: what it records of the session it is shown. */
+  record?(request: MessagesRequest): unknown[];
+  /** By night: what it proposes. */
+  propose?(request: MessagesRequest): unknown[];
+}
+
+/** Answers a first request with what it is told to, and every later one of the same run with a word. */
+export function obey({ record, propose }: Orders): (request: MessagesRequest) => ModelReply {
+  return (request) => {
+    if (request.messages.length > 1) return says('Done.');
+    const isDay = request.tools.some((tool) => tool.name === 'record_entries');
+    if (isDay) return record ? calls('record_entries', { entries: record(request) }) : says('Nothing.');
+    return propose ? calls('propose_operations', { operations: propose(request) }) : says('Nothing.');
+  };
+}

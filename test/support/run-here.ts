@@ -1,0 +1,71 @@
+// The command line in this process, which saves the start of one: what it prints and how it ends, at a terminal or
+// not. For what commands do; how a process of theirs starts and ends is tested with run.ts.
+
+import { Readable } from 'node:stream';
+import { WriteStream } from 'node:tty';
+import { vi } from 'vitest';
+import type { Environment } from '../../src/config.ts';
+import { main } from '../../src/entry/cli.ts';
+
+export interface EndedHere {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+export interface HereOptions {
+  /** What stdin holds; default: nothing. */
+  stdin?: string;
+  /** All three streams are a terminal, 80 columns wide. */
+  isTerminal?: boolean;
+}
+
+const OURS = /^(NOCTURNE|ANTHROPIC|CLAUDE)_|^(VISUAL|EDITOR|REDIS_URL|NO_COLOR|FORCE_COLOR)$/;
+
+/** Runs `nocturne ARGS` to its end with this environment; one at a time. */
+export async function runHere(
+  args: string[],
+  environment: Environment,
+  { stdin = '', isTerminal = false }: HereOptions = {},
+): Promise<EndedHere> {
+  for (const name of Object.keys(process.env).filter((each) => OURS.test(each))) vi.stubEnv(name, undefined);
+  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+  const written = { stdout: '', stderr: '' };
+  const input = Object.assign(Readable.from(stdin === '' ? [] : [stdin]), { isTTY: isTerminal });
+  vi.spyOn(process, 'stdin', 'get').mockReturnValue(input as unknown as typeof process.stdin);
+  const restore = (['stdout', 'stderr'] as const).flatMap((name) => [
+    replace(process[name], 'isTTY', isTerminal),
+    replace(process[name], 'columns', 80),
+    replace(process[name], 'getColorDepth', WriteStream.prototype.getColorDepth),
+    replace(process[name], 'write', (text: string) => {
+      written[name] += text;
+      return true;
+    }),
+  ]);
+  process.exitCode = undefined;
+  try {
+    await main(['node', 'nocturne', ...args]);
+    return { code: Number(process.exitCode ?? 0), ...written };
+  } finally {
+    process.exitCode = undefined;
+    for (const back of restore) back();
+    vi.restoreAllMocks();
+    vi.unstubAllEnvs();
+  }
+}
+
+/** Runs it with `--json` and reads stdout as one JSON value. */
+export async function jsonHere<T>(args: string[], environment: Environment): Promise<T> {
+  const { stdout, stderr } = await runHere([...args, '--json'], environment);
+  if (stdout === '') throw new Error(stderr);
+  return JSON.parse(stdout);
+}
+
+function replace(on: object, name: string, value: unknown): () => void {
+  const before = Object.getOwnPropertyDescriptor(on, name);
+  Object.defineProperty(on, name, { value, configurable: true, writable: true });
+  return () => {
+    if (before) Object.defineProperty(on, name, before);
+    else Reflect.deleteProperty(on, name);
+  };
+}

@@ -1,0 +1,77 @@
+// A model for dreams that a test plays in process: it reads the input as the offline model does and keeps one line for
+// each subject, as good as what it is shown lets it. A subject is all before ` is `, ` listens ` and the like.
+
+import { entriesOf, topicsOf } from '../../src/agent/offline/dream-input.ts';
+import type { RunAgent } from '../../src/agent/types.ts';
+import type { Operation } from '../../src/memory/dream/operations.ts';
+
+/** As rough as it is fast: nights are compared with nights. */
+const CHARACTERS_PER_TOKEN = 3;
+
+export interface TidyDreamer {
+  runAgent: RunAgent;
+  /** Tokens of each request, system included. */
+  tokens: number[];
+  inputs: string[];
+  /** What code said of proposals that it refused. */
+  refused: string[];
+}
+
+/** `topicOf` names the topic for a subject; `beforeCall` may fail before the nth call from 1. */
+export function tidyDreamer(
+  topicOf: (subject: string, type: string) => string,
+  beforeCall: (call: number) => void = () => {},
+): TidyDreamer {
+  const seen: TidyDreamer = { runAgent, tokens: [], inputs: [], refused: [] };
+  async function runAgent({ system, input }: Parameters<RunAgent>[0], ports: Parameters<RunAgent>[1]) {
+    beforeCall(seen.inputs.length + 1);
+    seen.inputs.push(input);
+    seen.tokens.push(Math.ceil((system.length + input.length) / CHARACTERS_PER_TOKEN));
+    const operations = propose(input, topicOf);
+    const { text, isError } = await ports.callTool('propose_operations', { operations });
+    if (isError) {
+      seen.refused.push(text);
+      await ports.callTool('propose_operations', { operations: giveWay(operations, text) });
+    }
+    return 'done' as const;
+  }
+  return seen;
+}
+
+/** The part of a text by which its subject is known. */
+export function subjectOf(text: string): string {
+  return text.split(/ (?:is|listens|owns|wants) /)[0] as string;
+}
+
+function propose(input: string, topicOf: (subject: string, type: string) => string): Operation[] {
+  const part = (name: string) => new RegExp(`<${name}>\n([\\s\\S]*?)\n</${name}>`).exec(input)?.[1] ?? '';
+  const lines = topicsOf(part('topics')).flatMap((topic) =>
+    topic.lines.map((line) => ({ ...line, topic: topic.name })),
+  );
+  const entries = entriesOf(part('entries')).sort((a, b) => (a.at < b.at ? -1 : 1));
+  const newest = new Map(entries.map((entry) => [subjectOf(entry.text), entry]));
+  return entries.map((entry): Operation => {
+    const subject = subjectOf(entry.text);
+    const at = { entries: [entry.id], topic: topicOf(subject, entry.type) };
+    const own = lines.find((line) => subjectOf(line.text) === subject && !line.isPersons);
+    const old = lines.find((line) => line.text === entry.text) ?? own;
+    const newer = newest.get(subject);
+    const drop = { kind: 'drop' as const, entries: [entry.id] };
+    if (newer && newer !== entry) return { ...drop, because: 'gave-way', of: newer.id, reason: 'It gave way tonight.' };
+    if (old?.text === entry.text) return { ...drop, because: 'duplicate', of: old.id, reason: 'Said before.' };
+    const text = [{ text: entry.text, entries: [entry.id] }];
+    if (old) return { kind: 'supersede', ...at, topic: old.topic, lines: text, replaces: [old.id], reason: 'Newer.' };
+    const description = `About ${at.topic.replaceAll('-', ' ')}`;
+    return { kind: 'add', ...at, type: entry.type as 'project', description, lines: text, reason: 'New.' };
+  });
+}
+
+/** The operations, where those that code refused as older than the line they would replace give way to it. */
+function giveWay(operations: Operation[], problems: string): Operation[] {
+  return operations.map((operation, at): Operation => {
+    const [old] = operation.kind === 'supersede' ? operation.replaces : [];
+    const isOlder = problems.split('\n').some((line) => line.startsWith(`operations[${at}] `) && /newer/.test(line));
+    if (old === undefined || !isOlder) return operation;
+    return { kind: 'drop', entries: operation.entries, because: 'gave-way', of: old, reason: 'It gave way before.' };
+  });
+}
