@@ -8,6 +8,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: 'test/support/build.ts',
+    setupFiles: 'test/support/property-seed.ts',
     testTimeout: 60_000,
     hookTimeout: 60_000,
     maxWorkers: 3,

@@ -150,25 +150,22 @@ function factsOf(entries: GivenEntry[]): Fact[] {
   const byTime = entries.toSorted((a, b) => (a.at === b.at ? compareText(a.id, b.id) : compareText(a.at, b.at)));
   for (const { id, type, text } of byTime) {
     // One line can stand only once, whatever type it was said to be.
-    const fact =
-      facts.find((other) => isSame(other.text, text)) ??
-      facts.find((other) => other.type === type && isChanged(other.text, text));
-    if (fact === undefined) {
-      facts.push({ type, text, entries: [id], outdated: [] });
-    } else if (isSame(fact.text, text)) {
-      fact.entries.push(id);
-    } else {
-      fact.outdated.push(...fact.entries);
-      fact.entries = [id];
-      fact.text = text;
+    const same = facts.find((fact) => isSame(fact.text, text));
+    if (same !== undefined) {
+      same.entries.push(id);
+      continue;
     }
+    const changed = facts.find((fact) => fact.type === type && isChanged(fact.text, text));
+    const outdated = facts.filter((fact) => fact === changed || isOpposite(fact.text, text));
+    for (const fact of outdated) facts.splice(facts.indexOf(fact), 1);
+    facts.push({ type, text, entries: [id], outdated: outdated.flatMap((old) => [...old.outdated, ...old.entries]) });
   }
   return facts;
 }
 
 /** What becomes of a fact that a line says already; null where none does. */
 function repeatLine(fact: Fact, topics: ShownTopic[], taken: Set<ShownLine>): Operation | null {
-  const found = findLine(topics, (line) => isSame(line.text, fact.text));
+  const [found] = findLines(topics, (line) => isSame(line.text, fact.text));
   if (found === undefined) return null;
   const { topic, line } = found;
   taken.add(line);
@@ -184,22 +181,21 @@ function repeatLine(fact: Fact, topics: ShownTopic[], taken: Set<ShownLine>): Op
 function changeLine(fact: Fact, topics: ShownTopic[], taken: Set<ShownLine>): Operation | null {
   const ofType = topics.filter((topic) => topic.type === fact.type);
   const isFree = (line: ShownLine) => !line.isPersons && !taken.has(line);
-  const found =
-    findLine(ofType, (line) => isFree(line) && isOpposite(line.text, fact.text)) ??
-    findLine(ofType, (line) => isFree(line) && isChanged(line.text, fact.text));
+  const opposites = findLines(ofType, (line) => isFree(line) && isOpposite(line.text, fact.text));
+  const [found] =
+    opposites.length > 0 ? opposites : findLines(ofType, (line) => isFree(line) && isChanged(line.text, fact.text));
   if (found === undefined) return null;
-  const { topic, line } = found;
-  taken.add(line);
+  // Every line that the fact denies gives way, in whatever topic it stands.
+  const replaced = [...new Set([found, ...opposites].map(({ line }) => line))];
+  for (const line of replaced) taken.add(line);
   const lines = [{ text: fact.text, entries: fact.entries }];
   const reason = 'A newer statement changes it.';
-  return { kind: 'supersede', entries: fact.entries, reason, topic: topic.name, lines, replaces: [line.id] };
+  const replaces = [...new Set(replaced.map(({ id }) => id))];
+  return { kind: 'supersede', entries: fact.entries, reason, topic: found.topic.name, lines, replaces };
 }
 
-function findLine(
-  topics: ShownTopic[],
-  isWanted: (line: ShownLine) => boolean,
-): { topic: ShownTopic; line: ShownLine } | undefined {
-  return topics.flatMap((topic) => topic.lines.map((line) => ({ topic, line }))).find(({ line }) => isWanted(line));
+function findLines(topics: ShownTopic[], isWanted: (line: ShownLine) => boolean) {
+  return topics.flatMap((topic) => topic.lines.map((line) => ({ topic, line }))).filter(({ line }) => isWanted(line));
 }
 
 /** The `add` for the fact's topic, begun or gone on with. */
