@@ -1,17 +1,17 @@
 // Dream: the logs' undistilled entries become topic files, and the index is rebuilt.
 //
-// 1. Take the directory's dream lease. Ask after what was sent as a Message Batch (dream-answers.ts); what still waits there
+// 1. Take the directory's dream lease. Ask after what was sent as a Message Batch (dream/answers.ts); what still waits there
 //    is nobody else's meanwhile.
 // 2. Tell the ledger what files from elsewhere know and it does not. Join the logs with it: new entries, what a person wrote or changed, what is missing. Too much missing: stop.
 // 3. Retire what rested on withdrawn entries alone, let go of habits that waited for a second witness in vain, and drop
 //    what the project's own files say; that needs no model.
-// 4. Carry out the answers that came, and at night, where that is set, send all else as a batch (dream-batch.ts).
+// 4. Carry out the answers that came, and at night, where that is set, send all else as a batch (dream/batch.ts).
 //    Otherwise batch by batch, show the new entries, and held ones they may be witnesses of, with the topics they may touch, and
 //    let the model propose operations until code
 //    finds nothing wrong with them.
 // 5. Commit each batch: topics, index, what became of each entry, the report. The living files are touched only here;
-//    in review mode not even here, and what would change waits for a person (dream-proposals.ts).
-// 6. Put away, by code, what is past or long unused (dream-forgetting.ts).
+//    in review mode not even here, and what would change waits for a person (dream/proposals.ts).
+// 6. Put away, by code, what is past or long unused (dream/forgetting.ts).
 // 7. Where no batch was needed, rebuild the index alone, for topics that a person added.
 
 import { AppError, ERRORS, type Failure, failureOf, isAppError } from '../src/errors.ts';
@@ -35,17 +35,17 @@ import {
   type BatchMode,
   takeAnswers,
   withoutWaiting,
-} from './dream-answers.ts';
-import { sendBatch } from './dream-batch.ts';
-import { commitDream, type DreamBatch } from './dream-commit.ts';
-import { commitForgotten, type ForgetDays, findForgotten } from './dream-forgetting.ts';
-import { Guidance } from './dream-guidance.ts';
-import { rebuildIndex } from './dream-index.ts';
-import { commitIntake, looksWiped, readIntake } from './dream-intake.ts';
-import { isShared, readTopics, retireWithdrawn } from './dream-overlay.ts';
-import { commitProposals, proposeForgetting } from './dream-proposals.ts';
-import { worldOf } from './dream-selection.ts';
-import { type Part, type Proposal, type ProposedPart, proposeParts } from './propose-operations.ts';
+} from './dream/answers.ts';
+import { sendBatch } from './dream/batch.ts';
+import { commitDream, type DreamBatch } from './dream/commit.ts';
+import { commitForgotten, type ForgetDays, findForgotten } from './dream/forgetting.ts';
+import { rebuildIndex } from './dream/fresh-index.ts';
+import { Guidance } from './dream/guidance.ts';
+import { commitIntake, looksWiped, readIntake } from './dream/intake.ts';
+import { isShared, readTopics, retireWithdrawn } from './dream/overlay.ts';
+import { commitProposals, proposeForgetting } from './dream/proposals.ts';
+import { type Part, type Proposal, type ProposedPart, proposeParts } from './dream/propose-operations.ts';
+import { worldOf } from './dream/selection.ts';
 import type { ShareReport } from './share.ts';
 
 export interface DreamRequest {

@@ -18,13 +18,13 @@ import type { Store } from '../src/memory/store/store.ts';
 import type { Clock } from '../src/time.ts';
 import { openSession, type Session } from '../src/transcript/session.ts';
 import { openSnapshot } from '../src/transcript/snapshot.ts';
-import { coverTurns } from './cover-turns.ts';
-import { extractPending, markCovered } from './extract-pending.ts';
-import { coverageRanges, type ExtractOutcome, type ExtractReport, emptyReport, outcomeOf } from './extract-report.ts';
-import type { Fork } from './fork-prefix.ts';
-import { sortTurns } from './pending-turns.ts';
+import { coverTurns } from './extract/cover-turns.ts';
+import { extractPending, markCovered } from './extract/extract-pending.ts';
+import type { Fork } from './extract/fork-prefix.ts';
+import { sortTurns } from './extract/pending-turns.ts';
+import { coverageRanges, type ExtractOutcome, type ExtractReport, emptyReport, outcomeOf } from './extract/report.ts';
+import { sessionRows } from './extract/session-rows.ts';
 import type { AgentDeps } from './run-agent.ts';
-import { sessionRows } from './session-rows.ts';
 
 /** An excerpt that a model finds too long is split down to this. */
 const SMALLEST_EXCERPT_TOKENS = 500;
@@ -69,7 +69,7 @@ export interface ExtractDeps extends AgentDeps {
 /** The same with the memory directory found. */
 export type Deps = ExtractDeps & { store: Store };
 
-export type { ExtractOutcome, ExtractReport } from './extract-report.ts';
+export type { ExtractOutcome, ExtractReport } from './extract/report.ts';
 
 /** Contract: throws only what is not an AppError; every planned ending is the report's `outcome`. */
 export async function extract(request: ExtractRequest, deps: ExtractDeps): Promise<ExtractReport> {

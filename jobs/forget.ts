@@ -14,8 +14,8 @@ import type { Lease } from '../src/memory/store/leases.ts';
 import type { FileChange, Store } from '../src/memory/store/store.ts';
 import { logPath, removeEntries } from '../src/memory/text/daily-log.ts';
 import type { Clock } from '../src/time.ts';
-import { type Candidate, type ForgetPlan, findCandidates, planOf, readRemembered, scopeOf } from './forget-targets.ts';
-import { removalOf } from './remove-lines.ts';
+import { removalOf } from './forget/remove-lines.ts';
+import { type Candidate, type ForgetPlan, findCandidates, planOf, readRemembered, scopeOf } from './forget/targets.ts';
 
 export interface ForgetRequest {
   /** A topic's name, an id of an entry, a line or a session, or a text that what is meant holds. */

@@ -7,8 +7,8 @@
 import type { Ledger } from '../src/memory/ledger/ledger.ts';
 import type { Session } from '../src/transcript/session.ts';
 import type { Message, Speaker } from '../src/transcript/types.ts';
-import { sortTurns, type TurnState } from './pending-turns.ts';
-import { excerptsOf } from './shown-turns.ts';
+import { sortTurns, type TurnState } from './extract/pending-turns.ts';
+import { excerptsOf } from './extract/shown-turns.ts';
 
 export interface InspectRequest {
   session: Session;

@@ -26,15 +26,15 @@ import { shaOf } from '../src/memory/store/heads.ts';
 import type { Lease } from '../src/memory/store/leases.ts';
 import type { Store, Transaction } from '../src/memory/store/store.ts';
 import { redact } from '../src/redact.ts';
-import type { Decision } from './commit-topics.ts';
-import { commitDream } from './dream-commit.ts';
-import { commitForgotten } from './dream-forgetting.ts';
-import type { Place } from './dream-index.ts';
-import type { OverlayTopic } from './dream-overlay.ts';
-import { selectTopics, worldOf } from './dream-selection.ts';
-import { checkProposal, pinTopics, renewProposal, worldOfProposal } from './proposal-checks.ts';
-import { type Logged, readLogged } from './review-list.ts';
-import { inWords, type Wording } from './review-words.ts';
+import { commitDream } from './dream/commit.ts';
+import type { Decision } from './dream/commit-topics.ts';
+import { commitForgotten } from './dream/forgetting.ts';
+import type { Place } from './dream/fresh-index.ts';
+import type { OverlayTopic } from './dream/overlay.ts';
+import { selectTopics, worldOf } from './dream/selection.ts';
+import { type Logged, readLogged } from './review/list.ts';
+import { checkProposal, pinTopics, renewProposal, worldOfProposal } from './review/proposal-checks.ts';
+import { inWords, type Wording } from './review/words.ts';
 
 export type Word =
   | { kind: 'accept' }

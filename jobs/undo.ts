@@ -14,7 +14,7 @@ import type { Lease } from '../src/memory/store/leases.ts';
 import type { FileChange, Store } from '../src/memory/store/store.ts';
 import { changesOf, type JobChanges } from '../src/memory/store/undo.ts';
 import type { Clock } from '../src/time.ts';
-import { type Staying, TakingBack } from './taking-back.ts';
+import { type Staying, TakingBack } from './undo/taking-back.ts';
 
 export interface UndoRequest {
   /** Exactly one of `job` and `last`. */

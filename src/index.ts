@@ -3,12 +3,12 @@
 export type { CheckReport, ReportedFinding } from '../jobs/check-memory.ts';
 export type { DreamDeps, DreamOutcome, DreamReport, DreamRequest } from '../jobs/dream.ts';
 export type { ExtractDeps, ExtractOutcome, ExtractReport, ExtractRequest } from '../jobs/extract.ts';
+export type { Candidate, ForgetPlan } from '../jobs/forget/targets.ts';
 export type { ForgetReport, ForgetRequest } from '../jobs/forget.ts';
-export type { Candidate, ForgetPlan } from '../jobs/forget-targets.ts';
 export type { RememberReport, RememberRequest } from '../jobs/remember.ts';
 export type { ReprocessRequest } from '../jobs/reprocess.ts';
 export type { ShareReport, ShareRequest, ShareSource } from '../jobs/share.ts';
-export type { Staying } from '../jobs/taking-back.ts';
+export type { Staying } from '../jobs/undo/taking-back.ts';
 export type { UndoReport, UndoRequest } from '../jobs/undo.ts';
 export { type Config, loadConfig } from './config.ts';
 export { type AgentMemory, type AgentMemoryOptions, agentMemory } from './entry/agent-memory.ts';

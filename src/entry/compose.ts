@@ -3,14 +3,14 @@
 
 import { join } from 'node:path';
 import type { CheckReport } from '../../jobs/check-memory.ts';
+import type { DreamEstimate } from '../../jobs/dream/estimate.ts';
 import type { DreamReport, DreamRequest } from '../../jobs/dream.ts';
-import type { DreamEstimate } from '../../jobs/dream-estimate.ts';
 import type { ExtractDeps, ExtractReport, ExtractRequest } from '../../jobs/extract.ts';
 import type { ForgetReport, ForgetRequest } from '../../jobs/forget.ts';
 import type { RememberReport, RememberRequest } from '../../jobs/remember.ts';
 import type { ReprocessRequest } from '../../jobs/reprocess.ts';
+import type { ShownProposal } from '../../jobs/review/list.ts';
 import type { ReviewReport, ReviewRequest } from '../../jobs/review.ts';
-import type { ShownProposal } from '../../jobs/review-list.ts';
 import type { ShareReport, ShareRequest } from '../../jobs/share.ts';
 import type { UndoReport, UndoRequest } from '../../jobs/undo.ts';
 import { requireAccess } from '../agent/access.ts';
@@ -243,7 +243,7 @@ export function compose(config: Config): App {
       return report;
     },
     estimateDream: async (at, request) => {
-      const { estimateDream } = await import('../../jobs/dream-estimate.ts');
+      const { estimateDream } = await import('../../jobs/dream/estimate.ts');
       const price = priceOf(config.model, config.prices);
       const { excerptTokens: batchTokens, dreamBatch } = config;
       const isBatch = config.model !== OFFLINE_MODEL && (request.batch === 'send' || dreamBatch);
@@ -275,7 +275,7 @@ export function compose(config: Config): App {
     },
     share: async (own, request, by) =>
       (await import('./sharing.ts')).shareWithTeam(request, { config, own, openStore: store, ...by }),
-    listProposals: async (at, ids) => (await import('../../jobs/review-list.ts')).listProposals(at, ids),
+    listProposals: async (at, ids) => (await import('../../jobs/review/list.ts')).listProposals(at, ids),
     review: async (at, request) => {
       const { review } = await import('../../jobs/review.ts');
       const report = await review(request, { ...job({}), store: at, batchTokens: config.excerptTokens });

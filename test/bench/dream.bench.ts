@@ -4,8 +4,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { worldOf } from '../../jobs/dream-selection.ts';
-import { requestFor } from '../../jobs/propose-operations.ts';
+import { requestFor } from '../../jobs/dream/propose-operations.ts';
+import { worldOf } from '../../jobs/dream/selection.ts';
 import { refreshTopics } from '../../src/memory/dream/topic-table.ts';
 import { allEntries } from '../../src/memory/ledger/entries.ts';
 import { openStore } from '../../src/memory/store/store.ts';

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { SnapshotCheck } from '../../jobs/memory-snapshot.ts';
+import type { SnapshotCheck } from '../../jobs/apply-memory-snapshot.ts';
 import { newTopic } from '../../src/memory/text/topic.ts';
 import { aPerson } from '../support/person.ts';
 import { run, runJson } from '../support/run.ts';

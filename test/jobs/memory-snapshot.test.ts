@@ -4,8 +4,8 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
+import { applyMemorySnapshot, checkMemorySnapshot } from '../../jobs/apply-memory-snapshot.ts';
 import { type CreateRequest, createMemorySnapshot } from '../../jobs/create-memory-snapshot.ts';
-import { applyMemorySnapshot, checkMemorySnapshot } from '../../jobs/memory-snapshot.ts';
 import { readTextNow } from '../../src/files.ts';
 import { offeredSnapshot } from '../../src/memory/snapshot/applied-snapshots.ts';
 import { screenTopic } from '../../src/memory/snapshot/memory-snapshot.ts';

@@ -4,7 +4,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { ShownProposal } from '../../jobs/review-list.ts';
+import type { ShownProposal } from '../../jobs/review/list.ts';
 import { allEntries, type EntryState } from '../../src/memory/ledger/entries.ts';
 import { type JobsInProcess, jobsInProcess } from './jobs-in-process.ts';
 import { fastTempDir } from './temp.ts';

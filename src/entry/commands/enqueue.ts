@@ -3,7 +3,7 @@
 
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { takeSnapshot } from '../../../jobs/snapshots.ts';
+import { takeSnapshot } from '../../../jobs/extract/transcript-snapshots.ts';
 import { describeError, isAppError } from '../../errors.ts';
 import { putInInbox } from '../../memory/ledger/inbox.ts';
 import { openSession } from '../../transcript/session.ts';

@@ -2,8 +2,8 @@
 
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
+import type { ForgetPlan } from '../../../jobs/forget/targets.ts';
 import type { ForgetReport } from '../../../jobs/forget.ts';
-import type { ForgetPlan } from '../../../jobs/forget-targets.ts';
 import { AppError } from '../../errors.ts';
 import type { EntryState } from '../../memory/ledger/entries.ts';
 import { catalogTopics } from '../../memory/recall/catalog.ts';

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { removeLines } from '../../../jobs/remove-lines.ts';
+import { removeLines } from '../../../jobs/forget/remove-lines.ts';
 import { canonicalPath, isDirectory, listFiles } from '../../directories.ts';
 import { AppError } from '../../errors.ts';
 import { type RestingLine, restingOn } from '../../memory/dream/provenance.ts';

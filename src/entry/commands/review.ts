@@ -1,8 +1,8 @@
 // nocturne review: what a dream proposed, shown one by one or as a list, and what a person says to it.
 
 import { type Command, Option } from 'commander';
+import type { ShownProposal } from '../../../jobs/review/list.ts';
 import type { Decided, ReviewReport, Word } from '../../../jobs/review.ts';
-import type { ShownProposal } from '../../../jobs/review-list.ts';
 import { AppError } from '../../errors.ts';
 import type { Store } from '../../memory/store/store.ts';
 import type { App } from '../compose.ts';

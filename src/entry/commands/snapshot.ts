@@ -2,8 +2,8 @@
 
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import type { ApplyReport, SnapshotCheck, SnapshotTopic } from '../../../jobs/apply-memory-snapshot.ts';
 import type { CreateReport } from '../../../jobs/create-memory-snapshot.ts';
-import type { ApplyReport, SnapshotCheck, SnapshotTopic } from '../../../jobs/memory-snapshot.ts';
 import { readTextNow } from '../../files.ts';
 import { checkoutRoot } from '../../memory/home/paths.ts';
 import { memorySnapshotDir } from '../../memory/snapshot/memory-snapshot.ts';
@@ -65,7 +65,7 @@ function addApply(snapshot: Command): void {
     )
     .action((options: CommonOptions & { trusted?: boolean }) =>
       withApp(options, async (app) => {
-        const { applyMemorySnapshot } = await import('../../../jobs/memory-snapshot.ts');
+        const { applyMemorySnapshot } = await import('../../../jobs/apply-memory-snapshot.ts');
         const report = await applyMemorySnapshot(
           { tree: treeTop(), isTrusted: options.trusted ?? false },
           {
@@ -92,7 +92,7 @@ function addCheck(snapshot: Command): void {
     )
     .action((options: CommonOptions & { diff?: boolean }) =>
       withLooking(options, async ({ dir, ledger }) => {
-        const { checkMemorySnapshot } = await import('../../../jobs/memory-snapshot.ts');
+        const { checkMemorySnapshot } = await import('../../../jobs/apply-memory-snapshot.ts');
         const tree = treeTop();
         const read = (path: string) => readTextNow(join(dir, path));
         const check = checkMemorySnapshot(tree, { ledger, read });

@@ -3,7 +3,7 @@
 // it again, or ending it anywhere, does no harm. Asks no model.
 
 import { join } from 'node:path';
-import { sortTurns } from '../../../jobs/pending-turns.ts';
+import { sortTurns } from '../../../jobs/extract/pending-turns.ts';
 import { isDirectory } from '../../directories.ts';
 import { describeError, ERRORS, isAppError } from '../../errors.ts';
 import type { Look } from '../../memory/home/looks.ts';

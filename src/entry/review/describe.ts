@@ -1,7 +1,7 @@
 // Proposals and decisions as a person reads them.
 
+import type { ShownProposal } from '../../../jobs/review/list.ts';
 import type { Decided, ReviewReport } from '../../../jobs/review.ts';
-import type { ShownProposal } from '../../../jobs/review-list.ts';
 import { type CommonOptions, undoCommand } from '../terminal/options.ts';
 import { style } from '../terminal/output.ts';
 

@@ -1,7 +1,7 @@
 // The words of a proposal in the person's editor, as a file of the home that is gone afterwards.
 
 import { join } from 'node:path';
-import type { ShownProposal } from '../../../jobs/review-list.ts';
+import type { ShownProposal } from '../../../jobs/review/list.ts';
 import type { Config } from '../../config.ts';
 import { AppError } from '../../errors.ts';
 import { readTextNow, removeFile, writeWhole } from '../../files.ts';

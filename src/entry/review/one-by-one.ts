@@ -1,7 +1,7 @@
 // Proposals at a terminal, one by one: shown whole, then a key. What is decided is done at once.
 
+import type { ShownProposal } from '../../../jobs/review/list.ts';
 import type { Decided, ReviewReport, Word } from '../../../jobs/review.ts';
-import type { ShownProposal } from '../../../jobs/review-list.ts';
 import { isAppError } from '../../errors.ts';
 import type { Store } from '../../memory/store/store.ts';
 import type { App } from '../compose.ts';

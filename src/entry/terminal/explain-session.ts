@@ -2,8 +2,8 @@
 // It reads ledgers and transcripts, asks no model and changes nothing.
 
 import { resolve } from 'node:path';
+import type { TurnState } from '../../../jobs/extract/pending-turns.ts';
 import { inspect, WHY_SKIPPED } from '../../../jobs/inspect.ts';
-import type { TurnState } from '../../../jobs/pending-turns.ts';
 import { AppError, describeError, isAppError, ruleOf } from '../../errors.ts';
 import { sayProposals } from '../../memory/dream/proposals.ts';
 import { coverageOfTurn, sessionRow } from '../../memory/ledger/coverage.ts';

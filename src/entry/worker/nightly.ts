@@ -3,7 +3,7 @@
 // What a person asks for passes every gate but one: no dream runs beside extractions of its directory.
 
 import { Cron } from 'croner';
-import { readIntake } from '../../../jobs/dream-intake.ts';
+import { readIntake } from '../../../jobs/dream/intake.ts';
 import type { Config } from '../../config.ts';
 import { AppError } from '../../errors.ts';
 import type { Home } from '../../memory/home/home.ts';

@@ -1,7 +1,7 @@
 // What becomes of an item of an inbox that was worked or held back: done, to be tried again and when, or given up and
 // listed. The rules are those of the table in errors.ts.
 
-import { dropSnapshots } from '../../../jobs/snapshots.ts';
+import { dropSnapshots } from '../../../jobs/extract/transcript-snapshots.ts';
 import { backoffMs, ERRORS, type Failure, isGivenUp } from '../../errors.ts';
 import type { Standing } from '../../memory/home/switches.ts';
 import { BATCH_KEY, lookAgainAt, waitsOf } from '../../memory/ledger/batches.ts';

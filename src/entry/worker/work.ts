@@ -2,7 +2,7 @@
 // becomes of the item is settle.ts's.
 
 import { z } from 'zod';
-import { snapshotPath } from '../../../jobs/snapshots.ts';
+import { snapshotPath } from '../../../jobs/extract/transcript-snapshots.ts';
 import { failureOf, isAppError } from '../../errors.ts';
 import { statFile } from '../../files.ts';
 import type { Standing } from '../../memory/home/switches.ts';

@@ -1,7 +1,7 @@
 import { appendFileSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import { sortTurns } from '../../../jobs/pending-turns.ts';
+import { sortTurns } from '../../../jobs/extract/pending-turns.ts';
 import { listFiles } from '../../../src/directories.ts';
 import { coverageWhere } from '../../../src/memory/ledger/coverage.ts';
 import { allEntries, indexLines } from '../../../src/memory/ledger/entries.ts';

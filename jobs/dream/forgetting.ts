@@ -1,0 +1,184 @@
+// Forgetting: what a dream puts away without a model, by type and use. Past dates first, then what nobody asked for or
+// changed in a long time; user and feedback last. Put away means `archive/`: out of the index, found by a search and by
+// the next dream, and back when that touches it. What the project's own files say goes, with that reason.
+// Never touches what is pinned, what a person wrote, or what was used or shown in the last month; deletes no topic.
+
+import { subDays } from 'date-fns/subDays';
+import type { IndexSize } from '../../src/memory/dream/index-change.ts';
+import type { Forgotten } from '../../src/memory/dream/operations.ts';
+import { linesDecided } from '../../src/memory/dream/proposals.ts';
+import {
+  linesDueBefore,
+  linesSaying,
+  refreshTopics,
+  type TopicCard,
+  topicCards,
+} from '../../src/memory/dream/topic-table.ts';
+import { addSupport, dropSupport, entryRow, type Support, supportsOf } from '../../src/memory/ledger/entries.ts';
+import type { Ledger } from '../../src/memory/ledger/ledger.ts';
+import { topicUses } from '../../src/memory/recall/recall-uses.ts';
+import type { FileChange, Transaction } from '../../src/memory/store/store.ts';
+import type { ReportedRow } from '../../src/memory/text/dream-report.ts';
+import { archivePath, editLines, lineId, newTopic, parseTopic } from '../../src/memory/text/topic.ts';
+import { dayOf } from '../../src/time.ts';
+import { commitTopics, type TopicsPlan } from './commit-topics.ts';
+import type { Place } from './fresh-index.ts';
+import type { Guidance } from './guidance.ts';
+import { type OverlayTopic, readTopics } from './overlay.ts';
+
+/** Days after which something is put away; null: never. */
+export interface ForgetDays {
+  /** After the last date that a fact of the project speaks of, where that was to be met. */
+  pastDates: number | null;
+  /** By type, after a topic was used, shown or changed last. */
+  reference: number | null;
+  project: number | null;
+  feedback: number | null;
+  user: number | null;
+}
+
+const RECENT_DAYS = 30;
+
+/** Finds what is to be put away tonight; changes nothing. */
+export async function findForgotten(
+  { store, clock, zone }: Place,
+  { forgetDays, guidance }: { forgetDays: ForgetDays; guidance: Guidance },
+): Promise<Forgotten[]> {
+  const { ledger } = store;
+  refreshTopics(ledger);
+  const cards = new Map(topicCards(ledger).map((card) => [card.path, card]));
+  const use = new Uses(ledger);
+  const daysAgo = (days: number) => subDays(clock.now(), days);
+  const found = new Map<string, Forgotten>();
+  const decided = linesDecided(ledger);
+  const topics = new Map<string, OverlayTopic>();
+  const add = async (path: string, line: string, why: Pick<Forgotten, 'kind' | 'reason'>) => {
+    await readTopics(store, [path], topics);
+    const topic = [...topics.values()].find((each) => each.path === path);
+    const known = topic?.lines.get(line);
+    if (!known || known.isPersons || topic?.isPinned) return;
+    // A person has it before them, or said that it stays.
+    if (decided.has(`${path} ${line}`)) return;
+    const isTold = [...found.values()].some((each) => each.topic === path && each.lines.includes(line));
+    if (isTold) return;
+    const key = [path, why.kind, why.reason].join('\n');
+    const forgotten = found.get(key) ?? { ...why, topic: path, lines: [], entries: [] };
+    forgotten.lines.push(line);
+    forgotten.entries = [...new Set([...forgotten.entries, ...known.entries])];
+    found.set(key, forgotten);
+  };
+  for (const text of guidance.texts()) {
+    for (const { path, line } of linesSaying(ledger, text)) {
+      const files = supportsOf(ledger, path)
+        .filter((support) => support.line === line)
+        .map(({ entry }) => guidance.saying(text, entryRow(ledger, entry)?.session ?? ''));
+      const [file] = files;
+      if (file && files.every(Boolean)) await add(path, line, { kind: 'retire', reason: `${file} says it now.` });
+    }
+  }
+  if (forgetDays.pastDates !== null) {
+    const { pastDates } = forgetDays;
+    for (const { path, line, due } of linesDueBefore(ledger, dayOf(daysAgo(pastDates), zone))) {
+      if (use.isSince(path, daysAgo(RECENT_DAYS))) continue;
+      await add(path, line, { kind: 'archive', reason: `Its date, ${due}, is more than ${pastDates} days past.` });
+    }
+  }
+  for (const card of use.isKnown ? cards.values() : []) {
+    const days = card.type ? forgetDays[card.type] : null;
+    if (days === null || card.isPinned || card.isArchived || !isOlder(card, daysAgo(days))) continue;
+    if (use.isSince(card.path, daysAgo(Math.max(days, RECENT_DAYS)))) continue;
+    await readTopics(store, [card.path], topics);
+    const topic = [...topics.values()].find((each) => each.path === card.path);
+    // A topic in which a person wrote stays whole.
+    if (!topic || [...topic.lines.values()].some((line) => line.isPersons)) continue;
+    const reason = `A ${card.type} topic that nobody used or changed for ${days} days.`;
+    for (const line of topic.lines.keys()) await add(card.path, line, { kind: 'archive', reason });
+  }
+  return [...found.values()];
+}
+
+/** Puts it away, in one commit with the index and the report. */
+export function commitForgotten(
+  forgotten: Forgotten[],
+  batch: Omit<Parameters<typeof commitTopics>[0], 'fresh' | 'withdrawn'>,
+  place: Place,
+): Promise<IndexSize> {
+  return commitTopics({ ...batch, fresh: [], withdrawn: [] }, place, (ledger) => {
+    const texts = new Map<string, string>();
+    const byTopic = Map.groupBy(forgotten, ({ topic }) => topic);
+    return {
+      topics: [...byTopic].flatMap(([path, parts]) => changesOf(path, parts, texts)),
+      told: forgotten.flatMap((part) => tell(part, { job: batch.job, ledger })),
+      rows: (transaction) => moveLines(transaction, forgotten),
+    } satisfies TopicsPlan;
+  });
+}
+
+/** When topics were used or shown. */
+class Uses {
+  readonly #last: Map<string, string>;
+
+  constructor(ledger: Ledger) {
+    const lastOf = ({ usedAt, shownAt }: { usedAt: string | null; shownAt: string | null }) =>
+      [usedAt ?? '', shownAt ?? ''].sort().at(-1) ?? '';
+    this.#last = new Map([...topicUses(ledger)].map(([path, use]) => [path, lastOf(use)]));
+  }
+
+  /** Where no use was ever recorded, that a topic was not used says nothing. */
+  get isKnown(): boolean {
+    return this.#last.size > 0;
+  }
+
+  isSince(path: string, since: Date): boolean {
+    return (this.#last.get(path) ?? '') >= since.toISOString();
+  }
+}
+
+function isOlder({ changedAt }: TopicCard, than: Date): boolean {
+  return changedAt < than.toISOString();
+}
+
+export function changesOf(path: string, parts: Forgotten[], texts: Map<string, string>): FileChange[] {
+  const remove = new Set(parts.flatMap((part) => part.lines));
+  const kept = new Set(parts.filter((part) => part.kind === 'archive').flatMap((part) => part.lines));
+  const take = (current: string | null) => {
+    if (current === null) return null;
+    texts.set(path, current);
+    const isEmptied = parseTopic(path, current).lines.every((line) => remove.has(line.id));
+    return isEmptied ? null : editLines(current, { remove, add: [] });
+  };
+  const put = (current: string | null) => {
+    const topic = parseTopic(path, texts.get(path) ?? '');
+    const lines = topic.lines.filter((line) => kept.has(line.id));
+    if (lines.length === 0) return current;
+    const add = lines.map((line) => line.text);
+    if (current !== null) return editLines(current, { remove: new Set(), add });
+    if (lines.length === topic.lines.length) return texts.get(path) ?? null;
+    const { name, description, type = 'project' } = topic;
+    return newTopic({ name, description, type, lines: add });
+  };
+  const away = kept.size > 0 ? [{ path: archivePath(path), change: put }] : [];
+  return [{ path, change: take }, ...away];
+}
+
+function moveLines(transaction: Transaction, forgotten: Forgotten[]): void {
+  for (const { topic, lines, kind } of forgotten) {
+    const gone = supportsOf(transaction.ledger, topic).filter((support) => lines.includes(support.line));
+    for (const support of gone) {
+      dropSupport(transaction, support);
+      const kept: Support = { ...support, path: archivePath(topic) };
+      if (kind === 'archive') addSupport(transaction, kept);
+    }
+  }
+}
+
+function tell({ kind, topic, lines, reason }: Forgotten, { job, ledger }: { job: string; ledger: Ledger }) {
+  return supportsOf(ledger, topic)
+    .filter((support) => lines.includes(support.line))
+    .map(({ entry, line }): ReportedRow => {
+      const text = entryRow(ledger, entry)?.text ?? '';
+      const path = kind === 'archive' ? archivePath(topic) : null;
+      const left = kind === 'archive' ? [line] : [];
+      return { job, entry, op: kind, topic: path, lines: left, said: lineId(text), reason, text, gone: [line] };
+    });
+}

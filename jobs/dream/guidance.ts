@@ -1,0 +1,61 @@
+// What the project itself says: CLAUDE.md and AGENTS.md, which every session reads anyway. Memory need not say it again.
+// Careful on purpose: a whole line or sentence must say the same in the same words, so that "use npm" is not found in
+// "never use npm"; and only in the project whose sessions an entry comes from. It reads, and decides nothing.
+
+import { join } from 'node:path';
+import { isAppError } from '../../src/errors.ts';
+import { readText } from '../../src/files.ts';
+import { saidId } from '../../src/memory/dream/topic-table.ts';
+import { gitRoot } from '../../src/memory/home/paths.ts';
+import type { Ledger } from '../../src/memory/ledger/ledger.ts';
+
+const FILES = ['CLAUDE.md', '.claude/CLAUDE.md', 'AGENTS.md'];
+/** What is shorter is a heading or a word, not a rule. */
+const LEAST_WORDS = 4;
+
+export class Guidance {
+  /** By the project's directory: what it says, by id, with the file that says it. */
+  readonly #byProject = new Map<string, Map<string, { file: string; text: string }>>();
+  readonly #projectOf = new Map<string, string>();
+
+  /** Reads the files of all projects whose sessions the ledger knows. */
+  static async read(ledger: Ledger): Promise<Guidance> {
+    const guidance = new Guidance();
+    for (const [id, cwd] of ledger.lists('select id, cwd from session where cwd is not null') as [string, string][]) {
+      try {
+        const project = gitRoot(cwd) ?? cwd;
+        guidance.#projectOf.set(id, project);
+        if (!guidance.#byProject.has(project)) guidance.#byProject.set(project, await readProject(project));
+      } catch (error) {
+        // A project that cannot be read says nothing; the dream is not about it.
+        if (!isAppError(error, 'storage')) throw error;
+      }
+    }
+    return guidance;
+  }
+
+  /** The file that says the same as `text` in the project that the session ran in; undefined where none does. */
+  saying(text: string, session: string): string | undefined {
+    const project = this.#projectOf.get(session) ?? this.#projectOf.get(session.split('/')[0] ?? '');
+    return project === undefined ? undefined : this.#byProject.get(project)?.get(saidId(text))?.file;
+  }
+
+  /** Everything that any project says, each once. */
+  texts(): string[] {
+    return [...new Set([...this.#byProject.values()].flatMap((said) => [...said.values()].map(({ text }) => text)))];
+  }
+}
+
+async function readProject(project: string): Promise<Map<string, { file: string; text: string }>> {
+  const said = new Map<string, { file: string; text: string }>();
+  for (const file of FILES) {
+    const lines = ((await readText(join(project, file))) ?? '').split('\n');
+    for (const line of lines) {
+      for (const text of [line, ...line.split(/(?<=[.!?])\s+/)]) {
+        if ((text.match(/[\p{L}\p{N}]+/gu)?.length ?? 0) < LEAST_WORDS) continue;
+        if (!said.has(saidId(text))) said.set(saidId(text), { file, text });
+      }
+    }
+  }
+  return said;
+}

@@ -1,0 +1,138 @@
+// What a dream begins with: the daily logs as they stand, joined with the ledger by entry id. A line that a person
+// changed, wrote or removed is taken at the person's word here.
+
+import {
+  dropProposal,
+  type Proposal,
+  putProposal,
+  waitingProposals,
+  whatChanged,
+} from '../../src/memory/dream/proposals.ts';
+import {
+  allEntries,
+  daysWithEntries,
+  type EntryRow,
+  entriesIn,
+  entriesOfDay,
+  entryRow,
+  isInLog,
+  supportsByEntry,
+  writeEntry,
+} from '../../src/memory/ledger/entries.ts';
+import type { HistoryLook } from '../../src/memory/ledger/history-looks.ts';
+import type { Lease } from '../../src/memory/store/leases.ts';
+import type { Store } from '../../src/memory/store/store.ts';
+import { logDay, logPath } from '../../src/memory/text/daily-log.ts';
+import { entryOfItem, readLogItems } from '../../src/memory/text/log-items.ts';
+
+export interface Intake {
+  /** Entries that no topic rests on yet: new ones, those a person wrote or changed, and held ones. */
+  fresh: EntryRow[];
+  /** Entries that are no longer in the logs although topic lines rest on them. */
+  withdrawn: EntryRow[];
+  /** Proposals that went stale: those that still are the same change, pinned anew, and those that are none any more. */
+  stale: { renewed: Proposal[]; outdated: Proposal[] };
+  /** How many of the known entries are missing from the logs since the last look, of how many. */
+  missing: number;
+  known: number;
+}
+
+/** Whether so much is missing at once that it looks like an accident rather than an edit. */
+export function looksWiped({ missing, known }: Pick<Intake, 'missing' | 'known'>): boolean {
+  return (missing >= 5 && missing * 4 > known) || (missing >= 3 && missing === known);
+}
+
+/**
+ * Reads the logs and says what changed; writes nothing. With a look at what changed since the last time it reads that
+ * alone, and all where an entry seems to be gone: it may stand in another log.
+ */
+export async function readIntake(store: Store, history?: HistoryLook): Promise<Intake & { changed: EntryRow[] }> {
+  return leaveWaiting(store, (history && (await readPart(store, history))) ?? (await readWhole(store)));
+}
+
+/** Entries of a proposal that waits for a person are not asked about again, unless it is outdated. */
+async function leaveWaiting(store: Store, found: Found): Promise<Found & Pick<Intake, 'stale'>> {
+  const stale: Intake['stale'] = { renewed: [], outdated: [] };
+  const changed = new Map(found.changed.map((row) => [row.id, row]));
+  const rowOf = (id: string) => changed.get(id) ?? entryRow(store.ledger, id);
+  const waiting = new Set<string>();
+  for (const proposal of waitingProposals(store.ledger)) {
+    const isStale = (await whatChanged(store, proposal, rowOf)) !== null;
+    // Loaded where it is needed: what reads topics for a model knows secrets by their rules.
+    const renewed = isStale
+      ? await (await import('../review/proposal-checks.ts')).renewProposal(store, proposal, { rowOf })
+      : proposal;
+    if (isStale && renewed) stale.renewed.push(renewed);
+    if (!renewed) stale.outdated.push(proposal);
+    for (const { id } of renewed?.entries ?? []) waiting.add(id);
+  }
+  const isFree = ({ id }: EntryRow) => !waiting.has(id);
+  return { ...found, fresh: found.fresh.filter(isFree), withdrawn: found.withdrawn.filter(isFree), stale };
+}
+
+type Found = Omit<Intake, 'stale'> & { changed: EntryRow[] };
+
+async function readPart(store: Store, { changed, looks }: HistoryLook): Promise<Found | null> {
+  const { ledger } = store;
+  if (daysWithEntries(ledger).some((day) => !looks.has(logPath(day)))) return null;
+  const paths = changed.filter(logDay);
+  const days = new Set(paths.flatMap((path) => logDay(path) ?? []));
+  const items = await readLogItems(store, paths);
+  const known = new Map([...days].flatMap((day) => entriesOfDay(ledger, day)).map((row) => [row.id, row]));
+  const isGone = (row: EntryRow) => !items.has(row.id) && isInLog(row);
+  if ([...known.values()].some(isGone)) return null;
+  const rowOf = (id: string) => known.get(id) ?? entryRow(ledger, id);
+  const inLogs = [...items].map(([id, item]) => entryOfItem(item, rowOf(id)));
+  const elsewhere = (row: EntryRow) => !items.has(row.id);
+  const isWaiting = (row: EntryRow) => row.state === 'new' || row.state === 'held';
+  const waiting = [...entriesIn(ledger, 'new'), ...entriesIn(ledger, 'held')].filter(elsewhere);
+  const withdrawn = entriesIn(ledger, 'withdrawn').filter(elsewhere);
+  return {
+    changed: inLogs.filter((row) => !isSame(row, rowOf(row.id))),
+    fresh: [...inLogs.filter(isWaiting), ...waiting].sort(byTime),
+    withdrawn: withdrawn.filter((row) => supportsByEntry(ledger, row.id).length > 0),
+    missing: 0,
+    known: 0,
+  };
+}
+
+async function readWhole(store: Store): Promise<Found> {
+  const known = new Map(allEntries(store.ledger).map((row) => [row.id, row]));
+  const items = await readLogItems(store);
+  const inLogs = new Map([...items].map(([id, item]) => [id, entryOfItem(item, known.get(id))]));
+  const changed = [...inLogs.values()].filter((row) => !isSame(row, known.get(row.id)));
+  const gone = [...known.values()].filter((row) => !inLogs.has(row.id) && (isInLog(row) || row.state === 'withdrawn'));
+  const missing = gone.filter(isInLog);
+  changed.push(...missing.map((row): EntryRow => ({ ...row, state: 'withdrawn' })));
+  return {
+    changed,
+    fresh: [...inLogs.values()].filter((row) => row.state === 'new' || row.state === 'held').sort(byTime),
+    withdrawn: gone.filter((row) => supportsByEntry(store.ledger, row.id).length > 0).sort(byTime),
+    missing: missing.length,
+    known: [...known.values()].filter(isInLog).length,
+  };
+}
+
+/** Tells the ledger what the logs say, and which proposals are outdated by that and by what the topics say. */
+export async function commitIntake(
+  store: Store,
+  { job, lease, changed, stale }: { job: string; lease: Lease; changed: EntryRow[]; stale: Intake['stale'] },
+): Promise<void> {
+  if (changed.length + stale.renewed.length + stale.outdated.length === 0) return;
+  await store.commit({ actor: `job:${job}`, lease }, () => ({
+    files: [],
+    rows: (transaction) => {
+      for (const row of changed) writeEntry(transaction, row);
+      for (const proposal of stale.renewed) putProposal(transaction, proposal);
+      for (const { id } of stale.outdated) dropProposal(transaction, id);
+    },
+  }));
+}
+
+function isSame(row: EntryRow, known: EntryRow | undefined): boolean {
+  return known !== undefined && known.text === row.text && known.state === row.state;
+}
+
+function byTime(a: EntryRow, b: EntryRow): number {
+  return a.at.localeCompare(b.at) || a.id.localeCompare(b.id);
+}

@@ -1,0 +1,180 @@
+// The overlay: the topics that a dream looks at, and what they become. It lives in memory; the living files are touched
+// by the dream's commit alone, which applies the same operations to whatever stands there then. Of a memory of ten
+// thousand topics it holds those that somebody asked for by path or name.
+
+import type { DreamWorld, KnownLine, KnownTopic, Operation } from '../../src/memory/dream/operations.ts';
+import { topicOfLine } from '../../src/memory/dream/operations.ts';
+import { sourcesOf, supportsOf } from '../../src/memory/ledger/entries.ts';
+import type { Ledger } from '../../src/memory/ledger/ledger.ts';
+import { shaOf } from '../../src/memory/store/heads.ts';
+import type { Store } from '../../src/memory/store/store.ts';
+import { archivePath, isArchivePath, parseTopic } from '../../src/memory/text/topic.ts';
+import type { MemoryType } from '../../src/memory/types.ts';
+import { redact } from '../../src/redact.ts';
+
+export interface OverlayTopic extends KnownTopic {
+  description: string;
+  /** SHA-256 of its file as it was read. */
+  sha: string;
+  lines: Map<string, KnownLine & { /** Ids of what it rests on. */ entries: string[] }>;
+  /** Where the file is while nothing touches the topic: in the archive. What changes it brings it back to `path`. */
+  from?: string;
+  /** The model named it without having seen it, so it knows no better description. */
+  isUnseen?: boolean;
+}
+
+export interface TopicEdit {
+  path: string;
+  /** The file in the archive that comes back. */
+  from?: string;
+  name: string;
+  /** For a topic that is not there yet, or whose description changes. */
+  description?: string;
+  type?: MemoryType;
+  remove: Set<string>;
+  add: { text: string; entries: string[] }[];
+}
+
+/**
+ * Reads these topics, by path, into `topics`, with what the ledger says their lines rest on. Their text is redacted,
+ * since a model is shown it; a line's id is that of the line as it stands in the file. An archived topic goes by its
+ * plain name, unless a living one has it.
+ */
+export async function readTopics(
+  store: Store,
+  paths: Iterable<string>,
+  topics: Map<string, OverlayTopic> = new Map(),
+): Promise<Map<string, OverlayTopic>> {
+  for (const path of paths) {
+    const isLiving = !isArchivePath(path) || (await store.read(nameOf(path) + END)) !== null;
+    const name = isLiving ? path.slice(0, -END.length) : nameOf(path);
+    const text = topics.has(name) ? null : await store.read(path);
+    if (text !== null) topics.set(name, await readTopic(store.ledger, { name, path, text }));
+  }
+  return topics;
+}
+
+/**
+ * Reads the topics of these names that are not there yet, living or archived, under the names that their files have; a
+ * name that no file has stays unknown.
+ */
+export async function readNamed(store: Store, names: string[], topics: Map<string, OverlayTopic>): Promise<void> {
+  for (const given of new Set(names)) {
+    if (topics.has(given)) continue;
+    const found = (await store.lookUp(given + END)) ?? (await store.lookUp(archivePath(given + END)));
+    if (!found) continue;
+    const read = await readTopics(store, [found.path]);
+    for (const [name, topic] of read) if (!topics.has(name)) topics.set(name, { ...topic, isUnseen: true });
+  }
+}
+
+const END = '.md';
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1, -END.length);
+}
+
+async function readTopic(ledger: Ledger, file: { name: string; path: string; text: string }): Promise<OverlayTopic> {
+  const { name, text } = file;
+  const topic = parseTopic(file.path, text);
+  const supports = entriesByLine(ledger, file.path);
+  const lines: OverlayTopic['lines'] = new Map();
+  for (const line of topic.lines) {
+    const entries = supports.get(line.id) ?? [];
+    lines.set(line.id, {
+      text: (await redact(line.text)).text,
+      entries,
+      sources: sourcesOf(ledger, entries),
+      isPersons: entries.length === 0,
+    });
+  }
+  const path = isArchivePath(file.path) && !name.includes('/') ? name + END : file.path;
+  return {
+    name,
+    path,
+    type: topic.type,
+    description: (await redact(topic.description)).text,
+    sha: shaOf(text),
+    // What is no UTF-8 reads as U+FFFD, and the store would refuse to change it.
+    isPinned: topic.pinned || text.includes('\uFFFD'),
+    bytes: Buffer.byteLength(text),
+    lines,
+    ...(path !== file.path && { from: file.path }),
+  };
+}
+
+/** What a list of checked operations does to each topic, by path. */
+export function editsOf(operations: Operation[], world: DreamWorld<OverlayTopic>): TopicEdit[] {
+  const edits = new Map<string, TopicEdit>();
+  const editOf = ({ path, name, from }: { path: string; name: string; from?: string }) => {
+    const edit = edits.get(path) ?? { path, name, ...(from && { from }), remove: new Set<string>(), add: [] };
+    edits.set(path, edit);
+    return edit;
+  };
+  for (const operation of operations) {
+    const inherited: string[] = [];
+    for (const line of 'replaces' in operation ? operation.replaces : []) {
+      const topic = topicOfLine(line, world, 'topic' in operation ? operation.topic : undefined);
+      if (!topic) continue;
+      editOf(topic).remove.add(line);
+      if (operation.kind === 'merge') inherited.push(...(topic.lines.get(line)?.entries ?? []));
+    }
+    if (!('lines' in operation)) continue;
+    const { topic: name, description, type } = operation;
+    const known = world.topics.get(name);
+    const edit = editOf(known ?? { path: `${name}.md`, name });
+    if (description && !known?.isUnseen) edit.description = description;
+    if (!world.topics.has(name)) edit.type = type;
+    const still = inherited.filter((entry) => !world.entries.get(entry)?.isWithdrawn);
+    edit.add.push(
+      ...operation.lines.map((line) => ({ text: line.text, entries: [...new Set([...line.entries, ...still])] })),
+    );
+  }
+  return [...edits.values()];
+}
+
+/**
+ * The operation that needs no model: lines that rest on withdrawn entries alone go. An entry that supports another line
+ * too stays to be accounted for, so the operation names one that does not, or any.
+ */
+export function retireWithdrawn(withdrawn: { id: string }[], topics: Iterable<OverlayTopic>): Operation[] {
+  const gone = new Set(withdrawn.map((entry) => entry.id));
+  const lines = [...topics].filter((topic) => !topic.isPinned).flatMap((topic) => [...topic.lines]);
+  const lost = lines.filter(([, { entries }]) => entries.length > 0 && entries.every((entry) => gone.has(entry)));
+  const all = [...new Set(lost.flatMap(([, line]) => line.entries))];
+  const alone = all.filter((entry) => !isShared(entry, lines, gone));
+  const entries = alone.length > 0 ? alone : all;
+  const reason = 'What it rested on is no longer in the logs.';
+  return entries.length > 0 ? [{ kind: 'retire', entries, replaces: lost.map(([line]) => line), reason }] : [];
+}
+
+/** Whether a line rests on the entry that rests on others, which still hold, too. */
+export function isShared(entry: string, lines: [string, { entries: string[] }][], gone: Set<string>): boolean {
+  return lines.some(([, line]) => line.entries.includes(entry) && line.entries.some((other) => !gone.has(other)));
+}
+
+/** Topics with the ids of the lines that are shown of each, as the model is shown them. */
+export function renderTopics(shown: Map<OverlayTopic, Set<string>>, withdrawn: Set<string>): string {
+  return [...shown]
+    .map(([topic, ids]) => {
+      const lines = [...topic.lines]
+        .filter(([id]) => ids.has(id))
+        .map(([id, line]) => {
+          const lost = line.entries.filter((entry) => withdrawn.has(entry));
+          const left = line.entries.filter((entry) => !withdrawn.has(entry));
+          const also = left.length > 0 ? `, also ${left.join(' ')}` : '';
+          const mark = line.isPersons ? ' person' : lost.length > 0 ? ` withdrawn ${lost.join(' ')}${also}` : '';
+          return `[${id}${mark}] ${line.text}`;
+        });
+      const more = topic.lines.size - lines.length;
+      if (more > 0) lines.push(`(${more} more ${more === 1 ? 'line' : 'lines'} about other things)`);
+      return [`### ${topic.path} (${topic.type ?? 'untyped'}) — ${topic.description}`, ...lines].join('\n');
+    })
+    .join('\n\n');
+}
+
+function entriesByLine(ledger: Ledger, path: string): Map<string, string[]> {
+  const byLine = new Map<string, string[]>();
+  for (const { line, entry } of supportsOf(ledger, path)) byLine.set(line, [...(byLine.get(line) ?? []), entry]);
+  return byLine;
+}

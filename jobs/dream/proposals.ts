@@ -1,0 +1,201 @@
+// What a dream in review mode does in place of its commit: every operation waits as a proposal, and no file of the
+// memory changes. What is held is held at once, since that changes nothing; the report says what waits.
+// Two proposals of the same line become one that rests on the entries of both, so that they never pile up.
+
+import type { Forgotten, Operation } from '../../src/memory/dream/operations.ts';
+import {
+  dropProposal,
+  type Proposal,
+  pinEntry,
+  proposalId,
+  putProposal,
+  waitingProposals,
+} from '../../src/memory/dream/proposals.ts';
+import { refreshTopics } from '../../src/memory/dream/topic-table.ts';
+import type { EntryRow } from '../../src/memory/ledger/entries.ts';
+import type { Ledger } from '../../src/memory/ledger/ledger.ts';
+import type { Transaction } from '../../src/memory/store/store.ts';
+import type { ReportedRow } from '../../src/memory/text/dream-report.ts';
+import { archivePath, lineId } from '../../src/memory/text/topic.ts';
+import { pinTopics } from '../review/proposal-checks.ts';
+import { type DreamBatch, refuseGreatLoss, reportRows, writeStates } from './commit.ts';
+import { reportBatch, type ToldBatch } from './commit-topics.ts';
+import type { Place } from './fresh-index.ts';
+import { editsOf, type OverlayTopic, readTopics } from './overlay.ts';
+
+/** Lets the operations of a batch wait; answers the ids of what waits now. */
+export async function commitProposals(batch: DreamBatch, place: Place): Promise<string[]> {
+  const { store, clock } = place;
+  const { world, fresh, withdrawn, job } = batch;
+  refreshTopics(store.ledger);
+  refuseGreatLoss(batch, editsOf(batch.operations, world), store.ledger);
+  const holds = batch.operations.filter(({ kind }) => kind === 'hold');
+  const held = new Set(holds.flatMap(({ entries }) => entries));
+  const rows = new Map([...fresh, ...withdrawn].map((row) => [row.id, row]));
+  const at = clock.now().toISOString();
+  const made = bundle(batch.operations.filter(({ kind }) => kind !== 'hold')).map((bundled): Proposal => {
+    const operations = bundled.map((operation) => withoutUnseenDescription(operation, world.topics));
+    return {
+      id: proposalId({ operations, forgotten: null }),
+      job,
+      at,
+      madeBy: batch.spend ? 'model' : 'code',
+      operations,
+      forgotten: null,
+      topics: pinTopics(operations, world),
+      entries: entriesOf(operations).flatMap((id) => {
+        const row = rows.get(id);
+        return row ? pinEntry(row, withdrawn.includes(row)) : [];
+      }),
+      state: 'waiting',
+      because: null,
+    };
+  });
+  // A withdrawn entry that no line rests on any more, or a pinned one alone, needs nobody's word.
+  const proposed = new Set(made.flatMap(({ entries }) => entries.map(({ id }) => id)));
+  const settled = {
+    ...batch,
+    operations: holds,
+    fresh: fresh.filter(({ id }) => held.has(id)),
+    withdrawn: withdrawn.filter(({ id }) => !proposed.has(id)),
+  };
+  return commitWaiting({ batch, made, texts: rows }, place, {
+    told: (ledger) => reportRows(settled, [], ledger),
+    rows: (transaction) => writeStates(transaction, settled, clock.now()),
+  });
+}
+
+/** The same for what would be put away. */
+export async function proposeForgetting(forgotten: Forgotten[], batch: ToldBatch, place: Place): Promise<string[]> {
+  const at = place.clock.now().toISOString();
+  const filesOf = ({ kind, topic }: Forgotten) => (kind === 'archive' ? [topic, archivePath(topic)] : [topic]);
+  const topics = [...(await readTopics(place.store, new Set(forgotten.flatMap(filesOf)))).values()];
+  const made = forgotten.map((each): Proposal => {
+    const pins = filesOf(each).map((path) => {
+      const sha = topics.find((topic) => (topic.from ?? topic.path) === path)?.sha ?? null;
+      return { path, sha, description: null, lines: path === each.topic ? each.lines : [] };
+    });
+    const change = { operations: [], forgotten: each };
+    const made = { job: batch.job, at, madeBy: 'code', state: 'waiting', because: null } as const;
+    return { ...made, ...change, id: proposalId(change), topics: pins, entries: [] };
+  });
+  return commitWaiting({ batch, made, texts: new Map() }, place, { told: () => [], rows() {} });
+}
+
+interface Waiting {
+  batch: ToldBatch;
+  made: Proposal[];
+  /** What the proposals are about, by id. */
+  texts: Map<string, EntryRow>;
+}
+
+async function commitWaiting(
+  { batch, made, texts }: Waiting,
+  place: Place,
+  settled: { told(ledger: Ledger): ReportedRow[]; rows(transaction: Transaction): void },
+): Promise<string[]> {
+  let ids: string[] = [];
+  await place.store.commit({ actor: `job:${batch.job}`, lease: batch.lease }, (ledger) => {
+    const joined = made.map((proposal) => joinWaiting(proposal, waitingProposals(ledger)));
+    ids = joined.map(({ proposal }) => proposal.id);
+    const told = [
+      ...settled.told(ledger),
+      ...joined.flatMap(({ proposal }) => tell(proposal, { job: batch.job, texts })),
+    ];
+    return {
+      files: told.length > 0 ? reportBatch({ ...batch, told }, place, ledger) : [],
+      rows(transaction) {
+        settled.rows(transaction);
+        for (const { proposal, instead } of joined) {
+          if (instead) dropProposal(transaction, instead);
+          putProposal(transaction, proposal);
+        }
+      },
+    };
+  });
+  return ids;
+}
+
+/**
+ * Splits operations into what can be decided by itself: lines that share no entry, and entries that are dropped, one by
+ * one; with each the drops that name an entry of it as what stands for theirs.
+ */
+function bundle(operations: Operation[]): Operation[][] {
+  const single = operations.flatMap((operation): Operation[] => {
+    if (operation.kind === 'drop') return operation.entries.map((entry) => ({ ...operation, entries: [entry] }));
+    return operation.kind === 'add' ? splitLines(operation) : [operation];
+  });
+  const owner = new Map(single.flatMap((operation) => operation.entries.map((entry) => [entry, operation] as const)));
+  const headOf = (operation: Operation, seen = new Set<Operation>()): Operation => {
+    const next = operation.kind === 'drop' && operation.of !== undefined ? owner.get(operation.of) : undefined;
+    return next === undefined || seen.has(next) ? operation : headOf(next, seen.add(operation));
+  };
+  const bundles = new Map<Operation, Operation[]>();
+  for (const operation of single) {
+    const head = headOf(operation);
+    const others = bundles.get(head) ?? [head];
+    bundles.set(head, head === operation ? others : [...others, operation]);
+  }
+  return [...bundles.values()];
+}
+
+/** An operation for each line, or for lines that rest on an entry together. */
+function splitLines(operation: Extract<Operation, { kind: 'add' }>): Operation[] {
+  const groups: { entries: Set<string>; lines: typeof operation.lines }[] = [];
+  for (const line of operation.lines) {
+    const shared = groups.filter(({ entries }) => line.entries.some((entry) => entries.has(entry)));
+    const all = [...shared.flatMap(({ entries }) => [...entries]), ...line.entries];
+    const joined = { entries: new Set(all), lines: [...shared.flatMap(({ lines }) => lines), line] };
+    for (const group of shared) groups.splice(groups.indexOf(group), 1);
+    groups.push(joined);
+  }
+  return groups.map(({ entries, lines }) => ({ ...operation, entries: [...entries], lines }));
+}
+
+/** Words for a topic that the model had not seen would be left aside by the dream. */
+function withoutUnseenDescription(operation: Operation, topics: Map<string, OverlayTopic>): Operation {
+  if (!('lines' in operation) || !topics.get(operation.topic)?.isUnseen) return operation;
+  const { description: _, ...rest } = operation;
+  return rest;
+}
+
+function entriesOf(operations: Operation[]): string[] {
+  return [...new Set(operations.flatMap(({ entries }) => entries))];
+}
+
+/** The proposal, resting also on the entries of one that waits and says the same; `instead` of which it waits. */
+function joinWaiting(proposal: Proposal, waiting: Proposal[]): { proposal: Proposal; instead?: string } {
+  const shape = shapeOf(proposal);
+  const same = shape && waiting.find((other) => other.id !== proposal.id && shapeOf(other) === shape);
+  const [mine, theirs] = [proposal.operations[0], same ? same.operations[0] : undefined];
+  if (!same || !mine || !theirs || !('lines' in mine) || !('lines' in theirs)) return { proposal };
+  const lines = mine.lines.map((line) => {
+    const other = theirs.lines.find(({ text }) => lineId(text) === lineId(line.text));
+    return { ...line, entries: [...new Set([...(other?.entries ?? []), ...line.entries])] };
+  });
+  const operations = [{ ...mine, entries: [...new Set([...theirs.entries, ...mine.entries])], lines }];
+  const others = same.entries.filter(({ id }) => !proposal.entries.some((pin) => pin.id === id));
+  const id = proposalId({ operations, forgotten: null });
+  return { proposal: { ...proposal, id, operations, entries: [...others, ...proposal.entries] }, instead: same.id };
+}
+
+/** The same for proposals of the same lines in the same place; null where they are not to be joined. */
+function shapeOf({ operations, madeBy }: Proposal): string | null {
+  const [operation, ...more] = operations;
+  if (!operation || more.length > 0 || madeBy !== 'model' || !('lines' in operation)) return null;
+  const replaces = operation.kind === 'add' ? [] : [...operation.replaces].sort();
+  const lines = operation.lines.map(({ text }) => lineId(text)).sort();
+  return JSON.stringify([operation.kind, operation.topic, replaces, lines]);
+}
+
+function tell({ id, operations, forgotten }: Proposal, { job, texts }: { job: string; texts: Map<string, EntryRow> }) {
+  const changes = forgotten ? [forgotten] : operations;
+  return changes.flatMap((change) => {
+    const topic = 'topic' in change ? change.topic.replace(/(\.md)?$/, '.md') : null;
+    const reason = `Waits as ${id}: ${change.kind}. ${change.reason}`;
+    return change.entries.map((entry): ReportedRow => {
+      const text = texts.get(entry)?.text ?? '';
+      return { job, entry, op: 'propose', topic, lines: [], said: lineId(text), reason, text };
+    });
+  });
+}

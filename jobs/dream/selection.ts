@@ -1,0 +1,205 @@
+// What one request of a dream is about: which entries, and which of the topics, within a token budget.
+
+import type { DreamWorld, KnownEntry } from '../../src/memory/dream/operations.ts';
+import { type TopicCard, TopicSearch, topicCards } from '../../src/memory/dream/topic-table.ts';
+import { type EntryRow, supportsByEntry } from '../../src/memory/ledger/entries.ts';
+import type { Ledger } from '../../src/memory/ledger/ledger.ts';
+import { topicUses } from '../../src/memory/recall/recall-uses.ts';
+import type { Store } from '../../src/memory/store/store.ts';
+import { redact } from '../../src/redact.ts';
+import { type OverlayTopic, readTopics } from './overlay.ts';
+
+const CHARACTERS_PER_TOKEN = 3;
+
+/** Splits the entries by what fits into one request; withdrawn ones alone make a batch too. */
+export function batches(entries: EntryRow[], limit: { tokens: number; hasWithdrawn: boolean }): EntryRow[][] {
+  const out: EntryRow[][] = [];
+  let size = 0;
+  for (const entry of entries) {
+    const tokens =
+      (entry.text.length + entry.evidence.reduce((sum, item) => sum + item.quote.length, 0) + 150) /
+      CHARACTERS_PER_TOKEN;
+    const last = out.at(-1);
+    const hasRoom = last !== undefined && size + tokens <= limit.tokens;
+    if (hasRoom) last.push(entry);
+    else out.push([entry]);
+    size = hasRoom ? size + tokens : tokens;
+  }
+  return out.length === 0 && limit.hasWithdrawn ? [[]] : out;
+}
+
+/** The entries and topics that operations speak of and are checked against. What a person wrote is redacted here. */
+export async function worldOf(
+  fresh: EntryRow[],
+  withdrawn: EntryRow[],
+  topics: Map<string, OverlayTopic> = new Map(),
+): Promise<DreamWorld<OverlayTopic>> {
+  const entries = new Map<string, KnownEntry>();
+  for (const entry of [...fresh, ...withdrawn]) {
+    const { id, type, strength, at, by, session } = entry;
+    const text = (await redact(entry.text)).text;
+    const quotes = await Promise.all(entry.evidence.map(async (item) => (await redact(item.quote)).text));
+    entries.set(id, { id, type, strength, at, text, quotes, by, session, isWithdrawn: withdrawn.includes(entry) });
+  }
+  return { entries, topics };
+}
+
+/** What one request shows of the memory. */
+export interface Selection {
+  /** Topics, with the ids of the lines that are shown of each. */
+  shown: Map<OverlayTopic, Set<string>>;
+  /** Topics that are near, or in use, by their line in the index alone. */
+  others: TopicCard[];
+  /** How many topics there are beside. */
+  unnamed: number;
+}
+
+/** Of lines that share words with an entry, so many. */
+const LINES_PER_ENTRY = 6;
+/** Of lines that rest on entries of the same session, so many per session. */
+const LINES_PER_SESSION = 12;
+/** What a line's topic being of another type than the entry leaves of its score. */
+const OTHER_TYPE = 0.6;
+const SAME_SESSION = 0.1;
+/** Tokens of topics for one entry, and for any. */
+const TOKENS_PER_ENTRY = 120;
+const LEAST_TOKENS = 800;
+/** The part of the tokens that goes to topics by their index line alone. */
+const OTHERS_PART = 0.15;
+/** Beside the text of a line, or of a topic's heading: its id, marks, line end. */
+const FRAME_CHARACTERS = 16;
+
+/**
+ * Chooses what the entries may touch, and reads it into `world.topics`: lines that withdrawn entries support, then
+ * those that share most words with an entry or come from its session, then, as far as there is room, their neighbours.
+ * What it costs follows the entries: `budgetTokens` is only the most.
+ */
+export async function selectTopics(
+  store: Store,
+  { fresh, withdrawn, world }: { fresh: EntryRow[]; withdrawn: EntryRow[]; world: DreamWorld<OverlayTopic> },
+  budgetTokens: number,
+): Promise<Selection> {
+  const { ledger } = store;
+  const search = new TopicSearch(ledger);
+  const cards = new Map(topicCards(ledger).map((card) => [card.path, card]));
+  const tokens = Math.min(budgetTokens, LEAST_TOKENS + TOKENS_PER_ENTRY * (fresh.length + withdrawn.length));
+  const room = new Room(tokens * (1 - OTHERS_PART));
+  const scores = scoreLines(search, { ledger, entries: fresh, cards });
+  for (const { path, line } of withdrawn.flatMap((entry) => supportsByEntry(ledger, entry.id))) {
+    scores.set(path, (scores.get(path) ?? new Map()).set(line, Number.POSITIVE_INFINITY));
+  }
+  const paths = byScore(scores).filter((path) => cards.has(path));
+  const byPath = new Map<string, OverlayTopic>();
+  const open = async (path: string) => {
+    if (!byPath.has(path)) {
+      const [topic] = (await readTopics(store, [path])).values();
+      if (topic) byPath.set(path, topic);
+      if (topic) world.topics.set(topic.name, topic);
+    }
+    return byPath.get(path)?.isPinned ? undefined : byPath.get(path);
+  };
+  const wanted = paths.flatMap((path) => [...(scores.get(path) ?? [])].map(([line, score]) => ({ path, line, score })));
+  for (const { path, line, score } of wanted.sort((a, b) => b.score - a.score)) {
+    const isMust = score === Number.POSITIVE_INFINITY;
+    const topic = isMust || !room.isFull ? await open(path) : undefined;
+    if (topic) room.show(topic, line, { isMust });
+  }
+  const near = paths.filter((path) => !room.shown.has(byPath.get(path) as OverlayTopic));
+  // As far as there is room, what else there is: first of the topics shown, then those in use.
+  for (const topic of [...room.shown.keys()]) for (const line of topic.lines.keys()) room.show(topic, line);
+  const inUse = byUse(ledger, [...cards.values()]).filter(({ path }) => !paths.includes(path));
+  for (const { path } of inUse) {
+    if (room.isFull) break;
+    const topic = await open(path);
+    if (!topic) continue;
+    if (topic.lines.size === 0) room.show(topic, '');
+    for (const line of topic.lines.keys()) room.show(topic, line);
+  }
+  const shownPaths = new Set([...room.shown.keys()].map((topic) => topic.from ?? topic.path));
+  const left = [...near.flatMap((path) => cards.get(path) ?? []), ...inUse].filter(
+    ({ path, isPinned }) => !shownPaths.has(path) && !isPinned,
+  );
+  const others = fitting([...new Set(left)], tokens * OTHERS_PART);
+  const unpinned = [...cards.values()].filter((card) => !card.isPinned).length;
+  return { shown: room.shown, others, unnamed: unpinned - shownPaths.size - others.length };
+}
+
+/** By path, the lines that entries are near to, with how near. */
+function scoreLines(
+  search: TopicSearch,
+  { ledger, entries, cards }: { ledger: Ledger; entries: EntryRow[]; cards: Map<string, TopicCard> },
+): Map<string, Map<string, number>> {
+  const scores = new Map<string, Map<string, number>>();
+  const add = (path: string, line: string, score: number) => {
+    const lines = scores.get(path) ?? new Map<string, number>();
+    scores.set(path, lines.set(line, (lines.get(line) ?? 0) + score));
+  };
+  for (const entry of entries) {
+    for (const [rank, { path, line }] of search.find(entry.text, LINES_PER_ENTRY).entries()) {
+      add(path, line, (cards.get(path)?.type === entry.type ? 1 : OTHER_TYPE) / (1 + rank));
+    }
+  }
+  for (const session of new Set(entries.map((entry) => entry.session).filter(Boolean))) {
+    const rows = ledger.lists(
+      `select distinct support.path, support.line from entry join support on support.entry = entry.id
+       where entry.session = ? order by entry.at desc limit ?`,
+      session,
+      LINES_PER_SESSION,
+    ) as [string, string][];
+    for (const [path, line] of rows) add(path, line, SAME_SESSION);
+  }
+  return scores;
+}
+
+function byScore(scores: Map<string, Map<string, number>>): string[] {
+  const sums = [...scores].map(([path, lines]) => ({ path, sum: [...lines.values()].reduce((a, b) => a + b, 0) }));
+  return sums.sort((a, b) => b.sum - a.sum || (a.path < b.path ? -1 : 1)).map(({ path }) => path);
+}
+
+/** Living topics, those that were used last first, then those changed last. */
+function byUse(ledger: Ledger, cards: TopicCard[]): TopicCard[] {
+  const uses = topicUses(ledger);
+  const keyOf = (card: TopicCard) => `${uses.get(card.path)?.usedAt ?? ''.padEnd(24, '0')} ${card.changedAt}`;
+  const keys = new Map(cards.filter((card) => !card.isArchived).map((card) => [card, keyOf(card)]));
+  return [...keys].sort(([, a], [, b]) => (a < b ? 1 : a > b ? -1 : 0)).map(([card]) => card);
+}
+
+function fitting(cards: TopicCard[], tokens: number): TopicCard[] {
+  const out: TopicCard[] = [];
+  let size = 0;
+  for (const card of cards) {
+    size += (card.path.length + card.description.length + FRAME_CHARACTERS) / CHARACTERS_PER_TOKEN;
+    if (size > tokens) break;
+    out.push(card);
+  }
+  return out;
+}
+
+/** What is shown, as long as there is room for it. */
+class Room {
+  readonly shown = new Map<OverlayTopic, Set<string>>();
+  #tokensLeft: number;
+  /** Whether so little is left that looking for more is not worth it. */
+  get isFull(): boolean {
+    return this.#tokensLeft < 40;
+  }
+
+  constructor(tokens: number) {
+    this.#tokensLeft = tokens;
+  }
+
+  /** Shows a line, or with '' the topic's heading alone; what must be shown is, without regard to room. */
+  show(topic: OverlayTopic, line: string, { isMust = false } = {}): void {
+    const lines = this.shown.get(topic);
+    const text = topic.lines.get(line)?.text;
+    if (lines?.has(line) || (line !== '' && text === undefined) || (line === '' && lines)) return;
+    const heading = lines ? 0 : topic.path.length + topic.description.length + FRAME_CHARACTERS;
+    const characters = heading + (text === undefined ? 0 : text.length + FRAME_CHARACTERS);
+    const tokens = characters / CHARACTERS_PER_TOKEN;
+    if (!isMust && tokens > this.#tokensLeft) return;
+    this.#tokensLeft -= tokens;
+    const shown = lines ?? new Set<string>();
+    if (text !== undefined) shown.add(line);
+    this.shown.set(topic, shown);
+  }
+}

@@ -1,0 +1,52 @@
+// Redacted copies of transcripts in `.nocturne/snapshots/`, for agents that delete them before a worker comes.
+// Promises: a snapshot and the work that needs it come together or not at all; it is there until that work is done or
+// replaced, then it goes. Names are never used twice, so that new input does not change what a run is reading.
+
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { listNames } from '../../src/directories.ts';
+import { writePieces } from '../../src/file-pieces.ts';
+import { lookNow, moveFile, removeFile } from '../../src/files.ts';
+import { inboxItems, putInInbox } from '../../src/memory/ledger/inbox.ts';
+import type { Store } from '../../src/memory/store/store.ts';
+import { redact } from '../../src/redact.ts';
+import type { Session } from '../../src/transcript/session.ts';
+import { snapshotLines } from '../../src/transcript/snapshot.ts';
+
+/** What was being written by a process that died is removed after this. */
+const ABANDONED_MS = 24 * 60 * 60_000;
+
+/** Puts an extraction into the inbox with a snapshot of its session, which its payload then names. */
+export async function takeSnapshot(
+  store: Store,
+  { session, ...item }: { session: Session; key: string; payload: object; notBefore: string },
+): Promise<void> {
+  const name = `${randomUUID()}.jsonl`;
+  const path = snapshotPath(store, name);
+  const unfinished = `${path}.tmp`;
+  await writePieces(unfinished, snapshotLines(session, redact));
+  // In one transaction with its mention, so that nobody takes it for one that is not needed.
+  store.ledger.transaction(() => {
+    moveFile(unfinished, path);
+    putInInbox(store.ledger, { ...item, kind: 'extract', payload: { ...item.payload, snapshot: name } });
+  });
+}
+
+/** Where the snapshot is that an inbox item names. */
+export function snapshotPath(store: Store, name: string): string {
+  return join(store.dir, '.nocturne', 'snapshots', name);
+}
+
+/** Removes the snapshots that no waiting work names. */
+export function dropSnapshots(store: Store, now: Date): void {
+  const dir = snapshotPath(store, '');
+  if (listNames(dir).length === 0) return;
+  store.ledger.transaction(() => {
+    const needed = new Set(inboxItems(store.ledger).map(({ payload }) => (payload as { snapshot?: string }).snapshot));
+    for (const name of listNames(dir)) {
+      const path = snapshotPath(store, name);
+      const isUnfinished = name.endsWith('.tmp') && now.getTime() - (lookNow(path)?.modifiedMs ?? 0) < ABANDONED_MS;
+      if (!needed.has(name) && !isUnfinished) removeFile(path);
+    }
+  });
+}

@@ -1,0 +1,116 @@
+// What waits for a person's word, as they are shown it: the change as a diff of the files, why it is proposed, and the
+// words that it rests on, with who said them and when. It changes nothing.
+
+import { type EntryPin, type Proposal, waitingProposals, whatChanged } from '../../src/memory/dream/proposals.ts';
+import { type EntryRow, entryRow } from '../../src/memory/ledger/entries.ts';
+import { unifiedDiff } from '../../src/memory/store/line-diff.ts';
+import type { FileChange, Store } from '../../src/memory/store/store.ts';
+import { logDay, logPath } from '../../src/memory/text/daily-log.ts';
+import { entryOfItem, logItemsOf } from '../../src/memory/text/log-items.ts';
+import { changesOf as changesOfEdit } from '../dream/commit.ts';
+import { changesOf as changesOfForgotten } from '../dream/forgetting.ts';
+import { editsOf } from '../dream/overlay.ts';
+import { worldOfProposal } from './proposal-checks.ts';
+
+export interface ShownProposal {
+  id: string;
+  kind: string;
+  /** Path of the topic; null where none is touched. */
+  topic: string | null;
+  reason: string;
+  /** The dream that proposed it, and when. */
+  job: string;
+  at: string;
+  /** `stale`: nobody can accept it; the next dream makes it anew. */
+  state: 'waiting' | 'stale';
+  /** What changed since. */
+  why: string | null;
+  /** The lines it would write. */
+  lines: string[];
+  entries: { id: string; type: string; text: string; by: string; at: string; session: string; quotes: string[] }[];
+  /** Of the files as they are; empty where none changes, or where it is stale. */
+  diff: string;
+}
+
+/** Entries as the logs say them now, and these logs. */
+export interface Logged {
+  rowOf(id: string): EntryRow | undefined;
+  /** By path; null: no file. */
+  logs: Map<string, string | null>;
+}
+
+/** All that wait, or those of `ids`, topic by topic. */
+export async function listProposals(store: Store, ids?: string[]): Promise<ShownProposal[]> {
+  const shown: ShownProposal[] = [];
+  for (const proposal of waitingProposals(store.ledger)) {
+    if (!ids || ids.includes(proposal.id)) shown.push(await showProposal(store, proposal));
+  }
+  return shown.sort((a, b) => (a.topic ?? '').localeCompare(b.topic ?? ''));
+}
+
+async function showProposal(store: Store, proposal: Proposal): Promise<ShownProposal> {
+  const { id, job, at, operations, forgotten } = proposal;
+  const logged = await readLogged(store, proposal.entries);
+  const why = await whatChanged(store, proposal, logged.rowOf);
+  const [first] = operations;
+  const written = operations.flatMap((operation) => ('lines' in operation ? operation.lines : []));
+  const about = forgotten ? forgotten.entries : proposal.entries.map((pin) => pin.id);
+  const target = first && 'topic' in first ? `${first.topic}.md` : (proposal.topics[0]?.path ?? null);
+  return {
+    id,
+    kind: forgotten?.kind ?? first?.kind ?? '',
+    topic: forgotten?.topic ?? target,
+    reason: forgotten?.reason ?? first?.reason ?? '',
+    job,
+    at,
+    state: why ? 'stale' : 'waiting',
+    why,
+    lines: written.map(({ text }) => text),
+    entries: about.flatMap((entry) => {
+      const row = logged.rowOf(entry) ?? entryRow(store.ledger, entry);
+      if (!row) return [];
+      const { type, text, by, at: saidAt, session, evidence } = row;
+      return [{ id: entry, type, text, by, at: saidAt, session, quotes: evidence.map(({ quote }) => quote) }];
+    }),
+    diff: why ? '' : await diffOf(store, proposal, logged),
+  };
+}
+
+/** What a proposal would change in the files as they are. */
+async function diffOf(store: Store, proposal: Proposal, logged: Logged): Promise<string> {
+  const { world } = await worldOfProposal(store, proposal, logged);
+  const { operations, forgotten } = proposal;
+  const changes: FileChange[] = forgotten
+    ? changesOfForgotten(forgotten.topic, [forgotten], new Map())
+    : editsOf(operations, world).flatMap(changesOfEdit);
+  const diffs: string[] = [];
+  for (const { path, change } of changes) {
+    const before = await store.read(path);
+    const after = change(before);
+    const side = (text: string | null) => ({ name: text === null ? '/dev/null' : path, text: text ?? '' });
+    diffs.push(unifiedDiff(side(before), side(after)));
+  }
+  return diffs.join('');
+}
+
+/** Reads the logs that should hold these entries, and all logs where one is not there. */
+export async function readLogged(store: Store, entries: EntryPin[]): Promise<Logged> {
+  const { ledger } = store;
+  const pins = entries.filter(({ id }) => entryRow(ledger, id));
+  const own = new Set(pins.map(({ id }) => logPath(entryRow(ledger, id)?.day ?? '')));
+  const logs = new Map<string, string | null>();
+  const read = async (paths: Iterable<string>) => {
+    for (const path of paths) if (!logs.has(path)) logs.set(path, await store.read(path));
+    return logItemsOf(new Map([...logs].map(([path, text]) => [path, text ?? ''])));
+  };
+  let items = await read(own);
+  const isMissing = pins.some(({ id, isWithdrawn }) => !isWithdrawn && !items.has(id));
+  if (isMissing) items = await read((await store.list({ prefix: 'logs/' })).filter((path) => logDay(path)));
+  const rowOf = (id: string) => {
+    const row = entryRow(ledger, id);
+    const item = items.get(id);
+    if (!row || row.state === 'forgotten' || !pins.some((pin) => pin.id === id)) return row;
+    return item ? entryOfItem(item, row) : { ...row, state: 'withdrawn' as const };
+  };
+  return { rowOf, logs };
+}

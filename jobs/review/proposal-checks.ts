@@ -1,0 +1,114 @@
+// What a proposal is made against: its pins as the dream sets them, the world it is checked in when its turn comes, and
+// whether one that went stale still is the same change. It reads and decides; it changes nothing.
+
+import { checkOperations } from '../../src/memory/dream/operation-checks.ts';
+import { type DreamWorld, type Operation, topicOfLine } from '../../src/memory/dream/operations.ts';
+import { isPinned, type Proposal, type TopicPin } from '../../src/memory/dream/proposals.ts';
+import { type EntryRow, entryRow, sourcesOf } from '../../src/memory/ledger/entries.ts';
+import type { Store } from '../../src/memory/store/store.ts';
+import { lineId } from '../../src/memory/text/topic.ts';
+import { editsOf, type OverlayTopic, readTopics } from '../dream/overlay.ts';
+import { worldOf } from '../dream/selection.ts';
+
+type World = DreamWorld<OverlayTopic>;
+export type RowOf = (id: string) => EntryRow | undefined;
+
+/** The files that operations touch or rest on, as the world has them. */
+export function pinTopics(operations: Operation[], world: World): TopicPin[] {
+  const pins = new Map<string, TopicPin>();
+  const pin = (path: string, topic: OverlayTopic | undefined, lines: Iterable<string>) => {
+    const known = pins.get(path);
+    const description = topic ? lineId(topic.description) : null;
+    const all = [...new Set([...(known?.lines ?? []), ...lines])].sort();
+    pins.set(path, { path, sha: topic?.sha ?? null, description, lines: all });
+  };
+  for (const { path, from, name, remove } of editsOf(operations, world)) {
+    pin(from ?? path, world.topics.get(name), remove);
+    if (from) pin(path, undefined, []);
+  }
+  for (const operation of operations) {
+    const line = operation.kind === 'drop' ? operation.of : undefined;
+    const topic = line === undefined ? undefined : topicOfLine(line, world);
+    if (line !== undefined && topic) pin(topic.from ?? topic.path, topic, [line]);
+  }
+  return [...pins.values()];
+}
+
+/** The entries and files of a proposal as they stand. What rests on withdrawn entries is as old as what else it rests on. */
+export async function worldOfProposal(
+  store: Store,
+  proposal: Proposal,
+  { rowOf, topics = new Map() }: { rowOf: RowOf; topics?: Map<string, OverlayTopic> },
+): Promise<{ world: World; fresh: EntryRow[]; withdrawn: EntryRow[] }> {
+  const rowsOf = (isWithdrawn: boolean) =>
+    proposal.entries.flatMap((pin) => (pin.isWithdrawn === isWithdrawn ? (rowOf(pin.id) ?? []) : []));
+  const [fresh, withdrawn] = [rowsOf(false), rowsOf(true)];
+  const paths = proposal.topics.map(({ path }) => path);
+  await readTopics(store, paths, topics);
+  const own = new Map([...topics].filter(([, topic]) => paths.includes(topic.from ?? topic.path)));
+  const world = await worldOf(fresh, withdrawn, own);
+  forgetWithdrawnSources(store, world);
+  return { world, fresh, withdrawn };
+}
+
+/** In a dream all withdrawn entries are of the world; of a proposal only its own are. */
+function forgetWithdrawnSources({ ledger }: Store, { topics, entries }: World): void {
+  for (const topic of topics.values()) {
+    for (const line of topic.lines.values()) {
+      line.sources = sourcesOf(ledger, line.entries).filter(
+        ({ id }) => entries.has(id) || entryRow(ledger, id)?.state !== 'withdrawn',
+      );
+    }
+  }
+}
+
+/** What is wrong with a proposal by itself, in the world as it stands; empty where it may be carried out. */
+export function checkProposal({ madeBy, operations, entries }: Proposal, world: World, store: Store): string[] {
+  if (madeBy === 'model' || !operations.every(({ kind }) => kind === 'retire')) {
+    return checkOperations(operations, world, store.limits);
+  }
+  // Code retires what rests on withdrawn entries alone.
+  const own = new Set(entries.map(({ id }) => id));
+  const isGone = (id: string) => own.has(id) || entryRow(store.ledger, id)?.state === 'withdrawn';
+  return operations.flatMap((operation) =>
+    ('replaces' in operation ? operation.replaces : []).flatMap((id) => {
+      const topic = topicOfLine(id, world);
+      const line = topic?.lines.get(id);
+      if (!topic || !line) return `Line ${id} is in no topic.`;
+      if (topic.isPinned) return `Line ${id} is in ${topic.name}, which is pinned.`;
+      return line.entries.length > 0 && line.entries.every(isGone) ? [] : `Line ${id} rests on something else by now.`;
+    }),
+  );
+}
+
+/**
+ * A proposal whose files changed since, pinned to them as they are; null where it would not be the same change any more:
+ * the same lines out of the same files, the same lines in, allowed by every check. A description that somebody wrote
+ * meanwhile is never replaced by it.
+ */
+export async function renewProposal(
+  store: Store,
+  proposal: Proposal,
+  at: { rowOf: RowOf; topics?: Map<string, OverlayTopic> },
+): Promise<Proposal | null> {
+  if (proposal.forgotten || proposal.entries.some((pin) => !isPinned(pin, at.rowOf(pin.id)))) return null;
+  const { world } = await worldOfProposal(store, proposal, at);
+  const operations = proposal.operations.map((operation) => withoutLateDescription(operation, proposal, world));
+  const topics = pinTopics(operations, world);
+  const renewed = { ...proposal, operations, topics };
+  const isSame = JSON.stringify(linesOf(topics)) === JSON.stringify(linesOf(proposal.topics));
+  return isSame && checkProposal(renewed, world, store).length === 0 ? renewed : null;
+}
+
+function withoutLateDescription(operation: Operation, { topics }: Proposal, world: World): Operation {
+  if (!('lines' in operation) || operation.description === undefined) return operation;
+  const topic = world.topics.get(operation.topic);
+  const pin = topics.find(({ path }) => path === (topic?.from ?? topic?.path));
+  if (!topic || (pin && pin.description === lineId(topic.description))) return operation;
+  const { description: _, ...rest } = operation;
+  return rest;
+}
+
+function linesOf(pins: TopicPin[]): [string, string[]][] {
+  return pins.map(({ path, lines }): [string, string[]] => [path, lines]).sort(([a], [b]) => (a < b ? -1 : 1));
+}

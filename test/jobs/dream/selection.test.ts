@@ -1,0 +1,161 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { searchTopics } from '../../../src/memory/dream/topic-table.ts';
+import { allEntries } from '../../../src/memory/ledger/entries.ts';
+import { redactMatches } from '../../../src/memory/redact/redaction.ts';
+import { scrubOf } from '../../../src/memory/redact/scrub.ts';
+import { reportLine } from '../../../src/memory/text/dream-report.ts';
+import { newTopic } from '../../../src/memory/text/topic.ts';
+import { type JobsInProcess, jobsInProcess } from '../../support/jobs-in-process.ts';
+import { record, type Said } from '../../support/recorded.ts';
+import { fastTempDir, tempDir } from '../../support/temp.ts';
+import { type TidyDreamer, tidyDreamer } from '../../support/tidy-dreamer.ts';
+
+const NOW = '2026-11-21T02:00:00Z';
+const SAID_AT = '2026-11-20T12:00:00Z';
+
+interface Night {
+  jobs: JobsInProcess;
+  dreamer: TidyDreamer;
+  dir: string;
+}
+
+async function night({
+  topics = 0,
+  dir = fastTempDir(),
+  batchTokens,
+  beforeCall,
+}: {
+  topics?: number;
+  dir?: string;
+  batchTokens?: number;
+  beforeCall?: (call: number) => void;
+}): Promise<Night> {
+  for (let number = 0; number < topics; number++) {
+    const lines = [1, 2, 3, 4, 5].map(
+      (line) => `The service s${number}x${line} listens on port ${number + 1_000 * line}.`,
+    );
+    const text = newTopic({
+      name: `svc-${number}`,
+      description: `Ports of service s${number}`,
+      type: 'project',
+      lines,
+    });
+    writeFileSync(join(dir, `svc-${number}.md`), text);
+  }
+  const dreamer = tidyDreamer((subject) => subject.toLowerCase().replace(/[^a-z0-9]+/g, '-'), beforeCall);
+  const jobs = await jobsInProcess(dir, NOW, { runAgent: dreamer.runAgent, batchTokens });
+  onTestFinished(() => jobs.close());
+  return { jobs, dreamer, dir };
+}
+
+const facts = (count: number): Said[] =>
+  Array.from({ length: count }, (_, n) => ({
+    type: 'project',
+    text: `The new service n${n} of team ${n % 4} listens on port ${30_000 + n}, as the service s${n % 9}x1 does.`,
+  }));
+
+test('twenty entries send at most 1.5 times as much to 1,000 topics as to 10', async () => {
+  const sent: number[] = [];
+  for (const topics of [10, 1_000]) {
+    const { jobs, dreamer } = await night({ topics });
+    await record(jobs.store, SAID_AT, facts(20));
+    expect((await jobs.dream()).outcome).toBe('dreamed');
+    expect(dreamer.tokens).toHaveLength(1);
+    sent.push(dreamer.tokens[0] as number);
+  }
+  const [few, many] = sent as [number, number];
+  expect(many / few).toBeLessThanOrEqual(1.5);
+});
+
+test('the one line among 5,000 that an entry changes is shown', async () => {
+  const { jobs, dreamer } = await night({ topics: 1_000 });
+  const text = 'The service s777x3 listens on port 1234 since 2026-11-20.';
+  await record(jobs.store, SAID_AT, [{ type: 'project', text }, ...facts(5)]);
+  await jobs.dream();
+  expect(dreamer.inputs[0]).toMatch(/\[[0-9a-f]{8} person\] The service s777x3 listens on port 3777\./);
+});
+
+test('a topic that was not shown is known all the same when the model names it', async () => {
+  const { jobs, dreamer, dir } = await night({ topics: 300 });
+  writeFileSync(
+    join(dir, 'unrelated.md'),
+    newTopic({ name: 'unrelated', description: 'Kept as it is', type: 'user', lines: ['Something else entirely.'] }),
+  );
+  await record(jobs.store, SAID_AT, [{ type: 'project', text: 'Unrelated listens on port 9.' }]);
+  const report = await jobs.dream();
+  expect(dreamer.refused.join()).toContain('of type user, not project');
+  expect(report.outcome).toBe('failed');
+  expect(readFileSync(join(dir, 'unrelated.md'), 'utf8')).toContain('description: Kept as it is');
+});
+
+test('what a batch committed stays when the next one dies, and the next dream does the rest alone', async () => {
+  const dir = fastTempDir();
+  const first = await night({
+    dir,
+    batchTokens: 500,
+    beforeCall(call) {
+      if (call === 3) throw new Error('killed');
+    },
+  });
+  await record(first.jobs.store, SAID_AT, facts(20));
+  await expect(first.jobs.dream()).rejects.toThrow('killed');
+  const stateOf = () => Map.groupBy(allEntries(first.jobs.store.ledger), (entry) => entry.state);
+  const done = stateOf().get('distilled')?.length ?? 0;
+  expect(done).toBeGreaterThan(0);
+  expect(done).toBeLessThan(20);
+  const second = await night({ dir });
+  expect((await second.jobs.dream()).outcome).toBe('dreamed');
+  expect(second.dreamer.inputs.join().match(/"id":"e_/g)).toHaveLength(20 - done);
+  expect(stateOf().get('new')).toBeUndefined();
+  const rows: { entry: string }[] = JSON.parse(readFileSync(join(dir, '.nocturne/dreams/2026-11-21.json'), 'utf8'));
+  expect(new Set(rows.map((row) => row.entry)).size).toBe(20);
+  expect(rows).toHaveLength(20);
+});
+
+test('the search follows edits, removals, restores and a lost table, in the archive too', async () => {
+  const { jobs, dir } = await night({ topics: 3 });
+  const { store } = jobs;
+  const pathsOf = (text: string) => [...new Set(searchTopics(store.ledger, text, 5).map((found) => found.path))];
+  expect(pathsOf('s1x2')).toEqual(['svc-1.md']);
+  writeFileSync(join(dir, 'svc-1.md'), '- A quetzal was seen.\n- 会議は東京で開かれる。\n');
+  await store.missing();
+  expect(pathsOf('s1x2')).toEqual([]);
+  expect(pathsOf('QUETZAL')).toEqual(['svc-1.md']);
+  expect(pathsOf('東京')).toEqual(['svc-1.md']);
+  await store.rename({ actor: 'person' }, { from: 'svc-1.md', to: 'archive/svc-1.md' });
+  expect(pathsOf('quetzal')).toEqual(['archive/svc-1.md']);
+  store.ledger.run('delete from topic');
+  expect(pathsOf('quetzal')).toEqual(['archive/svc-1.md']);
+  rmSync(join(dir, 'archive/svc-1.md'));
+  await store.missing();
+  expect(pathsOf('quetzal')).toEqual([]);
+});
+
+test('a redacted word is in no table of the search and not in the ledger’s bytes', async () => {
+  const { jobs, dir } = await night({ topics: 3 });
+  const { store } = jobs;
+  writeFileSync(join(dir, 'svc-1.md'), '- The code word is xylophonequartz.\n');
+  await store.missing();
+  expect(searchTopics(store.ledger, 'xylophonequartz', 5)).not.toEqual([]);
+  await redactMatches(scrubOf('xylophonequartz'), { store, home: tempDir(), now: new Date(NOW) });
+  expect(searchTopics(store.ledger, 'xylophonequartz', 5)).toEqual([]);
+  expect(readFileSync(join(dir, '.nocturne/ledger.db')).includes('xylophonequartz')).toBe(false);
+});
+
+test('the report counts what was before and after, what it cost and what code refused, and says it in a line', async () => {
+  const { jobs, dir } = await night({ topics: 2 });
+  await record(jobs.store, SAID_AT, facts(3));
+  await jobs.dream();
+  const json = readFileSync(join(dir, '.nocturne/dreams/2026-11-21.json'), 'utf8');
+  expect(JSON.parse(json)[0].batch).toMatchObject({
+    before: { topics: 2, archived: 0, lines: 10 },
+    after: { topics: 5, lines: 13 },
+    refused: [],
+  });
+  expect(readFileSync(join(dir, '.nocturne/dreams/2026-11-21.md'), 'utf8')).toContain('topics 2 → 5');
+  expect(reportLine('2026-11-21', json)).toBe(
+    'Memory was tended on 2026-11-21: 3 added; 13 lines in 5 topics (.nocturne/dreams/2026-11-21.md).',
+  );
+});

@@ -1,0 +1,185 @@
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { dropSnapshots, snapshotPath, takeSnapshot } from '../../../jobs/extract/transcript-snapshots.ts';
+import { listFiles } from '../../../src/directories.ts';
+import { enqueueExtract } from '../../../src/entry/commands/enqueue.ts';
+import { workKey } from '../../../src/entry/worker/work.ts';
+import { inboxItem, inboxItems } from '../../../src/memory/ledger/inbox.ts';
+import { openSession } from '../../../src/transcript/session.ts';
+import { openSnapshot } from '../../../src/transcript/snapshot.ts';
+import { readTurns } from '../../../src/transcript/turns.ts';
+import { type TestApp, testApp, testModel } from '../../support/app.ts';
+import { error, says } from '../../support/messages-server.ts';
+import { sessionFile } from '../../support/session-file.ts';
+import { tempDir } from '../../support/temp.ts';
+import { collect, fixtures, hasReal, real, realFiles, transcriptOf } from '../../support/transcripts.ts';
+
+const TOKEN = `ghp_${'a1B2c3D4e5F6'.repeat(3)}`;
+const NOW = '2026-11-21T02:00:00.000Z';
+
+function snapshotsIn(dir: string): string[] {
+  return readdirSync(join(dir, '.nocturne', 'snapshots'));
+}
+
+/** The name that the waiting work gives. */
+function snapshotFor({ ledger }: TestApp['store'], key: string): string {
+  const payload = inboxItem(ledger, 'extract', key)?.payload;
+  return (payload as { snapshot: string }).snapshot;
+}
+
+function aSession() {
+  const session = sessionFile(tempDir());
+  session.add(`Always use pnpm instead of npm. My token is ${TOKEN}.`);
+  session.add('I prefer short answers.', [
+    { calls: 'Bash', input: { env: { password: 'hunter2hunter2' }, command: 'ls' }, result: `TOKEN=${TOKEN}` },
+    { says: 'Done.' },
+  ]);
+  return session;
+}
+
+async function enqueued(testing: TestApp, transcript: string) {
+  const waiting = await enqueueExtract(testing.app, { transcript, ended: true, snapshot: true });
+  return { ...waiting, work: () => workKey(testing.app, waiting) };
+}
+
+test('a snapshot holds no secret and is for its owner alone', async () => {
+  const testing = await testApp();
+  await enqueued(testing, aSession().path);
+  const [name = ''] = snapshotsIn(testing.dir);
+  const path = join(testing.dir, '.nocturne', 'snapshots', name);
+  const text = readFileSync(path, 'utf8');
+  expect(text).toContain('Always use pnpm instead of npm.');
+  expect(text).not.toMatch(/ghp_a1B2|hunter2/);
+  if (process.platform !== 'win32') expect(statSync(path).mode & 0o777).toBe(0o600);
+});
+
+test('a session that is gone is extracted from its snapshot, which goes when it is done', async () => {
+  const testing = await testApp();
+  const session = aSession();
+  const { work } = await enqueued(testing, session.path);
+  renameSync(session.path, `${session.path}.away`);
+  expect(await work()).toMatchObject({ outcome: 'recorded', delayedUntil: null });
+  expect(snapshotsIn(testing.dir)).toEqual([]);
+  renameSync(`${session.path}.away`, session.path);
+  const again = await testing.app.extract({ transcript: session.path, ended: true });
+  expect(again).toMatchObject({ outcome: 'nothing-new', session: session.id });
+});
+
+test('a session that is still there is read itself, and its snapshot goes too', async () => {
+  const testing = await testApp();
+  const session = aSession();
+  const { work } = await enqueued(testing, session.path);
+  session.add('The release deadline is 2026-12-04.');
+  expect(await work()).toMatchObject({ outcome: 'recorded' });
+  expect(readFileSync(join(testing.dir, 'logs/2026/11/2026-11-20.md'), 'utf8')).toContain('2026-12-04');
+  expect(snapshotsIn(testing.dir)).toEqual([]);
+});
+
+test('a session that is gone without a snapshot is named so', async () => {
+  const testing = await testApp();
+  const session = aSession();
+  const waiting = await enqueueExtract(testing.app, { transcript: session.path, ended: true });
+  rmSync(session.path);
+  expect(await workKey(testing.app, waiting)).toMatchObject({ outcome: 'transcript-gone', delayedUntil: null });
+});
+
+test('work that waits for another try keeps its snapshot', async () => {
+  const model = await testModel([error(529, 'overloaded'), error(529, 'overloaded'), error(529, 'overloaded')]);
+  const testing = await testApp({ server: model });
+  const session = aSession();
+  const { work } = await enqueued(testing, session.path);
+  rmSync(session.path);
+  expect(await work()).toMatchObject({ outcome: 'failed', delayedUntil: expect.any(String) });
+  expect(snapshotsIn(testing.dir)).toHaveLength(1);
+});
+
+test('new input that comes while a session is worked keeps its snapshot; the one it replaces goes', async () => {
+  let second: Promise<unknown> = Promise.resolve();
+  const session = aSession();
+  const model = await testModel(async () => {
+    second = enqueued(testing, session.path);
+    await second;
+    return says('Nothing worth keeping.');
+  });
+  const testing = await testApp({ server: model });
+  const { work } = await enqueued(testing, session.path);
+  const [first] = snapshotsIn(testing.dir);
+  await work();
+  await second;
+  const left = snapshotsIn(testing.dir);
+  expect(left).toHaveLength(1);
+  expect(left).not.toContain(first);
+  const [item] = inboxItems(testing.store.ledger);
+  expect(item?.payload).toMatchObject({ snapshot: left[0] });
+});
+
+test('a snapshot that is being written stays; one whose writer died goes after a day', async () => {
+  const { store, dir } = await testApp();
+  const session = await openSession(aSession().path);
+  await takeSnapshot(store, { session, key: 'k', payload: { transcript: '/gone', ended: true }, notBefore: NOW });
+  writeFileSync(snapshotPath(store, 'new.jsonl.tmp'), '');
+  writeFileSync(snapshotPath(store, 'old.jsonl.tmp'), '');
+  writeFileSync(snapshotPath(store, 'forgotten.jsonl'), '');
+  const now = new Date(statSync(snapshotPath(store, 'new.jsonl.tmp')).mtimeMs + 1_000);
+  utimesSync(snapshotPath(store, 'old.jsonl.tmp'), 0, new Date(now.getTime() - 25 * 60 * 60_000));
+  dropSnapshots(store, now);
+  expect(snapshotsIn(dir).sort()).toEqual([snapshotFor(store, 'k'), 'new.jsonl.tmp'].sort());
+});
+
+test('a snapshot that cannot be finished leaves neither a file nor work', async () => {
+  const { store, dir } = await testApp();
+  const path = aSession().path;
+  const session = await openSession(path);
+  rmSync(path);
+  const item = { session, key: 'k', payload: {}, notBefore: NOW };
+  await expect(takeSnapshot(store, item)).rejects.toMatchObject({ code: 'storage' });
+  expect(snapshotsIn(dir)).toEqual([]);
+  expect(inboxItem(store.ledger, 'extract', 'k')).toBeUndefined();
+});
+
+/** Everything that coverage and entries rest on. */
+async function standing(session: Awaited<ReturnType<typeof openSession>>) {
+  const turns = await collect(readTurns(session.messages()));
+  const ofMessage = ({
+    id,
+    speaker,
+    at,
+    follows,
+    isPrivate,
+    isSidechain,
+  }: (typeof turns)[number]['messages'][number]) =>
+    JSON.stringify({ id, speaker, at, follows, isPrivate, isSidechain });
+  return {
+    turns: turns.map(({ id, at, messages }) => ({ id, at, messages: messages.map(ofMessage) })),
+    unreadable: session.unreadableLines,
+    ...{ id: session.id, format: session.format, path: session.path, cwd: session.cwd, at: session.modifiedAt },
+  };
+}
+
+test('in every format a snapshot has the ids, turns and speakers of the original', async () => {
+  const { store } = await testApp();
+  const own = (await listFiles(fixtures)).filter((file) => /\.jsonl?$/.test(file)).map((file) => join(fixtures, file));
+  // Ids that are made of what was said stay what they are, though it is redacted.
+  const chained = transcriptOf(
+    JSON.stringify([
+      { role: 'user', content: `My token is ${TOKEN}.` },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'Bash', input: { command: `x ${TOKEN}` } }] },
+      { role: 'user', content: 'Thanks.' },
+    ]),
+  );
+  const reals = hasReal ? (await realFiles(/^(codex|gemini|opencode|copilot)\//)).slice(0, 12) : [];
+  const formats = new Set<string>();
+  for (const path of [...own, chained, ...reals.map((file) => join(real, file))]) {
+    const session = await openSession(path).catch(() => null);
+    if (session === null) continue;
+    formats.add(session.format);
+    await takeSnapshot(store, { session, key: path, payload: {}, notBefore: NOW });
+    const kept = snapshotPath(store, snapshotFor(store, path));
+    expect(await standing(await openSnapshot(kept)), path).toEqual(await standing(session));
+    expect(readFileSync(kept, 'utf8')).not.toContain(TOKEN);
+  }
+  expect([...formats].sort()).toEqual(
+    ['atif', 'claude-code', 'codex', 'copilot', 'entire', 'gemini', 'messages', 'openai', 'opencode', 'pi'].sort(),
+  );
+});
