@@ -6,9 +6,8 @@
 // 3. Retire what rested on withdrawn entries alone, let go of habits that waited for a second witness in vain, and drop
 //    what the project's own files say; that needs no model.
 // 4. Carry out the answers that came, and at night, where that is set, send all else as a batch (dream/batch.ts).
-//    Otherwise batch by batch, show the new entries, and held ones they may be witnesses of, with the topics they may touch, and
-//    let the model propose operations until code
-//    finds nothing wrong with them.
+//    Otherwise batch by batch, show the new entries, and held ones they may be witnesses of, with the topics they may touch,
+//    and let the model propose operations until code finds nothing wrong with them.
 // 5. Commit each batch: topics, index, what became of each entry, the report. The living files are touched only here;
 //    in review mode not even here, and what would change waits for a person (dream/proposals.ts).
 // 6. Put away, by code, what is past or long unused (dream/forgetting.ts).
@@ -222,9 +221,11 @@ async function retireAndDistil(
   const retirement = retireWithdrawn(all.withdrawn, topics.values());
   const gone = new Set(all.withdrawn.map((entry) => entry.id));
   const lines = [...topics.values()].flatMap((topic) => [...topic.lines]);
-  const withdrawn = all.withdrawn.filter((entry) => isShared(entry.id, lines, gone));
+  // An entry waits for a person's word once: with what goes for certain.
+  const waiting = new Set(all.deps.review ? retirement.flatMap((operation) => operation.entries) : []);
+  const withdrawn = all.withdrawn.filter(({ id }) => isShared(id, lines, gone) && !waiting.has(id));
   const settled = all.withdrawn.filter((entry) => !withdrawn.includes(entry));
-  if (settled.length > 0) {
+  if (settled.length + retirement.length > 0) {
     const world = await worldOf([], all.withdrawn, topics);
     await keep({ operations: retirement, refused: [] }, { ...all, fresh: [], withdrawn: settled, world });
   }

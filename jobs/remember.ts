@@ -1,13 +1,20 @@
 // Remember: what a person says to be kept becomes an entry in today's log, at once and without a model.
 //
 // 1. Redact the words and lay them on one line.
-// 2. Leave it at that where the same is remembered already.
+// 2. Leave it at that where the same is remembered already, and nothing about it was said since.
 // 3. Append the entry to the log, with the words as they were typed for its evidence. Being new, it is in the next
 //    recall, and the next dream distils it.
 
 import { findRelativeDate } from '../src/agent/relative-dates.ts';
 import { AppError } from '../src/errors.ts';
-import { type EntryRow, entriesSaying, supportsByEntry, writeEntry } from '../src/memory/ledger/entries.ts';
+import {
+  type EntryRow,
+  entriesSaying,
+  entriesSince,
+  isInLog,
+  supportsByEntry,
+  writeEntry,
+} from '../src/memory/ledger/entries.ts';
 import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
 import type { Ledger } from '../src/memory/ledger/ledger.ts';
 import type { Store } from '../src/memory/store/store.ts';
@@ -15,6 +22,7 @@ import { appendEntries, entryId, logPath } from '../src/memory/text/daily-log.ts
 import type { MemoryType } from '../src/memory/types.ts';
 import { redact } from '../src/redact.ts';
 import { type Clock, dayOf } from '../src/time.ts';
+import { isAbout } from '../src/wording.ts';
 
 export interface RememberRequest {
   /** Any text; it becomes one line of at most 1,000 characters. */
@@ -70,7 +78,7 @@ export async function remember(
   let job: string | null = null;
   await store.commit({ actor: 'person' }, (ledger) => {
     // 2.
-    const known = entriesSaying(ledger, text).find((row) => isRemembered(ledger, row));
+    const known = entriesSaying(ledger, text).find((row) => isRemembered(ledger, row) && !isOldNews(ledger, row));
     if (known) {
       entry = known;
       return { files: [], rows() {} };
@@ -93,6 +101,11 @@ export async function remember(
     redacted: redaction.found.reduce((sum, { count }) => sum + count, 0),
     relativeDate: findRelativeDate(text),
   };
+}
+
+/** Whether something about it was said since: then the latest word is not this one, and may become it again. */
+function isOldNews(ledger: Ledger, { text, at }: EntryRow): boolean {
+  return entriesSince(ledger, at).some((row) => isInLog(row) && row.text !== text && isAbout(text, row.text));
 }
 
 /** What a dream once read and no topic line rests on any more may be remembered again. */

@@ -159,6 +159,11 @@ export function countSharedWords(a: Set<string>, b: Set<string>): number {
   return [...a].filter((word) => b.has(word) || others.some((other) => isSameStem(word, other))).length;
 }
 
+/** Whether a text speaks of what another does, as far as words and values tell. */
+export function isAbout(text: string, other: string): boolean {
+  return countShared(text, other) > 0 || greppable(text).some((value) => stands(value, other));
+}
+
 /** The share of all content words of both that both have: 1 for the same words. */
 export function likeness(a: string, b: string): number {
   const all = contentWords(a).size + contentWords(b).size;

@@ -87,13 +87,17 @@ export function refuseGreatLoss(
 ): void {
   const before = sizeOf(ledger).lines;
   const withdrawn = new Set([...world.entries.values()].filter((entry) => entry.isWithdrawn).map((entry) => entry.id));
-  const byPerson = operations
-    .filter((operation) => operation.kind === 'retire' && operation.entries.every((entry) => withdrawn.has(entry)))
-    .flatMap((operation) => ('replaces' in operation ? operation.replaces : []));
-  const removed = edits.reduce((sum, edit) => sum + edit.remove.size, 0) - byPerson.length;
+  const byPerson = operations.filter(
+    (operation) => operation.kind === 'retire' && operation.entries.every((entry) => withdrawn.has(entry)),
+  );
+  const countRemoved = (all: TopicEdit[]) => all.reduce((sum, edit) => sum + edit.remove.size, 0);
+  const removed = countRemoved(edits) - countRemoved(editsOf(byPerson, world));
   const added = edits.reduce((sum, edit) => sum + edit.add.length, 0);
-  const retired = new Set(operations.flatMap((operation) => (operation.kind === 'retire' ? operation.replaces : [])));
-  for (const line of byPerson) retired.delete(line);
+  const retired = new Set(
+    operations.flatMap((operation) =>
+      operation.kind === 'retire' && !byPerson.includes(operation) ? operation.replaces : [],
+    ),
+  );
   for (const { path, name, remove, add } of edits) {
     const lines = [...(world.topics.get(name)?.lines.keys() ?? [])];
     const isEmptied = add.length === 0 && lines.length > 0 && lines.every((line) => remove.has(line));

@@ -3,12 +3,12 @@
 // thousand topics it holds those that somebody asked for by path or name.
 
 import type { DreamWorld, KnownLine, KnownTopic, Operation } from '../../src/memory/dream/operations.ts';
-import { topicOfLine } from '../../src/memory/dream/operations.ts';
+import { topicsLosing } from '../../src/memory/dream/operations.ts';
 import { sourcesOf, supportsOf } from '../../src/memory/ledger/entries.ts';
 import type { Ledger } from '../../src/memory/ledger/ledger.ts';
 import { shaOf } from '../../src/memory/store/heads.ts';
 import type { Store } from '../../src/memory/store/store.ts';
-import { archivePath, isArchivePath, parseTopic } from '../../src/memory/text/topic.ts';
+import { archivePath, isArchivePath, isTopicPath, parseTopic } from '../../src/memory/text/topic.ts';
 import type { MemoryType } from '../../src/memory/types.ts';
 import { redact } from '../../src/redact.ts';
 
@@ -62,10 +62,21 @@ export async function readNamed(store: Store, names: string[], topics: Map<strin
   for (const given of new Set(names)) {
     if (topics.has(given)) continue;
     const found = (await store.lookUp(given + END)) ?? (await store.lookUp(archivePath(given + END)));
-    if (!found) continue;
-    const read = await readTopics(store, [found.path]);
-    for (const [name, topic] of read) if (!topics.has(name)) topics.set(name, { ...topic, isUnseen: true });
+    if (found) await readUnseen(store, found.path, topics);
   }
+}
+
+/** Reads the living topics that are not there yet and hold one of these lines, as far as nocturne wrote it. */
+export async function readHolding(store: Store, lines: string[], topics: Map<string, OverlayTopic>): Promise<void> {
+  for (const line of new Set(lines)) {
+    const paths = store.ledger.lists('select distinct path from support where line = ?', line) as [string][];
+    for (const [path] of paths) if (isTopicPath(path)) await readUnseen(store, path, topics);
+  }
+}
+
+async function readUnseen(store: Store, path: string, topics: Map<string, OverlayTopic>): Promise<void> {
+  const read = await readTopics(store, [path]);
+  for (const [name, topic] of read) if (!topics.has(name)) topics.set(name, { ...topic, isUnseen: true });
 }
 
 const END = '.md';
@@ -114,10 +125,10 @@ export function editsOf(operations: Operation[], world: DreamWorld<OverlayTopic>
   for (const operation of operations) {
     const inherited: string[] = [];
     for (const line of 'replaces' in operation ? operation.replaces : []) {
-      const topic = topicOfLine(line, world, 'topic' in operation ? operation.topic : undefined);
-      if (!topic) continue;
-      editOf(topic).remove.add(line);
-      if (operation.kind === 'merge') inherited.push(...(topic.lines.get(line)?.entries ?? []));
+      for (const topic of topicsLosing(line, operation, world)) {
+        editOf(topic).remove.add(line);
+        if (operation.kind === 'merge') inherited.push(...(topic.lines.get(line)?.entries ?? []));
+      }
     }
     if (!('lines' in operation)) continue;
     const { topic: name, description, type } = operation;
@@ -145,7 +156,8 @@ export function retireWithdrawn(withdrawn: { id: string }[], topics: Iterable<Ov
   const alone = all.filter((entry) => !isShared(entry, lines, gone));
   const entries = alone.length > 0 ? alone : all;
   const reason = 'What it rested on is no longer in the logs.';
-  return entries.length > 0 ? [{ kind: 'retire', entries, replaces: lost.map(([line]) => line), reason }] : [];
+  const replaces = [...new Set(lost.map(([line]) => line))];
+  return entries.length > 0 ? [{ kind: 'retire', entries, replaces, reason }] : [];
 }
 
 /** Whether a line rests on the entry that rests on others, which still hold, too. */

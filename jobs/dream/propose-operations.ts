@@ -17,7 +17,7 @@ import { asData, renderPrompt } from '../../src/prompt.ts';
 import { redact } from '../../src/redact.ts';
 import { type Clock, dayOf } from '../../src/time.ts';
 import { type AgentDeps, runWithTools } from '../run-agent.ts';
-import { type OverlayTopic, readNamed, renderTopics } from './overlay.ts';
+import { type OverlayTopic, readHolding, readNamed, renderTopics } from './overlay.ts';
 import { batches, selectTopics, worldOf } from './selection.ts';
 
 type World = DreamWorld<OverlayTopic>;
@@ -187,6 +187,8 @@ export async function checkProposal(
     if (isAppError(error, 'bad-input')) return { problems: [error.message] };
     throw error;
   }
+  const replaced = operations.flatMap((each) => ('replaces' in each ? each.replaces : []));
+  await readHolding(store, replaced, world.topics);
   const problems = checkOperations(operations, world, store.limits);
   return problems.length > 0 ? { problems } : { operations };
 }

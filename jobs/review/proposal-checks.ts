@@ -2,7 +2,7 @@
 // whether one that went stale still is the same change. It reads and decides; it changes nothing.
 
 import { checkOperations } from '../../src/memory/dream/operation-checks.ts';
-import { type DreamWorld, type Operation, topicOfLine } from '../../src/memory/dream/operations.ts';
+import { type DreamWorld, type Operation, topicOfLine, topicsLosing } from '../../src/memory/dream/operations.ts';
 import { isPinned, type Proposal, type TopicPin } from '../../src/memory/dream/proposals.ts';
 import { type EntryRow, entryRow, sourcesOf } from '../../src/memory/ledger/entries.ts';
 import type { Store } from '../../src/memory/store/store.ts';
@@ -72,11 +72,13 @@ export function checkProposal({ madeBy, operations, entries }: Proposal, world: 
   const isGone = (id: string) => own.has(id) || entryRow(store.ledger, id)?.state === 'withdrawn';
   return operations.flatMap((operation) =>
     ('replaces' in operation ? operation.replaces : []).flatMap((id) => {
-      const topic = topicOfLine(id, world);
-      const line = topic?.lines.get(id);
-      if (!topic || !line) return `Line ${id} is in no topic.`;
-      if (topic.isPinned) return `Line ${id} is in ${topic.name}, which is pinned.`;
-      return line.entries.length > 0 && line.entries.every(isGone) ? [] : `Line ${id} rests on something else by now.`;
+      const losing = topicsLosing(id, operation, world);
+      if (losing.length === 0) return `Line ${id} is in no topic.`;
+      return losing.flatMap(({ name, isPinned, lines }) => {
+        if (isPinned) return `Line ${id} is in ${name}, which is pinned.`;
+        const { entries: rests = [] } = lines.get(id) ?? {};
+        return rests.length > 0 && rests.every(isGone) ? [] : `Line ${id} rests on something else by now.`;
+      });
     }),
   );
 }

@@ -44,9 +44,11 @@ export async function* cutIntoChunks(units: AsyncIterable<Unit>, cutting: Cuttin
 
 function splitAtHumans(unit: Unit): Unit[] {
   const parts: Row[][] = [[]];
+  // A result in a human's message is what the human answers to, and stays with the answer.
+  const isOfHuman = ({ beside }: Row) => beside.some(({ tier }) => tier === 'human');
   for (const row of unit.rows) {
-    const human = parts.at(-1)?.find((other) => other.tier === 'human');
-    if (row.tier === 'human' && human && human.position !== row.position) parts.push([]);
+    const human = parts.at(-1)?.find(isOfHuman);
+    if (isOfHuman(row) && human && human.position !== row.position) parts.push([]);
     parts.at(-1)?.push(row);
   }
   return parts.map((rows, at) => ({ turn: unit.turn, rows, endsTurn: at === parts.length - 1 }));

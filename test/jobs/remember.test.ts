@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { allEntries } from '../../src/memory/ledger/entries.ts';
 import { parseLog } from '../../src/memory/text/daily-log.ts';
 import { type JobsInProcess, jobsInProcess } from '../support/jobs-in-process.ts';
+import { reviewedMemory } from '../support/reviewed.ts';
 import { fastTempDir } from '../support/temp.ts';
 
 const DAY = '2026-11-21';
@@ -46,6 +47,26 @@ test('the same words twice are remembered once; after they were forgotten, again
   expect(await undo()).toMatchObject({ kind: 'remember', outcome: 'undone' });
   expect(await store.list()).toEqual([]);
   expect(await say()).toMatchObject({ outcome: 'remembered' });
+});
+
+test('who changes their mind and changes it back is remembered by the last word, however often', async () => {
+  const { say, remember, dream, file, states } = await reviewedMemory({
+    review: false,
+    topicOf: (subject) => subject.replace(/\W+$/, ''),
+  });
+  const first = await say('Alpha', 1000);
+  await say('Alpha', 1001);
+  const again = await say('Alpha', 1000);
+  expect(again).not.toBe(first);
+  expect(await say('Alpha', 1000)).toBe(again);
+  await dream();
+  expect(file('alpha.md')).toContain('port 1000.');
+  await remember({ text: 'I prefer short answers.', type: 'user' });
+  expect(await say('Alpha', 1000)).toBe(again);
+  const [other, back] = [await say('Alpha', 1001), await say('Alpha', 1000)];
+  expect(states()).toMatchObject({ [other]: 'new', [back]: 'new' });
+  await dream();
+  expect(file('alpha.md')).toContain('- Alpha listens on port 1000.');
 });
 
 test('secrets stay out of log and ledger, and a relative date is pointed at', async () => {

@@ -48,9 +48,10 @@ function propose(input: string, topicOf: (subject: string, type: string) => stri
   const lines = topicsOf(part('topics')).flatMap((topic) =>
     topic.lines.map((line) => ({ ...line, topic: topic.name })),
   );
+  const withdrawn = entriesOf(part('withdrawn')).map(({ id }) => id);
   const entries = entriesOf(part('entries')).sort((a, b) => (a.at < b.at ? -1 : 1));
   const newest = new Map(entries.map((entry) => [subjectOf(entry.text), entry]));
-  return entries.map((entry): Operation => {
+  const operations = entries.map((entry): Operation => {
     const subject = subjectOf(entry.text);
     const at = { entries: [entry.id], topic: topicOf(subject, entry.type) };
     const own = lines.find((line) => subjectOf(line.text) === subject && !line.isPersons);
@@ -64,14 +65,25 @@ function propose(input: string, topicOf: (subject: string, type: string) => stri
     const description = `About ${at.topic.replaceAll('-', ' ')}`;
     return { kind: 'add', ...at, type: entry.type as 'project', description, lines: text, reason: 'New.' };
   });
+  if (withdrawn.length === 0) return operations;
+  return [...operations, { kind: 'drop', entries: withdrawn, because: 'withdrawn', reason: 'Taken back.' }];
 }
 
-/** The operations, where those that code refused as older than the line they would replace give way to it. */
+/**
+ * The operations, where those that code refused as older than the line they would replace give way to it, and with them
+ * what gave way to them.
+ */
 function giveWay(operations: Operation[], problems: string): Operation[] {
-  return operations.map((operation, at): Operation => {
-    const [old] = operation.kind === 'supersede' ? operation.replaces : [];
+  const older = new Map<string, string>();
+  for (const [at, operation] of operations.entries()) {
     const isOlder = problems.split('\n').some((line) => line.startsWith(`operations[${at}] `) && /newer/.test(line));
-    if (old === undefined || !isOlder) return operation;
-    return { kind: 'drop', entries: operation.entries, because: 'gave-way', of: old, reason: 'It gave way before.' };
+    const [old] = operation.kind === 'supersede' ? operation.replaces : [];
+    if (old !== undefined && isOlder) for (const entry of operation.entries) older.set(entry, old);
+  }
+  return operations.map((operation): Operation => {
+    const { kind, entries } = operation;
+    const old = older.get((kind === 'drop' ? operation.of : entries[0]) ?? '');
+    if (old === undefined) return operation;
+    return { kind: 'drop', entries, because: 'gave-way', of: old, reason: 'It gave way before.' };
   });
 }

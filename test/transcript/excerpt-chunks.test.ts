@@ -44,6 +44,19 @@ describe('several excerpts', () => {
     for (const [at, excerpt] of excerpts.entries()) expect(excerpt.text).toContain(long(`part${at + 1}x`, 100));
   });
 
+  it('keeps the question that a person was asked with the answer, where a turn is split', async () => {
+    const asked = message('q1-padded', 'human', [result('Squash or rebase?'), long('Squash', 100)], {
+      beginsTurn: false,
+    });
+    const before = message('p1-padded', 'human', [long('before', 100)]);
+    const after = message('p2-padded', 'human', [long('after', 100)], { beginsTurn: false });
+    const excerpts = await build([turn([before, asked, after])], 700);
+    expect(excerpts).toHaveLength(3);
+    const offering = excerpts.filter((excerpt) => excerpt.sources.get('q1-padded')?.offered);
+    expect(offering).toHaveLength(1);
+    expect(offering[0]?.text).toContain('| Squash or rebase?\n[q1-padde human]\n| Squash0 ');
+  });
+
   it('shows the same of a chunk whose older tool results are too many to be held', async () => {
     const turnsWith = (older: string) =>
       Array.from({ length: 90 }, (_, at) =>

@@ -3,20 +3,13 @@
 // newer, or speaks of something else. What a line may say is checked in operation-lines.ts, what may be left out in
 // operation-drops.ts. What is wrong is said in sentences for the model to mend; nothing is mended here.
 
-import { asSeen, countShared, greppable, stands } from '../../wording.ts';
+import { isAbout } from '../../wording.ts';
 import { DEFAULT_LIMITS } from '../store/staging.ts';
 import { isTopicName } from '../text/topic.ts';
 import type { MemoryType } from '../types.ts';
 import { checkDropped, checkHeld, refusalOfDropping } from './operation-drops.ts';
 import { checkLines } from './operation-lines.ts';
-import {
-  type DreamWorld,
-  type KnownEntry,
-  type KnownLine,
-  newestAt,
-  type Operation,
-  topicOfLine,
-} from './operations.ts';
+import { type DreamWorld, newestAt, type Operation, topicOfLine, topicsLosing } from './operations.ts';
 
 /** Bytes around the text of a line, and of all that a new topic has before its lines: more than there will be. */
 const LINE_BYTES = 4;
@@ -39,16 +32,23 @@ export function checkOperations(
   ];
   const replaced = new Set<string>();
   const added = new Map<string, { type: MemoryType | undefined; text: string }>();
-  const gone = new Set(operations.flatMap((operation) => ('replaces' in operation ? operation.replaces : [])));
+  const gone = new Map<string, Set<string>>();
+  for (const operation of operations) {
+    for (const line of 'replaces' in operation ? operation.replaces : []) {
+      const names = topicsLosing(line, operation, world).map(({ name }) => name);
+      gone.set(line, new Set([...(gone.get(line) ?? []), ...names]));
+    }
+  }
   operations.forEach((operation, index) => {
     const say = (problem: string) => problems.push(`operations[${index}] (${operation.kind}): ${problem}`);
     if ('replaces' in operation) {
       for (const line of operation.replaces) {
-        const problem = replaced.has(line)
+        const copies = topicsLosing(line, operation, world).map(({ name }) => `${name}\n${line}`);
+        const problem = copies.some((copy) => replaced.has(copy))
           ? 'is replaced by another operation already'
           : refusalOfReplacing(line, operation, world);
         if (problem) say(`line ${line} ${problem}.`);
-        replaced.add(line);
+        for (const copy of copies) replaced.add(copy);
       }
     }
     if (operation.kind === 'hold') checkHeld(operation, { world, say });
@@ -82,8 +82,9 @@ function checkSizes(operations: Operation[], world: DreamWorld, memoryBytes: num
       for (const { text } of operation.lines) grow(operation.topic, Buffer.byteLength(text) + LINE_BYTES);
     }
     for (const line of 'replaces' in operation ? operation.replaces : []) {
-      const topic = topicOfLine(line, world, 'topic' in operation ? operation.topic : undefined);
-      if (topic) grow(topic.name, -Buffer.byteLength(topic.lines.get(line)?.text ?? ''));
+      for (const { name, lines } of topicsLosing(line, operation, world)) {
+        grow(name, -Buffer.byteLength(lines.get(line)?.text ?? ''));
+      }
     }
   }
   return [...grown].flatMap(([name, more]) => {
@@ -124,7 +125,7 @@ function refusalOfReplacing(
   if (known.isPersons) return 'was written by a person and stays';
   if (operation.kind === 'merge') return null;
   const entries = operation.entries.flatMap((id) => world.entries.get(id) ?? []);
-  const sources = known.sources ?? [];
+  const sources = topicsLosing(line, operation, world).flatMap(({ lines }) => lines.get(line)?.sources ?? []);
   if (entries.some((entry) => entry.isWithdrawn && sources.some(({ id }) => id === entry.id))) {
     if (operation.kind === 'retire') return null;
   }
@@ -133,12 +134,7 @@ function refusalOfReplacing(
   const withdrawn = new Set([...world.entries.values()].filter((entry) => entry.isWithdrawn).map(({ id }) => id));
   const newest = newestAt(sources.filter(({ id }) => !withdrawn.has(id)));
   if (newestAt(standing) < newest) return `rests on what was said at ${newest}, which is newer than these entries`;
-  if (!standing.some((entry) => isAbout(entry, known))) return 'is about something else than these entries';
+  if (!standing.some(({ text, quotes }) => isAbout(known.text, [text, ...quotes].join('\n'))))
+    return 'is about something else than these entries';
   return null;
-}
-
-/** Whether an entry speaks of what a line does, as far as words and values tell. */
-function isAbout(entry: KnownEntry, line: KnownLine): boolean {
-  const said = [entry.text, ...entry.quotes].join('\n');
-  return countShared(line.text, said) > 0 || greppable(line.text).some((value) => stands(value, asSeen(said)));
 }

@@ -2,7 +2,7 @@
 // Promises: what is dropped as a duplicate, or because it gave way, is said by what is named in its place, as far as
 // values and words tell; what is dropped at the model's word alone is few; only implied habits wait.
 
-import { contentWords, countShared, greppable, isNegated, stands } from '../../wording.ts';
+import { contentWords, countShared, greppable, isAbout, isNegated, stands } from '../../wording.ts';
 import { quoted } from './operation-lines.ts';
 import { type DreamWorld, type KnownEntry, newestAt, type Operation, topicOfLine } from './operations.ts';
 
@@ -11,8 +11,8 @@ type Drop = Extract<Operation, { kind: 'drop' }>;
 interface Check {
   operations: Operation[];
   world: DreamWorld;
-  /** Ids of the lines that any operation takes out. */
-  gone: Set<string>;
+  /** The lines that any operation takes out, with the topics that lose them. */
+  gone: Map<string, Set<string>>;
   say(problem: string): void;
 }
 
@@ -94,7 +94,5 @@ function refusalOfDuplicate(entry: KnownEntry, text: string): string | null {
 
 function refusalOfGivingWay(entry: KnownEntry, newer: { at: string; text: string }): string | null {
   if (newer.at < entry.at) return 'what it would give way to is older';
-  const isAbout =
-    countShared(entry.text, newer.text) > 0 || greppable(entry.text).some((value) => stands(value, newer.text));
-  return isAbout ? null : 'what it would give way to is about something else';
+  return isAbout(entry.text, newer.text) ? null : 'what it would give way to is about something else';
 }

@@ -14,8 +14,8 @@ interface Check {
   world: DreamWorld;
   /** Lines of all operations so far, by topic and id, with the type of the topic. */
   added: Map<string, { type: MemoryType | undefined; text: string }>;
-  /** Ids of the lines that any operation takes out. */
-  gone: Set<string>;
+  /** The lines that any operation takes out, with the topics that lose them. */
+  gone: Map<string, Set<string>>;
   say(problem: string): void;
 }
 
@@ -88,9 +88,12 @@ function checkPlace(line: NewLine, operation: Writing, { world, added, gone, say
   if (added.has(key)) say(`the line ${quoted(line.text)} is added twice.`);
   const type = topic?.type ?? operation.type;
   const textOf = (old: string) => topicOfLine(old, world, operation.topic)?.lines.get(old)?.text ?? '';
+  // A person's line and a pinned one cannot be asked to give way.
   const standing = [...world.topics.values()]
-    .filter((other) => other.type === type)
-    .flatMap((other) => [...other.lines].filter(([known, { isPersons }]) => !isPersons && !gone.has(known)))
+    .filter((other) => other.type === type && !other.isPinned)
+    .flatMap(({ name, lines }) =>
+      [...lines].filter(([known, { isPersons }]) => !isPersons && !gone.get(known)?.has(name)),
+    )
     .map(([, { text }]) => text);
   const opposite = [
     ...standing,

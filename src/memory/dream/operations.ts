@@ -125,6 +125,28 @@ export function topicOfLine<Topic extends KnownTopic>(
   return holding.find((topic) => !topic.isPinned && !topic.lines.get(line)?.isPersons) ?? holding[0];
 }
 
+/**
+ * The topics that lose a line to an operation. What is no longer true is true nowhere: it goes from every topic where
+ * nocturne may change it. A merge changes one copy, since the others still hold; what is withdrawn takes the copies
+ * along that rest on nothing else.
+ */
+export function topicsLosing<Topic extends KnownTopic>(
+  line: string,
+  operation: Operation,
+  world: DreamWorld<Topic>,
+): Topic[] {
+  const own = topicOfLine(line, world, 'topic' in operation ? operation.topic : undefined);
+  if (!own || operation.kind === 'merge') return own ? [own] : [];
+  const isWithdrawn = (id: string) => world.entries.get(id)?.isWithdrawn === true;
+  const isByWithdrawal = operation.kind === 'retire' && operation.entries.every(isWithdrawn);
+  const losing = [...world.topics.values()].filter((topic) => {
+    const { isPersons = true, sources = [] } = topic.lines.get(line) ?? {};
+    if (topic.isPinned || isPersons) return false;
+    return isByWithdrawal ? sources.length > 0 && sources.every(({ id }) => isWithdrawn(id)) : true;
+  });
+  return losing.length > 0 ? losing : [own];
+}
+
 /** The newest time of these; an empty text, which is before all times, for none. */
 export function newestAt(said: { at: string }[]): string {
   return (

@@ -57,6 +57,11 @@ export function entriesOfSession(ledger: Ledger, session: string): EntryRow[] {
   return ledger.all('select * from entry where session = ? order by at, id', session).map(entryOf);
 }
 
+/** The entries said after an instant. */
+export function entriesSince(ledger: Ledger, at: string): EntryRow[] {
+  return ledger.all('select * from entry where at > ? order by at, id', at).map(entryOf);
+}
+
 /** The entries of exactly this text. */
 export function entriesSaying(ledger: Ledger, text: string): EntryRow[] {
   return ledger.all('select * from entry where text = ? order by at, id', text).map(entryOf);

@@ -6,6 +6,7 @@ import {
   type DreamWorld,
   type KnownEntry,
   type KnownLine,
+  type KnownTopic,
   type Operation,
   proposalSchema,
 } from '../../../src/memory/dream/operations.ts';
@@ -45,6 +46,22 @@ function world(entries: Given[], lines: (Partial<KnownLine> & { text: string })[
     lines: new Map(standing),
   };
   return { entries: new Map(known), topics: new Map([['ops', topic]]) };
+}
+
+/** Entries e1, e2, … and topics with lines l1, l2, …: the nth line of each has the same id. */
+function withTopics(
+  topics: Record<string, string[]>,
+  { said = ['Never squash.'], pinned, newer }: { said?: string[]; pinned?: string; newer?: string } = {},
+): DreamWorld {
+  const known = Object.entries(topics).map(([name, lines]) => {
+    const sources = [{ id: 'e_old', at: name === newer ? LATER : EARLIER, session: 's_old' }];
+    const [topic] = world(
+      [],
+      lines.map((text) => ({ text, sources })),
+    ).topics.values();
+    return [name, { ...topic, name, path: `${name}.md`, isPinned: name === pinned }] as [string, KnownTopic];
+  });
+  return { entries: world(said.map((text) => ({ text }))).entries, topics: new Map(known) };
 }
 
 const write = (kind: 'add' | 'merge' | 'supersede', text: string, more: object = {}): Operation =>
@@ -165,6 +182,18 @@ test.each<[string, Operation[], DreamWorld, string]>([
     'words are not there',
   ],
   [
+    'an older statement supersedes a line of which a copy rests on something newer',
+    [write('supersede', 'Never squash.', { replaces: ['l1'] })],
+    withTopics({ ops: ['Always squash.'], git: ['Always squash.'] }, { newer: 'git' }),
+    'which is newer',
+  ],
+  [
+    'a merge leaves the copy of a line that the new one denies',
+    [write('merge', 'Never squash.', { replaces: ['l1'] })],
+    withTopics({ ops: ['Always squash.'], git: ['Always squash.'] }),
+    'supersede that',
+  ],
+  [
     'what is newer gives way',
     [drop('gave-way', 'l1')],
     world([{ text: 'Use npm.', at: LATER }], [{ text: 'Use pnpm.' }]),
@@ -205,6 +234,32 @@ test.each<[string, Operation[], DreamWorld]>([
     'both sides are written down as open',
     [write('merge', 'Open: the deadline is 2026-12-04 or 2026-12-11.', { replaces: ['l1'] })],
     world([{ text: 'The deadline is 2026-12-11.' }], [{ text: 'The deadline is 2026-12-04.' }]),
+  ],
+  [
+    'a newer statement denies a line of a pinned topic, which no dream can change',
+    [write('add', 'Never squash.', { topic: 'git' })],
+    withTopics({ ops: ['Always squash.'], git: ['Commit often.'] }, { pinned: 'ops' }),
+  ],
+  [
+    'a newer statement takes the place of every copy of what it denies',
+    [write('supersede', 'Never squash.', { replaces: ['l1'] })],
+    withTopics({ ops: ['Always squash.'], git: ['Always squash.'] }),
+  ],
+  [
+    'each of two copies of a line is merged by itself',
+    [
+      write('merge', 'Always squash.', { replaces: ['l1'] }),
+      write('merge', 'Always squash, please.', {
+        entries: ['e2'],
+        topic: 'git',
+        lines: [{ text: 'Always squash, please.', entries: ['e2'] }],
+        replaces: ['l1'],
+      }),
+    ],
+    withTopics(
+      { ops: ['Always squash.'], git: ['Always squash.'] },
+      { said: ['Always squash.', 'Always squash, please.'] },
+    ),
   ],
   [
     'a late old statement gives way to a line',
