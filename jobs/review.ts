@@ -105,8 +105,8 @@ async function decide(id: string, word: Word, run: Run): Promise<Decided> {
   const found = proposalRow(store.ledger, id);
   if (!found) return ended('unknown', `Nothing waits as ${id}.`);
   if (found.state === 'rejected') return ended('unknown', `${id} was rejected before.`);
-  const proposal = await own.renewed(found);
-  const logged = await readLogged(store, proposal.entries);
+  const logged = await readLogged(store, found.entries);
+  const proposal = await own.renewed(found, logged);
   try {
     if (word.kind === 'reject') return ended('rejected', null, await reject(proposal, { ...word, logged }, run));
     const changed = await whatChanged(store, proposal, logged.rowOf);

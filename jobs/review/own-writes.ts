@@ -4,7 +4,7 @@
 import { type Proposal, putProposal, waitingProposals } from '../../src/memory/dream/proposals.ts';
 import type { Lease } from '../../src/memory/store/leases.ts';
 import type { Store, Transaction } from '../../src/memory/store/store.ts';
-import { readLogged } from './list.ts';
+import { type Logged, readLogged } from './list.ts';
 import { renewProposal } from './proposal-checks.ts';
 
 export class OwnWrites {
@@ -31,10 +31,9 @@ export class OwnWrites {
   }
 
   /** The proposal pinned to what this review made of its files; as it is where it did not, or may not be. */
-  async renewed(proposal: Proposal): Promise<Proposal> {
+  async renewed(proposal: Proposal, { rowOf }: Pick<Logged, 'rowOf'>): Promise<Proposal> {
     const shaBefore = (path: string) => proposal.topics.find((pin) => pin.path === path)?.sha ?? null;
     if (proposal.topics.every(({ path, sha }) => this.#made(path, sha) === sha)) return proposal;
-    const { rowOf } = await readLogged(this.#store, proposal.entries);
     const now = await renewProposal(this.#store, proposal, { rowOf });
     const isOurs = now?.topics.every(({ path, sha }) => sha === this.#made(path, shaBefore(path)));
     return now && isOurs ? now : proposal;
@@ -43,8 +42,11 @@ export class OwnWrites {
   /** Pins all that go on waiting, in one commit. */
   async renewWaiting(lease: Lease): Promise<void> {
     const renewed: Proposal[] = [];
-    for (const proposal of waitingProposals(this.#store.ledger)) {
-      const now = await this.renewed(proposal);
+    const waiting = this.#steps.size > 0 ? waitingProposals(this.#store.ledger) : [];
+    const pins = waiting.flatMap(({ entries }) => entries);
+    const logged = await readLogged(this.#store, pins);
+    for (const proposal of waiting) {
+      const now = await this.renewed(proposal, logged);
       if (now !== proposal) renewed.push(now);
     }
     if (renewed.length === 0) return;

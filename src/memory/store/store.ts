@@ -226,13 +226,14 @@ export class Store {
         for (const file of files) stage(this.#named(file), { id: commit, actor: by.actor, at }, deps);
         rows({ ledger: this.ledger, commit });
       });
-      return { collisions: this.bringFilesUpToDate() };
+      // All asides were looked at just now, before the transaction.
+      return { collisions: this.bringFilesUpToDate({ onlyFresh: true }) };
     });
   }
 
   /** Brings the files to what the ledger says where a commit was not applied yet; answers the paths that collided. */
-  bringFilesUpToDate(): string[] {
-    return this.#lock.hold(() => [...new Set([...applyCommits(this.#place), ...applyLateEdits(this.#place)])]);
+  bringFilesUpToDate(of = { onlyFresh: false }): string[] {
+    return this.#lock.hold(() => [...new Set([...applyCommits(this.#place), ...applyLateEdits(this.#place, of)])]);
   }
 
   /**
