@@ -6,7 +6,7 @@
 // 3. Check its operations anew, by themselves, in the memory as it stands.
 // 4. Commit them as a dream does, as a job of the person's that can be undone. Inside the commit every file and entry must
 //    still be what was checked.
-// 5. Pin those that wait for the same files to what is there now, where they still are the same change.
+// 5. Pin those that go on waiting for the same files to what is there now, where they still are the same change.
 
 import { AppError, isAppError } from '../src/errors.ts';
 import type { DreamWorld, Operation } from '../src/memory/dream/operations.ts';
@@ -16,6 +16,7 @@ import {
   type Proposal,
   proposalRow,
   putProposal,
+  repinProposal,
   waitingProposals,
   whatChanged,
 } from '../src/memory/dream/proposals.ts';
@@ -33,7 +34,8 @@ import type { Place } from './dream/fresh-index.ts';
 import type { OverlayTopic } from './dream/overlay.ts';
 import { selectTopics, worldOf } from './dream/selection.ts';
 import { type Logged, readLogged } from './review/list.ts';
-import { checkProposal, pinTopics, renewProposal, worldOfProposal } from './review/proposal-checks.ts';
+import { OwnWrites } from './review/own-writes.ts';
+import { checkProposal, pinTopics, worldOfProposal } from './review/proposal-checks.ts';
 import { inWords, type Wording } from './review/words.ts';
 
 export type Word =
@@ -75,13 +77,16 @@ export async function review({ ids, word }: ReviewRequest, deps: ReviewDeps): Pr
   // 1.
   await deps.withLease(deps.store, 'dream', async (lease) => {
     const decided = new Map<string, Decided>();
+    const own = new OwnWrites(deps.store);
     let open = [...new Set(ids ?? waitingProposals(deps.store.ledger).map(({ id }) => id))];
     for (let before = Infinity; open.length > 0 && open.length < before; ) {
       before = open.length;
-      for (const id of open) decided.set(id, await decide(id, word, { ...deps, lease }));
+      for (const id of open) decided.set(id, await decide(id, word, { ...deps, lease, own }));
       // What was refused may be right once another one was accepted.
       open = open.filter((id) => decided.get(id)?.outcome === 'refused');
     }
+    // 5.
+    await own.renewWaiting(lease);
     report.decided = [...decided.values()];
     report.outcome = 'reviewed';
     return true;
@@ -89,27 +94,25 @@ export async function review({ ids, word }: ReviewRequest, deps: ReviewDeps): Pr
   return report;
 }
 
-type Run = ReviewDeps & { lease: Lease };
+type Run = ReviewDeps & { lease: Lease; own: OwnWrites };
 
 async function decide(id: string, word: Word, run: Run): Promise<Decided> {
   const ended = (outcome: Decided['outcome'], why: string | null = null, job: string | null = null): Decided => {
     return { id, outcome, why, job };
   };
   // 2.
-  const { store } = run;
-  const proposal = proposalRow(store.ledger, id);
-  if (!proposal) return ended('unknown', `Nothing waits as ${id}.`);
-  if (proposal.state === 'rejected') return ended('unknown', `${id} was rejected before.`);
-  const logged = await readLogged(store, proposal.entries);
+  const { store, own } = run;
+  const found = proposalRow(store.ledger, id);
+  if (!found) return ended('unknown', `Nothing waits as ${id}.`);
+  if (found.state === 'rejected') return ended('unknown', `${id} was rejected before.`);
+  const logged = await readLogged(store, found.entries);
+  const proposal = await own.renewed(found, logged);
   try {
     if (word.kind === 'reject') return ended('rejected', null, await reject(proposal, { ...word, logged }, run));
     const changed = await whatChanged(store, proposal, logged.rowOf);
     if (changed) return ended('stale', changed);
-    const beside = await standingBeside(proposal, run);
-    const accepted = await accept(proposal, { word, logged }, run);
-    // 5.
-    await renewBeside(beside, accepted.written, run);
-    return ended(word.kind === 'edit' ? 'edited' : 'accepted', accepted.note, accepted.job);
+    const { note, job } = await accept(proposal, { word, logged }, run);
+    return ended(word.kind === 'edit' ? 'edited' : 'accepted', note, job);
   } catch (error) {
     if (isAppError(error, 'conflict')) return ended('stale', error.message);
     if (isAppError(error, 'refused')) return ended('refused', error.message);
@@ -117,19 +120,12 @@ async function decide(id: string, word: Word, run: Run): Promise<Decided> {
   }
 }
 
-interface Accepted {
-  job: string;
-  note: string | null;
-  /** SHA-256 of each file that the commit wrote, by path. */
-  written: Map<string, string | null>;
-}
-
 async function accept(
   proposal: Proposal,
   { word, logged }: { word: Exclude<Word, { kind: 'reject' }>; logged: Logged },
   run: Run,
-): Promise<Accepted> {
-  const { store, clock, lease } = run;
+): Promise<{ job: string; note: string | null }> {
+  const { store, clock, lease, own } = run;
   const { world, fresh, withdrawn } = await worldOfProposal(store, proposal, logged);
   const did = word.kind === 'edit' ? 'edited' : 'accepted';
   // 3.
@@ -137,13 +133,12 @@ async function accept(
   const { forgotten, operations, note } = await wordingOf(proposal, word, { world, store });
   // 4.
   const job = newId('job');
-  const written: Accepted['written'] = new Map();
+  let noteWritten = () => {};
   const rows = (transaction: Transaction) => {
+    repinProposal(transaction, proposal);
     dropProposal(transaction, proposal.id);
     enterPersonsJob(transaction, { id: job, kind: 'review', outcome: did, now: clock.now() });
-    for (const row of store.ledger.all('select path, sha from version where "commit" = ?', transaction.commit)) {
-      written.set(row.path as string, row.sha as string | null);
-    }
+    noteWritten = own.read(transaction);
   };
   const topics = [...proposal.topics, ...pinTopics(operations, world)];
   const decision = await decisionOn(proposal, { topics, logged, rows }, run);
@@ -153,7 +148,8 @@ async function accept(
   };
   if (forgotten) await commitForgotten([told(forgotten)], batch, run);
   else await commitDream({ ...batch, operations: operations.map(told), world }, run);
-  return { job, note, written };
+  noteWritten();
+  return { job, note };
 }
 
 /** What is to be done, as a person says it, where code lets it through; throws `refused` where not. */
@@ -230,44 +226,6 @@ async function decisionOn(
     },
     rows,
   };
-}
-
-/** Proposals that wait for a file of this one, and stand. */
-async function standingBeside({ id, topics }: Proposal, { store }: Run): Promise<Proposal[]> {
-  const paths = new Set(topics.map(({ path }) => path));
-  const others = waitingProposals(store.ledger).filter(
-    (other) => other.id !== id && other.topics.some(({ path }) => paths.has(path)),
-  );
-  const { rowOf } = await readLogged(store, pinsOf(others));
-  const beside: Proposal[] = [];
-  for (const other of others) if ((await whatChanged(store, other, rowOf)) === null) beside.push(other);
-  return beside;
-}
-
-function pinsOf(proposals: Proposal[]): Proposal['entries'] {
-  return proposals.flatMap(({ entries }) => entries);
-}
-
-/** Pins them to what the commit wrote, not to what anybody else did. */
-async function renewBeside(beside: Proposal[], written: Accepted['written'], { store, lease }: Run): Promise<void> {
-  const topics = new Map<string, OverlayTopic>();
-  const renewed: Proposal[] = [];
-  const { rowOf } = await readLogged(store, pinsOf(beside));
-  for (const proposal of beside) {
-    const now = await renewProposal(store, proposal, { rowOf, topics });
-    const shaBefore = (path: string) => proposal.topics.find((pin) => pin.path === path)?.sha ?? null;
-    const isOurs = now?.topics.every(
-      ({ path, sha }) => sha === (written.has(path) ? written.get(path) : shaBefore(path)),
-    );
-    if (now && isOurs) renewed.push(now);
-  }
-  if (renewed.length === 0) return;
-  await store.commit({ actor: 'person', lease }, () => ({
-    files: [],
-    rows(transaction) {
-      for (const proposal of renewed) putProposal(transaction, proposal);
-    },
-  }));
 }
 
 function saidBy(how: 'accepted' | 'edited' | 'rejected', { id }: Proposal, reason: string): string {

@@ -4,7 +4,7 @@
 import { checkOperations } from '../../src/memory/dream/operation-checks.ts';
 import { type DreamWorld, type Operation, topicOfLine, topicsLosing } from '../../src/memory/dream/operations.ts';
 import { isPinned, type Proposal, type TopicPin } from '../../src/memory/dream/proposals.ts';
-import { type EntryRow, entryRow, sourcesOf } from '../../src/memory/ledger/entries.ts';
+import { type EntryRow, entryRow } from '../../src/memory/ledger/entries.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { lineId } from '../../src/memory/text/topic.ts';
 import { editsOf, type OverlayTopic, readTopics } from '../dream/overlay.ts';
@@ -38,26 +38,24 @@ export function pinTopics(operations: Operation[], world: World): TopicPin[] {
 export async function worldOfProposal(
   store: Store,
   proposal: Proposal,
-  { rowOf, topics = new Map() }: { rowOf: RowOf; topics?: Map<string, OverlayTopic> },
+  { rowOf }: { rowOf: RowOf },
 ): Promise<{ world: World; fresh: EntryRow[]; withdrawn: EntryRow[] }> {
   const rowsOf = (isWithdrawn: boolean) =>
     proposal.entries.flatMap((pin) => (pin.isWithdrawn === isWithdrawn ? (rowOf(pin.id) ?? []) : []));
   const [fresh, withdrawn] = [rowsOf(false), rowsOf(true)];
   const paths = proposal.topics.map(({ path }) => path);
-  await readTopics(store, paths, topics);
-  const own = new Map([...topics].filter(([, topic]) => paths.includes(topic.from ?? topic.path)));
-  const world = await worldOf(fresh, withdrawn, own);
+  const world = await worldOf(fresh, withdrawn, await readTopics(store, paths));
   forgetWithdrawnSources(store, world);
   return { world, fresh, withdrawn };
 }
 
 /** In a dream all withdrawn entries are of the world; of a proposal only its own are. */
 function forgetWithdrawnSources({ ledger }: Store, { topics, entries }: World): void {
+  const sql = "select 1 from entry where id = ? and state = 'withdrawn'";
+  const isWithdrawn = (id: string) => ledger.get(sql, id) !== undefined;
   for (const topic of topics.values()) {
     for (const line of topic.lines.values()) {
-      line.sources = sourcesOf(ledger, line.entries).filter(
-        ({ id }) => entries.has(id) || entryRow(ledger, id)?.state !== 'withdrawn',
-      );
+      line.sources = line.sources?.filter(({ id }) => entries.has(id) || !isWithdrawn(id));
     }
   }
 }
@@ -88,11 +86,7 @@ export function checkProposal({ madeBy, operations, entries }: Proposal, world: 
  * the same lines out of the same files, the same lines in, allowed by every check. A description that somebody wrote
  * meanwhile is never replaced by it.
  */
-export async function renewProposal(
-  store: Store,
-  proposal: Proposal,
-  at: { rowOf: RowOf; topics?: Map<string, OverlayTopic> },
-): Promise<Proposal | null> {
+export async function renewProposal(store: Store, proposal: Proposal, at: { rowOf: RowOf }): Promise<Proposal | null> {
   if (proposal.forgotten || proposal.entries.some((pin) => !isPinned(pin, at.rowOf(pin.id)))) return null;
   const { world } = await worldOfProposal(store, proposal, at);
   const operations = proposal.operations.map((operation) => withoutLateDescription(operation, proposal, world));

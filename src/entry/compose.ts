@@ -127,11 +127,13 @@ export function compose(config: Config): App {
     return store(dir);
   };
   const standing = ({ cwd }: { cwd?: string } = {}) => standingFor(config, { home, cwd });
-  const storeFor = async (session: { cwd?: string }) => {
-    const opened = await store(memoryDirFor(config, session));
+  const storeToKnow = async (dir: string) => {
+    const opened = await store(dir);
     home.addStore(opened.dir);
     return opened;
   };
+  const storeFor = (session: { cwd?: string }) => storeToKnow(memoryDirFor(config, session));
+  const sharingOf = (own: Store) => ({ config, own, openStore: storeToKnow });
   const storeForWork = async (session: { cwd?: string }) => {
     const isNew = !isDirectory(join(memoryDirFor(config, session), '.nocturne'));
     if (isNew && keySource(config) === 'none') requireAccess(config);
@@ -169,7 +171,7 @@ export function compose(config: Config): App {
     userMemory: userScope.memory,
   });
   const log = openLog({ home: config.home, maxBytes: config.logBytes, clock: config.clock });
-  const userScope = new UserScope({ config, home, store, withLease: leased, log });
+  const userScope = new UserScope({ config, home, store: storeToKnow, withLease: leased, log });
   /** A job with its span and its line in the log. */
   const observed = async <T extends ExtractReport | DreamReport>(
     kind: string,
@@ -237,7 +239,7 @@ export function compose(config: Config): App {
       );
       if (config.team === 'write' || options.shareFrom !== undefined) {
         const { shareChanged } = await import('./sharing.ts');
-        report.shared = await shareChanged(report.job, { config, own: at, openStore: store, cwd: options.shareFrom });
+        report.shared = await shareChanged(report.job, { ...sharingOf(at), cwd: options.shareFrom });
       }
       dropOldVersions(at.ledger, { now: config.clock.now(), days: config.versionDays, kept: config.versionsKept });
       return report;
@@ -274,14 +276,14 @@ export function compose(config: Config): App {
       return userScope.deliverAfter(forget(request, { ...config, store: at, withLease: leased }), () => at);
     },
     share: async (own, request, by) =>
-      (await import('./sharing.ts')).shareWithTeam(request, { config, own, openStore: store, ...by }),
+      (await import('./sharing.ts')).shareWithTeam(request, { ...sharingOf(own), ...by }),
     listProposals: async (at, ids) => (await import('../../jobs/review/list.ts')).listProposals(at, ids),
     review: async (at, request) => {
       const { review } = await import('../../jobs/review.ts');
       const report = await review(request, { ...job({}), store: at, batchTokens: config.excerptTokens });
       if (config.team !== 'write') return report;
       const { shareChanged } = await import('./sharing.ts');
-      for (const { job } of report.decided) await shareChanged(job, { config, own: at, openStore: store });
+      for (const { job } of report.decided) await shareChanged(job, sharingOf(at));
       return report;
     },
     close() {

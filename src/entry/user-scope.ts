@@ -16,6 +16,7 @@ import { eachLedger } from './worker/known-work.ts';
 export interface UserScopeParts {
   config: Config;
   home: Home;
+  /** Opens a memory directory, and makes it known to the nightly dream. */
   store(dir: string): Promise<Store>;
   withLease: DeliverDeps['withLease'];
   log: Log;
@@ -36,11 +37,8 @@ export class UserScope {
     return this.#parts.config.userScope ? this.dir : undefined;
   }
 
-  /** Opens it, and makes it known to the nightly dream. */
-  async open(): Promise<Store> {
-    const opened = await this.#parts.store(this.dir);
-    this.#parts.home.addStore(opened.dir);
-    return opened;
+  open(): Promise<Store> {
+    return this.#parts.store(this.dir);
   }
 
   /** Delivers what waits in an outbox, also while the setting is off: it is kept nowhere else. */

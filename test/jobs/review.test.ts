@@ -107,6 +107,47 @@ test('several accepted ones of one topic each apply, and the last of them leaves
   expect(await memory.proposals()).toEqual([]);
 });
 
+test('each of several accepted ones of a topic is one commit and a job of its own; the last alone is undone and waits', async () => {
+  const memory = await settled({}, { topicOf: () => 'services' });
+  for (const [at, service] of ['Alpha', 'Beta', 'Gamma', 'Delta'].entries()) await memory.say(service, 1001 + at);
+  await memory.dream();
+  const ids = (await memory.proposals()).map(({ id }) => id);
+  const commits = () => memory.store.ledger.get('select count(*) as n from "commit"')?.n as number;
+  const before = commits();
+  const { decided } = await memory.review(accept);
+  expect(commits() - before).toBe(4);
+  expect(new Set(decided.map(({ job }) => job)).size).toBe(4);
+  const last = decided.at(-1);
+  expect(await memory.undo()).toMatchObject({ outcome: 'undone', job: last?.job });
+  expect(await memory.proposals()).toMatchObject([{ id: last?.id, state: 'waiting' }]);
+  expect(memory.file('services.md').match(/^- /gm)).toHaveLength(3);
+  expect((await memory.review(accept)).decided).toMatchObject([{ id: last?.id, outcome: 'accepted' }]);
+  expect(ids).toContain(last?.id);
+});
+
+test('one accepted of several leaves the others of its topic waiting, pinned to what it wrote', async () => {
+  const memory = await settled({}, { topicOf: () => 'services' });
+  for (const [at, service] of ['Alpha', 'Beta', 'Gamma'].entries()) await memory.say(service, 1001 + at);
+  await memory.dream();
+  const [first] = await memory.proposals();
+  await memory.review({ ids: [first?.id ?? ''], word: { kind: 'accept' } });
+  expect((await memory.proposals()).map(({ state }) => state)).toEqual(['waiting', 'waiting']);
+});
+
+test('where a person edits the topic between two decisions of one review, the second is stale', async () => {
+  const memory = await settled({}, { topicOf: () => 'services' });
+  for (const [at, service] of ['Alpha', 'Beta'].entries()) await memory.say(service, 1001 + at);
+  await memory.dream();
+  const [first, second] = await memory.proposals();
+  const ids = [first?.id ?? '', second?.id ?? ''];
+  await memory.review({ ids: ids.slice(0, 1), word: { kind: 'accept' } });
+  memory.edit('services.md', (text) => `${text}- A person was here.\n`);
+  expect((await memory.review({ ids: ids.slice(1), word: { kind: 'accept' } })).decided).toMatchObject([
+    { outcome: 'stale' },
+  ]);
+  expect(memory.file('services.md')).toContain('- A person was here.\n');
+});
+
 test('where only other lines changed the next dream pins it anew without a model; until then nobody accepts it', async () => {
   const memory = await settled({ Alpha: 1001 });
   await memory.say('Alpha', 2001);

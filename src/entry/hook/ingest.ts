@@ -1,6 +1,7 @@
 // From the spool into the inboxes: what hooks have said becomes work of the memory directory the session belongs to.
 // Promises that a spool file goes only after its inbox has the work, so that a crash repeats and never loses it, and
-// that however many hooks named a session it waits once. Never starts work.
+// that however many hooks named a session it waits once. Never starts work; where a session begins it settles what git
+// left in the team's memory.
 
 import { sep } from 'node:path';
 import { canonicalPath } from '../../directories.ts';
@@ -18,6 +19,7 @@ import { isInteractive } from '../../transcript/origin.ts';
 import { openSession, type Session } from '../../transcript/session.ts';
 import type { App } from '../compose.ts';
 import { announceSession } from './announce.ts';
+import { settleTeamMemory } from './team-memory.ts';
 
 export interface IngestOptions {
   /** Told, in a sentence, of everything that will not become work. */
@@ -39,6 +41,7 @@ export async function ingestSpool(app: App, options: IngestOptions): Promise<Ing
   const spooled = readSpool(home, options.onProblem);
   removeAbandoned(home, clock.now());
   const began = spooled.filter(({ item }) => kindOfEvent(item.event) === 'start');
+  for (const cwd of new Set(began.flatMap(({ item }) => item.cwd ?? []))) await settleIn(cwd, app, options);
   for (const each of began) removeSpooled(each);
   const sessions = Map.groupBy(
     spooled.filter((each) => !began.includes(each)),
@@ -50,6 +53,16 @@ export async function ingestSpool(app: App, options: IngestOptions): Promise<Ing
     if (became !== 'skipped') ingested[became] += 1;
   }
   return ingested;
+}
+
+/** Where that cannot be, the next session, or whoever opens the directory, tries again. */
+async function settleIn(cwd: string, app: App, { onProblem }: IngestOptions): Promise<void> {
+  try {
+    await settleTeamMemory(app, cwd);
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    onProblem(`The team's memory at ${cwd}: ${describeError(error)}`);
+  }
 }
 
 /** Puts the session of one or more hook calls, in their order, into its inbox. */

@@ -3,9 +3,10 @@
 
 import { join } from 'node:path';
 import { AppError } from '../../errors.ts';
-import { lookNow, readTextNow } from '../../files.ts';
+import { lookNow } from '../../files.ts';
 import { type Hit, searchMemory } from '../../memory/recall/search.ts';
 import { confine, type Place } from '../../memory/store/confine.ts';
+import { readShown } from '../../memory/store/confined-text.ts';
 import type { MemoryReader, ReadMemory } from '../../memory/store/read-only-store.ts';
 import { notThere } from '../../memory/store/staging.ts';
 import { readVersion } from '../../memory/store/versions.ts';
@@ -65,10 +66,10 @@ export async function searchMemories(reader: MemoryReader, input: Input<'search'
 }
 
 /** A secret may reach over several lines, so that it is not known by one of them. */
-async function withoutSecrets({ dir }: MemoryReader, hits: Hit[]): Promise<Output<'search'>['hits']> {
+async function withoutSecrets({ dir, ledger }: MemoryReader, hits: Hit[]): Promise<Output<'search'>['hits']> {
   const texts = new Map<string, string>();
   for (const path of new Set(hits.map((hit) => hit.path))) {
-    texts.set(path, (await redact(readTextNow(join(dir, path)) ?? '')).text);
+    texts.set(path, (await redact(readShown(dir, path, ledger) ?? '')).text);
   }
   return hits.map(({ kind, path, line, text }) => {
     const isShown = texts.get(path)?.includes(text.replace(/^…|…$/g, '').trim());

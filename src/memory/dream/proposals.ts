@@ -103,6 +103,12 @@ export function putProposal({ ledger, commit }: Transaction, proposal: Proposal)
   });
 }
 
+/** Pins a proposal anew, before the commit that decides on it: an undo brings it back as it was decided on. */
+export function repinProposal({ ledger }: Transaction, { id, operations, topics }: Proposal): void {
+  const sql = 'update proposal set operations = ?, topics = ? where id = ?';
+  ledger.run(sql, JSON.stringify(operations), JSON.stringify(topics), id);
+}
+
 export function dropProposal({ ledger, commit }: Transaction, id: string): void {
   ledger.drop(commit, 'proposal', { id });
 }

@@ -8,7 +8,9 @@ import { topicCards } from '../dream/topic-table.ts';
 import { type EntryState, entryRow } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { filesByName, isMemoryPath } from '../store/confine.ts';
+import { readShown } from '../store/confined-text.ts';
 import { liveFiles } from '../store/live-files.ts';
+import { shownText } from '../team/shown-text.ts';
 import { type LogItem, logDay } from '../text/daily-log.ts';
 import { logItemsOf } from '../text/log-items.ts';
 import { isTopicPath, parseTopic } from '../text/topic.ts';
@@ -46,7 +48,7 @@ export function catalogTopics(dir: string, ledger: Ledger | null): CatalogTopic[
     }
     const text = readTextNow(absolute);
     if (text === null) return [];
-    const { name, type, description, lines, pinned } = parseTopic(path, text);
+    const { name, type, description, lines, pinned } = parseTopic(path, shownText(text, { path, ledger }));
     return [{ name, path, type: type ?? null, description, lines: lines.length, pinned, modifiedAt }];
   });
 }
@@ -60,7 +62,7 @@ export function logDays(dir: string): Day[] {
 
 /** What the logs at these paths hold, in their order. */
 export function catalogEntries(dir: string, paths: string[], ledger: Ledger | null): CatalogEntry[] {
-  const texts = new Map(paths.map((path): [string, string] => [path, readTextNow(`${dir}/${path}`) ?? '']));
+  const texts = new Map(paths.map((path): [string, string] => [path, readShown(dir, path, ledger) ?? '']));
   return [...logItemsOf(texts).values()].map((item) => {
     const row = ledger ? entryRow(ledger, item.id) : undefined;
     return { ...item, state: row === undefined || row.text !== item.text ? 'new' : row.state };

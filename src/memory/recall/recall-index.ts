@@ -1,6 +1,7 @@
 // What recall takes from MEMORY.md: its beginning, as much as agents read of it, and the topics that it names.
 
-import { readConfined } from '../store/confined-text.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { readShown } from '../store/confined-text.ts';
 import { readLines } from '../text/blocks.ts';
 import { INDEX_CAPS, linksIn } from '../text/index-file.ts';
 
@@ -64,9 +65,9 @@ export function namedTopics(index: string): NamedTopic[] {
 }
 
 /** The files that its overflow lists (`index/<type>.md`) name. */
-export function listedTopics(dir: string, index: string): NamedTopic[] {
+export function listedTopics({ dir, ledger }: { dir: string; ledger: Ledger | null }, index: string): NamedTopic[] {
   const lists = topicsIn(index).filter(({ path }) => LIST.test(path));
-  return lists.flatMap(({ path }) => topicsIn(readConfined(dir, path) ?? ''));
+  return lists.flatMap(({ path }) => topicsIn(readShown(dir, path, ledger) ?? ''));
 }
 
 function topicsIn(text: string): NamedTopic[] {

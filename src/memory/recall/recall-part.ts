@@ -8,7 +8,7 @@ import { redact } from '../../redact.ts';
 import { missingPaths, missingWords, type TreeSearch } from '../../working-tree.ts';
 import { entryRow } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { readConfined } from '../store/confined-text.ts';
+import { readShown } from '../store/confined-text.ts';
 import { logPath, parseLog } from '../text/daily-log.ts';
 import { bodyStart } from '../text/frontmatter.ts';
 import { entryOfItem } from '../text/log-items.ts';
@@ -88,7 +88,7 @@ export async function recallPart(request: PartRequest): Promise<LaidPart> {
   const { dir, now, fits, isWithin } = request;
   if (!isDirectory(dir)) return nothing();
 
-  const index = await clean(readConfined(dir, 'MEMORY.md') ?? '');
+  const index = await clean(readShown(dir, 'MEMORY.md', request.ledger) ?? '');
   if (!request.hasIndex && index.trim() !== '') {
     const cut = cutIndex(
       index,
@@ -232,7 +232,7 @@ function* unseenEntries({ dir, ledger }: RecallPlace): Generator<RecalledPart['e
     ledger?.all("select distinct day from entry where state = 'new' order by day desc limit ?", MOST_DAYS) ?? [];
   const days = new Set([...known.map((row) => row.day as string), ...newestLogs(dir)]);
   for (const day of [...days].sort().reverse()) {
-    const items = parseLog(readConfined(dir, logPath(day)) ?? '', day).reverse();
+    const items = parseLog(readShown(dir, logPath(day), ledger) ?? '', day).reverse();
     for (const item of items) {
       const { id, type, text, state } = entryOfItem(item, ledger ? entryRow(ledger, item.id) : undefined);
       if (state === 'new') yield { id, day, type, text };

@@ -8,6 +8,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { isMemoryPath } from '../store/confine.ts';
 import { findConfined } from '../store/confined-text.ts';
 import { isPinned } from '../store/staging.ts';
+import { shownText } from '../team/shown-text.ts';
 import { bodyStart } from '../text/frontmatter.ts';
 import { INDEX_CAPS } from '../text/index-file.ts';
 import { parseTopic } from '../text/topic.ts';
@@ -34,10 +35,10 @@ export function rankTopics(
   const uses = ledger ? topicUses(ledger) : null;
   const inIndex = namedTopics(index).slice(0, INDEX_CAPS.lines);
   const named = new Set(inIndex.map(({ path }) => path));
-  const listed = words.length === 0 ? [] : bestListed(listedTopics(dir, index), words);
+  const listed = words.length === 0 ? [] : bestListed(listedTopics({ dir, ledger }, index), words);
   return [...inIndex, ...listed.filter(({ path }) => !named.has(path))]
     .flatMap(({ path, line }, place) => {
-      const read = readTopic(dir, path);
+      const read = readTopic(path, { dir, ledger });
       if (!read) return [];
       const matches = countMatches(`${line} ${read.text}`, words);
       return [{ path, place, matches, usedAt: uses?.get(path)?.usedAt ?? '', ...read }];
@@ -82,13 +83,14 @@ function bestListed(topics: NamedTopic[], words: string[]): NamedTopic[] {
 }
 
 /** A topic file that a line names; null where the path is not one, or leads nowhere. */
-function readTopic(dir: string, path: string) {
+function readTopic(path: string, { dir, ledger }: { dir: string; ledger: Ledger | null }) {
   if (!isMemoryPath(path) || path.toLowerCase() === 'memory.md' || /^(?:index|logs)\//.test(path)) return null;
   // A name right in the directory needs no closer look than at itself: it leads nowhere else.
   const absolute = /^[!-.0-~]+$/.test(path) ? join(dir, path) : findConfined(dir, path);
   const look = absolute === null ? null : lookNow(absolute);
-  const text = absolute !== null && look?.isFile ? readTextNow(absolute) : null;
-  if (!look || text === null) return null;
+  const found = absolute !== null && look?.isFile ? readTextNow(absolute) : null;
+  if (!look || found === null) return null;
+  const text = shownText(found, { path, ledger });
   return { text, isPinned: isPinned({ path, text }), changedMs: look.modifiedMs };
 }
 

@@ -59,8 +59,8 @@ export function applyCommits(place: Place): string[] {
 }
 
 /** Merges what reached a file through an old handle after it was moved aside; answers the paths that collided. */
-export function applyLateEdits(place: Place): string[] {
-  const edits = place.asides.late(place.clock.now().getTime());
+export function applyLateEdits(place: Place, of: { onlyFresh: boolean }): string[] {
+  const edits = place.asides.late(place.clock.now().getTime(), of);
   const collided = edits.flatMap((edit) => {
     const paths = keepLateEdit(edit, place);
     paths.push(...applyCommits(place));
@@ -221,7 +221,7 @@ function keepAside({ target, place }: Pick<Swap, 'target' | 'place'>, content: B
 /** Puts a file back that was taken but not replaced, after a crash or an error; a copy of what is kept is an aside. */
 function putBack(memory: string, { ledger, asides, clock, locate }: Place): void {
   const taken = asides.taken(memory);
-  const target = headOf(ledger, memory);
+  const target = taken && headOf(ledger, memory);
   if (taken === null || target === null) return;
   const before = target.previous === null ? null : versionOf(ledger, target.previous);
   const expected = before?.content ?? null;

@@ -3,7 +3,7 @@
 // An editor that had the file open may still write to it: a file whose bytes differ from its name is a late edit.
 // Every aside is looked at for 60 s and once more before it is removed.
 
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { listNames } from '../../directories.ts';
 import {
   type Look,
@@ -23,6 +23,8 @@ import { type Content, shaOf } from './heads.ts';
 const ASIDE_MS = 60_000;
 /** The coarsest clock of a file system: a file written later than this ago may change again without a sign of it. */
 export const DISK_TICK_MS = 2_000;
+/** The same where it tells parts of a second: systems look at their own clock as seldom as every 16 ms. */
+const FINE_TICK_MS = 100;
 /** How long an editor gets to write a file that it has just emptied, and how often one looks. */
 const EMPTIED_LOOKS = 50;
 const EMPTIED_LOOK_MS = 2;
@@ -48,6 +50,8 @@ export class Asides {
   readonly #dir: string;
   /** Of each aside, how it looked when its bytes were last those of its name. */
   readonly #looks = new Map<string, Look>();
+  /** The names of those kept since the last look. */
+  #fresh: string[] = [];
 
   constructor(dir: string) {
     this.#dir = dir;
@@ -74,7 +78,7 @@ export class Asides {
   /** Whether a file with this content was moved here lately: the sign that its place is empty because of us. */
   holds(memory: string, content: Content): boolean {
     const sha = shaOf(content);
-    return this.#all().some((aside) => aside.memory === memory && aside.sha === sha);
+    return asidesOf(listNames(this.#dir)).some((aside) => aside.memory === memory && aside.sha === sha);
   }
 
   /**
@@ -102,11 +106,16 @@ export class Asides {
     removeFile(join(this.#dir, 'new.tmp'));
   }
 
-  /** Edits that reached a file after it was moved here; what stayed as it was for long enough is removed. */
-  late(nowMs: number): LateEdit[] {
+  /**
+   * Edits that reached a file after it was moved here; what stayed as it was for long enough is removed. `onlyFresh`:
+   * of the files that were moved here since the last look.
+   */
+  late(nowMs: number, { onlyFresh }: { onlyFresh: boolean }): LateEdit[] {
     const edits: LateEdit[] = [];
     const lastChangeMs = lookNow(this.#dir)?.modifiedMs ?? 0;
-    for (const aside of this.#all()) {
+    const asides = asidesOf(onlyFresh ? this.#fresh : listNames(this.#dir));
+    this.#fresh = [];
+    for (const aside of asides) {
       const path = join(this.#dir, aside.name);
       const look = lookNow(path);
       const known = this.#looks.get(aside.name);
@@ -120,7 +129,7 @@ export class Asides {
       } else if (isOld) {
         removeFile(path);
         this.#looks.delete(aside.name);
-      } else if (look && lastChangeMs - look.modifiedMs > DISK_TICK_MS) this.#looks.set(aside.name, look);
+      } else if (look && lastChangeMs - look.modifiedMs > tickAfter(look)) this.#looks.set(aside.name, look);
     }
     return edits;
   }
@@ -138,21 +147,27 @@ export class Asides {
     const path = () => join(this.#dir, `${memory}.${sha}.${atMs}.${n}`);
     while (lookNow(path()) !== null) n += 1;
     moveFile(from, path());
+    this.#fresh.push(basename(path()));
   }
 
   #taking(memory: string): string {
     return join(this.#dir, `${memory}.taking`);
   }
+}
 
-  #all(): Aside[] {
-    return listNames(this.#dir)
-      .map((name) => ({ name, match: /^(mem_\w+)\.([0-9a-f]{64})\.(\d+)\.(\d+)$/.exec(name) }))
-      .flatMap(({ name, match }) => {
-        const [, memory, sha, atMs, n] = match ?? [];
-        return memory && sha ? [{ name, memory, sha, atMs: Number(atMs), n: Number(n) }] : [];
-      })
-      .sort((a, b) => a.atMs - b.atMs || a.n - b.n);
-  }
+function asidesOf(names: string[]): Aside[] {
+  return names
+    .map((name) => ({ name, match: /^(mem_\w+)\.([0-9a-f]{64})\.(\d+)\.(\d+)$/.exec(name) }))
+    .flatMap(({ name, match }) => {
+      const [, memory, sha, atMs, n] = match ?? [];
+      return memory && sha ? [{ name, memory, sha, atMs: Number(atMs), n: Number(n) }] : [];
+    })
+    .sort((a, b) => a.atMs - b.atMs || a.n - b.n);
+}
+
+/** How long after this look the file may still change without a sign of it: where the disk tells parts of a second, not long. */
+function tickAfter({ modifiedMs }: Look): number {
+  return modifiedMs % 1_000 === 0 ? DISK_TICK_MS : FINE_TICK_MS;
 }
 
 /** Reads a file; one that is empty unexpectedly is looked at again: an editor empties a file before it writes it. */

@@ -3,12 +3,20 @@
 
 import { isAppError } from '../../errors.ts';
 import { readTextNow } from '../../files.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { shownText } from '../team/shown-text.ts';
 import { confine } from './confine.ts';
 
 /** Null where no file stands, or where a path cannot be that of a memory. `dir` is canonical. */
 export function readConfined(dir: string, path: string): string | null {
   const absolute = findConfined(dir, path);
   return absolute === null ? null : readTextNow(absolute);
+}
+
+/** The same as readers are shown it: what git left in it is told by shown-text.ts. */
+export function readShown(dir: string, path: string, ledger: Ledger | null): string | null {
+  const text = readConfined(dir, path);
+  return text === null ? null : shownText(text, { path, ledger });
 }
 
 /** Where the file stands, without any link in it. */

@@ -6,6 +6,7 @@
 import { join } from 'node:path';
 import { lookNow, readTextNow } from '../../files.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { shownText } from '../team/shown-text.ts';
 import { filesByName } from './confine.ts';
 import { looksAsKnown, VISIBLE } from './known-files.ts';
 
@@ -34,7 +35,7 @@ export function liveFiles(dir: string, ledger: Ledger | null): LiveFile[] {
   });
 }
 
-/** The same with their texts, one after the other. */
+/** The same with their texts as readers are shown them, one after the other. */
 export function* liveTexts(dir: string, ledger: Ledger | null): Generator<LiveFile & { text: string }> {
   for (const file of liveFiles(dir, ledger)) {
     const known =
@@ -42,7 +43,7 @@ export function* liveTexts(dir: string, ledger: Ledger | null): Generator<LiveFi
         ? undefined
         : ledger?.get('select cast(content as text) as text from version where id = ?', file.head);
     const text = known?.text as string | null | undefined;
-    yield { ...file, text: text ?? readTextNow(file.absolute) ?? '' };
+    yield { ...file, text: shownText(text ?? readTextNow(file.absolute) ?? '', { path: file.path, ledger }) };
   }
 }
 

@@ -6,6 +6,7 @@ import { resolve } from 'node:path';
 import { canonicalPath } from '../../directories.ts';
 import { readBytesNow } from '../../files.ts';
 import { type Ledger, lookIntoLedger } from '../ledger/ledger.ts';
+import { shownText } from '../team/shown-text.ts';
 import { locateFile } from './confine.ts';
 import { headOf, memoryAt, shaOf } from './heads.ts';
 import { type ListChoice, listPaths } from './listing.ts';
@@ -42,7 +43,7 @@ export class ReadOnlyStore implements MemoryReader {
     this.ledger = lookIntoLedger(this.dir);
   }
 
-  /** A file as it stands, or null. Bytes that are no UTF-8 are shown as U+FFFD. */
+  /** A file as it stands, or null. Bytes that are no UTF-8 are shown as U+FFFD, conflict markers not at all. */
   async lookUp(given: string): Promise<ReadMemory | null> {
     const { path, absolute } = locateFile(this.dir, given);
     const content = readBytesNow(absolute);
@@ -51,7 +52,8 @@ export class ReadOnlyStore implements MemoryReader {
     const id = this.ledger && memoryAt(this.ledger, path);
     const head = this.ledger && id ? headOf(this.ledger, id) : null;
     const version = head?.sha === contentSha256 ? head.id : null;
-    return { id, path, version, text: content.toString(), contentSha256, sizeBytes: content.length };
+    const text = shownText(content.toString(), { path, ledger: this.ledger });
+    return { id, path, version, text, contentSha256, sizeBytes: content.length };
   }
 
   async list(choice?: ListChoice): Promise<string[]> {

@@ -15,6 +15,7 @@ import { settleInterrupted } from '../ledger/job-rows.ts';
 import { type Ledger, openLedger } from '../ledger/ledger.ts';
 import { rebuildWhereBehind } from '../ledger/rebuild.ts';
 import { settleMerges } from '../team/settle-merges.ts';
+import { shownText } from '../team/shown-text.ts';
 import { applyCommits, applyLateEdits, type Place } from './apply.ts';
 import { Asides } from './asides.ts';
 import { locateFile } from './confine.ts';
@@ -141,7 +142,7 @@ export class Store {
       const head = takeIn();
       if (!head || head.content === null) return null;
       const { memory: id, path, id: version, content } = head;
-      const text = content.toString();
+      const text = shownText(content.toString(), { path, ledger: this.ledger });
       return { id, path, version, text, contentSha256: shaOf(content), sizeBytes: content.length };
     });
   }
@@ -225,13 +226,14 @@ export class Store {
         for (const file of files) stage(this.#named(file), { id: commit, actor: by.actor, at }, deps);
         rows({ ledger: this.ledger, commit });
       });
-      return { collisions: this.bringFilesUpToDate() };
+      // All asides were looked at just now, before the transaction.
+      return { collisions: this.bringFilesUpToDate({ onlyFresh: true }) };
     });
   }
 
   /** Brings the files to what the ledger says where a commit was not applied yet; answers the paths that collided. */
-  bringFilesUpToDate(): string[] {
-    return this.#lock.hold(() => [...new Set([...applyCommits(this.#place), ...applyLateEdits(this.#place)])]);
+  bringFilesUpToDate(of = { onlyFresh: false }): string[] {
+    return this.#lock.hold(() => [...new Set([...applyCommits(this.#place), ...applyLateEdits(this.#place, of)])]);
   }
 
   /**

@@ -26,8 +26,8 @@ import {
 import type { FileChange, Store } from '../store/store.ts';
 import { linesAsGenerated } from '../text/index-file.ts';
 import { isArchivePath, isTopicPath } from '../text/topic.ts';
-import { sidesOf } from './conflict.ts';
-import { reconcile, tidyFrontmatter } from './reconcile.ts';
+import type { Sides } from './conflict.ts';
+import { withoutMarkers } from './shown-text.ts';
 import { tidyTopic } from './team-topic.ts';
 
 const INDEX = 'MEMORY.md';
@@ -80,15 +80,14 @@ class Settling {
     const text = head.content.toString();
     const previous = head.previous === null ? null : versionOf(this.#store.ledger, head.previous).content;
     const before = previous?.toString() ?? null;
-    const sides = sidesOf(text, { before });
-    if (sides) this.#keepSides(head, sides);
-    const merged = sides ? tidyFrontmatter(reconcile(sides)) : text;
+    const found = withoutMarkers(text, { path, before });
+    if (found) this.#keepSides(head, found.sides);
     if (path === INDEX || path.startsWith('index/')) {
-      if (sides) this.#lists.set(path, merged);
+      if (found) this.#lists.set(path, found.text);
       return;
     }
-    const isTopic = isTopicPath(path) || isArchivePath(path);
-    this.#write(path, isTopic && (isTidied || sides) ? tidyTopic(merged) : merged);
+    const isTidy = found !== null || !isTidied || !(isTopicPath(path) || isArchivePath(path));
+    this.#write(path, isTidy ? (found?.text ?? text) : tidyTopic(text));
   }
 
   /** `isBuilt`: it is built anew with its overflow files, else it alone, where it held markers. */
@@ -110,7 +109,7 @@ class Settling {
     if (this.#commit !== null) index.finish({ ledger: this.#store.ledger, commit: this.#commit });
   }
 
-  #keepSides(head: Version, sides: { ours: string; theirs: string }): void {
+  #keepSides(head: Version, sides: Sides): void {
     const { ledger } = this.#store;
     const at = this.#at;
     const commit = beginCommit(ledger, { actor: 'external', at, isApplied: true });
