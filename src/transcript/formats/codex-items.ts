@@ -98,8 +98,9 @@ const FAILURE =
   /^(aborted|error[: ]|failed |script (failed|error)|unsupported |unknown |[\w ]{1,40} (failed|rejected)\b|.{0,200}(rejected by user|verification failed))/i;
 
 function saysFailure(text: string): boolean {
-  const headerEnd = text.search(/^Output:/m);
-  const header = headerEnd === -1 ? text.slice(0, 500) : text.slice(0, Math.min(headerEnd, 500));
+  const beginning = text.slice(0, 500);
+  const headerEnd = beginning.search(/^Output:/m);
+  const header = headerEnd === -1 ? beginning : beginning.slice(0, headerEnd);
   const exitCode = /^(?:Exit code:|Process exited with code) (-?\d+)/m.exec(header)?.[1];
   return exitCode === undefined ? FAILURE.test(header) : exitCode !== '0';
 }

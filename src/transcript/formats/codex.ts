@@ -22,16 +22,13 @@ export const codex: Format = {
   },
 
   async open({ path }) {
-    const found = await whichAreIn(path, [...USER_EVENTS, ROLLED_BACK]);
-    const { meta, cwd, hasUserEvents } = await findMeta(
-      path,
-      USER_EVENTS.some((text) => found.has(text)),
-    );
+    const marks = await findMarks(path);
+    const { meta, cwd, hasUserEvents } = await findMeta(path, marks.userEvents);
     const id = textOf(meta.id) ?? basename(path, extname(path));
     const parent = parentOf(meta);
     const subagent = parent === undefined ? undefined : { session: parent, agent: id };
     const known = { cwd, branch: textOf(objectAt(meta, 'git').branch), agent: subagent?.agent, hasUserEvents };
-    const rolledBack = found.has(ROLLED_BACK) ? await findRolledBack(path, known) : new Set<number>();
+    const rolledBack = marks.rolledBack ? await findRolledBack(path, known) : new Set<number>();
     const file: CodexFile = { ...known, rolledBack };
     return {
       id: subagent ? `${subagent.session}/${id}` : id,
@@ -66,8 +63,9 @@ function spawnOf(source: JsonObject): JsonObject {
 }
 
 /** How the events begin in which a person's words are, and the one that takes some back. */
-const USER_EVENTS = ['"user_message"', '"UserMessage"'];
-const ROLLED_BACK = 'thread_rolled_back';
+const USER_EVENTS = [Buffer.from('"user_message"'), Buffer.from('"UserMessage"')];
+const ROLLED_BACK = Buffer.from('"thread_rolled_back"');
+const MARK_BYTES = ROLLED_BACK.length;
 
 interface Meta {
   /** The first `session_meta`: those that follow came with copied history. */
@@ -106,24 +104,25 @@ async function findRolledBack(path: string, file: Omit<CodexFile, 'rolledBack'>)
     reader.drain();
     if (reader.prompts > before) standing.push(before);
     const { type, num_turns: turns } = objectAt(record, 'payload');
-    if (type !== ROLLED_BACK || typeof turns !== 'number' || !Number.isInteger(turns) || turns < 1) continue;
+    if (type !== 'thread_rolled_back' || typeof turns !== 'number' || !Number.isInteger(turns) || turns < 1) continue;
     for (const prompt of standing.splice(-turns)) rolledBack.add(prompt);
   }
   return rolledBack;
 }
 
-/** Which of `texts` are anywhere in the file, as bytes: far cheaper than reading its records. */
-async function whichAreIn(path: string, texts: readonly string[]): Promise<Set<string>> {
-  const missing = new Set(texts);
-  const seamBytes = Math.max(...texts.map((text) => text.length));
+/** What may be in the file, by its bytes: far cheaper than reading its records. */
+async function findMarks(path: string): Promise<{ userEvents: boolean; rolledBack: boolean }> {
+  const found = { userEvents: false, rolledBack: false };
   let tail = Buffer.alloc(0);
   for await (const chunk of scanDecoded(path)) {
-    const seam = Buffer.concat([tail, chunk.subarray(0, seamBytes)]);
-    for (const text of missing) if (seam.includes(text) || chunk.includes(text)) missing.delete(text);
-    if (missing.size === 0) break;
-    tail = Buffer.concat([tail, chunk.subarray(-seamBytes)]).subarray(-seamBytes);
+    const seam = Buffer.concat([tail, chunk.subarray(0, MARK_BYTES)]);
+    const isIn = (mark: Buffer): boolean => seam.includes(mark) || chunk.includes(mark);
+    found.userEvents ||= USER_EVENTS.some(isIn);
+    found.rolledBack ||= isIn(ROLLED_BACK);
+    if (found.userEvents && found.rolledBack) break;
+    tail = Buffer.concat([tail, chunk.subarray(-MARK_BYTES)]).subarray(-MARK_BYTES);
   }
-  return new Set(texts.filter((text) => !missing.has(text)));
+  return found;
 }
 
 function readQuietly(path: string): AsyncGenerator<JsonObject> {
