@@ -123,9 +123,12 @@ class LineSplitter {
   }
 }
 
+/** A byte-order mark; and the zeros that a file is left with where it was made longer before it was written. */
+const PADDING = /^[\ufeff\0]+/;
+
 /** Adds what the line holds to `into`; false when something on it was lost. */
 function readLine(line: string, recordStart: string, into: JsonObject[]): boolean {
-  const text = line.charCodeAt(0) === 0xfeff ? line.slice(1) : line;
+  const text = PADDING.test(line) ? line.replace(PADDING, '') : line;
   const value = parse(text);
   if (isObject(value)) {
     into.push(value);

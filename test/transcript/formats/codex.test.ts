@@ -127,8 +127,10 @@ describe('a Codex rollout', () => {
   test('holds a prompt without what an editor put before it, and all of what only looks like that', async () => {
     const prompt = '# Context from my IDE setup:\n\n## Active file: a.ts\n\n## My request for Codex:\nUse tabs.';
     const quoted = `Why do I see this?\n${prompt}`;
-    const messages = await read(meta('a'), typed(prompt), typed(quoted));
+    const browser = '# In app browser:\n- Current URL: http://x\n\n## My request for Codex:\nUse tabs.';
+    const messages = await read(meta('a'), typed(prompt), typed(browser), typed(quoted));
     expect(messages.map(({ parts }) => parts)).toEqual([
+      [{ kind: 'text', text: 'Use tabs.' }],
       [{ kind: 'text', text: 'Use tabs.' }],
       [{ kind: 'text', text: quoted }],
     ]);
