@@ -28,6 +28,11 @@ const MACHINE_WORDS = [
   'The app was quit while you were working',
   'This session is being continued from a previous conversation',
   'Your claude.ai usage limit has reset',
+  // What `/init` stands for, in Codex, Gemini CLI and opencode.
+  'Generate a file named AGENTS.md that serves as a contributor guide for this repository.',
+  'You are an AI agent that brings the power of Gemini directly into the terminal. Your task is to analyze',
+  'Please analyze this codebase and create an AGENTS.md file containing:',
+  'Create or update `AGENTS.md` for this repository.',
 ];
 
 /** `Stop hook feedback:`, `PreToolUse:Bash hook blocking error from command:` */

@@ -136,6 +136,12 @@ describe('a Codex rollout', () => {
     ]);
   });
 
+  test('does not take for typed what /init stands for', async () => {
+    const prompt =
+      'Generate a file named AGENTS.md that serves as a contributor guide for this repository.\nYour goal …';
+    expect((await read(meta('a'), typed(prompt))).map(({ speaker }) => speaker)).toEqual(['harness']);
+  });
+
   test('of a subagent names its parent, and nobody in it is human', async () => {
     const source = { subagent: { thread_spawn: { parent_thread_id: 'root' } } };
     const said = [typed('Review it.'), says('assistant', 'Fine.'), answer('c1', 'x')];
