@@ -23,8 +23,8 @@ export interface FoundSession {
 const PLACES: Record<FoundAgent, { under: string; pattern: RegExp }[]> = {
   'claude-code': [{ under: 'projects', pattern: /^[^/]+\/(?!agent-)[^/]+\.jsonl$/ }],
   codex: [
-    { under: 'sessions', pattern: /(?:^|\/)rollout-[^/]+\.jsonl$/ },
-    { under: 'archived_sessions', pattern: /(?:^|\/)rollout-[^/]+\.jsonl$/ },
+    { under: 'sessions', pattern: /(?:^|\/)rollout-[^/]+\.jsonl(?:\.zst)?$/ },
+    { under: 'archived_sessions', pattern: /(?:^|\/)rollout-[^/]+\.jsonl(?:\.zst)?$/ },
   ],
   gemini: [{ under: 'tmp', pattern: /^[^/]+\/chats\/session-[^/]+\.jsonl?$/ }],
   copilot: [{ under: 'session-state', pattern: /^(?:[^/]+\/events|[^/]+)\.jsonl$/ }],
@@ -45,7 +45,10 @@ export function findSessions(dirs: AgentDirs, options: FindOptions = {}): FoundS
   for (const agent of options.agents ?? FOUND_AGENTS) {
     for (const { under, pattern } of PLACES[agent]) {
       const root = join(dirs[agent], under);
-      for (const path of walkNow(root).filter((path) => pattern.test(path))) {
+      const paths = new Set(walkNow(root).filter((path) => pattern.test(path)));
+      for (const path of paths) {
+        // While Codex goes on with a session that it had compressed, both are there.
+        if (path.endsWith('.zst') && paths.has(path.slice(0, -'.zst'.length))) continue;
         const look = lookNow(join(root, path));
         if (!look || look.bytes === 0) continue;
         if (options.since && look.modifiedMs < options.since.getTime()) continue;

@@ -3,8 +3,8 @@
 
 import { isDirectory } from '../directories.ts';
 import { AppError } from '../errors.ts';
-import { readSlice } from '../file-pieces.ts';
-import { readText, statFile } from '../files.ts';
+import { type FileStat, statFile } from '../files.ts';
+import { readHead, scanDecoded } from './decoded.ts';
 import { atif } from './formats/atif.ts';
 import { claudeCode } from './formats/claude-code.ts';
 import { codex } from './formats/codex.ts';
@@ -73,8 +73,8 @@ export async function openSession(path: string, options: OpenOptions = {}): Prom
       remedy: 'Run nocturne extract TRANSCRIPT once; what was extracted before is not extracted again.',
     });
   }
-  const stat = await statFile(path);
-  if (stat === null) {
+  const file = await findFile(path);
+  if (file === null) {
     if (isDirectory(path)) {
       throw new AppError('bad-input', `${path} is a directory.`, { remedy: 'Give the session file itself.' });
     }
@@ -82,14 +82,13 @@ export async function openSession(path: string, options: OpenOptions = {}): Prom
       remedy: 'Agents delete old sessions; what was kept of this one stays.',
     });
   }
-  const { format, source } = await findFormat(path, stat.sizeBytes);
+  const { format, source } = await findFormat(file);
   const reading = await format.open(source);
   let unreadableLines = 0;
   return {
     id: options.id ?? reading.id,
     format: format.name,
-    path,
-    ...stat,
+    ...file,
     cwd: reading.cwd,
     subagent: reading.subagent,
     request: reading.request,
@@ -103,7 +102,7 @@ export async function openSession(path: string, options: OpenOptions = {}): Prom
       };
       // Both at once: each waits for the disk.
       const [isUnchanged, rest] = from
-        ? await Promise.all([isStillThere(path, from), reading.messagesFrom?.(from.byte, onUnreadable)])
+        ? await Promise.all([isStillThere(file.path, from), reading.messagesFrom?.(from.byte, onUnreadable)])
         : [];
       const isContinued = isUnchanged && rest;
       if (!isContinued) unreadableLines = 0;
@@ -112,20 +111,32 @@ export async function openSession(path: string, options: OpenOptions = {}): Prom
   };
 }
 
-async function findFormat(path: string, sizeBytes: number): Promise<{ format: Format; source: Source }> {
+const COMPRESSED = '.zst';
+
+/** What is at `path`; else what Codex made of it: it compresses old rollouts, and decompresses one to go on with it. */
+async function findFile(path: string): Promise<({ path: string } & FileStat) | null> {
+  const other = path.endsWith(COMPRESSED) ? path.slice(0, -COMPRESSED.length) : path + COMPRESSED;
+  for (const candidate of [path, other]) {
+    const stat = await statFile(candidate);
+    if (stat) return { path: candidate, ...stat };
+  }
+  return null;
+}
+
+async function findFormat({ path, sizeBytes }: { path: string; sizeBytes: number }): Promise<{
+  format: Format;
+  source: Source;
+}> {
   let parsed: Promise<unknown> | undefined;
   const document = (): Promise<unknown> => {
     parsed ??= readDocument(path, sizeBytes);
     return parsed;
   };
   for (const headBytes of HEAD_BYTES) {
-    const source: Source = {
-      path,
-      head: (await readSlice(path, 0, Math.min(sizeBytes, headBytes))).toString('utf8'),
-      document,
-    };
+    const head = await readHead(path, headBytes);
+    const source: Source = { path, head: head.toString('utf8'), document };
     for (const format of FORMATS) if (await format.recognises(source)) return { format, source };
-    if (sizeBytes <= headBytes) break;
+    if (head.length < headBytes) break;
   }
   const names = FORMATS.map((format) => format.name).join(', ');
   throw new AppError('unknown-format', `${path} is in none of the formats nocturne reads: ${names}.`, {
@@ -134,16 +145,25 @@ async function findFormat(path: string, sizeBytes: number): Promise<{ format: Fo
 }
 
 async function readDocument(path: string, sizeBytes: number): Promise<unknown> {
-  if (sizeBytes > MAX_DOCUMENT_BYTES) {
-    throw new AppError('bad-input', `${path} is one JSON document of ${Math.round(sizeBytes / 2 ** 20)} MiB.`, {
-      remedy: 'A transcript that is one JSON value may have 256 MiB; split it, or write it as JSON lines.',
-    });
+  if (sizeBytes > MAX_DOCUMENT_BYTES) throw tooLarge(path, sizeBytes);
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of scanDecoded(path)) {
+    bytes += chunk.length;
+    if (bytes > MAX_DOCUMENT_BYTES) throw tooLarge(path, bytes);
+    pieces.push(Buffer.from(chunk));
   }
-  const text = (await readText(path)) ?? '';
+  const text = Buffer.concat(pieces).toString('utf8');
   try {
     return JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }
+}
+
+function tooLarge(path: string, bytes: number): AppError {
+  return new AppError('bad-input', `${path} is one JSON document of ${Math.round(bytes / 2 ** 20)} MiB.`, {
+    remedy: 'A transcript that is one JSON value may have 256 MiB; split it, or write it as JSON lines.',
+  });
 }

@@ -1,6 +1,6 @@
 // The texts that Claude Code holds back while the agent works, as its `queue-operation` records tell of them.
 // A text that is sent stands in a record of its own and is forgotten here; one that never was is left over. An
-// operation that names no text is taken to be about the oldest.
+// operation that names no text is taken to be about the oldest, or about all where it takes all back.
 
 import type { Part } from '../types.ts';
 import type { JsonObject } from './format.ts';
@@ -27,7 +27,8 @@ export class TextQueue {
     if (operation === 'enqueue' && text !== undefined) {
       this.#waiting.push({ record, parts: [{ kind: 'text', text }] });
     } else if (operation === 'dequeue' || operation === 'remove' || operation === 'popAll') {
-      if (text === undefined) this.#taken = [...this.#taken, ...this.#waiting.splice(0, 1)].slice(-MOST_TAKEN);
+      const taken = operation === 'popAll' ? this.#waiting.length : 1;
+      if (text === undefined) this.#taken = [...this.#taken, ...this.#waiting.splice(0, taken)].slice(-MOST_TAKEN);
       else this.drop([{ kind: 'text', text }]);
     }
   }

@@ -150,7 +150,8 @@ export class ClaudeCodeReader {
   #takeAttachment(record: JsonObject): void {
     const { attachment } = record;
     if (!isObject(attachment) || attachment.type !== 'queued_command') return;
-    if (this.#isRepeated(record)) return;
+    const source = textOf(attachment.source_uuid);
+    if (this.#isRepeated(record) || (source !== undefined && !this.#seen.add(source))) return;
     const blocks = blocksOf(attachment.prompt) ?? [];
     const parts = this.#dropRepeated(repeatKey(record), partsOf(blocks));
     if (parts.length === 0) return;
@@ -181,6 +182,8 @@ export class ClaudeCodeReader {
     if (FLAGS_OF_MACHINES.some((flag) => record[flag] === true)) return false;
     // The text of an accepted plan: the model wrote it, the program entered it.
     if (typeof record.planContent === 'string' || record.promptSource === 'system') return false;
+    // The document of a skill that was called; what a schedule, a notice or another session set going.
+    if (typeof record.sourceToolUseID === 'string' || !PEOPLES_TURNS.has(record.turnOrigin)) return false;
     if (origin !== undefined) return origin === 'human';
     // Some versions name the origin of notices only, and mark what was typed elsewhere.
     return record.promptSource === 'typed' || !this.#namesHumans;
@@ -203,7 +206,11 @@ export class ClaudeCodeReader {
   }
 }
 
-const FLAGS_OF_MACHINES = ['isMeta', 'isCompactSummary', 'isVisibleInTranscriptOnly', 'isSidechain'];
+const FLAGS_OF_MACHINES = `isMeta isCompactSummary isVisibleInTranscriptOnly isSidechain isSynthetic isVirtual
+  turnCompanion`.split(/\s+/);
+
+/** Older versions do not say it; in the SDK a person may have typed it. */
+const PEOPLES_TURNS: ReadonlySet<unknown> = new Set([undefined, 'human', 'sdk']);
 
 type Call = Extract<Part, { kind: 'call' }>;
 type Said = Pick<Message, 'id' | 'speaker' | 'parts'> & Partial<Pick<Message, 'beginsTurn' | 'follows'>>;

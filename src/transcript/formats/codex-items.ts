@@ -5,12 +5,27 @@ import type { Part } from '../types.ts';
 import { isObject, type JsonObject } from './format.ts';
 import { attachmentLabel, objectAt, parsedOr, textOf } from './values.ts';
 
+/** A record as versions since late 2025 write it: those before had a bare header, bare items, and marks of no meaning. */
+export function enveloped(record: JsonObject): JsonObject {
+  if ('payload' in record) return record;
+  const { timestamp, type } = record;
+  if (typeof type === 'string') return { timestamp, type: 'response_item', payload: record };
+  if (isBareHeader(record)) return { timestamp, type: 'session_meta', payload: record };
+  return record.record_type === 'state' ? { type: 'state', payload: {} } : record;
+}
+
+export function isBareHeader({ id, timestamp, ...rest }: JsonObject): boolean {
+  const isStamped = typeof id === 'string' && typeof timestamp === 'string';
+  return isStamped && ('instructions' in rest || 'git' in rest) && !('type' in rest);
+}
+
 /** The text and images of a message's content, or of an output that is a list. */
 export function contentParts(content: unknown): Part[] {
   if (typeof content === 'string') return content === '' ? [] : [{ kind: 'text', text: content }];
   if (!Array.isArray(content)) return [];
   return content.filter(isObject).flatMap((item): Part[] => {
-    if (item.type === 'input_image') return [imagePart(item.image_url)];
+    if (item.type === 'input_image' || item.type === 'image') return [imagePart(item.image_url)];
+    if (item.type === 'local_image') return [imagePart(item.path)];
     const text = textOf(item.text);
     // Around an image stands a tag that names it.
     return text === undefined || /^<\/?image\b[^>]{0,300}>$/.test(text) ? [] : [{ kind: 'text', text }];
@@ -83,8 +98,9 @@ const FAILURE =
   /^(aborted|error[: ]|failed |script (failed|error)|unsupported |unknown |[\w ]{1,40} (failed|rejected)\b|.{0,200}(rejected by user|verification failed))/i;
 
 function saysFailure(text: string): boolean {
-  const headerEnd = text.search(/^Output:/m);
-  const header = headerEnd === -1 ? text.slice(0, 500) : text.slice(0, Math.min(headerEnd, 500));
+  const beginning = text.slice(0, 500);
+  const headerEnd = beginning.search(/^Output:/m);
+  const header = headerEnd === -1 ? beginning : beginning.slice(0, headerEnd);
   const exitCode = /^(?:Exit code:|Process exited with code) (-?\d+)/m.exec(header)?.[1];
   return exitCode === undefined ? FAILURE.test(header) : exitCode !== '0';
 }
@@ -98,4 +114,9 @@ export function failedCall(event: JsonObject): string | undefined {
     'Err' in result ||
     objectAt(result, 'Ok').isError === true;
   return hasFailed ? textOf(event.call_id) : undefined;
+}
+
+/** The same of an item that is recorded when it has ended, as newer versions do instead. */
+export function failedItem({ id, status }: JsonObject): string | undefined {
+  return status === 'failed' || status === 'declined' ? textOf(id) : undefined;
 }

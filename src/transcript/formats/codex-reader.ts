@@ -5,7 +5,16 @@
 
 import type { Message, Part, Speaker } from '../types.ts';
 import { chainId } from './chain.ts';
-import { callOf, contentParts, failedCall, imagePart, isAnsweredElsewhere, outputOf } from './codex-items.ts';
+import {
+  callOf,
+  contentParts,
+  enveloped,
+  failedCall,
+  failedItem,
+  imagePart,
+  isAnsweredElsewhere,
+  outputOf,
+} from './codex-items.ts';
 import { typedParts, withoutInjected } from './codex-words.ts';
 import { asAbandoned, isObject, type JsonObject } from './format.ts';
 import { MessageIds } from './message-ids.ts';
@@ -44,6 +53,8 @@ export class CodexReader {
   #prompts = 0;
   #isRolledBack = false;
   readonly #failed = new Set<string>();
+  /** Messages to be handed out. */
+  #ready: Message[] = [];
   /** What the questions offered that were asked and not yet answered. */
   readonly #offered = new Map<string, Set<string>>();
 
@@ -59,29 +70,50 @@ export class CodexReader {
     return this.#prompts;
   }
 
-  *take(record: JsonObject): Generator<Message> {
-    const { type, payload } = record;
-    if (typeof type !== 'string' || !isObject(payload)) return this.#onUnreadable();
+  take(record: JsonObject): void {
+    const { type, payload } = enveloped(record);
+    if (typeof type !== 'string' || !isObject(payload)) {
+      this.#onUnreadable();
+      return;
+    }
     this.#at = instantOf(record.timestamp);
     if (type === 'turn_context') {
       this.#cwd = textOf(payload.cwd) ?? this.#cwd;
       this.#startTurn(payload.turn_id);
     } else if (type === 'event_msg') {
-      yield* this.#takeEvent(payload);
+      this.#takeEvent(payload);
     } else if (type === 'response_item') {
-      yield* this.#takeItem(payload);
+      this.#takeItem(payload);
+    } else if (type === 'inter_agent_communication') {
+      this.#takeReport(payload);
     }
   }
 
-  *#takeEvent(event: JsonObject): Generator<Message> {
+  /** What was said since the last call. */
+  drain(): Message[] {
+    return this.#ready.splice(0);
+  }
+
+  #takeEvent(event: JsonObject): void {
     switch (event.type) {
       case 'user_message': {
-        if (typeof event.message !== 'string') return this.#onUnreadable();
+        if (typeof event.message !== 'string') {
+          this.#onUnreadable();
+          return;
+        }
         const images = [event.images, event.local_images].flatMap((list) => (Array.isArray(list) ? list : []));
         const isPlain = event.kind === undefined || event.kind === 'plain';
-        yield* this.#takePrompt([...contentParts(event.message), ...images.map(imagePart)], isPlain);
+        this.#takePrompt([...contentParts(event.message), ...images.map(imagePart)], isPlain);
         break;
       }
+      case 'item_completed':
+        if (!isObject(event.item)) {
+          this.#onUnreadable();
+          return;
+        }
+        if (event.item.type === 'UserMessage') this.#takePrompt(contentParts(event.item.content), true);
+        else this.#noteFailure(failedItem(event.item));
+        break;
       case 'task_started':
       case 'turn_started':
         this.#isRunning = true;
@@ -99,17 +131,19 @@ export class CodexReader {
       case 'exec_command_end':
       case 'patch_apply_end':
       case 'mcp_tool_call_end':
-      case 'dynamic_tool_call_response': {
-        const call = failedCall(event);
-        if (call !== undefined) this.#failed.add(call);
+      case 'dynamic_tool_call_response':
+        this.#noteFailure(failedCall(event));
         break;
-      }
       default:
         if (typeof event.type !== 'string') this.#onUnreadable();
     }
   }
 
-  *#takeItem(item: JsonObject): Generator<Message> {
+  #noteFailure(call: string | undefined): void {
+    if (call !== undefined) this.#failed.add(call);
+  }
+
+  #takeItem(item: JsonObject): void {
     const call = callOf(item);
     const key = textOf(item.call_id) ?? textOf(item.id);
     if (call) {
@@ -118,56 +152,68 @@ export class CodexReader {
         ? [{ kind: 'result', callId: id, text: '', isError: false }]
         : [];
       if (call.tool.endsWith('request_user_input')) this.#offered.set(id, offeredIn(call.input));
-      yield* this.#say({ speaker: 'assistant', parts: [{ ...call, id }, ...answer], key });
+      this.#say({ speaker: 'assistant', parts: [{ ...call, id }, ...answer], key });
     } else if (item.type === 'message') {
-      yield* this.#takeMessage(item);
+      this.#takeMessage(item);
     } else if (item.type === 'agent_message') {
-      yield* this.#say({ speaker: this.#file.agent ? 'harness' : 'subagent', parts: contentParts(item.content), key });
+      this.#takeReport(item);
     } else if (typeof item.type !== 'string') {
       this.#onUnreadable();
     } else if (/(?:call|search)_output$/.test(item.type)) {
-      yield* this.#takeOutput(item);
+      this.#takeOutput(item);
     }
   }
 
-  *#takeOutput(item: JsonObject): Generator<Message> {
+  /** What one agent sent to another: in the file of the session itself, what its subagents report. */
+  #takeReport(sent: JsonObject): void {
+    const speaker = this.#file.agent === undefined && sent.author !== '/root' ? 'subagent' : 'harness';
+    this.#say({ speaker, parts: contentParts(sent.content), key: textOf(sent.id) });
+  }
+
+  #takeOutput(item: JsonObject): void {
     const callId = textOf(item.call_id);
-    if (callId === undefined) return this.#onUnreadable();
+    if (callId === undefined) {
+      this.#onUnreadable();
+      return;
+    }
     const parts = outputOf(item, this.#failed.delete(callId));
-    yield* this.#say({ speaker: 'tool', parts, key: `${callId} output` });
+    this.#say({ speaker: 'tool', parts, key: `${callId} output` });
     const offered = this.#offered.get(callId);
     this.#offered.delete(callId);
     const [result] = parts;
     const typed = offered && result?.kind === 'result' ? typedAnswers(result.text, offered) : [];
     if (typed.length === 0) return;
     const answer: Part[] = typed.map((text) => ({ kind: 'text', text }));
-    yield* this.#say({ speaker: 'human', parts: answer, key: `${callId} answer` });
+    this.#say({ speaker: 'human', parts: answer, key: `${callId} answer` });
   }
 
-  *#takeMessage(item: JsonObject): Generator<Message> {
+  #takeMessage(item: JsonObject): void {
     const parts = contentParts(item.content);
     if (item.role === 'assistant') {
-      yield* this.#say({ speaker: 'assistant', parts, key: textOf(item.id) });
+      this.#say({ speaker: 'assistant', parts, key: textOf(item.id) });
     } else if (item.role === 'user') {
       const [first] = parts;
       const isReport = first?.kind === 'text' && first.text.startsWith('<subagent_notification>');
       const own = withoutInjected(parts);
-      if (isReport) yield* this.#say({ speaker: 'subagent', parts });
-      else if (own.length === 0) yield* this.#say({ speaker: 'harness', parts });
+      if (isReport) this.#say({ speaker: 'subagent', parts });
+      else if (own.length === 0) this.#say({ speaker: 'harness', parts });
       // Else what the person typed stands in an event as well.
-      else if (!this.#file.hasUserEvents) yield* this.#takePrompt(own, true);
+      else if (!this.#file.hasUserEvents) this.#takePrompt(own, true);
     } else {
-      yield* this.#say({ speaker: 'harness', parts });
+      this.#say({ speaker: 'harness', parts });
     }
   }
 
-  *#takePrompt(parts: Part[], isPlain: boolean): Generator<Message> {
+  #takePrompt(parts: Part[], isPlain: boolean): void {
     const own = isPlain && this.#file.agent === undefined ? typedParts(parts) : null;
-    if (own === null) return yield* this.#say({ speaker: 'harness', parts });
+    if (own === null) {
+      this.#say({ speaker: 'harness', parts });
+      return;
+    }
     this.#isRolledBack = this.#file.rolledBack.has(this.#prompts++);
     const beginsTurn = !(this.#isRunning && this.#isPrompted);
     this.#isPrompted = true;
-    yield* this.#say({ speaker: 'human', parts: own, beginsTurn });
+    this.#say({ speaker: 'human', parts: own, beginsTurn });
   }
 
   #startTurn(turnId: unknown): void {
@@ -181,7 +227,7 @@ export class CodexReader {
     return chainId(this.#file.agent ?? '', key, []);
   }
 
-  *#say({ speaker, parts, key, beginsTurn = false }: Saying): Generator<Message> {
+  #say({ speaker, parts, key, beginsTurn = false }: Saying): void {
     if (parts.length === 0) return;
     const isInside = this.#file.agent !== undefined;
     const message: Message = {
@@ -194,6 +240,6 @@ export class CodexReader {
     if (this.#at !== undefined) message.at = this.#at;
     if (this.#cwd !== undefined) message.cwd = this.#cwd;
     if (this.#file.branch !== undefined) message.branch = this.#file.branch;
-    yield this.#isRolledBack ? asAbandoned(message) : message;
+    this.#ready.push(this.#isRolledBack ? asAbandoned(message) : message);
   }
 }

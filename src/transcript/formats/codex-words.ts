@@ -4,9 +4,8 @@
 import type { Part } from '../types.ts';
 import { humanParts } from './human-text.ts';
 
-/** Headings under which an app lists files and open tabs, before the prompt itself. */
-const WRAPPER =
-  /^\s*# (Files mentioned by the user|Context from my IDE setup):\n[\s\S]*?\n## My request for Codex:[^\S\n]*\n?/;
+/** Under headings an app lists files, open tabs and what its browser shows, before the prompt itself. */
+const WRAPPER = /^\s*# [^\n]{1,100}:\n[\s\S]*?\n## My request for Codex:[^\S\n]*\n?/;
 
 /** How context begins that is not wrapped in a tag. */
 const INJECTED_BEGINNINGS = [

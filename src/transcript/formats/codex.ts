@@ -3,10 +3,11 @@
 // a person's words are, what was rolled back. Record by record reading is in codex-reader.ts.
 
 import { basename, extname } from 'node:path';
-import { scanChunks } from '../../file-pieces.ts';
+import { scanDecoded } from '../decoded.ts';
+import { enveloped, isBareHeader } from './codex-items.ts';
 import { type CodexFile, CodexReader } from './codex-reader.ts';
 import { type Format, isObject, type JsonObject } from './format.ts';
-import { objectsIn, readObjects } from './jsonl.ts';
+import { objectsIn, readObjects, readRecords } from './jsonl.ts';
 import { objectAt, textOf } from './values.ts';
 
 const RECORD_START = '{"timestamp":';
@@ -17,24 +18,27 @@ export const codex: Format = {
   name: 'codex',
 
   recognises({ head }) {
-    return objectsIn(head, RECORD_START).some(isRecord);
+    return objectsIn(head, RECORD_START).some((record) => isRecord(record) || isBareHeader(record));
   },
 
   async open({ path }) {
-    const { meta, cwd, hasUserEvents } = await findMeta(path);
+    const marks = await findMarks(path);
+    const { meta, cwd, hasUserEvents } = await findMeta(path, marks.userEvents);
     const id = textOf(meta.id) ?? basename(path, extname(path));
     const parent = parentOf(meta);
     const subagent = parent === undefined ? undefined : { session: parent, agent: id };
     const known = { cwd, branch: textOf(objectAt(meta, 'git').branch), agent: subagent?.agent, hasUserEvents };
-    const file: CodexFile = { ...known, rolledBack: await findRolledBack(path, known) };
+    const rolledBack = marks.rolledBack ? await findRolledBack(path, known) : new Set<number>();
+    const file: CodexFile = { ...known, rolledBack };
     return {
       id: subagent ? `${subagent.session}/${id}` : id,
       cwd,
       subagent,
       async *messages(onUnreadable) {
         const reader = new CodexReader(file, onUnreadable);
-        for await (const record of readObjects(path, { recordStart: RECORD_START, onUnreadable })) {
-          yield* reader.take(record);
+        for await (const batch of readRecords(path, { recordStart: RECORD_START, onUnreadable })) {
+          for (const { object } of batch) reader.take(object);
+          yield* reader.drain();
         }
       },
     };
@@ -45,17 +49,23 @@ function isRecord(record: JsonObject): boolean {
   return typeof record.type === 'string' && RECORD_TYPES.has(record.type) && isObject(record.payload);
 }
 
-/** The session that this one's agent works for; itself, where it is a subagent's and names no other. */
+/** The session that this one's agent works for; itself, where it is nobody's conversation and names no other. */
 function parentOf(meta: JsonObject): string | undefined {
   const source = objectAt(meta, 'source');
   const named = textOf(meta.parent_thread_id) ?? textOf(spawnOf(source).parent_thread_id);
-  if (named !== undefined || !('subagent' in source)) return named;
-  return textOf(meta.session_id) ?? textOf(meta.id);
+  const isInner = 'subagent' in source || 'internal' in source;
+  const isPersons = !isInner && (textOf(meta.thread_source) ?? 'user') === 'user';
+  return named ?? (isPersons ? undefined : (textOf(meta.session_id) ?? textOf(meta.id)));
 }
 
 function spawnOf(source: JsonObject): JsonObject {
   return objectAt(objectAt(source, 'subagent'), 'thread_spawn');
 }
+
+/** How the events begin in which a person's words are, and the one that takes some back. */
+const USER_EVENTS = [Buffer.from('"user_message"'), Buffer.from('"UserMessage"')];
+const ROLLED_BACK = Buffer.from('"thread_rolled_back"');
+const MARK_BYTES = ROLLED_BACK.length;
 
 interface Meta {
   /** The first `session_meta`: those that follow came with copied history. */
@@ -64,48 +74,55 @@ interface Meta {
   hasUserEvents: boolean;
 }
 
-async function findMeta(path: string): Promise<Meta> {
+async function findMeta(path: string, mayHaveUserEvents: boolean): Promise<Meta> {
   let meta: JsonObject | undefined;
   let cwd: string | undefined;
   let hasUserEvents = false;
-  for await (const { type, payload } of readQuietly(path)) {
+  for await (const record of readQuietly(path)) {
+    const { type, payload } = enveloped(record);
     if (!isObject(payload)) continue;
     if (type === 'session_meta') meta ??= payload;
     if (type === 'session_meta' || type === 'turn_context') cwd ??= textOf(payload.cwd);
-    if (type === 'event_msg' && payload.type === 'user_message') hasUserEvents = true;
-    if (meta && cwd !== undefined && hasUserEvents) break;
+    if (type === 'event_msg') hasUserEvents ||= isUserEvent(payload);
+    if (meta && cwd !== undefined && (hasUserEvents || !mayHaveUserEvents)) break;
   }
   return { meta: meta ?? {}, cwd, hasUserEvents };
 }
 
-const ROLLED_BACK = 'thread_rolled_back';
+function isUserEvent({ type, item }: JsonObject): boolean {
+  return type === 'user_message' || (type === 'item_completed' && isObject(item) && item.type === 'UserMessage');
+}
 
 /** Which of the person's messages, counted from 0 as the reader counts them, were taken back. */
 async function findRolledBack(path: string, file: Omit<CodexFile, 'rolledBack'>): Promise<Set<number>> {
   const rolledBack = new Set<number>();
-  if (!(await holds(path, ROLLED_BACK))) return rolledBack;
   const standing: number[] = [];
-  const reader = new CodexReader({ ...file, rolledBack: new Set() }, () => undefined);
+  const reader = new CodexReader({ ...file, rolledBack }, () => undefined);
   for await (const record of readQuietly(path)) {
     const before = reader.prompts;
-    Array.from(reader.take(record));
+    reader.take(record);
+    reader.drain();
     if (reader.prompts > before) standing.push(before);
     const { type, num_turns: turns } = objectAt(record, 'payload');
-    if (type !== ROLLED_BACK || typeof turns !== 'number' || !Number.isInteger(turns) || turns < 1) continue;
+    if (type !== 'thread_rolled_back' || typeof turns !== 'number' || !Number.isInteger(turns) || turns < 1) continue;
     for (const prompt of standing.splice(-turns)) rolledBack.add(prompt);
   }
   return rolledBack;
 }
 
-/** Whether the bytes of `text` are anywhere in the file: far cheaper than reading its records. */
-async function holds(path: string, text: string): Promise<boolean> {
+/** What may be in the file, by its bytes: far cheaper than reading its records. */
+async function findMarks(path: string): Promise<{ userEvents: boolean; rolledBack: boolean }> {
+  const found = { userEvents: false, rolledBack: false };
   let tail = Buffer.alloc(0);
-  for await (const chunk of scanChunks(path)) {
-    const seam = Buffer.concat([tail, chunk.subarray(0, text.length)]);
-    if (seam.includes(text) || chunk.includes(text)) return true;
-    tail = Buffer.concat([tail, chunk.subarray(-text.length)]).subarray(-text.length);
+  for await (const chunk of scanDecoded(path)) {
+    const seam = Buffer.concat([tail, chunk.subarray(0, MARK_BYTES)]);
+    const isIn = (mark: Buffer): boolean => seam.includes(mark) || chunk.includes(mark);
+    found.userEvents ||= USER_EVENTS.some(isIn);
+    found.rolledBack ||= isIn(ROLLED_BACK);
+    if (found.userEvents && found.rolledBack) break;
+    tail = Buffer.concat([tail, chunk.subarray(-MARK_BYTES)]).subarray(-MARK_BYTES);
   }
-  return false;
+  return found;
 }
 
 function readQuietly(path: string): AsyncGenerator<JsonObject> {

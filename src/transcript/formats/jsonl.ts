@@ -2,7 +2,7 @@
 // A line that cannot be read is reported and skipped, never thrown: real files hold torn last lines, comments, bare
 // numbers, lines cut by redactors, and two records on one line after a crash. What is whole on such a line is kept.
 
-import { scanChunks } from '../../file-pieces.ts';
+import { scanDecoded } from '../decoded.ts';
 import { isObject, type JsonObject, type OnUnreadable } from './format.ts';
 
 /** No record is this long; past it a line is not collected, so that a file of one endless line costs no memory. */
@@ -38,7 +38,7 @@ export interface JsonlRecord {
  */
 export async function* readRecords(path: string, options: JsonlOptions): AsyncGenerator<Iterable<JsonlRecord>> {
   const splitter = new LineSplitter(options.startByte ?? 0);
-  for await (const chunk of scanChunks(path, options.startByte)) yield recordsIn(splitter.take(chunk), options);
+  for await (const chunk of scanDecoded(path, options.startByte)) yield recordsIn(splitter.take(chunk), options);
   yield recordsIn(splitter.end(), options);
 }
 
@@ -123,9 +123,12 @@ class LineSplitter {
   }
 }
 
+/** A byte-order mark; and the zeros that a file is left with where it was made longer before it was written. */
+const PADDING = /^[\ufeff\0]+/;
+
 /** Adds what the line holds to `into`; false when something on it was lost. */
 function readLine(line: string, recordStart: string, into: JsonObject[]): boolean {
-  const text = line.charCodeAt(0) === 0xfeff ? line.slice(1) : line;
+  const text = PADDING.test(line) ? line.replace(PADDING, '') : line;
   const value = parse(text);
   if (isObject(value)) {
     into.push(value);

@@ -3,9 +3,10 @@
 
 import type { Part, Speaker } from '../types.ts';
 import { chainId } from './chain.ts';
+import { SeenKeys } from './seen-keys.ts';
 
 export class MessageIds {
-  readonly #given = new Set<string>();
+  readonly #given = new SeenKeys();
   #lastId: string;
 
   /** What two files that should share no id differ in. */
@@ -21,8 +22,7 @@ export class MessageIds {
   /** `own` itself where no message had it, else a chained id. */
   next(own: string | undefined, speaker: Speaker, parts: readonly Part[]): string {
     let id = own ?? chainId(this.#lastId, speaker, parts);
-    while (this.#given.has(id)) id = chainId(`${this.#lastId} ${id}`, speaker, parts);
-    this.#given.add(id);
+    while (!this.#given.add(id)) id = chainId(`${this.#lastId} ${id}`, speaker, parts);
     this.#lastId = id;
     return id;
   }

@@ -134,6 +134,47 @@ describe('a Claude Code transcript', () => {
     expect(await speakers(user('a', 'hi', { origin: { kind: 'channel' } }))).toEqual(['harness']);
   });
 
+  test.each([
+    ['what a schedule sends', '<scheduled-task name="beat">Check it.</scheduled-task>', { origin: { kind: 'human' } }],
+    ['what a schedule set going', 'Check the deploy.', { turnOrigin: 'scheduled', scheduledTaskId: 't' }],
+    ['what a loop sends itself', '<<autonomous-loop-dynamic>>', {}],
+    ['what another session sends', 'Fix it.', { turnOrigin: 'peer' }],
+    ['its words', 'Another Claude session sent a message:\n<agent-message from="x">Fix it.</agent-message>', {}],
+    ['the document of a skill', 'Format with tabs.', { turnCompanion: true }],
+    ['the document of a skill that the model called', 'Format with tabs.', { sourceToolUseID: 'toolu_1' }],
+    ['a skill’s place', 'Base directory for this skill: /home/ada/.claude/skills/format', {}],
+    ['what a hook says', 'Stop hook feedback:\n[check.sh]: Run the tests.', {}],
+    ['what a hook says of a tool', 'PreToolUse:Bash hook blocking error from command: "x": no', {}],
+    ['a message of a chat', '<channel source="telegram">Fix it.</channel>', {}],
+    ['the app that goes on', 'I hit my usage limit while you were working, but it has reset now. Go on.', {}],
+    ['what the SDK makes up', 'Go on.', { isSynthetic: true }],
+  ])('does not take for a person’s words: %s', async (_, content, more) => {
+    expect(await read(user('u1', content, more))).toMatchObject([{ speaker: 'harness', beginsTurn: false }]);
+  });
+
+  test('has what a person pasted without the marks around it', async () => {
+    const content = 'Why?\n\n<pasted_content id="9ef7">\nError: no\n</pasted_content id="9ef7">\n';
+    const [message] = await read(user('u1', content, { origin: { kind: 'human' }, turnOrigin: 'human' }));
+    expect(message).toMatchObject({ speaker: 'human', parts: [{ kind: 'text', text: 'Why?\n\nError: no' }] });
+  });
+
+  test('says once what was queued and stands as a prompt as well', async () => {
+    const attachment = { type: 'queued_command', prompt: 'and lint', source_uuid: 'u2', origin: { kind: 'human' } };
+    const queued = { type: 'attachment', uuid: 'a1', sessionId: 's', attachment };
+    const messages = await read(user('u1', 'go'), queued, user('u2', 'and lint'));
+    expect(messages.map(({ speaker, beginsTurn }) => [speaker, beginsTurn])).toEqual([
+      ['human', true],
+      ['human', false],
+    ]);
+  });
+
+  test('is read where zeros stand between its lines', async () => {
+    const [one, two] = [user('u1', 'one'), user('u2', 'two')].map((record) => JSON.stringify(record));
+    const session = await openSession(transcriptOf(`${one}\n\0\0\0${two}\n${'\0'.repeat(4096)}`));
+    expect((await collect(session.messages())).map(({ id }) => id)).toEqual(['u1', 'u2']);
+    expect(session.unreadableLines).toBe(0);
+  });
+
   test('does not take an accepted plan for words of the person who accepted it', async () => {
     const [message] = await read(user('u1', 'Implement the following plan: …', { planContent: '…' }));
     expect(message).toMatchObject({ speaker: 'harness', beginsTurn: false });
@@ -225,6 +266,7 @@ describe('a Claude Code transcript', () => {
         '> go',
         'a',
       ]);
+      expect(await humans(go, queue('enqueue', 'a'), queue('enqueue', 'b'), queue('popAll'), done)).toEqual(['> go']);
     });
 
     test('that a program queued is nobody’s', async () => {

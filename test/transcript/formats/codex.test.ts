@@ -127,11 +127,19 @@ describe('a Codex rollout', () => {
   test('holds a prompt without what an editor put before it, and all of what only looks like that', async () => {
     const prompt = '# Context from my IDE setup:\n\n## Active file: a.ts\n\n## My request for Codex:\nUse tabs.';
     const quoted = `Why do I see this?\n${prompt}`;
-    const messages = await read(meta('a'), typed(prompt), typed(quoted));
+    const browser = '# In app browser:\n- Current URL: http://x\n\n## My request for Codex:\nUse tabs.';
+    const messages = await read(meta('a'), typed(prompt), typed(browser), typed(quoted));
     expect(messages.map(({ parts }) => parts)).toEqual([
+      [{ kind: 'text', text: 'Use tabs.' }],
       [{ kind: 'text', text: 'Use tabs.' }],
       [{ kind: 'text', text: quoted }],
     ]);
+  });
+
+  test('does not take for typed what /init stands for', async () => {
+    const prompt =
+      'Generate a file named AGENTS.md that serves as a contributor guide for this repository.\nYour goal …';
+    expect((await read(meta('a'), typed(prompt))).map(({ speaker }) => speaker)).toEqual(['harness']);
   });
 
   test('of a subagent names its parent, and nobody in it is human', async () => {
@@ -221,6 +229,92 @@ describe('a Codex rollout', () => {
       beginsTurn: false,
       parts: [{ kind: 'text', text: 'but never in YAML' }],
     });
+  });
+
+  test('of a newer version holds what was typed as completed items, and nothing that was injected beside them', async () => {
+    const completed = (item: object): object => event('item_completed', { thread_id: 'a', turn_id: 't1', item });
+    const records = [
+      meta('a', { history_mode: 'paginated', thread_source: 'user' }),
+      event('task_started', { turn_id: 't1' }),
+      says('user', 'Injected without a tag.'),
+      says('user', 'Use tabs.'),
+      completed({
+        type: 'UserMessage',
+        id: 'u1',
+        content: [
+          { type: 'text', text: 'Use tabs.', text_elements: [] },
+          { type: 'local_image', path: '/home/ada/a.png' },
+          { type: 'skill', name: 'format', path: '/home/ada/SKILL.md' },
+        ],
+      }),
+      completed({ type: 'CommandExecution', id: 'c1', status: 'failed', exit_code: 1 }),
+      answer('c1', 'no'),
+      says('assistant', 'Done.'),
+      completed({ type: 'AgentMessage', id: 'm1', content: [{ type: 'Text', text: 'Done.' }] }),
+      completed({ type: 'UserMessage', id: 'u2', content: [{ type: 'text', text: 'And in YAML?' }] }),
+      event('task_complete', { turn_id: 't1' }),
+    ];
+    const messages = await read(...records);
+    expect(messages.map(brief)).toEqual([
+      '> | human | "Use tabs." | [image, /home/ada/a.png]',
+      '  | tool | error "no"',
+      '  | assistant | "Done."',
+      '  | human | "And in YAML?"',
+    ]);
+    // The same session, written the older way: Codex rewrites such files.
+    const older = [meta('a'), records[1], typed('Use tabs.', { local_images: ['/home/ada/a.png'] })] as object[];
+    expect((await read(...older))[0]?.id).toBe(messages[0]?.id);
+  });
+
+  test('of a reviewer or of another program is nobody’s words', async () => {
+    for (const source of ['guardian_review', 'memory_consolidation', 'automation']) {
+      const session = await openSession(
+        transcriptOf(lines(meta('a', { thread_source: source }), typed('Look at it.'))),
+      );
+      expect(session.subagent).toEqual({ session: 'a', agent: 'a' });
+      expect((await collect(session.messages())).map(brief)).toEqual(['~ | harness | "Look at it."']);
+    }
+  });
+
+  test('has what other agents sent as reports of subagents', async () => {
+    const sent = (author: string, content: string): object =>
+      record('inter_agent_communication', { author, recipient: '/root', content, trigger_turn: false });
+    const messages = await read(
+      meta('a'),
+      typed('go'),
+      sent('/root/review', 'It is fine.'),
+      sent('/root', 'Review it.'),
+    );
+    expect(messages.slice(1).map(brief)).toEqual(['  | subagent | "It is fine."', '  | harness | "Review it."']);
+  });
+
+  test('of mid 2025, whose items stand bare, is read as well', async () => {
+    const bare = (type: string, more: object): object => ({ type, id: null, ...more });
+    const path = transcriptOf(
+      lines(
+        { id: 'old', timestamp: '2025-08-20T13:20:47.060Z', instructions: null, git: { branch: 'main' } },
+        { record_type: 'state' },
+        bare('message', {
+          role: 'user',
+          content: [{ type: 'input_text', text: '<environment_context>\n<cwd>/x</cwd>\n</environment_context>' }],
+        }),
+        bare('message', { role: 'user', content: [{ type: 'input_text', text: 'Use tabs.' }] }),
+        bare('reasoning', { summary: [] }),
+        bare('function_call', { name: 'shell', arguments: '{"command":["ls"]}', call_id: 'c1' }),
+        bare('function_call_output', { call_id: 'c1', output: '{"output":"a.ts","metadata":{"exit_code":0}}' }),
+        { record_type: 'state' },
+        bare('message', { role: 'assistant', content: [{ type: 'output_text', text: 'Done.' }] }),
+      ),
+    );
+    const session = await openSession(path);
+    expect((await collect(session.messages())).map(brief)).toEqual([
+      '  | harness | "<environment_context>\\n<cwd>/x</cwd>\\n</en"',
+      '> | human | "Use tabs."',
+      '  | assistant | call shell {"command":["ls"]}',
+      '  | tool | result "a.ts"',
+      '  | assistant | "Done."',
+    ]);
+    expect(session).toMatchObject({ id: 'old', format: 'codex', unreadableLines: 0 });
   });
 
   test('shows what the agent wrote to memory, by patch and by shell', async () => {
