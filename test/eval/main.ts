@@ -13,6 +13,7 @@ import { EXIT, note, print } from '../../src/entry/terminal/output.ts';
 import { progress } from '../../src/entry/terminal/progress.ts';
 import { AppError, describeError, isAppError } from '../../src/errors.ts';
 import { readText } from '../../src/files.ts';
+import { HELD_OUT } from './held-out/index.ts';
 import { judge } from './judge.ts';
 import { readLocomo } from './locomo.ts';
 import { liveThrough, type OpenNight } from './nights.ts';
@@ -25,7 +26,7 @@ import type { EvalSet, Fact, Sample } from './set.ts';
 
 interface Options {
   model?: string;
-  set: 'own' | 'locomo';
+  set: 'own' | 'held-out' | 'locomo';
   locomo?: string;
   samples?: number;
   perfect?: boolean;
@@ -39,7 +40,7 @@ interface Options {
 const program = new Command('npm run eval --')
   .description('measures extraction and dream over sessions whose facts are known')
   .option('--model <id>', 'the model of both jobs; default: the configured one where a key is there, else offline')
-  .addOption(new Option('--set <name>', 'which sessions').choices(['own', 'locomo']).default('own'))
+  .addOption(new Option('--set <name>', 'which sessions').choices(['own', 'held-out', 'locomo']).default('own'))
   .option('--locomo <file>', "LoCoMo's locomo10.json, for --set locomo")
   .option('--samples <count>', 'only the first ones of the set (a person, a conversation)', readCount)
   .option('--perfect', "take the set's own facts for the extraction, so that the dream alone is measured")
@@ -175,7 +176,8 @@ async function readSet({ set, locomo, samples }: Options): Promise<EvalSet> {
       remedy: 'Its locomo10.json is at github.com/snap-research/locomo; its licence forbids shipping it.',
     });
   }
-  const chosen = set === 'locomo' ? readLocomo(await readGiven(locomo as string), locomo as string) : OWN;
+  const ours = set === 'held-out' ? HELD_OUT : OWN;
+  const chosen = set === 'locomo' ? readLocomo(await readGiven(locomo as string), locomo as string) : ours;
   return { ...chosen, samples: chosen.samples.slice(0, samples) };
 }
 

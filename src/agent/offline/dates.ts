@@ -1,4 +1,5 @@
-// Makes the dates of an English sentence absolute, counted from the day on which it was said.
+// Makes the dates of a sentence absolute, counted from the day on which it was said: English ones, and a day and month in
+// five other languages.
 // It resolves what names one day and gives up on the rest ("next month", "soon"): a wrong date is worse than none.
 
 import { addDays } from 'date-fns/addDays';
@@ -14,6 +15,21 @@ import { findRelativeDate } from '../relative-dates.ts';
 
 const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+/** In the order of the year, without accents. */
+const MONTHS_ELSEWHERE = [
+  'januar|janvier|enero|gennaio',
+  'februar|fevrier|febrero|febbraio',
+  'marz|mars|marzo',
+  'april|avril|abril|aprile',
+  'mai|mayo|maggio',
+  'juni|juin|junio|giugno',
+  'juli|juillet|julio|luglio',
+  'august|aout|agosto',
+  'september|septembre|septiembre|settembre',
+  'oktober|octobre|octubre|ottobre',
+  'november|novembre|noviembre',
+  'dezember|decembre|diciembre|dicembre',
+];
 const WEEKDAY = `(?:${WEEKDAYS.join('|')})`;
 const MONTH =
   '(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)';
@@ -27,9 +43,12 @@ const MONTH_DAY = new RegExp(
     `(?<dayFirst>\\d{1,2})${ORDINAL}\\s+(?:of\\s+)?(?<monthLast>${MONTH}))\\b${YEAR}`,
   'gi',
 );
+const DAY_ELSEWHERE =
+  /(?<![\p{L}\p{N}.,:/])(?<day>\d{1,2})(?:\.|er|º|°)?\s+(?:de\s+|di\s+)?(?<monthName>\p{L}{3,10})(?:\s+(?:de\s+)?(?<year>\d{4}))?(?![\p{L}\p{N}])/giu;
+const JAPANESE_DAY = /(?:(?<year>\d{4})年)?(?<monthNumber>\d{1,2})月(?<day>\d{1,2})日/gu;
 const NAMED_DAY = new RegExp(
   '\\b(?:(?:the\\s+)?(?<overmorrow>day after tomorrow)|(?<near>today|tonight|tomorrow|yesterday)|in\\s+(?<days>\\d{1,3})\\s+days?|' +
-    `(?<!\\b(?:every|each)\\s)(?:(?<which>this|next|last|coming)\\s+)?(?<weekday>${WEEKDAY}))\\b`,
+    `(?<!\\b(?:every|each|every other)\\s)(?:(?<which>this|next|last|coming)\\s+)?(?<weekday>${WEEKDAY}))\\b`,
   'gi',
 );
 /** What names no day and passes `findRelativeDate`, since a rule may well say it. */
@@ -48,6 +67,11 @@ export function resolveDates(text: string, said: Day | undefined): string | null
   };
   const resolved = text
     .replace(MONTH_DAY, (...match) => settle(calendarDate(groupsOf(match), origin), match[0]))
+    .replace(DAY_ELSEWHERE, (...match) => {
+      const groups = groupsOf(match);
+      return monthOf(groups) === 0 ? match[0] : settle(calendarDate(groups, origin), match[0]);
+    })
+    .replace(JAPANESE_DAY, (...match) => settle(calendarDate(groupsOf(match), origin), match[0]))
     .replace(NAMED_DAY, (...match) => settle(origin && namedDate(groupsOf(match), origin), match[0]));
   return isLost || UNRESOLVED.test(resolved) || hasRelativeDate(resolved) ? null : resolved;
 }
@@ -62,7 +86,7 @@ export function hasDate(text: string): boolean {
 }
 
 function calendarDate(groups: Groups, origin: Date | null): Date | null {
-  const month = MONTHS.indexOf((groups.month ?? groups.monthLast ?? '').slice(0, 3).toLowerCase()) + 1;
+  const month = monthOf(groups);
   const day = groups.day ?? groups.dayFirst ?? '';
   const year = groups.year ?? (origin && format(origin, 'yyyy'));
   if (!year) return null;
@@ -71,6 +95,15 @@ function calendarDate(groups: Groups, origin: Date | null): Date | null {
   // Without a year, a day long gone is next year's: in December one speaks of the coming January. Between, who knows.
   if (daysAgo > NEXT_YEAR_DAYS) return addYears(date, 1);
   return daysAgo > RECENT_DAYS ? null : date;
+}
+
+/** From 1; 0 for what is no month. */
+function monthOf({ month, monthLast, monthName, monthNumber }: Groups): number {
+  if (monthNumber) return Number(monthNumber);
+  const english = (month ?? monthLast)?.slice(0, 3).toLowerCase();
+  if (english) return MONTHS.indexOf(english) + 1;
+  const name = (monthName ?? '').normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
+  return MONTHS_ELSEWHERE.findIndex((names) => names.split('|').includes(name)) + 1;
 }
 
 function namedDate(groups: Groups, origin: Date): Date | null {

@@ -1,9 +1,13 @@
 // Reads an excerpt as the extractor does, by rules: which messages are offered, which of their sentences state something.
 // Only offered human messages carry an entry. Quotes are the sentences as they are shown, white space folded.
 
+import { ownWords } from '../../injection.ts';
 import type { Day } from '../../time.ts';
+import { findQuote } from '../quotes.ts';
 import { isChanged, isSame } from './compare.ts';
-import { readSentence, type Statement } from './rules.ts';
+import { readSentence } from './rules.ts';
+import type { Statement } from './statement.ts';
+import { beginsQuoting, isIronic, isRepeated, pointsBack, takesBack } from './unmeant.ts';
 
 export interface FoundEntry extends Statement {
   strength: 'stated';
@@ -22,8 +26,8 @@ const HEADER =
   /^\[(\S+) (human|assistant|tool|subagent|harness)(?: (\d{4}-\d{2}-\d{2})(?: \d{2}:\d{2})?)?( context)?\]$/;
 /** Past this length a line was probably wrapped by an editor and its sentence goes on in the next one. */
 const WRAPPED_CHARS = 60;
-/** A quotation, a table row, a tag, indented code, an empty line. */
-const NOT_PROSE = /^(?:\s*[>|<]|\t| {4,}|\s*$)/;
+/** A quotation, a table row, a tag, a fence, indented code, an empty line. */
+const NOT_PROSE = /^(?:\s*(?:[>|<]|```|~~~)|\t| {4,}|\s*$)/;
 const SHORTEST_CHARS = 8;
 const CUT = /^… \d+ characters left out …$/;
 const REDACTED = /\[redacted:[^\]]*\]/;
@@ -34,7 +38,14 @@ export function findEntries(excerpt: string, known: string): FoundEntry[] {
   let before: ShownMessage | undefined;
   for (const message of messagesOf(excerpt)) {
     if (message.isOffered && message.speaker === 'human' && !isShortAnswer(message, before)) {
-      for (const entry of entriesOf(message)) {
+      const sentences = sentencesOf(message.lines);
+      const lastSaid = found.at(-1)?.evidence[0]?.message;
+      for (const sentence of sentences) {
+        const isTakenBack = (entry: FoundEntry) =>
+          takesBack(sentence, { text: entry.text, isLast: entry.evidence[0]?.message === lastSaid });
+        found.splice(0, found.length, ...found.filter((entry) => !isTakenBack(entry)));
+      }
+      for (const entry of entriesOf(message, sentences)) {
         const again = found.findIndex((other) => isSame(other.text, entry.text) || isChanged(other.text, entry.text));
         if (again >= 0) found.splice(again, 1);
         found.push(entry);
@@ -72,10 +83,14 @@ function isShortAnswer(message: ShownMessage, before: ShownMessage | undefined):
   return isAfterQuestion && message.lines.join(' ').trim().split(/\s+/).length <= 6;
 }
 
-function entriesOf(message: ShownMessage): FoundEntry[] {
+function entriesOf(message: ShownMessage, sentences: string[]): FoundEntry[] {
   const entries: FoundEntry[] = [];
-  for (const sentence of sentencesOf(message.lines).flatMap(harmlessParts)) {
-    const statement = readSentence(sentence, message.day);
+  if (sentences[0] === undefined || isIronic(sentences[0])) return entries;
+  for (const [at, sentence] of sentences.entries()) {
+    if (isRepeated(sentence)) continue;
+    const [before = '', after = ''] = [sentences[at - 1], sentences[at + 1]];
+    const isAsked = pointsBack(after) || (at === 1 && pointsBack(before));
+    const statement = readSentence(sentence, message.day, isAsked);
     if (statement === null) continue;
     entries.push({
       ...statement,
@@ -86,36 +101,40 @@ function entriesOf(message: ShownMessage): FoundEntry[] {
   return entries;
 }
 
+/** The sentences that are wholly a person's own words. */
 function sentencesOf(lines: string[]): string[] {
-  return paragraphsOf(lines).flatMap((text) =>
-    text
-      .replace(/\s+/g, ' ')
-      .split(/(?<=[.!?])(?<!\b(?:e\.g|i\.e|etc|vs|cf|approx|Mr|Mrs|Dr)\.) /)
-      .filter((sentence) => sentence.length >= SHORTEST_CHARS),
-  );
+  const own = ownWords(lines.join('\n'));
+  return paragraphsOf(lines)
+    .flatMap((text) =>
+      text
+        .replace(/\s+/g, ' ')
+        .split(
+          /(?<=[.!?])(?<!\b(?:e\.g|i\.e|etc|vs|cf|approx|Mr|Mrs|Dr|z\.\s?B|bzw|ca|Nr)\.)(?<! \d{1,2}\.(?= \p{Lu}\p{Ll}{2,} *)) |(?<=[。！？])/u,
+        ),
+    )
+    .filter((sentence) => sentence.length >= SHORTEST_CHARS && findQuote(own, sentence) !== null)
+    .flatMap(harmlessParts);
 }
 
-/** A person's own words: not code, quotations or tables, nothing from the first heading of a pasted document on. */
+/** Paragraphs without code, tables and what is next to a cut, up to where somebody else is quoted to the end. */
 function paragraphsOf(lines: string[]): string[] {
   const paragraphs: string[] = [];
-  let isCode = false;
   let isAfterCut = false;
   /** The line before, where its paragraph may go on. */
   let last = '';
   for (const line of lines) {
-    const isFence = /^\s*(?:```|~~~)/.test(line);
-    if (isFence) isCode = !isCode;
-    if (!isCode && /^#{1,6}\s/.test(line)) break;
     if (CUT.test(line)) {
       // The sentences next to a cut are halves.
       paragraphs.pop();
       isAfterCut = true;
       last = '';
-    } else if (isFence || isCode || NOT_PROSE.test(line)) {
+    } else if (NOT_PROSE.test(line)) {
       last = '';
+    } else if (beginsQuoting(line)) {
+      break;
     } else {
       const text = line.replace(/^\s*(?:[-*+•]|\d+[.)])\s+/, '').trim();
-      const goesOn = last.length >= WRAPPED_CHARS && text === line.trim() && !/[.!?:;]$/.test(last);
+      const goesOn = last.length >= WRAPPED_CHARS && text === line.trim() && !/[.!?:;。！？]$/.test(last);
       if (goesOn) paragraphs.push(`${paragraphs.pop()} ${text}`);
       else if (!isAfterCut) paragraphs.push(text);
       isAfterCut = false;

@@ -1,20 +1,35 @@
-// The set of our own holds what it promises, and its patterns tell its facts apart.
+// The sets hold what they promise, and their patterns tell their facts apart.
 
 import { describe, expect, test } from 'vitest';
 import { redact } from '../../src/redact.ts';
 import { openSession } from '../../src/transcript/session.ts';
 import { tempDir } from '../support/temp.ts';
 import { collect } from '../support/transcripts.ts';
+import { HELD_OUT } from './held-out/index.ts';
 import { OWN } from './own/index.ts';
 import { recognise, says } from './recognise.ts';
-import { again, type Fact, project, renderSample, type SessionSource, sampleOf, turn } from './set.ts';
+import { again, type EvalSet, type Fact, project, renderSample, type SessionSource, sampleOf, turn } from './set.ts';
 
-const facts = OWN.samples.flatMap((sample) => sample.facts);
-const statements = facts.flatMap((fact) =>
-  [fact.text, fact.also].filter((text) => text !== undefined).map((text) => ({ fact, text })),
-);
+const factsOf = ({ samples }: EvalSet) => samples.flatMap((sample) => sample.facts);
+const facts = factsOf(OWN);
+const ALL_KINDS = [
+  'assistant',
+  'hypothetical',
+  'momentary',
+  'quoted',
+  'retracted',
+  'sarcasm',
+  'secret',
+  'third-party',
+  'tool',
+];
 
-describe('the matcher, over the whole set', () => {
+describe.each([OWN, HELD_OUT])('the matcher, over the whole set $name', (set) => {
+  const facts = factsOf(set);
+  const statements = facts.flatMap((fact) =>
+    [fact.text, fact.also].filter((text) => text !== undefined).map((text) => ({ fact, text })),
+  );
+
   test('finds every fact in its own statement, in each language it is written in', () => {
     expect(statements.filter(({ fact, text }) => !says(text, fact)).map(({ text }) => text)).toEqual([]);
   });
@@ -34,22 +49,23 @@ describe('the matcher, over the whole set', () => {
   });
 });
 
+describe('the set that is held out', () => {
+  test('has two dozen sessions, sixty facts, as many traps, of every kind, in five languages', () => {
+    const facts = factsOf(HELD_OUT);
+    expect(HELD_OUT.samples.flatMap((sample) => sample.sessions).length).toBeGreaterThanOrEqual(24);
+    expect(facts.filter((fact) => !fact.never).length).toBeGreaterThanOrEqual(60);
+    expect(facts.filter((fact) => fact.never).length).toBeGreaterThanOrEqual(60);
+    expect([...new Set(facts.flatMap((fact) => fact.never ?? []))].sort()).toEqual(ALL_KINDS);
+    expect(new Set(facts.map(({ id }) => id)).size).toBe(facts.length);
+  });
+});
+
 describe('the set', () => {
   test('has thirty sessions and a hundred and fifty facts, and traps of every kind beside them', () => {
     expect(OWN.samples.flatMap((sample) => sample.sessions).length).toBeGreaterThanOrEqual(30);
     expect(facts.filter((fact) => !fact.never).length).toBeGreaterThanOrEqual(150);
     const kinds = new Set(facts.flatMap((fact) => fact.never ?? []));
-    expect([...kinds].sort()).toEqual([
-      'assistant',
-      'hypothetical',
-      'momentary',
-      'quoted',
-      'retracted',
-      'sarcasm',
-      'secret',
-      'third-party',
-      'tool',
-    ]);
+    expect([...kinds].sort()).toEqual(ALL_KINDS);
   });
 
   test('names every fact once', () => {
@@ -70,19 +86,22 @@ describe('the set', () => {
     for (const { text } of secrets) expect((await redact(`The token is ${text}.`)).text).not.toContain(text);
   });
 
-  test('is read from its transcripts as it was written: every prompt a turn of a human', async () => {
-    for (const sample of OWN.samples) {
-      for (const { session, path, prompt } of renderSample(sample, tempDir())) {
-        const opened = await openSession(path);
-        const messages = await collect(opened.messages());
-        const prompts = messages.filter((message) => message.beginsTurn && message.speaker === 'human');
-        expect(prompts.map(({ id }) => id)).toEqual(session.turns.map((_, at) => prompt(at + 1)));
-        expect(prompts.map(({ parts }) => parts)).toEqual(
-          session.turns.map(({ says }) => [{ kind: 'text', text: says }]),
-        );
+  test.each([OWN, HELD_OUT])(
+    '$name is read from its transcripts as it was written: every prompt a turn of a human',
+    async ({ samples }) => {
+      for (const sample of samples) {
+        for (const { session, path, prompt } of renderSample(sample, tempDir())) {
+          const opened = await openSession(path);
+          const messages = await collect(opened.messages());
+          const prompts = messages.filter((message) => message.beginsTurn && message.speaker === 'human');
+          expect(prompts.map(({ id }) => id)).toEqual(session.turns.map((_, at) => prompt(at + 1)));
+          expect(prompts.map(({ parts }) => parts)).toEqual(
+            session.turns.map(({ says }) => [{ kind: 'text', text: says }]),
+          );
+        }
       }
-    }
-  });
+    },
+  );
 });
 
 describe('a sample', () => {
