@@ -24,13 +24,20 @@ export interface Look {
 
 /** The whole file as UTF-8 text, or null where there is none. */
 export async function readText(path: string): Promise<string | null> {
-  return (await absentAsNull(path, () => fs.promises.readFile(path)))?.toString('utf8') ?? null;
+  return absentAsNull(path, async () => {
+    const file = await fs.promises.open(path, WITHOUT_WAITING);
+    try {
+      return (await file.stat()).isFile() ? await file.readFile('utf8') : refuseSpecial();
+    } finally {
+      await file.close();
+    }
+  });
 }
 
 /** Like `readText`, at once: for work that runs inside a ledger transaction. */
 export function readTextNow(path: string): string | null {
   try {
-    return fs.readFileSync(path, 'utf8');
+    return readRegular(path).toString('utf8');
   } catch (error) {
     return absentOr(path, error);
   }
@@ -39,10 +46,27 @@ export function readTextNow(path: string): string | null {
 /** The bytes of a file, at once, or null where there is none. */
 export function readBytesNow(path: string): Buffer | null {
   try {
-    return fs.readFileSync(path);
+    return readRegular(path);
   } catch (error) {
     return absentOr(path, error);
   }
+}
+
+// A pipe that nobody writes to is waited for, a device may have no end, and a repository may hold a link to either: only
+// what was opened tells which it is.
+const WITHOUT_WAITING = fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0);
+
+function readRegular(path: string): Buffer {
+  const file = fs.openSync(path, WITHOUT_WAITING);
+  try {
+    return fs.fstatSync(file).isFile() ? fs.readFileSync(file) : refuseSpecial();
+  } finally {
+    fs.closeSync(file);
+  }
+}
+
+function refuseSpecial(): never {
+  throw new Error('it is no regular file');
 }
 
 /** What stands at a path, at once and without following a link; null where nothing does. */
@@ -58,7 +82,7 @@ export function lookNow(path: string): Look | null {
 /** Whether the bytes of a file are UTF-8 text, so that reading and writing it as such changes none of them. */
 export function holdsText(path: string): boolean {
   try {
-    return isUtf8(fs.readFileSync(path));
+    return isUtf8(readRegular(path));
   } catch (error) {
     return absentOr(path, error) === null;
   }

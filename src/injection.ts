@@ -171,21 +171,12 @@ const FENCE = /^\s*(`{3,}|~{3,})/;
 /** Where somebody else's words begin and go on to the end of the message. */
 const PASTE_BEGINS =
   /^\s*(?:-{2,}\s*(?:original message|forwarded message|ursprüngliche nachricht|weitergeleitete nachricht|message d'origine|message transféré|mensaje original|mensagem original|messaggio originale|oorspronkelijk bericht|исходное сообщение|转发|轉寄|転送)|begin forwarded message|(?:from|von|de|da|van|od|от|发件人|寄件者|差出人|보낸 사람)\s*[:：]\s*\S.*|(?:on|am|le|el|il|op|em) .{4,80}\b(?:wrote|schrieb|a écrit|escribió|ha scritto|schreef|escreveu)\s*:|#{1,6}\s+\S|\[pasted text)/i;
-/** A part between tags; one that is never closed is a tag where a line begins with it, else a word in pointed brackets. */
-const TAGGED = /<([a-z][\w.-]*)(?:\s[^<>]*)?>[\s\S]*?<\/\1\s*>|(?<=^|\n)[ \t]*<[a-z][\w.-]*(?:\s[^<>]*)?>[\s\S]*$/gi;
+const TAG = /<(\/?)([a-z][\w.-]*)(?:\s[^<>]*)?>/gi;
 /** A quotation this long is somebody's sentence, not a name or a word in quotation marks. */
 const QUOTATION_CHARS = 20;
-const QUOTATIONS = [
-  /"([^"\n]+)"/g,
-  /“([^”]+)”/g,
-  /„([^“”]+)[“”]/g,
-  /«([^»]+)»/g,
-  /»([^«]+)«/g,
-  /「([^」]+)」/g,
-  /『([^』]+)』/g,
-  /(?<![\p{L}\p{N}])'([^'\n]{20,})'(?![\p{L}\p{N}])/gu,
-  /‘([^’]{20,})’/g,
-];
+const STRAIGHT_QUOTATIONS = [/"([^"\n]+)"/g, /(?<![\p{L}\p{N}])'([^'\n]{20,})'(?![\p{L}\p{N}])/gu];
+/** What opens a quotation, and what may close it. */
+const QUOTATION_MARKS = ['“”', '„“”', '«»', '»«', '「」', '『』', '‘’'];
 
 /**
  * A person's message without what is somebody else's in it: quotations, quoted lines, fences, tagged parts, and all
@@ -194,7 +185,7 @@ const QUOTATIONS = [
 export function ownWords(message: string): string {
   const own: string[] = [];
   let fence: string | null = null;
-  for (const line of message.replace(TAGGED, '\n').split(/\r?\n/)) {
+  for (const line of withoutTagged(message).split(/\r?\n/)) {
     const mark = FENCE.exec(line)?.[1];
     if (fence !== null) {
       if (mark?.startsWith(fence)) fence = null;
@@ -205,10 +196,65 @@ export function ownWords(message: string): string {
     } else if (PASTE_BEGINS.test(line)) break;
     else own.push(QUOTE_LINE.test(line) ? '' : line);
   }
-  return QUOTATIONS.reduce(
+  const unmarked = STRAIGHT_QUOTATIONS.reduce(
     (text, quotation) => text.replace(quotation, (whole, said: string) => (isQuotation(said) ? '\n' : whole)),
     own.join('\n'),
   );
+  return QUOTATION_MARKS.reduce(withoutQuotations, unmarked);
+}
+
+/**
+ * Without the parts between tags; one that is never closed is a tag where a line begins with it, else a word in pointed
+ * brackets.
+ */
+function withoutTagged(text: string): string {
+  const tags = [...text.matchAll(TAG)];
+  /** By name, where the next closing tag ends; by opening tag, where its own does. */
+  const next = new Map<string, number>();
+  const endOf = new Map<RegExpExecArray, number | undefined>();
+  for (const tag of tags.toReversed()) {
+    const [whole, slash, name = ''] = tag;
+    if (slash) next.set(name.toLowerCase(), tag.index + whole.length);
+    else endOf.set(tag, next.get(name.toLowerCase()));
+  }
+  let kept = '';
+  let from = 0;
+  for (const [tag, end] of endOf.entries().toArray().reverse()) {
+    if (tag.index < from || (end === undefined && !beginsLine(text, tag.index))) continue;
+    kept += `${text.slice(from, tag.index)}\n`;
+    from = end ?? text.length;
+  }
+  return kept + text.slice(from);
+}
+
+function beginsLine(text: string, at: number): boolean {
+  let begin = at;
+  while (text[begin - 1] === ' ' || text[begin - 1] === '\t') begin -= 1;
+  return begin === 0 || text[begin - 1] === '\n';
+}
+
+/** Not by a pattern, which looks through the rest of the text for each mark that nothing closes. */
+function withoutQuotations(text: string, marks: string): string {
+  const [opening = '', ...closing] = marks;
+  const endings = closing.map((mark) => ({ mark, at: -1 }));
+  let kept = '';
+  let from = 0;
+  for (let at = text.indexOf(opening); at >= 0; at = text.indexOf(opening, at)) {
+    for (const ending of endings) {
+      // Too far back: it is looked for anew; nowhere: it stays so.
+      if (ending.at <= at) ending.at = text.indexOf(ending.mark, at + 1);
+      if (ending.at < 0) ending.at = text.length;
+    }
+    const end = Math.min(...endings.map((ending) => ending.at));
+    if (end === text.length) break;
+    const said = text.slice(at + 1, end);
+    if (isQuotation(said)) {
+      kept += `${text.slice(from, at)}\n`;
+      from = end + 1;
+    }
+    at = said === '' ? at + 1 : end + 1;
+  }
+  return kept + text.slice(from);
 }
 
 function isQuotation(said: string): boolean {

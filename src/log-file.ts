@@ -18,7 +18,7 @@ export function openLog(path: string): number {
 export function addLogLine(path: string, line: string): void {
   const log = openLog(path);
   try {
-    fs.writeSync(log, `${line.replaceAll(/\s*\n\s*/g, ' ')}\n`);
+    fs.writeSync(log, `${line.replaceAll(/(?<!\s)\s*\n\s*/g, ' ')}\n`);
   } finally {
     fs.closeSync(log);
   }

@@ -39,7 +39,7 @@ export function greppable(text: string): string[] {
     .replace(/`[^`]+`/g, ' ')
     .replace(SCRIPT_EDGE, ' ')
     .split(/[\s\p{sc=Han}、。，；：「」『』（）]+/u)
-    .map((word) => word.replace(/^[("'“‘„«[{<*]+|[)"'”’“»\]}>.,;:!?*]+$/g, ''))
+    .map((word) => word.replace(/^[("'“‘„«[{<*]+|(?<![)"'”’“»\]}>.,;:!?*])[)"'”’“»\]}>.,;:!?*]+$/g, ''))
     .filter(isValue);
   return [...new Set([...spans, ...words])];
 }
@@ -48,17 +48,21 @@ function isValue(word: string): boolean {
   return (
     /\p{N}/u.test(word) ||
     /^--?[a-z]/i.test(word) ||
-    /[\w.~-]+[/\\][\w.-]/.test(word) ||
+    /[\w.~-][/\\][\w.-]/.test(word) ||
     /^\w+_\w+/.test(word) ||
     /\S@\S/.test(word) ||
-    /[\w-]{2,}\.[a-z]{2,}$/i.test(word) ||
+    /(?<![\w-])[\w-]{2,}\.[a-z]{2,}$/i.test(word) ||
     /\p{Ll}\p{Lu}/u.test(word)
   );
 }
 
+const LONGEST_VALUE = 1_000;
+
 /** Whether a value stands in a text as itself, not as a part of a longer one. */
 export function stands(value: string, text: string): boolean {
   const [wanted, source] = [value.normalize('NFC'), asSeen(text)];
+  // Whatever stands beside so much of the same is no other value.
+  if (wanted.length > LONGEST_VALUE) return source.includes(wanted);
   const isPath = /[/\\@.:-]/.test(wanted);
   for (let at = source.indexOf(wanted); at >= 0; at = source.indexOf(wanted, at + 1)) {
     const left = source.slice(Math.max(0, at - 2), at);

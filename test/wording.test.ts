@@ -1,7 +1,7 @@
-// How a number of things is said.
+// How a number of things is said, and the values that one may search for.
 
 import { expect, test } from 'vitest';
-import { sayCount } from '../src/wording.ts';
+import { greppable, sayCount, stands } from '../src/wording.ts';
 
 test.each([
   [1, 'line', '1 line'],
@@ -12,4 +12,10 @@ test.each([
   [2, 'unreadable line', '2 unreadable lines'],
 ])('%d %s is said as “%s”', (count, noun, said) => {
   expect(sayCount(count, noun)).toBe(said);
+});
+
+test.each(['A', 'a-', '.', 'x)', '(', '-.', '~'])('a word of a megabyte of %j is looked through once', (part) => {
+  const word = `${part.repeat(1_000_000 / part.length)}!x`;
+  expect(greppable(word).length).toBeLessThanOrEqual(1);
+  expect(stands(word, `${word}${word}`)).toBe(true);
 });

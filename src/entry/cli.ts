@@ -5,7 +5,7 @@
 import type { Argument, Command } from 'commander';
 import { isAppError } from '../errors.ts';
 import { packagePath, readTextNow } from '../files.ts';
-import { EXIT, print } from './terminal/output.ts';
+import { EXIT, note, print } from './terminal/output.ts';
 
 /** Adds a command to the program. */
 type Add = (program: Command) => void | Promise<void>;
@@ -119,19 +119,17 @@ function termOf(argument: Argument): string {
 
 function exitOf(error: unknown): number {
   if (isAppError(error)) {
-    process.stderr.write(`nocturne: ${error.message}\n${error.remedy ? `  ${error.remedy}\n` : ''}`);
+    note(`nocturne: ${error.message}${error.remedy ? `\n  ${error.remedy}` : ''}`);
     return EXIT.failed;
   }
   // Commander has told about wrong usage itself; help and version are no errors.
   const usage = error as { code?: string; exitCode?: number };
   if (usage.code?.startsWith('commander.')) return usage.exitCode === 0 ? EXIT.fine : EXIT.usage;
   if ((error as NodeJS.ErrnoException).syscall === 'uv_cwd') {
-    process.stderr.write(
-      'nocturne: The directory you stand in is gone.\n  Go to one that is there, then run it again.\n',
-    );
+    note('nocturne: The directory you stand in is gone.\n  Go to one that is there, then run it again.');
     return EXIT.failed;
   }
-  process.stderr.write(`nocturne: ${error instanceof Error ? error.stack : String(error)}\n`);
+  note(`nocturne: ${error instanceof Error ? error.stack : String(error)}`);
   return EXIT.failed;
 }
 

@@ -69,7 +69,7 @@ function withoutPrefixes(words: string[], variables: Map<string, string>): strin
 
 /** What a program writes that another language runs: given as an argument (`python -c …`) or by a here-document. */
 function writtenByProgram(name: string, texts: string[]): string[] {
-  switch (baseName(name).replace(/[\d.]*(\.exe)?$/, '')) {
+  switch (baseName(name).replace(/(?<![\d.])[\d.]*(\.exe)?$/, '')) {
     case 'apply_patch':
       return texts.flatMap(findPatchedPaths);
     case 'python':

@@ -69,15 +69,19 @@ test('list names topics with type, age and lines, and entries that no dream has 
 
 test('what a memory holds cannot command a terminal, and a topic of one endless line does not fill it', async () => {
   const { environment, dir } = await aMemory();
-  const evil = 'Where\u001b]0;title\u0007 hosts\u001b[2J are\r\u009b1A';
+  const evil =
+    'Where\u001b]0;title\u0007 hosts\u001b[2J are\r\u009b1A\u001b[8mhidden\u202eback\u2066to\u001b[38;5;0mfront';
   writeFileSync(join(dir, 'evil.md'), `---\r\nname: evil\r\ntype: reference\r\n---\r\n\r\n- ${evil}\r\n`);
   writeFileSync(join(dir, 'endless.md'), `- ${'long '.repeat(5_000)}\n`);
   const terminal = { ...environment, TERM: 'xterm-256color', CI: undefined };
   for (const command of [['list'], ['show', 'evil.md'], ['search', 'hosts']]) {
     const { stdout } = await runHere(command, terminal, { isTerminal: true });
     expect(stdout).toContain('hosts');
-    expect(stdout.replace(/\u001b\[[\d;]*m|\r?\n/g, '')).not.toMatch(/\p{Cc}/u);
+    expect(stdout.replace(/\u001b\[(?:1|22|36|39)m|\r?\n/g, '')).not.toMatch(/\p{Cc}|[\u202a-\u202e\u2066-\u2069]/u);
   }
+  const { stderr } = await runHere(['show', 'no\u001b[2J\u202ename.md'], terminal, { isTerminal: true });
+  expect(stderr).toContain('no');
+  expect(stderr.replaceAll('\n', '')).not.toMatch(/\p{Cc}|\u202e/u);
   expect((await runHere(['show', 'evil.md'], environment)).stdout).toContain(evil);
   expect((await runHere(['list'], environment)).stdout).toMatch(/\tlong (?:long ){20,28}long…$/m);
 });

@@ -134,15 +134,16 @@ export function printRaw(text: string): void {
   process.stdout.write(readable(text, process.stdout));
 }
 
-const COMMANDING = /(?!\t|\r?\n|\u001b\[[\d;]*m)\p{Cc}/gu;
+// All but the styles of `style`: others could hide what stands there, as the marks of direction could turn it around.
+const COMMANDING = /(?!\t|\r?\n|\u001b\[(?:[12]|22|3[1236]|39)m)\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu;
 
-/** What a memory holds, perhaps one that came with a repository, cannot command a terminal: styles are all it gets. */
+/** What a memory holds, perhaps one that came with a repository, cannot command a terminal. */
 function readable(text: string, stream: { isTTY?: boolean }): string {
   return stream.isTTY ? text.replace(COMMANDING, '') : text;
 }
 
 /** Words in a style where stdout is a terminal that shows it; NO_COLOR is respected. */
-export function style(format: Parameters<typeof styleText>[0], text: string): string {
+export function style(format: 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan', text: string): string {
   return styleText(format, text, { stream: process.stdout });
 }
 

@@ -32,5 +32,5 @@ export function printTable(names: string[], rows: string[][]): void {
     wordWrap: true,
   });
   table.push(...rows);
-  print(table.toString().replace(/[ \t]+$/gm, ''));
+  print(table.toString().replace(/(?<![ \t])[ \t]+$/gm, ''));
 }

@@ -147,7 +147,7 @@ function repeatedLines(store: Store, topics: [string, string][]): Finding[] {
 function repeatedEntries(texts: Texts): Finding[] {
   const logs = [...texts].filter(([path]) => logDay(path));
   const all = logs.flatMap(([path, text]) =>
-    [...text.matchAll(/^\s*<!-- (e_[0-9a-f]{12}) /gm)].map((match) => ({ path, id: match[1] as string })),
+    [...text.matchAll(/^[ \t]*<!-- (e_[0-9a-f]{12}) /gm)].map((match) => ({ path, id: match[1] as string })),
   );
   return [...Map.groupBy(all, (entry) => entry.id)].flatMap(([id, places]): Finding[] => {
     const [, second] = places;

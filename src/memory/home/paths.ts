@@ -109,7 +109,7 @@ function findCheckout(dir: string): { top: string; shared: string | null } | nul
   for (let at = canonicalPath(resolve(dir)); ; at = dirname(at)) {
     if (fileText(join(at, '.git', 'HEAD')) !== null || isBare(at)) return { top: at, shared: null };
     const link = /^gitdir: (.+)$/m.exec(fileText(join(at, '.git')) ?? '')?.[1];
-    if (link) return { top: at, shared: mainCheckout(resolve(at, link.trim())) };
+    if (link) return { top: at, shared: mainCheckout(at, resolve(at, link.trim())) };
     if (dirname(at) === at) return null;
   }
 }
@@ -125,13 +125,19 @@ function isBare(dir: string): boolean {
   return fileText(join(dir, 'HEAD')) !== null && /\bbare\s*=\s*true/.test(fileText(join(dir, 'config')) ?? '');
 }
 
-/** Where a worktree's git directory belongs to; null for a submodule, which has none in common with another. */
-function mainCheckout(gitDir: string): string | null {
+/**
+ * Where a worktree's git directory belongs to; null for a submodule, which has none in common with another, and where the
+ * repository does not know the worktree: else a directory from elsewhere could pass for one of any repository's.
+ */
+function mainCheckout(top: string, gitDir: string): string | null {
   const common = fileText(join(gitDir, 'commondir'))?.trim();
   if (!common) return null;
   const shared = canonicalPath(resolve(gitDir, common));
+  const known = fileText(join(gitDir, 'gitdir'))?.trim();
+  if (dirname(canonicalPath(gitDir)) !== join(shared, 'worktrees') || known === undefined) return null;
+  if (canonicalPath(resolve(gitDir, known)) !== join(top, '.git')) return null;
   if (basename(shared) === '.git') return dirname(shared);
   // A worktree of a submodule belongs to where the submodule is checked out.
-  const worktree = /^\s*worktree\s*=\s*(.+)$/m.exec(fileText(join(shared, 'config')) ?? '')?.[1]?.trim();
+  const worktree = /^[ \t]*worktree[ \t]*=[ \t]*(.+)$/m.exec(fileText(join(shared, 'config')) ?? '')?.[1]?.trim();
   return worktree ? canonicalPath(resolve(shared, worktree)) : shared;
 }

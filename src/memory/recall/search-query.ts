@@ -47,7 +47,7 @@ export function qualityIn(line: string, { text, kind }: Term): number {
 
 function wordsIn(run: string): string[] {
   // The end of a sentence is no part of its last word.
-  if (!WITHOUT_SPACES.test(run)) return [run.replace(/[./-]+$/, '')];
+  if (!WITHOUT_SPACES.test(run)) return [run.replace(/(?<![./-])[./-]+$/, '')];
   const words = [...new Intl.Segmenter(undefined, { granularity: 'word' }).segment(run)].flatMap((part) =>
     part.isWordLike ? part.segment : [],
   );

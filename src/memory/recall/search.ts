@@ -150,7 +150,7 @@ function comparable(text: string, terms: Term[]): string {
 function isAside(line: string, { kind, isHead }: { kind: Hit['kind']; isHead: boolean }): boolean {
   if (/^\s*<!--/.test(line)) return true;
   if (isHead && !/^\s*description:/.test(line)) return true;
-  return kind === 'index' && /\[[^\]]+\.md\]\s*$/.test(line);
+  return kind === 'index' && /\[[^[\]]+\.md\]\s*$/.test(line);
 }
 
 /** Null where the line itself has none of the terms; what the name of its topic has counts on top. */

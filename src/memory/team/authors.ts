@@ -2,7 +2,7 @@
 // It stands on the line itself, so it goes wherever plain git, a person or a merge takes the line, and a grep finds it.
 // It is no part of what the line says: the same words have the same id, whoever shared them. Names are sorted.
 
-const MARK = /[ \t]*<!-- shared by ([^<>\n]*?) -->/g;
+const MARK = /(?<![ \t])[ \t]*<!-- shared by ([^<>\n]*?) -->/g;
 
 /** The names in the marks of a text, each once, sorted. */
 export function authorsOf(text: string): string[] {

@@ -55,6 +55,7 @@ export function readBlocks(text: string): Block[] {
   const lines = readLines(text);
   const blocks: Block[] = [];
   let open: { kind: Block['kind']; first: number; last: number; indent: number } | null = null;
+  const endOfFence = fenceEnds(lines);
 
   const close = () => {
     if (open) blocks.push(blockOf(lines, open));
@@ -68,7 +69,7 @@ export function readBlocks(text: string): Block[] {
     }
     const indent = indentOf(line);
     const isDeeper: boolean = open !== null && indent >= open.indent + 2;
-    const end = COMMENT.test(line) ? endOfComment(lines, at) : FENCE.test(line) ? endOfFence(lines, at) : at;
+    const end = COMMENT.test(line) ? endOfComment(lines, at) : FENCE.test(line) ? endOfFence(at) : at;
     if (COMMENT.test(line)) {
       close();
       blocks.push(blockOf(lines, { kind: 'comment', first: at, last: end }));
@@ -113,16 +114,26 @@ function textAt(lines: Line[], at: number): string {
   return lines[at]?.text ?? '';
 }
 
-function endOfFence(lines: Line[], at: number): number {
-  const fence = FENCE.exec(textAt(lines, at))?.[1] ?? '';
-  const closing = new RegExp(`^[ \\t]*${fence[0]}{${fence.length},}[ \\t]*$`);
-  const end = lines.findIndex((line, index) => index > at && closing.test(line.text));
-  return end < 0 ? at : end;
+/** Answers where the fence that a line begins ends: at that line where it is left open. */
+function fenceEnds(lines: Line[]): (at: number) => number {
+  /** By its character, the length from which on a fence is left open: what was not found once is not looked for again. */
+  const leftOpen = new Map<string, number>();
+  return (at) => {
+    const fence = FENCE.exec(textAt(lines, at))?.[1] ?? '';
+    const [character = ''] = fence;
+    if (fence.length >= (leftOpen.get(character) ?? Infinity)) return at;
+    const closing = new RegExp(`^[ \\t]*${character}{${fence.length},}[ \\t]*$`);
+    for (let end = at + 1; end < lines.length; end++) if (closing.test(textAt(lines, end))) return end;
+    leftOpen.set(character, fence.length);
+    return at;
+  };
 }
 
 /** A line that opens a comment of its own cannot end an earlier one: that one was left open. */
 function endOfComment(lines: Line[], at: number): number {
   if (textAt(lines, at).includes('-->')) return at;
-  const end = lines.findIndex((line, index) => index > at && /<!--|-->/.test(line.text));
-  return end < 0 || textAt(lines, end).includes('<!--') ? at : end;
+  for (let end = at + 1; end < lines.length; end++) {
+    if (/<!--|-->/.test(textAt(lines, end))) return textAt(lines, end).includes('<!--') ? at : end;
+  }
+  return at;
 }

@@ -235,11 +235,11 @@ function hash(parts: string[]): string {
 
 // A backslash goes in, and one comes out: Markdown shows `\<!--` as it was said, and hides nothing behind it.
 function escapeComments(text: string): string {
-  return text.replace(/\\*<!--/g, '\\$&').replace(/--(\\*>)/g, '--\\$1');
+  return text.replace(/(?<!\\)\\*<!--/g, '\\$&').replace(/--(\\*>)/g, '--\\$1');
 }
 
 function unescapeComments(text: string): string {
-  return text.replace(/--\\(\\*>)/g, '--$1').replace(/\\(\\*<!--)/g, '$1');
+  return text.replace(/--\\(\\*>)/g, '--$1').replace(/(?<!\\)\\(\\*<!--)/g, '$1');
 }
 
 /** Percent-encodes what would end a value, a list or a comment; all else stays readable. */

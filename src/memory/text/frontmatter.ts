@@ -8,6 +8,9 @@ import { parse as parseYaml, stringify as stringifyYaml } from 'yaml';
 import { AppError } from '../../errors.ts';
 import { lineEndOf, readLines } from './blocks.ts';
 
+/** Reading YAML takes time that grows with the square of its length. */
+const MAX_HEAD_CHARACTERS = 16_384;
+
 export interface Frontmatter {
   data: Record<string, unknown>;
   /** What follows the frontmatter, with LF; the whole text where there is none. */
@@ -25,6 +28,10 @@ export function readFrontmatter(raw: string): Frontmatter {
     return { data: {}, body: text, problem: `Frontmatter in "${head.language}" is not read, only YAML is.` };
   const body = text.slice(head.bodyFrom);
   const block = text.slice(head.from, head.to);
+  if (block.length > MAX_HEAD_CHARACTERS) {
+    const found = `it has ${block.length} characters, of ${MAX_HEAD_CHARACTERS} at most`;
+    return { data: {}, body: text, problem: `The frontmatter is not read: ${found}.` };
+  }
   const strict = parseHead(block);
   if ('data' in strict) return { data: strict.data, body };
   for (const repair of [quoteRiskyValues, keepSimpleLines]) {
@@ -146,10 +153,16 @@ function setKey(head: string, { key, value, lineEnd }: { key: string; value: str
   }
   const after = lines[endOfValue(lines, at)]?.from ?? head.length;
   const name = line.text.slice(0, line.text.indexOf(':') + 1);
-  const comment = /^\s*(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^"'#\s](?:[^#]|(?<!\s)#)*?)?(\s+#.*)$/.exec(
-    line.text.slice(name.length),
-  );
-  return `${head.slice(0, line.from)}${name} ${toScalar(value)}${comment?.[1] ?? ''}${lineEnd}${head.slice(after)}`;
+  const comment = commentOf(line.text.slice(name.length));
+  return `${head.slice(0, line.from)}${name} ${toScalar(value)}${comment}${lineEnd}${head.slice(after)}`;
+}
+
+/** The comment behind a value, with the space before it. */
+function commentOf(value: string): string {
+  const quoted = /^\s*(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')/.exec(value)?.[0];
+  if (quoted === undefined && /^\s*["']/.test(value)) return '';
+  const comment = quoted === undefined ? /(?<!\s)\s+#.*$/.exec(value) : /^\s+#.*$/.exec(value.slice(quoted.length));
+  return comment?.[0] ?? '';
 }
 
 /** The index of the line that a key stands on, at the top or under `metadata:`; -1 where it stands nowhere. */

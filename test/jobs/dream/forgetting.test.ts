@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { writeSession } from '../../../src/memory/ledger/coverage.ts';
@@ -127,6 +127,20 @@ test('what CLAUDE.md of the project says is dropped with that reason; what only 
   ]);
   expect(isThere('commits.md')).toBe(false);
   expect(file('npm.md')).toContain('- Npm is used here.');
+});
+
+test('a project whose CLAUDE.md leads to a device says nothing, and the dream ends', async () => {
+  const { dreamAt, jobs } = await memory();
+  const project = tempDir();
+  symlinkSync('/dev/zero', join(project, 'CLAUDE.md'));
+  const session = 'session-2026-01-10';
+  await jobs.store.commit({ actor: 'person' }, () => ({
+    files: [],
+    rows: (transaction) =>
+      writeSession(transaction, { id: session, cwd: project, path: '', format: '', sizeBytes: 0, modifiedAt: '' }),
+  }));
+  const said = { type: 'feedback', text: 'Commits is what we sign off.', session } as const;
+  expect(await dreamAt('2026-01-10', said)).toMatchObject({ outcome: 'dreamed' });
 });
 
 test('in review mode what would be put away waits once, is put away when a person says so, and stays when not', async () => {

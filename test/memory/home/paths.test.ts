@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../../src/config.ts';
@@ -177,6 +177,29 @@ test('a submodule is a project of its own, and its worktrees belong to it', () =
   const tree = join(tempDir(), 'tree');
   git(lib, 'worktree', 'add', tree);
   expect(gitRoot(tree)).toBe(lib);
+});
+
+test('a directory that only claims to be a worktree of a repository has no part in its memory', () => {
+  const victim = tempDir();
+  git(victim, 'init');
+  git(victim, 'commit', '--allow-empty', '-m', 'first');
+  git(victim, 'worktree', 'add', join(tempDir(), 'own'));
+  const known = join(victim, '.git', 'worktrees', 'own');
+  const foreign = tempDir();
+  writeFileSync(join(foreign, '.git'), `gitdir: ${known}\n`);
+  expect(gitRoot(foreign)).toBe(foreign);
+  mkdirSync(join(foreign, 'own'));
+  writeFileSync(join(foreign, '.git'), 'gitdir: own\n');
+  writeFileSync(join(foreign, 'own', 'commondir'), join(victim, '.git'));
+  writeFileSync(join(foreign, 'own', 'gitdir'), join(foreign, '.git'));
+  expect(gitRoot(foreign)).toBe(foreign);
+});
+
+test.each(['/dev/zero', 'pipe'])('a link to %s where git would have a file fails, and is not waited for', (target) => {
+  const root = tempDir();
+  execFileSync('mkfifo', [join(root, 'pipe')]);
+  symlinkSync(target, join(root, 'HEAD'));
+  expect(() => gitRoot(root)).toThrow('it is no regular file');
 });
 
 test('a directory where git has a file is no repository, and no failure', () => {

@@ -214,3 +214,11 @@ describe('the daily log', () => {
       expect(logDay(path)).toBe(null);
   });
 });
+
+test.each(['```\n', '```a\n', '~~~~\n~~~\n', '<!-- a\n', '\\', ' \n'])(
+  'a log of a megabyte of %j is read once',
+  (part) => {
+    const log = `- Kept.\n${part.repeat(1_000_000 / part.length)}\n`;
+    expect(removeEntries(log, new Set(['e_0123456789ab']), '2026-11-20')).toBe(log);
+  },
+);

@@ -35,6 +35,11 @@ describe('readFrontmatter', () => {
     },
   );
 
+  test.each(['\n', '"', '[', '- &a *a\n'])('frontmatter of a megabyte of %j is passed over and named', (part) => {
+    const raw = `---\nname: a\n${part.repeat(1_000_000 / part.length)}\n---\nBody\n`;
+    expect(readFrontmatter(raw)).toEqual({ data: {}, body: raw, problem: expect.stringContaining('16384 at most') });
+  });
+
   test('a language named inside of YAML changes nothing', () => {
     const raw = '---\nlanguage: js\nengines: {}\nname: !!js/function "function(){}"\n---\n';
     expect(readFrontmatter(raw).data).toMatchObject({ language: 'js' });

@@ -1,0 +1,31 @@
+// What code can tell of a person's own words, however the message is made.
+
+import { expect, test } from 'vitest';
+import { ownWords } from '../src/injection.ts';
+
+test.each([
+  ['tags that nothing closes', 'x<br> '],
+  ['tags that are closed', '<b></b>'],
+  ['tags at the beginning of lines', '\n  </b> <i'],
+  ['English marks', '“'],
+  ['German marks', '„“'],
+  ['French marks', '«'],
+  ['Japanese marks', '「'],
+  ['single marks', '‘x'],
+])('a message of a megabyte of %s is looked through once', (_, part) => {
+  const message = part.repeat(Math.ceil(1_000_000 / part.length));
+  expect(ownWords(message).length).toBeLessThanOrEqual(message.length);
+});
+
+test.each([
+  ['a <x>b</x> c', 'a \n c'],
+  ['a <x>b</X > c <x>d</x>', 'a \n c \n'],
+  ['a <x> c', 'a <x> c'],
+  ['b\n  <x y="z"> c\nd', 'b\n  \n'],
+  ['It says “as long as a sentence is”, he said.', 'It says \n, he said.'],
+  ['It says “so” and “as long as a sentence is”.', 'It says “so” and \n.'],
+  ['It says „so lang wie ein ganzer Satz“.', 'It says \n.'],
+  ['It’s ‘as long as a sentence would be’, he said.', 'It’s \n, he said.'],
+])('what is tagged or quoted in %j is somebody else’s', (message, own) => {
+  expect(ownWords(message)).toBe(own);
+});
