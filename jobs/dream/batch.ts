@@ -52,9 +52,9 @@ export async function sendBatch(
   const lookAt = new Date(now.getTime() + FIRST_LOOK_MS);
   dropOldBatches(store.ledger, new Date(now.getTime() - KEPT_MS));
   intendBatch(store.ledger, { id, model: agent.model, job, now, lookAt, requests: sent });
+  const bounds = sent.map(({ bound }) => bound);
   let remote: string | null;
   try {
-    const bounds = sent.map(({ bound }) => bound);
     spend.reserveBatch(id, bounds);
     // Whoever took the work over meanwhile takes this batch for never sent.
     checkFence(store.ledger, lease);
@@ -68,7 +68,13 @@ export async function sendBatch(
     if (isAppError(error, 'no-model')) return { fresh, withdrawn };
     throw error;
   }
-  if (remote !== null && !noteSent(store.ledger, id, remote)) await api.cancel(remote);
+  if (remote === null || noteSent(store.ledger, id, remote)) return loop;
+  try {
+    // What is answered before it is taken back is paid for, and nobody will ask how much that was.
+    spend.reserveBatch(id, bounds);
+  } finally {
+    await api.cancel(remote);
+  }
   return loop;
 }
 

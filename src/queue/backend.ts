@@ -48,6 +48,8 @@ const RECONNECT_AT_MOST_MS = 2_000;
 const SILENT_AT_MOST_MS = 20_000;
 const OLDEST_REDIS = [6, 2];
 const OLDEST_POSTGRES = 13;
+/** What Postgres answers where a function, a table or the schema is not there. */
+const NOT_THERE = /^(42883|42P01|3F000)$/;
 
 /**
  * What a queue URL leads to; without one, the embedded queue. Nothing is opened.
@@ -171,9 +173,18 @@ async function openPostgres(url: string): Promise<Backend> {
   // one or of one in use, would end the process without these listeners.
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
-  const attempt = attempts(server, ANSWER_WITHIN_MS);
+  const reach = attempts(server, ANSWER_WITHIN_MS);
+  const attempt: Backend['attempt'] = (action, ask) =>
+    reach(action, () =>
+      ask().catch(async (error) => {
+        // The schema was dropped meanwhile: nobody else in a worker that runs would make it again.
+        if (!NOT_THERE.test(String(error?.code))) throw error;
+        await migrate(pool);
+        return ask();
+      }),
+    );
   try {
-    const { rows } = await attempt('reach', () => pool.query("SELECT current_setting('server_version') AS version"));
+    const { rows } = await reach('reach', () => pool.query("SELECT current_setting('server_version') AS version"));
     checkPostgresVersion(String(rows[0]?.version), server);
     await attempts(server, MIGRATE_WITHIN_MS)('prepare', () => migrate(pool));
   } catch (error) {

@@ -1,8 +1,10 @@
 // What the queue and the worker cost, on this machine, in one run:
-//   1. jobs a second through the inbox with a job that does nothing, beside bare BullMQ on the same backend;
+//   1. jobs a second through the inbox with a job that does nothing, beside bare BullMQ on the same backend: Redis,
+//      PostgreSQL and embedded, as far as they answer;
 //   2. what an extraction costs beside the model, split into child start, reading and commit;
 //   3. how busy ten model slots are with a model that answers after two seconds.
-// It works from the build, as users do: `node test/bench/queue.bench.ts --redis URL` after `npm run build`.
+// It works from the build, as users do: `node test/bench/queue.bench.ts --redis URL --postgres URL` after `npm run build`.
+// The last two are on Redis.
 
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -12,19 +14,20 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Queue, Worker } from 'bullmq';
-import { Redis } from 'ioredis';
 import type * as ConfigModule from '../../src/config.ts';
 import { enqueueExtract } from '../../src/entry/commands/enqueue.ts';
 import type * as ComposeModule from '../../src/entry/compose.ts';
 import type * as WorkerModule from '../../src/entry/worker/worker.ts';
 import type * as InboxModule from '../../src/memory/ledger/inbox.ts';
+import type * as BackendModule from '../../src/queue/backend.ts';
 import type * as BellModule from '../../src/queue/queue.ts';
 import { sessionFile } from '../support/session-file.ts';
 
 const { values: given } = parseArgs({
   options: {
     redis: { type: 'string', default: 'redis://127.0.0.1:6379' },
-    jobs: { type: 'string', default: '2000' },
+    postgres: { type: 'string', default: 'postgres://root:postgres@127.0.0.1:5432/test' },
+    jobs: { type: 'string', default: '1000' },
     sessions: { type: 'string', default: '120' },
     only: { type: 'string', default: '1,2,3' },
   },
@@ -35,19 +38,23 @@ if (!existsSync(join(dist, 'entry/child.js'))) throw new Error('There is no buil
 const built = <T>(path: string): Promise<T> => import(pathToFileURL(join(dist, path)).href);
 const { openBell } = await built<typeof BellModule>('queue/queue.js');
 const { compose } = await built<typeof ComposeModule>('entry/compose.js');
-const { runWorker, bellOptions } = await built<typeof WorkerModule>('entry/worker.js');
+const { runWorker, bellOptions } = await built<typeof WorkerModule>('entry/worker/worker.js');
 const { loadConfig } = await built<typeof ConfigModule>('config.js');
 const { putInInbox, inboxItem, inboxItems, finishInboxItem, noteWork } =
-  await built<typeof InboxModule>('memory/inbox.js');
+  await built<typeof InboxModule>('memory/ledger/inbox.js');
+const { openBackend } = await built<typeof BackendModule>('queue/backend.js');
 
 const dir = mkdtempSync(join(tmpdir(), 'nocturne-bench-'));
-const redisUrl = given.redis;
+const urls = { Redis: given.redis, PostgreSQL: given.postgres, embedded: '' };
 const parts = given.only.split(',');
 const say = (line: string) => process.stdout.write(`${line}\n`);
 say(`load ${loadavg()[0]?.toFixed(1)} before`);
 
 /** An app on a home of its own. */
-async function app(name: string, settings: { model: string; baseURL?: string; concurrency: number }) {
+async function app(
+  name: string,
+  settings: { model: string; baseURL?: string; concurrency: number; queueUrl?: string },
+) {
   const home = join(dir, name);
   mkdirSync(home);
   const config = await loadConfig(
@@ -57,7 +64,7 @@ async function app(name: string, settings: { model: string; baseURL?: string; co
       NOCTURNE_HOME: home,
       NOCTURNE_MEMORY_DIR: join(home, 'memory'),
       NOCTURNE_MODEL: settings.model,
-      NOCTURNE_QUEUE_URL: redisUrl,
+      NOCTURNE_QUEUE_URL: settings.queueUrl ?? urls.Redis,
       ANTHROPIC_API_KEY: 'bench',
       ANTHROPIC_BASE_URL: settings.baseURL,
     },
@@ -65,45 +72,56 @@ async function app(name: string, settings: { model: string; baseURL?: string; co
   return compose({ ...config, concurrency: settings.concurrency, dayTokens: 1e12 });
 }
 
-async function forget(name: string): Promise<void> {
-  const redis = new Redis(redisUrl);
-  const keys = await redis.keys(`nocturne:${name}:*`);
-  for (let at = 0; at < keys.length; at += 1_000) await redis.del(keys.slice(at, at + 1_000));
-  redis.disconnect();
+/** A queue's place: where it hangs, and its name there. */
+type Place = BackendModule.BackendOptions & { name: string };
+
+/** A bare queue of BullMQ at a place. */
+async function bareQueue({ name, ...options }: Place) {
+  const backend = await openBackend(options);
+  const at = <Connection>(connection: Connection) => ({ connection, prefix: 'nocturne' });
+  const queue = new Queue(name, at(backend.producer), backend.factory);
+  return {
+    queue,
+    work: (job: () => Promise<void>, concurrency: number) =>
+      new Worker(name, job, { ...at(backend.consumer()), concurrency }, backend.factory),
+    /** Leaves nothing of it behind. */
+    async remove() {
+      await queue.obliterate({ force: true });
+      await queue.close();
+      await backend.close();
+    },
+  };
+}
+
+async function forget(place: Place): Promise<void> {
+  await (await bareQueue(place)).remove();
 }
 
 /** Bare BullMQ: `count` jobs added one by one, then worked. Jobs a second of both together. */
-async function bareBull(count: number, concurrency: number): Promise<number> {
-  const name = 'bench-bare';
-  const connection = new Redis(redisUrl, { maxRetriesPerRequest: null });
-  const queue = new Queue(name, { connection, prefix: 'nocturne' });
+async function bareBull(place: Omit<Place, 'name'>, count: number, concurrency: number): Promise<number> {
+  const bare = await bareQueue({ ...place, name: `bench-bare-${process.pid}` });
   const began = performance.now();
-  for (let n = 0; n < count; n += 1) await queue.add('x', { n });
+  for (let n = 0; n < count; n += 1) await bare.queue.add('x', { n });
   const { promise: done, resolve } = Promise.withResolvers<void>();
   let left = count;
-  const worker = new Worker(
-    name,
-    async () => {
-      left -= 1;
-      if (left === 0) resolve();
-    },
-    { connection, prefix: 'nocturne', concurrency },
-  );
+  const worker = bare.work(async () => {
+    left -= 1;
+    if (left === 0) resolve();
+  }, concurrency);
   await done;
   const tookMs = performance.now() - began;
   await worker.close();
-  await queue.close();
-  connection.disconnect();
-  await forget(name);
+  await bare.remove();
   return (count / tookMs) * 1_000;
 }
 
 /** The same through the inbox: put in, rung for, heard, looked up, noted, finished. */
-async function throughInbox(count: number, concurrency: number): Promise<number> {
-  const made = await app(`inbox-${concurrency}`, { model: 'offline', concurrency });
+async function throughInbox(queueUrl: string, count: number, concurrency: number): Promise<number> {
+  const name = `inbox-${Object.values(urls).indexOf(queueUrl)}-${concurrency}`;
+  const made = await app(name, { model: 'offline', concurrency, queueUrl });
   const store = await made.storeFor({});
-  const { namespace } = bellOptions(made.config);
-  const bell = await openBell(bellOptions(made.config));
+  const options = bellOptions(made.config);
+  const bell = await openBell(options);
   const now = new Date();
   const began = performance.now();
   for (let n = 0; n < count; n += 1) {
@@ -128,8 +146,26 @@ async function throughInbox(count: number, concurrency: number): Promise<number>
   const tookMs = performance.now() - began;
   await bell.close({ deadlineMs: 1_000 });
   made.close();
-  await forget(namespace);
+  await forget({ ...options, name: options.namespace });
   return (count / tookMs) * 1_000;
+}
+
+/** Both on one backend, or why not. */
+async function noOpJobs(kind: keyof typeof urls, count: number): Promise<void> {
+  const place = { url: urls[kind] || undefined, dataDir: join(dir, 'bare-queue') };
+  try {
+    await (await openBackend(place)).close();
+  } catch (error) {
+    say(`no-op jobs on ${kind}: skipped, ${(error as Error).message}`);
+    return;
+  }
+  for (const concurrency of [1, 10]) {
+    const bare = await bareBull(place, count, concurrency);
+    const inbox = await throughInbox(urls[kind], count, concurrency);
+    say(
+      `no-op jobs on ${kind}, concurrency ${concurrency}: ${inbox.toFixed(0)} a second through the inbox, ${bare.toFixed(0)} bare BullMQ: ${(inbox / bare).toFixed(2)} of it`,
+    );
+  }
 }
 
 /** Answers a record in the first reply and ends in the second, each after `waitMs`; knows how busy it was. */
@@ -269,20 +305,14 @@ async function busySlots(slots: number, count: number): Promise<void> {
     `  over ${(spanMs / 1_000).toFixed(0)} s; the worker itself used ${((cpu.user + cpu.system) / 1e3 / count).toFixed(0)} ms CPU a session`,
   );
   made.close();
-  await forget(bellOptions(made.config).namespace);
+  const queue = bellOptions(made.config);
+  await forget({ ...queue, name: queue.namespace });
   model.close();
 }
 
 try {
   if (parts.includes('1')) {
-    for (const concurrency of [1, 10]) {
-      const count = Number(given.jobs);
-      const bare = await bareBull(count, concurrency);
-      const inbox = await throughInbox(count, concurrency);
-      say(
-        `no-op jobs on Redis, concurrency ${concurrency}: ${inbox.toFixed(0)} a second through the inbox, ${bare.toFixed(0)} bare BullMQ`,
-      );
-    }
+    for (const kind of ['Redis', 'PostgreSQL', 'embedded'] as const) await noOpJobs(kind, Number(given.jobs));
   }
   if (parts.includes('2')) await overhead();
   if (parts.includes('3')) await busySlots(10, Number(given.sessions));

@@ -6,8 +6,17 @@ import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { openBatches } from '../../src/memory/ledger/batches.ts';
 import { inboxItems } from '../../src/memory/ledger/inbox.ts';
-import { type BatchedNight, batchedNight, linesOf, statesOf, timesTold, work } from '../support/batched-night.ts';
-import { run } from '../support/run.ts';
+import {
+  type BatchedNight,
+  batchedNight,
+  beginNight,
+  linesOf,
+  rememberAll,
+  statesOf,
+  timesTold,
+  work,
+} from '../support/batched-night.ts';
+import { run, until } from '../support/run.ts';
 
 vi.setConfig({ testTimeout: 900_000 });
 
@@ -66,4 +75,80 @@ test('killed at a step of carrying out the answer, a worker leaves what the next
   }
   expect(kills).toBeGreaterThan(2);
   console.log(`killed ${kills} times`);
+});
+
+test('a worker that stalls while it sends takes its batch back when another has sent the night meanwhile; both stay counted', async () => {
+  const night = await batchedNight(WORDS);
+  const { batches } = night.model;
+  const { promise: stalled, resolve: goOn } = Promise.withResolvers<void>();
+  batches.nextAfter = stalled;
+  const late = work(night.testing);
+  await until(() => batches.asked.length === 1);
+  expect(batches.sent).toEqual([]);
+  // Its lease is over; what it sent is looked for, is not there, and is sent by another.
+  await work(await night.after(7));
+  expect(batches.sent).toHaveLength(1);
+  const { reservedTokens } = night.testing.app.home.spendOf('2026-11-21');
+  goOn();
+  await late;
+  expect(batches.sent.map(({ isCanceled }) => isCanceled)).toEqual([false, true]);
+  // What was answered of the second before it was taken back is paid for, too.
+  expect(night.testing.app.home.spendOf('2026-11-21').reservedTokens).toBe(2 * reservedTokens);
+  await batches.answer(undefined, batches.sent[0]);
+  await batches.answer(() => ({ type: 'canceled' }), batches.sent[1]);
+  await work(await night.after(120));
+  expect(linesOf(night.testing)).toEqual(WORDS.map((text) => `- ${text}`));
+  expect(timesTold(night.testing, ['2026-11-21'])).toEqual([1, 1]);
+  expect(statesOf(night.testing)).toEqual(['distilled', 'distilled']);
+  expect(openBatches(night.testing.store.ledger)).toEqual([]);
+  expect(night.model.requests).toEqual([]);
+});
+
+test('over ten nights of batches, with workers that die and answers that fail, every entry is told once and paid for once', async () => {
+  const night = await batchedNight(['Rule 0 is kept.']);
+  const { model, testing } = night;
+  const failures = ['errored', 'expired', 'canceled'].map((type) => ({
+    type,
+    ...(type === 'errored' && {
+      error: { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' }, request_id: 'req_1' },
+    }),
+  }));
+  const days = 24 * 60;
+  for (let at = 0; at < 10; at += 1) {
+    const begins = at * days;
+    model.batches.createdAt = (await night.after(begins)).app.config.clock.now().toISOString();
+    if (at > 0) {
+      const evening = await night.after(begins - 60);
+      await rememberAll(evening, [`Rule ${at} is kept.`]);
+      beginNight(await night.after(begins));
+    }
+    // Every other night the worker dies on its way.
+    if (at % 2 === 1) await dieAt(40 + at * 23, begins, night);
+    await work(await night.after(begins));
+    await work(await night.after(begins + 7));
+    const open = model.batches.sent.at(-1);
+    const failure = failures[at % 4];
+    if (open && !open.results) await model.batches.answer(() => failure, open);
+    if (at % 2 === 1) await dieAt(30 + at * 11, begins + 60, night);
+    await work(await night.after(begins + 70));
+    await work(await night.after(begins + 140));
+  }
+  // What failed as a batch is for the ordinary loop of the next night.
+  beginNight(await night.after(10 * days));
+  await work(await night.after(10 * days));
+  const all = Array.from({ length: 10 }, (_, at) => `- Rule ${at} is kept.`);
+  expect(linesOf(testing)).toEqual(all);
+  expect(new Set(statesOf(testing))).toEqual(new Set(['distilled']));
+  expect(openBatches(testing.store.ledger)).toEqual([]);
+  const ids = model.batches.sent.flatMap(({ requests }) => requests.map(({ custom_id }) => custom_id));
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(ids).toHaveLength(10);
+  // Eight nights failed and were asked in two requests each; of every other only the batch was paid for.
+  expect(model.requests).toHaveLength(16);
+  const spent = Array.from({ length: 11 }, (_, at) => {
+    const day = new Date(Date.parse('2026-11-21') + at * days * 60_000);
+    return testing.app.home.spendOf(day.toISOString().slice(0, 10));
+  });
+  expect(spent.map(({ reservedTokens }) => reservedTokens)).toEqual(spent.map(() => 0));
+  expect(spent.reduce((sum, { usedTokens }) => sum + usedTokens, 0)).toBe((16 + 2) * 110);
 });

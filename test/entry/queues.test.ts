@@ -3,12 +3,12 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { bellOptions } from '../../src/entry/worker/worker.ts';
 import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
 import { inboxItems } from '../../src/memory/ledger/inbox.ts';
 import { missing, servers } from '../queue/backends.ts';
+import { ownPostgres } from '../queue/own-postgres.ts';
 import { noOwnRedis, ownRedis } from '../queue/own-redis.ts';
 import { lineTo, refusedPort, silentServer } from '../queue/servers.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
@@ -86,19 +86,6 @@ test.skipIf(noRedis)(`a worker on a Redis that forgot everything makes the same 
   expect(await memoryOf(testing)).toEqual((await workedOnce()).memory);
 });
 
-/** Drops a schema that a worker is using: whoever does so by hand tries again where Postgres breaks a deadlock with it. */
-async function dropped(client: pg.Client, schema: string): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await client.query(`drop schema ${schema} cascade`);
-      return;
-    } catch (error) {
-      const isDeadlock = error instanceof pg.DatabaseError && error.code === '40P01';
-      if (!isDeadlock || attempt === 5) throw error;
-    }
-  }
-}
-
 /** Three queues of one's own, each with what deletes its database while nocturne runs or not. */
 const deletions = {
   redis: {
@@ -112,26 +99,9 @@ const deletions = {
   postgres: {
     reason: await missing('postgres'),
     make: async () => {
-      const name = `nocturne_${process.pid}_${Math.random().toString(36).slice(2)}`;
-      const admin = new pg.Client(servers.postgres);
-      await admin.connect();
-      await admin.query(`create database ${name}`);
-      onTestFinished(async () => {
-        await admin.query(`drop database ${name} with (force)`);
-        await admin.end();
-      });
-      const url = new URL(servers.postgres);
-      url.pathname = `/${name}`;
-      const forget = async () => {
-        const client = new pg.Client(url.href);
-        await client.connect();
-        try {
-          await dropped(client, 'bullmq');
-        } finally {
-          await client.end();
-        }
-      };
-      return { url: url.href, forget };
+      const postgres = await ownPostgres();
+      onTestFinished(() => postgres.close());
+      return { url: postgres.url, forget: () => postgres.dropSchema() };
     },
   },
   embedded: {

@@ -22,6 +22,8 @@ export class MessageBatches {
   readonly asked: string[] = [];
   /** What the next batch that is sent gets: `lost`: it is taken, and the connection breaks. */
   next: 'lost' | HttpAnswer | null = null;
+  /** What the next batch that is sent waits for before it is taken: its sender stalls meanwhile. */
+  nextAfter: Promise<void> | null = null;
   /** When batches begin, on the server's clock. */
   createdAt = '2026-11-21T02:00:00.000Z';
   /** Where results are said to be; default: here. */
@@ -55,12 +57,17 @@ export class MessageBatches {
   }
 
   /** What a request to the API gets; `break`: the connection. Null: it is not about batches. */
-  handle(method: string, url: string, body: string): HttpAnswer | 'break' | null {
+  async handle(method: string, url: string, body: string): Promise<HttpAnswer | 'break' | null> {
     const { pathname } = new URL(url, this.#origin());
     const [, id, what] = /^\/v1\/messages\/batches(?:\/(\w+))?(?:\/(results|cancel))?$/.exec(pathname) ?? ['none'];
     if (!pathname.startsWith('/v1/messages/batches')) return null;
     this.asked.push(`${method} ${pathname}`);
-    if (method === 'POST' && !id) return this.#take(body);
+    if (method === 'POST' && !id) {
+      const { nextAfter } = this;
+      this.nextAfter = null;
+      await nextAfter;
+      return this.#take(body);
+    }
     if (!id)
       return { status: 200, body: { data: this.sent.toReversed().map((each) => this.#shape(each)), has_more: false } };
     const batch = this.sent.find((each) => each.id === id);

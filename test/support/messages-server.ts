@@ -91,7 +91,7 @@ export async function startMessagesServer(script: Script): Promise<MessagesServe
   );
   const http = createServer(async (incoming, outgoing) => {
     const body = await text(incoming);
-    const batched = batches.handle(incoming.method ?? '', incoming.url ?? '', body);
+    const batched = await batches.handle(incoming.method ?? '', incoming.url ?? '', body);
     if (batched === 'break') return incoming.socket.resetAndDestroy();
     if (batched) return write(outgoing, batched);
     if (incoming.method !== 'POST' || incoming.url?.split('?')[0] !== '/v1/messages') {

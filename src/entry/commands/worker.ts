@@ -12,6 +12,8 @@ import type { WorkResult } from '../worker/settle.ts';
 import { drainInboxes, openStores, runWorker } from '../worker/worker.ts';
 
 const SIGN_OF_LIFE_WITHIN_MS = 120_000;
+/** Kept in mind at once. */
+const MOST_TROUBLES = 100;
 
 interface WorkerCommandOptions extends CommonOptions {
   once?: boolean;
@@ -33,9 +35,9 @@ export function addWorker(program: Command): void {
       return withApp(options, async (app) => {
         if (options.check) return checkAlive(app);
         const signal = endOnSignals();
-        const say = sayOnce();
+        const { say, sayTrouble } = sayOnce();
         const onError = (message: string) => {
-          if (say(`nocturne: ${message}`)) void app.log('warn', { event: 'trouble', error: message });
+          if (sayTrouble(`nocturne: ${message}`)) void app.log('warn', { event: 'trouble', error: message });
         };
         const { once, nightly } = options;
         const intake = openIntake(app, { signal, onError, isResident: !once, isNight: nightly });
@@ -82,14 +84,29 @@ function checkAlive(app: App): void {
   process.exitCode = EXIT.failed;
 }
 
-/** Says a line on stderr unless it was the last one said: a sweep meets the same trouble every second. */
-function sayOnce(): (line: string) => boolean {
+/**
+ * Says a line on stderr unless it was the last one said; of troubles, of which a sweep may meet the same few every second
+ * for hours, each once until there is a result again. Answers whether it was said.
+ */
+function sayOnce() {
   let last = '';
-  return (line) => {
+  const troubles = new Set<string>();
+  const say = (line: string): boolean => {
     const isNew = line !== last;
     if (isNew) note(line);
     last = line;
     return isNew;
+  };
+  return {
+    say(line: string) {
+      if (say(line)) troubles.clear();
+    },
+    sayTrouble(line: string): boolean {
+      if (troubles.has(line)) return false;
+      if (troubles.size === MOST_TROUBLES) troubles.clear();
+      troubles.add(line);
+      return say(line);
+    },
   };
 }
 

@@ -1,17 +1,18 @@
 // Notices a worker that is deaf: after an outage of the queue's server a connection may look alive and never bring a
 // wake-up again. Counted in sweeps that found work and could ask the queue, not in time: after the sleep of a laptop
-// much time is gone in which nothing could be heard, and while the server is away there is nothing to hear.
+// much time is gone in which nothing could be heard, and while the server is away there is nothing to hear. The embedded
+// queue is never away: where it fails in every sweep its directory is gone or broken, and only a new process opens it anew.
 
 import type { Bell } from '../../queue/queue.ts';
 
 export class Hearing {
-  readonly #bell: Pick<Bell, 'counts'>;
+  readonly #bell: Pick<Bell, 'counts' | 'kind'>;
   readonly #patience: number;
   #working = 0;
   #silentSweeps = 0;
 
   /** Deaf after so many sweeps without a sound. */
-  constructor(bell: Pick<Bell, 'counts'>, patience: number) {
+  constructor(bell: Pick<Bell, 'counts' | 'kind'>, patience: number) {
     this.#bell = bell;
     this.#patience = patience;
   }
@@ -32,6 +33,13 @@ export class Hearing {
     const isIdle = this.#working === 0;
     const isSilent = hasWork && isIdle && (await this.#bell.counts()).waiting > 0;
     this.#silentSweeps = isSilent ? this.#silentSweeps + 1 : 0;
+    return this.#silentSweeps >= this.#patience;
+  }
+
+  /** To be asked instead in a sweep in which the queue failed. */
+  isDeafByFailure(): boolean {
+    if (this.#bell.kind !== 'embedded' || this.#working > 0) return false;
+    this.#silentSweeps += 1;
     return this.#silentSweeps >= this.#patience;
   }
 }

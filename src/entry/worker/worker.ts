@@ -134,6 +134,7 @@ function listen(app: App, { bell, rung, hearing }: Listening, options: WorkerOpt
 }
 
 async function sweepUntilEnd(app: App, listening: Listening, options: WorkerOptions): Promise<WorkerEnding> {
+  const patience = `${app.config.deafMs / 1_000} s`;
   for (let sweep = 1; !options.signal.aborted; sweep += 1) {
     if (sweep % SWEEPS_BETWEEN_SIGNS_OF_LIFE === 0) app.home.seeWorker();
     const due = await dueEverywhere(app, options);
@@ -141,14 +142,16 @@ async function sweepUntilEnd(app: App, listening: Listening, options: WorkerOpti
     try {
       await ringFor(due, listening);
       if (await listening.hearing.isDeaf({ hasWork: due.length > 0 })) {
-        options.onError(
-          `deaf: the queue has work for this worker, which heard nothing of it for ${app.config.deafMs / 1_000} s.`,
-        );
+        options.onError(`deaf: the queue has work for this worker, which heard nothing of it for ${patience}.`);
         return 'deaf';
       }
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       options.onError(describeError(error));
+      if (listening.hearing.isDeafByFailure()) {
+        options.onError(`deaf: the embedded queue failed for ${patience}; a new worker makes it anew.`);
+        return 'deaf';
+      }
     }
     await pause(SWEEP_MS, options.signal);
   }

@@ -1,0 +1,133 @@
+// A worker whose queue is taken away under it while it runs: it goes on by itself, or ends with 75 for its supervisor;
+// in either case everything is done, once.
+
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
+import { missing } from '../queue/backends.ts';
+import { ownPostgres } from '../queue/own-postgres.ts';
+import { lineTo } from '../queue/servers.ts';
+import { type TestApp, type TestAppOptions, testApp, testModel } from '../support/app.ts';
+import { type MessagesServer, says } from '../support/messages-server.ts';
+import { isIdle, sixSessions } from '../support/nights.ts';
+import { type Running, run, start, stop, until } from '../support/run.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const noPostgres = await missing('postgres');
+const sessions = sixSessions();
+const [first, ...others] = sessions as [string, ...string[]];
+
+/** A model that finds nothing, once it is let; default: at once. */
+function indifferent(until?: Promise<void>): Promise<MessagesServer> {
+  return testModel(async () => {
+    await until;
+    return says('Nothing worth keeping.');
+  });
+}
+
+async function onPostgres(options: TestAppOptions) {
+  const testing = await testApp(options);
+  const postgres = await ownPostgres();
+  onTestFinished(() => postgres.close());
+  // The queue is rung by nobody but the worker itself.
+  const unrung = { ...testing.environment };
+  testing.environment.NOCTURNE_QUEUE_URL = postgres.url;
+  return { testing, postgres, unrung };
+}
+
+async function expectAllOnce({ store }: TestApp, model: MessagesServer): Promise<void> {
+  const turns = coverageWhere(store.ledger).map(({ turn }) => turn);
+  expect(new Set(turns).size).toBe(11);
+  expect(turns).toHaveLength(11);
+  expect(model.requests).toHaveLength(sessions.length);
+}
+
+async function expectEndsInOrder(worker: Running): Promise<void> {
+  expect(await stop(worker)).toMatchObject({ code: 0, signal: null });
+}
+
+test.skipIf(noPostgres)(
+  `a worker whose connections Postgres ends, while it waits and while it works, goes on by itself ${noPostgres ?? ''}`,
+  async () => {
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    const model = await indifferent(held);
+    const { testing, postgres } = await onPostgres({ server: model });
+    const worker = start(['worker'], testing.environment);
+    await until(async () => (await postgres.ask("select 1 from pg_namespace where nspname = 'bullmq'")).length > 0);
+    await until(async () => (await postgres.terminate()) > 0);
+    await run(['enqueue', 'extract', ...sessions.slice(0, 3)], testing.environment);
+    await model.received(2);
+    // As while a server restarts: nobody is let in for a while.
+    await postgres.admit(false);
+    expect(await postgres.terminate()).toBeGreaterThan(0);
+    release();
+    await until(() => coverageWhere(testing.store.ledger).length > 0);
+    const { code, stderr } = await run(['enqueue', 'extract', ...sessions.slice(3)], testing.environment);
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('The queue was not rung') });
+    await postgres.admit(true);
+    await until(() => isIdle(testing), 60_000);
+    await expectAllOnce(testing, model);
+    await expectEndsInOrder(worker);
+  },
+);
+
+test.skipIf(noPostgres)(
+  `a worker makes the queue's schema anew that is dropped under it, and goes on ${noPostgres ?? ''}`,
+  async () => {
+    const model = await indifferent();
+    const { testing, postgres, unrung } = await onPostgres({ server: model });
+    await run(['enqueue', 'extract', first], unrung);
+    const worker = start(['worker'], testing.environment);
+    await until(() => isIdle(testing), 60_000);
+    await postgres.dropSchema();
+    await run(['enqueue', 'extract', ...others], unrung);
+    await until(() => isIdle(testing), 60_000);
+    await expectAllOnce(testing, model);
+    await expectEndsInOrder(worker);
+  },
+);
+
+test.skipIf(noPostgres)(
+  `a worker whose connections to Postgres are silent for ever ends with 75; the next does the work ${noPostgres ?? ''}`,
+  async () => {
+    const model = await indifferent();
+    const { testing, postgres, unrung } = await onPostgres({ server: model, settings: { deafMs: 2_000 } });
+    const url = new URL(postgres.url);
+    const line = await lineTo({ host: url.hostname, port: Number(url.port || 5432) });
+    onTestFinished(() => line.cut());
+    url.port = String(line.port);
+    const environment = { ...testing.environment, NOCTURNE_QUEUE_URL: url.href };
+    await run(['enqueue', 'extract', first], unrung);
+    const worker = start(['worker'], environment);
+    await until(() => isIdle(testing), 60_000);
+    line.deafen();
+    await run(['enqueue', 'extract', ...others], unrung);
+    expect(await worker.ended).toMatchObject({ code: 75, stderr: expect.stringContaining('deaf: the queue has work') });
+    const next = start(['worker'], environment);
+    await until(() => isIdle(testing), 60_000);
+    await expectAllOnce(testing, model);
+    await expectEndsInOrder(next);
+  },
+);
+
+test('a worker whose embedded database is deleted goes on, or ends with 75 and the next one makes it anew', async () => {
+  const model = await indifferent();
+  const testing = await testApp({ server: model, settings: { deafMs: 2_000 } });
+  // What no hook wrote is set aside by the first sweep: then the database is open.
+  const spool = join(testing.home, 'spool');
+  mkdirSync(spool);
+  writeFileSync(join(spool, 'sign.json'), 'of no hook');
+  const worker = start(['worker'], testing.environment);
+  await until(() => existsSync(join(spool, 'damaged', 'sign.json')), 60_000);
+  rmSync(join(testing.home, 'queue'), { recursive: true });
+  await run(['enqueue', 'extract', ...sessions], testing.environment);
+  const ended = await Promise.race([worker.ended, until(() => isIdle(testing), 60_000)]);
+  if (ended === true) await expectEndsInOrder(worker);
+  else expect(ended).toMatchObject({ code: 75, stderr: expect.stringContaining('deaf: the embedded queue failed') });
+  const next = start(['worker'], testing.environment);
+  await until(() => isIdle(testing), 60_000);
+  await expectAllOnce(testing, model);
+  await expectEndsInOrder(next);
+});
