@@ -88,7 +88,7 @@ async function commitPlan(plan: ForgetPlan, { store, clock }: ForgetDeps): Promi
     return {
       files: [...logChanges(plan), ...removal.files],
       rows(transaction) {
-        removal.rows(transaction);
+        removal.rows?.(transaction);
         job = enterPersonsJob(transaction, { kind: 'forget', outcome: 'forgotten', now: clock.now() });
         for (const entry of plan.entries) writeEntry(transaction, { ...entry, job, state: 'forgotten' });
         dropProposalsAbout(

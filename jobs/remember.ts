@@ -81,7 +81,7 @@ export async function remember(
     const known = entriesSaying(ledger, text).find((row) => isRemembered(ledger, row) && !isOldNews(ledger, row));
     if (known) {
       entry = known;
-      return { files: [], rows() {} };
+      return { files: [] };
     }
     // 3.
     return {

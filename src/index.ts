@@ -1,25 +1,41 @@
-// The public library: the jobs, the memory directory they work on, and what reads a transcript.
+// The public library, all of it: what is not exported here may change with any version.
+// What fails is thrown as an AppError with a code of ERRORS, mostly with a remedy; a planned ending of a job is the
+// `outcome` of its report.
+
+// Memory for an agent of one's own.
+
+export { type AgentMemory, type AgentMemoryOptions, agentMemory } from './entry/agent-memory.ts';
+export { memoryTool } from './entry/memory-tool.ts';
+export type { MemoryScope } from './entry/places.ts';
+export { type RecallOptions, recallPrompt } from './entry/recall.ts';
+export type { MemoryToolOptions } from './memory/store/memory-commands.ts';
+
+// The jobs.
 
 export type { CheckReport, ReportedFinding } from '../jobs/check-memory.ts';
-export type { DreamDeps, DreamOutcome, DreamReport, DreamRequest } from '../jobs/dream.ts';
-export type { ExtractDeps, ExtractOutcome, ExtractReport, ExtractRequest } from '../jobs/extract.ts';
+export type { DreamEstimate } from '../jobs/dream/estimate.ts';
+export type { DreamOutcome, DreamReport, DreamRequest } from '../jobs/dream.ts';
+export type { ExtractOutcome, ExtractReport, ExtractRequest } from '../jobs/extract.ts';
 export type { Candidate, ForgetPlan } from '../jobs/forget/targets.ts';
 export type { ForgetReport, ForgetRequest } from '../jobs/forget.ts';
 export type { RememberReport, RememberRequest } from '../jobs/remember.ts';
 export type { ReprocessRequest } from '../jobs/reprocess.ts';
+export type { ShownProposal } from '../jobs/review/list.ts';
+export type { ReviewReport, ReviewRequest } from '../jobs/review.ts';
 export type { ShareReport, ShareRequest, ShareSource } from '../jobs/share.ts';
 export type { Staying } from '../jobs/undo/taking-back.ts';
 export type { UndoReport, UndoRequest } from '../jobs/undo.ts';
 export { type Config, loadConfig } from './config.ts';
-export { type AgentMemory, type AgentMemoryOptions, agentMemory } from './entry/agent-memory.ts';
-export { type App, compose as openNocturne } from './entry/compose.ts';
-export { memoryTool } from './entry/memory-tool.ts';
-export type { MemoryScope } from './entry/places.ts';
-export { type RecallOptions, recallPrompt } from './entry/recall.ts';
-export { AppError, ERRORS, type ErrorCode } from './errors.ts';
+export type { JobOptions } from './entry/compose.ts';
+export { type Nocturne, openNocturne } from './entry/library.ts';
+export { AppError, ERRORS, type ErrorCode, type Failure, type FailureClass, type RetryRule } from './errors.ts';
+export type { Standing } from './memory/home/switches.ts';
+
+// A memory directory and its history.
+
 export { type Redaction, type RedactionPlace, redactMatches, redactVersion } from './memory/redact/redaction.ts';
 export { type Scrub, scrubOf } from './memory/redact/scrub.ts';
-export type { MemoryToolOptions } from './memory/store/memory-commands.ts';
+export type { ListChoice } from './memory/store/listing.ts';
 export {
   type Actor,
   type By,
@@ -31,12 +47,11 @@ export {
   openStore,
   type Precondition,
   type Store,
+  type StoreOptions,
 } from './memory/store/store.ts';
 export {
-  dropOldVersions,
   headVersion,
   listVersions,
-  type Retention,
   readVersion,
   restoreVersion,
   type Version,
@@ -44,7 +59,11 @@ export {
   type VersionOperation,
   type VersionPage,
 } from './memory/store/versions.ts';
-export { redact } from './redact.ts';
+
+// Transcripts, secrets in text, and time.
+
+export { type Redaction as RedactedText, redact } from './redact.ts';
 export { type Clock, fixedClock, systemClock } from './time.ts';
-export { openSession, type Session } from './transcript/session.ts';
+export { type OpenOptions, openSession, type Session } from './transcript/session.ts';
 export { readTurns } from './transcript/turns.ts';
+export type { Message, Part, Speaker, Turn } from './transcript/types.ts';

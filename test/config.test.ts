@@ -1,7 +1,8 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../src/config.ts';
+import { readSettings } from '../src/settings.ts';
 import { tempDir } from './support/temp.ts';
 
 const PLAIN = { HOME: '/nowhere' };
@@ -42,4 +43,15 @@ test('~/ in NOCTURNE_HOME is the user’s directory, as no shell expands it in a
 test('Gemini CLI’s sessions are looked for where its settings are', async () => {
   const { agentDirs } = await loadConfig({}, { ...PLAIN, GEMINI_CLI_HOME: '/elsewhere' });
   expect(agentDirs.gemini).toBe('/elsewhere/.gemini');
+});
+
+test('the README has a row for every setting, with its default', async () => {
+  const readme = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8');
+  const rows = readme.split('\n').filter((line) => line.startsWith('| `'));
+  const defaults = Object.entries(await readSettings(join(tempDir(), 'config.json')));
+  expect(defaults.length).toBeGreaterThan(40);
+  for (const [name, value] of defaults) {
+    const shown = typeof value === 'number' ? value.toLocaleString('en') : typeof value === 'object' ? '' : `${value}`;
+    expect(rows.find((row) => row.includes(`\`${name}\``)) ?? `no row for ${name}`, name).toContain(shown);
+  }
 });

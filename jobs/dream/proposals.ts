@@ -79,7 +79,7 @@ export async function proposeForgetting(forgotten: Forgotten[], batch: ToldBatch
     const made = { job: batch.job, at, madeBy: 'code', state: 'waiting', because: null } as const;
     return { ...made, ...change, id: proposalId(change), topics: pins, entries: [] };
   });
-  return commitWaiting({ batch, made, texts: new Map() }, place, { told: () => [], rows() {} });
+  return commitWaiting({ batch, made, texts: new Map() }, place);
 }
 
 interface Waiting {
@@ -92,20 +92,20 @@ interface Waiting {
 async function commitWaiting(
   { batch, made, texts }: Waiting,
   place: Place,
-  settled: { told(ledger: Ledger): ReportedRow[]; rows(transaction: Transaction): void },
+  settled?: { told(ledger: Ledger): ReportedRow[]; rows(transaction: Transaction): void },
 ): Promise<string[]> {
   let ids: string[] = [];
   await place.store.commit({ actor: `job:${batch.job}`, lease: batch.lease }, (ledger) => {
     const joined = made.map((proposal) => joinWaiting(proposal, waitingProposals(ledger)));
     ids = joined.map(({ proposal }) => proposal.id);
     const told = [
-      ...settled.told(ledger),
+      ...(settled?.told(ledger) ?? []),
       ...joined.flatMap(({ proposal }) => tell(proposal, { job: batch.job, texts })),
     ];
     return {
       files: told.length > 0 ? reportBatch({ ...batch, told }, place, ledger) : [],
       rows(transaction) {
-        settled.rows(transaction);
+        settled?.rows(transaction);
         for (const { proposal, instead } of joined) {
           if (instead) dropProposal(transaction, instead);
           putProposal(transaction, proposal);

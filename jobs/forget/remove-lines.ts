@@ -4,7 +4,7 @@
 import { indexChange } from '../../src/memory/dream/index-change.ts';
 import { refreshTopics } from '../../src/memory/dream/topic-table.ts';
 import { dropSupport, supportsOf } from '../../src/memory/ledger/entries.ts';
-import type { FileChange, Store, Transaction } from '../../src/memory/store/store.ts';
+import type { CommitPlan, FileChange, Store } from '../../src/memory/store/store.ts';
 import { withoutLinksTo } from '../../src/memory/text/index-file.ts';
 import { editLines, parseTopic } from '../../src/memory/text/topic.ts';
 
@@ -15,12 +15,9 @@ export interface Removal {
 }
 
 /** The part of a commit that takes them out, for the ledger as it stands in that commit. */
-export function removalOf(
-  { lines, whole = [] }: Removal,
-  store: Pick<Store, 'ledger' | 'isTeam'>,
-): { files: FileChange[]; rows(transaction: Transaction): void } {
+export function removalOf({ lines, whole = [] }: Removal, store: Pick<Store, 'ledger' | 'isTeam'>): CommitPlan {
   const topics = [...new Set([...whole, ...lines.map((line) => line.path)])];
-  if (topics.length === 0) return { files: [], rows() {} };
+  if (topics.length === 0) return { files: [] };
   refreshTopics(store.ledger);
   const index = indexChange(store);
   const gone = new Set<string>();

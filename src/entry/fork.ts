@@ -86,7 +86,7 @@ function runIn(child: ChildProcess, { request, ports, signal, wallMs }: Run): Re
     };
     child.on('message', (message: FromChild) => {
       if (settle) return;
-      if (message.kind === 'call') answer(message);
+      if (message.kind === 'call') void answer(message);
       else if (message.kind === 'ended') finish(() => resolve(message.ending));
       else fail(new AppError(message.code, message.message, message));
     });

@@ -35,7 +35,6 @@ test('history, show, diff and restore lead from a change back to what was before
   const text = readFileSync(join(dir, TOPIC), 'utf8');
   await store.commit({ actor: 'person' }, () => ({
     files: [{ path: TOPIC, change: (now) => `${now}- More.\n` }],
-    rows() {},
   }));
   const { versions } = JSON.parse(run(testing, 'history', TOPIC, '--json').stdout);
   expect(versions.map((version: { operation: string }) => version.operation)).toEqual(['modified', 'created']);

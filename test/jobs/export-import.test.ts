@@ -241,7 +241,6 @@ test('a long path and many files go through, and tar reads what export made', as
       path,
       change: () => `- ${path}\n`,
     })),
-    rows() {},
   }));
   await from.store.write({ actor: 'person' }, { path: 'empty.md', text: '' });
   const archive = await buffer((await exportMemory(from.store)).pieces);

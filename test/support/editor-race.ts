@@ -37,7 +37,6 @@ export async function raceEditor(dir: string, { way, rounds }: { way: string; ro
   for (let round = 0; round < rounds; round += 1) {
     await store.commit({ actor: 'job:race' }, () => ({
       files: [{ path: 'a.md', change: (text) => withLine(text ?? '', `ours ${round}`) }],
-      rows() {},
     }));
     // Lets the editor's output in.
     await new Promise(setImmediate);

@@ -93,7 +93,6 @@ export async function prepare(dir: string): Promise<void> {
   const store = await openStore(dir, { clock: EARLY });
   await store.commit({ actor: 'job:before' }, () => ({
     files: Object.entries(BEFORE).map(([path, text]) => ({ path, change: () => text })),
-    rows() {},
   }));
   store.close();
 }

@@ -36,7 +36,7 @@ function add(
           if (!changed || current === null) return current;
           return pinned ? setKeys(current, { pinned }) : dropKey(current, 'pinned');
         };
-        await store.commit({ actor: 'person' }, () => ({ files: [{ path, change }], rows() {} }));
+        await store.commit({ actor: 'person' }, () => ({ files: [{ path, change }] }));
         const state = pinned ? 'pinned' : 'not pinned';
         print(
           options.json ? JSON.stringify({ path, pinned, changed }) : `${path} is ${state}${changed ? '' : ' already'}.`,

@@ -79,7 +79,7 @@ async function refuseLosingSecret(store: Store, { path, text }: { path: string; 
 
 /** Commits the change of one file; answers whether lines of it gave way to an edit made meanwhile. */
 async function change(store: Store, file: FileChange): Promise<boolean> {
-  const { collisions } = await store.commit(BY, () => ({ files: [file], rows() {} }));
+  const { collisions } = await store.commit(BY, () => ({ files: [file] }));
   return collisions.length > 0;
 }
 

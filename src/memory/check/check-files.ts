@@ -87,7 +87,6 @@ function frontmatterFaults(store: Store, path: string, text: string): Finding[] 
 async function rename(store: Store, path: string, name: string): Promise<void> {
   await store.commit({ actor: CHECK }, () => ({
     files: [{ path, change: (current) => current && setKeys(current, { name }) }],
-    rows() {},
   }));
 }
 

@@ -65,15 +65,7 @@ export function topicCards(ledger: Ledger): TopicCard[] {
     .map((row) => cardOf(row as CardRow));
 }
 
-/**
- * The lines, in topics and in the archive, that share the most and the rarest words with `text`, best first:
- * `searchTopics(ledger, 'which port does staging use', 20)`.
- */
-export function searchTopics(ledger: Ledger, text: string, most: number): FoundLine[] {
-  return new TopicSearch(ledger).find(text, most);
-}
-
-/** The same for many texts: what is known of a word is asked once. */
+/** Looks for lines in topics and in the archive; for many texts what is known of a word is asked once. */
 export class TopicSearch {
   readonly #ledger: Ledger;
   readonly #linesWith = new Map<string, number>();
@@ -84,6 +76,7 @@ export class TopicSearch {
     this.#ledger = ledger;
   }
 
+  /** The lines that share the most and the rarest words with `text`, best first. */
   find(text: string, most: number): FoundLine[] {
     const words = this.#rarest(wordsOf(text));
     if (words.length === 0) return [];

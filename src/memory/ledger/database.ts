@@ -14,6 +14,7 @@ const BETWEEN_TRIES_MS = 10;
 /**
  * Opens a SQLite file of ours: write-ahead log, durable commits, waits up to 15 s for other writers. `steps` of the
  * schema that the file has not seen yet are taken; how many it has is its `user_version`.
+ * @internal
  */
 export function openDatabase(path: string, options: { steps: string[]; ifDamaged?: string }): Database.Database {
   makeDirectory(dirname(path));
@@ -72,6 +73,7 @@ function keepLog(db: Database.Database): void {
 /**
  * Opens a SQLite file of ours that is there for looking alone: SQLite refuses every change. Null where it has not taken
  * exactly these steps, or this user may not open it.
+ * @internal
  */
 export function openForLooking(
   path: string,
@@ -99,10 +101,12 @@ export type Row = Record<string, Value>;
 
 /** A SQLite file of ours. What SQLite fails with in writing it is an AppError that names the file and what to do. */
 export class Sql {
+  /** @internal Declarations are published without what is internal, so that nobody needs the types of SQLite. */
   protected readonly db: Database.Database;
   readonly #ifDamaged: string;
   readonly #statements = new Map<string, Database.Statement<Value[], Row>>();
 
+  /** @internal */
   constructor(db: Database.Database, ifDamaged: string) {
     this.db = db;
     this.#ifDamaged = ifDamaged;

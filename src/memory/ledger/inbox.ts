@@ -159,7 +159,7 @@ export function noteSkip(ledger: Ledger, skip: { kind: JobKind; reason: string; 
 
 /** What was left out, the latest first. */
 export function skips(ledger: Ledger): Skip[] {
-  return ledger.all('select kind, reason, times, at from skip order by at desc') as unknown as Skip[];
+  return ledger.all<Skip>('select kind, reason, times, at from skip order by at desc');
 }
 
 function itemOf(row: Row): InboxItem {

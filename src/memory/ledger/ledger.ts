@@ -32,6 +32,7 @@ export const KEYS = {
 export type { Row } from './database.ts';
 export type UndoableTable = keyof typeof KEYS;
 export class Ledger extends Sql {
+  /** @internal */
   constructor(db: Database.Database) {
     super(db, IF_DAMAGED);
   }

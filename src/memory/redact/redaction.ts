@@ -193,7 +193,7 @@ function scrubImage(scrub: Scrub, image: string): string {
 async function seeOutsideEdit(store: Store, id: string): Promise<void> {
   const path = store.ledger.get('select path from memory where head = ?', id)?.path as string | undefined;
   const files = path === undefined ? [] : [{ path, change: (current: string | null) => current }];
-  await store.commit({ actor: 'person' }, () => ({ files, rows() {} }));
+  await store.commit({ actor: 'person' }, () => ({ files }));
 }
 
 function wipe(ledger: Ledger, id: string, now: Date): void {

@@ -6,7 +6,10 @@ import { createHash } from 'node:crypto';
 import { AppError } from '../../errors.ts';
 import { type Ledger, newId, type Row } from '../ledger/ledger.ts';
 
-/** Who makes a change: `job:<id>`, `tool:<id>`, `person`; `external` is for edits made outside the store. */
+/**
+ * Who makes a change: `job:<id>`, which may not touch what is pinned; `tool:<id>`; `person`, whom no limits bind.
+ * `external` is for edits made outside the store.
+ */
 export type Actor = string;
 
 /** What is in a file; null: no file. */

@@ -87,7 +87,7 @@ export function memoryCommands(store: Store, options: MemoryToolOptions): Memory
     const { collisions } = await store.commit({ actor: options.actor ?? 'tool:memory' }, () => {
       const planned = plan();
       done = planned.done;
-      return { files: planned.files, rows() {} };
+      return { files: planned.files };
     });
     const answer = done();
     if (collisions.length === 0) return answer;

@@ -21,6 +21,7 @@ export interface FileChange {
   change(current: string | null): string | null;
 }
 
+/** What nobody but a person may exceed: past it the error is `bad-input`. Logs, index and reports of jobs are free. */
 export interface Limits {
   /** Bytes of one memory; default 102,400. */
   memoryBytes: number;

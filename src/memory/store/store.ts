@@ -9,7 +9,7 @@ import { join, resolve } from 'node:path';
 import { canonicalPath } from '../../directories.ts';
 import { AppError } from '../../errors.ts';
 import { lookNow, makeDirectory, moveFile, readTextNow } from '../../files.ts';
-import type { Clock } from '../../time.ts';
+import { type Clock, systemClock } from '../../time.ts';
 import { isTeamDir } from '../home/paths.ts';
 import { settleInterrupted } from '../ledger/job-rows.ts';
 import { type Ledger, openLedger } from '../ledger/ledger.ts';
@@ -19,6 +19,7 @@ import { shownText } from '../team/shown-text.ts';
 import { applyCommits, applyLateEdits, type Place } from './apply.ts';
 import { Asides } from './asides.ts';
 import { locateFile } from './confine.ts';
+import { replaceOnce } from './edit-text.ts';
 import { type Actor, beginCommit, shaOf } from './heads.ts';
 import { checkFence, type Lease } from './leases.ts';
 import { type ListChoice, listPaths } from './listing.ts';
@@ -40,7 +41,8 @@ export interface Transaction {
 export interface CommitPlan {
   /** Each path once. */
   files: FileChange[];
-  rows(transaction: Transaction): void;
+  /** Writes rows into the ledger. */
+  rows?(transaction: Transaction): void;
 }
 
 export interface CommitResult {
@@ -48,6 +50,7 @@ export interface CommitResult {
   collisions: string[];
 }
 
+/** Who makes a change, and under which lease: without one it is made whoever works there. */
 export interface By {
   actor: Actor;
   lease?: Lease;
@@ -66,7 +69,8 @@ export interface Memory {
 }
 
 export interface StoreOptions {
-  clock: Clock;
+  /** Default: the system's. */
+  clock?: Clock;
   limits?: Partial<Limits>;
   /** A directory that people share by git; default: whether it is `.claude/memory` at the top of a working tree. */
   isTeam?: boolean;
@@ -76,19 +80,19 @@ export interface StoreOptions {
 const GITIGNORE = '/*\n!/.gitignore\n!/dreams/\n';
 
 /**
- * Opens a memory directory, making it where it is missing, and finishes what a crash left half done. Defaults of
- * `limits`: 102,400 bytes a memory, 20,000 memories, 100 MiB together. Throws `storage` where the directory cannot be
- * used, `conflict` where another process has been writing there for 15 s. Close it when done.
+ * Opens a memory directory, making it where it is missing, and finishes what a crash left half done; to be closed. Throws
+ * `storage` where the directory cannot be used, `conflict` where another process has been writing there for 15 s.
  */
-export async function openStore(dir: string, options: StoreOptions): Promise<Store> {
+export async function openStore(dir: string, options: StoreOptions = {}): Promise<Store> {
   makeDirectory(dir);
   const root = canonicalPath(resolve(dir));
-  const store = new Store(root, { ...options, ledger: openLedger(root) });
+  const clock = options.clock ?? systemClock;
+  const store = new Store(root, { ...options, clock, ledger: openLedger(root) });
   try {
     // Before outside edits are taken in: a ledger that is behind the files is known by what it remembers of them.
     await rebuildWhereBehind(store);
     await store.missing();
-    settleInterrupted(store.ledger, options.clock.now());
+    settleInterrupted(store.ledger, clock.now());
   } catch (error) {
     store.close();
     throw error;
@@ -106,7 +110,7 @@ export class Store {
   readonly #outside: OutsideEdits;
   readonly #place: Place;
 
-  constructor(dir: string, { ledger, clock, limits, isTeam }: StoreOptions & { ledger: Ledger }) {
+  constructor(dir: string, { ledger, clock, limits, isTeam }: StoreOptions & { clock: Clock; ledger: Ledger }) {
     this.dir = dir;
     this.ledger = ledger;
     this.isTeam = isTeam ?? isTeamDir(dir);
@@ -163,21 +167,17 @@ export class Store {
     });
   }
 
-  /** Replaces `old`, which must stand in the file exactly once, by `new`. */
-  async edit(
-    by: By,
-    file: { path: string; old: string; new: string; precondition?: Precondition },
-  ): Promise<CommitResult> {
+  /** Replaces `old`, which must stand in the file exactly once, by `new`; the file's line ends stay as they are. */
+  async edit(by: By, file: { path: string; old: string; new: string; precondition?: Precondition }) {
     return this.#change(by, {
       path: file.path,
       change: (current) => {
         check(file, current);
         if (current === null) throw notThere(file.path);
-        const at = current.indexOf(file.old);
-        if (file.old !== '' && at >= 0 && current.indexOf(file.old, at + 1) < 0) {
-          return current.slice(0, at) + file.new + current.slice(at + file.old.length);
-        }
-        const found = file.old === '' ? 'is empty' : at < 0 ? 'is not in it' : 'is in it more than once';
+        const edited = file.old === '' ? null : replaceOnce(current, { wanted: file.old, by: file.new });
+        if (edited && 'text' in edited) return edited.text;
+        const places = edited?.found.length;
+        const found = places === undefined ? 'is empty' : places === 0 ? 'is not in it' : 'is in it more than once';
         throw new AppError('bad-input', `${file.path} was not edited: the text to replace ${found}.`, {
           remedy: 'Read it again and name text that stands there exactly once.',
         });
@@ -224,7 +224,7 @@ export class Store {
         const commit = beginCommit(this.ledger, { actor: by.actor, at, isApplied: false });
         const deps = { ...this.#place, limits: this.limits, totals: this.#outside.totals };
         for (const file of files) stage(this.#named(file), { id: commit, actor: by.actor, at }, deps);
-        rows({ ledger: this.ledger, commit });
+        rows?.({ ledger: this.ledger, commit });
       });
       // All asides were looked at just now, before the transaction.
       return { collisions: this.bringFilesUpToDate({ onlyFresh: true }) };
@@ -269,7 +269,7 @@ export class Store {
   }
 
   #change(by: By, file: FileChange): Promise<CommitResult> {
-    return this.commit(by, () => ({ files: [file], rows() {} }));
+    return this.commit(by, () => ({ files: [file] }));
   }
 
   #readNow(path: string): string | null {

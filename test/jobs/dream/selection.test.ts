@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { searchTopics } from '../../../src/memory/dream/topic-table.ts';
+import { TopicSearch } from '../../../src/memory/dream/topic-table.ts';
 import { allEntries } from '../../../src/memory/ledger/entries.ts';
 import { redactMatches } from '../../../src/memory/redact/redaction.ts';
 import { scrubOf } from '../../../src/memory/redact/scrub.ts';
@@ -117,7 +117,9 @@ test('what a batch committed stays when the next one dies, and the next dream do
 test('the search follows edits, removals, restores and a lost table, in the archive too', async () => {
   const { jobs, dir } = await night({ topics: 3 });
   const { store } = jobs;
-  const pathsOf = (text: string) => [...new Set(searchTopics(store.ledger, text, 5).map((found) => found.path))];
+  const pathsOf = (text: string) => [
+    ...new Set(new TopicSearch(store.ledger).find(text, 5).map((found) => found.path)),
+  ];
   expect(pathsOf('s1x2')).toEqual(['svc-1.md']);
   writeFileSync(join(dir, 'svc-1.md'), '- A quetzal was seen.\n- 会議は東京で開かれる。\n');
   await store.missing();
@@ -138,9 +140,9 @@ test('a redacted word is in no table of the search and not in the ledger’s byt
   const { store } = jobs;
   writeFileSync(join(dir, 'svc-1.md'), '- The code word is xylophonequartz.\n');
   await store.missing();
-  expect(searchTopics(store.ledger, 'xylophonequartz', 5)).not.toEqual([]);
+  expect(new TopicSearch(store.ledger).find('xylophonequartz', 5)).not.toEqual([]);
   await redactMatches(scrubOf('xylophonequartz'), { store, home: tempDir(), now: new Date(NOW) });
-  expect(searchTopics(store.ledger, 'xylophonequartz', 5)).toEqual([]);
+  expect(new TopicSearch(store.ledger).find('xylophonequartz', 5)).toEqual([]);
   expect(readFileSync(join(dir, '.nocturne/ledger.db')).includes('xylophonequartz')).toBe(false);
 });
 

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { addDays } from 'date-fns/addDays';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { searchTopics } from '../../../src/memory/dream/topic-table.ts';
+import { TopicSearch } from '../../../src/memory/dream/topic-table.ts';
 import { allEntries } from '../../../src/memory/ledger/entries.ts';
 import { rememberUses } from '../../../src/memory/recall/recall-uses.ts';
 import { parseJsonReport, type ReportRow } from '../../../src/memory/text/dream-report.ts';
@@ -172,7 +172,7 @@ test('past dates and what nobody used are in the archive, with the reason, and a
   );
   const [path, text] = archived[0] as [string, string];
   const [line] = parseTopic(path, text).lines;
-  expect(searchTopics(jobs.store.ledger, line?.text ?? '', 3)).toContainEqual(
+  expect(new TopicSearch(jobs.store.ledger).find(line?.text ?? '', 3)).toContainEqual(
     expect.objectContaining({ path, line: line?.id }),
   );
   expect(readFileSync(join(dir, 'MEMORY.md'), 'utf8')).not.toContain('archive/');

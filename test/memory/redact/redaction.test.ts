@@ -32,7 +32,7 @@ async function holders(text: string, ...dirs: string[]): Promise<string[]> {
 async function opened() {
   const store = await openStore(tempDir(), { clock });
   const set = (path: string, text: string | null) =>
-    store.commit({ actor: 'job:test' }, () => ({ files: [{ path, change: () => text }], rows() {} }));
+    store.commit({ actor: 'job:test' }, () => ({ files: [{ path, change: () => text }] }));
   return { store, set, place: { store, home: tempDir(), now: clock.now() } };
 }
 

@@ -114,6 +114,12 @@ test.each([
   expect(await store.read('a.md')).toBe('one\none\n');
 });
 
+test('an edit keeps the line ends of the file, whichever the caller writes', async () => {
+  const store = await holding({ 'a.md': 'one\r\ntwo\r\nthree\r\n' });
+  await store.edit(tool, { path: 'a.md', old: 'one\ntwo', new: '1\n2' });
+  expect(await store.read('a.md')).toBe('1\r\n2\r\nthree\r\n');
+});
+
 test('a rename keeps the memory’s id and what its lines rest on, and overwrites nothing', async () => {
   const store = await holding({ 'a.md': 'one\n', 'b.md': 'two\n' });
   const before = await store.lookUp('a.md');
@@ -274,7 +280,6 @@ test('count and size of all memories are capped, and a refusal takes the whole c
   await expect(store.write(tool, { path: 'b.md', text: '123456' })).rejects.toMatchObject({ code: 'bad-input' });
   const tooMany = store.commit(tool, () => ({
     files: ['b.md', 'c.md'].map((path) => ({ path, change: () => '1' })),
-    rows() {},
   }));
   await expect(tooMany).rejects.toMatchObject({ code: 'bad-input' });
   expect(await store.list()).toEqual(['a.md']);

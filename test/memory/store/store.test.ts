@@ -17,7 +17,7 @@ async function open(dir = tempDir()): Promise<Store> {
 }
 
 function set(store: Store, path: string, text: string | null) {
-  return store.commit({ actor: 'job:test' }, () => ({ files: [{ path, change: () => text }], rows() {} }));
+  return store.commit({ actor: 'job:test' }, () => ({ files: [{ path, change: () => text }] }));
 }
 
 function versions(store: Store, path: string) {
@@ -71,7 +71,6 @@ test('a commit builds on an edit made outside and keeps it as a version of its o
   writeFileSync(join(store.dir, 'a.md'), 'a person’s\n');
   await store.commit({ actor: 'job:test' }, () => ({
     files: [{ path: 'a.md', change: (current) => `${current}more\n` }],
-    rows() {},
   }));
   expect(await store.read('a.md')).toBe('a person’s\nmore\n');
   expect(versions(store, 'a.md').map(({ actor }) => actor)).toEqual(['job:test', 'external', 'job:test']);
@@ -119,7 +118,6 @@ test('a writer whose lease was taken over changes nothing', async () => {
   takeLease(store.ledger, { key: 'dream', owner: `${thisProcess()}/two`, now: clock.now(), ttlMs: 60_000 });
   const late = store.commit({ actor: 'job:late', lease: lease ?? undefined }, () => ({
     files: [{ path: 'a.md', change: () => 'late\n' }],
-    rows() {},
   }));
   await expect(late).rejects.toMatchObject({ code: 'fenced' });
   expect(await store.read('a.md')).toBeNull();
@@ -168,7 +166,6 @@ test('edits by an editor that renames over the file are never lost while commits
   for (let i = 0; i < 40; i += 1) {
     await store.commit({ actor: 'job:test' }, () => ({
       files: [{ path: 'a.md', change: (current) => `${current}ours ${i}\n` }],
-      rows() {},
     }));
   }
   let said = '';

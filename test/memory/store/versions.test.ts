@@ -13,7 +13,7 @@ async function days() {
   const store = await openStore(tempDir(), { clock: { now: () => new Date(now) } });
   const set = async (path: string, text: string | null, actor = 'job:job_1') => {
     now += DAY_MS;
-    await store.commit({ actor }, () => ({ files: [{ path, change: () => text }], rows() {} }));
+    await store.commit({ actor }, () => ({ files: [{ path, change: () => text }] }));
   };
   const ids = (path?: string) =>
     listVersions(store.ledger, { path, limit: 1_000 }).versions.map((version) => version.id);
