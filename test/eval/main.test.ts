@@ -4,6 +4,8 @@ import { execFile } from 'node:child_process';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { testModel } from '../support/app.ts';
+import { says } from '../support/messages-server.ts';
 import { tempDir } from '../support/temp.ts';
 
 /** As in run.ts: halves the CPU time that a start costs. */
@@ -12,7 +14,12 @@ const MAIN = join(import.meta.dirname, 'main.ts');
 const FILE = join(import.meta.dirname, '../fixtures/eval/locomo-shaped.json');
 const LOCOMO = ['--set', 'locomo', '--locomo', FILE];
 
-function evaluate(args: string[], environment = {}): Promise<{ code: number; stdout: string; stderr: string }> {
+/** `interrupt`: the signal of Ctrl-C is sent when it aborts. */
+function evaluate(
+  args: string[],
+  environment = {},
+  interrupt?: AbortSignal,
+): Promise<{ code: number; stdout: string; stderr: string }> {
   const env = {
     PATH: process.env.PATH,
     HOME: tempDir(),
@@ -20,9 +27,10 @@ function evaluate(args: string[], environment = {}): Promise<{ code: number; std
     ...environment,
   };
   return new Promise((resolve) => {
-    execFile(process.execPath, [MAIN, ...args], { env }, (error, stdout, stderr) =>
+    const child = execFile(process.execPath, [MAIN, ...args], { env }, (error, stdout, stderr) =>
       resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
     );
+    interrupt?.addEventListener('abort', () => child.kill('SIGINT'));
   });
 }
 
@@ -47,6 +55,38 @@ test('a table for people compares with an earlier result, and says how it was me
   expect(stdout).toMatch(/dream: unsupported lines +│ 0 of 4 .*│ the same/);
   expect(stdout).toMatch(/memory +│ plain append +│ whole transcript/);
   expect(stdout).toContain('not by meaning');
+});
+
+test('what it is likely to cost is said before a model is asked, also without a key', async () => {
+  const { code, stdout, stderr } = await evaluate([...LOCOMO, '--model', 'claude-haiku-5-5', '--estimate']);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+  expect(stderr).toMatch(
+    /^Model claude-haiku-5-5: about 8 requests, \d+k tokens in .* out: about \$\d+\.\d\d at list price\.$/m,
+  );
+  expect((await evaluate([...LOCOMO, '--model', 'mine', '--estimate'])).stderr).toContain('mine has no price here');
+});
+
+test('a run that is interrupted goes on where it stopped, and its figures are those of the whole', async () => {
+  const interrupt = new AbortController();
+  const model = await testModel((_, call) => {
+    if (call !== 2) return says('Nothing worth keeping.');
+    interrupt.abort();
+    return 'hang';
+  });
+  const temporary = tempDir();
+  const environment = {
+    TMPDIR: temporary,
+    ANTHROPIC_API_KEY: model.access.apiKey,
+    ANTHROPIC_BASE_URL: model.access.baseURL,
+  };
+  const args = [...LOCOMO, '--model', 'some-model', '--json'];
+  const first = await evaluate(args, environment, interrupt.signal);
+  expect(first).toMatchObject({ code: 130, stderr: expect.stringContaining('The same command goes on from here') });
+  const second = await evaluate(args, environment);
+  expect(second).toMatchObject({ code: 0, stderr: expect.stringContaining('Going on with what') });
+  expect(model.requests).toHaveLength(3);
+  expect(JSON.parse(second.stdout).figures.memory).toMatchObject({ calls: 2, tokens: 220 });
+  expect(readdirSync(temporary)).toEqual([]);
 });
 
 test('what was asked for wrongly is told with what to do', async () => {

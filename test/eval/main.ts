@@ -1,7 +1,8 @@
 // `npm run eval`: the real jobs over sessions whose facts are known, and one table of what came of it.
 // Works in a temporary directory; asks a model only where one is named, or a key is there.
 
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
@@ -13,6 +14,9 @@ import { EXIT, note, print } from '../../src/entry/terminal/output.ts';
 import { progress } from '../../src/entry/terminal/progress.ts';
 import { AppError, describeError, isAppError } from '../../src/errors.ts';
 import { readText } from '../../src/files.ts';
+import { priceOf } from '../../src/prices.ts';
+import { renderPrompt } from '../../src/prompt.ts';
+import { estimateRun, sayEstimate } from './estimate.ts';
 import { HELD_OUT } from './held-out/index.ts';
 import { judge } from './judge.ts';
 import { readLocomo } from './locomo.ts';
@@ -23,6 +27,7 @@ import { type Recognition, recognise } from './recognise.ts';
 import { describe, describeDetails, type Result, readResult, valuesOf } from './report.ts';
 import { score, sum, together } from './score.ts';
 import type { EvalSet, Fact, Sample } from './set.ts';
+import { stepsIn } from './steps.ts';
 
 interface Options {
   model?: string;
@@ -33,6 +38,7 @@ interface Options {
   judge?: string;
   against?: string;
   details?: boolean;
+  estimate?: boolean;
   keep?: boolean;
   json?: boolean;
 }
@@ -47,13 +53,14 @@ const program = new Command('npm run eval --')
   .option('--judge <model>', 'let a model say which lines say which facts; default: words do')
   .option('--against <file>', 'compare with an earlier result, as --json wrote it')
   .option('--details', 'name what was missed, lost, wrong, twice')
+  .option('--estimate', 'only say what it is likely to cost')
   .option('--keep', 'leave the memory directories in place and say where')
   .option('--json', 'the result as one JSON value')
   .exitOverride()
   .addHelpText(
     'after',
     '\nA model is reached as nocturne reaches it: ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_BASE_URL.\n' +
-      'The set of our own makes about 75 requests or more.\n\n' +
+      'What it is likely to cost is said before it begins. Interrupted, the same command goes on where it stopped.\n\n' +
       'Examples:\n  npm run eval -- --model offline --details\n' +
       '  npm run -s eval -- --model claude-opus-5-5 --json > after.json\n  npm run eval -- --against before.json',
   );
@@ -73,18 +80,32 @@ async function main(options: Options): Promise<void> {
   const { access } = config;
   const hasKey = access.apiKey !== undefined || access.authToken !== undefined;
   const model = options.model ?? (hasKey ? config.model : OFFLINE_MODEL);
-  requireAccess({ model, access });
-  if (options.judge) requireAccess({ model: options.judge, access });
   const set = await readSet(options);
   const like = { set: set.name, samples: set.samples.map(({ name }) => name) };
   const before = options.against ? await readAgainst(options.against, like) : undefined;
-  const root = realpathSync(mkdtempSync(join(tmpdir(), 'nocturne-eval-')));
+  if (model !== OFFLINE_MODEL || options.estimate) {
+    const { prices } = config;
+    const likely = await estimateRun(set, { perfect: options.perfect === true, price: priceOf(model, prices) });
+    note(`${sayEstimate(model, likely)}${options.judge ? ` The judge ${options.judge} comes on top.` : ''}`);
+    if (options.estimate) return;
+  }
+  requireAccess({ model, access });
+  if (options.judge) requireAccess({ model: options.judge, access });
+  const root = await rootFor(model, { ...like, perfect: options.perfect === true });
   const bar = progress('opening');
+  process.once('SIGINT', () => {
+    bar.stop();
+    if (model === OFFLINE_MODEL) rmSync(root, { recursive: true, force: true });
+    else note(`Stopped. The same command goes on from here; ${root} holds what was done.`);
+    process.exit(130);
+  });
+  let isDone = false;
   try {
     const scored = [];
-    for (const sample of set.samples) {
+    for (const [at, sample] of set.samples.entries()) {
       const dir = join(root, sample.name);
-      const run = { dir, model, perfect: options.perfect === true, say: (text: string) => bar.say(text) };
+      const say = (text: string) => bar.say(`${sample.name} (${at + 1} of ${set.samples.length}) ${text}`);
+      const run = { dir, model, perfect: options.perfect === true, say };
       scored.push(await measure(sample, { ...run, judgedBy: options.judge, config }));
     }
     const figures = sum(scored.map((each) => each.figures));
@@ -103,11 +124,29 @@ async function main(options: Options): Promise<void> {
     else print(describe(result, { notes: set.notes, against: before }));
     if (options.details && !options.json) print(`\n${describeDetails(result.details)}`);
     if (result.details.failures.length > 0) process.exitCode = EXIT.failed;
+    isDone = result.details.failures.length === 0;
   } finally {
     bar.stop();
     if (options.keep) note(`The memory directories are in ${root}.`);
-    else rmSync(root, { recursive: true, force: true, maxRetries: 5 });
+    else if (isDone || model === OFFLINE_MODEL) rmSync(root, { recursive: true, force: true, maxRetries: 5 });
+    else note(`The same command goes on from here; ${root} holds what was done.`);
   }
+}
+
+/** A directory of its own; where a model is asked, the one that the same command had before, as long as the prompts are. */
+async function rootFor(model: string, like: object): Promise<string> {
+  if (model === OFFLINE_MODEL) return realpathSync(mkdtempSync(join(tmpdir(), 'nocturne-eval-')));
+  const prompts = await Promise.all(
+    ['extract', 'dream'].map(async (name) => (await renderPrompt(name, {})).fingerprint),
+  );
+  const hash = createHash('sha256')
+    .update(JSON.stringify({ model, prompts, ...like }))
+    .digest('hex')
+    .slice(0, 12);
+  const root = join(tmpdir(), `nocturne-eval-${hash}`);
+  if (existsSync(root)) note(`Going on with what ${root} holds.`);
+  mkdirSync(root, { recursive: true, mode: 0o700 });
+  return realpathSync(root);
 }
 
 interface Run {
@@ -125,8 +164,9 @@ async function measure(sample: Sample, run: Run): Promise<ReturnType<typeof scor
     const { access, requestMs } = run.config;
     const dreaming = { model: run.model, access };
     const extracting = extractor ? { model: 'perfect', access: extractor.access } : dreaming;
-    const observed = await liveThrough(sample, { ...run, open: openWith(run, { extracting, dreaming }) });
-    run.say(`${sample.name}: recognising facts`);
+    const steps = stepsIn(join(run.dir, 'steps.json'));
+    const observed = await liveThrough(sample, { ...run, steps, open: openWith(run, { extracting, dreaming }) });
+    run.say('recognising facts');
     const find = (facts: Fact[], lines: string[]): Promise<Recognition> | Recognition =>
       run.judgedBy ? judge(facts, lines, { model: run.judgedBy, access, requestMs }) : recognise(facts, lines);
     const texts = (of: { text: string }[]) => of.map(({ text }) => text);

@@ -16,6 +16,7 @@ import { isTopicPath, parseTopic } from '../../src/memory/text/topic.ts';
 import { dayOf } from '../../src/time.ts';
 import { countO200k } from '../../src/transcript/tokens.ts';
 import { type Rendered, renderSample, type Sample } from './set.ts';
+import { forgottenSteps, type Steps } from './steps.ts';
 
 /** The jobs over one memory directory, as of one instant. */
 export interface Night {
@@ -63,18 +64,29 @@ export interface Observed {
 /** Failures that the next session would meet as well. */
 const HOPELESS: ErrorCode[] = ['no-model', 'auth', 'ceiling'];
 
-/** Contract: throws only what makes going on pointless; else failures are told of in what it answers. */
+/**
+ * `steps`: what was done before in this directory, which is not done again.
+ * Contract: throws only what makes going on pointless; else failures are told of in what it answers.
+ */
 export async function liveThrough(
   sample: Sample,
-  { dir, open, say = () => {} }: { dir: string; open: OpenNight; say?(text: string): void },
+  {
+    dir,
+    open,
+    say = () => {},
+    steps = forgottenSteps(),
+  }: { dir: string; open: OpenNight; say?(text: string): void; steps?: Steps },
 ): Promise<Observed> {
   const rendered = renderSample(sample, join(dir, 'sessions'));
   const memory = join(dir, 'memory');
   const spent = { extract: noTokens(), dream: noTokens() };
   const failures: string[] = [];
-  const take = (kind: 'extract' | 'dream', report: ExtractReport | DreamReport, what: string) => {
+  const take = async (kind: 'extract' | 'dream', what: string, run: () => Promise<ExtractReport | DreamReport>) => {
+    const before = steps.get(what);
+    if (before) return add(spent[kind], before);
+    const report = await run();
     add(spent[kind], report.spend);
-    if (!report.error) return;
+    if (!report.error) return steps.set(what, report.spend);
     const { code, message } = report.error;
     if (HOPELESS.includes(code)) throw new AppError(code, `${what}: ${message}`);
     failures.push(`${what}: ${report.outcome}: ${message}`);
@@ -86,11 +98,11 @@ export async function liveThrough(
     const night = await open(memory, last);
     try {
       for (const { session, path } of sessions) {
-        say(`${sample.name} ${day}: extracting`);
-        take('extract', await night.extract(path), `session ${session.id}`);
+        say(`${day}: extracting`);
+        await take('extract', `session ${session.id}`, () => night.extract(path));
       }
-      say(`${sample.name} ${day}: dreaming`);
-      take('dream', await night.dream(), `dream of ${day}`);
+      say(`${day}: dreaming`);
+      await take('dream', `dream of ${day}`, () => night.dream());
     } finally {
       night.close();
     }

@@ -22,11 +22,17 @@ const opening = (source: string) => new RegExp(`^(?:${source})(?![\\p{L}\\p{N}])
 const PLACE = '(?:https?://\\S|/(?!tmp)\\w|~/|\\.\\./|[A-Z]:\\\\)';
 const isAt = (verbs: string) => new RegExp(`^(?!.*\\?)[^:;]+? (?:${verbs}) (?:[^:;]*? )?${PLACE}`, 'iu');
 
+/** What a message is about while it is worked on, and choosing among what was offered. */
+const AT_HAND = words(
+  'Fehler|Logs?|Ausgabe|Datei|Test|(?:zweite|erste|dritte|andere)n? \\p{L}+|erreur|journal|fichier|sortie|(?:première|deuxième|seconde) \\p{L}+|salida|fichero|archivo|(?:primer|segund)[ao] ?\\p{L}*|errore|(?:prim|second)[ao] ?\\p{L}*',
+);
+const AT_HAND_JAPANESE = /ログ|エラー|出力|ファイルは/u;
+
 const GERMAN: Language = {
   leadIn:
     /^(?:(?:bitte|also|und|ok|okay|nein|ja|übrigens|hallo|moin|hi|wichtig|noch was|ach)(?![\p{L}])[,:;.!]*\s+)+/iu,
   unmeant: words(
-    'wenn|falls|angenommen|vielleicht|eventuell|würd\\p{L}*|könnt\\p{L}*|irgendwann|erst ?mal|vorerst|diesmal|nur jetzt|heute',
+    'hoffentlich|hier(?! im)|dies\\p{L}+|wenn|falls|angenommen|vielleicht|eventuell|würd\\p{L}*|könnt\\p{L}*|irgendwann|erst ?mal|vorerst|diesmal|nur jetzt|heute',
   ),
   rules: [
     { type: 'feedback', pattern: words('ab (?:jetzt|sofort)|von (?:jetzt|nun) an|künftig|in Zukunft') },
@@ -35,7 +41,7 @@ const GERMAN: Language = {
       type: 'feedback',
       pattern: /^(?:\p{L}+ (?:bitte )?)?(?:immer|nie|niemals)(?!\p{L})(?= .*\p{L})/iu,
       unless:
-        /^(?:ich|wir|er|sie|es|man|das|der|die|du|ihr|dies\p{L}*|ist|war|hat|habe?n?|sind|was|wie|so|fast|noch|auch|doch|warum)(?!\p{L})|immer (?:wieder|noch|mehr|öfter|weniger|schlimmer|nur)(?!\p{L})/iu,
+        /^(?:ich|wir|er|sie|es|man|das|der|die|du|ihr|dies\p{L}*|ist|war|hat|habe?n?|sind|was|wie|so|fast|noch|auch|doch|warum|bisher|früher|sonst|schon)(?!\p{L})|nie im Leben|immer (?:wieder|noch|mehr|öfter|weniger|schlimmer|nur)(?!\p{L})/iu,
     },
     {
       type: 'user',
@@ -45,7 +51,7 @@ const GERMAN: Language = {
       // A noun stands where somebody says what they are; a state is no noun.
       type: 'user',
       pattern:
-        /^[Ii]ch (?:bin (?:eine? )?(?!(?:\p{Lu}\p{L}+(?:tag|woch)s?)(?!\p{L}))\p{Lu}\p{L}{3,}|arbeite (?:als|bei|in|mit|für) )/u,
+        /^[Ii]ch (?:bin (?:eine? )?(?!(?:\p{Lu}\p{L}+(?:tag|woch)s?|Mitte|Mittwoch|Anfang|Ende)(?!\p{L}))\p{Lu}\p{L}{3,}|arbeite (?:als|bei|in|mit|für) )/u,
     },
     {
       type: 'project',
@@ -64,7 +70,7 @@ const FRENCH: Language = {
   leadIn:
     /^(?:(?:bonjour|salut|et|alors|oui|non|ok|merci|au fait|s['’]il (?:te|vous) pla[iî]t)(?![\p{L}])[ ,:;.!]*\s+)+/iu,
   unmeant: words(
-    "si|peut-être|supposons|imaginons|pourrai\\p{L}*|pourrions|serait|pour (?:cette fois|l[’']instant|le moment)|cette fois|provisoirement",
+    "ici|ce(?:t|tte|s)?(?! (?:sont|qui|que))|si|peut-être|supposons|imaginons|pourrai\\p{L}*|pourrions|serait|pour (?:cette fois|l[’']instant|le moment)|cette fois|provisoirement",
   ),
   rules: [
     { type: 'feedback', pattern: words("à partir de maintenant|dorénavant|désormais|à l[’']avenir") },
@@ -72,13 +78,13 @@ const FRENCH: Language = {
       // An imperative, or an infinitive: "Réponds-moi toujours …", "Ne modifie jamais …", "Toujours indiquer …".
       type: 'feedback',
       pattern:
-        /^(?:\p{L}+(?:-\p{L}+)? toujours|toujours \p{L}+(?:er|ir|re)|ne (?:jamais \p{L}+|\p{L}+ (?:jamais|plus))|jamais de)(?!\p{L}) \S+/iu,
+        /^(?:\p{L}+[sze](?:-\p{L}+)? toujours|toujours \p{L}+(?:er|ir|re)|ne (?:jamais \p{L}+|\p{L}+ (?:jamais|plus))|jamais de)(?!\p{L}) \S+/iu,
       unless:
         /^(?:je|j['’].*|tu|il|elle|on|nous|vous|ils|elles|ça|cela|c['’].*|est|sont|qui|le|la|les|un|une|presque) /iu,
     },
     {
       type: 'feedback',
-      pattern: /^pas d(?:e |['’])\p{L}{2,}/iu,
+      pattern: /^pas d(?:e |['’])\p{L}+[sx](?!\p{L})/iu,
       unless: words('problème|soucis?|quoi|chance|panique'),
     },
     { type: 'user', pattern: opening("je (?:préfère|n[’']aime pas|déteste|veux toujours)") },
@@ -96,7 +102,7 @@ const FRENCH: Language = {
       ),
     },
     // Whose something is: "Les métrés, c'est Solène qui les fait."
-    { type: 'project', pattern: /^(?:[^,:;]+, )?[Cc]['’]est \p{Lu}\p{Ll}+ qui /u },
+    { type: 'project', pattern: /^[^,:;]+, c['’]est \p{Lu}\p{Ll}+ qui /u },
     { type: 'reference', pattern: isAt('est|sont|se trouvent?') },
     {
       type: 'reference',
@@ -110,7 +116,7 @@ const SPANISH: Language = {
   leadIn:
     /^(?:(?:hola|buenas|buenos días|y|pues|sí|no|vale|gracias|por favor|por cierto)(?![\p{L}])[,:;.!]*\s+)+(?!\p{L}+ nunca)/iu,
   unmeant: words(
-    'si|quizás?|tal vez|supongamos|imagina|podría\\p{L}*|por (?:esta vez|ahora|el momento|hoy)|esta vez|de momento',
+    'aquí|est[aeo]s?|es[ae]s?|si|quizás?|tal vez|supongamos|imagina|podría\\p{L}*|por (?:esta vez|ahora|el momento|hoy)|esta vez|de momento',
   ),
   rules: [
     { type: 'feedback', pattern: words('a partir de ahora|de ahora en adelante|desde ahora|en adelante') },
@@ -118,7 +124,7 @@ const SPANISH: Language = {
       // "Nunca uses …", "Responde siempre …", "Los precios siempre con …"; not what somebody always does.
       type: 'feedback',
       pattern:
-        /^(?:nunca|jamás) \p{L}+(?:es|as|éis|áis|en|an) \S+|^no \p{L}+ nunca \S+|^siempre (?:\p{L}+[ae] |con |en |que )\S*|^(?:(?:el|la|los|las) )?\p{L}+ siempre (?:en|con|sin|por|\p{L}+ \p{L}+) ?\S+/iu,
+        /^(?:nunca|jamás) \p{L}+(?:es|as|éis|áis|en|an) \S+|^no \p{L}+[ea]s nunca \S+|^siempre (?:\p{L}+[ae] |con |en |que )\S*|^(?:(?:el|la|los|las) )?\p{L}+ siempre (?:en|con|sin|por|de|a) \S+|^\p{L}+[aei] siempre \S+/iu,
       unless: /^(?:yo|él|ella|ellos|ellas|nosotros|esto|eso|es|está|son|casi|como|\p{L}+(?:amos|emos|imos)) /iu,
     },
     { type: 'user', pattern: opening('prefiero|no me gustan?|odio') },
@@ -145,13 +151,14 @@ const SPANISH: Language = {
 const ITALIAN: Language = {
   leadIn: /^(?:(?:ciao|salve|e|allora|sì|no|ok|grazie|per favore|comunque)(?![\p{L}])[,:;.!]*\s+)+/iu,
   unmeant: words(
-    'se|forse|magari|supponiamo|immagina|potre\\p{L}*|per (?:ora|adesso|oggi|questa volta)|stavolta|stanotte',
+    'qui|quest[oaie]|se|forse|magari|supponiamo|immagina|potre\\p{L}*|per (?:ora|adesso|oggi|questa volta)|stavolta|stanotte',
   ),
   rules: [
     { type: 'feedback', pattern: words("d[’']ora in (?:poi|avanti)|da (?:ora|adesso) in poi|in futuro") },
     {
       type: 'feedback',
-      pattern: /^(?:non \p{L}+ mai|mai \p{L}+(?:are|ere|ire)|sempre \p{L}+(?:are|ere|ire)|\p{L}+ sempre) \S+/iu,
+      pattern:
+        /^(?:non \p{L}+(?:are|ere|ire) mai|mai \p{L}+(?:are|ere|ire)|sempre \p{L}+(?:are|ere|ire)|\p{L}+[aei] sempre) \S+/iu,
       unless: /^(?:io|lui|lei|noi|loro|questo|è|sono|ho|ha|quasi|come|\p{L}+iamo) /iu,
     },
     { type: 'user', pattern: opening('preferisco|non mi piac(?:e|ciono)|odio') },
@@ -173,7 +180,7 @@ const ITALIAN: Language = {
 const JAPANESE: Language = {
   leadIn: /^(?:(?:はい|いいえ|あと|それと|また|では|じゃあ|ちなみに|こんにちは)[、。]?\s*)+/u,
   unmeant:
-    /もし|かもしれ|たぶん|多分|としたら|とすれば|今回|今日|今だけ|とりあえず|一旦|しばらく|まだ|らしい|だそう|と言(?:わ|っ|い)|って言|と書/u,
+    /もし|ここ|聞[きい]|かもしれ|たぶん|多分|としたら|とすれば|今回|今日|今だけ|とりあえず|一旦|しばらく|まだ|らしい|だそう|と言(?:わ|っ|い)|って言|と書/u,
   rules: [
     {
       type: 'feedback',
@@ -194,7 +201,11 @@ const JAPANESE: Language = {
     },
     { type: 'user', pattern: /(?:ほうが|方が)(?:好き|好み|いい|良い)です$|(?:が|は)(?:好み|好き|嫌い|苦手)です$/u },
     { type: 'user', pattern: /^(?:私|僕|俺)は.*(?:です|をしています)$|^本業は.+です/u },
-    { type: 'project', pattern: /(?:を|は)(?:使って|使用して|利用して)い?ます$/u, unless: /今|ここ/u },
+    {
+      type: 'project',
+      pattern: /(?:を|は)(?:使って|使用して|利用して)い?ます$/u,
+      unless: /今|この(?!サイト|プロジェクト|リポジトリ|アプリ|チーム)/u,
+    },
     { type: 'project', pattern: /(?:を|と)(?:覚えて|忘れないで)/u },
     { type: 'reference', pattern: /[A-Z][\w./ -]*(?:の\S+?)?で(?:管理|追跡|運用)して(?:い)?ます$/u },
     { type: 'reference', pattern: /は.*(?:https?:\/\/|[/~]\w)\S*?(?:に(?:あります|置いて)|です)/u },
@@ -204,16 +215,22 @@ const JAPANESE: Language = {
 
 const LANGUAGES = [GERMAN, FRENCH, SPANISH, ITALIAN, JAPANESE];
 
-/** What the sentence states in one of these languages, or null. */
-export function readOther(sentence: string, said: Day | undefined): Statement | null {
+/** What the sentence states in one of these languages, or null. `isAsked`: the sentence beside it asks to remember it. */
+export function readOther(
+  sentence: string,
+  { said, isAsked }: { said: Day | undefined; isAsked: boolean },
+): Statement | null {
   for (const { leadIn, unmeant, rules, happens } of LANGUAGES) {
     const bare = sentence.replace(leadIn, '');
     const core = bare === sentence ? bare : bare.replace(/^\p{Ll}(?=\p{Ll}* )/u, (letter) => letter.toUpperCase());
     const plain = core.replace(/[\s.!。！]+$/u, '');
     const rule = rules.find(({ pattern, unless }) => pattern.test(plain) && !unless?.test(plain));
-    if (rule) return unmeant.test(core) ? null : state(rule.type, core, said);
-    const dated = happens.test(plain) && !plain.includes(':') && !unmeant.test(core) ? resolveDates(core, said) : null;
+    const isAtHand = AT_HAND.test(core) || AT_HAND_JAPANESE.test(core);
+    if (rule) return unmeant.test(core) || (isAtHand && rule.type !== 'feedback') ? null : state(rule.type, core, said);
+    const dated =
+      happens.test(plain) && !plain.includes(':') && !isAtHand && !unmeant.test(core) ? resolveDates(core, said) : null;
     if (dated !== null && hasDate(dated)) return { type: 'project', text: finish(dated) };
   }
-  return null;
+  const isJapanese = /[\p{sc=Hiragana}\p{sc=Katakana}]/u.test(sentence);
+  return isAsked && isJapanese && !JAPANESE.unmeant.test(sentence) ? state('project', sentence, said) : null;
 }

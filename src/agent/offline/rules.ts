@@ -16,5 +16,5 @@ const ASKED_OR_QUOTED = /[?？]$|か。?$|^["“„«‘「『'(]/u;
 export function readSentence(sentence: string, said: Day | undefined, isAsked = false): Statement | null {
   const isHalfQuoted = sentence.split('"').length % 2 === 0;
   if (sentence.length > LONGEST_CHARS || isHalfQuoted || ASKED_OR_QUOTED.test(sentence)) return null;
-  return readEnglish(sentence, { said, isAsked }) ?? readOther(sentence, said);
+  return readEnglish(sentence, { said, isAsked }) ?? readOther(sentence, { said, isAsked });
 }

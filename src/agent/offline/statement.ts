@@ -13,8 +13,8 @@ export interface Rule {
   type: Statement['type'];
   pattern: RegExp;
   unless?: RegExp;
-  /** Whether it still states something with an "if" or "unless" in it. */
-  isConditional?: boolean;
+  /** Whether it is put so strictly that a condition, a complaint or a task behind it takes nothing from it. */
+  isStrict?: boolean;
   reword?: (sentence: string) => string;
 }
 

@@ -1,0 +1,60 @@
+// What an evaluation is likely to take of a model, said before it begins: from the words of the set and of the prompts.
+
+import { costMicroUsd, type Price } from '../../src/prices.ts';
+import { renderPrompt } from '../../src/prompt.ts';
+import { dayOf } from '../../src/time.ts';
+import { countO200k } from '../../src/transcript/tokens.ts';
+import type { EvalSet } from './set.ts';
+
+/** Tools, index and what is known, beside the prompt and the excerpt; topics and entries, in a dream. */
+const BESIDE = { extract: 2_000, dream: 5_000 };
+/** A request is followed by one that hears what became of it, which reads the first from the cache. */
+const REQUESTS_PER_JOB = 2;
+/** Thought and said, by both requests of a job. */
+const OUTPUT = { extract: 1_500, dream: 4_000 };
+
+export interface Estimate {
+  requests: number;
+  inputTokens: number;
+  outputTokens: number;
+  /** Null for a model without a price. */
+  microUsd: number | null;
+}
+
+/** `perfect`: the extraction asks no model. A judge is not counted. */
+export async function estimateRun(
+  { samples }: EvalSet,
+  { perfect, price }: { perfect: boolean; price?: Price },
+): Promise<Estimate> {
+  const [extract, dream] = await Promise.all(
+    ['extract', 'dream'].map(async (name) => countO200k((await renderPrompt(name, {})).text)),
+  );
+  const sessions = perfect ? [] : samples.flatMap((sample) => sample.sessions);
+  const nights = samples.reduce(
+    (count, sample) => count + new Set(sample.sessions.map(({ startsAt }) => dayOf(startsAt, 'UTC'))).size,
+    0,
+  );
+  const said = sessions.reduce((sum, { turns }) => sum + countO200k(JSON.stringify(turns)), 0);
+  const inputTokens =
+    REQUESTS_PER_JOB *
+    (said + sessions.length * ((extract ?? 0) + BESIDE.extract) + nights * ((dream ?? 0) + BESIDE.dream));
+  const outputTokens = sessions.length * OUTPUT.extract + nights * OUTPUT.dream;
+  const cachedInputTokens = Math.round(inputTokens / REQUESTS_PER_JOB);
+  const plain = { inputTokens: inputTokens - cachedInputTokens, cachedInputTokens, cacheWriteTokens: 0, outputTokens };
+  return {
+    requests: REQUESTS_PER_JOB * (sessions.length + nights),
+    inputTokens,
+    outputTokens,
+    microUsd: price ? costMicroUsd(plain, price) : null,
+  };
+}
+
+export function sayEstimate(model: string, { requests, inputTokens, outputTokens, microUsd }: Estimate): string {
+  const thousands = (tokens: number) => `${Math.max(1, Math.round(tokens / 1_000)).toLocaleString('en')}k`;
+  const money =
+    microUsd === null ? `${model} has no price here` : `about $${(microUsd / 1e6).toFixed(2)} at list price`;
+  return (
+    `Model ${model}: about ${requests} requests, ${thousands(inputTokens)} tokens in (half of them from the cache), ` +
+    `${thousands(outputTokens)} out: ${money}.`
+  );
+}
