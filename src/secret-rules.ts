@@ -25,7 +25,7 @@ function token(id: string, prefix: string, rest: { set: string; full: number; mi
   return { id, pattern: new RegExp(`${NOT_INSIDE_A_WORD}(?:${prefix})${tail}`, 'g') };
 }
 
-const SECRET_NAME = String.raw`(?:api[ _-]?key|secret(?:[ _-]?(?:access[ _-]?)?key)?|(?:access|account|auth|encryption|private|shared|signing)[_-]?key|token|passw(?:or)?d|passphrase|pass[_-]?code|pwd|[_-]pass|credentials?)(?:[_-]?\d{1,2})?`;
+const SECRET_NAME = String.raw`(?:api[ _-]?key|secret(?:[ _-]?(?:access[ _-]?)?key)?|(?:access|account|auth|encryption|private|shared|signing)[_-]?key|token|passw(?:or)?d|passphrase|pass[_-]?code|pwd|[_-]pass|credentials?|kennwort|passwort|mot de passe|contrase[ñn]a|senha|wachtwoord|has[łl]o|пароль|密[码碼]|パスワード|비밀번호)(?:[_-]?\d{1,2})?`;
 const NAMES_A_SECRET = new RegExp(SECRET_NAME, 'i');
 const IN_VALUE = '(?:[^\\s"\'`\\\\]|\\\\(?![rnt"\'`]))';
 // A quoted value ends at its quote (or the text does); words after it make it a sentence, not a secret.
@@ -61,6 +61,15 @@ export const SECRET_RULES: SecretRule[] = [
   token('google', 'AIza', { set: '\\w-', full: 35, min: 30 }),
   token('google', 'ya29\\.|GOCSPX-', { set: '\\w-', full: 28, min: 20 }),
   token('aws', 'AKIA|ASIA|ABIA|ACCA', { set: 'A-Z0-9', full: 16 }),
+  token('digitalocean', 'do[opr]_v1_', { set: 'a-f0-9', full: 64, min: 40 }),
+  token('telegram', '\\d{8,10}:AA', { set: '\\w-', full: 33, min: 30 }),
+  token('discord', 'discord(?:app)?\\.com/api/webhooks/\\d{15,20}/', { set: '\\w-', full: 60 }),
+  {
+    id: 'cookie',
+    pattern:
+      /\b(?:set-)?cookie\\{0,4}["'`]?[ \t]{0,20}[:=][ \t]{0,20}\\{0,4}["'`]?(?<secret>[\w.-]{1,100}=[^\s"'`\\]{8,4000}(?:[ \t][\w.-]{1,100}=[^\s"'`\\]{1,4000}){0,50})/gi,
+    isSecret: (value) => !isCode(value) && /[\w%+/=-]{12}/.test(value) && /\d/.test(value),
+  },
   {
     id: 'url-login',
     pattern: /:\/\/(?:\[redacted:[a-z\d-]{1,40}\]|[^\s:@/"'`<>[]{0,100}):(?<secret>[^\s@/"'`<>]{1,200})(?<tail>@)/g,
@@ -90,7 +99,7 @@ export const SECRET_RULES: SecretRule[] = [
   {
     id: 'assignment',
     pattern: new RegExp(
-      `(?<name>${SECRET_NAME})\\\\{0,4}(?:["'\`]\\]?)?[ \\t]{0,20}(?<joint>:=|=>|[:=](?![:=])| is:?| was:?)[ \\t]{0,40}(?<break>${BREAK})?${VALUE}`,
+      `(?<name>${SECRET_NAME})\\\\{0,4}(?:["'\`]\\]?)?[ \\t]{0,20}(?<joint>:=|=>|[:：=](?![:=])| (?:ist?|was|lautet|est|es|jest)(?![a-z]):?)[ \\t]{0,40}(?<break>${BREAK})?${VALUE}`,
       'gi',
     ),
     isSecret: isAssignedSecret,
@@ -102,6 +111,18 @@ export const SECRET_RULES: SecretRule[] = [
   },
 ];
 
+// Found by what it says once it is decoded.
+SECRET_RULES.push({
+  id: 'base64',
+  pattern: /(?<![\w+/-])[\w+/-]{24,8000}={0,2}(?![\w+/=-])/g,
+  isSecret(value) {
+    const said = Buffer.from(value, 'base64').toString('latin1');
+    return /^[\x20-\x7e\s]{16,}$/.test(said) && VENDOR_RULES.some(({ pattern }) => said.search(pattern) >= 0);
+  },
+});
+const VENDOR_RULES = SECRET_RULES.filter(({ isSecret }) => isSecret === undefined);
+
+const PASSWORD_NAME = /pass|pwd|kennwort|contrase|senha|wachtwoord|has[łl]o|пароль|密[码碼]|パスワード|비밀번호/i;
 const TYPE_WORD =
   /^(?:string|number|boolean|bool|int|str|object|any|unknown|never|void|null|none|nil|undefined|true|false|required|optional|hidden|omit|include|same-origin)\b[[\]?|!]*$/i;
 const PLACEHOLDER_WORD =
@@ -138,7 +159,7 @@ function isAssignedSecret(value: string, groups: Record<string, string | undefin
   const joint = (groups.joint ?? '').trim();
   if (isPlaceholder(value) || TYPE_WORD.test(value)) return false;
   if (value.replace(/[^a-z]/gi, '').toLowerCase() === name.replace(/[^a-z]/gi, '').toLowerCase()) return false;
-  const isPassword = /pass|pwd/i.test(name);
+  const isPassword = PASSWORD_NAME.test(name);
   const hasDigit = /\d/.test(value);
   const hasLetter = /[a-z]/i.test(value);
   if (!hasLetter) return isPassword && value.length >= (joint === '=' || joint === ':' ? 6 : 12);
@@ -151,7 +172,7 @@ function isAssignedSecret(value: string, groups: Record<string, string | undefin
   // Bare and in running text or code: it must not look like a word or a name.
   const namesItself = /^[\w-]*$/.test(value) && !isMixed(value) && NAMES_A_SECRET.test(value);
   if (namesItself || groups.break !== undefined) return isMixed(value);
-  const isProse = /^(?:is|was)/i.test(joint);
+  const isProse = /^\p{L}/u.test(joint);
   if (isPassword) return value.length >= 6 && (hasDigit || (!isProse && /[!@#$%^*+~?]/.test(value)));
   return value.length >= (isProse ? 16 : 12) && hasDigit;
 }

@@ -61,6 +61,19 @@ const SECRETS: [before: string, secret: string, after: string, rule: string][] =
   ['postgres://bob:', 's3cr3t', '@db.example.org:5432/app is the test database', 'url-login'],
   ['https://user:', 'pass', '@example.org/x', 'url-login'],
   ['git clone https://', random(24), '@example.org/a.git', 'url-login'],
+  ['Das Passwort ist ', 'hunter2', '. Gut.', 'assignment'],
+  ['Das Kennwort lautet: ', 'hunter2', '', 'assignment'],
+  ['Le mot de passe est ', 'hunter2', ' ici', 'assignment'],
+  ['La contraseña es ', 'hunter2', '.', 'assignment'],
+  ['пароль: ', 'hunter2', '', 'assignment'],
+  ['密码：', 'hunter2', '', 'assignment'],
+  ['Cookie: ', `session=${random(24)}; theme=dark`, '', 'cookie'],
+  ['"set-cookie": "', `sid=${random(24)}; Path=/`, '" and more', 'cookie'],
+  ['call the bot ', `110201543:AA${random(33)}`, ' ok', 'telegram'],
+  ['post to https://', `discord.com/api/webhooks/123456789012345678/${random(68)}`, ' ok', 'discord'],
+  ['droplets with ', `dop_v1_${'0123456789abcdef'.repeat(4)}`, ' ok', 'digitalocean'],
+  ['data: ', Buffer.from(`ghp_${random(36)}`).toString('base64'), ' ok', 'base64'],
+  ['key=', Buffer.from(`AKIA${'ABCD2345'.repeat(2)}`).toString('base64'), '', 'base64'],
   ['curl -s -u bob:', 'hunter2', ' https://example.org', 'login'],
 ];
 
@@ -91,6 +104,9 @@ describe('redact', () => {
     'use -----BEGIN PRIVATE KEY----- as the first line and -----END PRIVATE KEY----- as the last',
     'sk-learn, skip-this-very-long-test-name-1234567890-abc, task-1234567890-abcdefghijklmnop',
     '"password": "Password", "password": "Enter your password"',
+    'Cookie: the banner asks once. Set-Cookie: SameSite=Lax; cookie: theme=dark; const cookie = req.cookies.session',
+    `data: ${Buffer.from('Nothing of a key stands in here, version 12').toString('base64')}`,
+    'Das Passwort ist 12 Zeichen lang; la contraseña es obligatoria; 密码：必填',
   ])('leaves %j alone', async (text) => {
     expect(await redact(text)).toEqual({ text, found: [] });
   });

@@ -60,7 +60,8 @@ export function addEnqueue(program: Command): void {
       return withApp(options, async (app) => {
         const store = await app.storeFor({ cwd: process.cwd() });
         const key = request.session ?? request.day ?? 'all';
-        await ring(app, [put(app, { store, kind: 'reprocess', key }, request)], options);
+        const { instructions } = options;
+        await ring(app, [put(app, { store, kind: 'reprocess', key }, { ...request, instructions })], options);
       });
     });
 }

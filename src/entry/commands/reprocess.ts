@@ -31,7 +31,10 @@ export function addReprocess(program: Command): void {
           bar.print(() => printExtract(report, options));
           bar.say(`reprocessing: ${done} ${done === 1 ? 'session' : 'sessions'} done`);
         };
-        const reports = await app.reprocess(store, request, { onReport }).finally(() => bar.stop());
+        const { instructions } = options;
+        const reports = await app
+          .reprocess(store, { ...request, instructions }, { onReport })
+          .finally(() => bar.stop());
         process.exitCode = exitFor(reports.map((report) => report.outcome));
       });
     });
@@ -47,11 +50,11 @@ export function withWhat(command: Command): Command {
 
 /** Ends in wrong usage where nothing of session, day and all was asked for. */
 export function requestOf(options: ReprocessOptions, command: Command): ReprocessRequest {
-  const { session, day, all, live, instructions } = options;
+  const { session, day, all, live } = options;
   if (session === undefined && day === undefined && !all) {
     command.error('error: say what to reprocess: one of --session ID, --day YYYY-MM-DD and --all');
   }
-  return { session, day, all, instructions, ended: !live };
+  return { session, day, all, ended: !live };
 }
 
 function dayFrom(value: string): Day {

@@ -53,9 +53,13 @@ export function undoCommand(job: string | null, { memory, scope }: Pick<CommonOp
   return `nocturne undo${where} ${job}`;
 }
 
-/** Runs a command with an app made from its options, and closes the app. */
+/** Runs a command with an app made from its options, and closes the app. A secret in the instructions is kept nowhere. */
 export async function withApp<T>(options: CommonOptions, work: (app: App) => Promise<T>): Promise<T> {
   const [config, { compose }] = await Promise.all([configFor(options), import('../compose.ts')]);
+  if (options.instructions !== undefined) {
+    const { redact } = await import('../../redact.ts');
+    options.instructions = (await redact(options.instructions)).text;
+  }
   const app = compose(config);
   try {
     return await work(app);
