@@ -17,11 +17,12 @@ export function runWithTools(
   tools: Tool[],
   { agent, runAgent, spend, signal }: AgentDeps,
 ): Promise<AgentEnding> {
+  const continued = ask.continues && String(ask.continues.model);
   return runAgent(
     { ...agent, ...ask, tools: tools.map((tool) => tool.definition) },
     {
       callTool: routeTools(tools),
-      reserve: (tokens, outputTokens) => spend.reserve(tokens, outputTokens),
+      reserve: (tokens, outputTokens) => spend.reserve(tokens, outputTokens, continued),
       settle: (reservation, usage) => spend.settle(reservation, usage),
     },
     signal,

@@ -19,8 +19,13 @@ export interface PricedTokens {
   inputTokens: number;
   cachedInputTokens: number;
   cacheWriteTokens: number;
+  /** Of `cacheWriteTokens`, those that are kept for an hour. */
+  hourCacheWriteTokens?: number;
   outputTokens: number;
 }
+
+/** What is kept for an hour costs twice the input, what is kept for five minutes 1.25 times as much. */
+const HOUR_WRITE = 2 / 1.25;
 
 /**
  * List prices of the Claude models, with cache writes that last five minutes, as published in November 2026 at
@@ -29,6 +34,8 @@ export interface PricedTokens {
  */
 export const LIST_PRICES: Record<string, Price> = {
   'claude-fable-5-1': { input: 10, cacheRead: 0.25, cacheWrite: 12.5, output: 50 },
+  'claude-mythos-5-1': { input: 10, cacheRead: 0.25, cacheWrite: 12.5, output: 50 },
+  'claude-mythos-5': { input: 10, cacheRead: 1, cacheWrite: 12.5, output: 50 },
   'claude-fable-5': { input: 10, cacheRead: 1, cacheWrite: 12.5, output: 50 },
   'claude-opus-5-5': { input: 4, cacheRead: 0.2, cacheWrite: 5, output: 20 },
   'claude-opus-5': { input: 5, cacheRead: 0.5, cacheWrite: 6.25, output: 25 },
@@ -61,14 +68,22 @@ export function costMicroUsd(tokens: PricedTokens, price: Price): number {
   return wholeMicroUsd(
     plainInput * price.input +
       tokens.cacheWriteTokens * price.cacheWrite +
+      (tokens.hourCacheWriteTokens ?? 0) * price.cacheWrite * (HOUR_WRITE - 1) +
       tokens.cachedInputTokens * price.cacheRead +
       tokens.outputTokens * price.output,
   );
 }
 
-/** What a request may cost at most, in millionths of a dollar: all input written to the cache, all output used. */
-export function boundMicroUsd(bound: { inputTokens: number; outputTokens: number }, price: Price): number {
-  const dearest = Math.max(price.input, price.cacheRead, price.cacheWrite);
+/**
+ * What a request may cost at most, in millionths of a dollar: all input written to the cache, for an hour where it may
+ * ask for that, all output used.
+ */
+export function boundMicroUsd(
+  bound: { inputTokens: number; outputTokens: number; forAnHour?: boolean },
+  price: Price,
+): number {
+  const write = price.cacheWrite * (bound.forAnHour ? HOUR_WRITE : 1);
+  const dearest = Math.max(price.input, price.cacheRead, write);
   return wholeMicroUsd(bound.inputTokens * dearest + bound.outputTokens * price.output);
 }
 

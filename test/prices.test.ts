@@ -8,6 +8,7 @@ test('a model has its list price, with or without a date; a setting goes before 
   const own = { input: 1, cacheRead: 1, cacheWrite: 1, output: 1 };
   expect(priceOf('claude-opus-5-5', { 'claude-opus-5-5': own })).toBe(own);
   expect(priceOf('llama', { llama: own })).toBe(own);
+  expect(priceOf('claude-mythos-5-1')).toEqual(priceOf('claude-fable-5-1'));
   expect(priceOf('llama')).toBeUndefined();
   expect(priceOf('offline')).toBeUndefined();
 });

@@ -35,7 +35,7 @@ export interface BatchDeps extends ProposeDeps {
 }
 
 export interface Answers {
-  list: { request: BatchRequest; instructions: string | undefined; result: BatchedResult }[];
+  list: { request: BatchRequest; instructions: string | undefined; result: BatchedResult; model: string }[];
   /** Entries that no other request may be about now. */
   waiting: Set<string>;
 }
@@ -79,7 +79,7 @@ async function answersOf(batch: Batch, mode: BatchMode | undefined, deps: BatchD
     const found = await api.find(ids, sentAt);
     if (found === 'perhaps') return null;
     if (found === 'none') {
-      spend.settleBatch(batch.id, {});
+      spend.settleBatch(batch, {});
       dropBatch(store.ledger, batch.id);
       if (mode === 'collect') sendAnew(deps);
       return [];
@@ -95,13 +95,14 @@ async function answersOf(batch: Batch, mode: BatchMode | undefined, deps: BatchD
   }
   const results = new Map((await api.results(remote, ids)).map((result) => [result.id, result]));
   const unknown = requests.filter(({ id }) => !results.get(id)?.usage).map(({ bound }) => bound);
-  spend.settleBatch(batch.id, { used: [...results.values()].flatMap(({ usage }) => usage ?? []), unknown });
+  spend.settleBatch(batch, { used: [...results.values()].flatMap(({ usage }) => usage ?? []), unknown });
   noteEnded(store.ledger, batch.id, clock.now());
   const instructions = batch.instructions ?? undefined;
   return requests.flatMap((request) => {
     const result = results.get(request.id);
     if (!result || request.became !== null) return [];
-    if (result.became === 'proposed' || result.became === 'unusable') return [{ request, instructions, result }];
+    if (result.became === 'proposed' || result.became === 'unusable')
+      return [{ request, instructions, result, model: batch.model }];
     endRequest(store.ledger, request.id, 'vain');
     return [];
   });
@@ -110,7 +111,7 @@ async function answersOf(batch: Batch, mode: BatchMode | undefined, deps: BatchD
 /** Nobody will answer: its entries go on without a batch, and what it may have cost stays counted. */
 function giveUp(batch: Batch, { store, spend, clock }: BatchDeps): void {
   const requests = requestsOf(store.ledger, batch.id);
-  spend.settleBatch(batch.id, { unknown: requests.map(({ bound }) => bound) });
+  spend.settleBatch(batch, { unknown: requests.map(({ bound }) => bound) });
   for (const { id } of requests) endRequest(store.ledger, id, 'vain');
   noteEnded(store.ledger, batch.id, clock.now());
 }
@@ -151,7 +152,7 @@ export async function takeAnswers(
     withdrawn: new Map(withdrawn.map((entry) => [entry.id, entry])),
   };
   const again: Part[] = [];
-  for (const { request, instructions, result } of list) {
+  for (const { request, instructions, result, model } of list) {
     const rows = request.entries.map((entry) => (entry.isWithdrawn ? left.withdrawn : left.fresh).get(entry.id));
     const isSame = request.entries.every(({ said }, at) => rows[at] && saidOf(rows[at]) === said);
     const there = new Set(rows.filter((row) => row !== undefined));
@@ -165,7 +166,7 @@ export async function takeAnswers(
       await readTopics(store, request.topics, world.topics);
       const checked = await checkProposal(input, { world, store });
       if ('problems' in checked) return checked.problems;
-      const cost = summaryOf(result, spend.batchCost.bind(spend));
+      const cost = summaryOf(result, (usage) => spend.batchCost(usage, model));
       await keep({ ...checked, refused: [] }, { ...part, world, spend: cost });
       return [];
     });

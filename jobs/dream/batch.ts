@@ -62,7 +62,7 @@ export async function sendBatch(
   } catch (error) {
     // What was broken off may have arrived.
     if (!isAppError(error) || signal?.aborted) throw error;
-    spend.settleBatch(id, {});
+    spend.settleBatch({ id, model: agent.model }, {});
     dropBatch(store.ledger, id);
     // An endpoint of the same protocol that has no batches.
     if (isAppError(error, 'no-model')) return { fresh, withdrawn };

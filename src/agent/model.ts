@@ -17,6 +17,20 @@ const LONGEST_PAUSE_MS = 24 * 3_600_000;
 /** How servers of this protocol say that a prompt does not fit. */
 const TOO_LONG =
   /prompt is too long|too many (input |total )?tokens|context (window|length)|maximum context|exceeds? .*context/i;
+/** How Anthropic says, by a 400, that no key of the account is good. */
+const CLOSED_ACCOUNT = /(organization|account|workspace) has been disabled/i;
+/** By which status the API would have told an error that an endpoint of its protocol tells with 200. */
+const STATUS_OF: Record<string, number> = {
+  authentication_error: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  api_error: 500,
+  timeout_error: 504,
+  overloaded_error: 529,
+};
 /** Error codes of a connection that was never made: no route, no listener, no trusted certificate. */
 const NOT_CONNECTED =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$|CERT|UNABLE_TO_VERIFY/;
@@ -81,7 +95,13 @@ function countSpend(agent: AgentRequest, ports: Pick<AgentPorts, 'reserve' | 'se
       await ports.settle(reservation, { ...NO_USAGE, calls: 1 });
       return withoutLongWait(response);
     }
-    const reply = parseReply(body, agent.model);
+    const said = parseReply(body, agent.model);
+    const status = isRecord(said.error) ? STATUS_OF[String(said.error.type)] : undefined;
+    if (status !== undefined) {
+      await ports.settle(reservation, { ...NO_USAGE, calls: 1 });
+      return withoutLongWait(new Response(body, { status, headers: asJson(response.headers) }));
+    }
+    const reply = checkReply(said, body, agent.model);
     // A reply that does not say what it cost stays counted whole.
     if (isFree) await ports.settle(reservation, { ...NO_USAGE, calls: 1 });
     else if (reply.usage !== undefined) await ports.settle(reservation, usageOf(reply.usage));
@@ -116,15 +136,18 @@ async function readBody(response: Response, model: string): Promise<string> {
   }
 }
 
-/** Checks what the SDK takes on trust; a body that is no message would come out of it as a raw TypeError. */
-function parseReply(body: string, model: string): { usage?: Record<string, unknown> } {
-  let reply: unknown;
+function parseReply(body: string, model: string): Record<string, unknown> {
   try {
-    reply = JSON.parse(body);
+    const reply: unknown = JSON.parse(body);
+    return isRecord(reply) ? reply : {};
   } catch (error) {
     throw new AppError('bad-reply', `Model ${model} sent a reply that is not JSON: ${quote(body)}`, { cause: error });
   }
-  if (!isRecord(reply) || !Array.isArray(reply.content) || !reply.content.every(isRecord)) {
+}
+
+/** Checks what the SDK takes on trust; a body that is no message would come out of it as a raw TypeError. */
+function checkReply(reply: Record<string, unknown>, body: string, model: string): { usage?: Record<string, unknown> } {
+  if (!Array.isArray(reply.content) || !reply.content.every(isRecord)) {
     throw new AppError('bad-reply', `Model ${model} sent a reply that is not a message: ${quote(body)}`);
   }
   return isRecord(reply.usage) ? { usage: reply.usage } : {};
@@ -133,11 +156,14 @@ function parseReply(body: string, model: string): { usage?: Record<string, unkno
 /** What the API says it used. */
 export function usageOf(usage: Record<string, unknown>): Usage {
   const tokens = (name: string) => (typeof usage[name] === 'number' ? usage[name] : 0);
+  const written = usage.cache_creation;
+  const forAnHour = isRecord(written) ? Number(written.ephemeral_1h_input_tokens ?? 0) : 0;
   return {
     calls: 1,
     inputTokens: tokens('input_tokens') + tokens('cache_creation_input_tokens'),
     cachedInputTokens: tokens('cache_read_input_tokens'),
     cacheWriteTokens: tokens('cache_creation_input_tokens'),
+    ...(forAnHour > 0 && { hourCacheWriteTokens: forAnHour }),
     outputTokens: tokens('output_tokens'),
   };
 }
@@ -156,7 +182,10 @@ function withoutLongWait(response: Response): Response {
   return new Response(response.body, { status: response.status, headers });
 }
 
-/** The pause the server asks for, in milliseconds, or null. A date is read against the server's own clock. */
+/**
+ * The pause the server asks for, in milliseconds, or null. A date is read against the server's own clock; where that
+ * cannot be, the pause is endless: nobody knows how long it is.
+ */
 function retryAfterMs(headers: Headers): number | null {
   const asked = headers.get('retry-after-ms') ?? headers.get('retry-after');
   if (asked === null) return null;
@@ -178,7 +207,7 @@ export function explainFailure(error: unknown, request: Pick<AgentRequest, 'mode
     const isAskedToWait = pauseMs !== null && (code === 'overloaded' || code === 'server-error');
     return new AppError(code, `Model ${request.model}${at(request.access.baseURL)} ${what}`, {
       remedy,
-      retryAfterMs: isAskedToWait ? Math.min(pauseMs, LONGEST_PAUSE_MS) : undefined,
+      retryAfterMs: isAskedToWait && Number.isFinite(pauseMs) ? Math.min(pauseMs, LONGEST_PAUSE_MS) : undefined,
       cause: error,
     });
   };
@@ -187,11 +216,15 @@ export function explainFailure(error: unknown, request: Pick<AgentRequest, 'mode
     return fail('network', `could not be reached: ${reasonOf(error)}.`, 'Check the network and ANTHROPIC_BASE_URL.');
   }
   const said = `${error.status} ${error.apiMessage ?? error.message}`;
-  // Anthropic answers an empty balance and a reached spend limit with 400.
-  if (error.status === 402 || (error.status < 500 && /credit balance|billing|usage limit|spend limit/i.test(said))) {
+  // Anthropic answers an empty balance and a reached spend limit with 400, and so what is said of a closed account.
+  if (
+    error.type === 'billing_error' ||
+    error.status === 402 ||
+    (error.status < 500 && /credit balance|billing|usage limit|spend limit/i.test(said))
+  ) {
     return fail('quota', `has no budget left: ${said}`, 'Add credit or raise the limit; the work waits.');
   }
-  switch (error.status) {
+  switch (CLOSED_ACCOUNT.test(said) ? 403 : error.status) {
     case 401:
     case 403:
       return fail('auth', `refused the key: ${said}`, 'Check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN.');

@@ -53,6 +53,8 @@ export interface Usage {
   cachedInputTokens: number;
   /** Of `inputTokens`, those written to the prompt cache. */
   cacheWriteTokens: number;
+  /** Of `cacheWriteTokens`, those that are kept for an hour; we ask for that nowhere, a request that is continued may. */
+  hourCacheWriteTokens?: number;
   outputTokens: number;
 }
 

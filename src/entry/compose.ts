@@ -159,7 +159,7 @@ export function compose(config: Config): App {
       requestMs: config.requestMs,
     },
     runAgent,
-    spend: new JobSpend(home, { ...config, price: priceOf(config.model, config.prices) }),
+    spend: new JobSpend(home, config),
     withLease: leased,
     signal: AbortSignal.any([wallOf(config.jobWallMs), ...(options.signal ? [options.signal] : [])]),
   });

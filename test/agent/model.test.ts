@@ -75,6 +75,7 @@ test.each([
   [401, 'invalid x-api-key', 'auth', 1],
   [403, 'not allowed', 'auth', 1],
   [402, 'payment required', 'quota', 1],
+  [400, 'This organization has been disabled.', 'auth', 1],
   [400, 'Your credit balance is too low to access the Anthropic API.', 'quota', 1],
   [404, 'model: test-model', 'no-model', 1],
   [400, 'prompt is too long: 210000 tokens > 200000 maximum', 'oversize', 1],
@@ -88,6 +89,29 @@ test.each([
   expect(failure).toMatchObject({ name: 'AppError', code, message: expect.stringContaining(words) });
   expect(server.requests).toHaveLength(requests);
   expect(ports.settled.map(({ usage }) => usage)).toEqual(Array(requests).fill({ ...NO_USAGE, calls: 1 }));
+});
+
+test.each([
+  ['authentication_error', 'auth', 1],
+  ['billing_error', 'quota', 1],
+  ['not_found_error', 'no-model', 1],
+  ['request_too_large', 'oversize', 1],
+  ['rate_limit_error', 'overloaded', 3],
+  ['timeout_error', 'server-error', 3],
+  ['overloaded_error', 'overloaded', 3],
+])('%s told with status 200 is %s after %i requests, as with its own status', async (type, code, requests) => {
+  const ports = recordingPorts();
+  const headers = { 'retry-after-ms': '1' };
+  const body = { type: 'error', error: { type, message: 'so it is' } };
+  const failure = await failureOf(run(() => ({ status: 200, headers, body }), ports));
+  expect(failure).toMatchObject({ code, message: expect.stringContaining('so it is') });
+  expect(server.requests).toHaveLength(requests);
+  expect(ports.settled.map(({ usage }) => usage)).toEqual(Array(requests).fill({ ...NO_USAGE, calls: 1 }));
+});
+
+test('a billing error is one whatever its status', async () => {
+  const body = { type: 'error', error: { type: 'billing_error', message: 'See your plan.' } };
+  expect(await failureOf(run([{ status: 403, body }]))).toMatchObject({ code: 'quota' });
 });
 
 test('a request that had to be tried again is reserved twice', async () => {
@@ -118,6 +142,12 @@ test.each([
 ])('the pause that %s: %s asks for is told, up to a day', async (header, value, more, retryAfterMs) => {
   const answer = { ...error(529, 'Overloaded'), headers: { [header]: value, ...more } };
   expect(await failureOf(run([answer]))).toMatchObject({ code: 'overloaded', retryAfterMs });
+  expect(server.requests).toHaveLength(1);
+});
+
+test('a pause that cannot be read is none that anybody waits for: not in the run, and not for a day', async () => {
+  const answer = { ...error(429, 'rate limited'), headers: { 'retry-after': 'soon' } };
+  expect(await failureOf(run([answer]))).toMatchObject({ code: 'overloaded', retryAfterMs: undefined });
   expect(server.requests).toHaveLength(1);
 });
 

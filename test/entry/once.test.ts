@@ -5,6 +5,8 @@ import type { ExtractReport } from '../../jobs/extract.ts';
 import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
 import { allEntries } from '../../src/memory/ledger/entries.ts';
 import { inboxItems } from '../../src/memory/ledger/inbox.ts';
+import { missing } from '../queue/backends.ts';
+import { ownPostgres } from '../queue/own-postgres.ts';
 import { noOwnRedis, ownRedis } from '../queue/own-redis.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { calls, type MessagesRequest, says } from '../support/messages-server.ts';
@@ -15,7 +17,38 @@ import { tempDir } from '../support/temp.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
-const noRedis = noOwnRedis();
+/** Queues of a test's own: `lockIsOver` tells whether the lock of a wake-up that is worked ran out, by the server's clock. */
+const queues = {
+  redis: {
+    reason: noOwnRedis(),
+    make: async () => {
+      const redis = await ownRedis();
+      onTestFinished(() => redis.close());
+      const lockIsOver = () => redis.until(async (client) => (await client.keys('*:lock')).length === 0);
+      return { url: redis.url, lockIsOver };
+    },
+  },
+  postgres: {
+    reason: await missing('postgres'),
+    make: async () => {
+      const postgres = await ownPostgres();
+      onTestFinished(() => postgres.close());
+      const held = 'select 1 from bullmq.job where locked_until_ms > extract(epoch from clock_timestamp()) * 1000';
+      const lockIsOver = () => until(async () => (await postgres.ask(held)).length === 0, 30_000);
+      return { url: postgres.url, lockIsOver };
+    },
+  },
+  embedded: {
+    reason: null,
+    // It is in the process that sleeps: only its clock tells.
+    make: async (testing: TestApp) => ({
+      url: '',
+      lockIsOver: () => until(() => Date.now() > leasedUntil(testing) + EMBEDDED_LOCK_MS, 30_000),
+    }),
+  },
+};
+/** How long a wake-up is locked by the worker that handles it. */
+const EMBEDDED_LOCK_MS = 10_000;
 const onLinux = process.platform === 'linux';
 const PROMPT = 'Always use pnpm instead of npm.';
 
@@ -89,65 +122,71 @@ test('sessions of one directory are worked side by side: as many model requests 
   await expectOneCommit(testing, 5);
 });
 
-test.skipIf(noRedis || !onLinux)(
-  `a worker that slept longer than its lease and its lock changes nothing more: the one that took over did it ${noRedis ?? ''}`,
-  async () => {
-    const { promise: held, resolve: release } = Promise.withResolvers<void>();
-    const model = await testModel(async (request, call) => {
-      if (call === 1) await held;
-      return records(request);
-    });
-    const testing = await testApp({ server: model, settings: { leaseMs: 2_000, concurrency: 1 } });
-    const redis = await ownRedis();
-    onTestFinished(() => redis.close());
-    // Leases run out by the clock that goes on.
-    const environment = { ...testing.environment, NOCTURNE_NOW: undefined, NOCTURNE_QUEUE_URL: redis.url };
-    const session = aSession();
-    await run(['enqueue', 'extract', session.path], environment);
-    const sleeper = start(['worker'], environment);
-    await model.received(1);
-    const [agent] = agentsOf(testing.home);
-    sleeper.kill('SIGSTOP');
-    process.kill(agent as number, 'SIGSTOP');
-    const other = start(['worker'], environment);
-    await until(() => inboxItems(testing.store.ledger).length === 0, 60_000);
-    await expectOneCommit(testing, 1);
-    const commits = (await versionsOf(testing)).length;
+for (const [kind, { reason, make }] of Object.entries(queues)) {
+  test.skipIf(reason || !onLinux)(
+    `on ${kind} a worker that slept longer than its lease and its lock changes nothing more: the one that took over did it ${reason ?? ''}`,
+    async () => {
+      const { promise: held, resolve: release } = Promise.withResolvers<void>();
+      const model = await testModel(async (request, call) => {
+        if (call === 1) await held;
+        return records(request);
+      });
+      const testing = await testApp({ server: model, settings: { leaseMs: 2_000, concurrency: 1 } });
+      // Leases run out by the clock that goes on.
+      const { url } = await make(testing);
+      const environment = { ...testing.environment, NOCTURNE_NOW: undefined, NOCTURNE_QUEUE_URL: url };
+      const session = aSession();
+      await run(['enqueue', 'extract', session.path], environment);
+      const sleeper = start(['worker'], environment);
+      await model.received(1);
+      const [agent] = agentsOf(testing.home);
+      sleeper.kill('SIGSTOP');
+      process.kill(agent as number, 'SIGSTOP');
+      // Beside the embedded queue no second worker stays: one that ends takes over, when the lease is over.
+      if (kind === 'embedded') await until(() => Date.now() > leasedUntil(testing));
+      const other = start(kind === 'embedded' ? ['worker', '--once'] : ['worker'], environment);
+      await until(() => inboxItems(testing.store.ledger).length === 0, 60_000);
+      await expectOneCommit(testing, 1);
+      const commits = (await versionsOf(testing)).length;
 
-    release();
-    sleeper.kill('SIGCONT');
-    process.kill(agent as number, 'SIGCONT');
-    const late = aSession('21110000-2222-4333-8444-555555555555');
-    await run(['enqueue', 'extract', late.path], environment);
-    await until(() => inboxItems(testing.store.ledger).length === 0, 60_000);
-    expect([await stop(sleeper), await stop(other)].map(({ code }) => code)).toEqual([0, 0]);
-    expect(agentsOf(testing.home)).toEqual([]);
-    await expectOneCommit(testing, 2);
-    expect((await versionsOf(testing)).length).toBe(commits + 1);
-  },
-);
+      release();
+      sleeper.kill('SIGCONT');
+      process.kill(agent as number, 'SIGCONT');
+      const late = aSession('21110000-2222-4333-8444-555555555555');
+      await run(['enqueue', 'extract', late.path], environment);
+      await until(() => inboxItems(testing.store.ledger).length === 0, 60_000);
+      expect([await stop(sleeper), await stop(other)].map(({ code }) => code)).toEqual([0, 0]);
+      expect(agentsOf(testing.home)).toEqual([]);
+      await expectOneCommit(testing, 2);
+      expect((await versionsOf(testing)).length).toBe(commits + 1);
+    },
+  );
 
-test.skipIf(noRedis || !onLinux)(
-  `the only worker, after a sleep longer than its lease and its lock, does its work once ${noRedis ?? ''}`,
-  async () => {
-    const model = await testModel((request) => records(request));
-    const testing = await testApp({ server: model, settings: { leaseMs: 1_000, concurrency: 2 } });
-    const redis = await ownRedis();
-    onTestFinished(() => redis.close());
-    const environment = { ...testing.environment, NOCTURNE_NOW: undefined, NOCTURNE_QUEUE_URL: redis.url };
-    const session = aSession();
-    await run(['enqueue', 'extract', session.path], environment);
-    const worker = start(['worker'], environment);
-    await until(() => agentsOf(testing.home).length === 1);
-    worker.kill('SIGSTOP');
-    // The lock of the wake-up runs out on the server, whose clock goes on.
-    await redis.until(async (client) => (await client.keys('*:lock')).length === 0);
-    worker.kill('SIGCONT');
-    await until(() => inboxItems(testing.store.ledger).length === 0, 60_000);
-    expect(await stop(worker)).toMatchObject({ code: 0 });
-    await expectOneCommit(testing, 1);
-  },
-);
+  test.skipIf(reason || !onLinux)(
+    `on ${kind} the only worker, after a sleep longer than its lease and its lock, does its work once ${reason ?? ''}`,
+    async () => {
+      const { promise: held, resolve: release } = Promise.withResolvers<void>();
+      const model = await testModel(async (request, call) => {
+        if (call === 1) await held;
+        return records(request);
+      });
+      const testing = await testApp({ server: model, settings: { leaseMs: 1_000, concurrency: 2 } });
+      const { url, lockIsOver } = await make(testing);
+      const environment = { ...testing.environment, NOCTURNE_NOW: undefined, NOCTURNE_QUEUE_URL: url };
+      const session = aSession();
+      await run(['enqueue', 'extract', session.path], environment);
+      const worker = start(['worker'], environment);
+      await model.received(1);
+      worker.kill('SIGSTOP');
+      release();
+      await lockIsOver();
+      worker.kill('SIGCONT');
+      await until(() => inboxItems(testing.store.ledger).length === 0, 60_000);
+      expect(await stop(worker)).toMatchObject({ code: 0 });
+      await expectOneCommit(testing, 1);
+    },
+  );
+}
 
 test('the second signal ends a worker at once, its agent with it, and the work waits', async () => {
   const hanging = await testModel(() => 'hang');
@@ -168,4 +207,9 @@ test('the second signal ends a worker at once, its agent with it, and the work w
 
 async function versionsOf({ store }: TestApp) {
   return store.ledger.all('select distinct "commit" from version');
+}
+
+/** Until when the only lease is held. */
+function leasedUntil({ store }: TestApp): number {
+  return Date.parse(store.ledger.get('select until from lease where owner is not null')?.until as string);
 }

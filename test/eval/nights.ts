@@ -181,5 +181,5 @@ function noTokens(): SpentTokens {
 }
 
 function add(sum: SpentTokens, more: SpentTokens): void {
-  for (const key of Object.keys(sum) as (keyof SpentTokens)[]) sum[key] += more[key];
+  for (const key of Object.keys(sum) as (keyof SpentTokens)[]) sum[key] = (sum[key] ?? 0) + (more[key] ?? 0);
 }

@@ -33,7 +33,7 @@ export interface ModelReply {
   /** What the server did to the context. */
   contextManagement?: object;
   /** Default: 100 in, 10 out, nothing cached. */
-  usage?: Record<string, number>;
+  usage?: Record<string, number | Record<string, number>>;
 }
 
 /**

@@ -3,7 +3,7 @@
 // and what the tokens cost.
 
 import { AppError } from '../../errors.ts';
-import { batchPrice, boundMicroUsd, costMicroUsd, type Price } from '../../prices.ts';
+import { batchPrice, boundMicroUsd, costMicroUsd, type Price, priceOf } from '../../prices.ts';
 import type { Clock } from '../../time.ts';
 import { dayOf, nextDayAt } from '../../time.ts';
 import type { Home } from './home.ts';
@@ -17,6 +17,8 @@ export interface SpentTokens {
   cachedInputTokens: number;
   /** Of `inputTokens`, those written to the prompt cache. */
   cacheWriteTokens: number;
+  /** Of `cacheWriteTokens`, those that are kept for an hour. */
+  hourCacheWriteTokens?: number;
   outputTokens: number;
 }
 
@@ -24,22 +26,25 @@ export interface SpentTokens {
 export interface SpentTotal extends SpentTokens {
   /** All input tokens, cached or not. */
   rawInputTokens: number;
-  /** The same as they are paid for: what is read from the cache at 0.1, what is written to it at 1.25. */
+  /** The same as they are paid for: what is read from the cache at 0.1, what is written to it at 1.25 or 2. */
   weightedInputTokens: number;
-  /** What they cost, in millionths of a dollar; null for a model without a price. */
+  /** What they cost, in millionths of a dollar; null where a model without a price is among those that were asked. */
   microUsd: number | null;
 }
 
 const READ_WEIGHT = 0.1;
 const WRITE_WEIGHT = 1.25;
+const HOUR_WRITE_WEIGHT = 2;
 
 export interface SpendLimits {
   jobTokens: number;
   dayTokens: number;
   /** None: money is not limited. */
   dayMoneyUsd?: number;
-  /** Of the model that is asked; none: it is counted in tokens only. */
-  price?: Price;
+  /** The model that is asked; one without a price is counted in tokens only. */
+  model?: string;
+  /** Beside the list prices. */
+  prices?: Record<string, Price>;
   zone: string;
   clock: Clock;
 }
@@ -49,16 +54,18 @@ const NOTHING_SPENT: SpentTokens = {
   inputTokens: 0,
   cachedInputTokens: 0,
   cacheWriteTokens: 0,
+  hourCacheWriteTokens: 0,
   outputTokens: 0,
 };
 
 export class JobSpend {
   readonly #home: Home;
   readonly #limits: SpendLimits;
-  readonly #open = new Map<number, { day: string; tokens: number; microUsd: number }>();
+  readonly #open = new Map<number, { day: string; tokens: number; microUsd: number; price?: Price }>();
   #lastId = 0;
   #total = NOTHING_SPENT;
   #microUsd = 0;
+  #isPriced = true;
 
   constructor(home: Home, limits: SpendLimits) {
     this.#home = home;
@@ -67,14 +74,18 @@ export class JobSpend {
 
   /**
    * Counts an upper bound before a request, of which `outputTokens` may be output. Throws `job-ceiling` where the job
-   * has no room for it, and `ceiling` where the day has none.
+   * has no room for it, and `ceiling` where the day has none. `continued`: the model of a request that is another
+   * program's, which may keep its cache for an hour.
    */
-  async reserve(tokens: number, outputTokens = 0): Promise<number> {
+  async reserve(tokens: number, outputTokens = 0, continued?: string): Promise<number> {
     this.#refuseBeyondJob(tokens);
-    const { dayTokens, dayMoneyUsd, price, zone, clock } = this.#limits;
+    const { dayTokens, dayMoneyUsd, zone, clock } = this.#limits;
     const now = clock.now();
     const day = dayOf(now, zone);
-    const microUsd = price ? boundMicroUsd({ inputTokens: tokens - outputTokens, outputTokens }, price) : 0;
+    const price = this.#priceOf(continued);
+    const forAnHour = continued !== undefined;
+    const bound = { inputTokens: tokens - outputTokens, outputTokens, forAnHour };
+    const microUsd = price ? boundMicroUsd(bound, price) : 0;
     this.#home.reserve(day, {
       tokens,
       ceilingTokens: dayTokens,
@@ -83,8 +94,12 @@ export class JobSpend {
       nextDayAt: nextDayAt(now, zone),
     });
     this.#lastId += 1;
-    this.#open.set(this.#lastId, { day, tokens, microUsd });
+    this.#open.set(this.#lastId, { day, tokens, microUsd, price });
     return this.#lastId;
+  }
+
+  #priceOf(model = this.#limits.model): Price | undefined {
+    return model === undefined ? undefined : priceOf(model, this.#limits.prices);
   }
 
   #refuseBeyondJob(tokens: number): void {
@@ -106,8 +121,9 @@ export class JobSpend {
     if (!item) return;
     this.#open.delete(reservation);
     this.#total = addTokens(this.#total, usage);
-    const usedMicroUsd = this.#limits.price ? costMicroUsd(usage, this.#limits.price) : 0;
+    const usedMicroUsd = item.price ? costMicroUsd(usage, item.price) : 0;
     this.#microUsd += usedMicroUsd;
+    this.#isPriced &&= item.price !== undefined;
     this.#home.settle(item.day, {
       reservedTokens: item.tokens,
       usedTokens: usage.inputTokens + usage.cachedInputTokens + usage.outputTokens,
@@ -119,7 +135,7 @@ export class JobSpend {
 
   /** What a request of a batch may cost at most. */
   boundInBatch(tokens: number, outputTokens: number): Bound {
-    const { price } = this.#limits;
+    const price = this.#priceOf();
     const bound = { inputTokens: tokens - outputTokens, outputTokens };
     return { tokens, microUsd: price ? boundMicroUsd(bound, batchPrice(price)) : 0 };
   }
@@ -156,12 +172,15 @@ export class JobSpend {
   }
 
   /**
-   * Settles a batch once by what its requests used, at the price of batches; `unknown`: the bounds of those that did
-   * not say. Without either it gives the whole batch back.
+   * Settles a batch of a model once by what its requests used, at the price of batches; `unknown`: the bounds of those
+   * that did not say. Without either it gives the whole batch back.
    */
-  settleBatch(id: string, { used = [], unknown = [] }: { used?: SpentTokens[]; unknown?: Bound[] }): void {
+  settleBatch(
+    { id, model }: { id: string; model: string },
+    { used = [], unknown = [] }: { used?: SpentTokens[]; unknown?: Bound[] },
+  ): void {
     const total = used.reduce(addTokens, NOTHING_SPENT);
-    const costs = used.map((each) => this.batchCost(each) ?? 0);
+    const costs = used.map((each) => this.batchCost(each, model) ?? 0);
     const spent = {
       tokens: total.inputTokens + total.cachedInputTokens + total.outputTokens,
       microUsd: costs.reduce((sum, cost) => sum + cost, 0),
@@ -170,23 +189,27 @@ export class JobSpend {
     if (!this.#home.reservations.settle(id, { used: spent, unknown: sumOf(unknown) })) return;
     this.#total = addTokens(this.#total, total);
     this.#microUsd += spent.microUsd;
+    this.#isPriced &&= this.#priceOf(model) !== undefined;
   }
 
   /** What one reply of a batch cost, in millionths of a dollar; null for a model without a price. */
-  batchCost(usage: SpentTokens): number | null {
-    const { price } = this.#limits;
+  batchCost(usage: SpentTokens, model: string): number | null {
+    const price = this.#priceOf(model);
     return price ? costMicroUsd(usage, batchPrice(price)) : null;
   }
 
   /** What was settled so far. */
   total(): SpentTotal {
-    const { inputTokens, cachedInputTokens, cacheWriteTokens } = this.#total;
-    const weighted = inputTokens + cachedInputTokens * READ_WEIGHT + cacheWriteTokens * (WRITE_WEIGHT - 1);
+    const { hourCacheWriteTokens = 0, ...total } = this.#total;
+    const { inputTokens, cachedInputTokens, cacheWriteTokens } = total;
+    const writes = cacheWriteTokens * (WRITE_WEIGHT - 1) + hourCacheWriteTokens * (HOUR_WRITE_WEIGHT - WRITE_WEIGHT);
+    const weighted = inputTokens + cachedInputTokens * READ_WEIGHT + writes;
+    const isPriced = this.#isPriced && (total.calls > 0 || this.#priceOf() !== undefined);
     return {
-      ...this.#total,
+      ...total,
       rawInputTokens: inputTokens + cachedInputTokens,
       weightedInputTokens: Math.round(weighted),
-      microUsd: this.#limits.price ? this.#microUsd : null,
+      microUsd: isPriced ? this.#microUsd : null,
     };
   }
 }
@@ -197,6 +220,7 @@ function addTokens(a: SpentTokens, b: SpentTokens): SpentTokens {
     inputTokens: a.inputTokens + b.inputTokens,
     cachedInputTokens: a.cachedInputTokens + b.cachedInputTokens,
     cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
+    hourCacheWriteTokens: (a.hourCacheWriteTokens ?? 0) + (b.hourCacheWriteTokens ?? 0),
     outputTokens: a.outputTokens + b.outputTokens,
   };
 }

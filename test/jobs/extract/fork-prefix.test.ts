@@ -153,6 +153,19 @@ test('the tokens are reported as sent and as the cache weighs them, in the repor
   expect(JSON.parse(String(row?.usage))).toMatchObject(spent);
 });
 
+test('money is counted at the price of the model that the request names, and of a cache that is kept for an hour', async () => {
+  const usage = {
+    input_tokens: 100,
+    cache_creation_input_tokens: 400,
+    cache_creation: { ephemeral_5m_input_tokens: 100, ephemeral_1h_input_tokens: 300 },
+    output_tokens: 10,
+  };
+  const price = { input: 10, cacheRead: 1, cacheWrite: 12.5, output: 50 };
+  const { app } = await forked([{ text: '{"entries": []}', usage }], { prices: { 'main-model': price } });
+  const { spend } = await app.extract({ transcript: fileOf(request()), ended: true, fork: 'prefix' });
+  expect(spend).toMatchObject({ microUsd: 100 * 10 + 100 * 12.5 + 300 * 20 + 10 * 50 });
+});
+
 test('the ceiling of the job stands before the request, which may write as much as it says', async () => {
   const { app, model } = await forked([], { jobTokens: 4_321 });
   const report = await app.extract({ transcript: fileOf(request()), ended: true, fork: 'prefix' });

@@ -61,10 +61,11 @@ test('the day of spending is that of the configured zone', async () => {
 });
 
 const price = { input: 4, cacheRead: 0.2, cacheWrite: 5, output: 20 };
+const priced = { model: 'main', prices: { main: price, other: { ...price, input: 40, cacheWrite: 50 } } };
 
 test('money is reserved at its dearest and settled at what was used', async () => {
   const home = openHome(tempDir(), clock);
-  const spend = new JobSpend(home, { ...limits, dayMoneyUsd: 1, price });
+  const spend = new JobSpend(home, { ...limits, dayMoneyUsd: 1, ...priced });
   const reservation = await spend.reserve(900, 100);
   expect(home.spendOf('2026-11-20')).toMatchObject({ reservedMicroUsd: 800 * 5 + 100 * 20, usedMicroUsd: 0 });
   await spend.settle(reservation, { ...usage, cacheWriteTokens: 10 });
@@ -73,9 +74,22 @@ test('money is reserved at its dearest and settled at what was used', async () =
   expect(spend.total()).toMatchObject({ microUsd: cost });
 });
 
+test('a request of another model that is continued is counted at its price, kept for an hour at the dearest', async () => {
+  const home = openHome(tempDir(), clock);
+  const spend = new JobSpend(home, { ...limits, dayMoneyUsd: 1, ...priced });
+  const reservation = await spend.reserve(900, 100, 'other');
+  expect(home.spendOf('2026-11-20')).toMatchObject({ reservedMicroUsd: 800 * 80 + 100 * 20 });
+  await spend.settle(reservation, { ...usage, cacheWriteTokens: 10, hourCacheWriteTokens: 4 });
+  const cost = 40 * 40 + 6 * 50 + 4 * 80 + 20 * 0.2 + 30 * 20;
+  expect(home.spendOf('2026-11-20')).toMatchObject({ reservedMicroUsd: 0, usedMicroUsd: cost });
+  expect(spend.total()).toMatchObject({ microUsd: cost, weightedInputTokens: 40 + 6 * 1.25 + 4 * 2 + 2 + 0.5 });
+  await spend.settle(await spend.reserve(10, 1, 'nobody knows'), usage);
+  expect(spend.total()).toMatchObject({ microUsd: null });
+});
+
 test('a request that the day’s money has no room for is refused until the next day of the zone', async () => {
   const home = openHome(tempDir(), clock);
-  const spend = new JobSpend(home, { ...limits, dayMoneyUsd: 0.001, price, zone: 'America/New_York' });
+  const spend = new JobSpend(home, { ...limits, dayMoneyUsd: 0.001, ...priced, zone: 'America/New_York' });
   await expect(spend.reserve(900, 100)).rejects.toMatchObject({
     code: 'ceiling',
     message: expect.stringContaining('$0.0010'),
