@@ -7,7 +7,8 @@
 // 4. Show the pending turns, redacted, within the token budget: one excerpt, or several for a long session; or, where
 //    that is asked for, continue the request that the transcript holds.
 // 5. For each excerpt let the forked extractor record entries, each checked by code, and
-// 6. commit its entries and its coverage together. What fails leaves nothing behind and stays pending,
+// 6. commit its entries and its coverage together (4 to 6: extract/extract-pending.ts). What fails leaves nothing behind
+//    and stays pending,
 // 7. but what is too long is split smaller, and what failed too often is given up, so that the rest is not held up.
 
 import { failureOf, isAppError, isGivenUp } from '../src/errors.ts';

@@ -11,6 +11,7 @@ import type {
   MessageCreateParamsNonStreaming,
 } from '@anthropic-ai/sdk/resources/beta/messages';
 import { AppError } from '../errors.ts';
+import { parseJson } from '../json.ts';
 import { readEnding } from './ending.ts';
 import { explainFailure, openModel } from './model.ts';
 import type { AgentEnding, AgentPorts, AgentRequest } from './types.ts';
@@ -112,12 +113,7 @@ async function answerTo(reply: BetaMessage, tool: string, ports: AgentPorts): Pr
 function jsonIn(text: string): unknown {
   const [start, end] = [text.search(/[{[]/), Math.max(text.lastIndexOf('}'), text.lastIndexOf(']'))];
   if (start === -1 || end < start) return undefined;
-  try {
-    return JSON.parse(text.slice(start, end + 1));
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
+  return parseJson(text.slice(start, end + 1));
 }
 
 function isEmpty(input: unknown): boolean {

@@ -3,6 +3,7 @@
 // Nothing of what was sent is trusted to be small, flat or plain.
 
 import { z } from 'zod';
+import { parseJson } from '../json.ts';
 
 const MAX_TEXT_CHARACTERS = 1_000;
 const MAX_QUOTE_CHARACTERS = 1_000;
@@ -47,7 +48,7 @@ export function readEntries(input: unknown): { entries: unknown[] } | { problem:
     const unknown = Object.keys(found).find((key) => key !== 'entries');
     if (unknown !== undefined) return { problem: `${shorten(unknown)}: not known here. ${EXPECTED}` };
     found = Object.hasOwn(found, 'entries') ? (found as { entries: unknown }).entries : undefined;
-    if (typeof found === 'string') found = parseJson(found);
+    if (typeof found === 'string') found = parsedOr(found);
   }
   if (!Array.isArray(found)) return { problem: `entries: must be an array, ${kindOf(found)} was found. ${EXPECTED}` };
   if (found.length === 0)
@@ -73,15 +74,10 @@ function withEvidenceArray(proposed: unknown): unknown {
   return isSingle ? { ...proposed, evidence: [evidence] } : proposed;
 }
 
-function parseJson(text: string): unknown {
-  if (text.length > MAX_JSON_CHARACTERS) return text;
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    // Not JSON: the caller names it as the string it is.
-    if (error instanceof SyntaxError) return text;
-    throw error;
-  }
+/** What is no JSON stays the string it is, and is named as one. */
+function parsedOr(text: string): unknown {
+  const value = text.length > MAX_JSON_CHARACTERS ? undefined : parseJson(text);
+  return value === undefined ? text : value;
 }
 
 function kindOf(value: unknown): string {

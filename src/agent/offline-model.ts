@@ -4,6 +4,7 @@
 // The same request gets the same answer, byte for byte. It never calls out and never throws over what it is sent.
 
 import { createHash } from 'node:crypto';
+import { parseJson } from '../json.ts';
 import { faultyEntries, proposeOperations, withoutEntries } from './offline/dream.ts';
 import { findEntries } from './offline/extract.ts';
 import { OFFLINE_MODEL } from './types.ts';
@@ -124,15 +125,6 @@ function textOf(content: unknown): string {
   if (typeof content === 'string') return content;
   const texts = asList(content).map((block) => asRecord(block).text);
   return texts.filter((text) => typeof text === 'string').join('\n');
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
-  }
 }
 
 function asRecord(value: unknown): Record<string, unknown> {

@@ -40,13 +40,16 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 /** A run, and what its person may rely on. */
 class Run {
+  /** What became of single decisions, in this run and others. */
+  readonly outcomes: Set<string>;
   readonly #memory: Reviewed;
   /** Lines that the person wrote into topics. */
   readonly #own = new Map<string, string>();
   #said = 0;
 
-  constructor(memory: Reviewed) {
+  constructor(memory: Reviewed, outcomes: Set<string>) {
     this.#memory = memory;
+    this.outcomes = outcomes;
   }
 
   async take(step: Step): Promise<void> {
@@ -112,6 +115,7 @@ class Run {
     } as const;
     const { decided } = await memory.review({ ids: [proposal.id], word: word[does] });
     const [outcome] = decided.map((each) => each.outcome);
+    this.outcomes.add(`${outcome}`);
     const after = await this.#topics();
     const paths = [...new Set([...before.keys(), ...after.keys()])].sort();
     const changes = paths.flatMap((path) =>
@@ -176,10 +180,11 @@ class Run {
 }
 
 test('whatever happens between proposing and deciding, only what was shown is done, and all is accounted for', async () => {
+  const outcomes = new Set<string>();
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 8, maxLength: 22 }), async (steps) => {
       const memory = await reviewedMemory({ topicOf: (service) => TOPICS[service] ?? service });
-      const run = new Run(memory);
+      const run = new Run(memory, outcomes);
       for (const [at, service] of SERVICES.entries()) await memory.say(service, 1100 + at);
       await memory.dream({ review: false });
       for (const [at, service] of SERVICES.slice(0, 4).entries()) await memory.say(service, 1200 + at);
@@ -189,4 +194,5 @@ test('whatever happens between proposing and deciding, only what was shown is do
     }),
     { numRuns: 12 },
   );
+  expect([...outcomes]).toEqual(expect.arrayContaining(['accepted', 'rejected', 'edited']));
 }, 120_000);

@@ -10,6 +10,7 @@ import type { Config } from '../../config.ts';
 import { kindOf, readDirectory, realPath, removeEmptyDirectories, replaceText } from '../../directories.ts';
 import { AppError } from '../../errors.ts';
 import { holdsText, lookNow, readTextNow, removeFile, writeWhole } from '../../files.ts';
+import { parseJson } from '../../json.ts';
 import { type Agent, type AgentName, findAgent } from './agents.ts';
 import type { Programs } from './programs.ts';
 
@@ -139,15 +140,6 @@ function readReceipt(config: Config, agent: AgentName): Receipt | null {
   const found = receiptSchema.safeParse(parseJson(text));
   // A receipt that cannot be read is none: what is nocturne's is then found in the file itself.
   return found.success ? found.data : null;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
-  }
 }
 
 /** The directories above `path` that are not there, the innermost first. */

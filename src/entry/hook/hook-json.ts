@@ -1,6 +1,8 @@
 // Reads the one JSON object that an agent writes to a hook's stdin. Agents do not always close the pipe, so it ends
 // with the first whole object, or when nothing came for a while.
 
+import { parseJson } from '../../json.ts';
+
 const WAIT_MS = 500;
 const MAX_CHARACTERS = 1 << 20;
 
@@ -28,11 +30,6 @@ export function readHookJson(input: NodeJS.ReadStream): Promise<Record<string, u
 }
 
 function parse(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
-  }
+  const value = parseJson(text);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;
 }

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+
 // The hook that agents call: says in the spool that a session went on or ended, starts a worker where none is awake,
 // and ends. Prints nothing and exits with 0 whatever happens; what went wrong is a line in `logs/hook.log` of the home.
 // Never reads a transcript, opens no database and no connection, waits no longer than half a second for its input, and
@@ -9,6 +10,7 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { homeDir } from '../../directories.ts';
 import { lookNow } from '../../files.ts';
+import { parseJson } from '../../json.ts';
 import { addLogLine, openLog } from '../../log-file.ts';
 import { isAnyAwake } from '../../queue/awake.ts';
 import { writeSpoolItem } from '../../queue/spool.ts';
@@ -45,7 +47,8 @@ function readInput(): void {
     // Read on and forgotten: a pipe that nobody reads would hold up the agent.
     if (bytes > MAX_INPUT_BYTES) chunks.length = 0;
     else chunks.push(chunk);
-    if (bytes <= MAX_INPUT_BYTES && /\}\s*$/.test(chunk.toString('latin1')) && isJson(text())) finish();
+    if (bytes <= MAX_INPUT_BYTES && /\}\s*$/.test(chunk.toString('latin1')) && parseJson(text()) !== undefined)
+      finish();
   });
   process.stdin.on('end', finish);
   process.stdin.on('error', (error) => end(error));
@@ -53,16 +56,6 @@ function readInput(): void {
     clearTimeout(timer);
     if (bytes > MAX_INPUT_BYTES) end(`the input has ${bytes} bytes, more than ${MAX_INPUT_BYTES}`);
     else call(text());
-  }
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch (error) {
-    if (error instanceof SyntaxError) return false;
-    throw error;
   }
 }
 

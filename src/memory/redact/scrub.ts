@@ -2,6 +2,7 @@
 // strings say, not at how they are escaped, and into JSON that is kept in a string.
 
 import { AppError } from '../../errors.ts';
+import { parseJson } from '../../json.ts';
 
 export const REDACTED = '[redacted]';
 
@@ -22,8 +23,8 @@ export function scrubOf(match: string): Scrub {
   const text = (given: string) => given.replaceAll(find, REDACTED);
   const json = (given: string): string => given.replace(/"(?:[^"\\]|\\.)*"/g, scrubLiteral);
   const scrubLiteral = (literal: string): string => {
-    const said = decode(literal);
-    if (said === null) return text(literal);
+    const said = parseJson(literal);
+    if (typeof said !== 'string') return text(literal);
     const scrubbed = text(/^\s*[[{]/.test(said) ? json(said) : said);
     return scrubbed === said ? literal : JSON.stringify(scrubbed);
   };
@@ -44,13 +45,4 @@ function regexOf(source: string, flags: string): RegExp {
   throw new AppError('bad-input', `/${source}/${flags} matches nothing or everything.`, {
     remedy: 'Give a pattern that matches what shall go, and only that.',
   });
-}
-
-function decode(literal: string): string | null {
-  try {
-    return JSON.parse(literal) as string;
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
-  }
 }

@@ -11,6 +11,7 @@ import { kindOf } from '../../directories.ts';
 import { AppError } from '../../errors.ts';
 import { lookNow, readBytesNow, readTextNow } from '../../files.ts';
 import { hasWrapperTag, speaksToAgent } from '../../injection.ts';
+import { parseJson } from '../../json.ts';
 import { isMemoryPath } from '../store/confine.ts';
 import { shaOf } from '../store/heads.ts';
 import { isTopicPath, lineNumbers, parseTopic } from '../text/topic.ts';
@@ -141,15 +142,6 @@ function readManifest(dir: string) {
   const parsed = manifestSchema.safeParse(parseJson(text));
   if (!parsed.success) throw broken(dir, `${MANIFEST} does not fit: ${z.prettifyError(parsed.error)}`);
   return { ...parsed.data, id: idOf(text) };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }
 
 function readTopic(dir: string, { path, sha }: { path: string; sha: string }): string {

@@ -2,6 +2,7 @@
 // one day are appended to one file; with the logs they suffice to rebuild a lost ledger.
 
 import { z } from 'zod';
+import { parseJson } from '../../json.ts';
 import { type Day, isDay } from '../../time.ts';
 import { sayCount } from '../../wording.ts';
 
@@ -118,13 +119,8 @@ export function parseJsonReport(text: string): ReportRow[] | null {
 }
 
 function readArray(text: string): unknown[] | null {
-  try {
-    const found: unknown = JSON.parse(text);
-    return Array.isArray(found) ? found : null;
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
-  }
+  const found = parseJson(text);
+  return Array.isArray(found) ? found : null;
 }
 
 /**

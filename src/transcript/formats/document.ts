@@ -1,6 +1,7 @@
 // A file that is one JSON value: whether it is worth parsing whole, told by how it begins.
 // Only such a file is: JSON lines begin alike, and may be too long to be held in memory.
 
+import { parseJson } from '../../json.ts';
 import { isObject, type JsonObject } from './format.ts';
 
 /** Keys that the body of a request to Anthropic or OpenAI begins with, whatever client wrote it. */
@@ -24,13 +25,8 @@ export function mayBeObject(head: string, keys: ReadonlySet<string>): boolean {
 /** A JSON object in text, such as a call's arguments; undefined where it is none. */
 export function parseObject(text: string): JsonObject | undefined {
   if (!/^\s*\{/.test(text)) return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
+  const value = parseJson(text);
+  return isObject(value) ? value : undefined;
 }
 
 function isJsonLines(head: string): boolean {

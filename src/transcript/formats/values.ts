@@ -1,5 +1,6 @@
 // Looks at JSON of which nothing is known, without throwing.
 
+import { parseJson } from '../../json.ts';
 import { isInstant } from '../../time.ts';
 import { isObject, type JsonObject } from './format.ts';
 
@@ -25,12 +26,8 @@ export function instantOf(value: unknown): string | undefined {
 
 /** The JSON in `text`, or `text` itself where it holds none. */
 export function parsedOr(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return text;
-    throw error;
-  }
+  const value = parseJson(text);
+  return value === undefined ? text : value;
 }
 
 /** How an attachment is labelled, from its media type and its base64 data or data URL. */
