@@ -4,6 +4,7 @@
 import { z } from 'zod';
 import { AppError } from './errors.ts';
 import { readText } from './files.ts';
+import { didYouMean } from './nearest.ts';
 import { priceSchema } from './prices.ts';
 import { isZone } from './time.ts';
 
@@ -167,7 +168,8 @@ export async function readSettings(path: string): Promise<Settings> {
   const text = await readText(path);
   let found: unknown = {};
   try {
-    if (text !== null) found = JSON.parse(text);
+    // Some editors begin a file with a mark of its byte order.
+    if (text !== null) found = JSON.parse(text.replace(/^\ufeff/, ''));
   } catch (error) {
     throw new AppError('bad-input', `${path} is not JSON: ${(error as Error).message}.`, {
       remedy: 'Mend or remove it.',
@@ -176,5 +178,21 @@ export async function readSettings(path: string): Promise<Settings> {
   }
   const settings = settingsSchema.safeParse(found);
   if (settings.success) return settings.data;
-  throw new AppError('bad-input', `${path}: ${z.prettifyError(settings.error)}.`, { remedy: 'Mend or remove it.' });
+  const { issues } = settings.error;
+  throw new AppError('bad-input', `${path}: ${issues.map(sayIssue).join('; ')}.`, { remedy: remedyFor(issues) });
+}
+
+function sayIssue({ path, message, ...issue }: z.core.$ZodIssue): string {
+  const where = path.map((key) => `${String(key)}: `).join('');
+  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => `${where}${key} is no setting`).join('; ');
+  return where + message.replace(/^Invalid input: /, '').replace(/^\p{Lu}/u, (letter) => letter.toLowerCase());
+}
+
+function remedyFor(issues: z.core.$ZodIssue[]): string {
+  const names = Object.keys(settingsSchema.shape);
+  const unknown = issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys' && issue.path.length === 0 ? issue.keys : [],
+  );
+  const meant = unknown.map((key) => didYouMean(key, names, 'README.md lists the settings.'));
+  return [...new Set(meant), 'Mend or remove it.'].join(' ');
 }

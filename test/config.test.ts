@@ -36,6 +36,21 @@ test.each([
   await expect(loadConfig({}, { ...PLAIN, NOCTURNE_HOME: home })).rejects.toThrow(named);
 });
 
+test('what is wrong in config.json is said setting by setting, and a mistyped one with the nearest name', async () => {
+  const home = tempDir();
+  writeFileSync(join(home, 'config.json'), '{ "throttelMs": 3, "maxTurns": 9, "forgetDays": { "projekt": 1 } }');
+  await expect(loadConfig({}, { ...PLAIN, NOCTURNE_HOME: home })).rejects.toMatchObject({
+    message: `${join(home, 'config.json')}: maxTurns: too big: expected number to be <=5; forgetDays: projekt is no setting; throttelMs is no setting.`,
+    remedy: 'Did you mean throttleMs? Mend or remove it.',
+  });
+});
+
+test('a config.json that begins with a byte order mark is read', async () => {
+  const home = tempDir();
+  writeFileSync(join(home, 'config.json'), '\ufeff{ "dayTokens": 7 }');
+  expect((await loadConfig({}, { ...PLAIN, NOCTURNE_HOME: home })).dayTokens).toBe(7);
+});
+
 test('~/ in NOCTURNE_HOME is the user’s directory, as no shell expands it in a settings file', async () => {
   expect((await loadConfig({}, { HOME: '/nowhere', NOCTURNE_HOME: '~/night' })).home).toBe('/nowhere/night');
 });

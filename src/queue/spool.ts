@@ -127,9 +127,10 @@ export function spoolFiles(home: string): string[] {
     .map((name) => join(spoolDir(home), name));
 }
 
-/** Whether a hook named the session and no worker has taken that in yet. */
-export function isSpooled(home: string, session: string): boolean {
-  return spoolFiles(home).some((file) => lookNow(file)?.isFile && readTextNow(file)?.includes(JSON.stringify(session)));
+/** Tells whether a hook had named a session that no worker had taken in, at the moment of this call. */
+export function lookIntoSpool(home: string): (session: string) => boolean {
+  const texts = spoolFiles(home).map((file) => (lookNow(file)?.isFile && readTextNow(file)) || '');
+  return (session) => texts.some((text) => text.includes(JSON.stringify(session)));
 }
 
 function setAside(home: string, file: string): string {

@@ -3,8 +3,8 @@
 import type { Command } from 'commander';
 import { beforeAll, expect, test } from 'vitest';
 import { programFor } from '../../src/entry/cli.ts';
-import { nearest } from '../../src/entry/terminal/nearest.ts';
 import { EXIT } from '../../src/entry/terminal/output.ts';
+import { nearest } from '../../src/nearest.ts';
 import { testApp } from '../support/app.ts';
 import { type EndedHere, runHere } from '../support/run-here.ts';
 

@@ -3,6 +3,8 @@
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
+import type { App } from '../../src/entry/compose.ts';
+import { explainSessions } from '../../src/entry/terminal/explain-session.ts';
 import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
 import { inboxItems } from '../../src/memory/ledger/inbox.ts';
 import { writeSpoolItem } from '../../src/queue/spool.ts';
@@ -163,6 +165,23 @@ test('why finds a session that no ledger knows by its id on this disk, and says 
   const at = '2026-11-21T02:00:00.000Z';
   writeSpoolItem(testing.home, { ...item, v: 1, session: session.id, transcript: session.path, at });
   expect(await ask()).toMatch(/^A hook has told of it/);
+});
+
+test('why misses no session that a worker takes out of the spool while it looks', async () => {
+  const testing = await testApp();
+  const session = sessionOnDisk(testing, '33333333-2222-4333-8444-555555555555');
+  const item = { agent: 'claude-code', event: 'Stop', cwd: null, size: null, mtime: null } as const;
+  const at = '2026-11-21T02:00:00.000Z';
+  writeSpoolItem(testing.home, { ...item, v: 1, session: session.id, transcript: session.path, at });
+  const meanwhile: App = {
+    ...testing.app,
+    memoryDirOf(named) {
+      rmSync(join(testing.home, 'spool'), { recursive: true });
+      return testing.app.memoryDirOf(named);
+    },
+  };
+  const [found] = await explainSessions(meanwhile, { what: session.id });
+  expect(found?.next).toMatch(/^A hook has told of it/);
 });
 
 test('why says of a copy under another id that its turns are covered', async () => {

@@ -7,7 +7,7 @@ import type { ForgetReport } from '../../../jobs/forget.ts';
 import { AppError } from '../../errors.ts';
 import type { EntryState } from '../../memory/ledger/entries.ts';
 import { catalogTopics } from '../../memory/recall/catalog.ts';
-import { didYouMean } from '../terminal/nearest.ts';
+import { didYouMean } from '../../nearest.ts';
 import { type CommonOptions, undoCommand, withApp, withJson, withMemory } from '../terminal/options.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
 

@@ -10,7 +10,7 @@ import { coverageOfTurn, sessionRow } from '../../memory/ledger/coverage.ts';
 import { entriesOfSession } from '../../memory/ledger/entries.ts';
 import { jobRow, jobsOfSession } from '../../memory/ledger/job-rows.ts';
 import { findLedger, type Ledger } from '../../memory/ledger/ledger.ts';
-import { isSpooled } from '../../queue/spool.ts';
+import { lookIntoSpool } from '../../queue/spool.ts';
 import { findSessions } from '../../transcript/find-sessions.ts';
 import { openSession, type Session } from '../../transcript/session.ts';
 import type { App } from '../compose.ts';
@@ -70,6 +70,8 @@ export async function explainSessions(
   { what, memory }: { what: string; memory?: string },
 ): Promise<Explanation[]> {
   const found: Explanation[] = [];
+  // Before any inbox is looked into: what a worker takes in meanwhile is then in one or the other.
+  const isTold = lookIntoSpool(app.config.home);
   const look = async (ledger: Ledger, dir: string) => {
     const work = extractionsOf(ledger).filter((each) => isMeant(each, what));
     const sessions = new Set([...work.map(({ key }) => sessionOf(key)), ...sessionsMeant(ledger, what)]);
@@ -78,15 +80,15 @@ export async function explainSessions(
       const transcript =
         own.map(({ item, failure }) => transcriptOf(item ?? failure)).find((path) => path !== undefined) ??
         sessionRow(ledger, session)?.path;
-      found.push(await explainSession(app, { ledger, dir, session, work: own, transcript: transcript ?? '' }));
+      found.push(await explainSession(app, { ledger, dir, session, work: own, transcript: transcript ?? '', isTold }));
     }
   };
   await eachLedger(app.home, { only: memory && resolve(memory), look });
-  return found.length > 0 ? found : explainUnknown(app, what);
+  return found.length > 0 ? found : explainUnknown(app, what, isTold);
 }
 
 /** Sessions that no ledger knows by name: their transcripts say what would be done with them. */
-async function explainUnknown(app: App, what: string): Promise<Explanation[]> {
+async function explainUnknown(app: App, what: string, isTold: Known['isTold']): Promise<Explanation[]> {
   const found: Explanation[] = [];
   for (const session of await findUnknown(app, what)) {
     const dir = app.memoryDirOf(session);
@@ -95,7 +97,7 @@ async function explainUnknown(app: App, what: string): Promise<Explanation[]> {
     try {
       const { id, path: transcript } = session;
       const work = ledger ? extractionsOf(ledger).filter(({ key }) => sessionOf(key) === id) : [];
-      found.push(await explainSession(app, { ledger, dir, session: id, work, transcript }));
+      found.push(await explainSession(app, { ledger, dir, session: id, work, transcript, isTold }));
     } finally {
       ledger?.close();
     }
@@ -132,10 +134,12 @@ interface Known {
   session: string;
   work: KnownWork[];
   transcript: string;
+  /** Whether a hook had told of a session when the looking began. */
+  isTold(session: string): boolean;
 }
 
 async function explainSession(app: App, known: Known): Promise<Explanation> {
-  const { ledger, dir, session, work, transcript } = known;
+  const { ledger, dir, session, work, transcript, isTold } = known;
   const { ranges, unreadable, cwd } = await readRanges(app, known);
   const waiting = work.flatMap(({ key, item }) =>
     item ? [{ key, notBefore: item.notBefore, why: item.failure }] : [],
@@ -168,7 +172,7 @@ async function explainSession(app: App, known: Known): Promise<Explanation> {
     failures: [...listed, ...ended],
     proposals: ledger ? proposalsOf(ledger, session) : [],
   };
-  return { ...explanation, next: nextOf(app, { ...explanation, work, cwd }) };
+  return { ...explanation, next: nextOf(app, { ...explanation, work, cwd, isTold: isTold(session) }) };
 }
 
 function proposalsOf(ledger: Ledger, session: string): Explanation['proposals'] {
@@ -210,7 +214,9 @@ async function readRanges(app: App, { ledger, dir, session, work, transcript }: 
   }
 }
 
-function nextOf(app: App, found: Omit<Explanation, 'next'> & { work: KnownWork[]; cwd: string | undefined }): string {
+type Found = Omit<Explanation, 'next'> & { work: KnownWork[]; cwd: string | undefined; isTold: boolean };
+
+function nextOf(app: App, found: Found): string {
   const failed = found.work.find(({ failure, item }) => failure?.state === 'failed' && !item)?.failure;
   if (failed) {
     const remedy = `nocturne retry ${found.session}, or nocturne retry --dismiss ${found.session}`;
@@ -230,7 +236,7 @@ function nextOf(app: App, found: Omit<Explanation, 'next'> & { work: KnownWork[]
   if (!enabled && pending + open > 0) {
     return `Nothing by itself: ${reason}. nocturne extract ${found.transcript} does it all the same.`;
   }
-  if (pending + open > 0 && isSpooled(app.config.home, found.session)) {
+  if (pending + open > 0 && found.isTold) {
     return 'A hook has told of it: the next worker puts it into the inbox, and extracts it.';
   }
   if (pending > 0)

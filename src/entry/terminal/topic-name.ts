@@ -6,7 +6,7 @@ import { AppError } from '../../errors.ts';
 import { lookNow } from '../../files.ts';
 import { catalogTopics } from '../../memory/recall/catalog.ts';
 import { isTopicPath } from '../../memory/text/topic.ts';
-import { didYouMean } from './nearest.ts';
+import { didYouMean } from '../../nearest.ts';
 
 /** The file of a topic in the memory directory. Throws `bad-input` that names the nearest where there is none. */
 export function topicFile(dir: string, given: string): string {
