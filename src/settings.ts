@@ -102,7 +102,7 @@ const settingsSchema = z
     sweepDays: z.int().min(1).default(7),
     /** Versions of files, and what undo needs, are kept so long; the end of a dream drops what is older. */
     versionDays: z.int().min(1).default(90),
-    /** So many of the newest versions of each file are kept, however old they are. */
+    /** So many of the newest versions of each file, logs and reports apart, are kept, however old they are. */
     versionsKept: z.int().min(1).default(10),
     /** Bytes that one memory may grow to; daily logs and the index are not counted. */
     memoryBytes: z.int().min(1_024).default(102_400),

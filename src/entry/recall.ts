@@ -9,6 +9,7 @@ import { canonicalPath, isDirectory } from '../directories.ts';
 import { openHome } from '../memory/home/home.ts';
 import { checkoutRoot } from '../memory/home/paths.ts';
 import type { Standing } from '../memory/home/switches.ts';
+import { isUnwritable } from '../memory/ledger/database.ts';
 import { findLedger, type Ledger } from '../memory/ledger/ledger.ts';
 import { type BesidePlace, type Recall, type RecalledTopic, recall } from '../memory/recall/recall.ts';
 import {
@@ -103,18 +104,21 @@ export async function recallFor(config: Config, options: RecallOptions = {}): Pr
     };
     // Where a project has no memory yet, what its sessions are given is all from beside.
     const keeper = isThere ? ledger : (beside.find((place) => place.scope === 'user')?.ledger ?? null);
-    if (keeper && options.session && options.isAnew) forgetRecalled(keeper, options.session);
+    const { session = '', isAnew = false } = options;
+    if (keeper && session && isAnew) tryToNote(() => forgetRecalled(keeper, session));
     const before = keeper && given ? recalledBefore(keeper, given) : null;
     if (before !== null) return { ...result, text: before, isRepeated: true };
     const now = config.clock.now();
     const limits = { ...request.limits, isWithinTokens };
     const checkout = scope === 'project' && !isAlone ? (checkoutRoot(cwd) ?? undefined) : undefined;
     const found = await recall({ ...request, dir: memory, ledger, beside, limits, tree, checkout, now });
-    noteUses(ledger, { topics: found.topics, now });
+    tryToNote(() => noteUses(ledger, { topics: found.topics, now }));
     for (const part of found.beside) {
-      noteUses(beside.find(({ dir }) => dir === part.memory)?.ledger ?? null, { topics: part.topics, now });
+      const from = beside.find(({ dir }) => dir === part.memory)?.ledger ?? null;
+      tryToNote(() => noteUses(from, { topics: part.topics, now }));
     }
-    if (keeper && given && found.text !== '') rememberRecalled(keeper, { ...given, text: found.text, now });
+    const { text } = found;
+    if (keeper && given && text !== '') tryToNote(() => rememberRecalled(keeper, { ...given, text, now }));
     return { ...result, ...found };
   } finally {
     for (const ledger of ledgers) ledger.close();
@@ -126,6 +130,15 @@ function forgottenBeside(beside: BesidePlace[]): [dir: string, times: number][] 
   return beside
     .map(({ dir, ledger }): [string, number] => [dir, ledger ? timesForgotten(ledger) : 0])
     .filter(([, times]) => times > 0);
+}
+
+/** Where nothing can be written, a recall is told all the same. */
+function tryToNote(note: () => void): void {
+  try {
+    note();
+  } catch (error) {
+    if (!isUnwritable(error)) throw error;
+  }
 }
 
 function noteUses(ledger: Ledger | null, { topics, now }: { topics: RecalledTopic[]; now: Date }): void {

@@ -3,11 +3,12 @@
 import type { Command } from 'commander';
 import { AppError } from '../../errors.ts';
 import { unifiedDiff } from '../../memory/store/line-diff.ts';
-import type { Store } from '../../memory/store/store.ts';
+import type { MemoryReader } from '../../memory/store/read-only-store.ts';
 import { headVersion, type Version } from '../../memory/store/versions.ts';
 import { memoryPath, versionOf } from '../terminal/memory-path.ts';
 import { type CommonOptions, withApp, withJson, withMemory } from '../terminal/options.ts';
 import { print, printRaw } from '../terminal/output.ts';
+import { withReader } from '../terminal/reader.ts';
 
 interface DiffOptions extends CommonOptions {
   version?: string;
@@ -24,21 +25,22 @@ export function addDiff(program: Command): void {
   withJson(withMemory(command), '{ path, from, to, diff }')
     .addHelpText('after', '\nExample:\n  nocturne diff working-agreements.md --version memver_0123456789ab')
     .action((given: string, options: DiffOptions) =>
-      withApp(options, async (app) => {
-        const store = await app.storeFor({ cwd: process.cwd() });
-        const path = memoryPath(store, given);
-        const from = versionSide(store, { path, id: options.version ?? beforeLastChange(store, path) });
-        const to = options.with
-          ? versionSide(store, { path, id: options.with })
-          : { name: path, text: (await store.read(path)) ?? '' };
-        const diff = unifiedDiff(from, to);
-        if (options.json) return print(JSON.stringify({ path, from: from.name, to: to.name, diff }));
-        printRaw(diff);
-      }),
+      withApp(options, (app) =>
+        withReader(app, async (store) => {
+          const path = memoryPath(store, given);
+          const from = versionSide(store, { path, id: options.version ?? beforeLastChange(store, path) });
+          const to = options.with
+            ? versionSide(store, { path, id: options.with })
+            : { name: path, text: (await store.read(path)) ?? '' };
+          const diff = unifiedDiff(from, to);
+          if (options.json) return print(JSON.stringify({ path, from: from.name, to: to.name, diff }));
+          printRaw(diff);
+        }),
+      ),
     );
 }
 
-function versionSide(store: Store, at: { path: string; id: string | null }): { name: string; text: string } {
+function versionSide(store: MemoryReader, at: { path: string; id: string | null }): { name: string; text: string } {
   if (at.id === null) return { name: '/dev/null', text: '' };
   const version: Version & { text: string | null } = versionOf(store, { path: at.path, id: at.id });
   if (version.redactedAt) throw new AppError('bad-input', `Version ${at.id} was redacted at ${version.redactedAt}.`);
@@ -46,7 +48,7 @@ function versionSide(store: Store, at: { path: string; id: string | null }): { n
 }
 
 /** Null where the last change created the file. */
-function beforeLastChange(store: Store, path: string): string | null {
+function beforeLastChange(store: MemoryReader, path: string): string | null {
   const head = headVersion(store.ledger, path);
   if (head) return head.previous;
   throw new AppError('bad-input', `No version of ${path} is known in ${store.dir}.`, {

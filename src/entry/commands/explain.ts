@@ -11,10 +11,11 @@ import {
   restingOn,
   toldOf,
 } from '../../memory/dream/provenance.ts';
-import type { Store } from '../../memory/store/store.ts';
+import type { MemoryReader } from '../../memory/store/read-only-store.ts';
 import { memoryPath } from '../terminal/memory-path.ts';
 import { type CommonOptions, withApp, withJson, withMemory } from '../terminal/options.ts';
 import { print } from '../terminal/output.ts';
+import { withReader } from '../terminal/reader.ts';
 
 export function addExplain(program: Command): void {
   const command = program
@@ -27,17 +28,18 @@ export function addExplain(program: Command): void {
   )
     .addHelpText('after', '\nExample:\n  nocturne explain working-agreements.md:7')
     .action((what: string, options: CommonOptions) =>
-      withApp(options, async (app) => {
-        const store = await app.storeFor({ cwd: process.cwd() });
-        if (/^e_[0-9a-f]{12}$/.test(what)) return explainOne(store, { id: what, json: options.json });
-        const [, given = what, line] = /^(.+?)(?::(\d+|[0-9a-f]{8}))?$/.exec(what) ?? [];
-        const lines = await explainLines(store, { path: memoryPath(store, given), line });
-        print(options.json ? JSON.stringify(lines) : lines.map(describeLine).join('\n\n'));
-      }),
+      withApp(options, (app) =>
+        withReader(app, async (store) => {
+          if (/^e_[0-9a-f]{12}$/.test(what)) return explainOne(store, { id: what, json: options.json });
+          const [, given = what, line] = /^(.+?)(?::(\d+|[0-9a-f]{8}))?$/.exec(what) ?? [];
+          const lines = await explainLines(store, { path: memoryPath(store, given), line });
+          print(options.json ? JSON.stringify(lines) : lines.map(describeLine).join('\n\n'));
+        }),
+      ),
     );
 }
 
-async function explainOne(store: Store, { id, json }: { id: string; json?: boolean }): Promise<void> {
+async function explainOne(store: MemoryReader, { id, json }: { id: string; json?: boolean }): Promise<void> {
   const entry = explainEntry(store, id);
   if (!entry) throw new AppError('bad-input', `There is no entry ${id} in ${store.dir}.`);
   const resting = await restingOn(store, [id]);

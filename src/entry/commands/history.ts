@@ -7,6 +7,7 @@ import { toInstant } from '../../time.ts';
 import { memoryPath } from '../terminal/memory-path.ts';
 import { type CommonOptions, withApp, withJson, withMemory } from '../terminal/options.ts';
 import { print } from '../terminal/output.ts';
+import { withReader } from '../terminal/reader.ts';
 import { printTable } from '../terminal/table.ts';
 
 interface HistoryOptions extends CommonOptions {
@@ -35,27 +36,28 @@ export function addHistory(program: Command): void {
   )
     .addHelpText('after', '\nExample:\n  nocturne history working-agreements.md --limit 5')
     .action((path: string | undefined, options: HistoryOptions) =>
-      withApp(options, async (app) => {
-        const store = await app.storeFor({ cwd: process.cwd() });
-        const { page, actor } = options;
-        const wanted = path === undefined ? undefined : memoryPath(store, path);
-        const found = listVersions(store.ledger, {
-          path: wanted,
-          operation: operationFrom(options.operation),
-          limit: limitFrom(options.limit),
-          since: instantFrom('--since', options.since),
-          until: instantFrom('--until', options.until),
-          ...{ page, actor },
-        });
-        if (wanted !== undefined && listVersions(store.ledger, { path: wanted, limit: 1 }).versions.length === 0) {
-          throw new AppError('bad-input', `No version of ${wanted} is known in ${store.dir}.`, {
-            remedy: 'nocturne history without a path lists all versions, with their paths.',
+      withApp(options, (app) =>
+        withReader(app, async (store) => {
+          const { page, actor } = options;
+          const wanted = path === undefined ? undefined : memoryPath(store, path);
+          const found = listVersions(store.ledger, {
+            path: wanted,
+            operation: operationFrom(options.operation),
+            limit: limitFrom(options.limit),
+            since: instantFrom('--since', options.since),
+            until: instantFrom('--until', options.until),
+            ...{ page, actor },
           });
-        }
-        if (options.json) return print(JSON.stringify(found));
-        printTable(['at', 'version', 'operation', 'bytes', 'by', 'path'], found.versions.map(rowOf));
-        if (found.nextPage) print(`… older ones: --page ${found.nextPage}`);
-      }),
+          if (wanted !== undefined && listVersions(store.ledger, { path: wanted, limit: 1 }).versions.length === 0) {
+            throw new AppError('bad-input', `No version of ${wanted} is known in ${store.dir}.`, {
+              remedy: 'nocturne history without a path lists all versions, with their paths.',
+            });
+          }
+          if (options.json) return print(JSON.stringify(found));
+          printTable(['at', 'version', 'operation', 'bytes', 'by', 'path'], found.versions.map(rowOf));
+          if (found.nextPage) print(`… older ones: --page ${found.nextPage}`);
+        }),
+      ),
     );
 }
 

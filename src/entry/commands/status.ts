@@ -8,10 +8,10 @@ import { waitsOf } from '../../memory/ledger/batches.ts';
 import { coverageWhere } from '../../memory/ledger/coverage.ts';
 import { allEntries } from '../../memory/ledger/entries.ts';
 import { inboxItems, skips } from '../../memory/ledger/inbox.ts';
-import { lastJobs, settleInterrupted } from '../../memory/ledger/job-rows.ts';
+import { lastJobs } from '../../memory/ledger/job-rows.ts';
 import { outboxRows } from '../../memory/ledger/outbox.ts';
 import { offeredSnapshot, sayOffer } from '../../memory/snapshot/applied-snapshots.ts';
-import type { Store } from '../../memory/store/store.ts';
+import type { MemoryReader } from '../../memory/store/read-only-store.ts';
 import { isTopicPath } from '../../memory/text/topic.ts';
 import { dayOf } from '../../time.ts';
 import { sayCount } from '../../wording.ts';
@@ -19,6 +19,7 @@ import type { App } from '../compose.ts';
 import { type CommonOptions, withApp, withJson, withMemory } from '../terminal/options.ts';
 import { EXIT, print, sayWaits } from '../terminal/output.ts';
 import { readOverview, sayBreaker } from '../terminal/overview.ts';
+import { withReader } from '../terminal/reader.ts';
 import { nextNightly } from '../worker/nightly.ts';
 
 export function addStatus(program: Command): void {
@@ -46,7 +47,7 @@ async function readStatus(app: App) {
   const day = dayOf(now, config.zone);
   // Asking for the status of a project makes no memory directory for it.
   const kept = isDirectory(join(memory, '.nocturne'))
-    ? await readKept(await app.storeFor({}), now)
+    ? await withReader(app, readKept)
     : { ...NOTHING_KEPT, snapshot: offeredSnapshot(checkoutRoot(process.cwd()), null) };
   const { attention, ...all } = await readOverview(app);
   const { reservedMicroUsd, usedMicroUsd, ...tokens } = home.spendOf(day);
@@ -73,8 +74,7 @@ async function readStatus(app: App) {
   };
 }
 
-async function readKept(store: Store, now: Date) {
-  settleInterrupted(store.ledger, now);
+async function readKept(store: MemoryReader) {
   const index = (await store.read('MEMORY.md')) ?? '';
   return {
     entries: countBy(allEntries(store.ledger).map((entry) => entry.state)),

@@ -19,7 +19,7 @@ const MAX_CHARS = 16_000;
 
 /** The place that a client names by path or by id. Throws `bad-input` for one that cannot be. */
 export function placeOf({ dir, ledger }: MemoryReader, given: string): Place {
-  const known = /^mem_[0-9a-f]{12}$/.test(given) && ledger?.get('select path from memory where id = ?', given)?.path;
+  const known = /^mem_[0-9a-f]{12}$/.test(given) && ledger.get('select path from memory where id = ?', given)?.path;
   return confine(dir, typeof known === 'string' ? known : given);
 }
 
@@ -85,7 +85,7 @@ export async function readMemory(reader: MemoryReader, input: Input<'read'>): Pr
   const redacted = found.reduce((sum, { count }) => sum + count, 0);
   const lines = readLines(text).map(({ raw }) => raw);
   const is_current = current !== null || (await reader.lookUp(memory.path))?.version === version;
-  const previous = reader.ledger?.get('select previous from version where id = ?', memory.version)?.previous;
+  const previous = reader.ledger.get('select previous from version where id = ?', memory.version)?.previous;
   const previous_version = (previous as string | null | undefined) ?? null;
   return { store, ...factsOf(memory), previous_version, is_current, redacted, ...pageOf(lines, input) };
 }
@@ -115,9 +115,9 @@ function pageOf(lines: string[], { first_line: from = 1, last_line: last = lines
 
 function versionAt(reader: MemoryReader, { given, version }: { given: string; version: string }): ReadMemory {
   const { path } = placeOf(reader, given);
-  const memory = reader.ledger?.get('select id from memory where path = ?', path)?.id;
-  const found = reader.ledger && readVersion(reader.ledger, version);
-  if (!found || (found.path !== path && found.memory !== memory)) {
+  const memory = reader.ledger.get('select id from memory where path = ?', path)?.id;
+  const found = readVersion(reader.ledger, version);
+  if (found.path !== path && found.memory !== memory) {
     throw new AppError('bad-input', `${version} is no version of ${given}.`, {
       remedy: 'Read the memory without a version.',
     });

@@ -154,7 +154,7 @@ export async function memoryServer(deps: ServerDeps): Promise<McpServer> {
 
   /** A topic that is read is used. Of a store that may not be changed nothing is counted. */
   function countUse(reader: MemoryReader, path: string): void {
-    if (reader instanceof ReadOnlyStore || !reader.ledger || !isTopicPath(path)) return;
+    if (reader instanceof ReadOnlyStore || !isTopicPath(path)) return;
     rememberUses(reader.ledger, { used: [path], now: deps.clock.now() });
   }
 }

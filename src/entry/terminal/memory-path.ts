@@ -4,17 +4,20 @@ import { isAbsolute, relative, sep } from 'node:path';
 import { canonicalPath } from '../../directories.ts';
 import { AppError } from '../../errors.ts';
 import { locateFile } from '../../memory/store/confine.ts';
-import type { Store } from '../../memory/store/store.ts';
+import type { MemoryReader } from '../../memory/store/read-only-store.ts';
 import { readVersion, type Version } from '../../memory/store/versions.ts';
 
 /** The one name of a file, relative to the memory directory, however it is spelled. Refuses what leads out of it. */
-export function memoryPath({ dir }: Store, given: string): string {
+export function memoryPath({ dir }: MemoryReader, given: string): string {
   const path = isAbsolute(given) ? relative(dir, canonicalPath(given)) : given;
   return locateFile(dir, path.split(sep).join('/').replace(/^\.\//, '')).path;
 }
 
 /** A version of the file at `path`; throws `bad-input` for one of another file. */
-export function versionOf(store: Store, { path, id }: { path: string; id: string }): Version & { text: string | null } {
+export function versionOf(
+  store: MemoryReader,
+  { path, id }: { path: string; id: string },
+): Version & { text: string | null } {
   const version = readVersion(store.ledger, id);
   const memory = store.ledger.get('select id from memory where path = ?', path)?.id;
   if (version.path === path || version.memory === memory) return version;

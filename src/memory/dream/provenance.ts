@@ -8,7 +8,7 @@ import { readTextNow } from '../../files.ts';
 import type { Day } from '../../time.ts';
 import { entryRow, supportsByEntry, supportsOf } from '../ledger/entries.ts';
 import { sendersOf } from '../ledger/outbox.ts';
-import type { Store } from '../store/store.ts';
+import type { MemoryReader } from '../store/read-only-store.ts';
 import { logPath, parseLog } from '../text/daily-log.ts';
 import { parseJsonReport, type ReportRow, reportDay, reportPath } from '../text/dream-report.ts';
 import { isArchivePath, isTopicPath, lineNumbers, parseTopic } from '../text/topic.ts';
@@ -50,7 +50,7 @@ export interface RestingLine {
  * Throws `bad-input` where there is no such topic or line.
  */
 export async function explainLines(
-  store: Store,
+  store: MemoryReader,
   { path, line }: { path: string; line?: string },
 ): Promise<ExplainedLine[]> {
   const raw = isTopicPath(path) || isArchivePath(path) ? await store.read(path) : null;
@@ -77,7 +77,7 @@ export async function explainLines(
 }
 
 /** An entry with where it was said; undefined for one that is not known. */
-export function explainEntry({ dir, ledger }: Store, id: string): ExplainedEntry | undefined {
+export function explainEntry({ dir, ledger }: MemoryReader, id: string): ExplainedEntry | undefined {
   const row = entryRow(ledger, id);
   if (!row) return undefined;
   const inLog = parseLog(readTextNow(join(dir, logPath(row.day))) ?? '', row.day);
@@ -98,7 +98,7 @@ export function explainEntry({ dir, ledger }: Store, id: string): ExplainedEntry
  * For whoever takes a source away: a session, an entry, a line of a log.
  */
 export async function restingOn(
-  store: Store,
+  store: MemoryReader,
   entries: Iterable<string>,
 ): Promise<{ alone: RestingLine[]; shared: RestingLine[] }> {
   const gone = new Set(entries);

@@ -4,8 +4,8 @@
 
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
-import { AppError } from '../../errors.ts';
-import { makeDirectory, makeFile } from '../../files.ts';
+import { AppError, isAppError } from '../../errors.ts';
+import { makeDirectory, makeFile, readBytesNow } from '../../files.ts';
 
 /** As long as SQLite itself waits for other writers, in all. */
 const MOST_TRIES = 1_500;
@@ -70,9 +70,18 @@ function keepLog(db: Database.Database): void {
   }
 }
 
+/** Whether it failed because nothing can be written there: this user may not, nobody may, or the disk is full. */
+export function isUnwritable(error: unknown): boolean {
+  const { code } = Object((error as AppError).cause ?? error) as { code?: string };
+  return (
+    isAppError(error, 'storage') &&
+    /^(?:SQLITE_(?:CANTOPEN|READONLY|FULL|IOERR)|EROFS$|EACCES$|EPERM$|ENOSPC$|EDQUOT$)/.test(code ?? '')
+  );
+}
+
 /**
  * Opens a SQLite file of ours that is there for looking alone: SQLite refuses every change. Null where it has not taken
- * exactly these steps, or this user may not open it.
+ * exactly these steps, or this user may not read it.
  * @internal
  */
 export function openForLooking(
@@ -84,16 +93,37 @@ export function openForLooking(
     // A read-only connection would leave the files of the write-ahead log behind where there are none; one that may
     // write takes them away again, and has nothing to write.
     db = new Database(path, { readonly: isInUse, fileMustExist: true, timeout: 15_000 });
-    db.pragma('query_only = on');
-    db.pragma('temp_store = memory');
-    if (db.pragma('user_version', { simple: true }) === steps.length) return db;
+    if (hasSteps(db, steps)) return db;
   } catch (error) {
     db?.close();
-    if (/^SQLITE_(?:CANTOPEN|READONLY)/.test((error as { code?: string }).code ?? '')) return null;
-    throw new AppError('storage', `Cannot look into ${path}: ${(error as Error).message}.`, { cause: error });
+    const found = new AppError('storage', `Cannot look into ${path}: ${(error as Error).message}.`, { cause: error });
+    if (!isUnwritable(found)) throw found;
+    db = openCopy(path) ?? undefined;
+    if (db && hasSteps(db, steps)) return db;
   }
-  db.close();
+  db?.close();
   return null;
+}
+
+function hasSteps(db: Database.Database, steps: string[]): boolean {
+  db.pragma('query_only = on');
+  db.pragma('temp_store = memory');
+  return db.pragma('user_version', { simple: true }) === steps.length;
+}
+
+/**
+ * What is in the file, in memory: where SQLite may make no write-ahead log beside it. What one that is there has more is
+ * not in it. Nobody in this process can have the file open, so its locks are nobody's. Null where it cannot be read.
+ */
+function openCopy(path: string): Database.Database | null {
+  try {
+    const bytes = readBytesNow(path);
+    // A database in memory has no write-ahead log: the two bytes of the header that ask for one.
+    return bytes && new Database(bytes.fill(1, 18, 20));
+  } catch (error) {
+    if (isUnwritable(error)) return null;
+    throw error;
+  }
 }
 
 export type Value = string | number | Buffer | null;

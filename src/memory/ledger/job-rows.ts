@@ -170,9 +170,12 @@ export function commitsOf(ledger: Ledger, job: string): number[] {
 export function lastChangingJob(ledger: Ledger): string | undefined {
   return ledger
     .all(
-      `select job.id, max("commit".id) as last from job
-         join "commit" on "commit".actor = 'job:' || job.id or "commit".id = job."commit"
-       where job.kind != 'undo' group by job.id order by last desc`,
+      `select id, max(last) from (
+         select job.id, "commit".id as last from "commit" join job on job.id = substr(actor, 5)
+           where actor like 'job:%' and kind != 'undo'
+         union all
+         select id, "commit" from job where "commit" is not null and kind != 'undo'
+       ) group by id order by 2 desc`,
     )
     .map((row) => row.id as string)
     .find((id) => undoneBy(ledger, id) === undefined);

@@ -10,7 +10,7 @@ import { basename, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { AppError } from '../../errors.ts';
 import { moveFile, readText } from '../../files.ts';
-import { isDamage, openDatabase, openForLooking, type Row, Sql, type Value } from './database.ts';
+import { isDamage, isUnwritable, openDatabase, openForLooking, type Row, Sql, type Value } from './database.ts';
 import { LEDGER_STEPS } from './schema.ts';
 
 const IF_DAMAGED =
@@ -127,7 +127,10 @@ export function ledgerDamage(dir: string): string[] {
     return rows.map((row) => row.integrity_check).filter((text) => text !== 'ok');
   } catch (error) {
     if (isDamage(error)) return [(error as Error).message];
-    throw new AppError('storage', `Cannot open ${path}: ${(error as Error).message}.`, { cause: error });
+    throw new AppError('storage', `Cannot open ${path}: ${(error as Error).message}.`, {
+      remedy: 'Check that this user may write there.',
+      cause: error,
+    });
   } finally {
     db?.close();
   }
@@ -146,9 +149,18 @@ function ledgerPath(dir: string): string {
   return join(dir, '.nocturne', 'ledger.db');
 }
 
-/** The ledger of a memory directory in which nocturne has worked, or null: nothing is made. */
+/**
+ * The ledger of a memory directory in which nocturne has worked, or null: nothing is made. One that cannot be written is
+ * looked into.
+ */
 export function findLedger(dir: string): Ledger | null {
-  return existsSync(ledgerPath(dir)) ? openLedger(dir) : null;
+  if (!existsSync(ledgerPath(dir))) return null;
+  try {
+    return openLedger(dir);
+  } catch (error) {
+    if (!isUnwritable(error)) throw error;
+    return lookIntoLedger(dir);
+  }
 }
 
 /**
@@ -160,6 +172,14 @@ export function lookIntoLedger(dir: string): Ledger | null {
   if (!existsSync(path)) return null;
   const db = openForLooking(path, { steps: LEDGER_STEPS, isInUse: existsSync(`${path}-wal`) });
   return db && new Ledger(db);
+}
+
+/** The ledger of a memory directory in which nothing is known, in memory. */
+export function emptyLedger(): Ledger {
+  const db = new Database(':memory:');
+  for (const step of LEDGER_STEPS) db.exec(step);
+  db.pragma('query_only = on');
+  return new Ledger(db);
 }
 
 /**

@@ -90,9 +90,7 @@ export class OutsideEdits {
 
   /** The files that were gone or empty at once, and are not back. */
   missing(): string[] {
-    return this.#deps.ledger
-      .all('select path from memory where missing_since is not null order by path')
-      .map((row) => row.path as string);
+    return missingIn(this.#deps.ledger);
   }
 
   /** Believes that the missing files were removed, or emptied, on purpose; answers their paths. */
@@ -237,6 +235,11 @@ export class OutsideEdits {
   #absolute(path: string): string {
     return `${this.#deps.dir}/${this.#there.get(path) ?? path}`;
   }
+}
+
+export function missingIn(ledger: Ledger): string[] {
+  const sql = 'select path from memory where missing_since is not null order by path';
+  return ledger.all(sql).map((row) => row.path as string);
 }
 
 function looksLikeAccident(gone: number, all: number): boolean {

@@ -5,11 +5,12 @@
 import { resolve } from 'node:path';
 import { canonicalPath } from '../../directories.ts';
 import { readBytesNow } from '../../files.ts';
-import { type Ledger, lookIntoLedger } from '../ledger/ledger.ts';
+import { emptyLedger, type Ledger, lookIntoLedger } from '../ledger/ledger.ts';
 import { shownText } from '../team/shown-text.ts';
 import { locateFile } from './confine.ts';
 import { headOf, memoryAt, shaOf } from './heads.ts';
 import { type ListChoice, listPaths } from './listing.ts';
+import { missingIn } from './outside.ts';
 
 /** A file as it stands, with what is known of it. */
 export interface ReadMemory {
@@ -27,20 +28,24 @@ export interface ReadMemory {
 export interface MemoryReader {
   /** The memory directory, canonical. */
   readonly dir: string;
-  /** Null where nocturne has not worked. */
-  readonly ledger: Ledger | null;
+  readonly ledger: Ledger;
+  /** The text of a file as it stands now, or null. */
+  read(path: string): Promise<string | null>;
   lookUp(path: string): Promise<ReadMemory | null>;
   list(choice?: ListChoice): Promise<string[]>;
+  /** Files that were gone or emptied so many at once that it looks like an accident, and are not back. */
+  missing(): Promise<string[]>;
 }
 
 export class ReadOnlyStore implements MemoryReader {
   readonly dir: string;
-  readonly ledger: Ledger | null;
+  /** Empty where nocturne has not worked. */
+  readonly ledger: Ledger;
 
   /** The directory need not be there. Close it when done. */
   constructor(dir: string) {
     this.dir = canonicalPath(resolve(dir));
-    this.ledger = lookIntoLedger(this.dir);
+    this.ledger = lookIntoLedger(this.dir) ?? emptyLedger();
   }
 
   /** A file as it stands, or null. Bytes that are no UTF-8 are shown as U+FFFD, conflict markers not at all. */
@@ -49,18 +54,27 @@ export class ReadOnlyStore implements MemoryReader {
     const content = readBytesNow(absolute);
     if (content === null) return null;
     const contentSha256 = shaOf(content);
-    const id = this.ledger && memoryAt(this.ledger, path);
-    const head = this.ledger && id ? headOf(this.ledger, id) : null;
+    const id = memoryAt(this.ledger, path);
+    const head = id === null ? null : headOf(this.ledger, id);
     const version = head?.sha === contentSha256 ? head.id : null;
     const text = shownText(content.toString(), { path, ledger: this.ledger });
     return { id, path, version, text, contentSha256, sizeBytes: content.length };
+  }
+
+  /** Without conflict markers, too. */
+  async read(given: string): Promise<string | null> {
+    return (await this.lookUp(given))?.text ?? null;
   }
 
   async list(choice?: ListChoice): Promise<string[]> {
     return listPaths(this, choice);
   }
 
+  async missing(): Promise<string[]> {
+    return missingIn(this.ledger);
+  }
+
   close(): void {
-    this.ledger?.close();
+    this.ledger.close();
   }
 }

@@ -52,7 +52,7 @@ export interface Retention {
   now: Date;
   /** Versions younger than this stay, and all that undo needs for them. */
   days: number;
-  /** So many of the newest versions of each file stay, however old. */
+  /** So many of the newest versions of each file, logs and reports apart, stay, however old. */
   kept: number;
 }
 
@@ -123,14 +123,17 @@ export async function restoreVersion(store: Store, id: string): Promise<Version>
   return headVersion(store.ledger, path) as Version;
 }
 
-/** Drops the versions and before-images that are older than the retention time; answers how many versions. */
+/**
+ * Drops the versions and before-images that are older than the retention time; answers how many versions. Of a log or a
+ * report, which grew line by line until its day was over, the newest has all that the others had.
+ */
 export function dropOldVersions(ledger: Ledger, { now, days, kept }: Retention): number {
   const since = new Date(now.getTime() - days * DAY_MS).toISOString();
   return ledger.transaction(() => {
     const dropped = ledger.all(
-      `with ranked as (select id, at, "commit", row_number() over (partition by memory order by rowid desc) as nth
-         from version)
-       select id from ranked where at < ? and nth > ?
+      `with ranked as (select id, at, "commit", row_number() over (partition by memory order by rowid desc) as nth,
+           path like 'logs/%' or path like '.nocturne/%' as grew from version)
+       select id from ranked where at < ? and (nth > ? or grew)
          and id not in (select head from memory where head is not null)
          and id not in (select previous from version where previous is not null and at >= ?)
          and "commit" not in (select id from "commit" where applied = 0)

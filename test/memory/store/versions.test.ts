@@ -97,6 +97,19 @@ test('retention drops what is old, and keeps heads, the newest of each file and 
   expect(await store.read('a.md')).toBe('more\n');
 });
 
+test('of a log and a report nothing but what they hold now outlasts retention; a day later no byte more is kept of them', async () => {
+  const { store, set, ids, now } = await days();
+  const [log, report] = ['logs/2026/11/2026-11-20.md', '.nocturne/dreams/2026-11-20.json'];
+  for (let i = 1; i <= 4; i += 1) await set(log, '- line\n'.repeat(i));
+  for (let i = 1; i <= 4; i += 1) await set(report, '[]\n'.repeat(i));
+  for (let i = 1; i <= 4; i += 1) await set('a.md', `${i}\n`);
+  const later = new Date(now().getTime() + 999 * DAY_MS);
+  expect(dropOldVersions(store.ledger, { now: later, days: 1, kept: 3 })).toBe(7);
+  expect([ids(log), ids(report), ids('a.md')].map(({ length }) => length)).toEqual([1, 1, 3]);
+  expect(await store.read(log)).toBe('- line\n'.repeat(4));
+  expect(dropOldVersions(store.ledger, { now: later, days: 1, kept: 3 })).toBe(0);
+});
+
 test('retention leaves alone what an unapplied commit still needs', async () => {
   const { store, set, ids, now } = await days();
   await set('a.md', 'one\n');

@@ -1,0 +1,33 @@
+// What the ledger tells of jobs, also after many years of them.
+
+import { expect, test } from 'vitest';
+import { commitsOf, lastChangingJob, settleInterrupted } from '../../../src/memory/ledger/job-rows.ts';
+import { openLedger } from '../../../src/memory/ledger/ledger.ts';
+import { fastTempDir } from '../../support/temp.ts';
+
+const AT = '2026-11-21T02:00:00.000Z';
+
+test('of twenty thousand jobs, a person’s among them, the last that changed something is found while one waits', () => {
+  const ledger = openLedger(fastTempDir());
+  const idOf = (n: number) => `job_${String(n).padStart(12, '0')}`;
+  ledger.transaction(() => {
+    for (let n = 1; n <= 20_000; n += 1) {
+      ledger.run('insert into "commit" (id, actor, at, applied) values (?, ?, ?, 1)', n, `job:${idOf(n)}`, AT);
+      const sql = `insert into job (id, kind, status, outcome, created_at, ended_at) values (?, 'extract', 'ended', 'recorded', ?, ?)`;
+      ledger.run(sql, idOf(n), AT, AT);
+    }
+  });
+  expect(lastChangingJob(ledger)).toBe(idOf(20_000));
+  expect(commitsOf(ledger, idOf(7))).toEqual([7]);
+  const person = (id: string, kind: string, commit: number, undoes: string | null = null) => {
+    ledger.run('insert into "commit" (id, actor, at, applied) values (?, ?, ?, 1)', commit, 'person', AT);
+    const sql = `insert into job (id, kind, status, outcome, created_at, ended_at, "commit", undoes) values (?, ?, 'ended', ?, ?, ?, ?, ?)`;
+    ledger.run(sql, id, kind, kind === 'undo' ? 'undone' : 'remembered', AT, AT, commit, undoes);
+  };
+  person('job_person', 'remember', 20_001);
+  expect(lastChangingJob(ledger)).toBe('job_person');
+  person('job_undo', 'undo', 20_002, 'job_person');
+  expect(lastChangingJob(ledger)).toBe(idOf(20_000));
+  settleInterrupted(ledger, new Date(AT));
+  ledger.close();
+});
