@@ -33,8 +33,8 @@ const FORMATS: readonly Format[] = [
   openai,
 ];
 
-/** Enough for nearly every file; the second look is for those that begin with a picture. */
-const HEAD_BYTES = [64 * 2 ** 10, 8 * 2 ** 20];
+/** Enough for nearly every file; the further looks are for those that begin with a picture, or with many. */
+const HEAD_BYTES = [64 * 2 ** 10, 8 * 2 ** 20, 64 * 2 ** 20];
 
 /** A file that is one JSON value has to be held in memory whole. */
 const MAX_DOCUMENT_BYTES = 256 * 2 ** 20;

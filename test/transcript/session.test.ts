@@ -44,6 +44,14 @@ describe('openSession', () => {
     });
   });
 
+  test('knows a session that begins with pictures of many megabytes', async () => {
+    const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'A'.repeat(5 * 2 ** 20) } };
+    const content = [image, image, { type: 'text', text: 'What is this?' }];
+    const record = { type: 'user', uuid: 'u', sessionId: 's', message: { role: 'user', content } };
+    const messages = await collect((await openSession(transcriptOf(lines(record)))).messages());
+    expect(messages.map(({ id, speaker }) => [id, speaker])).toEqual([['u', 'human']]);
+  });
+
   test('knows a format whatever the file is called', async () => {
     const record = { type: 'user', uuid: 'u', sessionId: 's', message: { role: 'user', content: 'hi' } };
     expect((await openSession(transcriptOf(`\ufeff${JSON.stringify(record)}\r\n`, 'x.txt'))).format).toBe(
