@@ -1,4 +1,4 @@
-// The offline model on the set of our own: the floor. What it extracts is little; what it extracted must not get lost.
+// The offline model on the set of our own: the floor. It finds less than half; what it found must not get lost.
 
 import { expect, test } from 'vitest';
 import { evaluateOffline } from './in-process.ts';
@@ -15,8 +15,8 @@ test('with the offline model the dream loses no fact, says none twice and invent
     failures: [],
   });
   expect(ratio(figures.retention)).toBe(1);
-  // It knows explicit English statements and no more. That it finds some is what makes the rest worth saying.
-  expect(figures.retention.of).toBeGreaterThan(10);
+  // It knows explicit statements and no more. That it finds some is what makes the rest worth saying.
+  expect(figures.retention.of).toBeGreaterThan(55);
   expect(figures.sessions).toBeGreaterThanOrEqual(30);
   expect(figures.facts).toBeGreaterThanOrEqual(150);
 });
