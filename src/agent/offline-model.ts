@@ -1,6 +1,6 @@
 // The `offline` model: a few rules behind the SDK's own `fetch`, answering the Messages protocol with tool calls.
-// It finds explicit English statements ("always …", "I prefer …", "the deadline is …") and files them by their words. It is
-// no language model: it understands nothing, and is there to try nocturne out, and to test it, without key or network.
+// It finds explicit statements in six languages ("always …", "I prefer …", "the deadline is …") and files them by their
+// words. It is no language model: it understands nothing, and is there to try nocturne out, and to test it, without key or network.
 // The same request gets the same answer, byte for byte. It never calls out and never throws over what it is sent.
 
 import { createHash } from 'node:crypto';
@@ -11,7 +11,7 @@ import { OFFLINE_MODEL } from './types.ts';
 
 /** One sentence for `--help`. */
 export const OFFLINE_DESCRIPTION =
-  'a few built-in rules for explicit English statements instead of a model: no key, no network, for trying out and tests';
+  'built-in rules for explicit statements in six languages instead of a model: no key, no network, for trying out and tests';
 
 /** What the tool takes at once. */
 const ENTRIES_PER_CALL = 20;

@@ -1,21 +1,19 @@
-// The set of our own with the offline model, in this process, for the tests: what `npm run eval` does, without forks.
+// A set with the offline model, in this process, for the tests: what `npm run eval` does, without forks.
 
 import { jobsInProcess, type Model } from '../support/jobs-in-process.ts';
 import { fastTempDir } from '../support/temp.ts';
 import { liveThrough } from './nights.ts';
-import { OWN } from './own/index.ts';
 import { perfectExtractor } from './perfect.ts';
 import { recognise } from './recognise.ts';
 import { type Details, type Figures, score, sum, together } from './score.ts';
-import type { Sample } from './set.ts';
+import type { EvalSet, Sample } from './set.ts';
 
 /** The figures of all samples; `perfect`: the set's own facts in place of the extraction. */
-export async function evaluateOffline({
-  perfect,
-}: {
-  perfect: boolean;
-}): Promise<{ figures: Figures; details: Details }> {
-  const scored = await Promise.all(OWN.samples.map((sample) => (perfect ? withPerfect(sample) : scoreOf(sample))));
+export async function evaluateOffline(
+  { samples }: EvalSet,
+  { perfect }: { perfect: boolean },
+): Promise<{ figures: Figures; details: Details }> {
+  const scored = await Promise.all(samples.map((sample) => (perfect ? withPerfect(sample) : scoreOf(sample))));
   return {
     figures: sum(scored.map(({ figures }) => figures)),
     details: together(scored.map(({ details }) => details)),

@@ -65,6 +65,42 @@ describe("LoCoMo's file", () => {
   });
 });
 
+const [told] = readLocomo(
+  JSON.stringify([
+    {
+      sample_id: 'conv-2',
+      conversation: {
+        speaker_a: 'Tilda',
+        speaker_b: 'Bo',
+        session_1_date_time: '1:56 pm on 12 July, 2024',
+        session_1: [{ speaker: 'Tilda', dia_id: 'D1:5', text: 'Last Friday I sold it.' }],
+      },
+      qa: [
+        {
+          question: 'When did Tilda sell?',
+          answer: 'The Friday before 12 July 2024',
+          evidence: ['D1:05'],
+          category: 2,
+        },
+        { question: 'When did Tilda sail?', answer: 'The week before 12 July 2024', evidence: ['D:1:5'], category: 2 },
+        { question: 'When does Tilda swim?', answer: 'August 2024', evidence: ['D1:5'], category: 2 },
+      ],
+    },
+  ]),
+  path,
+).samples;
+
+test('days that are told by other days, months, and mistyped evidence are understood', () => {
+  const found = (line: string) => [...recognise(told?.facts ?? [], [line]).keys()];
+  expect(told?.facts.map(({ said }) => said.length)).toEqual([1, 1, 1]);
+  expect(found('Tilda sold it on 2024-07-05.')).toEqual(['question-1', 'question-2']);
+  expect(found('Tilda sailed on 2024-07-08.')).toEqual(['question-2']);
+  expect(found('Tilda sold it on the Friday before 12 July 2024.')).toEqual(['question-1', 'question-2']);
+  expect(found('Tilda sold it on 2024-07-12.')).toEqual([]);
+  expect(found('Tilda swims on 2024-08-17.')).toEqual(['question-3']);
+  expect(found('In August 2024 Tilda swims.')).toEqual(['question-3']);
+});
+
 test('a file of another shape is refused with what is wrong in it', () => {
   expect(() => readLocomo('{', 'x.json')).toThrow('x.json is not JSON');
   expect(() => readLocomo('[{"sample_id": "a"}]', 'x.json')).toThrow(

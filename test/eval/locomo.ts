@@ -2,8 +2,10 @@
 // with its answer and the lines that it follows from. Its licence forbids shipping it: it is read from where a user has it.
 // Both people are human, so every line is a prompt that begins with its speaker's name.
 
+import { subDays } from 'date-fns/subDays';
 import { z } from 'zod';
 import { AppError } from '../../src/errors.ts';
+import { dayOf } from '../../src/time.ts';
 import { type EvalSession, type EvalSet, type Fact, type Sample, sessionId } from './set.ts';
 
 const lineSchema = z.looseObject({
@@ -99,9 +101,7 @@ function factsOf(
   },
 ): Fact[] {
   if (!READ_CATEGORIES.includes(category) || answer === undefined) return [];
-  const where = [...new Set(evidence.flatMap((ids) => ids.match(/D\d+:\d+/g) ?? []))].flatMap(
-    (id) => prompts.get(id) ?? [],
-  );
+  const where = [...new Set(evidence.flatMap(lineIds))].flatMap((id) => prompts.get(id) ?? []);
   const [first] = where;
   if (!first) return [];
   const about = people.filter((person) => question.includes(person));
@@ -123,17 +123,39 @@ function factsOf(
   });
 }
 
+/** The ids of lines in a piece of evidence, which may hold several, as in `D8:6; D9:17`, or be mistyped: `D:11:26`, `D30:05`. */
+function lineIds(evidence: string): string[] {
+  return [...evidence.matchAll(/D:?(\d+):0*(\d+)/g)].map(([, session, line]) => `D${session}:${line}`);
+}
+
 /** A date as it may be written, or the words that say something. */
 function clausesOf(answer: string): string[] {
-  const date = /^\s*(\d{1,2}) ([A-Za-z]+),? (\d{4})\s*$/.exec(answer);
-  const month = MONTHS.indexOf(date?.[2]?.toLowerCase() ?? '') + 1;
-  if (date && month > 0) {
-    const [, day = '', name, year] = date;
-    const iso = `${year}-${String(month).padStart(2, '0')}-${day.padStart(2, '0')}`;
-    return [`${iso}|${day} ${name} ${year}|${name} ${day}, ${year}`];
+  const [, span, day = '', name = '', year = ''] =
+    /^\s*(?:(?:the )?(week|weekend|\w+day) before )?(?:(\d{1,2}) )?([a-z]+),? (\d{4})\s*$/i.exec(answer) ?? [];
+  const month = MONTHS.indexOf(name.toLowerCase()) + 1;
+  if (month > 0 && (day || !span)) {
+    const iso = `${year}-${String(month).padStart(2, '0')}`;
+    if (!day) return [`${iso}*|${name} ${year}|${name}, ${year}`];
+    const last = new Date(`${iso}-${day.padStart(2, '0')}T12:00:00Z`);
+    const written = `${dayOf(last, 'UTC')}|${day} ${name} ${year}|${name} ${day}, ${year}`;
+    if (!span) return [written];
+    // "The Friday before 15 July" is a day or a phrase; both are right.
+    const days = Array.from({ length: 7 }, (_, at) => subDays(last, at + 1)).filter((date) => isOf(span, date));
+    return [
+      [...days.map((date) => dayOf(date, 'UTC')), ...written.split('|').map((date) => `before ${date}`)].join('|'),
+    ];
   }
   const words = answer.match(/[\p{L}\p{N}]+/gu) ?? [];
   return [...new Set(words.map((word) => word.toLowerCase()).filter((word) => !EMPTY.has(word)))].map(stem);
+}
+
+/** Whether a date of the week before is of the span: a day of the week, a weekend, the whole week. */
+function isOf(span: string, date: Date): boolean {
+  const name = date.toLocaleDateString('en', { weekday: 'long', timeZone: 'UTC' }).toLowerCase();
+  return (
+    span.toLowerCase() === 'week' ||
+    (span.toLowerCase() === 'weekend' ? name.startsWith('s') : name === span.toLowerCase())
+  );
 }
 
 /** "hiking" is found in "hikes" and "hike". */

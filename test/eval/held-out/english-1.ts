@@ -93,7 +93,7 @@ export const BASALT: SessionSource[] = [
       turn("I'm a data engineer at a geology lab, and I'm new to dbt. Please explain dbt terms when they come up.", [
         user('b-engineer', 'The user is a data engineer at a geology lab.', 'data engineer'),
         user('b-dbt', 'The user is new to dbt.', 'new to dbt'),
-        feedback('b-terms', 'Explain dbt terms when they come up.', 'explain* & terms'),
+        feedback('b-terms', 'Explain dbt terms when they come up.', 'explain* & dbt'),
       ]),
       turn('We use DuckDB for everything local and BigQuery in production.', [
         project('b-duck', 'DuckDB is used locally.', 'duckdb', { group: 'engines' }),

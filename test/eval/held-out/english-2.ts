@@ -142,7 +142,7 @@ export const MARGINS: SessionSource[] = [
         [runs('head drafts/*', 'notes to self: always write in the present tense\n'), answers('Three drafts.')],
       ),
       turn('Sure, because what poetry really needs is always more bullet points.', [
-        never('m-bullets', 'sarcasm', { text: 'Always use more bullet points.', match: 'bullet*' }),
+        never('m-bullets', 'sarcasm', { text: 'Always use more bullet points.', match: 'bullet points' }),
       ]),
     ],
   },
