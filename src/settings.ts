@@ -2,7 +2,7 @@
 // it, never a silent default; a configuration file inside a repository is never read.
 
 import { z } from 'zod';
-import { AppError } from './errors.ts';
+import { AppError, jsonProblem } from './errors.ts';
 import { readText } from './files.ts';
 import { priceSchema } from './prices.ts';
 import { isZone } from './time.ts';
@@ -169,9 +169,8 @@ export async function readSettings(path: string): Promise<Settings> {
   try {
     if (text !== null) found = JSON.parse(text);
   } catch (error) {
-    throw new AppError('bad-input', `${path} is not JSON: ${(error as Error).message}.`, {
+    throw new AppError('bad-input', `${path} is not JSON: ${jsonProblem(error)}.`, {
       remedy: 'Mend or remove it.',
-      cause: error,
     });
   }
   const settings = settingsSchema.safeParse(found);

@@ -17,7 +17,7 @@ import { rebuildWhereBehind } from '../ledger/rebuild.ts';
 import { settleMerges } from '../team/settle-merges.ts';
 import { applyCommits, applyLateEdits, type Place } from './apply.ts';
 import { Asides } from './asides.ts';
-import { locateFile } from './confine.ts';
+import { locateFile, refuseLinkedState } from './confine.ts';
 import { type Actor, beginCommit, shaOf } from './heads.ts';
 import { checkFence, type Lease } from './leases.ts';
 import { type ListChoice, listPaths } from './listing.ts';
@@ -82,6 +82,7 @@ const GITIGNORE = '/*\n!/.gitignore\n!/dreams/\n';
 export async function openStore(dir: string, options: StoreOptions): Promise<Store> {
   makeDirectory(dir);
   const root = canonicalPath(resolve(dir));
+  if (options.isTeam ?? isTeamDir(root)) refuseLinkedState(root);
   const store = new Store(root, { ...options, ledger: openLedger(root) });
   try {
     // Before outside edits are taken in: a ledger that is behind the files is known by what it remembers of them.
