@@ -6,7 +6,7 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { homeDir } from './directories.ts';
-import { AppError } from './errors.ts';
+import { AppError, jsonProblem } from './errors.ts';
 import { readText } from './files.ts';
 import { readSettings, type Settings } from './settings.ts';
 import { type Clock, fixedClock, isInstant, isZone, machineZone, systemClock } from './time.ts';
@@ -143,7 +143,7 @@ async function readAgentSettings(path: string): Promise<AgentSettings> {
     const { autoMemoryDirectory, autoMemoryEnabled } = settings.data;
     return { path, autoMemoryDirectory: autoMemoryDirectory || undefined, autoMemoryEnabled };
   } catch (error) {
-    return { path, problem: `${path} is not JSON: ${(error as Error).message}.` };
+    return { path, problem: `${path} is not JSON: ${jsonProblem(error)}.` };
   }
 }
 

@@ -153,3 +153,8 @@ export function describeError(error: unknown): string {
   if (isAppError(error)) return error.remedy ? `${error.message} ${error.remedy}` : error.message;
   return error instanceof Error ? error.message : String(error);
 }
+
+/** Why a text is no JSON, without what the parser quotes of it: that may be a part of a key. */
+export function jsonProblem(error: unknown): string {
+  return (error as Error).message.replace(/(?:, ?)?(?:\.{3})?".*$/s, '') || 'it is no JSON value';
+}

@@ -2,7 +2,7 @@
 // it, never a silent default; a configuration file inside a repository is never read.
 
 import { z } from 'zod';
-import { AppError } from './errors.ts';
+import { AppError, jsonProblem } from './errors.ts';
 import { readText } from './files.ts';
 import { didYouMean } from './nearest.ts';
 import { priceSchema } from './prices.ts';
@@ -171,9 +171,8 @@ export async function readSettings(path: string): Promise<Settings> {
     // Some editors begin a file with a mark of its byte order.
     if (text !== null) found = JSON.parse(text.replace(/^\ufeff/, ''));
   } catch (error) {
-    throw new AppError('bad-input', `${path} is not JSON: ${(error as Error).message}.`, {
+    throw new AppError('bad-input', `${path} is not JSON: ${jsonProblem(error)}.`, {
       remedy: 'Mend or remove it.',
-      cause: error,
     });
   }
   const settings = settingsSchema.safeParse(found);

@@ -1,6 +1,15 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { AppError, backoffMs, ERRORS, type ErrorCode, failureOf, isGivenUp, ruleOf } from '../src/errors.ts';
+import {
+  AppError,
+  backoffMs,
+  ERRORS,
+  type ErrorCode,
+  failureOf,
+  isGivenUp,
+  jsonProblem,
+  ruleOf,
+} from '../src/errors.ts';
 
 const codes = Object.keys(ERRORS) as ErrorCode[];
 
@@ -59,4 +68,22 @@ test('whatever was thrown becomes a failure; a code that a newer nocturne wrote 
   expect(failureOf('oh')).toEqual({ code: 'unexpected', message: 'oh' });
   expect(ruleOf('toString')).toBe(ERRORS.unexpected);
   expect(ruleOf(null)).toBe(ERRORS.unexpected);
+});
+
+test.each([
+  '{"key": secret-abc}',
+  'secret-abc',
+  '"secret-abc',
+  '{"a": "secret',
+  '["x" secret-abc"]',
+  '{"a": secret-abc',
+])('why %s is no JSON is told without what stands there', (text) => {
+  let problem = '';
+  try {
+    JSON.parse(text);
+  } catch (error) {
+    problem = jsonProblem(error);
+  }
+  expect(problem).toMatch(/^(?:Unexpected|Expected|Unterminated|it is)/);
+  expect(problem).not.toMatch(/secre|abc/);
 });

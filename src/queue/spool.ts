@@ -5,7 +5,7 @@
 
 import { join } from 'node:path';
 import { listNames } from '../directories.ts';
-import { describeError, isAppError } from '../errors.ts';
+import { describeError, isAppError, jsonProblem } from '../errors.ts';
 import { lookNow, makeDirectory, moveFile, readTextNow, removeFile, writeNew } from '../files.ts';
 
 export const AGENT_NAMES = ['claude-code', 'codex', 'gemini', 'opencode', 'copilot', 'pi'] as const;
@@ -147,7 +147,7 @@ function parseItem(text: string): SpoolItem | string {
   try {
     found = JSON.parse(text);
   } catch (error) {
-    return (error as Error).message;
+    return jsonProblem(error);
   }
   const item = Object(found) as Partial<SpoolItem>;
   if (item.v !== 1) return `version ${JSON.stringify(item.v)} is not known here`;

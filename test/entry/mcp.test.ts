@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
@@ -307,6 +307,17 @@ test("a secret is neither shown nor written, and a person's own stays where it i
   const { content, content_sha256 } = read.data;
   const back = await call('memory_write', { path: 'own.md', content, expected_content_sha256: content_sha256 });
   expect(back).toMatchObject({ isError: true, text: expect.stringContaining('memory_edit') });
+  const [first, second] = [SECRET.slice(0, 12), SECRET.slice(12)];
+  await call('memory_write', { path: 'parts.md', content: `- Log in with ${first}HERE.\n` });
+  const joined = await call('memory_edit', { path: 'parts.md', old_str: 'HERE', new_str: second });
+  expect(joined).toMatchObject({ isError: true, text: expect.stringContaining('would hold a secret') });
+  const named = await call('memory_write', { path: `${SECRET}.md`, content: 'x' });
+  expect(named).toMatchObject({ isError: true, text: expect.stringContaining('holds a secret') });
+  expect(
+    readdirSync(dir)
+      .filter((name) => name.endsWith('.md'))
+      .sort(),
+  ).toEqual(['new.md', 'own.md', 'parts.md']);
   const edit = { path: 'own.md', old_str: 'alpha', new_str: `beta ${SECRET}`, expected_content_sha256: content_sha256 };
   expect((await call('memory_edit', edit)).data).toMatchObject({ outcome: 'modified', redacted: 1 });
   expect(readFileSync(join(dir, 'own.md'), 'utf8')).toMatch(

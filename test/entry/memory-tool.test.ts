@@ -557,3 +557,22 @@ test('no secret that a model writes is kept, and the model is told so', async ()
     expect(content(store, path)).toContain('[redacted:');
   }
 });
+
+test('a secret that comes in parts, or as a name, is not kept', async () => {
+  const secret = `ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)}`;
+  const [first, second] = [secret.slice(0, 12), secret.slice(12)];
+  const store = await storeWith({ 'deploy.md': `# Deploy\n- Log in with ${first}HERE.\n- ${first}\\\n` });
+  const replies = [
+    await call(store, { command: 'str_replace', path: '/memories/deploy.md', old_str: 'HERE', new_str: second }),
+    await call(store, { command: 'insert', path: '/memories/deploy.md', insert_line: 3, insert_text: second }),
+    await call(store, { command: 'create', path: `/memories/${secret}.md`, file_text: 'x' }),
+    await call(store, { command: 'rename', old_path: '/memories/deploy.md', new_path: `/memories/a/${secret}.md` }),
+  ];
+  for (const { text, isError } of replies) {
+    expect(isError).toBe(true);
+    expect(text).toMatch(/would hold a secret|holds a secret/);
+    expect(text).not.toContain(secret);
+  }
+  expect(await store.list()).toEqual(['deploy.md']);
+  expect(content(store, 'deploy.md')).not.toContain(second);
+});

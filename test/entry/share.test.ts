@@ -1,6 +1,6 @@
 // Sharing with the team, as people do it and as the settings do.
 
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import type { RememberReport } from '../../jobs/remember.ts';
@@ -58,6 +58,20 @@ async function world(settings: object = {}): Promise<World> {
     shared: (path) => readFileSync(join(team, path), 'utf8'),
   };
 }
+
+test.each(['.nocturne', '.nocturne/aside', '.nocturne/lock.db'])(
+  'a repository whose %s is a link is not shared with, and nothing is written where it leads',
+  async (link) => {
+    const { here, dir, team } = await world();
+    writeFileSync(join(dir, 'hosts.md'), HOSTS);
+    const elsewhere = tempDir();
+    mkdirSync(join(team, link, '..'), { recursive: true });
+    symlinkSync(join(elsewhere, link === '.nocturne/lock.db' ? 'lock.db' : '.'), join(team, link));
+    expect(await here('share', 'hosts')).toMatchObject({ code: 1, stderr: expect.stringContaining('is a link') });
+    expect(readdirSync(elsewhere)).toEqual([]);
+    expect(existsSync(join(team, 'hosts.md'))).toBe(false);
+  },
+);
 
 test('share copies a topic: a statement a line, in the alphabet, with who shared it; the index and the merge rule with it', async () => {
   const { here, json, shared, dir, team, tree } = await world();

@@ -9,6 +9,7 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { homeDir } from '../../directories.ts';
+import { jsonProblem } from '../../errors.ts';
 import { lookNow } from '../../files.ts';
 import { parseJson } from '../../json.ts';
 import { addLogLine, openLog } from '../../log-file.ts';
@@ -73,7 +74,7 @@ function spool(text: string): string | undefined {
   try {
     input = JSON.parse(text);
   } catch (error) {
-    return `the input is not JSON: ${(error as Error).message.slice(0, 200)}`;
+    return `the input is not JSON: ${jsonProblem(error)}`;
   }
   if (typeof input !== 'object' || input === null) return 'the input is no JSON object';
   const item = itemOf({ args, input: { ...input }, at: systemClock.now().toISOString() });

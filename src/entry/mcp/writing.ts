@@ -3,7 +3,7 @@
 
 import { AppError } from '../../errors.ts';
 import { confine } from '../../memory/store/confine.ts';
-import { replaceIn } from '../../memory/store/memory-commands.ts';
+import { refuseJoinedSecret, refuseSecretName, replaceIn } from '../../memory/store/memory-commands.ts';
 import { check, type Precondition } from '../../memory/store/precondition.ts';
 import { notThere } from '../../memory/store/staging.ts';
 import type { FileChange, Store } from '../../memory/store/store.ts';
@@ -16,6 +16,7 @@ const PLACEHOLDER = '[redacted:';
 
 export async function writeMemory(store: Store, input: Input<'write'>): Promise<Output<'write'>> {
   const { path } = confine(store.dir, input.path);
+  await refuseSecretName(path);
   const { text, redacted } = await withoutSecrets(input.content);
   await refuseLosingSecret(store, { path, text });
   const expected = input.expected_content_sha256;
@@ -36,8 +37,17 @@ export async function writeMemory(store: Store, input: Input<'write'>): Promise<
 export async function editMemory(store: Store, input: Input<'edit'>): Promise<Output<'edit'>> {
   const { path: from } = placeOf(store, input.path);
   const to = input.new_path === undefined ? from : confine(store.dir, input.new_path).path;
+  if (to !== from) await refuseSecretName(to);
   const { old_str, expected_content_sha256: expected } = input;
   const { text: new_str, redacted } = await withoutSecrets(input.new_str);
+  const standing = old_str === undefined ? null : await store.read(from);
+  if (standing !== null && old_str !== undefined && standing.split(old_str).length === 2) {
+    await refuseJoinedSecret(
+      from,
+      standing,
+      standing.replace(old_str, () => new_str),
+    );
+  }
   let outcome: Output<'edit'>['outcome'] = 'unchanged';
   const collided = await change(store, {
     path: to,

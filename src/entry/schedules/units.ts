@@ -37,7 +37,7 @@ const TAKEN_OVER = [
   'ANTHROPIC_BASE_URL',
 ];
 
-/** Throws `bad-input` where `dreamCron` is not a time of day. */
+/** Throws `bad-input` where `dreamCron` is not a time of day, and for what would not stay within its line of a unit. */
 export function nightOf(config: Config, { node, nocturne }: Programs): Night {
   const [, minute, hour] = /^(\d{1,2}) (\d{1,2}) \* \* \*$/.exec(config.dreamCron) ?? [];
   if (minute === undefined || hour === undefined || Number(minute) > 59 || Number(hour) > 23) {
@@ -45,7 +45,7 @@ export function nightOf(config: Config, { node, nocturne }: Programs): Night {
       remedy: 'Set one like "30 3 * * *" in config.json of the nocturne home, or install with --schedule none.',
     });
   }
-  return {
+  const night: Night = {
     hour: Number(hour),
     minute: Number(minute),
     zone: config.zone === machineZone() ? null : config.zone,
@@ -53,6 +53,11 @@ export function nightOf(config: Config, { node, nocturne }: Programs): Night {
     environment: environmentOf(config, dirname(node)),
     log: join(config.home, 'night.log'),
   };
+  const unfit = [...night.command, night.log, ...Object.values(night.environment)].find((text) => /\p{Cc}/u.test(text));
+  if (unfit === undefined) return night;
+  throw new AppError('bad-input', `${JSON.stringify(unfit)} holds a control character, which no scheduler takes.`, {
+    remedy: 'Rename what it names, or take it out of the environment; or install with --schedule none.',
+  });
 }
 
 function environmentOf({ home, environment, keyCommand }: Config, nodeDir: string): Record<string, string> {

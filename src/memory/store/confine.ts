@@ -47,6 +47,20 @@ export function locateFile(root: string, path: string): Place {
   return place;
 }
 
+/**
+ * Throws `refused` where a link stands in for what nocturne keeps beside the memories: in a directory that comes with a
+ * repository it would lead what is written to wherever somebody else wants it.
+ */
+export function refuseLinkedState(root: string): void {
+  const state = join(root, '.nocturne');
+  const inside = kindOf(state) === 'directory' ? listNames(state).map((name) => join(state, name)) : [];
+  const link = [state, ...inside].find((path) => kindOf(path) === 'link');
+  if (link === undefined) return;
+  throw new AppError('refused', `${link} is a link, so nothing is read or written there.`, {
+    remedy: 'Remove it; what belongs there is made anew.',
+  });
+}
+
 /** Whether a path found in the directory can be that of a memory; what it answers false for is left alone. */
 export function isMemoryPath(path: string): boolean {
   return whyNoMemory(path) === null;

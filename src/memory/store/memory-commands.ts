@@ -95,10 +95,13 @@ export function memoryCommands(store: Store, options: MemoryToolOptions): Memory
   }
 
   /** Edits a file that is there. */
-  function editFile(
+  async function editFile(
     path: string,
     { missing, edit, done }: { missing: string; edit(text: string): Edited; done(edited: Edited): string },
   ): Promise<string> {
+    const standing = placeOf(store, path);
+    const before = standing.kind === 'file' && holdsText(standing.absolute) ? await store.read(standing.path) : null;
+    if (before !== null) await refuseJoinedSecret(path, before, edit(before).text);
     return commit(() => {
       const place = placeOf(store, path);
       if (place.kind !== 'file') throw refusal(missing);
@@ -118,6 +121,7 @@ export function memoryCommands(store: Store, options: MemoryToolOptions): Memory
     view,
 
     async create({ path, ...given }) {
+      await refuseSecretName(path);
       const { text: file_text, note } = await withoutSecrets(given.file_text);
       requireSize(file_text, { path, before: '', maxBytes: store.limits.memoryBytes });
       return commit(() => {
@@ -169,6 +173,7 @@ export function memoryCommands(store: Store, options: MemoryToolOptions): Memory
     },
 
     async rename({ old_path, new_path }) {
+      await refuseSecretName(new_path);
       if (withinMemory(old_path) === '') throw refusal('Error: Cannot rename the /memories directory itself');
       const exists = () => refusal(`Error: The destination ${new_path} already exists`);
       if (withinMemory(new_path) === '') throw exists();
@@ -196,6 +201,22 @@ export function memoryCommands(store: Store, options: MemoryToolOptions): Memory
 async function withoutSecrets(given: string): Promise<{ text: string; note: string }> {
   const { text, found } = await redact(given);
   return { text, note: found.length > 0 ? `\nA secret in it was not kept: a placeholder stands in its place.` : '' };
+}
+
+/** Throws `refused` for a name that is a secret: names are shown, listed and kept in every version. */
+export async function refuseSecretName(path: string): Promise<void> {
+  if ((await redact(path)).found.length === 0) return;
+  throw new AppError('refused', 'The path holds a secret; nothing was written.', { remedy: 'Choose another name.' });
+}
+
+/** Throws `refused` where an edit would put a secret together from what stands in a file and what it adds. */
+export async function refuseJoinedSecret(path: string, before: string, after: string): Promise<void> {
+  const count = async (of: string) => (await redact(of)).found.reduce((sum, each) => sum + each.count, 0);
+  const secrets = await count(after);
+  if (secrets === 0 || secrets <= (await count(before))) return;
+  throw new AppError('refused', `${path} was not changed: with the edit it would hold a secret.`, {
+    remedy: 'Say where the secret is kept instead of what it is.',
+  });
 }
 
 /** Replaces the only place where `old_str` stands in a file's text. Throws `bad-input` where there is none or several. */

@@ -7,7 +7,6 @@
 
 import { join, resolve } from 'node:path';
 import { canonicalPath } from '../../directories.ts';
-import { AppError } from '../../errors.ts';
 import { lookNow, makeDirectory, moveFile, readTextNow } from '../../files.ts';
 import { type Clock, systemClock } from '../../time.ts';
 import { isTeamDir } from '../home/paths.ts';
@@ -18,8 +17,8 @@ import { settleMerges } from '../team/settle-merges.ts';
 import { shownText } from '../team/shown-text.ts';
 import { applyCommits, applyLateEdits, type Place } from './apply.ts';
 import { Asides } from './asides.ts';
-import { locateFile } from './confine.ts';
-import { replaceOnce } from './edit-text.ts';
+import { locateFile, refuseLinkedState } from './confine.ts';
+import { editOnce } from './edit-text.ts';
 import { type Actor, beginCommit, shaOf } from './heads.ts';
 import { checkFence, type Lease } from './leases.ts';
 import { type ListChoice, listPaths } from './listing.ts';
@@ -86,6 +85,7 @@ const GITIGNORE = '/*\n!/.gitignore\n!/dreams/\n';
 export async function openStore(dir: string, options: StoreOptions = {}): Promise<Store> {
   makeDirectory(dir);
   const root = canonicalPath(resolve(dir));
+  if (options.isTeam ?? isTeamDir(root)) refuseLinkedState(root);
   const clock = options.clock ?? systemClock;
   const store = new Store(root, { ...options, clock, ledger: openLedger(root) });
   try {
@@ -174,13 +174,7 @@ export class Store {
       change: (current) => {
         check(file, current);
         if (current === null) throw notThere(file.path);
-        const edited = file.old === '' ? null : replaceOnce(current, { wanted: file.old, by: file.new });
-        if (edited && 'text' in edited) return edited.text;
-        const places = edited?.found.length;
-        const found = places === undefined ? 'is empty' : places === 0 ? 'is not in it' : 'is in it more than once';
-        throw new AppError('bad-input', `${file.path} was not edited: the text to replace ${found}.`, {
-          remedy: 'Read it again and name text that stands there exactly once.',
-        });
+        return editOnce(current, file);
       },
     });
   }
