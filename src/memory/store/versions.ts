@@ -3,7 +3,9 @@
 // A version that is the head of its file, or that work of the retention time can be undone with, is never dropped.
 
 import { AppError } from '../../errors.ts';
+import { addSupport, entryRow, isInLog, type Support } from '../ledger/entries.ts';
 import type { Ledger, Row } from '../ledger/ledger.ts';
+import { isTopicPath, parseTopic } from '../text/topic.ts';
 import type { Actor, Store } from './store.ts';
 
 export const OPERATIONS = ['created', 'modified', 'deleted'] as const;
@@ -108,7 +110,10 @@ export function headVersion(ledger: Ledger, path: string): (Version & { text: st
   return head ? readVersion(ledger, head) : undefined;
 }
 
-/** Makes a file what it was: a new version by a person. Throws `bad-input` for a version that holds no text. */
+/**
+ * Makes a file what it was: a new version by a person. Lines that come back rest on what they rested on, as far as undo
+ * has kept that. Throws `bad-input` for a version that holds no text.
+ */
 export async function restoreVersion(store: Store, id: string): Promise<Version> {
   const { text, memory, operation, redactedAt, ...version } = readVersion(store.ledger, id);
   if (text === null) {
@@ -119,8 +124,32 @@ export async function restoreVersion(store: Store, id: string): Promise<Version>
   }
   // A deleted file gave its place up to one that was moved there: that one is what the path means now.
   const path = (store.ledger.get('select path from memory where id = ?', memory)?.path ?? version.path) as string;
-  await store.commit({ actor: 'person' }, () => ({ files: [{ path, change: () => text }] }));
+  await store.commit({ actor: 'person' }, (ledger) => {
+    const lines = new Set(isTopicPath(path) ? parseTopic(path, text).lines.map((line) => line.id) : []);
+    const supports = supportsThen(ledger, { id, path: version.path as string }).filter(({ line }) => lines.has(line));
+    return {
+      files: [{ path, change: () => text }],
+      rows(transaction) {
+        for (const { line, entry } of supports) addSupport(transaction, { path, line, entry });
+      },
+    };
+  });
   return headVersion(store.ledger, path) as Version;
+}
+
+/** What lines of a file rested on when a version of it was made and do not since, by entries that still stand in a log. */
+function supportsThen(ledger: Ledger, version: { id: string; path: string }): Support[] {
+  const rows = ledger.all(
+    `select key, before, min(rowid) from undo where tbl = 'support' and json_extract(key, '$[0]') = ?
+       and "commit" > (select "commit" from version where id = ?) group by key`,
+    version.path,
+    version.id,
+  );
+  const supports = rows.flatMap(({ before }) => (before === null ? [] : (JSON.parse(before as string) as Support)));
+  return supports.filter(({ entry }) => {
+    const row = entryRow(ledger, entry);
+    return row !== undefined && isInLog(row);
+  });
 }
 
 /**
