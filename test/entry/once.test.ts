@@ -1,6 +1,6 @@
 // Whoever asks, once: the same work begun in several processes, or gone on with after a sleep, is committed once.
 
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { ExtractReport } from '../../jobs/extract.ts';
 import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
 import { allEntries } from '../../src/memory/ledger/entries.ts';
@@ -12,8 +12,6 @@ import { agentsOf } from '../support/processes.ts';
 import { run, runJson, start, stop, until } from '../support/run.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const noRedis = noOwnRedis();
 const onLinux = process.platform === 'linux';
@@ -110,7 +108,7 @@ test.skipIf(noRedis || !onLinux)(
     sleeper.kill('SIGSTOP');
     process.kill(agent as number, 'SIGSTOP');
     const other = start(['worker'], environment);
-    await until(() => inboxItems(testing.store.ledger).length === 0, 60_000);
+    await until(() => inboxItems(testing.store.ledger).length === 0);
     await expectOneCommit(testing, 1);
     const commits = (await versionsOf(testing)).length;
 
@@ -119,7 +117,7 @@ test.skipIf(noRedis || !onLinux)(
     process.kill(agent as number, 'SIGCONT');
     const late = aSession('21110000-2222-4333-8444-555555555555');
     await run(['enqueue', 'extract', late.path], environment);
-    await until(() => inboxItems(testing.store.ledger).length === 0, 60_000);
+    await until(() => inboxItems(testing.store.ledger).length === 0);
     expect([await stop(sleeper), await stop(other)].map(({ code }) => code)).toEqual([0, 0]);
     expect(agentsOf(testing.home)).toEqual([]);
     await expectOneCommit(testing, 2);
@@ -130,7 +128,11 @@ test.skipIf(noRedis || !onLinux)(
 test.skipIf(noRedis || !onLinux)(
   `the only worker, after a sleep longer than its lease and its lock, does its work once ${noRedis ?? ''}`,
   async () => {
-    const model = await testModel((request) => records(request));
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    const model = await testModel(async (request, call) => {
+      if (call === 1) await held;
+      return records(request);
+    });
     const testing = await testApp({ server: model, settings: { leaseMs: 1_000, concurrency: 2 } });
     const redis = await ownRedis();
     onTestFinished(() => redis.close());
@@ -138,12 +140,13 @@ test.skipIf(noRedis || !onLinux)(
     const session = aSession();
     await run(['enqueue', 'extract', session.path], environment);
     const worker = start(['worker'], environment);
-    await until(() => agentsOf(testing.home).length === 1);
+    await model.received(1);
     worker.kill('SIGSTOP');
+    release();
     // The lock of the wake-up runs out on the server, whose clock goes on.
     await redis.until(async (client) => (await client.keys('*:lock')).length === 0);
     worker.kill('SIGCONT');
-    await until(() => inboxItems(testing.store.ledger).length === 0, 60_000);
+    await until(() => inboxItems(testing.store.ledger).length === 0);
     expect(await stop(worker)).toMatchObject({ code: 0 });
     await expectOneCommit(testing, 1);
   },
