@@ -150,7 +150,7 @@ describe('redact', () => {
     ['-----BEGIN PRIVATE KEY-----', '-----BEGIN PRIVATE KEY----- AAAAAAAAAAAAAAAAA ', '-', '://', '://a:', 'curl -u a'],
     ['secret', 'secret: "', 'secret:\\', 'password=\\\\', 'password=.', 'token is ', '--a-a-a-', 'bearer ', '\\n', ' '],
     ['https://bob:hunter22@example.org/ ', 'password: "aaa ', '[redacted:', 'hf_abcdefghijabcdefghijabcdefghijabcd '],
-  ])('takes linear time over a megabyte of %j', { timeout: 60_000 }, async (...units) => {
+  ])('takes linear time over a megabyte of %j', async (...units) => {
     for (const unit of units) {
       const cpu = process.cpuUsage();
       await redact(unit.repeat(1e6 / unit.length));

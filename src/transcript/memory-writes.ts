@@ -111,7 +111,8 @@ function placeOf(input: unknown, place: Place): Place {
 function commandLine(input: unknown): string {
   const command = valueAt(input, 'command') ?? valueAt(input, 'cmd');
   if (!Array.isArray(command)) return typeof command === 'string' ? command : '';
-  return command.map((word) => `'${String(word).replaceAll("'", `'\\''`)}'`).join(' ');
+  const words = command.map((word) => (typeof word === 'object' ? '' : String(word)));
+  return words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
 }
 
 function isOwnMemory(path: string, projects: ReadonlySet<string>): boolean {

@@ -8,7 +8,6 @@ const noRedis = noOwnRedis();
 
 test.skipIf(noRedis)(
   `two workers, killed and stopped with their agents and their Redis, cover every turn once and keep every entry once ${noRedis ?? ''}`,
-  { timeout: 240_000 },
   async () => {
     const { violations, turns, entries, disturbances } = await runChaos({
       seed: 20_261_121,

@@ -10,7 +10,7 @@ import { loadConfig } from '../../src/config.ts';
 import { openStore } from '../../src/memory/store/store.ts';
 import { ownRedis } from '../queue/own-redis.ts';
 import { agentsOf } from '../support/processes.ts';
-import { seeded } from './random.ts';
+import { seeded } from '../support/random.ts';
 import { type Verdict, verify } from './verify.ts';
 import { startWorkers } from './workers.ts';
 import { makeWorld, type World } from './world.ts';
@@ -50,18 +50,20 @@ export async function runChaos(plan: ChaosPlan, say: (line: string) => void = ()
   const workers = startWorkers(plan.workers, world);
   const disturbances = workers.counts;
   const elapsed = () => performance.now() - startedAt;
+  const isDisturbed = () => elapsed() < plan.disturbForMs || Object.keys(disturbances).length < 2;
   let isKept = true;
   try {
     // Announced while the first already work; some of them are grown and announced again.
     let isAnnounced = false;
-    const announcing = announceAll(world, () => random.below(4) === 0).finally(() => {
+    const growth = seeded(plan.seed + 1);
+    const announcing = announceAll(world, () => growth.below(4) === 0).finally(() => {
       isAnnounced = true;
     });
     let wasDreamt = false;
     for (;;) {
       await after(plan.everyMs / 2 + random.below(plan.everyMs));
       if (elapsed() > plan.limitMs) break;
-      if (elapsed() < plan.disturbForMs) {
+      if (isDisturbed()) {
         if (redis && random.below(12) === 0) await outage(redis, { ms: random.below(3_000), counts: disturbances });
         else workers.disturb(random);
       }
@@ -71,7 +73,7 @@ export async function runChaos(plan: ChaosPlan, say: (line: string) => void = ()
       }
       const waiting = await world.waiting();
       say(`${Math.round(elapsed() / 1000)} s: ${waiting} wait; ${JSON.stringify(disturbances)}`);
-      if (waiting === 0 && isAnnounced && wasDreamt) break;
+      if (waiting === 0 && isAnnounced && wasDreamt && Object.keys(disturbances).length > 1) break;
     }
     await announcing;
     const codes = await workers.stop();

@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import type { Environment } from '../../src/config.ts';
 import { agentsOf } from '../support/processes.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../support/random.ts';
 
 const DOOR = join(import.meta.dirname, '../../dist/src/entry/nocturne.js');
 const COMPILED = join(import.meta.dirname, '../../node_modules/.cache/nocturne-test');

@@ -9,8 +9,8 @@ import { type App, compose } from '../../src/entry/compose.ts';
 import { inboxItems } from '../../src/memory/ledger/inbox.ts';
 import { outboxRows } from '../../src/memory/ledger/outbox.ts';
 import type { Store } from '../../src/memory/store/store.ts';
+import type { Random } from '../support/random.ts';
 import { type SessionFile, sessionFile } from '../support/session-file.ts';
-import type { Random } from './random.ts';
 
 export interface WorldOptions {
   root: string;

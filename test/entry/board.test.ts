@@ -2,14 +2,12 @@
 
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { bellOptions } from '../../src/entry/worker/worker.ts';
 import { openBell } from '../../src/queue/queue.ts';
-import { servers } from '../queue/backends.ts';
+import { forget, servers } from '../queue/backends.ts';
 import { type TestApp, testApp } from '../support/app.ts';
 import { run, start, stop, until } from '../support/run.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 function get(url: string, { host, method }: { host?: string; method?: string } = {}) {
   return new Promise<{ status: number; headers: Record<string, unknown>; body: string }>((resolve, reject) => {
@@ -23,7 +21,7 @@ function get(url: string, { host, method }: { host?: string; method?: string } =
 
 async function openBoard({ environment }: TestApp, queueUrl: string) {
   const board = start(['board', '--port', '0'], { ...environment, NOCTURNE_QUEUE_URL: queueUrl });
-  await until(() => /^http/.test(board.stdout()), 60_000);
+  await until(() => /^http/.test(board.stdout()));
   return { board, url: board.stdout().trim() };
 }
 
@@ -34,6 +32,10 @@ test.each([
   const testing = await testApp();
   const options = { ...bellOptions(testing.app.config), url: queueUrl };
   const bell = await openBell(options);
+  onTestFinished(async () => {
+    await bell.close({ deadlineMs: 1_000 });
+    await forget(options, options.namespace);
+  });
   await bell.ring({ kind: 'extract', store: '/memory', key: 'session' }, { delayMs: 3_600_000 });
   const { board, url } = await openBoard(testing, queueUrl);
   expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/ui$/);
@@ -51,7 +53,6 @@ test.each([
   expect(await bell.counts()).toMatchObject({ delayed: 1 });
   expect((await get(url, { host: 'attacker.example' })).status).toBe(403);
   expect(await stop(board)).toMatchObject({ code: 0 });
-  await bell.close({ deadlineMs: 1_000 });
 });
 
 test('for the embedded queue it says why not, and what to do', async () => {

@@ -4,7 +4,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as after } from 'node:timers/promises';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { listFiles } from '../../src/directories.ts';
 import { enqueueExtract, put } from '../../src/entry/commands/enqueue.ts';
 import { lastJobs } from '../../src/memory/ledger/job-rows.ts';
@@ -14,8 +14,6 @@ import { calls, says } from '../support/messages-server.ts';
 import { isIdle, memoryOf, sixSessions } from '../support/nights.ts';
 import { agentsOf } from '../support/processes.ts';
 import { type Running, run, start, until } from '../support/run.ts';
-
-vi.setConfig({ testTimeout: 240_000 });
 
 const DIES_AT = join(import.meta.dirname, '../support/dies-at.ts');
 const onLinux = process.platform === 'linux';
@@ -40,7 +38,7 @@ async function expectRecovery<Held>(
   testing: TestApp,
   { expected, held }: { expected: Held; held(testing: TestApp): Promise<Held> },
 ): Promise<void> {
-  if (onLinux) await until(() => agentsOf(testing.home).length === 0, 2_000);
+  if (onLinux) await until(() => agentsOf(testing.home).length === 0);
   expect(await run(['worker', '--once'], testing.environment)).toMatchObject({ code: 0 });
   expect(await held(testing)).toEqual(expected);
   const aside = /^\.nocturne\/aside\/mem_\w+\.[0-9a-f]{64}\.\d+\.\d+$/;
@@ -142,7 +140,7 @@ test('killed while its agent waits for the model, a worker takes the agent along
   if (onLinux) expect(agentsOf(testing.home)).toHaveLength(1);
   worker.kill('SIGKILL');
   await worker.ended;
-  if (onLinux) await until(() => agentsOf(testing.home).length === 0, 2_000);
+  if (onLinux) await until(() => agentsOf(testing.home).length === 0);
   late.resolve();
   expect(await testing.store.list()).toEqual([]);
   expect(await run(['worker', '--once'], testing.environment)).toMatchObject({ code: 0 });

@@ -3,7 +3,7 @@
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { openBatches } from '../../src/memory/ledger/batches.ts';
 import { inboxItem, inboxItems } from '../../src/memory/ledger/inbox.ts';
 import { testApp } from '../support/app.ts';
@@ -20,8 +20,6 @@ import {
 import { error } from '../support/messages-server.ts';
 import { entriesShown } from '../support/obedient.ts';
 import { runHere } from '../support/run-here.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const DAY = '2026-11-21';
 const WORDS = ['Always use pnpm.', 'Never push to main.'];

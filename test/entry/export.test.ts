@@ -34,4 +34,4 @@ test('a memory goes through a pipe into another, and to a file that is never wri
     'Cannot read',
   );
   expect(existsSync(none)).toBe(false);
-}, 60_000);
+});

@@ -1,7 +1,7 @@
 // What becomes of work when the model or the machine fails: each failure ends in its named class, within its bounds.
 
 import { appendFileSync, rmSync } from 'node:fs';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { enqueueExtract } from '../../src/entry/commands/enqueue.ts';
 import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
 import { inboxItems } from '../../src/memory/ledger/inbox.ts';
@@ -10,8 +10,6 @@ import { failures, laterApp, workDue, workSession } from '../support/due-work.ts
 import { type Answer, calls, error, says } from '../support/messages-server.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const NOW = Date.parse('2026-11-21T02:00:00Z');
 const MINUTE = 60_000;

@@ -158,7 +158,7 @@ test('a read-only store cannot be changed by any tool, whatever paths, links, ca
   }
   expect(treeHash(dir)).toBe(before);
   expect(readFileSync(join(own, 'own.md'), 'utf8')).toBe('- own\n');
-}, 30_000);
+});
 
 test('a read-only store shows what another process writes to it, and stays out of its way', async () => {
   const dir = put(tempDir(), { 'hosts.md': HOSTS });
@@ -214,7 +214,7 @@ test('two clients that change one memory at once lose nothing, and one that come
       expect(kept.some(([of, actor]) => of === content && actor === 'tool:mcp')).toBe(content === winner);
     }
   });
-}, 30_000);
+});
 
 test('what does not fit is answered so that a model can act on it; an unknown tool is an error of the protocol', async () => {
   const dir = put(tempDir(), { 'hosts.md': HOSTS, 'a/b.md': '- b\n' });
@@ -356,7 +356,7 @@ test('eight stores are served with their instructions; a ninth is refused by nam
     ...{ code: 1, stdout: '' },
     stderr: expect.stringMatching(/4097 characters; at most 4096 are allowed[\s\S]*mcpStores\[0\]\.instructions/),
   });
-}, 30_000);
+});
 
 test('without stores the memory of the project is served, read-only, and none is made', async () => {
   const project = tempDir();

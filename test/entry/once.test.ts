@@ -1,6 +1,6 @@
 // Whoever asks, once: the same work begun in several processes, or gone on with after a sleep, is committed once.
 
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { ExtractReport } from '../../jobs/extract.ts';
 import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
 import { allEntries } from '../../src/memory/ledger/entries.ts';
@@ -14,8 +14,6 @@ import { agentsOf } from '../support/processes.ts';
 import { run, runJson, start, stop, until } from '../support/run.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 /** Queues of a test's own: `lockIsOver` tells whether the lock of a wake-up that is worked ran out, by the server's clock. */
 const queues = {

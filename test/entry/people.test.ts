@@ -162,7 +162,7 @@ test('report tells what the last dream did, entry by entry, and of a day what al
     { rows: [{ op: 'add', text: PNPM }] },
     { rows: [{ op: 'add', topic: 'project-facts.md' }] },
   ]);
-}, 20_000);
+});
 
 test('pin sets one key, unpin takes it back, every other byte stays; a mistyped topic names the nearest', async () => {
   const { environment, dir } = await aMemory();
@@ -239,4 +239,4 @@ test('the completion script is one the shell reads, and what it asks answers com
   expect(await answers('list', '--type', '')).toEqual(['user', 'feedback', 'project', 'reference']);
   expect(await answers('pin', '')).toEqual(['hosts']);
   expect(await answers('log', '')).toEqual(['2026-11-21']);
-}, 30_000);
+});

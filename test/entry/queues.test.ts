@@ -3,11 +3,11 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { bellOptions } from '../../src/entry/worker/worker.ts';
 import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
 import { inboxItems } from '../../src/memory/ledger/inbox.ts';
-import { missing, servers } from '../queue/backends.ts';
+import { missing, servers, stopwatch } from '../queue/backends.ts';
 import { ownPostgres } from '../queue/own-postgres.ts';
 import { noOwnRedis, ownRedis } from '../queue/own-redis.ts';
 import { lineTo, refusedPort, silentServer } from '../queue/servers.ts';
@@ -15,8 +15,7 @@ import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { says } from '../support/messages-server.ts';
 import { enqueueNight, isIdle, memoryOf, sixSessions } from '../support/nights.ts';
 import { run, start, stop, until } from '../support/run.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
+import { runHere } from '../support/run-here.ts';
 
 const noRedis = await missing('redis');
 const sessions = sixSessions();
@@ -39,7 +38,7 @@ function workedOnce(): ReturnType<typeof workOnce> {
 /** Lets a resident worker do all that waits and ends it. */
 async function workUntilIdle(testing: TestApp): Promise<void> {
   const worker = start(['worker'], testing.environment);
-  await until(() => isIdle(testing), 60_000);
+  await until(() => isIdle(testing));
   expect(await stop(worker)).toMatchObject({ code: 0, signal: null });
 }
 
@@ -56,14 +55,21 @@ test('worker --once does all that waits, the dream last, says what became of it,
   expect(files['MEMORY.md']?.filter((line) => line.startsWith('- '))).toHaveLength(4);
 });
 
-test('a worker on the embedded queue, killed, its database deleted, makes the same memory as one without a queue', async () => {
+/** A night in the middle of which the worker was killed. */
+async function killedAtWork(): Promise<TestApp> {
   const testing = await testApp();
   await enqueueNight(testing, sessions);
-  const killed = start(['worker'], testing.environment);
+  const worker = start(['worker'], testing.environment);
   await until(() => coverageWhere(testing.store.ledger).length > 0);
-  killed.kill('SIGKILL');
-  await killed.ended;
-  expect(isIdle(testing)).toBe(false);
+  worker.kill('SIGKILL');
+  await worker.ended;
+  return testing;
+}
+
+test('a worker on the embedded queue, killed, its database deleted, makes the same memory as one without a queue', async () => {
+  let testing = await killedAtWork();
+  // One that was done before this process had its turn again was not killed at work.
+  while (isIdle(testing)) testing = await killedAtWork();
   const queue = join(testing.home, 'queue');
   expect(existsSync(queue)).toBe(true);
   rmSync(queue, { recursive: true });
@@ -118,13 +124,13 @@ for (const [kind, { reason, make }] of Object.entries(deletions)) {
     `the ${kind} queue deleted under an idle worker and again under waiting work: all is done after a restart, once ${reason ?? ''}`,
     async () => {
       const model = await testModel(() => says('Nothing worth keeping.'));
-      const testing = await testApp({ server: model });
+      const testing = await testApp({ server: model, settings: { concurrency: 1 } });
       const { url, forget } = await make(testing.home);
       testing.environment.NOCTURNE_QUEUE_URL = url;
       const [first, ...rest] = sessions as [string, ...string[]];
       await run(['enqueue', 'extract', first], testing.environment);
       const idle = start(['worker'], testing.environment);
-      await until(() => isIdle(testing), 60_000);
+      await until(() => isIdle(testing));
       await forget();
       await run(['enqueue', 'extract', ...rest], testing.environment);
       // An embedded database without its directory cannot end in order; a service manager kills such a process.
@@ -136,7 +142,8 @@ for (const [kind, { reason, make }] of Object.entries(deletions)) {
       const turns = coverageWhere(testing.store.ledger).map(({ turn }) => turn);
       expect(new Set(turns).size).toBe(11);
       expect(turns).toHaveLength(11);
-      expect(model.requests).toHaveLength(sessions.length);
+      // What the killed one had begun is asked again.
+      expect([sessions.length, sessions.length + 1]).toContain(model.requests.length);
     },
   );
 }
@@ -148,14 +155,13 @@ test('enqueue tells within two seconds that Redis is down or silent, keeps the w
   const urls = [`redis://127.0.0.1:${await refusedPort()}`, `redis://127.0.0.1:${silent.port}`];
   for (const [index, url] of urls.entries()) {
     const environment = { ...testing.environment, NOCTURNE_QUEUE_URL: url };
-    const alone = performance.now();
-    await run(['enqueue', 'dream'], testing.environment);
-    const began = performance.now();
-    const { code, stderr } = await run(['enqueue', 'extract', sessions[index] as string], environment);
+    // Without the loading of its code, which a busy machine makes long.
+    await runHere(['enqueue', 'dream'], testing.environment);
+    const took = stopwatch();
+    const { code, stderr } = await runHere(['enqueue', 'extract', sessions[index] as string], environment);
+    expect(took()).toBeLessThan(2_000);
     expect(code).toBe(0);
     expect(stderr).toContain('The queue was not rung');
-    // The start of the process itself, which a busy machine makes long, is measured beside it.
-    expect(performance.now() - began - (began - alone)).toBeLessThan(2_000);
     expect(inboxItems(testing.store.ledger)).toHaveLength(index + 2);
   }
   await run(['worker', '--once'], testing.environment);
@@ -185,7 +191,7 @@ test.skipIf(noRedisOfOurs)(
     await until(() => coverageWhere(testing.store.ledger).length > 0);
     await run(['enqueue', 'extract', ...sessions.slice(3)], testing.environment);
     await redis.start();
-    await until(() => isIdle(testing), 60_000);
+    await until(() => isIdle(testing));
     expect(await stop(worker)).toMatchObject({ code: 0 });
     expect(model.requests).toHaveLength(sessions.length);
     expect(coverageWhere(testing.store.ledger)).toHaveLength(11);

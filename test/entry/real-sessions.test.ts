@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ExtractReport } from '../../jobs/extract.ts';
 import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
 import { redact } from '../../src/redact.ts';
@@ -10,8 +10,6 @@ import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { type MessagesRequest, says } from '../support/messages-server.ts';
 import { runJson } from '../support/run.ts';
 import { hasReal, real, realFiles } from '../support/transcripts.ts';
-
-vi.setConfig({ testTimeout: 240_000 });
 
 const skipped = hasReal ? '' : ' (skipped: the real transcripts are not here)';
 const CLAUDE_CODE = /^claude-code\/.*\.jsonl$/;

@@ -3,7 +3,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { Environment } from '../../src/config.ts';
 import { answerHook } from '../../src/entry/recall.ts';
 import { agentMemory, loadConfig, recallPrompt } from '../../src/index.ts';
@@ -17,8 +17,6 @@ import { DOOR, run, runJson } from '../support/run.ts';
 import { runHere } from '../support/run-here.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 /** Halves the CPU time that a start costs. */
 const COMPILED = join(import.meta.dirname, '../../node_modules/.cache/nocturne-test');

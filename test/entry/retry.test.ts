@@ -2,7 +2,7 @@
 
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import type { App } from '../../src/entry/compose.ts';
 import { explainSessions } from '../../src/entry/terminal/explain-session.ts';
 import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
@@ -15,8 +15,6 @@ import { run, runJson } from '../support/run.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
 import { type SessionFile, sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 interface Explained {
   ranges: { turns: number; state: string; why: string; job: string | null }[];

@@ -21,8 +21,6 @@ import { jsonHere, runHere } from '../support/run-here.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
-
 const TEA = 'I prefer tea over coffee.';
 const TOLD_TEA = 'The user prefers tea over coffee.';
 const PNPM = 'Always use pnpm instead of npm.';

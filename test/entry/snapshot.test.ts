@@ -81,7 +81,7 @@ test('a snapshot goes by git from one to the other, who is told of it and takes 
   expect(diff.stdout).toMatch(/^--- here\/deploys\.md\n\+\+\+ snapshot\/deploys\.md\n[\s\S]*-.*1111.*\n\+.*2222/m);
   expect((await ben.nocturne('snapshot', 'apply')).stdout).toContain('yours stays');
   expect((await ben.nocturne('show', 'deploys.md')).stdout).toBe(deploys(1111));
-}, 60_000);
+});
 
 test('a broken snapshot is an error of its commands, a warning of doctor, and nothing to a session', async () => {
   const ada = colleague();
@@ -96,4 +96,4 @@ test('a broken snapshot is an error of its commands, a warning of doctor, and no
   expect(await ada.nocturne('recall')).toMatchObject({ stdout: '' });
   expect((await ada.nocturne('status')).code).toBe(0);
   expect(existsSync(ada.memory)).toBe(false);
-}, 60_000);
+});

@@ -5,7 +5,7 @@ import { type Context, context, propagation, ROOT_CONTEXT, trace } from '@opente
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { openBell } from '../../src/queue/queue.ts';
-import { servers } from '../queue/backends.ts';
+import { forget, servers } from '../queue/backends.ts';
 import { testApp, testModel } from '../support/app.ts';
 import { calls, error, says } from '../support/messages-server.ts';
 import { sessionFile } from '../support/session-file.ts';
@@ -108,7 +108,7 @@ test('ringing and hearing a wake-up are spans of one trace', async () => {
     namespace,
     telemetry: true,
   });
-  onTestFinished(() => bell.close({ deadlineMs: 1_000 }));
+  onTestFinished(() => forget({ url: servers.redis, dataDir: '' }, namespace));
   const heard = Promise.withResolvers<void>();
   bell.listen(async () => heard.resolve(), { concurrency: 1, onError: heard.reject });
   await bell.ring({ kind: 'extract', store: '/memory', key: 'session' });

@@ -46,7 +46,7 @@ test('history, show, diff and restore lead from a change back to what was before
   expect(run(testing, 'show', TOPIC).stdout).toBe(text);
   const wrong = run(testing, 'show', 'MEMORY.md', '--version', created.id);
   expect(wrong).toMatchObject({ status: 1, stderr: expect.stringContaining(`not of MEMORY.md`) });
-}, 30_000);
+});
 
 test('undo refuses with the reason and exit code 1, takes back what is asked for, and extract learns it again', async () => {
   const testing = await dreamt();
@@ -64,7 +64,7 @@ test('undo refuses with the reason and exit code 1, takes back what is asked for
   });
   expect(await store.list()).toEqual([]);
   expect(JSON.parse(run(testing, 'extract', transcript, '--json').stdout)).toMatchObject({ outcome: 'recorded' });
-}, 30_000);
+});
 
 test('redact tells what it would change, changes it, and leaves nothing to find', async () => {
   const testing = await dreamt();
@@ -73,7 +73,7 @@ test('redact tells what it would change, changes it, and leaves nothing to find'
   expect(run(testing, 'redact', '--match', 'pnpm')).toMatchObject({ status: 0 });
   expect(readFileSync(join(testing.dir, TOPIC), 'utf8')).toContain('Always use [redacted] instead of npm.');
   expect(run(testing, 'redact', '--match', 'pnpm').stdout).toBe('redacted 0 versions, 0 rows of the ledger, 0 files\n');
-}, 30_000);
+});
 
 test('history reads instants of any offset, and says what it cannot read, and that it knows no such file', async () => {
   const { environment } = await dreamt();

@@ -121,10 +121,10 @@ test('the agent works with an edited context, and after a kill goes on from memo
   expect(JSON.stringify(then.messages)).toContain(`[x] ${done[0]}`);
   expect(reads(contexts.slice(diesAt)).filter((name) => done.includes(name))).toEqual([]);
   expect(new Set(reads(contexts))).toEqual(new Set(FILES));
-}, 60_000);
+});
 
 test('without a directory and a task it says how it is called', async () => {
   const child = spawn(process.execPath, [EXAMPLE], { stdio: ['ignore', 'ignore', 'pipe'] });
   const [[code], stderr] = await Promise.all([once(child, 'close'), text(child.stderr)]);
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('DIRECTORY TASK') });
-}, 30_000);
+});

@@ -93,4 +93,4 @@ test('a recall says how they are kept where they are there, outside of what is d
   expect(text).toContain('[ ] (the first feature');
   writeFileSync(join(dir, 'progress-log.md'), '- Done.\n');
   expect(await recall()).toContain('Take one feature at a time');
-}, 30_000);
+});

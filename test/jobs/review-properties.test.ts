@@ -195,4 +195,4 @@ test('whatever happens between proposing and deciding, only what was shown is do
     { numRuns: 12 },
   );
   expect([...outcomes]).toEqual(expect.arrayContaining(['accepted', 'rejected', 'edited']));
-}, 120_000);
+});

@@ -4,7 +4,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import { listFiles } from '../../src/directories.ts';
 import { recallFor } from '../../src/entry/recall.ts';
@@ -13,13 +13,11 @@ import { projectMemoryDir } from '../../src/memory/home/paths.ts';
 import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
 import { outboxRows } from '../../src/memory/ledger/outbox.ts';
 import type { Store } from '../../src/memory/store/store.ts';
-import { seeded } from '../chaos/random.ts';
 import { onEachStep } from '../support/disk-steps.ts';
 import { type JobsInProcess, jobsInProcess } from '../support/jobs-in-process.ts';
+import { seeded } from '../support/random.ts';
 import { type SessionFile, sessionFile } from '../support/session-file.ts';
 import { fastTempDir } from '../support/temp.ts';
-
-vi.setConfig({ testTimeout: 240_000 });
 
 const SESSIONS = 200;
 const PROJECTS = ['alpha', 'bravo'] as const;

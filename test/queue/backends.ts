@@ -70,7 +70,8 @@ export function workshop(kind: 'redis' | 'postgres' | 'embedded') {
   };
 }
 
-async function forget(options: BackendOptions, namespace: string): Promise<void> {
+/** Takes a namespace off a server, with all that waits in it. */
+export async function forget(options: BackendOptions, namespace: string): Promise<void> {
   const backend = await openBackend(options);
   const connection = { connection: backend.producer, prefix: 'nocturne', skipMetasUpdate: true };
   const queue = new Queue(namespace, connection, backend.factory);
@@ -113,6 +114,27 @@ export function recorder() {
 }
 
 /** Until `check` no longer throws. */
-export function eventually(check: () => unknown, timeoutMs = 8_000): Promise<unknown> {
-  return vi.waitFor(check, { timeout: timeoutMs, interval: 20 });
+export function eventually(check: () => unknown): Promise<unknown> {
+  return vi.waitFor(check, { timeout: 120_000, interval: 20 });
+}
+
+/**
+ * Answers the milliseconds since it was made in which this process had its turn: how long others kept a busy machine
+ * says nothing of how long somebody waits.
+ */
+export function stopwatch(): () => number {
+  const tickMs = 10;
+  let ownMs = 0;
+  let last = performance.now();
+  const count = () => {
+    const now = performance.now();
+    ownMs += Math.min(now - last, 2 * tickMs);
+    last = now;
+  };
+  const timer = setInterval(count, tickMs);
+  return () => {
+    clearInterval(timer);
+    count();
+    return ownMs;
+  };
 }

@@ -24,8 +24,15 @@ export async function ownRedis() {
     server = spawn('redis-server', ['--port', String(port), '--dir', dir, ...fixed], { stdio: 'ignore' });
     const redis = new Redis(port, { lazyConnect: true, retryStrategy: () => 20, maxRetriesPerRequest: null });
     redis.on('error', () => {});
-    await redis.ping();
-    redis.disconnect();
+    const ended = once(server, 'exit').then(([code]) => {
+      throw new Error(`redis-server on port ${port} ended with ${code}.`);
+    });
+    try {
+      await Promise.race([redis.ping(), ended]);
+    } finally {
+      ended.catch(() => {});
+      redis.disconnect();
+    }
   };
   const kill = async () => {
     if (server.exitCode !== null || server.signalCode !== null) return;

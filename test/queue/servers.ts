@@ -9,13 +9,25 @@ async function listenOn(server: Server, port = 0): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A port on which nothing listens. */
+/** Below those that the system gives to whoever asks for any: nobody gets one between its choice and its use. */
+const FIRST_PORT = 20_000;
+const PORTS = 12_000;
+let chosen = process.pid * 97;
+
+/** A port on which nothing listens, nor will while its server is away. */
 export async function refusedPort(): Promise<number> {
-  const server = createServer();
-  const port = await listenOn(server);
-  server.close();
-  await once(server, 'close');
-  return port;
+  for (;;) {
+    const port = FIRST_PORT + (chosen++ % PORTS);
+    const server = createServer().listen(port, '127.0.0.1');
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
 }
 
 /** Accepts, reads, and never says a word. */
@@ -63,7 +75,7 @@ export async function lineTo(target: { host: string; port: number }) {
       }
     });
   let server = open();
-  const port = await listenOn(server);
+  const port = await listenOn(server, await refusedPort());
   return {
     port,
     silence: () => {

@@ -62,7 +62,7 @@ export async function runJson<T>(args: string[], environment: Environment, optio
 }
 
 /** Until `holds` answers true; fails after `timeoutMs`. */
-export function until(holds: () => boolean | Promise<boolean>, timeoutMs = 20_000): Promise<unknown> {
+export function until(holds: () => boolean | Promise<boolean>, timeoutMs = 120_000): Promise<unknown> {
   return vi.waitUntil(holds, { timeout: timeoutMs, interval: 20 });
 }
 

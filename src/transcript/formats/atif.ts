@@ -38,7 +38,7 @@ export const atif: Format = {
 type Trajectory = JsonObject & { steps: unknown[] };
 
 function isTrajectory(document: unknown): document is Trajectory {
-  if (!isObject(document) || !/^ATIF-v1\.\d+$/.test(String(document.schema_version))) return false;
+  if (!isObject(document) || !/^ATIF-v1\.\d+$/.test(textOf(document.schema_version) ?? '')) return false;
   return Array.isArray(document.steps);
 }
 

@@ -3,6 +3,7 @@
 
 import type { Part } from '../types.ts';
 import { isObject, type JsonObject } from './format.ts';
+import { textOf } from './values.ts';
 
 type Call = Extract<Part, { kind: 'call' }>;
 type Result = Extract<Part, { kind: 'result' }>;
@@ -44,7 +45,7 @@ function reasonIn(text: string): string | null {
 }
 
 function typedFor(question: JsonObject, { answers, annotations }: JsonObject): string[] {
-  const key = String(question.question);
+  const key = textOf(question.question) ?? '';
   const answer = isObject(answers) ? answers[key] : undefined;
   const labels = (Array.isArray(question.options) ? question.options : []).flatMap((option: unknown) =>
     isObject(option) && typeof option.label === 'string' ? [option.label] : [],

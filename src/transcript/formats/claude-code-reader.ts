@@ -138,7 +138,7 @@ export class ClaudeCodeReader {
       if (own === null) continue;
       this.#ready.push(
         toMessage(record, {
-          id: `queued-${chainId('', String(record.timestamp), blocksOf(record.content) ?? [])}`,
+          id: `queued-${chainId('', textOf(record.timestamp) ?? '', blocksOf(record.content) ?? [])}`,
           speaker: 'human',
           parts: own,
         }),

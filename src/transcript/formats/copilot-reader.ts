@@ -83,7 +83,9 @@ export class CopilotReader {
     if (callId === undefined) return this.#onUnreadable();
     const result = objectAt(data, 'result');
     const text = textOf(result.content) ?? textOf(objectAt(data, 'error').message) ?? '';
-    const exitCode = objectAt(data, 'shellExecution').exitCode ?? EXIT_CODE.exec(text.slice(-200))?.[1] ?? 0;
+    const given = objectAt(data, 'shellExecution').exitCode;
+    const isGiven = typeof given === 'number' || typeof given === 'string';
+    const exitCode = isGiven ? given : (EXIT_CODE.exec(text.slice(-200))?.[1] ?? 0);
     const isError = data.success === false || Number(exitCode) !== 0;
     const images = Array.isArray(result.contents) ? result.contents.filter(isObject).flatMap(binaryPart) : [];
     yield* this.#say(event, 'tool', [{ kind: 'result', callId, text, isError }, ...images]);

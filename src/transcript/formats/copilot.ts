@@ -32,7 +32,9 @@ export const copilot: Format = {
 };
 
 function isEvent({ type, data, id }: JsonObject): boolean {
-  return /^(session|user|assistant|system|tool|hook)\.[a-z_]+$/.test(String(type)) && isObject(data) && !!textOf(id);
+  return (
+    /^(session|user|assistant|system|tool|hook)\.[a-z_]+$/.test(textOf(type) ?? '') && isObject(data) && !!textOf(id)
+  );
 }
 
 async function findNames(path: string): Promise<{ session?: string; cwd?: string }> {

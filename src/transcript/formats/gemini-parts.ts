@@ -32,7 +32,7 @@ const ENDED = new Set(['success', 'error', 'cancelled']);
 
 function resultsOf(call: JsonObject): Part[] {
   const given = Array.isArray(call.result) ? call.result.filter(isObject) : [];
-  if (!ENDED.has(String(call.status)) && given.length === 0) return [];
+  if (!ENDED.has(textOf(call.status) ?? '') && given.length === 0) return [];
   const response = given.find((part) => isObject(part.functionResponse));
   const result = resultPart({ ...objectAt(response ?? {}, 'functionResponse'), id: call.id }, call.status);
   return [result, ...contentParts(given).filter((part) => part.kind === 'attachment')];

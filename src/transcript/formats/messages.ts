@@ -9,6 +9,7 @@ import { chainId } from './chain.ts';
 import { Conversation } from './conversation.ts';
 import { mayBeArray, mayBeObject, REQUEST_KEYS } from './document.ts';
 import { type Format, isObject, type JsonObject } from './format.ts';
+import { textOf } from './values.ts';
 
 interface ApiMessage {
   role: 'user' | 'assistant';
@@ -55,7 +56,9 @@ function isApiMessage(value: unknown): value is ApiMessage {
   if (value.role !== 'user' && value.role !== 'assistant') return false;
   const { content } = value;
   if (typeof content === 'string') return true;
-  return Array.isArray(content) && content.every((block) => isObject(block) && BLOCK_TYPE.test(String(block.type)));
+  return (
+    Array.isArray(content) && content.every((block) => isObject(block) && BLOCK_TYPE.test(textOf(block.type) ?? ''))
+  );
 }
 
 function* readMessages(array: readonly ApiMessage[]): Generator<Message> {

@@ -21,7 +21,7 @@ const ITEM_TYPE = /^(reasoning|item_reference|compaction\w*|mcp_\w+|\w+_call|\w+
 export function isItem(value: unknown): value is JsonObject {
   if (!isObject(value)) return false;
   const { type, role, content } = value;
-  if (role === undefined) return ITEM_TYPE.test(String(type));
+  if (role === undefined) return ITEM_TYPE.test(textOf(type) ?? '');
   if (!ROLES.has(role) || (type !== undefined && type !== 'message')) return false;
   if (content === undefined || content === null) return role === 'assistant';
   return typeof content === 'string' || (Array.isArray(content) && content.every(isPart));
@@ -68,7 +68,7 @@ function utterancesOfCall(item: JsonObject): Utterance[] {
       return [{ by: 'assistant', blocks: [call] }, ...(isOpen ? [] : [result])];
     }
     default:
-      return /_call_output$/.test(String(type)) ? [resultOf(id, outputOf(item.output), hasFailed(item))] : [];
+      return /_call_output$/.test(textOf(type) ?? '') ? [resultOf(id, outputOf(item.output), hasFailed(item))] : [];
   }
 }
 

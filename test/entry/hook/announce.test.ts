@@ -1,7 +1,7 @@
 // Whoever notices that a session has news tells it to the inbox with one function; these are its promises, with a
 // worker that is a process of its own.
 
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { announceSession } from '../../../src/entry/hook/announce.ts';
 import { coverageWhere } from '../../../src/memory/ledger/coverage.ts';
 import { inboxItems } from '../../../src/memory/ledger/inbox.ts';
@@ -10,8 +10,6 @@ import { says } from '../../support/messages-server.ts';
 import { run, start, stop, until } from '../../support/run.ts';
 import { sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const nothing = says('Nothing worth keeping.');
 

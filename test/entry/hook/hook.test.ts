@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { setTimeout as after } from 'node:timers/promises';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { coverageWhere } from '../../../src/memory/ledger/coverage.ts';
 import { allEntries } from '../../../src/memory/ledger/entries.ts';
 import { lastJobs } from '../../../src/memory/ledger/job-rows.ts';
@@ -12,8 +12,6 @@ import { filesIn, hookLog, keepAwake, runHook, SILENT, spooledIn, startHook } fr
 import { run, until } from '../../support/run.ts';
 import { sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 /** An app whose time runs, because hooks know no other, and which waits for nothing. */
 function hookApp(): Promise<TestApp> {
@@ -183,7 +181,7 @@ test('a home that is given relative is the same one to the worker that the hook 
   const { environment, home, store } = await hookApp();
   const given = relative(process.cwd(), home);
   await runHook(claudeCode(aSession()), { ...environment, NOCTURNE_HOME: given });
-  await until(() => coverageWhere(store.ledger).length === 2, 60_000);
+  await until(() => coverageWhere(store.ledger).length === 2);
   await until(() => filesIn(join(home, 'awake')).length === 0);
 });
 
@@ -246,9 +244,11 @@ test('with the queue out of reach a hook is as quick, and nothing is lost', asyn
   const testing = await hookApp();
   keepAwake(testing.home);
   const environment = { ...testing.environment, NOCTURNE_QUEUE_URL: 'redis://127.0.0.1:1' };
+  // The start of the process itself, which a busy machine makes long, is measured beside it.
+  const alone = await runHook(claudeCode(aSession()), testing.environment);
   const ended = await runHook(claudeCode(aSession()), environment);
   expect(ended).toMatchObject(SILENT);
-  expect(ended.ms).toBeLessThan(2_000);
+  expect(ended.ms - alone.ms).toBeLessThan(2_000);
   expect(await run(['worker', '--once'], environment)).toMatchObject({ code: 0 });
   expect(coverageWhere(testing.store.ledger)).toHaveLength(2);
 });
@@ -258,8 +258,8 @@ test('SIGTERM at any moment leaves a whole spool file or none', async () => {
   keepAwake(home);
   const session = aSession();
   const ends = new Set<string>();
-  // On a busy machine until one came as far as its end.
-  for (let delayMs = 0; delayMs <= 150 || !ends.has('0'); delayMs += 10) {
+  // On a busy machine a hook ends by itself later.
+  for (let delayMs = 0; delayMs <= 150 || !ends.has('0'); delayMs += delayMs < 150 ? 10 : delayMs) {
     const hook = startHook(claudeCode(session), { NOCTURNE_HOME: home });
     await after(delayMs);
     hook.child.kill('SIGTERM');

@@ -2,7 +2,7 @@
 
 import { mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { enqueueExtract } from '../../../src/entry/commands/enqueue.ts';
 import { compose } from '../../../src/entry/compose.ts';
 import { type SweepReport, sweepSessions } from '../../../src/entry/hook/sweep.ts';
@@ -14,8 +14,6 @@ import { runHere } from '../../support/run-here.ts';
 import { type SessionFile, sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 import { fixtures } from '../../support/transcripts.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const QUIET = new Date('2026-11-21T01:00:00Z');
 
@@ -182,12 +180,12 @@ test('a resident worker takes in the spool and sweeps beside its work', async ()
   const swept = claudeSession(testing);
   utimesSync(swept.path, new Date(), new Date(Date.now() - 3_600_000));
   const worker = start(['worker'], testing.environment);
-  await until(() => worker.stderr().includes(`extract ${swept.id}`), 60_000);
+  await until(() => worker.stderr().includes(`extract ${swept.id}`));
   const session = sessionFile(testing.dir, { id: '99999999-2222-4333-8444-555555555555' });
   session.add('I prefer short answers.');
   const input = { session_id: session.id, transcript_path: session.path, hook_event_name: 'SessionEnd', cwd: '/' };
   await runHook(input, testing.environment);
-  await until(() => worker.stderr().includes(`extract ${session.id}`), 60_000);
+  await until(() => worker.stderr().includes(`extract ${session.id}`));
   expect(await stop(worker)).toMatchObject({ code: 0 });
 });
 

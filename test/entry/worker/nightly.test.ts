@@ -1,6 +1,6 @@
 // When the nightly dream is due, once a night whatever happened in between, and what keeps it shut.
 
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { loadConfig } from '../../../src/config.ts';
 import { announceSession } from '../../../src/entry/hook/announce.ts';
 import { nextNightly } from '../../../src/entry/worker/nightly.ts';
@@ -15,8 +15,6 @@ import { type TestApp, testApp } from '../../support/app.ts';
 import { run, runJson, start, stop, until } from '../../support/run.ts';
 import { sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 /** The same home and memory directory at another instant. */
 function at(now: string, { home, dir }: TestApp, settings?: object): Promise<TestApp> {

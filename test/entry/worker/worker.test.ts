@@ -1,6 +1,6 @@
 // The worker as a service manager and a person see it: how it ends, whom it refuses, how often it tries.
 
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { coverageWhere } from '../../../src/memory/ledger/coverage.ts';
 import { inboxItems } from '../../../src/memory/ledger/inbox.ts';
 import { type TestApp, testApp, testModel } from '../../support/app.ts';
@@ -9,8 +9,6 @@ import { agentsOf } from '../../support/processes.ts';
 import { run, start, stop, until } from '../../support/run.ts';
 import { sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const onLinux = process.platform === 'linux';
 

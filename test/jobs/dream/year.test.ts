@@ -102,7 +102,7 @@ beforeAll(async () => {
       ms: cpuMs() - from,
     });
   }
-}, 300_000);
+}, 900_000);
 
 afterAll(() => jobs?.close());
 

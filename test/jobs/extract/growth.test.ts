@@ -118,7 +118,7 @@ test('a turn that fails keeps the point of reading before it', async () => {
 });
 
 describe.skipIf(!hasReal)('a real session that grows (skipped where it is not there)', () => {
-  test('has every settled message offered exactly once over its snapshots', { timeout: 120_000 }, async () => {
+  test('has every settled message offered exactly once over its snapshots', async () => {
     const { app, model } = await nothingEver({
       excerptTokens: 2_000_000,
       jobTokens: 100_000_000,

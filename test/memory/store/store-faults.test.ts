@@ -124,7 +124,7 @@ test('a writer that is killed at whatever call leaves all or nothing', async () 
     }
   };
   await Promise.all([dieFrom(1), dieFrom(2)]);
-}, 120_000);
+});
 
 test.skipIf(process.platform === 'win32')(
   'a ledger that cannot grow any more leaves all or nothing, and says so',
@@ -150,5 +150,4 @@ test.skipIf(process.platform === 'win32')(
     await Promise.all([fill('close'), fill('die')]);
     expect([...endings].sort()).toEqual(['SIGKILL', 'fine', 'told']);
   },
-  60_000,
 );

@@ -180,7 +180,7 @@ test('edits by an editor that renames over the file are never lost while commits
   for (let i = 0; i < 40; i += 1) expect(everything).toContain(`ours ${i}\n`);
   expect(wrote).toBeGreaterThan(10);
   expect(everything).toContain(`theirs ${wrote}\n`);
-}, 30_000);
+});
 
 // Reads the file, adds a line, and renames a new file over it, as fast as it can; at the end it says its last number.
 // Of its own lines it leaves the last hundred, or on a busy machine the file would outgrow what a memory may hold.

@@ -195,7 +195,6 @@ const MARKER = /^(?:<{7}|\|{7}|={7}|>{7})/m;
 
 test.each(['with merge=union', 'without git attributes'])(
   'two clones, 100 changes at once, merged by plain git: nothing is lost, the index is right, no marker is left (%s)',
-  { timeout: 60_000 },
   async (attributes) => {
     await fc.assert(
       fc.asyncProperty(changes, async (list) => {

@@ -156,9 +156,7 @@ describe('buildIndex', () => {
     expect(built).toMatchObject({ lines: 200, handWrittenOverCaps: false });
   });
 
-  test('caps hold, every topic is named, what is hand-written survives, and building again changes nothing', {
-    timeout: 60_000,
-  }, () => {
+  test('caps hold, every topic is named, what is hand-written survives, and building again changes nothing', () => {
     const caps = { lines: 20, bytes: 900, lineCharacters: 60 };
     const path = fc.integer({ min: 0, max: 40 }).map((number) => `topic-${number}.md`);
     const anyTopic = fc.record({

@@ -100,9 +100,7 @@ describe('editLines', () => {
     expect(editLines(raw, { remove: new Set(['00000000']), add: [] })).toBe(raw);
   });
 
-  test('what is added is there afterwards, what is removed is gone, and all else is as it was', {
-    timeout: 60_000,
-  }, () => {
+  test('what is added is there afterwards, what is removed is gone, and all else is as it was', () => {
     const line = fc.constantFrom(
       ...[
         '- a',

@@ -5,7 +5,8 @@ import { isAppError } from '../../../src/errors.ts';
 import { wroteMemory } from '../../../src/transcript/memory-writes.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import { readTurns } from '../../../src/transcript/turns.ts';
-import { countUnreadable, isObjectText, mutatedLines, mutatedValue, seededRandom } from '../../support/mutations.ts';
+import { countUnreadable, isObjectText, mutatedLines, mutatedValue } from '../../support/mutations.ts';
+import { seeded } from '../../support/random.ts';
 import { collect, fixtures, transcriptOf } from '../../support/transcripts.ts';
 
 const read = (file: string): string => readFileSync(join(fixtures, file), 'utf8');
@@ -31,7 +32,9 @@ describe('10,000 damaged lines', () => {
     ['gemini.jsonl', 1],
     ['copilot.jsonl', 1],
   ])('of %s are read to the end, and each that cannot be is counted', async (file, intact) => {
-    const whole = read(file).split('\n').filter(isObjectText);
+    const whole = read(file)
+      .split('\n')
+      .filter((line) => isObjectText(line));
     const lines = mutatedLines(whole, 10_000);
     const head = whole.slice(0, intact).map((line) => Buffer.from(line));
     const path = transcriptOf(Buffer.concat([...head, ...lines].flatMap((line) => [line, Buffer.from('\n')])));
@@ -45,7 +48,7 @@ describe('a damaged document of Gemini CLI', () => {
   const text = read('gemini-legacy.json');
 
   test('with 10,000 odd messages is read to the end', async () => {
-    const random = seededRandom(2);
+    const random = seeded(2);
     const document = JSON.parse(text) as { messages: unknown[] };
     const messages = Array.from({ length: 10_000 }, (_, at) =>
       mutatedValue(document.messages[at % document.messages.length], random),
@@ -79,4 +82,24 @@ test('a line nested deeper than a stack is read like any other', async () => {
   const shell = line.replace('"call_id":"call_sh",', '').replace(/"action":\{.*?\}/, `"action":${deep}`);
   const path = transcriptOf(`${read('codex.jsonl').split('\n')[0]}\n${shell}\n`);
   expect(await collect((await openSession(path)).messages())).toHaveLength(1);
+});
+
+const NO_TEXT = '{"toString":1,"valueOf":1}';
+
+test.each([
+  ['gemini.jsonl', /(?<="status":)"success"/g],
+  ['claude-code.jsonl', /(?<="timestamp":)"[^"]*"/g],
+  ['codex.jsonl', /(?<="command":\[)"bash"/g],
+  ['copilot.jsonl', /(?<="type":)"session.start"/g],
+  ['openai-responses.json', /(?<="type": )"function_call_output"/g],
+  ['messages.json', /(?<="type": )"tool_use"/g],
+  ['atif.json', /(?<="schema_version": )"[^"]*"/g],
+])('%s with a value of which no text can be made, in place of %s, is read or refused', async (file, place) => {
+  const text = read(file);
+  expect(text.search(place)).toBeGreaterThan(-1);
+  try {
+    await readWhole(transcriptOf(text.replace(place, NO_TEXT)));
+  } catch (error) {
+    if (!isAppError(error, 'unknown-format')) throw error;
+  }
 });

@@ -5,7 +5,8 @@ import { isAppError } from '../../../src/errors.ts';
 import { openSession, type Session } from '../../../src/transcript/session.ts';
 import { readTurns } from '../../../src/transcript/turns.ts';
 import type { Message } from '../../../src/transcript/types.ts';
-import { mutatedLine, mutatedValue, seeded } from '../../support/mutated.ts';
+import { countUnreadable, mutatedLines, mutatedValue } from '../../support/mutations.ts';
+import { seeded } from '../../support/random.ts';
 import { tempDir } from '../../support/temp.ts';
 import { collect, fixtures } from '../../support/transcripts.ts';
 
@@ -13,18 +14,6 @@ async function readAll(session: Session): Promise<Message[]> {
   const messages = (await collect(readTurns(session.messages()))).flatMap((turn) => turn.messages);
   expect(new Set(messages.map((message) => message.id)).size).toBe(messages.length);
   return messages;
-}
-
-/** What can be read of a line, by its bytes alone; `null` where two records stand on it and each counts for itself. */
-function isReadable(line: Buffer, isRecord: (value: Record<string, unknown>) => boolean): boolean | null {
-  const text = line.toString('utf8');
-  if (text.trim() === '') return true;
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) && isRecord({ ...value });
-  } catch {
-    return /\}\s*\{/.test(text) ? null : false;
-  }
 }
 
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
@@ -44,9 +33,7 @@ test.each([
     const lines = readFileSync(join(fixtures, `${name}.jsonl`), 'utf8')
       .trimEnd()
       .split('\n');
-    const random = seeded(20_261_120);
-    const pick = () => lines[Math.floor(random() * lines.length)] as string;
-    const damaged = Array.from({ length: 10_000 }, () => mutatedLine(pick(), pick(), random));
+    const damaged = mutatedLines(lines, 10_000, 20_261_120);
     const path = join(tempDir(), 'damaged.jsonl');
     writeFileSync(
       path,
@@ -56,11 +43,11 @@ test.each([
     const session = await openSession(path);
     expect(session.format).toBe(name);
     expect((await readAll(session)).length).toBeGreaterThan(0);
-    const judged = damaged.map((line) => isReadable(line, isRecord));
-    const unreadable = judged.filter((readable) => readable === false).length;
-    const glued = judged.filter((readable) => readable === null).length;
+    const unreadable = countUnreadable(damaged, isRecord);
     expect(unreadable).toBeGreaterThan(2_000);
     expect(session.unreadableLines).toBeGreaterThanOrEqual(unreadable);
+    // Where several records stand on a line, each counts for itself.
+    const glued = damaged.filter((line) => /\}\s*\{/.test(line.toString('utf8'))).length;
     expect(session.unreadableLines).toBeLessThanOrEqual(unreadable + 2 * glued);
   },
 );
@@ -78,11 +65,12 @@ test.each([
   const text = readFileSync(join(fixtures, name), 'utf8');
   const value: unknown = JSON.parse(text);
   const random = seeded(20_261_121);
+  const damaged = mutatedLines([JSON.stringify(value)], 300, 20_261_121);
   const path = join(tempDir(), name);
   let read = 0;
   for (let count = 0; count < 300; count++) {
-    const damage = count % 4 === 0 ? mutatedLine(text, text, random) : JSON.stringify(mutatedValue(value, random));
-    writeFileSync(path, damage);
+    const damage = count % 4 === 0 ? damaged[count] : JSON.stringify(mutatedValue(value, random));
+    writeFileSync(path, damage ?? '');
     try {
       await readAll(await openSession(path));
       read++;

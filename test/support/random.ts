@@ -6,7 +6,7 @@ export interface Random {
   pick<Item>(items: readonly Item[]): Item;
 }
 
-/** The generator known as mulberry32: one word of state, good enough to choose whom to kill. */
+/** The generator known as mulberry32: one word of state, good enough to choose whom to kill and what to damage. */
 export function seeded(seed: number): Random {
   let state = seed >>> 0;
   const next = () => {
