@@ -53,6 +53,11 @@ function itemsIn(dir: string): fs.Dirent[] {
   }
 }
 
+/** Which file system holds a path, or will: that of the nearest directory above it that is there. */
+export function fileSystemOf(path: string): number {
+  return fs.statSync(path, { throwIfNoEntry: false })?.dev ?? fileSystemOf(dirname(path));
+}
+
 /** The names in a directory, sorted; none where there is no directory. */
 export function listNames(dir: string): string[] {
   try {

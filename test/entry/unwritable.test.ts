@@ -2,7 +2,7 @@
 
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { lookIntoLedger } from '../../src/memory/ledger/ledger.ts';
 import { openStore } from '../../src/memory/store/store.ts';
 import { fixedClock } from '../../src/time.ts';
@@ -10,7 +10,7 @@ import { testApp } from '../support/app.ts';
 import { treeHash } from '../support/mcp.ts';
 import { runHere } from '../support/run-here.ts';
 import { fastTempDir, tempDir } from '../support/temp.ts';
-import { makeUnwritable } from '../support/unwritable.ts';
+import { makeFileSystem, makeUnwritable } from '../support/unwritable.ts';
 
 test('what only looks works where nothing can be written, and says what it says elsewhere', async ({ skip }) => {
   const testing = await testApp();
@@ -78,4 +78,17 @@ test('a ledger that a running worker writes is read as it is where nothing can b
   expect(ledger?.get("select path from memory where path = 'a.md'")).toEqual({ path: 'a.md' });
   expect(() => ledger?.run('delete from memory')).toThrow(/readonly/);
   ledger?.close();
+});
+
+test('what would go to another file system is refused whole, and everything else goes on', async ({ skip }) => {
+  const store = await openStore(tempDir(), { clock: fixedClock('2026-11-21T02:00:00Z') });
+  onTestFinished(() => store.close());
+  const by = { actor: 'person' };
+  await store.write(by, { path: 'logs/2026/11/2026-11-20.md', text: '- a\n' });
+  if (!makeFileSystem(join(store.dir, 'logs'))) skip();
+  const both = ['a.md', 'logs/2026/11/2026-11-21.md'].map((path) => ({ path, change: () => '- a\n' }));
+  await expect(store.commit(by, () => ({ files: both, rows() {} }))).rejects.toThrow('another file system');
+  expect(await store.read('a.md')).toBeNull();
+  await store.write(by, { path: 'b.md', text: '- b\n' });
+  expect(await store.read('b.md')).toBe('- b\n');
 });

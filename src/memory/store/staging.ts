@@ -4,6 +4,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import { dirname, join } from 'node:path';
+import { fileSystemOf } from '../../directories.ts';
 import { AppError } from '../../errors.ts';
 import { lookNow } from '../../files.ts';
 import { moveSupports } from '../ledger/entries.ts';
@@ -60,6 +61,8 @@ export function stage(file: FileChange, commit: Commit, deps: StagingDeps): bool
   const after = file.change(text);
   const content = after === null ? null : Buffer.from(after);
   if (isSame(content, current) && !isMove) return false;
+  refuseElsewhere(from, deps);
+  refuseElsewhere(file.path, deps);
   refusePinned({ path: from, text }, commit);
   refusePinned({ path: file.path, text: null }, commit);
   if (content !== null) {
@@ -134,6 +137,14 @@ function refuseOversize(
       remedy: 'Remove memories that are no longer needed, or raise the limit.',
     });
   }
+}
+
+/** Files are swapped by a link and a move, which reach no other file system. */
+function refuseElsewhere(path: string, { dir, locate }: StagingDeps): void {
+  if (fileSystemOf(dirname(locate(path))) === fileSystemOf(join(dir, '.nocturne'))) return;
+  throw new AppError('storage', `${path} cannot be written: its directory is on another file system than ${dir}.`, {
+    remedy: 'Nothing was changed. Mount the memory directory whole, or move that directory into it.',
+  });
 }
 
 /** A file cannot stand below another file. */
