@@ -9,11 +9,13 @@ import { mayBeArray, mayBeObject, REQUEST_KEYS } from './document.ts';
 import { type Format, isObject, type JsonObject } from './format.ts';
 import { isItem, utterancesOf } from './openai-items.ts';
 
+const KEYS: ReadonlySet<string> = new Set([...REQUEST_KEYS, 'session']);
+
 export const openai: Format = {
   name: 'openai',
 
   async recognises(source) {
-    if (!mayBeArray(source.head) && !mayBeObject(source.head, REQUEST_KEYS)) return false;
+    if (!mayBeArray(source.head) && !mayBeObject(source.head, KEYS)) return false;
     return itemsIn(await source.document()) !== null;
   },
 
@@ -29,12 +31,17 @@ export const openai: Format = {
 };
 
 function itemsIn(document: unknown): JsonObject[] | null {
-  const list = isObject(document) ? (document.messages ?? document.input) : document;
+  const list = isObject(document) ? (document.messages ?? document.input ?? firstCodexItems(document)) : document;
   // A mere `input` can be anything's; with a model beside it, it is a prompt.
   const isPrompt = isObject(document) && typeof list === 'string' && typeof document.model === 'string';
   const items = isPrompt ? [{ role: 'user', content: list }] : list;
   const isOurs = Array.isArray(items) && items.every(isItem) && items.some((item) => item.role !== undefined);
   return isOurs ? items : null;
+}
+
+/** The first Codex, of spring 2025, kept a session as `{ session, items }`. */
+function firstCodexItems({ session, items }: JsonObject): unknown {
+  return isObject(session) ? items : undefined;
 }
 
 /** That of the first thing a person said: many sessions begin with the same instructions. */
