@@ -90,15 +90,24 @@ export function asRead(text: string): string {
   return [text, ...decoded(text)].map(plain).join('\n');
 }
 
-/** What a text holds that is not seen as words: in base64, in tag characters. */
+/** What a text holds that is not seen as words: in base64, in tag characters, behind escapes. */
 function decoded(text: string): string[] {
   const blobs = asSeen(text).match(/[A-Za-z0-9+/_-]{16,}={0,2}/g) ?? [];
   const said = blobs
     .map((blob) => Buffer.from(blob, 'base64').toString('utf8'))
     .filter((words) => !words.includes('\uFFFD') && !/[\p{Cc}]/u.test(words.replace(/\s/g, ' ')));
+  const unescaped = text.replace(ESCAPE, (whole, ...codes: unknown[]) => {
+    const [decimal, ...hex] = codes.slice(0, 3) as (string | undefined)[];
+    const code = decimal ? Number(decimal) : Number.parseInt(hex.find(Boolean) ?? '', 16);
+    return code > 0 && code < 0x11_0000 ? String.fromCodePoint(code) : whole;
+  });
+  if (unescaped !== text) said.push(unescaped);
   const tags = [...text].map((each) => each.codePointAt(0) ?? 0).filter((code) => code >= 0xe0020 && code <= 0xe007e);
   return tags.length > 0 ? [...said, String.fromCodePoint(...tags.map((code) => code - 0xe0000))] : said;
 }
+
+/** Of HTML, of URLs, of JSON and of programs. */
+const ESCAPE = /&#(\d{1,7});|&#x([0-9a-f]{1,6});|(?:%|\\x|\\u00|\\u\{)([0-9a-f]{2})\}?/gi;
 
 // Letters of other scripts that look like Latin ones, in words that mix them.
 const LOOKALIKES = new Map(
@@ -159,7 +168,8 @@ const LOOKALIKES = new Map(
 
 /** The text as a reader sees it: full-width and styled letters as plain ones, look-alikes of a mixed word as Latin. */
 function plain(text: string): string {
-  const seen = asSeen(text).normalize('NFKC');
+  // Strokes through letters, and rings around them.
+  const seen = asSeen(text.normalize('NFD').replace(/[\u0334-\u0338\u20d0-\u20f0]/g, '')).normalize('NFKC');
   return seen.replace(/[\p{L}\p{M}]+/gu, (word) => {
     if (!/\p{sc=Latin}/u.test(word) || !/[^\p{sc=Latin}\p{sc=Zinh}]/u.test(word)) return word;
     return [...word].map((letter) => LOOKALIKES.get(letter) ?? letter).join('');
@@ -167,14 +177,25 @@ function plain(text: string): string {
 }
 
 const QUOTE_LINE = /^\s*(?:>|&gt;)/;
+/** What stands under the head of a table, whose rows follow. */
+const TABLE_BEGINS = /^\s*\|[\s:|-]*-{3}[\s:|-]*$/;
+/** Code without a fence, where it follows an empty line; a list may go on so. */
+const INDENTED = /^(?: {4}|\t)\s*(?![-*+]\s|\d+[.)]\s)\S/;
 const FENCE = /^\s*(`{3,}|~{3,})/;
 /** Where somebody else's words begin and go on to the end of the message. */
 const PASTE_BEGINS =
-  /^\s*(?:-{2,}\s*(?:original message|forwarded message|ursprüngliche nachricht|weitergeleitete nachricht|message d'origine|message transféré|mensaje original|mensagem original|messaggio originale|oorspronkelijk bericht|исходное сообщение|转发|轉寄|転送)|begin forwarded message|(?:from|von|de|da|van|od|от|发件人|寄件者|差出人|보낸 사람)\s*[:：]\s*\S.*|(?:on|am|le|el|il|op|em) .{4,80}\b(?:wrote|schrieb|a écrit|escribió|ha scritto|schreef|escreveu)\s*:|#{1,6}\s+\S|\[pasted text)/i;
+  /^\s*(?:-{2,}\s*(?:original message|forwarded message|ursprüngliche nachricht|weitergeleitete nachricht|message d'origine|message transféré|mensaje original|mensagem original|messaggio originale|oorspronkelijk bericht|исходное сообщение|转发|轉寄|転送)|begin forwarded message|(?:from|von|de|da|van|od|от|发件人|寄件者|差出人|보낸 사람)\s*[:：]\s*\S.*|(?:on|am|le|el|il|op|em) .{4,80}\b(?:wrote|schrieb|a écrit|escribió|ha scritto|schreef|escreveu)\s*:|#{1,6}\s+\S|\[pasted text|diff --git |@@ -\d)/i;
 const TAG = /<(\/?)([a-z][\w.-]*)(?:\s[^<>]*)?>/gi;
 /** A quotation this long is somebody's sentence, not a name or a word in quotation marks. */
 const QUOTATION_CHARS = 20;
-const STRAIGHT_QUOTATIONS = [/"([^"\n]+)"/g, /(?<![\p{L}\p{N}])'([^'\n]{20,})'(?![\p{L}\p{N}])/gu];
+const STRAIGHT_QUOTATIONS = [
+  /"([^"\n]+)"/g,
+  /(?<![\p{L}\p{N}])'([^'\n]{20,})'(?![\p{L}\p{N}])/gu,
+  // Over lines it begins a word and ends one.
+  /(?<![^\s(])"(?=\S)([^"]{20,4000})"(?![\p{L}\p{N}])/gu,
+];
+/** In code, a whole sentence. */
+const CODE_QUOTATION = /`(\p{Lu}[^`\n]*[.!?])`/gu;
 /** What opens a quotation, and what may close it. */
 const QUOTATION_MARKS = ['“”', '„“”', '«»', '»«', '「」', '『』', '‘’'];
 
@@ -185,7 +206,12 @@ const QUOTATION_MARKS = ['“”', '„“”', '«»', '»«', '「」', '『�
 export function ownWords(message: string): string {
   const own: string[] = [];
   let fence: string | null = null;
-  for (const line of withoutTagged(message).split(/\r?\n/)) {
+  let isAfterCode = true;
+  let isTable = false;
+  for (const line of withoutTagged(withoutComments(message)).split(/\r?\n/)) {
+    const isCode: boolean = isAfterCode && INDENTED.test(line);
+    isAfterCode = isCode || line.trim() === '';
+    isTable = TABLE_BEGINS.test(line) || (isTable && /^\s*\|/.test(line));
     const mark = FENCE.exec(line)?.[1];
     if (fence !== null) {
       if (mark?.startsWith(fence)) fence = null;
@@ -194,13 +220,22 @@ export function ownWords(message: string): string {
       fence = mark;
       own.push('');
     } else if (PASTE_BEGINS.test(line)) break;
-    else own.push(QUOTE_LINE.test(line) ? '' : line);
+    else own.push(isCode || isTable || QUOTE_LINE.test(line) ? '' : line);
   }
-  const unmarked = STRAIGHT_QUOTATIONS.reduce(
+  const unmarked = [...STRAIGHT_QUOTATIONS, CODE_QUOTATION].reduce(
     (text, quotation) => text.replace(quotation, (whole, said: string) => (isQuotation(said) ? '\n' : whole)),
     own.join('\n'),
   );
   return QUOTATION_MARKS.reduce(withoutQuotations, unmarked);
+}
+
+/** Without comments of HTML; one that is never closed goes on to the end. */
+function withoutComments(text: string): string {
+  const [first = '', ...rest] = text.split('<!--');
+  return rest.reduce((kept, part) => {
+    const end = part.indexOf('-->');
+    return end < 0 ? kept : `${kept}\n${part.slice(end + 3)}`;
+  }, first);
 }
 
 /**
