@@ -20,9 +20,9 @@ test('a ledger that cannot be written for a while ends no job: its lease is rene
     config,
     work: async () => {
       // SQLite answers as on a disk that became read-only.
-      store.ledger.all('pragma query_only = 1');
+      store.ledger.run('pragma query_only = 1');
       await until(() => looks > 3);
-      store.ledger.all('pragma query_only = 0');
+      store.ledger.run('pragma query_only = 0');
       const seen = looks;
       await until(() => looks > seen);
       return isLeased(store.ledger, { prefix: 'session:', now: clock.now() });
