@@ -134,7 +134,7 @@ export const WHY_SKIPPED: Record<TurnState, string> = {
   nothing: 'they were extracted before, and nothing in them was worth keeping',
   'main-agent': 'the main agent itself wrote memory in them',
   private: 'something in them is marked as private',
-  'gave-up': 'extracting them failed too often, and was given up',
+  'gave-up': 'extracting them failed, and was given up',
   assumed: 'they were extracted before the ledger was lost',
   undone: 'their extraction was undone',
 };

@@ -7,7 +7,8 @@ import type { AgentEnding } from './types.ts';
 
 /** Of a reply, before its tools run: `turn-limit` stands as long as the model wants to go on. */
 export function readEnding(reply: BetaMessage, request: { model: string; maxOutputTokens: number }): AgentEnding {
-  const fail = (what: string) => new AppError('bad-reply', `The reply of model ${request.model} ${what}`);
+  const fail = (what: string, remedy?: string) =>
+    new AppError('bad-reply', `The reply of model ${request.model} ${what}`, { remedy });
   const wantsTools = reply.content.some((block) => block.type === 'tool_use');
   switch (reply.stop_reason) {
     case 'tool_use':
@@ -21,7 +22,10 @@ export function readEnding(reply: BetaMessage, request: { model: string; maxOutp
       if (wantsTools) throw fail('calls tools but says it has ended.');
       return 'done';
     case 'max_tokens':
-      throw fail(`was cut at ${request.maxOutputTokens} output tokens.`);
+      throw fail(
+        `was cut at ${request.maxOutputTokens} output tokens.`,
+        'Raise maxOutputTokens in config.json of the nocturne home.',
+      );
     case 'model_context_window_exceeded':
       throw new AppError(
         'oversize',
@@ -30,7 +34,7 @@ export function readEnding(reply: BetaMessage, request: { model: string; maxOutp
     case 'refusal':
       throw new AppError(
         'refusal',
-        `Model ${request.model} refused: ${reply.stop_details?.explanation ?? 'no reason given'}.`,
+        `Model ${request.model} refused: ${reply.stop_details?.explanation ?? reply.stop_details?.category ?? 'no reason given'}.`,
       );
     default:
       throw fail(`ended for an unknown reason: ${reply.stop_reason}.`);

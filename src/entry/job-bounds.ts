@@ -1,7 +1,7 @@
 // What a job is held by: the lease of what it works on, renewed while it works, and its wall time.
 
 import type { Config } from '../config.ts';
-import { AppError } from '../errors.ts';
+import { AppError, isAppError } from '../errors.ts';
 import { newId } from '../memory/ledger/ledger.ts';
 import { type Lease, releaseLease, renewLease, takeLease } from '../memory/store/leases.ts';
 import type { Store } from '../memory/store/store.ts';
@@ -15,10 +15,15 @@ export async function withLease<T>(
   const owner = `${thisProcess()}/${newId('run')}`;
   const lease = takeLease(store.ledger, { key, owner, now: config.clock.now(), ttlMs: config.leaseMs });
   if (!lease) return null;
-  const renewal = setInterval(
-    () => renewLease(store.ledger, lease, { now: config.clock.now(), ttlMs: config.leaseMs }),
-    config.leaseMs / 3,
-  );
+  const renewal = setInterval(() => {
+    try {
+      renewLease(store.ledger, lease, { now: config.clock.now(), ttlMs: config.leaseMs });
+    } catch (error) {
+      // A full disk or a busy ledger: thrown from here it would end the process with all its jobs. The next renewal may
+      // get through, and a lease that is lost keeps the work from being committed.
+      if (!isAppError(error)) throw error;
+    }
+  }, config.leaseMs / 3);
   try {
     return await work(lease);
   } finally {

@@ -12,6 +12,8 @@ import type { Sql } from '../ledger/database.ts';
 const LONG_PAUSE_MS = 30_000;
 const FIRST_PAUSE_MS = 5 * 60_000;
 const LONGEST_PAUSE_MS = 60 * 60_000;
+/** No pause is longer: it was set by a clock that was ahead. */
+const IMPOSSIBLE_PAUSE_MS = 25 * 60 * 60_000;
 /** How long the others wait for the one that tries before they look again. */
 const PROBE_LOOK_MS = 60_000;
 /** Longer than a job may take; a worker that is stopped for longer has lost its try. */
@@ -115,7 +117,10 @@ export class Breaker {
   }
 
   #row(): Row {
-    return this.#sql.get<Row>('select * from breaker where id = 1') as Row;
+    const row = this.#sql.get<Row>('select * from breaker where id = 1') as Row;
+    const now = this.#clock.now();
+    const isImpossible = row.until !== null && row.until > later(now, IMPOSSIBLE_PAUSE_MS);
+    return isImpossible ? { ...row, until: now.toISOString() } : row;
   }
 }
 

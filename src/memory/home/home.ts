@@ -238,11 +238,18 @@ export class Home {
     return rows.filter((row) => !isDead(row.process));
   }
 
-  /** When the nightly round was done last. The first to ask is told, and noted for good, that it was just now. */
+  /**
+   * When the nightly round was done last. The first to ask is told, and noted for good, that it was just now; so is who
+   * asks after a clock that was ahead, which would keep the nights away until then.
+   */
   nightlyAt(): Date {
     const lastAt = this.lastNightAt();
-    if (lastAt !== null) return new Date(lastAt);
-    this.#sql.run('insert or ignore into nightly (id, at) values (1, ?)', this.#now());
+    if (lastAt !== null && lastAt <= this.#now()) return new Date(lastAt);
+    this.#sql.run(
+      `insert into nightly (id, at) values (1, ?) on conflict (id) do update set at = excluded.at
+         where at > excluded.at`,
+      this.#now(),
+    );
     return new Date(this.lastNightAt() as string);
   }
 

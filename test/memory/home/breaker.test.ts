@@ -107,3 +107,13 @@ test('a try whose process died is given to another, and so is one that ended wit
   db.close();
   expect(at(6).admit()).toMatchObject({ isProbe: true });
 });
+
+test('one that was opened by a clock that was ahead lets a job try at once', () => {
+  const { at } = breakers();
+  const aYear = 365 * 24 * 60;
+  for (let n = 0; n < 3; n++) at(aYear).fail(failure, after);
+  expect(at(0).read()).toMatchObject({ state: 'half-open', until: isoAt(0) });
+  expect(at(0).admit()).toEqual({ isAdmitted: true, isProbe: true });
+  at(0).close();
+  expect(at(0).read()).toMatchObject({ state: 'closed', failures: 0 });
+});

@@ -134,3 +134,38 @@ test.each([1, 2, 3])('processes that open a new home at the same moment all come
   expect(await Promise.all(openers.map(({ said }) => said))).toEqual(['', '', '', '']);
   for (const { ended } of openers) expect(await ended).toEqual([0, null]);
 });
+
+test('a night that was noted by a clock that was ahead keeps no night away', () => {
+  const dir = tempDir();
+  expect(openHome(dir, fixedClock('2027-11-20T23:30:00Z')).nightlyAt().toISOString()).toBe('2027-11-20T23:30:00.000Z');
+  const home = openHome(dir, clock);
+  expect(home.nightlyAt()).toEqual(clock.now());
+  const later = openHome(dir, fixedClock('2026-11-21T03:30:00Z'));
+  expect(later.nightlyAt()).toEqual(clock.now());
+  let rounds = 0;
+  for (let asked = 0; asked < 2; asked += 1) later.nightlyRound(new Date('2026-11-21T03:30:00Z'), () => rounds++);
+  expect(rounds).toBe(1);
+});
+
+test('a day of the zone has its ceiling anew, also on the days that are an hour longer or shorter', async () => {
+  const dir = tempDir();
+  const spendAt = (instant: string) =>
+    new JobSpend(openHome(dir, fixedClock(instant)), { ...limits, clock: fixedClock(instant), zone: 'Europe/Berlin' });
+  for (const [last, first] of [
+    ['2026-10-25T22:59:59Z', '2026-10-25T23:00:00Z'],
+    ['2027-03-28T21:59:59Z', '2027-03-28T22:00:00Z'],
+  ] as const) {
+    await spendAt(last).reserve(1_000);
+    await spendAt(last).reserve(1_000);
+    await expect(spendAt(last).reserve(1)).rejects.toMatchObject({ code: 'ceiling' });
+    // Lowered while work is under way: what is reserved stays, nothing more is let through.
+    const lowered = new JobSpend(openHome(dir, clock), {
+      ...limits,
+      dayTokens: 500,
+      clock: fixedClock(first),
+      zone: 'Europe/Berlin',
+    });
+    await spendAt(first).reserve(600);
+    await expect(lowered.reserve(1)).rejects.toMatchObject({ code: 'ceiling' });
+  }
+});
