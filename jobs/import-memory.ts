@@ -67,7 +67,13 @@ export async function importMemory(request: ImportRequest, deps: ImportDeps): Pr
   const store = await deps.openStore();
   const report: ImportReport = {
     outcome: 'busy',
-    ...{ added: [], replaced: [], joined: [], differing: [], same: 0, entries: 0, job: null },
+    added: [],
+    replaced: [],
+    joined: [],
+    differing: [],
+    same: 0,
+    entries: 0,
+    job: null,
   };
   // 2.
   await deps.withLease(store, 'dream', async () => {
