@@ -45,8 +45,7 @@ export function addHistory(program: Command): void {
           limit: limitFrom(options.limit),
           since: instantFrom('--since', options.since),
           until: instantFrom('--until', options.until),
-          page,
-          actor,
+          ...{ page, actor },
         });
         if (wanted !== undefined && listVersions(store.ledger, { path: wanted, limit: 1 }).versions.length === 0) {
           throw new AppError('bad-input', `No version of ${wanted} is known in ${store.dir}.`, {

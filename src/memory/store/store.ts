@@ -18,13 +18,12 @@ import { settleMerges } from '../team/settle-merges.ts';
 import { applyCommits, applyLateEdits, type Place } from './apply.ts';
 import { Asides } from './asides.ts';
 import { locateFile } from './confine.ts';
-import { replaceOnce } from './edit-text.ts';
 import { type Actor, beginCommit, shaOf } from './heads.ts';
 import { checkFence, type Lease } from './leases.ts';
 import { type ListChoice, listPaths } from './listing.ts';
 import { OutsideEdits } from './outside.ts';
 import { check, type Precondition } from './precondition.ts';
-import { DEFAULT_LIMITS, type FileChange, type Limits, notThere, stage } from './staging.ts';
+import { DEFAULT_LIMITS, type FileChange, type Limits, notThere, replaceOnly, stage } from './staging.ts';
 import { StoreLock } from './store-lock.ts';
 
 export type { Actor } from './heads.ts';
@@ -85,13 +84,12 @@ const GITIGNORE = '/*\n!/.gitignore\n!/dreams/\n';
 export async function openStore(dir: string, options: StoreOptions = {}): Promise<Store> {
   makeDirectory(dir);
   const root = canonicalPath(resolve(dir));
-  const clock = options.clock ?? systemClock;
-  const store = new Store(root, { ...options, clock, ledger: openLedger(root) });
+  const store = new Store(root, { ...options, ledger: openLedger(root) });
   try {
     // Before outside edits are taken in: a ledger that is behind the files is known by what it remembers of them.
     await rebuildWhereBehind(store);
     await store.missing();
-    settleInterrupted(store.ledger, clock.now());
+    settleInterrupted(store.ledger, (options.clock ?? systemClock).now());
   } catch (error) {
     store.close();
     throw error;
@@ -109,7 +107,7 @@ export class Store {
   readonly #outside: OutsideEdits;
   readonly #place: Place;
 
-  constructor(dir: string, { ledger, clock, limits, isTeam }: StoreOptions & { clock: Clock; ledger: Ledger }) {
+  constructor(dir: string, { ledger, clock = systemClock, limits, isTeam }: StoreOptions & { ledger: Ledger }) {
     this.dir = dir;
     this.ledger = ledger;
     this.isTeam = isTeam ?? isTeamDir(dir);
@@ -173,13 +171,7 @@ export class Store {
       change: (current) => {
         check(file, current);
         if (current === null) throw notThere(file.path);
-        const edited = file.old === '' ? null : replaceOnce(current, { wanted: file.old, by: file.new });
-        if (edited && 'text' in edited) return edited.text;
-        const places = edited?.found.length;
-        const found = places === undefined ? 'is empty' : places === 0 ? 'is not in it' : 'is in it more than once';
-        throw new AppError('bad-input', `${file.path} was not edited: the text to replace ${found}.`, {
-          remedy: 'Read it again and name text that stands there exactly once.',
-        });
+        return replaceOnly(current, file);
       },
     });
   }
