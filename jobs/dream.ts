@@ -25,7 +25,8 @@ import { lookAtHistory, rememberHistory } from '../src/memory/ledger/history-loo
 import { beginJob, endJob } from '../src/memory/ledger/job-rows.ts';
 import { rebuildFromFiles } from '../src/memory/ledger/rebuild.ts';
 import { takeUpReturned } from '../src/memory/ledger/returned.ts';
-import type { Lease, WithLease } from '../src/memory/store/leases.ts';
+import type { Lease } from '../src/memory/store/leases.ts';
+import type { Store } from '../src/memory/store/store.ts';
 import { logDay } from '../src/memory/text/daily-log.ts';
 import {
   type Answers,
@@ -65,7 +66,7 @@ export interface DreamDeps extends BatchDeps {
   forgetDays: ForgetDays;
   /** What would change waits for a person. */
   review: boolean;
-  withLease: WithLease;
+  withLease<T>(store: Store, key: string, work: (lease: Lease) => Promise<T>): Promise<T | null>;
 }
 
 /**

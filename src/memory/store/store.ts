@@ -7,7 +7,6 @@
 
 import { join, resolve } from 'node:path';
 import { canonicalPath } from '../../directories.ts';
-import { AppError } from '../../errors.ts';
 import { lookNow, makeDirectory, moveFile, readTextNow } from '../../files.ts';
 import { type Clock, systemClock } from '../../time.ts';
 import { isTeamDir } from '../home/paths.ts';
