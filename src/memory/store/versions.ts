@@ -119,7 +119,7 @@ export async function restoreVersion(store: Store, id: string): Promise<Version>
   }
   // A deleted file gave its place up to one that was moved there: that one is what the path means now.
   const path = (store.ledger.get('select path from memory where id = ?', memory)?.path ?? version.path) as string;
-  await store.commit({ actor: 'person' }, () => ({ files: [{ path, change: () => text }] }));
+  await store.commit({ actor: 'person' }, () => ({ files: [{ path, change: () => text }], rows() {} }));
   return headVersion(store.ledger, path) as Version;
 }
 
