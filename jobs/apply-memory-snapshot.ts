@@ -25,7 +25,7 @@ import {
   readMemorySnapshot,
   screenTopic,
 } from '../src/memory/snapshot/memory-snapshot.ts';
-import type { Lease } from '../src/memory/store/leases.ts';
+import type { WithLease } from '../src/memory/store/leases.ts';
 import type { Store } from '../src/memory/store/store.ts';
 import type { Clock } from '../src/time.ts';
 
@@ -68,7 +68,7 @@ export interface ApplyDeps {
   /** Asked only once there is a snapshot to apply: it makes the directory. */
   openStore(): Promise<Store>;
   clock: Clock;
-  withLease<T>(store: Store, key: string, work: (lease: Lease) => Promise<T>): Promise<T | null>;
+  withLease: WithLease;
 }
 
 /** What asks for nothing. */

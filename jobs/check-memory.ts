@@ -11,14 +11,14 @@ import { AppError } from '../src/errors.ts';
 import { findFaults } from '../src/memory/check/check.ts';
 import type { Finding } from '../src/memory/check/findings.ts';
 import { ledgerDamage, setLedgerAside } from '../src/memory/ledger/ledger.ts';
-import type { Lease } from '../src/memory/store/leases.ts';
+import type { WithLease } from '../src/memory/store/leases.ts';
 import type { Store } from '../src/memory/store/store.ts';
 import type { Clock } from '../src/time.ts';
 
 export interface CheckDeps {
   clock: Clock;
   openStore(dir: string): Promise<Store>;
-  withLease<T>(store: Store, key: string, work: (lease: Lease) => Promise<T>): Promise<T | null>;
+  withLease: WithLease;
 }
 
 export interface ReportedFinding {

@@ -12,7 +12,7 @@ import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
 import type { Ledger } from '../src/memory/ledger/ledger.ts';
 import { finishOutboxRows, noteSender, type OutboxRow, outboxRows, sendersOf } from '../src/memory/ledger/outbox.ts';
 import { isForgotten } from '../src/memory/ledger/tombstones.ts';
-import type { Lease } from '../src/memory/store/leases.ts';
+import type { WithLease } from '../src/memory/store/leases.ts';
 import type { CommitPlan, FileChange, Store } from '../src/memory/store/store.ts';
 import { appendEntries, logPath, parseLog, removeEntries } from '../src/memory/text/daily-log.ts';
 import type { Clock } from '../src/time.ts';
@@ -29,7 +29,7 @@ export interface DeliverDeps {
   store: Store;
   clock: Clock;
   zone: string;
-  withLease<T>(store: Store, key: string, work: (lease: Lease) => Promise<T>): Promise<T | null>;
+  withLease: WithLease;
 }
 
 /** Throws what the user scope's store throws; the outbox then holds what it held. */

@@ -14,7 +14,7 @@
 import { failureOf, isAppError, isGivenUp } from '../src/errors.ts';
 import { givenUpTurns, sessionRow, undoneTurns } from '../src/memory/ledger/coverage.ts';
 import { beginJob, endJob } from '../src/memory/ledger/job-rows.ts';
-import type { Lease } from '../src/memory/store/leases.ts';
+import type { Lease, WithLease } from '../src/memory/store/leases.ts';
 import type { Store } from '../src/memory/store/store.ts';
 import type { Clock } from '../src/time.ts';
 import { openSession, type Session } from '../src/transcript/session.ts';
@@ -63,8 +63,7 @@ export interface ExtractDeps extends AgentDeps {
   excerptTokens: number;
   /** What the extractor continues: an excerpt of the transcript, or the request that it holds. Default: `excerpt`. */
   fork?: Fork;
-  /** Contract: resolves with null where somebody else holds the key; the lease is kept alive while `work` runs. */
-  withLease<T>(store: Store, key: string, work: (lease: Lease) => Promise<T>): Promise<T | null>;
+  withLease: WithLease;
 }
 
 /** The same with the memory directory found. */

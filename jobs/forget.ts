@@ -10,7 +10,7 @@ import { AppError } from '../src/errors.ts';
 import { dropProposalsAbout } from '../src/memory/dream/proposals.ts';
 import { isInLog, writeEntry } from '../src/memory/ledger/entries.ts';
 import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
-import type { Lease } from '../src/memory/store/leases.ts';
+import type { WithLease } from '../src/memory/store/leases.ts';
 import type { FileChange, Store } from '../src/memory/store/store.ts';
 import { logPath, removeEntries } from '../src/memory/text/daily-log.ts';
 import type { Clock } from '../src/time.ts';
@@ -29,7 +29,7 @@ export interface ForgetRequest {
 export interface ForgetDeps {
   store: Store;
   clock: Clock;
-  withLease<T>(store: Store, key: string, work: (lease: Lease) => Promise<T>): Promise<T | null>;
+  withLease: WithLease;
 }
 
 export interface ForgetReport {

@@ -15,7 +15,7 @@ import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
 import type { Ledger } from '../src/memory/ledger/ledger.ts';
 import { historyPaths, takeInHistory } from '../src/memory/ledger/rebuild.ts';
 import { isMemoryPath } from '../src/memory/store/confine.ts';
-import type { Lease } from '../src/memory/store/leases.ts';
+import type { WithLease } from '../src/memory/store/leases.ts';
 import type { FileChange, Store, Transaction } from '../src/memory/store/store.ts';
 import { joinLogs, logDay, parseLog } from '../src/memory/text/daily-log.ts';
 import { isReportPath, parseJsonReport } from '../src/memory/text/dream-report.ts';
@@ -36,7 +36,7 @@ export interface ImportDeps {
   /** Asked only once the archive was found to be fit: it makes the directory. */
   openStore(): Promise<Store>;
   clock: Clock;
-  withLease<T>(store: Store, key: string, work: (lease: Lease) => Promise<T>): Promise<T | null>;
+  withLease: WithLease;
 }
 
 export interface ImportReport {
@@ -67,7 +67,13 @@ export async function importMemory(request: ImportRequest, deps: ImportDeps): Pr
   const store = await deps.openStore();
   const report: ImportReport = {
     outcome: 'busy',
-    ...{ added: [], replaced: [], joined: [], differing: [], same: 0, entries: 0, job: null },
+    added: [],
+    replaced: [],
+    joined: [],
+    differing: [],
+    same: 0,
+    entries: 0,
+    job: null,
   };
   // 2.
   await deps.withLease(store, 'dream', async () => {

@@ -10,7 +10,7 @@ import { lookNow } from '../src/files.ts';
 import { indexChange } from '../src/memory/dream/index-change.ts';
 import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
 import { SCAFFOLD } from '../src/memory/recall/recall-notes.ts';
-import type { Lease } from '../src/memory/store/leases.ts';
+import type { WithLease } from '../src/memory/store/leases.ts';
 import type { Store } from '../src/memory/store/store.ts';
 import { renderPrompt } from '../src/prompt.ts';
 import { type Clock, dayOf } from '../src/time.ts';
@@ -30,7 +30,7 @@ export interface InitDeps {
   openStore(): Promise<Store>;
   clock: Clock;
   zone: string;
-  withLease<T>(store: Store, key: string, work: (lease: Lease) => Promise<T>): Promise<T | null>;
+  withLease: WithLease;
 }
 
 /** What `initScaffold` would do in a directory, which need not be there. */

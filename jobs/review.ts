@@ -24,7 +24,7 @@ import { entryRow } from '../src/memory/ledger/entries.ts';
 import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
 import { newId } from '../src/memory/ledger/ledger.ts';
 import { shaOf } from '../src/memory/store/heads.ts';
-import type { Lease } from '../src/memory/store/leases.ts';
+import type { Lease, WithLease } from '../src/memory/store/leases.ts';
 import type { Store, Transaction } from '../src/memory/store/store.ts';
 import { redact } from '../src/redact.ts';
 import { commitDream } from './dream/commit.ts';
@@ -53,7 +53,7 @@ export interface ReviewRequest {
 export interface ReviewDeps extends Place {
   /** Tokens of topics that operations are checked against, beside those that they touch. */
   batchTokens: number;
-  withLease<T>(store: Store, key: string, work: (lease: Lease) => Promise<T>): Promise<T | null>;
+  withLease: WithLease;
 }
 
 export interface Decided {

@@ -10,7 +10,7 @@ import { AppError, isAppError } from '../src/errors.ts';
 import { indexChange } from '../src/memory/dream/index-change.ts';
 import { enterPersonsJob, type JobRow, jobRow, lastChangingJob, undoneBy } from '../src/memory/ledger/job-rows.ts';
 import type { Ledger } from '../src/memory/ledger/ledger.ts';
-import type { Lease } from '../src/memory/store/leases.ts';
+import type { WithLease } from '../src/memory/store/leases.ts';
 import type { FileChange, Store } from '../src/memory/store/store.ts';
 import { changesOf, type JobChanges } from '../src/memory/store/undo.ts';
 import type { Clock } from '../src/time.ts';
@@ -28,7 +28,7 @@ export interface UndoRequest {
 export interface UndoDeps {
   store: Store;
   clock: Clock;
-  withLease<T>(store: Store, key: string, work: (lease: Lease) => Promise<T>): Promise<T | null>;
+  withLease: WithLease;
 }
 
 export interface UndoReport {

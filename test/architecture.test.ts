@@ -139,6 +139,15 @@ test('no file of src or jobs has more than 300 lines', () => {
   expect(sources.filter((source) => source.text.split('\n').length > 301).map((source) => source.path)).toEqual([]);
 });
 
+test('the map in AGENTS.md names no file that is not there', () => {
+  const [, map = ''] = readFileSync(join(root, 'AGENTS.md'), 'utf8').split(/^## Where (?:things are|this departs).*$/m);
+  const names = [...map.matchAll(/(?<![\w-])\w[\w-]*\.(?:ts|js)\b/g)].map(([name]) => name);
+  const there = new Set(sources.map(({ path }) => path.split('/').at(-1)));
+  const own = new Set(readdirSync(join(root, 'src/entry')));
+  expect(names.length).toBeGreaterThan(150);
+  expect(names.filter((name) => !there.has(name) && !own.has(name))).toEqual([]);
+});
+
 /** The source without comments. */
 function code({ text }: Source): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '');

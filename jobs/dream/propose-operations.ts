@@ -80,7 +80,7 @@ export async function requestFor(
 }
 
 /** Asks the model until code finds nothing wrong with its operations; throws `bad-reply` where it never comes so far. */
-export async function propose(request: Part & { world: World }, deps: ProposeDeps): Promise<Proposal> {
+async function propose(request: Part & { world: World }, deps: ProposeDeps): Promise<Proposal> {
   let accepted: Operation[] | undefined;
   const refused = [...(request.refused ?? [])];
   const tool = proposalTool(request.world, deps.store, {

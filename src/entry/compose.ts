@@ -24,7 +24,7 @@ import { gitRoot } from '../memory/home/paths.ts';
 import { JobSpend } from '../memory/home/spend.ts';
 import { decideStanding, type Standing } from '../memory/home/switches.ts';
 import { sessionDirs } from '../memory/ledger/coverage.ts';
-import type { Lease } from '../memory/store/leases.ts';
+import type { Lease, WithLease } from '../memory/store/leases.ts';
 import { openStore, type Store } from '../memory/store/store.ts';
 import { dropOldVersions } from '../memory/store/versions.ts';
 import { priceOf } from '../prices.ts';
@@ -69,7 +69,7 @@ export interface App {
   /** Takes something out of the memory and does not learn it again from the same source. */
   forget(store: Store, request: ForgetRequest): Promise<ForgetReport>;
   /** Runs `work` while no other process works on the key in the store; null where one does. */
-  withLease<T>(store: Store, key: string, work: (lease: Lease) => Promise<T>): Promise<T | null>;
+  withLease: WithLease;
   /** What a dream proposed and waits for a person, as a person is shown it. */
   listProposals(store: Store, ids?: string[]): Promise<ShownProposal[]>;
   /** Does, or leaves for good, what was proposed, as a person says. */

@@ -2,13 +2,14 @@
 // the outboxes of other memory directories. What cannot be delivered now stays in its outbox; whoever works there next
 // tries again.
 
-import type { DeliverDeps, Sending } from '../../jobs/deliver.ts';
+import type { Sending } from '../../jobs/deliver.ts';
 import type { Config } from '../config.ts';
 import { canonicalPath } from '../directories.ts';
 import { failureOf, isAppError } from '../errors.ts';
 import type { Log } from '../logger.ts';
 import type { Home } from '../memory/home/home.ts';
 import { outboxRows } from '../memory/ledger/outbox.ts';
+import type { WithLease } from '../memory/store/leases.ts';
 import type { Store } from '../memory/store/store.ts';
 import { scopeDir } from './places.ts';
 import { eachLedger } from './worker/known-work.ts';
@@ -18,7 +19,7 @@ export interface UserScopeParts {
   home: Home;
   /** Opens a memory directory, and makes it known to the nightly dream. */
   store(dir: string): Promise<Store>;
-  withLease: DeliverDeps['withLease'];
+  withLease: WithLease;
   log: Log;
 }
 

@@ -8,7 +8,7 @@ import { listNames } from '../directories.ts';
 import { describeError, isAppError, jsonProblem } from '../errors.ts';
 import { lookNow, makeDirectory, moveFile, readTextNow, removeFile, writeNew } from '../files.ts';
 
-export const AGENT_NAMES = ['claude-code', 'codex', 'gemini', 'opencode', 'copilot', 'pi'] as const;
+const AGENT_NAMES = ['claude-code', 'codex', 'gemini', 'opencode', 'copilot', 'pi'] as const;
 export type AgentName = (typeof AGENT_NAMES)[number];
 
 export interface SpoolItem {

@@ -64,7 +64,7 @@ export function quoteLines(text: string): string {
 const SHORTEST_ID = 8;
 
 /** What an id is called in the excerpt, at full length: the id, or a hash of one that could not stand in a header. */
-export function labelOf(id: string): string {
+function labelOf(id: string): string {
   if (/^[\w.:/@+-]{1,128}$/.test(id)) return id;
   return `m-${createHash('sha256').update(id).digest('hex').slice(0, 16)}`;
 }

@@ -48,7 +48,7 @@ export function isOwn(turn: Turn): boolean {
 
 /** Tells which turns a person took back, by editing a prompt and sending it again after the same message. */
 export class Branches {
-  #turns: string[] = [];
+  readonly #turns: string[] = [];
   readonly #firstAfter = new Map<string, string>();
 
   /** The ids of the earlier turns that `turn`, the next one of the session, takes the place of. */

@@ -16,7 +16,7 @@ import type { AgentRequest, RunAgent } from '../../src/agent/types.ts';
 import { loadConfig } from '../../src/config.ts';
 import { openHome } from '../../src/memory/home/home.ts';
 import { JobSpend } from '../../src/memory/home/spend.ts';
-import { type Lease, releaseLease, takeLease } from '../../src/memory/store/leases.ts';
+import { type Lease, releaseLease, takeLease, type WithLease } from '../../src/memory/store/leases.ts';
 import { openStore, type Store } from '../../src/memory/store/store.ts';
 import { thisProcess } from '../../src/process.ts';
 import { type Clock, fixedClock } from '../../src/time.ts';
@@ -38,7 +38,7 @@ export interface JobsInProcess {
   forget(target: string, more?: Partial<ForgetRequest>): ReturnType<typeof forget>;
   /** Brings what waits in the outbox to the user scope, which no job here does by itself. */
   deliver(): Promise<void>;
-  withLease<T>(store: Store, key: string, work: (lease: Lease) => Promise<T>): Promise<T | null>;
+  withLease: WithLease;
   close(): void;
 }
 

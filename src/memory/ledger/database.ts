@@ -12,9 +12,9 @@ const MOST_TRIES = 1_500;
 const BETWEEN_TRIES_MS = 10;
 
 /**
+ * @internal
  * Opens a SQLite file of ours: write-ahead log, durable commits, waits up to 15 s for other writers. `steps` of the
  * schema that the file has not seen yet are taken; how many it has is its `user_version`.
- * @internal
  */
 export function openDatabase(path: string, options: { steps: string[]; ifDamaged?: string }): Database.Database {
   makeDirectory(dirname(path));
@@ -80,9 +80,9 @@ export function isUnwritable(error: unknown): boolean {
 }
 
 /**
+ * @internal
  * Opens a SQLite file of ours that is there for looking alone: SQLite refuses every change. Null where it has not taken
  * exactly these steps, or this user may not read it.
- * @internal
  */
 export function openForLooking(
   path: string,

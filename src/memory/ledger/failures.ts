@@ -28,7 +28,16 @@ export function writeFailure(ledger: Ledger, failure: FailureRow): void {
   ledger.run(
     `insert or replace into failure (kind, key, state, code, message, attempts, failures, input, at, payload)
      values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ...[kind, key, state, code, message, attempts, failures, input, at, JSON.stringify(payload)],
+    kind,
+    key,
+    state,
+    code,
+    message,
+    attempts,
+    failures,
+    input,
+    at,
+    JSON.stringify(payload),
   );
 }
 

@@ -2,7 +2,6 @@
 // Promises: the line ends of the file stay as they are, whatever the caller writes (`\n` matches `\r\n`, and what is
 // put in takes the file's own), and so does a missing last line end; every other byte is kept.
 
-import { AppError } from '../../errors.ts';
 import { lineEndOf, readLines } from '../text/blocks.ts';
 
 /** More places than this need not be told apart. */
@@ -77,15 +76,4 @@ function inOriginal(text: string, place: number): number {
   let at = 0;
   for (let seen = 0; seen < place; seen += 1) at += text.startsWith('\r\n', at) ? 2 : 1;
   return at;
-}
-
-/** The text with `old` replaced by `new`; throws `bad-input` where `old` does not stand in it exactly once. */
-export function editOnce(text: string, file: { path: string; old: string; new: string }): string {
-  const edited = file.old === '' ? null : replaceOnce(text, { wanted: file.old, by: file.new });
-  if (edited && 'text' in edited) return edited.text;
-  const places = edited?.found.length;
-  const found = places === undefined ? 'is empty' : places === 0 ? 'is not in it' : 'is in it more than once';
-  throw new AppError('bad-input', `${file.path} was not edited: the text to replace ${found}.`, {
-    remedy: 'Read it again and name text that stands there exactly once.',
-  });
 }

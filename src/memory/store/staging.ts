@@ -11,6 +11,7 @@ import { moveSupports } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { parseTopic } from '../text/topic.ts';
 import { readLive } from './apply.ts';
+import { replaceOnce } from './edit-text.ts';
 import { type Actor, addVersion, isSame, memoryAt, newMemory, type Version } from './heads.ts';
 
 export interface FileChange {
@@ -171,5 +172,15 @@ function refuseTaken(move: { from: string; to: string; current: Buffer | null },
 export function notThere(path: string): AppError {
   return new AppError('bad-input', `There is no memory at ${path}.`, {
     remedy: 'List the memories to see which exist.',
+  });
+}
+
+/** The text with `old`, which must stand in it exactly once, replaced by `new`. */
+export function replaceOnly(text: string, { path, ...edit }: { path: string; old: string; new: string }): string {
+  const edited = edit.old === '' ? null : replaceOnce(text, { wanted: edit.old, by: edit.new });
+  if (edited && 'text' in edited) return edited.text;
+  const found = !edited ? 'is empty' : edited.found.length === 0 ? 'is not in it' : 'is in it more than once';
+  throw new AppError('bad-input', `${path} was not edited: the text to replace ${found}.`, {
+    remedy: 'Read it again and name text that stands there exactly once.',
   });
 }

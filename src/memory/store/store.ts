@@ -18,13 +18,12 @@ import { shownText } from '../team/shown-text.ts';
 import { applyCommits, applyLateEdits, type Place } from './apply.ts';
 import { Asides } from './asides.ts';
 import { locateFile, refuseLinkedState } from './confine.ts';
-import { editOnce } from './edit-text.ts';
 import { type Actor, beginCommit, shaOf } from './heads.ts';
 import { checkFence, type Lease } from './leases.ts';
 import { type ListChoice, listPaths } from './listing.ts';
 import { OutsideEdits } from './outside.ts';
 import { check, type Precondition } from './precondition.ts';
-import { DEFAULT_LIMITS, type FileChange, type Limits, notThere, stage } from './staging.ts';
+import { DEFAULT_LIMITS, type FileChange, type Limits, notThere, replaceOnly, stage } from './staging.ts';
 import { StoreLock } from './store-lock.ts';
 
 export type { Actor } from './heads.ts';
@@ -86,13 +85,12 @@ export async function openStore(dir: string, options: StoreOptions = {}): Promis
   makeDirectory(dir);
   const root = canonicalPath(resolve(dir));
   if (options.isTeam ?? isTeamDir(root)) refuseLinkedState(root);
-  const clock = options.clock ?? systemClock;
-  const store = new Store(root, { ...options, clock, ledger: openLedger(root) });
+  const store = new Store(root, { ...options, ledger: openLedger(root) });
   try {
     // Before outside edits are taken in: a ledger that is behind the files is known by what it remembers of them.
     await rebuildWhereBehind(store);
     await store.missing();
-    settleInterrupted(store.ledger, clock.now());
+    settleInterrupted(store.ledger, (options.clock ?? systemClock).now());
   } catch (error) {
     store.close();
     throw error;
@@ -110,7 +108,7 @@ export class Store {
   readonly #outside: OutsideEdits;
   readonly #place: Place;
 
-  constructor(dir: string, { ledger, clock, limits, isTeam }: StoreOptions & { clock: Clock; ledger: Ledger }) {
+  constructor(dir: string, { ledger, clock = systemClock, limits, isTeam }: StoreOptions & { ledger: Ledger }) {
     this.dir = dir;
     this.ledger = ledger;
     this.isTeam = isTeam ?? isTeamDir(dir);
@@ -174,7 +172,7 @@ export class Store {
       change: (current) => {
         check(file, current);
         if (current === null) throw notThere(file.path);
-        return editOnce(current, file);
+        return replaceOnly(current, file);
       },
     });
   }
