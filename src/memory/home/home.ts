@@ -238,11 +238,14 @@ export class Home {
     return rows.filter((row) => !isDead(row.process));
   }
 
-  /** When the nightly round was done last. The first to ask is told, and noted for good, that it was just now. */
+  /**
+   * When the nightly round was done last. The first to ask is told, and noted for good, that it was just now; so is who
+   * finds that it was done in the future, by a clock that was wrong, or no night would come until then.
+   */
   nightlyAt(): Date {
-    const lastAt = this.lastNightAt();
-    if (lastAt !== null) return new Date(lastAt);
-    this.#sql.run('insert or ignore into nightly (id, at) values (1, ?)', this.#now());
+    const now = this.#now();
+    const sql = `insert into nightly (id, at) values (1, ?) on conflict do update set at = excluded.at where at > excluded.at`;
+    if ((this.lastNightAt() ?? '9') > now) this.#sql.run(sql, now);
     return new Date(this.lastNightAt() as string);
   }
 
