@@ -6,10 +6,11 @@ import { createHash } from 'node:crypto';
 import { relative, sep } from 'node:path';
 import { type Config, loadConfig } from '../config.ts';
 import { canonicalPath, isDirectory } from '../directories.ts';
+import { isAppError } from '../errors.ts';
 import { openHome } from '../memory/home/home.ts';
 import { checkoutRoot } from '../memory/home/paths.ts';
 import type { Standing } from '../memory/home/switches.ts';
-import { findLedger, type Ledger } from '../memory/ledger/ledger.ts';
+import { findUsableLedger, type Ledger } from '../memory/ledger/ledger.ts';
 import { type BesidePlace, type Recall, type RecalledTopic, recall } from '../memory/recall/recall.ts';
 import {
   forgetRecalled,
@@ -78,7 +79,7 @@ export async function recallFor(config: Config, options: RecallOptions = {}): Pr
   if (!standing.enabled) return result;
   const ledgers: Ledger[] = [];
   const open = (dir: string) => {
-    const ledger = findLedger(dir);
+    const ledger = findUsableLedger(dir);
     if (ledger) ledgers.push(ledger);
     return ledger;
   };
@@ -103,8 +104,9 @@ export async function recallFor(config: Config, options: RecallOptions = {}): Pr
     };
     // Where a project has no memory yet, what its sessions are given is all from beside.
     const keeper = isThere ? ledger : (beside.find((place) => place.scope === 'user')?.ledger ?? null);
-    if (keeper && options.session && options.isAnew) forgetRecalled(keeper, options.session);
-    const before = keeper && given ? recalledBefore(keeper, given) : null;
+    const { session, isAnew } = options;
+    if (keeper && session && isAnew) leave(() => forgetRecalled(keeper, session));
+    const before = keeper && given && !isAnew ? recalledBefore(keeper, given) : null;
     if (before !== null) return { ...result, text: before, isRepeated: true };
     const now = config.clock.now();
     const limits = { ...request.limits, isWithinTokens };
@@ -114,7 +116,8 @@ export async function recallFor(config: Config, options: RecallOptions = {}): Pr
     for (const part of found.beside) {
       noteUses(beside.find(({ dir }) => dir === part.memory)?.ledger ?? null, { topics: part.topics, now });
     }
-    if (keeper && given && found.text !== '') rememberRecalled(keeper, { ...given, text: found.text, now });
+    if (keeper && given && found.text !== '')
+      leave(() => rememberRecalled(keeper, { ...given, text: found.text, now }));
     return { ...result, ...found };
   } finally {
     for (const ledger of ledgers) ledger.close();
@@ -130,7 +133,17 @@ function forgottenBeside(beside: BesidePlace[]): [dir: string, times: number][] 
 
 function noteUses(ledger: Ledger | null, { topics, now }: { topics: RecalledTopic[]; now: Date }): void {
   if (!ledger || topics.length === 0) return;
-  rememberUses(ledger, { shown: pathsOf(topics), used: pathsOf(topics.filter((topic) => topic.matches)), now });
+  const used = topics.filter((topic) => topic.matches);
+  leave(() => rememberUses(ledger, { shown: pathsOf(topics), used: pathsOf(used), now }));
+}
+
+/** A disk that is full keeps nobody from what is remembered. */
+function leave(trace: () => void): void {
+  try {
+    trace();
+  } catch (error) {
+    if (!isAppError(error, 'storage')) throw error;
+  }
 }
 
 /**

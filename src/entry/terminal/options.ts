@@ -1,6 +1,6 @@
 // Options that several commands share, and what they lead to: the app, or for those who only look the directory.
 
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Config } from '../../config.ts';
 import type { Ledger } from '../../memory/ledger/ledger.ts';
 import type { App } from '../compose.ts';
@@ -73,12 +73,24 @@ export interface Looking {
 
 /** Runs a command that only reads: nothing is made or locked, also where there is no memory yet. */
 export async function withLooking<T>(options: CommonOptions, work: (at: Looking) => T | Promise<T>): Promise<T> {
-  const [config, { findLedger }] = await Promise.all([configFor(options), import('../../memory/ledger/ledger.ts')]);
+  const [config, { findUsableLedger }] = await Promise.all([
+    configFor(options),
+    import('../../memory/ledger/ledger.ts'),
+  ]);
   const dir = memoryDirFor(config, {});
-  const ledger = findLedger(dir);
+  const ledger = findUsableLedger(dir);
   try {
     return await work({ config, dir, ledger });
   } finally {
     ledger?.close();
   }
+}
+
+/** Reads an option that is a count. */
+export function countUpTo(most: number): (value: string) => number {
+  return (value) => {
+    const count = Number(value);
+    if (Number.isInteger(count) && count >= 1 && count <= most) return count;
+    throw new InvalidArgumentError(`It is no whole number from 1 to ${most}.`);
+  };
 }

@@ -8,9 +8,9 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import Database from 'better-sqlite3';
-import { AppError } from '../../errors.ts';
+import { AppError, isAppError } from '../../errors.ts';
 import { moveFile, readText } from '../../files.ts';
-import { isDamage, openDatabase, openForLooking, type Row, Sql, type Value } from './database.ts';
+import { isDamage, openDatabase, openForLooking, type Row, Sql, schemaGaps, type Value } from './database.ts';
 import { LEDGER_STEPS } from './schema.ts';
 
 const IF_DAMAGED =
@@ -123,7 +123,8 @@ export function ledgerDamage(dir: string): string[] {
   try {
     db = new Database(path, { fileMustExist: true, timeout: 15_000 });
     const rows = db.pragma('integrity_check(10)') as { integrity_check: string }[];
-    return rows.map((row) => row.integrity_check).filter((text) => text !== 'ok');
+    const damage = rows.map((row) => row.integrity_check).filter((text) => text !== 'ok');
+    return damage.length > 0 ? damage : schemaGaps(db, LEDGER_STEPS).map((column) => `it lacks ${column}`);
   } catch (error) {
     if (isDamage(error)) return [(error as Error).message];
     throw new AppError('storage', `Cannot open ${path}: ${(error as Error).message}.`, { cause: error });
@@ -148,6 +149,20 @@ function ledgerPath(dir: string): string {
 /** The ledger of a memory directory in which nocturne has worked, or null: nothing is made. */
 export function findLedger(dir: string): Ledger | null {
   return existsSync(ledgerPath(dir)) ? openLedger(dir) : null;
+}
+
+/**
+ * The same for those who look and leave no more than traces: null also where the disk is full or may not be written.
+ * What the files say is then all there is.
+ */
+export function findUsableLedger(dir: string): Ledger | null {
+  try {
+    return findLedger(dir);
+  } catch (error) {
+    // A ledger that is damaged, or that a newer nocturne wrote, is no question of the disk.
+    if (!isAppError(error, 'storage') || error.cause === undefined || isDamage(error.cause)) throw error;
+    return null;
+  }
 }
 
 /**
