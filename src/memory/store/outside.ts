@@ -90,9 +90,7 @@ export class OutsideEdits {
 
   /** The files that were gone or empty at once, and are not back. */
   missing(): string[] {
-    return this.#deps.ledger
-      .all('select path from memory where missing_since is not null order by path')
-      .map((row) => row.path as string);
+    return missingFiles(this.#deps.ledger);
   }
 
   /** Believes that the missing files were removed, or emptied, on purpose; answers their paths. */
@@ -252,4 +250,19 @@ function read(absolute: string, expected: Content): Content {
 
 function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
+}
+
+/** The files that were gone or empty at once when the directory was last looked at. */
+export function missingFiles(ledger: Ledger): string[] {
+  return ledger
+    .all('select path from memory where missing_since is not null order by path')
+    .map((row) => row.path as string);
+}
+
+/** Nothing is taken for deleted until then. */
+export const IF_MISSING = 'put back what was not meant to go, or take it as meant with nocturne dream --accept-missing';
+
+export function sayMissing([first, ...others]: string[]): string {
+  if (others.length === 0) return `${first} is missing or empty, as others were that are back`;
+  return `${others.length + 1} files are missing or empty at once, ${first} among them`;
 }
