@@ -102,7 +102,11 @@ test('where the disk does not let the ledger be opened, recall, list and search 
   // What cannot be opened as a file, also by those whom no mode stops.
   mkdirSync(join(dir, '.nocturne/ledger.db'));
   expect(await answer(environment)).toContain('- Cut them on Fridays.');
-  expect(await runHere(['list'], environment)).toMatchObject({ code: 0, stdout: expect.stringContaining('releases') });
+  expect(await runHere(['list'], environment)).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('releases'),
+    stderr: expect.stringContaining('what the files alone say'),
+  });
   expect(await runHere(['search', 'Fridays'], environment)).toMatchObject({ code: 0 });
 });
 

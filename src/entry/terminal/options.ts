@@ -5,6 +5,7 @@ import type { Config } from '../../config.ts';
 import type { Ledger } from '../../memory/ledger/ledger.ts';
 import type { App } from '../compose.ts';
 import { MEMORY_SCOPES, type MemoryScope, memoryDirFor, scopeDir } from '../places.ts';
+import { note } from './output.ts';
 
 export interface CommonOptions {
   memory?: string;
@@ -78,7 +79,7 @@ export async function withLooking<T>(options: CommonOptions, work: (at: Looking)
     import('../../memory/ledger/ledger.ts'),
   ]);
   const dir = memoryDirFor(config, {});
-  const ledger = findUsableLedger(dir);
+  const ledger = findUsableLedger(dir, (why) => note(`${why} What follows is what the files alone say.`));
   try {
     return await work({ config, dir, ledger });
   } finally {

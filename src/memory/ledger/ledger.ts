@@ -153,14 +153,15 @@ export function findLedger(dir: string): Ledger | null {
 
 /**
  * The same for those who look and leave no more than traces: null also where the disk is full or may not be written.
- * What the files say is then all there is.
+ * What the files say is then all there is, and `onTrouble` is told why.
  */
-export function findUsableLedger(dir: string): Ledger | null {
+export function findUsableLedger(dir: string, onTrouble: (why: string) => void = () => {}): Ledger | null {
   try {
     return findLedger(dir);
   } catch (error) {
     // A ledger that is damaged, or that a newer nocturne wrote, is no question of the disk.
     if (!isAppError(error, 'storage') || error.cause === undefined || isDamage(error.cause)) throw error;
+    onTrouble(error.message);
     return null;
   }
 }
