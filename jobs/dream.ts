@@ -25,6 +25,7 @@ import { beginJob, endJob } from '../src/memory/ledger/job-rows.ts';
 import { rebuildFromFiles } from '../src/memory/ledger/rebuild.ts';
 import { takeUpReturned } from '../src/memory/ledger/returned.ts';
 import type { Lease } from '../src/memory/store/leases.ts';
+import { sayMissing } from '../src/memory/store/outside.ts';
 import type { Store } from '../src/memory/store/store.ts';
 import { logDay } from '../src/memory/text/daily-log.ts';
 import {
@@ -151,7 +152,7 @@ async function dreamWithLease(request: DreamRequest, run: Run): Promise<true> {
   // 2.
   const missing = await store.missing();
   if (missing.length > 0 && !request.acceptMissing) {
-    throw new AppError('refused', `${missing.length} files are missing or empty at once, ${missing[0]} among them.`, {
+    throw new AppError('refused', `${sayMissing(missing)}.`, {
       remedy: 'Put the files back, or run nocturne dream --accept-missing if they were removed on purpose.',
     });
   }

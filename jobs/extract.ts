@@ -79,6 +79,7 @@ export async function extract(request: ExtractRequest, deps: ExtractDeps): Promi
     const session = await open(request);
     report.session = session.id;
     const store = await deps.storeFor(session);
+    report.memory = store.dir;
     const done = await deps.withLease(store, `session:${session.id}`, (lease) =>
       extractSession({ session, request, report, lease }, { ...deps, store }),
     );

@@ -35,6 +35,8 @@ export interface ReportedEntry {
 export interface ExtractReport {
   session: string;
   transcript: string;
+  /** The memory directory that it belongs to; null where the session could not be read. */
+  memory: string | null;
   outcome: ExtractOutcome;
   entries: ReportedEntry[];
   /** What the ledger says of the session's turns; consecutive ones of one kind in one row. */
@@ -60,6 +62,7 @@ export function emptyReport(of: { session?: string; transcript: string }, spend:
   return {
     session: of.session ?? '',
     transcript: of.transcript,
+    memory: null,
     outcome: 'nothing-new',
     entries: [],
     coverage: [],

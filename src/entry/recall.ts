@@ -106,7 +106,7 @@ export async function recallFor(config: Config, options: RecallOptions = {}): Pr
     const keeper = isThere ? ledger : (beside.find((place) => place.scope === 'user')?.ledger ?? null);
     const { session = '', isAnew = false } = options;
     if (keeper && session && isAnew) tryToNote(() => forgetRecalled(keeper, session));
-    const before = keeper && given ? recalledBefore(keeper, given) : null;
+    const before = keeper && given && !isAnew ? recalledBefore(keeper, given) : null;
     if (before !== null) return { ...result, text: before, isRepeated: true };
     const now = config.clock.now();
     const limits = { ...request.limits, isWithinTokens };
@@ -143,7 +143,8 @@ function tryToNote(note: () => void): void {
 
 function noteUses(ledger: Ledger | null, { topics, now }: { topics: RecalledTopic[]; now: Date }): void {
   if (!ledger || topics.length === 0) return;
-  rememberUses(ledger, { shown: pathsOf(topics), used: pathsOf(topics.filter((topic) => topic.matches)), now });
+  const used = topics.filter((topic) => topic.matches);
+  rememberUses(ledger, { shown: pathsOf(topics), used: pathsOf(used), now });
 }
 
 /**

@@ -36,6 +36,7 @@ test('extract --json prints one JSON object per session on stdout, and nothing e
     sessions.map((session) => ({
       session: session.id,
       transcript: session.path,
+      memory: dir,
       outcome: 'recorded',
       entries: [
         {
@@ -260,6 +261,9 @@ test('without --memory a session goes to its project’s own directory, which a 
   expect(extracted.code).toBe(0);
   const memory = join(home, '.claude', 'projects', main.replace(/[^A-Za-z0-9]/g, '-'), 'memory');
   expect(readFileSync(join(memory, LOG), 'utf8').match(/\*\*feedback\*\*/g)).toHaveLength(2);
+  // Nobody would look there for it.
+  const elsewhere = `kept in ${memory}, the memory of the project that it ran in`;
+  expect(extracted.stdout.split(elsewhere)).toHaveLength(3);
   const status = await runJson<{ memory: string }>(['status'], environment, { cwd: worktree });
   expect(status.values[0]?.memory).toBe(memory);
 });

@@ -180,6 +180,24 @@ test('of a memory directory doctor tells the last jobs, what fails, open modes a
   ]);
 });
 
+test('doctor names files that were gone at once, for no dream runs until they are back', async () => {
+  const { store, dir } = await testApp();
+  const names = ['a.md', 'b.md', 'c.md'];
+  for (const name of names) writeFileSync(join(dir, name), '- A line.\n');
+  expect(await store.missing()).toEqual([]);
+  for (const name of names) rmSync(join(dir, name));
+  expect(await store.missing()).toEqual(names);
+  const remedy = expect.stringContaining('--accept-missing');
+  expect(checkMemoryDirectory(dir)).toMatchObject([
+    { state: 'fail', found: `${dir}: 3 files are missing or empty at once, a.md among them`, remedy },
+  ]);
+  for (const name of names.slice(1)) writeFileSync(join(dir, name), '- A line.\n');
+  expect(await store.missing()).toEqual(['a.md']);
+  expect(checkMemoryDirectory(dir)).toMatchObject([
+    { state: 'fail', found: `${dir}: a.md is missing or empty, as others were that are back`, remedy },
+  ]);
+});
+
 test.each([
   ['22.17.1', 'fail'],
   ['22.18.0', 'ok'],

@@ -1,7 +1,7 @@
 // Recall as its users meet it: the command, the SessionStart hook, the library; and the switches at every door.
 
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Environment } from '../../src/config.ts';
@@ -91,6 +91,21 @@ test('nocturne recall prints the section; --json tells what is in it', async () 
       entries: [],
     },
   ]);
+});
+
+test('where the disk does not let the ledger be opened, recall, list and search go by the files', async () => {
+  const { dir, store, environment } = await filledApp();
+  store.close();
+  for (const end of ['-shm', '-wal', '']) rmSync(join(dir, `.nocturne/ledger.db${end}`), { force: true });
+  // What cannot be opened as a file, also by those whom no mode stops.
+  mkdirSync(join(dir, '.nocturne/ledger.db'));
+  expect(await answer(environment)).toContain('- Cut them on Fridays.');
+  expect(await runHere(['list'], environment)).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('releases'),
+    stderr: expect.stringContaining('what the files alone say'),
+  });
+  expect(await runHere(['search', 'Fridays'], environment)).toMatchObject({ code: 0 });
 });
 
 test('recall makes no directory and no file where nothing is remembered', async () => {
@@ -280,7 +295,7 @@ test('a project is paused by its root, for all its directories and no other', as
 test.each(['0h', 'soon'])('pause --for %s is refused', async (time) => {
   const { environment } = await testApp();
   const { code, stderr } = await run(['pause', '--for', time], environment);
-  expect(code).toBe(1);
+  expect(code).toBe(2);
   expect(stderr).toContain('45m, 2h, 3d');
 });
 

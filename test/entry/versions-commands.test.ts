@@ -80,11 +80,12 @@ test('history reads instants of any offset, and says what it cannot read, and th
   const history = (...args: string[]) => runHere(['history', ...args], environment);
   expect((await history(TOPIC, '--since', '2026-11-21T03:00:00+01:00')).stdout).toContain('created');
   expect((await history(TOPIC, '--until', '2026-11-21T02:59:59+01:00')).stdout).toBe('');
-  for (const [args, words] of [
-    [['--since', 'yesterday'], '"yesterday", which is no ISO-8601 instant'],
-    [['--limit', 'many'], '--limit is "many"'],
-    [['nothing.md'], 'No version of nothing.md is known'],
+  for (const [args, code, words] of [
+    [['--since', 'yesterday'], 2, "'yesterday' is invalid. It is no ISO-8601 instant"],
+    [['--limit', 'many'], 2, "'many' is invalid. It is no whole number"],
+    [['--operation', 'made'], 2, 'Allowed choices are created, modified, deleted'],
+    [['nothing.md'], 1, 'No version of nothing.md is known'],
   ] as const) {
-    expect(await history(...args)).toMatchObject({ code: 1, stderr: expect.stringContaining(words) });
+    expect(await history(...args)).toMatchObject({ code, stderr: expect.stringContaining(words) });
   }
 });

@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type CheckReport, checkMemory } from '../../jobs/check-memory.ts';
 import { allEntries } from '../../src/memory/ledger/entries.ts';
@@ -346,6 +347,22 @@ test.each([
 function breakPages(bytes: Buffer): Buffer {
   return Buffer.concat([bytes.subarray(0, 4096), Buffer.alloc(bytes.length - 4096, 0xab)]);
 }
+
+test('a ledger whose tables are not as nocturne makes them is refused by name, and repaired like a damaged one', async () => {
+  const dir = copy();
+  const path = join(dir, '.nocturne/ledger.db');
+  const states = await withStore(dir, (store) => allEntries(store.ledger).map(({ id, state }) => [id, state]));
+  const older = new Database(path);
+  older.exec('alter table memory drop column seen_bytes; pragma user_version = 1');
+  older.close();
+  await expect(openStore(dir, { clock })).rejects.toMatchObject({
+    code: 'storage',
+    message: `${path} is not as nocturne makes it: it lacks memory.seen_bytes.`,
+    remedy: expect.stringContaining('check --repair'),
+  });
+  expect(await check(dir, true)).toEqual([expect.objectContaining({ kind: 'ledger', isMended: true })]);
+  expect(await withStore(dir, (store) => allEntries(store.ledger).map(({ id, state }) => [id, state]))).toEqual(states);
+});
 
 test('a directory whose topics are gone at once is not taken for tidied: nothing is mended', async () => {
   const dir = copy();

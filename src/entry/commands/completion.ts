@@ -23,7 +23,7 @@ export function addCompletion(program: Command): void {
       'after',
       `
 Example:
-  nocturne completion bash > ~/.local/share/bash-completion/completions/nocturne
+  nocturne completion bash > ~/.local/share/bash-completion/completions/nocturne    # needs bash-completion
   nocturne completion zsh > ~/.zfunc/_nocturne        # a directory of fpath
   nocturne completion fish > ~/.config/fish/completions/nocturne.fish
   nocturne completion powershell >> $PROFILE`,

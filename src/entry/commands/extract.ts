@@ -22,7 +22,7 @@ export function addExtract(program: Command): void {
     );
   withJson(
     withInstructions(withModel(withMemory(command))),
-    'one line per session: { session, transcript, outcome, entries, coverage, unsettledTurns, spend, fork?, error? }',
+    'one line per session: { session, transcript, memory, outcome, entries, coverage, unsettledTurns, spend, fork?, error? }',
   )
     .addHelpText('after', '\nExample:\n  nocturne extract ~/.claude/projects/*/*.jsonl --model offline')
     .action((transcripts: string[], options: CommonOptions & { live?: boolean; session?: string; fork?: Fork }) =>
@@ -31,6 +31,7 @@ export function addExtract(program: Command): void {
           throw new AppError('bad-input', `--session names one session, but ${transcripts.length} files are given.`);
         }
         noteOff(app.standing({ cwd: process.cwd() }));
+        const here = app.memoryDirOf({ cwd: process.cwd() });
         const outcomes: string[] = [];
         for (const [index, transcript] of transcripts.entries()) {
           const { session, live, instructions, fork } = options;
@@ -38,7 +39,7 @@ export function addExtract(program: Command): void {
           const report = await app
             .extract({ transcript, session, ended: !live, instructions, fork, reopenUndone: true })
             .finally(() => bar.stop());
-          printExtract(report, options);
+          printExtract(report, { ...options, here });
           outcomes.push(report.outcome);
         }
         process.exitCode = exitFor(outcomes);

@@ -1,8 +1,8 @@
 // nocturne search: where something is remembered.
 
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { type Hit, searchMemory } from '../../memory/recall/search.ts';
-import { type CommonOptions, withJson, withLooking, withMemory } from '../terminal/options.ts';
+import { type CommonOptions, countUpTo, withJson, withLooking, withMemory } from '../terminal/options.ts';
 import { EXIT, note, print, style } from '../terminal/output.ts';
 
 export function addSearch(program: Command): void {
@@ -10,7 +10,7 @@ export function addSearch(program: Command): void {
     .command('search')
     .description('find words in topics, entries and logs, best first')
     .argument('<query...>', 'words, "phrases" that must be there, begin* of words')
-    .addOption(new Option('--limit <n>', 'so many results').default(20).argParser(countFrom));
+    .addOption(new Option('--limit <n>', 'so many results').default(20).argParser(countUpTo(10_000)));
   withJson(withMemory(command), '{ query, total, hits: [{ kind, path, line, text, words }] }')
     .addHelpText('after', '\nExit code: 0 found, 1 nothing found.\n\nExample:\n  nocturne search release deadline')
     .action((given: string[], options: CommonOptions & { limit: number }) =>
@@ -32,10 +32,4 @@ function shown(query: string): string {
 
 function describe({ path, line, text }: Hit): string {
   return `${style('cyan', `${path}:${line}`)}  ${text}`;
-}
-
-function countFrom(value: string): number {
-  const count = Number(value);
-  if (Number.isInteger(count) && count >= 1 && count <= 10_000) return count;
-  throw new InvalidArgumentError('It is no whole number from 1 to 10000.');
 }

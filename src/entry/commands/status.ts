@@ -11,6 +11,7 @@ import { inboxItems, skips } from '../../memory/ledger/inbox.ts';
 import { lastJobs } from '../../memory/ledger/job-rows.ts';
 import { outboxRows } from '../../memory/ledger/outbox.ts';
 import { offeredSnapshot, sayOffer } from '../../memory/snapshot/applied-snapshots.ts';
+import { IF_MISSING, sayMissing } from '../../memory/store/outside.ts';
 import type { MemoryReader } from '../../memory/store/read-only-store.ts';
 import { isTopicPath } from '../../memory/text/topic.ts';
 import { dayOf } from '../../time.ts';
@@ -54,7 +55,7 @@ async function readStatus(app: App) {
   return {
     memory,
     standing: app.standing({ cwd: process.cwd() }),
-    attention: [...kept.missing.slice(0, 1).map(() => sayMissing(kept.missing)), ...attention],
+    attention: [...(kept.missing.length > 0 ? [`${sayMissing(kept.missing)}: ${IF_MISSING}`] : []), ...attention],
     ...kept,
     all,
     breaker: home.breaker.read(),
@@ -154,10 +155,6 @@ function describe(status: Status): string {
     `jobs       ${status.lastJobs.length === 0 ? 'none yet' : 'newest first'}`,
     ...jobs,
   ].join('\n');
-}
-
-function sayMissing(missing: string[]): string {
-  return `${missing.length} files are missing at once, not taken for deleted: put them back, or accept it with nocturne dream --accept-missing`;
 }
 
 function countBy(names: string[]): Record<string, number> {

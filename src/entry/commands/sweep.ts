@@ -1,7 +1,6 @@
 // nocturne sweep: finds sessions that no hook told of, and puts what has pending turns into the inboxes.
 
-import type { Command } from 'commander';
-import { AppError } from '../../errors.ts';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isInstant } from '../../time.ts';
 import { FOUND_AGENTS, type FoundAgent } from '../../transcript/find-sessions.ts';
 import type { App } from '../compose.ts';
@@ -13,7 +12,7 @@ import { progressBar } from '../terminal/progress.ts';
 
 export interface FindingOptions extends CommonOptions {
   since?: string;
-  agent?: string;
+  agent?: FoundAgent;
 }
 
 const DAY_MS = 86_400_000;
@@ -36,8 +35,14 @@ export function addSweep(program: Command): void {
 
 export function withFinding(command: Command): Command {
   return command
-    .option('--since <when>', 'only sessions that changed since then: a date, or so many days ago (7d)')
-    .option('--agent <name>', `only sessions of one agent: ${FOUND_AGENTS.join(', ')}`);
+    .addOption(
+      new Option('--since <when>', 'only sessions that changed since then: a date, or so many days ago (7d)').argParser(
+        whenFrom,
+      ),
+    )
+    .addOption(
+      new Option('--agent <name>', `only sessions of one agent: ${FOUND_AGENTS.join(', ')}`).argParser(agentFrom),
+    );
 }
 
 /**
@@ -45,7 +50,7 @@ export function withFinding(command: Command): Command {
  * cannot be read is named and counted, and no failure: the rest has been found.
  */
 export async function find(app: App, options: FindingOptions): Promise<void> {
-  const agents = options.agent === undefined ? undefined : [agentOf(options.agent)];
+  const agents = options.agent === undefined ? undefined : [options.agent];
   const since = options.since === undefined ? undefined : sinceOf(options.since, app.config.clock.now());
   const bar = progressBar('sessions');
   const report = await sweepSessions(app, {
@@ -59,21 +64,21 @@ export async function find(app: App, options: FindingOptions): Promise<void> {
   for (const problem of report.problems) note(problem);
 }
 
-function agentOf(name: string): FoundAgent {
+function agentFrom(name: string): FoundAgent {
   const agent = FOUND_AGENTS.find((each) => each === name);
   if (agent) return agent;
-  throw new AppError('bad-input', `No sessions of an agent ${JSON.stringify(name)} are looked for.`, {
-    remedy: `Name one of ${FOUND_AGENTS.join(', ')}. opencode keeps its sessions in a database: export one and give the file.`,
-  });
+  throw new InvalidArgumentError(
+    `Name one of ${FOUND_AGENTS.join(', ')}. opencode keeps its sessions in a database: export one and give the file.`,
+  );
+}
+
+function whenFrom(given: string): string {
+  if (/^\d{1,5}d$/.test(given) || isInstant(given)) return given;
+  throw new InvalidArgumentError('It is no time; give a date like 2026-11-20, an instant, or days like 7d.');
 }
 
 function sinceOf(given: string, now: Date): Date {
-  const days = /^(\d{1,5})d$/.exec(given)?.[1];
-  if (days) return new Date(now.getTime() - Number(days) * DAY_MS);
-  if (isInstant(given)) return new Date(given);
-  throw new AppError('bad-input', `--since ${JSON.stringify(given)} is no time.`, {
-    remedy: 'Give a date like 2026-11-20, an instant, or days like 7d.',
-  });
+  return given.endsWith('d') ? new Date(now.getTime() - Number.parseInt(given, 10) * DAY_MS) : new Date(given);
 }
 
 function describe(report: SweepReport): string {

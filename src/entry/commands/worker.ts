@@ -53,6 +53,7 @@ export function addWorker(program: Command): void {
         await app.log('info', { event: 'worker-started' });
         try {
           if (!options.once) {
+            if (process.stderr.isTTY) note('Waiting for work; Ctrl-C ends it. nocturne status tells what waits.');
             // Its supervisor starts it anew. BullMQ may keep timers for a connection that is dead.
             if ((await runWorker(app, work)) === 'deaf') process.exit(EXIT.later);
             return;

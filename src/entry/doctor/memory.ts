@@ -11,6 +11,7 @@ import { type JobRow, lastJobs } from '../../memory/ledger/job-rows.ts';
 import { findLedger, ledgerDamage } from '../../memory/ledger/ledger.ts';
 import { offeredSnapshot, sayOffer } from '../../memory/snapshot/applied-snapshots.ts';
 import { readMemorySnapshot } from '../../memory/snapshot/memory-snapshot.ts';
+import { IF_MISSING, missingIn, sayMissing } from '../../memory/store/outside.ts';
 import { type Checked, fail, ok, warn } from './checks.ts';
 
 const JOBS_LOOKED_AT = 200;
@@ -77,6 +78,8 @@ function checkWork(dir: string): Checked[] {
     const failing = waiting.filter((item) => item.failure !== null);
     const found = `${dir}: ${lastOf(jobs, 'extract')}, ${lastOf(jobs, 'dream')}, ${waiting.length} waiting${proposals > 0 ? `, proposed changes for nocturne review: ${proposals}` : ''}`;
     const [first] = failing;
+    const missing = missingIn(ledger);
+    if (missing.length > 0) return [fail('memory', `${dir}: ${sayMissing(missing)}`, `No dream runs: ${IF_MISSING}.`)];
     return first
       ? [
           warn(

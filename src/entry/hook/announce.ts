@@ -42,10 +42,11 @@ export async function announceSession(app: App, news: SessionNews): Promise<Wait
   const transcript = resolve(news.transcript);
   const store = await app.storeFor(news.cwd === undefined ? await openSession(transcript) : { cwd: news.cwd });
   const key = extractKey({ session: news.session, transcript });
-  const { ended, instructions, at = app.config.clock.now() } = news;
+  const clockAt = app.config.clock.now();
+  const { ended, instructions, at = clockAt } = news;
   const payload = { transcript, ended, ...(instructions !== undefined && { instructions }) };
   const { debounceMs, throttleMs } = news.isDueNow ? { debounceMs: 0, throttleMs: 0 } : app.config;
-  const pace = { now: at, debounceMs, throttleMs, isLast: ended };
+  const pace = { now: at, clockAt, debounceMs, throttleMs, isLast: ended };
   const notBefore = announceInInbox(store.ledger, { kind: 'extract', key, payload }, pace);
   return { store, kind: 'extract', key, notBefore };
 }

@@ -1,6 +1,6 @@
 // Options that several commands share, and what they lead to: the app, or for those who only look the directory.
 
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Config } from '../../config.ts';
 import type { Ledger } from '../../memory/ledger/ledger.ts';
 import type { App } from '../compose.ts';
@@ -85,4 +85,13 @@ export async function withLooking<T>(options: CommonOptions, work: (at: Looking)
   } finally {
     ledger?.close();
   }
+}
+
+/** Reads an option that is a count. */
+export function countUpTo(most: number): (value: string) => number {
+  return (value) => {
+    const count = Number(value);
+    if (Number.isInteger(count) && count >= 1 && count <= most) return count;
+    throw new InvalidArgumentError(`It is no whole number from 1 to ${most}.`);
+  };
 }

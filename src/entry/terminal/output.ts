@@ -24,14 +24,18 @@ export interface Printing {
   json?: boolean;
 }
 
-export function printExtract(report: ExtractReport, { json }: Printing): void {
-  print(json ? JSON.stringify(report) : describeExtract(report));
+/** `here`: the memory where one stands; another one is named, because nobody would look there. */
+export function printExtract(report: ExtractReport, { json, here }: Printing & { here?: string }): void {
+  print(json ? JSON.stringify(report) : describeExtract(report, here));
 }
 
-function describeExtract(report: ExtractReport): string {
+function describeExtract(report: ExtractReport, here: string | undefined): string {
   const lines = [`${report.session || report.transcript}: ${sayExtract(report)}`];
   for (const { type, text, memory } of report.entries) {
     lines.push(`  ${type.padEnd(9)} ${text}${memory ? ` [user scope, ${memory}]` : ''}`);
+  }
+  if (report.entries.length > 0 && here !== undefined && report.memory !== here) {
+    lines.push(`  kept in ${report.memory}, the memory of the project that it ran in`);
   }
   if (report.fork && report.spend.calls > 0) lines.push(`  ${sayTokens(report.spend, report.fork)}`);
   if (report.error) lines.push(`  ${report.error.message}`);

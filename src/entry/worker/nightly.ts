@@ -73,8 +73,9 @@ export async function shutGate(
   if (!payload.isNightly) return null;
   // Two clones would both distil what stands in a log there, and what is shared was distilled already.
   if (store.isTeam && memoryDirOf({}) !== store.dir) return "a team's memory: only its index is kept up to date";
-  const lastAt = lastDreamAt(store.ledger);
-  if (lastAt && config.clock.now().getTime() - Date.parse(lastAt) < config.dreamMinHours * HOUR_MS) {
+  const now = config.clock.now();
+  const lastAt = lastDreamAt(store.ledger, now);
+  if (lastAt && now.getTime() - Date.parse(lastAt) < config.dreamMinHours * HOUR_MS) {
     return `too soon: dreamed less than ${config.dreamMinHours} hours before`;
   }
   const { fresh, changed, withdrawn } = await readIntake(store);

@@ -37,6 +37,16 @@ export function openDatabase(path: string, options: { steps: string[]; ifDamaged
           });
         }
         if (found === options.steps.length) return;
+        const gaps = schemaGaps(opened, options.steps);
+        if (gaps.length > 0) {
+          throw new AppError(
+            'storage',
+            `${path} is not as nocturne makes it: it lacks ${gaps.slice(0, 3).join(', ')}.`,
+            {
+              remedy: options.ifDamaged,
+            },
+          );
+        }
         for (const step of options.steps.slice(found)) opened.exec(step);
         opened.pragma(`user_version = ${options.steps.length}`);
       })
@@ -52,6 +62,23 @@ export function openDatabase(path: string, options: { steps: string[]; ifDamaged
       cause: error,
     });
   }
+}
+
+/** The columns, as `table.column`, that a file lacks of what the steps make that it says it has taken. */
+export function schemaGaps(db: Database.Database, steps: string[]): string[] {
+  const made = new Database(':memory:');
+  try {
+    for (const step of steps.slice(0, db.pragma('user_version', { simple: true }) as number)) made.exec(step);
+    const there = new Set(columnsOf(db));
+    return columnsOf(made).filter((column) => !there.has(column));
+  } finally {
+    made.close();
+  }
+}
+
+function columnsOf(db: Database.Database): string[] {
+  const columns = `select t.name || '.' || c.name from sqlite_master t, pragma_table_info(t.name) c where t.type = 'table'`;
+  return db.prepare<[], string>(columns).pluck().all();
 }
 
 /**

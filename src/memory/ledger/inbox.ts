@@ -45,7 +45,10 @@ export function putInInbox(ledger: Ledger, item: NewItem & { notBefore: string; 
 }
 
 export interface Pace {
+  /** When the news came. */
   now: Date;
+  /** What the clock says; work that began later began by a clock that was wrong, and holds nothing back. */
+  clockAt?: Date;
   /** From the last news to the work. */
   debounceMs: number;
   /** From the beginning of one work to that of the next; 0: as often as there are news. */
@@ -63,7 +66,8 @@ export function announceInInbox(ledger: Ledger, item: NewItem & { payload: objec
   return ledger.transaction(() => {
     const { kind, key } = item;
     const waiting = inboxItem(ledger, kind, key);
-    const workedAt = lastWorkedAt(ledger, { kind, key });
+    const lastAt = lastWorkedAt(ledger, { kind, key });
+    const workedAt = pace.clockAt && lastAt && lastAt > pace.clockAt.toISOString() ? undefined : lastAt;
     const now = pace.now.getTime();
     const atOf = (instant: string | null | undefined) => (instant ? Date.parse(instant) : Number.NEGATIVE_INFINITY);
     // News that came while the key was worked wait from then on.

@@ -121,9 +121,11 @@ export function lastSuccessAt(ledger: Ledger): string | null {
 }
 
 /** When a dream last changed the memory. */
-export function lastDreamAt(ledger: Ledger): string | null {
-  const sql = "select max(ended_at) as at from job where kind = 'dream' and outcome in ('dreamed', 'proposed')";
-  return (ledger.get(sql)?.at as string | null | undefined) ?? null;
+export function lastDreamAt(ledger: Ledger, now: Date): string | null {
+  // What ended in the future ended by a clock that was wrong.
+  const sql = `select max(ended_at) as at from job
+    where kind = 'dream' and outcome in ('dreamed', 'proposed') and ended_at <= ?`;
+  return (ledger.get(sql, now.toISOString())?.at as string | null | undefined) ?? null;
 }
 
 export function jobRow(ledger: Ledger, id: string): JobRow | undefined {

@@ -10,7 +10,16 @@ import { basename, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { AppError } from '../../errors.ts';
 import { moveFile, readText } from '../../files.ts';
-import { isDamage, isUnwritable, openDatabase, openForLooking, type Row, Sql, type Value } from './database.ts';
+import {
+  isDamage,
+  isUnwritable,
+  openDatabase,
+  openForLooking,
+  type Row,
+  Sql,
+  schemaGaps,
+  type Value,
+} from './database.ts';
 import { LEDGER_STEPS } from './schema.ts';
 
 const IF_DAMAGED =
@@ -124,7 +133,8 @@ export function ledgerDamage(dir: string): string[] {
   try {
     db = new Database(path, { fileMustExist: true, timeout: 15_000 });
     const rows = db.pragma('integrity_check(10)') as { integrity_check: string }[];
-    return rows.map((row) => row.integrity_check).filter((text) => text !== 'ok');
+    const damage = rows.map((row) => row.integrity_check).filter((text) => text !== 'ok');
+    return damage.length > 0 ? damage : schemaGaps(db, LEDGER_STEPS).map((column) => `it lacks ${column}`);
   } catch (error) {
     if (isDamage(error)) return [(error as Error).message];
     throw new AppError('storage', `Cannot open ${path}: ${(error as Error).message}.`, {

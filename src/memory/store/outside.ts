@@ -237,6 +237,7 @@ export class OutsideEdits {
   }
 }
 
+/** The files that were gone or empty at once when the directory was last looked at. */
 export function missingIn(ledger: Ledger): string[] {
   const sql = 'select path from memory where missing_since is not null order by path';
   return ledger.all(sql).map((row) => row.path as string);
@@ -255,4 +256,12 @@ function read(absolute: string, expected: Content): Content {
 
 function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
+}
+
+/** Nothing is taken for deleted until then. */
+export const IF_MISSING = 'put back what was not meant to go, or take it as meant with nocturne dream --accept-missing';
+
+export function sayMissing([first, ...others]: string[]): string {
+  if (others.length === 0) return `${first} is missing or empty, as others were that are back`;
+  return `${others.length + 1} files are missing or empty at once, ${first} among them`;
 }

@@ -84,6 +84,17 @@ test('the first worker owes no night; three missed nights are one dream; no nigh
   expect(await work(await at('2026-11-26T03:29:00Z', first))).toEqual([]);
 });
 
+test('a clock that was ahead for a while keeps no later night from being dreamed', async () => {
+  const first = await testApp({ now: '2026-11-20T12:00:00Z' });
+  expect(await work(first)).toEqual([]);
+  await extractSession(first, 'Always use pnpm instead of npm.', UUIDS[0]);
+  expect(await work(await at('2027-06-01T04:00:00Z', first))).toEqual(['dream dreamed']);
+  const back = await at('2026-11-21T12:00:00Z', first);
+  await extractSession(back, 'I prefer short answers.', UUIDS[1]);
+  expect(await work(back)).toEqual([]);
+  expect(await work(await at('2026-11-22T04:00:00Z', first))).toEqual(['dream dreamed']);
+});
+
 test('a night that a worker on one queue did is not done again by one on another', async () => {
   const first = await testApp({ now: '2026-11-20T12:00:00Z' });
   await work(first);

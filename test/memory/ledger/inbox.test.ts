@@ -54,6 +54,14 @@ const news = (ledger: ReturnType<typeof openLedger>, atMinute: number, payload: 
 const work = (ledger: ReturnType<typeof openLedger>, atMinute: number) =>
   noteWork(ledger, { kind: 'extract', key: 's', now: minute(atMinute) });
 
+test('work that a clock ahead of its time began holds no news back', () => {
+  const ledger = openLedger(tempDir());
+  work(ledger, 500_000);
+  const pace = { now: minute(0), clockAt: minute(0.1), debounceMs: 60_000, throttleMs: 5 * 60_000 };
+  const dueAt = announceInInbox(ledger, { kind: 'extract', key: 's', payload: {} }, pace);
+  expect(dueAt).toBe(minute(1).toISOString());
+});
+
 test('news wait until no more came for a while, but not for ever', () => {
   const ledger = openLedger(tempDir());
   const due = [0, 0.5, 1, 1.9, 2.8, 3.7, 4.5, 4.9].map((at) => news(ledger, at));
