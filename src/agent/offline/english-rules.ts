@@ -156,7 +156,7 @@ export const RULES: Rule[] = [
     // What a team uses, ships and stays on. With an article it is a thing at hand: "we use the mutex".
     type: 'project',
     pattern:
-      /^we (?:(?:only|all|always|now|still|mostly) )?(?:use|deploy|host|ship|build|target|support|stay on|are (?:back|still|now) on|(?:have )?(?:switched|moved|migrated|upgraded) (?:back |over )?to|dropped|(?:no longer|don['’]t|do not) (?:use|support|ship|deploy)) (?!(?:this|that|these|it|them|main|master|track)\b|(?:the|an?|our)\b(?!.*:))\S+/i,
+      /^we (?:(?:only|all|always|now|still|mostly) )?(?:use|deploy|host|ship|build|target|support|stay on|are (?:back|still|now) on|(?:have )?(?:switched|moved|migrated|upgraded) (?:back |over )?to|dropped|(?:no longer|don['’]t|do not) (?:use|support|ship|deploy)) (?!(?:the|an?|our|this|that|these|it|them|main|master|track)\b)\S+/i,
   },
   {
     // What is so every week.

@@ -1,5 +1,5 @@
-// A second set, held out: other people, trades and words than in the set of our own. Rules and prompts are not written by
-// it; it says whether they hold where nobody looked.
+// A second set, held out: other people, trades and words than in the set of our own. It was written before the offline
+// model's rules for six languages; nothing may be fitted to its sentences, so that it says whether rules and prompts hold.
 
 import { type EvalSet, sampleOf } from '../set.ts';
 import { BASALT, HARBOUR } from './english-1.ts';
