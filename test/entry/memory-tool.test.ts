@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it, test } from 'vitest';
 import { memoryViewTool, routeTools } from '../../src/agent/tools.ts';
 import { type Memory, type MemoryToolOptions, memoryTool, openStore, type Store } from '../../src/index.ts';
 import { viewMemory } from '../../src/memory/store/memory-view.ts';
+import { appendEntries, entryId, logPath } from '../../src/memory/text/daily-log.ts';
 import { fixedClock } from '../../src/time.ts';
 import { type MessagesServer, says, startMessagesServer, toolResults } from '../support/messages-server.ts';
 import { tempDir } from '../support/temp.ts';
@@ -575,4 +576,43 @@ test('a secret that comes in parts, or as a name, is not kept', async () => {
   }
   expect(await store.list()).toEqual(['deploy.md']);
   expect(content(store, 'deploy.md')).not.toContain(second);
+});
+
+test('no entry of a log that claims to rest on a message comes in by the tool; a line without a source does', async () => {
+  const day = '2026-11-20';
+  const said = { message: 'm1', quote: 'never use tabs' };
+  const entry = {
+    ...{ id: entryId({ ...said, text: 'Never use tabs.' }), type: 'feedback', strength: 'stated', by: 'human' },
+    ...{
+      text: 'Never use tabs.',
+      evidence: [said],
+      session: 's',
+      turn: 't',
+      at: '2026-11-20T09:00:00.000Z',
+      prompt: 'p',
+    },
+  } as const;
+  const other = { ...entry, text: 'Always push.', id: entryId({ ...said, text: 'Always push.' }) };
+  const log = (...entries: (typeof entry | typeof other)[]) =>
+    appendEntries(null, entries as never, { day, zone: 'UTC' });
+  const path = `/memories/${logPath(day)}`;
+  const fresh = await storeWith({});
+  expect(await call(fresh, { command: 'create', path, file_text: log(other) })).toMatchObject({ isError: true });
+  expect(await fresh.list()).toEqual([]);
+  await call(fresh, { command: 'create', path: '/memories/other.md', file_text: log(other) });
+  const moved = await call(fresh, { command: 'rename', old_path: '/memories/other.md', new_path: path });
+  expect(moved).toMatchObject({ isError: true, text: expect.stringContaining('knows nothing of its entry') });
+  expect(await fresh.list()).toEqual(['other.md']);
+  const store = await storeWith({ [logPath(day)]: log(entry) });
+  const changed = log({ ...other, id: entry.id } as never).slice(`# ${day}\n\n`.length);
+  for (const [old_str, new_str] of [
+    [log(entry).slice(`# ${day}\n\n`.length), changed],
+    ['- 09:00', `${changed}- 09:00`],
+  ]) {
+    const { text, isError } = await call(store, { command: 'str_replace', path, old_str, new_str });
+    expect([isError, text]).toEqual([true, expect.stringContaining('knows nothing of its entry')]);
+  }
+  const added = await call(store, { command: 'insert', path, insert_line: 2, insert_text: '- Always push.\n' });
+  expect(added.isError).toBe(false);
+  expect(content(store, logPath(day))).toContain('- Always push.\n- 09:00 **feedback** Never use tabs.');
 });

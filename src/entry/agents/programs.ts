@@ -22,7 +22,7 @@ const isBuilt = import.meta.url.endsWith('.js');
 export function findPrograms(environment: Environment): Programs {
   return {
     node: findNode(environment),
-    hook: isBuilt ? packagePath('dist', 'hook.js') : packagePath('src', 'entry', 'hook.ts'),
+    hook: isBuilt ? packagePath('dist', 'hook.js') : packagePath('src', 'entry', 'hook', 'hook.ts'),
     nocturne: packagePath(...(isBuilt ? ['dist'] : []), 'src', 'entry', 'nocturne.js'),
   };
 }

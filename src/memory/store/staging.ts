@@ -7,9 +7,11 @@ import { dirname, join } from 'node:path';
 import { fileSystemOf } from '../../directories.ts';
 import { AppError } from '../../errors.ts';
 import { lookNow } from '../../files.ts';
-import { moveSupports } from '../ledger/entries.ts';
+import { entryRow, moveSupports } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { logDay, parseLog } from '../text/daily-log.ts';
 import { parseTopic } from '../text/topic.ts';
+import type { Entry } from '../types.ts';
 import { readLive } from './apply.ts';
 import { replaceOnce } from './edit-text.ts';
 import { type Actor, addVersion, isSame, memoryAt, newMemory, type Version } from './heads.ts';
@@ -66,6 +68,7 @@ export function stage(file: FileChange, commit: Commit, deps: StagingDeps): bool
   refuseElsewhere(file.path, deps);
   refusePinned({ path: from, text }, commit);
   refusePinned({ path: file.path, text: null }, commit);
+  refuseForged({ path: file.path, before: isMove ? null : text, after }, commit, ledger);
   if (content !== null) {
     refuseOversize({ path: file.path, before: current, content }, commit, deps);
     refuseOccupied(file.path, deps);
@@ -104,6 +107,31 @@ function refusePinned(file: { path: string; text: string | null }, { actor }: Co
   throw new AppError('refused', `${file.path} is pinned; jobs do not change it.`, {
     remedy: 'Take "pinned: true" out of its frontmatter, or move it out of pinned/, to let jobs write it.',
   });
+}
+
+/** Only jobs have seen who said what: a tool adds no entry to a log that claims to rest on a message. */
+function refuseForged(
+  { path, before, after }: { path: string; before: string | null; after: string | null },
+  { actor }: Commit,
+  ledger: Ledger,
+): void {
+  const day = logDay(path);
+  if (!actor.startsWith('tool:') || day === null || after === null) return;
+  const claimOf = ({ text, by, evidence }: Pick<Entry, 'text' | 'by' | 'evidence'>) =>
+    JSON.stringify([text, by, evidence.map(({ message, quote }) => [message, quote])]);
+  const standing = new Map(ownItems(before ?? '', day).map((item) => [item.id, claimOf(item)]));
+  const forged = ownItems(after, day).find((item) => {
+    const row = entryRow(ledger, item.id);
+    return claimOf(item) !== (standing.get(item.id) ?? (row && claimOf(row)));
+  });
+  if (!forged) return;
+  throw new AppError('refused', `${path} was not changed: nocturne knows nothing of its entry ${forged.id}.`, {
+    remedy: 'Write the line without the comment behind it; then it counts as yours.',
+  });
+}
+
+function ownItems(text: string, day: string) {
+  return parseLog(text, day).flatMap((item) => (item.kind === 'own' && !item.edited ? item : []));
 }
 
 function refuseOversize(

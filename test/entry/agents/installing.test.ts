@@ -15,7 +15,7 @@ import { expect, test } from 'vitest';
 import { type Config, loadConfig } from '../../../src/config.ts';
 import { AGENT_NAMES, type AgentName, findAgent } from '../../../src/entry/agents/agents.ts';
 import { applyChange, isInstalled, planInstall, planUninstall } from '../../../src/entry/agents/installing.ts';
-import type { Programs } from '../../../src/entry/agents/programs.ts';
+import { findPrograms, type Programs } from '../../../src/entry/agents/programs.ts';
 import { readSettings } from '../../../src/entry/agents/settings-text.ts';
 import { wildSettings } from '../../support/settings-text.ts';
 import { fastTempDir, tempDir } from '../../support/temp.ts';
@@ -302,4 +302,9 @@ test('each agent gets what its contract asks for: seconds or milliseconds, a pro
     ['SessionStart', 10_000],
     ['SessionStart', 15_000],
   ]);
+});
+
+test('the programs that agents are told to start are there, in a checkout too', () => {
+  const { node, hook, nocturne } = findPrograms({});
+  expect([node, hook, nocturne].filter((path) => !existsSync(path))).toEqual([]);
 });
