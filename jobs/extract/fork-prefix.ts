@@ -54,7 +54,19 @@ function obstacleIn(request: Readonly<Record<string, unknown>>): string | undefi
   if (request.mcp_servers || request.container || kinds.some(isRunElsewhere)) {
     return 'the provider would run tools of the request';
   }
+  // A ceiling stands before the bytes that are sent; how much such a file holds is not among them.
+  if (hasSourceElsewhere(request)) return 'the request names files that are kept elsewhere';
   return undefined;
+}
+
+/** Whether an image or a document is named by its address or its id. */
+function hasSourceElsewhere(value: unknown): boolean {
+  let isFound = false;
+  JSON.stringify(value, (key, item: unknown) => {
+    if (key === 'source' && /^(url|file)$/.test(String(fieldOf(item, 'type')))) isFound = true;
+    return item;
+  });
+  return isFound;
 }
 
 /** All strings of a value, one below the other. */

@@ -117,7 +117,14 @@ export class Bell {
       this.#queue.name,
       // BullMQ makes a signal only for a processor that declares three parameters.
       (job, _token, signal) => this.#handle(job, signal ?? new AbortController().signal, handler),
-      { connection: this.#backend.consumer(), prefix: PREFIX, concurrency: options.concurrency, telemetry, ...WATCH },
+      {
+        connection: this.#backend.consumer(),
+        prefix: PREFIX,
+        concurrency: options.concurrency,
+        telemetry,
+        autorun: false,
+        ...WATCH,
+      },
       this.#backend.factory,
     );
     const report = (error: Error, job?: WakeUpJob) => {
@@ -129,6 +136,12 @@ export class Bell {
     worker.on('lockRenewalFailed', (ids) => {
       for (const id of ids) worker.cancelJob(id, 'the lock of this wake-up was lost');
     });
+    // One that could not connect keeps that failure for good, and would meet it again without a pause, for ever, while no
+    // timer of the process runs. It hears nothing instead, which its owner notices.
+    worker
+      .waitUntilReady()
+      .then(() => this.#closing ?? worker.run(), report)
+      .catch(report);
     this.#worker = worker;
   }
 

@@ -190,6 +190,20 @@ describe('the slim excerpt is shown instead', () => {
     ['where the request demands a call', { tool_choice: { type: 'any' } }, 'demands a call'],
     ['where the request demands a format', { output_config: { format: { type: 'json_schema' } } }, 'demands a format'],
     ['where the provider would run tools', { tools: [webSearch] }, 'provider would run tools'],
+    [
+      'where a file counts that is not sent',
+      {
+        messages: [
+          {
+            role: 'user',
+            content: [{ type: 'document', source: { type: 'url', url: 'https://example.com/book.pdf' } }],
+          },
+          { role: 'assistant', content: 'Read.' },
+          ...request().messages,
+        ],
+      },
+      'files that are kept elsewhere',
+    ],
     ['where the request names no model', { model: undefined }, 'names no model'],
   ])('%s', async (_, more, why) => {
     const { app, model } = await forked(() => says('Nothing.'));
