@@ -143,7 +143,7 @@ interface Run {
 
 async function dreamWithLease(request: DreamRequest, run: Run): Promise<true> {
   const { deps, report, lease } = run;
-  const { store, clock } = deps;
+  const { store, clock, holdDays } = deps;
   const answers = await askForAnswers(request.batch, deps);
   if (request.batch === 'collect' && answers.list.length === 0) {
     report.outcome = answers.waiting.size > 0 ? 'waiting' : 'nothing-new';
@@ -167,7 +167,6 @@ async function dreamWithLease(request: DreamRequest, run: Run): Promise<true> {
     });
   }
   const fresh = besideWitnesses(intake.fresh);
-  const { holdDays } = deps;
   const alone = waitedInVain(intake.fresh, { ledger: store.ledger, shown: fresh, now: clock.now(), holdDays });
   const hasNews = intake.withdrawn.length + fresh.length + alone.length + answers.list.length > 0;
   const { stale } = intake;

@@ -1,10 +1,13 @@
 // Options that several commands share, and what they lead to: the app, or for those who only look the directory.
 
+import { join } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Config } from '../../config.ts';
+import { lookNow } from '../../files.ts';
 import type { Ledger } from '../../memory/ledger/ledger.ts';
 import type { App } from '../compose.ts';
 import { MEMORY_SCOPES, type MemoryScope, memoryDirFor, scopeDir } from '../places.ts';
+import { note } from './output.ts';
 
 export interface CommonOptions {
   memory?: string;
@@ -80,6 +83,8 @@ export async function withLooking<T>(options: CommonOptions, work: (at: Looking)
   const [config, { findLedger }] = await Promise.all([configFor(options), import('../../memory/ledger/ledger.ts')]);
   const dir = memoryDirFor(config, {});
   const ledger = findLedger(dir);
+  const isUnread = !ledger && lookNow(join(dir, '.nocturne', 'ledger.db')) !== null;
+  if (isUnread) note(`The ledger of ${dir} cannot be read: what follows is what the files alone say.`);
   try {
     return await work({ config, dir, ledger });
   } finally {

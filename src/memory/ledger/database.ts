@@ -64,7 +64,10 @@ export function openDatabase(path: string, options: { steps: string[]; ifDamaged
   }
 }
 
-/** The columns, as `table.column`, that a file lacks of what the steps make that it says it has taken. */
+/**
+ * @internal
+ * The columns, as `table.column`, that a file lacks of what the steps make that it says it has taken.
+ */
 export function schemaGaps(db: Database.Database, steps: string[]): string[] {
   const made = new Database(':memory:');
   try {
@@ -148,7 +151,7 @@ function openCopy(path: string): Database.Database | null {
     // A database in memory has no write-ahead log: the two bytes of the header that ask for one.
     return bytes && new Database(bytes.fill(1, 18, 20));
   } catch (error) {
-    if (isUnwritable(error)) return null;
+    if (isAppError(error, 'storage')) return null;
     throw error;
   }
 }
