@@ -66,10 +66,21 @@ export async function gitIdentity(
   return identity;
 }
 
+type Tree = Pick<TreeSearch, 'root' | 'timeoutMs' | 'environment'>;
+
 /** Whether git leaves a path (with `/`, from the root) out of what is committed. */
-export async function isIgnored(path: string, tree: Pick<TreeSearch, 'root' | 'timeoutMs' | 'environment'>) {
+export function isIgnored(path: string, tree: Tree): Promise<boolean> {
+  return answers(['check-ignore', path], tree);
+}
+
+/** Whether a path (with `/`, from the root) is in what is committed next. */
+export function isTracked(path: string, tree: Tree): Promise<boolean> {
+  return answers(['ls-files', '--', path], tree);
+}
+
+async function answers(args: string[], tree: Tree): Promise<boolean> {
   let found = false;
-  await eachLine(['check-ignore', path], tree, () => {
+  await eachLine(args, tree, () => {
     found = true;
     return false;
   });
@@ -90,7 +101,7 @@ const CONFIGURATION = new Set(['GIT_CONFIG_GLOBAL', 'GIT_CONFIG_SYSTEM', 'GIT_CO
 /** Reads what git prints, line by line, until `take` answers false; true where nothing was left to be read. */
 function eachLine(
   args: string[],
-  { root, environment, timeoutMs }: Pick<TreeSearch, 'root' | 'timeoutMs' | 'environment'>,
+  { root, environment, timeoutMs }: Tree,
   take: (line: string) => boolean,
 ): Promise<boolean> {
   const own = Object.entries(environment).filter(([name]) => !name.startsWith('GIT_') || CONFIGURATION.has(name));

@@ -32,6 +32,7 @@ import { forkAgent } from './fork.ts';
 import { wallOf, withLease } from './job-bounds.ts';
 import { batchesOf, withAccess } from './model-key.ts';
 import { memoryDirFor } from './places.ts';
+import { refuseSentLedger } from './sent-ledger.ts';
 import { tracing } from './telemetry.ts';
 import { UserScope } from './user-scope.ts';
 import { ModelSlots, withinSlots } from './worker/model-slots.ts';
@@ -103,16 +104,14 @@ export function standingFor(config: Config, { home, cwd }: { home: Home; cwd?: s
 export function compose(config: Config): App {
   const home = openHome(config.home, config.clock);
   const stores = new Map<string, Promise<Store>>();
-  const limits = {
-    memoryBytes: config.memoryBytes,
-    memories: config.maxMemories,
-    totalBytes: config.totalMemoryBytes,
-  };
+  const limits = { memoryBytes: config.memoryBytes, memories: config.maxMemories, totalBytes: config.totalMemoryBytes };
   const moved: Store[] = [];
   const open = (dir: string) => {
     // Where the user's own directory is a repository, memory in it is the user's all the same.
-    const isUsers = dir === join(config.claudeDir, 'memory');
-    const opened = openStore(dir, { clock: config.clock, limits, isTeam: isUsers ? false : undefined });
+    const isTeam = dir === join(config.claudeDir, 'memory') ? false : undefined;
+    const opened = refuseSentLedger(dir, { config, home, isTeam }).then(() =>
+      openStore(dir, { clock: config.clock, limits, isTeam }),
+    );
     stores.set(dir, opened);
     // What could not be opened is tried anew the next time.
     opened.catch(() => stores.delete(dir));

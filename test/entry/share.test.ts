@@ -59,6 +59,36 @@ async function world(settings: object = {}): Promise<World> {
   };
 }
 
+test('a ledger that came with the repository is not worked with until it is taken out of it', async () => {
+  const at = await world();
+  writeFileSync(join(at.dir, 'hosts.md'), HOSTS);
+  await at.here('share', 'hosts');
+  at.tree.run('add', '--force', '.claude');
+  at.tree.run('commit', '-qm', 'memory');
+  // Where nocturne made it itself, it goes on.
+  expect((await at.here('list', '--scope', 'local')).code).toBe(0);
+  expect((await at.here('remember', '--share', 'Live is gamma.')).code).toBe(0);
+
+  const { dir, environment } = await testApp();
+  writeFileSync(join(dir, 'hosts.md'), HOSTS);
+  const other = (...args: string[]) => {
+    vi.spyOn(process, 'cwd').mockReturnValue(at.tree.dir);
+    return runHere(args, environment);
+  };
+  for (const command of [
+    ['share', 'hosts'],
+    ['check', '--scope', 'local'],
+    ['dream', '--scope', 'local'],
+  ]) {
+    expect(await other(...command)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('came with the repository'),
+    });
+  }
+  at.tree.run('rm', '-qf', '.claude/memory/.nocturne/ledger.db');
+  expect((await other('share', 'hosts')).code).toBe(0);
+});
+
 test.each(['.nocturne', '.nocturne/aside', '.nocturne/lock.db'])(
   'a repository whose %s is a link is not shared with, and nothing is written where it leads',
   async (link) => {
