@@ -182,7 +182,7 @@ export async function readSettings(path: string): Promise<Settings> {
 }
 
 function sayIssue({ path, message, ...issue }: z.core.$ZodIssue): string {
-  const where = path.map((key) => `${String(key)}: `).join('');
+  const where = path.length > 0 ? `${z.core.toDotPath(path)}: ` : '';
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => `${where}${key} is no setting`).join('; ');
   return where + message.replace(/^Invalid input: /, '').replace(/^\p{Lu}/u, (letter) => letter.toLowerCase());
 }

@@ -354,7 +354,7 @@ test('eight stores are served with their instructions; a ninth is refused by nam
   const tooLong = named(1).map((store) => ({ ...store, instructions: 'x'.repeat(4_097) }));
   expect(await runHere(['mcp'], world({ mcpStores: tooLong }).environment)).toMatchObject({
     ...{ code: 1, stdout: '' },
-    stderr: expect.stringMatching(/4097 characters; at most 4096 are allowed[\s\S]*mcpStores\[0\]\.instructions/),
+    stderr: expect.stringMatching(/mcpStores\[0\]\.instructions: .*4097 characters; at most 4096 are allowed/),
   });
 });
 
