@@ -67,7 +67,14 @@ export async function openBell(options: BellOptions): Promise<Bell> {
   const telemetry = options.telemetry
     ? new (await import('bullmq-otel')).BullMQOtel({ tracerName: PREFIX })
     : undefined;
-  return new Bell(await openBackend(options), { namespace, telemetry });
+  const bell = new Bell(await openBackend(options), { namespace, telemetry });
+  try {
+    await bell.ready();
+    return bell;
+  } catch (error) {
+    await bell.close({ deadlineMs: 0 });
+    throw error;
+  }
 }
 
 export class Bell {
@@ -95,6 +102,11 @@ export class Bell {
     );
     // A queue without this listener ends the process. What fails is told by the call that asked for it.
     this.#queue.on('error', () => {});
+  }
+
+  /** Connects the queue. One whose first connection fails keeps that failure for good: a ring would fail ever after. */
+  async ready(): Promise<void> {
+    await this.#backend.attempt('reach', () => this.#queue.waitUntilReady());
   }
 
   /**

@@ -19,12 +19,9 @@ const noPostgres = await missing('postgres');
 const sessions = sixSessions();
 const [first, ...others] = sessions as [string, ...string[]];
 
-/** A model that finds nothing, once it is let; default: at once. */
-function indifferent(until?: Promise<void>): Promise<MessagesServer> {
-  return testModel(async () => {
-    await until;
-    return says('Nothing worth keeping.');
-  });
+/** A model that finds nothing. */
+function indifferent(): Promise<MessagesServer> {
+  return testModel(() => says('Nothing worth keeping.'));
 }
 
 async function onPostgres(options: TestAppOptions) {
@@ -52,19 +49,24 @@ test.skipIf(noPostgres)(
   `a worker whose connections Postgres ends, while it waits and while it works, goes on by itself ${noPostgres ?? ''}`,
   async () => {
     const { promise: held, resolve: release } = Promise.withResolvers<void>();
-    const model = await indifferent(held);
-    const { testing, postgres } = await onPostgres({ server: model });
+    const model = await testModel(async (_, call) => {
+      if (call > 1) await held;
+      return says('Nothing worth keeping.');
+    });
+    const { testing, postgres, unrung } = await onPostgres({ server: model });
+    await run(['enqueue', 'extract', first], unrung);
     const worker = start(['worker'], testing.environment);
-    await until(async () => (await postgres.ask("select 1 from pg_namespace where nspname = 'bullmq'")).length > 0);
-    await until(async () => (await postgres.terminate()) > 0);
-    await run(['enqueue', 'extract', ...sessions.slice(0, 3)], testing.environment);
-    await model.received(2);
+    await until(() => isIdle(testing));
+    expect(await postgres.terminate()).toBeGreaterThan(0);
+    await run(['enqueue', 'extract', ...others.slice(0, 3)], testing.environment);
+    await model.received(3);
     // As while a server restarts: nobody is let in for a while.
     await postgres.admit(false);
     expect(await postgres.terminate()).toBeGreaterThan(0);
+    const turns = coverageWhere(testing.store.ledger).length;
     release();
-    await until(() => coverageWhere(testing.store.ledger).length > 0);
-    const { code, stderr } = await run(['enqueue', 'extract', ...sessions.slice(3)], testing.environment);
+    await until(() => coverageWhere(testing.store.ledger).length > turns);
+    const { code, stderr } = await run(['enqueue', 'extract', ...others.slice(3)], testing.environment);
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('The queue was not rung') });
     await postgres.admit(true);
     await until(() => isIdle(testing), 60_000);
