@@ -56,15 +56,3 @@ test('a place where no directory can be made is an error that names it', async (
   expect(isAppError(error, 'storage')).toBe(true);
   expect(error.message).toContain(file);
 });
-
-test('a bell whose directory is deleted before it listens says so once and hears nothing; the process goes on', async () => {
-  const home = temporaryDirectory();
-  const bell = await openBell({ dataDir: join(home.path, 'queue') });
-  home.remove();
-  const { errors, handler, onError } = recorder();
-  bell.listen(handler, { concurrency: 1, onError });
-  await eventually(() => expect(errors).toHaveLength(1));
-  await expect(bell.ring(wakeUp)).rejects.toMatchObject({ code: 'queue-unavailable' });
-  expect(errors).toHaveLength(1);
-  await bell.close({ deadlineMs: 0 });
-}, 60_000);

@@ -1,13 +1,15 @@
 // What a bell does when what it hangs on is away, silent or unfit.
 
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type AppError, isAppError } from '../../src/errors.ts';
 import { checkPostgresVersion, openBackend } from '../../src/queue/backend.ts';
 import { type Bell, openBell } from '../../src/queue/queue.ts';
 import { eventually, missing, recorder, servers, stopwatch, workshop } from './backends.ts';
+import { ownPostgres } from './own-postgres.ts';
 import { lineTo, redisThatSays, refusedPort, silentServer } from './servers.ts';
 
 const defaultPort = { redis: 6379, postgres: 5432 };
+const noPostgres = await missing('postgres');
 const wakeUp = { kind: 'extract', store: '/memory', key: 's1' } as const;
 
 /** The AppError with which `work` rejects, and how long that took. */
@@ -146,3 +148,21 @@ for (const kind of ['redis', 'postgres'] as const) {
     },
   );
 }
+
+test.skipIf(noPostgres)(
+  `a bell that is not let in when it begins to listen says so and hears nothing; the process goes on ${noPostgres ?? ''}`,
+  async () => {
+    const postgres = await ownPostgres();
+    onTestFinished(() => postgres.close());
+    const bell = await openBell({ url: postgres.url, dataDir: '' });
+    await postgres.admit(false);
+    await postgres.terminate();
+    const { errors, handler, onError } = recorder();
+    bell.listen(handler, { concurrency: 1, onError });
+    await eventually(() => expect(errors.length).toBeGreaterThan(0));
+    // Where the worker tried again without a pause, no timer would run, and this would never be answered.
+    await expect(bell.ring(wakeUp)).rejects.toMatchObject({ code: 'queue-unavailable' });
+    expect(errors.length).toBeLessThan(3);
+    await bell.close({ deadlineMs: 0 });
+  },
+);
