@@ -7,10 +7,9 @@ import { existsSync, statSync } from 'node:fs';
 const installed = 'node_modules/.package-lock.json';
 const isCurrent = existsSync(installed) && statSync(installed).mtimeMs >= statSync('package-lock.json').mtimeMs;
 if (!isCurrent) {
-  console.error('Installing what is missing (npm install) …');
+  console.error('Installing what is missing (npm ci) …');
   const npm = process.env.npm_execpath;
-  // Not `npm ci`: it refuses a lock file made where a registry lacks other platforms' optional binaries.
-  const args = ['install', '--include=dev', '--no-save', '--no-audit', '--no-fund', '--loglevel=error'];
+  const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'];
   const run = npm
     ? spawnSync(process.execPath, [npm, ...args], { stdio: 'inherit' })
     : spawnSync('npm', args, { stdio: 'inherit', shell: process.platform === 'win32' });
