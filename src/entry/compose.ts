@@ -14,7 +14,7 @@ import type { ReviewReport, ReviewRequest } from '../../jobs/review.ts';
 import type { ShareReport, ShareRequest } from '../../jobs/share.ts';
 import type { UndoReport, UndoRequest } from '../../jobs/undo.ts';
 import { requireAccess } from '../agent/access.ts';
-import { OFFLINE_MODEL } from '../agent/types.ts';
+import { OFFLINE_MODEL, type RunAgent } from '../agent/types.ts';
 import type { Config } from '../config.ts';
 import { canonicalPath, isDirectory } from '../directories.ts';
 import { keySource } from '../key.ts';
@@ -101,7 +101,13 @@ export function standingFor(config: Config, { home, cwd }: { home: Home; cwd?: s
   return decideStanding(switches, [cwd, canonical, gitRoot(cwd) ?? canonical]);
 }
 
-export function compose(config: Config): App {
+/** What a caller may put in the place of the usual parts. */
+export interface Parts {
+  /** Runs the agent; default: in a process of its own. */
+  runAgent?: RunAgent;
+}
+
+export function compose(config: Config, parts: Parts = {}): App {
   const home = openHome(config.home, config.clock);
   const stores = new Map<string, Promise<Store>>();
   const limits = { memoryBytes: config.memoryBytes, memories: config.maxMemories, totalBytes: config.totalMemoryBytes };
@@ -141,12 +147,8 @@ export function compose(config: Config): App {
   const leased = <T>(at: Store, key: string, work: (lease: Lease) => Promise<T>) =>
     withLease(at, { key, config, work });
   const spans = tracing(config.telemetry);
-  const forked = forkAgent({
-    wallMs: config.wallMs,
-    memoryLimitMb: config.childMemoryMb,
-    environment: config.environment,
-  });
-  const runAgent = withinSlots(withAccess(config, spans.run(forked)), new ModelSlots(config.concurrency));
+  const { runAgent: run = forkAgent({ ...config, memoryLimitMb: config.childMemoryMb }) } = parts;
+  const runAgent = withinSlots(withAccess(config, spans.run(run)), new ModelSlots(config.concurrency));
   const job = (options: JobOptions) => ({
     clock: config.clock,
     zone: config.zone,

@@ -3,6 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { runAgent as loopInProcess } from '../../src/agent/loop.ts';
 import { type Environment, loadConfig } from '../../src/config.ts';
 import { type App, compose } from '../../src/entry/compose.ts';
 import type { Store } from '../../src/memory/store/store.ts';
@@ -26,6 +27,8 @@ export interface TestAppOptions {
   settings?: object;
   dir?: string;
   home?: string;
+  /** The agent runs in a process of its own, as it does for users; for tests of that. Default: in this one. */
+  isForked?: boolean;
 }
 
 export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
@@ -46,7 +49,8 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
       ANTHROPIC_BASE_URL: options.server.access.baseURL,
     }),
   };
-  const app = compose(await loadConfig({}, environment));
+  const runAgent = options.isForked ? undefined : loopInProcess;
+  const app = compose(await loadConfig({}, environment), { runAgent });
   onTestFinished(() => app.close());
   return { app, store: await app.storeFor({}), dir, home, environment };
 }
