@@ -205,7 +205,7 @@ function proposalTool(
       const checked = await checkProposal(input, { world, store });
       if ('operations' in checked) {
         answer.accept(checked.operations);
-        return { text: 'Accepted. Nothing more is to be done.', isError: false };
+        return { text: 'Accepted. Nothing more is to be done.', isError: false, endsRun: true };
       }
       answer.refuse(checked.problems);
       return { text: checked.problems.slice(0, MOST_PROBLEMS).join('\n'), isError: true };

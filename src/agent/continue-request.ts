@@ -105,8 +105,8 @@ async function answerTo(reply: BetaMessage, tool: string, ports: AgentPorts): Pr
     return { role: 'user', content: 'That is no JSON object. Answer with {"entries": […]} only.' };
   if (isEmpty(input)) return null;
   const result = await ports.callTool(tool, input);
-  if (!result.isError) return null;
-  return { role: 'user', content: `${result.text}\nSend those once more, mended, as JSON; or {"entries": []}.` };
+  if (result.endsRun) return null;
+  return { role: 'user', content: `${result.text}\nAnswer as JSON again; with {"entries": []} where nothing is left.` };
 }
 
 /** The JSON value in a text that may have words, or a fence, around it. */

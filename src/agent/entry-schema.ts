@@ -42,7 +42,9 @@ const EXPECTED =
   '"evidence": [{ "message": "…", "quote": "…" }] }] }.';
 
 /** The proposed entries, not yet looked into; or why there are none. Reads also a bare array and JSON in a string. */
-export function readEntries(input: unknown): { entries: unknown[] } | { problem: string; isEmpty?: boolean } {
+export function readEntries(
+  input: unknown,
+): { entries: unknown[]; isFull: boolean } | { problem: string; isEmpty?: boolean } {
   let found = input;
   if (typeof found === 'object' && found !== null && !Array.isArray(found)) {
     const unknown = Object.keys(found).find((key) => key !== 'entries');
@@ -56,7 +58,7 @@ export function readEntries(input: unknown): { entries: unknown[] } | { problem:
   if (found.length > MAX_ENTRIES) {
     return { problem: `entries: at most ${MAX_ENTRIES} in one call, ${found.length} were found. Send them in parts.` };
   }
-  return { entries: found };
+  return { entries: found, isFull: found.length === MAX_ENTRIES };
 }
 
 /** One entry; or the paths of what is wrong with it. Reads also a single evidence that is not in an array. */

@@ -1,6 +1,6 @@
 // The agent loop: one prompt, a few tools, at most `maxTurns` model calls, on the SDK's own tool runner.
-// Promises: never one call more; a turn's tools run one after another in the model's order; a tool's failure is a
-// result the model can read and mend; every ending the SDK takes for a success although the reply is unfinished
+// Promises: never one call more, and none where the tools took all and wait for nothing; a turn's tools run one after
+// another in the model's order; a tool's failure is a result the model can read and mend; every ending the SDK takes for a success although the reply is unfinished
 // (cut, refused, too long) is an AppError, and the tool calls of such a reply are not run.
 // Never executes a tool itself: the ports do.
 
@@ -23,6 +23,15 @@ export const runAgent: RunAgent = async (request, ports, signal) => {
   if (!(request.maxTurns >= 1)) throw new AppError('bad-input', `maxTurns is ${request.maxTurns}, not 1 or more.`);
   if (request.continues) return continueRequest(request, ports, signal);
   const client = openModel(request, ports);
+  let ended = 0;
+  const countingPorts: AgentPorts = {
+    ...ports,
+    async callTool(name, input) {
+      const reply = await ports.callTool(name, input);
+      if (reply.endsRun) ended += 1;
+      return reply;
+    },
+  };
   try {
     const runner = client.beta.messages.toolRunner(
       {
@@ -34,12 +43,19 @@ export const runAgent: RunAgent = async (request, ports, signal) => {
         // Tools and system are the same for every run; the input is the same for every call of this run.
         system: [{ type: 'text', text: request.system, ...KEEP }],
         messages: [{ role: 'user', content: [{ type: 'text', text: request.input, ...KEEP }] }],
-        tools: buildTools(request.tools, ports),
+        tools: buildTools(request.tools, countingPorts),
       },
       { signal },
     );
     let ending: AgentEnding = 'turn-limit';
-    for await (const reply of runner) ending = readEnding(reply, request);
+    for await (const reply of runner) {
+      ending = readEnding(reply, request);
+      if (ending === 'done') continue;
+      ended = 0;
+      await runner.generateToolResponse();
+      const called = reply.content.filter((block) => block.type === 'tool_use').length;
+      if (called > 0 && ended === called) return 'done';
+    }
     return ending;
   } catch (error) {
     signal?.throwIfAborted();

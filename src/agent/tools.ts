@@ -87,8 +87,8 @@ export function recordEntriesTool(options: RecordOptions): Tool & { recorded(): 
       kind: 'custom',
       name: 'record_entries',
       description:
-        'Records what is worth keeping. Each entry is checked by itself; the reply says for each what to mend. ' +
-        'Send again only those that were not recorded.',
+        'Records what is worth keeping. Each entry is checked by itself; where one is refused, the reply says what to ' +
+        'mend. Send again only those that were not recorded.',
       inputSchema: entriesJsonSchema(),
     },
     async call(input) {
@@ -99,13 +99,19 @@ export function recordEntriesTool(options: RecordOptions): Tool & { recorded(): 
       }
       const lines: string[] = [];
       const earlier = [...kept];
-      let isError = false;
+      const refused: number[] = [];
       for (const [at, proposed] of found.entries.entries()) {
         const outcome = await record(proposed, earlier);
-        if (typeof outcome !== 'string') isError = true;
+        if (typeof outcome !== 'string') refused.push(at);
         lines.push(`${at}: ${typeof outcome === 'string' ? outcome : `not recorded. ${outcome.problem}`}`);
       }
-      return { text: lines.join('\n'), isError };
+      if (refused.length > 0) lines.push(`Send only ${refused.join(', ')} again, mended; or let go and stop.`);
+      if (found.isFull) lines.push('This call was full. Send what is left in another one, or stop.');
+      return {
+        text: lines.join('\n'),
+        isError: refused.length === found.entries.length,
+        endsRun: refused.length === 0 && !found.isFull,
+      };
     },
     recorded: () => [...kept],
     isMisused: () => read.misfits > 0 && read.entries === 0,

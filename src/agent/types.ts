@@ -42,7 +42,10 @@ export interface AgentRequest {
 
 export interface ToolReply {
   text: string;
+  /** Nothing of the call was taken. */
   isError: boolean;
+  /** All of the call was taken, and nothing is left to say. A reply whose calls all end so ends the run. */
+  endsRun?: boolean;
 }
 
 /** Tokens of one or more model calls, as the API counts them. */
@@ -81,7 +84,10 @@ export interface AgentPorts {
   settle(reservation: number, usage: Usage): Promise<void>;
 }
 
-/** `done`: the model ended by itself. `turn-limit`: it still wanted tools after `maxTurns` calls; they were run. */
+/**
+ * `done`: the model ended by itself, or all that it called ends the run. `turn-limit`: it still wanted tools after
+ * `maxTurns` calls; they were run.
+ */
 export type AgentEnding = 'done' | 'turn-limit';
 
 /** Contract: throws an AppError for every unplanned ending (refusal, cut reply, auth, network, ceiling, crash). */

@@ -39,6 +39,29 @@ test('a model that ends in its fifth reply is done', async () => {
   expect(await run([record, record, record, record, says('Done.')])).toBe('done');
 });
 
+const taken = { text: 'recorded', isError: false, endsRun: true };
+
+test('a reply whose calls were all taken whole is the last: nothing is asked only to hear "done"', async () => {
+  const ports = recordingPorts({ callTool: () => taken });
+  const twice = { tools: [1, 2].map((input) => ({ name: 'record_entries', input })) };
+  expect(await run([twice], ports)).toBe('done');
+  expect(ports.toolCalls).toHaveLength(2);
+  expect(server.requests).toHaveLength(1);
+});
+
+test('a run goes on after a look into memory, a call of which something is left, and a tool that is not there', async () => {
+  const look = { name: 'memory', input: { command: 'view', path: '/memories' } };
+  for (const beside of [look, { name: 'record_entries', input: 'part' }, { name: 'nothing_of_ours', input: 1 }]) {
+    const ports = recordingPorts({
+      callTool: (_, input) => (input === 'whole' ? taken : { text: 'go on', isError: false }),
+    });
+    const reply = { tools: [{ name: 'record_entries', input: 'whole' }, beside] };
+    expect(await run([reply, says('Done.')], ports)).toBe('done');
+    expect(server.requests).toHaveLength(2);
+    await server.close();
+  }
+});
+
 test('no turns at all is refused, since the SDK takes it for no limit', async () => {
   expect(await failureOf(run([], undefined, { maxTurns: 0 }))).toMatchObject({ code: 'bad-input' });
   expect(server.requests).toHaveLength(0);

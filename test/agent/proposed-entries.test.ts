@@ -9,7 +9,7 @@ describe('what models send', () => {
     ['a single evidence', { entries: [entry({ evidence: { message: 'human-0001', quote: 'never use tabs' } })] }],
   ])('reads %s as meant', async (_, input) => {
     const tool = recorder();
-    expect(await tool.call(input)).toEqual({ text: '0: recorded', isError: false });
+    expect(await tool.call(input)).toEqual({ text: '0: recorded', isError: false, endsRun: true });
   });
 
   it.each([

@@ -6,7 +6,7 @@ import { entry, quoting, recorder, recordOne, SOURCES } from '../support/recorde
 describe('recording an entry', () => {
   it('keeps a checked entry with its speaker, turn and time', async () => {
     const { reply, found } = await recordOne();
-    expect(reply).toEqual({ text: '0: recorded', isError: false });
+    expect(reply).toEqual({ text: '0: recorded', isError: false, endsRun: true });
     expect(found).toEqual([
       {
         type: 'feedback',
@@ -25,11 +25,18 @@ describe('recording an entry', () => {
     const reply = await tool.call({
       entries: [entry(), entry({ type: 'preference' }), entry(quoting('human-0001', 'always use tabs'))],
     });
-    expect(reply.isError).toBe(true);
+    expect(reply).toMatchObject({ isError: false, endsRun: false });
     expect(reply.text).toMatch(
-      /^0: recorded\n1: not recorded\. type: .*\n2: not recorded\. evidence\[0\]\.quote: .*human-0001/,
+      /^0: recorded\n1: not recorded\. type: .*\n2: not recorded\. evidence\[0\]\.quote: .*human-0001.*\nSend only 1, 2 again/,
     );
     expect(tool.recorded()).toHaveLength(1);
+    expect(await tool.call({ entries: [entry({ type: 'user' })] })).toMatchObject({ isError: false, endsRun: true });
+  });
+
+  it('is an error to the model only where nothing of a call was taken', async () => {
+    const bad = entry({ type: 'preference' });
+    expect(await recorder().call({ entries: [bad] })).toMatchObject({ isError: true, endsRun: false });
+    expect(await recorder().call({ entries: [bad, entry()] })).toMatchObject({ isError: false, endsRun: false });
   });
 
   it('redacts the text before it is kept', async () => {
@@ -52,10 +59,10 @@ describe('recording an entry', () => {
     const tool = recorder();
     await tool.call({ entries: [entry()] });
     const again = await tool.call({ entries: [entry({ text: 'Never tabs.' }), entry({ type: 'user' })] });
-    expect(again).toEqual({ text: '0: already recorded\n1: recorded', isError: false });
+    expect(again).toEqual({ text: '0: already recorded\n1: recorded', isError: false, endsRun: true });
     const asked: unknown[] = [];
     const { reply, found } = await recordOne({}, { isKnown: (candidate) => asked.push(candidate) > 0 });
-    expect(reply).toEqual({ text: '0: already recorded', isError: false });
+    expect(reply).toMatchObject({ text: '0: already recorded', isError: false });
     expect(found).toEqual([]);
     expect(asked).toEqual([{ text: 'Use spaces, never tabs.', message: 'human-0001', quote: 'never use tabs' }]);
   });
@@ -182,8 +189,8 @@ describe('the text of an entry', () => {
 
   it('is refused for a relative date', async () => {
     const { reply } = await recordOne({ text: 'The release is tomorrow.' });
-    expect(reply.text).toBe(
-      '0: not recorded. text: "tomorrow" means nothing on another day. Write the date as YYYY-MM-DD.',
+    expect(reply.text).toContain(
+      '0: not recorded. text: "tomorrow" means nothing on another day. Write the date as YYYY-MM-DD.\n',
     );
   });
 });

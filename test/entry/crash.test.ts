@@ -10,7 +10,7 @@ import { enqueueExtract, put } from '../../src/entry/commands/enqueue.ts';
 import { lastJobs } from '../../src/memory/ledger/job-rows.ts';
 import { outboxRows } from '../../src/memory/ledger/outbox.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
-import { calls, says } from '../support/messages-server.ts';
+import { says } from '../support/messages-server.ts';
 import { isIdle, memoryOf, sixSessions } from '../support/nights.ts';
 import { agentsOf } from '../support/processes.ts';
 import { type Running, run, start, until } from '../support/run.ts';
@@ -125,10 +125,16 @@ test('a resident worker killed again and again, as it opens and ever later in it
 test('killed while its agent waits for the model, a worker takes the agent along, and the next one asks anew', async () => {
   const late = Promise.withResolvers<void>();
   const quote = 'Never commit to main directly.';
-  const record = (message: string) =>
-    calls('record_entries', {
-      entries: [{ type: 'feedback', strength: 'stated', text: quote, evidence: [{ message, quote }] }],
-    });
+  // With a look beside it, the model is asked once more.
+  const record = (message: string) => ({
+    tools: [
+      {
+        name: 'record_entries',
+        input: { entries: [{ type: 'feedback', strength: 'stated', text: quote, evidence: [{ message, quote }] }] },
+      },
+      { name: 'memory', input: { command: 'view', path: '/memories' } },
+    ],
+  });
   const model = await testModel(async (request, call) => {
     if (call === 2) await late.promise;
     return request.messages.length > 1 ? says('Done.') : record('20000001-2222-4333-8444-555555555555');

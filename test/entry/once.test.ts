@@ -9,7 +9,7 @@ import { missing } from '../queue/backends.ts';
 import { ownPostgres } from '../queue/own-postgres.ts';
 import { noOwnRedis, ownRedis } from '../queue/own-redis.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
-import { calls, type MessagesRequest, says } from '../support/messages-server.ts';
+import { calls, type MessagesRequest } from '../support/messages-server.ts';
 import { agentsOf } from '../support/processes.ts';
 import { run, runJson, start, stop, until } from '../support/run.ts';
 import { sessionFile } from '../support/session-file.ts';
@@ -56,9 +56,8 @@ function aSession(id?: string) {
   return session;
 }
 
-/** The model records what was said in a first reply, and ends in a second. */
+/** The model records what was said, and is asked no more. */
 function records(request: MessagesRequest) {
-  if (request.messages.length > 1) return says('Done.');
   const message = /\[(\w+) human/.exec(JSON.stringify(request.messages[0]))?.[1];
   const evidence = [{ message, quote: PROMPT }];
   const entry = { type: 'feedback', strength: 'stated', text: 'Kim wants pnpm, not npm.', evidence };
@@ -98,7 +97,7 @@ test('a session that two commands and two workers extract at once is committed o
   expect(await first).toMatchObject({ code: 0, values: [{ outcome: 'recorded' }] });
   expect(await run(['worker', '--once'], testing.environment)).toMatchObject({ code: 0 });
   expect(inboxItems(testing.store.ledger)).toEqual([]);
-  expect(model.requests).toHaveLength(2);
+  expect(model.requests).toHaveLength(1);
   await expectOneCommit(testing, 1);
 });
 

@@ -164,12 +164,8 @@ test('a model that never stops calling tools is asked five times, and what it re
   const model = await testModel((_, call) =>
     calls('record_entries', {
       entries: [
-        entry(
-          `Rule ${call}: pnpm.`,
-          session.turn(1),
-          'Always use pnpm instead of npm.',
-          call > 1 ? { evidence: [{ message: session.turn(2), quote: 'The release deadline' }], type: 'project' } : {},
-        ),
+        entry(`Rule ${call}: pnpm.`, session.turn(1), 'Always use pnpm instead of npm.'),
+        entry('Rule 0: yarn.', session.turn(1), 'Always use yarn.'),
       ],
     }),
   );
@@ -181,17 +177,48 @@ test('a model that never stops calling tools is asked five times, and what it re
   expect(allEntries(store.ledger).map((row) => row.text)).toContain('Rule 1: pnpm.');
 });
 
+test.each([
+  ['call after call, in three requests', 3],
+  ['in three calls of one reply, which leave one more request', 2],
+])('45 facts of one excerpt are all recorded, %s', async (how, requests) => {
+  const session = sessionFile(tempDir());
+  const facts = Array.from({ length: 45 }, (_, at) => `Service number ${at + 1} listens on port ${7000 + at}.`);
+  session.add(facts.join('\n'));
+  const parts = [0, 20, 40].map((from) => ({
+    name: 'record_entries',
+    input: {
+      entries: facts.slice(from, from + 20).map((fact) => entry(fact, session.turn(1), fact, { type: 'project' })),
+    },
+  }));
+  const model = await testModel(
+    how.startsWith('in three') ? [{ tools: parts }, says('Done.')] : parts.map((part) => ({ tools: [part] })),
+  );
+  const { app, store } = await testApp({ server: model });
+  expect(await app.extract({ transcript: session.path, ended: true })).toMatchObject({ outcome: 'recorded' });
+  expect(model.requests).toHaveLength(requests);
+  expect(
+    allEntries(store.ledger)
+      .map((row) => row.text)
+      .sort(),
+  ).toEqual(facts.toSorted());
+});
+
 test('a model that fails in its third turn leaves nothing behind, and the next try records once', async () => {
   const session = threeTurns();
-  const record = calls('record_entries', {
-    entries: [entry('Use pnpm.', session.turn(1), 'Always use pnpm instead of npm.')],
-  });
+  const record = {
+    tools: [
+      {
+        name: 'record_entries',
+        input: { entries: [entry('Use pnpm.', session.turn(1), 'Always use pnpm instead of npm.')] },
+      },
+    ],
+  };
+  const look = { name: 'memory', input: { command: 'view', path: '/memories' } };
   const model = await testModel([
-    record,
-    calls('memory', { command: 'view', path: '/memories' }),
+    { tools: [...record.tools, look] },
+    calls('memory', look.input),
     { text: 'No.', stop: 'refusal' },
     record,
-    says('Done.'),
   ]);
   const { app, store, dir } = await testApp({ server: model });
   const failed = await app.extract({ transcript: session.path, ended: true });
@@ -207,7 +234,6 @@ test('an entry whose quote nobody said comes back to the model, which can mend i
   const model = await testModel([
     calls('record_entries', { entries: [entry('Use yarn.', session.turn(1), 'Always use yarn instead of npm.')] }),
     calls('record_entries', { entries: [entry('Use pnpm.', session.turn(1), 'Always use pnpm')] }),
-    says('Done.'),
   ]);
   const { app } = await testApp({ server: model });
   const report = await app.extract({ transcript: session.path, ended: true });

@@ -10,7 +10,7 @@ import { lineId } from '../../src/memory/text/topic.ts';
 import { thisProcess } from '../../src/process.ts';
 import { testApp, testModel } from '../support/app.ts';
 import { type JobsInProcess, jobsInProcess } from '../support/jobs-in-process.ts';
-import { calls, says } from '../support/messages-server.ts';
+import { calls } from '../support/messages-server.ts';
 import { type SessionFile, sessionFile } from '../support/session-file.ts';
 import { fastTempDir, tempDir } from '../support/temp.ts';
 
@@ -101,9 +101,9 @@ test('the same statement from the same message is not learned again in other wor
       entries: [{ type: 'feedback', strength: 'stated', text, evidence: [{ message: session.turn(1), quote }] }],
     });
   const model = await testModel([
-    ...[record(PNPM, PNPM), says('Done.')],
-    ...[record('Use pnpm, not npm.', 'Always use pnpm'), says('Done.')],
-    ...[record('Kim wants packages installed by pnpm.', 'use pnpm instead'), says('Done.')],
+    record(PNPM, PNPM),
+    record('Use pnpm, not npm.', 'Always use pnpm'),
+    record('Kim wants packages installed by pnpm.', 'use pnpm instead'),
   ]);
   const { app, store } = await testApp({ server: model });
   expect((await app.extract({ transcript: session.path, ended: true })).entries).toHaveLength(1);
@@ -112,7 +112,7 @@ test('the same statement from the same message is not learned again in other wor
     const [report] = await app.reprocess(store, { session: session.id, ended: true });
     expect(report).toMatchObject({ outcome: 'nothing-worth-keeping', entries: [], coverage: [{ became: 'nothing' }] });
   }
-  expect(model.requests).toHaveLength(6);
+  expect(model.requests).toHaveLength(3);
   expect(await told(store)).not.toContain('pnpm');
 });
 
