@@ -2,6 +2,7 @@
 // by form: commands to an agent in several languages, also hidden in look-alike letters, unseen characters or base64;
 // quotations, pasted mails, fences and tags. It errs on the side of refusing; it cannot know what a sentence means.
 
+import { pastedLines } from './pasted.ts';
 import { asSeen } from './wording.ts';
 
 /** The tags that nocturne itself puts around data. */
@@ -176,15 +177,6 @@ function plain(text: string): string {
   });
 }
 
-const QUOTE_LINE = /^\s*(?:>|&gt;)/;
-/** What stands under the head of a table, whose rows follow. */
-const TABLE_BEGINS = /^\s*\|[\s:|-]*-{3}[\s:|-]*$/;
-/** Code without a fence, where it follows an empty line; a list may go on so. */
-const INDENTED = /^(?: {4}|\t)\s*(?![-*+]\s|\d+[.)]\s)\S/;
-const FENCE = /^\s*(`{3,}|~{3,})/;
-/** Where somebody else's words begin and go on to the end of the message. */
-const PASTE_BEGINS =
-  /^\s*(?:-{2,}\s*(?:original message|forwarded message|ursprüngliche nachricht|weitergeleitete nachricht|message d'origine|message transféré|mensaje original|mensagem original|messaggio originale|oorspronkelijk bericht|исходное сообщение|转发|轉寄|転送)|begin forwarded message|(?:from|von|de|da|van|od|от|发件人|寄件者|差出人|보낸 사람)\s*[:：]\s*\S.*|(?:on|am|le|el|il|op|em) .{4,80}\b(?:wrote|schrieb|a écrit|escribió|ha scritto|schreef|escreveu)\s*:|#{1,6}\s+\S|\[pasted text|diff --git |@@ -\d)/i;
 const TAG = /<(\/?)([a-z][\w.-]*)(?:\s[^<>]*)?>/gi;
 /** A quotation this long is somebody's sentence, not a name or a word in quotation marks. */
 const QUOTATION_CHARS = 20;
@@ -200,28 +192,13 @@ const CODE_QUOTATION = /`(\p{Lu}[^`\n]*[.!?])`/gu;
 const QUOTATION_MARKS = ['“”', '„“”', '«»', '»«', '「」', '『』', '‘’'];
 
 /**
- * A person's message without what is somebody else's in it: quotations, quoted lines, fences, tagged parts, and all
- * from the head of a pasted mail or document on. What is left stands as it stood, with a line end in each gap.
+ * A person's message without what is somebody else's in it: quotations, tagged parts, and the lines that they pasted
+ * (pasted.ts). What is left stands as it stood, with a line end in each gap.
  */
 export function ownWords(message: string): string {
-  const own: string[] = [];
-  let fence: string | null = null;
-  let isAfterCode = true;
-  let isTable = false;
-  for (const line of withoutTagged(withoutComments(message)).split(/\r?\n/)) {
-    const isCode: boolean = isAfterCode && INDENTED.test(line);
-    isAfterCode = isCode || line.trim() === '';
-    isTable = TABLE_BEGINS.test(line) || (isTable && /^\s*\|/.test(line));
-    const mark = FENCE.exec(line)?.[1];
-    if (fence !== null) {
-      if (mark?.startsWith(fence)) fence = null;
-      own.push('');
-    } else if (mark !== undefined) {
-      fence = mark;
-      own.push('');
-    } else if (PASTE_BEGINS.test(line)) break;
-    else own.push(isCode || isTable || QUOTE_LINE.test(line) ? '' : line);
-  }
+  const lines = withoutTagged(withoutComments(message)).split(/\r?\n/);
+  const pasted = pastedLines(lines);
+  const own = lines.map((line, at) => (pasted[at] ? '' : line));
   const unmarked = [...STRAIGHT_QUOTATIONS, CODE_QUOTATION].reduce(
     (text, quotation) => text.replace(quotation, (whole, said: string) => (isQuotation(said) ? '\n' : whole)),
     own.join('\n'),

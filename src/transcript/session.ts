@@ -16,6 +16,7 @@ import { messagesFormat } from './formats/messages.ts';
 import { openai } from './formats/openai.ts';
 import { opencode } from './formats/opencode.ts';
 import { pi } from './formats/pi.ts';
+import { markPasted } from './pasted-parts.ts';
 import { isStillThere, type ReadPoint } from './read-point.ts';
 import type { FormatName, Message, Subagent } from './types.ts';
 import { withhold } from './withhold.ts';
@@ -106,7 +107,8 @@ export async function openSession(path: string, options: OpenOptions = {}): Prom
         : [];
       const isContinued = isUnchanged && rest;
       if (!isContinued) unreadableLines = 0;
-      for await (const message of isContinued ? rest : reading.messages(onUnreadable)) yield withhold(message);
+      for await (const message of isContinued ? rest : reading.messages(onUnreadable))
+        yield markPasted(withhold(message));
     },
   };
 }

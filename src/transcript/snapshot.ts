@@ -6,6 +6,7 @@ import { AppError } from '../errors.ts';
 import { statFile } from '../files.ts';
 import { isObject } from './formats/format.ts';
 import { readObjects } from './formats/jsonl.ts';
+import { markPasted } from './pasted-parts.ts';
 import { compactJson } from './rows.ts';
 import type { Session } from './session.ts';
 import type { Message, Part } from './types.ts';
@@ -42,7 +43,7 @@ export async function openSnapshot(path: string): Promise<Session> {
     },
     async *messages() {
       for await (const record of recordsOf(path)) {
-        if (isObject(record.message)) yield record.message as unknown as Message;
+        if (isObject(record.message)) yield markPasted(record.message as unknown as Message);
         if (typeof record.unreadableLines === 'number') unreadableLines = record.unreadableLines;
       }
     },

@@ -3,8 +3,16 @@
 /** Who said it. Only text a person typed is `human`; injected context, reminders and notifications are `harness`. */
 export type Speaker = 'human' | 'assistant' | 'tool' | 'subagent' | 'harness';
 
+/**
+ * How a text came from a person who did not type it in their own words. `pasted`: somebody else's words that they sent
+ * along (a fence, quoted lines, a mail, a file). `chosen`: what they answered to a question or a plan by choosing from
+ * what was offered, e.g. `Which store?\nchose: SQLite`: they decided it, a model worded it.
+ */
+export type Untyped = 'pasted' | 'chosen';
+
 export type Part =
-  | { kind: 'text'; text: string }
+  /** The texts of a human's message, joined by line ends, are what was sent; without `untyped` a person typed it. */
+  | { kind: 'text'; text: string; untyped?: Untyped }
   | { kind: 'call'; id: string; tool: string; input: unknown }
   | { kind: 'result'; callId: string; text: string; isError: boolean }
   /** An image, a document, other binary data: `label` says what stood there, e.g. `image/png, 48 kB`. */

@@ -1,0 +1,147 @@
+// Which lines of a person's message somebody else wrote: fences, quoted lines, tables, indented code, diffs, forwarded
+// mails, and a file or page that is announced and pasted bare. Told by form. A brief with headings and lists is its
+// author's own; only where a person asks about what follows, or names it as a file, a heading begins a paste.
+
+const QUOTED = /^\s*(?:>|&gt;)/;
+/** What stands under the head of a table, whose rows follow. */
+const TABLE_BEGINS = /^\s*\|[\s:|-]*-{3}[\s:|-]*$/;
+/** Code without a fence, where it follows an empty line; a list may go on so. */
+const INDENTED = /^(?: {4}|\t)\s*(?![-*+]\s|\d+[.)]\s)\S/;
+const LIST_ITEM = /^\s*(?:[-*+]|\d+[.)])\s/;
+const FENCE = /^\s*(`{3,}|~{3,})/;
+const TAG_BEGINS = /^\s*<([a-z][\w.-]*)(?:\s[^<>]*)?>/i;
+const TAG_CLOSES = /<\/([a-z][\w.-]*)\s*>/gi;
+const DIFF_BEGINS = /^\s*(?:diff --git |@@ -\d)/;
+/** What a diff goes on with. */
+const DIFF_GOES_ON =
+  /^(?:[-+ @\\]|diff |index |new file|deleted file|old mode|new mode|similarity|rename |copy |Binary )|^$/;
+/** Where somebody else's words begin and go on to the end of the message. */
+const FORWARDED =
+  /^\s*(?:-{2,}\s*(?:original message|forwarded message|ursprüngliche nachricht|weitergeleitete nachricht|message d'origine|message transféré|mensaje original|mensagem original|messaggio originale|oorspronkelijk bericht|исходное сообщение|转发|轉寄|転送)|begin forwarded message|(?:from|von|de|da|van|od|от|发件人|寄件者|差出人|보낸 사람)\s*[:：]\s*\S.*|(?:on|am|le|el|il|op|em) .{4,80}\b(?:wrote|schrieb|a écrit|escribió|ha scritto|schreef|escreveu)\s*:|\[pasted text|-{2,}\s*content from referenced files)/i;
+
+const HEADING = /^\s{0,3}#{1,6}\s+\S/;
+const FRONT_MATTER = /^---\s*$/;
+const FILE_NAME = String.raw`[\w@./\\~-]*(?:\w\.[a-z]\w{0,9}|README|LICENSE|CHANGELOG|Makefile|Dockerfile)`;
+const SENT =
+  'files?|documents?|docs?|documentation|pages?|articles?|sites?|e-?mails?|mails?|messages?|reply|replies|posts?|threads?|comments?|reviews?|logs?|outputs?|traceback|stack ?trace|responses?|transcripts?|excerpts?|snippets?|readme|config|contents?|text|source|datei|dokument|seite|nachricht|inhalt|ausgabe|fichier|contenu|courriel|sortie|archivo|contenido|correo|salida|página';
+/** The rest of such a line; a file's name may hold a full stop. */
+const TAIL = String.raw`(?:[^:.!?\n]|\.(?=\S))`;
+/** No line that announces something is longer. */
+const MOST_CHARS = 200;
+/** What a person says of their own words. */
+const OWN = /\bmy (?:\w+ )?(?:comments?|reviews?|messages?|texts?|repl(?:y|ies)|responses?|posts?)\b/i;
+/** A line that names what follows as something that was there before: `Here is the file README.md:`, `CI says:` */
+const ANNOUNCED = [
+  new RegExp(
+    String.raw`^(?:ok(?:ay)?[,.]?\s+|so[,.]?\s+)?(?:(?:here|below|this|that|these|it)(?:['’]s|['’]re| is| are| comes| was)?|(?:i(?:['’]m| am)? )?(?:pasting|pasted|got|found|received)|see|attached(?: is)?|hier (?:ist|sind|kommt)|voici|aquí (?:está|tienes|va))\s+(?:(?:is|the|my|our|your|his|her|their|a|an|of|full|whole|entire|current|complete|raw|relevant|der|die|das|den|ein|eine|le|la|les|un|une|du|de|el|los|las|del)\s+)*(?:[\w-]+\s+){0,2}?(?:${SENT})\b${TAIL}{0,80}:\s*$`,
+    'i',
+  ),
+  new RegExp(
+    String.raw`^(?:ok(?:ay)?[,.]?\s+|so[,.]?\s+)?(?:here|below|this|see|attached|hier|voici|aquí)\b(?:\s+(?:is|are|ist|está|the|my|our|a|die|das|le|la|el)|['’]s)*\s+[\x60"']?${FILE_NAME}[\x60"']?${TAIL}{0,40}:\s*$`,
+    'i',
+  ),
+  /^(?:the\s+|our\s+|my\s+|their\s+)?(?:contents?|text|output|inhalt|contenu|contenido)\s+(?:of|from|von|de)\b(?:[^:.!?\n]|\.(?=\S)){1,80}:\s*$/i,
+  new RegExp(
+    String.raw`^(?:(?:the|our|my|their|his|her)\s+)?(?:[\w-]+\s+){0,2}?(?:[\x60"']?${FILE_NAME}[\x60"']?|${SENT})\s+(?:now\s+|currently\s+)?(?:says?|reads?|contains?|shows?|printed|prints)\s*:\s*$`,
+    'i',
+  ),
+];
+/** A line that asks about what follows it, where a document does. */
+const ASKS_ABOUT =
+  /\b(?:look at|look over|read|review|summari[sz]e|explain|translate|proofread|check|skim|what (?:do|does|is|are)|what it is about|tell me (?:what|about)|think of|make of|opinion|thoughts|lies|schau|fass|erklär|übersetze|résume|explique|lis |resume|explica|lee )\b/i;
+
+/** For each line whether somebody else wrote it. */
+export function pastedLines(lines: readonly string[]): boolean[] {
+  const pasted: boolean[] = [];
+  const tagEnds = endsOfTags(lines);
+  let taggedTo = -1;
+  let fence: string | null = null;
+  let isDiff = false;
+  let isTable = false;
+  let isAfterCode = true;
+  let isList = false;
+  let before = '';
+  for (const [at, line] of lines.entries()) {
+    const mark = FENCE.exec(line)?.[1];
+    if (fence === null) taggedTo = Math.max(taggedTo, tagEnds[at] ?? -1);
+    if (fence !== null) {
+      if (mark?.startsWith(fence)) fence = null;
+      pasted.push(true);
+    } else if (mark !== undefined) {
+      fence = mark;
+      pasted.push(true);
+    } else if (begins(line, before, lines, at)) {
+      while (pasted.length < lines.length) pasted.push(true);
+      return pasted;
+    } else {
+      isDiff = DIFF_BEGINS.test(line) || (isDiff && DIFF_GOES_ON.test(line));
+      isTable = TABLE_BEGINS.test(line) || (isTable && /^\s*\|/.test(line));
+      const isCode: boolean = isAfterCode && !isList && INDENTED.test(line);
+      isAfterCode = isCode || line.trim() === '';
+      if (LIST_ITEM.test(line)) isList = true;
+      else if (/^\S/.test(line)) isList = false;
+      pasted.push(isDiff || isTable || isCode || at <= taggedTo || QUOTED.test(line));
+    }
+    if (line.trim() !== '') before = line.trim();
+  }
+  return pasted;
+}
+
+/** For each line that begins with a tag the later line that closes it. */
+function endsOfTags(lines: readonly string[]): (number | undefined)[] {
+  const next = new Map<string, number>();
+  const ends: (number | undefined)[] = [];
+  for (let at = lines.length - 1; at >= 0; at--) {
+    const line = lines[at] as string;
+    const opened = TAG_BEGINS.exec(line)?.[1]?.toLowerCase();
+    ends[at] = opened === undefined ? undefined : next.get(opened);
+    for (const [, name = ''] of line.matchAll(TAG_CLOSES)) next.set(name.toLowerCase(), at);
+  }
+  return ends;
+}
+
+/** Whether a line begins what goes on to the end; `before` is the last line above it that says anything. */
+function begins(line: string, before: string, lines: readonly string[], at: number): boolean {
+  if (line.trim() === '') return false;
+  if (FORWARDED.test(line)) return true;
+  // A fence or quoted lines show themselves where what is announced ends.
+  if (before !== '' && !QUOTED.test(line) && isAnnounced(before)) return true;
+  const isDocument = HEADING.test(line) || (FRONT_MATTER.test(line) && /^[\w-]+:/.test(lines[at + 1] ?? ''));
+  return isDocument && (ASKS_ABOUT.test(before) || isFileName(before) || (at === 0 && FRONT_MATTER.test(line)));
+}
+
+function isAnnounced(line: string): boolean {
+  return (
+    line.endsWith(':') &&
+    line.length <= MOST_CHARS &&
+    !OWN.test(line) &&
+    ANNOUNCED.some((announced) => announced.test(line))
+  );
+}
+
+function isFileName(line: string): boolean {
+  return line.length <= MOST_CHARS && new RegExp(String.raw`^[\x60"'*=\s-]*${FILE_NAME}[\x60"'*=\s-]*:?$`).test(line);
+}
+
+/** Part of a message: its lines, and whether somebody else wrote them. */
+export interface Passage {
+  text: string;
+  isPasted: boolean;
+}
+
+/** The message in passages, which a line end apart make up the message again. */
+export function passagesOf(message: string): Passage[] {
+  const lines = message.split('\n');
+  const pasted = pastedLines(lines);
+  const passages: Passage[] = [];
+  for (const [at, line] of lines.entries()) {
+    const last = passages.at(-1);
+    // An empty line belongs to what is above it.
+    const isPasted = line.trim() === '' && last ? last.isPasted : pasted[at] === true;
+    if (last && (last.isPasted === isPasted || last.text.trim() === '')) {
+      last.isPasted = isPasted;
+      last.text += `\n${line}`;
+    } else passages.push({ text: line, isPasted });
+  }
+  return passages;
+}
