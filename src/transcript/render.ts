@@ -62,11 +62,15 @@ export function quoteLines(text: string): string {
 }
 
 const SHORTEST_ID = 8;
+const HASHED_ID = 12;
 
 /** What an id is called in the excerpt, at full length: the id, or a hash of one that could not stand in a header. */
 function labelOf(id: string): string {
-  if (/^[\w.:/@+-]{1,128}$/.test(id)) return id;
-  return `m-${createHash('sha256').update(id).digest('hex').slice(0, 16)}`;
+  return /^[\w.:/@+-]{1,128}$/.test(id) ? id : hashOf(id).slice(0, 18);
+}
+
+function hashOf(id: string): string {
+  return `m-${createHash('sha256').update(id).digest('hex')}`;
 }
 
 export interface ShortIds {
@@ -75,7 +79,10 @@ export interface ShortIds {
   count: number;
 }
 
-/** For each id the shortest prefix of its label that no other of `ids` has, of at least eight characters. */
+/**
+ * For each id the first eight characters of its label; a hash of it where another of `ids` begins so too, since of ids
+ * that differ at their end only a model drops the end.
+ */
 export function shortenIds(ids: Iterable<string>): ShortIds {
   // One list, no table and no copy: the ids of a large session are many.
   const labels: string[] = [];
@@ -90,7 +97,7 @@ export function shortenIds(ids: Iterable<string>): ShortIds {
       const at = firstNotBefore(labels, label);
       const after = labels[at] === label ? labels[at + 1] : labels[at];
       const shared = Math.max(sharedPrefix(label, labels[at - 1] ?? ''), sharedPrefix(label, after ?? ''));
-      return label.slice(0, Math.max(SHORTEST_ID, shared + 1));
+      return shared < SHORTEST_ID ? label.slice(0, SHORTEST_ID) : hashOf(label).slice(0, HASHED_ID);
     },
   };
 }
@@ -118,12 +125,12 @@ function firstNotBefore(labels: readonly string[], label: string): number {
   return low;
 }
 
-/** Finds what `given` names among `ids`: a full id, a full label, or a prefix of exactly one label. */
+/** Finds what `given` names among `ids`: a full id, a full label, or a prefix of exactly one label or of its hash. */
 export function resolveId(ids: Iterable<string>, given: string): string | undefined {
   const known = [...ids];
   const exact = known.find((id) => id === given) ?? known.find((id) => labelOf(id) === given);
   if (exact !== undefined || given.length < SHORTEST_ID) return exact;
-  const matches = known.filter((id) => labelOf(id).startsWith(given));
+  const matches = known.filter((id) => labelOf(id).startsWith(given) || hashOf(labelOf(id)).startsWith(given));
   return matches.length === 1 ? matches[0] : undefined;
 }
 

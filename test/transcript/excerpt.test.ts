@@ -34,12 +34,22 @@ describe('what an excerpt looks like', () => {
     expect(tokens).toBe(estimateTokens(text));
   });
 
-  it('lengthens short ids only as far as they differ', async () => {
-    const { text } = await buildOne([
-      turn([message('msg_01AAAAxx', 'human', ['Hello there']), message('msg_01AAABxx', 'assistant', ['Hello'])]),
+  it('shows ids that begin alike as ids that are unlike each other, and takes them back', async () => {
+    const excerpt = await buildOne([
+      turn([
+        message('msg_01AAAxx', 'human', ['Hello there']),
+        message('msg_01AAAyy', 'assistant', ['Hello']),
+        message('5c511cf4-1111-2222', 'assistant', ['Which one?']),
+        message('5c511cf4-1111-2222/answer', 'human', ['The second one.']),
+        message('7dddf032-1111-2222', 'assistant', ['Done.']),
+      ]),
     ]);
-    expect(text).toContain('[msg_01AAAA human]');
-    expect(text).toContain('[msg_01AAAB assistant]');
+    const shown = [...excerpt.text.matchAll(/^\[(\S+) /gm)].map((match) => match[1] as string);
+    expect(shown).toEqual([...Array(4).fill(expect.stringMatching(/^m-[0-9a-f]{10}$/)), '7dddf032']);
+    expect(new Set(shown.map((id) => id.slice(0, 6))).size).toBe(5);
+    expect(shown.map((id) => findSource(excerpt, id)?.id)).toEqual([...excerpt.sources.keys()]);
+    expect(findSource(excerpt, '5c511cf4-1111-2222')?.text).toBe('Which one?');
+    expect(findSource(excerpt, '5c511cf4-1111-2222/answer')?.text).toBe('The second one.');
   });
 
   it('lets no content, id or line separator pass for a header or a gap', async () => {
