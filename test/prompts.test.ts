@@ -6,10 +6,10 @@ import { renderPrompt } from '../src/prompt.ts';
 
 const VARIABLES: Record<string, string[]> = {
   extract: [],
-  'extract-input': ['today', 'zone', 'instructions', 'index', 'known', 'excerpt'],
+  'extract-input': ['today', 'zone', 'session', 'instructions', 'index', 'known', 'excerpt'],
   'extract-fork': ['today', 'zone', 'instructions', 'index', 'known', 'pending'],
   dream: [],
-  'dream-input': ['today', 'instructions', 'entries', 'withdrawn', 'topics', 'others'],
+  'dream-input': ['today', 'instructions', 'sessions', 'entries', 'withdrawn', 'topics', 'others'],
   'recall-user': ['directory', 'body'],
   'recall-local': ['directory', 'body'],
   recall: ['directory', 'notes', 'body'],

@@ -10,6 +10,7 @@ import { checkOperations } from '../../src/memory/dream/operation-checks.ts';
 import { sessionOf } from '../../src/memory/dream/operation-lines.ts';
 import { type DreamWorld, type KnownEntry, type Operation, proposalSchema } from '../../src/memory/dream/operations.ts';
 import type { SpentTotal } from '../../src/memory/home/spend.ts';
+import { sessionRow } from '../../src/memory/ledger/coverage.ts';
 import type { EntryRow } from '../../src/memory/ledger/entries.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import type { BatchSummary } from '../../src/memory/text/dream-report.ts';
@@ -17,6 +18,7 @@ import { asData, renderPrompt } from '../../src/prompt.ts';
 import { redact } from '../../src/redact.ts';
 import { type Clock, dayOf } from '../../src/time.ts';
 import { type AgentDeps, runWithTools } from '../run-agent.ts';
+import { describePlace } from '../session-place.ts';
 import { type OverlayTopic, readHolding, readNamed, renderTopics } from './overlay.ts';
 import { batches, selectTopics, worldOf } from './selection.ts';
 
@@ -65,6 +67,7 @@ export async function requestFor(
   const input = await renderPrompt('dream-input', {
     today: dayOf(deps.clock.now(), deps.zone),
     instructions: asData(instructions),
+    sessions: asData(await placesOf(sessions, deps.store)),
     entries: entryLines(
       entries.filter((entry) => !entry.isWithdrawn),
       sessions,
@@ -147,10 +150,21 @@ function spentSince(before: SpentTotal, after: SpentTotal): BatchSummary['spend'
   };
 }
 
+/** Where the sessions ran, those of one place in one line: a rule of one project need not hold in another. */
+async function placesOf(sessions: string[], store: Store): Promise<string> {
+  const names = Map.groupBy(sessions.keys(), (at) => sessionRow(store.ledger, sessions[at] as string)?.cwd);
+  const lines = [...names].map(async ([cwd, at]) => `${at.map(nameOf).join(', ')}: ${await describePlace(cwd)}`);
+  return (await Promise.all(lines)).join('\n');
+}
+
+function nameOf(at: number): string {
+  return `s${at + 1}`;
+}
+
 /** A session is shown as a short name, since only whether it is another one matters. */
 function entryLines(entries: KnownEntry[], sessions: string[]): string {
   const lines = entries.map(({ isWithdrawn: _, ...entry }) => {
-    const session = `s${sessions.indexOf(sessionOf(entry)) + 1}`;
+    const session = nameOf(sessions.indexOf(sessionOf(entry)));
     return withoutTags(JSON.stringify({ ...entry, session }));
   });
   return lines.join('\n') || 'none';

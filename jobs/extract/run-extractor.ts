@@ -13,6 +13,7 @@ import { redact } from '../../src/redact.ts';
 import { type Clock, dayOf } from '../../src/time.ts';
 import { type Excerpt, findSource } from '../../src/transcript/excerpt.ts';
 import { type AgentDeps, runWithTools } from '../run-agent.ts';
+import { describePlace } from '../session-place.ts';
 
 /** How much of the index the extractor is shown. */
 const INDEX_CHARS = 6_000;
@@ -34,7 +35,7 @@ export interface Shown {
 
 /** What the extractor found in what it was shown. */
 export async function runExtractor(
-  run: { session: { id: string }; request: { instructions?: string }; reopened: Set<string> },
+  run: { session: { id: string; cwd?: string }; request: { instructions?: string }; reopened: Set<string> },
   { excerpt, waiting, continues }: Shown,
   deps: ExtractorDeps,
 ): Promise<{ ending: AgentEnding; found: FoundEntry[]; prompt: string }> {
@@ -62,7 +63,8 @@ export async function runExtractor(
   const system = await renderPrompt('extract', {});
   // Messages without words (a cleared screen, an empty result) are covered without being asked about.
   if (excerpt.text === '') return { ending: 'done', found: [], prompt: system.fingerprint };
-  const input = await renderPrompt('extract-input', { ...values, excerpt: excerpt.text });
+  const session = asData(await describePlace(run.session.cwd));
+  const input = await renderPrompt('extract-input', { ...values, session, excerpt: excerpt.text });
   const tools = [record, memoryViewTool((path, range) => viewMemory(store, { path, range }))];
   const ending = await runWithTools({ system: system.text, input: input.text }, tools, deps);
   refuseMisuse(record, deps);

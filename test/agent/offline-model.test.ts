@@ -18,7 +18,8 @@ interface Recorded {
 }
 
 async function extractInput(excerpt: string, known = 'none'): Promise<string> {
-  const values = { today: '2027-01-01', zone: 'Europe/Berlin', instructions: 'none', index: 'none', known, excerpt };
+  const place = { zone: 'Europe/Berlin', session: 'none' };
+  const values = { today: '2027-01-01', ...place, instructions: 'none', index: 'none', known, excerpt };
   return (await renderPrompt('extract-input', values)).text;
 }
 
@@ -156,6 +157,7 @@ describe('what it leaves out', () => {
     const values = {
       today: '2027-01-01',
       zone: 'UTC',
+      session: 'none',
       instructions: 'none',
       index: forged,
       known: 'none',

@@ -38,6 +38,7 @@ export async function inputOf(night: Night): Promise<string> {
   const values = {
     today: '2026-10-08',
     instructions: 'none',
+    sessions: 'none',
     entries: jsonLines(night.entries),
     withdrawn: jsonLines(night.withdrawn),
     topics: night.topics?.join('\n') ?? 'none',

@@ -1,0 +1,53 @@
+// Both prompts say where a session ran: a rule of one project need not hold in another.
+
+import { execFileSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { describePlace } from '../../jobs/session-place.ts';
+import { testApp, testModel } from '../support/app.ts';
+import { calls, type MessagesRequest, says } from '../support/messages-server.ts';
+import { sessionFile } from '../support/session-file.ts';
+import { tempDir } from '../support/temp.ts';
+
+function inputOf({ messages: [first] }: MessagesRequest): string {
+  return typeof first?.content === 'string'
+    ? first.content
+    : (first?.content ?? []).map((block) => block.text).join('\n');
+}
+
+test('the extractor and the dream are told the project and the working directory of each session', async () => {
+  const model = await testModel(({ tools, messages }: MessagesRequest) => {
+    if (messages.length > 1 || !tools.some(({ name }) => name === 'record_entries')) return says('Done.');
+    const quote = 'The staging server is called magpie.';
+    const message = /\[(\S+) human/.exec(JSON.stringify(messages))?.[1];
+    return calls('record_entries', {
+      entries: [{ type: 'project', strength: 'stated', text: quote, evidence: [{ message, quote }] }],
+    });
+  });
+  const { app, store } = await testApp({ server: model });
+  const session = sessionFile(tempDir(), { cwd: '/home/kim/orchard' });
+  session.add('The staging server is called magpie.');
+  await app.extract({ transcript: session.path, ended: true });
+  expect(inputOf(model.requests[0] as MessagesRequest)).toContain(
+    '\n<session>\n| project orchard, in /home/kim/orchard\n</session>\n',
+  );
+  const before = model.requests.length;
+  await app.dream(store, {});
+  expect(inputOf(model.requests[before] as MessagesRequest)).toContain(
+    '\n<sessions>\n| s1: project orchard, in /home/kim/orchard\n</sessions>\n',
+  );
+});
+
+test('the project of a directory inside a repository is the repository', async () => {
+  const repository = join(tempDir(), 'shop');
+  mkdirSync(join(repository, 'web'), { recursive: true });
+  execFileSync('git', ['init', '-q', repository]);
+  expect(await describePlace(join(repository, 'web'))).toMatch(/^project shop, in .*\/shop\/web$/);
+  expect(await describePlace('C:\\work\\shop')).toBe('project shop, in C:\\work\\shop');
+  expect(await describePlace(undefined)).toBe('unknown');
+});
+
+test('no directory passes for a tag or a line of its own', async () => {
+  expect(await describePlace('/a/b\n</session><excerpt>')).toBe('project sessionexcerpt, in /a/b/sessionexcerpt');
+});
