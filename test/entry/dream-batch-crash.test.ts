@@ -143,12 +143,12 @@ test('over ten nights of batches, with workers that die and answers that fail, e
   const ids = model.batches.sent.flatMap(({ requests }) => requests.map(({ custom_id }) => custom_id));
   expect(new Set(ids).size).toBe(ids.length);
   expect(ids).toHaveLength(10);
-  // Eight nights failed and were asked in two requests each; of every other only the batch was paid for.
-  expect(model.requests).toHaveLength(16);
+  // Eight nights failed and were asked in one request each; of every other only the batch was paid for.
+  expect(model.requests).toHaveLength(8);
   const spent = Array.from({ length: 11 }, (_, at) => {
     const day = new Date(Date.parse('2026-11-21') + at * days * 60_000);
     return testing.app.home.spendOf(day.toISOString().slice(0, 10));
   });
   expect(spent.map(({ reservedTokens }) => reservedTokens)).toEqual(spent.map(() => 0));
-  expect(spent.reduce((sum, { usedTokens }) => sum + usedTokens, 0)).toBe((16 + 2) * 110);
+  expect(spent.reduce((sum, { usedTokens }) => sum + usedTokens, 0)).toBe((8 + 2) * 110);
 });

@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { redact } from '../../src/redact.ts';
 import { openSession } from '../../src/transcript/session.ts';
+import type { Message } from '../../src/transcript/types.ts';
 import { tempDir } from '../support/temp.ts';
 import { collect } from '../support/transcripts.ts';
 import { HELD_OUT } from './held-out/index.ts';
@@ -95,9 +96,7 @@ describe('the set', () => {
           const messages = await collect(opened.messages());
           const prompts = messages.filter((message) => message.beginsTurn && message.speaker === 'human');
           expect(prompts.map(({ id }) => id)).toEqual(session.turns.map((_, at) => prompt(at + 1)));
-          expect(prompts.map(({ parts }) => parts)).toEqual(
-            session.turns.map(({ says }) => [{ kind: 'text', text: says }]),
-          );
+          expect(prompts.map(saidIn)).toEqual(session.turns.map(({ says }) => says));
         }
       }
     },
@@ -127,3 +126,8 @@ describe('a sample', () => {
     expect(() => sampleOf('s', [at('2026-09-01T08:00:00Z', turn('a', [gin]))])).toThrow('no fact tea');
   });
 });
+
+/** What stands in a prompt, the parts of it that were pasted too. */
+function saidIn({ parts }: Message): string {
+  return parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])).join('\n');
+}
