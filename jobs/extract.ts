@@ -12,17 +12,18 @@
 // 7. but what is too long is split smaller, and what failed too often is given up, so that the rest is not held up.
 
 import { failureOf, isAppError, isGivenUp } from '../src/errors.ts';
-import { givenUpTurns, sessionRow, undoneTurns } from '../src/memory/ledger/coverage.ts';
+import { type Coverage, givenUpTurns, hasMainAgent, hasUndone, sessionRow } from '../src/memory/ledger/coverage.ts';
 import { beginJob, endJob } from '../src/memory/ledger/job-rows.ts';
 import type { Lease, WithLease } from '../src/memory/store/leases.ts';
 import type { Store } from '../src/memory/store/store.ts';
 import type { Clock } from '../src/time.ts';
+import type { Memories } from '../src/transcript/memory-writes.ts';
 import { openSession, type Session } from '../src/transcript/session.ts';
 import { openSnapshot } from '../src/transcript/snapshot.ts';
 import { coverTurns } from './extract/cover-turns.ts';
-import { extractPending, markCovered } from './extract/extract-pending.ts';
+import { countCovered, extractPending } from './extract/extract-pending.ts';
 import type { Fork } from './extract/fork-prefix.ts';
-import { sortTurns } from './extract/pending-turns.ts';
+import { type SortedTurns, sortTurns } from './extract/pending-turns.ts';
 import { coverageRanges, type ExtractOutcome, type ExtractReport, emptyReport, outcomeOf } from './extract/report.ts';
 import { sessionRows } from './extract/session-rows.ts';
 import type { AgentDeps } from './run-agent.ts';
@@ -55,6 +56,8 @@ export interface ExtractRequest {
 export interface ExtractDeps extends AgentDeps {
   /** The memory directory that a session belongs to. */
   storeFor(session: { cwd?: string }): Promise<Store>;
+  /** The memories on this disk that a session's agent may write to. Default: the memory directory alone. */
+  memoriesOf?(session: { cwd?: string }, memory: string): Memories;
   /** Where entries about the user are kept, if not where the session's are; canonical. */
   userMemory?: string;
   clock: Clock;
@@ -111,9 +114,15 @@ export interface Run {
 
 async function extractSession(run: Run, deps: Deps): Promise<true> {
   const { session, request, report } = run;
-  const undone = request.reopenUndone ? undoneTurns(deps.store.ledger) : [];
-  const givenUpBefore = request.reopenGivenUp ? givenUpTurns(deps.store.ledger, session.id) : [];
-  const reopened = new Set([...(request.reopen ?? []), ...undone, ...givenUpBefore]);
+  const { ledger } = deps.store;
+  const reopened = new Set(request.reopen);
+  const retakesUndone = request.reopenUndone === true && hasUndone(ledger);
+  const retakesGivenUp = request.reopenGivenUp === true && givenUpTurns(ledger, session.id).length > 0;
+  const isRetaken = (row: Coverage) =>
+    (retakesUndone && row.became === 'undone') ||
+    // What this run itself gives up stays so.
+    (retakesGivenUp && row.became === 'gave-up' && row.session === session.id && row.job !== report.job);
+  const isContinued = reopened.size === 0 && !retakesUndone && !retakesGivenUp;
   let job: string | undefined;
   let order: Iterable<string> = [];
   const ensureJob = () => {
@@ -130,19 +139,24 @@ async function extractSession(run: Run, deps: Deps): Promise<true> {
   let { attempts } = request;
   let budgetTokens = deps.excerptTokens;
   let givenUp: unknown;
+  const covered = new Set<string>();
+  let parts: SortedTurns['parts'] = new Map();
   try {
     for (;;) {
       // 2.
       const sorted = await sortTurns(session, {
-        ledger: deps.store.ledger,
-        memoryDir: deps.store.dir,
+        ledger,
+        memories: deps.memoriesOf?.(session, deps.store.dir) ?? { dirs: [deps.store.dir] },
         ended: request.ended,
         quietMs: deps.clock.now().getTime() - Date.parse(session.modifiedAt),
         settleMs: deps.settleMs,
         reopened,
-        from: reopened.size === 0 ? sessionRow(deps.store.ledger, session.id)?.readPoint : undefined,
+        isRetaken,
+        // What the agent wrote down before is read again, so that it is known.
+        from: isContinued && !hasMainAgent(ledger, session.id) ? sessionRow(ledger, session.id)?.readPoint : undefined,
       });
       order = sorted.states.keys();
+      parts = sorted.parts;
       report.unsettledTurns = sorted.unsettled;
       report.unreadableLines = session.unreadableLines;
       // 3.
@@ -160,10 +174,12 @@ async function extractSession(run: Run, deps: Deps): Promise<true> {
           { ...run, row: isAllCovered ? rows.atEnd : rows.meanwhile, job: ensureJob() },
           deps,
         );
-        markCovered({ turns, reopened, report });
+        // Of a turn whose other part is pending, what it gave before is replaced with that.
+        for (const { turn } of turns) if (!sorted.pending.has(turn.id)) reopened.delete(turn.id);
+        countCovered({ turns, covered, report });
       }
       if (isAllCovered) break;
-      const pending = { ...run, sorted, reopened, rows, job: ensureJob() };
+      const pending = { ...run, sorted, reopened, covered, rows, job: ensureJob() };
       const broken = await extractPending(pending, { ...deps, excerptTokens: budgetTokens });
       if (broken === null) break;
       // 7.
@@ -186,7 +202,7 @@ async function extractSession(run: Run, deps: Deps): Promise<true> {
     failure = error;
     throw error;
   } finally {
-    report.coverage = coverageRanges(deps.store, session.id, order);
+    report.coverage = coverageRanges(deps.store, session.id, { order, parts });
     if (job) {
       endJob(deps.store.ledger, job, {
         ...endOf(failure, { outcome: report.outcome, isStopped: deps.signal?.aborted ?? false }),

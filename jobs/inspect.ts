@@ -5,9 +5,10 @@
 // 3. Say of everything else why it is skipped.
 
 import type { Ledger } from '../src/memory/ledger/ledger.ts';
+import type { Memories } from '../src/transcript/memory-writes.ts';
 import type { Session } from '../src/transcript/session.ts';
 import type { Message, Speaker } from '../src/transcript/types.ts';
-import { sortTurns, type TurnState } from './extract/pending-turns.ts';
+import { type PartOfTurn, sortTurns, type TurnState } from './extract/pending-turns.ts';
 import { excerptsOf } from './extract/shown-turns.ts';
 
 export interface InspectRequest {
@@ -18,6 +19,8 @@ export interface InspectRequest {
 
 export interface InspectDeps {
   memoryDir: string;
+  /** The memories on this disk that its agent may write to. Default: the memory directory alone. */
+  memories?: Memories;
   /** Null where nocturne never worked in the memory directory. */
   ledger: Ledger | null;
   now: Date;
@@ -37,7 +40,8 @@ export interface Inspection {
   memory: string;
   /** Messages by who said them. */
   speakers: Partial<Record<Speaker, number>>;
-  turns: { id: string; at: string | null; state: TurnState }[];
+  /** `parts`: of a turn whose messages are not all of one fate, or that a write of the main agent covers. */
+  turns: { id: string; at: string | null; state: TurnState; parts?: PartOfTurn[] }[];
   offered: {
     turns: number;
     messages: number;
@@ -66,14 +70,17 @@ export async function inspect({ session, ended }: InspectRequest, deps: InspectD
     { id: session.id, cwd: session.cwd, messages: counted },
     {
       ledger: deps.ledger,
-      memoryDir: deps.memoryDir,
+      memories: deps.memories ?? { dirs: [deps.memoryDir] },
       ended,
       quietMs: deps.now.getTime() - Date.parse(session.modifiedAt),
       settleMs: deps.settleMs,
       reopened: new Set(),
     },
   );
-  const turns = [...sorted.states].map(([id, state]) => ({ id, at: turnsAt.get(id) ?? null, state }));
+  const turns = [...sorted.states].map(([id, state]) => {
+    const parts = sorted.parts.get(id);
+    return { id, at: turnsAt.get(id) ?? null, state, ...(parts ? { parts } : {}) };
+  });
   const { unreadableLines } = session;
   // 2.
   const excerpts: Inspection['offered']['excerpts'] = [];

@@ -3,7 +3,7 @@
 // scope keeps that, goes into no log here: it is `sent`, and so in the outbox with the same commit.
 
 import type { FoundEntry } from '../../src/agent/tools.ts';
-import { type SessionRow, writeCoverage, writeSession } from '../../src/memory/ledger/coverage.ts';
+import { coverRange, type SessionRow, writeSession } from '../../src/memory/ledger/coverage.ts';
 import { type EntryRow, entriesOfSession, entryRow, isInLog, writeEntry } from '../../src/memory/ledger/entries.ts';
 import type { Ledger } from '../../src/memory/ledger/ledger.ts';
 import { isForgotten } from '../../src/memory/ledger/tombstones.ts';
@@ -42,7 +42,7 @@ export async function commitExcerpt(
   const sendsUser = userMemory !== store.dir;
   const kept: EntryRow[] = [];
   await store.commit({ actor: `job:${result.job}`, lease: result.lease }, (ledger) => {
-    const turns = result.turns.filter((pending) => isUntouched(ledger, pending));
+    const turns = result.turns.filter((pending) => isUntouched(ledger, pending, result.job));
     const dayOfTurn = new Map(turns.map(({ turn }) => [turn.id, dayOf(turn.at ?? clock.now(), zone)]));
     const entries = result.found.flatMap((found) => {
       const day = dayOfTurn.get(found.turn);
@@ -50,7 +50,7 @@ export async function commitExcerpt(
       if (!entry || wasForgotten(ledger, entry)) return [];
       return [sendsUser && entry.type === 'user' ? { ...entry, state: 'sent' as const } : entry];
     });
-    const before = replaceable(ledger, result, new Set(dayOfTurn.keys()));
+    const before = replaceable(ledger, result, turns);
     const known = new Set(entries.map((entry) => entry.id).filter((id) => isKept(ledger, id)));
     kept.push(...entries.map((entry) => (known.has(entry.id) && entryRow(ledger, entry.id)) || entry));
     const again = new Set(entries.map((entry) => entry.id));
@@ -77,13 +77,15 @@ export async function commitExcerpt(
         writeSession(transaction, result.row);
         for (const entry of withdrawn) writeEntry(transaction, { ...entry, state: 'withdrawn' });
         for (const entry of entries) if (!known.has(entry.id)) writeEntry(transaction, entry);
-        for (const { turn, throughMessage } of turns) {
-          writeCoverage(transaction, {
+        for (const { turn, from, throughMessage } of turns) {
+          const became = entries.some((entry) => entry.turn === turn.id) ? 'recorded' : 'nothing';
+          const day = dayOfTurn.get(turn.id) as Day;
+          coverRange(transaction, turn, {
             session: result.session.id,
-            turn: turn.id,
+            from,
             throughMessage,
-            became: entries.some((entry) => entry.turn === turn.id) ? 'recorded' : 'nothing',
-            day: dayOfTurn.get(turn.id) as Day,
+            became,
+            day,
             job: result.job,
           });
         }
@@ -93,12 +95,17 @@ export async function commitExcerpt(
   return kept;
 }
 
-/** The entries that a reopened turn gave before. */
-function replaceable(ledger: Ledger, { session, reopened }: ExcerptResult, turns: Set<string>): EntryRow[] {
-  return entriesOfSession(ledger, session.id).filter(
-    (entry) =>
-      reopened.has(entry.turn) && turns.has(entry.turn) && entry.state !== 'withdrawn' && entry.state !== 'forgotten',
-  );
+/** The entries that a reopened turn gave before, as far as it is looked at again. */
+function replaceable(ledger: Ledger, { session, reopened }: ExcerptResult, turns: PendingTurn[]): EntryRow[] {
+  const ranges = new Map(turns.map((pending) => [pending.turn.id, pending]));
+  return entriesOfSession(ledger, session.id).filter((entry) => {
+    const range = ranges.get(entry.turn);
+    if (!range || !reopened.has(entry.turn)) return false;
+    if (entry.state === 'withdrawn' || entry.state === 'forgotten') return false;
+    const ids = range.turn.messageIds;
+    const at = ids.indexOf(entry.evidence[0]?.message ?? '');
+    return at === -1 || range.from === '' || at >= ids.indexOf(range.from);
+  });
 }
 
 /** What a person had forgotten is dropped without a word: nobody is to be reminded of it. */

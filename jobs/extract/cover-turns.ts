@@ -1,6 +1,6 @@
-// Covers turns without extracting them: private ones, those in which the main agent wrote memory, those given up.
+// Covers ranges without extracting them: private turns, what the main agent wrote down itself, what is given up.
 
-import { type SessionRow, writeCoverage, writeSession } from '../../src/memory/ledger/coverage.ts';
+import { coverRange, type SessionRow, writeSession } from '../../src/memory/ledger/coverage.ts';
 import type { Lease } from '../../src/memory/store/leases.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import type { Became } from '../../src/memory/types.ts';
@@ -17,16 +17,9 @@ export async function coverTurns(
     rows: (transaction) => {
       writeSession(transaction, run.row);
       for (const [became, pending] of Object.entries(turns) as [Became, PendingTurn[]][]) {
-        for (const { turn, throughMessage } of pending) {
+        for (const { turn, from, throughMessage } of pending) {
           const day = dayOf(turn.at ?? clock.now(), zone);
-          writeCoverage(transaction, {
-            session: run.row.id,
-            turn: turn.id,
-            throughMessage,
-            became,
-            day,
-            job: run.job,
-          });
+          coverRange(transaction, turn, { session: run.row.id, from, throughMessage, became, day, job: run.job });
         }
       }
     },

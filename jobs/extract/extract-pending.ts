@@ -17,6 +17,8 @@ import { excerptsOf } from './shown-turns.ts';
 export interface PendingRun extends Run {
   sorted: SortedTurns;
   reopened: Set<string>;
+  /** The turns that this job covered, wholly or in part. */
+  covered: Set<string>;
   rows: SessionRows;
   job: string;
 }
@@ -71,8 +73,11 @@ async function extractShown(run: ShownRun, deps: Deps): Promise<Broken | null> {
       const complete = waiting.filter((entry) => ended.has(entry.turn));
       waiting = waiting.filter((entry) => !ended.has(entry.turn));
       const entries = await commitExcerpt({ ...run, row, turns, prompt, found: complete }, deps);
-      for (const { turn } of turns) left.delete(turn.id);
-      markCovered({ turns, reopened: run.reopened, report });
+      for (const { turn } of turns) {
+        left.delete(turn.id);
+        run.reopened.delete(turn.id);
+      }
+      countCovered({ turns, covered: run.covered, report });
       report.entries.push(...entries.map((entry) => reportedEntry(entry, { cited, userMemory: deps.userMemory })));
       if (ending === 'turn-limit') report.outcome = 'turn-limit';
       else if (entries.length > 0 && report.outcome !== 'turn-limit') report.outcome = 'recorded';
@@ -83,10 +88,10 @@ async function extractShown(run: ShownRun, deps: Deps): Promise<Broken | null> {
   return null;
 }
 
-/** Turns that are covered are counted, and not reopened again where the rest of the session is sorted anew. */
-export function markCovered(done: { turns: PendingTurn[]; reopened: Set<string>; report: ExtractReport }): void {
-  for (const { turn } of done.turns) done.reopened.delete(turn.id);
-  done.report.coveredTurns += done.turns.length;
+/** Counts a turn once, also where it is covered range by range. */
+export function countCovered(done: { turns: PendingTurn[]; covered: Set<string>; report: ExtractReport }): void {
+  for (const { turn } of done.turns) done.covered.add(turn.id);
+  done.report.coveredTurns = done.covered.size;
 }
 
 /** The pending turns of which an excerpt offers anything, also those that end in a later one. */

@@ -1,41 +1,45 @@
-// Sorts a session's turns by what the ledger says of them: which are pending and from which message on, which the
-// main agent wrote memory in, which are private, which serve as context. One pass over the stream; of no turn more is
+// Sorts a session's turns by what the ledger says of them: which are pending and from which message on, which ranges the
+// main agent wrote down itself, which are private, which serve as context. One pass over the stream; of no turn more is
 // kept than the ids by which it and its messages are known: shown-turns.ts reads them again.
 
-import { type Coverage, coverageOfTurn, standsForMore } from '../../src/memory/ledger/coverage.ts';
+import {
+  type Coverage,
+  coverageOfTurn,
+  type Interval,
+  intervalOf,
+  standsForMore,
+} from '../../src/memory/ledger/coverage.ts';
 import type { Ledger } from '../../src/memory/ledger/ledger.ts';
 import type { Became } from '../../src/memory/types.ts';
 import { idsOf } from '../../src/transcript/excerpt.ts';
-import { wroteMemory } from '../../src/transcript/memory-writes.ts';
+import { findMemoryWrites, type Memories } from '../../src/transcript/memory-writes.ts';
 import type { ReadPoint } from '../../src/transcript/read-point.ts';
 import type { Session } from '../../src/transcript/session.ts';
 import { Branches, isOwn, isPrivate, isSettled, readTurns } from '../../src/transcript/turns.ts';
 import type { Turn } from '../../src/transcript/types.ts';
+import { areHeld } from './held-lines.ts';
+import { divideTurn, type KnownTurn, nameOf, type PendingTurn, type TurnPart } from './turn-parts.ts';
 
-/** What is kept of a turn. */
-export interface KnownTurn {
-  id: string;
-  at?: string;
-  messageIds: readonly string[];
-  /** The ids of those of its messages that say anything. */
-  saidIds: readonly string[];
-}
-
-export interface PendingTurn {
-  turn: KnownTurn;
-  /** Through which message the ledger covered it when it was sorted; null: not at all. */
-  coveredThrough: string | null;
-  /** Through which message it is covered once its work is done. */
-  throughMessage: string;
-  /** How many of its messages, harness apart, were not covered. */
-  newMessages: number;
-}
+export type { KnownTurn, PendingTurn } from './turn-parts.ts';
 
 /** A turn that is shown, whole or in part. */
 export interface ShownTurn {
   turn: KnownTurn;
   /** The id of the first message that is offered; null: the whole turn is context only. */
   offeredFrom: string | null;
+  /** The calls that wrote to a memory that is not here: what they wrote is shown as the agent's words. */
+  writes: ReadonlySet<string>;
+}
+
+/** A part of a turn, by the ids of its first and its last message. */
+export interface PartOfTurn {
+  from: string;
+  through: string;
+  state: TurnState;
+  /** The job that covered it. */
+  job: string | null;
+  /** The path whose write covers it. */
+  wrote?: string;
 }
 
 /**
@@ -47,8 +51,10 @@ export type TurnState = 'pending' | 'open' | 'taken-back' | 'own' | Became;
 export interface SortedTurns {
   /** The pending turns, by id, in the order of the session. */
   pending: Map<string, PendingTurn>;
-  /** Turns with new messages in which the main agent itself wrote memory. */
+  /** New ranges that the main agent itself wrote down. */
   mainAgent: PendingTurn[];
+  /** What the main agent wrote down in this session, by turn, in lines. */
+  written: Map<string, string[]>;
   /** Turns that a rebuilt ledger takes for covered without knowing of each. */
   assumed: PendingTurn[];
   /** Turns with new messages in which a person marked something as private. */
@@ -57,6 +63,8 @@ export interface SortedTurns {
   shown: ShownTurn[];
   /** How every turn stands, by id, in the order of the session. */
   states: Map<string, TurnState>;
+  /** The parts of those turns that have several, or one that a write covers. */
+  parts: Map<string, PartOfTurn[]>;
   /** How many turns are pending but may still go on. */
   unsettled: number;
   /** From where on it was read. */
@@ -68,7 +76,8 @@ export interface SortedTurns {
 export interface SortOptions {
   /** Null: nothing was ever covered. */
   ledger: Ledger | null;
-  memoryDir: string;
+  /** The memories on this disk that the main agent may have written to. */
+  memories: Memories;
   /** The session is over: its last turn is settled too. */
   ended: boolean;
   /** How long the transcript was quiet. */
@@ -76,9 +85,13 @@ export interface SortOptions {
   settleMs: number;
   /** Turns to be extracted again, whatever the ledger says. */
   reopened: Set<string>;
+  /** Rows of the ledger that no longer count. Default: all count. */
+  isRetaken?(row: Coverage): boolean;
   /** Everything before it was covered: only what follows is read, if the file still is what it was up to there. */
   from?: ReadPoint;
 }
+
+const NO_WRITES: ReadonlySet<string> = new Set();
 
 /** How many covered turns before a pending one are kept as its context. */
 const CONTEXT_TURNS = 3;
@@ -92,8 +105,10 @@ export async function sortTurns(
     mainAgent: [],
     assumed: [],
     private: [],
+    written: new Map(),
     shown: [],
     states: new Map(),
+    parts: new Map(),
     unsettled: 0,
     from: options.from,
     lastTurnByte: null,
@@ -104,15 +119,18 @@ export async function sortTurns(
     const known = knownOf(turn);
     if (isAssumedThrough(known, { ...options, session: session.id })) {
       behind = assumeBefore(sorted, { behind, reopened: options.reopened });
-      const throughMessage = known.messageIds.at(-1) as string;
-      sorted.assumed.push({ turn: known, coveredThrough: '', throughMessage, newMessages: 0 });
+      sorted.assumed.push(whole(known));
     }
-    const covered = furthest(known, options.ledger ? coverageOfTurn(options.ledger, known) : []);
-    const open = openPart(turn, {
-      known,
-      covered,
-      isReopened: options.reopened.has(turn.id),
+    const writes = findMemoryWrites(turn, { ...options.memories, cwd: session.cwd });
+    const isReopened = options.reopened.has(turn.id);
+    const divided = await divideTurn(turn, known, {
+      rows: options.ledger ? coverageOfTurn(options.ledger, known) : [],
+      isRetaken: (row) => isReopened || (options.isRetaken?.(row) ?? false),
+      writes,
+      isKnownHere: ({ added }) => areHeld(added, options.memories.dirs),
     });
+    const { pending, mainAgent, parts } = divided;
+    const isOpen = pending !== null || mainAgent.length > 0;
     const isSettledNow = isSettled(turn, {
       hasNext,
       ended: options.ended,
@@ -124,26 +142,43 @@ export async function sortTurns(
     if (takenBack.length > 0) behind = forget(sorted, new Set(takenBack), behind);
     if (isOwn(turn)) {
       sorted.states.set(turn.id, 'own');
-    } else if (isPrivate(turn)) {
-      if (open && isSettledNow) sorted.private.push(open.pending);
+      continue;
+    }
+    if (isPrivate(turn)) {
+      if (isOpen && isSettledNow) sorted.private.push(whole(known));
       sorted.states.set(turn.id, 'private');
-    } else if (wroteMemory(turn, { memoryDir: options.memoryDir, cwd: session.cwd })) {
-      if (open && isSettledNow) sorted.mainAgent.push(open.pending);
-      sorted.states.set(turn.id, open ? 'main-agent' : (covered?.became ?? 'main-agent'));
+      continue;
+    }
+    const here = writes.filter(({ at }) => parts.some((part) => part.state === 'main-agent' && isIn(part, at)));
+    if (here.length > 0) {
+      sorted.written.set(
+        turn.id,
+        here.flatMap(({ added }) => added),
+      );
+    }
+    const elsewhere = new Set(writes.filter((write) => !write.isHere && !here.includes(write)).map(({ call }) => call));
+    if (isSettledNow) sorted.mainAgent.push(...mainAgent);
+    keepParts(sorted, { known, parts, isSettledNow });
+    if (pending && divided.shown && isSettledNow) {
+      sorted.states.set(turn.id, 'pending');
+      sorted.pending.set(turn.id, pending);
+      sorted.shown.push(...behind.map(asContext), { ...divided.shown, writes: elsewhere });
+      behind = [];
+    } else if (pending === null && here.length > 0) {
+      sorted.states.set(turn.id, parts.at(-1)?.state ?? 'main-agent');
       sorted.shown.push(...behind.map(asContext), asContext(known));
       behind = [];
-    } else if (open && isSettledNow) {
-      sorted.states.set(turn.id, 'pending');
-      sorted.pending.set(turn.id, open.pending);
-      sorted.shown.push(...behind.map(asContext), { turn: known, offeredFrom: open.from });
-      behind = [];
     } else {
-      if (open) sorted.unsettled += 1;
-      sorted.states.set(turn.id, open || !covered ? 'open' : covered.became);
+      if (pending) sorted.unsettled += 1;
+      sorted.states.set(turn.id, pending ? 'open' : (parts.at(-1)?.state ?? 'open'));
       behind = [...behind, known].slice(-CONTEXT_TURNS);
     }
   }
   return sorted;
+}
+
+function whole(turn: KnownTurn): PendingTurn {
+  return { turn, from: '', throughMessage: turn.messageIds.at(-1) as string, newMessages: 0, seen: [] };
 }
 
 /** Whether a row that stands for all turns before it covers this one, and this session was not looked at since. */
@@ -163,6 +198,7 @@ function assumeBefore(
   for (const { turn } of assumed) {
     sorted.pending.delete(turn.id);
     sorted.states.set(turn.id, 'assumed');
+    sorted.parts.delete(turn.id);
   }
   sorted.assumed.push(...assumed);
   const shown = sorted.shown.map((item) => (sorted.pending.has(item.turn.id) ? item : asContext(item.turn)));
@@ -175,6 +211,8 @@ function assumeBefore(
 function forget(sorted: SortedTurns, takenBack: Set<string>, behind: KnownTurn[]): KnownTurn[] {
   for (const id of takenBack) {
     sorted.pending.delete(id);
+    sorted.parts.delete(id);
+    sorted.written.delete(id);
     const state = sorted.states.get(id);
     if (state === 'pending' || state === 'open' || state === 'main-agent') sorted.states.set(id, 'taken-back');
   }
@@ -183,28 +221,28 @@ function forget(sorted: SortedTurns, takenBack: Set<string>, behind: KnownTurn[]
   return behind.filter((turn) => !takenBack.has(turn.id));
 }
 
-/** Whether the ledger still says of the turn what it said when it was sorted. */
-export function isUntouched(ledger: Ledger, pending: PendingTurn): boolean {
-  return (
-    furthest(pending.turn, coverageOfTurn(ledger, pending.turn))?.throughMessage ===
-    (pending.coveredThrough ?? undefined)
-  );
+/** Whether the ledger says nothing new of the range since it was sorted, this job apart. */
+export function isUntouched(ledger: Ledger, { turn, seen, ...range }: PendingTurn, job: string): boolean {
+  const before = new Set(seen);
+  const own = intervalOf(range, turn.messageIds);
+  return coverageOfTurn(ledger, turn).every((row) => {
+    const interval = intervalOf(row, turn.messageIds);
+    const isBeside = !own || !interval || interval.end < own.start || interval.start > own.end;
+    return isBeside || row.job === job || before.has(nameOf(row));
+  });
 }
 
-/** What of a turn is still to be extracted; null where there is nothing. */
-function openPart(
-  turn: Turn,
-  { known, covered, isReopened }: { known: KnownTurn; covered: Coverage | undefined; isReopened: boolean },
-): { pending: PendingTurn; from: string } | null {
-  const start = isReopened || !covered ? 0 : indexOf(known, covered.throughMessage) + 1;
-  const open = turn.messages.slice(start).filter((message) => message.speaker !== 'harness');
-  const [first] = open;
-  if (!first) return null;
-  const throughMessage = known.messageIds.at(-1) as string;
-  return {
-    pending: { turn: known, coveredThrough: covered?.throughMessage ?? null, throughMessage, newMessages: open.length },
-    from: first.id,
-  };
+function keepParts(
+  sorted: SortedTurns,
+  { known, parts, isSettledNow }: { known: KnownTurn; parts: TurnPart[]; isSettledNow: boolean },
+): void {
+  if (parts.length < 2 && !parts.some(({ write }) => write)) return;
+  const kept = parts.map(({ start, end, state, job, write }): PartOfTurn => {
+    const ids = { from: known.messageIds[start] as string, through: known.messageIds[end] as string };
+    const now = state === 'pending' && !isSettledNow ? 'open' : state;
+    return { ...ids, state: now, job, ...(write ? { wrote: write.path } : {}) };
+  });
+  sorted.parts.set(known.id, kept);
 }
 
 function knownOf({ id, at, messages }: Turn): KnownTurn {
@@ -214,18 +252,12 @@ function knownOf({ id, at, messages }: Turn): KnownTurn {
   return { id, at, messageIds, saidIds: saidIds.length === messageIds.length ? messageIds : saidIds };
 }
 
-/** The coverage that reaches furthest. One through a message that this copy lacks reaches beyond its end. */
-function furthest(turn: KnownTurn, rows: Coverage[]): Coverage | undefined {
-  return rows.toSorted((a, b) => indexOf(turn, b.throughMessage) - indexOf(turn, a.throughMessage))[0];
-}
-
-function indexOf({ messageIds }: KnownTurn, message: string): number {
-  const index = messageIds.indexOf(message);
-  return index < 0 ? messageIds.length : index;
+function isIn({ start, end }: Interval, at: number): boolean {
+  return start <= at && at <= end;
 }
 
 function asContext(turn: KnownTurn): ShownTurn {
-  return { turn, offeredFrom: null };
+  return { turn, offeredFrom: null, writes: NO_WRITES };
 }
 
 async function* withNext(turns: AsyncIterable<Turn>): AsyncGenerator<{ turn: Turn; hasNext: boolean }> {

@@ -9,6 +9,7 @@ import type { Store } from '../../src/memory/store/store.ts';
 import type { Became } from '../../src/memory/types.ts';
 import type { Excerpt, SourceMessage } from '../../src/transcript/excerpt.ts';
 import type { Fork } from './fork-prefix.ts';
+import type { SortedTurns } from './pending-turns.ts';
 
 export type ExtractOutcome =
   | 'recorded'
@@ -75,16 +76,25 @@ export function emptyReport(of: { session?: string; transcript: string }, spend:
   };
 }
 
-export function coverageRanges(store: Store, session: string, order: Iterable<string>): ExtractReport['coverage'] {
-  const rows = new Map(coverageWhere(store.ledger, { session }).map((row) => [row.turn, row.became]));
+/** `order`: the turns of the session; `parts`: how those were divided that are not of one fate. */
+export function coverageRanges(
+  store: Store,
+  session: string,
+  { order, parts }: { order: Iterable<string>; parts: SortedTurns['parts'] },
+): ExtractReport['coverage'] {
+  const rowsOf = Map.groupBy(coverageWhere(store.ledger, { session }), (row) => row.turn);
   const ranges: ExtractReport['coverage'] = [];
   let isOpen = false;
   for (const turn of order) {
-    const became = rows.get(turn);
-    const last = ranges.at(-1);
-    if (became && isOpen && last?.became === became) last.to = turn;
-    else if (became) ranges.push({ from: turn, to: turn, became });
-    isOpen = became !== undefined;
+    const places = (parts.get(turn) ?? []).map(({ from }) => from);
+    const rows = (rowsOf.get(turn) ?? []).toSorted((a, b) => places.indexOf(a.from) - places.indexOf(b.from));
+    for (const { became } of rows) {
+      const last = ranges.at(-1);
+      if (isOpen && last?.became === became) last.to = turn;
+      else ranges.push({ from: turn, to: turn, became });
+      isOpen = true;
+    }
+    if (rows.length === 0) isOpen = false;
   }
   return ranges;
 }

@@ -14,9 +14,13 @@ import { type Clock, dayOf } from '../../src/time.ts';
 import { type Excerpt, findSource } from '../../src/transcript/excerpt.ts';
 import { type AgentDeps, runWithTools } from '../run-agent.ts';
 import { describePlace } from '../session-place.ts';
+import type { SortedTurns } from './pending-turns.ts';
 
 /** How much of the index the extractor is shown. */
 const INDEX_CHARS = 6_000;
+
+/** How much of what the main agent itself wrote down the extractor is shown. */
+const WRITTEN_CHARS = 6_000;
 
 export interface ExtractorDeps extends AgentDeps {
   store: Store;
@@ -35,7 +39,12 @@ export interface Shown {
 
 /** What the extractor found in what it was shown. */
 export async function runExtractor(
-  run: { session: { id: string; cwd?: string }; request: { instructions?: string }; reopened: Set<string> },
+  run: {
+    session: { id: string; cwd?: string };
+    request: { instructions?: string };
+    reopened: Set<string>;
+    sorted: Pick<SortedTurns, 'written'>;
+  },
   { excerpt, waiting, continues }: Shown,
   deps: ExtractorDeps,
 ): Promise<{ ending: AgentEnding; found: FoundEntry[]; prompt: string }> {
@@ -52,7 +61,9 @@ export async function runExtractor(
     zone: deps.zone,
     instructions: asData(run.request.instructions),
     index: asData((await store.read('MEMORY.md'))?.slice(0, INDEX_CHARS)),
-    known: asData([...known, ...waiting].map((entry) => entry.text).join('\n')),
+    known: asData(
+      [...known, ...waiting].map((entry) => entry.text).join('\n') + (await sayWritten(run.sorted.written)),
+    ),
   };
   if (continues && excerpt.text !== '') {
     const input = await renderPrompt('extract-fork', { ...values, pending: excerpt.text });
@@ -69,6 +80,13 @@ export async function runExtractor(
   const ending = await runWithTools({ system: system.text, input: input.text }, tools, deps);
   refuseMisuse(record, deps);
   return { ending, found: record.recorded(), prompt: system.fingerprint };
+}
+
+/** What the main agent wrote down itself in this session, the newest of it where it is much. */
+async function sayWritten(written: SortedTurns['written']): Promise<string> {
+  const text = [...new Set([...written.values()].flat())].join('\n');
+  const { text: safe } = await redact(text);
+  return safe === '' ? '' : `\nWritten down by the agent itself:\n${safe.slice(-WRITTEN_CHARS)}`;
 }
 
 /** Calls of `record_entries` that were no entries, and were never mended, are no "nothing worth keeping". */

@@ -5,6 +5,7 @@
 import { AppError } from '../../src/errors.ts';
 import { redact } from '../../src/redact.ts';
 import { buildExcerpts, type Excerpt, type ExcerptTurn } from '../../src/transcript/excerpt.ts';
+import { sayWrites } from '../../src/transcript/memory-writes.ts';
 import type { Session } from '../../src/transcript/session.ts';
 import { readTurns } from '../../src/transcript/turns.ts';
 import type { SortedTurns } from './pending-turns.ts';
@@ -36,7 +37,8 @@ export async function* readShown({ session, sorted }: Shown): AsyncGenerator<Exc
     if (wanted?.turn.id !== turn.id) continue;
     const messages = turn.messages.slice(0, wanted.turn.messageIds.length);
     if (messages.some((message, at) => message.id !== wanted.turn.messageIds[at])) break;
-    yield { turn: { ...turn, messages }, offeredFrom: wanted.offeredFrom };
+    const said = messages.map((message) => sayWrites(message, wanted.writes));
+    yield { turn: { ...turn, messages: said }, offeredFrom: wanted.offeredFrom };
     next += 1;
     if (next === shown.length) return;
   }

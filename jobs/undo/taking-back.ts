@@ -26,7 +26,7 @@ export interface Staying {
 /** Takes the changes of one job back, and keeps account of what stays. */
 export class TakingBack {
   readonly #ledger: Ledger;
-  readonly #isRedo: boolean;
+  readonly #job: JobRow;
   readonly #rows: RowChange[];
   /** Entries whose row or support somebody changed since: their lines and their turns stay with them. */
   readonly #staying: Set<string>;
@@ -36,7 +36,7 @@ export class TakingBack {
 
   constructor(ledger: Ledger, { job, changes }: { job: JobRow; changes: JobChanges }) {
     this.#ledger = ledger;
-    this.#isRedo = job.kind === 'undo';
+    this.#job = job;
     this.#rows = changes.rows.filter(({ table }) => table !== 'session' && table !== 'index_line');
     this.#staying = new Set();
     for (const row of this.#rows.filter(isChangedSince)) {
@@ -74,7 +74,7 @@ export class TakingBack {
       this.#rows.filter((row) => row.table === 'support' && this.#isGone(row)).map((row) => row.key.entry as string),
     );
     for (const { id, turn } of this.#entries()) if (this.#staying.has(id)) turns.add(turn);
-    let undone = 0;
+    const undone = new Set<string>();
     for (const row of this.#rows) {
       const { table, key } = row;
       const stays =
@@ -83,13 +83,13 @@ export class TakingBack {
         (table === 'support' && this.#isGone(row)) ||
         (table === 'coverage' && turns.has(key.turn as string));
       if (stays) continue;
-      const target = table === 'coverage' && !this.#isRedo ? uncovered(row) : row.before;
+      const target = table === 'coverage' && this.#job.kind !== 'undo' ? uncovered(row, this.#job) : row.before;
       if (table === 'entry' && target?.state === 'new') forgetLook(ledger, target.day as string);
       if (target) ledger.put(commit, table, target);
       else ledger.drop(commit, table, key);
-      if (target?.became === 'undone') undone += 1;
+      if (target?.became === 'undone') undone.add(key.turn as string);
     }
-    return undone;
+    return undone.size;
   }
 
   #takeBackSteps({ path, steps }: FileChanges, current: string | null): { text: string | null; collisions: number } {
@@ -143,9 +143,9 @@ function isChangedSince({ table, changedBy, after, current }: RowChange): boolea
   return changedBy !== null && !(table === 'coverage' && current?.became === 'undone');
 }
 
-/** A turn as it is once its extraction is taken back: as another run had covered it through there, else `undone`. */
-function uncovered({ before, after }: RowChange): RowChange['before'] {
-  if (!after) return before;
+/** A range as it is once its extraction is taken back: as other runs had covered it, else `undone`. */
+function uncovered({ before, after }: RowChange, job: JobRow): RowChange['before'] {
+  if (!after || after.job !== job.id || after.again === 1) return before;
   return before?.through_message === after.through_message ? before : { ...after, became: 'undone' };
 }
 

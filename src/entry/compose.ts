@@ -31,7 +31,7 @@ import { priceOf } from '../prices.ts';
 import { forkAgent } from './fork.ts';
 import { wallOf, withLease } from './job-bounds.ts';
 import { batchesOf, withAccess } from './model-key.ts';
-import { memoryDirFor } from './places.ts';
+import { memoriesOf, memoryDirFor } from './places.ts';
 import { refuseSentLedger } from './sent-ledger.ts';
 import { tracing } from './telemetry.ts';
 import { UserScope } from './user-scope.ts';
@@ -169,6 +169,7 @@ export function compose(config: Config, parts: Parts = {}): App {
     settleMs: config.settleMs,
     excerptTokens: config.excerptTokens,
     fork: config.fork,
+    memoriesOf: ({ cwd }, memory) => memoriesOf(config, { cwd, memory }),
     userMemory: userScope.memory,
   });
   const log = openLog({ home: config.home, maxBytes: config.logBytes, clock: config.clock });

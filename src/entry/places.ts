@@ -1,10 +1,11 @@
 // Where memory lives, as the settings and the scopes say. Nothing is made or opened.
 
-import { join, sep } from 'node:path';
+import { isAbsolute, join, sep } from 'node:path';
 import type { Config } from '../config.ts';
 import { canonicalPath, isDirectory } from '../directories.ts';
 import { AppError } from '../errors.ts';
-import { checkoutRoot, memoryDirOf } from '../memory/home/paths.ts';
+import { checkoutRoot, memoryDirOf, projectMemoryDir } from '../memory/home/paths.ts';
+import type { Memories } from '../transcript/memory-writes.ts';
 
 /** Whose memory: `project` by the chain of places, `user` and `local` in fixed ones. */
 export const MEMORY_SCOPES = ['project', 'user', 'local'] as const;
@@ -39,6 +40,17 @@ export function scopeDir(config: Config, { memory, cwd }: { memory: MemoryScope;
   if (memory === 'user') return join(config.claudeDir, 'memory');
   if (memory === 'local') return join(checkoutRoot(cwd) ?? cwd, '.claude', 'memory');
   return memoryDirFor(config, { cwd });
+}
+
+/** The memories on this disk that the agent of a session may write to: `memory`, those beside it, its own. */
+export function memoriesOf(config: Config, { cwd, memory }: { cwd?: string; memory: string }): Memories {
+  const { remoteDir } = config.agentMemory;
+  const claudeDirs = [...new Set([remoteDir ?? config.claudeDir, config.claudeDir])];
+  // The directory of another system has no place on this disk.
+  const here = cwd !== undefined && isAbsolute(cwd) ? cwd : undefined;
+  const beside = scopesBeside(config, { cwd: here ?? config.claudeDir, memory }).map(({ dir }) => dir);
+  const own = here === undefined ? [] : claudeDirs.map((dir) => projectMemoryDir(dir, here));
+  return { dirs: [memory, ...beside, ...own], projectsDirs: claudeDirs.map((dir) => join(dir, 'projects')) };
 }
 
 /**

@@ -2,7 +2,7 @@
 // Compared as text, because the machine may not be this one; where it is, links are resolved too.
 
 import { posix, win32 } from 'node:path';
-import { canonicalPath } from '../directories.ts';
+import { canonicalPath, isDirectory } from '../directories.ts';
 import { isAppError } from '../errors.ts';
 
 export interface Place {
@@ -28,11 +28,22 @@ export function resolvePath(raw: string, { cwd, home }: Place): string {
   return path.length > 1 ? path.replace(/\/+$/, '') : path;
 }
 
-/** Whether `path` is `directory` or something in it; both resolved by `resolvePath`. */
-export function isInside(directory: string, path: string): boolean {
-  if (isInsideAsWritten(directory, path)) return true;
-  const isHere = directory.startsWith('/') && path.startsWith('/');
-  return isHere && isInsideAsWritten(withoutLinks(directory), withoutLinks(path));
+/** Says of a path whether it is one of `directories` or in one of them; all resolved by `resolvePath`. */
+export function insideAny(directories: readonly string[]): (path: string) => boolean {
+  let withLinksResolved: string[] | undefined;
+  return (path) => {
+    if (directories.some((directory) => isInsideAsWritten(directory, path))) return true;
+    if (!path.startsWith('/')) return false;
+    withLinksResolved ??= directories.filter((directory) => directory.startsWith('/')).map(withoutLinks);
+    const real = withoutLinks(path);
+    return withLinksResolved.some((directory) => isInsideAsWritten(directory, real));
+  };
+}
+
+/** The home directory that a recorded working directory lies in; undefined where it does not show, or is on this disk. */
+export function homeIn(cwd: string | undefined): string | undefined {
+  if (cwd === undefined || isDirectory(cwd)) return undefined;
+  return /^(?:\/(?:home|Users)\/[^/]+|\/root|[A-Za-z]:[\\/]Users[\\/][^\\/]+)(?=[\\/]|$)/.exec(cwd)?.[0];
 }
 
 /** The name of the folder in which Claude Code keeps what belongs to the project at `path`. */

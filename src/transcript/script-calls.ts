@@ -1,7 +1,7 @@
 // Codex's code mode: the model writes a script that calls tools. What commands and patches stand in such a script, as
 // far as its text tells; nothing is run, and what the script puts together itself is not seen.
 
-import { findPatchedPaths } from './shell-writes.ts';
+import { findPatches, type Written } from './shell-writes.ts';
 
 export interface ScriptCommand {
   line: string;
@@ -19,9 +19,9 @@ export function findScriptCommands(script: string): ScriptCommand[] {
   });
 }
 
-/** The paths of the patches given to `apply_patch`. */
-export function findScriptPatches(script: string): string[] {
-  return script.includes('apply_patch') ? findPatchedPaths(withoutEscapes(script)) : [];
+/** What the patches given to `apply_patch` write. */
+export function findScriptPatches(script: string): Written[] {
+  return script.includes('apply_patch') ? findPatches(withoutEscapes(script)) : [];
 }
 
 function readString(script: string, start: number): { text: string; end: number } {

@@ -18,6 +18,17 @@ const PROGRAM_WRITES = [
   /\b(?:copyFile|rename|cp)(?:Sync)?\([^()\n]*,\s*(['"`])([^'"`\n]+)\1\s*[,)]/g,
 ];
 
+/** The lines of the texts that stand in a script, where they have more than one word: what it may write. */
+export function literalsIn(script: string): string[] {
+  const found = script.matchAll(LITERAL).map(([, , block, , here, , text]) => block ?? here ?? text ?? '');
+  return [...found]
+    .flatMap((text) => text.replaceAll('\\n', '\n').split(/\r?\n/))
+    .filter((line) => /\S\s+\S/.test(line));
+}
+
+/** A text in triple quotes, a here-string of PowerShell, one in plain quotes. */
+const LITERAL = /('''|""")([\s\S]*?)\1|@(['"])\r?\n([\s\S]*?)\n\3@|(['"`])((?:\\.|(?!\5)[^\\\n])*)\5/g;
+
 /** What the cmdlets and redirections of a PowerShell script write. */
 export function findPowerShellWrites(script: string): string[] {
   // The text of a here-string is written, it writes nothing.

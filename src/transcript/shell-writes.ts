@@ -1,8 +1,15 @@
-// Which files a shell command line writes, moves or removes, as far as its text tells.
+// Which files a shell command line writes, moves or removes, and what it adds to them, as far as its text tells.
 // It reads words, quotes, redirections, here-documents, `cd` and plain variables; it runs nothing and expands no globs.
 
 import { type Place, resolvePath } from './recorded-paths.ts';
-import { findPowerShellWrites, findProgramWrites } from './script-writes.ts';
+import { findPowerShellWrites, findProgramWrites, literalsIn } from './script-writes.ts';
+
+/** A file that was written, moved or removed. */
+export interface Written {
+  path: string;
+  /** What was added to it, in lines; empty where nothing was, or nothing tells. */
+  added: string[];
+}
 
 interface Command {
   words: string[];
@@ -12,31 +19,47 @@ interface Command {
   documents: string[];
 }
 
-/** The paths written by `line`, resolved from `place`. */
-export function findWrittenPaths(line: string, place: Place): string[] {
+/** What `line` writes, its paths resolved from `place`. */
+export function findShellWrites(line: string, place: Place): Written[] {
   const variables = new Map([['HOME', place.home]]);
-  const written: string[] = [];
+  const written: Written[] = [];
   let { cwd } = place;
   const expand = (word: string): string =>
     word.replace(/\$(?:(\w+)|\{(\w+)\})/g, (whole, name?: string, braced?: string) => {
       const key = name ?? braced ?? '';
       return (key === 'PWD' ? cwd : variables.get(key)) ?? whole;
     });
+  /** What the command before put out, which `tee` may take up. */
+  let saidBefore: string[] = [];
   for (const command of readCommands(line)) {
     const words = withoutPrefixes(command.words.map(expand), variables);
     const here: Place = { cwd, home: place.home };
     const [name = '', ...args] = words;
-    const paths = [
-      ...command.targets.map(expand),
-      ...operandsWritten(name, args),
+    const said = [...command.documents, saidBy(name, args)].flatMap(linesOf);
+    const paths = [...command.targets.map(expand), ...operandsWritten(name, args)];
+    const added = baseName(name) === 'tee' ? [...said, ...saidBefore] : said;
+    const found = [
+      ...paths.map((path) => ({ path, added })),
       ...writtenByProgram(name, [...args, ...command.documents]),
     ];
-    written.push(...paths.map((path) => resolvePath(path, here)));
+    written.push(...found.map((each) => ({ ...each, path: resolvePath(each.path, here) })));
     const script = scriptOf(name, args);
-    if (script !== undefined) written.push(...findWrittenPaths(script, here));
+    if (script !== undefined) written.push(...findShellWrites(script, here));
     if (name === 'cd' || name === 'pushd') cwd = resolvePath(args.find((arg) => !arg.startsWith('-')) ?? '~', here);
+    saidBefore = said;
   }
   return written;
+}
+
+export function linesOf(text: string): string[] {
+  return text.split(/\r?\n/).filter((line) => line.trim() !== '');
+}
+
+function saidBy(name: string, args: string[]): string {
+  if (name !== 'echo' && name !== 'printf') return '';
+  const [first = '', ...rest] = args.filter((arg) => !/^-[neE]+$/.test(arg));
+  const texts = name === 'printf' && first.includes('%') && rest.length > 0 ? rest : [[first, ...rest].join(' ')];
+  return texts.join('\n').replaceAll('\\n', '\n');
 }
 
 const PREFIXES = new Set([
@@ -68,19 +91,21 @@ function withoutPrefixes(words: string[], variables: Map<string, string>): strin
 }
 
 /** What a program writes that another language runs: given as an argument (`python -c …`) or by a here-document. */
-function writtenByProgram(name: string, texts: string[]): string[] {
+function writtenByProgram(name: string, texts: string[]): Written[] {
+  const byScript = (find: (script: string) => string[]) =>
+    texts.flatMap((text) => find(text).map((path) => ({ path, added: literalsIn(text) })));
   switch (baseName(name).replace(/(?<![\d.])[\d.]*(\.exe)?$/, '')) {
     case 'apply_patch':
-      return texts.flatMap(findPatchedPaths);
+      return texts.flatMap(findPatches);
     case 'python':
     case 'py':
     case 'node':
     case 'bun':
     case 'deno':
-      return texts.flatMap(findProgramWrites);
+      return byScript(findProgramWrites);
     case 'pwsh':
     case 'powershell':
-      return texts.flatMap(findPowerShellWrites);
+      return byScript(findPowerShellWrites);
     default:
       return [];
   }
@@ -120,10 +145,23 @@ function operandsWritten(name: string, args: string[]): string[] {
   }
 }
 
-/** The paths that a patch in the form of `apply_patch` adds, changes, removes or moves to. */
-export function findPatchedPaths(patch: string): string[] {
-  const lines = patch.matchAll(/^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$/gm);
-  return [...lines].map((match) => (match[1] as string).trim());
+/** What a patch in the form of `apply_patch` adds, changes, removes or moves. */
+export function findPatches(patch: string): Written[] {
+  const written: Written[] = [];
+  let open: Written[] = [];
+  for (const line of patch.split(/\r?\n/)) {
+    const [, what, path = ''] = /^\*\*\* (?:(Add|Update|Delete) File|Move to): (.+)$/.exec(line) ?? [];
+    if (path !== '') {
+      const next: Written = { path: path.trim(), added: [] };
+      written.push(next);
+      open = what === undefined ? [...open, next] : [next];
+    } else if (line.startsWith('*** End')) {
+      open = [];
+    } else if (line.startsWith('+') && line.slice(1).trim() !== '') {
+      for (const each of open) each.added.push(line.slice(1));
+    }
+  }
+  return written;
 }
 
 function baseName(name: string): string {
@@ -153,12 +191,14 @@ function readCommands(line: string): Command[] {
     for (const end of documentEnds.splice(0)) {
       const start = at;
       let text = '';
+      let lineStart = at;
       do {
+        lineStart = at;
         const lineEnd = line.indexOf('\n', at);
         text = line.slice(at, lineEnd === -1 ? undefined : lineEnd);
         at = lineEnd === -1 ? line.length : lineEnd + 1;
       } while (text.trim() !== end && at < line.length);
-      command.documents.push(line.slice(start, at));
+      command.documents.push(line.slice(start, text.trim() === end ? lineStart : at));
     }
   };
 

@@ -157,7 +157,11 @@ function readSessions(sample: Sample, rendered: Rendered[]): Pick<Observed, 'mes
     for (const { says, steps } of session.turns) {
       messages.push(`${before}\n${says}`);
       const said = steps.map((step) =>
-        'says' in step ? step.says : `${JSON.stringify(step.input)}\n${step.result ?? ''}`,
+        'types' in step
+          ? step.types
+          : 'says' in step
+            ? step.says
+            : `${JSON.stringify(step.input)}\n${step.result ?? ''}`,
       );
       transcripts.tokens += countO200k([says, ...said].join('\n'));
       before = said.at(-1) ?? says;

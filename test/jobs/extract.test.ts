@@ -120,28 +120,20 @@ test.each([
     'Write',
     (dir: string) => ({ calls: 'Write', input: { file_path: `${dir}/x.md`, content: 'x' }, result: 'written' }),
   ],
-  [
-    'the memory tool',
-    () => ({
-      calls: 'memory',
-      input: { command: 'create', path: '/memories/x.md', file_text: 'x' },
-      result: 'created',
-    }),
-  ],
   ['a redirect', (dir: string) => ({ calls: 'Bash', input: { command: `echo x >> ${dir}/x.md` }, result: '' })],
   [
     'the session’s own memory directory',
-    () => ({
+    (_: string, home: string) => ({
       calls: 'Write',
-      input: { file_path: '/home/kim/.claude/projects/-home-kim-orchard/memory/x.md' },
+      input: { file_path: `${home}/.claude/projects/-home-kim-orchard/memory/x.md` },
       result: 'written',
     }),
   ],
 ])('the turn in which the main agent wrote memory with %s is not extracted; its neighbours are', async (_, step) => {
-  const { app, dir } = await testApp();
+  const { app, dir, home } = await testApp();
   const session = sessionFile(tempDir());
   session.add('Always use pnpm instead of npm.');
-  session.add('Remember that Dana reviews every schema change.', [step(dir), { says: 'Saved.' }]);
+  session.add('Remember that Dana reviews every schema change.', [step(dir, home), { says: 'Saved.' }]);
   session.add('I prefer short answers.');
   const report = await app.extract({ transcript: session.path, ended: true });
   expect(report.entries.map((item) => item.turn)).toEqual([session.turn(1), session.turn(3)]);

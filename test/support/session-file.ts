@@ -4,13 +4,19 @@ import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** What happens in a turn after its prompt. */
-export type Step = { says: string } | { calls: string; input: object; result?: string; fails?: boolean };
+export type Step =
+  | { says: string }
+  /** What a person types while the agent works, which begins no turn. */
+  | { types: string }
+  | { calls: string; input: object; result?: string; fails?: boolean };
 
 export interface SessionFile {
   path: string;
   id: string;
   /** The id of the nth turn (from 1): that of its prompt. */
   turn(n: number): string;
+  /** The id of the message of the nth record (from 1). */
+  message(n: number): string;
   /** Adds a turn at the end of the file. */
   add(prompt: string, steps?: Step[]): void;
   /** Goes on with the last turn. */
@@ -30,12 +36,14 @@ export function sessionFile(dir: string, options: SessionOptions = {}): SessionF
   const path = join(dir, `${id}.jsonl`);
   const startsAt = Date.parse(options.startsAt ?? '2026-11-20T09:00:00Z');
   const turns: string[] = [];
+  const ids: string[] = [];
   let records = 0;
   writeFileSync(path, '');
 
-  const write = (type: 'user' | 'assistant', message: object, more: object = {}) => {
+  const write = (type: 'user' | 'assistant' | 'attachment', message?: object, more: object = {}) => {
     records += 1;
     const uuid = `${id.slice(0, 4)}${String(records).padStart(4, '0')}-${id.slice(9)}`;
+    ids.push(type === 'assistant' ? String(Object(message).id) : uuid);
     const timestamp = new Date(startsAt + records * 10_000).toISOString();
     const common = { isSidechain: false, cwd: options.cwd ?? '/home/kim/orchard', sessionId: id, version: '2.1.219' };
     appendFileSync(path, `${JSON.stringify({ ...common, type, message, uuid, timestamp, ...more })}\n`);
@@ -43,6 +51,11 @@ export function sessionFile(dir: string, options: SessionOptions = {}): SessionF
   };
   const goOn = (steps: Step[]) => {
     for (const step of steps) {
+      if ('types' in step) {
+        const origin = { kind: 'human' };
+        write('attachment', undefined, { attachment: { type: 'queued_command', prompt: step.types, origin } });
+        continue;
+      }
       const messageId = `msg_${id.slice(0, 4)}${records}`;
       if ('says' in step) {
         write('assistant', { id: messageId, role: 'assistant', content: [{ type: 'text', text: step.says }] });
@@ -60,6 +73,7 @@ export function sessionFile(dir: string, options: SessionOptions = {}): SessionF
     path,
     id,
     turn: (n) => turns[n - 1] as string,
+    message: (n) => ids[n - 1] as string,
     add(prompt, steps = [{ says: 'Done.' }]) {
       turns.push(write('user', { role: 'user', content: prompt }, { origin: { kind: 'human' } }));
       goOn(steps);

@@ -3,7 +3,7 @@
 
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { writeCoverage } from '../../src/memory/ledger/coverage.ts';
+import { coverRange } from '../../src/memory/ledger/coverage.ts';
 import { type FileChange, openStore, type Store } from '../../src/memory/store/store.ts';
 import { fixedClock } from '../../src/time.ts';
 
@@ -113,14 +113,18 @@ export async function run(
     await store.commit({ actor: 'job:test' }, () => ({
       files: scenario.files,
       rows(transaction) {
-        writeCoverage(transaction, {
-          session: 's',
-          turn: 't',
-          throughMessage: 'm',
-          became: 'nothing',
-          day: '2026-11-20',
-          job: 'test',
-        });
+        coverRange(
+          transaction,
+          { id: 't', messageIds: ['m'] },
+          {
+            session: 's',
+            from: '',
+            throughMessage: 'm',
+            became: 'nothing',
+            day: '2026-11-20',
+            job: 'test',
+          },
+        );
         if (outside?.when === 'meanwhile') writeOutside(dir, outside);
         if (how.abort) throw new Error('aborted');
       },

@@ -1,7 +1,8 @@
-import { symlinkSync } from 'node:fs';
+import { mkdirSync, symlinkSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { wroteMemory } from '../../src/transcript/memory-writes.ts';
+import { findMemoryWrites, type MemoryWrite, sayWrites } from '../../src/transcript/memory-writes.ts';
 import { openSession } from '../../src/transcript/session.ts';
 import { readTurns } from '../../src/transcript/turns.ts';
 import type { Message, Turn } from '../../src/transcript/types.ts';
@@ -11,6 +12,7 @@ import { message } from '../support/turns.ts';
 
 interface Scene {
   memoryDir?: string;
+  projectsDirs?: string[];
   cwd?: string;
   isError?: boolean;
   isAnswered?: boolean;
@@ -23,11 +25,14 @@ function turnWith(tool: string, input: unknown, scene: Scene = {}): Turn {
   const result = message('r', 'tool', [{ kind: 'result', callId: 't', text: '', isError }], { cwd, ...more });
   return { id: 'a', messages: isAnswered ? [call, result] : [call] };
 }
-const wrote = (tool: string, input: unknown, scene: Scene = {}): boolean =>
-  wroteMemory(turnWith(tool, input, scene), {
-    memoryDir: scene.memoryDir ?? '/home/ada/notes/memory',
+const writes = (tool: string, input: unknown, scene: Scene = {}): MemoryWrite[] =>
+  findMemoryWrites(turnWith(tool, input, scene), {
+    dirs: [scene.memoryDir ?? '/home/ada/notes/memory'],
+    projectsDirs: scene.projectsDirs,
     home: '/home/ada',
   });
+const wrote = (tool: string, input: unknown, scene: Scene = {}): boolean =>
+  writes(tool, input, scene).some(({ isHere }) => isHere);
 
 const file = '/home/ada/notes/memory/a.md';
 
@@ -63,8 +68,6 @@ describe('a turn wrote memory', () => {
       `const patch = "*** Begin Patch\\n*** Add File: ${file}\\n+x\\n*** End Patch";\ntext(await tools.apply_patch(patch));`,
     ],
     ['apply_patch', { input: `*** Update File: /tmp/a.md\n*** Move to: ${file}` }],
-    ['memory', { command: 'create', path: '/memories/a.md' }],
-    ['memory', { command: 'rename', old_path: '/memories/a.md', new_path: '/memories/b.md' }],
   ])('by %s %j', (tool, input) => {
     expect(wrote(tool, input)).toBe(true);
   });
@@ -112,16 +115,21 @@ describe('a turn wrote memory', () => {
     expect(wrote('shell', { command: ['bash', '-lc', `echo "it's" > ${file}`] })).toBe(true);
   });
 
-  test('into the own memory of the session, by the name of its project or of one above', () => {
-    const own = (project: string, cwd = '/home/ada/acme/api', root = '/Users/x/.claude'): boolean =>
-      wrote('Write', { file_path: `${root}/projects/${project}/memory/a.md` }, { cwd });
+  test('into the own memory of the session on this disk, by the name of its project or of one above', () => {
+    const own = (project: string, cwd = '/home/ada/acme/api', root = '/home/ada/.claude'): boolean =>
+      wrote(
+        'Write',
+        { file_path: `${root}/projects/${project}/memory/a.md` },
+        { cwd, projectsDirs: ['/home/ada/.claude/projects'] },
+      );
     expect(own('-home-ada-acme-api')).toBe(true);
     expect(own('-home-ada-acme')).toBe(true);
     expect(own('-home-ada-other')).toBe(false);
-    expect(own('D--oh-my-posh', 'D:\\oh-my-posh\\src', 'C:\\Users\\jan\\.claude')).toBe(true);
+    expect(own('-home-ada-acme', '/home/ada/acme', '/Users/x/.claude')).toBe(false);
     const long = `/home/ada/${'a.b'.repeat(80)}`;
     const cutName = `${long.replace(/\W/g, '-').slice(0, 200)}-1x9k2`;
     expect(own(cutName, long)).toBe(true);
+    expect(own(cutName, long, '/Users/x/.claude')).toBe(false);
   });
 
   test('on Windows, whatever the case, the slashes and the shell', () => {
@@ -132,11 +140,76 @@ describe('a turn wrote memory', () => {
     expect(wrote('Write', { file_path: 'D:\\Users\\Ada\\memory\\a.md' }, scene)).toBe(false);
   });
 
-  test('through a link to the directory', () => {
+  test('through a link to the directory, or to the own memory', () => {
     const dir = tempDir();
     symlinkSync(dir, join(dir, 'link'));
     expect(wrote('Write', { file_path: join(dir, 'link/memory/a.md') }, { memoryDir: join(dir, 'memory') })).toBe(true);
+    const own = join(dir, 'projects/-home-ada-acme/memory');
+    mkdirSync(own, { recursive: true });
+    symlinkSync(own, join(dir, 'own'));
+    const projectsDirs = [join(dir, 'projects')];
+    expect(wrote('Write', { file_path: join(dir, 'own/a.md') }, { projectsDirs })).toBe(true);
   });
+});
+
+describe('what was added', () => {
+  test.each([
+    ['Write', { file_path: file, content: '# Rules\n\n- tabs\n' }, ['# Rules', '- tabs']],
+    ['Edit', { file_path: file, old_string: '- tabs', new_string: '- tabs\n- pnpm' }, ['- pnpm']],
+    [
+      'MultiEdit',
+      { file_path: file, edits: [{ new_string: '- a' }, { old_string: '- b', new_string: '- c' }] },
+      ['- a', '- c'],
+    ],
+    ['apply_patch', `*** Begin Patch\n*** Update File: ${file}\n@@\n-a\n+- b\n*** End Patch`, ['- b']],
+    ['apply_patch', { type: 'update_file', path: file, diff: '@@\n a\n+- b' }, ['- b']],
+    ['Bash', { command: `echo "- tabs" >> ${file}` }, ['- tabs']],
+    ['Bash', { command: `printf '%s\\n' '- tabs' | tee -a ${file}` }, ['- tabs']],
+    ['Bash', { command: `cat > ${file} <<'EOF'\n- tabs\n- pnpm\nEOF\necho done` }, ['- tabs', '- pnpm']],
+    ['Bash', { command: `python3 -c "open('${file}', 'a').write('- use tabs\\n')"` }, ['- use tabs']],
+    ['PowerShell', { command: `Add-Content ${file} '- use tabs'` }, ['- use tabs']],
+    ['Bash', { command: `rm ${file}` }, []],
+    ['Bash', { command: `mv ${file} /tmp/` }, []],
+    ['Edit', { file_path: file, old_string: '- a\n- b', new_string: '- a' }, []],
+  ])('by %s %j', (tool, input, added) => {
+    expect(writes(tool, input)).toMatchObject([{ path: file, isHere: true, added }]);
+  });
+});
+
+describe('memory that is not here', () => {
+  test.each([
+    ['memory', { command: 'create', path: '/memories/a.md', file_text: '- use tabs' }],
+    ['memory', { command: 'insert', path: '/memories/a.md', insert_line: 0, insert_text: '- use tabs' }],
+    ['memory', { command: 'str_replace', path: '/memories/a.md', old_str: 'x', new_str: '- use tabs' }],
+    ['Write', { file_path: '/Users/x/.claude/projects/-Users-x-acme/memory/a.md', content: '- use tabs' }],
+    ['Bash', { command: 'echo "- use tabs" >> /Users/x/.codex/memories/a.md' }],
+    ['Write', { file_path: 'C:\\Users\\x\\.claude\\projects\\C--acme\\memory\\a.md', content: '- use tabs' }],
+  ])('is told apart, with what was written: %s %j', (tool, input) => {
+    expect(writes(tool, input)).toMatchObject([{ isHere: false, added: ['- use tabs'] }]);
+    const [asked] = turnWith(tool, input).messages;
+    const said = asked && sayWrites(asked, new Set(['t']));
+    expect(said?.parts).toMatchObject([{ kind: 'text', text: expect.stringMatching(/^\[wrote \S+\]\n- use tabs$/) }]);
+    expect(asked && sayWrites(asked, new Set())).toBe(asked);
+  });
+
+  test('is that of the machine on which the session ran, for ~ too', () => {
+    const turn = turnWith(
+      'Write',
+      { file_path: '~/.claude/projects/-Users-x-acme/memory/a.md' },
+      { cwd: '/Users/x/acme' },
+    );
+    const [found] = findMemoryWrites(turn, { dirs: [], projectsDirs: [join(homedir(), '.claude/projects')] });
+    expect(found).toMatchObject({ path: '/Users/x/.claude/projects/-Users-x-acme/memory/a.md', isHere: false });
+  });
+});
+
+test('a write belongs with its result, but not with what a person says before that', () => {
+  const [asked, answered] = turnWith('Write', { file_path: file }).messages as [Message, Message];
+  const human = message('h', 'human', ['Never on Fridays.'], { beginsTurn: false });
+  const find = (...messages: Message[]) =>
+    findMemoryWrites({ id: 'a', messages }, { dirs: ['/home/ada/notes/memory'] });
+  expect(find(asked, answered, human)).toMatchObject([{ at: 0, through: 1 }]);
+  expect(find(asked, human, answered)).toMatchObject([{ at: 0, through: 0 }]);
 });
 
 describe('a turn wrote no memory', () => {
@@ -179,17 +252,19 @@ describe('a turn wrote no memory', () => {
 });
 
 describe.skipIf(!hasReal)('real sessions (../shared/transcripts; skipped where they are not there)', () => {
-  test('wrote to their own memory in exactly these turns', async () => {
-    const found: string[] = [];
+  test('wrote to the memory of their own machines in exactly these turns', async () => {
+    const found = new Set<string>();
     for (const path of await realFiles(/^claude-code\/.*\.jsonl$/)) {
       const session = await openSession(join(real, path));
       const turns = await collect(readTurns(session.messages()));
       turns.forEach((turn, at) => {
-        if (wroteMemory(turn, { memoryDir: '/nowhere', cwd: session.cwd }))
-          found.push(`${session.id.slice(0, 8)} ${at + 1}`);
+        for (const { isHere } of findMemoryWrites(turn, { dirs: ['/nowhere'], cwd: session.cwd })) {
+          expect(isHere).toBe(false);
+          found.add(`${session.id.slice(0, 8)} ${at + 1}`);
+        }
       });
     }
     // All that INDEX.md marks as auto-memory-write or memory-write.
-    expect(found.sort()).toEqual(['1cd4e81e 6', '415c4d06 4', '4f8f5e9b 4', '5834c1ee 5', '76731dd6 2']);
+    expect([...found].sort()).toEqual(['1cd4e81e 6', '415c4d06 4', '4f8f5e9b 4', '5834c1ee 5', '76731dd6 2']);
   });
 });

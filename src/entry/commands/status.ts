@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { isDirectory } from '../../directories.ts';
 import { checkoutRoot } from '../../memory/home/paths.ts';
 import { waitsOf } from '../../memory/ledger/batches.ts';
-import { coverageWhere } from '../../memory/ledger/coverage.ts';
+import { coveredTurns } from '../../memory/ledger/coverage.ts';
 import { allEntries } from '../../memory/ledger/entries.ts';
 import { inboxItems, skips } from '../../memory/ledger/inbox.ts';
 import { lastJobs } from '../../memory/ledger/job-rows.ts';
@@ -79,7 +79,7 @@ async function readKept(store: MemoryReader) {
   const index = (await store.read('MEMORY.md')) ?? '';
   return {
     entries: countBy(allEntries(store.ledger).map((entry) => entry.state)),
-    turns: countBy(coverageWhere(store.ledger).map((row) => row.became)),
+    turns: countBy(coveredTurns(store.ledger)),
     /** Files that were gone or empty at once, and are not back. */
     missing: await store.missing(),
     topics: (await store.list()).filter(isTopicPath).length,

@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { type Inspection, inspect } from '../../../jobs/inspect.ts';
 import { findLedger } from '../../memory/ledger/ledger.ts';
 import { openSession } from '../../transcript/session.ts';
-import { memoryDirFor } from '../places.ts';
+import { memoriesOf, memoryDirFor } from '../places.ts';
 import { type CommonOptions, configFor, withJson, withMemory } from '../terminal/options.ts';
 import { print } from '../terminal/output.ts';
 
@@ -33,7 +33,9 @@ async function look(file: string, options: CommonOptions & { session?: string; l
   const memoryDir = memoryDirFor(config, session);
   const ledger = findLedger(memoryDir);
   try {
-    return await inspect({ session, ended: !options.live }, { ...config, memoryDir, ledger, now: config.clock.now() });
+    const memories = memoriesOf(config, { cwd: session.cwd, memory: memoryDir });
+    const deps = { ...config, memoryDir, memories, ledger, now: config.clock.now() };
+    return await inspect({ session, ended: !options.live }, deps);
   } finally {
     ledger?.close();
   }

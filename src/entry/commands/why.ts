@@ -26,22 +26,33 @@ export function addWhy(program: Command): void {
 
 function describe(found: Explanation): string {
   const { ranges, waiting, failures } = found;
-  const total = ranges.reduce((sum, { turns }) => sum + turns, 0);
+  const divided = new Set(ranges.flatMap(({ messages, from }) => (messages ? [from] : [])));
+  const total = ranges.reduce((sum, { messages, turns }) => sum + (messages ? 0 : turns), divided.size);
   return [
     `session     ${found.session}`,
     `transcript  ${found.transcript}${found.unreadable ? ` — ${found.unreadable}` : ''}`,
     `memory      ${found.memory}`,
     `turns       ${total}`,
     ...ranges.map((range) => {
-      const ids = range.turns === 1 ? range.from : `${range.from} … ${range.to}`;
+      const ids = range.messages
+        ? sayPart(range.messages)
+        : range.turns === 1
+          ? range.from
+          : `${range.from} … ${range.to}`;
+      const turns = range.messages ? 'part' : String(range.turns);
+      const wrote = range.wrote ? `, to ${range.wrote}` : '';
       const by = range.job ? ` (${range.job}${range.at ? `, ${range.at}` : ''})` : '';
-      return `  ${String(range.turns).padStart(4)} ${range.state.padEnd(10)} ${ids}: ${range.why}${by}`;
+      return `  ${turns.padStart(4)} ${range.state.padEnd(10)} ${ids}: ${range.why}${wrote}${by}`;
     }),
     ...waiting.map(({ notBefore, why }) => `waits       until ${notBefore}${why ? `: ${why}` : ''}`),
     ...failures.map((failure) => `failed      ${sayFailure(failure)}`),
     ...found.proposals.map(({ entry, text, says }) => `proposed    ${text} (${entry}): ${says}`),
     `next        ${found.next}`,
   ].join('\n');
+}
+
+function sayPart({ from, through }: { from: string; through: string }): string {
+  return from === through ? from : `${from} … ${through}`;
 }
 
 function sayFailure({

@@ -13,6 +13,7 @@ import type { FoundAgent, FoundSession } from '../../transcript/find-sessions.ts
 import { findSessions } from '../../transcript/find-sessions.ts';
 import { openSession, type Session } from '../../transcript/session.ts';
 import type { App } from '../compose.ts';
+import { memoriesOf } from '../places.ts';
 import { deliverEverywhere, openStores } from '../worker/worker.ts';
 import { announceSession } from './announce.ts';
 import { reasonToSkip, type SkipReason } from './ingest.ts';
@@ -126,9 +127,10 @@ async function lookAt(
 async function sort(app: App, { session, store }: { session: Session; store: string | null }) {
   // A home that was lost knows the directory again, and with it what waits there.
   const ledger = store === null ? null : (await app.storeFor(session)).ledger;
+  const memory = app.memoryDirOf(session);
   return sortTurns(session, {
     ledger,
-    memoryDir: app.memoryDirOf(session),
+    memories: memoriesOf(app.config, { cwd: session.cwd, memory }),
     ended: false,
     quietMs: app.config.clock.now().getTime() - Date.parse(session.modifiedAt),
     settleMs: app.config.settleMs,

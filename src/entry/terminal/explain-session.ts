@@ -14,6 +14,7 @@ import { lookIntoSpool } from '../../queue/spool.ts';
 import { findSessions } from '../../transcript/find-sessions.ts';
 import { openSession, type Session } from '../../transcript/session.ts';
 import type { App } from '../compose.ts';
+import { memoriesOf } from '../places.ts';
 import { admissionNow } from '../worker/hold.ts';
 import {
   eachLedger,
@@ -25,13 +26,17 @@ import {
   transcriptOf,
 } from '../worker/known-work.ts';
 
-/** Consecutive turns of one fate. */
+/** Consecutive turns of one fate, or a part of one turn. */
 interface TurnRange {
   from: string;
   to: string;
   turns: number;
+  /** Of a part of a turn: its first and its last message. */
+  messages: { from: string; through: string } | null;
   state: TurnState;
   why: string;
+  /** Where the main agent wrote it down itself. */
+  wrote: string | null;
   /** The job that covered them, and when it ended. */
   job: string | null;
   at: string | null;
@@ -192,20 +197,34 @@ async function readRanges(app: App, { ledger, dir, session, work, transcript }: 
     const opened = await openSession(transcript, { id: session });
     const { turns } = await inspect(
       { session: opened, ended },
-      { ...app.config, memoryDir: dir, ledger, now: app.config.clock.now() },
+      {
+        ...app.config,
+        memoryDir: dir,
+        memories: memoriesOf(app.config, { cwd: opened.cwd, memory: dir }),
+        ledger,
+        now: app.config.clock.now(),
+      },
     );
     const ranges: TurnRange[] = [];
-    for (const { id, state } of turns) {
-      const rows = ledger ? coverageOfTurn(ledger, { id, messageIds: [] }) : [];
-      const job = rows.find(({ became }) => became === state)?.job ?? null;
+    const add = (id: string, { state, job, ...part }: Pick<TurnRange, 'state' | 'job' | 'messages' | 'wrote'>) => {
       const last = ranges.at(-1);
-      if (last?.state === state && last.job === job) {
+      const isAlike = last?.state === state && last.job === job && last.wrote === part.wrote;
+      if (last && isAlike && !last.messages && !part.messages) {
         last.to = id;
         last.turns += 1;
       } else {
         const at = (job && ledger && jobRow(ledger, job)?.endedAt) || null;
-        ranges.push({ from: id, to: id, turns: 1, state, why: WHY_SKIPPED[state] || 'they wait', job, at });
+        ranges.push({ from: id, to: id, turns: 1, state, why: WHY_SKIPPED[state] || 'they wait', job, at, ...part });
       }
+    };
+    for (const { id, state, parts = [] } of turns) {
+      for (const { from, through, state, job, wrote = null } of parts) {
+        add(id, { state, job, messages: parts.length > 1 ? { from, through } : null, wrote });
+      }
+      if (parts.length > 0) continue;
+      const rows = ledger ? coverageOfTurn(ledger, { id, messageIds: [] }) : [];
+      const job = rows.find(({ became }) => became === state)?.job ?? null;
+      add(id, { state, job, messages: null, wrote: null });
     }
     return { ranges, unreadable: null, cwd: opened.cwd };
   } catch (error) {

@@ -1,7 +1,7 @@
 // Checks that the ledger and the files agree: commits, heads, entries, supports, coverage.
 
 import { dropProposal, waitingProposals } from '../dream/proposals.ts';
-import { coverageWhere, sessionRow, standsForMore, writeCoverage } from '../ledger/coverage.ts';
+import { assumeCovered, coverageWhere, sessionRow, standsForMore } from '../ledger/coverage.ts';
 import { allEntries, dropSupport, type EntryRow, isInLog, type Support } from '../ledger/entries.ts';
 import { sendersOf } from '../ledger/outbox.ts';
 import type { Store } from '../store/store.ts';
@@ -125,8 +125,7 @@ function uncoveredEntries(store: Store, entries: EntryRow[]): Finding[] {
         await store.commit({ actor: CHECK }, () => ({
           files: [],
           rows: (transaction) => {
-            for (const { turn, day } of rows)
-              writeCoverage(transaction, { session, turn, throughMessage: '', became: 'assumed', day, job: '' });
+            for (const { turn, day } of rows) assumeCovered(transaction, { session, turn, day });
           },
         }));
       },

@@ -1,4 +1,5 @@
-// Coverage: what became of each turn, through which message. What is not here is pending.
+// Coverage: what became of each range of a turn. What lies behind the furthest range is pending.
+// Ranges of one turn and session never overlap: a new one cuts what it covers out of those that stand.
 // A turn covered under one session id is covered under every other that holds it (resumed copies).
 
 import type { Day } from '../../time.ts';
@@ -9,12 +10,20 @@ import type { Ledger, Row } from './ledger.ts';
 export interface Coverage {
   session: string;
   turn: string;
+  /** The first message that was looked at; empty: from the beginning of the turn. */
+  from: string;
   /** The last message that was looked at; empty: the whole turn and all before it in its session (`standsForMore`). */
   throughMessage: string;
   became: Became;
   /** The day of the turn. */
   day: Day;
   job: string;
+}
+
+/** Positions of messages in a turn, both inclusive. */
+export interface Interval {
+  start: number;
+  end: number;
 }
 
 export interface SessionRow {
@@ -52,15 +61,25 @@ export function coverageWhere(ledger: Ledger, where: { session?: string; day?: D
   return ledger.all('select * from coverage').map(coverageOf);
 }
 
-/** The turns whose extraction was undone and that were not covered anew since, under any session id. */
-export function undoneTurns(ledger: Ledger): string[] {
-  const sql = "select turn from coverage group by turn having min(became = 'undone') = 1";
-  return ledger.all(sql).map((row) => row.turn as string);
+/** What became of the covered turns, one each; of a turn with several ranges each fate once. */
+export function coveredTurns(ledger: Ledger): Became[] {
+  return ledger.all('select distinct session, turn, became from coverage').map((row) => row.became as Became);
+}
+
+/** Whether anything was undone and not covered anew since, under any session id. */
+export function hasUndone(ledger: Ledger): boolean {
+  return ledger.get("select 1 from coverage where became = 'undone' limit 1") !== undefined;
+}
+
+/** Whether the main agent itself wrote memory in a session, as far as it is covered. */
+export function hasMainAgent(ledger: Ledger, session: string): boolean {
+  const sql = "select 1 from coverage where session = ? and became = 'main-agent' limit 1";
+  return ledger.get(sql, session) !== undefined;
 }
 
 /** The turns of a session that were given up. */
 export function givenUpTurns(ledger: Ledger, session: string): string[] {
-  const sql = "select turn from coverage where session = ? and became = 'gave-up'";
+  const sql = "select distinct turn from coverage where session = ? and became = 'gave-up'";
   return ledger.all(sql, session).map((row) => row.turn as string);
 }
 
@@ -72,7 +91,69 @@ export function standsForMore(row: Coverage): boolean {
   return row.became === 'assumed' && row.throughMessage === '';
 }
 
-export function writeCoverage({ ledger, commit }: Transaction, row: Coverage): void {
+/**
+ * Where a range lies among the messages of a turn, which this copy of it may hold only in part; null where nothing of it
+ * is there. One through a message that is not there reaches beyond the end.
+ */
+export function intervalOf(range: Pick<Coverage, 'from' | 'throughMessage'>, ids: readonly string[]): Interval | null {
+  const from = range.from === '' ? 0 : ids.indexOf(range.from);
+  const through = ids.indexOf(range.throughMessage);
+  if (from === -1 && through === -1) return null;
+  const end = through === -1 ? ids.length : through;
+  return { start: Math.min(Math.max(from, 0), end), end };
+}
+
+/** A turn with the ids of its messages, in order. */
+type TurnIds = { id: string; messageIds: readonly string[] };
+
+/** Covers a range of a turn. What other ranges of the same session said of it no longer stands. */
+export function coverRange(transaction: Transaction, turn: TurnIds, range: Omit<Coverage, 'turn'>): void {
+  const { ledger, commit } = transaction;
+  const ids = turn.messageIds;
+  const own = intervalOf(range, ids);
+  const before = own ? rowsOf(ledger, range.session, turn.id) : [];
+  const covered = new Set<number>();
+  const rests: CoveredRange[] = [];
+  for (const row of before) {
+    const interval = intervalOf(row, ids);
+    if (!own || !interval || interval.start > own.end || interval.end < own.start) continue;
+    if (row.became !== 'undone' && (row.job !== range.job || row.isAgain)) {
+      for (let at = interval.start; at <= interval.end; at++) covered.add(at);
+    }
+    ledger.drop(commit, 'coverage', keyOf(row));
+    if (interval.start < own.start) rests.push({ ...row, throughMessage: ids[own.start - 1] as string });
+    if (interval.end > own.end && own.end + 1 < ids.length) rests.push({ ...row, from: ids[own.end + 1] as string });
+  }
+  for (const rest of rests) writeCoverage(transaction, rest);
+  const isAgain = own !== null && everyIn(own, (at) => covered.has(at));
+  writeCoverage(transaction, { ...range, turn: turn.id, isAgain });
+}
+
+function everyIn({ start, end }: Interval, holds: (at: number) => boolean): boolean {
+  for (let at = start; at <= end; at++) if (!holds(at)) return false;
+  return true;
+}
+
+interface CoveredRange extends Coverage {
+  /** All of it had been covered before, by other jobs: undoing this one brings that back. */
+  isAgain: boolean;
+}
+
+function rowsOf(ledger: Ledger, session: string, turn: string): CoveredRange[] {
+  const rows = ledger.all('select * from coverage where session = ? and turn = ?', session, turn);
+  return rows.map((row) => ({ ...coverageOf(row), isAgain: row.again === 1 }));
+}
+
+function keyOf({ session, turn, from }: Coverage): Row {
+  return { session, turn, from_message: from };
+}
+
+/** Takes a turn, and all before it in its session, for covered. */
+export function assumeCovered(transaction: Transaction, at: { session: string; turn: string; day: Day }): void {
+  writeCoverage(transaction, { ...at, from: '', throughMessage: '', became: 'assumed', job: '', isAgain: false });
+}
+
+function writeCoverage({ ledger, commit }: Transaction, row: CoveredRange): void {
   ledger.put(commit, 'coverage', {
     session: row.session,
     turn: row.turn,
@@ -80,6 +161,8 @@ export function writeCoverage({ ledger, commit }: Transaction, row: Coverage): v
     became: row.became,
     day: row.day,
     job: row.job,
+    from_message: row.from,
+    again: Number(row.isAgain),
   });
 }
 
@@ -122,6 +205,7 @@ function coverageOf(row: Row): Coverage {
   return {
     session: row.session as string,
     turn: row.turn as string,
+    from: row.from_message as string,
     throughMessage: row.through_message as string,
     became: row.became as Became,
     day: row.day as string,

@@ -28,7 +28,7 @@ const IF_DAMAGED =
 /** The tables whose rows a commit may change, with their key columns: what undo can put back. */
 export const KEYS = {
   session: ['id'],
-  coverage: ['session', 'turn'],
+  coverage: ['session', 'turn', 'from_message'],
   entry: ['id'],
   support: ['path', 'line', 'entry'],
   index_line: ['line'],

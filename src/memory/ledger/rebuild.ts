@@ -14,7 +14,7 @@ import { parseJsonReport, type ReportRow, reportDay } from '../text/dream-report
 import { indexLine, indexTopic } from '../text/index-file.ts';
 import { entryOfItem, logItemsOf } from '../text/log-items.ts';
 import { isArchivePath, isTopicPath, lineId, parseTopic } from '../text/topic.ts';
-import { writeCoverage } from './coverage.ts';
+import { assumeCovered } from './coverage.ts';
 import {
   addSupport,
   dropSupport,
@@ -133,7 +133,7 @@ function importEntries(
     if (before === undefined && (item.kind === 'own' || row)) {
       const entry = { ...entryOfItem(item, undefined), state };
       writeEntry(transaction, entry);
-      assumeCovered(transaction, entry);
+      assumeTurn(transaction, entry);
     } else if (before && before.state !== 'forgotten' && row && !isKnown(row.job) && state !== 'new') {
       writeEntry(transaction, { ...entryOfItem(item, before), state });
     }
@@ -146,9 +146,8 @@ function stateAfter(row: ReportRow | undefined, text: string): EntryState {
   return row.op === 'hold' ? 'held' : 'distilled';
 }
 
-function assumeCovered(transaction: Transaction, { session, turn, day }: EntryRow): void {
-  if (session === '' || turn === '') return;
-  writeCoverage(transaction, { session, turn, throughMessage: '', became: 'assumed', day, job: '' });
+function assumeTurn(transaction: Transaction, { session, turn, day }: EntryRow): void {
+  if (session !== '' && turn !== '') assumeCovered(transaction, { session, turn, day });
 }
 
 /** What a line rests on is what the last dream that wrote it said, as far as the line still stands. */

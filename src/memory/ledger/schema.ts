@@ -126,6 +126,19 @@ delete from topic;
 delete from topic_line;
 insert into topic_words (topic_words) values ('delete-all');
 `,
+  `
+alter table coverage rename to coverage_of_turns;
+create table coverage (session text not null, turn text not null, through_message text not null, became text not null,
+  day text not null, job text not null, from_message text not null default '', again integer not null default 0,
+  primary key (session, turn, from_message)) strict, without rowid;
+insert into coverage select *, '', 0 from coverage_of_turns;
+drop table coverage_of_turns;
+create index coverage_turn on coverage (turn);
+create index coverage_through on coverage (through_message);
+create index coverage_day on coverage (day);
+update undo set key = json_insert(key, '$[#]', ''), before = json_set(before, '$.from_message', '', '$.again', 0)
+  where tbl = 'coverage';
+`,
 ];
 
 /** `home.db` of the home. */

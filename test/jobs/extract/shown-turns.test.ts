@@ -14,7 +14,7 @@ async function sortedFile(prompts: string[]) {
   const session = await openSession(file.path);
   const sorted = await sortTurns(session, {
     ledger: null,
-    memoryDir: '/nowhere',
+    memories: { dirs: ['/nowhere'] },
     ended: true,
     quietMs: 0,
     settleMs: 0,

@@ -124,7 +124,7 @@ test('only turns after a session’s newest entry are offered again, and the tur
   const session = original.sessions[7] as SessionFile;
   const sorted = await sortTurns(await openSession(session.path), {
     ledger: jobs.store.ledger,
-    memoryDir: dir,
+    memories: { dirs: [dir] },
     ended: true,
     quietMs: 0,
     settleMs: 0,

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { writeCoverage } from '../../../src/memory/ledger/coverage.ts';
+import { coverRange } from '../../../src/memory/ledger/coverage.ts';
 import { takeLease } from '../../../src/memory/store/leases.ts';
 import { openStore, type Store } from '../../../src/memory/store/store.ts';
 import { thisProcess } from '../../../src/process.ts';
@@ -49,14 +49,18 @@ test('a plan that throws changes neither files nor rows', async () => {
   const failing = store.commit({ actor: 'job:test' }, () => ({
     files: [{ path: 'a.md', change: () => 'a\n' }],
     rows(transaction) {
-      writeCoverage(transaction, {
-        session: 's',
-        turn: 't',
-        throughMessage: 'm',
-        became: 'nothing',
-        day: '2026-11-20',
-        job: 'j',
-      });
+      coverRange(
+        transaction,
+        { id: 't', messageIds: ['m'] },
+        {
+          session: 's',
+          from: '',
+          throughMessage: 'm',
+          became: 'nothing',
+          day: '2026-11-20',
+          job: 'j',
+        },
+      );
       throw new Error('stop');
     },
   }));

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { wroteMemory } from '../../../src/transcript/memory-writes.ts';
+import { findMemoryWrites } from '../../../src/transcript/memory-writes.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import { readTurns } from '../../../src/transcript/turns.ts';
 import type { Message } from '../../../src/transcript/types.ts';
@@ -328,7 +328,7 @@ describe('a Codex rollout', () => {
     const wrote = async (...records: object[]): Promise<boolean[]> => {
       const session = await openSession(transcriptOf(lines(meta('a'), typed('Remember it.'), ...records)));
       const turns = await collect(readTurns(session.messages()));
-      return turns.map((turn) => wroteMemory(turn, { memoryDir: '/home/ada/memory' }));
+      return turns.map((turn) => findMemoryWrites(turn, { dirs: ['/home/ada/memory'] }).some(({ isHere }) => isHere));
     };
     const done = item('custom_tool_call_output', { call_id: 'c1', output: 'Exit code: 0\nOutput:\nSuccess.' });
     const shell = call('shell', { command: ['bash', '-lc', 'echo x >> memory/a.md'] });

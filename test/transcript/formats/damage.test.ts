@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isAppError } from '../../../src/errors.ts';
-import { wroteMemory } from '../../../src/transcript/memory-writes.ts';
+import { findMemoryWrites } from '../../../src/transcript/memory-writes.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import { readTurns } from '../../../src/transcript/turns.ts';
 import { countUnreadable, isObjectText, mutatedLines, mutatedValue } from '../../support/mutations.ts';
@@ -17,7 +17,7 @@ async function readWhole(path: string): Promise<number> {
   const ids = new Set<string>();
   let messages = 0;
   for await (const turn of readTurns(session.messages())) {
-    wroteMemory(turn, { memoryDir: '/home/ada/memory', cwd: session.cwd, home: '/home/ada' });
+    findMemoryWrites(turn, { dirs: ['/home/ada/memory'], cwd: session.cwd, home: '/home/ada' });
     for (const { id } of turn.messages) ids.add(id);
     messages += turn.messages.length;
   }

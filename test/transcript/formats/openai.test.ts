@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { wroteMemory } from '../../../src/transcript/memory-writes.ts';
+import { findMemoryWrites } from '../../../src/transcript/memory-writes.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import { readTurns } from '../../../src/transcript/turns.ts';
 import { messageLine } from '../../support/message-line.ts';
@@ -82,7 +82,7 @@ describe('an OpenAI chat', () => {
   test('shows that the agent wrote memory', async () => {
     for (const path of [chat, responses]) {
       const [first] = await collect(readTurns((await openSession(path)).messages()));
-      expect(first && wroteMemory(first, { memoryDir: '/home/ada/notes/memory', home: '/home/ada' })).toBe(true);
+      expect(first && findMemoryWrites(first, { dirs: ['/home/ada/notes/memory'], home: '/home/ada' })).toHaveLength(1);
     }
   });
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { wroteMemory } from '../../../src/transcript/memory-writes.ts';
+import { findMemoryWrites } from '../../../src/transcript/memory-writes.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import { readTurns } from '../../../src/transcript/turns.ts';
 import { messageLine } from '../../support/message-line.ts';
@@ -80,9 +80,9 @@ describe('an opencode export', () => {
 
   test('shows that the agent wrote memory', async () => {
     const [first, second] = await collect(readTurns((await openSession(fixture)).messages()));
-    const where = { memoryDir: '/home/ada/notes/memory', home: '/home/ada' };
-    expect(first && wroteMemory(first, where)).toBe(true);
-    expect(second && wroteMemory(second, where)).toBe(false);
+    const where = { dirs: ['/home/ada/notes/memory'], home: '/home/ada' };
+    expect(first && findMemoryWrites(first, where)).toHaveLength(1);
+    expect(second && findMemoryWrites(second, where)).toEqual([]);
   });
 });
 
