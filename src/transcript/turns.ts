@@ -18,7 +18,7 @@ export async function* readTurns(messages: AsyncIterable<Message>): AsyncGenerat
   let gathered: Message[] = [];
   for await (const message of messages) {
     if (message.beginsTurn) {
-      if (isTurn(gathered)) {
+      if (isTurn(gathered) && !isPreamble(gathered)) {
         yield toTurn(prompt, gathered);
         gathered = [];
       }
@@ -81,6 +81,11 @@ export function isSettled(turn: Turn, { hasNext, ended, quietMs, settleMs }: Sta
 
 function isTurn(messages: readonly Message[]): boolean {
   return messages.some((message) => message.speaker !== 'harness');
+}
+
+/** What precedes the first prompt and was answered by nobody, like a command to the program. */
+function isPreamble(messages: readonly Message[]): boolean {
+  return messages.every(({ speaker, beginsTurn }) => speaker === 'harness' || (speaker === 'human' && !beginsTurn));
 }
 
 function toTurn(prompt: Message | null, messages: Message[]): Turn {

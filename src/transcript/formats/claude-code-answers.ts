@@ -1,31 +1,45 @@
-// What a person typed where Claude Code writes a tool's result: an answer that was none of the options, a note beside
-// one, the reason for which a call was rejected. An option was worded by the model, so choosing it is not typing.
+// What a person said or decided where Claude Code writes a tool's result: an answer that was none of the options, a note
+// beside one, the reason for which a call was rejected; and what they chose in a dialog, or that they approved a plan.
+// What is typed stands behind the question or call that it answers. What is chosen is marked: a model worded it.
 
 import type { Part } from '../types.ts';
 import { isObject, type JsonObject } from './format.ts';
+import { choiceOf } from './typed-answers.ts';
 import { textOf } from './values.ts';
 
 type Call = Extract<Part, { kind: 'call' }>;
 type Result = Extract<Part, { kind: 'result' }>;
 
-/** The typed texts, each behind the question or the call that it answers; none where nobody typed. */
-export function typedIn(result: Result, { call, outcome }: { call: Call; outcome: unknown }): Part[] {
-  if (result.isError) {
-    const reason = reasonIn(result.text);
-    return reason === null ? [] : [call, { kind: 'text', text: reason }];
+/** What a person said to a call, as the parts of one message; none where they said nothing. */
+export function answersIn(result: Result, { call, outcome }: { call: Call; outcome: unknown }): Part[] {
+  if (call.tool === 'AskUserQuestion') {
+    const questions = questionsOf(call.input, outcome);
+    if (!result.isError) return questions.flatMap((question) => answerTo(question, { call, result, outcome }));
+    const given = result.text.startsWith(REJECTED) && result.text.includes(PUT_IN_PLACE);
+    if (given) return questions.flatMap((question) => choicesIn(question, answerBefore(question, result.text)));
   }
-  if (call.tool !== 'AskUserQuestion' || !isObject(outcome) || !isObject(outcome.answers)) return [];
-  const questions = (Array.isArray(outcome.questions) ? outcome.questions : []).filter(isObject);
-  return questions.flatMap((question): Part[] => {
-    const asked = typeof question.question === 'string' ? question.question : '';
-    const typed = typedFor(question, outcome);
-    return typed.length === 0
-      ? []
-      : [
-          { ...call, input: { question: asked } },
-          { kind: 'text', text: typed.join('\n') },
-        ];
-  });
+  if (!result.isError) return [];
+  const reason = reasonIn(result.text);
+  return reason === null ? [] : [call, { kind: 'text', text: reason }];
+}
+
+/** The plan that a person approved; undefined where the result approves none. */
+export function approvedPlan(result: Result, { call, outcome }: { call: Call; outcome: unknown }): string | undefined {
+  if (call.tool !== 'ExitPlanMode' || result.isError || !result.text.startsWith('User has approved')) return undefined;
+  const written = /^## Approved Plan(?: \(edited by user\))?:\n([\s\S]+)/m.exec(result.text)?.[1];
+  const input = isObject(call.input) ? call.input : {};
+  return (isObject(outcome) ? textOf(outcome.plan) : undefined) ?? written ?? textOf(input.plan);
+}
+
+/** What a person who approved a plan said: that they did, and what they typed about it. */
+export function approval(feedback?: string): Part[] {
+  const typed: Part[] = feedback === undefined ? [] : [{ kind: 'text', text: feedback }];
+  return [{ kind: 'text', text: 'approved the plan', untyped: 'chosen' }, ...typed];
+}
+
+/** What a person typed about the plan with which they began anew; the program writes it behind the plan. */
+export function feedbackBehindPlan(text: string): string | undefined {
+  return textOf(/\n\nUser feedback on this plan: ([\s\S]+)$/.exec(text)?.[1]?.trim());
 }
 
 const REJECTED = "The user doesn't want to proceed with this tool use.";
@@ -44,23 +58,106 @@ function reasonIn(text: string): string | null {
   return reason === '' || reason.startsWith(PUT_IN_PLACE) ? null : reason;
 }
 
-function typedFor(question: JsonObject, { answers, annotations }: JsonObject): string[] {
-  const key = textOf(question.question) ?? '';
-  const answer = isObject(answers) ? answers[key] : undefined;
-  const labels = (Array.isArray(question.options) ? question.options : []).flatMap((option: unknown) =>
-    isObject(option) && typeof option.label === 'string' ? [option.label] : [],
-  );
-  const annotation = isObject(annotations) ? annotations[key] : undefined;
-  const notes = isObject(annotation) ? annotation.notes : undefined;
-  const typed = [typeof answer === 'string' ? withoutLabels(answer, labels, question.multiSelect === true) : '', notes];
-  return [...new Set(typed.filter((text) => typeof text === 'string').map((text) => text.trim()))].filter(Boolean);
+interface Question {
+  text: string;
+  labels: string[];
+  isMultiple: boolean;
+  /** What stands before the next question's answer in a result's text. */
+  next?: string;
 }
 
-/** Of several choices, which are joined by commas, what is no label; one choice is a label or typed whole. */
-function withoutLabels(answer: string, labels: readonly string[], isMultiple: boolean): string {
-  if (labels.includes(answer.trim())) return '';
-  if (!isMultiple) return answer;
+function questionsOf(input: unknown, outcome: unknown): Question[] {
+  const asked = [outcome, input].map((from) => (isObject(from) && Array.isArray(from.questions) ? from.questions : []));
+  const questions = (asked.find((list) => list.length > 0) ?? []).filter(isObject).map((question) => ({
+    text: textOf(question.question) ?? '',
+    labels: (Array.isArray(question.options) ? question.options : []).flatMap((option: unknown) =>
+      isObject(option) && typeof option.label === 'string' ? [option.label] : [],
+    ),
+    isMultiple: question.multiSelect === true,
+  }));
+  return questions.map((question, at) => ({ ...question, next: questions[at + 1]?.text }));
+}
+
+interface Answered {
+  call: Call;
+  result: Result;
+  outcome: unknown;
+}
+
+function answerTo(question: Question, { call, result, outcome }: Answered): Part[] {
+  const { answers, annotations } = isObject(outcome) ? outcome : ({} as JsonObject);
+  const given = isObject(answers) ? answers[question.text] : answerIn(question, result.text);
+  const annotation = isObject(annotations) ? annotations[question.text] : undefined;
+  const notes = isObject(annotation)
+    ? annotation.notes
+    : isObject(answers)
+      ? undefined
+      : notesIn(question, result.text);
+  const answer = Array.isArray(given) ? given.filter((item) => typeof item === 'string').join(', ') : given;
+  return choicesIn(question, typeof answer === 'string' ? answer : undefined, {
+    call,
+    notes: typeof notes === 'string' ? notes : undefined,
+  });
+}
+
+function choicesIn(
+  question: Question,
+  answer: string | undefined,
+  { call, notes }: { call?: Call; notes?: string } = {},
+): Part[] {
+  const { chosen, typed } = splitAnswer(answer?.trim() ?? '', question);
+  const own = [...new Set([typed, notes?.trim() ?? ''])].filter((text) => text !== '');
+  const texts = own.map((text): Part => ({ kind: 'text', text }));
+  if (chosen !== '') return [choiceOf(question.text, chosen), ...texts];
+  return texts.length === 0 || !call ? texts : [{ ...call, input: { question: question.text } }, ...texts];
+}
+
+/** Which labels an answer names, and what else: of several choices, which are joined by commas, what is no label. */
+function splitAnswer(answer: string, { labels, isMultiple }: Question): { chosen: string; typed: string } {
+  if (labels.includes(answer)) return { chosen: answer, typed: '' };
+  if (!isMultiple) return { chosen: '', typed: answer };
   let rest = `, ${answer}, `;
-  for (const label of labels.toSorted((a, b) => b.length - a.length)) rest = rest.replace(`, ${label}, `, ', ');
-  return rest.replace(/^(, )+|(, )+$/g, '');
+  const chosen = labels
+    .toSorted((a, b) => b.length - a.length)
+    .filter((label) => {
+      const before = rest;
+      rest = rest.replace(`, ${label}, `, () => ', ');
+      return rest !== before;
+    });
+  return {
+    chosen: labels.filter((label) => chosen.includes(label)).join(', '),
+    typed: rest.replace(/^(, )+|(, )+$/g, ''),
+  };
+}
+
+// Where no record of the answers stands beside it, the result's text tells them: `"question"="answer"`, what was
+// previewed, what was noted, and then the next question or the end.
+const ANSWERED = /^(?:User has answered your questions|Your questions have been answered): /;
+const END = /\. You can now continue with (?:the user's|these) answers in mind\.\s*$/;
+
+function saidTo({ text: question, next }: Question, text: string): string | undefined {
+  const begin = ANSWERED.test(text) ? text.indexOf(`"${question}"="`) : -1;
+  if (begin === -1) return undefined;
+  const said = text.slice(begin + question.length + 4).replace(END, '');
+  const end = next === undefined ? -1 : said.indexOf(`, "${next}"="`);
+  return end === -1 ? said : said.slice(0, end);
+}
+
+function answerIn(question: Question, text: string): string | undefined {
+  const said = saidTo(question, text);
+  if (said === undefined) return undefined;
+  const end = ['" selected preview:', '" user notes: '].map((mark) => said.indexOf(mark)).filter((at) => at !== -1);
+  return end.length > 0 ? said.slice(0, Math.min(...end)) : said.replace(/"$/, '');
+}
+
+function notesIn(question: Question, text: string): string | undefined {
+  const said = saidTo(question, text);
+  return said === undefined ? undefined : /(?:"|\n| )user notes: ([\s\S]+)$/.exec(said)?.[1];
+}
+
+/** What a person had answered before they wanted to clarify the questions. */
+function answerBefore({ text: question }: Question, text: string): string | undefined {
+  const asked = `- "${question}"\n  Answer: `;
+  const at = text.indexOf(asked);
+  return at === -1 ? undefined : /^[^\n]+/.exec(text.slice(at + asked.length))?.[0];
 }

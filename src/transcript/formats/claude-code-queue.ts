@@ -1,54 +1,139 @@
 // The texts that Claude Code holds back while the agent works, as its `queue-operation` records tell of them.
-// A text that is sent stands in a record of its own and is forgotten here; one that never was is left over. An
-// operation that names no text is taken to be about the oldest, or about all where it takes all back.
+// A text that a record or an attachment says too is forgotten here. One that was given to the agent without a record
+// (`remove`, seldom `dequeue`) stays where it was given; one that was never sent is left over; one taken back is gone.
+// An operation that names no text is taken to be about the oldest, or about all where it takes all back.
 
-import type { Part } from '../types.ts';
+import type { Message, Part } from '../types.ts';
 import type { JsonObject } from './format.ts';
+import { textOf } from './values.ts';
 
-interface Queued {
+export interface Queued {
   record: JsonObject;
   parts: Part[];
+  /** Where it was given to the agent: what stands there until a record says the same. */
+  message?: Message;
+  givenAt?: string;
+  /** The operation that gave it named no text: it may have been about another. */
+  isGuess?: 'dequeue' | 'remove';
 }
 
 const MOST_TAKEN = 8;
 
 export class TextQueue {
   #waiting: Queued[] = [];
-  /** What an operation took that named no text: the record it was sent in comes next, or soon. */
-  #taken: Queued[] = [];
+  /** Given to the agent: the record it was sent in comes next, or soon, or never. */
+  #given: Queued[] = [];
+  /** Gone, one way or another: a record that says it too is not a new one. */
+  #gone: Queued[] = [];
 
+  /** Whether nothing in it waits for what may come. */
   get isEmpty(): boolean {
-    return this.#waiting.length === 0;
+    return this.#waiting.length === 0 && !this.#given.some(({ message }) => message !== undefined);
   }
 
-  take(record: JsonObject): void {
+  /** Takes an operation; answers the text that it gave to the agent, as far as one can tell. */
+  take(record: JsonObject): Queued | undefined {
     const { operation, content } = record;
     const text = typeof content === 'string' ? content : undefined;
     if (operation === 'enqueue' && text !== undefined) {
       this.#waiting.push({ record, parts: [{ kind: 'text', text }] });
-    } else if (operation === 'dequeue' || operation === 'remove' || operation === 'popAll') {
-      const taken = operation === 'popAll' ? this.#waiting.length : 1;
-      if (text === undefined) this.#taken = [...this.#taken, ...this.#waiting.splice(0, taken)].slice(-MOST_TAKEN);
-      else this.drop([{ kind: 'text', text }]);
+    } else if (operation === 'popAll') {
+      if (text === undefined) this.#forget(this.#waiting.splice(0));
+      else this.#takeNamed(text);
+    } else if (operation === 'dequeue' || operation === 'remove') {
+      const given = text === undefined ? this.#waiting.shift() : this.#takeNamed(text);
+      if (given === undefined) return undefined;
+      if (text === undefined) given.isGuess = operation;
+      given.givenAt = textOf(record.timestamp);
+      this.#given.push(given);
+      return given;
     }
+    return undefined;
   }
 
-  /** Forgets the text that was sent as `parts`; whether it had been queued, now or a moment ago. */
-  drop(parts: readonly Part[]): boolean {
+  /** Forgets the texts that were sent as `parts`, whether they had been queued, now or a moment ago; answers them. */
+  drop(parts: readonly Part[]): Queued[] {
     const sent = wordsOf(parts);
-    for (const queue of [this.#waiting, this.#taken]) {
-      const at = queue.findIndex((queued) => wordsOf(queued.parts) === sent);
-      if (at === -1) continue;
-      queue.splice(at, 1);
-      return true;
+    const inGiven = this.#given.findIndex((queued) => isSame(sent, wordsOf(queued.parts)));
+    if (inGiven !== -1) return this.#given.splice(inGiven, 1);
+    const inWaiting = this.#waiting.findIndex((queued) => isSame(sent, wordsOf(queued.parts)));
+    if (inWaiting !== -1) {
+      const dropped = this.#waiting.splice(inWaiting, 1);
+      return [...dropped, ...this.#takeBackGuess()];
     }
-    return false;
+    const joined = this.#dropJoined(sent);
+    if (joined.length > 0) return joined;
+    const inGone = this.#gone.findIndex((queued) => isSame(sent, wordsOf(queued.parts)));
+    return inGone === -1 ? [] : this.#gone.splice(inGone, 1);
   }
 
-  /** All that is left, which is forgotten with it. */
+  /** What was given before an instant stays where it is: no record of it is waited for any more. */
+  settle(before?: string): Queued[] {
+    // A file that was put together anew may begin with the end of its queue.
+    const isLater = ({ givenAt = '' }: Queued): boolean => before !== undefined && givenAt > before;
+    const settled = this.#given.filter((queued) => !isLater(queued));
+    this.#given = this.#given.filter(isLater);
+    this.#forget(settled);
+    return settled;
+  }
+
+  /** All that was never given, which is forgotten with it. */
   clear(): Queued[] {
     return this.#waiting.splice(0);
   }
+
+  #takeNamed(text: string): Queued | undefined {
+    const at = this.#waiting.findIndex((queued) => wordsOf(queued.parts) === text.trim());
+    return at === -1 ? undefined : this.#waiting.splice(at, 1)[0];
+  }
+
+  /** A record says what still waits: so the operation before it was about that, not about what was taken for it. */
+  #takeBackGuess(): Queued[] {
+    const at = this.#given.findIndex(({ isGuess }) => isGuess !== undefined);
+    if (at === -1) return [];
+    const [guess] = this.#given.splice(at, 1) as [Queued];
+    const { record, parts, isGuess } = guess;
+    if (isGuess === 'remove') this.#waiting.unshift({ record, parts });
+    else this.#forget([{ record, parts }]);
+    return [guess];
+  }
+
+  /** Several texts may be sent as one. */
+  #dropJoined(sent: string): Queued[] {
+    let rest = sent;
+    const used = new Set<Queued>();
+    for (const queued of [...this.#given, ...this.#waiting]) {
+      const words = wordsOf(queued.parts);
+      if (words === '' || !rest.startsWith(words) || /^\S/.test(rest.slice(words.length))) continue;
+      rest = rest.slice(words.length).trimStart();
+      used.add(queued);
+    }
+    if (rest !== '' || used.size < 2) return [];
+    this.#given = this.#given.filter((queued) => !used.has(queued));
+    this.#waiting = this.#waiting.filter((queued) => !used.has(queued));
+    return [...used];
+  }
+
+  #forget(queued: readonly Queued[]): void {
+    this.#gone = [...this.#gone, ...queued].slice(-MOST_TAKEN);
+  }
+}
+
+/** A picture or a long text stands in the queue as a mark, in the record as itself. */
+const MARK = /\[(?:Pasted text|Image) #\d+[^\]\n]{0,40}\]/;
+
+function isSame(sent: string, queued: string): boolean {
+  if (sent === queued) return true;
+  if (!MARK.test(queued)) return false;
+  const [first = '', ...rest] = queued.split(new RegExp(MARK, 'g'));
+  const last = rest.pop() ?? '';
+  if (first.trim() + last.trim() + rest.join('') === '') return false;
+  if (!sent.startsWith(first.trim()) || !sent.endsWith(last.trim())) return false;
+  let at = first.trim().length;
+  return rest.every((piece) => {
+    at = sent.indexOf(piece.trim(), at);
+    return at !== -1;
+  });
 }
 
 function wordsOf(parts: readonly Part[]): string {

@@ -6,10 +6,10 @@
 import type { Message, Part, Speaker } from '../types.ts';
 import { blocksOf, isResultBlock, partsOf } from './blocks.ts';
 import { chainId } from './chain.ts';
-import { typedIn } from './claude-code-answers.ts';
-import { TextQueue } from './claude-code-queue.ts';
+import { answersIn, approval, approvedPlan, feedbackBehindPlan } from './claude-code-answers.ts';
+import { type Queued, TextQueue } from './claude-code-queue.ts';
 import { isObject, type JsonObject } from './format.ts';
-import { humanParts, isJsonText } from './human-text.ts';
+import { commandLine, humanParts, isJsonText } from './human-text.ts';
 import { SeenKeys } from './seen-keys.ts';
 import { instantOf, textOf } from './values.ts';
 
@@ -25,6 +25,10 @@ export class ClaudeCodeReader {
   #lastId = '';
   /** Messages to be handed out. */
   #ready: Message[] = [];
+  /** Messages that come after the open one. */
+  #behindOpen: Message[] = [];
+  /** Those among them of which a record may still follow; with the first of them all waits. */
+  readonly #undecided = new Set<Message>();
   /** Whether a prompt of this file named a human as its origin: from there on, one that names nobody is nobody's. */
   #namesHumans = false;
 
@@ -46,7 +50,7 @@ export class ClaudeCodeReader {
     } else if (type === 'attachment') {
       this.#takeAttachment(record);
     } else if (type === 'queue-operation') {
-      this.#queue.take(record);
+      this.#takeOperation(record);
     } else if (typeof type !== 'string') {
       this.#onUnreadable();
     }
@@ -54,19 +58,24 @@ export class ClaudeCodeReader {
 
   /** The messages that are complete since the last call. */
   drain(): Message[] {
-    return this.#ready.splice(0);
+    if (this.#undecided.size === 0) return this.#ready.splice(0);
+    return this.#ready.splice(
+      0,
+      this.#ready.findIndex((message) => this.#undecided.has(message)),
+    );
   }
 
   /** Completes what is still open when the file ends, and what was queued in vain. */
   end(): void {
     this.#close();
-    this.#takeLeftInQueue();
+    this.#settleQueue();
   }
 
   #close(): void {
     const open = this.#open;
     this.#open = null;
     if (open) this.#ready.push(open.message);
+    this.#ready.push(...this.#behindOpen.splice(0));
   }
 
   #takeAssistant(record: JsonObject, message: JsonObject, blocks: JsonObject[]): void {
@@ -101,13 +110,19 @@ export class ClaudeCodeReader {
     // Beside a tool result stands what a person typed while the tool ran: theirs, but it begins nothing.
     const isBeside = results.length > 0;
     const uuid = uuidOf(record);
-    const own = this.#isFromPerson(record) ? humanParts(saidParts) : null;
+    if (textOf(record.planContent) !== undefined && !isMachines(record)) {
+      this.#takePlan(record, { spoken, said: saidParts });
+      return;
+    }
+    const command = this.#commandIn(record, saidParts);
+    const typed = this.#isFromPerson(record) ? humanParts(saidParts) : null;
+    const own = typed ?? command.own;
     const speaker = own ? 'human' : 'harness';
-    const isPrompt = own !== null && !isBeside;
-    const wasQueued = this.#queue.drop(saidParts);
+    const isPrompt = typed !== null && !isBeside;
+    const wasQueued = this.#dropQueued(command.parts ?? saidParts);
     // Whoever types a prompt while texts are queued has started the program anew: they will never be sent.
-    if (isPrompt && !wasQueued) this.#takeLeftInQueue();
-    const id = this.#idOf(isBeside && uuid ? `${uuid}/text` : uuid, speaker, spoken);
+    if (isPrompt && !wasQueued) this.#settleQueue(textOf(record.timestamp));
+    const id = this.#idOf(isBeside && uuid ? `${uuid}/text` : uuid, typed ? 'human' : 'harness', spoken);
     this.#ready.push(
       toMessage(record, {
         id,
@@ -120,30 +135,86 @@ export class ClaudeCodeReader {
     );
   }
 
-  /** What a person typed into a tool's result: to answer a question, or to say why a call is rejected. */
+  /** What a person said or decided in a tool's result. */
   #takeAnswers(record: JsonObject, results: Part[]): void {
+    const id = this.#lastId;
+    const plans: string[] = [];
     const parts = results.flatMap((part): Part[] => {
       if (part.kind !== 'result') return [];
       const call = this.#calls.get(part.callId);
       this.#calls.delete(part.callId);
-      return call && record.isSidechain !== true ? typedIn(part, { call, outcome: record.toolUseResult }) : [];
+      if (!call || record.isSidechain === true) return [];
+      const answered = { call, outcome: record.toolUseResult };
+      const plan = approvedPlan(part, answered);
+      if (plan !== undefined) plans.push(plan);
+      return plan === undefined ? answersIn(part, answered) : approval();
     });
-    if (parts.length > 0)
-      this.#ready.push(toMessage(record, { id: `${this.#lastId}/answer`, speaker: 'human', parts }));
+    if (plans.length > 0) {
+      const said = plans.map((text): Part => ({ kind: 'text', text }));
+      this.#ready.push(toMessage(record, { id: `${id}/plan`, speaker: 'assistant', parts: said }));
+    }
+    if (parts.length > 0) this.#ready.push(toMessage(record, { id: `${id}/answer`, speaker: 'human', parts }));
   }
 
-  #takeLeftInQueue(): void {
-    for (const { record, parts } of this.#queue.clear()) {
-      const own = isJsonText(parts) ? null : humanParts(parts);
-      if (own === null) continue;
-      this.#ready.push(
-        toMessage(record, {
-          id: `queued-${chainId('', textOf(record.timestamp) ?? '', blocksOf(record.content) ?? [])}`,
-          speaker: 'human',
-          parts: own,
-        }),
-      );
+  /** A plan with which a session begins anew: the model wrote it, a person approved it, the program entered it. */
+  #takePlan(record: JsonObject, { spoken, said }: { spoken: JsonObject[]; said: Part[] }): void {
+    const text = textOf(record.planContent) ?? '';
+    const id = this.#idOf(uuidOf(record), 'harness', spoken);
+    this.#ready.push(toMessage(record, { id, speaker: 'assistant', parts: [{ kind: 'text', text }] }));
+    const whole = said.map((part) => (part.kind === 'text' ? part.text : '')).join('\n');
+    const parts = approval(feedbackBehindPlan(whole));
+    this.#ready.push(toMessage(record, { id: `${id}/answer`, speaker: 'human', parts }));
+  }
+
+  /** A command as a person would have queued it, and as theirs where they typed arguments to it. */
+  #commandIn(record: JsonObject, said: Part[]): { parts?: Part[]; own: Part[] | null } {
+    const line = commandLine(said);
+    if (line === null || isMachines(record)) return { own: null };
+    const parts: Part[] = [{ kind: 'text', text: line.text }];
+    return { parts, own: line.hasArguments ? parts : null };
+  }
+
+  #takeOperation(record: JsonObject): void {
+    const given = this.#queue.take(record);
+    const message = given && this.#queuedMessage(given);
+    if (!given || !message) return;
+    given.message = message;
+    this.#undecided.add(message);
+    (this.#open ? this.#behindOpen : this.#ready).push(message);
+  }
+
+  /** Whether the parts had been queued; then what stood in their place until now goes. */
+  #dropQueued(parts: readonly Part[]): boolean {
+    const dropped = this.#queue.drop(parts);
+    for (const { message } of dropped) if (message) this.#withdraw(message);
+    return dropped.length > 0;
+  }
+
+  #withdraw(message: Message): void {
+    this.#undecided.delete(message);
+    for (const list of [this.#ready, this.#behindOpen])
+      if (list.includes(message)) list.splice(list.indexOf(message), 1);
+  }
+
+  /** No record is waited for of what was queued and given before an instant. */
+  #settleQueue(before?: string): void {
+    for (const { message } of this.#queue.settle(before)) {
+      if (!message) continue;
+      this.#undecided.delete(message);
+      if (!this.#seen.add(message.id)) this.#withdraw(message);
     }
+    for (const left of this.#queue.clear()) {
+      const message = this.#queuedMessage(left);
+      if (message && this.#seen.add(message.id)) this.#ready.push(message);
+    }
+  }
+
+  /** What a person queued, under an id of its own; null for what a program did. */
+  #queuedMessage({ record, parts }: Queued): Message | null {
+    const own = isJsonText(parts) ? null : humanParts(parts);
+    if (own === null) return null;
+    const id = `queued-${chainId('', textOf(record.timestamp) ?? '', blocksOf(record.content) ?? [])}`;
+    return toMessage(record, { id, speaker: 'human', parts: own });
   }
 
   /** Text queued while the agent works: a person's, or a program's notice. */
@@ -156,7 +227,7 @@ export class ClaudeCodeReader {
     const parts = this.#dropRepeated(repeatKey(record), partsOf(blocks));
     if (parts.length === 0) return;
     this.#close();
-    this.#queue.drop(parts);
+    this.#dropQueued(parts);
     const mode = attachment.commandMode ?? 'prompt';
     const isTyped = mode === 'prompt' && this.#isFromPerson({ ...record, ...attachment }) && !isJsonText(parts);
     const own = isTyped ? humanParts(parts) : null;
@@ -179,11 +250,8 @@ export class ClaudeCodeReader {
   #isFromPerson(record: JsonObject): boolean {
     const origin = isObject(record.origin) ? record.origin.kind : undefined;
     if (origin === 'human') this.#namesHumans = true;
-    if (FLAGS_OF_MACHINES.some((flag) => record[flag] === true)) return false;
-    // The text of an accepted plan: the model wrote it, the program entered it.
-    if (typeof record.planContent === 'string' || record.promptSource === 'system') return false;
-    // The document of a skill that was called; what a schedule, a notice or another session set going.
-    if (typeof record.sourceToolUseID === 'string' || !PEOPLES_TURNS.has(record.turnOrigin)) return false;
+    // The text of an approved plan: the model wrote it, the program entered it.
+    if (isMachines(record) || typeof record.planContent === 'string') return false;
     if (origin !== undefined) return origin === 'human';
     // Some versions name the origin of notices only, and mark what was typed elsewhere.
     return record.promptSource === 'typed' || !this.#namesHumans;
@@ -208,6 +276,14 @@ export class ClaudeCodeReader {
 
 const FLAGS_OF_MACHINES = `isMeta isCompactSummary isVisibleInTranscriptOnly isSidechain isSynthetic isVirtual
   turnCompanion`.split(/\s+/);
+
+/** Whether the record itself says that no person sent it. */
+function isMachines(record: JsonObject): boolean {
+  if (FLAGS_OF_MACHINES.some((flag) => record[flag] === true) || record.promptSource === 'system') return true;
+  if (isObject(record.origin) && record.origin.kind !== undefined && record.origin.kind !== 'human') return true;
+  // The document of a skill that was called; what a schedule, a notice or another session set going.
+  return typeof record.sourceToolUseID === 'string' || !PEOPLES_TURNS.has(record.turnOrigin);
+}
 
 /** Older versions do not say it; in the SDK a person may have typed it. */
 const PEOPLES_TURNS: ReadonlySet<unknown> = new Set([undefined, 'human', 'sdk']);

@@ -18,8 +18,8 @@ import {
 import { typedParts, withoutInjected } from './codex-words.ts';
 import { asAbandoned, isObject, type JsonObject } from './format.ts';
 import { MessageIds } from './message-ids.ts';
-import { offeredIn, typedAnswers } from './typed-answers.ts';
-import { instantOf, textOf } from './values.ts';
+import { type Asked, answersOf, askedIn } from './typed-answers.ts';
+import { instantOf, objectAt, textOf } from './values.ts';
 
 export interface CodexFile {
   cwd?: string;
@@ -38,6 +38,8 @@ interface Saying {
   /** What tells the message apart from all others, in this file and in copies of it. */
   key?: string;
   beginsTurn?: boolean;
+  /** No id of what comes after depends on it. */
+  isBeside?: boolean;
 }
 
 export class CodexReader {
@@ -55,8 +57,8 @@ export class CodexReader {
   readonly #failed = new Set<string>();
   /** Messages to be handed out. */
   #ready: Message[] = [];
-  /** What the questions offered that were asked and not yet answered. */
-  readonly #offered = new Map<string, Set<string>>();
+  /** The questions that were asked and not yet answered. */
+  readonly #asked = new Map<string, Asked>();
 
   constructor(file: CodexFile, onUnreadable: () => void) {
     this.#file = file;
@@ -125,6 +127,14 @@ export class CodexReader {
       case 'turn_aborted':
         this.#isRunning = false;
         break;
+      case 'entered_review_mode': {
+        // What a person typed behind `/review`; all other reviews they chose from a list.
+        const asked = textOf(objectAt(event, 'target').instructions);
+        if (asked === undefined || this.#file.agent !== undefined) break;
+        const parts: Part[] = [{ kind: 'text', text: `/review ${asked}` }];
+        this.#say({ speaker: 'human', parts, key: `${this.#turnId} review ${asked}`, isBeside: true });
+        break;
+      }
       case 'thread_rolled_back':
         this.#isRolledBack = false;
         break;
@@ -151,7 +161,7 @@ export class CodexReader {
       const answer: Part[] = isAnsweredElsewhere(item)
         ? [{ kind: 'result', callId: id, text: '', isError: false }]
         : [];
-      if (call.tool.endsWith('request_user_input')) this.#offered.set(id, offeredIn(call.input));
+      if (call.tool.endsWith('request_user_input')) this.#asked.set(id, askedIn(call.input));
       this.#say({ speaker: 'assistant', parts: [{ ...call, id }, ...answer], key });
     } else if (item.type === 'message') {
       this.#takeMessage(item);
@@ -178,13 +188,12 @@ export class CodexReader {
     }
     const parts = outputOf(item, this.#failed.delete(callId));
     this.#say({ speaker: 'tool', parts, key: `${callId} output` });
-    const offered = this.#offered.get(callId);
-    this.#offered.delete(callId);
+    const asked = this.#asked.get(callId);
+    this.#asked.delete(callId);
     const [result] = parts;
-    const typed = offered && result?.kind === 'result' ? typedAnswers(result.text, offered) : [];
-    if (typed.length === 0) return;
-    const answer: Part[] = typed.map((text) => ({ kind: 'text', text }));
-    this.#say({ speaker: 'human', parts: answer, key: `${callId} answer` });
+    const answer = asked && result?.kind === 'result' ? answersOf(result.text, asked) : [];
+    const isTyped = answer.some((part) => part.kind === 'text' && part.untyped === undefined);
+    this.#say({ speaker: 'human', parts: answer, key: `${callId} answer`, isBeside: !isTyped });
   }
 
   #takeMessage(item: JsonObject): void {
@@ -227,11 +236,12 @@ export class CodexReader {
     return chainId(this.#file.agent ?? '', key, []);
   }
 
-  #say({ speaker, parts, key, beginsTurn = false }: Saying): void {
+  #say({ speaker, parts, key, beginsTurn = false, isBeside = false }: Saying): void {
     if (parts.length === 0) return;
     const isInside = this.#file.agent !== undefined;
+    const own = key === undefined ? undefined : this.#own(key);
     const message: Message = {
-      id: this.#ids.next(key === undefined ? undefined : this.#own(key), speaker, parts),
+      id: isBeside && own !== undefined ? this.#ids.beside(own) : this.#ids.next(own, speaker, parts),
       speaker: isInside && (speaker === 'assistant' || speaker === 'human') ? 'subagent' : speaker,
       parts,
       beginsTurn,

@@ -6,8 +6,9 @@ import { toInstant } from '../../time.ts';
 import type { Message, Part, Speaker } from '../types.ts';
 import { isResultBlock, partsOf } from './blocks.ts';
 import { chainId } from './chain.ts';
+import { answersIn } from './claude-code-answers.ts';
 import type { JsonObject } from './format.ts';
-import { humanParts } from './human-text.ts';
+import { commandLine, humanParts } from './human-text.ts';
 
 export interface Utterance {
   /** `user`: tools' results, and what a person typed, save for what reads like a program's. `harness`: neither. */
@@ -22,8 +23,13 @@ export interface Utterance {
   isSidechain?: boolean;
 }
 
+/** The tools of Claude Code and opencode whose results tell what a person answered. */
+const ASKS: ReadonlySet<string> = new Set(['AskUserQuestion', 'question']);
+
 export class Conversation {
   readonly #ids: Set<string>;
+  /** Calls that ask a person something and have no result so far. */
+  readonly #asked = new Map<string, Extract<Part, { kind: 'call' }>>();
   #lastId: string;
 
   /** `seed` keeps the chained ids of two sessions apart that begin with the same words. */
@@ -45,14 +51,36 @@ export class Conversation {
     const said = blocks.filter((block) => !isResult(block));
     const resultParts = partsOf(results);
     if (resultParts.length > 0) {
-      yield this.#toMessage(utterance, { id: this.#idOf(id, by, results), speaker: 'tool', parts: resultParts });
+      const resultId = this.#idOf(id, by, results);
+      yield this.#toMessage(utterance, { id: resultId, speaker: 'tool', parts: resultParts });
+      const answers = isSidechain ? [] : this.#answersIn(resultParts);
+      if (answers.length > 0) {
+        yield this.#toMessage(utterance, { id: `${resultId}/answer`, speaker: 'human', parts: answers }, false);
+      }
     }
     const saidParts = partsOf(said);
     if (saidParts.length === 0) return;
+    for (const part of saidParts) if (part.kind === 'call' && ASKS.has(part.tool)) this.#asked.set(part.id, part);
+    const command = by === 'user' && !isSidechain ? commandLine(saidParts) : null;
+    if (command?.hasArguments) {
+      const parts: Part[] = [{ kind: 'text', text: command.text }];
+      yield this.#toMessage(utterance, { id: this.#idOf(id, by, said), speaker: 'human', parts }, false);
+      return;
+    }
     const own = by === 'user' && !isSidechain ? humanParts(saidParts) : null;
     const speaker = own ? 'human' : by !== 'assistant' ? 'harness' : isSidechain ? 'subagent' : 'assistant';
     const saidId = id !== undefined && resultParts.length > 0 ? `${id}/text` : id;
     yield this.#toMessage(utterance, { id: this.#idOf(saidId, by, said), speaker, parts: own ?? saidParts });
+  }
+
+  /** What a person chose, or typed, in a dialog. */
+  #answersIn(results: readonly Part[]): Part[] {
+    return results.flatMap((result): Part[] => {
+      const call = result.kind === 'result' ? this.#asked.get(result.callId) : undefined;
+      if (result.kind !== 'result' || !call) return [];
+      this.#asked.delete(result.callId);
+      return answersIn(result, { call: { ...call, tool: 'AskUserQuestion' }, outcome: undefined });
+    });
   }
 
   #idOf(own: string | undefined, by: Utterance['by'], blocks: readonly JsonObject[]): string {
@@ -66,8 +94,9 @@ export class Conversation {
   #toMessage(
     { at, cwd, isSidechain = false }: Utterance,
     said: { id: string; speaker: Speaker; parts: Part[] },
+    beginsTurn = said.speaker === 'human',
   ): Message {
-    const message: Message = { ...said, beginsTurn: said.speaker === 'human', isSidechain };
+    const message: Message = { ...said, beginsTurn, isSidechain };
     const instant = toInstant(at);
     if (instant !== undefined) message.at = instant;
     if (typeof cwd === 'string' && cwd !== '') message.cwd = cwd;

@@ -7,6 +7,7 @@ import type { Message, Part, Speaker } from '../types.ts';
 import { isObject, type JsonObject } from './format.ts';
 import { humanParts } from './human-text.ts';
 import { MessageIds } from './message-ids.ts';
+import { choiceOf } from './typed-answers.ts';
 import { attachmentLabel, instantOf, objectAt, textOf } from './values.ts';
 
 export class CopilotReader {
@@ -15,8 +16,8 @@ export class CopilotReader {
   #cwd: string | undefined;
   #branch: string | undefined;
   readonly #calls = new Set<string>();
-  /** Calls that ask the person something. */
-  readonly #questions = new Set<string>();
+  /** What the calls asked that ask the person something. */
+  readonly #questions = new Map<string, string>();
 
   constructor(onUnreadable: () => void) {
     this.#onUnreadable = onUnreadable;
@@ -89,8 +90,14 @@ export class CopilotReader {
     const isError = data.success === false || Number(exitCode) !== 0;
     const images = Array.isArray(result.contents) ? result.contents.filter(isObject).flatMap(binaryPart) : [];
     yield* this.#say(event, 'tool', [{ kind: 'result', callId, text, isError }, ...images]);
-    if (!this.#questions.has(callId) || isInside(event) || !text.startsWith(TYPED_ANSWER)) return;
-    yield* this.#say(event, 'human', textParts(text.slice(TYPED_ANSWER.length).trim()));
+    const question = this.#questions.get(callId);
+    if (question === undefined || isInside(event)) return;
+    if (text.startsWith(TYPED_ANSWER)) {
+      yield* this.#say(event, 'human', textParts(text.slice(TYPED_ANSWER.length).trim()));
+    } else if (text.startsWith(CHOICE)) {
+      const choice = choiceOf(question, text.slice(CHOICE.length).trim());
+      yield* this.#say(event, 'human', [choice], { beside: `${textOf(event.id) ?? callId}/answer` });
+    }
   }
 
   /** The call, where it was not told before. */
@@ -98,7 +105,7 @@ export class CopilotReader {
     const id = textOf(request.toolCallId) ?? '';
     if (this.#calls.has(id)) return [];
     this.#calls.add(id);
-    if (name === 'ask_user') this.#questions.add(id);
+    if (name === 'ask_user') this.#questions.set(id, textOf(objectAt(request, 'arguments').question) ?? '');
     return [{ kind: 'call', id, tool: textOf(name) ?? '', input: request.arguments }];
   }
 
@@ -106,12 +113,12 @@ export class CopilotReader {
     event: JsonObject,
     speaker: Speaker,
     parts: Part[],
-    { id, beginsTurn = false }: { id?: string; beginsTurn?: boolean } = {},
+    { id, beside, beginsTurn = false }: { id?: string; beside?: string; beginsTurn?: boolean } = {},
   ): Generator<Message> {
     if (parts.length === 0) return;
     const inside = isInside(event);
     const message: Message = {
-      id: this.#ids.next(id ?? textOf(event.id), speaker, parts),
+      id: beside === undefined ? this.#ids.next(id ?? textOf(event.id), speaker, parts) : this.#ids.beside(beside),
       speaker: inside && speaker === 'assistant' ? 'subagent' : speaker,
       parts,
       beginsTurn,
@@ -125,8 +132,9 @@ export class CopilotReader {
   }
 }
 
-/** How an answer in the person's own words begins; a choice is told as `User selected: …`. */
+/** How an answer in the person's own words begins, and how a choice does. */
 const TYPED_ANSWER = 'User responded: ';
+const CHOICE = 'User selected: ';
 
 /** What a shell says last: `<exited with exit code 1>`, `<shellId: 0 completed with exit code 1>`. */
 const EXIT_CODE = /<[^<>\n]*exit code (-?\d+)>\s*$/;

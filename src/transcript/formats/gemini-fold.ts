@@ -7,8 +7,8 @@ import type { Message, Part } from '../types.ts';
 import { chainId } from './chain.ts';
 import { asAbandoned, isObject, type JsonObject } from './format.ts';
 import { contentParts, toolCallParts } from './gemini-parts.ts';
-import { isSnapshot, typedParts } from './gemini-words.ts';
-import { offeredIn, typedAnswers } from './typed-answers.ts';
+import { isSnapshot, typedCommand, typedParts } from './gemini-words.ts';
+import { answersOf, askedIn } from './typed-answers.ts';
 import { instantOf, textOf } from './values.ts';
 
 interface Entry {
@@ -128,8 +128,12 @@ export class GeminiFold {
     } else if (type === 'user' && said.length > 0 && said.every((part) => part.kind === 'result')) {
       yield* this.#say(entry, { id, speaker: 'tool', parts: said });
     } else {
-      const own = type === 'user' && !this.#file.isSubagent ? typedParts(typedOf(entry)) : null;
+      const isPersons = type === 'user' && !this.#file.isSubagent;
+      const own = isPersons ? typedParts(typedOf(entry)) : null;
+      // Only what was sent for it is the model's: a command of the program's own is not.
+      const command = isPersons ? typedCommand(entry.shown) : null;
       if (own) yield* this.#say(entry, { id, speaker: 'human', parts: own, beginsTurn: true });
+      else if (command) yield* this.#say(entry, { id, speaker: 'human', parts: command });
       else yield* this.#say(entry, { id, speaker: 'harness', parts: said });
     }
   }
@@ -174,6 +178,6 @@ function answersIn(calls: readonly Part[], results: readonly Part[]): Part[] {
   return calls.flatMap((call) => {
     const result = results.find((part) => part.kind === 'result' && call.kind === 'call' && part.callId === call.id);
     if (call.kind !== 'call' || call.tool !== 'ask_user' || result?.kind !== 'result') return [];
-    return typedAnswers(result.text, offeredIn(call.input)).map((text): Part => ({ kind: 'text', text }));
+    return answersOf(result.text, askedIn(call.input));
   });
 }

@@ -1,5 +1,6 @@
 // What a person typed in Gemini CLI. It sends more than was typed (the files that an `@` names, what the editor shows)
-// and speaks in the person's place itself (to go on, to sum up). Commands to the program are not for the model.
+// and speaks in the person's place itself (to go on, to sum up). Commands to the program are not for the model;
+// what was typed behind one is the person's.
 
 import type { Part } from '../types.ts';
 import { humanParts } from './human-text.ts';
@@ -27,6 +28,13 @@ export function typedParts(parts: readonly Part[]): Part[] | null {
   const first = own?.find((part) => part.kind === 'text')?.text.trim() ?? '';
   const isMachine = first === 'Please continue.' || MACHINE_BEGINNINGS.some((beginning) => first.startsWith(beginning));
   return isMachine || COMMAND.test(first) ? null : own;
+}
+
+/** A command to the program that a person typed with arguments, as they typed it; `null` for anything else. */
+export function typedCommand(parts: readonly Part[]): Part[] | null {
+  const own = humanParts(parts);
+  const first = own?.find((part) => part.kind === 'text')?.text.trim() ?? '';
+  return /^\/[a-z][\w:-]*\s+\S/i.test(first) ? own : null;
 }
 
 /** What stands for the turns before, once they were compressed. */

@@ -41,17 +41,47 @@ const HOOK_WORDS = /^[A-Z]\w+(?::\S+)? hook (?:feedback|blocking error)\b/;
 const INJECTED = /<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics|new-diagnostics)>[\s\S]*?<\/\1>\s*/g;
 
 /** What a person pasted is part of what they sent; the marks around it are the program's. */
-const PASTE_MARKS = /<\/?pasted_content(?: id="[^"]{0,100}")?>\n?/g;
+const PASTE = /<pasted_content(?: id="[^"]{0,100}")?>\n?([\s\S]*?)(?:<\/pasted_content(?: id="[^"]{0,100}")?>\n?|$)/g;
 
 /** The parts as the person sent them, without what was injected into them; `null` where nobody typed anything. */
 export function humanParts(parts: readonly Part[]): Part[] | null {
   const own = parts.flatMap((part): Part[] => {
     if (part.kind !== 'text') return [part];
-    const text = part.text.replace(INJECTED, '').replace(PASTE_MARKS, '').trim();
-    return text === '' ? [] : [{ kind: 'text', text }];
+    return pastesOf(part.text.replace(INJECTED, ''));
   });
   const first = own.find((part) => part.kind === 'text');
   return own.length === 0 || (first !== undefined && isMachineText(first.text)) ? null : own;
+}
+
+/** The text in parts: what was pasted between marks, and what was typed. */
+function pastesOf(text: string): Part[] {
+  const parts: Part[] = [];
+  const add = (piece: string, isPasted: boolean): void => {
+    if (piece.trim() === '') return;
+    parts.push({ kind: 'text', text: piece.trim(), ...(isPasted ? { untyped: 'pasted' } : {}) });
+  };
+  let from = 0;
+  for (const paste of text.matchAll(PASTE)) {
+    add(text.slice(from, paste.index), false);
+    add(paste[1] ?? '', true);
+    from = paste.index + paste[0].length;
+  }
+  add(text.slice(from), false);
+  return parts;
+}
+
+/**
+ * The command that a person gave to the program, as they typed it: the command and behind it its arguments; null where
+ * the text is none. Claude Code writes it as elements, in an order that changed.
+ */
+export function commandLine(parts: readonly Part[]): { text: string; hasArguments: boolean } | null {
+  const text = parts.map((part) => (part.kind === 'text' ? part.text : '')).join('\n');
+  if (!/^\s*<command-(?:name|message|args)>/.test(text)) return null;
+  const name = /<command-name>([\s\S]*?)<\/command-name>/.exec(text)?.[1]?.trim() ?? '';
+  if (name === '') return null;
+  const typed = /<command-args>([\s\S]*)<\/command-args>/.exec(text)?.[1]?.trim() ?? '';
+  const command = name.startsWith('/') ? name : `/${name}`;
+  return { text: typed === '' ? command : `${command} ${typed}`, hasArguments: typed !== '' };
 }
 
 function isMachineText(text: string): boolean {

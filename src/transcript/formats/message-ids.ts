@@ -19,6 +19,13 @@ export class MessageIds {
     this.#lastId = key;
   }
 
+  /** The id of a message that stands beside `own`'s and on which no other id depends. */
+  beside(own: string): string {
+    let id = own;
+    while (!this.#given.add(id)) id = chainId(id, 'human', []);
+    return id;
+  }
+
   /** `own` itself where no message had it, else a chained id. */
   next(own: string | undefined, speaker: Speaker, parts: readonly Part[]): string {
     let id = own ?? chainId(this.#lastId, speaker, parts);

@@ -1,32 +1,54 @@
 // A tool that asks a person something brings back what they chose and what they typed. Only what they typed is in their
-// words: an option was worded by the model.
+// words: an option was worded by the model, and what they chose is marked so.
 
+import type { Part } from '../types.ts';
 import { isObject } from './format.ts';
-import { parsedOr } from './values.ts';
+import { parsedOr, textOf } from './values.ts';
 
-/** Every string under a `label`, `options` or `choices` in what the question offered. */
-export function offeredIn(input: unknown): Set<string> {
+/** What a person chose of what was offered, behind the question. */
+export function choiceOf(question: string, chosen: string): Part {
+  const text = [question.trim(), `chose: ${chosen}`].filter((line) => line !== '').join('\n');
+  return { kind: 'text', text, untyped: 'chosen' };
+}
+
+export interface Asked {
+  /** Every string under a `label`, `options` or `choices` in what was offered. */
+  offered: ReadonlySet<string>;
+  /** The questions' words, by their id or, for want of one, by what they ask. */
+  questions: ReadonlyMap<string, string>;
+}
+
+/** What the call of such a tool asked. */
+export function askedIn(input: unknown): Asked {
   const offered = new Set<string>();
+  const questions = new Map<string, string>();
   const visit = (value: unknown, isOption: boolean, depth: number): void => {
     if (depth > 8) return;
     if (typeof value === 'string' && isOption) offered.add(value);
     if (Array.isArray(value)) for (const item of value) visit(item, isOption, depth + 1);
     if (!isObject(value)) return;
+    const question = textOf(value.question);
+    if (question !== undefined) questions.set(textOf(value.id) ?? question, question);
     for (const [key, item] of Object.entries(value))
       visit(item, /^(options|choices|label|value)$/.test(key), depth + 1);
   };
   visit(input, false, 0);
-  return offered;
+  return { offered, questions };
 }
 
-/** What was typed among the answers in `output` (`{"answers":{…}}` as JSON), save for the options that were offered. */
-export function typedAnswers(output: string, offered: ReadonlySet<string>): string[] {
-  const answers = parsedOr(output);
-  if (!isObject(answers) || !isObject(answers.answers)) return [];
-  const given = Object.values(answers.answers).flatMap((answer) => (isObject(answer) ? answer.answers : answer));
-  return given
-    .filter((text) => typeof text === 'string')
-    .filter((text) => !offered.has(text))
-    .map((text) => text.replace(/^user_note: /, '').trim())
-    .filter((text) => text !== '');
+/** What was answered in `output` (`{"answers":{…}}` as JSON): what was chosen behind its question, what was typed alone. */
+export function answersOf(output: string, { offered, questions }: Asked): Part[] {
+  const read = parsedOr(output);
+  if (!isObject(read) || !isObject(read.answers)) return [];
+  return Object.entries(read.answers).flatMap(([key, answer], at): Part[] => {
+    const given = [isObject(answer) ? answer.answers : answer].flat().filter((text) => typeof text === 'string');
+    const chosen = given.filter((text) => offered.has(text));
+    const typed = given
+      .filter((text) => !offered.has(text))
+      .map((text) => text.replace(/^user_note: /, '').trim())
+      .filter((text) => text !== '');
+    const question = questions.get(key) ?? [...questions.values()][at] ?? '';
+    const choice = chosen.length === 0 ? [] : [choiceOf(question, chosen.join(', '))];
+    return [...choice, ...typed.map((text): Part => ({ kind: 'text', text }))];
+  });
 }

@@ -2,6 +2,7 @@ import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openSession } from '../../../src/transcript/session.ts';
+import { readTurns } from '../../../src/transcript/turns.ts';
 import type { Message } from '../../../src/transcript/types.ts';
 import { collect, fixtures, lines, transcriptOf } from '../../support/transcripts.ts';
 
@@ -47,7 +48,7 @@ describe('a Claude Code transcript', () => {
     expect((await collect(session.messages())).map(brief)).toMatchInlineSnapshot(`
       [
         "  | u01 | harness | <local-command-caveat>Caveat: ",
-        "  | u02 | harness | <command-name>/review</command",
+        "  | u02 | human | /review the API",
         "> | u03 | human | Always use tabs, please. | [image/png, 3 kB]",
         "  | msg_a | assistant | Tabs it is. | call t1",
         "  | u08 | tool | result t1 package a | [image/png, 2 kB]",
@@ -155,7 +156,10 @@ describe('a Claude Code transcript', () => {
   test('has what a person pasted without the marks around it', async () => {
     const content = 'Why?\n\n<pasted_content id="9ef7">\nError: no\n</pasted_content id="9ef7">\n';
     const [message] = await read(user('u1', content, { origin: { kind: 'human' }, turnOrigin: 'human' }));
-    expect(message).toMatchObject({ speaker: 'human', parts: [{ kind: 'text', text: 'Why?\n\nError: no' }] });
+    expect(message).toMatchObject({
+      speaker: 'human',
+      parts: [{ text: 'Why?' }, { text: 'Error: no', untyped: 'pasted' }],
+    });
   });
 
   test('says once what was queued and stands as a prompt as well', async () => {
@@ -175,12 +179,82 @@ describe('a Claude Code transcript', () => {
     expect(session.unreadableLines).toBe(0);
   });
 
-  test('does not take an accepted plan for words of the person who accepted it', async () => {
-    const [message] = await read(user('u1', 'Implement the following plan: …', { planContent: '…' }));
-    expect(message).toMatchObject({ speaker: 'harness', beginsTurn: false });
+  describe('a plan that a person approves', () => {
+    const approved = { kind: 'text', text: 'approved the plan', untyped: 'chosen' };
+
+    test('is the assistant’s words, the approval the person’s', async () => {
+      const call = { type: 'tool_use', id: 'p1', name: 'ExitPlanMode', input: { plan: '# Plan A' } };
+      const result = { type: 'tool_result', tool_use_id: 'p1', content: 'User has approved your plan. You can now …' };
+      const exit = (outcome: unknown, more: object = {}) =>
+        read(
+          user('u0', 'go'),
+          assistant('a1', 'msg_1', [call]),
+          user('u1', [{ ...result, ...more }], { toolUseResult: outcome }),
+        );
+      expect((await exit({ plan: '# Plan B' })).slice(3)).toMatchObject([
+        { id: 'u1/plan', speaker: 'assistant', parts: [{ kind: 'text', text: '# Plan B' }] },
+        { id: 'u1/answer', speaker: 'human', beginsTurn: false, parts: [approved] },
+      ]);
+      expect((await exit(undefined))[3]).toMatchObject({ parts: [{ text: '# Plan A' }] });
+      const edited = { content: 'User has approved your plan. …\n\n## Approved Plan (edited by user):\n# Plan C' };
+      expect((await exit(undefined, edited))[3]).toMatchObject({ parts: [{ text: '# Plan C' }] });
+      expect(await exit('Error: no', { is_error: true })).toHaveLength(3);
+      expect(await exit(undefined, { content: 'User has approved exiting plan mode.' })).toMatchObject([
+        {},
+        {},
+        {},
+        {},
+        {},
+      ]);
+    });
+
+    test('and begins anew with is not what they typed, save for what they said about it', async () => {
+      const plan = { planContent: '# Plan A' };
+      expect(await read(user('u1', 'Implement the following plan:\n\n# Plan A', plan))).toMatchObject([
+        { id: 'u1', speaker: 'assistant', beginsTurn: false, parts: [{ text: '# Plan A' }] },
+        { id: 'u1/answer', speaker: 'human', beginsTurn: false, parts: [approved] },
+      ]);
+      const said = 'Implement the following plan:\n\n# Plan A\n\nUser feedback on this plan: but with tabs';
+      expect((await read(user('u1', said, plan)))[1]).toMatchObject({ parts: [approved, { text: 'but with tabs' }] });
+    });
   });
 
-  describe('what a person typed into a result', () => {
+  describe('a command to the program', () => {
+    const command = (args: string) =>
+      `<command-message>ship is running…</command-message>\n<command-name>/ship</command-name>\n<command-args>${args}</command-args>`;
+
+    test('with arguments is the person’s, on one line, and begins no turn', async () => {
+      const messages = await read(user('u1', 'go'), user('u2', command('to staging only')));
+      expect(messages[1]).toMatchObject({
+        ...{ id: 'u2', speaker: 'human', beginsTurn: false },
+        parts: [{ kind: 'text', text: '/ship to staging only' }],
+      });
+    });
+
+    test('is so also where the file names who typed its prompts', async () => {
+      const named = user('u1', 'go', { origin: { kind: 'human' }, promptSource: 'typed' });
+      expect((await read(named, user('u2', command('now'))))[1]).toMatchObject({ speaker: 'human' });
+    });
+
+    test.each([
+      ['without arguments', command(''), {}],
+      ['that the model gave', command('now'), { sourceToolUseID: 'toolu_1' }],
+      ['that a schedule gave', command('now'), { turnOrigin: 'scheduled' }],
+      ['that a program’s document holds', command('now'), { isMeta: true }],
+    ])('%s is nobody’s', async (_, content, more) => {
+      expect(await read(user('u1', content, more))).toMatchObject([{ speaker: 'harness' }]);
+    });
+
+    test('at the beginning of a session makes no turn of its own', async () => {
+      const records = [user('u1', command('opus')), user('u2', 'go'), assistant('a1', 'msg_1', say('Done.'))];
+      const turnsOf = async (count: number) =>
+        collect(readTurns((await openSession(transcriptOf(lines(...records.slice(0, count))))).messages()));
+      expect((await turnsOf(3)).map(({ id, messages }) => [id, messages.length])).toEqual([['u2', 3]]);
+      expect((await turnsOf(1)).map(({ id }) => id)).toEqual(['u1']);
+    });
+  });
+
+  describe('what a person typed or chose in a result', () => {
     const QUESTION = { question: 'Which store?', options: [{ label: 'SQLite' }, { label: 'Postgres' }] };
     const ask = assistant('a1', 'msg_1', [{ type: 'tool_use', id: 'q1', name: 'AskUserQuestion', input: {} }]);
     const answered = (outcome: object, question: object = QUESTION): object =>
@@ -207,13 +281,56 @@ describe('a Claude Code transcript', () => {
       expect(await typed(ask, answered(noted))).toMatchObject([{ parts: [{}, { text: 'for now' }] }]);
     });
 
-    test('is not the option that they chose, nor several', async () => {
-      expect(await typed(ask, answered({ answers: { 'Which store?': 'SQLite' } }))).toEqual([]);
-      const several = { ...QUESTION, multiSelect: true };
-      expect(await typed(ask, answered({ answers: { 'Which store?': 'SQLite, Postgres' } }, several))).toEqual([]);
-      expect(await typed(ask, answered({ answers: { 'Which store?': 'SQLite, and files' } }, several))).toMatchObject([
-        { parts: [{}, { text: 'and files' }] },
+    const chose = (text: string): object => ({ kind: 'text', text: `Which store?\nchose: ${text}`, untyped: 'chosen' });
+
+    test('as an option is a choice, behind the question', async () => {
+      expect(await typed(ask, answered({ answers: { 'Which store?': 'SQLite' } }))).toMatchObject([
+        { id: 'u1/answer', speaker: 'human', beginsTurn: false, parts: [chose('SQLite')] },
       ]);
+      const several = { ...QUESTION, multiSelect: true };
+      expect(await typed(ask, answered({ answers: { 'Which store?': 'SQLite, Postgres' } }, several))).toMatchObject([
+        { parts: [chose('SQLite, Postgres')] },
+      ]);
+      expect(await typed(ask, answered({ answers: { 'Which store?': 'SQLite, and files' } }, several))).toMatchObject([
+        { parts: [chose('SQLite'), { text: 'and files' }] },
+      ]);
+    });
+
+    test.each([
+      ['User has answered your questions: ', ". You can now continue with the user's answers in mind."],
+      ['Your questions have been answered: ', '. You can now continue with these answers in mind.'],
+    ])('is told by %j where nothing else does', async (before, after) => {
+      const questions = [QUESTION, { question: 'Which "kind"?', options: [{ label: 'A, b' }] }];
+      const asked = assistant('a1', 'msg_1', [
+        { type: 'tool_use', id: 'q1', name: 'AskUserQuestion', input: { questions } },
+      ]);
+      const told = (text: string): object =>
+        user('u1', [{ type: 'tool_result', tool_use_id: 'q1', content: before + text + after }]);
+      expect(await typed(asked, told('"Which store?"="SQLite", "Which "kind"?"="A, b"'))).toMatchObject([
+        { parts: [chose('SQLite'), { text: 'Which "kind"?\nchose: A, b' }] },
+      ]);
+      const noted = '"Which store?"="SQLite" selected preview:\nx "y", "Which "kind"?"="neither" user notes: for now';
+      expect(await typed(asked, told(noted))).toMatchObject([
+        {
+          parts: [
+            chose('SQLite'),
+            { kind: 'call', input: { question: 'Which "kind"?' } },
+            { text: 'neither' },
+            { text: 'for now' },
+          ],
+        },
+      ]);
+    });
+
+    test('before they asked what a question means is a choice', async () => {
+      const asked = assistant('a1', 'msg_1', [
+        { type: 'tool_use', id: 'q1', name: 'AskUserQuestion', input: { questions: [QUESTION] } },
+      ]);
+      const content =
+        "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\n" +
+        'The user wants to clarify these questions.\n\n    Questions asked:\n- "Which store?"\n  Answer: SQLite';
+      const result = { type: 'tool_result', tool_use_id: 'q1', is_error: true, content };
+      expect(await typed(asked, user('u1', [result]))).toMatchObject([{ parts: [chose('SQLite')] }]);
     });
 
     test('as the reason for rejecting a call is theirs, without what the program adds', async () => {
@@ -261,12 +378,77 @@ describe('a Claude Code transcript', () => {
     test('and sent or taken back stands only where it was sent', async () => {
       const sent = [go, queue('enqueue', 'one'), queue('enqueue', 'two'), done, queue('dequeue'), user('u3', 'one')];
       expect(await humans(...sent, queue('dequeue'), user('u4', 'two'))).toEqual(['> go', '> one', '> two']);
-      expect(await humans(go, queue('enqueue', 'one'), queue('remove'), done)).toEqual(['> go']);
       expect(await humans(go, queue('enqueue', 'a'), queue('enqueue', 'b'), queue('popAll', 'b'))).toEqual([
         '> go',
         'a',
       ]);
       expect(await humans(go, queue('enqueue', 'a'), queue('enqueue', 'b'), queue('popAll'), done)).toEqual(['> go']);
+    });
+
+    test('and given to the agent without a record stands where it was given', async () => {
+      const given = [go, queue('enqueue', 'one'), queue('remove'), done];
+      expect(await humans(...given)).toEqual(['> go', 'one']);
+      expect(await humans(...given, user('u3', 'more'))).toEqual(['> go', 'one', '> more']);
+      expect(await humans(go, queue('enqueue', 'one'), queue('remove', 'one'), done)).toEqual(['> go', 'one']);
+      expect(await humans(go, queue('enqueue', 'one'), queue('dequeue'), done)).toEqual(['> go', 'one']);
+      const order = (await read(...given, user('u3', 'more'))).map(({ id }) => id.replace(/-.*/, ''));
+      expect(order).toEqual(['u1', 'queued', 'msg_1', 'u3']);
+    });
+
+    test('and given stands once, at its own place, where a record or an attachment follows', async () => {
+      const attachment = {
+        type: 'attachment',
+        uuid: 'x1',
+        sessionId: 's',
+        attachment: { type: 'queued_command', prompt: 'one' },
+      };
+      const given = [go, queue('enqueue', 'one'), queue('remove'), done];
+      const ids = async (...records: object[]) => (await read(...given, ...records)).map(({ id }) => id);
+      expect(await ids(attachment)).toEqual(['u1', 'msg_1', 'x1']);
+      expect(await ids(user('u3', 'one'))).toEqual(['u1', 'msg_1', 'u3']);
+      expect(await ids(user('u3', [{ type: 'tool_result', tool_use_id: 't', content: '' }, ...say('one')]))).toEqual([
+        'u1',
+        'msg_1',
+        'u3',
+        'u3/text',
+      ]);
+      const two = [go, queue('enqueue', 'one'), queue('enqueue', 'two'), queue('remove'), queue('remove'), done];
+      expect(await humans(...two, user('u3', 'one\ntwo'))).toEqual(['> go', '> one\ntwo']);
+      const picture = [go, queue('enqueue', 'see [Image #1] here'), queue('remove'), done];
+      expect(await humans(...picture, user('u3', 'see  here'))).toEqual(['> go', '> see  here']);
+    });
+
+    test('changes no other id, and has one of its own at every reading', async () => {
+      const records = [
+        go,
+        queue('enqueue', 'one'),
+        assistant('u2', 'msg_1', say('Do')),
+        queue('remove'),
+        assistant('u3', 'msg_1', say('ne.')),
+        { parentUuid: null, type: 'user', message: { role: 'user', content: 'without an id' } },
+        queue('enqueue', 'two'),
+        queue('remove'),
+        user('u4', 'more'),
+      ];
+      const isQueued = ({ id }: Message) => id.startsWith('queued-');
+      const whole = await read(...records);
+      const plain = await read(...records.filter((record) => !('operation' in record)));
+      expect(whole.filter((message) => !isQueued(message))).toEqual(
+        plain.map((message) => (message.byte === undefined ? message : { ...message, byte: expect.any(Number) })),
+      );
+      expect(whole.filter(isQueued)).toHaveLength(2);
+      for (let count = 1; count <= records.length; count++) {
+        const part = await read(...records.slice(0, count));
+        const ids = new Set(whole.map(({ id }) => id));
+        expect(part.every(({ id }) => ids.has(id))).toBe(true);
+      }
+    });
+
+    test('is known by a record of another text that an operation was not about it', async () => {
+      const notice = '<task-notification>done</task-notification>';
+      const guessed = [queue('enqueue', 'one'), queue('enqueue', notice), queue('dequeue'), user('n1', notice)];
+      const later = [done, queue('dequeue'), user('u3', 'one')];
+      expect(await humans(go, ...guessed, ...later)).toEqual(['> go', '> one']);
     });
 
     test('that a program queued is nobody’s', async () => {

@@ -219,16 +219,41 @@ describe('a Codex rollout', () => {
     expect(message?.parts[0]).toMatchObject({ isError });
   });
 
-  test('holds what a person typed into a question, but not the option they chose', async () => {
-    const args = JSON.stringify({ questions: [{ id: 'q', options: [{ label: 'Tabs' }, { label: 'Spaces' }] }] });
+  test('holds what a person typed into a question, and what they chose as a choice', async () => {
+    const args = JSON.stringify({
+      questions: [{ id: 'q', question: 'Which?', options: [{ label: 'Tabs' }, { label: 'Spaces' }] }],
+    });
     const question = item('function_call', { name: 'request_user_input', arguments: args, call_id: 'q1' });
     const output = JSON.stringify({ answers: { q: { answers: ['Tabs', 'user_note: but never in YAML'] } } });
     const messages = await read(meta('a'), typed('Format it.'), question, answer('q1', output));
     expect(messages.at(-1)).toMatchObject({
       speaker: 'human',
       beginsTurn: false,
-      parts: [{ kind: 'text', text: 'but never in YAML' }],
+      parts: [
+        { kind: 'text', text: 'Which?\nchose: Tabs', untyped: 'chosen' },
+        { kind: 'text', text: 'but never in YAML' },
+      ],
     });
+  });
+
+  test('gives no other message another id for a choice', async () => {
+    const args = JSON.stringify({ questions: [{ id: 'q', question: 'Which?', options: [{ label: 'Tabs' }] }] });
+    const question = item('function_call', { name: 'request_user_input', arguments: args, call_id: 'q1' });
+    const chose = (label: string) => answer('q1', JSON.stringify({ answers: { q: { answers: [label] } } }));
+    const ids = async (label: string) =>
+      (await read(meta('a'), typed('Format it.'), question, chose(label), says('assistant', 'Done.')))
+        .filter(({ speaker }) => speaker !== 'human')
+        .map(({ id }) => id);
+    expect(await ids('Tabs')).toEqual(await ids(''));
+  });
+
+  test('holds what a person wants to be reviewed', async () => {
+    const target = { type: 'custom', instructions: 'only the parser' };
+    const review = (given: object) => event('entered_review_mode', { target: given, user_facing_hint: 'x' });
+    const messages = await read(meta('a'), typed('Format it.'), review(target), review({ type: 'uncommittedChanges' }));
+    expect(messages.slice(1)).toMatchObject([
+      { speaker: 'human', beginsTurn: false, parts: [{ text: '/review only the parser' }] },
+    ]);
   });
 
   test('of a newer version holds what was typed as completed items, and nothing that was injected beside them', async () => {

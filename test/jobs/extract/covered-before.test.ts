@@ -1,0 +1,67 @@
+// Sessions that an earlier reader covered, which saw less of what people said, read by today's.
+// test/data/turns-read-before.jsonl: of each shared session the turns as that reader (b173f24) told them, each as its id
+// and the id of its last message, hashed: `turn through, turn through, …`.
+
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { sortTurns } from '../../../jobs/extract/pending-turns.ts';
+import type { Transaction } from '../../../src/memory/store/store.ts';
+import { openSession } from '../../../src/transcript/session.ts';
+import { jobsInProcess } from '../../support/jobs-in-process.ts';
+import { tempDir } from '../../support/temp.ts';
+import { collect, hasReal, real, realFiles } from '../../support/transcripts.ts';
+
+const BEFORE = new Map(
+  readFileSync(join(import.meta.dirname, '../../data/turns-read-before.jsonl'), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line): { file: string; turns: string } => JSON.parse(line))
+    .map(({ file, turns }) => [file, turns]),
+);
+
+const hashOf = (id: string): string => createHash('sha256').update(id).digest('hex').slice(0, 12);
+
+/** The turns of a file as they were covered: the ids that today's reader gives too, and the hashes of those it does not. */
+async function coveredBefore(file: string): Promise<{ turn: string; through: string }[]> {
+  const messages = await collect((await openSession(join(real, file))).messages());
+  const ids = new Map(messages.map(({ id }) => [hashOf(id), id]));
+  const idOf = (hash = ''): string => ids.get(hash) ?? hash;
+  return (BEFORE.get(file) ?? '').split(', ').map((row) => {
+    const [turn, through] = row.split(' ');
+    return { turn: idOf(turn), through: idOf(through) };
+  });
+}
+
+test.skipIf(!hasReal)('of no shared session that was covered before anything is pending', async () => {
+  const files = await realFiles(/\.jsonl?$/).then((all) => all.filter((file) => !file.endsWith('.summary.json')));
+  expect(files.sort()).toEqual([...BEFORE.keys()].sort());
+  const pending: string[] = [];
+  const jobs = await jobsInProcess(tempDir());
+  for (const file of files) {
+    const session = await openSession(join(real, file));
+    const rows = await coveredBefore(file);
+    await jobs.store.commit({ actor: 'job:job_before' }, () => ({
+      files: [],
+      rows({ ledger, commit }: Transaction) {
+        for (const { turn, through } of rows) {
+          const row = { session: session.id, turn, through_message: through, became: 'recorded', day: '2026-11-20' };
+          ledger.put(commit, 'coverage', { ...row, job: 'job_before' });
+        }
+      },
+    }));
+    const sorted = await sortTurns(session, {
+      ledger: jobs.store.ledger,
+      memories: { dirs: ['/nowhere'] },
+      ended: true,
+      quietMs: 0,
+      settleMs: 0,
+      reopened: new Set(),
+    });
+    const open = [...sorted.pending.values(), ...sorted.mainAgent, ...sorted.private];
+    pending.push(...open.map(({ turn }) => `${file}: ${turn.id}`));
+  }
+  jobs.close();
+  expect(pending).toEqual([]);
+});
