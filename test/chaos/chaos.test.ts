@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { noOwnRedis } from '../queue/own-redis.ts';
+import { sized } from '../support/depth.ts';
 import { runChaos } from './chaos.ts';
 
 const noRedis = noOwnRedis();
@@ -15,13 +16,13 @@ test.skipIf(noRedis)(
       workers: 2,
       concurrency: 4,
       directories: 4,
-      sessions: 24,
+      sessions: sized({ quick: 12, deep: 60 }),
       everyMs: 600,
-      disturbForMs: 8_000,
+      disturbForMs: sized({ quick: 4_000, deep: 20_000 }),
       limitMs: 200_000,
     });
     expect(violations).toEqual([]);
-    expect(turns).toBeGreaterThanOrEqual(24);
+    expect(turns).toBeGreaterThanOrEqual(sized({ quick: 12, deep: 60 }));
     expect(entries).toBe(turns);
     expect(Object.keys(disturbances).length).toBeGreaterThan(1);
   },

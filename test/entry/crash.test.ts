@@ -10,6 +10,7 @@ import { enqueueExtract, put } from '../../src/entry/commands/enqueue.ts';
 import { lastJobs } from '../../src/memory/ledger/job-rows.ts';
 import { outboxRows } from '../../src/memory/ledger/outbox.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
+import { sized } from '../support/depth.ts';
 import { says } from '../support/messages-server.ts';
 import { isIdle, memoryOf, sixSessions } from '../support/nights.ts';
 import { agentsOf } from '../support/processes.ts';
@@ -89,7 +90,7 @@ test('a worker killed at a step of its commits leaves what the next one brings t
     '- 09:00 **user** The user prefers short answers.',
   ]);
   let kills = 0;
-  for (let step = 3, wasKilled = true; wasKilled; step += 13) {
+  for (let step = 3, wasKilled = true; wasKilled; step += sized({ quick: 37, deep: 13 })) {
     const testing = await handWrittenNight();
     const environment = { ...testing.environment, NOCTURNE_TEST_DIES_AT: String(step) };
     const { signal } = await run(['worker', '--once'], environment, { nodeArgs: ['--import', DIES_AT] });
@@ -97,7 +98,7 @@ test('a worker killed at a step of its commits leaves what the next one brings t
     if (wasKilled) kills += 1;
     await expectRecovery(testing, { expected, held: bothMemoriesOf });
   }
-  expect(kills).toBeGreaterThan(6);
+  expect(kills).toBeGreaterThan(sized({ quick: 2, deep: 6 }));
 });
 
 test('a resident worker killed again and again, as it opens and ever later in its work, loses and doubles nothing', async () => {
@@ -112,7 +113,7 @@ test('a resident worker killed again and again, as it opens and ever later in it
   const opening = start(['worker'], testing.environment);
   await until(() => testing.app.home.workers().length > 0);
   await kill(opening);
-  for (let delayMs = 0; delayMs <= 600 && !isIdle(testing); delayMs += 120) {
+  for (let delayMs = 0; delayMs <= 600 && !isIdle(testing); delayMs += sized({ quick: 300, deep: 120 })) {
     const before = begun();
     const worker = start(['worker'], testing.environment);
     await until(() => begun() > before);

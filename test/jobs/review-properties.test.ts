@@ -8,6 +8,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isAppError } from '../../src/errors.ts';
 import { unifiedDiff } from '../../src/memory/store/line-diff.ts';
+import { sized } from '../support/depth.ts';
 import { changedLines, meaningOf, type Reviewed, reviewedMemory } from '../support/reviewed.ts';
 
 const SERVICES = ['Alpha', 'Beta', 'Gamma', 'Delta', 'Omega'];
@@ -192,7 +193,7 @@ test('whatever happens between proposing and deciding, only what was shown is do
       for (const each of steps) await run.take(each);
       await run.finish();
     }),
-    { numRuns: 12 },
+    { numRuns: sized({ quick: 5, deep: 12 }) },
   );
   expect([...outcomes]).toEqual(expect.arrayContaining(['accepted', 'rejected', 'edited']));
 });

@@ -10,6 +10,9 @@ const root = join(import.meta.dirname, '../..');
 const BUILT = join(root, 'dist/src/entry/nocturne.js');
 
 export default function buildOnce(): void {
+  console.log(
+    `Sizes of the long tests: ${process.env.NOCTURNE_TEST_DEPTH ?? 'quick (npm run test:deep runs the others)'}.`,
+  );
   const builtMs = statSync(BUILT, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const sources = ['src', 'jobs', 'package.json'].map((name) => join(root, name));
   if (sources.every((path) => newestIn(path) < builtMs)) return;

@@ -6,6 +6,7 @@ import { offlineFetch } from '../../../src/agent/offline-model.ts';
 import { checkOperations } from '../../../src/memory/dream/operation-checks.ts';
 import { proposalSchema } from '../../../src/memory/dream/operations.ts';
 import type { MemoryType } from '../../../src/memory/types.ts';
+import { sized } from '../../support/depth.ts';
 import { inputOf, jsonLines, type Night, worldOf } from '../../support/dream-night.ts';
 
 const client = new Anthropic({ apiKey: 'offline', maxRetries: 0, fetch: offlineFetch });
@@ -238,6 +239,6 @@ test('whatever the night, every entry is in exactly one operation and code finds
       );
       expect(checkOperations(proposalSchema.parse({ operations }).operations, worldOf(night))).toEqual([]);
     }),
-    { numRuns: 500 },
+    { numRuns: sized({ quick: 100, deep: 500 }) },
   );
 });

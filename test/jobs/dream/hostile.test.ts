@@ -10,6 +10,7 @@ import { allEntries, type EntryRow, entryRow, supportsOf } from '../../../src/me
 import type { Store } from '../../../src/memory/store/store.ts';
 import { isTopicName, isTopicPath, parseTopic } from '../../../src/memory/text/topic.ts';
 import { asSeen, greppable, isNegated, stands } from '../../../src/wording.ts';
+import { sized } from '../../support/depth.ts';
 import { jobsInProcess } from '../../support/jobs-in-process.ts';
 import { calls, type MessagesServer, says, startMessagesServer, toolResults } from '../../support/messages-server.ts';
 import { sessionFile } from '../../support/session-file.ts';
@@ -256,7 +257,7 @@ test('whatever a model proposes, the commit keeps every promise or nothing is ch
       jobs.close();
       await server.close();
     }),
-    { numRuns: 250 },
+    { numRuns: sized({ quick: 60, deep: 250 }) },
   );
   expect(outcomes.get('dreamed')).toBeGreaterThan(5);
   expect(outcomes.get('failed')).toBeGreaterThan(5);
@@ -291,7 +292,7 @@ test('whatever a model proposes, a person who accepts all of it in review gets w
       }
       jobs.close();
     }),
-    { numRuns: 120 },
+    { numRuns: sized({ quick: 30, deep: 120 }) },
   );
   expect(accepted).toBeGreaterThan(10);
 });

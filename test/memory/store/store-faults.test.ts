@@ -7,6 +7,7 @@ import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, sta
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { openStore, type Store } from '../../../src/memory/store/store.ts';
+import { sized } from '../../support/depth.ts';
 import { type Fault, onFaultyDisk } from '../../support/faulty-files.ts';
 import { BEFORE, EARLY, LATE, prepare, run, SCENARIOS, type Scenario, stateOf } from '../../support/store-scenarios.ts';
 import { fastTempDir } from '../../support/temp.ts';
@@ -114,7 +115,7 @@ test('a writer that is killed at whatever call leaves all or nothing', async () 
   expect(await write(100_000, fresh())).toEqual([0, null]);
   // Two at a time: most of it is waiting for processes to start.
   const dieFrom = async (first: number) => {
-    for (let at = first, wasKilled = true; wasKilled; at += 2) {
+    for (let at = first, wasKilled = true; wasKilled; at += sized({ quick: 10, deep: 2 })) {
       const dir = fresh();
       const [status, signal] = await write(at, dir);
       wasKilled = signal === 'SIGKILL';
@@ -136,7 +137,7 @@ test.skipIf(process.platform === 'win32')(
     const endings = new Set<string>();
     // In units of 512 bytes, three pages at a time: from where the ledger cannot be opened to where all has room.
     const fill = async (ending: 'close' | 'die') => {
-      for (let blocks = 64, ended = ''; ended !== 'fine'; blocks += 24) {
+      for (let blocks = 64, ended = ''; ended !== 'fine'; blocks += sized({ quick: 96, deep: 24 })) {
         const dir = fresh();
         const args = [process.execPath, writer, String(index), dir, ending];
         const child = spawn('sh', ['-c', `ulimit -f ${blocks}; exec "$@"`, 'sh', ...args], CHILD);

@@ -8,9 +8,10 @@ import { isAppError } from '../../../src/errors.ts';
 import { shaOf } from '../../../src/memory/store/heads.ts';
 import { openStore, type Precondition, type Store } from '../../../src/memory/store/store.ts';
 import { fixedClock } from '../../../src/time.ts';
+import { sized } from '../../support/depth.ts';
 import { fastTempDir } from '../../support/temp.ts';
 
-const RUNS = 100;
+const RUNS = sized({ quick: 25, deep: 100 });
 const OPERATIONS = 100;
 const clock = fixedClock('2026-11-20T10:00:00Z');
 const by = { actor: 'tool:test' };
