@@ -27,7 +27,9 @@ import { takeUpReturned } from '../src/memory/ledger/returned.ts';
 import type { Lease } from '../src/memory/store/leases.ts';
 import { sayMissing } from '../src/memory/store/outside.ts';
 import type { Store } from '../src/memory/store/store.ts';
-import { logDay } from '../src/memory/text/daily-log.ts';
+import { logDay, logPath } from '../src/memory/text/daily-log.ts';
+import { reportPath } from '../src/memory/text/dream-report.ts';
+import { type Day, dayOf } from '../src/time.ts';
 import {
   type Answers,
   askForAnswers,
@@ -51,8 +53,11 @@ import type { ShareReport } from './share.ts';
 export interface DreamRequest {
   /** Steers how memory is kept; never overrides the rules. */
   instructions?: string;
-  /** Take it as meant that many entries are missing from the logs, or many files from the directory. */
-  acceptMissing?: boolean;
+  /**
+   * Take it as meant that many entries are missing from the logs, or files from the directory; a list: that the logs of
+   * these days are.
+   */
+  acceptMissing?: boolean | Day[];
   /** For this once: whether what would change waits for a person. */
   review?: boolean;
   /** How it is with Message Batches; default: what was answered is used, and nothing is sent. */
@@ -150,18 +155,20 @@ async function dreamWithLease(request: DreamRequest, run: Run): Promise<true> {
     return true;
   }
   // 2.
-  const missing = await store.missing();
-  if (missing.length > 0 && !request.acceptMissing) {
-    throw new AppError('refused', `${sayMissing(missing)}.`, {
+  const { acceptMissing } = request;
+  if (acceptMissing)
+    await store.acceptMissing(acceptMissing === true ? undefined : new Set(acceptMissing.map(logPath)));
+  const refusal = sayMissing(await store.missing()).find(({ keepsDreams }) => keepsDreams);
+  if (refusal) {
+    throw new AppError('refused', `${refusal.what}.`, {
       remedy: 'Put the files back, or run nocturne dream --accept-missing if they were removed on purpose.',
     });
   }
-  if (missing.length > 0) await store.acceptMissing();
   const history = await lookAtHistory(store);
   await rebuildFromFiles(store, history.changed);
   await takeUpReturned(store, { actor: 'tool:rebuild', lease }, history.changed.filter(logDay));
   const intake = withoutWaiting(await readIntake(store, history), answers, request.batch);
-  if (looksWiped(intake) && !request.acceptMissing) {
+  if (looksWiped(intake) && !acceptMissing) {
     throw new AppError('refused', `${intake.missing} of ${intake.known} entries are missing from the logs at once.`, {
       remedy: 'Put the log files back, or run nocturne dream --accept-missing if they were removed on purpose.',
     });
@@ -236,6 +243,9 @@ async function retireAndDistil(
     await keep({ operations, refused: [] }, { ...all, fresh: alone, withdrawn: [], world });
   }
   const guidance = await Guidance.read(store.ledger);
+  // What no topic could be committed for is found before a model is asked.
+  const day = dayOf(all.deps.clock.now(), all.deps.zone);
+  await store.rehearse({ actor: `job:${all.job}`, lease: all.lease }, ['MEMORY.md', reportPath(day, 'json')]);
   const unsaid = await dropSaid(guidance, all);
   // 4. and 5.
   const keepPart = (proposal: Proposal, part: ProposedPart) => keep(proposal, { ...all, ...part });

@@ -21,6 +21,7 @@ import {
 } from '../../src/memory/ledger/entries.ts';
 import type { HistoryLook } from '../../src/memory/ledger/history-looks.ts';
 import type { Lease } from '../../src/memory/store/leases.ts';
+import { lostIds } from '../../src/memory/store/lost-logs.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { logDay, logPath } from '../../src/memory/text/daily-log.ts';
 import { entryOfItem, readLogItems } from '../../src/memory/text/log-items.ts';
@@ -79,7 +80,8 @@ async function readPart(store: Store, { changed, looks }: HistoryLook): Promise<
   const days = new Set(paths.flatMap((path) => logDay(path) ?? []));
   const items = await readLogItems(store, paths);
   const known = new Map([...days].flatMap((day) => entriesOfDay(ledger, day)).map((row) => [row.id, row]));
-  const isGone = (row: EntryRow) => !items.has(row.id) && isInLog(row);
+  const lost = lostIds(ledger);
+  const isGone = (row: EntryRow) => !items.has(row.id) && isInLog(row) && !lost.has(row.id);
   if ([...known.values()].some(isGone)) return null;
   const rowOf = (id: string) => known.get(id) ?? entryRow(ledger, id);
   const inLogs = [...items].map(([id, item]) => entryOfItem(item, rowOf(id)));
@@ -101,12 +103,17 @@ async function readWhole(store: Store): Promise<Found> {
   const items = await readLogItems(store);
   const inLogs = new Map([...items].map(([id, item]) => [id, entryOfItem(item, known.get(id))]));
   const changed = [...inLogs.values()].filter((row) => !isSame(row, known.get(row.id)));
-  const gone = [...known.values()].filter((row) => !inLogs.has(row.id) && (isInLog(row) || row.state === 'withdrawn'));
+  // What was in a log that is lost was not removed by anybody.
+  const lost = lostIds(store.ledger);
+  const isGone = (row: EntryRow) =>
+    !inLogs.has(row.id) && (isInLog(row) ? !lost.has(row.id) : row.state === 'withdrawn');
+  const gone = [...known.values()].filter(isGone);
   const missing = gone.filter(isInLog);
   changed.push(...missing.map((row): EntryRow => ({ ...row, state: 'withdrawn' })));
+  const still = [...lost].flatMap((id) => (inLogs.has(id) ? [] : (known.get(id) ?? [])));
   return {
     changed,
-    fresh: [...inLogs.values()].filter((row) => row.state === 'new' || row.state === 'held').sort(byTime),
+    fresh: [...inLogs.values(), ...still].filter((row) => row.state === 'new' || row.state === 'held').sort(byTime),
     withdrawn: gone.filter((row) => supportsByEntry(store.ledger, row.id).length > 0).sort(byTime),
     missing: missing.length,
     known: [...known.values()].filter(isInLog).length,

@@ -3,6 +3,8 @@
 
 import type { FoundEntry } from '../../src/agent/tools.ts';
 import { ERRORS, isAppError } from '../../src/errors.ts';
+import { logPath } from '../../src/memory/text/daily-log.ts';
+import { dayOf } from '../../src/time.ts';
 import type { Excerpt } from '../../src/transcript/excerpt.ts';
 import type { Session } from '../../src/transcript/session.ts';
 import type { Deps, Run } from '../extract.ts';
@@ -64,6 +66,7 @@ async function extractShown(run: ShownRun, deps: Deps): Promise<Broken | null> {
     const turns = excerpt.turns.map((id) => sorted.pending.get(id) as PendingTurn);
     const row = left.size === turns.length ? run.rows.atEnd : run.rows.meanwhile;
     try {
+      await rehearse(run, { turns: turnsIn(excerpt, sorted), deps });
       // 5.
       const { found, ending, prompt } = await runExtractor(run, { excerpt, waiting, continues }, deps);
       waiting.push(...found);
@@ -86,6 +89,16 @@ async function extractShown(run: ShownRun, deps: Deps): Promise<Broken | null> {
     }
   }
   return null;
+}
+
+/** What their logs cannot be written for is found before a model is paid for what goes there. */
+async function rehearse(
+  { job, lease }: PendingRun,
+  { turns, deps }: { turns: PendingTurn[]; deps: Deps },
+): Promise<void> {
+  const { store, clock, zone } = deps;
+  const days = new Set(turns.map(({ turn }) => dayOf(turn.at ?? clock.now(), zone)));
+  await store.rehearse({ actor: `job:${job}`, lease }, [...days].map(logPath));
 }
 
 /** Counts a turn once, also where it is covered range by range. */

@@ -93,14 +93,14 @@ test('a line that rested on an entry removed later goes with the next dream, and
   expect(file(testing, 'working-agreements.md')).toContain('Never commit to main directly.');
 });
 
-test('logs that were wiped stop the dream, which asks before it believes it', async () => {
+test('a log whose lines all went at once stops the dream, which asks before it believes it', async () => {
   const testing = await withEntries(
     'Always use pnpm instead of npm.',
     'I prefer short answers.',
     'The release deadline is 2026-12-04.',
   );
   await testing.app.dream(testing.store, {});
-  writeFileSync(join(testing.dir, LOG), '');
+  writeFileSync(join(testing.dir, LOG), '# 2026-11-20\n');
   expect(await testing.app.dream(testing.store, {})).toMatchObject({ outcome: 'refused', operations: [] });
   expect(file(testing, 'working-agreements.md')).toContain('pnpm');
   expect((await testing.app.dream(testing.store, { acceptMissing: true })).outcome).toBe('dreamed');

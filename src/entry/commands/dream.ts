@@ -1,12 +1,14 @@
 // nocturne dream: the logs' new entries into topic files, and the index.
 
 import { type Command, Option } from 'commander';
+import { AppError } from '../../errors.ts';
+import { type Day, isDay } from '../../time.ts';
 import { type CommonOptions, withApp, withInstructions, withJson, withMemory, withModel } from '../terminal/options.ts';
 import { exitFor, noteOff, printDream, printEstimate } from '../terminal/output.ts';
 import { progress } from '../terminal/progress.ts';
 
 interface DreamOptions extends CommonOptions {
-  acceptMissing?: boolean;
+  acceptMissing?: boolean | string[];
   dryRun?: boolean;
   share?: boolean;
   review?: boolean;
@@ -27,7 +29,10 @@ export function addDream(program: Command): void {
     .addOption(new Option('--no-review').hideHelp())
     .option('--batch', 'send it as a Message Batch: half the price, an answer within a day, fetched by a worker')
     .option('--no-batch', 'take back what waits in a batch and dream over it at once')
-    .option('--accept-missing', 'go on although many entries are missing from the logs');
+    .option(
+      '--accept-missing [day...]',
+      'take logs, files and entries that are missing as meant to go; with days, the logs of these days',
+    );
   withJson(
     withInstructions(withModel(withMemory(command))),
     '{ outcome, operations: [{ kind, entries, topic, reason }], proposals, topics, indexLines, indexBytes, spend, waits?, shared?, error? }',
@@ -39,7 +44,8 @@ export function addDream(program: Command): void {
         const store = options.dryRun ? await app.storeFor(session) : await app.storeForWork(session);
         noteOff(app.standingOf(store));
         const batch = options.batch === undefined ? undefined : options.batch ? 'send' : 'cancel';
-        const { instructions, acceptMissing, review } = options;
+        const { instructions, review } = options;
+        const acceptMissing = options.acceptMissing && acceptedDays(options.acceptMissing);
         if (options.dryRun) {
           printEstimate(await app.estimateDream(store, { instructions, batch }), options);
           return;
@@ -52,4 +58,13 @@ export function addDream(program: Command): void {
         process.exitCode = exitFor([report.outcome, ...(report.shared ? [report.shared.outcome] : [])]);
       }),
     );
+}
+
+function acceptedDays(given: true | string[]): true | Day[] {
+  if (given === true) return true;
+  const unfit = given.find((day) => !isDay(day));
+  if (unfit === undefined) return given;
+  throw new AppError('bad-input', `--accept-missing: ${JSON.stringify(unfit)} is no day.`, {
+    remedy: 'Give days like 2026-11-20, or none for all that is missing; nocturne status names them.',
+  });
 }

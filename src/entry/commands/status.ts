@@ -55,7 +55,7 @@ async function readStatus(app: App) {
   return {
     memory,
     standing: app.standing({ cwd: process.cwd() }),
-    attention: [...(kept.missing.length > 0 ? [`${sayMissing(kept.missing)}: ${IF_MISSING}`] : []), ...attention],
+    attention: [...sayMissing(kept.missing).map(({ what }) => `${what}; ${IF_MISSING}`), ...attention],
     ...kept,
     all,
     breaker: home.breaker.read(),

@@ -78,8 +78,10 @@ function checkWork(dir: string): Checked[] {
     const failing = waiting.filter((item) => item.failure !== null);
     const found = `${dir}: ${lastOf(jobs, 'extract')}, ${lastOf(jobs, 'dream')}, ${waiting.length} waiting${proposals > 0 ? `, proposed changes for nocturne review: ${proposals}` : ''}`;
     const [first] = failing;
-    const missing = missingIn(ledger);
-    if (missing.length > 0) return [fail('memory', `${dir}: ${sayMissing(missing)}`, `No dream runs: ${IF_MISSING}.`)];
+    const missing = sayMissing(missingIn(ledger)).map(({ what, keepsDreams }) =>
+      fail('memory', `${dir}: ${what}`, keepsDreams ? `No dream runs: ${IF_MISSING}.` : sentence(IF_MISSING)),
+    );
+    if (missing.length > 0) return missing;
     return first
       ? [
           warn(
@@ -97,4 +99,8 @@ function checkWork(dir: string): Checked[] {
 function lastOf(jobs: JobRow[], kind: JobRow['kind']): string {
   const [last] = jobs.filter((job) => job.kind === kind);
   return last ? `last ${kind} ${last.endedAt} (${last.outcome})` : `no ${kind} yet`;
+}
+
+function sentence(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
 }

@@ -18,6 +18,7 @@ import {
   noteWork,
 } from '../../memory/ledger/inbox.ts';
 import type { Store } from '../../memory/store/store.ts';
+import { isDay } from '../../time.ts';
 import { openSession } from '../../transcript/session.ts';
 import type { App } from '../compose.ts';
 import { admit, tellBreaker } from './hold.ts';
@@ -37,7 +38,7 @@ const payloadSchemas = {
   }),
   dream: z.strictObject({
     instructions: z.string().optional(),
-    acceptMissing: z.boolean().optional(),
+    acceptMissing: z.union([z.boolean(), z.array(z.string().refine(isDay))]).optional(),
     /** Nobody asked for it: the gates of the nightly dream apply. */
     isNightly: z.boolean().optional(),
     /** It is sent as a Message Batch, whatever the setting. */

@@ -8,11 +8,13 @@
 import { join } from 'node:path';
 import { listFiles, listNames } from '../../directories.ts';
 import { statFile } from '../../files.ts';
+import { noteLostAnywhere } from '../store/lost-logs.ts';
+import { missingIn } from '../store/outside.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { type LogItem, logDay } from '../text/daily-log.ts';
 import { parseJsonReport, type ReportRow, reportDay } from '../text/dream-report.ts';
 import { indexLine, indexTopic } from '../text/index-file.ts';
-import { entryOfItem, logItemsOf } from '../text/log-items.ts';
+import { entryOfItem, logItemsOf, readLog } from '../text/log-items.ts';
 import { isArchivePath, isTopicPath, lineId, parseTopic } from '../text/topic.ts';
 import { assumeCovered } from './coverage.ts';
 import {
@@ -56,9 +58,10 @@ export async function rebuildWhereBehind(store: Store): Promise<void> {
  * `changed` ones (default: all) are looked into for something unknown.
  */
 export async function rebuildFromFiles(store: Store, changed?: string[]): Promise<void> {
-  const paths = await historyPaths(store);
+  const unreadable = new Set(missingIn(store.ledger));
+  const paths = (await historyPaths(store)).filter((path) => !unreadable.has(path));
   const found = new Map<string, string>();
-  for (const path of changed ?? paths) found.set(path, (await store.read(path)) ?? '');
+  for (const path of changed ?? paths) found.set(path, await readLog(store, path));
   if (!isBehind(store.ledger, historyOf(found))) return;
 
   const topics = new Map<string, string>();
@@ -176,13 +179,15 @@ function importSupports(
         // An entry that is in no log any more and whose last row names no line was withdrawn then.
         if (!items.has(row.entry) && last.get(row.entry)?.lines.length === 0) continue;
         addSupport(transaction, { path, line, entry: row.entry });
-        if (!entryRow(ledger, row.entry)) writeEntry(transaction, missingEntry(row));
+        if (entryRow(ledger, row.entry)) continue;
+        writeEntry(transaction, missingEntry(row));
+        noteLostAnywhere(ledger, { entry: row.entry, at: `${row.day}T12:00:00.000Z` });
       }
     }
   }
 }
 
-/** An entry that lines rest on and no log holds: known by its id, so that the next dream sees that it is missing. */
+/** An entry that lines rest on and no log holds: known by its id. Nobody knows which log it was lost with. */
 function missingEntry({ entry, job, day }: ReportRow & { day: string }): EntryRow {
   return {
     id: entry,

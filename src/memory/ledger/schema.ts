@@ -139,6 +139,7 @@ create index coverage_day on coverage (day);
 update undo set key = json_insert(key, '$[#]', ''), before = json_set(before, '$.from_message', '', '$.again', 0)
   where tbl = 'coverage';
 `,
+  'create table lost_entry (entry text primary key, path text not null, since text not null) strict, without rowid',
 ];
 
 /** `home.db` of the home. */

@@ -2,13 +2,15 @@
 // A file is looked at (size and times, as remembered in the ledger) and read only where that changed. What differs from
 // its head becomes a version with the actor `external`; the same content under a new name is a rename and keeps its
 // memory id. Many files gone or emptied at once look like an accident: they are marked as missing, never recorded as
-// deletions, until they are back or a person confirms.
+// deletions, until they are back or a person confirms. A daily log is so by itself (lost-logs.ts).
 
 import { realPath } from '../../directories.ts';
+import { isAppError } from '../../errors.ts';
 import { type Look, lookNow } from '../../files.ts';
 import type { Clock } from '../../time.ts';
 import { moveSupports } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { logDay } from '../text/daily-log.ts';
 import { readLive } from './apply.ts';
 import { type Asides, DISK_TICK_MS, readWritten } from './asides.ts';
 import { filesByName, isMemoryPath } from './confine.ts';
@@ -25,6 +27,7 @@ import {
   type Version,
 } from './heads.ts';
 import { type Known, KnownFiles, looksAsKnown, type Totals, VISIBLE } from './known-files.ts';
+import { acceptLost, isLog, lostLogs, noteLost, settleLost, whyLost } from './lost-logs.ts';
 
 export interface OutsideDeps {
   ledger: Ledger;
@@ -66,7 +69,10 @@ export class OutsideEdits {
     if (found.size + gone.length === 0) return;
     this.#isLooking = true;
     try {
-      this.#deps.ledger.transaction(() => this.#takeIn(found, gone));
+      this.#deps.ledger.transaction(() => {
+        this.#takeIn(found, gone);
+        settleLost(this.#deps.ledger);
+      });
     } catch (error) {
       this.#known.forget();
       throw error;
@@ -93,17 +99,18 @@ export class OutsideEdits {
     return missingIn(this.#deps.ledger);
   }
 
-  /** Believes that the missing files were removed, or emptied, on purpose; answers their paths. */
-  acceptMissing(): string[] {
+  /** Believes that the missing files, or those among `only`, were removed or emptied on purpose; answers their paths. */
+  acceptMissing(only?: Set<string>): string[] {
     const { ledger, dir } = this.#deps;
-    const paths = this.missing();
+    const paths = this.missing().filter((path) => only?.has(path) ?? true);
     const there = filesByName(dir);
     ledger.transaction(() => {
       for (const path of paths) {
-        if (there.has(path)) this.takeIn(path);
-        else this.#takeInLoss(path);
+        if (!there.has(path)) this.#takeInLoss(path);
+        else if (!this.#isUnreadable(path)) this.takeIn(path);
+        ledger.run('update memory set missing_since = null where path = ?', path);
+        acceptLost(ledger, path);
       }
-      ledger.run('update memory set missing_since = null');
     });
     return paths;
   }
@@ -140,7 +147,7 @@ export class OutsideEdits {
     const diskNowMs = this.#deps.asides.diskNowMs();
     for (const [path, look] of found) {
       const file = this.#known.get(path);
-      if (file?.bytes && look.bytes === 0) emptied.push(file);
+      if (file?.bytes && (look.bytes === 0 || (logDay(path) && this.#isUnreadable(path)))) emptied.push(file);
       else {
         if (file) {
           if (file.bytes === null) this.#takeInRename(path, lost);
@@ -190,8 +197,11 @@ export class OutsideEdits {
     const isAccident = !this.#deps.isTeam && looksLikeAccident(losses.length, all);
     const now = clock.now().toISOString();
     for (const file of fresh) {
-      if (isAccident) ledger.run('update memory set missing_since = ? where id = ?', now, file.memory);
-      else if (emptied.includes(file)) this.takeIn(file.path);
+      const isLostLog = !this.#deps.isTeam && isLog(file.path);
+      if (isLostLog) noteLost(ledger, { path: file.path, content: null, at: now });
+      if (isAccident || isLostLog) {
+        ledger.run('update memory set missing_since = ? where id = ?', now, file.memory);
+      } else if (emptied.includes(file)) this.takeIn(file.path);
       else this.#takeInLoss(file.path);
     }
   }
@@ -204,8 +214,12 @@ export class OutsideEdits {
   }
 
   #record(memory: string, version: { path: string; content: Content; previous: string | null }): number {
-    const { ledger, clock } = this.#deps;
+    const { ledger, clock, isTeam } = this.#deps;
     const at = clock.now().toISOString();
+    const { path, content } = version;
+    if (!isTeam && logDay(path) && whyLost(content, headOf(ledger, memory)?.content ?? null)) {
+      noteLost(ledger, { path, content, at });
+    }
     const commit = this.#commit ?? beginCommit(ledger, { actor: 'external', at, isApplied: true });
     if (this.#isLooking) this.#commit = commit;
     const before = version.content === null ? null : headOf(ledger, memory)?.content;
@@ -214,6 +228,16 @@ export class OutsideEdits {
     const after = version.content?.toString() ?? '';
     followLines({ ledger, commit }, { path: version.path, before: before?.toString() ?? '', after });
     return commit;
+  }
+
+  #isUnreadable(path: string): boolean {
+    try {
+      readLive(this.#absolute(path));
+      return false;
+    } catch (error) {
+      if (!isAppError(error)) throw error;
+      return true;
+    }
   }
 
   #forgive(file: Known): void {
@@ -237,10 +261,11 @@ export class OutsideEdits {
   }
 }
 
-/** The files that were gone or empty at once when the directory was last looked at. */
+/** The files that were gone or empty at once when the directory was last looked at, and the logs that were lost. */
 export function missingIn(ledger: Ledger): string[] {
-  const sql = 'select path from memory where missing_since is not null order by path';
-  return ledger.all(sql).map((row) => row.path as string);
+  const sql = 'select path from memory where missing_since is not null';
+  const paths = ledger.all(sql).map((row) => row.path as string);
+  return [...new Set([...paths, ...lostLogs(ledger)])].sort();
 }
 
 function looksLikeAccident(gone: number, all: number): boolean {
@@ -258,10 +283,28 @@ function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
-/** Nothing is taken for deleted until then. */
+/** What to do about missing files; nothing is taken for deleted until then. */
 export const IF_MISSING = 'put back what was not meant to go, or take it as meant with nocturne dream --accept-missing';
 
-export function sayMissing([first, ...others]: string[]): string {
-  if (others.length === 0) return `${first} is missing or empty, as others were that are back`;
-  return `${others.length + 1} files are missing or empty at once, ${first} among them`;
+const SHOWN_LOGS = 20;
+
+/** Sentences without their stops; `keepsDreams`: until it is settled no dream runs. */
+export function sayMissing(paths: string[]): { what: string; keepsDreams: boolean }[] {
+  const logs = paths.filter(isLog);
+  const [first, ...others] = paths.filter((path) => !isLog(path));
+  const said: { what: string; keepsDreams: boolean }[] = [];
+  if (first !== undefined) {
+    const what =
+      others.length === 0
+        ? `${first} is missing or empty, as others were that are back`
+        : `${others.length + 1} files are missing or empty at once, ${first} among them`;
+    said.push({ what, keepsDreams: true });
+  }
+  if (logs.length > 0) {
+    const more = logs.length > SHOWN_LOGS ? ` and ${logs.length - SHOWN_LOGS} more` : '';
+    const names = `${logs.slice(0, SHOWN_LOGS).join(', ')}${more}`;
+    const what = `missing, empty or damaged, so that entries are no longer in their log (what rests on them stays): ${names}`;
+    said.push({ what, keepsDreams: false });
+  }
+  return said;
 }

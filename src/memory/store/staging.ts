@@ -2,11 +2,11 @@
 // A guard that refuses takes the whole commit back, and nothing was touched. What stands there unknown to the ledger
 // becomes a version first.
 
-import { isUtf8 } from 'node:buffer';
 import { dirname, join } from 'node:path';
 import { fileSystemOf } from '../../directories.ts';
 import { AppError } from '../../errors.ts';
 import { lookNow } from '../../files.ts';
+import { bytesOf, rawText } from '../../raw-text.ts';
 import { entryRow, moveSupports } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { logDay, parseLog } from '../text/daily-log.ts';
@@ -60,9 +60,10 @@ export function stage(file: FileChange, commit: Commit, deps: StagingDeps): bool
   const isMove = from !== file.path;
   const head = deps.takeIn(from);
   const current = head?.content ?? null;
-  const text = textOf(current, from);
+  const text = current && rawText(current);
   const after = file.change(text);
-  const content = after === null ? null : Buffer.from(after);
+  // Only what was no text before may be none after.
+  const content = after === null ? null : text?.isWellFormed() === false ? bytesOf(after) : Buffer.from(after);
   if (isSame(content, current) && !isMove) return false;
   refuseElsewhere(from, deps);
   refuseElsewhere(file.path, deps);
@@ -95,14 +96,19 @@ export function isPinned({ path, text }: { path: string; text: string | null }):
   return text?.includes('pinned') === true && parseTopic(path, text).pinned;
 }
 
-function textOf(content: Buffer | null, path: string): string | null {
-  if (content === null || isUtf8(content)) return content?.toString() ?? null;
-  throw new AppError('conflict', `${path} is not UTF-8 text, so it is kept as it is.`, {
-    remedy: 'Convert it to UTF-8, or move it out of the memory directory.',
-  });
+/**
+ * Throws what a commit to a file would be refused for, whatever it writes there: what stands there is no file, or not to
+ * be written.
+ */
+export function refuseUnwritable(path: string, by: Pick<Commit, 'actor'>, deps: StagingDeps): void {
+  const content = deps.takeIn(path)?.content ?? null;
+  refuseElsewhere(path, deps);
+  refuseOccupied(path, deps);
+  // What else is pinned is left out of a dream.
+  if (logDay(path)) refusePinned({ path, text: content && rawText(content) }, by);
 }
 
-function refusePinned(file: { path: string; text: string | null }, { actor }: Commit): void {
+function refusePinned(file: { path: string; text: string | null }, { actor }: Pick<Commit, 'actor'>): void {
   if (!actor.startsWith('job:') || !isPinned(file)) return;
   throw new AppError('refused', `${file.path} is pinned; jobs do not change it.`, {
     remedy: 'Take "pinned: true" out of its frontmatter, or move it out of pinned/, to let jobs write it.',

@@ -23,7 +23,15 @@ import { checkFence, type Lease } from './leases.ts';
 import { type ListChoice, listPaths } from './listing.ts';
 import { OutsideEdits } from './outside.ts';
 import { check, type Precondition } from './precondition.ts';
-import { DEFAULT_LIMITS, type FileChange, type Limits, notThere, replaceOnly, stage } from './staging.ts';
+import {
+  DEFAULT_LIMITS,
+  type FileChange,
+  type Limits,
+  notThere,
+  refuseUnwritable,
+  replaceOnly,
+  stage,
+} from './staging.ts';
 import { StoreLock } from './store-lock.ts';
 
 export type { Actor } from './heads.ts';
@@ -74,6 +82,9 @@ export interface StoreOptions {
   isTeam?: boolean;
 }
 
+/** A disk that has no room for so much is full. */
+const REHEARSED_BYTES = 64 * 1024;
+
 /** Kept in version control where the directory is: the reports, and this file. */
 const GITIGNORE = '/*\n!/.gitignore\n!/dreams/\n';
 
@@ -107,6 +118,7 @@ export class Store {
   readonly #lock: StoreLock;
   readonly #outside: OutsideEdits;
   readonly #place: Place;
+  readonly #asides: Asides;
 
   constructor(dir: string, { ledger, clock = systemClock, limits, isTeam }: StoreOptions & { ledger: Ledger }) {
     this.dir = dir;
@@ -116,6 +128,7 @@ export class Store {
     this.limits = { ...DEFAULT_LIMITS, ...limits };
     this.#lock = new StoreLock(join(dir, '.nocturne', 'lock.db'));
     const asides = new Asides(join(dir, '.nocturne', 'aside'));
+    this.#asides = asides;
     const deps = { ledger, clock, asides, dir, isTeam: this.isTeam, locate: (path: string) => this.#locate(path) };
     this.#outside = new OutsideEdits(deps);
     this.#place = { ...deps, takeIn: (path) => this.#outside.takeIn(path) };
@@ -223,14 +236,31 @@ export class Store {
     });
   }
 
+  /**
+   * Throws what a commit to these files would fail with, whatever it writes there, for work that costs something before it
+   * commits. Changes nothing.
+   */
+  async rehearse(by: By, paths: string[]): Promise<void> {
+    this.#lock.hold(() => {
+      this.#takeInOutsideEdits(() => this.#outside.takeInAll());
+      this.ledger.transaction(() => {
+        if (by.lease) checkFence(this.ledger, by.lease);
+        const deps = { ...this.#place, limits: this.limits, totals: this.#outside.totals };
+        for (const path of paths) refuseUnwritable(this.#nameOf(path), by, deps);
+      });
+      this.#asides.prepare(Buffer.alloc(REHEARSED_BYTES));
+      this.#asides.dropTemporary();
+    });
+  }
+
   /** Brings the files to what the ledger says where a commit was not applied yet; answers the paths that collided. */
   bringFilesUpToDate(of = { onlyFresh: false }): string[] {
     return this.#lock.hold(() => [...new Set([...applyCommits(this.#place), ...applyLateEdits(this.#place, of)])]);
   }
 
   /**
-   * Files that were gone or emptied so many at once that it looks like an accident, and are not back. They are not
-   * taken for deleted; what writes to one of them begins it anew.
+   * Files that were gone or emptied so many at once that it looks like an accident, and are not back; and each log that
+   * was lost. They are not taken for deleted; what writes to one of them begins it anew.
    */
   async missing(): Promise<string[]> {
     return this.#lock.hold(() => {
@@ -239,9 +269,15 @@ export class Store {
     });
   }
 
-  /** Takes the missing files for deleted on purpose, as a person said; answers their paths. Their versions stay. */
-  async acceptMissing(): Promise<string[]> {
-    return this.#lock.hold(() => this.#outside.acceptMissing());
+  /**
+   * Takes the missing files, or those among `only`, for deleted on purpose, as a person said; answers their paths. Their
+   * versions stay.
+   */
+  async acceptMissing(only?: Set<string>): Promise<string[]> {
+    return this.#lock.hold(() => {
+      this.#takeInOutsideEdits(() => this.#outside.takeInAll());
+      return this.#outside.acceptMissing(only);
+    });
   }
 
   /** Whether the directory that was opened is still the one at its path. */

@@ -247,24 +247,36 @@ test('an entry that a person changed before the ledger was lost is told to the n
   expect(topics.match(/fleet/g)).toHaveLength(2);
 });
 
-test('entries of a log that is gone are missing to the next dream, as they were to the ledger that was lost', async () => {
+test('the lines of a log that is gone stay, also where the ledger is gone with it', async () => {
   const intact = copy();
   const dir = copy();
   for (const each of [intact, dir]) rmSync(join(each, 'logs/2026/11/2026-11-03.md'));
   loseLedger(dir);
   const [known, jobs] = [await open(intact), await open(dir)];
   expect(supports(jobs)).toEqual(supports(known));
-  expect((await known.dream()).operations.map((operation) => operation.kind)).toContain('retire');
-  await jobs.dream();
+  const before = await remembered(intact);
+  expect((await known.dream()).operations).toEqual([]);
+  expect((await jobs.dream()).operations).toEqual([]);
   expect(await remembered(dir)).toEqual(await remembered(intact));
+  expect(await remembered(dir)).toEqual(before);
   expect(supports(jobs)).toEqual(supports(known));
+  expect(await known.store.missing()).toEqual(['logs/2026/11/2026-11-03.md']);
+  expect(await jobs.store.missing()).toEqual(['logs']);
+  // What comes back is known by what it says again.
+  cpSync(join(original.dir, 'logs'), join(dir, 'logs'), { recursive: true });
+  expect((await jobs.dream()).operations).toEqual([]);
+  expect(await jobs.store.missing()).toEqual([]);
 });
 
-test('logs that are all gone with the ledger stop the dream, which asks', async () => {
+test('logs that are all gone with the ledger take no line with them, and are named', async () => {
   const dir = copy();
   rmSync(join(dir, 'logs'), { recursive: true });
   loseLedger(dir);
-  expect(await (await open(dir)).dream()).toMatchObject({ outcome: 'refused', operations: [] });
+  const jobs = await open(dir);
+  const before = await remembered(dir);
+  expect(await jobs.dream()).toMatchObject({ outcome: 'nothing-new', operations: [] });
+  expect(await remembered(dir)).toEqual(before);
+  expect(await jobs.store.missing()).toEqual(['logs']);
 });
 
 test('what another machine extracted and dreamed is known when its files come in', async () => {
