@@ -20,7 +20,7 @@ export function excerptsOf(
   shown: Shown,
   { excerptTokens, zone }: { excerptTokens: number; zone: string },
 ): AsyncGenerator<Excerpt> {
-  return buildExcerpts(readShown(shown), { ids: saidIds(shown), budgetTokens: excerptTokens, redact, zone });
+  return buildExcerpts(() => readShown(shown), { ids: saidIds(shown), budgetTokens: excerptTokens, redact, zone });
 }
 
 function* saidIds({ sorted }: Shown): Generator<string> {

@@ -1,11 +1,15 @@
 // The part of a range that is shown to the model, within a token budget.
 // Promises: no excerpt is over its budget; every offered turn ends in exactly one; every offered human message stands
-// whole in exactly one, unless it alone exceeds the budget; every text was redacted whole before any of it was cut.
-// Human words come first, then the final text of a turn, some context, subagents, other text, tools; newest first.
+// in exactly one, whole but for long pastes, unless it alone exceeds the budget; every text was redacted whole before
+// any of it was cut.
+// Spent on, in this order: human words, the end of what they answer and of each turn, context, what failed, the rest of
+// what was answered, subagents, other text, tools; newest first. Tools get a share only, however much room there is.
 
 import { cutIntoChunks, type Unit } from './chunks.ts';
-import { cutMiddle, type Frame, quoteLines, renderRows, resolveId, type ShownRow, shortenIds } from './render.ts';
-import { type ExcerptTurn, layOutTurn, type Row, saysAnything, speakerOf, type Tier } from './rows.ts';
+import { showWithoutLongPastes } from './long-pastes.ts';
+import { CUT, cutTo, type Frame, quoteLines, renderRows, resolveId, type ShownRow, shortenIds } from './render.ts';
+import { type ExcerptTurn, layOutTurn, type Row, saysAnything, speakerOf } from './rows.ts';
+import type { Tier } from './tiers.ts';
 import { estimateTokens, isWithinTokens } from './tokens.ts';
 import type { Message, Speaker } from './types.ts';
 
@@ -42,26 +46,49 @@ export interface ExcerptOptions {
   zone: string;
 }
 
-/** Most tokens of one row, by what it is; a human's words have no cap. */
-const CAP_TOKENS = { words: 1_500, call: 150, result: 400 };
+/** Most tokens of one row; a human's words have no cap. */
+const CAP_TOKENS = { end: 250, answer: 1_400, words: 600, report: 500, error: 150, call: 70, result: 100 };
 const CONTEXT_CAP_TOKENS = 120;
-const CONTEXT_SHARE = 1 / 5;
+/** The part of the budget that goes to rows of one kind at most. */
+const SHARES = { context: 1 / 5, failed: 1 / 6, trace: 1 / 6 };
+/** What a row costs beside its text, with the gap before it. */
+const HEADER_TOKENS = 20;
 /** No row costs less as context, with its header. */
 const LEAST_CONTEXT_TOKENS = 6;
 /** What a human message that cannot be shown whole may take, so that the answer to it is seen too. */
 const OVERSIZE_SHARE = 3 / 4;
+/** What human words and the ends of answers may take of an excerpt of several turns, so that the rest is not all left out. */
+const JOINED_SHARE = 4 / 5;
 
 /**
- * Renders the offered turns of `turns`, which must be in source order. One excerpt, or several where their human and
- * final assistant text does not fit into one: cut between turns, and inside a turn only between human messages. Each is
- * made when it is asked for, and only the turns that it needs are held.
+ * Renders the offered turns of `turns`, which must be in source order and are gone through again where one excerpt is
+ * not enough, to count them. Several are cut between turns, and inside a turn only between human messages. Each is made
+ * when it is asked for, and only the turns that it and the next one need are held.
  */
 export async function* buildExcerpts(
-  turns: AsyncIterable<ExcerptTurn> | Iterable<ExcerptTurn>,
+  turns: () => AsyncIterable<ExcerptTurn> | Iterable<ExcerptTurn>,
   options: ExcerptOptions,
 ): AsyncGenerator<Excerpt> {
-  const builder = excerptBuilder(options);
-  for await (const chunk of cutIntoChunks(builder.takeUnits(turns), builder)) yield await builder.build(chunk);
+  const shortIds = shortenIds(options.ids);
+  const cut = () => {
+    const builder = excerptBuilder(options, shortIds);
+    return { builder, chunks: cutIntoChunks(builder.takeUnits(turns()), builder) };
+  };
+  const { builder, chunks } = cut();
+  let parts = 1;
+  let next = await chunks.next();
+  for (let at = 1; !next.done; at += 1) {
+    const chunk = next.value;
+    next = await chunks.next();
+    if (parts === 1 && !next.done) parts = await countOf(cut().chunks);
+    yield await builder.build(chunk, { at, of: parts });
+  }
+}
+
+async function countOf(items: AsyncIterable<unknown>): Promise<number> {
+  let count = 0;
+  for await (const _ of items) count += 1;
+  return count;
 }
 
 /** The ids of the messages that can be shown. */
@@ -76,17 +103,21 @@ export function findSource(excerpt: Excerpt, idOrPrefix: string): SourceMessage 
 }
 
 function isVital(row: Row): boolean {
-  return row.tier === 'human' || row.tier === 'final';
+  return row.tier === 'human' || row.tier === 'answered';
 }
 
-function newestFirst(rows: Row[], tier: Tier): Row[] {
-  return rows.filter((row) => row.tier === tier).reverse();
+function newestFirst(rows: Row[], ...tiers: Tier[]): Row[] {
+  return tiers.flatMap((tier) => rows.filter((row) => row.tier === tier).reverse());
 }
 
-function excerptBuilder({ ids, budgetTokens, redact, zone }: ExcerptOptions) {
-  const shortIds = shortenIds(ids);
-  const frame: Frame = { shortIds, messages: shortIds.count, zone };
-  const mostContextRows = Math.ceil((budgetTokens * CONTEXT_SHARE) / LEAST_CONTEXT_TOKENS);
+/** In source order; of a row that is shown twice, the later, which shows more of it. */
+function inOrder(shown: ShownRow[]): ShownRow[] {
+  return [...new Map(shown.map((item) => [item.row, item])).values()].sort((a, b) => a.row.index - b.row.index);
+}
+
+function excerptBuilder({ budgetTokens, redact, zone }: ExcerptOptions, shortIds: Frame['shortIds']) {
+  const whole: Frame = { shortIds, messages: shortIds.count, zone };
+  const mostContextRows = Math.ceil((budgetTokens * SHARES.context) / LEAST_CONTEXT_TOKENS);
   const redacted = new WeakMap<Row, Promise<string>>();
   const offered = new WeakMap<Row, Promise<ShownRow | null>>();
   /** What can be context of what comes: vital rows that were shown, or that are not offered. */
@@ -116,25 +147,24 @@ function excerptBuilder({ ids, budgetTokens, redact, zone }: ExcerptOptions) {
     return text;
   }
 
-  function render(shown: ShownRow[]): string {
-    return renderRows(
-      shown.toSorted((a, b) => a.row.index - b.row.index),
-      frame,
-    );
+  function render(shown: ShownRow[], frame: Frame = whole): string {
+    return renderRows(inOrder(shown), frame);
   }
 
-  function tokensOf(shown: ShownRow[]): number {
-    return estimateTokens(render(shown));
-  }
-
-  function fits(shown: ShownRow[]): boolean {
-    return isWithinTokens(render(shown), budgetTokens);
+  function fits(shown: ShownRow[], { frame = whole, share = 1 } = {}): boolean {
+    return isWithinTokens(render(shown, frame), budgetTokens * share);
   }
 
   /** The row with its lines cut to `capTokens`; null where nothing worth showing is left. */
-  function cutRow(shown: ShownRow, capTokens: number): ShownRow | null {
-    const text = cutMiddle(shown.text, (candidate) => isWithinTokens(quoteLines(candidate), capTokens));
+  function cutRow(shown: ShownRow, capTokens: number, headShare?: number): ShownRow | null {
+    const isShort = (candidate: string) => isWithinTokens(quoteLines(candidate), capTokens);
+    const text = cutTo(shown.text, isShort, headShare);
     return text === null ? null : { ...shown, text };
+  }
+
+  async function wholeRow(row: Row): Promise<ShownRow> {
+    // What a tool said inside a human's message is shown, but nobody can be quoted with it.
+    return { row, text: await redactRow(row), offered: row.offered && row.speaker === speakerOf(row.message) };
   }
 
   function showOffered(row: Row): Promise<ShownRow | null> {
@@ -144,19 +174,38 @@ function excerptBuilder({ ids, budgetTokens, redact, zone }: ExcerptOptions) {
   }
 
   async function capOffered(row: Row): Promise<ShownRow | null> {
-    // What a tool said inside a human's message is shown, but nobody can be quoted with it.
-    const whole = { row, text: await redactRow(row), offered: row.speaker === speakerOf(row.message) };
-    if (row.tier !== 'human') return cutRow(whole, CAP_TOKENS[row.kind]);
-    return fits([whole]) ? whole : cutRow(whole, budgetTokens * OVERSIZE_SHARE);
+    const { tier, kind } = row;
+    const shown = await wholeRow(row);
+    if (tier === 'human') {
+      const human = { ...shown, text: await showWithoutLongPastes(row, shown.text, redact) };
+      return fits([human]) ? human : cutRow(human, budgetTokens * OVERSIZE_SHARE);
+    }
+    if (kind === 'call') {
+      const call = cutRow({ ...shown, text: shown.text.replace(/\s+/g, ' ') }, CAP_TOKENS.call, CUT.end);
+      return call && { ...call, text: call.text.replace('\n', ' ') };
+    }
+    if (tier === 'answered') return cutRow(shown, kind === 'words' ? CAP_TOKENS.end : CAP_TOKENS.words, CUT.beginning);
+    if (tier === 'subagent') return cutRow(shown, CAP_TOKENS.report);
+    if (kind === 'words') return cutRow(shown, CAP_TOKENS.words);
+    return cutRow(shown, tier === 'failed' ? CAP_TOKENS.error : CAP_TOKENS.result);
+  }
+
+  /** What is shown of what comes before the first words of a person, which it may be that they answer. */
+  async function showLead(own: Row[]): Promise<ShownRow | null> {
+    const [first] = own.filter(isVital);
+    const before = passed.findLast((row) => row.index < (own[0]?.index ?? 0));
+    if (first?.tier !== 'human' || before?.speaker !== 'assistant') return null;
+    return cutRow({ ...(await wholeRow(before)), offered: false }, CAP_TOKENS.end, CUT.beginning);
   }
 
   async function showContext(candidates: Row[]): Promise<ShownRow[]> {
     const context: ShownRow[] = [];
-    let leftTokens = budgetTokens * CONTEXT_SHARE;
+    let leftTokens = budgetTokens * SHARES.context;
     for (const row of candidates.toReversed()) {
-      const shown = cutRow({ row, text: await redactRow(row), offered: false }, CONTEXT_CAP_TOKENS);
+      const all = { ...(await wholeRow(row)), offered: false };
+      const shown = cutRow(all, CONTEXT_CAP_TOKENS, row.tier === 'human' ? CUT.middle : CUT.beginning);
       if (shown === null) continue;
-      leftTokens -= tokensOf([shown]);
+      leftTokens -= estimateTokens(render([shown]));
       if (leftTokens < 0) break;
       context.push(shown);
     }
@@ -166,11 +215,15 @@ function excerptBuilder({ ids, budgetTokens, redact, zone }: ExcerptOptions) {
   async function fitsTogether(units: Unit[]): Promise<boolean> {
     const vital: ShownRow[] = [];
     for (const row of units.flatMap((unit) => unit.rows).filter(isVital)) {
-      const whole = { row, text: await redactRow(row), offered: true };
-      const shown = row.tier === 'human' ? whole : await showOffered(row);
+      const shown = await (row.tier === 'human' ? showUncut(row) : showOffered(row));
       if (shown) vital.push(shown);
     }
-    return fits(vital);
+    return fits(vital, { share: units.length > 1 ? JOINED_SHARE : 1 });
+  }
+
+  async function showUncut(row: Row): Promise<ShownRow> {
+    const shown = await wholeRow(row);
+    return { ...shown, text: await showWithoutLongPastes(row, shown.text, redact) };
   }
 
   /** Lets go of what stands behind so many newer rows of its tier that `rank` never comes to it. */
@@ -192,36 +245,51 @@ function excerptBuilder({ ids, budgetTokens, redact, zone }: ExcerptOptions) {
   async function rank(own: Row[]): Promise<{ ranked: ShownRow[]; vital: number }> {
     const ranked: ShownRow[] = [];
     let bodyTokens = 0;
+    const costOf = ({ text }: ShownRow) => estimateTokens(text) + HEADER_TOKENS;
     const take = (shown: ShownRow | null) => {
       if (shown === null) return;
       ranked.push(shown);
-      bodyTokens += estimateTokens(shown.text);
+      bodyTokens += costOf(shown);
     };
-    for (const row of [...newestFirst(own, 'human'), ...newestFirst(own, 'final')]) take(await showOffered(row));
-    const vital = ranked.length;
-    for (const shown of await showContext(passed)) take(shown);
-    for (const tier of ['subagent', 'assistant', 'tool'] as const) {
-      for (const row of newestFirst(own, tier)) {
-        if (bodyTokens > budgetTokens * 2) return { ranked, vital };
-        take(await showOffered(row));
+    const takeShare = async (rows: Row[], share: number) => {
+      const mostTokens = Math.min(bodyTokens + budgetTokens * share, budgetTokens * 2);
+      for (const row of rows) {
+        const shown = await showOffered(row);
+        if (shown && bodyTokens + costOf(shown) > mostTokens) return;
+        take(shown);
       }
+    };
+    for (const row of newestFirst(own, 'human', 'answered')) take(await showOffered(row));
+    const lead = await showLead(own);
+    take(lead);
+    const vital = ranked.length;
+    const before = passed.filter((row) => row.index < (own.at(-1)?.index ?? 0) && row !== lead?.row);
+    for (const shown of await showContext(before)) take(shown);
+    await takeShare(newestFirst(own, 'failed'), SHARES.failed);
+    for (const row of newestFirst(own, 'answered')) {
+      if (row.kind === 'words') take(cutRow(await wholeRow(row), CAP_TOKENS.answer));
     }
+    await takeShare(newestFirst(own, 'subagent', 'assistant'), 2);
+    await takeShare(newestFirst(own, 'trace'), SHARES.trace);
+    if (ranked.length === 0) await takeShare(newestFirst(own, 'idle'), SHARES.trace);
     return { ranked, vital };
   }
 
-  function choose(ranked: ShownRow[], vital: number): ShownRow[] {
+  function choose(ranked: ShownRow[], { vital, frame }: { vital: number; frame: Frame }): ShownRow[] {
     // Fewer rows can need more gap lines, so the vital ones are tried first instead of trusting the search with them.
-    let kept = fits(ranked.slice(0, vital)) ? vital : 0;
+    let kept = fits(ranked.slice(0, vital), { frame }) ? vital : 0;
     let tooMany = ranked.length + 1;
     while (tooMany - kept > 1) {
       const middle = Math.floor((kept + tooMany) / 2);
-      if (fits(ranked.slice(0, middle))) kept = middle;
+      if (fits(ranked.slice(0, middle), { frame })) kept = middle;
       else tooMany = middle;
     }
     const chosen = ranked.slice(0, kept);
     const next = ranked[kept];
-    const cut = next && cutMiddle(next.text, (text) => fits([...chosen, { ...next, text }]));
-    return next && cut ? [...chosen, { ...next, text: cut }] : chosen;
+    if (!next || next.row.kind === 'call') return chosen;
+    const cut = cutTo(next.text, (text) => fits([...chosen, { ...next, text }], { frame }));
+    const shown = chosen.find(({ row }) => row === next.row)?.text.length ?? 0;
+    return cut === null || cut.length <= shown ? chosen : [...chosen, { ...next, text: cut }];
   }
 
   async function readSource(row: Row, isOffered: boolean): Promise<SourceMessage> {
@@ -232,18 +300,28 @@ function excerptBuilder({ ids, budgetTokens, redact, zone }: ExcerptOptions) {
     return { id: message.id, turn, speaker, ...(message.at ? { at: message.at } : {}), text, offered: isOffered };
   }
 
-  async function build(units: Unit[]): Promise<Excerpt> {
+  async function build(units: Unit[], { at, of }: { at: number; of: number }): Promise<Excerpt> {
     const own = units.flatMap((unit) => unit.rows);
     const turns = units.filter((unit) => unit.endsTurn).map((unit) => unit.turn);
     const sources = new Map<string, SourceMessage>();
-    if (own.length === 0) return { text: '', tokens: 0, turns, sources };
+    const [first, last] = [own[0], own.at(-1)];
+    if (!first || !last) return { text: '', tokens: 0, turns, sources };
     const { ranked, vital } = await rank(own);
-    const chosen = choose(ranked, vital);
+    const asPart: Frame = { ...whole, part: { at, of, from: first.position, to: last.position } };
+    // Rather than a person's words the lines about parts are left out.
+    const isRoomForPart =
+      of > 1 &&
+      fits(
+        ranked.filter(({ row, offered }) => offered && row.tier === 'human'),
+        { frame: asPart },
+      );
+    const frame = isRoomForPart ? asPart : whole;
+    const chosen = inOrder(choose(ranked, { vital, frame }));
     const offeredMessages = new Set(own.map((row) => row.position));
-    for (const { row } of chosen.toSorted((a, b) => a.row.index - b.row.index)) {
+    for (const { row } of chosen) {
       sources.set(row.message.id, await readSource(row, offeredMessages.has(row.position)));
     }
-    const text = render(chosen);
+    const text = render(chosen, frame);
     pass(own);
     return { text, tokens: estimateTokens(text), turns, sources };
   }

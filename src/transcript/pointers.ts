@@ -34,7 +34,10 @@ export async function pointTo(turns: ExcerptTurn[], options: PointerOptions): Pr
     const text = texts.join('\n');
     sources.set(message.id, { id: message.id, turn, speaker, at: message.at, text, offered: true });
     const shown = own[0] ?? first;
-    lines.push({ text: `${renderHeader(shown, true, frame)} | ${beginningOf(text)}`, isTool: shown.tier === 'tool' });
+    lines.push({
+      text: `${renderHeader(shown, true, frame)} | ${beginningOf(text)}`,
+      isTool: shown.kind !== 'words' || shown.speaker === 'tool',
+    });
   }
   const ids = turns.filter(({ offeredFrom }) => offeredFrom !== null).map(({ turn }) => turn.id);
   for (const kept of [lines, lines.filter((line) => !line.isTool)]) {

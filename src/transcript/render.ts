@@ -1,6 +1,6 @@
-// How rows look to the model: a header per message, every line of content behind `| `, gap lines for what is missing.
-// Nothing a message says, and no id, can pass for a header or a gap. A text is cut in its middle only, never inside a
-// character, and says how much is gone.
+// How rows look to the model: a header per message, every line of content behind `| `, gap lines for what is missing,
+// and which part it is of what does not fit into one. Nothing a message says, and no id, can pass for any of these.
+// A text that is cut is never cut inside a character, and says where how much is gone.
 
 import { createHash } from 'node:crypto';
 import { dayOf, isInstant, timeOf } from '../time.ts';
@@ -20,32 +20,55 @@ export interface Frame {
   /** All messages that have rows, shown or not. */
   messages: number;
   zone: string;
+  /** Where it is one of several. */
+  part?: Part;
+}
+
+export interface Part {
+  at: number;
+  of: number;
+  /** The positions of the first and the last message that this part offers. */
+  from: number;
+  to: number;
 }
 
 /** The rows, which must be in source order, as text; empty for none. */
 export function renderRows(shown: ShownRow[], frame: Frame): string {
   if (shown.length === 0) return '';
-  const lines: string[] = [];
+  const { part, messages } = frame;
+  const lines = part ? [`(part ${part.at} of ${part.of})`] : [];
   let last: Row | null = null;
   for (const { row, text, offered } of shown) {
-    if (row.position !== last?.position) lines.push(...gapBetween(last?.position ?? -1, row.position));
+    if (row.position !== last?.position) lines.push(...gapBetween(last?.position ?? -1, row.position, part));
     if (row.position !== last?.position || row.speaker !== last.speaker) lines.push(renderHeader(row, offered, frame));
     lines.push(quoteLines(text));
     last = row;
   }
-  lines.push(...gapBetween(last?.position ?? -1, frame.messages));
+  lines.push(...gapBetween(last?.position ?? -1, messages, part));
   return lines.join('\n');
 }
 
-function gapBetween(shownBefore: number, shownAfter: number): string[] {
-  const missing = shownAfter - shownBefore - 1;
-  return missing > 0 ? [`(… ${missing} ${missing === 1 ? 'message' : 'messages'} left out …)`] : [];
+/** What is missing between two messages that are shown: what other parts show is not left out. */
+function gapBetween(shownBefore: number, shownAfter: number, part?: Part): string[] {
+  const { at, of, from, to } = part ?? { at: 1, of: 1, from: 0, to: Infinity };
+  const between = (least: number, most: number) =>
+    Math.max(0, Math.min(shownAfter - 1, most) - Math.max(shownBefore + 1, least) + 1);
+  const others = at + 1 === of ? `part ${of}` : `parts ${at + 1} to ${of}`;
+  const gaps: [number, string][] = [
+    [at === 1 ? 0 : between(0, from - 1), 'came before'],
+    [between(at === 1 ? 0 : from, at === of ? Infinity : to), 'left out'],
+    [at === of ? 0 : between(to + 1, Infinity), `come later, in ${others}`],
+  ];
+  return gaps.flatMap(([count, what]) =>
+    count > 0 ? [`(… ${count} ${count === 1 ? 'message' : 'messages'} ${what} …)`] : [],
+  );
 }
 
 /** The line above what a message says. */
 export function renderHeader({ message, speaker }: Row, offered: boolean, { shortIds, zone }: Frame): string {
   const words = [shortIds.get(message.id), speaker];
-  if (isInstant(message.at)) words.push(dayOf(message.at, zone), timeOf(message.at, zone));
+  // What a tool says, it says right after it was called.
+  if (speaker !== 'tool' && isInstant(message.at)) words.push(dayOf(message.at, zone), timeOf(message.at, zone));
   if (!offered) words.push('context');
   return `[${words.join(' ')}]`;
 }
@@ -141,33 +164,54 @@ function sharedPrefix(a: string, b: string): number {
 }
 
 const LEAST_KEPT = 40;
-const HEAD_SHARE = 0.6;
+/** How far a cut moves to stand between two words. */
+const WORD_CHARACTERS = 30;
+
+/** How much of what is kept is the head; all the rest is the tail. */
+export const CUT = { middle: 0.6, beginning: 0, end: 1 } as const;
 
 /**
- * The longest head and tail of `text` that `fits` accepts, with a mark between them; the text itself where it fits;
- * null where less than 40 characters of it would be left.
+ * The longest head and tail of `text` that `fits` accepts, with a mark where something is gone; the text itself where it
+ * fits; null where less than 40 characters of it would be left.
  */
-export function cutMiddle(text: string, fits: (candidate: string) => boolean): string | null {
+export function cutTo(
+  text: string,
+  fits: (candidate: string) => boolean,
+  headShare: number = CUT.middle,
+): string | null {
   if (fits(text)) return text;
-  if (text.length <= LEAST_KEPT || !fits(keepEnds(text, LEAST_KEPT))) return null;
+  const keep = (kept: number) => keepEnds(text, Math.ceil(kept * headShare), Math.floor(kept * (1 - headShare)));
+  if (text.length <= LEAST_KEPT || !fits(keep(LEAST_KEPT))) return null;
   let kept = LEAST_KEPT;
   let tooMany = kept * 2;
-  while (tooMany < text.length && fits(keepEnds(text, tooMany))) [kept, tooMany] = [tooMany, tooMany * 2];
+  while (tooMany < text.length && fits(keep(tooMany))) [kept, tooMany] = [tooMany, tooMany * 2];
   tooMany = Math.min(tooMany, text.length);
   while (tooMany - kept > 1) {
     const middle = Math.floor((kept + tooMany) / 2);
-    if (fits(keepEnds(text, middle))) kept = middle;
+    if (fits(keep(middle))) kept = middle;
     else tooMany = middle;
   }
-  return keepEnds(text, kept);
+  return keep(kept);
 }
 
-function keepEnds(text: string, kept: number): string {
-  let head = Math.ceil(kept * HEAD_SHARE);
-  let tail = text.length - (kept - head);
-  if (isHighSurrogate(text, head - 1)) head -= 1;
-  if (isHighSurrogate(text, tail - 1)) tail += 1;
-  return `${text.slice(0, head)}\n… ${tail - head} characters left out …\n${text.slice(tail)}`;
+/** So many characters of the head and of the tail, or a few less, and between them how many `what` are gone. */
+export function keepEnds(text: string, headLength: number, tailLength: number, what = 'characters'): string {
+  const head = headLength > 0 ? text.slice(0, wordEnd(text, headLength)) : '';
+  const tail = tailLength > 0 ? text.slice(wordStart(text, text.length - tailLength)) : '';
+  const mark = `… ${text.length - head.length - tail.length} ${what} left out …`;
+  return [head, mark, tail].filter((line) => line !== '').join('\n');
+}
+
+function wordEnd(text: string, at: number): number {
+  const space = text.slice(Math.max(0, at - WORD_CHARACTERS), at).search(/\s\S*$/);
+  if (space > 0) return Math.max(0, at - WORD_CHARACTERS) + space;
+  return isHighSurrogate(text, at - 1) ? at - 1 : at;
+}
+
+function wordStart(text: string, at: number): number {
+  const space = text.slice(at, at + WORD_CHARACTERS).search(/\s/);
+  if (space >= 0 && at + space + 1 < text.length) return at + space + 1;
+  return isHighSurrogate(text, at - 1) ? at + 1 : at;
 }
 
 function isHighSurrogate(text: string, at: number): boolean {

@@ -1,15 +1,22 @@
-// What of a session can be shown at all: rows in source order, each with its speaker and its tier.
+// What of a session can be shown at all: rows in source order, each with its speaker and its tier (tiers.ts).
 // A row is what one message says in one breath (its words, one call or one result), so that each can be weighed and
-// cut by itself. Harness messages and empty parts have no row. The text is decoded, whole and not yet redacted.
+// cut by itself. Harness messages and empty parts have no row. The text is decoded, without colour codes, whole and not
+// yet redacted.
 
+import { stripVTControlCharacters } from 'node:util';
 import { AppError } from '../errors.ts';
+import { assignTiers, type Tier } from './tiers.ts';
 import type { Message, Part, Speaker, Turn } from './types.ts';
-
-/** What is shown first when not all fits; `final` is the last text of the assistant in a turn. */
-export type Tier = 'human' | 'final' | 'subagent' | 'assistant' | 'tool';
 
 export interface Row {
   kind: 'words' | 'call' | 'result';
+  /** Of a call: which tool. */
+  tool?: string;
+  /** Of a call and its result. */
+  callId?: string;
+  isError?: boolean;
+  /** Of words: where in `text` a paste stands that is too long to be shown whole. */
+  longPastes?: Span[];
   message: Message;
   /** Counts the messages that have rows, in source order; what is missing between two rows was left out. */
   position: number;
@@ -23,6 +30,11 @@ export interface Row {
   text: string;
   /** All rows of the same message, this one included. */
   beside: Row[];
+}
+
+export interface Span {
+  start: number;
+  end: number;
 }
 
 export interface ExcerptTurn {
@@ -50,17 +62,14 @@ export function layOutTurn({ turn, offeredFrom }: ExcerptTurn, before: RowsBefor
     for (const part of readParts(message.parts)) {
       // A result that came in a human's message was said by the tool: no word of it may pass for the human's.
       const said = speaker === 'human' && part.kind !== 'words' ? 'tool' : speaker;
-      // It is what the human answers to, without which the words say little.
-      const tier = said === speaker ? tierOf(part, said) : 'final';
       const place = { position, index: before.rows + rows.length, turn: turn.id, offered: at >= firstOffered };
-      const row: Row = { ...part, ...place, message, speaker: said, tier, beside };
+      const row: Row = { ...part, ...place, message, speaker: said, tier: 'idle', beside };
       beside.push(row);
       rows.push(row);
     }
     position += 1;
   }
-  raiseFinalText(rows.filter((row) => row.offered));
-  raiseFinalText(rows.filter((row) => !row.offered));
+  assignTiers(rows);
   return rows;
 }
 
@@ -79,7 +88,10 @@ export function speakerOf(message: Message): Speaker {
   return isSubagent ? 'subagent' : message.speaker;
 }
 
-type ReadPart = Pick<Row, 'kind' | 'text'>;
+type ReadPart = Pick<Row, 'kind' | 'text' | 'tool' | 'callId' | 'isError' | 'longPastes'>;
+
+/** A paste of more characters is shown by its head and its tail. */
+const LONG_PASTE_CHARACTERS = 3_000;
 
 function readParts(parts: Part[]): ReadPart[] {
   const read: ReadPart[] = [];
@@ -87,23 +99,40 @@ function readParts(parts: Part[]): ReadPart[] {
     if (!isShowable(part)) continue;
     const next = readPart(part);
     const last = read.at(-1);
-    if (next.kind === 'words' && last?.kind === 'words') last.text += `\n${next.text}`;
-    else read.push(next);
+    if (next.kind !== 'words' || last?.kind !== 'words') {
+      read.push(next);
+      continue;
+    }
+    const offset = last.text.length + 1;
+    const moved = next.longPastes?.map(({ start, end }) => ({ start: start + offset, end: end + offset })) ?? [];
+    last.text += `\n${next.text}`;
+    if (moved.length > 0) last.longPastes = [...(last.longPastes ?? []), ...moved];
   }
   return read;
 }
 
 function readPart(part: Part): ReadPart {
   switch (part.kind) {
-    case 'text':
-      return { kind: 'words', text: part.text.toWellFormed() };
+    case 'text': {
+      const text = readable(part.text);
+      const isLongPaste = part.untyped === 'pasted' && text.length > LONG_PASTE_CHARACTERS;
+      return { kind: 'words', text, ...(isLongPaste && { longPastes: [{ start: 0, end: text.length }] }) };
+    }
     case 'attachment':
       return { kind: 'words', text: `[attachment: ${part.label}]`.toWellFormed() };
-    case 'call':
-      return { kind: 'call', text: `call ${part.tool} ${compactJson(part.input)}`.toWellFormed() };
-    case 'result':
-      return { kind: 'result', text: `${part.isError ? 'error: ' : ''}${part.text}`.toWellFormed() };
+    case 'call': {
+      const text = `call ${part.tool} ${compactJson(part.input)}`.toWellFormed();
+      return { kind: 'call', text, tool: part.tool, callId: part.id };
+    }
+    case 'result': {
+      const text = `${part.isError ? 'error: ' : ''}${readable(part.text)}`;
+      return { kind: 'result', text, callId: part.callId, isError: part.isError };
+    }
   }
+}
+
+function readable(text: string): string {
+  return (text.includes('\u001b') ? stripVTControlCharacters(text) : text).toWellFormed();
 }
 
 const MAX_DEPTH = 8;
@@ -116,14 +145,4 @@ export function compactJson(value: unknown, depth = 0): string {
   if (Array.isArray(value)) return `[${value.map((item) => compactJson(item, depth + 1)).join(',')}]`;
   const fields = Object.entries(value).map(([key, item]) => `"${key}":${compactJson(item, depth + 1)}`);
   return `{${fields.join(',')}}`;
-}
-
-function tierOf(part: ReadPart, speaker: Speaker): Tier {
-  if (part.kind !== 'words' || speaker === 'tool') return 'tool';
-  return speaker === 'human' || speaker === 'subagent' ? speaker : 'assistant';
-}
-
-function raiseFinalText(rows: Row[]): void {
-  const last = rows.findLast((row) => row.tier === 'assistant');
-  for (const row of rows) if (row.tier === 'assistant' && row.position === last?.position) row.tier = 'final';
 }

@@ -5,8 +5,13 @@ import type { Message, Part, Speaker } from '../../src/transcript/types.ts';
 
 export const asIs = async (text: string) => ({ text });
 export const words = (text: string): Part => ({ kind: 'text', text });
-export const call = (tool: string, input: unknown): Part => ({ kind: 'call', id: 'c', tool, input });
-export const result = (text: string, isError = false): Part => ({ kind: 'result', callId: 'c', text, isError });
+export const call = (tool: string, input: unknown, id = 'c'): Part => ({ kind: 'call', id, tool, input });
+export const result = (text: string, isError = false, callId = 'c'): Part => ({
+  kind: 'result',
+  callId,
+  text,
+  isError,
+});
 
 export function message(id: string, speaker: Speaker, parts: (Part | string)[], more: Partial<Message> = {}): Message {
   return {
@@ -25,7 +30,7 @@ export function turn(messages: Message[], offeredFrom: string | null = messages[
 
 export function build(turns: ExcerptTurn[], budgetTokens = 12_000, redact: typeof asIs = asIs) {
   const ids = turns.flatMap((shown) => idsOf(shown.turn.messages));
-  return Array.fromAsync(buildExcerpts(turns, { ids, budgetTokens, redact, zone: 'Europe/Berlin' }));
+  return Array.fromAsync(buildExcerpts(() => turns, { ids, budgetTokens, redact, zone: 'Europe/Berlin' }));
 }
 
 export async function buildOne(turns: ExcerptTurn[], budgetTokens?: number, redact?: typeof asIs) {

@@ -15,9 +15,22 @@ describe('several excerpts', () => {
     const excerpts = await build(turns, 900);
     expect(excerpts.length).toBeGreaterThan(1);
     expect(excerpts.flatMap((excerpt) => excerpt.turns)).toEqual(turns.map((item) => item.turn.id));
-    expect(excerpts[1]?.text).toMatch(
-      /^\(… 5 messages left out …\)\n\[f-1-padd assistant context\]\n\| Answer number 1\.\n\[p-2-padd human\]/,
+    expect(excerpts[1]?.text).toContain('\n[f-0-padd assistant context]\n| Answer number 0.\n[p-1-padd human]');
+  });
+
+  it('says which part of a session each is, what came before, and what comes later', async () => {
+    const turns = [1, 2, 3].map((at) =>
+      turn([message(`p${at}-padded`, 'human', [long('ask', 60)]), message(`f${at}-padded`, 'assistant', ['Done.'])]),
     );
+    const texts = (await build(turns, 500)).map(({ text }) => text.split('\n'));
+    expect(texts.map(([first]) => first)).toEqual(['(part 1 of 3)', '(part 2 of 3)', '(part 3 of 3)']);
+    expect(texts.map((lines) => lines.at(-1))).toEqual([
+      '(… 4 messages come later, in parts 2 to 3 …)',
+      '(… 2 messages come later, in part 3 …)',
+      '| Done.',
+    ]);
+    expect(texts[2]).toContain('(… 3 messages came before …)');
+    expect((await buildOne(turns, 4_000)).text).not.toMatch(/^\(/m);
   });
 
   it('cuts a single message over the budget in its middle and still shows the answer to it', async () => {
@@ -73,19 +86,21 @@ describe('several excerpts', () => {
     expect(large.turns).toHaveLength(90);
   });
 
-  it('asks for no more turns than the chunk needs that is asked for', async () => {
-    let asked = 0;
+  it('holds no turns but those of the excerpt that is asked for and of the next one', async () => {
     const turns = Array.from({ length: 30 }, (_, at) => turn([message(`p-${at}-padded`, 'human', [long('ask', 400)])]));
+    const asked: number[] = [];
     function* counting() {
+      const pass = asked.push(0) - 1;
       for (const item of turns) {
-        asked += 1;
+        asked[pass] = (asked[pass] ?? 0) + 1;
         yield item;
       }
     }
     const ids = turns.map((item) => item.turn.id);
-    const excerpts = buildExcerpts(counting(), { ids, budgetTokens: 2_000, redact: asIs, zone: 'UTC' });
+    const excerpts = buildExcerpts(counting, { ids, budgetTokens: 4_000, redact: asIs, zone: 'UTC' });
     const first = await excerpts.next();
-    expect(asked).toBe(first.value?.turns.length + 1);
-    expect(asked).toBeLessThan(6);
+    // The other time they are counted, and let go of one by one.
+    expect(asked).toEqual([2 * (first.value?.turns.length ?? 0) + 1, 30]);
+    expect(asked[0]).toBeLessThan(6);
   });
 });

@@ -18,7 +18,7 @@ describe.skipIf(!hasReal)('excerpts of real sessions', () => {
       const turns = await collect(readTurns((await openSession(join(real, file))).messages()));
       const shown = turns.map((turn) => ({ turn, offeredFrom: turn.messages[0]?.id ?? null }));
       const ids = turns.flatMap((turn) => idsOf(turn.messages));
-      const built = buildExcerpts(shown, { ids, budgetTokens: budget, redact, zone: 'UTC' });
+      const built = buildExcerpts(() => shown, { ids, budgetTokens: budget, redact, zone: 'UTC' });
       const excerpts = await Array.fromAsync(built);
       for (const { text } of excerpts) expect(tokensOf(text), file).toBeLessThanOrEqual(budget);
       for (const message of turns.flatMap((turn) => turn.messages)) {

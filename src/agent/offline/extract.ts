@@ -29,7 +29,7 @@ const WRAPPED_CHARS = 60;
 /** A quotation, a table row, a tag, a fence, indented code, an empty line. */
 const NOT_PROSE = /^(?:\s*(?:[>|<]|```|~~~)|\t| {4,}|\s*$)/;
 const SHORTEST_CHARS = 8;
-const CUT = /^… \d+ characters left out …$/;
+const CUT = /^… \d+ characters (?:of a paste )?left out …$/;
 const REDACTED = /\[redacted:[^\]]*\]/;
 
 /** The explicit statements of an excerpt, in its order, the newest of contradicting ones; none that `known` holds. */

@@ -1,0 +1,93 @@
+// What of a turn is shown first when not all fits. It goes by form alone, since no code knows what a sentence means:
+// who says it, whether a person answers it, whether it failed, what kind of tool it comes from.
+
+import type { Row } from './rows.ts';
+
+/**
+ * In the order of spending. `human`: a person's words. `answered`: the last words of the assistant before a person's and
+ * at the end of a turn, and what else a person's message answers. `failed`: a tool's error, its call, and what the
+ * assistant says next. `trace`: what tools were called for, and what they said. `idle`: what says nothing by itself:
+ * announcements, bookkeeping, listings, files as they were read or written.
+ */
+export type Tier = 'human' | 'answered' | 'failed' | 'subagent' | 'assistant' | 'trace' | 'idle';
+
+/** Gives all rows of a turn, in source order, their tiers. */
+export function assignTiers(rows: readonly Row[]): void {
+  const calls = new Map<string, Row>();
+  for (const row of rows) {
+    if (row.kind === 'call' && row.callId) calls.set(row.callId, row);
+    row.tier = tierOf(row, row.kind === 'result' ? calls.get(row.callId ?? '') : row);
+  }
+  raiseFailures(rows, calls);
+  raiseAnswered(rows.filter((row) => row.offered));
+  raiseAnswered(rows.filter((row) => !row.offered));
+}
+
+/** `call`: of a call and of a result, the call. */
+function tierOf(row: Row, call: Row | undefined): Tier {
+  const { kind, speaker } = row;
+  // Without it the human's words beside it say little.
+  if (speaker !== 'human' && row.message.speaker === 'human' && !row.message.isSidechain) return 'answered';
+  if (kind === 'words' && speaker !== 'tool') {
+    if (speaker === 'human' || speaker === 'subagent') return speaker;
+    return isAnnouncement(row.text) ? 'idle' : 'assistant';
+  }
+  if (kind === 'words') return 'trace';
+  if (call?.tool !== undefined) {
+    if (row.isError) return 'trace';
+    if ([BOOKKEEPING, LOOKING].some((tools) => tools.test(call.tool ?? '')) || LISTING.test(call.text)) return 'idle';
+    if (kind === 'result' && EDITING.test(call.tool)) return 'idle';
+    if (kind === 'result' && AGENT.test(call.tool)) return 'subagent';
+  }
+  return 'trace';
+}
+
+const BOOKKEEPING =
+  /^(?:todo|task_?(?:create|update|list|get|output|stop)|update_plan|write_todos|update_todo|toolsearch|report_intent|enterplanmode)/i;
+const LOOKING =
+  /^(?:ls|glob|grep|list_?(?:dir|files)|listdir|find_?files|read|view|open_?file|search_?(?:file|text)|notebookread)/i;
+const LISTING = /"(?:command|cmd)":\[?(?:"(?:ba|z)?sh",?"-l?c",)?"(?:cd \S+ && )?(?:ls|find|tree|pwd)\b[^|&;\n]*"/;
+const EDITING = /^(?:edit|multiedit|write|notebookedit|apply_?patch|replace|str_replace|create)/i;
+const AGENT = /^(?:task|agent|spawn_?agent)$/i;
+
+/** What announces the next call, or says that the last one went well. */
+function isAnnouncement(text: string): boolean {
+  const line = text.trim();
+  if (line.length > 160 || line.includes('\n') || line.endsWith('?')) return false;
+  return line.endsWith(':') || ANNOUNCES.test(line);
+}
+
+const ANNOUNCES =
+  /^(?:ack\b|ok(?:ay)?\b|good\b|great\b|perfect\b|excellent\b|done\b|now\b|next\b|let(?:'|’)?s\b|let me\b|i(?:'|’)(?:ll|m going)\b|i will\b|first,|(?:updat|check|read|runn|look|fix|add|creat|commit|push)ing\b|all (?:tests|checks) (?:pass|green))/i;
+
+/** What the program says of a call that it did not even make: the agent used its tool wrongly. */
+const MISUSE = /^error: <tool_use_error>/;
+
+function raiseFailures(rows: readonly Row[], calls: Map<string, Row>): void {
+  let isFailed = false;
+  for (const row of rows) {
+    if (row.tier === 'human') isFailed = false;
+    if (row.kind === 'result' && row.isError && row.tier === 'trace' && !MISUSE.test(row.text)) {
+      row.tier = 'failed';
+      const call = calls.get(row.callId ?? '');
+      if (call) call.tier = 'failed';
+      isFailed = true;
+    } else if (isFailed && row.kind === 'words' && row.speaker === 'assistant') {
+      row.tier = 'failed';
+      isFailed = false;
+    }
+  }
+}
+
+function raiseAnswered(rows: readonly Row[]): void {
+  let last: Row | undefined;
+  for (const row of rows) {
+    if (row.tier === 'human') {
+      if (last) last.tier = 'answered';
+      last = undefined;
+    } else if (row.kind === 'words' && row.speaker === 'assistant') {
+      last = row;
+    }
+  }
+  if (last) last.tier = 'answered';
+}
