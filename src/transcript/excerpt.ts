@@ -270,8 +270,7 @@ function excerptBuilder({ budgetTokens, redact, zone }: ExcerptOptions, shortIds
       if (row.kind === 'words') take(cutRow(await wholeRow(row), CAP_TOKENS.answer));
     }
     await takeShare(newestFirst(own, 'subagent', 'assistant'), 2);
-    await takeShare(newestFirst(own, 'trace'), SHARES.trace);
-    if (ranked.length === 0) await takeShare(newestFirst(own, 'idle'), SHARES.trace);
+    await takeShare(newestFirst(own, 'trace', 'idle'), SHARES.trace);
     return { ranked, vital };
   }
 

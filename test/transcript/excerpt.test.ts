@@ -223,7 +223,7 @@ describe('what is cut', () => {
     expect(text).toMatch(/plan150 [^\n]* Shall I drop the table\?\n\[y1234567 human\]\n\| Yes\.$/);
   });
 
-  it('leaves out announcements, bookkeeping, listings and files that were read, and colour codes', async () => {
+  it('leaves out announcements, bookkeeping, listings and files that were read before other tool results, and colour codes always', async () => {
     const used = (id: string, tool: string, input: object, output: string) => [
       message(`c${id}-padded`, 'assistant', [call(tool, input, id)]),
       message(`r${id}-padded`, 'tool', [result(output, false, id)]),
@@ -241,7 +241,7 @@ describe('what is cut', () => {
           message('f1234567', 'assistant', ['It is green.']),
         ]),
       ],
-      2_000,
+      900,
     );
     expect(text).toContain('| 3 failed, 2 passed');
     expect(text).toContain('call Bash {"command":"git log"}');
