@@ -49,7 +49,8 @@ export interface Inspection {
     tokens: number;
     excerpts: { tokens: number; messages: { id: string; speaker: Speaker; isContext: boolean }[] }[];
   };
-  skipped: { what: 'lines' | 'turns' | 'messages'; count: number; why: string }[];
+  /** `parts`: of turns that became something else. */
+  skipped: { what: 'lines' | 'turns' | 'parts' | 'messages'; count: number; why: string }[];
 }
 
 export async function inspect({ session, ended }: InspectRequest, deps: InspectDeps): Promise<Inspection> {
@@ -98,6 +99,11 @@ export async function inspect({ session, ended }: InspectRequest, deps: InspectD
       count: state === 'pending' ? 0 : length,
       why: WHY_SKIPPED[state],
     })),
+    ...[...Map.groupBy(turns.flatMap(partsApart), ({ state }) => state)].map(([state, { length }]) => ({
+      what: 'parts' as const,
+      count: length,
+      why: WHY_SKIPPED[state],
+    })),
     { what: 'messages', count: abandoned, why: 'abandoned: the session went back to before they were said' },
     {
       what: 'messages',
@@ -127,6 +133,11 @@ export async function inspect({ session, ended }: InspectRequest, deps: InspectD
   };
 }
 
+/** The parts of a turn that are skipped and became something else than the turn. */
+function partsApart({ state, parts = [] }: Inspection['turns'][number]): PartOfTurn[] {
+  return parts.filter((part) => part.state !== state && part.state !== 'pending');
+}
+
 function isOffered({ isContext }: { isContext: boolean }): boolean {
   return !isContext;
 }
@@ -139,7 +150,7 @@ export const WHY_SKIPPED: Record<TurnState, string> = {
   own: "they are nocturne's own agent at work",
   recorded: 'they were extracted before',
   nothing: 'they were extracted before, and nothing in them was worth keeping',
-  'main-agent': 'the main agent itself wrote memory in them',
+  'main-agent': 'the main agent itself wrote them down in a memory',
   private: 'something in them is marked as private',
   'gave-up': 'extracting them failed, and was given up',
   assumed: 'they were extracted before the ledger was lost',

@@ -17,7 +17,7 @@ import { type SessionFile, sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
 interface Explained {
-  ranges: { turns: number; state: string; why: string; job: string | null }[];
+  ranges: { turns: number; state: string; why: string; job: string | null; wrote: string | null }[];
   waiting: { notBefore: string; why: string }[];
   failures: { state: string; code: string; class: string; attempts: number | null }[];
   next: string;
@@ -142,6 +142,48 @@ test('why says of each range what became of it and why it was skipped, also befo
   rmSync(session.path);
   const gone = await run(['why', session.id], testing.environment);
   expect(gone).toMatchObject({ code: 0, stdout: expect.stringContaining('cannot be read') });
+});
+
+test('why, transcript and status tell the parts of a turn apart, and which write covered which', async () => {
+  const testing = await testApp();
+  const note = (name: string) => ({
+    calls: 'Write',
+    input: { file_path: `${testing.dir}/${name}.md`, content: 'x' },
+    result: 'ok',
+  });
+  const session = sessionFile(tempDir());
+  session.add('Remember it.', [note('a'), { types: 'Also that.' }, note('b'), { types: 'Always use pnpm.' }]);
+  session.add('Remember this.', [note('c'), { says: 'Saved.' }]);
+  const turn = session.turn(1);
+  const expected = (last: string) => [
+    { from: turn, to: turn, state: 'main-agent', messages: { from: turn, through: session.message(3) } },
+    { from: turn, messages: { from: session.message(4), through: session.message(6) } },
+    { from: turn, state: last, messages: { from: session.message(7), through: session.message(7) }, wrote: null },
+    { from: session.turn(2), turns: 1, messages: null },
+  ];
+  const ask = async () => (await jsonHere<Explained>(['why', session.path], testing.environment)).ranges;
+  const before = await ask();
+  expect(before).toMatchObject(expected('pending'));
+  await testing.app.extract({ transcript: session.path, ended: true });
+  const after = await ask();
+  expect(after).toMatchObject(expected('recorded'));
+  for (const ranges of [before, after]) {
+    expect(ranges.map(({ wrote }) => wrote?.slice(testing.dir.length) ?? null)).toEqual([
+      '/a.md',
+      '/b.md',
+      null,
+      '/c.md',
+    ]);
+  }
+  const tell = async (...words: string[]) => (await runHere(words, testing.environment)).stdout;
+  const why = await tell('why', session.id);
+  expect(why).toContain('turns       2\n');
+  expect(why).toContain(`part main-agent ${session.message(4)} … ${session.message(6)}: the main agent itself wrote`);
+  expect(why).toContain(`in a memory, ${testing.dir}/b.md (job_`);
+  const transcript = await tell('transcript', session.path);
+  expect(transcript).toContain('turns     2: 1 recorded, 1 main-agent\n');
+  expect(transcript).toContain('skipped   2 parts: the main agent itself');
+  expect(await tell('status')).toMatch(/^turns +2 main-agent, 1 recorded$/m);
 });
 
 /** A session where Claude Code keeps them, of a project without a memory directory set for it. */

@@ -40,7 +40,7 @@ function describe(found: Explanation): string {
           ? range.from
           : `${range.from} … ${range.to}`;
       const turns = range.messages ? 'part' : String(range.turns);
-      const wrote = range.wrote ? `, to ${range.wrote}` : '';
+      const wrote = range.wrote ? `, ${range.wrote}` : '';
       const by = range.job ? ` (${range.job}${range.at ? `, ${range.at}` : ''})` : '';
       return `  ${turns.padStart(4)} ${range.state.padEnd(10)} ${ids}: ${range.why}${wrote}${by}`;
     }),

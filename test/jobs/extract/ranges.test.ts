@@ -3,14 +3,22 @@
 
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { coverageWhere } from '../../../src/memory/ledger/coverage.ts';
+import type { RunAgent } from '../../../src/agent/types.ts';
+import { coverageWhere, intervalOf } from '../../../src/memory/ledger/coverage.ts';
 import { allEntries } from '../../../src/memory/ledger/entries.ts';
 import { lastJobs } from '../../../src/memory/ledger/job-rows.ts';
+import { redact } from '../../../src/redact.ts';
+import { openSession } from '../../../src/transcript/session.ts';
+import { snapshotLines } from '../../../src/transcript/snapshot.ts';
+import { readTurns } from '../../../src/transcript/turns.ts';
 import { type TestApp, testApp, testModel } from '../../support/app.ts';
+import { jobsInProcess } from '../../support/jobs-in-process.ts';
 import { error, type MessagesServer, says } from '../../support/messages-server.ts';
 import { type SessionFile, type Step, sessionFile } from '../../support/session-file.ts';
-import { tempDir } from '../../support/temp.ts';
+import { fastTempDir, tempDir } from '../../support/temp.ts';
+import { collect } from '../../support/transcripts.ts';
 
 const RULE = 'Never deploy on a Friday.';
 const REMEMBER = 'Remember that Dana reviews every schema change.';
@@ -387,4 +395,86 @@ test('what another run covered meanwhile is left as it is, range by range', asyn
   const [first, second] = await Promise.all([extract(testing, file), extract(testing, file)]);
   expect([first?.outcome, second?.outcome]).not.toContain('recorded');
   expect(ranges(testing)).toHaveLength(2);
+});
+
+test('a snapshot of a transcript has the same ranges, and shows the same', async () => {
+  const server = await silent();
+  const testing = await testApp({ server });
+  const file = session([write(`${testing.dir}/x.md`), { types: RULE }, write(ELSEWHERE, '- Sam is on leave.')]);
+  const snapshot = join(tempDir(), 'snapshot.jsonl');
+  const lines = await Array.fromAsync(snapshotLines(await openSession(file.path), redact));
+  writeFileSync(snapshot, lines.join(''));
+  rmSync(file.path);
+  await extract(testing, file, { snapshot });
+  expect(ranges(testing)).toEqual([
+    ['', file.message(3), 'main-agent'],
+    [file.message(4), file.message(6), 'nothing'],
+  ]);
+  expect(offered(server)).toEqual([RULE, `[wrote ${ELSEWHERE}]`, '- Sam is on leave.', 'written']);
+});
+
+/** Whatever a turn may hold after its prompt: work, writes here and elsewhere, what a person types meanwhile. */
+const KINDS = ['says', 'works', 'here', 'elsewhere', 'types', 'types'] as const;
+const aGrowth = fc.array(
+  fc.record({ begins: fc.boolean(), kinds: fc.array(fc.constantFrom(...KINDS), { maxLength: 6 }) }),
+  { minLength: 1, maxLength: 5 },
+);
+
+const STEPS: Record<(typeof KINDS)[number], (at: { dir: string; n: number }) => Step> = {
+  says: () => ({ says: 'Done.' }),
+  works: () => ({ calls: 'Bash', input: { command: 'make' }, result: 'ok' }),
+  here: ({ dir }) => write(`${dir}/x.md`),
+  elsewhere: () => write(ELSEWHERE),
+  types: ({ n }) => ({ types: `Keep rule ${n}.` }),
+};
+
+test('however a session grows, each message is covered once, and each word after the last write is offered once', async () => {
+  const grow = async (growth: { begins: boolean; kinds: (typeof KINDS)[number][] }[]) => {
+    const dir = fastTempDir();
+    let inputs: string[] = [];
+    const runAgent: RunAgent = async ({ input }) => {
+      inputs.push(input);
+      return 'done';
+    };
+    const jobs = await jobsInProcess(dir, undefined, { runAgent });
+    const file = sessionFile(fastTempDir());
+    const rows = () => coverageWhere(jobs.store.ledger, { session: file.id });
+    const expectTiles = async () => {
+      for (const { id, messages } of await collect(readTurns((await openSession(file.path)).messages()))) {
+        const ids = messages.map((message) => message.id);
+        const covered = rows()
+          .filter((row) => row.turn === id)
+          .flatMap((row) => {
+            const { start, end } = intervalOf(row, ids) ?? { start: 0, end: -1 };
+            return ids.slice(start, end + 1);
+          });
+        expect(covered.toSorted()).toEqual(ids.toSorted());
+      }
+    };
+    file.add('Begin.', []);
+    let n = 0;
+    for (const { begins, kinds } of growth) {
+      inputs = [];
+      const steps = kinds.map((kind) => STEPS[kind]({ dir, n: ++n }));
+      const waiting = steps.slice(kinds.lastIndexOf('here') + 1);
+      if (begins) file.add('Go on.', steps);
+      else file.goOn(steps);
+      await jobs.extract(file.path);
+      const wanted = waiting.flatMap((step) => ('types' in step ? [step.types] : []));
+      const request = { messages: inputs.join('\n') };
+      const offeredRules = linesShown({ requests: [request as never] }).filter(({ isOffered }) => isOffered);
+      expect(offeredRules.flatMap(({ line }) => /^Keep rule \d+\.$/.exec(line) ?? [])).toEqual(wanted);
+      inputs = [];
+      await jobs.extract(file.path);
+      expect(inputs).toEqual([]);
+      await expectTiles();
+    }
+    const before = rows();
+    await jobs.reprocess({ session: file.id });
+    await expectTiles();
+    await jobs.undo();
+    expect(rows()).toEqual(before);
+    jobs.close();
+  };
+  await fc.assert(fc.asyncProperty(aGrowth, grow), { numRuns: 30 });
 });
