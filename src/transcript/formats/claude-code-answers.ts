@@ -10,9 +10,39 @@ import { textOf } from './values.ts';
 type Call = Extract<Part, { kind: 'call' }>;
 type Result = Extract<Part, { kind: 'result' }>;
 
-/** What a person said to a call, as the parts of one message; none where they said nothing. */
-export function answersIn(result: Result, { call, outcome }: { call: Call; outcome: unknown }): Part[] {
-  if (call.tool === 'AskUserQuestion') {
+/** The tools of Claude Code and opencode that ask a person something. */
+const DIALOGS: ReadonlySet<string> = new Set(['AskUserQuestion', 'question']);
+
+/** Whether a person answers a call of the tool, not a program. */
+export function asksPerson(tool: string): boolean {
+  return DIALOGS.has(tool) || tool === 'ExitPlanMode';
+}
+
+interface Said {
+  /** The plans that were approved. */
+  plans: string[];
+  /** What the person said, as the parts of one message; none where they said nothing. */
+  parts: Part[];
+}
+
+/** What a person said to the calls whose results came; `callOf` answers each call once. */
+export function saidToCalls(
+  results: readonly Part[],
+  { callOf, outcome }: { callOf(id: string): Call | undefined; outcome?: unknown },
+): Said {
+  const said: Said = { plans: [], parts: [] };
+  for (const result of results) {
+    const call = result.kind === 'result' ? callOf(result.callId) : undefined;
+    if (result.kind !== 'result' || !call) continue;
+    const plan = approvedPlan(result, { call, outcome });
+    if (plan !== undefined) said.plans.push(plan);
+    said.parts.push(...(plan === undefined ? answersIn(result, { call, outcome }) : approval()));
+  }
+  return said;
+}
+
+function answersIn(result: Result, { call, outcome }: { call: Call; outcome: unknown }): Part[] {
+  if (DIALOGS.has(call.tool)) {
     const questions = questionsOf(call.input, outcome);
     if (!result.isError) return questions.flatMap((question) => answerTo(question, { call, result, outcome }));
     const given = result.text.startsWith(REJECTED) && result.text.includes(PUT_IN_PLACE);
@@ -24,7 +54,7 @@ export function answersIn(result: Result, { call, outcome }: { call: Call; outco
 }
 
 /** The plan that a person approved; undefined where the result approves none. */
-export function approvedPlan(result: Result, { call, outcome }: { call: Call; outcome: unknown }): string | undefined {
+function approvedPlan(result: Result, { call, outcome }: { call: Call; outcome: unknown }): string | undefined {
   if (call.tool !== 'ExitPlanMode' || result.isError || !result.text.startsWith('User has approved')) return undefined;
   const written = /^## Approved Plan(?: \(edited by user\))?:\n([\s\S]+)/m.exec(result.text)?.[1];
   const input = isObject(call.input) ? call.input : {};
@@ -73,7 +103,7 @@ function questionsOf(input: unknown, outcome: unknown): Question[] {
     labels: (Array.isArray(question.options) ? question.options : []).flatMap((option: unknown) =>
       isObject(option) && typeof option.label === 'string' ? [option.label] : [],
     ),
-    isMultiple: question.multiSelect === true,
+    isMultiple: question.multiSelect === true || question.multiple === true,
   }));
   return questions.map((question, at) => ({ ...question, next: questions[at + 1]?.text }));
 }

@@ -4,6 +4,7 @@
 // An operation that names no text is taken to be about the oldest, or about all where it takes all back.
 
 import type { Message, Part } from '../types.ts';
+import { blocksOf, partsOf } from './blocks.ts';
 import type { JsonObject } from './format.ts';
 import { textOf } from './values.ts';
 
@@ -34,9 +35,10 @@ export class TextQueue {
   /** Takes an operation; answers the text that it gave to the agent, as far as one can tell. */
   take(record: JsonObject): Queued | undefined {
     const { operation, content } = record;
-    const text = typeof content === 'string' ? content : undefined;
-    if (operation === 'enqueue' && text !== undefined) {
-      this.#waiting.push({ record, parts: [{ kind: 'text', text }] });
+    const parts = partsOf(blocksOf(content) ?? []);
+    const text = parts.length > 0 ? wordsOf(parts) : undefined;
+    if (operation === 'enqueue') {
+      if (parts.length > 0) this.#waiting.push({ record, parts });
     } else if (operation === 'popAll') {
       if (text === undefined) this.#forget(this.#waiting.splice(0));
       else this.#takeNamed(text);
@@ -83,7 +85,7 @@ export class TextQueue {
   }
 
   #takeNamed(text: string): Queued | undefined {
-    const at = this.#waiting.findIndex((queued) => wordsOf(queued.parts) === text.trim());
+    const at = this.#waiting.findIndex((queued) => wordsOf(queued.parts) === text);
     return at === -1 ? undefined : this.#waiting.splice(at, 1)[0];
   }
 

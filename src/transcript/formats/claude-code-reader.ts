@@ -6,7 +6,7 @@
 import type { Message, Part, Speaker } from '../types.ts';
 import { blocksOf, isResultBlock, partsOf } from './blocks.ts';
 import { chainId } from './chain.ts';
-import { answersIn, approval, approvedPlan, feedbackBehindPlan } from './claude-code-answers.ts';
+import { approval, feedbackBehindPlan, saidToCalls } from './claude-code-answers.ts';
 import { type Queued, TextQueue } from './claude-code-queue.ts';
 import { isObject, type JsonObject } from './format.ts';
 import { commandLine, humanParts, isJsonText } from './human-text.ts';
@@ -51,6 +51,8 @@ export class ClaudeCodeReader {
       this.#takeAttachment(record);
     } else if (type === 'queue-operation') {
       this.#takeOperation(record);
+    } else if (type === 'system' && record.subtype === 'local_command') {
+      this.#takeLocalCommand(record);
     } else if (typeof type !== 'string') {
       this.#onUnreadable();
     }
@@ -138,17 +140,12 @@ export class ClaudeCodeReader {
   /** What a person said or decided in a tool's result. */
   #takeAnswers(record: JsonObject, results: Part[]): void {
     const id = this.#lastId;
-    const plans: string[] = [];
-    const parts = results.flatMap((part): Part[] => {
-      if (part.kind !== 'result') return [];
-      const call = this.#calls.get(part.callId);
-      this.#calls.delete(part.callId);
-      if (!call || record.isSidechain === true) return [];
-      const answered = { call, outcome: record.toolUseResult };
-      const plan = approvedPlan(part, answered);
-      if (plan !== undefined) plans.push(plan);
-      return plan === undefined ? answersIn(part, answered) : approval();
-    });
+    const callOf = (callId: string): Call | undefined => {
+      const call = this.#calls.get(callId);
+      this.#calls.delete(callId);
+      return record.isSidechain === true ? undefined : call;
+    };
+    const { plans, parts } = saidToCalls(results, { callOf, outcome: record.toolUseResult });
     if (plans.length > 0) {
       const said = plans.map((text): Part => ({ kind: 'text', text }));
       this.#ready.push(toMessage(record, { id: `${id}/plan`, speaker: 'assistant', parts: said }));
@@ -172,6 +169,14 @@ export class ClaudeCodeReader {
     if (line === null || isMachines(record)) return { own: null };
     const parts: Part[] = [{ kind: 'text', text: line.text }];
     return { parts, own: line.hasArguments ? parts : null };
+  }
+
+  /** Newer versions write a command that the program itself carries out as a record of its own kind. */
+  #takeLocalCommand(record: JsonObject): void {
+    const { own } = this.#commandIn(record, partsOf(blocksOf(record.content) ?? []));
+    const id = uuidOf(record);
+    if (own === null || id === undefined || this.#isRepeated(record)) return;
+    (this.#open ? this.#behindOpen : this.#ready).push(toMessage(record, { id, speaker: 'human', parts: own }));
   }
 
   #takeOperation(record: JsonObject): void {

@@ -6,7 +6,7 @@ import { toInstant } from '../../time.ts';
 import type { Message, Part, Speaker } from '../types.ts';
 import { isResultBlock, partsOf } from './blocks.ts';
 import { chainId } from './chain.ts';
-import { answersIn } from './claude-code-answers.ts';
+import { asksPerson, saidToCalls } from './claude-code-answers.ts';
 import type { JsonObject } from './format.ts';
 import { commandLine, humanParts } from './human-text.ts';
 
@@ -23,13 +23,12 @@ export interface Utterance {
   isSidechain?: boolean;
 }
 
-/** The tools of Claude Code and opencode whose results tell what a person answered. */
-const ASKS: ReadonlySet<string> = new Set(['AskUserQuestion', 'question']);
+type Call = Extract<Part, { kind: 'call' }>;
 
 export class Conversation {
   readonly #ids: Set<string>;
   /** Calls that ask a person something and have no result so far. */
-  readonly #asked = new Map<string, Extract<Part, { kind: 'call' }>>();
+  readonly #asked = new Map<string, Call>();
   #lastId: string;
 
   /** `seed` keeps the chained ids of two sessions apart that begin with the same words. */
@@ -53,14 +52,11 @@ export class Conversation {
     if (resultParts.length > 0) {
       const resultId = this.#idOf(id, by, results);
       yield this.#toMessage(utterance, { id: resultId, speaker: 'tool', parts: resultParts });
-      const answers = isSidechain ? [] : this.#answersIn(resultParts);
-      if (answers.length > 0) {
-        yield this.#toMessage(utterance, { id: `${resultId}/answer`, speaker: 'human', parts: answers }, false);
-      }
+      if (!isSidechain) yield* this.#answers(utterance, { id: resultId, results: resultParts });
     }
     const saidParts = partsOf(said);
     if (saidParts.length === 0) return;
-    for (const part of saidParts) if (part.kind === 'call' && ASKS.has(part.tool)) this.#asked.set(part.id, part);
+    for (const part of saidParts) if (part.kind === 'call' && asksPerson(part.tool)) this.#asked.set(part.id, part);
     const command = by === 'user' && !isSidechain ? commandLine(saidParts) : null;
     if (command?.hasArguments) {
       const parts: Part[] = [{ kind: 'text', text: command.text }];
@@ -73,14 +69,17 @@ export class Conversation {
     yield this.#toMessage(utterance, { id: this.#idOf(saidId, by, said), speaker, parts: own ?? saidParts });
   }
 
-  /** What a person chose, or typed, in a dialog. */
-  #answersIn(results: readonly Part[]): Part[] {
-    return results.flatMap((result): Part[] => {
-      const call = result.kind === 'result' ? this.#asked.get(result.callId) : undefined;
-      if (result.kind !== 'result' || !call) return [];
-      this.#asked.delete(result.callId);
-      return answersIn(result, { call: { ...call, tool: 'AskUserQuestion' }, outcome: undefined });
-    });
+  /** What a person chose or typed in a dialog, and the plan that they approved. */
+  *#answers(utterance: Utterance, { id, results }: { id: string; results: readonly Part[] }): Generator<Message> {
+    const callOf = (callId: string): Call | undefined => {
+      const call = this.#asked.get(callId);
+      this.#asked.delete(callId);
+      return call;
+    };
+    const { plans, parts } = saidToCalls(results, { callOf });
+    const written = plans.map((text): Part => ({ kind: 'text', text }));
+    if (plans.length > 0) yield this.#toMessage(utterance, { id: `${id}/plan`, speaker: 'assistant', parts: written });
+    if (parts.length > 0) yield this.#toMessage(utterance, { id: `${id}/answer`, speaker: 'human', parts }, false);
   }
 
   #idOf(own: string | undefined, by: Utterance['by'], blocks: readonly JsonObject[]): string {

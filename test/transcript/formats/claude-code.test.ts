@@ -236,6 +236,25 @@ describe('a Claude Code transcript', () => {
       expect((await read(named, user('u2', command('now'))))[1]).toMatchObject({ speaker: 'human' });
     });
 
+    test('that the program carries out itself is a record of its own kind, and changes no other', async () => {
+      const local = (content: string) => ({
+        type: 'system',
+        subtype: 'local_command',
+        uuid: 'c1',
+        sessionId: 's',
+        content,
+      });
+      const around = (...between: object[]) =>
+        read(user('u1', 'go'), assistant('u2', 'msg_1', say('Do')), ...between, assistant('u3', 'msg_1', say('ne.')));
+      const [prompt, ...rest] = await around(local(command('blue')));
+      expect(rest).toMatchObject([
+        { id: 'msg_1', parts: [{ text: 'Do' }, { text: 'ne.' }] },
+        { id: 'c1', speaker: 'human', beginsTurn: false, parts: [{ text: '/ship blue' }] },
+      ]);
+      expect([prompt, rest[0]]).toEqual(await around());
+      expect(await around(local(command('')), local('<local-command-stdout>x</local-command-stdout>'))).toHaveLength(2);
+    });
+
     test.each([
       ['without arguments', command(''), {}],
       ['that the model gave', command('now'), { sourceToolUseID: 'toolu_1' }],
@@ -416,6 +435,18 @@ describe('a Claude Code transcript', () => {
       expect(await humans(...two, user('u3', 'one\ntwo'))).toEqual(['> go', '> one\ntwo']);
       const picture = [go, queue('enqueue', 'see [Image #1] here'), queue('remove'), done];
       expect(await humans(...picture, user('u3', 'see  here'))).toEqual(['> go', '> see  here']);
+    });
+
+    test('may hold a picture', async () => {
+      const content = [
+        { type: 'text', text: 'like this' },
+        { type: 'image', source: { type: 'base64', data: 'AAAA' } },
+      ];
+      const records = [go, { ...queue('enqueue'), content }, queue('remove'), done];
+      expect((await read(...records))[1]).toMatchObject({
+        speaker: 'human',
+        parts: [{ text: 'like this' }, { kind: 'attachment' }],
+      });
     });
 
     test('changes no other id, and has one of its own at every reading', async () => {

@@ -41,6 +41,30 @@ describe('a session of Copilot CLI', () => {
     });
   });
 
+  test('has what a person chose, behind the question, and gives no other message another id', async () => {
+    const asks = { toolCallId: 't', toolName: 'ask_user', arguments: { question: 'Go on?', choices: ['Yes'] } };
+    const told = async (content: string) =>
+      collect(
+        (
+          await openSession(
+            transcriptOf(
+              lines(
+                event('a', 'tool.execution_start', asks),
+                event('b', 'tool.execution_complete', { toolCallId: 't', success: true, result: { content } }),
+                event('', 'assistant.message', { content: 'Done.' }),
+              ),
+            ),
+          )
+        ).messages(),
+      );
+    const messages = await told('User selected: Yes');
+    expect(messages[2]).toMatchObject({
+      ...{ id: 'b/answer', speaker: 'human', beginsTurn: false },
+      parts: [{ kind: 'text', text: 'Go on?\nchose: Yes', untyped: 'chosen' }],
+    });
+    expect(messages[3]?.id).toBe((await told('Nobody answered.'))[2]?.id);
+  });
+
   test('keeps the time, and the directory and branch that it moved to', async () => {
     const messages = await collect((await openSession(fixture)).messages());
     expect(messages[0]).toMatchObject({ at: '2026-11-02T09:00:04.000Z', cwd: '/home/ada/acme', branch: 'main' });

@@ -135,6 +135,33 @@ describe('a session of Gemini CLI', () => {
     expect(await read(said('a', 'user', text))).toMatchObject([{ speaker: 'harness', beginsTurn: false }]);
   });
 
+  test('holds what was typed behind a command that the model was sent something for', async () => {
+    const command = said('a', 'user', 'Commit with the message: fix', {
+      displayContent: [{ text: '/git:commit fix' }],
+    });
+    expect(await read(command)).toMatchObject([
+      { id: 'a', speaker: 'human', beginsTurn: false, parts: [{ kind: 'text', text: '/git:commit fix' }] },
+    ]);
+  });
+
+  test('holds what a person chose, behind the question', async () => {
+    const args = { questions: [{ question: 'Which?', options: [{ label: 'Light' }] }] };
+    const response = { output: '{"answers":{"0":"Light"}}' };
+    const call = {
+      id: 'c',
+      name: 'ask_user',
+      args,
+      status: 'success',
+      result: [{ functionResponse: { id: 'c', response } }],
+    };
+    expect(
+      (await read(said('a', 'user', 'Paint.'), said('b', 'gemini', 'How?', { toolCalls: [call] })))[3],
+    ).toMatchObject({
+      ...{ speaker: 'human', beginsTurn: false },
+      parts: [{ kind: 'text', text: 'Which?\nchose: Light', untyped: 'chosen' }],
+    });
+  });
+
   test('takes a path for words', async () => {
     expect(await read(said('a', 'user', '/etc/hosts is broken'))).toMatchObject([{ speaker: 'human' }]);
   });

@@ -46,6 +46,25 @@ describe('an opencode export', () => {
     expect(session.unreadableLines).toBe(0);
   });
 
+  test('has what a person answered to a question', async () => {
+    const input = {
+      questions: [{ question: 'Which?', options: [{ label: 'Tabs' }, { label: 'No' }], multiple: true }],
+    };
+    const output =
+      'User has answered your questions: "Which?"="Tabs, never in YAML". You can now continue with the user\'s answers in mind.';
+    const tool = {
+      id: 'prt_q',
+      type: 'tool',
+      callID: 'q',
+      tool: 'question',
+      state: { status: 'completed', input, output },
+    };
+    const asked = await readChanged(({ messages }) => {
+      messages.push({ info: { id: 'msg_q', role: 'assistant' }, parts: [tool] });
+    });
+    expect(asked.at(-1)).toBe('  | prt_q/answer | human | Which?\nchose: Tabs | never in YAML');
+  });
+
   test('of a child session is a subagent of the session that called it, and nobody in it is human', async () => {
     const document = JSON.parse(readFileSync(fixture, 'utf8')) as Export;
     document.info.parentID = 'ses_0';
