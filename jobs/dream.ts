@@ -21,7 +21,7 @@ import type { SpentTotal } from '../src/memory/home/spend.ts';
 import { askAfter, lookAgainAt, type Waits, waitsOf } from '../src/memory/ledger/batches.ts';
 import { type EntryRow, supportsByEntry } from '../src/memory/ledger/entries.ts';
 import { lookAtHistory, rememberHistory } from '../src/memory/ledger/history-looks.ts';
-import { beginJob, endJob } from '../src/memory/ledger/job-rows.ts';
+import { beginJob, endJob, lastDreamJob } from '../src/memory/ledger/job-rows.ts';
 import { rebuildFromFiles } from '../src/memory/ledger/rebuild.ts';
 import { takeUpReturned } from '../src/memory/ledger/returned.ts';
 import type { Lease } from '../src/memory/store/leases.ts';
@@ -135,9 +135,26 @@ export async function dream(request: DreamRequest, deps: DreamDeps): Promise<Dre
   report.spend = deps.spend.total();
   const { ledger } = deps.store;
   report.waits = waitsOf(ledger) ?? undefined;
+  noteEnd(report, deps);
   const lookAt = lookAgainAt(ledger, deps.clock.now());
   if (lookAt) askAfter(ledger, lookAt);
   return report;
+}
+
+/**
+ * A dream that was refused before it began is a job all the same, so that whoever looks finds out why; so is the next that
+ * found nothing to do, so that nobody looks for long.
+ */
+function noteEnd(report: DreamReport, { store: { ledger }, clock }: DreamDeps): void {
+  const now = clock.now();
+  const { job, outcome, error, spend: usage } = report;
+  try {
+    if (job !== null || outcome === 'busy' || (!error && !lastDreamJob(ledger)?.error)) return;
+    endJob(ledger, beginJob(ledger, { kind: 'dream', now }), { outcome, error, usage, now });
+  } catch (error) {
+    // Where the ledger cannot be written the report is all there is.
+    if (!isAppError(error)) throw error;
+  }
 }
 
 interface Run {

@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { isDirectory } from '../../directories.ts';
+import { describeError, isAppError } from '../../errors.ts';
 import { checkoutRoot } from '../../memory/home/paths.ts';
 import { waitsOf } from '../../memory/ledger/batches.ts';
 import { coveredTurns } from '../../memory/ledger/coverage.ts';
@@ -21,12 +22,13 @@ import { type CommonOptions, withApp, withJson, withMemory } from '../terminal/o
 import { EXIT, print, sayWaits } from '../terminal/output.ts';
 import { readOverview, sayBreaker } from '../terminal/overview.ts';
 import { withReader } from '../terminal/reader.ts';
+import { dreamHolds } from '../worker/dream-hold.ts';
 import { nextNightly } from '../worker/nightly.ts';
 
 export function addStatus(program: Command): void {
   withJson(
     withMemory(program.command('status').description('what is kept, what waits, what failed, what was spent')),
-    '{ memory, standing, attention, entries, turns, missing, topics, index, snapshot, waiting, batch, outbox, skipped, lastJobs, all, breaker, spendToday, nextDreamAt, workers }',
+    '{ memory, standing, attention, entries, turns, missing, dreamHolds, topics, index, snapshot, waiting, batch, outbox, skipped, lastJobs, all, breaker, spendToday, nextDreamAt, workers }',
   )
     .addHelpText(
       'after',
@@ -47,15 +49,18 @@ async function readStatus(app: App) {
   const now = config.clock.now();
   const day = dayOf(now, config.zone);
   // Asking for the status of a project makes no memory directory for it.
-  const kept = isDirectory(join(memory, '.nocturne'))
-    ? await withReader(app, readKept)
-    : { ...NOTHING_KEPT, snapshot: offeredSnapshot(checkoutRoot(process.cwd()), null) };
+  const { kept, trouble } = await readKeptAt(app, memory);
   const { attention, ...all } = await readOverview(app);
   const { reservedMicroUsd, usedMicroUsd, ...tokens } = home.spendOf(day);
   return {
     memory,
     standing: app.standing({ cwd: process.cwd() }),
-    attention: [...sayMissing(kept.missing).map(({ what }) => `${what}; ${IF_MISSING}`), ...attention],
+    attention: [
+      ...trouble,
+      ...sayMissing(kept.missing).flatMap(({ what, keepsDreams }) => (keepsDreams ? [] : `${what}; ${IF_MISSING}`)),
+      ...kept.dreamHolds.flatMap(({ why, needsPerson }) => (needsPerson ? `no dream: ${why}` : [])),
+      ...attention,
+    ],
     ...kept,
     all,
     breaker: home.breaker.read(),
@@ -75,13 +80,29 @@ async function readStatus(app: App) {
   };
 }
 
-async function readKept(store: MemoryReader) {
+/** What cannot be read is named, and the rest told all the same. */
+async function readKeptAt(app: App, memory: string): Promise<{ kept: Kept; trouble: string[] }> {
+  const nothing = (): Kept => ({ ...NOTHING_KEPT, snapshot: offeredSnapshot(checkoutRoot(process.cwd()), null) });
+  if (!isDirectory(join(memory, '.nocturne'))) return { kept: nothing(), trouble: [] };
+  try {
+    return { kept: await withReader(app, (store) => readKept(app, store)), trouble: [] };
+  } catch (error) {
+    if (!isAppError(error, 'storage')) throw error;
+    return { kept: nothing(), trouble: [describeError(error)] };
+  }
+}
+
+type Kept = Awaited<ReturnType<typeof readKept>>;
+
+async function readKept(app: App, store: MemoryReader) {
   const index = (await store.read('MEMORY.md')) ?? '';
   return {
     entries: countBy(allEntries(store.ledger).map((entry) => entry.state)),
     turns: countBy(coveredTurns(store.ledger)),
     /** Files that were gone or empty at once, and are not back. */
     missing: await store.missing(),
+    /** What keeps dreams from running, or from coming to their end. */
+    dreamHolds: dreamHolds(app, store.ledger),
     topics: (await store.list()).filter(isTopicPath).length,
     /** A memory snapshot of the repository that was not applied: the `first`, or a `newer` one. */
     snapshot: offeredSnapshot(checkoutRoot(process.cwd()), store.ledger),
@@ -97,10 +118,11 @@ async function readKept(store: MemoryReader) {
   };
 }
 
-const NOTHING_KEPT: Awaited<ReturnType<typeof readKept>> = {
+const NOTHING_KEPT: Kept = {
   entries: {},
   turns: {},
   missing: [],
+  dreamHolds: [],
   topics: 0,
   snapshot: null,
   index: { lines: 0, bytes: 0 },
@@ -141,6 +163,7 @@ function describe(status: Status): string {
     `workers    ${status.workers.map((worker) => `${worker.process} (${worker.backend})`).join(', ') || 'none'}`,
     `success    ${all.lastSuccessAt ?? 'none yet'}`,
     `dream      next at ${status.nextDreamAt}`,
+    ...status.dreamHolds.map(({ why }) => `held back  ${why}`),
     `pending    ${all.pending} in ${sayCount(all.directories, 'directory')}${oldest ? `, the oldest from ${oldest.notBefore}: ${oldest.kind} ${oldest.key}` : ''}`,
     `proposals  ${all.proposals} ${all.proposals === 1 ? 'waits' : 'wait'} for your word`,
     `failures   ${sayCounts(all.failures)}`,

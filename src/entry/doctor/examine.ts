@@ -42,7 +42,9 @@ export async function examine(config: Config, at: { cwd: string; isOnline: boole
       ...(await checkQueue(config)),
       ...(home ? [...checkWorker(config, home), ...(await checkSchedule(config, home))] : []),
       ...(await checkSpool(config)),
-      ...memoryDirectories(config, { cwd: at.cwd, home }).flatMap(checkMemoryDirectory),
+      ...memoryDirectories(config, { cwd: at.cwd, home }).flatMap((dir) =>
+        checkMemoryDirectory(dir, home ? { config, home } : undefined),
+      ),
       ...checkSnapshotOf(checkoutRoot(at.cwd), memoryDirFor(config, { cwd: at.cwd })),
     ];
   } finally {

@@ -2,21 +2,25 @@
 // something was last extracted and dreamed. `nocturne check` looks at what is in the files.
 
 import { join } from 'node:path';
+import type { Config } from '../../config.ts';
 import { canLink, isDirectory } from '../../directories.ts';
 import { describeError } from '../../errors.ts';
 import { isPrivate } from '../../files.ts';
 import { countWaiting } from '../../memory/dream/proposals.ts';
+import type { Home } from '../../memory/home/home.ts';
 import { inboxItems } from '../../memory/ledger/inbox.ts';
 import { type JobRow, lastJobs } from '../../memory/ledger/job-rows.ts';
 import { findLedger, ledgerDamage } from '../../memory/ledger/ledger.ts';
 import { offeredSnapshot, sayOffer } from '../../memory/snapshot/applied-snapshots.ts';
 import { readMemorySnapshot } from '../../memory/snapshot/memory-snapshot.ts';
 import { IF_MISSING, missingIn, sayMissing } from '../../memory/store/outside.ts';
+import { dreamHolds } from '../worker/dream-hold.ts';
 import { type Checked, fail, ok, warn } from './checks.ts';
 
 const JOBS_LOOKED_AT = 200;
 
-export function checkMemoryDirectory(dir: string): Checked[] {
+/** `by`: the settings, and what crosses directories, to say what keeps dreams from running. */
+export function checkMemoryDirectory(dir: string, by?: { config: Config; home: Home }): Checked[] {
   if (!isDirectory(join(dir, '.nocturne'))) return [ok('memory', `${dir}: nothing kept yet`)];
   try {
     const damage = ledgerDamage(dir);
@@ -25,7 +29,7 @@ export function checkMemoryDirectory(dir: string): Checked[] {
         fail('memory', `${dir}: the ledger is damaged: ${damage[0]}`, `Run nocturne check --repair --memory ${dir}.`),
       ];
     }
-    return [...checkModes(dir), ...checkLinks(dir), ...checkWork(dir)];
+    return [...checkModes(dir), ...checkLinks(dir), ...checkWork(dir, by)];
   } catch (error) {
     return [fail('memory', `${dir}: ${describeError(error)}`, 'Check that this user may read and write there.')];
   }
@@ -68,7 +72,7 @@ function checkLinks(dir: string): Checked[] {
   ];
 }
 
-function checkWork(dir: string): Checked[] {
+function checkWork(dir: string, by?: { config: Config; home: Home }): Checked[] {
   const ledger = findLedger(dir);
   if (!ledger) return [ok('memory', `${dir}: nothing kept yet`)];
   try {
@@ -81,7 +85,12 @@ function checkWork(dir: string): Checked[] {
     const missing = sayMissing(missingIn(ledger)).map(({ what, keepsDreams }) =>
       fail('memory', `${dir}: ${what}`, keepsDreams ? `No dream runs: ${IF_MISSING}.` : sentence(IF_MISSING)),
     );
-    if (missing.length > 0) return missing;
+    const isSaid = (why: string) => sayMissing(missingIn(ledger)).some(({ what }) => why.startsWith(what));
+    const holds = by ? dreamHolds(by, ledger).filter(({ why }) => !isSaid(why)) : [];
+    const held = holds.map(({ why, needsPerson }) =>
+      (needsPerson ? fail : warn)('dream', `${dir}: ${why}`, 'nocturne dream tries again.'),
+    );
+    if (missing.length + held.length > 0) return [...missing, ...held];
     return first
       ? [
           warn(

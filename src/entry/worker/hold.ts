@@ -35,7 +35,7 @@ export function admit(app: App, item: Pick<InboxItem, 'id'>): Hold | { isProbe: 
 }
 
 /** What holds all work back at the moment, without asking for admission; null: nothing. */
-export function admissionNow({ config, home }: App): string | null {
+export function admissionNow({ config, home }: Pick<App, 'config' | 'home'>): string | null {
   const now = config.clock.now();
   const fullFrom = home.fullFrom(dayOf(now, config.zone));
   if (fullFrom !== null) return `the day's ceiling is reached since ${fullFrom}`;

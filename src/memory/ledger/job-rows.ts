@@ -114,6 +114,13 @@ export function jobsOfSession(ledger: Ledger, session: string, limit: number): J
   return ledger.all(sql, session, limit).map(jobOf);
 }
 
+/** The newest dream that is over. */
+export function lastDreamJob(ledger: Ledger): JobRow | undefined {
+  const sql = "select * from job where kind = 'dream' and status = 'ended' order by ended_at desc, rowid desc limit 1";
+  const row = ledger.get(sql);
+  return row && jobOf(row);
+}
+
 /** When a job last ended as planned, an undo apart. */
 export function lastSuccessAt(ledger: Ledger): string | null {
   const sql = "select max(ended_at) as at from job where error is null and outcome <> 'interrupted' and kind <> 'undo'";
