@@ -1,0 +1,79 @@
+// How long a person waits at size: list, status, check, a dream with nothing new and a dry run, over 5,000 topics that
+// rest on 20,000 entries, as the built command, median of 5; what of it is beyond the same command over an empty memory;
+// and that beside one pass which stats, reads and hashes all files. After `npm run build`:
+//   node test/bench/size.bench.ts [topics]
+
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fillMemory } from './large-memory.ts';
+
+const DOOR = join(import.meta.dirname, '../../dist/src/entry/nocturne.js');
+const RUNS = 5;
+const topics = Number(process.argv[2] ?? 5_000);
+/** Limits for 5,000 topics, and at most how many passes beyond start-up. */
+const COMMANDS: [name: string, args: string[], limitMs: number, passes: number | null][] = [
+  ['list', ['list'], 800, 10],
+  ['status', ['status'], 500, 10],
+  ['check', ['check'], 4_000, 20],
+  ['dream, nothing new', ['dream'], 1_000, 20],
+  ['dream --dry-run', ['dream', '--dry-run'], 2_000, null],
+];
+
+const root = mkdtempSync(join(tmpdir(), 'nocturne-bench-'));
+const [large, empty] = ['large', 'empty'].map((name) => join(root, name)) as [string, string];
+
+function runMs(args: string[], memory: string): number {
+  const env = {
+    ...{ PATH: process.env.PATH, HOME: root, NOCTURNE_HOME: join(root, 'home'), NOCTURNE_MEMORY_DIR: memory },
+    ...{ NOCTURNE_MODEL: 'offline', NOCTURNE_ZONE: 'UTC', NODE_COMPILE_CACHE: join(root, 'compiled') },
+  };
+  const start = performance.now();
+  const { status, stdout, stderr } = spawnSync(process.execPath, [DOOR, ...args], {
+    ...{ env, cwd: root, maxBuffer: 1 << 28, encoding: 'utf8' },
+  });
+  if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}: ${stdout.slice(0, 2_000)}${stderr}`);
+  return performance.now() - start;
+}
+
+const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1] as number;
+
+function passMs(): number {
+  const start = performance.now();
+  for (const item of readdirSync(large, { recursive: true, withFileTypes: true })) {
+    if (!item.isFile() || item.parentPath.includes('.nocturne')) continue;
+    const path = join(item.parentPath, item.name);
+    statSync(path);
+    createHash('sha256').update(readFileSync(path)).digest('hex');
+  }
+  return performance.now() - start;
+}
+
+try {
+  for (const dir of [large, empty]) mkdirSync(dir, { mode: 0o700 });
+  await fillMemory(large, topics);
+  // The first dream after it makes the index; what it wrote is then no longer fresh.
+  for (const dir of [large, empty]) runMs(['dream'], dir);
+  spawnSync('sleep', ['2.1']);
+  const pass = median(Array.from({ length: RUNS }, passMs));
+  console.log(`${topics} topics; one pass over all files ${pass.toFixed(0)} ms; load ${loadavg()[0]?.toFixed(1)}`);
+  for (const [name, args, limitMs, passes] of COMMANDS) {
+    for (const dir of [large, empty]) runMs(args, dir);
+    const [full, start]: [number[], number[]] = [[], []];
+    // In turns, so that what else the machine does weighs on both.
+    for (let round = 0; round < RUNS; round += 1) {
+      start.push(runMs(args, empty));
+      full.push(runMs(args, large));
+    }
+    const [ms, beyond] = [median(full), Math.max(0, median(full) - median(start))];
+    const holds = ms <= limitMs && (passes === null || beyond <= passes * pass);
+    const bound = `limit ${limitMs} ms${passes === null ? '' : ` and ${passes} ×`}: ${holds ? 'holds' : 'MISSED'}`;
+    console.log(
+      `${name.padEnd(20)}${ms.toFixed(0).padStart(6)} ms, beyond start-up ${beyond.toFixed(0).padStart(6)} ms, ${(beyond / pass).toFixed(1).padStart(5)} × the pass  ${bound}`,
+    );
+  }
+} finally {
+  rmSync(root, { recursive: true, force: true });
+}
