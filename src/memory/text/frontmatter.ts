@@ -105,7 +105,26 @@ function refuse(): never {
   throw new AppError('bad-input', 'frontmatter in a programming language is never run.');
 }
 
+const PLAIN_LINE = /^([a-z][\w-]*): (?:(true)|([A-Za-z](?:[\w ,./()+?!;'’–-]*[\w.)+?!'’])?)|"([^"\\\p{Cc}]*)")$/u;
+/** Words that YAML takes for something else than text. */
+const NO_TEXT = /^(?:true|false|null)$/i;
+
+/** What a head says that is only keys with plain words, as nocturne writes it; null: it is for the parser. */
+function readPlainHead(block: string): Record<string, unknown> | null {
+  const data: Record<string, unknown> = {};
+  for (const line of block.trimEnd().split('\n')) {
+    const [, key = '', isTrue, plain, quoted] = PLAIN_LINE.exec(line) ?? [];
+    const value = isTrue ? true : (plain ?? quoted);
+    if (value === undefined || NO_TEXT.test(plain ?? '') || Object.hasOwn(data, key)) return null;
+    data[key] = value;
+  }
+  return data;
+}
+
 function parseHead(block: string): { data: Record<string, unknown> } | { problem: string } {
+  // Most are, and the parser takes longer for one than all else does that is done with a topic.
+  const plain = readPlainHead(block);
+  if (plain) return { data: plain };
   try {
     // Options also keep gray-matter from its cache, which would hand out one object to all callers.
     const { data } = matter(`---\n${block}---\n`, {

@@ -1,6 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { dropKey, readFrontmatter, setKeys } from '../../../src/memory/text/frontmatter.ts';
+
+/** Undefined where it throws. */
+function attempt<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch {
+    return undefined;
+  }
+}
 
 const crlf = (text: string) => text.replaceAll('\n', '\r\n');
 
@@ -17,6 +27,40 @@ describe('readFrontmatter', () => {
       data: { name: 'a' },
       body: 'Body\n',
     });
+  });
+
+  test('heads of plain lines are read as YAML reads them', () => {
+    const plain = fc.stringMatching(/^[A-Za-z0-9][\w ,./()+?!;'’:#"-]{0,24}$/);
+    const word = fc.constantFrom(
+      'true',
+      'True',
+      'false',
+      'null',
+      'NULL',
+      'yes',
+      'no',
+      '~',
+      '1e3',
+      'a #b',
+      'a: b',
+      'it’s',
+    );
+    const quoted = fc.string({ maxLength: 12 }).map((text) => JSON.stringify(text));
+    const line = fc.tuple(
+      fc.constantFrom('name', 'type', 'pinned', 'a-b', 'constructor'),
+      fc.oneof(plain, word, quoted),
+    );
+    const pairs = fc.array(line, { minLength: 1, maxLength: 4 });
+    fc.assert(
+      fc.property(pairs, (lines) => {
+        const block = lines.map(([key, value]) => `${key}: ${value}\n`).join('');
+        const { data, problem } = readFrontmatter(`---\n${block}---\n`);
+        const parsed = attempt(() => parse(block, { uniqueKeys: false, logLevel: 'error' }));
+        if (parsed === undefined) expect(problem).toBeDefined();
+        else expect(data).toEqual(parsed);
+      }),
+      { numRuns: 2_000 },
+    );
   });
 
   test.each(['', 'Body', '----\nname: a\n----\n', '---\nname: a\n', 'x\n---\nname: a\n---\n', '---'])(
