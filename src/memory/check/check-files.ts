@@ -11,23 +11,23 @@ import { lookAgain } from '../team/settle-merges.ts';
 import { logDay } from '../text/daily-log.ts';
 import { parseJsonReport } from '../text/dream-report.ts';
 import { isRecord, readFrontmatter, setKeys } from '../text/frontmatter.ts';
-import { isTopicPath, parseTopic } from '../text/topic.ts';
+import { isTopicPath, type Topic } from '../text/topic.ts';
 import { MEMORY_TYPES } from '../types.ts';
-import { CHECK, type Finding, listed } from './findings.ts';
+import { CHECK, type Finding, listed, type ReadFiles } from './findings.ts';
 
 const ASIDE = '.nocturne/aside';
 const REPORTS = '.nocturne/dreams';
 
-type Texts = Map<string, string>;
+type Texts = ReadFiles['texts'];
 
-export async function findFileFaults(store: Store, texts: Texts): Promise<Finding[]> {
-  const topics = [...texts].filter(([path]) => isTopicPath(path));
+export async function findFileFaults(store: Store, { texts, topics: all }: ReadFiles): Promise<Finding[]> {
+  const topics = [...all.values()].filter(({ path }) => isTopicPath(path));
   const files = await listFiles(store.dir);
   return [
     ...conflicts(store, texts),
-    ...topics.flatMap(([path, text]) => [...topicFaults(store, path, text), ...deadLinks(path, { text, texts })]),
+    ...topics.flatMap((topic) => topicFaults(store, topic, texts)),
     ...leftAlone(store.dir),
-    ...repeatedNames(topics.map(([path]) => path)),
+    ...repeatedNames(topics.map(({ path }) => path)),
     ...repeatedLines(store, topics),
     ...repeatedEntries(texts),
     ...(await unreadableReports(store)),
@@ -52,8 +52,13 @@ function conflicts(store: Store, texts: Texts): Finding[] {
   return paths.map((where) => ({ kind: 'conflict', what, where, mend }));
 }
 
-function topicFaults(store: Store, path: string, text: string): Finding[] {
-  return [...frontmatterFaults(store, path, text), ...tooLarge(store, path, text)];
+function topicFaults(store: Store, topic: Topic, texts: Texts): Finding[] {
+  const text = texts.get(topic.path) ?? '';
+  return [
+    ...frontmatterFaults(store, topic, text),
+    ...tooLarge(store, topic.path, text),
+    ...deadLinks(topic.path, { text, texts }),
+  ];
 }
 
 /** Only a person can have made it so: the store refuses to. */
@@ -64,12 +69,11 @@ function tooLarge({ limits }: Store, where: string, text: string): Finding[] {
   return [{ kind: 'size', what, where, mend: null }];
 }
 
-function frontmatterFaults(store: Store, path: string, text: string): Finding[] {
+function frontmatterFaults(store: Store, { path, name, type, pinned }: Topic, text: string): Finding[] {
   const { data, problem } = readFrontmatter(text);
   if (problem) return [{ kind: 'frontmatter', what: problem, where: path, mend: null }];
   if (Object.keys(data).length === 0) return [];
   const faults: Finding[] = [];
-  const { name, type, pinned } = parseTopic(path, text);
   const said = data.name ?? (isRecord(data.metadata) ? data.metadata.name : undefined);
   if (said !== undefined && said !== name) {
     const apply = () => rename(store, path, name);
@@ -132,9 +136,9 @@ function repeatedNames(paths: string[]): Finding[] {
 }
 
 /** Lines that stand twice and of which nocturne wrote at least one; what people repeat is their business. */
-function repeatedLines(store: Store, topics: [string, string][]): Finding[] {
+function repeatedLines(store: Store, topics: Topic[]): Finding[] {
   const own = new Set(store.ledger.all('select distinct line from support').map((row) => row.line as string));
-  const all = topics.flatMap(([path, text]) => parseTopic(path, text).lines.map((line) => ({ path, ...line })));
+  const all = topics.flatMap(({ path, lines }) => lines.map((line) => ({ path, ...line })));
   return [...Map.groupBy(all, (line) => line.id)].flatMap(([id, lines]): Finding[] => {
     const [first, ...others] = lines;
     if (!first || others.length === 0 || !own.has(id)) return [];

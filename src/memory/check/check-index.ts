@@ -3,17 +3,15 @@
 
 import { indexLines, writeIndexLines } from '../ledger/entries.ts';
 import type { Store } from '../store/store.ts';
-import { type BuiltIndex, buildIndex, INDEX_CAPS, indexTopic } from '../text/index-file.ts';
+import { type BuiltIndex, buildIndex, INDEX_CAPS } from '../text/index-file.ts';
 import { isTopicPath } from '../text/topic.ts';
-import { CHECK, type Finding, listed, type Mend } from './findings.ts';
+import { CHECK, type Finding, listed, type Mend, type ReadFiles } from './findings.ts';
 
 const INDEX = 'MEMORY.md';
 
-type Texts = Map<string, string>;
-
-export function findIndexFaults(store: Store, texts: Texts): Finding[] {
+export function findIndexFaults(store: Store, { texts, topics: all }: ReadFiles): Finding[] {
   const current = texts.get(INDEX) ?? null;
-  const topics = [...texts].filter(([path]) => isTopicPath(path)).map(([path, text]) => indexTopic(path, text));
+  const topics = [...all.values()].filter(({ path }) => isTopicPath(path));
   if (topics.length === 0 && current === null) return [];
   const generatedBefore = indexLines(store.ledger);
   const build = (text: string | null) => buildIndex({ current: text, generatedBefore, topics, isTeam: store.isTeam });
@@ -67,7 +65,7 @@ function unlisted(topics: string[]): string[] {
   return topics.length === 0 ? [] : [`Has no line for ${listed(topics)}.`];
 }
 
-function overflow(built: BuiltIndex, { texts, mend }: { texts: Texts; mend: Mend }): Finding[] {
+function overflow(built: BuiltIndex, { texts, mend }: Pick<ReadFiles, 'texts'> & { mend: Mend }): Finding[] {
   const wanted = built.overflow
     .filter(({ path, text }) => texts.get(path) !== text)
     .map(({ path }) => ({

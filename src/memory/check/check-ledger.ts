@@ -1,30 +1,34 @@
 // Checks that the ledger and the files agree: commits, heads, entries, supports, coverage.
 
 import { dropProposal, waitingProposals } from '../dream/proposals.ts';
-import { assumeCovered, coverageWhere, sessionRow, standsForMore } from '../ledger/coverage.ts';
-import { allEntries, dropSupport, type EntryRow, isInLog, type Support } from '../ledger/entries.ts';
+import { assumeCovered } from '../ledger/coverage.ts';
+import { dropSupport, type EntryRow, isInLog, type Support } from '../ledger/entries.ts';
 import { sendersOf } from '../ledger/outbox.ts';
 import type { Store } from '../store/store.ts';
 import { logPath } from '../text/daily-log.ts';
 import { logItemsOf } from '../text/log-items.ts';
-import { parseTopic } from '../text/topic.ts';
-import { CHECK, type Finding } from './findings.ts';
+import { CHECK, type Finding, type ReadFiles } from './findings.ts';
 
 const LEDGER = '.nocturne/ledger.db';
 
-type Texts = Map<string, string>;
-
-export async function findLedgerFaults(store: Store, texts: Texts): Promise<Finding[]> {
-  const entries = allEntries(store.ledger);
+export async function findLedgerFaults(store: Store, files: ReadFiles): Promise<Finding[]> {
+  const entries = knownEntries(store);
   return [
     ...unfinishedCommits(store),
     ...(await missingFiles(store)),
-    ...missingEntries(entries, texts),
-    ...looseSupports(store, { entries, texts }),
+    ...missingEntries(entries, files),
+    ...looseSupports(store, { entries, ...files }),
     ...looseProposals(store, entries),
     ...uncoveredEntries(store, entries),
     ...lostSessions(store),
   ];
+}
+
+/** What this file asks of an entry: its words and quotes would be most of the ledger. */
+type Known = Pick<EntryRow, 'id' | 'session' | 'turn' | 'day' | 'state'>;
+
+function knownEntries({ ledger }: Store): Known[] {
+  return ledger.all('select id, session, turn, day, state from entry order by at, id') as unknown as Known[];
 }
 
 function unfinishedCommits(store: Store): Finding[] {
@@ -44,7 +48,7 @@ async function missingFiles(store: Store): Promise<Finding[]> {
   }));
 }
 
-function missingEntries(entries: EntryRow[], texts: Texts): Finding[] {
+function missingEntries(entries: Known[], { texts }: ReadFiles): Finding[] {
   const items = logItemsOf(texts);
   const missing = entries.filter((entry) => !items.has(entry.id) && isInLog(entry));
   return [...Map.groupBy(missing, (entry) => logPath(entry.day))].map(([where, rows]) => ({
@@ -55,16 +59,14 @@ function missingEntries(entries: EntryRow[], texts: Texts): Finding[] {
   }));
 }
 
-function looseSupports(store: Store, { entries, texts }: { entries: EntryRow[]; texts: Texts }): Finding[] {
+function looseSupports(store: Store, { entries, topics }: ReadFiles & { entries: Known[] }): Finding[] {
   const known = new Set(entries.map((entry) => entry.id));
-  const supports = store.ledger
-    .all('select path, line, entry from support order by path')
-    .map((row): Support => ({ path: row.path as string, line: row.line as string, entry: row.entry as string }));
+  const supports = store.ledger.all('select path, line, entry from support order by path') as unknown as Support[];
   return [...Map.groupBy(supports, (support) => support.path)].flatMap(([where, rows]): Finding[] => {
-    const text = texts.get(where);
+    const topic = topics.get(where);
     // Of a topic that is gone they wait for it to come back.
-    if (text === undefined) return [];
-    const standing = new Set(parseTopic(where, text).lines.map((line) => line.id));
+    if (topic === undefined) return [];
+    const standing = new Set(topic.lines.map((line) => line.id));
     const loose = rows.filter(({ line, entry }) => !standing.has(line) || !known.has(entry));
     if (loose.length === 0) return [];
     const mend = {
@@ -78,7 +80,7 @@ function looseSupports(store: Store, { entries, texts }: { entries: EntryRow[]; 
 }
 
 /** Proposals about entries that are not known: the next dream lets go of them, too. */
-function looseProposals(store: Store, entries: EntryRow[]): Finding[] {
+function looseProposals(store: Store, entries: Known[]): Finding[] {
   const known = new Set(entries.map((entry) => entry.id));
   const loose = waitingProposals(store.ledger).filter((each) => each.entries.some(({ id }) => !known.has(id)));
   if (loose.length === 0) return [];
@@ -105,8 +107,10 @@ async function dropAll(store: Store, supports: Support[]): Promise<void> {
 }
 
 /** Entries whose turn the ledger takes for pending: it would be extracted again. Those received were extracted elsewhere. */
-function uncoveredEntries(store: Store, entries: EntryRow[]): Finding[] {
-  const covered = new Set(coverageWhere(store.ledger).map(({ session, turn }) => `${session}\n${turn}`));
+function uncoveredEntries(store: Store, entries: Known[]): Finding[] {
+  const covered = new Set(
+    store.ledger.lists('select session, turn from coverage').map(([session, turn]) => `${session}\n${turn}`),
+  );
   const open = entries.filter(
     ({ id, session, turn, state }) =>
       turn !== '' &&
@@ -134,10 +138,10 @@ function uncoveredEntries(store: Store, entries: EntryRow[]): Finding[] {
 }
 
 function lostSessions(store: Store): Finding[] {
-  const rows = coverageWhere(store.ledger).filter(
-    (row) => !standsForMore(row) && !sessionRow(store.ledger, row.session),
-  );
-  return [...new Set(rows.map((row) => row.session))].map((session) => ({
+  // A rebuilt ledger knows that turns were extracted, and not where from.
+  const sql = `select distinct session from coverage where not (became = 'assumed' and through_message = '')
+    and session not in (select id from session)`;
+  return store.ledger.lists(sql).map(([session]) => ({
     kind: 'session',
     what: `Has turns of session ${session}, but not where its transcript is; nocturne extract TRANSCRIPT tells it.`,
     where: LEDGER,

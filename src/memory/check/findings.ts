@@ -3,6 +3,13 @@
 // commits of the store and never delete a file.
 
 import type { Actor } from '../store/store.ts';
+import type { Topic } from '../text/topic.ts';
+
+/** What is looked at: the text of each file, and the topics among them, archived ones too, both by path. */
+export interface ReadFiles {
+  texts: Map<string, string>;
+  topics: Map<string, Topic>;
+}
 
 export interface Finding {
   /** One word for programs: `ledger`, `support`, `link`, … */
