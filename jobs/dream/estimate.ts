@@ -2,6 +2,7 @@
 // and moves no entry.
 
 import { entriesSent, type Waits, waitsOf } from '../../src/memory/ledger/batches.ts';
+import { lookAtHistory } from '../../src/memory/ledger/history-looks.ts';
 import { batchPrice, costMicroUsd, type Price } from '../../src/prices.ts';
 import { estimateTokens } from '../../src/transcript/tokens.ts';
 import { readIntake } from './intake.ts';
@@ -39,7 +40,7 @@ export async function estimateDream(
 ): Promise<DreamEstimate> {
   const { store, model, price } = deps;
   const open = entriesSent(store.ledger, 'open');
-  const all = await readIntake(store);
+  const all = await readIntake(store, await lookAtHistory(store));
   const fresh = all.fresh.filter(({ id }) => !open.has(id));
   const gone = all.withdrawn.filter(({ id }) => !open.has(id));
   const requests: DreamEstimate['requests'] = [];

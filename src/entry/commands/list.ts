@@ -1,14 +1,7 @@
 // nocturne list: what is remembered, topic by topic, and what no dream has read yet.
 
 import { type Command, Option } from 'commander';
-import {
-  type CatalogEntry,
-  type CatalogTopic,
-  catalogEntries,
-  catalogTopics,
-  logDays,
-} from '../../memory/recall/catalog.ts';
-import { logPath } from '../../memory/text/daily-log.ts';
+import { type CatalogTopic, catalogTopics, waitingEntries } from '../../memory/recall/catalog.ts';
 import { cutDescription } from '../../memory/text/index-file.ts';
 import { MEMORY_TYPES, type MemoryType } from '../../memory/types.ts';
 import { type CommonOptions, type Looking, withJson, withLooking, withMemory } from '../terminal/options.ts';
@@ -44,13 +37,11 @@ export function addList(program: Command): void {
 
 function listingOf({ dir, ledger }: Looking, type: MemoryType | undefined): Listing {
   const isAsked = (item: { type: MemoryType | null }) => type === undefined || item.type === type;
-  const logs = logDays(dir).map(logPath);
-  const isWaiting = ({ state }: CatalogEntry) => state === 'new' || state === 'held';
   return {
     memory: dir,
     topics: catalogTopics(dir, ledger).filter(isAsked),
-    waiting: catalogEntries(dir, logs, ledger)
-      .filter((entry) => isWaiting(entry) && isAsked(entry))
+    waiting: waitingEntries(dir, ledger)
+      .filter(isAsked)
       .map(({ id, type: of, text, day, state }) => ({ id, type: of, text, day, state })),
   };
 }

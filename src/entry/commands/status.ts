@@ -6,8 +6,8 @@ import { isDirectory } from '../../directories.ts';
 import { describeError, isAppError } from '../../errors.ts';
 import { checkoutRoot } from '../../memory/home/paths.ts';
 import { waitsOf } from '../../memory/ledger/batches.ts';
-import { coveredTurns } from '../../memory/ledger/coverage.ts';
-import { allEntries } from '../../memory/ledger/entries.ts';
+import { countBecame } from '../../memory/ledger/coverage.ts';
+import { countStates } from '../../memory/ledger/entries.ts';
 import { inboxItems, skips } from '../../memory/ledger/inbox.ts';
 import { lastJobs } from '../../memory/ledger/job-rows.ts';
 import { outboxRows } from '../../memory/ledger/outbox.ts';
@@ -97,8 +97,8 @@ type Kept = Awaited<ReturnType<typeof readKept>>;
 async function readKept(app: App, store: MemoryReader) {
   const index = (await store.read('MEMORY.md')) ?? '';
   return {
-    entries: countBy(allEntries(store.ledger).map((entry) => entry.state)),
-    turns: countBy(coveredTurns(store.ledger)),
+    entries: countStates(store.ledger),
+    turns: countBecame(store.ledger),
     /** Files that were gone or empty at once, and are not back. */
     missing: await store.missing(),
     /** What keeps dreams from running, or from coming to their end. */
@@ -178,12 +178,6 @@ function describe(status: Status): string {
     `jobs       ${status.lastJobs.length === 0 ? 'none yet' : 'newest first'}`,
     ...jobs,
   ].join('\n');
-}
-
-function countBy(names: string[]): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
-  return counts;
 }
 
 function sayCounts(counts: Record<string, number>): string {

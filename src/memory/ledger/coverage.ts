@@ -61,9 +61,10 @@ export function coverageWhere(ledger: Ledger, where: { session?: string; day?: D
   return ledger.all('select * from coverage').map(coverageOf);
 }
 
-/** What became of the covered turns, one each; of a turn with several ranges each fate once. */
-export function coveredTurns(ledger: Ledger): Became[] {
-  return ledger.all('select distinct session, turn, became from coverage').map((row) => row.became as Became);
+/** What became of how many turns; a turn of which several ranges are covered counts once for each fate. */
+export function countBecame(ledger: Ledger): Partial<Record<Became, number>> {
+  const turns = 'select distinct session, turn, became from coverage';
+  return Object.fromEntries(ledger.lists(`select became, count(*) from (${turns}) group by became order by became`));
 }
 
 /** Whether anything was undone and not covered anew since, under any session id. */

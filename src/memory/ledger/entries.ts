@@ -39,6 +39,11 @@ export function allEntries(ledger: Ledger): EntryRow[] {
   return ledger.all('select * from entry order by at, id').map(entryOf);
 }
 
+/** How many entries are in each state. */
+export function countStates(ledger: Ledger): Partial<Record<EntryState, number>> {
+  return Object.fromEntries(ledger.lists('select state, count(*) from entry group by state order by min(rowid)'));
+}
+
 export function entriesOfDay(ledger: Ledger, day: Day): EntryRow[] {
   return ledger.all('select * from entry where day = ? order by at, id', day).map(entryOf);
 }

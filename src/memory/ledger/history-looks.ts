@@ -16,15 +16,30 @@ export interface HistoryLook {
   looks: Map<string, string>;
 }
 
-export async function lookAtHistory({ dir, ledger }: Store): Promise<HistoryLook> {
-  const seen = new Map(ledger.lists('select path, look from history_look') as [string, string][]);
+export async function lookAtHistory({ dir, ledger }: Pick<Store, 'dir' | 'ledger'>): Promise<HistoryLook> {
+  const seen = seenLooks(ledger);
   const looks = new Map<string, string>();
   for (const path of await historyPaths({ dir })) {
-    const look = lookNow(join(dir, path));
-    if (look?.isFile) looks.set(path, `${look.bytes} ${look.modifiedMs} ${look.changedMs}`);
+    const look = lookOf(dir, path);
+    if (look !== null) looks.set(path, look);
   }
   const changed = [...new Set([...seen.keys(), ...looks.keys()])].filter((path) => seen.get(path) !== looks.get(path));
   return { changed, looks };
+}
+
+/** Those of these files that look as they did when a dream read them. */
+export function unchangedSince(ledger: Ledger, { dir, paths }: { dir: string; paths: string[] }): Set<string> {
+  const seen = seenLooks(ledger);
+  return new Set(paths.filter((path) => seen.has(path) && seen.get(path) === lookOf(dir, path)));
+}
+
+function seenLooks(ledger: Ledger): Map<string, string> {
+  return new Map(ledger.lists('select path, look from history_look') as [string, string][]);
+}
+
+function lookOf(dir: string, path: string): string | null {
+  const look = lookNow(join(dir, path));
+  return look?.isFile ? `${look.bytes} ${look.modifiedMs} ${look.changedMs}` : null;
 }
 
 /** Says that the dream has read what looked like this. */

@@ -5,13 +5,14 @@ import { walkNow } from '../../directories.ts';
 import { readTextNow } from '../../files.ts';
 import type { Day } from '../../time.ts';
 import { topicCards } from '../dream/topic-table.ts';
-import { type EntryState, entryRow } from '../ledger/entries.ts';
+import { type EntryRow, type EntryState, entriesIn, entryRow } from '../ledger/entries.ts';
+import { unchangedSince } from '../ledger/history-looks.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { filesByName, isMemoryPath } from '../store/confine.ts';
 import { readShown } from '../store/confined-text.ts';
 import { liveFiles } from '../store/live-files.ts';
 import { shownText } from '../team/shown-text.ts';
-import { type LogItem, logDay } from '../text/daily-log.ts';
+import { type LogItem, logDay, logPath } from '../text/daily-log.ts';
 import { logItemsOf } from '../text/log-items.ts';
 import { isTopicPath, parseTopic } from '../text/topic.ts';
 import type { MemoryType } from '../types.ts';
@@ -67,4 +68,26 @@ export function catalogEntries(dir: string, paths: string[], ledger: Ledger | nu
     const row = ledger ? entryRow(ledger, item.id) : undefined;
     return { ...item, state: row === undefined || row.text !== item.text ? 'new' : row.state };
   });
+}
+
+/**
+ * What no dream has made a line of yet, by day. A log that looks as it did when a dream read it is not opened: what waits
+ * of it the ledger knows.
+ */
+export function waitingEntries(
+  dir: string,
+  ledger: Ledger | null,
+): Pick<CatalogEntry, 'id' | 'type' | 'text' | 'day' | 'state'>[] {
+  const logs = logDays(dir).map(logPath);
+  const isWaiting = ({ state }: { state: EntryState }) => state === 'new' || state === 'held';
+  const unchanged = ledger ? unchangedSince(ledger, { dir, paths: logs }) : new Set<string>();
+  const changed = logs.filter((path) => !unchanged.has(path));
+  const read = catalogEntries(dir, changed, ledger).filter(isWaiting);
+  const ids = new Set(read.map(({ id }) => id));
+  const known = ledger ? [...entriesIn(ledger, 'new'), ...entriesIn(ledger, 'held')] : [];
+  const others = known.filter(({ id }) => !ids.has(id));
+  // A person may have taken one out of its log, or into another.
+  const isLost = (row: EntryRow) => !unchanged.has(logPath(row.day));
+  const found = others.some(isLost) ? catalogEntries(dir, logs, ledger).filter(isWaiting) : [...others, ...read];
+  return found.sort((a, b) => a.day.localeCompare(b.day));
 }
