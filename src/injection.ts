@@ -5,26 +5,51 @@
 import { pastedLines } from './pasted.ts';
 import { asSeen } from './wording.ts';
 
-/** The tags that nocturne itself puts around data. */
-const WRAPPER =
-  /<\s*\/?\s*(?:entries|withdrawn|topics|others|excerpt|known|index|pending|operator_instructions|nocturne-agent|system(?:-reminder)?|instructions|recalled)\b[^<]*>/i;
+/** The tags that nocturne itself puts around data, and those that pass for a system's. */
+const WRAPPER = String.raw`<\s*\/?\s*(?:entries|withdrawn|topics|others|sessions?|excerpt|known|index|pending|operator_instructions|nocturne-[a-z]+|system(?:-reminder)?|instructions|recalled)\b`;
 
 /** Whether a text holds a tag that could pass for one of nocturne's or of a system. */
 export function hasWrapperTag(text: string): boolean {
-  return WRAPPER.test(plain(text));
+  return new RegExp(`${WRAPPER}[^<]*>`, 'i').test(plain(text));
 }
 
-/** JSON text with each `<` that begins a tag escaped: to a reader of JSON it is the same, and no tag is left. */
-export function withoutTags(json: string): string {
-  return json.replace(/<(?=\s*[/!a-z])/gi, '\\u003c');
-}
-
-/** Text with the `<` of each tag of nocturne's or a system's replaced by one that begins none. */
+/** Text with the `<` of each tag of nocturne's or a system's replaced by one that begins none; all else as it stands. */
 export function withoutTagLines(text: string): string {
-  return text.replace(
-    /<(?=\s*\/?\s*(?:entries|withdrawn|topics|others|operator_instructions|nocturne-agent|system))/gi,
-    '‹',
-  );
+  return text.replace(new RegExp(WRAPPER, 'gi'), (tag) => `‹${tag.slice(1)}`);
+}
+
+const PERSON = '(?:users?|humans?|operators?|owners?|customers?|clients?|developers?|maintainers?|person)';
+const SAYS =
+  '(?:wants?|wanted|prefers?|preferred|likes?|said|says|states|stated|asks?|asked|tells|told|requires?|required|requests?|requested|insists?|insisted|decides|decided|approves?|approved|confirms?|confirmed|needs|expects?|instructs?|instructed|demands?|wishes|agrees?|agreed|authori[sz]e[sd]?|permits?|allows?|has|would like|is (?:okay|ok|fine|happy)|always|never)';
+/** A text in whose form somebody is said to say something. */
+const CLAIMS = [
+  new RegExp(String.raw`\b(?:the|this|our|my|your)\s+${PERSON}\s+(?:\w+\s+){0,2}?${SAYS}\b`, 'i'),
+  new RegExp(
+    String.raw`\b(?:the|this|our|my|your)\s+${PERSON}['’]s?\s+(?:\w+\s+){0,2}?(?:wish|preference|rule|request|instruction|order|decision|demand|approval|permission|will|want|word)\w*`,
+    'i',
+  ),
+  new RegExp(
+    String.raw`\b(?:as (?:requested|asked|wanted|decided|approved|said) by|according to|at the request of|on behalf of|by order of|per|(?:wishes|preferences?|rules?|requests?|instructions?|orders?|decisions?|words?) (?:of|from))\s+(?:the|this|our|my)\s+${PERSON}\b`,
+    'i',
+  ),
+  /(?:^|[\s|>*#"'([])(?:Human|User|HUMAN|USER|Assistant|ASSISTANT|System|SYSTEM|Developer|DEVELOPER|Mensch|Nutzer|Benutzer|Utilisateur|Usuario|Utente)\s*(?:\([^)]*\)|\[[^\]]*\])?\s*[\]*_]*\s*[:：]/,
+  /^\s*(?:human|user|assistant|system|developer|mensch|nutzer|benutzer|utilisateur|usuario|utente|人|用户|用戶|ユーザー|사용자|пользователь)\s*[:：]/imu,
+  /<\s*\/?\s*(?:human|user|assistant|system|developer|person)(?:[-_ ]?(?:message|turn|prompt|input|says))?\b[^<>]*>|\[(?:human|user|system|assistant)\]|<\|(?:im_start|user|human|start_header_id)/i,
+  /(?<![\p{L}])(?:der|die|dein|unser|ihr|dem|des)\s+(?:nutzer|benutzer|anwender|mensch|betreiber|kunde)(?:in|s|n|en)?(?![\p{L}])/iu,
+  /(?<![\p{L}])(?:l['’]|un |cet )(?:utilisateur|humain|opérateur)|(?<![\p{L}])(?:el|del|al) (?:usuario|humano)|(?<![\p{L}])(?:l['’]|dell['’]|all['’])utente|(?<![\p{L}])(?:o|do|ao) (?:usuário|utilizador)|(?<![\p{L}])de gebruiker|użytkownik|пользовател|користувач|(?<![\p{L}])användaren|(?<![\p{L}])brugeren|kullanıcı/iu,
+  /用户|用戶|使用者|ユーザ|사용자|المستخدم/u,
+];
+
+/** The words by which a text claims that a person says or wants something; null where it claims nothing. */
+export function claimsSpeaker(text: string): string | null {
+  const seen = [text, ...decoded(text)].map((each) => each.split(/\r?\n/).map(plain).join('\n'));
+  for (const each of seen) {
+    for (const claim of CLAIMS) {
+      const [found] = claim.exec(each) ?? [];
+      if (found !== undefined) return found.trim();
+    }
+  }
+  return null;
 }
 
 const MEMORY =
@@ -103,8 +128,10 @@ function decoded(text: string): string[] {
     return code > 0 && code < 0x11_0000 ? String.fromCodePoint(code) : whole;
   });
   if (unescaped !== text) said.push(unescaped);
-  const tags = [...text].map((each) => each.codePointAt(0) ?? 0).filter((code) => code >= 0xe0020 && code <= 0xe007e);
-  return tags.length > 0 ? [...said, String.fromCodePoint(...tags.map((code) => code - 0xe0000))] : said;
+  // Not spread into one call: a text may hold more of them than a call takes arguments.
+  const tags = text.match(/[\u{e0020}-\u{e007e}]/gu) ?? [];
+  const hidden = tags.map((tag) => String.fromCodePoint((tag.codePointAt(0) ?? 0) - 0xe0000)).join('');
+  return hidden === '' ? said : [...said, hidden];
 }
 
 /** Of HTML, of URLs, of JSON and of programs. */

@@ -50,6 +50,10 @@ const ANNOUNCED = [
 const ASKS_ABOUT =
   /\b(?:look at|look over|read|review|summari[sz]e|explain|translate|proofread|check|skim|what (?:do|does|is|are)|what it is about|tell me (?:what|about)|think of|make of|opinion|thoughts|lies|schau|fass|erklär|übersetze|résume|explique|lis |resume|explica|lee )\b/i;
 
+/** A line that asks to read what the person wrote, to work by it. */
+const BRIEFS =
+  /\b(?:before (?:you|we|start|begin|cod|writ)\w*|carefully|all of (?:this|it)|everything|to the end|then (?:start|begin|build|implement|write)|follow|implement|my (?:notes|brief|plan|list|requirements)|the (?:brief|spec|requirements|task|rules))\b/i;
+
 /** For each line whether somebody else wrote it. */
 export function pastedLines(lines: readonly string[]): boolean[] {
   const pasted: boolean[] = [];
@@ -107,16 +111,17 @@ function begins(line: string, before: string, lines: readonly string[], at: numb
   // A fence or quoted lines show themselves where what is announced ends.
   if (before !== '' && !QUOTED.test(line) && isAnnounced(before)) return true;
   const isDocument = HEADING.test(line) || (FRONT_MATTER.test(line) && /^[\w-]+:/.test(lines[at + 1] ?? ''));
-  return isDocument && (ASKS_ABOUT.test(before) || isFileName(before) || (at === 0 && FRONT_MATTER.test(line)));
+  return (
+    isDocument &&
+    ((ASKS_ABOUT.test(before) && !BRIEFS.test(before)) || isFileName(before) || (at === 0 && FRONT_MATTER.test(line)))
+  );
 }
 
 function isAnnounced(line: string): boolean {
-  return (
-    line.endsWith(':') &&
-    line.length <= MOST_CHARS &&
-    !OWN.test(line) &&
-    ANNOUNCED.some((announced) => announced.test(line))
-  );
+  if (!line.endsWith(':') || line.length > MOST_CHARS || OWN.test(line)) return false;
+  // "What does this mean? Here is the output:"
+  const sentence = line.split(/[.!?]\s+/).at(-1) ?? line;
+  return ANNOUNCED.some((announced) => announced.test(line) || announced.test(sentence));
 }
 
 function isFileName(line: string): boolean {

@@ -75,6 +75,22 @@ export function stands(value: string, text: string): boolean {
   return false;
 }
 
+/**
+ * Whether a path or a file's name stands in a text, also as the tail of a longer path and with other capitals:
+ * `docs/plans` in `/home/kim/Docs/plans`.
+ */
+export function standsAsTail(value: string, text: string): boolean {
+  const wanted = value
+    .normalize('NFC')
+    .replace(/^(?:[.~]{0,2}[/\\])+/, '')
+    .toLowerCase();
+  if (wanted === '' || /^-|:\/\/|@/.test(wanted)) return false;
+  const source = asSeen(text)
+    .toLowerCase()
+    .replace(/(?<=[\p{L}\p{N}_.~-])[/\\]|[/\\](?=[\p{L}\p{N}_.])/gu, ' ');
+  return stands(wanted.replace(/[/\\]/g, ' '), source);
+}
+
 function isJoinedBefore(left: string, { isPath, isNumber }: { isPath: boolean; isNumber: boolean }): boolean {
   if (new RegExp(`${UNSPACED}$`, 'u').test(left)) return false;
   return /[\p{L}\p{N}_]$/u.test(left) || (isNumber && /\p{N}[.,:/-]$/u.test(left)) || (isPath && /[/\\@-]$/.test(left));
@@ -160,7 +176,7 @@ export function countShared(a: string, b: string): number {
 
 export function countSharedWords(a: Set<string>, b: Set<string>): number {
   const others = [...b];
-  return [...a].filter((word) => b.has(word) || others.some((other) => isSameStem(word, other))).length;
+  return [...a].filter((word) => b.has(word) || others.some((other) => isSameWord(word, other))).length;
 }
 
 /** Whether a text speaks of what another does, as far as words and values tell. */
@@ -174,7 +190,8 @@ export function likeness(a: string, b: string): number {
   return all === 0 ? 0 : (countShared(a, b) + countShared(b, a)) / all;
 }
 
-function isSameStem(a: string, b: string): boolean {
+/** Whether two content words are one, also with another ending. */
+export function isSameWord(a: string, b: string): boolean {
   if (a === b) return true;
   const [short, long] = a.length < b.length ? [a, b] : [b, a];
   return short.length >= 4 && long.length - short.length <= 3 && long.startsWith(short);

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Tool } from '../../src/agent/tools.ts';
 import type { ToolDefinition } from '../../src/agent/types.ts';
 import { AppError, isAppError } from '../../src/errors.ts';
-import { withoutTagLines, withoutTags } from '../../src/injection.ts';
+import { withoutTagLines } from '../../src/injection.ts';
 import { checkOperations } from '../../src/memory/dream/operation-checks.ts';
 import { sessionOf } from '../../src/memory/dream/operation-lines.ts';
 import { type DreamWorld, type KnownEntry, type Operation, proposalSchema } from '../../src/memory/dream/operations.ts';
@@ -165,7 +165,7 @@ function nameOf(at: number): string {
 function entryLines(entries: KnownEntry[], sessions: string[]): string {
   const lines = entries.map(({ isWithdrawn: _, ...entry }) => {
     const session = nameOf(sessions.indexOf(sessionOf(entry)));
-    return withoutTags(JSON.stringify({ ...entry, session }));
+    return withoutTagLines(JSON.stringify({ ...entry, session }));
   });
   return lines.join('\n') || 'none';
 }

@@ -2,7 +2,7 @@
 // meanwhile are left out, so that work done twice at once is committed once. What is about the user, where the user
 // scope keeps that, goes into no log here: it is `sent`, and so in the outbox with the same commit.
 
-import type { FoundEntry } from '../../src/agent/tools.ts';
+import type { FoundEntry } from '../../src/agent/entry-checks.ts';
 import { coverRange, type SessionRow, writeSession } from '../../src/memory/ledger/coverage.ts';
 import { type EntryRow, entriesOfSession, entryRow, isInLog, writeEntry } from '../../src/memory/ledger/entries.ts';
 import type { Ledger } from '../../src/memory/ledger/ledger.ts';

@@ -1,7 +1,7 @@
 // Extracts the pending turns of a session, excerpt by excerpt, until one fails; or, where that is asked for, by
 // continuing the request that the transcript holds.
 
-import type { FoundEntry } from '../../src/agent/tools.ts';
+import type { FoundEntry } from '../../src/agent/entry-checks.ts';
 import { ERRORS, isAppError } from '../../src/errors.ts';
 import { logPath } from '../../src/memory/text/daily-log.ts';
 import { dayOf } from '../../src/time.ts';

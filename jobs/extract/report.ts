@@ -1,6 +1,6 @@
 // What an extraction answers: how it ended, what it recorded, what the ledger says of the session's turns, what it cost.
 
-import type { FoundEntry } from '../../src/agent/tools.ts';
+import type { FoundEntry } from '../../src/agent/entry-checks.ts';
 import { type AppError, ERRORS, type Failure } from '../../src/errors.ts';
 import type { SpentTotal } from '../../src/memory/home/spend.ts';
 import { coverageWhere } from '../../src/memory/ledger/coverage.ts';

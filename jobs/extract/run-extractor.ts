@@ -1,7 +1,8 @@
 // Runs the forked extractor over one excerpt: its prompt, its tools, its budget. What it records was checked by code;
 // nothing is committed here.
 
-import { type FoundEntry, memoryViewTool, recordEntriesTool } from '../../src/agent/tools.ts';
+import type { FoundEntry } from '../../src/agent/entry-checks.ts';
+import { memoryViewTool, recordEntriesTool } from '../../src/agent/tools.ts';
 import type { AgentEnding } from '../../src/agent/types.ts';
 import { AppError } from '../../src/errors.ts';
 import { entriesOfSession, entryRow } from '../../src/memory/ledger/entries.ts';

@@ -3,12 +3,11 @@
 // entry stands or falls by itself; a refusal says what to mend. A tool never throws through `routeTools` and never writes.
 
 import { z } from 'zod';
-import { describeError } from '../errors.ts';
-import { asRead, hasWrapperTag, ownWords, speaksToAgent } from '../injection.ts';
-import { contentWords, countShared, greppable, stands } from '../wording.ts';
-import { entriesJsonSchema, type ProposedEntry, readEntries, readEntry } from './entry-schema.ts';
-import { countWords, findQuote, foldSpace } from './quotes.ts';
-import { findRelativeDate } from './relative-dates.ts';
+import { describeError, isAppError } from '../errors.ts';
+import { contentWords, countSharedWords, distinctValues, isOpposite, likeness } from '../wording.ts';
+import { type CheckOptions, checkEntry, type FoundEntry } from './entry-checks.ts';
+import { entriesJsonSchema, readEntries, readEntry } from './entry-schema.ts';
+import { findQuote } from './quotes.ts';
 import type { ToolDefinition, ToolReply } from './types.ts';
 
 export interface Tool {
@@ -16,51 +15,20 @@ export interface Tool {
   call(input: unknown): Promise<ToolReply>;
 }
 
-/** A message of the excerpt that can be quoted. */
-export interface EvidenceSource {
-  id: string;
-  turn: string;
-  speaker: string;
-  at?: string;
-  /** Its whole redacted text. */
-  text: string;
-  /** False: context, which can support an entry but not carry it. */
-  offered: boolean;
-}
-
-/** An entry that passed every check. */
-export interface FoundEntry {
-  type: ProposedEntry['type'];
-  strength: ProposedEntry['strength'];
-  /** One line, redacted. */
-  text: string;
-  /** Full message ids; quotes in the message's own words, white space folded. */
-  evidence: { message: string; quote: string }[];
-  /** Speaker of the first evidence, or `quoted` where a human only quotes or pastes it; its turn and time. */
-  by: string;
-  turn: string;
-  at?: string;
-}
-
-export interface RecordOptions {
-  /** By the full id, or by what the excerpt shows of it. */
-  find(id: string): EvidenceSource | undefined;
+export interface RecordOptions extends CheckOptions {
   /** Whether an earlier run recorded it. */
   isKnown(entry: { text: string; message: string; quote: string }): boolean;
-  /** All messages that are shown; where it is absent, an entry is not compared with what others say. */
-  messages?(): Iterable<EvidenceSource>;
-  redact: (text: string) => Promise<{ text: string }>;
 }
 
 /**
- * The tool that records entries; `recorded()` answers those kept so far, in order. `isMisused()`: it was called, and
- * not one entry of any call had the shape of one.
+ * The tool that records entries, each fact once; `recorded()` answers those kept so far, in order. `isMisused()`: it
+ * was called, and not one entry of any call had the shape of one.
  */
 export function recordEntriesTool(options: RecordOptions): Tool & { recorded(): FoundEntry[]; isMisused(): boolean } {
   const kept: FoundEntry[] = [];
   const read = { entries: 0, misfits: 0 };
 
-  /** `earlier`: what was kept by earlier calls. In one call a sentence may carry two entries; in a later one it is sent again. */
+  /** `earlier`: what was kept by earlier calls. In one call words may carry two entries; in a later one they are sent again. */
   async function record(
     proposed: unknown,
     earlier: FoundEntry[],
@@ -75,8 +43,8 @@ export function recordEntriesTool(options: RecordOptions): Tool & { recorded(): 
     if ('problem' in found) return found;
     const [{ message, quote }] = found.evidence as [{ message: string; quote: string }];
     const keyOf = ({ type, evidence }: FoundEntry) => JSON.stringify([type, evidence[0]?.message, evidence[0]?.quote]);
-    const rests = (other: FoundEntry) => keyOf(other) === keyOf(found);
-    const isKept = earlier.some(rests) || kept.some((other) => rests(other) && other.text === found.text);
+    const isKept =
+      earlier.some((other) => keyOf(other) === keyOf(found)) || kept.some((other) => isRewording(found, other));
     if (isKept || options.isKnown({ text: found.text, message, quote })) return 'already recorded';
     kept.push(found);
     return 'recorded';
@@ -101,7 +69,11 @@ export function recordEntriesTool(options: RecordOptions): Tool & { recorded(): 
       const earlier = [...kept];
       const refused: number[] = [];
       for (const [at, proposed] of found.entries.entries()) {
-        const outcome = await record(proposed, earlier);
+        const outcome = await record(proposed, earlier).catch((error: unknown) => {
+          // What one entry does to the checks is no reason to lose the others; a disk that fails is.
+          if (isAppError(error)) throw error;
+          return { problem: `It could not be checked: ${describeError(error)}. Leave it out.` };
+        });
         if (typeof outcome !== 'string') refused.push(at);
         lines.push(`${at}: ${typeof outcome === 'string' ? outcome : `not recorded. ${outcome.problem}`}`);
       }
@@ -118,109 +90,29 @@ export function recordEntriesTool(options: RecordOptions): Tool & { recorded(): 
   };
 }
 
-async function checkEntry(
-  entry: ProposedEntry,
-  { find, redact, messages }: RecordOptions,
-): Promise<FoundEntry | { problem: string }> {
-  const problem = textProblem(entry.text);
-  if (problem) return { problem: `text: ${problem}` };
-  const evidence: FoundEntry['evidence'] = [];
-  for (const [at, { message, quote }] of entry.evidence.entries()) {
-    const path = `evidence[${at}]`;
-    const source = find(message);
-    if (!source) return { problem: `${path}.message: no message ${message} here. Use an id as shown in [brackets].` };
-    const words = findQuote(source.text, quote);
-    if (words === null) {
-      return { problem: `${path}.quote: these words do not stand in ${message}. Copy them exactly, without gaps.` };
-    }
-    if (countWords(words) < 2 && words !== foldSpace(source.text)) {
-      return { problem: `${path}.quote: too short. Quote at least two words, or the whole message.` };
-    }
-    evidence.push({ message: source.id, quote: words });
-  }
-  const first = find(entry.evidence[0]?.message ?? '') as EvidenceSource;
-  if (!first.offered) {
-    return { problem: 'evidence[0].message: is context, on which nothing can rest. Put a message first that is not.' };
-  }
-  if ((entry.type === 'user' || entry.type === 'feedback') && first.speaker !== 'human') {
-    return {
-      problem: `evidence[0].message: a ${entry.type} entry rests on a human message, this one is by ${first.speaker}.`,
-    };
-  }
-  const text = foldSpace((await redact(foldSpace(entry.text))).text);
-  const sources = evidence.map(({ message }) => find(message) as EvidenceSource);
-  const foreign = foreignProblem({ ...entry, text, evidence }, { sources, messages: messages?.() ?? [] });
-  if (foreign) return { problem: foreign };
-  const { turn, at } = first;
-  const by = whoSays(first, evidence[0]?.quote ?? '');
-  return { type: entry.type, strength: entry.strength, text, evidence, by, turn, ...(at ? { at } : {}) };
-}
+/** What two texts share who say the same of the same words. */
+const SAME_SHARE = 0.6;
 
 /**
- * Why somebody else's words would become an entry: what a person only quoted or pasted is not the person's, what a
- * program or agent said tells nobody what to do, and a text says what its evidence says.
+ * Whether an entry says no more than another that was kept: all its words, in the same message; or most of them, of the
+ * same quote, and what each says beyond the other is not in what was said ("the api package", "the web package").
  */
-function foreignProblem(
-  entry: ProposedEntry,
-  { sources, messages }: { sources: EvidenceSource[]; messages: Iterable<EvidenceSource> },
-): string | null {
-  const { type, text, evidence } = entry;
-  const [first] = sources;
-  const by = first ? whoSays(first, evidence[0]?.quote ?? '') : '';
-  if ((type === 'user' || type === 'feedback') && by !== 'human') {
-    return 'evidence[0].quote: the human only quotes or pastes these words. What somebody else said is no rule of the human.';
-  }
-  if (hasWrapperTag(text)) return 'text: holds a tag of this conversation.';
-  if (by !== 'human' && [text, evidence[0]?.quote ?? ''].some(speaksToAgent)) {
-    return `text: tells an agent what to do, and no human said it (it is ${by}). Leave it out.`;
-  }
-  // What rests on a human rests on a human's own words, and on the question that they answer.
-  const said = sources
-    .filter(({ speaker }) => by !== 'human' || speaker === 'human' || speaker === 'assistant')
-    .map((source) => (by === 'human' && source.speaker === 'human' ? ownWords(source.text) : source.text))
-    .join('\n');
-  const unsaid = greppable(text).find((value) => isAddress(value) && !stands(value, said));
-  if (unsaid)
-    return `text: ${JSON.stringify(unsaid)} stands in none of the messages it rests on. Name the one that says it.`;
-  const other = by === 'human' ? whoElseSays(text, { said, messages }) : null;
-  return other && `text: says what ${other} says, not what the human does. Name the message that says it first.`;
+function isRewording(a: FoundEntry, b: FoundEntry): boolean {
+  if (a.text === b.text && a.type === b.type) return true;
+  const [first, other] = [a.evidence[0], b.evidence[0]];
+  if (!first || !other || first.message !== other.message) return false;
+  if (distinctValues(a.text, b.text) || isOpposite(a.text, b.text)) return false;
+  const [words, others] = [contentWords(a.text), contentWords(b.text)];
+  const [more, moreOfOther] = [beyond(words, others), beyond(others, words)];
+  if (more.length === 0) return words.size > 0;
+  if (findQuote(first.quote, other.quote) === null && findQuote(other.quote, first.quote) === null) return false;
+  const said = contentWords([...a.evidence, ...b.evidence].map(({ quote }) => quote).join(' '));
+  const isSaid = (word: string) => beyond(new Set([word]), said).length === 0;
+  return likeness(a.text, b.text) >= SAME_SHARE && !(more.some(isSaid) && moreOfOther.some(isSaid));
 }
 
-/** Who says a quote: the speaker of the message, or `quoted` where a human only quotes or pastes it. */
-function whoSays({ speaker, text }: EvidenceSource, quote: string): string {
-  return speaker === 'human' && findQuote(ownWords(text), quote) === null ? 'quoted' : speaker;
-}
-
-/** Who says a text, where it is hardly in the words it rests on and in those of another message, or of a paste. */
-function whoElseSays(
-  text: string,
-  { said, messages }: { said: string; messages: Iterable<EvidenceSource> },
-): string | null {
-  const read = asRead(text);
-  const words = contentWords(read).size;
-  if (words === 0 || countShared(read, asRead(said)) * 4 >= words) return null;
-  for (const { speaker, text: whole } of messages) {
-    const isOwn = speaker === 'human' && ownWords(whole) === whole;
-    if (!isOwn && countShared(read, asRead(whole)) * 2 >= words)
-      return speaker === 'human' ? 'somebody who is quoted' : speaker;
-  }
-  return null;
-}
-
-/** Whether a value is one that leads somewhere or does something, and is never a way of writing a number or a date. */
-function isAddress(value: string): boolean {
-  return /[@/\\]|^--?[a-z]|[\w-]{2,}\.[a-z]{2,}$/i.test(value);
-}
-
-// Line ends, control characters, direction overrides and halves of characters have no place in a line of a log.
-const UNFIT = /[\p{Cc}\p{Cs}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
-
-function textProblem(text: string): string | null {
-  const trimmed = text.trim();
-  if (trimmed === '') return 'is empty.';
-  if (UNFIT.test(trimmed.replaceAll('\t', ' '))) return 'must be one line, without control characters.';
-  const relative = findRelativeDate(trimmed);
-  return relative === null ? null : `"${relative}" means nothing on another day. Write the date as YYYY-MM-DD.`;
+function beyond(words: Set<string>, others: Set<string>): string[] {
+  return [...words].filter((word) => countSharedWords(new Set([word]), others) === 0);
 }
 
 const memoryInput = z.object({

@@ -23,6 +23,10 @@ export interface SourceMessage {
   at?: string;
   /** The whole redacted text, also of what was cut; white space as it was. Results in a human's message are not his. */
   text: string;
+  /** What of it is said in words, where tools are called too. */
+  words?: string;
+  /** What of a human's message was chosen among what was offered. */
+  chosen?: string;
   /** False: context, on which nothing can rest. */
   offered: boolean;
 }
@@ -295,8 +299,16 @@ function excerptBuilder({ budgetTokens, redact, zone }: ExcerptOptions, shortIds
     const { message, turn, beside } = row;
     const speaker = speakerOf(message);
     const said = beside.filter((other) => other.speaker === speaker);
-    const text = (await Promise.all(said.map(redactRow))).join('\n');
-    return { id: message.id, turn, speaker, ...(message.at ? { at: message.at } : {}), text, offered: isOffered };
+    const textOf = async (rows: Row[]) => (await Promise.all(rows.map(redactRow))).join('\n');
+    const source: SourceMessage = { id: message.id, turn, speaker, text: await textOf(said), offered: isOffered };
+    if (message.at) source.at = message.at;
+    const inWords = said.filter((other) => other.kind === 'words');
+    if (inWords.length < said.length) source.words = await textOf(inWords);
+    const chosen = message.parts.flatMap((part) =>
+      part.kind === 'text' && part.untyped === 'chosen' ? part.text : [],
+    );
+    if (chosen.length > 0) source.chosen = (await redact(chosen.join('\n'))).text;
+    return source;
   }
 
   async function build(units: Unit[], { at, of }: { at: number; of: number }): Promise<Excerpt> {

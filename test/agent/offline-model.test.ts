@@ -223,7 +223,7 @@ describe('in the agent loop', () => {
       'I am a data engineer, new to Rust. Never mock the database in tests, we got burned last week. Ship on Friday? The 2.0 release is due on Friday.';
     const source = { id: 'msg00001', turn: 'msg00001', speaker: 'human', text, offered: true };
     const redact = async (given: string) => ({ text: given });
-    const record = recordEntriesTool({ find: () => source, isKnown: () => false, redact });
+    const record = recordEntriesTool({ find: () => source, messages: () => [source], isKnown: () => false, redact });
     const ports = recordingPorts({ callTool: routeTools([record]) });
     const input = await extractInput(said(text));
     expect(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { EvidenceSource } from '../../src/agent/tools.ts';
+import type { EvidenceSource } from '../../src/agent/entry-checks.ts';
 import { entry, quoting, recorder, recordOne } from '../support/recorder.ts';
 
 describe('what models send', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type EvidenceSource, memoryViewTool, routeTools } from '../../src/agent/tools.ts';
+import type { EvidenceSource } from '../../src/agent/entry-checks.ts';
+import { memoryViewTool, routeTools } from '../../src/agent/tools.ts';
 import { AppError } from '../../src/errors.ts';
 import { entry, quoting, recorder, recordOne, SOURCES } from '../support/recorder.ts';
 
@@ -58,7 +59,8 @@ describe('recording an entry', () => {
   it('answers "already recorded" for the same words of the same type, here or in an earlier run', async () => {
     const tool = recorder();
     await tool.call({ entries: [entry()] });
-    const again = await tool.call({ entries: [entry({ text: 'Never tabs.' }), entry({ type: 'user' })] });
+    const other = { type: 'user', text: 'Kim dislikes mixed indentation.' };
+    const again = await tool.call({ entries: [entry({ text: 'Never tabs.' }), entry(other)] });
     expect(again).toEqual({ text: '0: already recorded\n1: recorded', isError: false, endsRun: true });
     const asked: unknown[] = [];
     const { reply, found } = await recordOne({}, { isKnown: (candidate) => asked.push(candidate) > 0 });
@@ -164,7 +166,7 @@ describe('evidence', () => {
     ];
     for (const type of ['user', 'feedback']) {
       expect((await recordOne({ type, evidence })).reply.text).toContain(
-        `a ${type} entry rests on a human message, this one is by assistant`,
+        `a ${type} entry rests on a human message, assist-001 is by assistant`,
       );
     }
     for (const type of ['project', 'reference'])

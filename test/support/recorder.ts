@@ -1,6 +1,7 @@
 // A `record_entries` tool over a few messages, and an entry that passes; tests change what they are about.
 
-import { type EvidenceSource, type RecordOptions, recordEntriesTool } from '../../src/agent/tools.ts';
+import type { EvidenceSource } from '../../src/agent/entry-checks.ts';
+import { type RecordOptions, recordEntriesTool } from '../../src/agent/tools.ts';
 
 export const SOURCES: EvidenceSource[] = [
   {
@@ -11,8 +12,6 @@ export const SOURCES: EvidenceSource[] = [
     text: 'Please  never use tabs —\nI don’t like “mixed” indentation in cafés.',
     offered: true,
   },
-  { id: 'human-0002', turn: 'turn-2', speaker: 'human', text: 'no, local', offered: true },
-  { id: 'human-0003', turn: 'turn-2', speaker: 'human', text: 'Yes', offered: true },
   {
     id: 'assist-001',
     turn: 'turn-1',
@@ -20,12 +19,15 @@ export const SOURCES: EvidenceSource[] = [
     text: 'Shall I deploy to staging or keep it local?',
     offered: true,
   },
+  { id: 'human-0002', turn: 'turn-2', speaker: 'human', text: 'no, local', offered: true },
+  { id: 'human-0003', turn: 'turn-2', speaker: 'human', text: 'Yes', offered: true },
   { id: 'context-01', turn: 'turn-0', speaker: 'human', text: 'We ship every Friday afternoon.', offered: false },
 ];
 
 export function recorder(options: Partial<RecordOptions> = {}) {
   return recordEntriesTool({
     find: (id) => SOURCES.find((source) => source.id === id),
+    messages: () => SOURCES,
     isKnown: () => false,
     redact: async (text) => ({ text }),
     ...options,

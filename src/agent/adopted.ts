@@ -1,0 +1,99 @@
+// What of an agent's words a person made their own by answering. A "yes" is to the last question or proposal, with the
+// list or the sentence it points to; whatever else the agent wrote before it, such as what a page says, was only shown.
+// Told by form, in the languages of offline/languages.ts and a few more. It knows nothing of excerpts.
+
+const begins = (words: string) =>
+  new RegExp(
+    String.raw`^[\s\p{P}\p{S}]*(?:(?:oh|ah|hm+|well|and|so|great|perfect|nice|cool|good|thanks|thank you|super|danke|merci|gracias)[\s\p{P}]+){0,3}(?:${words})(?![\p{L}\p{N}])`,
+    'iu',
+  );
+
+const ACCEPTS = begins(
+  [
+    "yes|yep|yeah|yup|ye|sure|ok|okay|k|right|correct|exactly|agreed?|i agree|absolutely|definitely|of course|go ahead|go for it|go on|go with|continue|proceed|do (?:it|that|this|so|both|all|the)|please do|sounds? (?:good|great|fine|right)|fine|let['’]?s|approved?|accept(?:ed)?|lgtm|confirmed?|true|both|all of|great|perfect|good|nice|works for me|makes sense|as you|keep (?:it|that|this)|take|use",
+    'ja|jep|jo|genau|richtig|passt|klar|gern|gerne|mach (?:das|es|mal|so)|einverstanden|stimmt|weiter|nimm',
+    "oui|d['’]accord|vas-y|exact|parfait|fais|sí|si|claro|vale|de acuerdo|hazlo|adelante|correcto|perfecto|sì|va bene|esatto|certo|procedi|sim|isso|pode|concordo|prima|akkoord|doe maar|klopt|tak|zgoda|jasne|evet|tamam|olur|okej",
+    'да|хорошо|давай|верно|согласен|согласна|конечно|так',
+  ].join('|'),
+);
+const ACCEPTS_UNSPACED =
+  /^[\s\p{P}\p{S}]*(?:👍|✅|はい|うん|お願い|それで|了解|いいです|そうして|是|好|可以|行|对|對|同意|没错|就这样|네|예|좋아|그래|맞아|نعم|حسنا|موافق)/u;
+const DENIES = begins(
+  "no|nope|nah|don['’]?t|do not|stop|never|not|neither|none|wrong|nein|nicht|nee|non|pas|não|nie|nej|nei|нет|не|hayır",
+);
+const DENIES_UNSPACED = /^[\s\p{P}\p{S}]*(?:いいえ|いや|不|別|别|아니|لا)/u;
+/** Answers by number or letter. */
+const COUNTS = /^\s*\(?(?:\d{1,2}|[a-d])(?:[.):,]|\s*$|\s+(?:and|und|et|y|e|\+|&)\s)/i;
+const POINTS =
+  /\b(?:your|that|this|the (?:first|second|third|last|latter|former|other)) (?:plan|proposal|suggestion|recommendation|approach|option|idea|choice|version|variant|one|solution|way)\b|\bas (?:you|u) (?:say|said|suggest\w*|propose\w*|recommend\w*|describe\w*)|\boption \w{1,2}\b|\bwhat you (?:suggest|propose|recommend|describe)\w*|\bdein\w* (?:vorschlag|plan|idee)|\bta proposition|\btu propuesta/i;
+const MOST_WORDS_OF_ANSWER = 12;
+
+const ASKS = /[?？؟]\s*["'”’)\]*_`]*\s*$/;
+const PROPOSES =
+  /\b(?:I(?:['’]ll| will| would|['’]d| can| could| suggest| propose| recommend|['’]m going to| plan| intend)|let me|let['’]s|we (?:could|can|should|will)|shall|should (?:I|we)|want me to|proposal|recommendation|options?|my plan|next steps?|soll(?:en)? (?:ich|wir)|ich (?:würde|werde|schlage|empfehle|kann)|vorschlag|je (?:vais|propose|peux|recommande)|voulez-vous|veux-tu|propongo|recomiendo|puedo|voy a|quieres que|propongo|posso|vorrei|vuoi che|sugiro|вы хотите|предлагаю|могу)\b|しましょう|しますか|建议|我会|要不要|할까요|제안/iu;
+/** A question about what stands before it. */
+const POINTS_BACK =
+  /\b(?:this|that|these|those|it|so|both|either|which|one|them|proceed|go ahead|options?|prefer|ok|okay|agree|approve|confirm|das|dies\w*|so|beide|welche\w*|cela|ça|lequel|esto|eso|cuál|questo|quale|isso|qual)\b|どちら|これ|それ|这|哪|어느|이것/iu;
+const LIST_ITEM = /^\s*(?:[-*+•]|\(?(?:\d{1,2}|[a-z])[.)])\s+\S/i;
+const MOST_CHARS = 3_000;
+
+/** Whether a person's words answer what stands before them, which `closing` ends. */
+function isAnswer(own: string, closing: string): boolean {
+  const said = own.trim();
+  if (said === '') return false;
+  if ([ACCEPTS, ACCEPTS_UNSPACED, DENIES, DENIES_UNSPACED, COUNTS, POINTS].some((form) => form.test(said))) return true;
+  return ASKS.test(closing.trim()) && said.split(/\s+/).length <= MOST_WORDS_OF_ANSWER && said.length <= 120;
+}
+
+/** What of `before`, an agent's last words, the person's `own` words answer to; empty where they answer nothing. */
+export function adoptedWords(own: string, before: string): string {
+  const closing = closingOf(before.length > 4 * MOST_CHARS ? before.slice(-4 * MOST_CHARS) : before);
+  return closing !== '' && isAnswer(own, closing) ? closing : '';
+}
+
+interface Sentence {
+  text: string;
+  /** Counts the paragraphs. */
+  block: number;
+  isItem: boolean;
+}
+
+/** The last question or proposal of a text, what it points back to, and all behind it. */
+function closingOf(text: string): string {
+  const sentences = text
+    .trim()
+    .split(/\n\s*\n/)
+    .flatMap((paragraph, block) =>
+      paragraph.split('\n').flatMap((line): Sentence[] => {
+        const isItem = LIST_ITEM.test(line);
+        const parts = isItem ? [line] : line.split(/(?<=[.!?][)"'*_”’]*)\s+|(?<=[。！？])/u);
+        return parts.filter((part) => part.trim() !== '').map((part) => ({ text: part, block, isItem }));
+      }),
+    );
+  const last = sentences.findLastIndex(({ text }) => ASKS.test(text) || PROPOSES.test(text));
+  if (last < 0) return '';
+  let from = last;
+  const at = (index: number) => sentences[index];
+  // A run of questions or proposals, and the list that one of them is an item of, are answered together.
+  while (from > 0) {
+    const [before, here] = [at(from - 1), at(from)] as [Sentence, Sentence];
+    const isRun = before.block === here.block && (ASKS.test(before.text) || PROPOSES.test(before.text));
+    if (!isRun && !(before.isItem && here.isItem)) break;
+    from -= 1;
+  }
+  if (at(from)?.isItem) from = introduced(sentences, from);
+  else if (POINTS_BACK.test(at(from)?.text ?? '') && from > 0) {
+    from -= 1;
+    if (at(from)?.isItem) {
+      while (at(from - 1)?.isItem) from -= 1;
+      from = introduced(sentences, from);
+    }
+  }
+  const closing = sentences.slice(from).map(({ text }) => text);
+  return closing.join('\n').slice(-MOST_CHARS);
+}
+
+/** Where the line stands that a list begins with. */
+function introduced(sentences: Sentence[], first: number): number {
+  return /[:：]\s*\**\s*$/.test(sentences[first - 1]?.text ?? '') ? first - 1 : first;
+}

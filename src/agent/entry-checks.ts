@@ -1,0 +1,272 @@
+// What code checks of one proposed entry: that its quotes stand where it says, that it says what they say, and that
+// nobody else's words become the person's. Every refusal names the words, the message and the mend.
+// It cannot know what a sentence means; it tells by form and by which words stand where.
+
+import { asRead, claimsSpeaker, hasWrapperTag, ownWords, speaksToAgent } from '../injection.ts';
+import { asSeen, contentWords, greppable, isSameWord, stands, standsAsTail } from '../wording.ts';
+import { adoptedWords } from './adopted.ts';
+import type { ProposedEntry } from './entry-schema.ts';
+import { countWords, findQuote, foldSpace } from './quotes.ts';
+import { findRelativeDate } from './relative-dates.ts';
+
+/** A message of the excerpt that can be quoted. */
+export interface EvidenceSource {
+  id: string;
+  turn: string;
+  speaker: string;
+  at?: string;
+  /** Its whole redacted text. */
+  text: string;
+  /** What of the text it says in words, where it also calls tools; default: all of it. */
+  words?: string;
+  /** What of a human's text was chosen among what was offered, with the question: a decision in a model's words. */
+  chosen?: string;
+  /** False: context, which can support an entry but not carry it. */
+  offered: boolean;
+}
+
+/** An entry that passed every check. */
+export interface FoundEntry {
+  type: ProposedEntry['type'];
+  strength: ProposedEntry['strength'];
+  /** One line, redacted. */
+  text: string;
+  /** Full message ids; quotes in the message's own words, white space folded. */
+  evidence: { message: string; quote: string }[];
+  /** Speaker of the first evidence, or `quoted` where a human only quotes or pastes it; its turn and time. */
+  by: string;
+  turn: string;
+  at?: string;
+}
+
+export interface CheckOptions {
+  /** By the full id, or by what the excerpt shows of it. */
+  find(id: string): EvidenceSource | undefined;
+  /** All messages that are shown, in source order. */
+  messages(): Iterable<EvidenceSource>;
+  /** What says nothing of who said a thing: the names of the project, the directory it is in. */
+  names?: string[];
+  redact: (text: string) => Promise<{ text: string }>;
+}
+
+type Problem = { problem: string };
+type Quoted = { source: EvidenceSource; quote: string };
+
+export async function checkEntry(entry: ProposedEntry, options: CheckOptions): Promise<FoundEntry | Problem> {
+  const problem = textProblem(entry.text);
+  if (problem) return { problem: `text: ${problem}` };
+  const quoted: Quoted[] = [];
+  for (const [at, { message, quote }] of entry.evidence.entries()) {
+    const found = findEvidence(message, quote, options);
+    if ('problem' in found) return { problem: `evidence[${at}].${found.problem}` };
+    quoted.push(found);
+  }
+  const [first] = quoted as [Quoted];
+  const { turn, at, id, offered, speaker } = first.source;
+  if (!offered) {
+    return {
+      problem: `evidence[0].message: ${id} is context, on which nothing can rest. Put a message first that is offered.`,
+    };
+  }
+  if (isOfPerson(entry) && speaker !== 'human') {
+    return {
+      problem: `evidence[0].message: a ${entry.type} entry rests on a human message, ${id} is by ${speaker}. Put the human's first, or leave it out.`,
+    };
+  }
+  const text = asSeen((await options.redact(foldSpace(entry.text))).text);
+  const by = whoSays(first);
+  const foreign = foreignProblem({ ...entry, text }, { by, quoted, options });
+  if (foreign) return { problem: foreign };
+  const evidence = quoted.map(({ source, quote }) => ({ message: source.id, quote: asSeen(quote) }));
+  return { type: entry.type, strength: entry.strength, text, evidence, by, turn, ...(at ? { at } : {}) };
+}
+
+function isOfPerson({ type }: Pick<ProposedEntry, 'type'>): boolean {
+  return type === 'user' || type === 'feedback';
+}
+
+/** The message that is named, with the words in it that are quoted. */
+function findEvidence(message: string, quote: string, { find }: CheckOptions): Quoted | Problem {
+  const source = find(message);
+  if (!source) return { problem: `message: no message ${message} here. Use an id as shown in [brackets].` };
+  const words = findQuote(source.text, quote);
+  if (words === null) {
+    return { problem: `quote: these words do not stand in ${message}. Copy them exactly, without gaps.` };
+  }
+  if (countWords(words) < 2 && words !== foldSpace(source.text)) {
+    return { problem: `quote: too short. Quote at least two words of ${message}, or the whole message.` };
+  }
+  return { source, quote: words };
+}
+
+/**
+ * Why somebody else's words would become an entry: what a person only quoted or pasted is not the person's, what an
+ * agent said is theirs only where they answered it, what a program or agent said tells nobody what to do.
+ */
+function foreignProblem(
+  entry: ProposedEntry,
+  { by, quoted, options }: { by: string; quoted: Quoted[]; options: CheckOptions },
+): string | null {
+  const { text } = entry;
+  const [{ source, quote }] = quoted as [Quoted];
+  if (isOfPerson(entry) && by !== 'human') {
+    return `evidence[0].quote: the human only quotes or pastes these words in ${source.id}. What somebody else said is no rule of the human; quote the human's own words, or leave it out.`;
+  }
+  if (hasWrapperTag(text)) return 'text: holds a tag of this conversation. Leave the tag out.';
+  if (by !== 'human') {
+    if ([text, quote].some(speaksToAgent)) {
+      return `text: tells an agent what to do, and no human said it (${source.id} is ${by}). Leave it out.`;
+    }
+    const claim = claimsSpeaker(text) ?? claimsSpeaker(quote);
+    if (claim !== null) {
+      return `text: ${JSON.stringify(claim)} says what a person says or wants, and no human said it (${source.id} is ${by}). Quote the human, or leave it out.`;
+    }
+  } else if (entry.type === 'user' && quoted.every((each) => each.source.speaker !== 'human' || isChosen(each))) {
+    return `type: ${source.id} is a choice among what was offered. It says what was decided here, not who the user is: make it project or feedback.`;
+  }
+  const isStrict = isOfPerson(entry) || (by === 'human' && claimsSpeaker(text) !== null);
+  const shown = [...options.messages()];
+  const said = quoted.map((each) => supportOf(each, { by, isStrict, quoted, shown })).join('\n');
+  const human = shown.filter(({ speaker }) => speaker === 'human').map((each) => ownWords(each.text));
+  const names = (options.names ?? []).join('\n');
+  const unsaid = greppable(text).find(
+    (value) =>
+      isAddress(value) &&
+      !isNamed(value, [said, names, ...human]) &&
+      !isWorkedOn(value, shown) &&
+      !isEitherOr(value, shown),
+  );
+  if (unsaid) {
+    return `text: ${JSON.stringify(unsaid)} stands in none of the messages it rests on. Add the one that says it to the evidence, or leave the value out.`;
+  }
+  if (by !== 'human') return null;
+  // What somebody only shows is worded by what was done.
+  const done = entry.strength === 'implied' ? shown.map((each) => callsOf(each).slice(0, MOST_CHARS_OF_CALL)) : [];
+  return borrowedProblem(text, { known: [said, names, ...human, ...done].join('\n'), names, shown });
+}
+
+/** Whether a value stands in one of the texts, also as the tail of a longer path, or without what a link begins with. */
+function isNamed(value: string, texts: string[]): boolean {
+  const bare = value.replace(/^[a-z]+:\/\/(?:www\.)?/i, '').replace(/#\d+$/, '');
+  return texts.some((each) => stands(value, each) || standsAsTail(bare, each));
+}
+
+/** Whether a value is a path or a name that the agent itself worked with, and no link, address or flag. */
+function isWorkedOn(value: string, shown: EvidenceSource[]): boolean {
+  if (/^-|:\/\/|@/.test(value)) return false;
+  return shown.some((each) => isNamed(value, [callsOf(each).replace(/[a-z]+:\/\/[^\s"']+/gi, ' ')]));
+}
+
+/** Whether a value only says "this or that": it stands nowhere as it is, and its words are the conversation's. */
+function isEitherOr(value: string, shown: EvidenceSource[]): boolean {
+  if (!/^[\p{L}-]+(?:\/[\p{L}-]+)+$/u.test(value) || shown.some(({ text }) => standsAsTail(value, text))) return false;
+  const talk = shown.filter(({ speaker }) => speaker === 'human' || speaker === 'assistant').map(({ text }) => text);
+  const words = contentWords(talk.join('\n'));
+  return [...contentWords(value)].every((word) => isIn(word, words));
+}
+
+/** What the agent called, as it is shown. */
+function callsOf({ speaker, text, words }: EvidenceSource): string {
+  return speaker === 'assistant' && words !== undefined ? text.slice(text.startsWith(words) ? words.length : 0) : '';
+}
+
+/** What of a message an entry can rest on. */
+function supportOf(
+  { source, quote }: Quoted,
+  { by, isStrict, quoted, shown }: { by: string; isStrict: boolean; quoted: Quoted[]; shown: EvidenceSource[] },
+): string {
+  if (by !== 'human') return source.text;
+  if (source.speaker === 'human') return findQuote(ownWords(source.text), quote) === null ? '' : ownWords(source.text);
+  if (source.speaker !== 'assistant') return '';
+  if (!isStrict) return source.text;
+  return quoted
+    .filter((each) => each.source.speaker === 'human' && lastSaidBefore(each.source, shown)?.id === source.id)
+    .map(({ source: answer }) =>
+      // A plan, or a dialog's question, is answered as a whole.
+      answer.chosen ? wordsOf(source) : adoptedWords(ownWords(answer.text), wordsOf(source)),
+    )
+    .join('\n');
+}
+
+/** The last message before a human's in which the agent says something; tools and reminders between them do not count. */
+function lastSaidBefore(human: EvidenceSource, shown: EvidenceSource[]): EvidenceSource | undefined {
+  const at = shown.findIndex(({ id }) => id === human.id);
+  return shown
+    .slice(0, Math.max(at, 0))
+    .findLast((each) => each.speaker === 'assistant' && wordsOf(each).trim() !== '');
+}
+
+function wordsOf({ words, text }: EvidenceSource): string {
+  return words ?? text;
+}
+
+/** Whether the words are of a choice, and the human typed none of them. */
+function isChosen({ source, quote }: Quoted): boolean {
+  return source.chosen !== undefined && findQuote(source.chosen, quote) !== null;
+}
+
+/** Who says a quote: the speaker of the message, or `quoted` where a human only quotes or pastes it. */
+function whoSays({ source, quote }: Quoted): string {
+  const { speaker, text } = source;
+  return speaker === 'human' && findQuote(ownWords(text), quote) === null ? 'quoted' : speaker;
+}
+
+/** Of a call, what it is for; not the file it writes. */
+const MOST_CHARS_OF_CALL = 300;
+/** Half of what a text says stands in what somebody else says, and no human said it. */
+const BORROWED_SHARE = 1 / 2;
+
+/**
+ * Why a text says what an agent, a program or a paste says: half of its words stand there and in no words of a human.
+ * Dates, and the names of what the session is about, are nobody's.
+ */
+function borrowedProblem(
+  text: string,
+  { known, names, shown }: { known: string; names: string; shown: EvidenceSource[] },
+): string | null {
+  const anybodys = contentWords(names);
+  const words = [...contentWords(asRead(text))].filter((word) => !/^[\d-]+$/.test(word) && !isIn(word, anybodys));
+  const isOwn = ({ speaker, text: whole }: EvidenceSource) => speaker === 'human' && ownWords(whole) === whole;
+  const said = contentWords(asRead(known));
+  const unsaid = words.filter((word) => !isIn(word, said));
+  if (unsaid.length < words.length * BORROWED_SHARE || unsaid.length === 0) return null;
+  for (const source of shown) {
+    if (isOwn(source)) continue;
+    const borrowed = passagesOf(asRead(source.text))
+      .map((passage) => unsaid.filter((word) => isIn(word, passage)))
+      .find((found) => found.length >= words.length * BORROWED_SHARE);
+    if (borrowed === undefined) continue;
+    const who = source.speaker === 'human' ? 'somebody who is quoted' : source.speaker;
+    const list = borrowed.slice(0, 6).map((word) => JSON.stringify(word));
+    return `text: says what ${who} says in ${source.id}, not what the human does (${list.join(', ')}). Quote the human's message that says it or answers it, and use its words.`;
+  }
+  return null;
+}
+
+const PASSAGE_CHARS = 400;
+
+/** The words of a text by passages that overlap: what somebody says stands together, single words stand anywhere. */
+function* passagesOf(text: string): Generator<Set<string>> {
+  for (let from = 0; from < text.length; from += PASSAGE_CHARS / 2)
+    yield contentWords(text.slice(from, from + PASSAGE_CHARS));
+}
+
+function isIn(word: string, words: Set<string>): boolean {
+  return words.has(word) || [...words].some((other) => isSameWord(word, other));
+}
+
+/** Whether a value is one that leads somewhere or does something, and is never a way of writing a number or a date. */
+function isAddress(value: string): boolean {
+  return /[@/\\]|^--?[a-z]|[\w-]{2,}\.[a-z]{2,}$/i.test(value);
+}
+
+// Line ends, control characters, direction overrides and halves of characters have no place in a line of a log.
+const UNFIT = /[\p{Cc}\p{Cs}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
+
+function textProblem(text: string): string | null {
+  const trimmed = text.trim();
+  if (asSeen(trimmed) === '') return 'is empty.';
+  if (UNFIT.test(trimmed.replaceAll('\t', ' '))) return 'must be one line, without control characters.';
+  const relative = findRelativeDate(trimmed);
+  return relative === null ? null : `"${relative}" means nothing on another day. Write the date as YYYY-MM-DD.`;
+}
