@@ -56,7 +56,11 @@ export async function runExtractor(
     const row = entryRow(store.ledger, entryId(candidate));
     return row !== undefined && !(row.session === run.session.id && run.reopened.has(row.turn));
   };
-  const record = recordEntriesTool({ find, isKnown, redact, messages: () => excerpt.sources.values() });
+  const record = recordEntriesTool({
+    ...{ find, isKnown, redact },
+    messages: () => excerpt.sources.values(),
+    names: run.session.cwd ? [run.session.cwd] : [],
+  });
   const values = {
     today: dayOf(deps.clock.now(), deps.zone),
     zone: deps.zone,

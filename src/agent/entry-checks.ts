@@ -49,6 +49,9 @@ export interface CheckOptions {
   redact: (text: string) => Promise<{ text: string }>;
 }
 
+/** What the formats write where a person approved a plan. */
+const APPROVED = 'approved the plan';
+
 type Problem = { problem: string };
 type Quoted = { source: EvidenceSource; quote: string };
 
@@ -182,8 +185,8 @@ function supportOf(
   return quoted
     .filter((each) => each.source.speaker === 'human' && lastSaidBefore(each.source, shown)?.id === source.id)
     .map(({ source: answer }) =>
-      // A plan, or a dialog's question, is answered as a whole.
-      answer.chosen ? wordsOf(source) : adoptedWords(ownWords(answer.text), wordsOf(source)),
+      // A plan is approved as a whole; a dialog's question stands in the answer.
+      answer.chosen?.includes(APPROVED) ? wordsOf(source) : adoptedWords(ownWords(answer.text), wordsOf(source)),
     )
     .join('\n');
 }

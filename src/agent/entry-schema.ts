@@ -8,6 +8,8 @@ import { parseJson } from '../json.ts';
 const MAX_TEXT_CHARACTERS = 1_000;
 const MAX_QUOTE_CHARACTERS = 1_000;
 const MAX_ENTRIES = 20;
+/** The question, the answer, the reason, and where it is. */
+const MAX_QUOTES = 5;
 const MAX_JSON_CHARACTERS = 200_000;
 
 const evidenceSchema = z.strictObject({
@@ -22,7 +24,7 @@ const entrySchema = z.strictObject({
   evidence: z
     .array(evidenceSchema)
     .min(1)
-    .max(3)
+    .max(MAX_QUOTES)
     .describe('The first carries the entry and must be offered, not context; the others make it understandable.'),
 });
 

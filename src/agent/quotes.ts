@@ -37,6 +37,8 @@ const LOOKALIKES: [RegExp, string][] = [
   [/[“”„‟″«»]/g, '"'],
   [/[‐‑‒–—―−]/g, '-'],
   [/…/g, '...'],
+  // What is shown of a tag of ours begins with this one.
+  [/‹/g, '<'],
   [/[\u00ad\u200b\u2060\ufeff]/g, ''],
 ];
 
