@@ -68,7 +68,6 @@ const EXPLAINED: Record<string, [number, string]> = {
   '540a8f92-9d04-4794-9d44-a53d78eedef2': [1, 'a plan that was approved: shown as the words of the assistant'],
   '76731dd6-65de-4d92-be87-716b3e380099': [1, 'a prompt that was taken back: an edited one was sent in its place'],
   'images-in-user-messages': [2, 'prompts that were taken back: sent again after the same message'],
-  '019ed628-d563-7e40-bbb1-93a6a302d688': [1, 'what /review stands for: the program wrote it'],
 };
 
 /** What a person sent, as the raw records of Claude Code and Codex have it; what a program put there is left out. */
