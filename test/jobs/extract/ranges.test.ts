@@ -375,6 +375,19 @@ test('a resumed copy under another id has nothing pending, also one that begins 
   }
 });
 
+test('what a reader sees today between two covered ranges is covered with them', async () => {
+  const { testing, file } = await halfWritten();
+  const records = readFileSync(file.path, 'utf8').split('\n');
+  const seen = { ...JSON.parse(records[3] as string), uuid: 'seen-since', timestamp: '2026-11-20T09:00:35Z' };
+  seen.attachment.prompt = 'Nobody saw this before.';
+  writeFileSync(file.path, [...records.slice(0, 3), JSON.stringify(seen), ...records.slice(3)].join('\n'));
+  expect(await extract(testing, file)).toMatchObject({ outcome: 'nothing-new' });
+  const server = await silent();
+  const again = await testApp({ server, dir: testing.dir, home: testing.home });
+  await again.app.reprocess(again.store, { session: file.id, ended: true });
+  expect(offered(server)).toEqual(['Nobody saw this before.', RULE, 'Noted.']);
+});
+
 test('a ledger that was lost takes the turn of an entry for covered', async () => {
   const { testing, file } = await halfWritten();
   const { dir, home } = testing;
