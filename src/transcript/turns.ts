@@ -83,9 +83,15 @@ function isTurn(messages: readonly Message[]): boolean {
   return messages.some((message) => message.speaker !== 'harness');
 }
 
-/** What precedes the first prompt and was answered by nobody, like a command to the program. */
+/** What precedes the first prompt and was answered by nobody: a command to the program, a plan that was approved. */
 function isPreamble(messages: readonly Message[]): boolean {
-  return messages.every(({ speaker, beginsTurn }) => speaker === 'harness' || (speaker === 'human' && !beginsTurn));
+  const ids = new Set(messages.map(({ id }) => id));
+  return messages.every(
+    ({ id, speaker, beginsTurn }) =>
+      speaker === 'harness' ||
+      (speaker === 'human' && !beginsTurn) ||
+      (speaker === 'assistant' && ids.has(`${id}/answer`)),
+  );
 }
 
 function toTurn(prompt: Message | null, messages: Message[]): Turn {

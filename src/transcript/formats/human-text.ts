@@ -72,10 +72,12 @@ function pastesOf(text: string): Part[] {
 
 /**
  * The command that a person gave to the program, as they typed it: the command and behind it its arguments; null where
- * the text is none. Claude Code writes it as elements, in an order that changed.
+ * the text is none. Claude Code writes it as elements, in an order that changed, and a note to memory (`# …`) as another.
  */
 export function commandLine(parts: readonly Part[]): { text: string; hasArguments: boolean } | null {
   const text = parts.map((part) => (part.kind === 'text' ? part.text : '')).join('\n');
+  const note = /^\s*<user-memory-input>([\s\S]*)<\/user-memory-input>\s*$/.exec(text)?.[1]?.trim();
+  if (note !== undefined) return { text: `# ${note}`, hasArguments: note !== '' };
   if (!/^\s*<command-(?:name|message|args)>/.test(text)) return null;
   const name = /<command-name>([\s\S]*?)<\/command-name>/.exec(text)?.[1]?.trim() ?? '';
   if (name === '') return null;

@@ -231,6 +231,14 @@ describe('a Claude Code transcript', () => {
       });
     });
 
+    test('to remember something is the person’s', async () => {
+      const note = '<user-memory-input>always use tabs</user-memory-input>';
+      expect(await read(user('u1', 'go'), user('u2', note))).toMatchObject([
+        {},
+        { speaker: 'human', beginsTurn: false, parts: [{ text: '# always use tabs' }] },
+      ]);
+    });
+
     test('is so also where the file names who typed its prompts', async () => {
       const named = user('u1', 'go', { origin: { kind: 'human' }, promptSource: 'typed' });
       expect((await read(named, user('u2', command('now'))))[1]).toMatchObject({ speaker: 'human' });
@@ -264,11 +272,14 @@ describe('a Claude Code transcript', () => {
       expect(await read(user('u1', content, more))).toMatchObject([{ speaker: 'harness' }]);
     });
 
-    test('at the beginning of a session makes no turn of its own', async () => {
-      const records = [user('u1', command('opus')), user('u2', 'go'), assistant('a1', 'msg_1', say('Done.'))];
+    test.each([
+      ['a command', command('opus'), {}],
+      ['an approved plan', 'Implement the following plan:\n\n# A', { planContent: '# A' }],
+    ])('at the beginning of a session makes no turn of its own: %s', async (_, content, more) => {
+      const records = [user('u1', content, more), user('u2', 'go'), assistant('a1', 'msg_1', say('Done.'))];
       const turnsOf = async (count: number) =>
         collect(readTurns((await openSession(transcriptOf(lines(...records.slice(0, count))))).messages()));
-      expect((await turnsOf(3)).map(({ id, messages }) => [id, messages.length])).toEqual([['u2', 3]]);
+      expect((await turnsOf(3)).map(({ id, messages }) => [id, messages.at(-1)?.id])).toEqual([['u2', 'msg_1']]);
       expect((await turnsOf(1)).map(({ id }) => id)).toEqual(['u1']);
     });
   });
