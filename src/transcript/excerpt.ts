@@ -51,10 +51,19 @@ export interface ExcerptOptions {
 }
 
 /** Most tokens of one row; a human's words have no cap. */
-const CAP_TOKENS = { end: 250, answer: 1_400, words: 600, report: 500, error: 150, call: 70, result: 100 };
+const CAP_TOKENS = {
+  end: 250,
+  answer: 1_400,
+  words: 600,
+  report: 500,
+  error: 150,
+  question: 250,
+  call: 70,
+  result: 100,
+};
 const CONTEXT_CAP_TOKENS = 120;
 /** The part of the budget that goes to rows of one kind at most. */
-const SHARES = { context: 1 / 5, failed: 1 / 6, trace: 1 / 6 };
+const SHARES = { context: 1 / 5, failed: 1 / 6, plan: 1 / 4, trace: 1 / 6 };
 /** What a row costs beside its text, with the gap before it. */
 const HEADER_TOKENS = 20;
 /** No row costs less as context, with its header. */
@@ -185,7 +194,8 @@ function excerptBuilder({ budgetTokens, redact, zone }: ExcerptOptions, shortIds
       return fits([human]) ? human : cutRow(human, budgetTokens * OVERSIZE_SHARE);
     }
     if (kind === 'call') {
-      const call = cutRow({ ...shown, text: shown.text.replace(/\s+/g, ' ') }, CAP_TOKENS.call, CUT.end);
+      const capTokens = tier === 'assistant' ? CAP_TOKENS.question : CAP_TOKENS.call;
+      const call = cutRow({ ...shown, text: shown.text.replace(/\s+/g, ' ') }, capTokens, CUT.end);
       return call && { ...call, text: call.text.replace('\n', ' ') };
     }
     if (tier === 'answered') return cutRow(shown, kind === 'words' ? CAP_TOKENS.end : CAP_TOKENS.words, CUT.beginning);
@@ -271,7 +281,8 @@ function excerptBuilder({ budgetTokens, redact, zone }: ExcerptOptions, shortIds
     for (const shown of await showContext(before)) take(shown);
     await takeShare(newestFirst(own, 'failed'), SHARES.failed);
     for (const row of newestFirst(own, 'answered')) {
-      if (row.kind === 'words') take(cutRow(await wholeRow(row), CAP_TOKENS.answer));
+      const capTokens = row.isDecidedOn ? budgetTokens * SHARES.plan : CAP_TOKENS.answer;
+      if (row.kind === 'words') take(cutRow(await wholeRow(row), Math.max(capTokens, CAP_TOKENS.end)));
     }
     await takeShare(newestFirst(own, 'subagent', 'assistant'), 2);
     await takeShare(newestFirst(own, 'trace', 'idle'), SHARES.trace);

@@ -15,6 +15,8 @@ export interface Row {
   /** Of a call and its result. */
   callId?: string;
   isError?: boolean;
+  /** Of what is `answered`: a person chose or approved it. */
+  isDecidedOn?: boolean;
   /** Of words: where in `text` a paste stands that is too long to be shown whole. */
   longPastes?: Span[];
   message: Message;

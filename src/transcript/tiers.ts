@@ -36,6 +36,8 @@ function tierOf(row: Row, call: Row | undefined): Tier {
   if (call?.tool !== undefined) {
     if (row.isError) return 'trace';
     if ([BOOKKEEPING, LOOKING].some((tools) => tools.test(call.tool ?? '')) || LISTING.test(call.text)) return 'idle';
+    // What was asked is told apart from what was chosen, which the person's own message says.
+    if (ASKING.test(call.tool)) return kind === 'call' ? 'assistant' : 'idle';
     if (kind === 'result' && EDITING.test(call.tool)) return 'idle';
     if (kind === 'result' && AGENT.test(call.tool)) return 'subagent';
   }
@@ -48,6 +50,7 @@ const LOOKING =
   /^(?:ls|glob|grep|list_?(?:dir|files)|listdir|find_?files|read|view|open_?file|search_?(?:file|text)|notebookread)/i;
 const LISTING = /"(?:command|cmd)":\[?(?:"(?:ba|z)?sh",?"-l?c",)?"(?:cd \S+ && )?(?:ls|find|tree|pwd)\b[^|&;\n]*"/;
 const EDITING = /^(?:edit|multiedit|write|notebookedit|apply_?patch|replace|str_replace|create)/i;
+const ASKING = /^(?:ask_?user|request_?user_?input|question$)/i;
 const AGENT = /^(?:task|agent|spawn_?agent)$/i;
 
 /** What announces the next call, or says that the last one went well. */
@@ -83,7 +86,10 @@ function raiseAnswered(rows: readonly Row[]): void {
   let last: Row | undefined;
   for (const row of rows) {
     if (row.tier === 'human') {
-      if (last) last.tier = 'answered';
+      if (last) {
+        last.tier = 'answered';
+        last.isDecidedOn = row.message.parts.some((part) => part.kind === 'text' && part.untyped === 'chosen');
+      }
       last = undefined;
     } else if (row.kind === 'words' && row.speaker === 'assistant') {
       last = row;

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { findSource } from '../../src/transcript/excerpt.ts';
 import { estimateTokens } from '../../src/transcript/tokens.ts';
-import { build, buildOne, call, long, message, result, turn } from '../support/turns.ts';
+import type { Part } from '../../src/transcript/types.ts';
+import { build, buildOne, call, long, message, result, turn, words } from '../support/turns.ts';
 
 describe('what an excerpt looks like', () => {
   it('shows each message under a header with its short id, speaker and local time', async () => {
@@ -214,6 +215,27 @@ describe('what is cut', () => {
     );
     const more = await buildOne([turn(messages)], 4_000);
     expect(more.text).toMatch(/\| FIRST plan0 [\s\S]* plan399 Shall I drop the table\?/);
+  });
+
+  it('shows more of a plan that a person approved than of what they only go on after, and the question of a choice', async () => {
+    const approved: Part = { kind: 'text', text: 'approved the plan', untyped: 'chosen' };
+    const options = { questions: [{ question: 'Which store?', options: ['SQLite', 'Postgres'] }] };
+    const shownAfter = async (answer: Part) =>
+      (
+        await buildOne([
+          turn([
+            message('q1234567', 'assistant', [`FIRST ${long('step', 1_500)} LAST`]),
+            message('y1234567', 'human', [answer]),
+            message('k1234567', 'assistant', [call('AskUserQuestion', options)]),
+            message('r1234567', 'tool', [result('User has answered: SQLite')]),
+          ]),
+        ])
+      ).text;
+    const plan = await shownAfter(approved);
+    const other = await shownAfter(words('Go on.'));
+    expect(plan.length).toBeGreaterThan(other.length * 1.7);
+    expect(plan).toMatch(/\| FIRST step0 [\s\S]* LAST\n\[y1234567 human\]\n\| approved the plan\n/);
+    expect(plan).toContain('"options":["SQLite","Postgres"]');
   });
 
   it('shows what a person answers at the beginning of a turn, though it was covered before', async () => {
