@@ -17,6 +17,7 @@ import {
 } from '../src/memory/snapshot/memory-snapshot.ts';
 import type { Store } from '../src/memory/store/store.ts';
 import { headVersion } from '../src/memory/store/versions.ts';
+import { partSeenOnce } from '../src/memory/text/seen-once.ts';
 import { isTopicPath, parseTopic } from '../src/memory/text/topic.ts';
 import { locateSecrets, redact } from '../src/redact.ts';
 import type { Clock } from '../src/time.ts';
@@ -109,10 +110,15 @@ async function chooseTopics(store: Store, named: string[]): Promise<{ path: stri
       remedy: 'nocturne list names them.',
     });
   }
-  const chosen = all.filter(({ path, text }) => {
+  const asked = all.filter(({ path, text }) => {
     if (named.length > 0) return named.includes(path);
     const { type } = parseTopic(path, text);
     return type === 'project' || type === 'reference';
+  });
+  // What one session showed is for nobody else yet.
+  const chosen = asked.flatMap(({ path, text }) => {
+    const { text: rest, isAll } = partSeenOnce(text);
+    return isAll ? [] : { path, text: rest };
   });
   if (chosen.length > 0) return chosen;
   throw new AppError('bad-input', `There is no topic of type project or reference in ${store.dir}.`, {

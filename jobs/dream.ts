@@ -3,20 +3,21 @@
 // 1. Take the directory's dream lease. Ask after what was sent as a Message Batch (dream/answers.ts); what still waits there
 //    is nobody else's meanwhile.
 // 2. Tell the ledger what files from elsewhere know and it does not. Join the logs with it: new entries, what a person wrote or changed, what is missing. Too much missing: stop.
-// 3. Retire what rested on withdrawn entries alone, let go of habits that waited for a second witness in vain, and drop
-//    what the project's own files say; that needs no model.
+// 3. Retire what rested on withdrawn entries alone, write down the habits that an older dream held back, and drop what the
+//    project's own files say; that needs no model.
 // 4. Carry out the answers that came, and at night, where that is set, send all else as a batch (dream/batch.ts).
-//    Otherwise batch by batch, show the new entries, and held ones they may be witnesses of, with the topics they may touch,
-//    and let the model propose operations until code finds nothing wrong with them.
+//    Otherwise batch by batch, show the new entries with the topics they may touch, and let the model propose operations.
+//    What code lets through stands; what it does not is asked for again, and what is left waits for another night.
 // 5. Commit each batch: topics, index, what became of each entry, the report. The living files are touched only here;
 //    in review mode not even here, and what would change waits for a person (dream/proposals.ts).
-// 6. Put away, by code, what is past or long unused (dream/forgetting.ts).
+// 6. Put away, by code, what is past, long unused, or was seen once and never again (dream/forgetting.ts).
 // 7. Where no batch was needed, rebuild the index alone, for topics that a person added.
 
 import { AppError, ERRORS, type Failure, failureOf, isAppError } from '../src/errors.ts';
+import { waitedInVain } from '../src/memory/dream/habits.ts';
 import type { IndexSize } from '../src/memory/dream/index-change.ts';
 import type { Operation } from '../src/memory/dream/operations.ts';
-import { besideWitnesses, dropUnwitnessed, waitedInVain } from '../src/memory/dream/second-witness.ts';
+import { noteLeft, TELL_AFTER_NIGHTS, unplaced } from '../src/memory/dream/unplaced.ts';
 import type { SpentTotal } from '../src/memory/home/spend.ts';
 import { askAfter, lookAgainAt, type Waits, waitsOf } from '../src/memory/ledger/batches.ts';
 import { type EntryRow, supportsByEntry } from '../src/memory/ledger/entries.ts';
@@ -40,13 +41,22 @@ import {
 } from './dream/answers.ts';
 import { sendBatch } from './dream/batch.ts';
 import { commitDream, type DreamBatch } from './dream/commit.ts';
+import { reportBatch } from './dream/commit-topics.ts';
 import { commitForgotten, type ForgetDays, findForgotten } from './dream/forgetting.ts';
-import { rebuildIndex } from './dream/fresh-index.ts';
+import { type Place, rebuildIndex } from './dream/fresh-index.ts';
 import { Guidance } from './dream/guidance.ts';
 import { commitIntake, looksWiped, readIntake } from './dream/intake.ts';
+import { commitLateMarks, lateMarks } from './dream/late-marks.ts';
+import { lineSeenOnce, settleMeaning } from './dream/meaning.ts';
 import { isShared, readTopics, retireWithdrawn } from './dream/overlay.ts';
 import { commitProposals, proposeForgetting } from './dream/proposals.ts';
-import { type Part, type Proposal, type ProposedPart, proposeParts } from './dream/propose-operations.ts';
+import {
+  type AskedParts,
+  type Part,
+  type Proposal,
+  type ProposedPart,
+  proposeParts,
+} from './dream/propose-operations.ts';
 import { worldOf } from './dream/selection.ts';
 import type { ShareReport } from './share.ts';
 
@@ -66,7 +76,7 @@ export interface DreamRequest {
 
 /** `batchTokens`: of entries, and of topics, that one batch is shown. */
 export interface DreamDeps extends BatchDeps {
-  /** Habits that one session showed wait so many days for a second witness. */
+  /** A habit that one session showed is put away after so many days without another. */
   holdDays: number;
   forgetDays: ForgetDays;
   /** What would change waits for a person. */
@@ -95,6 +105,8 @@ export interface DreamReport {
   proposals: string[];
   /** What code refused of the model's proposals, and why. */
   refused: string[];
+  /** Entries that wait for another night, with what stood in their way. */
+  left: { entry: string; reason: string }[];
   /** The topic files after the dream. */
   topics: string[];
   indexLines: number;
@@ -116,6 +128,7 @@ export async function dream(request: DreamRequest, deps: DreamDeps): Promise<Dre
     operations: [],
     proposals: [],
     refused: [],
+    left: [],
     topics: [],
     indexLines: 0,
     indexBytes: 0,
@@ -190,11 +203,14 @@ async function dreamWithLease(request: DreamRequest, run: Run): Promise<true> {
       remedy: 'Put the log files back, or run nocturne dream --accept-missing if they were removed on purpose.',
     });
   }
-  const fresh = besideWitnesses(intake.fresh);
-  const alone = waitedInVain(intake.fresh, { ledger: store.ledger, shown: fresh, now: clock.now(), holdDays });
-  const hasNews = intake.withdrawn.length + fresh.length + alone.length + answers.list.length > 0;
-  const { stale } = intake;
-  const isIdle = intake.changed.length + stale.renewed.length + stale.outdated.length === 0 && !hasNews;
+  const { fresh, held, stale } = intake;
+  // What was tried in vain for nights is tried again beside other news, not by itself.
+  const stuck = new Set(unplaced(store.ledger).flatMap((row) => (row.nights >= TELL_AFTER_NIGHTS ? row.entry : [])));
+  const news = [...fresh, ...intake.withdrawn].filter(({ id }) => !stuck.has(id));
+  const inVain = waitedInVain(store.ledger, { now: clock.now(), holdDays });
+  const hasNews = news.length + held.length + inVain.length + answers.list.length > 0;
+  const marks = await lateMarks(store);
+  const isIdle = intake.changed.length + stale.renewed.length + stale.outdated.length + marks.length === 0 && !hasNews;
   const job = isIdle
     ? null
     : beginJob(store.ledger, { kind: 'dream', instructions: request.instructions, now: clock.now() });
@@ -202,10 +218,11 @@ async function dreamWithLease(request: DreamRequest, run: Run): Promise<true> {
   let failure: unknown;
   try {
     if (job) await commitIntake(store, { ...intake, job, lease });
+    if (job && marks.length > 0) await commitLateMarks(marks, { ...deps, job, lease });
     rememberHistory(store, history);
     if (job && hasNews) {
       report.outcome = 'dreamed';
-      await retireAndDistil(request, { ...run, job, fresh, withdrawn: intake.withdrawn, alone, answers });
+      await retireAndDistil(request, { ...run, job, fresh, withdrawn: intake.withdrawn, held, answers });
       if (report.outcome === 'dreamed' && report.proposals.length > 0) report.outcome = 'proposed';
     }
     if (report.outcome !== 'dreamed' || request.batch === 'send') {
@@ -214,6 +231,7 @@ async function dreamWithLease(request: DreamRequest, run: Run): Promise<true> {
     }
   } catch (error) {
     failure = error;
+    if (job) await reportFailure(error, { ...run, job });
     throw error;
   } finally {
     if (job) {
@@ -236,7 +254,7 @@ interface Batch extends Run {
 
 async function retireAndDistil(
   request: DreamRequest,
-  all: Batch & { alone: EntryRow[]; answers: Answers },
+  all: Batch & { held: EntryRow[]; answers: Answers },
 ): Promise<void> {
   const { store } = all.deps;
   // 3.
@@ -251,13 +269,17 @@ async function retireAndDistil(
   const settled = all.withdrawn.filter((entry) => !withdrawn.includes(entry));
   if (settled.length + retirement.length > 0) {
     const world = await worldOf([], all.withdrawn, topics);
-    await keep({ operations: retirement, refused: [] }, { ...all, fresh: [], withdrawn: settled, world });
+    await keep(byCode(retirement), { ...all, fresh: [], withdrawn: settled, world });
   }
-  const { alone } = all;
-  if (alone.length > 0) {
-    const world = await worldOf(alone, []);
-    const operations = [dropUnwitnessed(alone, all.deps.holdDays)];
-    await keep({ operations, refused: [] }, { ...all, fresh: alone, withdrawn: [], world });
+  if (all.held.length > 0) {
+    const world = await worldOf(all.held, []);
+    const reason = 'A habit that one session showed.';
+    const operations: Operation[] = [];
+    for (const entry of world.entries.values()) {
+      operations.push(await lineSeenOnce([entry], { world, store, reason }));
+    }
+    const meant = await settleMeaning(operations, { world, store });
+    await keep(byCode(meant), { ...all, fresh: all.held, withdrawn: [], world });
   }
   const guidance = await Guidance.read(store.ledger);
   // What no topic could be committed for is found before a model is asked.
@@ -266,14 +288,19 @@ async function retireAndDistil(
   const unsaid = await dropSaid(guidance, all);
   // 4. and 5.
   const keepPart = (proposal: Proposal, part: ProposedPart) => keep(proposal, { ...all, ...part });
-  const { again, left } = await takeAnswers(all.answers, { fresh: unsaid, withdrawn, keep: keepPart }, all.deps);
+  const rehearse: AskedParts['rehearse'] = (operations, part) => refusalOf({ ...all, ...part, operations }, all.deps);
+  const { again, left } = await takeAnswers(
+    all.answers,
+    { fresh: unsaid, withdrawn, keep: keepPart, rehearse },
+    all.deps,
+  );
   const { instructions } = request;
   let rest: Part = left;
   if (request.batch === 'send') {
     rest = await sendBatch({ ...all, ...left, instructions }, all.deps);
     if (waitsOf(store.ledger)) all.report.outcome = 'waiting';
   }
-  await proposeParts({ instructions, parts: [...again, rest], keep: keepPart }, all.deps);
+  await proposeParts({ instructions, parts: [...again, rest], keep: keepPart, rehearse }, all.deps);
   // 6.
   const forgotten = await findForgotten(all.deps, { ...all.deps, guidance });
   if (forgotten.length === 0) return;
@@ -298,18 +325,47 @@ async function dropSaid(guidance: Guidance, all: Batch): Promise<EntryRow[]> {
     }),
   );
   const world = await worldOf(said, []);
-  await keep({ operations, refused: [] }, { ...all, fresh: said, withdrawn: [], world });
+  await keep(byCode(operations), { ...all, fresh: said, withdrawn: [], world });
   return all.fresh.filter((entry) => !said.includes(entry));
 }
 
-async function keep(
-  { operations, refused }: Proposal,
-  batch: Batch & Pick<DreamBatch, 'world' | 'spend'>,
-): Promise<void> {
+function byCode(operations: Operation[]): Proposal {
+  return { operations, refused: [], left: [] };
+}
+
+/** Why the operations could not be committed as things stand; null: they could. */
+async function refusalOf(
+  batch: Batch & Pick<DreamBatch, 'world' | 'operations'>,
+  place: Place,
+): Promise<string | null> {
+  try {
+    await commitDream({ ...batch, ...placed(batch.operations, batch) }, place, { isRehearsal: true });
+    return null;
+  } catch (error) {
+    if (!isAppError(error) || !['refused', 'bad-input', 'conflict'].includes(error.code)) throw error;
+    return error.message;
+  }
+}
+
+/** Of a batch, what the operations are about: all else waits. */
+function placed(operations: Operation[], { fresh, withdrawn }: Pick<Batch, 'fresh' | 'withdrawn'>) {
+  const about = new Set(operations.flatMap(({ entries }) => entries));
+  const isAbout = ({ id }: EntryRow) => about.has(id);
+  return { fresh: fresh.filter(isAbout), withdrawn: withdrawn.filter(isAbout) };
+}
+
+async function keep(proposal: Proposal, batch: Batch & Pick<DreamBatch, 'world' | 'spend'>): Promise<void> {
   const { report, deps } = batch;
-  if (deps.review) report.proposals.push(...(await commitProposals({ ...batch, operations, refused }, deps)));
-  else describeIndex(report, await commitDream({ ...batch, operations, refused }, deps));
+  const { operations, refused, left } = proposal;
+  const isByCode = batch.spend === undefined;
+  const about = isByCode ? batch : { ...batch, ...placed(operations, batch) };
+  const told = { ...about, operations, refused, left };
+  if (deps.review) report.proposals.push(...(await commitProposals(told, deps)));
+  else describeIndex(report, await commitDream(told, deps));
+  const settled = operations.flatMap(({ entries }) => entries);
+  noteLeft(deps.store.ledger, { left, settled, now: deps.clock.now() });
   report.refused.push(...refused);
+  report.left.push(...left);
   report.operations.push(
     ...operations.map((operation) => ({
       kind: operation.kind,
@@ -318,6 +374,19 @@ async function keep(
       reason: operation.reason,
     })),
   );
+}
+
+/** Tells of a dream that failed in the report of its day, where that can still be written. */
+async function reportFailure(error: unknown, { deps, lease, job }: Run & { job: string }): Promise<void> {
+  if (!isAppError(error)) return;
+  const row = { job, entry: '', op: 'failed', topic: null, lines: [], reason: error.message, text: '' };
+  try {
+    await deps.store.commit({ actor: `job:${job}`, lease }, (ledger) => ({
+      files: reportBatch({ fresh: [], withdrawn: [], job, lease, told: [row] }, deps, ledger),
+    }));
+  } catch (again) {
+    if (!isAppError(again)) throw again;
+  }
 }
 
 function describeIndex(report: DreamReport, index: IndexSize): void {

@@ -31,6 +31,7 @@ import { commitDream } from './dream/commit.ts';
 import type { Decision } from './dream/commit-topics.ts';
 import { commitForgotten } from './dream/forgetting.ts';
 import type { Place } from './dream/fresh-index.ts';
+import { settleMeaning } from './dream/meaning.ts';
 import type { OverlayTopic } from './dream/overlay.ts';
 import { selectTopics, worldOf } from './dream/selection.ts';
 import { type Logged, readLogged } from './review/list.ts';
@@ -158,15 +159,16 @@ async function wordingOf(
   word: Exclude<Word, { kind: 'reject' }>,
   { world, store }: { world: DreamWorld<OverlayTopic>; store: Store },
 ): Promise<Wording & Pick<Proposal, 'forgotten'>> {
-  const { forgotten, operations } = proposal;
+  const { forgotten } = proposal;
+  const operations = await settleMeaning(proposal.operations, { world, store });
   if (word.kind === 'edit') {
     const text = (await redact(word.text)).text;
-    return { ...(await inWords(proposal, { ...word, text }, { world, store })), forgotten: null };
+    return { ...(await inWords({ ...proposal, operations }, { ...word, text }, { world, store })), forgotten: null };
   }
   const topic = [...world.topics.values()].find(({ path, from }) => (from ?? path) === forgotten?.topic);
   const isFree = !topic?.isPinned && forgotten?.lines.every((line) => topic?.lines.get(line)?.isPersons === false);
   if (forgotten && !isFree) throw new AppError('refused', 'It would put away what a person keeps.');
-  const problems = forgotten ? [] : checkProposal(proposal, world, store);
+  const problems = forgotten ? [] : checkProposal({ ...proposal, operations }, world, store);
   if (problems.length > 0) throw new AppError('refused', problems.join('\n'));
   return { forgotten, operations, note: null };
 }

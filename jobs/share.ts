@@ -17,6 +17,7 @@ import { isPinned } from '../src/memory/store/staging.ts';
 import type { FileChange, Store } from '../src/memory/store/store.ts';
 import { changesOf } from '../src/memory/store/undo.ts';
 import { sharedAlone, shareInto, statementsOf } from '../src/memory/team/team-topic.ts';
+import { seenOnceOn } from '../src/memory/text/seen-once.ts';
 import { editLines, parseTopic } from '../src/memory/text/topic.ts';
 import type { MemoryType } from '../src/memory/types.ts';
 import { locateSecrets, redact } from '../src/redact.ts';
@@ -155,7 +156,8 @@ function read({ path, text, only, replaced = new Set(), described }: ShareSource
     replaced,
     file,
     description: { text: topic.description, first: at + 1, last: at + 1 },
-    statements: statementsOf(text).filter(({ id }) => !only || only.has(id)),
+    // What one session showed is nobody's statement yet.
+    statements: statementsOf(text).filter(({ id, text: said }) => (!only || only.has(id)) && !seenOnceOn(said)),
     topic,
   };
 }

@@ -18,6 +18,11 @@ export function withoutTagLines(text: string): string {
   return text.replace(new RegExp(WRAPPER, 'gi'), (tag) => `‹${tag.slice(1)}`);
 }
 
+/** The reverse: what a model copied of such a text, as it was said. */
+export function withTags(text: string): string {
+  return text.replace(new RegExp(WRAPPER.replace('<', '‹'), 'gi'), (tag) => `<${tag.slice(1)}`);
+}
+
 const PERSON = '(?:users?|humans?|operators?|owners?|customers?|clients?|developers?|maintainers?|person)';
 const SAYS =
   '(?:wants?|wanted|prefers?|preferred|likes?|said|says|states|stated|asks?|asked|tells|told|requires?|required|requests?|requested|insists?|insisted|decides|decided|approves?|approved|confirms?|confirmed|needs|expects?|instructs?|instructed|demands?|wishes|agrees?|agreed|authori[sz]e[sd]?|permits?|allows?|has|would like|is (?:okay|ok|fine|happy)|always|never)';

@@ -142,6 +142,11 @@ export function isNegated(text: string): boolean {
   return text.search(NEGATION) >= 0 || CONTRAST.test(text);
 }
 
+/** The first word by which a text denies or forbids something; null where none does. */
+export function negationIn(text: string): string | null {
+  return text.match(NEGATION)?.[0] ?? null;
+}
+
 /** Whether two texts say the same words, the one denying what the other does not: "Always squash", "Never squash". */
 export function isOpposite(a: string, b: string): boolean {
   if (a.search(NEGATION) >= 0 === b.search(NEGATION) >= 0) return false;

@@ -22,9 +22,10 @@ import {
 } from '../../src/memory/ledger/batches.ts';
 import type { EntryRow } from '../../src/memory/ledger/entries.ts';
 import { inboxItem, putInInbox } from '../../src/memory/ledger/inbox.ts';
+import { Draft, type Rehearse } from './draft.ts';
 import { readTopics } from './overlay.ts';
-import { checkProposal, type Part, type Proposal, type ProposeDeps, type ProposedPart } from './propose-operations.ts';
-import { worldOf } from './selection.ts';
+import type { Part, Proposal, ProposeDeps, ProposedPart } from './propose-operations.ts';
+import { type World, worldOf } from './selection.ts';
 
 /** `send`: what is new goes out as a batch. `collect`: only what was answered is worked. `cancel`: nothing waits any more. */
 export type BatchMode = 'send' | 'collect' | 'cancel';
@@ -143,7 +144,15 @@ export function withoutWaiting<Intake extends { fresh: EntryRow[]; withdrawn: En
 /** Keeps what holds of the answers; `again`: what the model is asked once more, and `left`: what they were not about. */
 export async function takeAnswers(
   { list }: Answers,
-  { fresh, withdrawn, keep }: Part & { keep(proposal: Proposal, part: ProposedPart): Promise<void> },
+  {
+    fresh,
+    withdrawn,
+    keep,
+    rehearse,
+  }: Part & {
+    keep(proposal: Proposal, part: ProposedPart): Promise<void>;
+    rehearse(operations: Parameters<Rehearse>[0], part: Part & { world: World }): Promise<string | null>;
+  },
   deps: BatchDeps,
 ): Promise<{ again: Part[]; left: Part }> {
   const { store, spend } = deps;
@@ -161,18 +170,26 @@ export async function takeAnswers(
       withdrawn: withdrawn.filter((entry) => there.has(entry)),
     };
     for (const { id } of there) if (!left.fresh.delete(id)) left.withdrawn.delete(id);
+    const done = new Set<string>();
     const refused = await refusalOf(isSame ? result : null, async (input) => {
       const world = await worldOf(part.fresh, part.withdrawn);
       await readTopics(store, request.topics, world.topics);
-      const checked = await checkProposal(input, { world, store });
-      if ('problems' in checked) return checked.problems;
+      const draft = new Draft({ world, store, rehearse: (operations) => rehearse(operations, { ...part, world }) });
+      const verdict = await draft.take(input);
+      const operations = draft.standing();
+      if (operations.length === 0) return verdict.problems;
       const cost = summaryOf(result, (usage) => spend.batchCost(usage, model));
-      await keep({ ...checked, refused: [] }, { ...part, world, spend: cost });
-      return [];
+      // What is left is asked about once more tonight.
+      await keep({ operations, refused: verdict.problems, left: [] }, { ...part, world, spend: cost });
+      for (const { entries } of operations) for (const entry of entries) done.add(entry);
+      return verdict.left.length > 0 ? verdict.problems : [];
     });
     // A crash before this leaves entries that are no longer as they were sent, and so nothing to do.
     endRequest(store.ledger, request.id, refused.length === 0 ? 'kept' : 'vain');
-    if (refused.length > 0 && there.size > 0) again.push({ ...part, refused, instructions });
+    const isLeft = ({ id }: EntryRow) => !done.has(id);
+    const rest = { fresh: part.fresh.filter(isLeft), withdrawn: part.withdrawn.filter(isLeft) };
+    const isAny = rest.fresh.length + rest.withdrawn.length > 0;
+    if (refused.length > 0 && isAny) again.push({ ...rest, refused, instructions });
   }
   return { again, left: { fresh: [...left.fresh.values()], withdrawn: [...left.withdrawn.values()] } };
 }

@@ -28,10 +28,14 @@ export interface ToldBatch {
   lease: Lease;
   /** What code refused of the model's proposals. */
   refused?: string[];
+  /** Entries that wait for another night. */
+  left?: { entry: string; reason: string }[];
   /** What the batch cost; none where no model was asked. */
   spend?: BatchSummary['spend'];
   /** Set where a person decided on what had waited. */
   decision?: Decision;
+  /** Nothing is changed; what the commit would throw is thrown. */
+  isRehearsal?: boolean;
 }
 
 /** What a person's word adds to a commit. */
@@ -57,9 +61,10 @@ export async function commitTopics(
   place: Place,
   plan: (ledger: Ledger) => TopicsPlan,
 ): Promise<IndexSize> {
-  const { decision, lease, job } = batch;
+  const { decision, lease, job, isRehearsal } = batch;
   let size: IndexSize = { topics: [], lines: 0, bytes: 0 };
-  await place.store.commit({ actor: decision ? 'person' : `job:${job}`, lease }, (ledger) => {
+  const by = { actor: decision ? ('person' as const) : (`job:${job}` as const), lease, isRehearsal };
+  await place.store.commit(by, (ledger) => {
     decision?.check(ledger);
     refreshTopics(ledger);
     const before = { ...sizeOf(ledger), indexLines: indexLines(ledger).size };
@@ -118,12 +123,17 @@ function reportFiles(
   { clock, zone }: Place,
   { before, after }: { before: MemorySize; after(): MemorySize },
 ): FileChange[] {
-  const { job, told: rows, fresh, withdrawn, spend = NO_SPEND, refused = [] } = batch;
+  const { job, told: rows, fresh, withdrawn, spend = NO_SPEND, refused = [], left = [] } = batch;
   const now = clock.now();
   const [day, at] = [dayOf(now, zone), timeOf(now, zone)];
-  const summary = (): BatchSummary => ({ before, after: after(), spend, refused });
+  const summary = (): BatchSummary => ({
+    ...{ before, after: after(), spend, refused },
+    ...(left.length > 0 && { left }),
+  });
   const read = new Set([...fresh, ...withdrawn].map((entry) => entry.id));
-  const told = rows.filter((row) => read.has(row.entry) || row.goneTexts || ['archive', 'propose'].includes(row.op));
+  const told = rows.filter(
+    (row) => read.has(row.entry) || row.goneTexts || ['archive', 'propose', 'failed'].includes(row.op),
+  );
   return [
     { path: reportPath(day, 'json'), change: (current) => appendJsonReport(current, rows, summary()) },
     {

@@ -2,10 +2,9 @@
 // commit. The operations are applied to the files as they stand at that moment, so that an edit made while the model
 // was thinking survives.
 
-import { AppError } from '../../src/errors.ts';
+import { settleHabits, writeHeld } from '../../src/memory/dream/habits.ts';
 import type { IndexSize } from '../../src/memory/dream/index-change.ts';
 import { type DreamWorld, type Operation, topicOfLine } from '../../src/memory/dream/operations.ts';
-import { writeHeld } from '../../src/memory/dream/second-witness.ts';
 import { refreshTopics } from '../../src/memory/dream/topic-table.ts';
 import {
   addSupport,
@@ -19,40 +18,46 @@ import {
 import type { Ledger } from '../../src/memory/ledger/ledger.ts';
 import type { FileChange, Transaction } from '../../src/memory/store/store.ts';
 import type { ReportedRow } from '../../src/memory/text/dream-report.ts';
-import { setKeys } from '../../src/memory/text/frontmatter.ts';
+import { bodyStart, readFrontmatter, setKeys } from '../../src/memory/text/frontmatter.ts';
+import { withoutMark } from '../../src/memory/text/seen-once.ts';
 import { editLines, lineId, newTopic } from '../../src/memory/text/topic.ts';
 import type { MemoryType } from '../../src/memory/types.ts';
-import { commitTopics, sizeOf, type ToldBatch } from './commit-topics.ts';
+import { commitTopics, type ToldBatch } from './commit-topics.ts';
 import type { Place } from './fresh-index.ts';
 import { editsOf, type OverlayTopic, type TopicEdit } from './overlay.ts';
+import { relinked } from './relink.ts';
 
 export interface DreamBatch extends ToldBatch {
   operations: Operation[];
   world: DreamWorld<OverlayTopic>;
 }
 
-/** Fewer lines than this may always go; of more, at most a quarter of the memory in one batch. */
-const FREE_LOSS_LINES = 4;
-
-export async function commitDream(batch: DreamBatch, place: Place): Promise<IndexSize> {
+/** Commits the batch; `isRehearsal`: throws what the commit would, and changes nothing. */
+export async function commitDream(batch: DreamBatch, place: Place, { isRehearsal = false } = {}): Promise<IndexSize> {
   const { store } = place;
   const edits = editsOf(batch.operations, batch.world);
   refreshTopics(store.ledger);
-  refuseGreatLoss(batch, edits, store.ledger);
-  return commitTopics(batch, place, (ledger) => ({
-    topics: edits.flatMap(changesOf),
+  const links = await relinked(edits, store);
+  return commitTopics({ ...batch, isRehearsal }, place, (ledger) => ({
+    topics: [...edits.flatMap(changesOf), ...links.files],
     told: reportRows(batch, edits, ledger),
     rows(transaction) {
       for (const { from, path } of edits) if (from) moveSupports(transaction, { from, to: path });
-      writeSupports(transaction, edits);
-      writeStates(transaction, batch, place.clock.now());
+      const gone = writeSupports(transaction, edits);
+      links.rows(transaction);
+      const marked = edits.flatMap(({ add }) => add.flatMap((line) => (line.seenOnce ? line.entries : [])));
+      writeStates(transaction, batch, { now: place.clock.now(), seenOnce: new Set(marked) });
+      settleHabits(transaction, { edits, gone, now: place.clock.now() });
     },
   }));
 }
 
 /** What an edit does to files: of an archived topic that comes back, its file there goes. */
 export function changesOf(edit: TopicEdit): FileChange[] {
-  const { path, from } = edit;
+  const { path, from, renamedFrom } = edit;
+  if (renamedFrom !== undefined) {
+    return [{ path, from: renamedFrom, change: (current) => renamed(applyEdit(current, edit), edit.name) }];
+  }
   if (from === undefined) return [{ path, change: (current) => applyEdit(current, edit) }];
   let archived: string | null = null;
   const take = (current: string | null) => {
@@ -65,7 +70,8 @@ export function changesOf(edit: TopicEdit): FileChange[] {
   ];
 }
 
-function applyEdit(current: string | null, edit: TopicEdit): string {
+/** Null where the topic says nothing any more, and holds nothing else either. */
+function applyEdit(current: string | null, edit: TopicEdit): string | null {
   const add = edit.add.map((line) => line.text);
   if (current === null) {
     return newTopic({
@@ -76,68 +82,49 @@ function applyEdit(current: string | null, edit: TopicEdit): string {
     });
   }
   const text = editLines(current, { remove: edit.remove, add });
+  if (add.length === 0 && edit.remove.size > 0 && isBlank(text)) return null;
   return edit.description ? setKeys(text, { description: edit.description }) : text;
 }
 
-/** Throws `refused` where operations would lose much of the memory. Call `refreshTopics` first. */
-export function refuseGreatLoss(
-  { world, operations }: Pick<DreamBatch, 'world' | 'operations'>,
-  edits: TopicEdit[],
-  ledger: Ledger,
-): void {
-  const before = sizeOf(ledger).lines;
-  const withdrawn = new Set([...world.entries.values()].filter((entry) => entry.isWithdrawn).map((entry) => entry.id));
-  const byPerson = operations.filter(
-    (operation) => operation.kind === 'retire' && operation.entries.every((entry) => withdrawn.has(entry)),
-  );
-  const countRemoved = (all: TopicEdit[]) => all.reduce((sum, edit) => sum + edit.remove.size, 0);
-  const removed = countRemoved(edits) - countRemoved(editsOf(byPerson, world));
-  const added = edits.reduce((sum, edit) => sum + edit.add.length, 0);
-  const retired = new Set(
-    operations.flatMap((operation) =>
-      operation.kind === 'retire' && !byPerson.includes(operation) ? operation.replaces : [],
-    ),
-  );
-  for (const { path, name, remove, add } of edits) {
-    const lines = [...(world.topics.get(name)?.lines.keys() ?? [])];
-    const isEmptied = add.length === 0 && lines.length > 0 && lines.every((line) => remove.has(line));
-    if (!isEmptied || !lines.some((line) => retired.has(line))) continue;
-    throw new AppError('refused', `The dream would empty ${path} without putting its lines anywhere else.`, {
-      remedy: 'Nothing was changed. Remove the file by hand if it is no longer needed.',
-    });
-  }
-  const lost = removed - added;
-  if (lost < FREE_LOSS_LINES || lost * 4 <= before) return;
-  throw new AppError('refused', `The dream would drop ${lost} of ${before} lines, more than a quarter.`, {
-    remedy: 'Nothing was changed. Run nocturne dream again, or with --instructions that say what to keep.',
-  });
+/** Whether a topic file has headings at most. */
+function isBlank(text: string): boolean {
+  return /^(?:\s*(?:#{1,6}(?:[ \t][^\n]*)?)?(?:\n|$))*$/.test(text.slice(bodyStart(text)));
 }
 
-function writeSupports(transaction: Transaction, edits: TopicEdit[]): void {
+function renamed(text: string | null, name: string): string | null {
+  return text && (readFrontmatter(text).data.name === undefined ? text : setKeys(text, { name }));
+}
+
+/** Answers the entries that lines rested on which were taken out. */
+function writeSupports(transaction: Transaction, edits: TopicEdit[]): string[] {
+  const gone: string[] = [];
   for (const edit of edits) {
     for (const support of supportsOf(transaction.ledger, edit.path)) {
-      if (edit.remove.has(support.line)) dropSupport(transaction, support);
+      if (!edit.remove.has(support.line)) continue;
+      dropSupport(transaction, support);
+      gone.push(support.entry);
     }
     for (const line of edit.add) {
       for (const entry of line.entries) addSupport(transaction, { path: edit.path, line: lineId(line.text), entry });
     }
   }
+  return gone;
 }
 
 /** What became of the entries; of withdrawn ones no line rests any more. */
 export function writeStates(
   transaction: Transaction,
   { operations, fresh, withdrawn }: Pick<DreamBatch, 'operations' | 'fresh' | 'withdrawn'>,
-  now: Date,
+  { now, seenOnce = new Set() }: { now: Date /** Entries of lines that are marked so. */; seenOnce?: Set<string> },
 ): void {
   const stateOf = new Map<string, EntryState>();
   for (const operation of operations) {
-    for (const id of operation.entries) stateOf.set(id, operation.kind === 'hold' ? 'held' : 'distilled');
+    for (const id of operation.entries) stateOf.set(id, seenOnce.has(id) ? 'held' : 'distilled');
   }
   for (const entry of fresh) {
     const state = stateOf.get(entry.id) ?? entry.state;
     writeEntry(transaction, { ...entry, state });
-    writeHeld(transaction, { entry: entry.id, isHeld: state === 'held', now });
+    if (state !== 'held') writeHeld(transaction, { entry: entry.id, isHeld: false, now });
   }
   for (const entry of withdrawn) {
     writeEntry(transaction, { ...entry, state: 'withdrawn' });
@@ -155,10 +142,21 @@ export function reportRows(
 ) {
   const texts = new Map([...fresh, ...withdrawn].map((entry) => [entry.id, entry.text]));
   const textOf = (entry: string) => texts.get(entry) ?? entryRow(ledger, entry)?.text ?? '';
-  return operations.flatMap((operation): ReportedRow[] => {
-    const topic = 'topic' in operation ? (world.topics.get(operation.topic)?.path ?? `${operation.topic}.md`) : null;
-    const own = 'lines' in operation ? new Set(operation.lines.map((line) => line.text)) : new Set();
-    const added = (edits.find((edit) => edit.path === topic)?.add ?? []).filter((line) => own.has(line.text));
+  return operations.flatMap((operation, number): ReportedRow[] => {
+    const { kind: op, reason } = operation;
+    const known = 'topic' in operation ? world.topics.get(operation.topic) : undefined;
+    if (operation.kind === 'rename') {
+      const topic = `${operation.to}.md`;
+      const text = `${operation.topic} is ${operation.to} now.`;
+      return [{ job, entry: '', op, operation: number, topic, lines: [], reason, text }];
+    }
+    const path = 'topic' in operation ? (known?.path ?? `${operation.topic}.md`) : null;
+    const moved = edits.find(({ renamedFrom }) => renamedFrom !== undefined && renamedFrom === path);
+    const topic = moved?.path ?? path;
+    const own = 'lines' in operation ? new Set(operation.lines.map((line) => line.text)) : new Set<string>();
+    const added = (edits.find((each) => each.path === topic)?.add ?? []).filter((line) =>
+      own.has(withoutMark(line.text)),
+    );
     const entries = new Set([...operation.entries, ...added.flatMap((line) => line.entries)]);
     const gone = 'replaces' in operation ? operation.replaces : [];
     const untold = new Set(added);
@@ -166,7 +164,7 @@ export function reportRows(
       const lines = added.filter((line) => line.entries.includes(entry)).map((line) => lineId(line.text));
       const said = lineId(textOf(entry));
       const text = world.entries.get(entry)?.text ?? '';
-      const row = { job, entry, op: operation.kind, topic, lines, said, reason: operation.reason, text };
+      const row = { job, entry, op, operation: number, topic, lines, said, reason, text };
       // Each line is told once: one that went with the operation's first entry, one that came with its own.
       const came = [...untold].filter((line) => line.entries.includes(entry));
       for (const line of came) untold.delete(line);

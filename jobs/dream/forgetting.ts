@@ -1,9 +1,10 @@
-// Forgetting: what a dream puts away without a model, by type and use. Past dates first, then what nobody asked for or
-// changed in a long time; user and feedback last. Put away means `archive/`: out of the index, found by a search and by
+// Forgetting: what a dream puts away without a model, by type and use. Habits that were seen once and never again, past
+// dates, then what nobody asked for or changed in a long time; user and feedback last. Put away means `archive/`: out of the index, found by a search and by
 // the next dream, and back when that touches it. What the project's own files say goes, with that reason.
 // Never touches what is pinned, what a person wrote, or what was used or shown in the last month; deletes no topic.
 
 import { subDays } from 'date-fns/subDays';
+import { endWaiting, sayWaitedInVain, waitedInVain } from '../../src/memory/dream/habits.ts';
 import type { IndexSize } from '../../src/memory/dream/index-change.ts';
 import type { Forgotten } from '../../src/memory/dream/operations.ts';
 import { linesDecided } from '../../src/memory/dream/proposals.ts';
@@ -19,7 +20,7 @@ import type { Ledger } from '../../src/memory/ledger/ledger.ts';
 import { topicUses } from '../../src/memory/recall/recall-uses.ts';
 import type { FileChange, Transaction } from '../../src/memory/store/store.ts';
 import type { ReportedRow } from '../../src/memory/text/dream-report.ts';
-import { archivePath, editLines, lineId, newTopic, parseTopic } from '../../src/memory/text/topic.ts';
+import { archivePath, editLines, isArchivePath, lineId, newTopic, parseTopic } from '../../src/memory/text/topic.ts';
 import { dayOf } from '../../src/time.ts';
 import { commitTopics, type TopicsPlan } from './commit-topics.ts';
 import type { Place } from './fresh-index.ts';
@@ -42,7 +43,7 @@ const RECENT_DAYS = 30;
 /** Finds what is to be put away tonight; changes nothing. */
 export async function findForgotten(
   { store, clock, zone }: Place,
-  { forgetDays, guidance }: { forgetDays: ForgetDays; guidance: Guidance },
+  { forgetDays, holdDays, guidance }: { forgetDays: ForgetDays; holdDays: number; guidance: Guidance },
 ): Promise<Forgotten[]> {
   const { ledger } = store;
   refreshTopics(ledger);
@@ -75,6 +76,9 @@ export async function findForgotten(
       const [file] = files;
       if (file && files.every(Boolean)) await add(path, line, { kind: 'retire', reason: `${file} says it now.` });
     }
+  }
+  for (const { path, line } of waitedInVain(ledger, { now: clock.now(), holdDays })) {
+    if (!isArchivePath(path)) await add(path, line, { kind: 'archive', reason: sayWaitedInVain(holdDays) });
   }
   if (forgetDays.pastDates !== null) {
     const { pastDates } = forgetDays;
@@ -109,9 +113,17 @@ export function commitForgotten(
     return {
       topics: [...byTopic].flatMap(([path, parts]) => changesOf(path, parts, texts)),
       told: forgotten.flatMap((part) => tell(part, { job: batch.job, ledger })),
-      rows: (transaction) => moveLines(transaction, forgotten),
+      rows(transaction) {
+        moveLines(transaction, forgotten);
+        endWaiting(transaction, forgottenHabits(forgotten, ledger), place.clock.now());
+      },
     } satisfies TopicsPlan;
   });
+}
+
+/** The entries that wait for a second witness of a line that is put away. */
+function forgottenHabits(forgotten: Forgotten[], ledger: Ledger): string[] {
+  return forgotten.flatMap(({ entries }) => entries).filter((entry) => entryRow(ledger, entry)?.state === 'held');
 }
 
 /** When topics were used or shown. */

@@ -1,6 +1,7 @@
 // What a dream begins with: the daily logs as they stand, joined with the ledger by entry id. A line that a person
 // changed, wrote or removed is taken at the person's word here.
 
+import { isWithoutLine } from '../../src/memory/dream/habits.ts';
 import {
   dropProposal,
   type Proposal,
@@ -27,8 +28,10 @@ import { logDay, logPath } from '../../src/memory/text/daily-log.ts';
 import { entryOfItem, readLogItems } from '../../src/memory/text/log-items.ts';
 
 export interface Intake {
-  /** Entries that no topic rests on yet: new ones, those a person wrote or changed, and held ones. */
+  /** Entries that no topic rests on yet: new ones, and those a person wrote or changed. */
   fresh: EntryRow[];
+  /** Habits that an older dream held back without a line. */
+  held: EntryRow[];
   /** Entries that are no longer in the logs although topic lines rest on them. */
   withdrawn: EntryRow[];
   /** Proposals that went stale: those that still are the same change, pinned anew, and those that are none any more. */
@@ -52,7 +55,7 @@ export async function readIntake(store: Store, history?: HistoryLook): Promise<I
 }
 
 /** Entries of a proposal that waits for a person are not asked about again, unless it is outdated. */
-async function leaveWaiting(store: Store, found: Found): Promise<Found & Pick<Intake, 'stale'>> {
+async function leaveWaiting(store: Store, found: Found): Promise<Intake & { changed: EntryRow[] }> {
   const stale: Intake['stale'] = { renewed: [], outdated: [] };
   const changed = new Map(found.changed.map((row) => [row.id, row]));
   const rowOf = (id: string) => changed.get(id) ?? entryRow(store.ledger, id);
@@ -68,10 +71,17 @@ async function leaveWaiting(store: Store, found: Found): Promise<Found & Pick<In
     for (const { id } of renewed?.entries ?? []) waiting.add(id);
   }
   const isFree = ({ id }: EntryRow) => !waiting.has(id);
-  return { ...found, fresh: found.fresh.filter(isFree), withdrawn: found.withdrawn.filter(isFree), stale };
+  const open = found.fresh.filter(isFree);
+  return {
+    ...found,
+    fresh: open.filter(({ state }) => state === 'new'),
+    held: open.filter((row) => isWithoutLine(store.ledger, row)),
+    withdrawn: found.withdrawn.filter(isFree),
+    stale,
+  };
 }
 
-type Found = Omit<Intake, 'stale'> & { changed: EntryRow[] };
+type Found = Omit<Intake, 'stale' | 'held'> & { changed: EntryRow[] };
 
 async function readPart(store: Store, { changed, looks }: HistoryLook): Promise<Found | null> {
   const { ledger } = store;

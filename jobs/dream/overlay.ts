@@ -2,21 +2,27 @@
 // by the dream's commit alone, which applies the same operations to whatever stands there then. Of a memory of ten
 // thousand topics it holds those that somebody asked for by path or name.
 
-import type { DreamWorld, KnownLine, KnownTopic, Operation } from '../../src/memory/dream/operations.ts';
+import { isSaidIn } from '../../src/change-words.ts';
+import { seenOnceIn } from '../../src/memory/dream/operation-lines.ts';
+import type { DreamWorld, KnownLine, KnownTopic, Operation, Writing } from '../../src/memory/dream/operations.ts';
 import { topicsLosing } from '../../src/memory/dream/operations.ts';
 import { sourcesOf, supportsOf } from '../../src/memory/ledger/entries.ts';
 import type { Ledger } from '../../src/memory/ledger/ledger.ts';
 import { shaOf } from '../../src/memory/store/heads.ts';
 import type { Store } from '../../src/memory/store/store.ts';
+import { markSeenOnce, seenOnceOn, withoutMark } from '../../src/memory/text/seen-once.ts';
 import { archivePath, isArchivePath, isTopicPath, parseTopic } from '../../src/memory/text/topic.ts';
 import type { MemoryType } from '../../src/memory/types.ts';
 import { redact } from '../../src/redact.ts';
+import type { Day } from '../../src/time.ts';
+
+type OverlayLine = KnownLine & { /** Ids of what it rests on. */ entries: string[] };
 
 export interface OverlayTopic extends KnownTopic {
   description: string;
   /** SHA-256 of its file as it was read. */
   sha: string;
-  lines: Map<string, KnownLine & { /** Ids of what it rests on. */ entries: string[] }>;
+  lines: Map<string, OverlayLine>;
   /** Where the file is while nothing touches the topic: in the archive. What changes it brings it back to `path`. */
   from?: string;
   /** The model named it without having seen it, so it knows no better description. */
@@ -32,7 +38,9 @@ export interface TopicEdit {
   description?: string;
   type?: MemoryType;
   remove: Set<string>;
-  add: { text: string; entries: string[] }[];
+  add: { text: string; entries: string[] /** It is marked so: one session showed it. */; seenOnce?: Day }[];
+  /** The path that the topic, whose file moves with its history, had before. */
+  renamedFrom?: string;
 }
 
 /**
@@ -92,8 +100,10 @@ async function readTopic(ledger: Ledger, file: { name: string; path: string; tex
   const lines: OverlayTopic['lines'] = new Map();
   for (const line of topic.lines) {
     const entries = supports.get(line.id) ?? [];
+    const seenOnce = entries.length > 0 ? seenOnceOn(line.text) : undefined;
     lines.set(line.id, {
-      text: (await redact(line.text)).text,
+      text: (await redact(seenOnce ? withoutMark(line.text) : line.text)).text,
+      ...(seenOnce && { seenOnce }),
       entries,
       sources: sourcesOf(ledger, entries),
       isPersons: entries.length === 0,
@@ -123,11 +133,12 @@ export function editsOf(operations: Operation[], world: DreamWorld<OverlayTopic>
     return edit;
   };
   for (const operation of operations) {
-    const inherited: string[] = [];
+    const gone: OverlayLine[] = [];
     for (const line of 'replaces' in operation ? operation.replaces : []) {
       for (const topic of topicsLosing(line, operation, world)) {
         editOf(topic).remove.add(line);
-        if (operation.kind === 'merge') inherited.push(...(topic.lines.get(line)?.entries ?? []));
+        const known = topic.lines.get(line);
+        if (known) gone.push(known);
       }
     }
     if (!('lines' in operation)) continue;
@@ -136,12 +147,35 @@ export function editsOf(operations: Operation[], world: DreamWorld<OverlayTopic>
     const edit = editOf(known ?? { path: `${name}.md`, name });
     if (description && !known?.isUnseen) edit.description = description;
     if (!world.topics.has(name)) edit.type = type;
-    const still = inherited.filter((entry) => !world.entries.get(entry)?.isWithdrawn);
-    edit.add.push(
-      ...operation.lines.map((line) => ({ text: line.text, entries: [...new Set([...line.entries, ...still])] })),
-    );
+    edit.add.push(...operation.lines.map((line) => lineOf(line, { operation, gone, world })));
+  }
+  for (const operation of operations) {
+    const topic = operation.kind === 'rename' ? world.topics.get(operation.topic) : undefined;
+    if (operation.kind !== 'rename' || !topic) continue;
+    const edit = editOf(topic);
+    edit.renamedFrom = topic.path;
+    edit.path = `${operation.to}.md`;
+    edit.name = operation.to;
+    if (operation.description && !topic.isUnseen) edit.description = operation.description;
   }
   return [...edits.values()];
+}
+
+/** A new line with what it rests on: also on what the lines rest on whose place it takes, as far as it says the same. */
+function lineOf(
+  line: Writing['lines'][number],
+  { operation, gone, world }: { operation: Writing; gone: OverlayLine[]; world: DreamWorld<OverlayTopic> },
+): TopicEdit['add'][number] {
+  const isStanding = ({ id }: { id: string }) => !world.entries.get(id)?.isWithdrawn;
+  const isKept = ({ text }: { text?: string }) =>
+    operation.kind === 'merge' || (text !== undefined && isSaidIn(text, line.text));
+  const inherited = gone
+    .flatMap(({ sources = [] }) => sources)
+    .filter((source) => isStanding(source) && isKept(source));
+  const cited = line.entries.flatMap((id) => world.entries.get(id) ?? []);
+  const seenOnce = seenOnceIn(cited, inherited);
+  const entries = [...new Set([...line.entries, ...inherited.map(({ id }) => id)])];
+  return { text: seenOnce ? markSeenOnce(line.text, seenOnce) : line.text, entries, ...(seenOnce && { seenOnce }) };
 }
 
 /**
@@ -175,8 +209,9 @@ export function renderTopics(shown: Map<OverlayTopic, Set<string>>, withdrawn: S
           const lost = line.entries.filter((entry) => withdrawn.has(entry));
           const left = line.entries.filter((entry) => !withdrawn.has(entry));
           const also = left.length > 0 ? `, also ${left.join(' ')}` : '';
+          const once = line.seenOnce ? ` seen once ${line.seenOnce}` : '';
           const mark = line.isPersons ? ' person' : lost.length > 0 ? ` withdrawn ${lost.join(' ')}${also}` : '';
-          return `[${id}${mark}] ${line.text}`;
+          return `[${id}${once}${mark}] ${line.text}`;
         });
       const more = topic.lines.size - lines.length;
       if (more > 0) lines.push(`(${more} more ${more === 1 ? 'line' : 'lines'} about other things)`);

@@ -1,5 +1,5 @@
 // What a dream in review mode does in place of its commit: every operation waits as a proposal, and no file of the
-// memory changes. What is held is held at once, since that changes nothing; the report says what waits.
+// memory changes. The report says what waits.
 // Two proposals of the same line become one that rests on the entries of both, so that they never pile up.
 
 import type { Forgotten, Operation } from '../../src/memory/dream/operations.ts';
@@ -18,22 +18,19 @@ import type { Transaction } from '../../src/memory/store/store.ts';
 import type { ReportedRow } from '../../src/memory/text/dream-report.ts';
 import { archivePath, lineId } from '../../src/memory/text/topic.ts';
 import { pinTopics } from '../review/proposal-checks.ts';
-import { type DreamBatch, refuseGreatLoss, reportRows, writeStates } from './commit.ts';
+import { type DreamBatch, reportRows, writeStates } from './commit.ts';
 import { reportBatch, type ToldBatch } from './commit-topics.ts';
 import type { Place } from './fresh-index.ts';
-import { editsOf, type OverlayTopic, readTopics } from './overlay.ts';
+import { type OverlayTopic, readTopics } from './overlay.ts';
 
 /** Lets the operations of a batch wait; answers the ids of what waits now. */
 export async function commitProposals(batch: DreamBatch, place: Place): Promise<string[]> {
   const { store, clock } = place;
   const { world, fresh, withdrawn, job } = batch;
   refreshTopics(store.ledger);
-  refuseGreatLoss(batch, editsOf(batch.operations, world), store.ledger);
-  const holds = batch.operations.filter(({ kind }) => kind === 'hold');
-  const held = new Set(holds.flatMap(({ entries }) => entries));
   const rows = new Map([...fresh, ...withdrawn].map((row) => [row.id, row]));
   const at = clock.now().toISOString();
-  const made = bundle(batch.operations.filter(({ kind }) => kind !== 'hold')).map((bundled): Proposal => {
+  const made = bundle(batch.operations).map((bundled): Proposal => {
     const operations = bundled.map((operation) => withoutUnseenDescription(operation, world.topics));
     return {
       id: proposalId({ operations, forgotten: null }),
@@ -55,13 +52,13 @@ export async function commitProposals(batch: DreamBatch, place: Place): Promise<
   const proposed = new Set(made.flatMap(({ entries }) => entries.map(({ id }) => id)));
   const settled = {
     ...batch,
-    operations: holds,
-    fresh: fresh.filter(({ id }) => held.has(id)),
+    operations: [],
+    fresh: [],
     withdrawn: withdrawn.filter(({ id }) => !proposed.has(id)),
   };
   return commitWaiting({ batch, made, texts: rows }, place, {
     told: (ledger) => reportRows(settled, [], ledger),
-    rows: (transaction) => writeStates(transaction, settled, clock.now()),
+    rows: (transaction) => writeStates(transaction, settled, { now: clock.now() }),
   });
 }
 

@@ -1,14 +1,15 @@
 // Lets the model propose what becomes of a batch of entries. It may try as often as its turns allow: what code refuses
-// comes back to it as the reasons.
+// comes back to it as the reasons, and alone. What stands at the end is kept; the entries of the rest are left for
+// another night, with what was wrong.
 
 import { z } from 'zod';
 import type { Tool } from '../../src/agent/tools.ts';
-import type { ToolDefinition } from '../../src/agent/types.ts';
+import type { ToolDefinition, ToolReply } from '../../src/agent/types.ts';
 import { AppError, isAppError } from '../../src/errors.ts';
 import { withoutTagLines } from '../../src/injection.ts';
-import { checkOperations } from '../../src/memory/dream/operation-checks.ts';
 import { sessionOf } from '../../src/memory/dream/operation-lines.ts';
-import { type DreamWorld, type KnownEntry, type Operation, proposalSchema } from '../../src/memory/dream/operations.ts';
+import { type KnownEntry, type Operation, offeredSchema } from '../../src/memory/dream/operations.ts';
+import { noteLeft, reasonsLeft } from '../../src/memory/dream/unplaced.ts';
 import type { SpentTotal } from '../../src/memory/home/spend.ts';
 import { sessionRow } from '../../src/memory/ledger/coverage.ts';
 import type { EntryRow } from '../../src/memory/ledger/entries.ts';
@@ -19,10 +20,9 @@ import { redact } from '../../src/redact.ts';
 import { type Clock, dayOf } from '../../src/time.ts';
 import { type AgentDeps, runWithTools } from '../run-agent.ts';
 import { describePlace } from '../session-place.ts';
-import { type OverlayTopic, readHolding, readNamed, renderTopics } from './overlay.ts';
-import { batches, selectTopics, worldOf } from './selection.ts';
-
-type World = DreamWorld<OverlayTopic>;
+import { Draft, type Rehearse, type Verdict } from './draft.ts';
+import { renderTopics } from './overlay.ts';
+import { batches, selectTopics, type World, worldOf } from './selection.ts';
 
 export interface ProposeDeps extends AgentDeps {
   store: Store;
@@ -44,8 +44,10 @@ export interface Part {
 
 export interface Proposal {
   operations: Operation[];
-  /** What code found wrong with the proposals before. */
+  /** What code found wrong with what was proposed. */
   refused: string[];
+  /** Entries that wait for another night, with what stood in their way. */
+  left: { entry: string; reason: string }[];
 }
 
 /** What a request to the model says: the same for a dream, a dry run and a batch. */
@@ -63,6 +65,7 @@ export async function requestFor(
     ),
   );
   if (unnamed > 0) names.push(`(and ${unnamed} more that share no words with the entries)`);
+  const problemsBefore = [...refused, ...reasonsLeft(deps.store.ledger, [...what.world.entries.keys()])];
   const system = await renderPrompt('dream', {});
   const input = await renderPrompt('dream-input', {
     today: dayOf(deps.clock.now(), deps.zone),
@@ -76,29 +79,61 @@ export async function requestFor(
     topics: withoutTagLines(renderTopics(shown, new Set(withdrawn.map((entry) => entry.id)))) || 'none',
     others: withoutTagLines(names.join('\n')) || 'none',
   });
-  if (refused.length === 0) return { system: system.text, input: input.text };
-  const problems = withoutTagLines((await redact(refused.slice(0, MOST_PROBLEMS).join('\n'))).text);
+  if (problemsBefore.length === 0) return { system: system.text, input: input.text };
+  const problems = withoutTagLines((await redact(problemsBefore.slice(0, MOST_PROBLEMS).join('\n'))).text);
   const again = await renderPrompt('dream-refused', { problems: asData(problems) });
   return { system: system.text, input: `${input.text}\n${again.text}` };
 }
 
-/** Asks the model until code finds nothing wrong with its operations; throws `bad-reply` where it never comes so far. */
-async function propose(request: Part & { world: World }, deps: ProposeDeps): Promise<Proposal> {
-  let accepted: Operation[] | undefined;
+/** Asks the model until code finds nothing wrong; throws `bad-reply` where nothing stands at the end. */
+async function propose(
+  request: Part & { world: World },
+  { rehearse, ...deps }: ProposeDeps & { rehearse: Rehearse },
+): Promise<Proposal> {
   const refused = [...(request.refused ?? [])];
-  const tool = proposalTool(request.world, deps.store, {
-    accept: (operations) => {
-      accepted = operations;
+  const draft = new Draft({ world: request.world, store: deps.store, rehearse });
+  let last: Verdict | undefined;
+  const tool: Tool = {
+    definition: PROPOSAL_TOOL,
+    async call(input) {
+      last = await draft.take(input);
+      refused.push(...last.problems);
+      return replyTo(last);
     },
-    refuse: (problems) => refused.push(...problems),
-  });
+  };
   await runWithTools(await requestFor(request, deps), [tool], deps);
-  if (accepted) return { operations: accepted, refused };
+  const operations = draft.standing();
+  const left = leftBy(last, request.world);
+  if (operations.length > 0) return { operations, refused, left };
+  noteLeft(deps.store.ledger, { left, settled: [], now: deps.clock.now() });
   throw new AppError(
     'bad-reply',
     `The model proposed no operations that could be carried out for ${request.world.entries.size} entries.`,
     { remedy: 'Nothing was changed; the next dream tries again. A stronger model helps.' },
   );
+}
+
+/** What the model is told: nothing more where all stands, else what is to be sent again. */
+function replyTo({ problems, standing, left }: Verdict): ToolReply {
+  if (problems.length === 0) return { text: 'Accepted. Nothing more is to be done.', isError: false, endsRun: true };
+  const said = problems.slice(0, MOST_PROBLEMS);
+  const stands = `${standing.map((number) => `operations[${number}]`).join(', ')} stand; do not send them again.`;
+  const again =
+    left.length > 0 ? `Send only operations for what is left: ${left.join(', ')}.` : 'Send what is wrong again.';
+  return {
+    text: [...(standing.length > 0 ? [stands] : []), ...said, again].join('\n'),
+    isError: standing.length === 0,
+  };
+}
+
+/** The entries that nothing standing is about, each with what was said against it. */
+function leftBy(last: Verdict | undefined, world: World): Proposal['left'] {
+  const left = last?.left ?? [...world.entries.keys()];
+  const reason = (last?.problems ?? []).slice(0, 3).join(' ') || 'The model proposed nothing for it.';
+  return left.map((entry) => {
+    const own = last?.problems.filter((problem) => problem.includes(entry)) ?? [];
+    return { entry, reason: (own.join(' ') || reason).slice(0, 1_000) };
+  });
 }
 
 /** A part with what was known when it was asked about, and what that cost. */
@@ -107,15 +142,16 @@ export interface ProposedPart extends Part {
   spend: BatchSummary['spend'];
 }
 
+export interface AskedParts {
+  instructions?: string;
+  parts: Part[];
+  keep(proposal: Proposal, part: ProposedPart): Promise<void>;
+  /** Why operations could not be kept; null: they could. */
+  rehearse(operations: Operation[], part: Part & { world: World }): Promise<string | null>;
+}
+
 /** Asks about part after part, in smaller ones where a model finds one too long; `keep` takes each proposal. */
-export async function proposeParts(
-  ask: {
-    instructions?: string;
-    parts: Part[];
-    keep(proposal: Proposal, part: ProposedPart): Promise<void>;
-  },
-  deps: ProposeDeps,
-): Promise<void> {
+export async function proposeParts(ask: AskedParts, deps: ProposeDeps): Promise<void> {
   const { spend } = deps;
   let { batchTokens } = deps;
   const split = ({ fresh, withdrawn, ...part }: Part) =>
@@ -128,7 +164,8 @@ export async function proposeParts(
     const before = spend.total();
     let proposal: Proposal;
     try {
-      proposal = await propose({ instructions: ask.instructions, ...part, world }, { ...deps, batchTokens });
+      const rehearse: Rehearse = (operations) => ask.rehearse(operations, { ...part, world });
+      proposal = await propose({ instructions: ask.instructions, ...part, world }, { ...deps, batchTokens, rehearse });
     } catch (error) {
       if (!isAppError(error, 'oversize') || batchTokens < 2 * SMALLEST_BATCH_TOKENS) throw error;
       // Fewer entries, beside fewer topics.
@@ -163,9 +200,10 @@ function nameOf(at: number): string {
 
 /** A session is shown as a short name, since only whether it is another one matters. */
 function entryLines(entries: KnownEntry[], sessions: string[]): string {
-  const lines = entries.map(({ isWithdrawn: _, ...entry }) => {
+  const lines = entries.map(({ isWithdrawn: _, speakers = [], quotes, ...entry }) => {
     const session = nameOf(sessions.indexOf(sessionOf(entry)));
-    return withoutTagLines(JSON.stringify({ ...entry, session }));
+    const said = quotes.map((quote, at) => (speakers[at] ? { by: speakers[at], quote } : quote));
+    return withoutTagLines(JSON.stringify({ ...entry, quotes: said, session }));
   });
   return lines.join('\n') || 'none';
 }
@@ -180,59 +218,7 @@ export const PROPOSAL_TOOL: Extract<ToolDefinition, { kind: 'custom' }> = {
   kind: 'custom',
   name: 'propose_operations',
   description:
-    'Proposes what becomes of every entry. Code checks the whole list and carries it out, or says what to mend.',
-  inputSchema: z.toJSONSchema(proposalSchema),
+    'Proposes what becomes of every entry. Code checks each operation; where one is refused, the reply says what to mend. ' +
+    'Send again only what was refused.',
+  inputSchema: z.toJSONSchema(offeredSchema, { io: 'input' }),
 };
-
-/** What a model proposes, redacted and checked against the world as it stands; or what is wrong with it. */
-export async function checkProposal(
-  input: unknown,
-  { world, store }: { world: World; store: Store },
-): Promise<{ operations: Operation[] } | { problems: string[] }> {
-  const proposal = proposalSchema.safeParse(await redacted(input));
-  if (!proposal.success) return { problems: [z.prettifyError(proposal.error)] };
-  const { operations } = proposal.data;
-  const names = operations.flatMap((each) => ('topic' in each ? each.topic : []));
-  try {
-    // A topic that was not shown may be there all the same.
-    await readNamed(store, names, world.topics);
-  } catch (error) {
-    // What stands there is no file of the memory: a link that leads out of it.
-    if (isAppError(error, 'bad-input')) return { problems: [error.message] };
-    throw error;
-  }
-  const replaced = operations.flatMap((each) => ('replaces' in each ? each.replaces : []));
-  await readHolding(store, replaced, world.topics);
-  const problems = checkOperations(operations, world, store.limits);
-  return problems.length > 0 ? { problems } : { operations };
-}
-
-/** The tool by which a model proposes; what code lets through goes to `accept`, what is wrong to `refuse`. */
-function proposalTool(
-  world: World,
-  store: Store,
-  answer: { accept(operations: Operation[]): void; refuse(problems: string[]): void },
-): Tool {
-  return {
-    definition: PROPOSAL_TOOL,
-    async call(input) {
-      const checked = await checkProposal(input, { world, store });
-      if ('operations' in checked) {
-        answer.accept(checked.operations);
-        return { text: 'Accepted. Nothing more is to be done.', isError: false, endsRun: true };
-      }
-      answer.refuse(checked.problems);
-      return { text: checked.problems.slice(0, MOST_PROBLEMS).join('\n'), isError: true };
-    },
-  };
-}
-
-/** The same JSON value with every text in it redacted: nothing a model writes reaches the disk otherwise. */
-async function redacted(value: unknown): Promise<unknown> {
-  if (typeof value === 'string') return (await redact(value)).text;
-  if (Array.isArray(value)) return Promise.all(value.map(redacted));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    await Promise.all(Object.entries(value).map(async ([key, item]) => [key, await redacted(item)] as const)),
-  );
-}

@@ -28,6 +28,8 @@ export function batches(entries: EntryRow[], limit: { tokens: number; hasWithdra
   return out.length === 0 && limit.hasWithdrawn ? [[]] : out;
 }
 
+export type World = DreamWorld<OverlayTopic>;
+
 /** The entries and topics that operations speak of and are checked against. What a person wrote is redacted here. */
 export async function worldOf(
   fresh: EntryRow[],
@@ -39,7 +41,13 @@ export async function worldOf(
     const { id, type, strength, at, by, session } = entry;
     const text = (await redact(entry.text)).text;
     const quotes = await Promise.all(entry.evidence.map(async (item) => (await redact(item.quote)).text));
-    entries.set(id, { id, type, strength, at, text, quotes, by, session, isWithdrawn: withdrawn.includes(entry) });
+    const speakers = entry.evidence.map((item, place) => item.by ?? (place === 0 ? by : undefined));
+    const changes = entry.changes && (await redact(entry.changes)).text;
+    entries.set(id, {
+      ...{ id, type, strength, at, text, quotes, speakers, by, session },
+      ...(changes && { changes }),
+      isWithdrawn: withdrawn.includes(entry),
+    });
   }
   return { entries, topics };
 }

@@ -9,6 +9,7 @@ import { logDay, logPath } from '../../src/memory/text/daily-log.ts';
 import { entryOfItem, logItemsOf } from '../../src/memory/text/log-items.ts';
 import { changesOf as changesOfEdit } from '../dream/commit.ts';
 import { changesOf as changesOfForgotten } from '../dream/forgetting.ts';
+import { settleMeaning } from '../dream/meaning.ts';
 import { editsOf } from '../dream/overlay.ts';
 import { worldOfProposal } from './proposal-checks.ts';
 
@@ -79,7 +80,8 @@ async function showProposal(store: Store, proposal: Proposal): Promise<ShownProp
 /** What a proposal would change in the files as they are. */
 async function diffOf(store: Store, proposal: Proposal, logged: Logged): Promise<string> {
   const { world } = await worldOfProposal(store, proposal, logged);
-  const { operations, forgotten } = proposal;
+  const { forgotten } = proposal;
+  const operations = await settleMeaning(proposal.operations, { world, store });
   const changes: FileChange[] = forgotten
     ? changesOfForgotten(forgotten.topic, [forgotten], new Map())
     : editsOf(operations, world).flatMap(changesOfEdit);

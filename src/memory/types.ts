@@ -13,6 +13,8 @@ export function isMemoryType(value: unknown): value is MemoryType {
 export interface Evidence {
   message: string;
   quote: string;
+  /** Who said it, as `by` of an entry; default: not known. */
+  by?: string;
 }
 
 /** One remembered thing. */
@@ -24,7 +26,9 @@ export interface Entry {
   strength: 'stated' | 'implied';
   /** One line, with absolute dates. */
   text: string;
-  /** One to three; the first carries the entry, the others make it understandable. */
+  /** What of the things known before it changes, where that was told. */
+  changes?: string;
+  /** The first carries the entry, the others make it understandable. */
   evidence: Evidence[];
   /** Who said the first evidence: `human`, `assistant`, `tool`, `subagent`, `harness`. */
   by: string;

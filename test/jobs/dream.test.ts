@@ -1,10 +1,11 @@
-import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { allEntries } from '../../src/memory/ledger/entries.ts';
+import { listVersions } from '../../src/memory/store/versions.ts';
 import { parseTopic } from '../../src/memory/text/topic.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
-import { calls, type MessagesRequest, says } from '../support/messages-server.ts';
+import { calls, type MessagesRequest, says, toolResults } from '../support/messages-server.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
@@ -104,7 +105,7 @@ test('a log whose lines all went at once stops the dream, which asks before it b
   expect(await testing.app.dream(testing.store, {})).toMatchObject({ outcome: 'refused', operations: [] });
   expect(file(testing, 'working-agreements.md')).toContain('pnpm');
   expect((await testing.app.dream(testing.store, { acceptMissing: true })).outcome).toBe('dreamed');
-  expect(file(testing, 'working-agreements.md')).not.toContain('pnpm');
+  expect(existsSync(join(testing.dir, 'working-agreements.md'))).toBe(false);
 });
 
 test('files that were wiped stop the dream, which asks before it believes it', async () => {
@@ -127,10 +128,45 @@ test('an index that a person pinned stays as it is', async () => {
   expect(file(testing, 'MEMORY.md')).toBe(mine);
 });
 
-test.each([
-  ['would empty a topic', 1, 'empty working-agreements.md'],
-  ['would drop more than a quarter of the lines', 5, 'more than a quarter'],
-])('a dream that %s is refused and changes nothing', async (_, retired, reason) => {
+/** A night after these rules were said and kept, in which a session says one more thing. */
+async function nightAfter(rules: string[], said: string) {
+  const before = await withEntries(...rules);
+  await before.app.dream(before.store, {});
+  const { lines } = parseTopic('working-agreements.md', file(before, 'working-agreements.md'));
+  expect(lines).toHaveLength(rules.length);
+  const session = sessionFile(tempDir(), {
+    id: '22222222-2222-4333-8444-555555555555',
+    startsAt: '2026-11-20T12:00:00Z',
+  });
+  session.add(said);
+  await before.app.extract({ transcript: session.path, ended: true });
+  const entry = allEntries(before.store.ledger).find((row) => row.state === 'new')?.id;
+  const night = async (operations: unknown[]) => {
+    const model = await testModel([calls('propose_operations', { operations }), says('Done.')]);
+    return { model, ...(await testApp({ server: model, dir: before.dir, home: before.home })) };
+  };
+  return { entry, lines, night };
+}
+
+test('a rule that is taken back goes, and with the last line of a topic its file and its index line; a version keeps it', async () => {
+  const { entry, lines, night } = await nightAfter(
+    ['Always use pnpm instead of npm.'],
+    'Never insist on pnpm again: that rule was dropped.',
+  );
+  const retire = { kind: 'retire', entries: [entry], reason: 'Taken back.', replaces: lines.map(({ id }) => id) };
+  const testing = await night([retire]);
+  expect(await testing.app.dream(testing.store, {})).toMatchObject({ outcome: 'dreamed', left: [] });
+  expect(testing.model.requests).toHaveLength(1);
+  expect(existsSync(join(testing.dir, 'working-agreements.md'))).toBe(false);
+  expect(file(testing, 'MEMORY.md')).not.toContain('working-agreements');
+  const { versions } = listVersions(testing.store.ledger, { path: 'working-agreements.md' });
+  expect(versions.map(({ operation }) => operation)).toEqual(['deleted', 'created']);
+  expect(file(testing, '.nocturne/dreams/2026-11-21.md')).toContain('was: Always use pnpm instead of npm.');
+  await testing.app.undo(testing.store, { last: true });
+  expect(file(testing, 'working-agreements.md')).toContain('Always use pnpm instead of npm.');
+});
+
+test('what would take more than a quarter of the memory is told before it is accepted, and the rest is carried out', async () => {
   const rules = [
     'Always use pnpm instead of npm.',
     'Never edit generated files.',
@@ -139,32 +175,19 @@ test.each([
     'Always squash pull requests.',
     'Never print a password.',
   ];
-  const said = retired === 1 ? rules.slice(0, 1) : rules;
-  const before = await withEntries(...said);
-  await before.app.dream(before.store, {});
-  const text = file(before, 'working-agreements.md');
-  const lines = parseTopic('working-agreements.md', text).lines;
-  expect(lines).toHaveLength(said.length);
-  const session = sessionFile(tempDir(), {
-    id: '22222222-2222-4333-8444-555555555555',
-    startsAt: '2026-11-20T12:00:00Z',
-  });
-  session.add('Never commit pnpm, generated files, tests, exports or pull requests to main directly.');
-  await before.app.extract({ transcript: session.path, ended: true });
-  const entry = allEntries(before.store.ledger).find((row) => row.state === 'new');
-  const retire = {
-    kind: 'retire',
-    entries: [entry?.id],
-    reason: 'Old.',
-    replaces: lines.slice(0, retired).map((line) => line.id),
-  };
-  const model = await testModel([calls('propose_operations', { operations: [retire] }), says('Done.')]);
-  const testing = await testApp({ server: model, dir: before.dir, home: before.home });
-  expect(await testing.app.dream(testing.store, {})).toMatchObject({
-    outcome: 'refused',
-    error: { code: 'refused', message: expect.stringContaining(reason) },
-  });
-  expect(file(testing, 'working-agreements.md')).toBe(text);
+  const { entry, lines, night } = await nightAfter(
+    rules,
+    'Never commit pnpm, generated files, tests, exports or pull requests to main directly.',
+  );
+  const replaces = lines.slice(0, 5).map((line) => line.id);
+  const testing = await night([{ kind: 'retire', entries: [entry], reason: 'Old.', replaces }]);
+  const report = await testing.app.dream(testing.store, {});
+  expect(report).toMatchObject({ outcome: 'failed', error: { code: 'bad-reply' } });
+  expect(JSON.stringify(toolResults(testing.model.requests[1]))).toContain(
+    '5 of 6 lines would go, more than a quarter',
+  );
+  expect(parseTopic('x.md', file(testing, 'working-agreements.md')).lines).toHaveLength(6);
+  expect(file(testing, '.nocturne/dreams/2026-11-21.md')).toContain('1 failed');
 });
 
 test('hand-written topics and index lines survive, and no line is made for a topic that has one', async () => {

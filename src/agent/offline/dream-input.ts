@@ -66,7 +66,7 @@ export function topicsOf(shown: string): ShownTopic[] {
   const topics: ShownTopic[] = [];
   for (const row of shown.split('\n')) {
     const heading = /^### (.+)\.md \((\w+)\)(?: — (.*))?$/.exec(row);
-    const line = /^\[([0-9a-f]{8})( person)?(?: withdrawn ([^\],]+)[^\]]*)?\] (.*)$/.exec(row);
+    const line = /^\[([0-9a-f]{8})(?: seen once \S+)?( person)?(?: withdrawn ([^\],]+)[^\]]*)?\] (.*)$/.exec(row);
     if (heading !== null) {
       const [, name = '', type = '', description = ''] = heading;
       topics.push({ name, type, description, lines: [] });

@@ -13,7 +13,7 @@ import {
 } from './dream-input.ts';
 
 export interface Operation {
-  kind: 'add' | 'merge' | 'supersede' | 'retire' | 'hold' | 'drop';
+  kind: 'add' | 'merge' | 'supersede' | 'retire' | 'drop';
   entries: string[];
   reason: string;
   topic?: string;
@@ -34,6 +34,8 @@ interface Fact {
   entries: string[];
   /** Those that said otherwise, earlier in the same night. */
   outdated: string[];
+  /** One session showed it, and nobody said it: it changes nothing that is there. */
+  isShownOnce?: boolean;
 }
 
 const DEFAULT_TOPICS: Record<string, { topic: string; description: string }> = {
@@ -70,7 +72,7 @@ export function proposeOperations(input: DreamInput): Operation[] {
   const added = new Map<string, Operation>();
 
   const facts = factsOf(entries.filter((entry) => entry.strength !== 'implied'));
-  const waiting = joinHabits(
+  const contrary = joinHabits(
     facts,
     entries.filter((entry) => entry.strength === 'implied'),
   );
@@ -78,11 +80,15 @@ export function proposeOperations(input: DreamInput): Operation[] {
   const repeated = new Map(facts.map((fact) => [fact, repeatLine(fact, topics, taken)]));
   for (const fact of facts) {
     const operation =
-      repeated.get(fact) ?? changeLine(fact, topics, taken) ?? addTo(added, fact, { topics, others: input.others });
+      repeated.get(fact) ??
+      (fact.isShownOnce ? null : changeLine(fact, topics, taken)) ??
+      addTo(added, fact, { topics, others: input.others });
     if (!operations.includes(operation)) operations.push(operation);
   }
-  const held = waiting.map((entry) => entry.id);
-  if (held.length > 0) operations.push({ kind: 'hold', entries: held, reason: 'Shown once, not said.' });
+  if (contrary.length > 0) {
+    const reason = 'Only shown, and somebody said otherwise the same night.';
+    operations.push({ kind: 'drop', entries: contrary.map(({ id }) => id), because: 'unsupported', reason });
+  }
   for (const { outdated, entries: newer } of facts) {
     if (outdated.length === 0) continue;
     const reason = 'Gave way to a newer statement.';
@@ -129,19 +135,18 @@ export function withoutEntries(operations: Operation[], names: Set<string>, reas
   return dropped.length === 0 ? kept : [...kept, { kind: 'drop', entries: dropped, because: 'unsupported', reason }];
 }
 
-/** Joins habits that were only implied to the facts, where somebody states them or two sessions show them; answers the rest. */
+/** Joins habits that were only implied to the facts, each to one that states it; answers those that a fact denies. */
 function joinHabits(facts: Fact[], implied: GivenEntry[]): GivenEntry[] {
-  const waiting: GivenEntry[] = [];
+  const contrary: GivenEntry[] = [];
   for (const [text, habits] of Map.groupBy(implied, (entry) => entry.text)) {
     const entries = habits.map((entry) => entry.id);
     const stated = facts.find((fact) => isSame(fact.text, text));
-    const isContrary = facts.some((fact) => isChanged(fact.text, text));
-    const sessions = new Set(habits.map((entry) => entry.session));
+    const isShownOnce = new Set(habits.map((entry) => entry.session)).size < 2;
     if (stated) stated.entries.push(...entries);
-    else if (isContrary || sessions.size < 2) waiting.push(...habits);
-    else facts.push({ type: habits[0]?.type ?? '', text, entries, outdated: [] });
+    else if (facts.some((fact) => isChanged(fact.text, text))) contrary.push(...habits);
+    else facts.push({ type: habits[0]?.type ?? '', text, entries, outdated: [], isShownOnce });
   }
-  return waiting;
+  return contrary;
 }
 
 /** The facts of the night, oldest first: what is said again is one fact, and the newest statement of it stands. */

@@ -8,7 +8,8 @@ import { readTextNow } from '../../files.ts';
 import { entryRow } from '../../memory/ledger/entries.ts';
 import { jobRow } from '../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../memory/ledger/ledger.ts';
-import { parseJsonReport, type ReportRow, reportDay, reportPath } from '../../memory/text/dream-report.ts';
+import { writtenLines } from '../../memory/store/versions.ts';
+import { countOps, parseJsonReport, type ReportRow, reportDay, reportPath } from '../../memory/text/dream-report.ts';
 import { type Day, timeOf } from '../../time.ts';
 import { dayFrom } from '../terminal/days.ts';
 import { type CommonOptions, withJson, withLooking, withMemory } from '../terminal/options.ts';
@@ -18,7 +19,14 @@ interface ReportedDream {
   job: string;
   /** Null where the ledger does not know the job any more. */
   at: string | null;
-  rows: (Omit<ReportRow, 'job' | 'said'> & { text: string | null })[];
+  rows: (Pick<ReportRow, 'entry' | 'op' | 'topic' | 'lines' | 'reason' | 'operation'> & {
+    /** What the entry says. */
+    text: string | null;
+    /** The lines that rest on it, as they were written, as far as a version still has them. */
+    written: string[];
+  })[];
+  /** Entries that wait for another night. */
+  left: { entry: string; reason: string }[];
 }
 
 export function addReport(program: Command): void {
@@ -27,7 +35,10 @@ export function addReport(program: Command): void {
     .description('what the last dream, or those of a day, did and why')
     .argument('[day]', 'all dreams of a day: YYYY-MM-DD, today, yesterday, -1')
     .option('--last', 'the last dream (what is done without a day)');
-  withJson(withMemory(command), '{ day, dreams: [{ job, at, rows: [{ entry, op, topic, lines, reason, text }] }] }')
+  withJson(
+    withMemory(command),
+    '{ day, dreams: [{ job, at, rows: [{ entry, op, operation, topic, lines, reason, text, written }], left: [{ entry, reason }] }] }',
+  )
     .addHelpText('after', '\nExample:\n  nocturne report --last')
     .action((given: string | undefined, options: CommonOptions & { last?: boolean }) =>
       withLooking(options, ({ config, dir, ledger }) => {
@@ -48,20 +59,44 @@ function dreamsOf(text: string, ledger: Ledger | null): ReportedDream[] {
   return [...jobs].map(([job, rows]) => ({
     job,
     at: (ledger && jobRow(ledger, job)?.createdAt) ?? null,
-    rows: rows.map(({ entry, op, topic, lines, reason }) => {
+    rows: rows.map(({ entry, op, operation, topic, lines, reason }) => {
       const said = ledger ? entryRow(ledger, entry)?.text : undefined;
-      return { entry, op, topic, lines, reason, text: said || null };
+      const written = ledger && topic ? writtenLines(ledger, { path: topic, lines }) : [];
+      return {
+        entry,
+        op,
+        ...(operation !== undefined && { operation }),
+        topic,
+        lines,
+        reason,
+        text: said || null,
+        written,
+      };
     }),
+    left: rows.flatMap(({ batch }) => batch?.left ?? []),
   }));
 }
 
-function describe({ job, at, rows }: ReportedDream, { day, zone }: { day: Day; zone: string }): string {
-  const counts = [...Map.groupBy(rows, (row) => row.op)].map(([op, { length }]) => `${length} ${op}`).join(', ');
-  const lines = rows.flatMap(({ entry, op, topic, reason, text }) => [
-    `${style('bold', op.padEnd(9))}  ${topic ? `${topic}: ` : ''}${text ?? entry}`,
-    style('dim', `${' '.repeat(11)}${reason} (${entry})`),
-  ]);
-  return [style('bold', `Dream of ${day}${at ? ` ${timeOf(at, zone)}` : ''}, ${job}: ${counts}`), ...lines].join('\n');
+/** An operation with what it wrote is one item, whatever the number of entries it is about. */
+function describe({ job, at, rows, left }: ReportedDream, { day, zone }: { day: Day; zone: string }): string {
+  const counts = countOps(rows)
+    .map(([op, count]) => `${count} ${op}`)
+    .join(', ');
+  const items = [...Map.groupBy(rows, (row) => row.operation ?? row).values()];
+  const lines = items.flatMap((item) => {
+    const [{ op, topic, reason }] = item as [ReportedDream['rows'][number]];
+    const written = [...new Set(item.flatMap((row) => row.written))];
+    const said = written.length > 0 ? written : [...new Set(item.map(({ entry, text }) => text ?? entry))];
+    const entries = [...new Set(item.map(({ entry }) => entry))].filter((entry) => entry !== '').join(', ');
+    const where = topic ? `${topic}: ` : '';
+    return [
+      ...said.map((text, at) => `${style('bold', (at === 0 ? op : '').padEnd(9))}  ${where}${text}`),
+      style('dim', `${' '.repeat(11)}${reason}${entries && ` (${entries})`}`),
+    ];
+  });
+  const waiting = left.map(({ entry, reason }) => `${style('bold', 'left'.padEnd(9))}  ${entry}: ${reason}`);
+  const title = style('bold', `Dream of ${day}${at ? ` ${timeOf(at, zone)}` : ''}, ${job}: ${counts}`);
+  return [title, ...lines, ...waiting].join('\n');
 }
 
 function noReport(day: Day | undefined, { dir, days }: { dir: string; days: Day[] }): AppError {

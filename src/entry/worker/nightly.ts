@@ -79,10 +79,9 @@ export async function shutGate(
     return `too soon: dreamed less than ${config.dreamMinHours} hours before`;
   }
   const { fresh, changed, withdrawn } = await readIntake(store);
-  const held = new Set(fresh.filter((entry) => entry.state === 'held').map((entry) => entry.id));
   const waiting = entriesSent(store.ledger, 'open');
   const all = new Set([...fresh, ...changed, ...withdrawn].map((entry) => entry.id));
-  const news = all.difference(held).difference(waiting);
+  const news = all.difference(waiting);
   if (news.size === 0 || news.size >= config.dreamMinEntries) return null;
   return `too few entries: fewer than ${config.dreamMinEntries} are new or changed`;
 }

@@ -1,35 +1,44 @@
 // What code lets through of a dream's operations.
 // Promises: every entry is in exactly one operation; nothing is replaced that is not there, is a person's, is pinned, is
-// newer, or speaks of something else. What a line may say is checked in operation-lines.ts, what may be left out in
-// operation-drops.ts. What is wrong is said in sentences for the model to mend; nothing is mended here.
+// newer, or speaks of something else; no night loses much of the memory. What a line may say is checked in
+// operation-lines.ts, what may be left out in operation-drops.ts. Each fault belongs to one operation and is said in
+// sentences for the model to mend; nothing is mended here.
 
+import { nearDouble } from '../../change-words.ts';
 import { isAbout } from '../../wording.ts';
 import { DEFAULT_LIMITS } from '../store/staging.ts';
 import { isTopicName } from '../text/topic.ts';
 import type { MemoryType } from '../types.ts';
-import { checkDropped, checkHeld, refusalOfDropping } from './operation-drops.ts';
-import { checkLines } from './operation-lines.ts';
-import { type DreamWorld, newestAt, type Operation, topicOfLine, topicsLosing } from './operations.ts';
+import { checkDropped, checkHeld, UNCHECKED, unfitDrops } from './operation-drops.ts';
+import { checkLines, quoted } from './operation-lines.ts';
+import { type DreamWorld, type KnownEntry, newestAt, type Operation, topicOfLine, topicsLosing } from './operations.ts';
 
 /** Bytes around the text of a line, and of all that a new topic has before its lines: more than there will be. */
 const LINE_BYTES = 4;
 const HEADER_BYTES = 512;
+/** Fewer lines than this may always go; of more, at most a quarter of the memory in one batch. */
+const FREE_LOSS_LINES = 4;
 
-/**
- * What is wrong with the operations, a sentence each, for the model to mend; empty when they may be carried out.
- * `memoryBytes` is what one topic's file may hold (default 102,400).
- */
-export function checkOperations(
+export interface Judgement {
+  /** What is wrong with each operation, in the list's order. */
+  faults: string[][];
+  /** Entries that are in no operation. */
+  missing: string[];
+}
+
+/** What is wrong with each of the operations; `memoryBytes` is what one topic's file may hold (default 102,400). */
+export function judgeOperations(
   operations: Operation[],
   world: DreamWorld,
   { memoryBytes }: { memoryBytes: number } = DEFAULT_LIMITS,
-): string[] {
-  const problems = [
-    ...checkAccounting(operations, world),
-    ...checkSizes(operations, world, memoryBytes),
-    ...checkNewTopics(operations, world),
-    ...refusalOfDropping(operations, world),
-  ];
+): Judgement {
+  const faults = operations.map((): string[] => []);
+  const sayOf = (at: number) => (problem: string) => faults[at]?.push(problem);
+  const missing = checkAccounting(operations, world, sayOf);
+  checkSizes(operations, world, { memoryBytes, sayOf });
+  checkNewTopics(operations, world, sayOf);
+  checkLoss(operations, world, sayOf);
+  for (const at of unfitDrops(operations, world)) sayOf(at)(UNCHECKED);
   const replaced = new Set<string>();
   const added = new Map<string, { type: MemoryType | undefined; text: string }>();
   const gone = new Map<string, Set<string>>();
@@ -39,8 +48,8 @@ export function checkOperations(
       gone.set(line, new Set([...(gone.get(line) ?? []), ...names]));
     }
   }
-  operations.forEach((operation, index) => {
-    const say = (problem: string) => problems.push(`operations[${index}] (${operation.kind}): ${problem}`);
+  operations.forEach((operation, at) => {
+    const say = sayOf(at);
     if ('replaces' in operation) {
       for (const line of operation.replaces) {
         const copies = topicsLosing(line, operation, world).map(({ name }) => `${name}\n${line}`);
@@ -54,62 +63,106 @@ export function checkOperations(
     if (operation.kind === 'hold') checkHeld(operation, { world, say });
     if (operation.kind === 'drop') checkDropped(operation, { operations, world, gone, say });
     if ('lines' in operation) checkLines(operation, { world, added, gone, say });
+    if (operation.kind === 'rename') checkRename(operation, { operations, world, say });
   });
-  return problems;
+  return { faults, missing };
 }
 
-function checkAccounting(operations: Operation[], { entries }: DreamWorld): string[] {
-  const count = new Map<string, number>();
-  for (const id of operations.flatMap((operation) => [...new Set(operation.entries)])) {
-    count.set(id, (count.get(id) ?? 0) + 1);
-  }
-  const unknown = [...count.keys()].filter((id) => !entries.has(id));
-  const missing = [...entries.keys()].filter((id) => !count.has(id));
-  const several = [...count].filter(([, times]) => times > 1).map(([id]) => id);
-  return [
-    ...(unknown.length > 0 ? [`There are no such entries: ${unknown.join(', ')}.`] : []),
-    ...(missing.length > 0 ? [`These entries are in no operation: ${missing.join(', ')}.`] : []),
-    ...(several.length > 0 ? [`These entries are in more than one operation: ${several.join(', ')}.`] : []),
-  ];
+/** All that is wrong with the operations, a sentence each; empty when they may be carried out. */
+export function checkOperations(
+  operations: Operation[],
+  world: DreamWorld,
+  limits: { memoryBytes: number } = DEFAULT_LIMITS,
+): string[] {
+  const { faults, missing } = judgeOperations(operations, world, limits);
+  const said = faults.flatMap((problems, at) =>
+    problems.map((problem) => `operations[${at}] (${operations[at]?.kind}): ${problem}`),
+  );
+  return [...(missing.length > 0 ? [sayUnplaced(missing)] : []), ...said];
+}
+
+export function sayUnplaced(entries: string[]): string {
+  return `These entries are in no operation: ${entries.join(', ')}.`;
+}
+
+type SayOf = (at: number) => (problem: string) => void;
+
+function checkAccounting(operations: Operation[], { entries }: DreamWorld, sayOf: SayOf): string[] {
+  const owner = new Map<string, number>();
+  operations.forEach((operation, at) => {
+    const ids = [...new Set<string>(operation.entries)];
+    const unknown = ids.filter((id) => !entries.has(id));
+    if (unknown.length > 0) sayOf(at)(`there are no such entries: ${unknown.join(', ')}.`);
+    for (const id of ids) {
+      const other = owner.get(id);
+      if (other === undefined) owner.set(id, at);
+      else sayOf(at)(`${id} is in more than one operation: it is in operations[${other}], too.`);
+    }
+  });
+  return [...entries.keys()].filter((id) => !owner.has(id));
 }
 
 /** A topic that would outgrow its file is told of here: the commit would refuse it every night anew. */
-function checkSizes(operations: Operation[], world: DreamWorld, memoryBytes: number): string[] {
+function checkSizes(
+  operations: Operation[],
+  world: DreamWorld,
+  { memoryBytes, sayOf }: { memoryBytes: number; sayOf: SayOf },
+): void {
   const grown = new Map<string, number>();
   const grow = (topic: string, bytes: number) => grown.set(topic, (grown.get(topic) ?? 0) + bytes);
   for (const operation of operations) {
-    if ('lines' in operation) {
-      for (const { text } of operation.lines) grow(operation.topic, Buffer.byteLength(text) + LINE_BYTES);
-    }
     for (const line of 'replaces' in operation ? operation.replaces : []) {
       for (const { name, lines } of topicsLosing(line, operation, world)) {
         grow(name, -Buffer.byteLength(lines.get(line)?.text ?? ''));
       }
     }
   }
-  return [...grown].flatMap(([name, more]) => {
-    const bytes = (world.topics.get(name)?.bytes ?? HEADER_BYTES) + more;
-    if (more <= 0 || bytes <= memoryBytes) return [];
-    return `The topic ${name} would have ${bytes} bytes, and a topic may have ${memoryBytes}: put lines into another topic.`;
+  operations.forEach((operation, at) => {
+    if (!('lines' in operation)) return;
+    const { topic } = operation;
+    for (const { text } of operation.lines) grow(topic, Buffer.byteLength(text) + LINE_BYTES);
+    const more = grown.get(topic) ?? 0;
+    const bytes = (world.topics.get(topic)?.bytes ?? HEADER_BYTES) + more;
+    if (more <= 0 || bytes <= memoryBytes) return;
+    sayOf(at)(
+      `the topic ${topic} would have ${bytes} bytes, and a topic may have ${memoryBytes}: put lines into another topic.`,
+    );
   });
 }
 
 /** Operations that begin a topic agree on its type, name it as we do, and no file has that name but for the case. */
-function checkNewTopics(operations: Operation[], { topics }: DreamWorld): string[] {
-  const types = new Map<string, Set<string>>();
-  for (const operation of operations) {
-    if (!('lines' in operation) || topics.has(operation.topic) || !operation.type) continue;
-    types.set(operation.topic, (types.get(operation.topic) ?? new Set()).add(operation.type));
-  }
-  return [...types].flatMap(([name, given]) => {
+function checkNewTopics(operations: Operation[], { topics }: DreamWorld, sayOf: SayOf): void {
+  const types = new Map<string, MemoryType>();
+  operations.forEach((operation, at) => {
+    if (!('lines' in operation) || topics.has(operation.topic) || !operation.type) return;
+    const { topic: name, type } = operation;
     const there = [...topics.keys()].find((known) => known.toLowerCase() === name.toLowerCase());
-    return [
-      ...(isTopicName(name) || there ? [] : [`There is no topic ${name}, and a new one has a short kebab-case name.`]),
-      ...(given.size > 1 ? [`The new topic ${name} is given several types: ${[...given].join(', ')}.`] : []),
-      ...(there
-        ? [`There is a file ${there}.md already, so that ${name}.md cannot be: use that name or another.`]
-        : []),
-    ];
+    if (there)
+      sayOf(at)(`there is a file ${there}.md already, so that ${name}.md cannot be: use that name or another.`);
+    else if (!isTopicName(name))
+      sayOf(at)(`there is no topic ${name}, and a new one has a short kebab-case name, such as release-process.`);
+    const given = types.get(name) ?? type;
+    types.set(name, given);
+    if (given !== type) sayOf(at)(`the new topic ${name} is given several types: ${given}, ${type}.`);
+  });
+}
+
+/** Operations past which too much of the memory would be gone; what a person took out of the logs counts for nothing. */
+function checkLoss(operations: Operation[], world: DreamWorld, sayOf: SayOf): void {
+  const { lines: before = Number.POSITIVE_INFINITY } = world;
+  let lost = 0;
+  operations.forEach((operation, at) => {
+    const isByPerson =
+      operation.kind === 'retire' && operation.entries.every((id) => world.entries.get(id)?.isWithdrawn === true);
+    if (!('replaces' in operation) || isByPerson) return;
+    const out = operation.replaces.reduce((sum, line) => sum + topicsLosing(line, operation, world).length, 0);
+    const loss = out - ('lines' in operation ? operation.lines.length : 0);
+    lost += Math.max(0, loss);
+    if (loss <= 0 || lost < FREE_LOSS_LINES || lost * 4 <= before) return;
+    sayOf(at)(
+      `with it ${lost} of ${before} lines would go, more than a quarter: leave what still holds; the rest can go another night.`,
+    );
+    lost -= loss;
   });
 }
 
@@ -121,8 +174,9 @@ function refusalOfReplacing(
   const topic = topicOfLine(line, world, 'topic' in operation ? operation.topic : undefined);
   const known = topic?.lines.get(line);
   if (!topic || !known) return 'is in no topic';
+  const text = quoted(known.text);
   if (topic.isPinned) return `is in ${topic.name}, which is pinned`;
-  if (known.isPersons) return 'was written by a person and stays';
+  if (known.isPersons) return `(${text}) was written by a person and stays: add a line that names the difference`;
   if (operation.kind === 'merge') return null;
   const entries = operation.entries.flatMap((id) => world.entries.get(id) ?? []);
   const sources = topicsLosing(line, operation, world).flatMap(({ lines }) => lines.get(line)?.sources ?? []);
@@ -133,8 +187,54 @@ function refusalOfReplacing(
   const standing = entries.filter((entry) => !entry.isWithdrawn && (cited === null || cited.has(entry.id)));
   const withdrawn = new Set([...world.entries.values()].filter((entry) => entry.isWithdrawn).map(({ id }) => id));
   const newest = newestAt(sources.filter(({ id }) => !withdrawn.has(id)));
-  if (newestAt(standing) < newest) return `rests on what was said at ${newest}, which is newer than these entries`;
-  if (!standing.some(({ text, quotes }) => isAbout(known.text, [text, ...quotes].join('\n'))))
-    return 'is about something else than these entries';
+  if (newestAt(standing) < newest) {
+    return `(${text}) rests on what was said at ${newest}, which is newer than these entries: drop them as gave-way, of ${line}`;
+  }
+  return refusalOfSubject({ line, known, standing });
+}
+
+/** Whether what takes a line's place, or takes it back, speaks of the same. */
+function refusalOfSubject(at: {
+  line: string;
+  known: { text: string; seenOnce?: string };
+  standing: KnownEntry[];
+}): string | null {
+  const { known, standing } = at;
+  const text = quoted(known.text);
+  const about = standing.filter((entry) => isAbout(known.text, [entry.text, ...entry.quotes].join('\n')));
+  const [first] = about;
+  if (!first) return `(${text}) is about something else than these entries: it stays, and they are added`;
+  const doubles = about.map((entry) => nearDouble([entry.text, entry.changes ?? ''].join(' ').trim(), known.text));
+  const [double] = doubles;
+  if (double && doubles.every((each) => each !== null)) {
+    const [of, other] = double.map(quoted);
+    return `(${text}) speaks of ${other}, and ${first.id} of ${of}: what looks alike is not the same. Let it stay and add a line, or write both into one that begins with "Open:"`;
+  }
+  const isOnlyShown = standing.every(({ strength }) => strength === 'implied');
+  const hasOneSession = new Set(standing.map(({ session }) => session.split('/')[0])).size < 2;
+  if (isOnlyShown && hasOneSession && known.seenOnce === undefined) {
+    return `(${text}) stands for more than ${first.id}, which one session only showed: let it stay and add a line`;
+  }
   return null;
+}
+
+function checkRename(
+  { topic: name, to, description }: Extract<Operation, { kind: 'rename' }>,
+  { operations, world, say }: { operations: Operation[]; world: DreamWorld; say(problem: string): void },
+): void {
+  const topic = world.topics.get(name);
+  if (!topic) {
+    say(`there is no topic ${name} to be renamed.`);
+    return;
+  }
+  if (topic.isPinned) say(`the topic ${name} is pinned and keeps its name.`);
+  if (topic.path.includes('/')) say(`the topic ${name} is not at the top of the memory and keeps its name.`);
+  if ([...topic.lines.values()].some(({ isPersons }) => isPersons)) {
+    say(`a person wrote in ${name}, so it keeps its name.`);
+  }
+  const isTaken = [...world.topics.keys()].some((known) => known.toLowerCase() === to.toLowerCase());
+  if (isTaken) say(`there is a topic ${to} already: put lines into it instead.`);
+  const same = operations.filter((each) => each.kind === 'rename' && (each.topic === name || each.to === to));
+  if (same.length > 1) say(`${name} is renamed twice, or ${to} is the new name of two topics.`);
+  if (description && /[[\]]/.test(description)) say('the description must not hold brackets.');
 }

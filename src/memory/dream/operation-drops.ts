@@ -1,8 +1,9 @@
-// What a dream may leave out or keep waiting.
+// What a dream may leave out.
 // Promises: what is dropped as a duplicate, or because it gave way, is said by what is named in its place, as far as
 // values and words tell; what is dropped at the model's word alone is few; only implied habits wait.
 
-import { contentWords, countShared, greppable, isAbout, isNegated, stands } from '../../wording.ts';
+import { denialIn, withoutWhen } from '../../change-words.ts';
+import { contentWords, countShared, greppable, isAbout, stands } from '../../wording.ts';
 import { quoted } from './operation-lines.ts';
 import { type DreamWorld, type KnownEntry, newestAt, type Operation, topicOfLine } from './operations.ts';
 
@@ -18,17 +19,24 @@ interface Check {
 
 /** So many entries of a night may be dropped at the model's word; of more, at most half. */
 const FREE_DROPS = 4;
+const AT_ITS_WORD = new Set<string>(['ephemeral', 'in-repository', 'unsupported']);
 
-/** A night of which much is dropped for reasons that nobody can check is refused. */
-export function refusalOfDropping(operations: Operation[], { entries }: DreamWorld): string[] {
+export const UNCHECKED =
+  'with it too many entries are dropped for reasons that nobody can check: keep what may be of use.';
+
+/** Of a night of which much is dropped for reasons that nobody can check, the operations that do it. */
+export function unfitDrops(operations: Operation[], { entries }: DreamWorld): number[] {
   const standing = [...entries.values()].filter((entry) => !entry.isWithdrawn).length;
-  const dropped = operations.flatMap((operation) =>
-    operation.kind === 'drop' && ['ephemeral', 'in-repository', 'unsupported'].includes(operation.because)
-      ? operation.entries.filter((id) => entries.get(id)?.isWithdrawn === false)
-      : [],
-  ).length;
-  if (dropped <= FREE_DROPS || dropped * 2 <= standing) return [];
-  return [`${dropped} of ${standing} entries are dropped for reasons that nobody can check: keep what may be of use.`];
+  let dropped = 0;
+  return operations.flatMap((operation, at) => {
+    if (operation.kind !== 'drop' || !AT_ITS_WORD.has(operation.because)) return [];
+    const own = operation.entries.filter((id) => entries.get(id)?.isWithdrawn === false).length;
+    if (dropped + own <= FREE_DROPS || (dropped + own) * 2 <= standing) {
+      dropped += own;
+      return [];
+    }
+    return [at];
+  });
 }
 
 export function checkHeld(
@@ -85,11 +93,15 @@ function refusalOf(entry: KnownEntry, { drop, of, check }: { drop: Drop; of: str
 }
 
 function refusalOfDuplicate(entry: KnownEntry, text: string): string | null {
-  const lost = greppable(entry.text).filter((value) => !stands(value, text));
-  if (lost.length > 0) return `${lost.map(quoted).join(', ')} is not said there`;
-  if (isNegated(entry.text) !== isNegated(text)) return 'the one denies what the other says';
+  const lost = greppable(withoutWhen(entry.text, [entry.at.slice(0, 10)])).filter((value) => !stands(value, text));
+  if (lost.length > 0)
+    return `${lost.map(quoted).join(', ')} is not said there: ${quoted(text)}. Merge it into the line`;
+  const [mine, theirs] = [denialIn(entry.text), denialIn(text)];
+  if ((mine === null) !== (theirs === null)) {
+    return `by ${quoted(mine ?? theirs ?? '')} the one denies what the other says: ${quoted(text)}. Supersede the line`;
+  }
   const isSaid = countShared(entry.text, text) * 2 >= contentWords(entry.text).size;
-  return isSaid ? null : 'its words are not there; merge it into the line, which then rests on it too';
+  return isSaid ? null : `its words are not there: ${quoted(text)}. Merge it into the line, which then rests on it too`;
 }
 
 function refusalOfGivingWay(entry: KnownEntry, newer: { at: string; text: string }): string | null {

@@ -2,13 +2,23 @@
 // Promises: a line rests on entries of its operation; its values occur in the very entries it cites (or, where it takes
 // a line's place, in that line); values of what it keeps are kept; what differs in a value is not put into one line;
 // nothing is denied that was not, and the other way round; what only programs or agents said becomes no rule and no
-// fact about the user; an implied habit becomes a line when two sessions showed it.
+// fact about the user. Dates that only say when something was said, and what an entry itself names as replaced, are no
+// values of a line. Which lines are marked as seen once is decided here, too.
 
+import { denialIn, nearDouble, valuesApart, withoutReplaced, withoutWhen } from '../../change-words.ts';
 import { hasWrapperTag, speaksToAgent } from '../../injection.ts';
-import { distinctValues, greppable, isNegated, isOpposite, stands } from '../../wording.ts';
+import type { Day } from '../../time.ts';
+import { greppable, isNegated, isOpposite, stands } from '../../wording.ts';
 import { lineId } from '../text/topic.ts';
 import type { MemoryType } from '../types.ts';
-import { type DreamWorld, type KnownEntry, type KnownLine, topicOfLine, type Writing } from './operations.ts';
+import {
+  type DreamWorld,
+  type KnownEntry,
+  type KnownLine,
+  type LineSource,
+  topicOfLine,
+  type Writing,
+} from './operations.ts';
 
 interface Check {
   world: DreamWorld;
@@ -33,7 +43,6 @@ export function checkLines(operation: Writing, check: Check): void {
     checkValues(line, { operation, entries, old, say });
     checkSense(line, { operation, entries, old, say });
     checkSpeakers(line, { operation, entries, old, world, say });
-    checkWitnesses(line, { operation, entries, old, say });
   }
   checkKept(operation, { world, cited, old, say });
   if (operation.kind === 'merge' && operation.lines.length > 1) {
@@ -83,7 +92,10 @@ function checkPlace(line: NewLine, operation: Writing, { world, added, gone, say
   const there = [...(topic?.lines ?? [])].find(
     ([known, { text }]) => (known === id || lineId(text) === id) && !replaces.includes(known),
   );
-  if (there) say(`the line ${quoted(line.text)} stands there already as ${there[0]}: merge it or drop the entry.`);
+  if (there)
+    say(
+      `the line ${quoted(line.text)} stands there already as ${there[0]}: drop the entry as a duplicate of it, or merge.`,
+    );
   const key = `${operation.topic}\n${id}`;
   if (added.has(key)) say(`the line ${quoted(line.text)} is added twice.`);
   const type = topic?.type ?? operation.type;
@@ -100,7 +112,10 @@ function checkPlace(line: NewLine, operation: Writing, { world, added, gone, say
     ...[...added.values()].filter((each) => each.type === type).map(({ text }) => text),
   ].find((text) => isOpposite(text, line.text));
   // What stood there before was contradicted before.
-  if (opposite !== undefined && !isOpen(line) && !replaces.some((old) => lineId(textOf(old)) === id)) {
+  // What was seen once stands beside what it denies, marked.
+  const entries = line.entries.flatMap((each) => world.entries.get(each) ?? []);
+  const isMarked = seenOnceIn(entries) !== undefined;
+  if (opposite !== undefined && !isOpen(line) && !isMarked && !replaces.some((old) => lineId(textOf(old)) === id)) {
     say(`the line ${quoted(line.text)} denies ${quoted(opposite)}: supersede that, or write both down as open.`);
   }
   added.set(key, { type, text: line.text });
@@ -120,36 +135,70 @@ function checkValues(line: NewLine, { operation, entries, old, say }: Rest): voi
   const ofOld = old.map(({ text, sources = [] }) => [text, ...sources.map(({ at }) => dayIn(at))].join('\n'));
   const foreign = greppable(line.text).filter((value) => !stands(value, cited));
   const invented = foreign.filter((value) => !ofOld.some((text) => stands(value, text)));
-  if (invented.length > 0) say(`nothing that ${quoted(line.text)} rests on says ${invented.map(quoted).join(', ')}.`);
-  else if (operation.kind === 'supersede' && !ofOld.some((text) => foreign.every((value) => stands(value, text)))) {
-    if (foreign.length > 0) say(`the line ${quoted(line.text)} mixes values of several lines.`);
+  if (invented.length > 0) {
+    say(
+      `nothing that ${quoted(line.text)} rests on says ${invented.map(quoted).join(', ')}: leave it out, or cite the entry that says it.`,
+    );
+  } else if (operation.kind === 'supersede' && !ofOld.some((text) => foreign.every((value) => stands(value, text)))) {
+    if (foreign.length > 0) say(`the line ${quoted(line.text)} mixes values of several lines: use a line for each.`);
   }
   if (isOpen(line)) {
     if (entries.length + old.length < 2) say(`the line ${quoted(line.text)} is open, but has one side only.`);
     return;
   }
-  const joined = [
-    ...entries.map(({ text }) => text),
-    ...(operation.kind === 'merge' ? old.map(({ text }) => text) : []),
-  ];
+  const days = entries.map(({ at }) => dayIn(at));
+  const joined = [...entries.map(({ text }) => text), ...keptOf({ operation, entries, old }).map(({ text }) => text)];
   for (const [at, one] of joined.entries()) {
-    const other = joined.slice(at + 1).find((text) => distinctValues(one, text) !== null);
-    const values = other === undefined ? null : distinctValues(one, other);
-    if (values)
-      say(`the line ${quoted(line.text)} puts ${values.map(quoted).join(' and ')} together: keep them apart.`);
+    for (const other of joined.slice(at + 1)) {
+      const values = valuesApart({ text: withoutReplaced(one), days }, { text: withoutReplaced(other), days });
+      if (!values) continue;
+      const [mine, theirs] = values.map(quoted);
+      say(
+        `the line ${quoted(line.text)} puts ${mine} and ${theirs} together, which ${quoted(one)} and ${quoted(other)} say: keep them apart, each in a line of its own. If the newer changes the older, supersede it.`,
+      );
+      return;
+    }
   }
+}
+
+/** The lines that a merge keeps what they say of: not those whose value a newer entry of the same subject changes. */
+function keptOf({ operation, entries, old }: Pick<Rest, 'operation' | 'entries' | 'old'>): KnownLine[] {
+  if (operation.kind !== 'merge') return [];
+  return old.filter((line) => !entries.some((entry) => isMovedBy(line, entry)));
+}
+
+/** Whether an entry names the value or the words of a line that it changes, and is newer. */
+function isMovedBy({ text, sources = [] }: KnownLine, entry: KnownEntry): boolean {
+  if (sources.some(({ at }) => at > entry.at) || nearDouble(entry.text, text) !== null) return false;
+  const said = [entry.text, entry.changes ?? ''].join('\n');
+  const standing = withoutReplaced(entry.text);
+  return greppable(withoutWhen(text)).some((value) => !stands(value, standing) && stands(value, said));
 }
 
 /** What is denied stays denied, and nothing else is. */
 function checkSense(line: NewLine, { operation, entries, old, say }: Rest): void {
-  const said = [...entries.map(({ text }) => text), ...(operation.kind === 'merge' ? old.map(({ text }) => text) : [])];
-  const lost = said.find((text) => isNegated(text) && !isNegated(line.text));
-  if (lost !== undefined) say(`the line ${quoted(line.text)} leaves out what ${quoted(lost)} denies.`);
-  const source = [...said, ...entries.flatMap(({ quotes }) => quotes)];
-  const isNew = isNegated(line.text) && !source.some(isNegated);
-  if (isNew && operation.kind !== 'supersede') say(`nothing that ${quoted(line.text)} rests on denies anything.`);
+  const kept = keptOf({ operation, entries, old }).map(({ text }) => text);
+  const said = [...entries.map(({ text }) => text), ...kept];
+  const denied = denialIn(line.text);
+  const lost = denied === null ? said.find((text) => denialIn(text) !== null) : undefined;
+  if (lost !== undefined) {
+    say(
+      `the line ${quoted(line.text)} leaves out what ${quoted(lost)} denies by ${quoted(denialIn(lost) ?? '')}: keep that word.`,
+    );
+  }
+  const source = [
+    ...entries.map(({ text }) => text),
+    ...old.map(({ text }) => text),
+    ...entries.flatMap(({ quotes }) => quotes),
+  ];
+  const isNew = denied !== null && !source.some((text) => isNegated(text));
+  if (isNew && operation.kind !== 'supersede') {
+    say(
+      `nothing that ${quoted(line.text)} rests on denies anything, and it says ${quoted(denied)}: word it as it was said.`,
+    );
+  }
   const turned = entries.find(({ text }) => isOpposite(text, line.text));
-  if (turned) say(`the line ${quoted(line.text)} says the opposite of ${turned.id}.`);
+  if (turned) say(`the line ${quoted(line.text)} says the opposite of ${turned.id}: ${quoted(turned.text)}.`);
 }
 
 /** Who may say what: a rule for the work and a fact about the user come from a person. */
@@ -167,13 +216,17 @@ function checkSpeakers(line: NewLine, { operation, entries, world, say }: Rest &
   if (hasWrapperTag(line.text)) say(`the line ${quoted(line.text)} holds a tag of this conversation.`);
 }
 
-/** A habit that was only shown is a line when it was shown in two sessions, or stands beside what was stated. */
-function checkWitnesses(line: NewLine, { operation, entries, old, say }: Rest): void {
-  if (entries.length === 0 || entries.some(({ strength }) => strength === 'stated')) return;
-  const sources = operation.kind === 'merge' ? old.flatMap(({ sources = [] }) => sources) : [];
-  const cited = new Set(entries.map(({ id }) => id));
-  const sessions = new Set([...entries, ...sources.filter(({ id }) => !cited.has(id))].map(sessionOf));
-  if (sessions.size < 2) say(`only one session shows ${quoted(line.text)}, and nobody stated it: hold it.`);
+/**
+ * The day of the one session that showed what a line says, where nobody stated it; undefined for a plain line. `old`:
+ * the sources of the lines whose place it takes and that go on holding.
+ */
+export function seenOnceIn(entries: KnownEntry[], old: LineSource[] = []): Day | undefined {
+  const [first] = entries;
+  if (!first || entries.some(({ strength }) => strength !== 'implied')) return undefined;
+  if (old.some(({ strength }) => strength === 'stated')) return undefined;
+  const sessions = new Set([...entries, ...old].map(sessionOf));
+  if (sessions.size > 1) return undefined;
+  return [...entries, ...old].map(({ at }) => dayIn(at)).sort()[0];
 }
 
 /** The session of a person's conversation; a subagent's belongs to it. */
@@ -200,15 +253,22 @@ function checkKept(
       continue;
     }
     const citing = operation.lines.filter((line) => line.entries.includes(id)).map((line) => line.text);
-    tellLost(entry.text, { written: citing.join('\n'), say });
+    tellLost(entry.text, { written: citing.join('\n'), days: [dayIn(entry.at)], of: id, say });
   }
   const written = operation.lines.map((line) => line.text).join('\n');
-  if (operation.kind === 'merge') for (const { text } of old) tellLost(text, { written, say });
+  const entries = operation.entries.flatMap((id) => world.entries.get(id) ?? []);
+  for (const { text, sources = [] } of keptOf({ operation, entries, old })) {
+    tellLost(text, { written, days: sources.map(({ at }) => dayIn(at)), of: `the line ${quoted(text)}`, say });
+  }
 }
 
-function tellLost(text: string, { written, say }: { written: string; say: Check['say'] }): void {
-  const lost = greppable(text).filter((value) => !stands(value, written));
-  if (lost.length > 0) say(`its lines lose ${lost.map(quoted).join(', ')}.`);
+function tellLost(
+  text: string,
+  { written, days, of, say }: { written: string; days: Day[]; of: string; say: Check['say'] },
+): void {
+  const values = greppable(withoutWhen(withoutReplaced(text), days));
+  const lost = values.filter((value) => !stands(value, written));
+  if (lost.length > 0) say(`its lines lose ${lost.map(quoted).join(', ')} of ${of}: keep it letter for letter.`);
 }
 
 function isOpen({ text }: { text: string }): boolean {

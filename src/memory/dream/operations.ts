@@ -2,9 +2,10 @@
 // operation-checks.ts; performing is the dream's commit.
 
 import { z } from 'zod';
+import type { Day } from '../../time.ts';
 import { hasUnseen } from '../../wording.ts';
 import { isMemoryPath } from '../store/confine.ts';
-import { isTopicPath, lineId, newTopic, parseTopic } from '../text/topic.ts';
+import { isTopicName, isTopicPath, lineId, newTopic, parseTopic } from '../text/topic.ts';
 import { MEMORY_TYPES, type MemoryType } from '../types.ts';
 
 /** Why an entry may be left out. The first two name what stands for it; the last three are taken at the model's word. */
@@ -33,12 +34,19 @@ const target = {
   lines,
 };
 
-const operationSchema = z.discriminatedUnion('kind', [
+const offered = [
   z.strictObject({ kind: z.literal('add'), entries: ids, reason, ...target }),
   z.strictObject({ kind: z.literal('merge'), entries: ids, reason, ...target, replaces: ids }),
   z.strictObject({ kind: z.literal('supersede'), entries: ids, reason, ...target, replaces: ids }),
   z.strictObject({ kind: z.literal('retire'), entries: ids, reason, replaces: ids }),
-  z.strictObject({ kind: z.literal('hold'), entries: ids, reason }),
+  z.strictObject({
+    kind: z.literal('rename'),
+    entries: z.array(z.string()).max(0).default([]),
+    reason,
+    topic: z.string().refine(canBeTopic, 'must be the name of a topic file, without .md'),
+    to: z.string().refine(isTopicName, 'must be a short kebab-case name'),
+    description: description.optional(),
+  }),
   z.strictObject({
     kind: z.literal('drop'),
     entries: ids,
@@ -46,10 +54,22 @@ const operationSchema = z.discriminatedUnion('kind', [
     because: z.enum(DROP_REASONS),
     of: z.string().min(1).max(100).optional().describe('The line or entry that stands for what is dropped.'),
   }),
+] as const;
+
+/** `hold` is no longer offered; what was proposed before may hold one, and means a line that is seen once (habits.ts). */
+export const operationSchema = z.discriminatedUnion('kind', [
+  ...offered,
+  z.strictObject({ kind: z.literal('hold'), entries: ids, reason }),
 ]);
 
-/** The input of the tool `propose_operations`. */
-export const proposalSchema = z.strictObject({ operations: z.array(operationSchema).min(1).max(2_000) });
+const listOf = <Item extends z.ZodType>(item: Item) => z.strictObject({ operations: z.array(item).min(1).max(2_000) });
+
+/** The input of the tool `propose_operations`, as a model is offered it. */
+export const offeredSchema = listOf(z.discriminatedUnion('kind', offered));
+/** A list as it is taken: the shape of each operation is judged by itself. */
+export const proposalListSchema = listOf(z.unknown());
+/** A whole list. */
+export const proposalSchema = listOf(operationSchema);
 
 export type Operation = z.infer<typeof operationSchema>;
 
@@ -75,7 +95,11 @@ export interface KnownEntry {
   at: string;
   text: string;
   quotes: string[];
+  /** Who said each quote, as far as it is known. */
+  speakers?: (string | undefined)[];
   by: string;
+  /** What it changes of what is known, as it was understood. */
+  changes?: string;
   /** Where it was said; a subagent's is `<session>/<agent>`. */
   session: string;
   isWithdrawn: boolean;
@@ -86,11 +110,17 @@ export interface LineSource {
   id: string;
   at: string;
   session: string;
+  /** Default: not known. */
+  text?: string;
+  strength?: 'stated' | 'implied';
 }
 
 export interface KnownLine {
+  /** Without the mark of what was seen once. */
   text: string;
   isPersons: boolean;
+  /** The day of the one session that showed it; undefined for a plain line. */
+  seenOnce?: Day;
   /** None for a person's line. */
   sources?: LineSource[];
 }
@@ -111,6 +141,8 @@ export interface DreamWorld<Topic extends KnownTopic = KnownTopic> {
   entries: Map<string, KnownEntry>;
   /** By name; all topics, also those that were not shown. */
   topics: Map<string, Topic>;
+  /** Of all topics of the memory; default: not known, so that no loss is too great. */
+  lines?: number;
 }
 
 /** The topic that holds a line: of several the preferred one, else one that may be changed; undefined for none. */

@@ -137,6 +137,19 @@ export function linesSaying(ledger: Ledger, text: string): { path: string; line:
   return rows.map(([path, line]) => ({ path, line }));
 }
 
+/** The topics, living and archived, in which a line may link the topic at `path`. */
+export function linesLinking(ledger: Ledger, path: string): string[] {
+  refreshTopics(ledger);
+  const words = wordsOf(path).join(' ');
+  const rows = ledger.lists(
+    `select distinct topic_line.path from (select rowid as id from topic_words where topic_words match ?) as found
+     join topic_line on topic_line.id = found.id where topic_line.path <> ?`,
+    `"${words}"`,
+    path,
+  ) as [string][];
+  return rows.map(([found]) => found);
+}
+
 /** The same for texts that say the same in the same words. */
 export function saidId(text: string): string {
   const words = text

@@ -7,7 +7,8 @@ import type { Entry, MemoryType } from '../types.ts';
 import type { Ledger, Row } from './ledger.ts';
 
 /**
- * `new`: no dream has seen it. `held`: an implied habit that waits for a second witness. `distilled`: in a topic, or
+ * `new`: no dream has seen it. `held`: an implied habit that one session showed; its line, which is marked as seen once,
+ * waits for a second witness. `distilled`: in a topic, or
  * dropped with a reason. `sent`: about the user, and kept in the user scope (outbox.ts). `withdrawn`: no longer in the
  * log. `forgotten`: never to be learned again.
  */
@@ -84,6 +85,7 @@ export function writeEntry({ ledger, commit }: Transaction, entry: EntryRow): vo
     evidence: JSON.stringify(entry.evidence),
     said_by: entry.by,
     strength: entry.strength,
+    changes: entry.changes ?? null,
     prompt: entry.prompt,
     job: entry.job,
     state: entry.state,
@@ -110,11 +112,14 @@ export function dropSupport({ ledger, commit }: Transaction, support: Support): 
   ledger.drop(commit, 'support', { ...support });
 }
 
+/** What an entry is as the source of a line. */
+export type Source = Pick<Entry, 'id' | 'at' | 'session' | 'text' | 'strength'>;
+
 /** What the entries with these ids are as sources of a line; those that are not known are left out. */
-export function sourcesOf(ledger: Ledger, ids: string[]): { id: string; at: string; session: string }[] {
+export function sourcesOf(ledger: Ledger, ids: string[]): Source[] {
   return ids.flatMap((id) => {
-    const row = ledger.get('select at, session from entry where id = ?', id);
-    return row ? [{ id, at: row.at as string, session: row.session as string }] : [];
+    const row = ledger.get('select id, at, session, text, strength from entry where id = ?', id);
+    return row ? [row as unknown as Source] : [];
   });
 }
 
@@ -154,6 +159,7 @@ function entryOf(row: Row): EntryRow {
     evidence: JSON.parse(row.evidence as string),
     by: row.said_by as string,
     strength: row.strength as 'stated' | 'implied',
+    ...(row.changes !== null && { changes: row.changes as string }),
     prompt: row.prompt as string,
     job: row.job as string,
     state: row.state as EntryState,

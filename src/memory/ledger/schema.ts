@@ -140,6 +140,11 @@ update undo set key = json_insert(key, '$[#]', ''), before = json_set(before, '$
   where tbl = 'coverage';
 `,
   'create table lost_entry (entry text primary key, path text not null, since text not null) strict, without rowid',
+  `
+create table unplaced (entry text primary key, nights integer not null, since text not null, reason text not null)
+  strict, without rowid;
+alter table entry add column changes text;
+`,
 ];
 
 /** `home.db` of the home. */

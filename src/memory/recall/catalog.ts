@@ -4,6 +4,7 @@
 import { walkNow } from '../../directories.ts';
 import { readTextNow } from '../../files.ts';
 import type { Day } from '../../time.ts';
+import { isWithoutLine } from '../dream/habits.ts';
 import { topicCards } from '../dream/topic-table.ts';
 import { type EntryRow, type EntryState, entriesIn, entryRow } from '../ledger/entries.ts';
 import { unchangedSince } from '../ledger/history-looks.ts';
@@ -79,12 +80,14 @@ export function waitingEntries(
   ledger: Ledger | null,
 ): Pick<CatalogEntry, 'id' | 'type' | 'text' | 'day' | 'state'>[] {
   const logs = logDays(dir).map(logPath);
-  const isWaiting = ({ state }: { state: EntryState }) => state === 'new' || state === 'held';
+  // A habit that was seen once stands in its line.
+  const isWaiting = ({ id, state }: { id: string; state: EntryState }) =>
+    state === 'new' || (ledger !== null && isWithoutLine(ledger, { id, state }));
   const unchanged = ledger ? unchangedSince(ledger, { dir, paths: logs }) : new Set<string>();
   const changed = logs.filter((path) => !unchanged.has(path));
   const read = catalogEntries(dir, changed, ledger).filter(isWaiting);
   const ids = new Set(read.map(({ id }) => id));
-  const known = ledger ? [...entriesIn(ledger, 'new'), ...entriesIn(ledger, 'held')] : [];
+  const known = (ledger ? [...entriesIn(ledger, 'new'), ...entriesIn(ledger, 'held')] : []).filter(isWaiting);
   const others = known.filter(({ id }) => !ids.has(id));
   // A person may have taken one out of its log, or into another.
   const isLost = (row: EntryRow) => !unchanged.has(logPath(row.day));

@@ -1,10 +1,13 @@
-// One memory directory's part of a recall: the index, what no dream has seen yet, the topics that are most useful; each
-// within its share, as much as fits. It says what is old or names something that is gone, and takes secrets out. It
+// One memory directory's part of a recall: the index, what was corrected since the last dream, the topics that are most
+// useful, what else no dream has seen yet, and last what was seen only once; each within its share, as much as fits. What
+// is newer than a line and contradicts it stands before that line. It says what is old or names something that is gone, and takes secrets out. It
 // changes nothing; what is in it may not pass for the section around it (recall.ts).
 
 import { join } from 'node:path';
+import { contradicts } from '../../change-words.ts';
 import { isDirectory, listNames } from '../../directories.ts';
 import { redact } from '../../redact.ts';
+import { contentWords } from '../../wording.ts';
 import { missingPaths, missingWords, type TreeSearch } from '../../working-tree.ts';
 import { entryRow } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -12,6 +15,7 @@ import { readShown } from '../store/confined-text.ts';
 import { logPath, parseLog } from '../text/daily-log.ts';
 import { bodyStart } from '../text/frontmatter.ts';
 import { entryOfItem } from '../text/log-items.ts';
+import { partSeenOnce } from '../text/seen-once.ts';
 import { editLines, lineId, locateLines } from '../text/topic.ts';
 import type { MemoryType } from '../types.ts';
 import { cutIndex, cutWarning } from './recall-index.ts';
@@ -43,8 +47,8 @@ export interface PartRequest extends RecallPlace {
 export interface RecalledPart {
   index: { lines: number; shownLines: number } | null;
   topics: RecalledTopic[];
-  /** Oldest first. */
-  entries: { id: string; day: string; type: MemoryType; text: string }[];
+  /** Oldest first. `changes`: what of the things known before it changes. */
+  entries: { id: string; day: string; type: MemoryType; text: string; changes?: string }[];
 }
 
 export interface RecalledTopic {
@@ -59,7 +63,7 @@ export interface RecalledTopic {
 }
 
 /** How much of the part each of its sections may take while the others want some too. */
-const SHARES = { index: 0.5, entries: 0.25, topic: 0.4 };
+const SHARES = { index: 0.5, entries: 0.25, topic: 0.4, seenOnce: 0.1 };
 /** Looked at for the names in them: more than ever fits. */
 const MOST_TOPICS = 40;
 const MOST_NAMES = 100;
@@ -70,7 +74,13 @@ const MOST_MISSES = 5;
 /** What is shown, laid out: `texts` has a text for each topic and each entry of `found`. */
 export interface LaidPart {
   found: RecalledPart;
-  texts: { index: string; topics: TopicText[]; entries: string[] };
+  texts: { index: string; topics: TopicText[]; entries: EntryText[]; seenOnce: string[] };
+}
+
+interface EntryText {
+  text: string;
+  /** It stands above the topics. */
+  isChange: boolean;
 }
 
 interface TopicText {
@@ -84,7 +94,7 @@ interface TopicText {
 /** Nothing where nothing is remembered, or nothing fits. */
 export async function recallPart(request: PartRequest): Promise<LaidPart> {
   const found: RecalledPart = { index: null, topics: [], entries: [] };
-  const parts: LaidPart['texts'] = { index: '', topics: [], entries: [] };
+  const parts: LaidPart['texts'] = { index: '', topics: [], entries: [], seenOnce: [] };
   const { dir, now, fits, isWithin } = request;
   if (!isDirectory(dir)) return nothing();
 
@@ -102,9 +112,12 @@ export async function recallPart(request: PartRequest): Promise<LaidPart> {
   // The newest entries win, and are told in the order in which they were said.
   for (const unseen of unseenEntries(request)) {
     if (misses === MOST_MISSES) break;
-    const entry = { ...unseen, text: await clean(unseen.text) };
-    parts.entries.unshift(`- ${entry.day} **${entry.type}** ${entry.text}\n`);
-    if (isWithin(parts.entries.join(''), SHARES.entries) && fits(bodyOf(parts))) {
+    const changes = unseen.changes && (await clean(unseen.changes));
+    const entry = { ...unseen, text: await clean(unseen.text), ...(changes && { changes }) };
+    const instead = changes ? ` (instead of: ${changes})` : '';
+    const text = `- ${entry.day} **${entry.type}** ${entry.text}${instead}\n`;
+    parts.entries.unshift({ text, isChange: Boolean(changes) });
+    if (isWithin(parts.entries.map((each) => each.text).join(''), SHARES.entries) && fits(bodyOf(parts))) {
       found.entries.unshift(entry);
     } else {
       parts.entries.shift();
@@ -115,9 +128,18 @@ export async function recallPart(request: PartRequest): Promise<LaidPart> {
   const ranked = rankTopics(request, index).slice(0, MOST_TOPICS);
   const gone = await goneThings(ranked, request.tree);
   misses = 0;
+  const marked: string[] = [];
+  const said = found.entries.map((entry) => ({
+    ...entry,
+    words: contentWords(`${entry.text} ${entry.changes ?? ''}`),
+  }));
   for (const raw of ranked) {
     if (misses === MOST_MISSES) break;
-    const topic = { ...raw, ...readRanked({ ...raw, text: await clean(raw.text) }) };
+    const whole = readRanked({ ...raw, text: await clean(raw.text) });
+    const { text: body, marked: once, isAll } = partSeenOnce(whole.body);
+    marked.push(...once.map(({ text }) => `- ${text} (${raw.path})\n`));
+    if (isAll) continue;
+    const topic = { ...raw, ...whole, body: besideNewer(body.trim(), said) };
     const marks = namedThings(topic.body).flatMap(({ shown }) => (gone.has(shown) ? [shown] : []));
     const block = topicBlock(
       topic,
@@ -138,12 +160,19 @@ export async function recallPart(request: PartRequest): Promise<LaidPart> {
       matches: topic.matches > 0,
     });
   }
+  for (const line of marked) {
+    parts.seenOnce.push(line);
+    if (!isWithin(parts.seenOnce.join(''), SHARES.seenOnce) || !fits(bodyOf(parts))) parts.seenOnce.pop();
+  }
   // An index of which not even a line fits leaves its warning, for which there may be no room either.
   return fits(bodyOf(parts)) ? { found, texts: parts } : nothing();
 }
 
 function nothing(): LaidPart {
-  return { found: { index: null, topics: [], entries: [] }, texts: { index: '', topics: [], entries: [] } };
+  return {
+    found: { index: null, topics: [], entries: [] },
+    texts: { index: '', topics: [], entries: [], seenOnce: [] },
+  };
 }
 
 /** The ids of the statements that a part shows. */
@@ -161,7 +190,7 @@ export function withoutSaid({ found, texts }: LaidPart, said: Set<string>): Laid
     return [{ topic, text: { ...text, body: editLines(body, { remove: said, add: [] }) } }];
   });
   const entries = found.entries
-    .map((entry, at) => ({ entry, text: texts.entries[at] ?? '' }))
+    .map((entry, at) => ({ entry, text: texts.entries[at] ?? { text: '', isChange: false } }))
     .filter(({ entry }) => !said.has(lineId(entry.text)));
   return {
     found: { ...found, topics: topics.map(({ topic }) => topic), entries: entries.map(({ entry }) => entry) },
@@ -175,13 +204,36 @@ async function clean(text: string): Promise<string> {
 }
 
 /** Empty where a part shows nothing. */
-export function bodyOf({ index, topics, entries }: LaidPart['texts']): string {
+export function bodyOf({ index, topics, entries, seenOnce }: LaidPart['texts']): string {
+  const textsOf = (isChange: boolean) =>
+    entries.flatMap((entry) => (entry.isChange === isChange ? entry.text : [])).join('');
+  const [changed, others] = [textsOf(true), textsOf(false)];
   const sections = [
     index && `## MEMORY.md\n\n${index}`,
+    changed && `## Changed since the topics were written\n\n${changed}`,
     topics.length > 0 && `## Topics\n\n${topics.map(wholeOf).join('\n')}`,
-    entries.length > 0 && `## Not sorted into topics yet\n\n${entries.join('')}`,
+    others && `## Not sorted into topics yet\n\n${others}`,
+    seenOnce.length > 0 && `## Seen once, not certain yet\n\n${seenOnce.join('')}`,
   ];
   return sections.filter((section) => section).join('\n');
+}
+
+type SaidEntry = RecalledPart['entries'][number] & { words: Set<string> };
+
+/** A topic's body with what was said since and contradicts a line of it before that line. */
+function besideNewer(body: string, entries: SaidEntry[]): string {
+  if (entries.length === 0) return body;
+  let out = '';
+  let end = 0;
+  for (const { text, from } of locateLines(body)) {
+    const words = contentWords(text);
+    // Most lines have nothing to do with it, which is quickly told.
+    const near = entries.filter((entry) => words.intersection(entry.words).size > 0);
+    const newer = near.filter((entry) => contradicts(entry, text));
+    out += body.slice(end, from) + newer.map((entry) => `- Newer, ${entry.day}: ${entry.text}\n`).join('');
+    end = from;
+  }
+  return out + body.slice(end);
 }
 
 function wholeOf({ head, body, foot }: TopicText): string {
@@ -234,8 +286,8 @@ function* unseenEntries({ dir, ledger }: RecallPlace): Generator<RecalledPart['e
   for (const day of [...days].sort().reverse()) {
     const items = parseLog(readShown(dir, logPath(day), ledger) ?? '', day).reverse();
     for (const item of items) {
-      const { id, type, text, state } = entryOfItem(item, ledger ? entryRow(ledger, item.id) : undefined);
-      if (state === 'new') yield { id, day, type, text };
+      const { id, type, text, state, changes } = entryOfItem(item, ledger ? entryRow(ledger, item.id) : undefined);
+      if (state === 'new') yield { id, day, type, text, ...(changes && { changes }) };
     }
   }
 }

@@ -3,6 +3,7 @@
 // and of the others only those whose line in an overflow list matches the query.
 
 import { join } from 'node:path';
+import { asItIs } from '../../change-words.ts';
 import { lookNow, readTextNow } from '../../files.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { isMemoryPath } from '../store/confine.ts';
@@ -106,6 +107,7 @@ function wordsOf(query: string): string[] {
 
 function countMatches(text: string, words: string[]): number {
   if (words.length === 0) return 0;
-  const folded = text.toLowerCase().normalize('NFC');
+  // What a line names only as given up leads nobody to it.
+  const folded = asItIs(text).toLowerCase().normalize('NFC');
   return words.filter((word) => folded.includes(word)).length;
 }

@@ -60,6 +60,8 @@ export interface CommitResult {
 export interface By {
   actor: Actor;
   lease?: Lease;
+  /** Only to see whether it would be refused: nothing is changed. */
+  isRehearsal?: boolean;
 }
 
 /** A file as it stands. */
@@ -84,6 +86,9 @@ export interface StoreOptions {
 
 /** A disk that has no room for so much is full. */
 const REHEARSED_BYTES = 64 * 1024;
+
+/** Takes a transaction back whose end was to see whether it comes to one. */
+const REHEARSED = new Error('rehearsed');
 
 /** Kept in version control where the directory is: the reports, and this file. */
 const GITIGNORE = '/*\n!/.gitignore\n!/dreams/\n';
@@ -217,12 +222,12 @@ export class Store {
 
   /**
    * Commits files and rows together. `plan` runs inside the transaction: what it reads from the ledger cannot change
-   * before the commit. It may throw to take everything back.
+   * before the commit. It may throw to take everything back. A rehearsal does all this and takes it back itself.
    */
   async commit(by: By, plan: (ledger: Ledger) => CommitPlan): Promise<CommitResult> {
     return this.#lock.hold(() => {
       this.#takeInOutsideEdits(() => this.#outside.takeInAll());
-      this.ledger.transaction(() => {
+      const stageAll = () => {
         if (by.lease) checkFence(this.ledger, by.lease);
         const { files, rows } = plan(this.ledger);
         const at = this.#clock.now().toISOString();
@@ -230,7 +235,14 @@ export class Store {
         const deps = { ...this.#place, limits: this.limits, totals: this.#outside.totals };
         for (const file of files) stage(this.#named(file), { id: commit, actor: by.actor, at }, deps);
         rows?.({ ledger: this.ledger, commit });
-      });
+        if (by.isRehearsal) throw REHEARSED;
+      };
+      try {
+        this.ledger.transaction(stageAll);
+      } catch (error) {
+        if (error === REHEARSED) return { collisions: [] };
+        throw error;
+      }
       // All asides were looked at just now, before the transaction.
       return { collisions: this.bringFilesUpToDate({ onlyFresh: true }) };
     });

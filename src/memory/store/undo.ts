@@ -163,6 +163,8 @@ function imageOf(before: string | null): Row | null {
   return before === null ? null : JSON.parse(before);
 }
 
+/** An image that was made before a column was there lacks it. */
 function isSame(a: Row | null, b: Row | null): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
+  const said = (row: Row | null) => JSON.stringify(row, (_, value) => (value === null ? undefined : value));
+  return said(a) === said(b);
 }

@@ -61,6 +61,21 @@ export interface Retention {
 const COLUMNS = 'id, memory, path, op, actor, at, sha, size, previous, redacted_at, redacted_by';
 const DAY_MS = 24 * 60 * 60_000;
 
+/** Of so many of the newest versions of a file, a line is looked for. */
+const LOOKED_THROUGH = 20;
+
+/** The texts of lines (by id) of a topic, in their order, as the newest version that has them says them. */
+export function writtenLines(ledger: Ledger, { path, lines }: { path: string; lines: string[] }): string[] {
+  const found = new Map<string, string>();
+  const sql = `select content from version where content is not null
+    and (path = ? or memory in (select id from memory where path = ?)) order by rowid desc limit ?`;
+  for (const [content] of lines.length > 0 ? ledger.lists(sql, path, path, LOOKED_THROUGH) : []) {
+    for (const { id, text } of parseTopic(path, String(content)).lines) if (!found.has(id)) found.set(id, text);
+    if (lines.every((line) => found.has(line))) break;
+  }
+  return lines.flatMap((line) => found.get(line) ?? []);
+}
+
 /** The versions, newest first. A path means the file that has it now, and whatever had it before. */
 export function listVersions(ledger: Ledger, filter: VersionFilter = {}): VersionPage {
   const limit = filter.limit ?? 20;

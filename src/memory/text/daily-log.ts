@@ -116,8 +116,13 @@ function writeEntry(entry: Entry, { zone, lineEnd }: { zone: string; lineEnd: st
     p: entry.prompt,
     m: entry.evidence.map(({ message }) => encodeValue(message)).join(','),
     h: sumOf({ text, quotes }),
+    // Who said each quote, where that is known beside `by`, and what the entry changes.
+    ...(entry.evidence.some(({ by }) => by) && { q: entry.evidence.map(({ by = '' }) => encodeValue(by)).join(',') }),
+    ...(entry.changes && { c: fold(entry.changes) }),
   };
-  const fields = Object.entries(source).map(([key, value]) => ` ${key}=${key === 'm' ? value : encodeValue(value)}`);
+  const fields = Object.entries(source).map(
+    ([key, value]) => ` ${key}=${key === 'm' || key === 'q' ? value : encodeValue(value)}`,
+  );
   return [
     `- ${timeOf(entry.at, zone)} **${entry.type}** ${escapeComments(text)}`,
     ...quotes.map((quote) => `  > ${escapeComments(quote)}`),
@@ -180,8 +185,13 @@ function readOwn(words: Words, { id, fields }: Source, day: Day): Extract<LogIte
   const messages = (fields.get('m') || undefined)?.split(',').map(decodeValue) ?? [];
   const edited = sumOf(words) !== fields.get('h') || messages.length !== words.quotes.length;
   const quotes = [...words.quotes.slice(-1), ...words.quotes.slice(0, -1)];
-  const evidence: Evidence[] = messages.map((message, at) => ({ message, quote: quotes[at] ?? '' }));
+  const speakers = fields.get('q')?.split(',').map(decodeValue) ?? [];
+  const evidence = messages.map((message, at): Evidence => {
+    const by = speakers[at];
+    return { message, quote: quotes[at] ?? '', ...(by && { by }) };
+  });
   const value = (key: string) => decodeValue(fields.get(key) ?? '');
+  const changes = edited ? '' : value('c');
   return {
     kind: 'own',
     edited,
@@ -194,6 +204,7 @@ function readOwn(words: Words, { id, fields }: Source, day: Day): Extract<LogIte
     session: value('s'),
     turn: value('t'),
     at: value('at'),
+    ...(changes && { changes }),
     day,
     prompt: value('p'),
   };

@@ -25,12 +25,17 @@ const summarySchema = z.object({
   }),
   /** What code refused of the model's proposals, and why. */
   refused: z.array(z.string()),
+  /** Entries that wait for another night, with what stood in their way. */
+  left: z.array(z.object({ entry: z.string(), reason: z.string() })).optional(),
 });
 
 const rowSchema = z.object({
   job: z.string(),
   entry: z.string(),
-  /** `add`, `merge`, `supersede`, `retire`, `hold`, `drop`, `archive`; `propose`: it waits for a person. */
+  /**
+   * `add`, `merge`, `supersede`, `retire`, `drop`, `archive`; `rename`, of a topic, and `failed`, of the dream, are about no
+   * entry; `propose`: it waits for a person; `hold`: in reports of before.
+   */
   op: z.string(),
   /** File of the topic; null where none was touched. */
   topic: z.string().nullable(),
@@ -39,6 +44,8 @@ const rowSchema = z.object({
   /** Hash of the entry's text as the dream read it (as of a line), so that a later edit of it is known as one. */
   said: z.string().optional(),
   reason: z.string(),
+  /** Rows with the same number are of one operation; in reports of before there is none. */
+  operation: z.int().optional(),
   /** Ids of the lines that went, each in one row of its operation. */
   gone: z.array(z.string()).optional(),
   /** In the first row of a batch. */
@@ -145,12 +152,14 @@ const DONE: Record<string, string> = {
   retire: 'retired',
   archive: 'archived',
   hold: 'held',
+  rename: 'renamed',
   drop: 'dropped',
   propose: 'proposed',
 };
 
-function countOps(rows: { op: string }[]): [string, number][] {
-  return [...Map.groupBy(rows, (row) => row.op)].map(([op, list]) => [op, list.length]);
+/** How many entries each kind of operation is about, each counted once. */
+export function countOps(rows: { op: string; entry: string }[]): [string, number][] {
+  return [...Map.groupBy(rows, (row) => row.op)].map(([op, list]) => [op, new Set(list.map((row) => row.entry)).size]);
 }
 
 /** Appends a dream to the day's report for people. */
@@ -161,15 +170,7 @@ export function appendMarkdownReport(
   const title = countOps(dream.rows)
     .map(([op, count]) => `${count} ${op}`)
     .join(', ');
-  const lines = dream.rows.flatMap((row) => {
-    const where = row.topic ? ` → [${row.topic}](${linkTo(`../../${row.topic}`)})` : '';
-    return [
-      `- **${row.op}**${where}: ${row.text}`,
-      `  ${row.reason} <!-- ${row.entry} -->`,
-      ...(row.goneTexts ?? []).map((text) => `  - was: ${text}`),
-      ...(row.cameTexts ?? []).filter((text) => text !== row.text).map((text) => `  - is: ${text}`),
-    ];
-  });
+  const lines = itemsOf(dream.rows).flatMap(describeItem);
   const head = current ?? `# Dreams of ${dream.day}\n`;
   const parts = [`${head}\n## ${dream.at}, ${dream.job}: ${title || 'nothing to tell'}`];
   if (dream.summary) parts.push(describeSummary(dream.summary));
@@ -177,12 +178,34 @@ export function appendMarkdownReport(
   return `${parts.join('\n\n')}\n`;
 }
 
+/** The rows of each operation together, in their order. */
+function itemsOf(rows: ReportedRow[]): ReportedRow[][] {
+  return [...Map.groupBy(rows, (row) => row.operation ?? row).values()];
+}
+
+/** One operation: what it wrote and took out, or what it is about where it wrote nothing. */
+function describeItem(rows: ReportedRow[]): string[] {
+  const [{ op, topic, reason }] = rows as [ReportedRow];
+  const where = topic ? ` → [${topic}](${linkTo(`../../${topic}`)})` : '';
+  const came = rows.flatMap((row) => row.cameTexts ?? []);
+  const gone = rows.flatMap((row) => row.goneTexts ?? []);
+  const said = [...new Set(rows.map(({ text }) => text).filter((text) => text !== ''))];
+  const [first = reason, ...more] = came.length > 0 ? came : said;
+  const entries = [...new Set(rows.map(({ entry }) => entry).filter((entry) => entry !== ''))];
+  return [
+    `- **${op}**${where}: ${first}`,
+    ...more.map((text) => `  - ${came.length > 0 ? 'is' : 'and'}: ${text}`),
+    ...gone.map((text) => `  - was: ${text}`),
+    `  ${reason}${entries.map((entry) => ` <!-- ${entry} -->`).join('')}`,
+  ];
+}
+
 /** The target of a link; a name that people chose may hold what ends one. */
 function linkTo(path: string): string {
   return /[\s()]/.test(path) ? `<${path}>` : path;
 }
 
-function describeSummary({ before, after, spend, refused }: BatchSummary): string {
+function describeSummary({ before, after, spend, refused, left = [] }: BatchSummary): string {
   const change = (name: string, from: number, to: number) => `${name} ${from === to ? to : `${from} → ${to}`}`;
   const cost = spend.microUsd === null ? '' : `, $${(spend.microUsd / 1_000_000).toFixed(4)}`;
   const counts = [
@@ -193,5 +216,8 @@ function describeSummary({ before, after, spend, refused }: BatchSummary): strin
   ].join(', ');
   const asked = `${spend.calls} model calls${spend.isBatch ? ' in a batch at half the price' : ''}`;
   const text = `${counts}; ${asked}, ${spend.inputTokens} tokens in, ${spend.outputTokens} out${cost}.`;
-  return refused.length === 0 ? text : [text, '', 'Refused by code:', ...refused.map((why) => `- ${why}`)].join('\n');
+  const part = (title: string, items: string[]) =>
+    items.length > 0 ? ['', title, ...items.map((item) => `- ${item}`)] : [];
+  const waiting = left.map(({ entry, reason }) => `${entry}: ${reason}`);
+  return [text, ...part('Refused by code:', refused), ...part('Left for another night:', waiting)].join('\n');
 }

@@ -85,6 +85,6 @@ export function entryOfItem(item: LogItem, before: EntryRow | undefined): EntryR
 }
 
 function rowOf(item: Extract<LogItem, { kind: 'own' }>): Entry {
-  const { id, type, text, strength, evidence, by, session, turn, at, prompt, day } = item;
-  return { id, type, text, strength, evidence, by, session, turn, at, prompt, day };
+  const { kind: _, edited: __, ...entry } = item;
+  return entry;
 }

@@ -115,11 +115,11 @@ test('two entries that say the same are one line that rests on both', async () =
   expect(operations.map(({ lines }) => lines)).toEqual([[{ text: 'Always use tabs.', entries: ['e_01', 'e_02'] }]]);
 });
 
-test('what was only implied is held', async () => {
+test('what was only implied is a line of its own, which code marks', async () => {
   const operations = await dream({
     entries: [{ id: 'e_01', strength: 'implied', text: 'The user squashes commits.' }],
   });
-  expect(operations).toMatchObject([{ kind: 'hold', entries: ['e_01'] }]);
+  expect(operations).toMatchObject([{ kind: 'add', entries: ['e_01'] }]);
 });
 
 test('a line that a person wrote is never replaced: the same is dropped, the contrary stands beside it', async () => {

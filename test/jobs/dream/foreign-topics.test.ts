@@ -73,13 +73,13 @@ test('a topic that was renamed in letter case alone is one topic: the model is t
     addingTo(() => jobs, ['project-facts', 'Project-Facts'], refused),
   );
   expect(await jobs.dream()).toMatchObject({ outcome: 'dreamed', topics: ['Project-Facts.md'] });
-  expect(refused.join('\n')).toContain('There is a file Project-Facts.md already');
+  expect(refused.join('\n')).toContain('there is a file Project-Facts.md already');
   expect(jobs.file('Project-Facts.md')).toContain('- The port is 8443.\n');
   expect(supportsOf(jobs.store.ledger, 'Project-Facts.md')).toHaveLength(2);
   expect(jobs.store.ledger.all("select path from memory where path like 'project-facts.md'")).toHaveLength(1);
 });
 
-test('the report tells each line that came with its own entry, and links the topic whatever it is called', async () => {
+test('the report tells an operation once, with the lines as they were written, and links the topic whatever it is called', async () => {
   const first = await open();
   writeFileSync(join(first.dir, 'Ports (all).md'), '---\ntype: project\n---\n\n- Theirs.\n');
   await learn(first, 'Remember that the port is 8443.', 'Remember that the host is stage.example.org.');
@@ -90,7 +90,7 @@ test('the report tells each line that came with its own entry, and links the top
   await jobs.dream();
   expect(jobs.file('.nocturne/dreams/2026-11-21.md').match(/^ *- .*$/gm)).toEqual([
     '- **add** → [Ports (all).md](<../../Ports (all).md>): The port is 8443.',
-    '- **add** → [Ports (all).md](<../../Ports (all).md>): The host is stage.example.org.',
+    '  - is: The host is stage.example.org.',
   ]);
 });
 

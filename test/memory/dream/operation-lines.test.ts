@@ -148,15 +148,6 @@ test.each<[string, Operation[], DreamWorld, string]>([
     'one side only',
   ],
   [
-    'a habit of one session becomes a line',
-    [{ ...write('add', 'Asks for a review.'), ...both, lines: [{ text: 'Asks for a review.', ...both }] } as Operation],
-    world([
-      { text: 'Asks for a review.', strength: 'implied', session: 's' },
-      { text: 'Asks for a review.', strength: 'implied', session: 's/agent-1' },
-    ]),
-    'only one session',
-  ],
-  [
     'what a tool said becomes a rule',
     [write('add', 'Tests run on Linux.', { topic: 'rules', description: 'Rules', type: 'feedback' })],
     world([{ text: 'Tests run on Linux.', by: 'tool' }]),

@@ -135,7 +135,7 @@ test('a topic that would outgrow its file is refused in words, whatever else the
   Object.assign(full.topics.get('tooling') as object, { bytes: 102_395 });
   const said = checkOperations([add(PNPM, 'Use pnpm.'), drop(PORT)], full);
   expect(said).toEqual([
-    'The topic tooling would have 102408 bytes, and a topic may have 102400: put lines into another topic.',
+    'operations[0] (add): the topic tooling would have 102408 bytes, and a topic may have 102400: put lines into another topic.',
   ]);
   const other = { topic: 'pnpm', description: 'pnpm', type: 'feedback' };
   expect(checkOperations([add(PNPM, 'Use pnpm.', other), drop(PORT)], full)).toEqual([]);

@@ -1,0 +1,88 @@
+// Habits that one session showed and nobody stated: each is a line at once, marked as seen once, until another session
+// shows it too or somebody states it; then the line is plain. One that nobody showed again for `holdDays` is put away.
+// An entry of such a line is in the state `held`; the table `held` knows since when. Held entries without a line are of
+// older dreams: they get one.
+
+import { type EntryRow, entriesIn, entryRow, supportsByEntry, writeEntry } from '../ledger/entries.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Transaction } from '../store/store.ts';
+import { withoutMark } from '../text/seen-once.ts';
+import { editLines, locateLines } from '../text/topic.ts';
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/** Whether an entry waits for a line: an older dream held it back. */
+export function isWithoutLine(ledger: Ledger, { id, state }: Pick<EntryRow, 'id' | 'state'>): boolean {
+  return state === 'held' && supportsByEntry(ledger, id).length === 0;
+}
+
+/** The lines that nobody showed again within `holdDays`, with what they rest on. */
+export function waitedInVain(
+  ledger: Ledger,
+  { now, holdDays }: { now: Date; holdDays: number },
+): { path: string; line: string; entry: string }[] {
+  return entriesIn(ledger, 'held').flatMap((entry) => {
+    const since = ledger.get('select since from held where entry = ?', entry.id)?.since as string | undefined;
+    if (now.getTime() - Date.parse(since ?? entry.at) < holdDays * DAY_MS) return [];
+    return supportsByEntry(ledger, entry.id);
+  });
+}
+
+export function sayWaitedInVain(holdDays: number): string {
+  return `No other session showed it within ${holdDays} days.`;
+}
+
+/** Remembers since when an entry waits, or that it does not any more. */
+export function writeHeld({ ledger, commit }: Transaction, held: { entry: string; isHeld: boolean; now: Date }): void {
+  const { entry, isHeld, now } = held;
+  const isKnown = ledger.get('select entry from held where entry = ?', entry) !== undefined;
+  if (isHeld && !isKnown) ledger.put(commit, 'held', { entry, since: now.toISOString() });
+  if (!isHeld && isKnown) ledger.drop(commit, 'held', { entry });
+}
+
+interface Edit {
+  path: string;
+  add: { entries: string[]; seenOnce?: string }[];
+}
+
+/**
+ * What becomes of the entries of these lines: those that are marked wait, all others do not any more. `gone`: what lines
+ * rested on that were taken out.
+ */
+export function settleHabits(
+  transaction: Transaction,
+  { edits, gone, now }: { edits: Edit[]; gone: string[]; now: Date },
+): void {
+  const { ledger } = transaction;
+  for (const line of edits.flatMap(({ add }) => add)) {
+    for (const entry of line.entries) settle(transaction, { entry, isHeld: line.seenOnce !== undefined, now });
+  }
+  for (const entry of gone) {
+    if (supportsByEntry(ledger, entry).length === 0) settle(transaction, { entry, isHeld: false, now });
+  }
+}
+
+function settle(transaction: Transaction, { entry, isHeld, now }: { entry: string; isHeld: boolean; now: Date }): void {
+  const row = entryRow(transaction.ledger, entry);
+  const state = isHeld ? 'held' : 'distilled';
+  if (row && row.state !== state && (isHeld || row.state === 'held')) writeEntry(transaction, { ...row, state });
+  writeHeld(transaction, { entry, isHeld, now });
+}
+
+/** Ends the waiting of entries whose lines are gone, put away or a person's now. */
+export function endWaiting(transaction: Transaction, entries: Iterable<string>, now: Date): void {
+  for (const entry of entries) settle(transaction, { entry, isHeld: false, now });
+}
+
+/**
+ * Of a topic file, what it is without the marks of lines that a person made theirs; null where there are none.
+ * `supported`: ids of the lines that rest on entries.
+ */
+export function withoutLateMarks(text: string, supported: Set<string>): string | null {
+  const late = locateLines(text).filter(({ id, text: said }) => !supported.has(id) && withoutMark(said) !== said);
+  if (late.length === 0) return null;
+  return late.reduce(
+    (now, { id, text: said }) => editLines(now, { remove: new Set([id]), add: [withoutMark(said)] }),
+    text,
+  );
+}
