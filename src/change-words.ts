@@ -68,7 +68,12 @@ const WHEN = [
 /** The text without dates that only say when it was said or seen: of `days`, those on which it was, any mention. */
 export function withoutWhen(text: string, days: Day[] = []): string {
   const left = WHEN.reduce((rest, pattern) => rest.replace(pattern, ' '), text);
-  return days.reduce((rest, day) => (day === '' || isDue(rest, day) ? rest : rest.replaceAll(day, ' ')), left);
+  return days.reduce((rest, day) => (day === '' || isDue(rest, day) ? rest : rest.replace(alone(day), ' ')), left);
+}
+
+/** The day where it is no part of a name. */
+function alone(day: Day): RegExp {
+  return new RegExp(String.raw`(?<![\p{L}\p{N}_/.-])${day}(?![\p{L}\p{N}_/-]|\.\p{L})`, 'gu');
 }
 
 /** Whether something is to be met by the day, so that the day is what is said. */

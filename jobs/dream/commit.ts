@@ -148,7 +148,7 @@ export function reportRows(
     if (operation.kind === 'rename') {
       const topic = `${operation.to}.md`;
       const text = `${operation.topic} is ${operation.to} now.`;
-      return [{ job, entry: '', op, operation: number, topic, lines: [], reason, text }];
+      return [{ job, entry: '', op, topic, lines: [], reason, operation: number, text }];
     }
     const path = 'topic' in operation ? (known?.path ?? `${operation.topic}.md`) : null;
     const moved = edits.find(({ renamedFrom }) => renamedFrom !== undefined && renamedFrom === path);
@@ -164,7 +164,7 @@ export function reportRows(
       const lines = added.filter((line) => line.entries.includes(entry)).map((line) => lineId(line.text));
       const said = lineId(textOf(entry));
       const text = world.entries.get(entry)?.text ?? '';
-      const row = { job, entry, op, operation: number, topic, lines, said, reason, text };
+      const row = { job, entry, op, topic, lines, said, reason, operation: number, text };
       // Each line is told once: one that went with the operation's first entry, one that came with its own.
       const came = [...untold].filter((line) => line.entries.includes(entry));
       for (const line of came) untold.delete(line);

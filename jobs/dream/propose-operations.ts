@@ -117,7 +117,7 @@ async function propose(
 function replyTo({ problems, standing, left }: Verdict): ToolReply {
   if (problems.length === 0) return { text: 'Accepted. Nothing more is to be done.', isError: false, endsRun: true };
   const said = problems.slice(0, MOST_PROBLEMS);
-  const stands = `${standing.map((number) => `operations[${number}]`).join(', ')} stand; do not send them again.`;
+  const stands = `These stand, and are not to be sent again: operations ${standing.join(', ')}.`;
   const again =
     left.length > 0 ? `Send only operations for what is left: ${left.join(', ')}.` : 'Send what is wrong again.';
   return {

@@ -89,8 +89,11 @@ function dream({ question, results }: Conversation): Answer {
     return operations.length > 0 ? [{ tool: 'propose_operations', input: { operations } }] : 'Nothing to work in.';
   }
   const faulty = faultyEntries(operations, refusal.text);
-  if (!refusal.isError || more.length > 0 || faulty.size === 0) return 'Done.';
-  const mended = withoutEntries(operations, faulty, 'The rules of the offline model could not place it.');
+  if (more.length > 0 || faulty.size === 0) return 'Done.';
+  // What stands is not sent again.
+  const mended = withoutEntries(operations, faulty, 'The rules of the offline model could not place it.').filter(
+    ({ entries }) => !refusal.text.startsWith('These stand') || entries.some((id) => faulty.has(id)),
+  );
   return [{ tool: 'propose_operations', input: { operations: mended } }];
 }
 

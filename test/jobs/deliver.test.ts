@@ -141,7 +141,7 @@ test('what the user scope had distilled goes from its topics with the next dream
   await inProject.undo();
   await inProject.deliver();
   await asUser.dream();
-  expect(await user.read('user-profile.md')).not.toContain(TOLD_TEA);
+  expect(await user.read('user-profile.md')).toBe(null);
 });
 
 test('a person’s edit in the user scope outlives the project’s undo', async () => {
