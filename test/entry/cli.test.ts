@@ -186,6 +186,7 @@ test('dream --json says what was done with each entry, and what the index is now
       spend: expect.objectContaining({ calls: expect.any(Number) }),
       proposals: [],
       refused: [],
+      left: [],
     },
   ]);
 });
