@@ -18,6 +18,7 @@ import type { Lease, WithLease } from '../src/memory/store/leases.ts';
 import type { Store } from '../src/memory/store/store.ts';
 import type { Clock } from '../src/time.ts';
 import type { Memories } from '../src/transcript/memory-writes.ts';
+import type { ReadPoint } from '../src/transcript/read-point.ts';
 import { openSession, type Session } from '../src/transcript/session.ts';
 import { openSnapshot } from '../src/transcript/snapshot.ts';
 import { coverTurns } from './extract/cover-turns.ts';
@@ -122,7 +123,17 @@ async function extractSession(run: Run, deps: Deps): Promise<true> {
     (retakesUndone && row.became === 'undone') ||
     // What this run itself gives up stays so.
     (retakesGivenUp && row.became === 'gave-up' && row.session === session.id && row.job !== report.job);
-  const isContinued = reopened.size === 0 && !retakesUndone && !retakesGivenUp;
+  const sort = (from?: ReadPoint) =>
+    sortTurns(session, {
+      ledger,
+      memories: deps.memoriesOf?.(session, deps.store.dir) ?? { dirs: [deps.store.dir] },
+      ended: request.ended,
+      quietMs: deps.clock.now().getTime() - Date.parse(session.modifiedAt),
+      settleMs: deps.settleMs,
+      reopened,
+      isRetaken,
+      from,
+    });
   let job: string | undefined;
   let order: Iterable<string> = [];
   const ensureJob = () => {
@@ -144,17 +155,11 @@ async function extractSession(run: Run, deps: Deps): Promise<true> {
   try {
     for (;;) {
       // 2.
-      const sorted = await sortTurns(session, {
-        ledger,
-        memories: deps.memoriesOf?.(session, deps.store.dir) ?? { dirs: [deps.store.dir] },
-        ended: request.ended,
-        quietMs: deps.clock.now().getTime() - Date.parse(session.modifiedAt),
-        settleMs: deps.settleMs,
-        reopened,
-        isRetaken,
-        // What the agent wrote down before is read again, so that it is known.
-        from: isContinued && !hasMainAgent(ledger, session.id) ? sessionRow(ledger, session.id)?.readPoint : undefined,
-      });
+      const isContinued = reopened.size === 0 && !retakesUndone && !retakesGivenUp;
+      const from = isContinued ? sessionRow(ledger, session.id)?.readPoint : undefined;
+      let sorted = await sort(from);
+      // What the agent wrote down before is read again, so that it is known.
+      if (from && sorted.pending.size > 0 && hasMainAgent(ledger, session.id)) sorted = await sort();
       order = sorted.states.keys();
       parts = sorted.parts;
       report.unsettledTurns = sorted.unsettled;

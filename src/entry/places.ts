@@ -3,7 +3,7 @@
 import { isAbsolute, join, sep } from 'node:path';
 import type { Config } from '../config.ts';
 import { canonicalPath, isDirectory } from '../directories.ts';
-import { AppError } from '../errors.ts';
+import { AppError, isAppError } from '../errors.ts';
 import { checkoutRoot, memoryDirOf, projectMemoryDir } from '../memory/home/paths.ts';
 import type { Memories } from '../transcript/memory-writes.ts';
 
@@ -49,8 +49,20 @@ export function memoriesOf(config: Config, { cwd, memory }: { cwd?: string; memo
   // The directory of another system has no place on this disk.
   const here = cwd !== undefined && isAbsolute(cwd) ? cwd : undefined;
   const beside = scopesBeside(config, { cwd: here ?? config.claudeDir, memory }).map(({ dir }) => dir);
-  const own = here === undefined ? [] : claudeDirs.map((dir) => projectMemoryDir(dir, here));
+  const own =
+    here === undefined ? [] : [...ownMemory(config, here), ...claudeDirs.map((dir) => projectMemoryDir(dir, here))];
   return { dirs: [memory, ...beside, ...own], projectsDirs: claudeDirs.map((dir) => join(dir, 'projects')) };
+}
+
+/** Where the agent itself keeps the memory of a project, by its own settings alone. */
+function ownMemory(config: Config, cwd: string): string[] {
+  try {
+    return [memoryDirFor({ ...config, memoryDir: undefined }, { cwd })];
+  } catch (error) {
+    // Settings that tell no place are no obstacle where the memory is elsewhere.
+    if (isAppError(error, 'bad-input')) return [];
+    throw error;
+  }
 }
 
 /**

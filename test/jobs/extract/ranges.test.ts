@@ -223,6 +223,16 @@ test('a write counts through a link, into a memory beside this one, and where it
   expect(ranges(off).map(([, , became]) => became)).toEqual(['recorded']);
 });
 
+test('a write counts where the agent’s own settings keep its memory, also where nocturne keeps it elsewhere', async () => {
+  const home = tempDir();
+  const auto = tempDir();
+  mkdirSync(join(home, '.claude'));
+  writeFileSync(join(home, '.claude/settings.json'), JSON.stringify({ autoMemoryDirectory: auto }));
+  const testing = await testApp({ home });
+  await extract(testing, session([write(`${auto}/x.md`)]));
+  expect(ranges(testing).map(([, , became]) => became)).toEqual(['main-agent']);
+});
+
 test('a turn that goes on after it was covered is covered range by range', async () => {
   const server = await silent();
   const testing = await testApp({ server });
