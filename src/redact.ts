@@ -1,5 +1,5 @@
 // Takes secrets out of text, before a model sees it and again before the disk does.
-// secretlint's recommended preset knows the vendors, secret-rules.ts what it misses. Text must be decoded first;
+// secretlint's recommended preset knows the vendors, secrets/ what it misses. Text must be decoded first;
 // escapes left inside it are understood.
 // Promises: what is around a secret stays; redacting twice changes nothing more; values are never reported; the time
 // is linear in the text, whatever the text.
@@ -7,7 +7,10 @@
 import { lintSource } from '@secretlint/core';
 import { secretLintProfiler } from '@secretlint/profiler';
 import { rules as presetRules } from '@secretlint/secretlint-rule-preset-recommend';
-import { SECRET_RULES, type SecretRule } from './secret-rules.ts';
+import { blankEscapes } from './secrets/edges.ts';
+import { FINDERS } from './secrets/find.ts';
+import { PLACEHOLDER } from './secrets/rule.ts';
+import type { Found } from './secrets/token-forms.ts';
 
 export interface Redaction {
   text: string;
@@ -23,7 +26,7 @@ export async function redact(text: string): Promise<Redaction> {
   // peeled one layer at a time.
   for (let round = 1, before = ''; current !== before && round <= MAX_ROUNDS; round++) {
     before = current;
-    for (const rule of SECRET_RULES) current = replaceSecrets(current, findByRule(current, rule), counts);
+    for (const find of FINDERS) current = replaceSecrets(current, find(current), counts);
     current = replaceSecrets(current, await findByPreset(current), counts);
   }
   const found = [...counts].map(([rule, count]) => ({ rule, count })).sort((a, b) => (a.rule < b.rule ? -1 : 1));
@@ -45,16 +48,9 @@ export async function locateSecrets(text: string): Promise<{ line: number; rule:
   return whole.found.map(({ rule }) => ({ line: first + 1, rule }));
 }
 
-interface Span {
-  rule: string;
-  start: number;
-  end: number;
-}
-
-const PLACEHOLDER = '[redacted:';
 const MAX_ROUNDS = 10;
 
-function replaceSecrets(text: string, spans: Span[], counts: Map<string, number>): string {
+function replaceSecrets(text: string, spans: Found[], counts: Map<string, number>): string {
   if (spans.length === 0) return text;
   let out = '';
   let end = 0;
@@ -66,18 +62,6 @@ function replaceSecrets(text: string, spans: Span[], counts: Map<string, number>
     end = Math.max(end, span.end);
   }
   return out + text.slice(end);
-}
-
-function findByRule(text: string, rule: SecretRule): Span[] {
-  const spans: Span[] = [];
-  for (const match of text.matchAll(rule.pattern)) {
-    const groups = match.groups ?? {};
-    const value = groups.secret ?? groups.quoted ?? groups.bare ?? match[0];
-    if (value.includes(PLACEHOLDER) || rule.isSecret?.(value, groups) === false) continue;
-    const end = match.index + match[0].length - (groups.tail?.length ?? 0);
-    spans.push({ rule: rule.id, start: end - value.length, end });
-  }
-  return spans;
 }
 
 // Two of the preset's rules are not for text of others: `filter-comments` lets the text switch the search off
@@ -101,10 +85,12 @@ const WORTH_LINTING = /(?<![\w.-])[\w.-]{20}|:\/\/[^\s@/]{1,300}@|access_?key|ho
 const PIECE_CHARACTERS = 1 << 16;
 const OVERLAP_CHARACTERS = 1 << 11;
 
-async function findByPreset(text: string): Promise<Span[]> {
-  const spans: Span[] = [];
+async function findByPreset(text: string): Promise<Found[]> {
+  const spans: Found[] = [];
+  // Its words begin at a word's edge, which the letter of an escape is not.
+  const plain = blankEscapes(text);
   for (let from = 0; from < text.length; from += PIECE_CHARACTERS) {
-    const content = text.slice(from, from + PIECE_CHARACTERS + OVERLAP_CHARACTERS);
+    const content = plain.slice(from, from + PIECE_CHARACTERS + OVERLAP_CHARACTERS);
     if (!WORTH_LINTING.test(content)) continue;
     const result = await lintSource({
       source: { content, filePath: 'text', contentType: 'text' },
@@ -120,9 +106,9 @@ async function findByPreset(text: string): Promise<Span[]> {
 }
 
 /** Takes the rest of a run with its token: what is glued to a secret is hardly harmless, and could be the next one. */
-function widenToRuns(text: string, spans: Span[]): Span[] {
+function widenToRuns(text: string, spans: Found[]): Found[] {
   const isOfRun = (at: number) => /[\w+/=-]/.test(text[at] ?? '');
-  const widened: Span[] = [];
+  const widened: Found[] = [];
   let taken = 0;
   for (const span of spans.sort((a, b) => a.start - b.start)) {
     if (span.end <= taken) continue;

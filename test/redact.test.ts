@@ -75,6 +75,22 @@ const SECRETS: [before: string, secret: string, after: string, rule: string][] =
   ['data: ', Buffer.from(`ghp_${random(36)}`).toString('base64'), ' ok', 'base64'],
   ['key=', Buffer.from(`AKIA${'ABCD2345'.repeat(2)}`).toString('base64'), '', 'base64'],
   ['curl -s -u bob:', 'hunter2', ' https://example.org', 'login'],
+  ['oc login --token=', `sha256~${random(43)}`, ' --server=https://a.example', 'openshift'],
+  ['DOPPLER_TOKEN=', `dp.pt.${'abc4efgh1jkl'.repeat(4).slice(0, 43)}`, '', 'doppler'],
+  ['OPENAI_KEY="', '0a1b2c3d4e5f60718293a4b5c6d7e8f9', '"', 'assignment'],
+  ['const stripeKey = "', random(30), '";', 'assignment'],
+  ['machine api.example login bob password ', 'hunter2', '\nmachine b.example', 'login'],
+  ['machine api.example\n  login bob\n  password ', 'correcthorse', '\n', 'login'],
+  ['mysql -u root -p', 'horse', ' app < dump.sql', 'login'],
+  ['sshpass -p ', 'horse', ' ssh bob@a.example', 'login'],
+  ["sshpass -p '", 'horse', "' ssh bob@a.example", 'login'],
+  ['docker login -u bob -p ', 'horse', ' registry.example', 'login'],
+  ['    client-key-data: ', `LS0tLS1CRUdJTiBSU0Eg${random(40)}`, '\n', 'assignment'],
+  ['the private key is ', '0a1b2c3d4e5f6071'.repeat(4), ', on the test net', 'private-key'],
+  ['wallet private key ', `0x${'0a1b2c3d4e5f6071'.repeat(4)}`, '', 'private-key'],
+  ['{"kind":"Secret","data":{"url":"', 'cG9zdGdyZXM6Ly9h', '"},"type":"Opaque"}', 'kubernetes'],
+  ['apiVersion: v1\ndata:\n  url: ', 'cG9zdGdyZXM6Ly9h', '\nkind: Secret\n', 'kubernetes'],
+  ['Cookie: ', `consent=all2026; sid=${random(24)}`, '', 'cookie'],
 ];
 
 describe('redact', () => {
@@ -106,6 +122,12 @@ describe('redact', () => {
     '"password": "Password", "password": "Enter your password"',
     'Cookie: the banner asks once. Set-Cookie: SameSite=Lax; cookie: theme=dark; const cookie = req.cookies.session',
     `data: ${Buffer.from('Nothing of a key stands in here, version 12').toString('base64')}`,
+    `{"next_page_token": "${random(40)}", "nextPageToken":"${random(40)}", "continuation_token": "${random(40)}"}`,
+    `?page_token=${random(40)} --starting-token ${random(8)} nextSyncToken: '${random(30)}'`,
+    `Cookie: consent=${random(40)}; theme=dark1234567890`,
+    'cacheKey = "0a1b2c3d4e5f60718293a4b5c6d7e8f9", PRIMARY_KEY=0a1b2c3d4e5f60718293a4b5c6d7e8f9, "monkey": "aB3dE5fG7hJ9kL2mN4pQ"',
+    'mysql -u root -p app; mysql --host a -P 3306; docker login -u bob -p $PASSWORD; sshpass -p "$PASS" ssh a',
+    'kind: ConfigMap\ndata:\n  url: cG9zdGdyZXM6Ly9h',
     'Das Passwort ist 12 Zeichen lang; la contraseña es obligatoria; 密码：必填',
   ])('leaves %j alone', async (text) => {
     expect(await redact(text)).toEqual({ text, found: [] });
