@@ -2,8 +2,8 @@
 // Promises: no excerpt is over its budget; every offered turn ends in exactly one; every offered human message stands
 // in exactly one, whole but for long pastes, unless it alone exceeds the budget; every text was redacted whole before
 // any of it was cut.
-// Spent on, in this order: human words, the end of what they answer and of each turn, context, what failed, the rest of
-// what was answered, subagents, other text, tools; newest first. Tools get a share only, however much room there is.
+// Spent on, in this order: human words, the end of what they answer and of each turn, context, what failed, what could
+// be chosen, the rest of what was answered, subagents, other text, tools; newest first. Tools get a share only.
 
 import { cutIntoChunks, type Unit } from './chunks.ts';
 import { showWithoutLongPastes } from './long-pastes.ts';
@@ -63,7 +63,7 @@ const CAP_TOKENS = {
 };
 const CONTEXT_CAP_TOKENS = 120;
 /** The part of the budget that goes to rows of one kind at most. */
-const SHARES = { context: 1 / 5, failed: 1 / 6, plan: 1 / 4, trace: 1 / 6 };
+const SHARES = { context: 1 / 5, failed: 1 / 6, asked: 1 / 8, plan: 1 / 4, trace: 1 / 6 };
 /** What a row costs beside its text, with the gap before it. */
 const HEADER_TOKENS = 20;
 /** No row costs less as context, with its header. */
@@ -194,7 +194,7 @@ function excerptBuilder({ budgetTokens, redact, zone }: ExcerptOptions, shortIds
       return fits([human]) ? human : cutRow(human, budgetTokens * OVERSIZE_SHARE);
     }
     if (kind === 'call') {
-      const capTokens = tier === 'assistant' ? CAP_TOKENS.question : CAP_TOKENS.call;
+      const capTokens = tier === 'asked' ? CAP_TOKENS.question : CAP_TOKENS.call;
       const call = cutRow({ ...shown, text: shown.text.replace(/\s+/g, ' ') }, capTokens, CUT.end);
       return call && { ...call, text: call.text.replace('\n', ' ') };
     }
@@ -280,6 +280,7 @@ function excerptBuilder({ budgetTokens, redact, zone }: ExcerptOptions, shortIds
     const before = passed.filter((row) => row.index < (own.at(-1)?.index ?? 0) && row !== lead?.row);
     for (const shown of await showContext(before)) take(shown);
     await takeShare(newestFirst(own, 'failed'), SHARES.failed);
+    await takeShare(newestFirst(own, 'asked'), SHARES.asked);
     for (const row of newestFirst(own, 'answered')) {
       const capTokens = row.isDecidedOn ? budgetTokens * SHARES.plan : CAP_TOKENS.answer;
       if (row.kind === 'words') take(cutRow(await wholeRow(row), Math.max(capTokens, CAP_TOKENS.end)));

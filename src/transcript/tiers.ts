@@ -6,10 +6,10 @@ import type { Row } from './rows.ts';
 /**
  * In the order of spending. `human`: a person's words. `answered`: the last words of the assistant before a person's and
  * at the end of a turn, and what else a person's message answers. `failed`: a tool's error, its call, and what the
- * assistant says next. `trace`: what tools were called for, and what they said. `idle`: what says nothing by itself:
- * announcements, bookkeeping, listings, files as they were read or written.
+ * assistant says next. `asked`: a question with what could be chosen. `trace`: what tools were called for, and what they
+ * said. `idle`: what says nothing by itself: announcements, bookkeeping, listings, files as they were read or written.
  */
-export type Tier = 'human' | 'answered' | 'failed' | 'subagent' | 'assistant' | 'trace' | 'idle';
+export type Tier = 'human' | 'answered' | 'failed' | 'asked' | 'subagent' | 'assistant' | 'trace' | 'idle';
 
 /** Gives all rows of a turn, in source order, their tiers. */
 export function assignTiers(rows: readonly Row[]): void {
@@ -34,10 +34,11 @@ function tierOf(row: Row, call: Row | undefined): Tier {
   }
   if (kind === 'words') return 'trace';
   if (call?.tool !== undefined) {
+    if ([BOOKKEEPING, LOOKING].some((tools) => tools.test(call.tool ?? ''))) return 'idle';
     if (row.isError) return 'trace';
-    if ([BOOKKEEPING, LOOKING].some((tools) => tools.test(call.tool ?? '')) || LISTING.test(call.text)) return 'idle';
+    if (LISTING.test(call.text)) return 'idle';
     // What was asked is told apart from what was chosen, which the person's own message says.
-    if (ASKING.test(call.tool)) return kind === 'call' ? 'assistant' : 'idle';
+    if (ASKING.test(call.tool)) return kind === 'call' ? 'asked' : 'idle';
     if (kind === 'result' && EDITING.test(call.tool)) return 'idle';
     if (kind === 'result' && AGENT.test(call.tool)) return 'subagent';
   }
@@ -64,7 +65,8 @@ const ANNOUNCES =
   /^(?:ack\b|ok(?:ay)?\b|good\b|great\b|perfect\b|excellent\b|done\b|now\b|next\b|let(?:'|’)?s\b|let me\b|i(?:'|’)(?:ll|m going)\b|i will\b|first,|(?:updat|check|read|runn|look|fix|add|creat|commit|push)ing\b|all (?:tests|checks) (?:pass|green))/i;
 
 /** What the program says of a call that it did not even make: the agent used its tool wrongly. */
-const MISUSE = /^error: <tool_use_error>/;
+const MISUSE =
+  /^error: (?:<tool_use_error>|File (?:has not been read|has been modified|does not exist)|String to replace|Sibling tool call|Cancelled)/;
 
 function raiseFailures(rows: readonly Row[], calls: Map<string, Row>): void {
   let isFailed = false;
