@@ -1,10 +1,14 @@
 // Reads prompts/*.md and fills in their variables, strictly: a variable without a value and a value without a
 // variable are both errors, so that a prompt never reaches a model half filled.
-// `{{name}}` is a variable, `{{> part}}` includes prompts/_part.md.
+// `{{name}}` is a variable, `{{> part}}` includes prompts/_part.md, `{{#name}} … {{/name}}` is left out where the value is
+// empty or `none`: rules for what is not there are not sent.
 
 import { createHash } from 'node:crypto';
 import { AppError } from './errors.ts';
 import { packagePath, readText } from './files.ts';
+
+/** What stands for data that is not there. */
+export const NONE = 'none';
 
 export interface Prompt {
   text: string;
@@ -21,15 +25,18 @@ export async function renderPrompt(name: string, values: Record<string, string>)
   if (missing.length > 0 || unused.length > 0) {
     throw new AppError('bad-input', `prompt ${name}: missing values [${missing}], unknown values [${unused}].`);
   }
+  const given = template.replace(/\{\{#(\w+)\}\}\n?(.*?)\{\{\/\1\}\}\n?/gs, (_, key: string, section: string) =>
+    ['', NONE].includes(values[key] ?? '') ? '' : section,
+  );
   return {
-    text: template.replace(/\{\{(\w+)\}\}/g, (_, key: string) => values[key] as string),
+    text: given.replace(/\{\{(\w+)\}\}/g, (_, key: string) => values[key] as string),
     fingerprint: createHash('sha256').update(template).digest('hex').slice(0, 8),
   };
 }
 
 /** Text from outside as a value: each line prefixed, so that none can end the fence around it; `none` if there is none. */
 export function asData(text: string | null | undefined): string {
-  if (!text?.trim()) return 'none';
+  if (!text?.trim()) return NONE;
   return text.trimEnd().replace(/^/gm, '| ');
 }
 

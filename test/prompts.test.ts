@@ -88,6 +88,29 @@ test.each(['extract-input', 'dream-input'])(
   },
 );
 
+test.each(['extract-input', 'extract-fork'])('%s leaves out what is empty, and the rules for it', async (name) => {
+  const whole = (await renderPrompt(name, valuesFor(name))).text;
+  const empty = { ...valuesFor(name), instructions: 'none', index: 'none', known: 'none' };
+  const { text } = await renderPrompt(name, empty);
+  for (const [tag, rule] of [
+    ['operator_instructions', '<operator_instructions>\n'],
+    ['index', 'list of topics in memory'],
+    ['known', 'was recorded lately'],
+  ] as const) {
+    expect(whole).toContain(`</${tag}>`);
+    expect(whole).toContain(rule);
+    expect(text).not.toContain(`</${tag}>`);
+    expect(text).not.toContain(rule);
+  }
+  expect(text).not.toMatch(/\n{3}/);
+});
+
+test('a value that looks like a section is inserted as it is', async () => {
+  const excerpt = '| {{#known}} {{/known}}';
+  const { text } = await renderPrompt('extract-input', { ...valuesFor('extract-input'), known: 'none', excerpt });
+  expect(text).toContain(excerpt);
+});
+
 test('a value that looks like a variable is inserted as it is', async () => {
   const { text } = await renderPrompt('extract-input', {
     ...valuesFor('extract-input'),

@@ -9,10 +9,11 @@ import { entriesOfSession, entryRow } from '../../src/memory/ledger/entries.ts';
 import { viewMemory } from '../../src/memory/store/memory-view.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { entryId } from '../../src/memory/text/daily-log.ts';
-import { asData, renderPrompt } from '../../src/prompt.ts';
+import { asData, NONE, renderPrompt } from '../../src/prompt.ts';
 import { redact } from '../../src/redact.ts';
 import { type Clock, dayOf } from '../../src/time.ts';
 import { type Excerpt, findSource } from '../../src/transcript/excerpt.ts';
+import { Guidance } from '../dream/guidance.ts';
 import { type AgentDeps, runWithTools } from '../run-agent.ts';
 import { describePlace } from '../session-place.ts';
 import type { SortedTurns } from './pending-turns.ts';
@@ -56,10 +57,12 @@ export async function runExtractor(
     const row = entryRow(store.ledger, entryId(candidate));
     return row !== undefined && !(row.session === run.session.id && run.reopened.has(row.turn));
   };
+  const guidance = await Guidance.ofSession(run.session);
   const record = recordEntriesTool({
     ...{ find, isKnown, redact },
     messages: () => excerpt.sources.values(),
     names: run.session.cwd ? [run.session.cwd] : [],
+    saying: (text) => guidance.saying(text, run.session.id),
   });
   const values = {
     today: dayOf(deps.clock.now(), deps.zone),
@@ -81,7 +84,8 @@ export async function runExtractor(
   if (excerpt.text === '') return { ending: 'done', found: [], prompt: system.fingerprint };
   const session = asData(await describePlace(run.session.cwd));
   const input = await renderPrompt('extract-input', { ...values, session, excerpt: excerpt.text });
-  const tools = [record, memoryViewTool((path, range) => viewMemory(store, { path, range }))];
+  const view = memoryViewTool((path, range) => viewMemory(store, { path, range }));
+  const tools = values.index === NONE ? [record] : [record, view];
   const ending = await runWithTools({ system: system.text, input: input.text }, tools, deps);
   refuseMisuse(record, deps);
   return { ending, found: record.recorded(), prompt: system.fingerprint };

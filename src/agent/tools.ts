@@ -18,6 +18,8 @@ export interface Tool {
 export interface RecordOptions extends CheckOptions {
   /** Whether an earlier run recorded it. */
   isKnown(entry: { text: string; message: string; quote: string }): boolean;
+  /** The file of the project that says the same, which every session reads anyway. */
+  saying?(text: string): string | undefined;
 }
 
 /**
@@ -29,10 +31,7 @@ export function recordEntriesTool(options: RecordOptions): Tool & { recorded(): 
   const read = { entries: 0, misfits: 0 };
 
   /** `earlier`: what was kept by earlier calls. In one call words may carry two entries; in a later one they are sent again. */
-  async function record(
-    proposed: unknown,
-    earlier: FoundEntry[],
-  ): Promise<'recorded' | 'already recorded' | { problem: string }> {
+  async function record(proposed: unknown, earlier: FoundEntry[]): Promise<string | { problem: string }> {
     const entry = readEntry(proposed);
     if ('problem' in entry) {
       read.misfits += 1;
@@ -46,6 +45,8 @@ export function recordEntriesTool(options: RecordOptions): Tool & { recorded(): 
     const isKept =
       earlier.some((other) => keyOf(other) === keyOf(found)) || kept.some((other) => isRewording(found, other));
     if (isKept || options.isKnown({ text: found.text, message, quote })) return 'already recorded';
+    const file = options.saying?.(found.text);
+    if (file !== undefined) return `not needed, ${file} says it`;
     kept.push(found);
     return 'recorded';
   }

@@ -233,6 +233,44 @@ test('an entry whose quote nobody said comes back to the model, which can mend i
   expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toContain('quote');
 });
 
+test('what CLAUDE.md of the project says is not recorded again, and takes no second request', async () => {
+  const project = tempDir();
+  writeFileSync(join(project, 'CLAUDE.md'), '# Rules\n\n- Always use pnpm instead of npm.\n');
+  const session = sessionFile(tempDir(), { cwd: project });
+  session.add('Always use pnpm instead of npm. I prefer short answers.');
+  const model = await testModel([
+    calls('record_entries', {
+      entries: [
+        entry('Always use pnpm instead of npm.', session.turn(1), 'Always use pnpm instead of npm.'),
+        entry('Prefers short answers.', session.turn(1), 'I prefer short answers.', { type: 'user' }),
+      ],
+    }),
+  ]);
+  const { app } = await testApp({ server: model });
+  const report = await app.extract({ transcript: session.path, ended: true });
+  expect(report.entries.map((item) => item.text)).toEqual(['Prefers short answers.']);
+  expect(model.requests).toHaveLength(1);
+});
+
+test('a memory without topics is not offered to be looked into', async () => {
+  const model = await testModel(() => says('Nothing worth keeping.'));
+  const { app, store } = await testApp({ server: model });
+  const session = threeTurns();
+  await app.extract({ transcript: session.path, ended: true });
+  await store.commit({ actor: 'person' }, () => ({
+    files: [{ path: 'MEMORY.md', change: () => '- [Tests](tests.md) — how tests are run\n' }],
+  }));
+  session.add('A fourth thing is asked here.');
+  await app.extract({ transcript: session.path, ended: true });
+  expect(model.requests.map(({ tools }) => tools.map(({ name }) => name).sort())).toEqual([
+    ['record_entries'],
+    ['memory', 'record_entries'],
+  ]);
+  const [first, second] = model.requests.map(({ messages }) => JSON.stringify(messages));
+  expect(first).not.toContain('<index>');
+  expect(second).toContain('how tests are run');
+});
+
 test('a secret reaches neither the model nor the disk, the rest of its sentence does', async () => {
   const secret = `ghp_${'a1B2'.repeat(9)}`;
   const session = sessionFile(tempDir());
