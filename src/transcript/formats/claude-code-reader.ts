@@ -56,15 +56,18 @@ export class ClaudeCodeReader {
     } else if (typeof type !== 'string') {
       this.#onUnreadable();
     }
+    if (this.#undecided.size > 0 && this.#ready.length - this.#firstHeld() > MOST_HELD) this.#settleGiven();
   }
 
   /** The messages that are complete since the last call. */
   drain(): Message[] {
-    if (this.#undecided.size === 0) return this.#ready.splice(0);
-    return this.#ready.splice(
-      0,
-      this.#ready.findIndex((message) => this.#undecided.has(message)),
-    );
+    return this.#ready.splice(0, this.#firstHeld());
+  }
+
+  /** Where the messages begin that wait for a record. */
+  #firstHeld(): number {
+    const at = this.#undecided.size === 0 ? -1 : this.#ready.findIndex((message) => this.#undecided.has(message));
+    return at === -1 ? this.#ready.length : at;
   }
 
   /** Completes what is still open when the file ends, and what was queued in vain. */
@@ -201,16 +204,23 @@ export class ClaudeCodeReader {
       if (list.includes(message)) list.splice(list.indexOf(message), 1);
   }
 
-  /** No record is waited for of what was queued and given before an instant. */
+  /** No record is waited for of what was queued and given before an instant; what was never given is left over. */
   #settleQueue(before?: string): void {
-    for (const { message } of this.#queue.settle(before)) {
-      if (!message) continue;
-      this.#undecided.delete(message);
-      if (!this.#seen.add(message.id)) this.#withdraw(message);
-    }
+    this.#settleGiven(before);
     for (const left of this.#queue.clear()) {
       const message = this.#queuedMessage(left);
       if (message && this.#seen.add(message.id)) this.#ready.push(message);
+    }
+  }
+
+  #settleGiven(before?: string): void {
+    for (const given of this.#queue.settle(before)) {
+      const { message } = given;
+      if (!message) continue;
+      // From here on it is handed out at any time, so nothing takes it back.
+      given.message = undefined;
+      this.#undecided.delete(message);
+      if (!this.#seen.add(message.id)) this.#withdraw(message);
     }
   }
 
@@ -278,6 +288,9 @@ export class ClaudeCodeReader {
     return this.#lastId;
   }
 }
+
+/** So many messages wait for a record of a text that was given: what is held must not grow with the file. */
+const MOST_HELD = 2_000;
 
 const FLAGS_OF_MACHINES = `isMeta isCompactSummary isVisibleInTranscriptOnly isSidechain isSynthetic isVirtual
   turnCompanion`.split(/\s+/);

@@ -448,6 +448,13 @@ describe('a Claude Code transcript', () => {
       expect(await humans(...picture, user('u3', 'see  here'))).toEqual(['> go', '> see  here']);
     });
 
+    test('waits for its record as long as it can, not as long as the file is', async () => {
+      const works = Array.from({ length: 2_001 }, (_, at) => assistant(`w${at}`, `msg_w${at}`, say('Working.')));
+      const given = [go, queue('enqueue', 'one'), queue('remove')];
+      expect(await humans(...given, ...works.slice(2), user('u3', 'one'))).toEqual(['> go', '> one']);
+      expect(await humans(...given, ...works, done, user('u3', 'one'))).toEqual(['> go', 'one', '> one']);
+    });
+
     test('may hold a picture', async () => {
       const content = [
         { type: 'text', text: 'like this' },
