@@ -12,7 +12,7 @@ import {
 import type { Ledger } from '../../src/memory/ledger/ledger.ts';
 import type { Became } from '../../src/memory/types.ts';
 import { idsOf } from '../../src/transcript/excerpt.ts';
-import { findMemoryWrites, type Memories } from '../../src/transcript/memory-writes.ts';
+import { findMemoryWrites, type Memories, type MemoryWrite } from '../../src/transcript/memory-writes.ts';
 import type { ReadPoint } from '../../src/transcript/read-point.ts';
 import type { Session } from '../../src/transcript/session.ts';
 import { Branches, isOwn, isPrivate, isSettled, readTurns } from '../../src/transcript/turns.ts';
@@ -156,7 +156,8 @@ export async function sortTurns(
         here.flatMap(({ added }) => added),
       );
     }
-    const elsewhere = new Set(writes.filter((write) => !write.isHere && !here.includes(write)).map(({ call }) => call));
+    const isShown = (write: MemoryWrite) => !write.isHere && !here.includes(write) && write.added.length > 0;
+    const elsewhere = new Set(writes.filter(isShown).map(({ call }) => call));
     if (isSettledNow) sorted.mainAgent.push(...mainAgent);
     keepParts(sorted, { known, parts, isSettledNow });
     if (pending && divided.shown && isSettledNow) {

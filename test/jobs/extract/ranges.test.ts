@@ -209,6 +209,14 @@ test('a deletion or a rename counts by its path alone', async () => {
   expect(ranges(here).map(([, , became]) => became)).toEqual(['main-agent']);
 });
 
+test('what was deleted elsewhere is shown as the call that it was', async () => {
+  const server = await silent();
+  const testing = await testApp({ server });
+  await extract(testing, session([memoryTool({ command: 'delete', path: '/memories/rules.md' })]));
+  expect(offered(server).join('\n')).toMatch(/call memory .*delete/);
+  expect(offered(server).join('\n')).not.toContain('[wrote');
+});
+
 test('a write counts through a link, into a memory beside this one, and where its file is gone since', async () => {
   const testing = await testApp({ settings: { userScope: true } });
   const beside = join(testing.home, '.claude/memory');
