@@ -8,6 +8,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -17,6 +18,7 @@ import { type CheckReport, checkMemory } from '../../jobs/check-memory.ts';
 import { allEntries } from '../../src/memory/ledger/entries.ts';
 import { releaseLease, takeLease } from '../../src/memory/store/leases.ts';
 import { openStore, type Store } from '../../src/memory/store/store.ts';
+import { restoreVersion } from '../../src/memory/store/versions.ts';
 import { thisProcess } from '../../src/process.ts';
 import { fixedClock } from '../../src/time.ts';
 import { jobsInProcess } from '../support/jobs-in-process.ts';
@@ -413,4 +415,95 @@ test('the command says where and what, prints JSON, and ends with 1 as long as f
   expect(repaired.status).toBe(0);
   expect(JSON.parse(repaired.stdout)).toMatchObject({ memory: dir, findings: [{ kind: 'mode', isMended: true }] });
   expect(run('--memory', join(dir, 'nowhere')).status).toBe(1);
+});
+
+/** Changes a byte of what the ledger holds of a file. */
+const hurt = (dir: string, path: string, where = 'id = (select head from memory where path = ?)') =>
+  withStore(dir, ({ ledger }) =>
+    ledger.run(
+      `update version set content = cast(substr(content, 1, 20) || x'ff' || substr(content, 22) as blob) where ${where}`,
+      path,
+    ),
+  );
+
+test.each([LOG, TOPIC, 'MEMORY.md'])(
+  'a damaged version of %s is named, healed from the file, and stops no dream',
+  async (path) => {
+    const dir = copy();
+    // What was written long ago is not read again at every opening, which would heal it too.
+    utimesSync(join(dir, path), new Date('2026-01-01'), new Date('2026-01-01'));
+    await hurt(dir, path);
+    expect(await check(dir)).toMatchObject([
+      { kind: 'version', where: path, what: expect.stringContaining('the file itself is not meant'), isMended: false },
+    ]);
+    expect(await check(dir, true)).toMatchObject([{ kind: 'version', where: path, isMended: true }]);
+    expect(await check(dir)).toEqual([]);
+    await hurt(dir, path);
+    const session = sessionFile(tempDir(), { id: '33333333-2222-4333-8444-555555555555' });
+    session.add('Always sign your commits.');
+    const jobs = await jobsInProcess(dir);
+    expect((await jobs.extract(session.path)).error).toBeUndefined();
+    expect((await jobs.dream()).outcome).toBe('dreamed');
+    jobs.close();
+    expect(readFileSync(join(dir, TOPIC), 'utf8')).toContain('Always sign your commits.');
+    expect(readFileSync(join(dir, path)).includes(0xff)).toBe(false);
+  },
+);
+
+test('a damaged version that nothing else holds is marked as lost, and is neither shown nor restored', async () => {
+  const dir = copy();
+  change(dir, TOPIC, (text) => `${text}- Mine.\n`);
+  await withStore(dir, () => {});
+  const id = await withStore(
+    dir,
+    ({ ledger }) =>
+      ledger.get("select id from version where path = ? and actor <> 'external' order by rowid desc", TOPIC)
+        ?.id as string,
+  );
+  await hurt(dir, id, 'id = ?');
+  await withStore(dir, (store) =>
+    expect(restoreVersion(store, id)).rejects.toMatchObject({ remedy: expect.stringContaining('check --repair') }),
+  );
+  const [finding] = (await check(dir, true)).filter(({ kind }) => kind === 'version');
+  expect(finding).toMatchObject({ mend: expect.stringContaining('lost'), isMended: true });
+  await withStore(dir, (store) =>
+    expect(restoreVersion(store, id)).rejects.toMatchObject({ message: expect.stringContaining('its text is lost') }),
+  );
+  expect((await check(dir)).filter(({ kind }) => kind === 'version')).toEqual([]);
+});
+
+test.each([
+  ['removed', (path: string) => rmSync(path)],
+  ['emptied', (path: string) => writeFileSync(path, '')],
+  ['filled with zeros', (path: string) => writeFileSync(path, Buffer.alloc(300))],
+  ['cut off', (path: string) => writeFileSync(path, readFileSync(path).subarray(0, -40))],
+  [
+    'hit by a byte in the source of an entry',
+    (path: string) =>
+      writeFileSync(path, Buffer.from(readFileSync(path, 'latin1').replace('<!-- e_', '<!-\xff e_'), 'latin1')),
+  ],
+])('a log that was %s and then written again gets back what it held', async (_, damage) => {
+  const dir = copy();
+  const path = join(dir, LOG);
+  const before = readFileSync(path, 'utf8');
+  damage(path);
+  const session = sessionFile(tempDir(), { id: '33333333-2222-4333-8444-555555555555' });
+  session.add('Always sign your commits.');
+  const jobs = await jobsInProcess(dir);
+  await jobs.extract(session.path);
+  await jobs.dream();
+  const ids = () => allEntries(jobs.store.ledger).map(({ id, state }) => `${id} ${state}`);
+  expect(ids()).toHaveLength(4);
+  const states = ids();
+  jobs.close();
+  expect(await check(dir, true)).toMatchObject([{ kind: 'missing-file', where: LOG, isMended: true }]);
+  const log = readFileSync(path, 'utf8');
+  expect(log.startsWith(before)).toBe(true);
+  expect(log.slice(before.length)).toContain('Always sign your commits.');
+  expect(log.match(/<!-- e_/g)).toHaveLength(4);
+  const again = await jobsInProcess(dir);
+  expect(await again.dream()).toMatchObject({ outcome: 'nothing-new', operations: [] });
+  expect(allEntries(again.store.ledger).map(({ id, state }) => `${id} ${state}`)).toEqual(states);
+  again.close();
+  expect(await check(dir)).toEqual([]);
 });

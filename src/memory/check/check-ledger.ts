@@ -1,13 +1,17 @@
 // Checks that the ledger and the files agree: commits, heads, entries, supports, coverage.
 
+import { isAppError } from '../../errors.ts';
 import { dropProposal, waitingProposals } from '../dream/proposals.ts';
 import { assumeCovered } from '../ledger/coverage.ts';
-import { dropSupport, type EntryRow, isInLog, type Support } from '../ledger/entries.ts';
+import { dropSupport, type EntryRow, entryRow, isInLog, type Support } from '../ledger/entries.ts';
 import { sendersOf } from '../ledger/outbox.ts';
+import { locateFile } from '../store/confine.ts';
+import { memoryAt, shaOf } from '../store/heads.ts';
+import { isLog, lostIds, lostIn } from '../store/lost-logs.ts';
 import type { Store } from '../store/store.ts';
-import { logPath } from '../text/daily-log.ts';
-import { logItemsOf } from '../text/log-items.ts';
-import { CHECK, type Finding, type ReadFiles } from './findings.ts';
+import { joinLogs, logDay, logPath, parseLog } from '../text/daily-log.ts';
+import { isRemains, logItemsOf } from '../text/log-items.ts';
+import { CHECK, type Finding, type Mend, type ReadFiles } from './findings.ts';
 
 const LEDGER = '.nocturne/ledger.db';
 
@@ -16,7 +20,7 @@ export async function findLedgerFaults(store: Store, files: ReadFiles): Promise<
   return [
     ...unfinishedCommits(store),
     ...(await missingFiles(store)),
-    ...missingEntries(entries, files),
+    ...missingEntries(store, { entries, ...files }),
     ...looseSupports(store, { entries, ...files }),
     ...looseProposals(store, entries),
     ...uncoveredEntries(store, entries),
@@ -38,19 +42,56 @@ function unfinishedCommits(store: Store): Finding[] {
   return count > 0 ? [{ kind: 'commit', what, where: LEDGER, mend }] : [];
 }
 
-/** Files that went so many at once that the store does not take them for deleted. */
+/** Files that went so many at once that the store does not take them for deleted, and logs that were lost. */
 async function missingFiles(store: Store): Promise<Finding[]> {
-  return (await store.missing()).map((where) => ({
-    kind: 'missing-file',
-    what: 'Was gone or emptied with many others at once. Put it back, or let nocturne dream --accept-missing believe it.',
-    where,
-    mend: null,
-  }));
+  return (await store.missing()).map((where) => {
+    const what = isLog(where)
+      ? 'Was lost: it is gone, empty or damaged. What it held stays remembered; nocturne dream --accept-missing lets go of it.'
+      : 'Was gone or emptied with many others at once. Put it back, or let nocturne dream --accept-missing believe it.';
+    return { kind: 'missing-file', what, where, mend: mendLost(store, where) };
+  });
 }
 
-function missingEntries(entries: Known[], { texts }: ReadFiles): Finding[] {
+/** Puts back what a lost log held, from its newest version that holds all of it, beside what was written there since. */
+function mendLost(store: Store, path: string): Mend | null {
+  const { ledger, dir } = store;
+  const day = logDay(path);
+  const lost = lostIn(ledger, path);
+  if (day === null || lost.length === 0 || !canBeWritten(dir, path)) return null;
+  const rows = ledger.all<{ id: string; sha: string; content: Buffer }>(
+    `select id, sha, content from version where memory = ? and content is not null order by rowid desc`,
+    memoryAt(ledger, path),
+  );
+  const holdsAll = (content: Buffer) => {
+    const ids = new Set(parseLog(content.toString(), day).map(({ id }) => id));
+    return lost.every((id) => ids.has(id));
+  };
+  const whole = rows.find(({ sha, content }) => shaOf(content) === sha && holdsAll(content))?.content.toString();
+  if (whole === undefined) return null;
+  const entries = lost.flatMap((id) => entryRow(ledger, id) ?? []);
+  const change = (current: string | null) => {
+    const left = parseLog(current ?? '', day).filter((item) => isRemains(item, entries));
+    return joinLogs(whole, current ?? '', { day, leftOut: new Set(left.map(({ id }) => id)) });
+  };
+  return {
+    says: 'Puts back what it held, from its newest whole version, beside what was written since.',
+    apply: async () => void (await store.commit({ actor: CHECK }, () => ({ files: [{ path, change }] }))),
+  };
+}
+
+function canBeWritten(dir: string, path: string): boolean {
+  try {
+    return locateFile(dir, path).kind !== 'directory';
+  } catch (error) {
+    if (isAppError(error)) return false;
+    throw error;
+  }
+}
+
+function missingEntries(store: Store, { entries, texts }: ReadFiles & { entries: Known[] }): Finding[] {
   const items = logItemsOf(texts);
-  const missing = entries.filter((entry) => !items.has(entry.id) && isInLog(entry));
+  const lost = lostIds(store.ledger);
+  const missing = entries.filter((entry) => !items.has(entry.id) && isInLog(entry) && !lost.has(entry.id));
   return [...Map.groupBy(missing, (entry) => logPath(entry.day))].map(([where, rows]) => ({
     kind: 'missing-entry',
     what: `Lacks ${rows.length} known entries (${rows.map((row) => row.id).join(', ')}); the next dream takes them for withdrawn, or asks where they are many.`,

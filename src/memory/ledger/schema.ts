@@ -145,6 +145,7 @@ create table unplaced (entry text primary key, nights integer not null, since te
   strict, without rowid;
 alter table entry add column changes text;
 `,
+  'alter table version add column lost integer not null default 0',
 ];
 
 /** `home.db` of the home. */

@@ -107,6 +107,13 @@ export function headOf(ledger: Ledger, memory: string): Version | null {
   return row ? toVersion(row) : null;
 }
 
+/** A head whose file holds what it should, with exactly that as its content: the ledger's own copy may be damaged. */
+export function healed(ledger: Ledger, head: Version, live: Content): Version {
+  if (isSame(head.content, live)) return head;
+  ledger.run('update version set content = ?, size = ? where id = ?', live, live?.length ?? 0, head.id);
+  return { ...head, content: live };
+}
+
 /** Whether this content was ever a version of the memory. */
 export function wasSeen(ledger: Ledger, memory: string, sha: string): boolean {
   return ledger.get('select 1 from version where memory = ? and sha = ?', memory, sha) !== undefined;

@@ -73,7 +73,8 @@ export function acceptLost(ledger: Ledger, path: string): void {
   ledger.run('delete from history_look where path = ?', path);
 }
 
-function lostIn(ledger: Ledger, path: string): string[] {
+/** The entries that a lost log should hold and does not. */
+export function lostIn(ledger: Ledger, path: string): string[] {
   const memory = memoryAt(ledger, path);
   const standing = idsIn(path, memory === null ? null : (headOf(ledger, memory)?.content ?? null));
   const isGone = isMissing(ledger, path);

@@ -20,6 +20,7 @@ import {
   beginCommit,
   type Content,
   headOf,
+  healed,
   markWritten,
   memoryAt,
   newMemory,
@@ -88,7 +89,7 @@ export class OutsideEdits {
     const known = memoryAt(ledger, path);
     const head = known === null ? null : headOf(ledger, known);
     const live = read(locate(path), head?.content ?? null);
-    if (shaOf(live) === (head?.sha ?? null)) return head;
+    if (shaOf(live) === (head?.sha ?? null)) return head && healed(ledger, head, live);
     const memory = known ?? newMemory(ledger, path);
     this.#record(memory, { path, content: live, previous: head?.id ?? null });
     return headOf(ledger, memory);

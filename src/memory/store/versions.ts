@@ -6,6 +6,7 @@ import { AppError } from '../../errors.ts';
 import { addSupport, entryRow, isInLog, type Support } from '../ledger/entries.ts';
 import type { Ledger, Row } from '../ledger/ledger.ts';
 import { isTopicPath, parseTopic } from '../text/topic.ts';
+import { shaOf } from './heads.ts';
 import type { Actor, Store } from './store.ts';
 
 export const OPERATIONS = ['created', 'modified', 'deleted'] as const;
@@ -110,13 +111,28 @@ export function listVersions(ledger: Ledger, filter: VersionFilter = {}): Versio
 
 /** A version with its text: null for a deletion and where it was redacted. Throws `bad-input` where there is none. */
 export function readVersion(ledger: Ledger, id: string): Version & { text: string | null } {
-  const row = ledger.get(`select ${COLUMNS}, content from version where id = ?`, id);
+  const row = ledger.get(`select ${COLUMNS}, content, lost from version where id = ?`, id);
   if (!row) {
     throw new AppError('bad-input', `There is no version ${id}; it may be older than versions are kept.`, {
       remedy: 'nocturne history lists the versions that are kept.',
     });
   }
-  return { ...versionOf(row), text: row.content === null ? null : (row.content as Buffer).toString('utf8') };
+  const content = row.content as Buffer | null;
+  if (row.lost === 1) {
+    throw new AppError('bad-input', `Version ${id} of ${row.path} was damaged, and its text is lost.`, {
+      remedy: 'Choose another one of nocturne history.',
+    });
+  }
+  if (content !== null && row.sha !== null && shaOf(content) !== row.sha) {
+    throw new AppError(
+      'storage',
+      `Version ${id} of ${row.path} is damaged in the ledger; the file itself is not meant.`,
+      {
+        remedy: 'nocturne check --repair heals it where the file, or another version, still holds the same.',
+      },
+    );
+  }
+  return { ...versionOf(row), text: content?.toString('utf8') ?? null };
 }
 
 /** The version that a file is at, with its text; undefined for a file the store never saw. */

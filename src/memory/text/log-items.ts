@@ -29,10 +29,12 @@ export async function readLog(store: Store, path: string): Promise<string> {
 /** Words of a lost entry whose source was cut off, or damaged, are no new line of a person's. */
 function withoutRemains(items: Map<string, LogItem>, ledger: Ledger): Map<string, LogItem> {
   const lost = [...lostIds(ledger)].flatMap((id) => entryRow(ledger, id) ?? []);
-  if (lost.length === 0) return items;
-  const isRemains = (item: LogItem) =>
-    item.kind === 'adopted' && lost.some(({ day, text }) => day === item.day && isLeftOf(text, item.text));
-  return new Map([...items].filter(([, item]) => !isRemains(item)));
+  return lost.length === 0 ? items : new Map([...items].filter(([, item]) => !isRemains(item, lost)));
+}
+
+/** Whether an item is what damage left of one of these entries. */
+export function isRemains(item: LogItem, lost: Pick<EntryRow, 'day' | 'text'>[]): boolean {
+  return item.kind === 'adopted' && lost.some(({ day, text }) => day === item.day && isLeftOf(text, item.text));
 }
 
 /** Whether these words are what is left of `text`: up to where they end, or cannot be read. */
