@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type CheckReport, checkMemory } from '../../jobs/check-memory.ts';
+import { explainLines } from '../../src/memory/dream/provenance.ts';
 import { allEntries } from '../../src/memory/ledger/entries.ts';
 import { releaseLease, takeLease } from '../../src/memory/store/leases.ts';
 import { openStore, type Store } from '../../src/memory/store/store.ts';
@@ -78,10 +79,10 @@ async function check(dir: string, repair = false): Promise<CheckReport['findings
   return findings;
 }
 
-async function withStore<T>(dir: string, work: (store: Store) => T): Promise<T> {
+async function withStore<T>(dir: string, work: (store: Store) => T | Promise<T>): Promise<T> {
   const store = await openStore(dir, { clock });
   try {
-    return work(store);
+    return await work(store);
   } finally {
     store.close();
   }
@@ -134,10 +135,18 @@ const mendable: [string, string, string, Damage][] = [
     (dir) => change(dir, TOPIC, (text) => text.replace('name: working-agreements', 'name: rules # mine')),
   ],
   [
-    'a supported line stands no more',
+    'a line rests on an entry that nobody knows',
     'support',
     TOPIC,
-    (dir) => change(dir, TOPIC, (text) => text.replace('pnpm', 'yarn')),
+    (dir) =>
+      withStore(
+        dir,
+        ({ ledger }) =>
+          void ledger.run(
+            "update support set entry = 'e_000000000000' where entry = (select min(entry) from support where path = ?)",
+            TOPIC,
+          ),
+      ),
   ],
   [
     'an index line was taken out',
@@ -506,4 +515,25 @@ test.each([
   expect(allEntries(again.store.ledger).map(({ id, state }) => `${id} ${state}`)).toEqual(states);
   again.close();
   expect(await check(dir)).toEqual([]);
+});
+
+test('a line that a person changed after a dream wrote it is no finding, and its history is told', async () => {
+  const dir = copy();
+  change(dir, TOPIC, (text) => text.replace('Always use pnpm instead of npm.', 'Use yarn in the frontend.'));
+  expect(await check(dir)).toEqual([]);
+  change(dir, TOPIC, (text) => text.replace('Use yarn in the frontend.', 'Use bun in the frontend.'));
+  await withStore(dir, async (store) => {
+    const lines = await explainLines(store, { path: TOPIC });
+    expect(lines.find(({ text }) => text.includes('bun'))).toMatchObject({
+      isPersons: true,
+      entries: [],
+      changed: {
+        actor: 'external',
+        at: clock.now().toISOString(),
+        text: 'Always use pnpm instead of npm.',
+        entries: [{ evidence: [{ quote: 'Always use pnpm instead of npm.' }] }],
+      },
+    });
+    expect(lines.find(({ text }) => text.includes('main directly'))).toMatchObject({ isPersons: false, changed: null });
+  });
 });

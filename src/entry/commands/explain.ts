@@ -24,7 +24,7 @@ export function addExplain(program: Command): void {
     .argument('<what>', 'PATH of a topic, PATH:LINE for one line (its number or id), or an entry (e_…)');
   withJson(
     withMemory(command),
-    '[{ path, number, id, text, isPersons, authors, entries }]; of an entry: { id, type, text, evidence, …, resting, told, proposals }',
+    '[{ path, number, id, text, isPersons, authors, entries, changed }]; of an entry: { id, type, text, evidence, …, resting, told, proposals }',
   )
     .addHelpText('after', '\nExample:\n  nocturne explain working-agreements.md:7')
     .action((what: string, options: CommonOptions) =>
@@ -56,9 +56,14 @@ function describeTold({ day, op, topic, reason }: ReturnType<typeof toldOf>[numb
   return `  dream of ${day}: ${op}${topic ? ` → ${topic}` : ''}. ${reason}`;
 }
 
-function describeLine({ path, number, id, text, isPersons, authors, entries }: ExplainedLine): string {
+function describeLine({ path, number, id, text, isPersons, authors, entries, changed }: ExplainedLine): string {
   const head = `${path}:${number} [${id}]\n  ${text}`;
   if (authors.length > 0) return `${head}\n  shared by ${authors.join(', ')}`;
+  if (changed) {
+    const by = changed.actor === 'external' || changed.actor === 'person' ? 'you' : changed.actor;
+    const was = [`  changed by ${by} on ${changed.at}; it said: ${changed.text}`, '  and rested on:'];
+    return [head, ...was, ...changed.entries.map((entry) => describeEntry(entry, '  '))].join('\n');
+  }
   if (isPersons) return `${head}\n  written by a person or by the main agent`;
   return [head, ...entries.map((entry) => describeEntry(entry, '  '))].join('\n');
 }

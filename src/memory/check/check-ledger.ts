@@ -102,20 +102,20 @@ function missingEntries(store: Store, { entries, texts }: ReadFiles & { entries:
 
 function looseSupports(store: Store, { entries, topics }: ReadFiles & { entries: Known[] }): Finding[] {
   const known = new Set(entries.map((entry) => entry.id));
+  // What a line rested on that somebody changed is its history, and waits for the line to come back.
   const supports = store.ledger.all('select path, line, entry from support order by path') as unknown as Support[];
   return [...Map.groupBy(supports, (support) => support.path)].flatMap(([where, rows]): Finding[] => {
     const topic = topics.get(where);
     // Of a topic that is gone they wait for it to come back.
     if (topic === undefined) return [];
-    const standing = new Set(topic.lines.map((line) => line.id));
-    const loose = rows.filter(({ line, entry }) => !standing.has(line) || !known.has(entry));
+    const loose = rows.filter(({ entry }) => !known.has(entry));
     if (loose.length === 0) return [];
     const mend = {
       says: 'Forgets these supports; the lines and entries stay.',
       apply: () => dropAll(store, loose),
     };
-    const lines = loose.length === 1 ? 'A support names a line' : `${loose.length} supports name lines`;
-    const what = `${lines} not standing there, or an entry that is not known.`;
+    const supports = loose.length === 1 ? 'A support names' : `${loose.length} supports name`;
+    const what = `${supports} an entry that is not known.`;
     return [{ kind: 'support', what, where, mend }];
   });
 }

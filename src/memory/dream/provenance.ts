@@ -13,6 +13,7 @@ import { logPath, parseLog } from '../text/daily-log.ts';
 import { parseJsonReport, type ReportRow, reportDay, reportPath } from '../text/dream-report.ts';
 import { isArchivePath, isTopicPath, lineNumbers, parseTopic } from '../text/topic.ts';
 import type { Entry } from '../types.ts';
+import { type FormerLine, formerLine } from './former-line.ts';
 
 export interface ExplainedEntry extends Omit<Entry, 'prompt' | 'day'> {
   state: string;
@@ -37,6 +38,8 @@ export interface ExplainedLine {
   /** Who shared it, in a team's memory. */
   authors: string[];
   entries: ExplainedEntry[];
+  /** Somebody changed it since it rested on entries: when and who, what it said, and what that rested on. */
+  changed: (Omit<FormerLine, 'entries'> & { entries: ExplainedEntry[] }) | null;
 }
 
 export interface RestingLine {
@@ -72,7 +75,13 @@ export async function explainLines(
   const supports = Map.groupBy(supportsOf(store.ledger, path), (support) => support.line);
   return wanted.map(({ id, text, first, authors }) => {
     const entries = (supports.get(id) ?? []).flatMap(({ entry }) => explainEntry(store, entry) ?? []);
-    return { path, number: first, id, text, isPersons: !supports.has(id), authors, entries: entries.sort(byTime) };
+    const isPersons = !supports.has(id);
+    const former = isPersons ? formerLine(store.ledger, { path, id }) : null;
+    const changed = former && {
+      ...former,
+      entries: former.entries.flatMap((entry) => explainEntry(store, entry) ?? []).sort(byTime),
+    };
+    return { path, number: first, id, text, isPersons, authors, entries: entries.sort(byTime), changed };
   });
 }
 
