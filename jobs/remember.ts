@@ -22,7 +22,7 @@ import { appendEntries, entryId, logPath } from '../src/memory/text/daily-log.ts
 import type { MemoryType } from '../src/memory/types.ts';
 import { redact } from '../src/redact.ts';
 import { type Clock, dayOf } from '../src/time.ts';
-import { isAbout } from '../src/wording.ts';
+import { asSeen, isAbout } from '../src/wording.ts';
 
 export interface RememberRequest {
   /** Any text; it becomes one line of at most 1,000 characters. */
@@ -53,7 +53,7 @@ export async function remember(
 ): Promise<RememberReport> {
   // 1.
   const redaction = await redact(typed);
-  const text = redaction.text.replace(/[\s\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]+/gu, ' ').trim();
+  const text = asSeen(redaction.text.replace(/[\s\p{Cc}\u2028\u2029]+/gu, ' '));
   if (text === '' || text.length > MAX_CHARACTERS) {
     throw new AppError(
       'bad-input',

@@ -60,7 +60,11 @@ const LONGEST_VALUE = 1_000;
 
 /** Whether a value stands in a text as itself, not as a part of a longer one. */
 export function stands(value: string, text: string): boolean {
-  const [wanted, source] = [value.normalize('NFC'), asSeen(text)];
+  // What is shown of a tag begins with `‹`, and a model copies it.
+  const [wanted, source] = [value.normalize('NFC'), asSeen(text)].map((each) => each.replaceAll('‹', '<')) as [
+    string,
+    string,
+  ];
   // Whatever stands beside so much of the same is no other value.
   if (wanted.length > LONGEST_VALUE) return source.includes(wanted);
   const isPath = /[/\\@.:-]/.test(wanted);

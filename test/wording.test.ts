@@ -1,7 +1,7 @@
 // How a number of things is said, and the values that one may search for.
 
 import { expect, test } from 'vitest';
-import { greppable, sayCount, stands } from '../src/wording.ts';
+import { greppable, sayCount, stands, standsAsTail } from '../src/wording.ts';
 
 test.each([
   [1, 'line', '1 line'],
@@ -18,4 +18,20 @@ test.each(['A', 'a-', '.', 'x)', '(', '-.', '~'])('a word of a megabyte of %j is
   const word = `${part.repeat(1_000_000 / part.length)}!x`;
   expect(greppable(word).length).toBeLessThanOrEqual(1);
   expect(stands(word, `${word}${word}`)).toBe(true);
+});
+
+test('a tag that is shown with `‹`, so that it begins none, is the value it was', () => {
+  expect(stands('<topics>', 'It prints `‹topics>` first.')).toBe(true);
+  expect(stands('‹topics>', 'It prints `<topics>` first.')).toBe(true);
+});
+
+test.each([
+  ['docs/plans', 'see /Users/a/cli/Docs/plans', true],
+  ['AGENTS.md', 'put it into ./Agents.md', true],
+  ['~/work/cli', 'the one in Documents/work/cli', true],
+  ['docs/plans', 'the plans of the docs', false],
+  ['plans', 'in myplans/x', false],
+  ['--force', 'use --Force', false],
+])('%j stands as the tail of a path in %j: %j', (value, text, isThere) => {
+  expect(standsAsTail(value, text)).toBe(isThere);
 });

@@ -235,7 +235,7 @@ function borrowedProblem(
   if (unsaid.length < words.length * BORROWED_SHARE || unsaid.length === 0) return null;
   for (const source of shown) {
     if (isOwn(source)) continue;
-    const borrowed = passagesOf(asRead(source.text))
+    const borrowed = passagesOf(source)
       .map((passage) => unsaid.filter((word) => isIn(word, passage)))
       .find((found) => found.length >= words.length * BORROWED_SHARE);
     if (borrowed === undefined) continue;
@@ -247,11 +247,24 @@ function borrowedProblem(
 }
 
 const PASSAGE_CHARS = 400;
+/** Nobody is shown more of the beginning or the end of a text. */
+const MOST_CHARS_AT_ENDS = 50_000;
 
-/** The words of a text by passages that overlap: what somebody says stands together, single words stand anywhere. */
-function* passagesOf(text: string): Generator<Set<string>> {
-  for (let from = 0; from < text.length; from += PASSAGE_CHARS / 2)
-    yield contentWords(text.slice(from, from + PASSAGE_CHARS));
+const passages = new WeakMap<EvidenceSource, Set<string>[]>();
+
+/** The words of a message by passages that overlap: what somebody says stands together, single words stand anywhere. */
+function passagesOf(source: EvidenceSource): Set<string>[] {
+  const known = passages.get(source);
+  if (known) return known;
+  const { text } = source;
+  const isLong = text.length > 2 * MOST_CHARS_AT_ENDS;
+  const read = asRead(isLong ? `${text.slice(0, MOST_CHARS_AT_ENDS)}\n${text.slice(-MOST_CHARS_AT_ENDS)}` : text);
+  const found: Set<string>[] = [];
+  for (let from = 0; from < read.length; from += PASSAGE_CHARS / 2) {
+    found.push(contentWords(read.slice(from, from + PASSAGE_CHARS)));
+  }
+  passages.set(source, found);
+  return found;
 }
 
 function isIn(word: string, words: Set<string>): boolean {

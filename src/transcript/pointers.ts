@@ -32,7 +32,14 @@ export async function pointTo(turns: ExcerptTurn[], options: PointerOptions): Pr
     const own = [first, ...more].filter((row) => row.speaker === speaker);
     const texts = await Promise.all(own.map(async (row) => (await options.redact(row.text)).text));
     const text = texts.join('\n');
-    sources.set(message.id, { id: message.id, turn, speaker, at: message.at, text, offered: true });
+    const words = texts.filter((_, at) => own[at]?.kind === 'words').join('\n');
+    const chosen = message.parts.flatMap((part) =>
+      part.kind === 'text' && part.untyped === 'chosen' ? part.text : [],
+    );
+    const source: SourceMessage = { id: message.id, turn, speaker, at: message.at, text, offered: true };
+    if (words !== text) source.words = words;
+    if (chosen.length > 0) source.chosen = (await options.redact(chosen.join('\n'))).text;
+    sources.set(message.id, source);
     const shown = own[0] ?? first;
     lines.push({
       text: `${renderHeader(shown, true, frame)} | ${beginningOf(text)}`,
