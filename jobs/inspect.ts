@@ -85,7 +85,7 @@ export async function inspect({ session, ended }: InspectRequest, deps: InspectD
   const { unreadableLines } = session;
   // 2.
   const excerpts: Inspection['offered']['excerpts'] = [];
-  for await (const { tokens, sources } of excerptsOf({ session, sorted }, deps)) {
+  for await (const { tokens, sources } of excerptsOf({ session, sorted }, { ...deps, isNumbered: false })) {
     const messages = [...sources.values()].map(({ id, speaker, offered }) => ({ id, speaker, isContext: !offered }));
     excerpts.push({ tokens, messages });
   }

@@ -18,9 +18,10 @@ export interface Shown {
 /** The excerpts that the pending turns are shown in. */
 export function excerptsOf(
   shown: Shown,
-  { excerptTokens, zone }: { excerptTokens: number; zone: string },
+  { excerptTokens, zone, isNumbered }: { excerptTokens: number; zone: string; isNumbered?: boolean },
 ): AsyncGenerator<Excerpt> {
-  return buildExcerpts(() => readShown(shown), { ids: saidIds(shown), budgetTokens: excerptTokens, redact, zone });
+  const options = { ids: saidIds(shown), budgetTokens: excerptTokens, redact, zone, isNumbered };
+  return buildExcerpts(() => readShown(shown), options);
 }
 
 function* saidIds({ sorted }: Shown): Generator<string> {

@@ -48,6 +48,8 @@ export interface ExcerptOptions {
   redact: (text: string) => Promise<{ text: string }>;
   /** Time zone of the dates that are shown. */
   zone: string;
+  /** Whether each of several says which it is, for which all turns are gone through once more. Default: true. */
+  isNumbered?: boolean;
 }
 
 /** Most tokens of one row; a human's words have no cap. */
@@ -60,6 +62,7 @@ const CAP_TOKENS = {
   question: 250,
   call: 70,
   result: 100,
+  idle: 40,
 };
 const CONTEXT_CAP_TOKENS = 120;
 /** The part of the budget that goes to rows of one kind at most. */
@@ -88,6 +91,10 @@ export async function* buildExcerpts(
     return { builder, chunks: cutIntoChunks(builder.takeUnits(turns()), builder) };
   };
   const { builder, chunks } = cut();
+  if (options.isNumbered === false) {
+    for await (const chunk of chunks) yield await builder.build(chunk, { at: 1, of: 1 });
+    return;
+  }
   let parts = 1;
   let next = await chunks.next();
   for (let at = 1; !next.done; at += 1) {
@@ -201,6 +208,7 @@ function excerptBuilder({ budgetTokens, redact, zone }: ExcerptOptions, shortIds
     if (tier === 'answered') return cutRow(shown, kind === 'words' ? CAP_TOKENS.end : CAP_TOKENS.words, CUT.beginning);
     if (tier === 'subagent') return cutRow(shown, CAP_TOKENS.report);
     if (kind === 'words') return cutRow(shown, CAP_TOKENS.words);
+    if (tier === 'idle') return cutRow(shown, CAP_TOKENS.idle, CUT.end);
     return cutRow(shown, tier === 'failed' ? CAP_TOKENS.error : CAP_TOKENS.result);
   }
 
