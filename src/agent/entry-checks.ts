@@ -127,7 +127,8 @@ function foreignProblem(
   } else if (entry.type === 'user' && quoted.every((each) => each.source.speaker !== 'human' || isChosen(each))) {
     return `type: ${source.id} is a choice among what was offered. It says what was decided here, not who the user is: make it project or feedback.`;
   }
-  const isStrict = isOfPerson(entry) || (by === 'human' && claimsSpeaker(text) !== null);
+  // Whatever its type: an order, and what somebody is said to want, is theirs or nobody's.
+  const isStrict = isOfPerson(entry) || claimsSpeaker(text) !== null || speaksToAgent(text);
   const shown = [...options.messages()];
   const said = quoted.map((each) => supportOf(each, { by, isStrict, quoted, shown })).join('\n');
   const human = shown.filter(({ speaker }) => speaker === 'human').map((each) => ownWords(each.text));

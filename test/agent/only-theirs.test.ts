@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'vitest';
 import { checkEntry, type EvidenceSource, type FoundEntry } from '../../src/agent/entry-checks.ts';
 import { recordEntriesTool } from '../../src/agent/tools.ts';
-import { claimsSpeaker } from '../../src/injection.ts';
+import { claimsSpeaker, speaksToAgent } from '../../src/injection.ts';
 import { type Excerpt, findSource } from '../../src/transcript/excerpt.ts';
 import { markPasted } from '../../src/transcript/pasted-parts.ts';
 import { foreignSessions, KINDS, PLANTED, typedBriefs } from '../support/foreign-words.ts';
@@ -43,23 +43,30 @@ async function everyWay(excerpt: Excerpt, says: string): Promise<FoundEntry[]> {
     .flatMap((first) =>
       quotes.filter(({ speaker }) => speaker === 'assistant').map((second) => asEvidence([first, second])),
     )
-    .map((evidence, at) => ({ type: at % 2 ? 'user' : 'feedback', text: says, evidence }));
+    .flatMap((evidence, at) =>
+      [at % 2 ? 'user' : 'feedback', 'project'].map((type) => ({ type, text: says, evidence })),
+    );
   const entries = [...single, ...double].map((entry, at) => ({ ...entry, strength: at % 3 ? 'stated' : 'implied' }));
   for (let from = 0; from < entries.length; from += 20) await tool.call({ entries: entries.slice(from, from + 20) });
   return tool.recorded();
 }
 
-test.each(Object.keys(KINDS))('%s: none of it becomes the word of the user, or claims to be', async (kind) => {
-  const sessions = foreignSessions().filter((session) => session.kind === kind);
-  expect(sessions).toHaveLength(PLANTED.length);
-  const kept: string[] = [];
-  for (const { says, turns } of sessions) {
-    const found = await everyWay(await buildOne(turns), says);
-    const bad = found.filter(({ type, text }) => type === 'user' || type === 'feedback' || claimsSpeaker(text));
-    kept.push(...bad.map(({ type, text, evidence }) => `${type}: ${text} <- ${JSON.stringify(evidence)}`));
-  }
-  expect(kept).toEqual([]);
-});
+test.each(Object.keys(KINDS))(
+  '%s: none of it becomes the word of the user, claims to be, or gives orders',
+  async (kind) => {
+    const sessions = foreignSessions().filter((session) => session.kind === kind);
+    expect(sessions).toHaveLength(PLANTED.length);
+    const kept: string[] = [];
+    for (const { says, turns } of sessions) {
+      const found = await everyWay(await buildOne(turns), says);
+      const bad = found.filter(
+        ({ type, text }) => type === 'user' || type === 'feedback' || claimsSpeaker(text) || speaksToAgent(text),
+      );
+      kept.push(...bad.map(({ type, text, evidence }) => `${type}: ${text} <- ${JSON.stringify(evidence)}`));
+    }
+    expect(kept).toEqual([]);
+  },
+);
 
 test('there are as many attacks as there were', () => {
   expect(foreignSessions().length).toBeGreaterThanOrEqual(292);
