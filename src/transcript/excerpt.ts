@@ -126,6 +126,12 @@ function isVital(row: Row): boolean {
   return row.tier === 'human' || row.tier === 'answered';
 }
 
+/** What `rank` spends on rows of a tier at most. */
+function shareOf(tier: Tier): number {
+  if (tier === 'failed' || tier === 'asked') return SHARES[tier];
+  return tier === 'trace' || tier === 'idle' ? SHARES.trace : 2;
+}
+
 function newestFirst(rows: Row[], ...tiers: Tier[]): Row[] {
   return tiers.flatMap((tier) => rows.filter((row) => row.tier === tier).reverse());
 }
@@ -255,7 +261,7 @@ function excerptBuilder({ budgetTokens, redact, zone }: ExcerptOptions, shortIds
       const kept: Row[] = [];
       for (const row of unit.rows.toReversed()) {
         const spentTokens = spent[row.tier] ?? 0;
-        if (!isVital(row) && spentTokens > budgetTokens * 2) continue;
+        if (!isVital(row) && spentTokens > budgetTokens * shareOf(row.tier)) continue;
         kept.push(row);
         if (!isVital(row)) spent[row.tier] = spentTokens + estimateTokens((await showOffered(row))?.text ?? '');
       }
