@@ -13,7 +13,7 @@ export interface AgentDeps {
 
 /** Resolves with how the run ended; what its tools were told is the tools' to answer. */
 export function runWithTools(
-  ask: Pick<AgentRequest, 'system' | 'input' | 'continues'>,
+  ask: Pick<AgentRequest, 'memory' | 'system' | 'input' | 'continues'>,
   tools: Tool[],
   { agent, runAgent, spend, signal }: AgentDeps,
 ): Promise<AgentEnding> {

@@ -101,7 +101,7 @@ async function propose(
       return replyTo(last);
     },
   };
-  await runWithTools(await requestFor(request, deps), [tool], deps);
+  await runWithTools({ memory: deps.store.dir, ...(await requestFor(request, deps)) }, [tool], deps);
   const operations = draft.standing();
   const left = leftBy(last, request.world);
   if (operations.length > 0) return { operations, refused, left };

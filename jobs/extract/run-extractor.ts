@@ -75,7 +75,7 @@ export async function runExtractor(
   };
   if (continues && excerpt.text !== '') {
     const input = await renderPrompt('extract-fork', { ...values, pending: excerpt.text });
-    const ending = await runWithTools({ system: '', input: input.text, continues }, [record], deps);
+    const ending = await runWithTools({ memory: store.dir, system: '', input: input.text, continues }, [record], deps);
     refuseMisuse(record, deps);
     return { ending, found: record.recorded(), prompt: input.fingerprint };
   }
@@ -86,7 +86,7 @@ export async function runExtractor(
   const input = await renderPrompt('extract-input', { ...values, session, excerpt: excerpt.text });
   const view = memoryViewTool((path, range) => viewMemory(store, { path, range }));
   const tools = values.index === NONE ? [record] : [record, view];
-  const ending = await runWithTools({ system: system.text, input: input.text }, tools, deps);
+  const ending = await runWithTools({ memory: store.dir, system: system.text, input: input.text }, tools, deps);
   refuseMisuse(record, deps);
   return { ending, found: record.recorded(), prompt: system.fingerprint };
 }

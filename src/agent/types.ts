@@ -20,6 +20,8 @@ export interface ModelAccess {
 
 /** Everything one run needs, as plain data. */
 export interface AgentRequest {
+  /** The memory directory that it works for; a process that ran it may run another of the same one. */
+  memory?: string;
   /** A model id of the endpoint, or `OFFLINE_MODEL`. */
   model: string;
   access: ModelAccess;

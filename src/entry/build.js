@@ -15,9 +15,38 @@ execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '--project', 
 for (const path of ['dist/test', 'dist/src/entry/start.js', 'dist/src/entry/start.d.ts', 'dist/src/entry/commands']) {
   rmSync(path, { recursive: true, force: true });
 }
+// Compiled with the child, and evaluated anew for each of its runs (fresh-run.ts).
+const runs = await build({
+  input: 'src/entry/agent-run.ts',
+  platform: 'node',
+  output: { format: 'cjs', codeSplitting: false },
+  write: false,
+  logLevel: 'warn',
+});
+writeFileSync(
+  'dist/src/entry/fresh-run.js',
+  `import { createRequire } from 'node:module';
+const require = createRequire(import.meta.url);
+export const isFreshEachTime = true;
+export function loadRun() {
+  const module = { exports: {} };
+  evaluate(require, module, module.exports);
+  return module.exports.answerRun;
+}
+function evaluate(require, module, exports) {
+${runs.output[0].code}
+}
+`,
+);
 await build({
   input: 'src/entry/child.ts',
   platform: 'node',
+  plugins: [
+    {
+      name: 'fresh-run',
+      resolveId: (id) => (id === './fresh-run.ts' ? { id: './fresh-run.js', external: true } : null),
+    },
+  ],
   output: { file: 'dist/src/entry/child.js', format: 'esm', codeSplitting: false },
   logLevel: 'warn',
 });

@@ -35,7 +35,7 @@ import { memoriesOf, memoryDirFor } from './places.ts';
 import { refuseSentLedger } from './sent-ledger.ts';
 import { tracing } from './telemetry.ts';
 import { UserScope } from './user-scope.ts';
-import { ModelSlots, withinSlots } from './worker/model-slots.ts';
+import { lanesFor, ModelSlots, withinSlots } from './worker/model-slots.ts';
 
 export interface App {
   config: Config;
@@ -147,8 +147,11 @@ export function compose(config: Config, parts: Parts = {}): App {
   const leased = <T>(at: Store, key: string, work: (lease: Lease) => Promise<T>) =>
     withLease(at, { key, config, work });
   const spans = tracing(config.telemetry);
-  const { runAgent: run = forkAgent({ ...config, memoryLimitMb: config.childMemoryMb }) } = parts;
-  const runAgent = withinSlots(withAccess(config, spans.run(run)), new ModelSlots(config.concurrency));
+  const forked = forkAgent({ ...config, memoryLimitMb: config.childMemoryMb, maxIdle: lanesFor(config.concurrency) });
+  const runAgent = withinSlots(
+    withAccess(config, spans.run(parts.runAgent ?? forked)),
+    new ModelSlots(config.concurrency),
+  );
   const job = (options: JobOptions) => ({
     clock: config.clock,
     zone: config.zone,
@@ -289,6 +292,7 @@ export function compose(config: Config, parts: Parts = {}): App {
       return report;
     },
     close() {
+      forked.close();
       for (const gone of moved) gone.close();
       for (const opened of stores.values()) opened.then((each) => each.close(), ignoreUnopened);
       home.close();

@@ -2,9 +2,11 @@
 //   1. jobs a second through the inbox with a job that does nothing, beside bare BullMQ on the same backend: Redis,
 //      PostgreSQL and embedded, as far as they answer;
 //   2. what an extraction costs beside the model, split into child start, reading and commit;
-//   3. how busy ten model slots are with a model that answers after two seconds.
+//   3. how busy ten model slots are with a model that answers after two seconds;
+//   4. extractions a second with the offline model, two side by side, with a process for each run and with processes that
+//      are kept for further ones.
 // It works from the build, as users do: `node test/bench/queue.bench.ts --redis URL --postgres URL` after `npm run build`.
-// The last two are on Redis.
+// 2 and 3 are on Redis, 4 works the inboxes without a queue.
 
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -17,6 +19,7 @@ import { Queue, Worker } from 'bullmq';
 import type * as ConfigModule from '../../src/config.ts';
 import { enqueueExtract } from '../../src/entry/commands/enqueue.ts';
 import type * as ComposeModule from '../../src/entry/compose.ts';
+import type * as ForkModule from '../../src/entry/fork.ts';
 import type * as WorkerModule from '../../src/entry/worker/worker.ts';
 import type * as InboxModule from '../../src/memory/ledger/inbox.ts';
 import type * as BackendModule from '../../src/queue/backend.ts';
@@ -29,7 +32,7 @@ const { values: given } = parseArgs({
     postgres: { type: 'string', default: 'postgres://root:postgres@127.0.0.1:5432/test' },
     jobs: { type: 'string', default: '1000' },
     sessions: { type: 'string', default: '120' },
-    only: { type: 'string', default: '1,2,3' },
+    only: { type: 'string', default: '1,2,3,4' },
   },
 });
 const root = join(import.meta.dirname, '../..');
@@ -38,7 +41,8 @@ if (!existsSync(join(dist, 'entry/child.js'))) throw new Error('There is no buil
 const built = <T>(path: string): Promise<T> => import(pathToFileURL(join(dist, path)).href);
 const { openBell } = await built<typeof BellModule>('queue/queue.js');
 const { compose } = await built<typeof ComposeModule>('entry/compose.js');
-const { runWorker, bellOptions } = await built<typeof WorkerModule>('entry/worker/worker.js');
+const { forkAgent } = await built<typeof ForkModule>('entry/fork.js');
+const { runWorker, drainInboxes, bellOptions } = await built<typeof WorkerModule>('entry/worker/worker.js');
 const { loadConfig } = await built<typeof ConfigModule>('config.js');
 const { putInInbox, inboxItem, inboxItems, finishInboxItem, noteWork } =
   await built<typeof InboxModule>('memory/ledger/inbox.js');
@@ -53,7 +57,7 @@ say(`load ${loadavg()[0]?.toFixed(1)} before`);
 /** An app on a home of its own. */
 async function app(
   name: string,
-  settings: { model: string; baseURL?: string; concurrency: number; queueUrl?: string },
+  settings: { model: string; baseURL?: string; concurrency: number; queueUrl?: string; maxIdle?: number },
 ) {
   const home = join(dir, name);
   mkdirSync(home);
@@ -69,7 +73,10 @@ async function app(
       ANTHROPIC_BASE_URL: settings.baseURL,
     },
   );
-  return compose({ ...config, concurrency: settings.concurrency, dayTokens: 1e12 });
+  const { concurrency, maxIdle } = settings;
+  const fork = { ...config, memoryLimitMb: config.childMemoryMb, maxIdle };
+  const parts = maxIdle === undefined ? {} : { runAgent: forkAgent(fork) };
+  return compose({ ...config, concurrency, dayTokens: 1e12 }, parts);
 }
 
 /** A queue's place: where it hangs, and its name there. */
@@ -310,11 +317,32 @@ async function busySlots(slots: number, count: number): Promise<void> {
   model.close();
 }
 
+/** Extractions a second with the offline model, two side by side. */
+async function extractions(name: string, maxIdle: number, count: number): Promise<number> {
+  const made = await app(name, { model: 'offline', concurrency: 2, queueUrl: '', maxIdle });
+  for (const transcript of sessions(count)) await enqueueExtract(made, { transcript, ended: true });
+  const began = performance.now();
+  const signal = new AbortController().signal;
+  await drainInboxes(made, { signal, onResult() {}, onError: say });
+  const perSecond = (count / (performance.now() - began)) * 1_000;
+  made.close();
+  return perSecond;
+}
+
+async function offlineExtractions(count: number): Promise<void> {
+  const alone = await extractions('alone', 0, count);
+  const kept = await extractions('kept', 3, count);
+  say(
+    `offline extractions, two side by side: ${kept.toFixed(1)} a second, ${alone.toFixed(1)} with a process each: ${(kept / alone).toFixed(1)} ×`,
+  );
+}
+
 try {
   if (parts.includes('1')) {
     for (const kind of ['Redis', 'PostgreSQL', 'embedded'] as const) await noOpJobs(kind, Number(given.jobs));
   }
   if (parts.includes('2')) await overhead();
+  if (parts.includes('4')) await offlineExtractions(60);
   if (parts.includes('3')) await busySlots(10, Number(given.sessions));
   say(`load ${loadavg()[0]?.toFixed(1)} after`);
 } finally {

@@ -5,7 +5,7 @@
 //   …run something with server.access…
 //   server.requests[1].messages; await server.close();
 
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { ModelAccess } from '../../src/agent/types.ts';
@@ -59,6 +59,9 @@ export interface MessagesServer {
   requests: MessagesRequest[];
   /** The same as they came. */
   bodies: string[];
+  /** Of each request, and the port of the client that it came from. */
+  headers: IncomingHttpHeaders[];
+  ports: (number | undefined)[];
   /** The betas that each request asks for. */
   betas: string[][];
   /** The bytes of the same bodies. */
@@ -75,6 +78,8 @@ export interface MessagesServer {
 export async function startMessagesServer(script: Script): Promise<MessagesServer> {
   const requests: MessagesRequest[] = [];
   const bodies: string[] = [];
+  const headers: IncomingHttpHeaders[] = [];
+  const ports: (number | undefined)[] = [];
   const betas: string[][] = [];
   const requestBytes: number[] = [];
   const watchers: { count: number; resolve: () => void }[] = [];
@@ -100,6 +105,8 @@ export async function startMessagesServer(script: Script): Promise<MessagesServe
     const request: MessagesRequest = JSON.parse(body);
     const call = requests.push(request);
     bodies.push(body);
+    headers.push(incoming.headers);
+    ports.push(incoming.socket.remotePort);
     betas.push(String(incoming.headers['anthropic-beta'] ?? '').split(/,\s*/));
     requestBytes.push(Buffer.byteLength(body));
     for (const watcher of watchers) if (call >= watcher.count) watcher.resolve();
@@ -112,6 +119,8 @@ export async function startMessagesServer(script: Script): Promise<MessagesServe
     access: { apiKey: 'test-key', baseURL: `http://127.0.0.1:${port}` },
     requests,
     bodies,
+    headers,
+    ports,
     betas,
     requestBytes,
     batches,
