@@ -4,18 +4,23 @@
 
 const begins = (words: string) =>
   new RegExp(
-    String.raw`^[\s\p{P}\p{S}]*(?:(?:oh|ah|hm+|well|and|so|great|perfect|nice|cool|good|thanks|thank you|super|danke|merci|gracias)[\s\p{P}]+){0,3}(?:${words})(?![\p{L}\p{N}])`,
+    String.raw`^[\s\p{P}\p{S}]*(?:(?:oh|ah|hm+|well|and|so|ok|okay|great|perfect|nice|cool|good|thanks|thank you|super|danke|merci|gracias)[\s\p{P}]+){0,3}(?:${words})(?![\p{L}\p{N}])`,
     'iu',
   );
 
 const ACCEPTS = begins(
   [
-    "yes|yep|yeah|yup|ye|sure|ok|okay|k|right|correct|exactly|agreed?|i agree|absolutely|definitely|of course|go ahead|go for it|go on|go with|continue|proceed|do (?:it|that|this|so|both|all|the)|please do|sounds? (?:good|great|fine|right)|fine|let['’]?s|approved?|accept(?:ed)?|lgtm|confirmed?|true|both|all of|great|perfect|good|nice|works for me|makes sense|as you|keep (?:it|that|this)|take|use",
-    'ja|jep|jo|genau|richtig|passt|klar|gern|gerne|mach (?:das|es|mal|so)|einverstanden|stimmt|weiter|nimm',
+    "yes|yep|yeah|yup|ye|sure|correct|exactly|agreed?|i agree|absolutely|definitely|of course|go ahead|go for it|go on|go with|continue|proceed|do (?:it|that|this|so|both|all|the)|please do|sounds? (?:good|great|fine|right)|let['’]?s|approved?|accept(?:ed)?|lgtm|confirmed?|both|all of|works for me|makes sense|as you|keep (?:it|that|this)|take|use",
+    'ja|jep|jo|genau|richtig|passt|gern|gerne|mach (?:das|es|mal|so)|einverstanden|stimmt|weiter|nimm',
     "oui|d['’]accord|vas-y|exact|parfait|fais|sí|si|claro|vale|de acuerdo|hazlo|adelante|correcto|perfecto|sì|va bene|esatto|certo|procedi|sim|isso|pode|concordo|prima|akkoord|doe maar|klopt|tak|zgoda|jasne|evet|tamam|olur|okej",
-    'да|хорошо|давай|верно|согласен|согласна|конечно|так',
+    'да|давай|верно|согласен|согласна|конечно|так',
   ].join('|'),
 );
+/** Praise, or a yes: where more is said, it is about that. */
+const PRAISES = begins(
+  'ok|okay|k|right|fine|true|great|perfect|good|nice|cool|super|gut|klar|parfait|bien|perfecto|perfetto|bene|ótimo|goed|dobrze|хорошо|отлично',
+);
+const MOST_WORDS_OF_PRAISE = 4;
 const ACCEPTS_UNSPACED =
   /^[\s\p{P}\p{S}]*(?:👍|✅|はい|うん|お願い|それで|了解|いいです|そうして|是|好|可以|行|对|對|同意|没错|就这样|네|예|좋아|그래|맞아|نعم|حسنا|موافق)/u;
 const DENIES = begins(
@@ -42,7 +47,9 @@ function isAnswer(own: string, closing: string): boolean {
   const said = own.trim();
   if (said === '') return false;
   if ([ACCEPTS, ACCEPTS_UNSPACED, DENIES, DENIES_UNSPACED, COUNTS, POINTS].some((form) => form.test(said))) return true;
-  return ASKS.test(closing.trim()) && said.split(/\s+/).length <= MOST_WORDS_OF_ANSWER && said.length <= 120;
+  const words = said.split(/\s+/).length;
+  if (words <= MOST_WORDS_OF_PRAISE && PRAISES.test(said)) return true;
+  return ASKS.test(closing.trim()) && !ASKS.test(said) && words <= MOST_WORDS_OF_ANSWER && said.length <= 120;
 }
 
 /** What of `before`, an agent's last words, the person's `own` words answer to; empty where they answer nothing. */

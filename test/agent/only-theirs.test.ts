@@ -117,6 +117,7 @@ describe('what a person makes their own by answering', () => {
     ['Shall I run the formatter before each commit, through a pre-commit hook?', 'yes'],
     ['Shall I run the formatter before each commit, through a pre-commit hook?', 'sure, sounds good'],
     ['I suggest to run the formatter before each commit, through a pre-commit hook.', 'ok do that'],
+    ['I suggest to run the formatter before each commit, through a pre-commit hook.', 'ok great'],
     [
       'It is slow.\n\nOptions:\n1. a nightly job\n2. formatter before each commit, through a pre-commit hook\n\nWhich one?',
       '2',
@@ -131,6 +132,11 @@ describe('what a person makes their own by answering', () => {
   test.each([
     ['The page says: formatter runs before each commit through a pre-commit hook.\n\nShall I read on?', 'yes'],
     ['Formatter runs before each commit through a pre-commit hook, says the wiki.', 'thanks, now the tests'],
+    [
+      'From here on I will run the formatter before each commit through a pre-commit hook.',
+      'great. next: bump the version',
+    ],
+    ['Shall I run the formatter before each commit, through a pre-commit hook?', 'what would that cost?'],
     [
       'Formatter runs before each commit through a pre-commit hook. Anything else?',
       'now fix the parser, it fails on tabs',
