@@ -151,7 +151,11 @@ export function isAppError(error: unknown, code?: ErrorCode): error is AppError 
 /** The message of anything thrown, for a log line or an outcome; with the remedy where there is one. */
 export function describeError(error: unknown): string {
   if (isAppError(error)) return error.remedy ? `${error.message} ${error.remedy}` : error.message;
-  return error instanceof Error ? error.message : String(error);
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(describeError).join(', ');
+  if (error instanceof Error) return error.message || error.name;
+  if (typeof error !== 'object' || error === null) return String(error);
+  // Drivers throw objects that are no errors.
+  return 'message' in error && error.message !== '' ? describeError(error.message) : JSON.stringify(error);
 }
 
 /** Why a text is no JSON, without what the parser quotes of it: that may be a part of a key. */

@@ -52,7 +52,7 @@ export async function agentMemory(options: AgentMemoryOptions): Promise<AgentMem
     isTeam: memory === 'user' ? false : undefined,
   });
   try {
-    const home = openHome(config.home, config.clock);
+    const home = openHome(config.home, config.clock, config.zone);
     home.addStore(store.dir);
     home.close();
     const recalled = await recallFor(config, { ...recalling, cwd, memory, isAlone: true });

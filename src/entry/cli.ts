@@ -3,7 +3,7 @@
 // With --json stdout carries JSON only; everything else goes to stderr.
 
 import type { Argument, Command } from 'commander';
-import { isAppError } from '../errors.ts';
+import { describeError, isAppError } from '../errors.ts';
 import { packagePath, readTextNow } from '../files.ts';
 import { EXIT, note, print } from './terminal/output.ts';
 
@@ -129,7 +129,11 @@ function exitOf(error: unknown): number {
     note('nocturne: The directory you stand in is gone.\n  Go to one that is there, then run it again.');
     return EXIT.failed;
   }
-  note(`nocturne: ${error instanceof Error ? error.stack : String(error)}`);
+  // Not one of ours: a fault, or a file that holds what it never should. The first line of ours says where.
+  const where = /\(?([^\s(]*(?:src|jobs)\/[^\s)]+)\)?$/m.exec((error as Error).stack ?? '')?.[1];
+  note(`nocturne: ${error instanceof Error ? `${error.name}: ${error.message}` : describeError(error)}`);
+  note('  Nobody planned for this. nocturne check --repair and nocturne doctor tell whether a file is damaged;');
+  note(`  else it is a fault of nocturne's own: please report it${where ? `, with ${where}` : ''}.`);
   return EXIT.failed;
 }
 

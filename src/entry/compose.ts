@@ -31,7 +31,7 @@ import { priceOf } from '../prices.ts';
 import { forkAgent } from './fork.ts';
 import { wallOf, withLease } from './job-bounds.ts';
 import { batchesOf, withAccess } from './model-key.ts';
-import { memoriesOf, memoryDirFor } from './places.ts';
+import { foundDirectories, memoriesOf, memoryDirFor } from './places.ts';
 import { refuseSentLedger } from './sent-ledger.ts';
 import { tracing } from './telemetry.ts';
 import { UserScope } from './user-scope.ts';
@@ -108,7 +108,8 @@ export interface Parts {
 }
 
 export function compose(config: Config, parts: Parts = {}): App {
-  const home = openHome(config.home, config.clock);
+  const home = openHome(config.home, config.clock, config.zone);
+  home.lookAround(() => foundDirectories(config));
   const stores = new Map<string, Promise<Store>>();
   const limits = { memoryBytes: config.memoryBytes, memories: config.maxMemories, totalBytes: config.totalMemoryBytes };
   const moved: Store[] = [];

@@ -2,7 +2,7 @@
 
 import { isAbsolute, join, sep } from 'node:path';
 import type { Config } from '../config.ts';
-import { canonicalPath, isDirectory } from '../directories.ts';
+import { canonicalPath, isDirectory, listNames } from '../directories.ts';
 import { AppError, isAppError } from '../errors.ts';
 import { checkoutRoot, memoryDirOf, projectMemoryDir } from '../memory/home/paths.ts';
 import type { Memories } from '../transcript/memory-writes.ts';
@@ -30,6 +30,18 @@ export function memoryDirFor(config: Config, { cwd }: { cwd?: string }): string 
     },
     cwd ?? process.cwd(),
   );
+}
+
+/** The memory directories that can be found by looking: of the settings, of the user, of all projects. */
+export function foundDirectories(config: Config): string[] {
+  const { agentMemory, claudeDir, memoryDir } = config;
+  const claudeDirs = [...new Set([agentMemory.remoteDir ?? claudeDir, claudeDir])];
+  const projects = claudeDirs.flatMap((dir) =>
+    listNames(join(dir, 'projects')).map((name) => join(dir, 'projects', name)),
+  );
+  const set = [memoryDir, agentMemory.settings.autoMemoryDirectory].flatMap((path) => path ?? []).filter(isAbsolute);
+  const dirs = [...set, ...[...claudeDirs, ...projects].map((dir) => join(dir, 'memory'))];
+  return [...new Set(dirs.filter((dir) => isDirectory(join(dir, '.nocturne'))).map(canonicalPath))];
 }
 
 /**

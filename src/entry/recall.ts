@@ -6,10 +6,11 @@ import { createHash } from 'node:crypto';
 import { relative, sep } from 'node:path';
 import { type Config, loadConfig } from '../config.ts';
 import { canonicalPath, isDirectory } from '../directories.ts';
-import { openHome } from '../memory/home/home.ts';
+import { describeError } from '../errors.ts';
+import { type HomeDamage, openHome, sayDamage } from '../memory/home/home.ts';
 import { checkoutRoot } from '../memory/home/paths.ts';
 import type { Standing } from '../memory/home/switches.ts';
-import { isUnwritable } from '../memory/ledger/database.ts';
+import { isDamagedFile, isUnwritable } from '../memory/ledger/database.ts';
 import { findLedger, type Ledger } from '../memory/ledger/ledger.ts';
 import { type BesidePlace, type Recall, type RecalledTopic, recall } from '../memory/recall/recall.ts';
 import {
@@ -67,7 +68,7 @@ export async function recallFor(config: Config, options: RecallOptions = {}): Pr
   const scope = options.memory ?? declared ?? 'project';
   const isAlone = options.isAlone ?? (scope !== 'project' || declared !== undefined);
   const memory = canonicalPath(scopeDir(config, { memory: scope, cwd }));
-  const { standing, known } = readHome(config, cwd);
+  const { standing, known, damage } = readHome(config, cwd);
   const result: RecallResult = {
     memory,
     standing,
@@ -76,12 +77,20 @@ export async function recallFor(config: Config, options: RecallOptions = {}): Pr
   };
   const dirs = isAlone ? [] : scopesBeside(config, { cwd, memory });
   const isThere = isDirectory(memory);
-  if (!standing.enabled) return result;
+  if (!standing.enabled && !standing.isAssumed) return result;
+  const notices = damage ? [sayDamage(damage)] : [];
   const ledgers: Ledger[] = [];
   const open = (dir: string) => {
-    const ledger = findLedger(dir);
-    if (ledger) ledgers.push(ledger);
-    return ledger;
+    try {
+      const ledger = findLedger(dir);
+      if (ledger) ledgers.push(ledger);
+      return ledger;
+    } catch (error) {
+      // What is in the files is recalled all the same.
+      if (!isDamagedFile(error)) throw error;
+      notices.push(describeError(error));
+      return null;
+    }
   };
   try {
     const ledger = open(memory);
@@ -100,7 +109,14 @@ export async function recallFor(config: Config, options: RecallOptions = {}): Pr
     const request = requestFor(config, { ...options, memory: scope });
     const given = options.session && {
       session: options.session,
-      request: fingerprint({ ...request, scope, cwd, isAlone, forgotten: forgottenBeside(beside) }),
+      request: fingerprint({
+        ...request,
+        ...(notices.length > 0 && { notices }),
+        scope,
+        cwd,
+        isAlone,
+        forgotten: forgottenBeside(beside),
+      }),
     };
     // Where a project has no memory yet, what its sessions are given is all from beside.
     const keeper = isThere ? ledger : (beside.find((place) => place.scope === 'user')?.ledger ?? null);
@@ -111,7 +127,7 @@ export async function recallFor(config: Config, options: RecallOptions = {}): Pr
     const now = config.clock.now();
     const limits = { ...request.limits, isWithinTokens };
     const checkout = scope === 'project' && !isAlone ? (checkoutRoot(cwd) ?? undefined) : undefined;
-    const found = await recall({ ...request, dir: memory, ledger, beside, limits, tree, checkout, now });
+    const found = await recall({ ...request, notices, dir: memory, ledger, beside, limits, tree, checkout, now });
     tryToNote(() => noteUses(ledger, { topics: found.topics, now }));
     for (const part of found.beside) {
       const from = beside.find(({ dir }) => dir === part.memory)?.ledger ?? null;
@@ -192,10 +208,10 @@ export async function recallPrompt(options: RecallOptions & { config?: Config } 
 }
 
 /** Whether anything may be recalled, and in which memory directories nocturne works. */
-function readHome(config: Config, cwd: string): { standing: Standing; known: string[] } {
-  const home = openHome(config.home, config.clock);
+function readHome(config: Config, cwd: string): { standing: Standing; known: string[]; damage: HomeDamage | null } {
+  const home = openHome(config.home, config.clock, config.zone);
   try {
-    return { standing: standingFor(config, { home, cwd }), known: home.stores() };
+    return { standing: standingFor(config, { home, cwd }), known: home.stores(), damage: home.damage() };
   } finally {
     home.close();
   }

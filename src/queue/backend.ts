@@ -15,7 +15,7 @@ import {
 import { Redis, type RedisOptions } from 'ioredis';
 import pg from 'pg';
 import { removeTree } from '../directories.ts';
-import { AppError, isAppError } from '../errors.ts';
+import { AppError, describeError, isAppError } from '../errors.ts';
 import { makeDirectory } from '../files.ts';
 import { openPglitePool } from './pglite-pool.ts';
 
@@ -258,17 +258,11 @@ function attempts(server: string, limitMs?: number): Backend['attempt'] {
     try {
       return await Promise.race([ask(), silence]);
     } catch (error) {
-      throw isAppError(error) ? error : unavailable(reasonOf(error), error);
+      throw isAppError(error) ? error : unavailable(describeError(error), error);
     } finally {
       clearTimeout(timer);
     }
   };
-}
-
-function reasonOf(error: unknown): string {
-  // Node reports a refused host name as an AggregateError with an empty message.
-  if (error instanceof AggregateError) return error.errors.map(reasonOf).join(', ');
-  return error instanceof Error ? error.message || error.name : String(error);
 }
 
 function withoutSecrets(url: string): string {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Config } from '../../config.ts';
 import { isAppError } from '../../errors.ts';
 import { lookNow } from '../../files.ts';
-import { type Home, openHome } from '../../memory/home/home.ts';
+import { type Home, openHome, sayDamage } from '../../memory/home/home.ts';
 import { checkoutRoot } from '../../memory/home/paths.ts';
 import { standingFor } from '../compose.ts';
 import { memoryDirFor } from '../places.ts';
@@ -23,6 +23,7 @@ import {
   checkStanding,
   checkWorker,
   fail,
+  warn,
 } from './checks.ts';
 import { checkMemoryDirectory, checkSnapshotOf } from './memory.ts';
 
@@ -53,10 +54,13 @@ export async function examine(config: Config, at: { cwd: string; isOnline: boole
 }
 
 /** What crosses directories: null where nothing is kept of it yet, or where it cannot be opened. */
-function lookIntoHome({ home: dir, clock }: Config): { home: Home | null; trouble: Checked[] } {
+function lookIntoHome({ home: dir, clock, zone }: Config): { home: Home | null; trouble: Checked[] } {
   if (lookNow(join(dir, 'home.db')) === null) return { home: null, trouble: [] };
   try {
-    return { home: openHome(dir, clock), trouble: [] };
+    const home = openHome(dir, clock, zone);
+    const damage = home.damage();
+    const seen = 'Look whether its directories and pauses are as they should be, then run nocturne resume.';
+    return { home, trouble: damage ? [warn('home', sayDamage(damage), seen)] : [] };
   } catch (error) {
     if (!isAppError(error)) throw error;
     return { home: null, trouble: [fail('home', error.message, error.remedy ?? 'Mend it.')] };

@@ -4,6 +4,7 @@
 import { ruleOf } from '../../errors.ts';
 import { countWaiting } from '../../memory/dream/proposals.ts';
 import type { BreakerState } from '../../memory/home/breaker.ts';
+import { sayDamage } from '../../memory/home/home.ts';
 import { lastSuccessAt } from '../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../memory/ledger/ledger.ts';
 import type { App } from '../compose.ts';
@@ -63,6 +64,8 @@ export async function readOverview(app: App): Promise<Overview> {
   const unreadable = await eachLedger(app.home, { look });
   all.attention.push(...unreadable);
   for (const [code, { count, message }] of needed) all.attention.push(`${code}, ${count} waiting: ${message}`);
+  const damage = app.home.damage();
+  if (damage) all.attention.push(sayDamage(damage));
   const breaker = app.home.breaker.read();
   if (breaker.state !== 'closed') all.attention.push(sayBreaker(breaker));
   if (all.failed.length > 0) {

@@ -4,7 +4,7 @@
 // anew. A rejected one stays as the memory of that decision. Who makes, renews and performs them is the jobs' business.
 
 import { type EntryRow, supportsOf } from '../ledger/entries.ts';
-import type { Ledger, Row } from '../ledger/ledger.ts';
+import { jsonOf, type Ledger, type Row } from '../ledger/ledger.ts';
 import { shaOf } from '../store/heads.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import type { Forgotten, Operation } from './operations.ts';
@@ -169,10 +169,10 @@ function proposalOf(row: Row): Proposal {
     job: row.job as string,
     at: row.at as string,
     madeBy: row.made_by as Proposal['madeBy'],
-    operations: JSON.parse(row.operations as string),
-    forgotten: row.forgotten === null ? null : JSON.parse(row.forgotten as string),
-    topics: JSON.parse(row.topics as string),
-    entries: JSON.parse(row.entries as string),
+    operations: jsonOf(row.operations),
+    forgotten: row.forgotten === null ? null : jsonOf(row.forgotten),
+    topics: jsonOf(row.topics),
+    entries: jsonOf(row.entries),
     state: row.state as Proposal['state'],
     because: row.because as string | null,
   };

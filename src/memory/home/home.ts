@@ -5,11 +5,11 @@
 import { join } from 'node:path';
 import { AppError } from '../../errors.ts';
 import { isDead, type ProcessName, thisProcess } from '../../process.ts';
-import type { Clock, Day } from '../../time.ts';
-import { openDatabase, Sql } from '../ledger/database.ts';
-import { HOME_STEPS } from '../ledger/schema.ts';
+import { type Clock, type Day, dayOf } from '../../time.ts';
+import { Sql } from '../ledger/database.ts';
 import { Breaker } from './breaker.ts';
 import { Looks } from './looks.ts';
+import { openSoundHome } from './mend-home.ts';
 import { Pauses } from './pauses.ts';
 import { Reservations } from './reservations.ts';
 
@@ -42,11 +42,30 @@ export interface WorkerRow {
   seenAt: string;
 }
 
+/** That the database was made anew is told for so long. */
+const DAMAGE_TOLD_MS = 7 * 86_400_000;
 const IF_DAMAGED =
-  'Move it and what is named like it aside: a new one is made. No memory is lost, only which directories are known, what was spent today, and pauses.';
+  'Run the same command again: the file is kept aside and made anew. No memory is lost, only which directories are known, what was spent today, and pauses.';
 
-export function openHome(dir: string, clock: Clock): Home {
-  return new Home(dir, clock);
+/** `zone`: whose days spend is counted by. */
+export function openHome(dir: string, clock: Clock, zone = 'UTC'): Home {
+  return new Home(dir, clock, zone);
+}
+
+/** That the database of the home was damaged and made anew. */
+export interface HomeDamage {
+  at: string;
+  /** Where the damaged one is. */
+  kept: string;
+  /** The tables of which not all could be read. */
+  lost: string[];
+}
+
+/** As a sentence without its stop. */
+export function sayDamage({ at, kept, lost }: HomeDamage): string {
+  const spend = lost.includes('spend') ? ', the day counts as spent in full (nocturne retry --failed reopens it)' : '';
+  const pauses = lost.includes('pause') ? ', nothing is done unasked until nocturne resume' : '';
+  return `home.db was damaged, kept as ${kept} and made anew at ${at}${spend}${pauses}`;
 }
 
 export class Home {
@@ -60,14 +79,35 @@ export class Home {
   readonly #sql: Sql;
   readonly #clock: Clock;
 
-  constructor(dir: string, clock: Clock) {
+  constructor(dir: string, clock: Clock, zone: string) {
     this.dir = dir;
     this.#clock = clock;
-    this.#sql = new Sql(openDatabase(join(dir, 'home.db'), { steps: HOME_STEPS, ifDamaged: IF_DAMAGED }), IF_DAMAGED);
+    const now = clock.now();
+    const file = { path: join(dir, 'home.db'), ifDamaged: IF_DAMAGED, now, today: dayOf(now, zone) };
+    this.#sql = new Sql(openSoundHome(file), IF_DAMAGED);
     this.breaker = new Breaker(this.#sql, clock);
     this.looks = new Looks(this.#sql);
     this.pauses = new Pauses(this.#sql, clock);
     this.reservations = new Reservations(this.#sql, this);
+  }
+
+  /** Set for a week after the database was made anew, or until somebody resumes. */
+  damage(): HomeDamage | null {
+    const row = this.#sql.get<{ at: string; kept: string; lost: string }>('select at, kept, lost from damage');
+    const isOver = !row || this.#clock.now().getTime() - Date.parse(row.at) > DAMAGE_TOLD_MS;
+    return isOver ? null : { ...row, lost: row.lost.split(' ').filter(Boolean) };
+  }
+
+  /** Remembers the directories that `look` finds, once after the database was made anew. */
+  lookAround(look: () => string[]): void {
+    if (!this.#sql.get('select 1 from damage where looked = 0')) return;
+    for (const dir of look()) this.addStore(dir);
+    this.#sql.run('update damage set looked = 1');
+  }
+
+  /** A person has seen that the database was made anew. */
+  forgetDamage(): void {
+    this.#sql.run('delete from damage');
   }
 
   /** Remembers a memory directory, so that workers look into its inbox. */
@@ -105,13 +145,19 @@ export class Home {
     });
     if (!refusal) return;
     throw new AppError('ceiling', refusal.message, {
-      remedy: `Raise ${refusal.setting} in config.json of the nocturne home, or wait for tomorrow.`,
+      remedy: refusal.setting
+        ? `Raise ${refusal.setting} in config.json of the nocturne home, or wait for tomorrow.`
+        : 'Wait for tomorrow, or let it begin anew with nocturne retry --failed.',
       retryAfterMs: refusal.isForToday ? ask.nextDayAt.getTime() - this.#clock.now().getTime() : undefined,
     });
   }
 
-  #refusal(day: Day, ask: Ask): { message: string; setting: string; isForToday: boolean } | null {
+  #refusal(day: Day, ask: Ask): { message: string; setting: string | null; isForToday: boolean } | null {
     const spend = this.spendOf(day);
+    if (this.#sql.get('select 1 from spend where day = ? and unreadable = 1', day)) {
+      const message = `What was spent on ${day} cannot be read since home.db was damaged: the day counts as spent in full.`;
+      return { message, setting: null, isForToday: true };
+    }
     const { ceilingTokens, ceilingMicroUsd, microUsd = 0 } = ask;
     if (spend.reservedTokens + spend.usedTokens + ask.tokens > ceilingTokens) {
       const found = `${spend.usedTokens} used, ${spend.reservedTokens} reserved, ${ask.tokens} asked for`;
@@ -164,7 +210,7 @@ export class Home {
 
   /** A person says that the day has room again, for example with a higher ceiling. */
   reopenDay(day: Day): void {
-    this.#sql.run('update spend set full_from = null where day = ?', day);
+    this.#sql.run('update spend set full_from = null, unreadable = 0 where day = ?', day);
   }
 
   /** Replaces a reservation by what was really used. */

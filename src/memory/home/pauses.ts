@@ -8,6 +8,8 @@ export interface Pause {
   project: string | null;
   /** ISO-8601; null: until it is resumed. */
   until: string | null;
+  /** Nobody made it: the pauses that there were could not be read. */
+  isAssumed?: boolean;
 }
 
 const EVERYWHERE = '';
@@ -42,10 +44,14 @@ export class Pauses {
   /** The pauses that last. */
   all(): Pause[] {
     const rows = this.#sql.all<Pause>(
-      'select project, until from pause where until is null or until > ? order by project',
+      'select project, until, assumed as isAssumed from pause where until is null or until > ? order by project',
       this.#now(),
     );
-    return rows.map(({ project, until }) => ({ project: project === EVERYWHERE ? null : project, until }));
+    return rows.map(({ project, until, isAssumed }) => ({
+      project: project === EVERYWHERE ? null : project,
+      until,
+      ...(isAssumed && { isAssumed: true }),
+    }));
   }
 
   #now(): string {

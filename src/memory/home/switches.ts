@@ -21,7 +21,7 @@ export interface Switches {
   /** Globs. */
   excludedPaths: string[];
   /** ISO-8601 `until`; those that are over are left out. `project` null: everything. */
-  pauses: { project: string | null; until: string | null }[];
+  pauses: { project: string | null; until: string | null; isAssumed?: boolean }[];
   userDir: string;
 }
 
@@ -31,6 +31,8 @@ export interface Standing {
   reason: string;
   /** Set where it is a pause: the instant at which it ends, or null for no end. */
   pausedUntil?: string | null;
+  /** It is a pause that nobody made: those that there were could not be read. Memory is recalled all the same. */
+  isAssumed?: boolean;
 }
 
 const PAUSED = 'nocturne is paused';
@@ -50,7 +52,8 @@ export function decideStanding(switches: Switches, at?: Whereabouts): Standing {
   if (paused) {
     const what = paused.project === null ? PAUSED : `${PAUSED} for ${paused.project}`;
     const until = paused.until ? `until ${paused.until}` : 'until nocturne resume';
-    return { enabled: false, reason: `${what} ${until}`, pausedUntil: paused.until };
+    const reason = `${what} ${until}${paused.isAssumed ? ', since pauses could not be read' : ''}`;
+    return { enabled: false, reason, pausedUntil: paused.until, ...(paused.isAssumed && { isAssumed: true }) };
   }
   const agent = switches.ignoreAgentSwitches ? null : whyAgentIsOff(switches);
   if (agent) return off(agent);

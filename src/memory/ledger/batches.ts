@@ -6,7 +6,7 @@ import type { Bound } from '../home/reservations.ts';
 import { lineId } from '../text/topic.ts';
 import type { EntryRow } from './entries.ts';
 import { inboxItem, putInInbox } from './inbox.ts';
-import type { Ledger } from './ledger.ts';
+import { jsonOf, type Ledger } from './ledger.ts';
 
 /** Nobody asks earlier: what was sent by a process that died may be on its way for so long. */
 export const FIRST_LOOK_MS = 5 * 60_000;
@@ -140,7 +140,7 @@ export function openBatches(ledger: Ledger): Batch[] {
 export function requestsOf(ledger: Ledger, batch: string): BatchRequest[] {
   return ledger.all('select * from batch_request where batch = ? order by id', batch).map((row) => ({
     id: row.id as string,
-    topics: JSON.parse(row.topics as string),
+    topics: jsonOf(row.topics),
     bound: { tokens: row.tokens as number, microUsd: row.micro_usd as number },
     became: row.became as RequestEnd | null,
     entries: ledger

@@ -7,6 +7,8 @@ import Database from 'better-sqlite3';
 import { AppError, isAppError } from '../../errors.ts';
 import { makeDirectory, makeFile, readBytesNow } from '../../files.ts';
 
+/** Steps are counted from 1: so many there will never be. */
+const NO_VERSION = 1_000;
 /** As long as SQLite itself waits for other writers, in all. */
 const MOST_TRIES = 1_500;
 const BETWEEN_TRIES_MS = 10;
@@ -31,6 +33,7 @@ export function openDatabase(path: string, options: { steps: string[]; ifDamaged
     opened
       .transaction(() => {
         const found = opened.pragma('user_version', { simple: true }) as number;
+        if (found > NO_VERSION || found < 0) throw damaged(`its header names version ${found}`);
         if (found > options.steps.length) {
           throw new AppError('storage', `${path} was written by a newer nocturne (version ${found}).`, {
             remedy: 'Update nocturne on this machine.',
@@ -44,6 +47,7 @@ export function openDatabase(path: string, options: { steps: string[]; ifDamaged
             `${path} is not as nocturne makes it: it lacks ${gaps.slice(0, 3).join(', ')}.`,
             {
               remedy: options.ifDamaged,
+              cause: damaged('a column is missing'),
             },
           );
         }
@@ -174,21 +178,21 @@ export class Sql {
 
   /** Runs `work` while no other process can write. A throw takes everything back. */
   transaction<T>(work: () => T): T {
-    return this.#telling(() => this.db.transaction(work).immediate());
+    return this.telling(() => this.db.transaction(work).immediate());
   }
 
   /** `Found`: what the statement selects, by column. */
   all<Found = Row>(sql: string, ...values: Value[]): Found[] {
-    return this.#prepare(sql).all(...values) as Found[];
+    return this.telling(() => this.#prepare(sql).all(...values) as Found[]);
   }
 
   get<Found = Row>(sql: string, ...values: Value[]): Found | undefined {
-    return this.#prepare(sql).get(...values) as Found | undefined;
+    return this.telling(() => this.#prepare(sql).get(...values) as Found | undefined);
   }
 
   /** Runs a statement that changes rows; answers how many. */
   run(sql: string, ...values: Value[]): number {
-    return this.#telling(() => this.#prepare(sql).run(...values).changes);
+    return this.telling(() => this.#prepare(sql).run(...values).changes);
   }
 
   close(): void {
@@ -196,7 +200,8 @@ export class Sql {
     this.db.close();
   }
 
-  #telling<T>(work: () => T): T {
+  /** What SQLite fails with in `work` comes out as an AppError. */
+  protected telling<T>(work: () => T): T {
     return telling(this.db, { ifDamaged: this.#ifDamaged, work });
   }
 
@@ -217,15 +222,16 @@ function telling<T>(db: Database.Database, { ifDamaged, work }: { ifDamaged: str
   } catch (error) {
     const code = error instanceof Database.SqliteError ? error.code : '';
     const found = `${db.name}: ${(error as Error).message}.`;
+    if (isDamage(error)) throw new AppError('storage', `Damaged: ${found}`, { remedy: ifDamaged, cause: error });
     if (code.startsWith('SQLITE_BUSY')) {
       throw new AppError('conflict', `Another process has been writing to ${found}`, {
         remedy: 'Nothing was changed; try again when it is done.',
         cause: error,
       });
     }
-    if (!isDamage(error) && !/^SQLITE_(?:FULL|IOERR|READONLY|CANTOPEN)/.test(code)) throw error;
+    if (!/^SQLITE_(?:FULL|IOERR|READONLY|CANTOPEN)/.test(code)) throw error;
     throw new AppError('storage', `Cannot write ${found}`, {
-      remedy: isDamage(error) ? ifDamaged : 'Nothing was changed. Check that the disk is not full and may be written.',
+      remedy: 'Nothing was changed. Check that the disk is not full and may be written.',
       cause: error,
     });
   }
@@ -233,6 +239,83 @@ function telling<T>(db: Database.Database, { ifDamaged, work }: { ifDamaged: str
 
 /** Whether SQLite found the file itself to be damaged. */
 export function isDamage(error: unknown): boolean {
-  const { code } = error as { code?: string };
+  const { code, message } = Object(error) as { code?: string; message?: string };
+  // A table that is not there was, under a name that a damaged page no longer has.
+  if (code === 'SQLITE_ERROR') return /^no such (?:table|column)|^malformed|has no column named/.test(message ?? '');
   return code === 'SQLITE_NOTADB' || (code?.startsWith('SQLITE_CORRUPT') ?? false);
+}
+
+/** Whether an error of `openDatabase`, or of asking the database, says that the file is damaged. */
+export function isDamagedFile(error: unknown): boolean {
+  return isAppError(error, 'storage') && isDamage(error.cause);
+}
+
+function damaged(what: string): Error {
+  return Object.assign(new Error(what), { code: 'SQLITE_CORRUPT' });
+}
+
+/**
+ * @internal
+ * Throws what `isDamagedFile` knows where pages of an open database are damaged, or its tables are not those of `steps`.
+ */
+export function requireSound(
+  db: Database.Database,
+  { steps, ifDamaged }: { steps: string[]; ifDamaged: string },
+): void {
+  telling(db, {
+    ifDamaged,
+    work() {
+      const [row] = db.pragma('quick_check(1)') as { quick_check: string }[];
+      if (row?.quick_check !== 'ok') throw damaged(row?.quick_check ?? 'it cannot be checked');
+      const [gap] = schemaGaps(db, steps);
+      if (gap) throw damaged(`it lacks ${gap}`);
+    },
+  });
+}
+
+/**
+ * @internal
+ * Copies the rows that a damaged file still gives into a new database, table by table; answers the tables of which some
+ * may be lacking.
+ */
+export function salvageRows(from: string, into: Database.Database, tables: string[]): Set<string> {
+  let old: Database.Database;
+  try {
+    old = new Database(from, { readonly: true, fileMustExist: true });
+  } catch {
+    return new Set(tables);
+  }
+  try {
+    return new Set(tables.filter((table) => !salvageTable(old, { table, into })));
+  } finally {
+    old.close();
+  }
+}
+
+/** Whether all rows of the table are sure to be there. */
+function salvageTable(old: Database.Database, { table, into }: { table: string; into: Database.Database }): boolean {
+  try {
+    const namesOf = (db: Database.Database) =>
+      (db.pragma(`table_info(${table})`) as { name: string }[]).map(({ name }) => name);
+    const known = new Set(namesOf(into));
+    const columns = namesOf(old).filter((name) => known.has(name));
+    const insert = into.prepare(
+      `insert or replace into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`,
+    );
+    let isWhole = true;
+    for (const row of old
+      .prepare<[], Value[]>(`select ${columns.join(', ')} from ${table}`)
+      .raw(true)
+      .iterate()) {
+      try {
+        insert.run(...row);
+      } catch {
+        isWhole = false;
+      }
+    }
+    const [checked] = old.pragma(`quick_check('${table}')`) as { quick_check: string }[];
+    return isWhole && checked?.quick_check === 'ok';
+  } catch {
+    return false;
+  }
 }

@@ -4,7 +4,7 @@
 import type { Day } from '../../time.ts';
 import type { Transaction } from '../store/store.ts';
 import type { Entry, MemoryType } from '../types.ts';
-import type { Ledger, Row } from './ledger.ts';
+import { jsonOf, type Ledger, type Row } from './ledger.ts';
 
 /**
  * `new`: no dream has seen it. `held`: an implied habit that one session showed; its line, which is marked as seen once,
@@ -156,7 +156,7 @@ function entryOf(row: Row): EntryRow {
     day: row.day as string,
     type: row.type as MemoryType,
     text: row.text as string,
-    evidence: JSON.parse(row.evidence as string),
+    evidence: jsonOf(row.evidence),
     by: row.said_by as string,
     strength: row.strength as 'stated' | 'implied',
     ...(row.changes !== null && { changes: row.changes as string }),

@@ -3,7 +3,7 @@
 // New input (`input`: for a session the size of its transcript) begins the counting anew.
 
 import type { JobKind } from './inbox.ts';
-import type { Ledger, Row } from './ledger.ts';
+import { jsonOf, type Ledger, type Row } from './ledger.ts';
 
 export interface FailureRow {
   kind: JobKind;
@@ -66,6 +66,6 @@ function rowOf(row: Row): FailureRow {
     failures: row.failures as number,
     input: row.input as string | null,
     at: row.at as string,
-    payload: JSON.parse(row.payload as string),
+    payload: jsonOf(row.payload),
   };
 }

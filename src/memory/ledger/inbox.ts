@@ -2,7 +2,7 @@
 // New input for a key that waits replaces the old, gives its attempts back, and survives the end of a run that began
 // before it came. Also when a key was worked last, and what was left out on purpose, counted by reason.
 
-import type { Ledger, Row } from './ledger.ts';
+import { jsonOf, type Ledger, type Row } from './ledger.ts';
 
 const JOB_KINDS = ['extract', 'dream', 'reprocess'] as const;
 export type JobKind = (typeof JOB_KINDS)[number];
@@ -171,7 +171,7 @@ function itemOf(row: Row): InboxItem {
     id: row.id as number,
     kind: row.kind as JobKind,
     key: row.key as string,
-    payload: JSON.parse(row.payload as string),
+    payload: jsonOf(row.payload),
     notBefore: row.not_before as string,
     attempts: row.attempts as number,
     failure: row.failure as string | null,

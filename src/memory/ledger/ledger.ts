@@ -58,10 +58,12 @@ export class Ledger extends Sql {
 
   /** Like `all`, with each row as a list of its columns: for tables of many thousand rows. */
   lists(sql: string, ...values: Value[]): Value[][] {
-    return this.db
-      .prepare<Value[], Value[]>(sql)
-      .raw(true)
-      .all(...values);
+    return this.telling(() =>
+      this.db
+        .prepare<Value[], Value[]>(sql)
+        .raw(true)
+        .all(...values),
+    );
   }
 
   /** Inserts or replaces a row as part of `commit`, keeping what stood there for undo. */
@@ -134,7 +136,8 @@ export function ledgerDamage(dir: string): string[] {
     db = new Database(path, { fileMustExist: true, timeout: 15_000 });
     const rows = db.pragma('integrity_check(10)') as { integrity_check: string }[];
     const damage = rows.map((row) => row.integrity_check).filter((text) => text !== 'ok');
-    return damage.length > 0 ? damage : schemaGaps(db, LEDGER_STEPS).map((column) => `it lacks ${column}`);
+    const gaps = damage.length > 0 ? damage : schemaGaps(db, LEDGER_STEPS).map((column) => `it lacks ${column}`);
+    return gaps.length > 0 ? gaps : brokenRows(db);
   } catch (error) {
     if (isDamage(error)) return [(error as Error).message];
     throw new AppError('storage', `Cannot open ${path}: ${(error as Error).message}.`, {
@@ -143,6 +146,33 @@ export function ledgerDamage(dir: string): string[] {
     });
   } finally {
     db?.close();
+  }
+}
+
+const JSON_COLUMNS = [
+  ['entry', 'evidence'],
+  ['inbox', 'payload'],
+  ['failure', 'payload'],
+  ['undo', 'key'],
+  ['proposal', 'operations'],
+  ['proposal', 'entries'],
+  ['proposal', 'topics'],
+] as const;
+
+/** Rows whose JSON is none: SQLite itself finds nothing wrong with them. */
+function brokenRows(db: Database.Database): string[] {
+  return JSON_COLUMNS.flatMap(([table, column]) => {
+    const count = db.prepare(`select count(*) from "${table}" where not json_valid(${column})`).pluck().get() as number;
+    return count > 0 ? [`${count} of its rows (${table}.${column}) cannot be read`] : [];
+  });
+}
+
+/** What a column holds as JSON. Throws `storage` where damage has made it none. */
+export function jsonOf<Found>(text: unknown): Found {
+  try {
+    return JSON.parse(text as string);
+  } catch (cause) {
+    throw new AppError('storage', 'A row of the ledger is damaged: it cannot be read.', { remedy: IF_DAMAGED, cause });
   }
 }
 

@@ -179,4 +179,10 @@ create table look (path text primary key, size integer not null, modified_at tex
 create table reservation (id text primary key, day text not null, tokens integer not null, micro_usd integer not null)
   strict, without rowid;
 `,
+  `
+create table damage (id integer primary key check (id = 1), at text not null, kept text not null, looked integer not null,
+  lost text not null) strict;
+alter table spend add column unreadable integer not null default 0;
+alter table pause add column assumed integer not null default 0;
+`,
 ];

@@ -2,7 +2,7 @@
 // learned again from the same source, however it is worded the next time. Another session may say it anew.
 
 import { fold } from '../text/blocks.ts';
-import type { Ledger } from './ledger.ts';
+import { jsonOf, type Ledger } from './ledger.ts';
 
 export interface Statement {
   session: string;
@@ -29,7 +29,7 @@ export function isForgotten(ledger: Ledger, statement: Statement): boolean {
      where state = 'forgotten'`,
   );
   return rows.some((row) => {
-    const [first] = JSON.parse(row.evidence as string) as { message: string; quote: string }[];
+    const [first] = jsonOf(row.evidence) as { message: string; quote: string }[];
     const isSameText = areAlike(row.text as string, statement.text);
     if (first?.message === statement.message) return isSameText || overlap(first.quote, statement.quote);
     const isSaidBefore = row.created_at === null || statement.at <= (row.created_at as string);

@@ -17,10 +17,15 @@ export const SCAFFOLD = ['startup-notes', 'feature-checklist', 'progress-log'] a
 const LAST_DREAM_MS = 3 * 86_400_000;
 
 /** Paragraphs to be said before what is remembered; empty where there is nothing to say. */
-export async function recallNotes(at: { dir: string; ledger: Ledger | null; checkout?: string }): Promise<string> {
+export async function recallNotes(at: {
+  dir: string;
+  ledger: Ledger | null;
+  checkout?: string;
+  notices?: string[];
+}): Promise<string> {
   const { dir, ledger, checkout } = at;
   const kept = SCAFFOLD.filter((name) => lookNow(join(dir, `${name}.md`))?.isFile);
-  const notes: string[] = [];
+  const notes = (at.notices ?? []).map((notice) => `nocturne: ${notice.replace(/\.$/, '')}. Tell the user.`);
   if (kept.length > 0) {
     const topics = kept.map((name) => `${name}.md`).join(', ');
     notes.push((await renderPrompt('recall-scaffold', { topics })).text.trimEnd());

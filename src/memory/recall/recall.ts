@@ -30,6 +30,8 @@ export interface RecallRequest extends RecallPlace {
   beside?: BesidePlace[];
   /** The top of the working tree whose memory snapshot is offered where it was not applied; without it none is. */
   checkout?: string;
+  /** What the user is to be told. */
+  notices?: string[];
   /** What the session is about; topics that match come first. */
   query?: string;
   limits: RecallLimits;

@@ -1,0 +1,134 @@
+// A home whose database is damaged: it is set aside and made anew, with what can still be read.
+
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { checkMemoryDirectory } from '../../../src/entry/doctor/memory.ts';
+import { openHome, sayDamage } from '../../../src/memory/home/home.ts';
+import { JobSpend } from '../../../src/memory/home/spend.ts';
+import { fixedClock } from '../../../src/time.ts';
+import { testApp } from '../../support/app.ts';
+import { run, runJson } from '../../support/run.ts';
+import { sessionFile } from '../../support/session-file.ts';
+import { tempDir } from '../../support/temp.ts';
+
+const clock = fixedClock('2026-11-20T10:00:00Z');
+const limits = { jobTokens: 10_000, dayTokens: 1_000, zone: 'UTC', clock };
+
+/** A home with a directory, spend, a pause that is over and one that lasts. */
+function used(): string {
+  const dir = tempDir();
+  const home = openHome(dir, clock);
+  for (let n = 0; n < 200; n += 1) home.addStore(`/memory/of/some/project/${String(n).padStart(3, '0')}`);
+  home.pauses.begin({ project: '/quiet', until: null });
+  home.settle('2026-11-20', { reservedTokens: 0, usedTokens: 0, calls: 0 });
+  home.close();
+  return dir;
+}
+
+const GARBAGE: [string, (path: string) => void][] = [
+  ['no database', (path) => writeFileSync(path, 'no database at all '.repeat(500))],
+  ['cut off', (path) => truncateSync(path, 5_000)],
+  ['zeros', (path) => writeFileSync(path, Buffer.alloc(statSync(path).size))],
+  [
+    'of an impossible version',
+    (path) => {
+      const bytes = readFileSync(path);
+      bytes.writeUInt32BE(0x7f0000aa, 60);
+      writeFileSync(path, bytes);
+    },
+  ],
+];
+
+test.each(GARBAGE)('a home.db that is %s is kept aside and made anew, once, with a word', (_, damage) => {
+  const dir = used();
+  damage(join(dir, 'home.db'));
+  const home = openHome(dir, clock);
+  const kept = readdirSync(dir).filter((name) => name.includes('.broken-') && !/-(?:shm|wal)$/.test(name));
+  expect(kept).toHaveLength(1);
+  expect(sayDamage(home.damage() as NonNullable<ReturnType<typeof home.damage>>)).toContain(kept[0]);
+  expect(existsSync(join(dir, 'home.db.mending'))).toBe(false);
+  home.close();
+  openHome(dir, clock).close();
+  expect(readdirSync(dir).filter((name) => name.includes('.broken-') && !/-(?:shm|wal)$/.test(name))).toEqual(kept);
+});
+
+test('where nothing can be read, the day counts as spent and everything unasked is paused, until a person says otherwise', async () => {
+  const dir = used();
+  writeFileSync(join(dir, 'home.db'), 'x'.repeat(9_000));
+  const home = openHome(dir, clock);
+  expect(home.pauses.all()).toEqual([{ project: null, until: null, isAssumed: true }]);
+  await expect(new JobSpend(home, limits).reserve(1)).rejects.toMatchObject({
+    code: 'ceiling',
+    message: expect.stringContaining('cannot be read'),
+    retryAfterMs: 14 * 3_600_000,
+  });
+  expect(home.fullFrom('2026-11-20')).toBe(clock.now().toISOString());
+  await new JobSpend(home, { ...limits, clock: fixedClock('2026-11-21T00:00:01Z') }).reserve(1);
+  home.reopenDay('2026-11-20');
+  await new JobSpend(home, limits).reserve(1);
+  home.pauses.end(null);
+  home.forgetDamage();
+  expect(home.damage()).toBeNull();
+  home.close();
+});
+
+test('rows of pages that are whole are taken over; a table that is whole keeps its word', () => {
+  const dir = used();
+  const path = join(dir, 'home.db');
+  const bytes = readFileSync(path);
+  // Of a page that holds directories; the others are whole.
+  const at = bytes.lastIndexOf('/memory/of/some/project/150');
+  const page = Math.floor(at / 4096) * 4096;
+  bytes.fill(0xff, page, page + 12);
+  writeFileSync(path, bytes);
+  for (const end of ['-wal', '-shm']) rmSync(path + end, { force: true });
+  const home = openHome(dir, clock);
+  expect(home.damage()?.lost).toEqual(['store']);
+  expect(home.pauses.all()).toEqual([{ project: '/quiet', until: null }]);
+  expect(home.fullFrom('2026-11-20')).toBeNull();
+  expect(home.stores().length).toBeGreaterThan(20);
+  expect(home.stores().length).toBeLessThan(200);
+  home.close();
+});
+
+test('commands go on beside a damaged home: directories are found again, and status, doctor and recall say it', async () => {
+  const testing = await testApp();
+  const session = sessionFile(tempDir());
+  session.add('Always use pnpm instead of npm.');
+  await testing.app.extract({ transcript: session.path, ended: true });
+  const projects = join(testing.home, '.claude/projects');
+  mkdirSync(join(projects, 'one/memory/.nocturne'), { recursive: true });
+  mkdirSync(join(projects, 'two/memory'), { recursive: true });
+  testing.store.close();
+  testing.app.home.close();
+  const home = join(testing.home, 'home.db');
+  for (const end of ['', '-wal', '-shm']) rmSync(home + end, { force: true });
+  writeFileSync(home, 'broken '.repeat(2_000));
+  const recall = await run(['recall'], testing.environment);
+  expect(recall).toMatchObject({ code: 0, stdout: expect.stringContaining('home.db was damaged') });
+  expect(recall.stdout).toContain('pnpm');
+  const status = await runJson<{ attention: string[]; standing: { reason: string } }>(['status'], testing.environment);
+  expect(status.code).toBe(3);
+  expect(status.values[0]?.attention).toEqual([expect.stringContaining('home.db was damaged')]);
+  expect(status.values[0]?.standing.reason).toContain('until nocturne resume');
+  const doctor = await run(['doctor'], testing.environment);
+  expect(doctor.stdout).toContain('home.db was damaged');
+  const found = openHome(testing.home, clock);
+  expect(found.stores()).toEqual([testing.dir, join(projects, 'one/memory')].sort());
+  found.close();
+  expect((await run(['remember', 'Deploys are on Fridays.'], testing.environment)).code).toBe(0);
+  expect((await run(['resume'], testing.environment)).code).toBe(0);
+  const after = await runJson<{ attention: string[]; standing: { enabled: boolean } }>(['status'], testing.environment);
+  expect(after.values[0]).toMatchObject({ attention: [], standing: { enabled: true } });
+  expect(checkMemoryDirectory(testing.dir)).toMatchObject([{ state: 'ok' }]);
+});
