@@ -1,0 +1,64 @@
+// Where words stand in a transcript that is not part of the project: a file, a line, and where in the strings of that
+// line's record. So a quote can be named, found again and told from a changed one, and its words stay where they are.
+
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Real sessions beside the checkout. Not from test/support, which only a test can load. */
+const SHARED = join(import.meta.dirname, '../../../../shared/transcripts');
+
+export interface Place {
+  /** In the folder of shared transcripts. */
+  file: string;
+  /** From 1. */
+  line: number;
+  /** In the strings of the record, one after another, in UTF-16 units. */
+  offset: number;
+  length: number;
+  /** Of the words: the first 16 hex digits of their SHA-256. */
+  sha256: string;
+}
+
+const linesOf = new Map<string, string[]>();
+
+/** The strings of a record of a shared transcript, one after another, a line break between them; of what is no record, the line. */
+export function stringsOfLine(file: string, line: number): string {
+  const lines = linesOf.get(file) ?? readFileSync(join(SHARED, file), 'utf8').split('\n');
+  linesOf.set(file, lines);
+  const text = lines[line - 1] ?? '';
+  try {
+    return stringsIn(JSON.parse(text)).join('\n');
+  } catch {
+    return text;
+  }
+}
+
+/** How many lines the file has. */
+export function countLines(file: string): number {
+  stringsOfLine(file, 1);
+  return linesOf.get(file)?.length ?? 0;
+}
+
+/** The words at a place, whatever they are. */
+export function wordsAt({ file, line, offset, length }: Omit<Place, 'sha256'>): string {
+  return stringsOfLine(file, line).slice(offset, offset + length);
+}
+
+/** Where the words stand in that line, runs of white space counting as one; null where they do not. */
+export function placeOf(words: string, { file, line }: Pick<Place, 'file' | 'line'>): Place | null {
+  const pattern = words.trim().split(/\s+/).map(RegExp.escape).join('\\s+');
+  const found = pattern ? new RegExp(pattern).exec(stringsOfLine(file, line)) : null;
+  if (!found) return null;
+  return { file, line, offset: found.index, length: found[0].length, sha256: shortHash(found[0]) };
+}
+
+export function shortHash(words: string): string {
+  return createHash('sha256').update(words).digest('hex').slice(0, 16);
+}
+
+function stringsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.values(value).flatMap(stringsIn);
+}
