@@ -1,6 +1,7 @@
 // Children that are kept for another run: of the same memory directory alone, after runs that ended well, for so many
 // runs and so long; and that nothing of one run is in the next.
 
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -151,6 +152,22 @@ test('what one run was told, asked, answered and refused is in no later request 
   ]) {
     expect(said).not.toContain(word);
   }
+});
+
+test('a process that has nothing else to do ends although a child of it waits for another run', () => {
+  const program = `
+    import { forkAgent } from ${JSON.stringify(new URL('../../dist/src/entry/fork.js', import.meta.url).href)};
+    const agent = forkAgent({ wallMs: 25_000, memoryLimitMb: 128, environment: {}, maxIdle: 1 });
+    const request = ${JSON.stringify({ ...agentRequest({ access: {}, model: 'offline' }), memory: '/orchard' })};
+    const usage = async () => 1;
+    await agent(request, { reserve: usage, settle: usage, callTool: async () => ({ text: 'ok', isError: false }) });
+    console.log('done');
+  `;
+  const { status, stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+    encoding: 'utf8',
+    timeout: 50_000,
+  });
+  expect({ status, stdout }).toEqual({ status: 0, stdout: 'done\n' });
 });
 
 test('in a build each run has modules of its own', async () => {
