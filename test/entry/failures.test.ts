@@ -107,14 +107,14 @@ test.each<[string, Answer, number]>([
 
 test('a prompt that is too long is split smaller until the model takes it', async () => {
   const model = await testModel((request) =>
-    JSON.stringify(request.messages).length > 9_000 ? error(400, 'prompt is too long: 9 > 8') : says('Nothing.'),
+    JSON.stringify(request.messages).length > 6_000 ? error(400, 'prompt is too long: 9 > 8') : says('Nothing.'),
   );
   const testing = await testApp({ server: model, settings: { excerptTokens: 4_000 } });
   const session = aSession(Array.from({ length: 12 }, (_, n) => `Rule ${n}: ${'keep the trees watered. '.repeat(40)}`));
   expect(await workSession(testing, session.path)).toMatchObject({ outcome: 'nothing-worth-keeping', reason: null });
   expect(coverageWhere(testing.store.ledger)).toHaveLength(12);
   expect(failures(testing)).toEqual([]);
-  const refused = model.requests.filter((request) => JSON.stringify(request.messages).length > 9_000);
+  const refused = model.requests.filter((request) => JSON.stringify(request.messages).length > 6_000);
   expect(refused.length).toBeGreaterThan(0);
   expect(refused.length).toBeLessThanOrEqual(3);
 });
