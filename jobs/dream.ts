@@ -17,7 +17,7 @@ import { AppError, ERRORS, type Failure, failureOf, isAppError } from '../src/er
 import { waitedInVain } from '../src/memory/dream/habits.ts';
 import type { IndexSize } from '../src/memory/dream/index-change.ts';
 import type { Operation } from '../src/memory/dream/operations.ts';
-import { noteLeft, TELL_AFTER_NIGHTS, unplaced } from '../src/memory/dream/unplaced.ts';
+import { noteLeft, resting } from '../src/memory/dream/unplaced.ts';
 import type { SpentTotal } from '../src/memory/home/spend.ts';
 import { askAfter, lookAgainAt, type Waits, waitsOf } from '../src/memory/ledger/batches.ts';
 import { type EntryRow, supportsByEntry } from '../src/memory/ledger/entries.ts';
@@ -203,12 +203,12 @@ async function dreamWithLease(request: DreamRequest, run: Run): Promise<true> {
       remedy: 'Put the log files back, or run nocturne dream --accept-missing if they were removed on purpose.',
     });
   }
-  const { fresh, held, stale } = intake;
-  // What was tried in vain for nights is tried again beside other news, not by itself.
-  const stuck = new Set(unplaced(store.ledger).flatMap((row) => (row.nights >= TELL_AFTER_NIGHTS ? row.entry : [])));
-  const news = [...fresh, ...intake.withdrawn].filter(({ id }) => !stuck.has(id));
+  const rested = resting(store.ledger, clock.now());
+  const isTried = ({ id }: EntryRow) => !rested.has(id);
+  const { held, stale } = intake;
+  const [fresh, withdrawn] = [intake.fresh.filter(isTried), intake.withdrawn.filter(isTried)];
   const inVain = waitedInVain(store.ledger, { now: clock.now(), holdDays });
-  const hasNews = news.length + held.length + inVain.length + answers.list.length > 0;
+  const hasNews = fresh.length + withdrawn.length + held.length + inVain.length + answers.list.length > 0;
   const marks = await lateMarks(store);
   const isIdle = intake.changed.length + stale.renewed.length + stale.outdated.length + marks.length === 0 && !hasNews;
   const job = isIdle
@@ -222,7 +222,7 @@ async function dreamWithLease(request: DreamRequest, run: Run): Promise<true> {
     rememberHistory(store, history);
     if (job && hasNews) {
       report.outcome = 'dreamed';
-      await retireAndDistil(request, { ...run, job, fresh, withdrawn: intake.withdrawn, held, answers });
+      await retireAndDistil(request, { ...run, job, fresh, withdrawn, held, answers });
       if (report.outcome === 'dreamed' && report.proposals.length > 0) report.outcome = 'proposed';
     }
     if (report.outcome !== 'dreamed' || request.batch === 'send') {

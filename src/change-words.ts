@@ -122,8 +122,9 @@ export function nearDouble(text: string, old: string): [string, string] | null {
   const changed = segments.filter(({ ofA, ofB }) => ofA.length > 0 && ofB.length > 0);
   const shared = a.length - segments.reduce((sum, { ofA }) => sum + ofA.length, 0);
   if (changed.length < 2 || shared < ALIKE * Math.max(a.length, b.length) - 1) return null;
-  const parted = changed.find(({ next, ofA }) => {
-    if (next === undefined) return false;
+  const parted = changed.find(({ next, ofA, ofB }) => {
+    const [mine, theirs] = [ofA, ofB].map((words) => contentWords(words.join(' ')).size);
+    if (next === undefined || !mine || !theirs) return false;
     if (ofA.some((word) => /\p{N}/u.test(word))) return COPULA.test(next);
     return (contentWords(next).size > 0 && !FUNCTION.test(next)) || COPULA.test(next);
   });
@@ -162,6 +163,18 @@ export function isSaidIn(text: string, other: string): boolean {
     (denialIn(text) === null) === (denialIn(other) === null) &&
     countSharedWords(words, contentWords(other)) * 2 >= words.size
   );
+}
+
+/** The words of a line that stand in what was said, in runs: without runs of a single word that says nothing. */
+export function sharedRuns(line: string, said: string): string[] {
+  const there = new Set(tokensOf(said));
+  const runs: string[][] = [[]];
+  for (const word of line.split(/\s+/)) {
+    const [token = ''] = tokensOf(word);
+    if (token !== '' && there.has(token)) runs.at(-1)?.push(word);
+    else if (runs.at(-1)?.length !== 0) runs.push([]);
+  }
+  return runs.map((run) => run.join(' ')).filter((run) => run.includes(' ') || greppable(run).length > 0);
 }
 
 interface Segment {

@@ -132,6 +132,7 @@ function entryOf(found: FoundEntry, { result, day, now }: { result: ExcerptResul
     strength: found.strength,
     text: found.text,
     evidence: found.evidence,
+    ...(found.changes && { changes: found.changes }),
     by: found.by,
     session: result.session.id,
     turn: found.turn,

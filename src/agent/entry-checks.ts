@@ -32,7 +32,9 @@ export interface FoundEntry {
   /** One line, redacted. */
   text: string;
   /** Full message ids; quotes in the message's own words, white space folded. */
-  evidence: { message: string; quote: string }[];
+  evidence: { message: string; quote: string /** Who said it, as in the entry's own `by`. */; by?: string }[];
+  /** What it changes of what was known. */
+  changes?: string;
   /** Speaker of the first evidence, or `quoted` where a human only quotes or pastes it; its turn and time. */
   by: string;
   turn: string;
@@ -80,8 +82,20 @@ export async function checkEntry(entry: ProposedEntry, options: CheckOptions): P
   const by = whoSays(first);
   const foreign = foreignProblem({ ...entry, text }, { by, quoted, options });
   if (foreign) return { problem: foreign };
-  const evidence = quoted.map(({ source, quote }) => ({ message: source.id, quote: asSeen(quote) }));
-  return { type: entry.type, strength: entry.strength, text, evidence, by, turn, ...(at ? { at } : {}) };
+  const evidence = quoted.map((each) => ({
+    message: each.source.id,
+    quote: asSeen(each.quote),
+    by: whoSays(each),
+  }));
+  const changes = await changesOf(entry, options);
+  const { type, strength } = entry;
+  return { type, strength, text, evidence, by, turn, ...(at ? { at } : {}), ...(changes && { changes }) };
+}
+
+/** What an entry says that it changes, as one line; empty where that could speak to whoever reads it. */
+async function changesOf({ changes = '' }: ProposedEntry, { redact }: CheckOptions): Promise<string> {
+  const text = asSeen((await redact(foldSpace(changes))).text);
+  return textProblem(text) || hasWrapperTag(text) || speaksToAgent(text) ? '' : text;
 }
 
 function isOfPerson({ type }: Pick<ProposedEntry, 'type'>): boolean {

@@ -26,6 +26,11 @@ const entrySchema = z.strictObject({
     .min(1)
     .max(MAX_QUOTES)
     .describe('The first carries the entry and must be offered, not context; the others make it understandable.'),
+  changes: z
+    .string()
+    .max(MAX_TEXT_CHARACTERS)
+    .optional()
+    .describe('Only where it changes or takes back something that was known: what was known, as it stood.'),
 });
 
 const inputSchema = z.strictObject({ entries: z.array(entrySchema).min(1).max(MAX_ENTRIES) });

@@ -13,7 +13,7 @@ describe('recording an entry', () => {
         type: 'feedback',
         strength: 'stated',
         text: 'Use spaces, never tabs.',
-        evidence: [{ message: 'human-0001', quote: 'never use tabs' }],
+        evidence: [{ message: 'human-0001', quote: 'never use tabs', by: 'human' }],
         by: 'human',
         turn: 'turn-1',
         at: '2026-03-05T10:00:00.000Z',

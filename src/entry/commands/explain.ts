@@ -75,6 +75,7 @@ function describeEntry(entry: ExplainedEntry, indent: string): string {
   const lines = [
     `← ${id}, ${type}, ${strength}, ${state}, in ${log}${state === 'sent' ? ' of the user scope' : gone}`,
     `  ${text}`,
+    ...(entry.gave && entry.gave.length > 0 ? [`  gave the line: ${entry.gave.join(' … ')}`] : []),
     ...evidence.map(({ message, quote }) => `  “${quote}” (message ${message})`),
     evidence.length === 0
       ? `  written by a person, ${at}`

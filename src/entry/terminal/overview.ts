@@ -3,10 +3,12 @@
 
 import { ruleOf } from '../../errors.ts';
 import { countWaiting } from '../../memory/dream/proposals.ts';
+import { longUnplaced } from '../../memory/dream/unplaced.ts';
 import type { BreakerState } from '../../memory/home/breaker.ts';
 import { sayDamage } from '../../memory/home/home.ts';
 import { lastSuccessAt } from '../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../memory/ledger/ledger.ts';
+import { sayCount } from '../../wording.ts';
 import type { App } from '../compose.ts';
 import { eachLedger, knownWork } from '../worker/known-work.ts';
 
@@ -44,6 +46,12 @@ export async function readOverview(app: App): Promise<Overview> {
     all.proposals += proposals;
     if (proposals > 0)
       all.attention.push(`proposed changes wait for your word in ${store}: ${proposals} (nocturne review)`);
+    const stuck = longUnplaced(ledger);
+    const [first] = stuck;
+    if (first) {
+      const what = `${sayCount(stuck.length, 'entry')} found no place in the topics of ${store} for ${first.nights} nights`;
+      all.attention.push(`${what}, ${first.entry} since ${first.since.slice(0, 10)}: ${first.reason}`);
+    }
     const success = lastSuccessAt(ledger);
     if (success && success > (all.lastSuccessAt ?? '')) all.lastSuccessAt = success;
     for (const { kind, key, item, failure } of knownWork(ledger)) {

@@ -100,7 +100,10 @@ function refusalOfDuplicate(entry: KnownEntry, text: string): string | null {
   if ((mine === null) !== (theirs === null)) {
     return `by ${quoted(mine ?? theirs ?? '')} the one denies what the other says: ${quoted(text)}. Supersede the line`;
   }
-  const isSaid = countShared(entry.text, text) * 2 >= contentWords(entry.text).size;
+  // In other words, too: then the words of what stands are in the entry.
+  const isSaid =
+    countShared(entry.text, text) * 2 >= contentWords(entry.text).size ||
+    countShared(text, entry.text) * 3 >= contentWords(text).size * 2;
   return isSaid ? null : `its words are not there: ${quoted(text)}. Merge it into the line, which then rests on it too`;
 }
 

@@ -8,7 +8,7 @@
 import { denialIn, nearDouble, valuesApart, withoutReplaced, withoutWhen } from '../../change-words.ts';
 import { hasWrapperTag, speaksToAgent } from '../../injection.ts';
 import type { Day } from '../../time.ts';
-import { greppable, isNegated, isOpposite, stands } from '../../wording.ts';
+import { contentWords, countShared, greppable, isNegated, isOpposite, stands } from '../../wording.ts';
 import { lineId } from '../text/topic.ts';
 import type { MemoryType } from '../types.ts';
 import {
@@ -41,6 +41,7 @@ export function checkLines(operation: Writing, check: Check): void {
     checkCitations(line, operation, check);
     checkPlace(line, operation, check);
     checkValues(line, { operation, entries, old, say });
+    checkJoined({ operation, entries, old, say });
     checkSense(line, { operation, entries, old, say });
     checkSpeakers(line, { operation, entries, old, world, say });
   }
@@ -150,7 +151,8 @@ function checkValues(line: NewLine, { operation, entries, old, say }: Rest): voi
   const joined = [...entries.map(({ text }) => text), ...keptOf({ operation, entries, old }).map(({ text }) => text)];
   for (const [at, one] of joined.entries()) {
     for (const other of joined.slice(at + 1)) {
-      const values = valuesApart({ text: withoutReplaced(one), days }, { text: withoutReplaced(other), days });
+      const [ofOne, ofOther] = [withoutReplaced(one), withoutReplaced(other)];
+      const values = valuesApart({ text: ofOne, days }, { text: ofOther, days }) ?? nearDouble(ofOne, ofOther);
       if (!values) continue;
       const [mine, theirs] = values.map(quoted);
       say(
@@ -158,6 +160,21 @@ function checkValues(line: NewLine, { operation, entries, old, say }: Rest): voi
       );
       return;
     }
+  }
+}
+
+/** A merge joins what is said of one thing. */
+function checkJoined({ operation, entries, old, say }: Rest): void {
+  if (operation.kind !== 'merge') return;
+  for (const { text } of old) {
+    const said = entries.map((entry) => entry.text);
+    const turned = said.find((each) => isOpposite(each, text));
+    if (turned) say(`${quoted(turned)} says the opposite of ${quoted(text)}: supersede the line.`);
+    const shared = countShared(text, said.join('\n'));
+    const size = contentWords(text).size;
+    const isOne = shared * 2 >= size || (shared > 1 && shared * 3 > size);
+    if (!isOne)
+      say(`${quoted(text)} says something else than ${said.map(quoted).join(', ')}: let it stay, and add a line.`);
   }
 }
 
@@ -253,7 +270,9 @@ function checkKept(
       continue;
     }
     const citing = operation.lines.filter((line) => line.entries.includes(id)).map((line) => line.text);
-    tellLost(entry.text, { written: citing.join('\n'), days: [dayIn(entry.at)], of: id, say });
+    // What a line that goes says, and the entry says beside it, is what is replaced.
+    const replaced = operation.kind === 'supersede' ? old.map(({ text }) => text).join('\n') : '';
+    tellLost(entry.text, { written: `${citing.join('\n')}\n${replaced}`, days: [dayIn(entry.at)], of: id, say });
   }
   const written = operation.lines.map((line) => line.text).join('\n');
   const entries = operation.entries.flatMap((id) => world.entries.get(id) ?? []);

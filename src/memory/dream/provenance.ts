@@ -2,6 +2,7 @@
 // transcript; and the other way round, which lines rest on an entry. It reads the ledger and the files and changes nothing.
 
 import { join } from 'node:path';
+import { sharedRuns } from '../../change-words.ts';
 import { listNames } from '../../directories.ts';
 import { AppError } from '../../errors.ts';
 import { readTextNow } from '../../files.ts';
@@ -11,6 +12,7 @@ import { sendersOf } from '../ledger/outbox.ts';
 import type { MemoryReader } from '../store/read-only-store.ts';
 import { logPath, parseLog } from '../text/daily-log.ts';
 import { parseJsonReport, type ReportRow, reportDay, reportPath } from '../text/dream-report.ts';
+import { withoutMark } from '../text/seen-once.ts';
 import { isArchivePath, isTopicPath, lineNumbers, parseTopic } from '../text/topic.ts';
 import type { Entry } from '../types.ts';
 import { type FormerLine, formerLine } from './former-line.ts';
@@ -25,6 +27,8 @@ export interface ExplainedEntry extends Omit<Entry, 'prompt' | 'day'> {
   transcript: string | null;
   /** The memory directories whose sessions sent it here, as the user scope; they know its transcript. */
   sentFrom: string[];
+  /** Of a line that rests on it: the words that it gave the line, in the line's order. */
+  gave?: string[];
 }
 
 export interface ExplainedLine {
@@ -74,7 +78,12 @@ export async function explainLines(
   }
   const supports = Map.groupBy(supportsOf(store.ledger, path), (support) => support.line);
   return wanted.map(({ id, text, first, authors }) => {
-    const entries = (supports.get(id) ?? []).flatMap(({ entry }) => explainEntry(store, entry) ?? []);
+    const entries = (supports.get(id) ?? []).flatMap(({ entry }) => {
+      const explained = explainEntry(store, entry);
+      if (!explained) return [];
+      const said = [explained.text, ...explained.evidence.map(({ quote }) => quote)].join('\n');
+      return { ...explained, gave: sharedRuns(withoutMark(text), said) };
+    });
     const isPersons = !supports.has(id);
     const former = isPersons ? formerLine(store.ledger, { path, id }) : null;
     const changed = former && {

@@ -1,5 +1,5 @@
 // Entries that a dream could not work into the topics: since when, in how many nights, and what stood in their way.
-// They stay new, so that the next dream tries again; after three nights a person is told. What was placed since, or is no
+// They stay new, so that the next dream tries again; after three nights a person is told, and they are tried once a week. What was placed since, or is no
 // longer in the logs, is not told of.
 
 import type { Ledger } from '../ledger/ledger.ts';
@@ -28,6 +28,18 @@ export function unplaced(ledger: Ledger): Unplaced[] {
 /** What a person is to be told of. */
 export function longUnplaced(ledger: Ledger): Unplaced[] {
   return unplaced(ledger).filter(({ nights }) => nights >= TELL_AFTER_NIGHTS);
+}
+
+/** After these nights one is tried again once a week. */
+const AGAIN_AFTER_MS = 7 * 86_400_000;
+
+/** The entries that are not asked about tonight: they were tried in vain for nights, and a person was told. */
+export function resting(ledger: Ledger, now: Date): Set<string> {
+  return new Set(
+    longUnplaced(ledger).flatMap(({ entry, nights, since }) => {
+      return now.getTime() - Date.parse(since) < nights * AGAIN_AFTER_MS ? entry : [];
+    }),
+  );
 }
 
 /** Why earlier dreams left these entries, as the model is told it. */

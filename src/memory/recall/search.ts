@@ -3,6 +3,7 @@
 // line, so it is right a second after an edit, without a ledger, and in every language; to go through ten thousand topics
 // takes about as long as to find out whether an index of them is up to date. It changes nothing.
 
+import { asItIs } from '../../change-words.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { liveTexts } from '../store/live-files.ts';
 import { logDay } from '../text/daily-log.ts';
@@ -59,6 +60,8 @@ type LiveText = { path: string; modifiedMs: number; text: string };
 type WeighedTerm = Term & { weight: number };
 
 const SNIPPET_CHARACTERS = 160;
+/** What a word that a line names only as given up counts of what another does. */
+const GIVEN_UP = 0.01;
 const RANK = { topic: 0, entry: 1, index: 2, archive: 3, file: 4 };
 /** More candidates than will be shown are kept until there are so many more. */
 const SLACK = 1_000;
@@ -161,13 +164,17 @@ function matchLine(
   let words = 0;
   let score = 0;
   let isIn = false;
+  let standing: string | undefined;
   for (const term of terms) {
     const quality = qualityIn(line, term);
+    // What a line names only as given up is found, and worth next to nothing.
+    if (quality > 0) standing ??= asItIs(line);
+    const worth = quality > 0 && qualityIn(standing ?? '', term) === 0 ? GIVEN_UP : 1;
     if (quality === 0 && term.kind === 'phrase') return null;
     const isInContext = context !== '' && context.includes(term.text);
-    if (quality > 0 || isInContext) words += 1;
+    if ((quality > 0 && worth === 1) || isInContext) words += 1;
     isIn ||= quality > 0;
-    score += term.weight * (quality + (isInContext ? 1 : 0));
+    score += term.weight * (quality * worth + (isInContext ? 1 : 0));
   }
   return isIn ? { words, score } : null;
 }

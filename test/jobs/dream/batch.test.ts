@@ -71,7 +71,7 @@ test.each<[string, (entries: string[]) => object | string | null]>([
   expect(await jobs.dream({ batch: 'collect' })).toMatchObject({ outcome: 'dreamed' });
   expect(linesOf({ dir })).toEqual(LINES);
   expect(timesTold({ dir }, ['2026-11-21'])).toEqual([1, 1]);
-  expect(JSON.stringify(model.requests[0]?.messages)).toContain('An earlier proposal for these entries');
+  expect(JSON.stringify(model.requests[0]?.messages)).toContain('What another run of you proposed for these entries');
   expect(openBatches(jobs.store.ledger)).toEqual([]);
 });
 

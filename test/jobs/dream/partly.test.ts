@@ -1,0 +1,267 @@
+// A list of operations of which code refuses some: the others stand, only what was refused is asked for again, and what is
+// left at the end waits for another night.
+
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { addDays } from 'date-fns/addDays';
+import { expect, onTestFinished, test } from 'vitest';
+import { explainLines } from '../../../src/memory/dream/provenance.ts';
+import { longUnplaced } from '../../../src/memory/dream/unplaced.ts';
+import { entryRow, supportsOf } from '../../../src/memory/ledger/entries.ts';
+import { listVersions } from '../../../src/memory/store/versions.ts';
+import { lineId } from '../../../src/memory/text/topic.ts';
+import { jobsInProcess } from '../../support/jobs-in-process.ts';
+import { calls, type MessagesRequest, says, startMessagesServer, toolResults } from '../../support/messages-server.ts';
+import { record, type Said } from '../../support/recorded.ts';
+import { tempDir } from '../../support/temp.ts';
+
+type Operations = (ids: string[], call: number) => object[] | null;
+
+/** Nights of one directory; each takes what was said, and a model that answers each call with operations, or is done. */
+async function nights() {
+  const dir = tempDir();
+  let now = new Date('2026-11-20T03:00:00Z');
+  let answer: Operations = () => null;
+  let ids: string[] = [];
+  let first = 0;
+  const server = await startMessagesServer((_, call) => {
+    const operations = answer(ids, call - first);
+    return operations ? calls('propose_operations', { operations }) : says('Done.');
+  });
+  const jobs = await jobsInProcess(dir, { now: () => now }, { all: { model: 'test-model', access: server.access } });
+  onTestFinished(() => {
+    jobs.close();
+    return server.close();
+  });
+  return {
+    ...jobs,
+    dir,
+    file: (path: string) => readFileSync(join(dir, path), 'utf8'),
+    async night(said: (Said | string)[], operations: Operations) {
+      now = addDays(now, 1);
+      const all = said.map((each): Said => (typeof each === 'string' ? { type: 'project', text: each } : each));
+      ids = (await record(jobs.store, addDays(now, -0.5).toISOString(), all)).map(({ id }) => id);
+      answer = operations;
+      first = server.requests.length;
+      const report = await jobs.dream();
+      return { report, ids, requests: server.requests.slice(first) as MessagesRequest[] };
+    },
+  };
+}
+
+const add = (id: string | undefined, text: string, more: object = {}) => ({
+  ...{ kind: 'add', entries: [id], topic: 'facts', type: 'project', description: 'Facts', reason: 'New.' },
+  ...{ lines: [{ text, entries: [id] }], ...more },
+});
+const A = 'The harvest runs on crates.';
+const B = 'The press runs on barrels.';
+const told = (request: MessagesRequest | undefined) => JSON.stringify(toolResults(request));
+
+test('where one of two is refused, the other stands, the refused keeps its number, and only it is sent again', async () => {
+  const { night, file } = await nights();
+  const { report, ids, requests } = await night([A, B], ([a, b], call) =>
+    call === 1
+      ? [add(a, A), add(b, 'The press runs on port 9000.')]
+      : [add(b, B, { type: undefined, description: undefined })],
+  );
+  expect(report).toMatchObject({ outcome: 'dreamed', left: [] });
+  expect(requests).toHaveLength(2);
+  const said = told(requests[1]);
+  expect(said).toContain('These stand, and are not to be sent again: operations 0.');
+  expect(said).toContain('operations[1] (add): nothing that');
+  expect(said).toContain(`Send only operations for what is left: ${ids[1]}.`);
+  expect(said).not.toContain('is_error\\":true');
+  expect(file('facts.md')).toContain(`- ${A}\n- ${B}\n`);
+});
+
+test('what an operation that is refused says of a new topic holds for those beside it', async () => {
+  const { night, file } = await nights();
+  const bare = { type: undefined, description: undefined };
+  const { report } = await night([A, B], ([a, b], call) =>
+    call === 1 ? [add(a, 'The harvest runs on port 9000.'), add(b, B, bare)] : null,
+  );
+  expect(report).toMatchObject({ outcome: 'dreamed', operations: [{ entries: [expect.any(String)] }] });
+  expect(file('facts.md')).toContain('description: Facts');
+  expect(file('facts.md')).toContain(`- ${B}\n`);
+});
+
+test('what is left waits for the next night with its reason, and after three nights a person is told', async () => {
+  const { night, store, dir } = await nights();
+  const wrong = 'The harvest runs on port 9000.';
+  const one = await night([A, B], ([a, b], call) => (call === 1 ? [add(a, wrong), add(b, B)] : null));
+  const [a = ''] = one.ids;
+  expect(one.report).toMatchObject({
+    outcome: 'dreamed',
+    left: [{ entry: a, reason: expect.stringContaining('"9000"') }],
+  });
+  expect(entryRow(store.ledger, a)?.state).toBe('new');
+  expect(readFileSync(join(dir, '.nocturne/dreams/2026-11-21.md'), 'utf8')).toContain(
+    `Left for another night:\n- ${a}`,
+  );
+  const two = await night([], () => [add(a, wrong)]);
+  expect(two.report).toMatchObject({ outcome: 'failed' });
+  const input = JSON.stringify(two.requests[0]?.messages);
+  expect(input).toContain('What another run of you proposed');
+  expect(input).toContain('says \\"9000\\"');
+  expect(longUnplaced(store.ledger)).toEqual([]);
+  await night([], () => [add(a, wrong)]);
+  expect(longUnplaced(store.ledger)).toMatchObject([{ entry: a, nights: 3, text: A }]);
+  // It is not asked about night after night.
+  expect((await night([], () => [add(a, wrong)])).requests).toEqual([]);
+});
+
+test('a value that stands in a name, and dates that only say when, are no values to be kept apart or lost', async () => {
+  const { night, file } = await nights();
+  const [one, two] = [
+    'As of 2026-07-01 the press leaks at the valve.',
+    'The press leaks at the valve, seen on 2026-11-20 already.',
+  ];
+  const { report, requests } = await night([one, two], (ids) => [
+    {
+      ...add(ids[0], 'The press leaks at the valve.'),
+      entries: ids,
+      lines: [{ text: 'The press leaks at the valve.', entries: ids }],
+    },
+  ]);
+  expect(report).toMatchObject({ outcome: 'dreamed', refused: [] });
+  expect(requests).toHaveLength(1);
+  expect(file('facts.md')).toContain('- The press leaks at the valve.\n');
+});
+
+test.each([
+  [
+    'As of 2026-07-01, 120 of 900 barrels are labelled.',
+    'As of 2026-11-20, 400 of 900 barrels are labelled.',
+    'As of 2026-11-20, 400 of 900 barrels are labelled.',
+  ],
+  [
+    'The dev server of the press listens on port 3000.',
+    'The dev server of the press: 3000 until November, now 4321.',
+    'The dev server of the press listens on 4321.',
+  ],
+  [
+    'Never label the barrels before the press is cleaned.',
+    'Label the barrels before the press is cleaned, that is fine now.',
+    'Label the barrels before the press is cleaned.',
+  ],
+  ['Use `npm` for the press.', 'Use `pnpm` instead of `npm` for the press.', 'Use `pnpm` for the press.'],
+])('a status moves: %s', async (old, said, line) => {
+  const { night, file } = await nights();
+  await night([old], ([id]) => [add(id, old)]);
+  const { report } = await night([said], ([id]) => [
+    {
+      kind: 'supersede',
+      entries: [id],
+      topic: 'facts',
+      replaces: [lineId(old)],
+      reason: 'Moved.',
+      lines: [{ text: line, entries: [id] }],
+    },
+  ]);
+  expect(report.refused).toEqual([]);
+  expect(file('facts.md')).toContain(`- ${line}\n`);
+  expect(file('facts.md')).not.toContain(`- ${old}\n`);
+});
+
+test('of two things that look alike neither takes the place of the other', async () => {
+  const { night, file } = await nights();
+  const old = 'The staging press listens on port 3000.';
+  await night([old], ([id]) => [add(id, old)]);
+  const said = 'The production press listens on port 4321.';
+  const { requests } = await night([said], ([id], call) =>
+    call === 1
+      ? [
+          {
+            kind: 'supersede',
+            entries: [id],
+            topic: 'facts',
+            replaces: [lineId(old)],
+            reason: 'x',
+            lines: [{ text: said, entries: [id] }],
+          },
+        ]
+      : [add(id, said)],
+  );
+  expect(told(requests[1])).toContain('what looks alike is not the same');
+  expect(file('facts.md')).toContain(`- ${old}\n- ${said}\n`);
+});
+
+test('a line that replaces another keeps the sources whose words it still says, and explain tells what each gave', async () => {
+  const { night, store } = await nights();
+  const old = 'The press runs on barrels in the cellar.';
+  await night([old], ([id]) => [add(id, old)]);
+  const line = 'The press runs on barrels in the cellar since the flood, with `crank --slow`.';
+  await night(['Since the flood the press runs with `crank --slow`.'], ([id]) => [
+    {
+      kind: 'supersede',
+      entries: [id],
+      topic: 'facts',
+      replaces: [lineId(old)],
+      reason: 'More.',
+      lines: [{ text: line, entries: [id] }],
+    },
+  ]);
+  const [explained] = await explainLines(store, { path: 'facts.md', line: lineId(line) });
+  expect(explained?.entries.map(({ text, gave }) => [text, gave])).toEqual([
+    [old, ['The press runs on barrels in the cellar']],
+    [expect.any(String), ['The press runs', 'since the flood, with `crank --slow`.']],
+  ]);
+});
+
+test('a topic is renamed with its history, what its lines rest on, the links to it and its line in the index', async () => {
+  const { night, store, dir, file } = await nights();
+  const link = 'How the press is cleaned stands in [facts](facts.md).';
+  await night([A, link], ([a, b]) => [add(a, A), add(b, link, { topic: 'cleaning', description: 'Cleaning' })]);
+  const { report } = await night([B], ([b]) => [
+    {
+      kind: 'rename',
+      topic: 'facts',
+      to: 'harvest',
+      description: 'Harvest and press',
+      reason: 'It is about the harvest.',
+    },
+    add(b, B, { topic: 'harvest' }),
+  ]);
+  expect(report).toMatchObject({ outcome: 'dreamed', refused: [] });
+  expect(existsSync(join(dir, 'facts.md'))).toBe(false);
+  expect(file('harvest.md')).toContain('name: harvest\ndescription: Harvest and press');
+  expect(file('harvest.md')).toContain(`- ${A}\n- ${B}\n`);
+  expect(file('cleaning.md')).toContain('[facts](harvest.md)');
+  expect(file('MEMORY.md')).toContain('[harvest.md]');
+  expect(file('MEMORY.md')).not.toContain('facts.md');
+  expect(
+    supportsOf(store.ledger, 'harvest.md')
+      .map(({ line }) => line)
+      .sort(),
+  ).toEqual([lineId(A), lineId(B)].sort());
+  expect(supportsOf(store.ledger, 'cleaning.md')).toMatchObject([
+    { line: lineId(link.replace('facts.md', 'harvest.md')) },
+  ]);
+  expect(listVersions(store.ledger, { path: 'harvest.md' }).versions.length).toBeGreaterThan(1);
+});
+
+test('a topic that a person wrote in, or links, keeps its name', async () => {
+  const { night, dir, file } = await nights();
+  await night([A], ([a]) => [add(a, A)]);
+  writeFileSync(join(dir, 'mine.md'), 'See [facts](facts.md).\n');
+  const rename = { kind: 'rename', topic: 'facts', to: 'harvest', reason: 'x' };
+  const one = await night([B], ([b], call) => (call === 1 ? [rename, add(b, B)] : null));
+  expect(told(one.requests[1])).toContain("A person's line of mine.md links facts.md");
+  expect(file('facts.md')).toContain(`- ${B}\n`);
+  writeFileSync(join(dir, 'facts.md'), `${file('facts.md')}- Mine.\n`);
+  const two = await night(['The mill stands still.'], ([c], call) =>
+    call === 1 ? [rename, add(c, 'The mill stands still.')] : null,
+  );
+  expect(told(two.requests[1])).toContain('a person wrote in facts');
+  expect(file('facts.md')).toContain('- Mine.\n');
+});
+
+test('what a tag would have begun or ended is shown as ‹ and read as <; every other < stands as it was said', async () => {
+  const { night, file } = await nights();
+  const said = 'Releases with a <topics> block or `a < b` or <div> are checked twice.';
+  const { requests } = await night([said], ([id]) => [add(id, said.replace('<topics>', '‹topics> tag'))]);
+  const input = JSON.stringify(requests[0]?.messages);
+  expect(input).toContain('‹topics> block or `a < b` or <div>');
+  expect(told(requests[1])).toContain('holds a tag of this conversation');
+  expect(() => file('facts.md')).toThrow();
+});

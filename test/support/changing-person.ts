@@ -1,0 +1,323 @@
+// A person whose project changes over a year, as a script: what they say on each day, and what is to become of it. Made
+// from a seed; it knows nothing of how nocturne checks operations.
+
+import { addDays } from 'date-fns/addDays';
+import type { MemoryType } from '../../src/memory/types.ts';
+import { type Random, seeded } from './random.ts';
+import type { Said } from './recorded.ts';
+
+/** What is to become of an entry, in the words of topics' lines. */
+export interface Fate {
+  kind: 'add' | 'supersede' | 'retire' | 'merge' | 'duplicate';
+  topic: string;
+  type: MemoryType;
+  /** What stood there before, where something did. */
+  old?: string;
+  /** The line that is to stand. */
+  line?: string;
+  /** Lines of things that are alike and not the same. */
+  alike: string[];
+}
+
+export interface Script {
+  /** By night: what was said the day before. */
+  days: (Said & { fate: Fate })[][];
+  /** What is true at the end, a line each. */
+  truths: string[];
+  /** All that ever was a true line. */
+  everTrue: Set<string>;
+}
+
+interface Subject {
+  /** What it is of: there is one of each, ever. */
+  key: string;
+  topic: string;
+  type: MemoryType;
+  /** Of a family of things that look alike. */
+  family: string;
+  line: string;
+  /** Says it in other words. */
+  again: string;
+  /** The next thing that is said of it, and the line then; no line where it is taken back or over. */
+  next(random: Random, day: string): { text: string; line?: string; again?: string; later?: Subject['next'] };
+  isBusyUntil: number;
+  /** It is over by this night. */
+  endsBy?: number;
+}
+
+/** A plan is over, or off, so many days after it was made, before its date is long past. */
+const PLAN_DAYS = 40;
+
+const SERVICES = ['database', 'cache', 'gateway', 'indexer', 'mailer', 'ranker', 'scheduler', 'uploader'];
+const PLACES = ['staging', 'production', 'preview', 'local', 'nightly', 'canary'];
+const REPOS = ['orchard', 'cellar', 'mill', 'harbour', 'foundry', 'quarry', 'bakery', 'loft'];
+const PEOPLE = ['Mira', 'Tom', 'Ines', 'Jonas', 'Priya', 'Oleg', 'Hana', 'Sven'];
+const AREAS = ['billing', 'search', 'onboarding', 'reporting', 'exports', 'payments', 'notifications', 'permissions'];
+const THINGS = ['invoices', 'orders', 'tickets', 'avatars', 'contracts', 'recipes', 'labels', 'shipments'];
+const TOOLS = ['npm', 'pnpm', 'yarn', 'bun', 'vitest', 'jest', 'esbuild', 'rollup', 'biome', 'eslint'];
+const PURPOSES = [
+  'installs',
+  'unit tests',
+  'bundling',
+  'linting',
+  'snapshots',
+  'benchmarks',
+  'type checks',
+  'fixtures',
+];
+const HOSTS = ['Hetzner', 'Fly.io', 'Render', 'Scaleway', 'Linode', 'Vultr'];
+
+/** The script of so many nights from `begin` on. */
+export function changingPerson(begin: Date, nights: number, seed: number): Script {
+  const random = seeded(seed);
+  const subjects: Subject[] = [];
+  const everTrue = new Set<string>();
+  const used = new Set<string>();
+  const makers = [port, rule, tool, owner, status, plan];
+  const shown: { repo: string; night: number; topic: string; line: string; again: string }[] = [];
+  const days = Array.from({ length: nights }, (_, night) => {
+    const day = addDays(begin, night - 1)
+      .toISOString()
+      .slice(0, 10);
+    const said: (Said & { fate: Fate })[] = [];
+    const touched = new Set<Subject>();
+    const alike = ({ family, line }: Pick<Subject, 'family' | 'line'>) =>
+      subjects.filter((other) => other.family === family && other.line !== line).map((other) => other.line);
+    const say = (
+      text: string,
+      subject: Pick<Subject, 'topic' | 'type' | 'family' | 'line'>,
+      fate: Partial<Fate>,
+      more = {},
+    ) => {
+      const { topic, type } = subject;
+      said.push({ type, text, ...more, fate: { kind: 'add', topic, type, alike: alike(subject), ...fate } });
+      if (fate.line) everTrue.add(fate.line);
+    };
+    const count = 2 + random.below(5);
+    for (let event = 0; event < count; event++) {
+      const free = subjects.filter((each) => !touched.has(each) && each.isBusyUntil <= night);
+      const ending = free.filter(({ endsBy = Infinity }) => endsBy <= night);
+      const what = ending.length > 0 ? 9 : random.below(10);
+      const made = what < 4 || free.length < 5 ? random.pick(makers)(random, day) : null;
+      if (made && !used.has(made.key)) {
+        used.add(made.key);
+        if (made.family === 'plan') made.endsBy = night + PLAN_DAYS;
+        subjects.push(made);
+        touched.add(made);
+        say(made.line, made, { line: made.line });
+      } else if (free.length > 0 && what < 6) {
+        const subject = random.pick(free);
+        touched.add(subject);
+        say(subject.again, subject, { kind: 'duplicate', old: subject.line });
+      } else if (free.length > 0) {
+        const subject = ending[0] ?? random.pick(free);
+        touched.add(subject);
+        const old = subject.line;
+        const { text, line, again, later } = subject.next(random, day);
+        say(text, subject, line ? { kind: 'supersede', old, line } : { kind: 'retire', old });
+        if (line === undefined) {
+          subjects.splice(subjects.indexOf(subject), 1);
+          continue;
+        }
+        Object.assign(subject, {
+          line,
+          again: again ?? line,
+          isBusyUntil: night + 2,
+          endsBy: undefined,
+          ...(later && { next: later }),
+        });
+      }
+    }
+    // Habits that are shown, and shown again by another session, or never.
+    if (night % 5 === 0) {
+      const repo = `${random.pick(REPOS)}-${night}`;
+      const line = `Asks for a second look before ${repo} is pushed.`;
+      const again = `Wants somebody to look a second time before a push of ${repo}.`;
+      const topic = 'ways-of-working';
+      say(
+        line,
+        { topic, type: 'feedback', family: 'habit', line },
+        { line },
+        { strength: 'implied', session: `h-${night}` },
+      );
+      if (random.below(2) === 0) shown.push({ repo, night: night + 3 + random.below(20), topic, line, again });
+    }
+    for (const { topic, line, again } of shown.filter((habit) => habit.night === night)) {
+      say(
+        again,
+        { topic, type: 'feedback', family: 'habit', line },
+        { kind: 'merge', old: line, line },
+        { strength: 'implied', session: `g-${night}` },
+      );
+      subjects.push({
+        key: line,
+        topic,
+        type: 'feedback',
+        family: 'habit',
+        line,
+        again: line,
+        isBusyUntil: Infinity,
+        next: () => ({ text: line, line }),
+      });
+    }
+    return said;
+  });
+  return { days, truths: subjects.map(({ line }) => line), everTrue };
+}
+
+function port(random: Random): Subject {
+  const [place, service] = [random.pick(PLACES), random.pick(SERVICES)];
+  const name = `The ${place} ${service}`;
+  const lineAt = (number: number) => `${name} listens on port ${number}.`;
+  const againAt = (number: number) => `Remember that ${number} is the port on which the ${place} ${service} listens.`;
+  const first = 3_000 + random.below(6_000);
+  let number = first;
+  return {
+    topic: `${service}-ports`,
+    type: 'project',
+    key: name,
+    family: `port ${service}`,
+    line: lineAt(first),
+    again: againAt(first),
+    isBusyUntil: 0,
+    next(again) {
+      const old = number;
+      number = 3_000 + again.below(6_000);
+      const text = again.pick([
+        `${name} listens on port ${number} now, no longer on ${old}.`,
+        `${name} moved from port ${old} to port ${number}.`,
+        `${name} listens on port ${number}.`,
+        `Port of the ${place} ${service}: ${old} until November, now ${number}.`,
+        `From now on the ${place} ${service} listens on ${number} instead of ${old}.`,
+      ]);
+      return { text, line: lineAt(number), again: againAt(number) };
+    },
+  };
+}
+
+function rule(random: Random): Subject {
+  const repo = random.pick(REPOS);
+  const what = random.pick([
+    'squash commits before merging',
+    'rebase branches before reviewing',
+    'sign tags when releasing',
+  ]);
+  const line = (is: boolean) => `${is ? 'Always' : 'Never'} ${what} ${repo}.`;
+  let is = random.below(2) === 0;
+  return {
+    topic: `${repo}-rules`,
+    type: 'feedback',
+    key: `${what} ${repo}`,
+    family: `rule ${repo}`,
+    line: line(is),
+    again: `${line(is).replace(/\.$/, '')}, as I said.`,
+    isBusyUntil: 0,
+    next(again) {
+      if (again.below(3) === 0)
+        return { text: `I take the rule back that ${repo} wants us to ${what}: do as you like.` };
+      is = !is;
+      return { text: line(is), line: line(is), again: `${line(is).replace(/\.$/, '')}, as I said.` };
+    },
+  };
+}
+
+function tool(random: Random): Subject {
+  const [purpose, repo] = [random.pick(PURPOSES), random.pick(REPOS)];
+  let name = random.pick(TOOLS);
+  const line = () => `Use \`${name}\` for ${purpose} in ${repo}.`;
+  return {
+    topic: 'tools',
+    type: 'feedback',
+    key: `${purpose} ${repo}`,
+    family: `tool ${repo}`,
+    line: line(),
+    again: `In ${repo}, ${purpose} go through \`${name}\`: use that.`,
+    isBusyUntil: 0,
+    next(again) {
+      const old = name;
+      name = again.pick(TOOLS.filter((other) => other !== old));
+      const text = again.pick([
+        `Use \`${name}\` instead of \`${old}\` for ${purpose} in ${repo}.`,
+        `For ${purpose} in ${repo} use \`${name}\`, not \`${old}\`.`,
+        `We switched ${purpose} in ${repo} from \`${old}\` to \`${name}\`: use \`${name}\`.`,
+      ]);
+      return { text, line: line(), again: `In ${repo}, ${purpose} go through \`${name}\`: use that.` };
+    },
+  };
+}
+
+function owner(random: Random): Subject {
+  const area = random.pick(AREAS);
+  let name = random.pick(PEOPLE);
+  return {
+    topic: 'owners',
+    type: 'project',
+    key: `owner ${area}`,
+    family: 'owner',
+    line: `${name} owns ${area}.`,
+    again: `Ask ${name} about ${area}, which is what they own.`,
+    isBusyUntil: 0,
+    next(again) {
+      const old = name;
+      name = again.pick(PEOPLE.filter((other) => other !== old));
+      const text = again.pick([
+        `${name} owns ${area} now; ${old} moved on.`,
+        `${area} went from ${old} to ${name}, who owns it.`,
+        `${name} owns ${area}.`,
+      ]);
+      return { text, line: `${name} owns ${area}.`, again: `Ask ${name} about ${area}, which is what they own.` };
+    },
+  };
+}
+
+function status(random: Random, day: string): Subject {
+  const things = random.pick(THINGS);
+  const all = 1_000 + random.below(9_000);
+  let done = random.below(300);
+  const line = (on: string) => `As of ${on}, ${done} of ${all} ${things} are migrated.`;
+  return {
+    topic: 'migrations',
+    type: 'project',
+    key: `status ${things}`,
+    family: 'status',
+    line: line(day),
+    again: `The migration of ${things} is at ${done} of ${all}.`,
+    isBusyUntil: 0,
+    next(again, on) {
+      done += 1 + again.below(400);
+      if (done < all)
+        return { text: line(on), line: line(on), again: `The migration of ${things} is at ${done} of ${all}.` };
+      const over = `All ${all} ${things} are migrated.`;
+      return {
+        text: `${over} That is done, since ${on}.`,
+        line: over,
+        again: over,
+        later: () => ({ text: over, line: over }),
+      };
+    },
+  };
+}
+
+function plan(random: Random, day: string): Subject {
+  const [area, host] = [random.pick(AREAS), random.pick(HOSTS)];
+  const due = addDays(new Date(day), 20).toISOString().slice(0, 10);
+  return {
+    topic: 'plans',
+    type: 'project',
+    key: `plan ${area} ${host}`,
+    family: 'plan',
+    line: `The plan is to move ${area} to ${host} by ${due}.`,
+    again: `${area} moves to ${host} by ${due}, that is the plan.`,
+    isBusyUntil: 0,
+    next(again) {
+      if (again.below(2) === 0) return { text: `The plan to move ${area} to ${host} is off.` };
+      const line = `The move of ${area} to ${host} is done.`;
+      return {
+        text: `The plan of ${due} is over: the move of ${area} to ${host} is done.`,
+        line,
+        again: line,
+        later: () => ({ text: `Nobody needs to know any more that the move of ${area} to ${host} is done.` }),
+      };
+    },
+  };
+}
