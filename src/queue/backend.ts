@@ -48,7 +48,9 @@ const RECONNECT_AT_MOST_MS = 2_000;
 const SILENT_AT_MOST_MS = 20_000;
 const OLDEST_REDIS = [6, 2];
 const OLDEST_POSTGRES = 13;
-/** What Postgres answers where a function, a table or the schema is not there. */
+/** What Postgres answers where a table, a function or a type that is to be made is there already. */
+const IS_THERE = /^(42P07|42723|42710)$/;
+/** What it answers where a function, a table or the schema is not there. */
 const NOT_THERE = /^(42883|42P01|3F000)$/;
 
 /**
@@ -239,7 +241,25 @@ function postgresBackend(made: Pick<Backend, 'kind' | 'rebuilt' | 'attempt'> & {
 async function migrate(pool: PgPool): Promise<void> {
   const client = await pool.connect();
   try {
-    await runMigrations(client);
+    await runMigrations(client).catch(async (error) => {
+      if (!IS_THERE.test(String(error?.code))) throw error;
+      // The tables were emptied, that of the migrations with them: BullMQ would make all of them again.
+      const { rows } = await client.query(`select (select count(*) from ${DEFAULT_SCHEMA}.migration) as migrations,
+        (select count(*) from ${DEFAULT_SCHEMA}.job) as jobs`);
+      if (Number(rows[0]?.migrations) > 0 || Number(rows[0]?.jobs) > 0) throw error;
+      await client.query(`drop schema ${DEFAULT_SCHEMA} cascade`);
+      await runMigrations(client);
+    });
+  } catch (error) {
+    if (!IS_THERE.test(String((error as { code?: string }).code))) throw error;
+    throw new AppError(
+      'queue-unavailable',
+      `The schema ${DEFAULT_SCHEMA} of the queue is damaged: ${describeError(error)}.`,
+      {
+        remedy: `Drop it (drop schema ${DEFAULT_SCHEMA} cascade): it is made anew. Nothing is lost: waiting work is in the inbox.`,
+        cause: error,
+      },
+    );
   } finally {
     client.release();
   }

@@ -92,6 +92,27 @@ test.skipIf(noPostgres)(
 );
 
 test.skipIf(noPostgres)(
+  `tables of the queue that were emptied, under a worker and before one starts, keep nobody from the work ${noPostgres ?? ''}`,
+  async () => {
+    const model = await indifferent();
+    const { testing, postgres, unrung } = await onPostgres({ server: model });
+    await run(['enqueue', 'extract', first], unrung);
+    const worker = start(['worker'], testing.environment);
+    await until(() => isIdle(testing), 60_000);
+    await postgres.truncateAll();
+    await run(['enqueue', 'extract', ...others.slice(0, 2)], unrung);
+    await until(() => isIdle(testing), 60_000);
+    await expectEndsInOrder(worker);
+    await run(['enqueue', 'extract', ...others.slice(2)], unrung);
+    await postgres.truncateAll();
+    const next = start(['worker'], testing.environment);
+    await until(() => isIdle(testing), 60_000);
+    await expectAllOnce(testing, model);
+    await expectEndsInOrder(next);
+  },
+);
+
+test.skipIf(noPostgres)(
   `a worker whose connections to Postgres are silent for ever ends with 75; the next does the work ${noPostgres ?? ''}`,
   async () => {
     const model = await indifferent();

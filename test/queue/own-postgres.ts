@@ -49,6 +49,11 @@ export async function ownPostgres() {
         }
       }
     },
+    /** Empties all tables of the queue, as somebody does who wants to begin anew. */
+    async truncateAll(): Promise<void> {
+      const tables = await ask("select tablename from pg_tables where schemaname = 'bullmq'");
+      await ask(`truncate ${tables.map(({ tablename }) => `bullmq.${tablename}`).join(', ')} cascade`);
+    },
     async close(): Promise<void> {
       await admin.query(`drop database ${name} with (force)`);
       await admin.end();
