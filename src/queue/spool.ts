@@ -29,7 +29,12 @@ export interface SpoolItem {
 /** What an event means here: a session began, went on, or ended. */
 export type EventKind = 'start' | 'turn' | 'end';
 
+/** The event of a hook whose input came too late to be read: some session went on, began or ended. */
+export const LATE = 'input-late';
+
 const EVENTS: Record<string, EventKind> = {
+  // A sweep looks for what no hook told of when a session begins: here, too.
+  [LATE]: 'start',
   SessionStart: 'start',
   sessionStart: 'start',
   Stop: 'turn',

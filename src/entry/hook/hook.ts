@@ -14,7 +14,7 @@ import { lookNow } from '../../files.ts';
 import { parseJson } from '../../json.ts';
 import { addLogLine, openLog } from '../../log-file.ts';
 import { isAnyAwake } from '../../queue/awake.ts';
-import { writeSpoolItem } from '../../queue/spool.ts';
+import { isAgentName, LATE, writeSpoolItem } from '../../queue/spool.ts';
 import { systemClock } from '../../time.ts';
 import { itemOf } from './hook-input.ts';
 
@@ -40,7 +40,8 @@ function readInput(): void {
   const text = () => Buffer.concat(chunks).toString('utf8');
   const timer = setTimeout(() => {
     if (bytes > MAX_INPUT_BYTES) end(`the input has more than ${MAX_INPUT_BYTES} bytes`);
-    else if (bytes === 0) end(`no input within ${INPUT_MS} ms`);
+    else if (bytes === 0) late(`no input within ${INPUT_MS} ms`);
+    else if (parseJson(text()) === undefined) late(`the input is not JSON after ${INPUT_MS} ms`);
     else call(text());
   }, INPUT_MS);
   process.stdin.on('data', (chunk: Buffer) => {
@@ -63,6 +64,19 @@ function readInput(): void {
 function call(text: string): void {
   try {
     end(spool(text));
+  } catch (error) {
+    end(error);
+  }
+}
+
+/** Leaves a sign that something happened somewhere: the next worker looks for it at once, not with its hourly sweep. */
+function late(reason: string): void {
+  try {
+    const agent = args.find(isAgentName) ?? 'claude-code';
+    const nothing = { session: null, transcript: null, cwd: null, size: null, mtime: null };
+    writeSpoolItem(home, { v: 1, agent, event: LATE, at: systemClock.now().toISOString(), ...nothing });
+    const started = isAnyAwake(home, systemClock) ? undefined : startWorker();
+    end([reason, started].filter(Boolean).join('; '));
   } catch (error) {
     end(error);
   }

@@ -36,6 +36,7 @@ export function openIntake(app: App, { signal, isResident, isNight, onError }: I
   let last: Ingested = { announced: 0, lagging: 0, sessionBegan: false };
   let sweepAtMs = isResident || isNight ? 0 : Infinity;
   let sweeping: Promise<void> | undefined;
+  let isWanted = false;
   const awake = awakeIn(home, clock);
   if (isResident) awake.enter();
   const sweep = async () => {
@@ -48,7 +49,10 @@ export function openIntake(app: App, { signal, isResident, isNight, onError }: I
     async takeIn() {
       last = await ingestSpool(app, { onProblem: onError });
       const nowMs = clock.now().getTime();
-      if (sweeping || !(last.sessionBegan || nowMs >= sweepAtMs)) return;
+      // What asks for a sweep while one is under way gets another: that one may have passed by already.
+      isWanted ||= last.sessionBegan;
+      if (sweeping || !(isWanted || nowMs >= sweepAtMs)) return;
+      isWanted = false;
       sweepAtMs = isResident ? nowMs + SWEEP_EVERY_MS : Infinity;
       const ended = () => {
         sweeping = undefined;

@@ -9,7 +9,7 @@ import { allEntries } from '../../../src/memory/ledger/entries.ts';
 import { lastJobs } from '../../../src/memory/ledger/job-rows.ts';
 import { type TestApp, testApp } from '../../support/app.ts';
 import { filesIn, hookLog, keepAwake, runHook, SILENT, spooledIn, startHook } from '../../support/hook.ts';
-import { run, until } from '../../support/run.ts';
+import { run, start, until } from '../../support/run.ts';
 import { sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 
@@ -194,11 +194,35 @@ test('a pipe that stays open is read as far as the JSON goes, and no longer than
   expect(hookLog(home)).toEqual([]);
   expect(await runHook(whole.slice(0, -1), environment, { isOpen: true })).toMatchObject(SILENT);
   expect(await runHook('', environment, { isOpen: true })).toMatchObject(SILENT);
-  expect(spooledIn(home)).toHaveLength(1);
+  expect(
+    spooledIn(home)
+      .map(({ event }) => event)
+      .sort(),
+  ).toEqual(['SessionEnd', 'input-late', 'input-late']);
   expect(hookLog(home)).toEqual([
     expect.stringContaining('the input is not JSON'),
     expect.stringContaining('no input within 500 ms'),
   ]);
+});
+
+test('a hook whose input comes late lets the worker that is there find the session at once', async () => {
+  const testing = await testApp({ now: '', settings: { debounceMs: 300, settleMs: 0 } });
+  const dir = join(testing.home, '.claude/projects/-work');
+  mkdirSync(dir, { recursive: true });
+  aSession(dir);
+  const worker = start(['worker'], testing.environment);
+  const sessions = () => new Set(coverageWhere(testing.store.ledger).map(({ session }) => session)).size;
+  // Found by its first sweep; the next would come in an hour.
+  await until(() => sessions() === 1, 60_000);
+  const late = startHook('', testing.environment, { isOpen: true });
+  const session = sessionFile(dir, { id: '22222222-2222-4333-8444-555555555555' });
+  session.add('Never commit to main directly.');
+  session.add('What does this file do?');
+  expect(await late.ended).toMatchObject(SILENT);
+  await until(() => sessions() === 2, 60_000);
+  expect(spooledIn(testing.home)).toEqual([]);
+  worker.kill('SIGTERM');
+  expect((await worker.ended).code).toBe(0);
 });
 
 test.each([
