@@ -43,6 +43,32 @@ export function readTextNow(path: string): string | null {
   }
 }
 
+/** Of a file of the memory so much is read: nobody keeps more on purpose, and whoever does is told. */
+export const MOST_MEMORY_BYTES = 16 * 1024 * 1024;
+
+/** The bytes of a file of the memory, of one that is too large its beginning up to a line end; null where there is none. */
+export function readMemoryBytesNow(path: string): Buffer | null {
+  try {
+    const file = fs.openSync(path, WITHOUT_WAITING);
+    try {
+      const stat = fs.fstatSync(file);
+      if (!stat.isFile()) refuseSpecial();
+      if (stat.size <= MOST_MEMORY_BYTES) return fs.readFileSync(file);
+      const bytes = Buffer.alloc(MOST_MEMORY_BYTES);
+      const begun = bytes.subarray(0, fs.readSync(file, bytes, 0, MOST_MEMORY_BYTES, 0));
+      return begun.subarray(0, begun.lastIndexOf(0x0a) + 1);
+    } finally {
+      fs.closeSync(file);
+    }
+  } catch (error) {
+    return absentOr(path, error);
+  }
+}
+
+export function readMemoryNow(path: string): string | null {
+  return readMemoryBytesNow(path)?.toString('utf8') ?? null;
+}
+
 /** The bytes of a file, at once, or null where there is none. */
 export function readBytesNow(path: string): Buffer | null {
   try {

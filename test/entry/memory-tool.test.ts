@@ -463,6 +463,40 @@ describe('read-only', () => {
   });
 });
 
+describe('paths that name no file', () => {
+  it.each([
+    ['view', '/', {}, 'The path / does not exist. Please provide a valid path.'],
+    ['view', '/memories/./a.md', {}, 'The path /memories/./a.md does not exist. Please provide a valid path.'],
+    [
+      'str_replace',
+      '/memories',
+      { old_str: 'a', new_str: 'b' },
+      'Error: The path /memories does not exist. Please provide a valid path.',
+    ],
+    [
+      'str_replace',
+      '/memories/./a.md',
+      { old_str: 'a', new_str: 'b' },
+      'Error: The path /memories/./a.md does not exist. Please provide a valid path.',
+    ],
+    ['insert', '/memories', { insert_line: 0, insert_text: 'x' }, 'Error: The path /memories does not exist'],
+    [
+      'insert',
+      '/memories/./a.md',
+      { insert_line: 0, insert_text: 'x' },
+      'Error: The path /memories/./a.md does not exist',
+    ],
+    ['insert', '/', { insert_line: 0, insert_text: 'x' }, 'Error: The path / does not exist'],
+    ['delete', '/', {}, 'Error: The path / does not exist'],
+    ['create', '/memories', { file_text: 'x' }, 'Error: File /memories already exists: it is a directory'],
+  ])('%s %s is answered as the tool’s documentation says', async (command, path, more, text) => {
+    const store = await storeWith({ 'a.md': 'a\n' });
+    expect(await call(store, { command, path, ...more })).toEqual({ text, isError: true });
+    expect(content(store, 'a.md')).toBe('a\n');
+    expect(commits(store)).toEqual([]);
+  });
+});
+
 describe('hostile arguments', () => {
   it.each([
     [{}],

@@ -12,6 +12,8 @@ import { inboxItems, skips } from '../../memory/ledger/inbox.ts';
 import { lastJobs } from '../../memory/ledger/job-rows.ts';
 import { outboxRows } from '../../memory/ledger/outbox.ts';
 import { offeredSnapshot, sayOffer } from '../../memory/snapshot/applied-snapshots.ts';
+import { sayTooLarge } from '../../memory/store/apply.ts';
+import { oversized } from '../../memory/store/listing.ts';
 import { IF_MISSING, sayMissing } from '../../memory/store/outside.ts';
 import type { MemoryReader } from '../../memory/store/read-only-store.ts';
 import { isTopicPath } from '../../memory/text/topic.ts';
@@ -28,7 +30,7 @@ import { nextNightly } from '../worker/nightly.ts';
 export function addStatus(program: Command): void {
   withJson(
     withMemory(program.command('status').description('what is kept, what waits, what failed, what was spent')),
-    '{ memory, standing, attention, entries, turns, missing, dreamHolds, topics, index, snapshot, waiting, batch, outbox, skipped, lastJobs, all, breaker, spendToday, nextDreamAt, workers }',
+    '{ memory, standing, attention, entries, turns, missing, dreamHolds, topics, oversized, index, snapshot, waiting, batch, outbox, skipped, lastJobs, all, breaker, spendToday, nextDreamAt, workers }',
   )
     .addHelpText(
       'after',
@@ -58,6 +60,7 @@ async function readStatus(app: App) {
     attention: [
       ...trouble,
       ...sayMissing(kept.missing).flatMap(({ what, keepsDreams }) => (keepsDreams ? [] : `${what}; ${IF_MISSING}`)),
+      ...kept.oversized.map(({ path, bytes }) => `${path} ${sayTooLarge(bytes)}: split it, or move it out`),
       ...kept.dreamHolds.flatMap(({ why, needsPerson }) => (needsPerson ? `no dream: ${why}` : [])),
       ...attention,
     ],
@@ -96,6 +99,7 @@ type Kept = Awaited<ReturnType<typeof readKept>>;
 
 async function readKept(app: App, store: MemoryReader) {
   const index = (await store.read('MEMORY.md')) ?? '';
+  const paths = await store.list();
   return {
     entries: countStates(store.ledger),
     turns: countBecame(store.ledger),
@@ -103,7 +107,9 @@ async function readKept(app: App, store: MemoryReader) {
     missing: await store.missing(),
     /** What keeps dreams from running, or from coming to their end. */
     dreamHolds: dreamHolds(app, store.ledger),
-    topics: (await store.list()).filter(isTopicPath).length,
+    topics: paths.filter(isTopicPath).length,
+    /** Files that are too large to be read whole. */
+    oversized: oversized(store.dir, paths),
     /** A memory snapshot of the repository that was not applied: the `first`, or a `newer` one. */
     snapshot: offeredSnapshot(checkoutRoot(process.cwd()), store.ledger),
     index: { lines: index.split('\n').length - 1, bytes: Buffer.byteLength(index) },
@@ -124,6 +130,7 @@ const NOTHING_KEPT: Kept = {
   missing: [],
   dreamHolds: [],
   topics: 0,
+  oversized: [],
   snapshot: null,
   index: { lines: 0, bytes: 0 },
   batch: null,

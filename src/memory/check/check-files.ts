@@ -4,7 +4,9 @@
 import { dirname, join, sep } from 'node:path';
 import { canLink, isDirectory, listFiles, listNames, readDirectory, realPath } from '../../directories.ts';
 import { isPrivate, makePrivate } from '../../files.ts';
+import { sayTooLarge } from '../store/apply.ts';
 import { whyNoMemory } from '../store/confine.ts';
+import { oversized } from '../store/listing.ts';
 import type { Store } from '../store/store.ts';
 import { sidesOf } from '../team/conflict.ts';
 import { lookAgain } from '../team/settle-merges.ts';
@@ -26,6 +28,7 @@ export async function findFileFaults(store: Store, { texts, topics: all }: ReadF
   return [
     ...conflicts(store, texts),
     ...topics.flatMap((topic) => topicFaults(store, topic, texts)),
+    ...tooLargeToRead(store, files),
     ...leftAlone(store.dir),
     ...repeatedNames(topics.map(({ path }) => path)),
     ...repeatedLines(store, topics),
@@ -59,6 +62,13 @@ function topicFaults(store: Store, topic: Topic, texts: Texts): Finding[] {
     ...tooLarge(store, topic.path, text),
     ...deadLinks(topic.path, { text, texts }),
   ];
+}
+
+function tooLargeToRead(store: Store, files: string[]): Finding[] {
+  return oversized(store.dir, files).map(({ path, bytes }) => {
+    const what = `It ${sayTooLarge(bytes)}. Split it, or move it out of the memory directory.`;
+    return { kind: 'size', what, where: path, mend: null };
+  });
 }
 
 /** Only a person can have made it so: the store refuses to. */

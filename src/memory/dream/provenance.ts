@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { sharedRuns } from '../../change-words.ts';
 import { listNames } from '../../directories.ts';
 import { AppError } from '../../errors.ts';
-import { readTextNow } from '../../files.ts';
+import { readMemoryNow } from '../../files.ts';
 import type { Day } from '../../time.ts';
 import { entryRow, supportsByEntry, supportsOf } from '../ledger/entries.ts';
 import { sendersOf } from '../ledger/outbox.ts';
@@ -98,7 +98,7 @@ export async function explainLines(
 export function explainEntry({ dir, ledger }: MemoryReader, id: string): ExplainedEntry | undefined {
   const row = entryRow(ledger, id);
   if (!row) return undefined;
-  const inLog = parseLog(readTextNow(join(dir, logPath(row.day))) ?? '', row.day);
+  const inLog = parseLog(readMemoryNow(join(dir, logPath(row.day))) ?? '', row.day);
   const { prompt: _, job: __, day, ...entry } = row;
   const session = ledger.get('select path from session where id = ?', entry.session);
   const sentFrom = sendersOf(ledger, id).flatMap(({ source, stands }) => (stands ? [source] : []));
@@ -144,7 +144,7 @@ export function toldOf(
   const told: ReturnType<typeof toldOf> = [];
   const days = listNames(join(dir, '.nocturne', 'dreams')).flatMap((name) => reportDay(name) ?? []);
   for (const day of days.sort().reverse()) {
-    const json = readTextNow(join(dir, reportPath(day, 'json'))) ?? '';
+    const json = readMemoryNow(join(dir, reportPath(day, 'json'))) ?? '';
     const rows = json.includes(id) ? (parseJsonReport(json) ?? []).filter(({ entry }) => entry === id) : [];
     told.push(...rows.reverse().map(({ op, topic, reason }) => ({ day, op, topic, reason })));
     if (told.length >= most) break;

@@ -2,7 +2,7 @@
 // Reads only: nothing is made, locked or taken in, so it works in a directory that nocturne never wrote to.
 
 import { walkNow } from '../../directories.ts';
-import { readTextNow } from '../../files.ts';
+import { readMemoryNow } from '../../files.ts';
 import type { Day } from '../../time.ts';
 import { isWithoutLine } from '../dream/habits.ts';
 import { topicCards } from '../dream/topic-table.ts';
@@ -48,7 +48,7 @@ export function catalogTopics(dir: string, ledger: Ledger | null): CatalogTopic[
       const { name, type, description, lines, isPinned } = card;
       return [{ name, path, type: type ?? null, description, lines, pinned: isPinned, modifiedAt }];
     }
-    const text = readTextNow(absolute);
+    const text = readMemoryNow(absolute);
     if (text === null) return [];
     const { name, type, description, lines, pinned } = parseTopic(path, shownText(text, { path, ledger }));
     return [{ name, path, type: type ?? null, description, lines: lines.length, pinned, modifiedAt }];

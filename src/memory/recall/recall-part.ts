@@ -98,7 +98,7 @@ export async function recallPart(request: PartRequest): Promise<LaidPart> {
   const { dir, now, fits, isWithin } = request;
   if (!isDirectory(dir)) return nothing();
 
-  const index = await clean(readShown(dir, 'MEMORY.md', request.ledger) ?? '');
+  const index = await clean(beginningOf(readShown(dir, 'MEMORY.md', request.ledger) ?? ''));
   if (!request.hasIndex && index.trim() !== '') {
     const cut = cutIndex(
       index,
@@ -314,4 +314,11 @@ async function goneThings(topics: RankedTopic[], tree: TreeSearch | undefined): 
   return new Set(
     things.filter(({ kind, search }) => search.every((name) => missing[kind].has(name))).map(({ shown }) => shown),
   );
+}
+
+/** Of an index so much is looked into for secrets and topics: forty times what is shown. */
+const MOST_INDEX_CHARACTERS = 1_000_000;
+
+function beginningOf(text: string): string {
+  return text.length <= MOST_INDEX_CHARACTERS ? text : text.slice(0, text.lastIndexOf('\n', MOST_INDEX_CHARACTERS) + 1);
 }

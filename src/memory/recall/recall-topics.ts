@@ -4,7 +4,7 @@
 
 import { join } from 'node:path';
 import { asItIs } from '../../change-words.ts';
-import { lookNow, readTextNow } from '../../files.ts';
+import { lookNow, readMemoryNow } from '../../files.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { isMemoryPath } from '../store/confine.ts';
 import { findConfined } from '../store/confined-text.ts';
@@ -89,7 +89,7 @@ function readTopic(path: string, { dir, ledger }: { dir: string; ledger: Ledger 
   // A name right in the directory needs no closer look than at itself: it leads nowhere else.
   const absolute = /^[!-.0-~]+$/.test(path) ? join(dir, path) : findConfined(dir, path);
   const look = absolute === null ? null : lookNow(absolute);
-  const found = absolute !== null && look?.isFile ? readTextNow(absolute) : null;
+  const found = absolute !== null && look?.isFile ? readMemoryNow(absolute) : null;
   if (!look || found === null) return null;
   const text = shownText(found, { path, ledger });
   return { text, isPinned: isPinned({ path, text }), changedMs: look.modifiedMs };

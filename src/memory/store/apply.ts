@@ -7,7 +7,7 @@
 import { dirname } from 'node:path';
 import { removeEmptyParents } from '../../directories.ts';
 import { AppError } from '../../errors.ts';
-import { linkNew, lookNow, makeDirectory, readBytesNow, syncDirectory } from '../../files.ts';
+import { linkNew, lookNow, MOST_MEMORY_BYTES, makeDirectory, readBytesNow, syncDirectory } from '../../files.ts';
 import type { Clock } from '../../time.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Asides, LateEdit } from './asides.ts';
@@ -238,9 +238,19 @@ function putInPlace(temporary: string, path: string): boolean {
   return isLinked;
 }
 
+export function sayTooLarge(bytes: number): string {
+  const megabytes = (of: number) => `${Math.ceil(of / 2 ** 20)} MB`;
+  return `has ${megabytes(bytes)}, of which nocturne reads ${megabytes(MOST_MEMORY_BYTES)} and changes none`;
+}
+
 /** The bytes of a live file; refuses what is no file, which a swap would move away. */
 export function readLive(path: string): Content {
   const look = lookNow(path);
+  if (look?.isFile && look.bytes > MOST_MEMORY_BYTES) {
+    throw new AppError('storage', `${path} ${sayTooLarge(look.bytes)}.`, {
+      remedy: 'Make it smaller, or move it out of the memory directory; nothing of it was changed.',
+    });
+  }
   if (look === null || look.isFile) return look && readBytesNow(path);
   throw new AppError('conflict', `${path} is not a regular file.`, {
     remedy: 'Move it out of the way; what nocturne has to write there waits and is written at the next run.',

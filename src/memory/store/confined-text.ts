@@ -2,7 +2,7 @@
 // leads nowhere: what came with somebody's repository must not show what is elsewhere.
 
 import { isAppError } from '../../errors.ts';
-import { readTextNow } from '../../files.ts';
+import { readMemoryNow } from '../../files.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { shownText } from '../team/shown-text.ts';
 import { confine } from './confine.ts';
@@ -10,7 +10,7 @@ import { confine } from './confine.ts';
 /** Null where no file stands, or where a path cannot be that of a memory. `dir` is canonical. */
 export function readConfined(dir: string, path: string): string | null {
   const absolute = findConfined(dir, path);
-  return absolute === null ? null : readTextNow(absolute);
+  return absolute === null ? null : readMemoryNow(absolute);
 }
 
 /** The same as readers are shown it: what git left in it is told by shown-text.ts. */

@@ -1,6 +1,8 @@
 // Which files of a memory directory are listed, and how a listing folds what lies deep.
 
+import { join } from 'node:path';
 import { AppError } from '../../errors.ts';
+import { lookNow, MOST_MEMORY_BYTES } from '../../files.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { filesByName, isMemoryPath } from './confine.ts';
 import { memoryAt } from './heads.ts';
@@ -33,4 +35,12 @@ export function listPaths(
 function fold(path: string, { prefix, depth }: { prefix: string; depth: number }): string {
   const levels = path.slice(prefix.length).split('/');
   return depth > 0 && levels.length > depth ? `${prefix}${levels.slice(0, depth).join('/')}/` : path;
+}
+
+/** The Markdown files among `paths` that are too large to be read whole. */
+export function oversized(dir: string, paths: string[]): { path: string; bytes: number }[] {
+  return paths.flatMap((path) => {
+    const bytes = path.endsWith('.md') ? (lookNow(join(dir, path))?.bytes ?? 0) : 0;
+    return bytes > MOST_MEMORY_BYTES ? { path, bytes } : [];
+  });
 }

@@ -4,7 +4,7 @@
 // read, so what a person wrote a second ago is seen, and a directory without a ledger is read whole. Nothing is changed.
 
 import { join } from 'node:path';
-import { lookNow, readTextNow } from '../../files.ts';
+import { lookNow, readMemoryNow } from '../../files.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { shownText } from '../team/shown-text.ts';
 import { filesByName } from './confine.ts';
@@ -43,7 +43,7 @@ export function* liveTexts(dir: string, ledger: Ledger | null): Generator<LiveFi
         ? undefined
         : ledger?.get('select cast(content as text) as text from version where id = ?', file.head);
     const text = known?.text as string | null | undefined;
-    yield { ...file, text: shownText(text ?? readTextNow(file.absolute) ?? '', { path: file.path, ledger }) };
+    yield { ...file, text: shownText(text ?? readMemoryNow(file.absolute) ?? '', { path: file.path, ledger }) };
   }
 }
 

@@ -12,7 +12,7 @@ import { redact } from '../../redact.ts';
 import { readLines } from '../text/blocks.ts';
 import { confine, type Place } from './confine.ts';
 import { type Edited, insertLines, replaceOnce } from './edit-text.ts';
-import { snippet, viewMemory, withinMemory } from './memory-view.ts';
+import { namesNothing, snippet, viewMemory, withinMemory } from './memory-view.ts';
 import type { Actor, FileChange, Store } from './store.ts';
 import { readTree } from './tree.ts';
 
@@ -99,11 +99,11 @@ export function memoryCommands(store: Store, options: MemoryToolOptions): Memory
     path: string,
     { missing, edit, done }: { missing: string; edit(text: string): Edited; done(edited: Edited): string },
   ): Promise<string> {
-    const standing = placeOf(store, path);
+    const standing = placeOf(store, path, missing);
     const before = standing.kind === 'file' && holdsText(standing.absolute) ? await store.read(standing.path) : null;
     if (before !== null) await refuseJoinedSecret(path, before, edit(before).text);
     return commit(() => {
-      const place = placeOf(store, path);
+      const place = placeOf(store, path, missing);
       if (place.kind !== 'file') throw refusal(missing);
       requireText(place);
       let edited: Edited | undefined;
@@ -164,7 +164,8 @@ export function memoryCommands(store: Store, options: MemoryToolOptions): Memory
     },
 
     async delete({ path }) {
-      if (withinMemory(path) === '') throw refusal('Error: Cannot delete the /memories directory itself');
+      if (!namesNothing(path) && withinMemory(path) === '')
+        throw refusal('Error: Cannot delete the /memories directory itself');
       return commit(() => {
         const source = treeAt(store, path);
         const files = filesOf(store, source).map((file) => ({ path: file, change: () => null }));
@@ -174,7 +175,8 @@ export function memoryCommands(store: Store, options: MemoryToolOptions): Memory
 
     async rename({ old_path, new_path }) {
       await refuseSecretName(new_path);
-      if (withinMemory(old_path) === '') throw refusal('Error: Cannot rename the /memories directory itself');
+      if (!namesNothing(old_path) && withinMemory(old_path) === '')
+        throw refusal('Error: Cannot rename the /memories directory itself');
       const exists = () => refusal(`Error: The destination ${new_path} already exists`);
       if (withinMemory(new_path) === '') throw exists();
       return commit(() => {
@@ -235,8 +237,11 @@ export function replaceIn(current: string, edit: { path: string; old_str: string
   );
 }
 
-function placeOf(store: Store, path: string): Place {
-  return confine(store.dir, withinMemory(path));
+/** Throws as for a path that is not there where it names none: `/`, or one with a segment `.`. */
+function placeOf(store: Store, path: string, missing = `Error: The path ${path} does not exist`): Place {
+  if (namesNothing(path)) throw refusal(missing);
+  const within = withinMemory(path);
+  return within === '' ? { path: '', absolute: store.dir, kind: 'directory' } : confine(store.dir, within);
 }
 
 /** The file or directory at a path; a directory may be named with a slash behind it. */
@@ -247,7 +252,7 @@ function treeAt(store: Store, path: string): Place {
 }
 
 function withoutSlash(path: string): string {
-  return path.endsWith('/') ? path.slice(0, -1) : path;
+  return path.endsWith('/') && path !== '/' ? path.slice(0, -1) : path;
 }
 
 /** The paths of the files that a file or a directory consists of; all of them text. */

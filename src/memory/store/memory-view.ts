@@ -34,8 +34,14 @@ export function withinMemory(path: string): string {
   });
 }
 
+/** Whether a path is one that a model may well ask for and that never is there: the root, or one with a segment `.`. */
+export function namesNothing(path: string): boolean {
+  return path === '/' || (path.startsWith(`${TOOL_ROOT}/`) && path.split('/').includes('.'));
+}
+
 /** Answers `view`. Throws `bad-input` for a path or a range that is not there. */
 export async function viewMemory(store: Store, { path, range }: ViewRequest): Promise<string> {
+  if (namesNothing(path)) throw notThere(path);
   const shown = path.endsWith('/') ? path.slice(0, -1) : path;
   const within = withinMemory(shown);
   if (within === '') return viewDirectory({ shown, items: readTree(store.dir, ''), range });
@@ -45,7 +51,7 @@ export async function viewMemory(store: Store, { path, range }: ViewRequest): Pr
   }
   const text = await store.read(place.path);
   if (text === null) {
-    throw new AppError('bad-input', `The path ${path} does not exist. Please provide a valid path.`);
+    throw notThere(path);
   }
   const lines = numberedLines(text);
   if (lines.length > MAX_LINES) {
@@ -128,4 +134,8 @@ function formatSize(bytes: number): string {
     units.shift();
   }
   return `${Number.isInteger(size) ? size : size.toFixed(1)}${units[0]}`;
+}
+
+function notThere(path: string): AppError {
+  return new AppError('bad-input', `The path ${path} does not exist. Please provide a valid path.`);
 }

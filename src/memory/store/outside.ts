@@ -6,7 +6,7 @@
 
 import { realPath } from '../../directories.ts';
 import { isAppError } from '../../errors.ts';
-import { type Look, lookNow } from '../../files.ts';
+import { type Look, lookNow, MOST_MEMORY_BYTES } from '../../files.ts';
 import type { Clock } from '../../time.ts';
 import { moveSupports } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -149,7 +149,8 @@ export class OutsideEdits {
     for (const [path, look] of found) {
       const file = this.#known.get(path);
       if (file?.bytes && (look.bytes === 0 || (logDay(path) && this.#isUnreadable(path)))) emptied.push(file);
-      else {
+      // What is too large is not taken in: its last version stays, and whoever would change it is told.
+      else if (look.bytes <= MOST_MEMORY_BYTES) {
         if (file) {
           if (file.bytes === null) this.#takeInRename(path, lost);
           this.#takeInAgain(file);

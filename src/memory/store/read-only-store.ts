@@ -4,7 +4,7 @@
 
 import { resolve } from 'node:path';
 import { canonicalPath } from '../../directories.ts';
-import { readBytesNow } from '../../files.ts';
+import { readMemoryBytesNow } from '../../files.ts';
 import { emptyLedger, type Ledger, lookIntoLedger } from '../ledger/ledger.ts';
 import { shownText } from '../team/shown-text.ts';
 import { locateFile } from './confine.ts';
@@ -51,7 +51,7 @@ export class ReadOnlyStore implements MemoryReader {
   /** A file as it stands, or null. Bytes that are no UTF-8 are shown as U+FFFD, conflict markers not at all. */
   async lookUp(given: string): Promise<ReadMemory | null> {
     const { path, absolute } = locateFile(this.dir, given);
-    const content = readBytesNow(absolute);
+    const content = readMemoryBytesNow(absolute);
     if (content === null) return null;
     const contentSha256 = shaOf(content);
     const id = memoryAt(this.ledger, path);

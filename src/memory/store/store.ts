@@ -7,7 +7,7 @@
 
 import { join, resolve } from 'node:path';
 import { canonicalPath } from '../../directories.ts';
-import { lookNow, makeDirectory, moveFile, readTextNow } from '../../files.ts';
+import { lookNow, makeDirectory, moveFile, readMemoryNow, readTextNow } from '../../files.ts';
 import { type Clock, systemClock } from '../../time.ts';
 import { isTeamDir } from '../home/paths.ts';
 import { settleInterrupted } from '../ledger/job-rows.ts';
@@ -314,7 +314,7 @@ export class Store {
 
   #readNow(path: string): string | null {
     const canonical = canonicalPath(this.#locate(path));
-    return lookNow(canonical)?.isFile ? readTextNow(canonical) : null;
+    return lookNow(canonical)?.isFile ? readMemoryNow(canonical) : null;
   }
 
   /** The change with each path by its one name: however it is spelled, a file has one memory id. */
