@@ -1,20 +1,16 @@
 import { expect, test } from 'vitest';
 import { testModel } from '../support/app.ts';
 import { calls, says } from '../support/messages-server.ts';
+import { lines } from '../support/transcripts.ts';
 import { judge } from './judge.ts';
-import { project, sampleOf, turn } from './set.ts';
+import { readSample } from './set-file.ts';
 
-const { facts } = sampleOf('s', [
-  {
-    startsAt: '2026-09-01T08:00:00Z',
-    turns: [
-      turn(
-        'x',
-        Array.from({ length: 41 }, (_, at) => project(`f${at}`, `Fact number ${at}.`, `${at}`)),
-      ),
-    ],
-  },
-]);
+const FACTS = Array.from({ length: 41 }, (_, at) => ({
+  ...{ fact: `f${at}`, type: 'project', text: `Fact number ${at}.`, match: `${at}` },
+}));
+const { facts } = readSample(
+  lines({ sample: 's', about: 'numbers' }, { session: '2026-09-01T08:00:00Z' }, { says: 'x' }, ...FACTS),
+);
 const LINES = ['Zero.', 'One.'];
 
 test('the judge is asked about facts and lines, in parts, and its word counts for what is there', async () => {

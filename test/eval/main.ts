@@ -17,16 +17,15 @@ import { readText } from '../../src/files.ts';
 import { priceOf } from '../../src/prices.ts';
 import { renderPrompt } from '../../src/prompt.ts';
 import { estimateRun, sayEstimate } from './estimate.ts';
-import { HELD_OUT } from './held-out/index.ts';
 import { judge } from './judge.ts';
 import { readLocomo } from './locomo.ts';
 import { liveThrough, type OpenNight } from './nights.ts';
-import { OWN } from './own/index.ts';
 import { perfectExtractor } from './perfect.ts';
 import { type Recognition, recognise } from './recognise.ts';
 import { describe, describeDetails, type Result, readResult, valuesOf } from './report.ts';
 import { score, sum, together } from './score.ts';
 import type { EvalSet, Fact, Sample } from './set.ts';
+import { HELD_OUT, OWN } from './sets.ts';
 import { stepsIn } from './steps.ts';
 
 interface Options {

@@ -14,8 +14,11 @@ import { logDay } from '../../src/memory/text/daily-log.ts';
 import { parseJsonReport } from '../../src/memory/text/dream-report.ts';
 import { isTopicPath, parseTopic } from '../../src/memory/text/topic.ts';
 import { dayOf } from '../../src/time.ts';
+import { openSession } from '../../src/transcript/session.ts';
 import { countO200k } from '../../src/transcript/tokens.ts';
-import { type Rendered, renderSample, type Sample } from './set.ts';
+import type { Message } from '../../src/transcript/types.ts';
+import type { Step } from '../support/session-file.ts';
+import { type Fact, type Rendered, renderSample, type Sample, saidInStep } from './set.ts';
 import { forgottenSteps, type Steps } from './steps.ts';
 
 /** The jobs over one memory directory, as of one instant. */
@@ -77,8 +80,8 @@ export async function liveThrough(
     steps = forgottenSteps(),
   }: { dir: string; open: OpenNight; say?(text: string): void; steps?: Steps },
 ): Promise<Observed> {
-  const rendered = renderSample(sample, join(dir, 'sessions'));
   const memory = join(dir, 'memory');
+  const rendered = renderSample(sample, join(dir, 'sessions'), memory);
   const spent = { extract: noTokens(), dream: noTokens() };
   const failures: string[] = [];
   const take = async (kind: 'extract' | 'dream', what: string, run: () => Promise<ExtractReport | DreamReport>) => {
@@ -109,7 +112,7 @@ export async function liveThrough(
   }
   const end = await open(memory, last ?? '2026-11-21T03:30:00Z');
   try {
-    return { ...(await readMemory(end.store)), ...readSessions(sample, rendered), spent, failures };
+    return { ...(await readMemory(end.store)), ...(await readSessions(sample, rendered)), spent, failures };
   } finally {
     end.close();
   }
@@ -142,33 +145,52 @@ function entriesOfTopics(dir: string): Map<string, string[]> {
   return new Map([...rested].map(([path, of]) => [path, of.map(({ entry }) => entry)]));
 }
 
-function readSessions(sample: Sample, rendered: Rendered[]): Pick<Observed, 'messages' | 'prompts' | 'transcripts'> {
-  const byId = new Map(rendered.map((file) => [file.session.id, file]));
-  const prompts = new Map(
-    sample.facts.map(({ id, said }) => [
-      id,
-      new Set(said.map(({ session, turn }) => byId.get(session)?.prompt(turn) ?? '')),
-    ]),
-  );
+async function readSessions(
+  sample: Sample,
+  rendered: Rendered[],
+): Promise<Pick<Observed, 'messages' | 'prompts' | 'transcripts'>> {
+  const said = new Map<string, { file: Rendered; heard: Message[] }>();
+  for (const file of rendered) said.set(file.session.id, { file, heard: await heardIn(file.path) });
+  const messageOf = ({ session, turn, step }: Fact['said'][number]) => {
+    const { file, heard = [] } = said.get(session) ?? {};
+    const words = step === undefined ? null : wordsOf(file?.session.turns[turn - 1]?.steps[step]);
+    if (words === null) return file?.prompt(turn) ?? '';
+    return heard.find(({ parts }) => parts.some((part) => part.kind === 'text' && part.text.includes(words)))?.id ?? '';
+  };
+  const prompts = new Map(sample.facts.map(({ id, said }) => [id, new Set(said.map(messageOf))]));
   const messages: string[] = [];
   const transcripts = nothing();
   for (const { session, path } of rendered) {
     let before = '';
     for (const { says, steps } of session.turns) {
       messages.push(`${before}\n${says}`);
-      const said = steps.map((step) =>
-        'types' in step
-          ? step.types
-          : 'says' in step
-            ? step.says
-            : `${JSON.stringify(step.input)}\n${step.result ?? ''}`,
-      );
-      transcripts.tokens += countO200k([says, ...said].join('\n'));
-      before = said.at(-1) ?? says;
+      for (const step of steps) {
+        const words = wordsOf(step);
+        if (words !== null) messages.push('asks' in step ? `${step.asks}\n${words}` : words);
+      }
+      transcripts.tokens += countO200k([says, ...steps.map(textOf)].join('\n'));
+      before = steps.map(textOf).at(-1) ?? says;
     }
     transcripts.bytes += readFileSync(path).byteLength;
   }
   return { messages, prompts, transcripts };
+}
+
+async function heardIn(path: string): Promise<Message[]> {
+  const session = await openSession(path);
+  const heard: Message[] = [];
+  for await (const message of session.messages()) if (message.speaker === 'human') heard.push(message);
+  return heard;
+}
+
+function wordsOf(step: Step | undefined): string | null {
+  return step ? saidInStep(step) : null;
+}
+
+function textOf(step: Step): string {
+  if ('calls' in step) return `${JSON.stringify(step.input)}\n${step.result ?? ''}${step.refused ?? ''}`;
+  if ('asks' in step) return [step.asks, ...step.options, step.chose].join('\n');
+  return Object.values(step).join('\n');
 }
 
 function nothing(): Size {

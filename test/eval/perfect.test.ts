@@ -3,8 +3,8 @@
 
 import { expect, test } from 'vitest';
 import { evaluateOffline } from './in-process.ts';
-import { OWN } from './own/index.ts';
 import { ratio } from './score.ts';
+import { OWN } from './sets.ts';
 
 test('of everything that could be recorded the dream loses nothing, says nothing twice and invents nothing', async () => {
   const { figures, details } = await evaluateOffline(OWN, { perfect: true });

@@ -10,7 +10,7 @@ import {
   says,
   startMessagesServer,
 } from '../support/messages-server.ts';
-import type { Fact, Sample } from './set.ts';
+import { type EvalSession, type EvalTurn, type Fact, type Sample, saidInStep } from './set.ts';
 
 const ENTRIES_PER_CALL = 20;
 /** What no model did has no price. */
@@ -64,10 +64,14 @@ function offeredPrompts(request: MessagesRequest): Prompt[] {
 function entriesOf({ id, text, before }: Prompt, { sessions, facts }: Sample): object[] {
   const shown = foldSpace(text);
   const beginning = (shown.split('[redacted:')[0] ?? '').slice(0, BEGINNING_CHARS);
-  const prompts = sessions.flatMap((session) => session.turns.map((said, at) => ({ session, turn: at + 1, said })));
-  const prompt = prompts.find(({ said }) => beginning !== '' && foldSpace(said.says).startsWith(beginning));
+  const prompts = sessions.flatMap((session) =>
+    session.turns.flatMap((said, at) => utterances(said, { session, turn: at + 1 })),
+  );
+  const prompt = prompts.find(({ said }) => beginning !== '' && foldSpace(said).startsWith(beginning));
   const isSaid = (fact: Fact) =>
-    fact.said.some((where) => where.session === prompt?.session.id && where.turn === prompt.turn);
+    fact.said.some(
+      ({ session, turn, step }) => session === prompt?.session.id && turn === prompt.turn && step === prompt.step,
+    );
   const evidence = [{ message: id, quote: quoteFrom(shown) }];
   // What a short answer means is in the question.
   if (before?.text.trim().endsWith('?'))
@@ -75,6 +79,24 @@ function entriesOf({ id, text, before }: Prompt, { sessions, facts }: Sample): o
   return facts
     .filter((fact) => !fact.never && isSaid(fact))
     .map((fact) => ({ type: fact.type, strength: 'stated', text: fact.text, evidence }));
+}
+
+interface Utterance {
+  session: EvalSession;
+  turn: number;
+  /** Absent for the prompt. */
+  step?: number;
+  said: string;
+}
+
+/** What a person says in a turn, as it is shown. */
+function utterances({ says, command, steps }: EvalTurn, where: Pick<Utterance, 'session' | 'turn'>): Utterance[] {
+  const inSteps = steps.flatMap((step, at) => {
+    const said = saidInStep(step);
+    if (said === null) return [];
+    return [{ ...where, step: at, said: 'asks' in step ? `${step.asks}\n${said}` : said }];
+  });
+  return [{ ...where, said: command ? `${command} ${says}` : says }, ...inSteps];
 }
 
 /** The longest part of a message in which nothing was redacted. */

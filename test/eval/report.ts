@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { AppError } from '../../src/errors.ts';
 import { METHOD } from './recognise.ts';
 import { type Details, type Figures, type Keeping, ratio, type Share } from './score.ts';
+import { TIERS } from './set.ts';
 
 export interface Result {
   /** Of this form; a result of another one is not compared. */
@@ -47,8 +48,16 @@ export function rowsOf(figures: Figures): Row[] {
   const perThousand = (count: number) => (1_000 * count) / Math.max(1, transcript.size.tokens);
   return [
     { name: 'extraction: facts found (recall)', memory: shareCell(extraction.recall) },
+    ...TIERS.map((tier) => ({
+      name: `extraction: of what ${tier} be kept`,
+      memory: shareCell(extraction.tiers[tier]),
+    })),
     { name: 'extraction: resting on the message that says it', memory: shareCell(extraction.evidence) },
     { name: 'extraction: entries that are right (precision)', memory: shareCell(extraction.precision) },
+    {
+      name: 'extraction: invented entries',
+      memory: countCell(extraction.invented.count, `of ${extraction.invented.of}`),
+    },
     { name: 'dream: facts retained', memory: shareCell(retention) },
     { name: 'dream: unsupported lines', memory: countCell(unsupported.count, `of ${unsupported.of}`) },
     columns('facts that hold and are found', ({ facts }) => shareCell(facts)),
@@ -61,6 +70,7 @@ export function rowsOf(figures: Figures): Row[] {
     columns('bytes ÷ transcript bytes', ({ size }) => numberCell(size.bytes / Math.max(1, transcript.size.bytes), 3)),
     columns('tokens to read all of it', ({ size }) => countCell(size.tokens)),
     columns('tokens spent per 1,000 of transcript', ({ tokens }) => numberCell(perThousand(tokens), 0)),
+    columns('tokens spent per session', ({ tokens }) => countCell(Math.round(tokens / Math.max(1, figures.sessions)))),
     columns('model calls per 1,000 tokens of transcript', ({ calls }) => numberCell(perThousand(calls), 2)),
   ];
 }
@@ -83,7 +93,7 @@ export function describe(result: Result, { notes, against }: { notes: string[]; 
     judge ? `Facts are recognised by the model ${judge}, in the transcript by words.` : METHOD,
     'A change counts where both sides were extracted. Tokens of the transcript are those of what was said and of what tools ' +
       'got and gave; memory and logs count as files. Plain append: the entries as they were recorded, without a dream.',
-    ...(waiting > 0 ? [`${waiting} facts are habits seen once, which wait for a second sighting.`] : []),
+    ...(waiting > 0 ? [`${waiting} facts are habits seen once, whose lines are marked.`] : []),
     ...notes,
     ...result.details.failures.map((failure) => `FAILED ${failure}`),
   ];
@@ -94,6 +104,7 @@ export function describe(result: Result, { notes, against }: { notes: string[]; 
 export function describeDetails(details: Details): string {
   const headings: Record<keyof Details, string> = {
     missed: 'Facts that no entry says',
+    invented: 'Entries that say nothing of the set, and rest on nothing that says a fact',
     lost: 'Facts that entries say and the memory does not',
     stale: 'Facts that were replaced and are still said, or whose successor is missing',
     traps: 'Lines that should not be there',

@@ -1,27 +1,31 @@
 import { describe, expect, test } from 'vitest';
 import type { EntryRow } from '../../src/memory/ledger/entries.ts';
+import { lines } from '../support/transcripts.ts';
 import type { Observed } from './nights.ts';
 import { recognise } from './recognise.ts';
 import { ratio, score, sum } from './score.ts';
-import { again, never, project, sampleOf, turn } from './set.ts';
+import { readSample } from './set-file.ts';
 
-const SAMPLE = sampleOf('s', [
-  {
-    startsAt: '2026-09-01T08:00:00Z',
-    turns: [
-      turn('Staging is on 4810, production on 4180.', [
-        project('staging', 'Staging is on port 4810.', 'staging & 4810', { group: 'ports' }),
-        project('prod', 'Production is on port 4180.', 'production & 4180', { group: 'ports' }),
-      ]),
-      turn('Bugs are in Jira.', [project('jira', 'Bugs are in Jira.', 'jira & !linear')]),
-      turn('What if we used Kafka?', [never('kafka', 'hypothetical', { text: 'Kafka is used.', match: 'kafka' })]),
-    ],
-  },
-  {
-    startsAt: '2026-09-02T08:00:00Z',
-    turns: [turn('Bugs are in Linear.', [project('linear', 'Bugs are in Linear.', 'linear', { replaces: 'jira' })])],
-  },
-]);
+const SAMPLE = readSample(
+  lines(
+    { sample: 's', about: 'ports and trackers' },
+    { session: '2026-09-01T08:00:00Z' },
+    { says: 'Staging is on 4810, production on 4180.' },
+    fact('staging', 'Staging is on port 4810.', { match: 'staging & 4810', group: 'ports' }),
+    fact('prod', 'Production is on port 4180.', { match: 'production & 4180', group: 'ports', tier: 'should' }),
+    { says: 'Bugs are in Jira.' },
+    fact('jira', 'Bugs are in Jira.', { match: 'jira & !linear' }),
+    { says: 'What if we used Kafka?' },
+    { trap: 'kafka', why: 'hypothetical', text: 'Kafka is used.', match: 'kafka' },
+    { session: '2026-09-02T08:00:00Z' },
+    { says: 'Bugs are in Linear.' },
+    fact('linear', 'Bugs are in Linear.', { match: 'linear', replaces: 'jira' }),
+  ),
+);
+
+function fact(id: string, text: string, more: object): object {
+  return { fact: id, type: 'project', text, ...more };
+}
 
 interface Given {
   /** Texts of entries, oldest first. */
@@ -113,10 +117,37 @@ describe('retention', () => {
     expect(given({ entries: ['Bugs are in Jira.'] }).figures.retention).toEqual({ count: 0, of: 1 });
   });
 
-  test('lets a habit wait that was seen once', () => {
-    const { figures } = given({ entries: [{ text: 'Staging is on 4810.', state: 'held' }] });
-    expect(figures.retention.of).toBe(0);
-    expect(figures.waiting).toBe(1);
+  test('asks for a habit that was seen once, too, whose line is marked', () => {
+    const habit = { text: 'Staging is on 4810.', state: 'held' as const };
+    expect(given({ entries: [habit] }).figures).toMatchObject({ retention: { count: 0, of: 1 }, waiting: 1 });
+    const marked = given({ entries: [habit], lines: [['Seen once, 2026-09-01: staging is on 4810.', 0]] });
+    expect(marked.figures.retention).toEqual({ count: 1, of: 1 });
+  });
+});
+
+describe('recall by tier', () => {
+  test('counts what must be kept apart from what should, and a fact without a tier as one that must', () => {
+    const { figures } = given({ entries: ['Staging is on 4810.', 'Production is on 4180.'] });
+    expect(figures.extraction.tiers).toEqual({
+      must: { count: 1, of: 3 },
+      should: { count: 1, of: 1 },
+      may: { count: 0, of: 0 },
+    });
+  });
+});
+
+describe('an entry is invented', () => {
+  test('where it says nothing of the set and rests on no message that says a fact', () => {
+    const stranger = { text: 'The scales are blue.', evidence: [{ message: 'p9', quote: 'blue' }] };
+    const reworded = {
+      text: 'The test system has port forty-eight ten.',
+      evidence: [{ message: 'p1', quote: '4810' }],
+    };
+    const trap = { text: 'Kafka is used.', evidence: [{ message: 'p9', quote: 'Kafka' }] };
+    const entries = [stranger, reworded, trap].map((entry) => entry as Partial<EntryRow>);
+    const { figures, details } = given({ entries });
+    expect(figures.extraction.invented).toEqual({ count: 1, of: 3 });
+    expect(details.invented).toEqual(['The scales are blue.']);
   });
 });
 
@@ -150,11 +181,20 @@ describe('changes', () => {
   });
 
   test('a value that came back is the newest only to who was told so', () => {
-    const sample = sampleOf('back', [
-      { startsAt: '2026-09-01T08:00:00Z', turns: [turn('tea', [project('tea', 'Tea.', 'tea & !gin')])] },
-      { startsAt: '2026-09-02T08:00:00Z', turns: [turn('gin', [project('gin', 'Gin.', 'gin', { replaces: 'tea' })])] },
-      { startsAt: '2026-09-03T08:00:00Z', turns: [turn('tea', [again('tea', 'gin')])] },
-    ]);
+    const sample = readSample(
+      lines(
+        { sample: 'back', about: 'drinks' },
+        { session: '2026-09-01T08:00:00Z' },
+        { says: 'tea' },
+        fact('tea', 'Tea.', { match: 'tea & !gin' }),
+        { session: '2026-09-02T08:00:00Z' },
+        { says: 'gin' },
+        fact('gin', 'Gin.', { match: 'gin', replaces: 'tea' }),
+        { session: '2026-09-03T08:00:00Z' },
+        { says: 'tea' },
+        { again: 'tea', replaces: 'gin' },
+      ),
+    );
     const untold = given({ entries: ['Tea.', 'Gin.'], lines: [['Gin.', 1]] }, sample);
     expect(untold.figures.retention).toEqual({ count: 1, of: 1 });
     expect(untold.figures.memory.updates).toEqual({ count: 1, of: 1 });

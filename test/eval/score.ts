@@ -4,7 +4,7 @@
 import { greppable } from '../../src/wording.ts';
 import type { KeptLine, Observed, Size } from './nights.ts';
 import type { Recognition } from './recognise.ts';
-import type { Fact, Sample } from './set.ts';
+import { type Fact, type Sample, TIERS, type Tier } from './set.ts';
 
 /** `count` of `of`. */
 export interface Share {
@@ -40,12 +40,16 @@ export interface Figures {
     recall: Share;
     /** The same, and the entry rests on a message that says the fact. */
     evidence: Share;
+    /** Recall by tier. */
+    tiers: Record<Tier, Share>;
     /** Entries that say a fact, and nothing that must not be kept. */
     precision: Share;
+    /** Entries that say nothing of the set, and rest on no message that says a fact. */
+    invented: Share;
   };
   /** Facts that entries said and that did not cease to hold: how many the memory still says after all dreams. */
   retention: Share;
-  /** Facts known only from habits that wait for a second sighting: not part of retention. */
+  /** Facts known only from habits that one session showed, whose lines are marked. */
   waiting: number;
   /** Lines of the memory that no entry supports, or with a string that none of their entries holds. */
   unsupported: Share;
@@ -57,6 +61,7 @@ export interface Figures {
 /** What the figures were counted from, for a person who wants to know. */
 export interface Details {
   missed: string[];
+  invented: string[];
   lost: string[];
   stale: string[];
   traps: string[];
@@ -82,7 +87,7 @@ export function score(sample: Sample, observed: Observed, found: Recognised): { 
   const settled = (fact: Fact) => (found.entries.get(fact.id) ?? []).some((at) => entries[at]?.state !== 'held');
   const changes = knownChanges(facts, found.entries);
   const hasGivenWay = new Set(changes.map(({ older }) => older));
-  const toRetain = known.filter((fact) => settled(fact) && !hasGivenWay.has(fact));
+  const toRetain = known.filter((fact) => !hasGivenWay.has(fact));
   const lost = toRetain.filter((fact) => !found.lines.has(fact.id));
   const resting = known.filter((fact) =>
     (found.entries.get(fact.id) ?? []).some((at) =>
@@ -93,6 +98,11 @@ export function score(sample: Sample, observed: Observed, found: Recognised): { 
   const wrong = saying(
     sample.facts.filter((fact) => fact.never),
     found.entries,
+  );
+  const ofTier = (of: Fact[], tier: Tier) => of.filter((fact) => (fact.tier ?? 'must') === tier).length;
+  const saysFact = new Set(facts.flatMap(({ id }) => [...(observed.prompts.get(id) ?? [])]));
+  const invented = entries.filter(
+    ({ evidence }, at) => !right.has(at) && !wrong.has(at) && !evidence.some(({ message }) => saysFact.has(message)),
   );
   const unsupported = lines.filter((line) => !isSupported(line, observed));
   const texts = { entries: entries.map(({ text }) => text), lines: lines.map(({ text }) => text) };
@@ -107,6 +117,10 @@ export function score(sample: Sample, observed: Observed, found: Recognised): { 
     extraction: {
       recall: { count: known.length, of: facts.length },
       evidence: { count: resting.length, of: facts.length },
+      tiers: Object.fromEntries(
+        TIERS.map((tier) => [tier, { count: ofTier(known, tier), of: ofTier(facts, tier) }]),
+      ) as Record<Tier, Share>,
+      invented: { count: invented.length, of: entries.length },
       precision: { count: [...right].filter((at) => !wrong.has(at)).length, of: entries.length },
     },
     retention: { count: toRetain.length - lost.length, of: toRetain.length },
@@ -126,6 +140,7 @@ export function score(sample: Sample, observed: Observed, found: Recognised): { 
     figures,
     details: {
       missed: facts.filter((fact) => !known.includes(fact)).map(name),
+      invented: invented.map(({ text }) => text),
       lost: lost.map(name),
       stale: inMemory.stale.map(name),
       traps: inMemory.traps,

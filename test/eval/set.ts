@@ -4,6 +4,7 @@
 
 import { createHash } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import type { MemoryType } from '../../src/memory/types.ts';
 import { type Step, sessionFile } from '../support/session-file.ts';
 
@@ -19,6 +20,10 @@ export type Trap =
   | 'secret'
   | 'retracted';
 
+/** How much a memory is missed that does not hold a fact. */
+export const TIERS = ['must', 'should', 'may'] as const;
+export type Tier = (typeof TIERS)[number];
+
 export interface Fact {
   /** Unique in the set. */
   id: string;
@@ -30,8 +35,10 @@ export interface Fact {
   also?: string;
   /** How a line is recognised as saying it; see recognise.ts. */
   match: string;
-  /** The prompts that say it, oldest first: ids of sessions and numbers of turns, from 1. */
-  said: { session: string; turn: number }[];
+  /** Whether it must be kept, which is the default, should or may. */
+  tier?: Tier;
+  /** What says it, oldest first: ids of sessions and numbers of turns, from 1; behind its prompt, the step, from 0. */
+  said: { session: string; turn: number; step?: number }[];
   /** Set on what must not be kept. */
   never?: Trap;
   /** When it began to hold and, where another fact took its place, when it ceased to: ISO-8601. */
@@ -45,6 +52,8 @@ export interface Fact {
 
 export interface EvalTurn {
   says: string;
+  /** The slash command that it stands behind. */
+  command?: string;
   steps: Step[];
 }
 
@@ -69,50 +78,17 @@ export interface EvalSet {
   notes: string[];
 }
 
-/** A fact as it is written down beside the turn that says it. */
+/** A fact as it is written down beside what says it. */
 export type FactSource =
-  | (Pick<Fact, 'id' | 'type' | 'text' | 'also' | 'match' | 'never' | 'group'> & { replaces?: string })
-  | { again: string; replaces?: string };
-
-interface FactOptions {
-  also?: string;
-  replaces?: string;
-  group?: string;
-}
-
-type MakeFact = (id: string, text: string, match: string, options?: FactOptions) => FactSource;
-const factOf =
-  (type: MemoryType): MakeFact =>
-  (id, text, match, options = {}) => ({ id, type, text, match, ...options });
-
-export const user = factOf('user');
-export const feedback = factOf('feedback');
-export const project = factOf('project');
-export const reference = factOf('reference');
-
-/** What must not be kept. */
-export function never(id: string, why: Trap, what: { text: string; match: string }): FactSource {
-  return { id, type: null, never: why, ...what };
-}
-
-/** A fact that was said before is said again; `replaces`: it holds again in the place of another. */
-export function again(id: string, replaces?: string): FactSource {
-  return { again: id, replaces };
-}
+  | (Pick<Fact, 'id' | 'type' | 'text' | 'also' | 'match' | 'never' | 'group' | 'tier'> & {
+      replaces?: string;
+      step?: number;
+    })
+  | { again: string; replaces?: string; step?: number };
 
 export interface TurnSource extends EvalTurn {
   facts: FactSource[];
 }
-
-/** A prompt, what it says that is worth keeping or must not be kept, and what happens then. */
-export function turn(says: string, facts: FactSource[] = [], steps: Step[] = [{ says: 'Done.' }]): TurnSource {
-  return { says, facts, steps };
-}
-
-export const answers = (says: string): Step => ({ says });
-export const runs = (command: string, result: string): Step => ({ calls: 'Bash', input: { command }, result });
-export const reads = (path: string, result: string): Step => ({ calls: 'Read', input: { file_path: path }, result });
-export const fetches = (url: string, result: string): Step => ({ calls: 'WebFetch', input: { url }, result });
 
 export interface SessionSource {
   /** ISO-8601 UTC. */
@@ -126,7 +102,7 @@ export function sampleOf(name: string, sources: SessionSource[]): Sample {
     ({ startsAt, turns }, at): EvalSession => ({
       id: sessionId(name, at),
       startsAt,
-      turns: turns.map(({ says, steps }) => ({ says, steps })),
+      turns: turns.map(({ facts: _, ...turn }) => turn),
     }),
   );
   const facts = new Map<string, Fact>();
@@ -139,14 +115,20 @@ export function sampleOf(name: string, sources: SessionSource[]): Sample {
     const session = sessions[at]?.id as string;
     turns.forEach((said, index) => {
       for (const source of said.facts) {
-        const where = { session, turn: index + 1 };
+        const { step, ...fact } = source;
+        const where = { session, turn: index + 1, ...(step === undefined ? {} : { step }) };
         const id = 'again' in source ? source.again : source.id;
         if ('again' in source) {
           known(id).said.push(where);
           known(id).until = undefined;
         } else {
           if (facts.has(id)) throw new Error(`${name}: the fact ${id} is there twice.`);
-          facts.set(id, { ...source, said: [where], from: startsAt, replaces: [] });
+          facts.set(id, {
+            ...(fact as Exclude<FactSource, { again: string }>),
+            said: [where],
+            from: startsAt,
+            replaces: [],
+          });
         }
         if (source.replaces) {
           known(source.replaces).until = startsAt;
@@ -172,12 +154,27 @@ export interface Rendered {
   prompt(turn: number): string;
 }
 
-/** Writes the sessions of a sample into `dir` as an agent records them. */
-export function renderSample(sample: Sample, dir: string): Rendered[] {
+/** What a step is read for where a person says something in it; null where none does. */
+export function saidInStep(step: Step): string | null {
+  if ('types' in step) return step.types;
+  if ('queues' in step) return step.queues;
+  if ('asks' in step) return `chose: ${step.chose}`;
+  return 'refused' in step ? (step.refused ?? null) : null;
+}
+
+/** Stands in the sets for the memory directory, which is another one in every run. */
+const MEMORY = '{memory}';
+
+/** Writes the sessions of a sample into `dir` as an agent records them; `memory`: where the agent's memory is. */
+export function renderSample(sample: Sample, dir: string, memory = join(dir, 'memory')): Rendered[] {
   mkdirSync(dir, { recursive: true });
+  const placed = JSON.stringify(memory).slice(1, -1);
   return sample.sessions.map((session) => {
     const file = sessionFile(dir, { id: session.id, startsAt: session.startsAt });
-    for (const { says, steps } of session.turns) file.add(says, steps);
+    for (const { says, command, steps } of session.turns) {
+      const prompt = command ? `<command-name>${command}</command-name>\n<command-args>${says}</command-args>` : says;
+      file.add(prompt, JSON.parse(JSON.stringify(steps).replaceAll(MEMORY, placed)));
+    }
     return { session, path: file.path, prompt: file.turn };
   });
 }

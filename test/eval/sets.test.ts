@@ -1,15 +1,16 @@
 // The sets hold what they promise, and their patterns tell their facts apart.
 
+import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { redact } from '../../src/redact.ts';
 import { openSession } from '../../src/transcript/session.ts';
 import type { Message } from '../../src/transcript/types.ts';
 import { tempDir } from '../support/temp.ts';
-import { collect } from '../support/transcripts.ts';
-import { HELD_OUT } from './held-out/index.ts';
-import { OWN } from './own/index.ts';
+import { collect, lines } from '../support/transcripts.ts';
 import { recognise, says } from './recognise.ts';
-import { again, type EvalSet, type Fact, project, renderSample, type SessionSource, sampleOf, turn } from './set.ts';
+import { type EvalSet, type Fact, renderSample } from './set.ts';
+import { readSample } from './set-file.ts';
+import { HELD_OUT, OWN } from './sets.ts';
 
 const factsOf = ({ samples }: EvalSet) => samples.flatMap((sample) => sample.facts);
 const facts = factsOf(OWN);
@@ -51,6 +52,11 @@ describe.each([OWN, HELD_OUT])('the matcher, over the whole set $name', (set) =>
 });
 
 describe('the set that is held out', () => {
+  test('is as it was written', () => {
+    const hash = createHash('sha256').update(JSON.stringify(HELD_OUT.samples)).digest('hex');
+    expect(hash.slice(0, 16)).toBe('31eb0364bbdbaeac');
+  });
+
   test('has two dozen sessions, sixty facts, as many traps, of every kind, in five languages', () => {
     const facts = factsOf(HELD_OUT);
     expect(HELD_OUT.samples.flatMap((sample) => sample.sessions).length).toBeGreaterThanOrEqual(24);
@@ -96,7 +102,9 @@ describe('the set', () => {
           const messages = await collect(opened.messages());
           const prompts = messages.filter((message) => message.beginsTurn && message.speaker === 'human');
           expect(prompts.map(({ id }) => id)).toEqual(session.turns.map((_, at) => prompt(at + 1)));
-          expect(prompts.map(saidIn)).toEqual(session.turns.map(({ says }) => says));
+          expect(prompts.map(saidIn)).toEqual(
+            session.turns.map(({ says, command }) => (command ? `${command} ${says}` : says)),
+          );
         }
       }
     },
@@ -104,14 +112,16 @@ describe('the set', () => {
 });
 
 describe('a sample', () => {
-  const at = (startsAt: string, ...turns: SessionSource['turns']): SessionSource => ({ startsAt, turns });
+  const head = { sample: 's', about: 'drinks' };
+  const on = (day: number) => ({ session: `2026-09-0${day}T08:00:00Z` });
+  const tea = { fact: 'tea', type: 'project', text: 'Tea.', match: 'tea' };
+  const gin = { fact: 'gin', type: 'project', text: 'Gin.', match: 'gin', replaces: 'tea' };
+  const read = (...records: object[]) => readSample(lines(head, ...records));
 
   test('knows since when a fact holds and until when, also where it comes back', () => {
-    const { facts } = sampleOf('s', [
-      at('2026-09-01T08:00:00Z', turn('tea', [project('tea', 'Tea.', 'tea')])),
-      at('2026-09-02T08:00:00Z', turn('gin', [project('gin', 'Gin.', 'gin', { replaces: 'tea' })])),
-      at('2026-09-03T08:00:00Z', turn('hm'), turn('tea again', [again('tea', 'gin')])),
-    ]);
+    const again = { again: 'tea', replaces: 'gin' };
+    const first = [on(1), { says: 'tea' }, tea, on(2), { says: 'gin' }, gin];
+    const { facts } = read(...first, on(3), { says: 'hm' }, { says: 'tea again' }, again);
     expect(facts.map(({ id, from, until, replaces }) => ({ id, from, until, replaces }))).toEqual([
       { id: 'tea', from: '2026-09-01T08:00:00Z', until: undefined, replaces: ['gin'] },
       { id: 'gin', from: '2026-09-02T08:00:00Z', until: '2026-09-03T08:00:00Z', replaces: ['tea'] },
@@ -119,11 +129,19 @@ describe('a sample', () => {
     expect(facts[0]?.said.map(({ turn }) => turn)).toEqual([1, 2]);
   });
 
+  test('knows what says a fact: the prompt, or what was said or chosen after it', () => {
+    const { facts } = read(on(1), { says: 'x' }, tea, { agent: 'Yes?' }, { queues: 'tea' }, { ...tea, fact: 'more' });
+    expect(facts.map(({ said }) => said[0]?.step)).toEqual([undefined, 1]);
+  });
+
   test('refuses a fact that comes twice, and one that replaces what nobody said', () => {
-    const tea = project('tea', 'Tea.', 'tea');
-    expect(() => sampleOf('s', [at('2026-09-01T08:00:00Z', turn('a', [tea, tea]))])).toThrow('tea is there twice');
-    const gin = project('gin', 'Gin.', 'gin', { replaces: 'tea' });
-    expect(() => sampleOf('s', [at('2026-09-01T08:00:00Z', turn('a', [gin]))])).toThrow('no fact tea');
+    expect(() => read(on(1), { says: 'a' }, tea, tea)).toThrow('the fact tea is there twice');
+    expect(() => read(on(1), { says: 'a' }, gin)).toThrow('no fact tea');
+  });
+
+  test('refuses what it cannot read, and says where', () => {
+    expect(() => read(on(1), { says: 'a' }, { agnet: 'Done.' })).toThrow(/^line 4: .*agnet/s);
+    expect(() => read({ says: 'a' })).toThrow('line 2: It stands before a session begins.');
   });
 });
 

@@ -8,7 +8,12 @@ export type Step =
   | { says: string }
   /** What a person types while the agent works, which begins no turn. */
   | { types: string }
-  | { calls: string; input: object; result?: string; fails?: boolean };
+  /** The same, but only the records of the queue tell of it. */
+  | { queues: string }
+  /** A dialog, and the option that a person chose. */
+  | { asks: string; options: string[]; chose: string }
+  /** `refused`: a person does not let the agent do it, and says this. */
+  | { calls: string; input: object; result?: string; fails?: boolean; refused?: string };
 
 export interface SessionFile {
   path: string;
@@ -29,6 +34,10 @@ export interface SessionOptions {
   /** Instant of the first record; each record is ten seconds later. */
   startsAt?: string;
 }
+
+/** What Claude Code writes where a person does not let the agent do something, before what they say. */
+const REFUSED =
+  "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file). To tell you how to proceed, the user said:\n";
 
 /** A session file `<id>.jsonl` in `dir`, without a turn yet. */
 export function sessionFile(dir: string, options: SessionOptions = {}): SessionFile {
@@ -56,16 +65,40 @@ export function sessionFile(dir: string, options: SessionOptions = {}): SessionF
         write('attachment', undefined, { attachment: { type: 'queued_command', prompt: step.types, origin } });
         continue;
       }
+      if ('queues' in step) {
+        records += 1;
+        const timestamp = new Date(startsAt + records * 10_000).toISOString();
+        for (const more of [{ operation: 'enqueue', content: step.queues }, { operation: 'remove' }]) {
+          appendFileSync(path, `${JSON.stringify({ type: 'queue-operation', timestamp, sessionId: id, ...more })}\n`);
+        }
+        continue;
+      }
       const messageId = `msg_${id.slice(0, 4)}${records}`;
       if ('says' in step) {
         write('assistant', { id: messageId, role: 'assistant', content: [{ type: 'text', text: step.says }] });
         continue;
       }
       const call = `toolu_${id.slice(0, 4)}${records}`;
+      if ('asks' in step) {
+        const question = { question: step.asks, header: 'Choice', multiSelect: false };
+        const questions = [{ ...question, options: step.options.map((label) => ({ label, description: label })) }];
+        const use = { type: 'tool_use', id: call, name: 'AskUserQuestion', input: { questions } };
+        write('assistant', { id: messageId, role: 'assistant', content: [use] });
+        const told = `User has answered your questions: "${step.asks}"="${step.chose}". You can now continue with the user's answers in mind.`;
+        const content = [{ type: 'tool_result', tool_use_id: call, content: told }];
+        write(
+          'user',
+          { role: 'user', content },
+          { toolUseResult: { questions, answers: { [step.asks]: step.chose } } },
+        );
+        continue;
+      }
       const use = { type: 'tool_use', id: call, name: step.calls, input: step.input };
       write('assistant', { id: messageId, role: 'assistant', content: [use] });
-      if (step.result === undefined) continue;
-      const result = { type: 'tool_result', tool_use_id: call, content: step.result, is_error: step.fails ?? false };
+      const told = step.refused === undefined ? step.result : `${REFUSED}${step.refused}`;
+      if (told === undefined) continue;
+      const is_error = step.fails ?? step.refused !== undefined;
+      const result = { type: 'tool_result', tool_use_id: call, content: told, is_error };
       write('user', { role: 'user', content: [result] });
     }
   };
