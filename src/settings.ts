@@ -98,6 +98,11 @@ const settingsSchema = z
       .default(30 * 60_000),
     /** Hooks and sweeps take up sessions that no person sat at, too: `claude -p`, the Agent SDK, `codex exec`. */
     nonInteractive: z.boolean().default(false),
+    /** Bytes that a compressed transcript may hold; one with more is not read. */
+    decompressedBytes: z
+      .int()
+      .min(1_024)
+      .default(4 * 1024 ** 3),
     /** A sweep looks at sessions that changed within so many days. */
     sweepDays: z.int().min(1).default(7),
     /** Versions of files, and what undo needs, are kept so long; the end of a dream drops what is older. */

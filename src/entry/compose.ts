@@ -28,6 +28,7 @@ import type { Lease, WithLease } from '../memory/store/leases.ts';
 import { openStore, type Store } from '../memory/store/store.ts';
 import { dropOldVersions } from '../memory/store/versions.ts';
 import { priceOf } from '../prices.ts';
+import { boundDecompression } from '../transcript/decoded.ts';
 import { forkAgent } from './fork.ts';
 import { wallOf, withLease } from './job-bounds.ts';
 import { batchesOf, withAccess } from './model-key.ts';
@@ -108,6 +109,7 @@ export interface Parts {
 }
 
 export function compose(config: Config, parts: Parts = {}): App {
+  boundDecompression(config.decompressedBytes);
   const home = openHome(config.home, config.clock, config.zone);
   home.lookAround(() => foundDirectories(config));
   const stores = new Map<string, Promise<Store>>();

@@ -16,12 +16,20 @@ const BEGINNINGS: [Writing, number[]][] = [
   ['utf-16be', [0xfe, 0xff]],
 ];
 
+/** A few kilobytes can be made to hold terabytes. Past this a compressed transcript is not read on. */
+let mostDecompressedBytes = 4 * 2 ** 30;
+
+/** Settles it for this process, whose settings these are: readers of all formats stand between. */
+export function boundDecompression(bytes: number): void {
+  mostDecompressedBytes = bytes;
+}
+
 async function writingOf(path: string): Promise<Writing> {
   const beginning = await readSlice(path, 0, 4);
   return BEGINNINGS.find(([, bytes]) => bytes.every((byte, at) => beginning[at] === byte))?.[0] ?? 'plain';
 }
 
-/** From byte `start` on. A chunk holds until the next is asked for. Throws an AppError `bad-input` where it is damaged. */
+/** From byte `start` on. A chunk holds until the next is asked for. Throws an AppError `bad-input` where it is damaged, or decompresses to too much. */
 export async function* scanDecoded(path: string, start = 0): AsyncGenerator<Buffer> {
   const writing = await writingOf(path);
   if (writing === 'plain') return yield* scanChunks(path, start);
@@ -61,7 +69,12 @@ async function* fromUtf16(path: string, writing: Writing): AsyncGenerator<Buffer
 async function* decompressed(path: string, writing: Writing): AsyncGenerator<Buffer> {
   const decompressor: Transform = writing === 'zstd' ? createZstdDecompress() : createGunzip();
   try {
-    yield* pipeline(Readable.from(copies(path)), decompressor, new PassThrough(), () => undefined);
+    let bytes = 0;
+    for await (const chunk of pipeline(Readable.from(copies(path)), decompressor, new PassThrough(), () => undefined)) {
+      bytes += chunk.length;
+      if (bytes > mostDecompressedBytes) throw tooLong(path);
+      yield chunk;
+    }
   } catch (error) {
     if (isAppError(error)) throw error;
     throw new AppError('bad-input', `${path} is compressed (${writing}) and damaged.`, {
@@ -69,6 +82,12 @@ async function* decompressed(path: string, writing: Writing): AsyncGenerator<Buf
       cause: error,
     });
   }
+}
+
+function tooLong(path: string): AppError {
+  return new AppError('bad-input', `${path} holds more than ${mostDecompressedBytes} bytes once it is decompressed.`, {
+    remedy: 'If it is a transcript, decompress it and give that file, or raise decompressedBytes in config.json.',
+  });
 }
 
 /** The decompressor works on while the buffers of a scan are filled anew. */

@@ -1,12 +1,14 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { boundDecompression } from '../../src/transcript/decoded.ts';
 import { findSessions } from '../../src/transcript/find-sessions.ts';
 import { isInteractive } from '../../src/transcript/origin.ts';
 import { readPointAt } from '../../src/transcript/read-point.ts';
 import { openSession } from '../../src/transcript/session.ts';
 import { readTurns } from '../../src/transcript/turns.ts';
+import { testApp } from '../support/app.ts';
 import { tempDir } from '../support/temp.ts';
 import { collect, fixtures, lines, transcriptOf } from '../support/transcripts.ts';
 
@@ -100,4 +102,18 @@ test('compressed rollouts are found, and not beside the plain one', () => {
   expect(found()).toEqual(['archived_sessions/rollout-a.jsonl.zst']);
   put('archived_sessions/rollout-a.jsonl');
   expect(found()).toEqual(['archived_sessions/rollout-a.jsonl']);
+});
+
+test('a compressed transcript that holds more than it may is not read on, and says what to do', async () => {
+  const { app } = await testApp({ settings: { decompressedBytes: 1_000_000 } });
+  onTestFinished(() => boundDecompression(4 * 2 ** 30));
+  const text = readFileSync(join(fixtures, 'codex.jsonl'), 'utf8');
+  for (const compress of [zstdCompressSync, gzipSync]) {
+    const small = transcriptOf(compress(text));
+    await app.extract({ transcript: small, ended: true });
+    const bomb = transcriptOf(compress(`${text}${'\n'.repeat(50_000_000)}`));
+    const report = await app.extract({ transcript: bomb, session: 'bomb', ended: true });
+    expect(report.error?.code).toBe('bad-input');
+    expect(report.error?.message).toMatch(/more than 1000000 bytes.*raise decompressedBytes/);
+  }
 });

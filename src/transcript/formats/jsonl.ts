@@ -2,6 +2,7 @@
 // A line that cannot be read is reported and skipped, never thrown: real files hold torn last lines, comments, bare
 // numbers, lines cut by redactors, and two records on one line after a crash. What is whole on such a line is kept.
 
+import { AppError } from '../../errors.ts';
 import { scanDecoded } from '../decoded.ts';
 import { isObject, type JsonObject, type OnUnreadable } from './format.ts';
 
@@ -10,6 +11,9 @@ const MAX_LINE_BYTES = 64 * 2 ** 20;
 
 /** How often a damaged line is looked into again: each look may cost its whole length. */
 const MAX_RESTARTS = 8;
+
+/** No transcript holds so many lines in a row that are no record: what does is something else, or was made to cost time. */
+const MAX_LINES_WITHOUT_RECORD = 250_000;
 
 const NEWLINE = 0x0a;
 
@@ -38,14 +42,35 @@ export interface JsonlRecord {
  */
 export async function* readRecords(path: string, options: JsonlOptions): AsyncGenerator<Iterable<JsonlRecord>> {
   const splitter = new LineSplitter(options.startByte ?? 0);
-  for await (const chunk of scanDecoded(path, options.startByte)) yield recordsIn(splitter.take(chunk), options);
-  yield recordsIn(splitter.end(), options);
+  let inVain = 0;
+  const counting: JsonlOptions = {
+    ...options,
+    onUnreadable(line) {
+      options.onUnreadable(line);
+      if (++inVain > MAX_LINES_WITHOUT_RECORD) throw notATranscript(path);
+    },
+  };
+  const onRecord = () => {
+    inVain = 0;
+  };
+  for await (const chunk of scanDecoded(path, options.startByte)) {
+    yield recordsIn(splitter.take(chunk), counting, onRecord);
+  }
+  yield recordsIn(splitter.end(), counting, onRecord);
 }
 
-function* recordsIn(lines: Iterable<Line>, { recordStart, onUnreadable }: JsonlOptions): Generator<JsonlRecord> {
+function notATranscript(path: string): AppError {
+  return new AppError('bad-input', `${path} has ${MAX_LINES_WITHOUT_RECORD} lines in a row that are no record.`, {
+    remedy: 'If it is a transcript, take these lines out of a copy, and give that.',
+  });
+}
+
+function* recordsIn(lines: Iterable<Line>, options: JsonlOptions, onRecord: () => void): Generator<JsonlRecord> {
+  const { recordStart, onUnreadable } = options;
   const objects: JsonObject[] = [];
   for (const { text, byte, isEnded } of lines) {
     if (text === null || !readLine(text, recordStart, objects)) onUnreadable({ isHalfWritten: !isEnded });
+    if (objects.length > 0) onRecord();
     for (const object of objects) yield { object, byte };
     objects.length = 0;
   }
@@ -87,11 +112,11 @@ class LineSplitter {
 
   /** The lines that `chunk` ends. */
   *take(chunk: Buffer): Generator<Line> {
-    let start = 0;
-    for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
+    let start = this.#pendingBytes === 0 ? this.#skipBlank(chunk, 0) : 0;
+    for (let end = chunk.indexOf(NEWLINE, start); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
       this.#hold(chunk.subarray(start, end));
-      start = end + 1;
       yield this.#takeLine(true);
+      start = this.#skipBlank(chunk, end + 1);
     }
     // The chunk's bytes are gone when the next one is read.
     if (start < chunk.length) this.#hold(Buffer.from(chunk.subarray(start)));
@@ -100,6 +125,16 @@ class LineSplitter {
   /** The last line, where no newline ends it. */
   *end(): Generator<Line> {
     if (this.#pendingBytes > 0) yield this.#takeLine(false);
+  }
+
+  /** Where the first line from `start`, a line's beginning, begins that is not blank. */
+  #skipBlank(chunk: Buffer, start: number): number {
+    let from = start;
+    for (let at = start; at < chunk.length && isBlank(chunk[at] as number); at++) {
+      if (chunk[at] === NEWLINE) from = at + 1;
+    }
+    this.#lineByte += from - start;
+    return from;
   }
 
   #hold(piece: Buffer): void {
@@ -123,12 +158,19 @@ class LineSplitter {
   }
 }
 
+/** Space, tab, the ends of lines, and the zeros of a file that was made longer before it was written. */
+function isBlank(byte: number): boolean {
+  return byte === NEWLINE || byte === 0x20 || byte === 0x0d || byte === 0x09 || byte === 0;
+}
+
 /** A byte-order mark; and the zeros that a file is left with where it was made longer before it was written. */
 const PADDING = /^[\ufeff\0]+/;
 
 /** Adds what the line holds to `into`; false when something on it was lost. */
 function readLine(line: string, recordStart: string, into: JsonObject[]): boolean {
   const text = PADDING.test(line) ? line.replace(PADDING, '') : line;
+  // An exception for each would cost a hundred times as much as the line.
+  if (!/^\s*\{/.test(text) && !text.includes(recordStart)) return text.trim() === '';
   const value = parse(text);
   if (isObject(value)) {
     into.push(value);

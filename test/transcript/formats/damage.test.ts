@@ -103,3 +103,56 @@ test.each([
     if (!isAppError(error, 'unknown-format')) throw error;
   }
 });
+
+/** How long the processor works for it, the lesser of two times. */
+async function cost(path: string): Promise<number> {
+  const once = async () => {
+    const before = process.cpuUsage();
+    await readWhole(path);
+    const { user, system } = process.cpuUsage(before);
+    return user + system;
+  };
+  return Math.min(await once(), await once());
+}
+
+describe('a megabyte of lines that hold nothing', () => {
+  const record = read('codex.jsonl')
+    .split('\n')
+    .filter((line) => isObjectText(line));
+  const records = `${record.join('\n')}\n`;
+  const head = `${record.slice(0, 3).join('\n')}\n`;
+  const padded = (unit: string) => transcriptOf(`${head}${unit.repeat(1e6 / unit.length)}${records}`);
+  const full = transcriptOf(records.repeat(Math.ceil(1e6 / records.length)));
+
+  test.each(['\n', '\r\n', ' \t\n', '\0\n', '\n\n  \n'])(
+    '(%j) costs no more than twice one of records',
+    async (unit) => {
+      const path = padded(unit);
+      expect(await readWhole(path)).toBe(0);
+      expect(await cost(path)).toBeLessThan(2 * (await cost(full)));
+    },
+  );
+
+  test('is passed over without a shift in where records begin', async () => {
+    const plain = await collect((await openSession(transcriptOf(head + records))).messages());
+    const spread = `${head}\n\n \r\n${'\n'.repeat(300_000)}${record.join('\n\n\t\n')}\n`;
+    const session = await openSession(transcriptOf(spread));
+    expect((await collect(session.messages())).map(({ id }) => id)).toEqual(plain.map(({ id }) => id));
+    for await (const turn of readTurns(session.messages())) {
+      if (turn.byte !== undefined)
+        expect(
+          Buffer.from(spread)
+            .subarray(turn.byte, turn.byte + 1)
+            .toString(),
+        ).toBe('{');
+    }
+  });
+
+  test('is no transcript where too many in a row are no record', async () => {
+    await expect(readWhole(padded('x\n'))).rejects.toMatchObject({
+      code: 'bad-input',
+      message: expect.stringContaining('250000 lines in a row'),
+    });
+    expect(await readWhole(padded('a line of another program\n'))).toBe(Math.floor(1e6 / 26));
+  });
+});
