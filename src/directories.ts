@@ -19,7 +19,13 @@ import {
 } from './files.ts';
 
 export function isDirectory(path: string): boolean {
-  return fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  try {
+    return fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  } catch (error) {
+    // A path that none can have, as a stranger's record may hold.
+    if (isAbsence(error)) return false;
+    throw error;
+  }
 }
 
 /** The paths of all regular files under `dir`, relative to it, with `/`, sorted; links are not followed. */

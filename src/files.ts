@@ -278,9 +278,11 @@ export function absentOr(path: string, error: unknown): null {
   throw storageError('read', path, error);
 }
 
+/** What no path leads to, or none can: too long a name, links in a circle, a zero byte. */
+const ABSENCES = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'ERR_INVALID_ARG_VALUE'];
+
 export function isAbsence(error: unknown): boolean {
-  const code = (error as NodeJS.ErrnoException).code;
-  return code === 'ENOENT' || code === 'ENOTDIR';
+  return ABSENCES.includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
 export function storageError(verb: string, path: string, error: unknown): AppError {

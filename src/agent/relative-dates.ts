@@ -59,7 +59,7 @@ const JAPANESE = [
 const BEGINS = String.raw`(?<![\p{L}\p{M}\p{N}_@#$%/\\.=<'’ʼ-])`;
 const ENDS = String.raw`(?![\p{L}\p{M}\p{N}_@#$%/\\=>(-])(?!\.[\p{L}\p{N}_])`;
 // "Friday (2026-03-06)" was made absolute already.
-const NOT_DATED = String.raw`(?!,?\s*\(?\s*(?:=\s*)?\d{4}-\d{2}-\d{2})`;
+const NOT_DATED = String.raw`(?!,?\s{0,20}(?:\(\s{0,20})?(?:=\s{0,20})?\d{4}-\d{2}-\d{2})`;
 
 const SPACED = [...ENGLISH, ...GERMAN, ...FRENCH, ...SPANISH].map((words) => `(?:${words})`).join('|');
 const RELATIVE_DATE = new RegExp(
@@ -67,18 +67,20 @@ const RELATIVE_DATE = new RegExp(
   'giu',
 );
 
-const CODE_OR_URL = /```[\s\S]*?```|`[^`]*`|[a-z][a-z0-9+.-]*:\/\/\S+/gi;
-const OPENING_QUOTE = /["“„«‘「『]$/;
-const CLOSING_QUOTE = /^["”“»’」』]/;
+const CODE_OR_URL = /```[\s\S]*?```|`[^`]*`|(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{0,40}:\/\/\S+/gi;
+const OPENING_QUOTES = '"“„«‘「『';
+const CLOSING_QUOTES = '"”“»’」』';
 
 /** The first relative date in `text`, as it stands there; null where there is none. */
 export function findRelativeDate(text: string): string | null {
   const prose = text.normalize('NFC').replace(CODE_OR_URL, ' ');
   for (const match of prose.matchAll(RELATIVE_DATE)) {
-    const before = prose.slice(0, match.index);
-    const after = prose.slice(match.index + match[0].length);
+    // Not slices of all that stands before and after: with many such words that would take the square of their number.
+    const before = prose[match.index - 1];
+    const after = prose[match.index + match[0].length];
     // A quoted word is named, not used: the button "Today".
-    if (!(OPENING_QUOTE.test(before) && CLOSING_QUOTE.test(after))) return match[0];
+    const isQuoted = before && after && OPENING_QUOTES.includes(before) && CLOSING_QUOTES.includes(after);
+    if (!isQuoted) return match[0];
   }
   const due = EVERY_WEEK.test(prose) ? null : DUE_DAY.exec(prose);
   return due?.[0] ?? null;

@@ -1,12 +1,12 @@
 // Sharing as the doors do it: whose team it is, in whose name, and what the settings share without being asked.
 
 import { userInfo } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { ShareReport, ShareRequest } from '../../jobs/share.ts';
 import type { Config } from '../config.ts';
-import { canonicalPath } from '../directories.ts';
+import { canonicalPath, kindOf } from '../directories.ts';
 import { AppError, failureOf, isAppError } from '../errors.ts';
-import { gitRoot, isTeamDir } from '../memory/home/paths.ts';
+import { checkoutRoot, gitRoot, isTeamDir } from '../memory/home/paths.ts';
 import { sessionDirs } from '../memory/ledger/coverage.ts';
 import type { Store } from '../memory/store/store.ts';
 import { authorName } from '../memory/team/authors.ts';
@@ -69,6 +69,11 @@ export async function orFailed(sharing: Promise<ShareReport>): Promise<ShareRepo
 export function teamDirFor({ config, own, cwd }: Pick<Sharing, 'config' | 'own' | 'cwd'>): string {
   const dir = canonicalPath(scopeDir(config, { memory: 'local', cwd }));
   const remedy = 'Share from inside of the repository whose team it is for.';
+  const link = linkTo(scopeDir(config, { memory: 'local', cwd }));
+  if (link !== undefined && checkoutRoot(cwd) !== null) {
+    const what = `${link} is a link to ${canonicalPath(link)}, so what is there is not the repository's.`;
+    throw new AppError('bad-input', what, { remedy: `Make ${link} a directory of the working tree to share there.` });
+  }
   if (!isTeamDir(dir)) {
     const what = `${cwd} is in no working tree of git, so there is no team to share with.`;
     throw new AppError('bad-input', what, { remedy });
@@ -82,6 +87,11 @@ export function teamDirFor({ config, own, cwd }: Pick<Sharing, 'config' | 'own' 
     });
   }
   return dir;
+}
+
+/** Which of `.claude` and `.claude/memory` is a link, if any. */
+function linkTo(dir: string): string | undefined {
+  return [dirname(dir), dir].find((path) => kindOf(path) === 'link');
 }
 
 /** A memory that serves several repositories tells one team nothing of another's by itself. */

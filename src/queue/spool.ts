@@ -3,7 +3,7 @@
 // Promises that a file is whole or absent, that no two calls share one, and that reading never throws for what is in
 // it: what cannot be read is set aside, named. Loads nothing but Node's own modules, for the hook's sake.
 
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { listNames } from '../directories.ts';
 import { describeError, isAppError, jsonProblem } from '../errors.ts';
 import { lookNow, makeDirectory, moveFile, readTextNow, removeFile, writeNew } from '../files.ts';
@@ -131,6 +131,33 @@ export function spoolFiles(home: string): string[] {
     .filter((name) => name.endsWith('.json'))
     .map((name) => join(spoolDir(home), name));
 }
+
+/** What lies in the spool, sessions by their names, files that are none by theirs; nothing is set aside or removed. */
+export function namesInSpool(home: string): string[] {
+  const names = spoolFiles(home).map(nameOf);
+  const damaged = listNames(join(spoolDir(home), 'damaged')).map((name) => join('damaged', name));
+  return [...new Set([...names, ...damaged])];
+}
+
+function nameOf(file: string): string {
+  try {
+    const text = lookNow(file)?.isFile ? readTextNow(file) : null;
+    const item = text === null ? '' : parseItem(text);
+    if (typeof item !== 'string') return sessionName(item);
+  } catch (error) {
+    // Of another user, for example.
+    if (!isAppError(error, 'storage')) throw error;
+  }
+  return basename(file);
+}
+
+/** A session as hooks told of it, for messages. */
+export function sessionName({ agent, session, transcript }: SpoolItem): string {
+  const name = session || transcript || 'without a name';
+  return `${agent} session ${name.length > MOST_NAME ? `${name.slice(0, MOST_NAME)}…` : name}`;
+}
+
+const MOST_NAME = 100;
 
 /** Tells whether a hook had named a session that no worker had taken in, at the moment of this call. */
 export function lookIntoSpool(home: string): (session: string) => boolean {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { findRelativeDate } from '../../src/agent/relative-dates.ts';
 
 describe('a relative date', () => {
@@ -44,3 +44,14 @@ describe('a relative date', () => {
     expect(findRelativeDate(text)).toBeNull();
   });
 });
+
+test.each([['"today" '], ['today ('], ['a'], ['```'], ['`'], ['x.y+z-'], [' '], ['1']])(
+  'is looked for in linear time, also in a megabyte of %j',
+  (unit) => {
+    const long = `today${unit.repeat(1e6 / unit.length)}`;
+    const cpu = process.cpuUsage();
+    findRelativeDate(long);
+    findRelativeDate(long.slice(5));
+    expect(process.cpuUsage(cpu).user / 1e6).toBeLessThan(8);
+  },
+);

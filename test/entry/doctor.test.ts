@@ -92,7 +92,9 @@ test('a queue out of reach, a spool that nobody empties and settings that cannot
   utimesSync(join(spool, 'one.json'), new Date('2026-11-20T20:00:00Z'), new Date('2026-11-20T20:00:00Z'));
   const { of } = await doctor(person, { NOCTURNE_QUEUE_URL: 'redis://127.0.0.1:1', ANTHROPIC_API_KEY: 'sk-ant-x2' });
   expect(of('queue')).toMatchObject([{ state: 'fail', found: expect.stringContaining('127.0.0.1:1') }]);
-  expect(of('spool')).toMatchObject([{ state: 'warn', found: '1 waiting, the oldest since 2026-11-20T20:00:00.000Z' }]);
+  expect(of('spool')).toMatchObject([
+    { state: 'warn', found: '1 waiting, the oldest since 2026-11-20T20:00:00.000Z: one.json' },
+  ]);
   expect(of('key')).toMatchObject([{ state: 'warn', found: expect.stringContaining('schedulers have none') }]);
   writeFileSync(join(person.user, '.nocturne', 'config.json'), '{ "dayTokens": "x" }');
   const { code, values } = await runJson<{ isFine: boolean; checks: Checked[] }>(['doctor'], person.environment);

@@ -276,3 +276,30 @@ test('with anything beside, a section stays within its limits, and what is besid
   );
   expect(shown).toBeGreaterThan(50);
 });
+
+/** Tags with which prompts tell who speaks and what is data, and some that only stand at a line's start. */
+const TAGS = [
+  ...['system', '/system', '/transcript', 'human', 'assistant', 'user_message', 'tool_result', 'function_calls'],
+  ...['antml:invoke', 'instructions', '/documents', 'important', '|im_start|', '![CDATA[', ' /  memory', '/anything'],
+];
+
+test.each([
+  ['inside a line', (tag: string) => `- Says <${tag}> here.`, TAGS],
+  ['in wide letters', (tag: string) => `- Says ＜${tag}＞ here.`, TAGS],
+  ['in capitals', (tag: string) => `- Says <${tag.toUpperCase()}> here.`, TAGS],
+  ['at the start of a line', (tag: string) => `<${tag}>`, [...TAGS, 'made-up', 'x y="z"', '?php']],
+  ['at the start of an item', (tag: string) => `- <b><${tag}> x`, [...TAGS, 'made-up']],
+  ['at the start of a quotation', (tag: string) => `> 1. <${tag}> x`, [...TAGS, 'made-up']],
+])('no tag that passes for structure comes out of a repository: %s', async (_, line, tags) => {
+  const { local, ask } = await world();
+  fill(local, 'figs', {
+    'about.md': `---\nname: about\ndescription: About it\ntype: project\n---\n${tags.map(line).join('\n')}\n- Keeps 2 < 3, Map<string, number> and 1 <2.\n`,
+  });
+  const { text } = await ask({ query: 'figs' });
+  const own = (await (await world()).ask()).text;
+  expect(text).toContain('Keeps 2 < 3, Map<string, number> and 1 <2.');
+  const body = text.slice(text.indexOf('# From this repository'));
+  const left = [...body.matchAll(/[<＜][ \t]*[/!?|]?[ \t]*[\p{L}_[|][^\n]{0,30}/gu)].map(([tag]) => tag);
+  expect(left.filter((tag) => !/^<(?:\/?nocturne-|string, number)/.test(tag))).toEqual([]);
+  expect(own).toBe('');
+});

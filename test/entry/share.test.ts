@@ -1,7 +1,7 @@
 // Sharing with the team, as people do it and as the settings do.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import type { RememberReport } from '../../jobs/remember.ts';
 import type { ShareReport } from '../../jobs/share.ts';
@@ -228,6 +228,22 @@ test('redact tells where the team has what it takes out of one’s own memory, a
   expect(shared('working-agreements.md')).not.toContain('aardvark');
   expect((await here('redact', '--match', 'aardvark')).stderr).toBe('');
 });
+
+test.each(['.claude', '.claude/memory'])(
+  'where %s is a link, sharing is refused and the message says so',
+  async (link) => {
+    const { here, dir, tree } = await world();
+    writeFileSync(join(dir, 'hosts.md'), HOSTS);
+    const elsewhere = tempDir();
+    mkdirSync(dirname(join(tree.dir, link)), { recursive: true });
+    symlinkSync(elsewhere, join(tree.dir, link));
+    expect(await here('share', 'hosts')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`${join(tree.dir, link)} is a link to ${elsewhere}`),
+    });
+    expect(readdirSync(elsewhere)).toEqual([]);
+  },
+);
 
 test('sharing is refused where there is no team, and from the team’s memory itself', async () => {
   const { here, json, dir, environment } = await world();

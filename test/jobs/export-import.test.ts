@@ -1,7 +1,7 @@
 // A memory as an archive, and an archive as a memory: to the byte, with all that was done, and never half.
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -220,6 +220,20 @@ test('what unpacks to more than is allowed is refused, also behind the end of th
   const many = Array.from({ length: 11 }, (_, n) => ({ path: `${n}.md`, content: 'x' }));
   await expect(readTarball(inPieces(tarballOf(many)), bounds)).rejects.toThrow('more than 10 files');
   expect([...(await readTarball(members(tarballOf([good]), 3), bounds)).keys()]).toEqual(['good.md']);
+});
+
+test('files of an archive have the modes that ours have, whatever theirs were', async () => {
+  const dir = tempDir();
+  const jobs = await opened(dir);
+  const text = (name: string) => `---\nname: ${name}\ndescription: About it\ntype: project\n---\n- It is.\n`;
+  const archive = tarballOf([
+    { path: 'a.md', content: text('a'), mode: 0o4777 },
+    { path: 'below/b.md', content: text('b'), mode: 0o666 },
+    { path: 'c.md', content: text('c'), mode: 0 },
+  ]);
+  await importInto(jobs, archive);
+  const modeOf = (path: string) => (statSync(join(dir, path)).mode & 0o7777).toString(8);
+  expect(['a.md', 'below/b.md', 'c.md', 'below', '.nocturne'].map(modeOf)).toEqual(['600', '600', '600', '700', '700']);
 });
 
 test('an archive that a person made with tar is taken, directories and all', async () => {

@@ -9,13 +9,15 @@ export interface TarEntry {
   /** Default: `File`. */
   type?: 'File' | 'SymbolicLink' | 'Link' | 'CharacterDevice' | 'FIFO' | 'Directory';
   linkpath?: string;
+  /** Default: 0644. */
+  mode?: number;
 }
 
 /** The blocks of a tar, not packed. */
 export function tarOf(entries: TarEntry[]): Buffer {
-  const blocks = entries.flatMap(({ path, content = '', type = 'File', linkpath }) => {
+  const blocks = entries.flatMap(({ path, content = '', type = 'File', linkpath, mode = 0o644 }) => {
     const body = Buffer.from(content);
-    const header = new Header({ path, type, linkpath, size: body.length, mode: 0o644, mtime: new Date(0) });
+    const header = new Header({ path, type, linkpath, size: body.length, mode, mtime: new Date(0) });
     header.encode();
     return [header.block ?? Buffer.alloc(512), body, Buffer.alloc((512 - (body.length % 512)) % 512)];
   });

@@ -3,6 +3,7 @@
 import { type Command, Option } from 'commander';
 import { inboxItems } from '../../memory/ledger/inbox.ts';
 import type { Store } from '../../memory/store/store.ts';
+import { namesInSpool } from '../../queue/spool.ts';
 import type { App } from '../compose.ts';
 import { openIntake, workAfterHook } from '../hook/intake.ts';
 import { type CommonOptions, withApp, withJson, withModel } from '../terminal/options.ts';
@@ -70,6 +71,7 @@ export function addWorker(program: Command): void {
           await app.log('info', { event: 'worker-ended' });
         }
         await nameDelayed(app, work.onError);
+        for (const name of namesInSpool(app.config.home)) note(`waits in the spool for its transcript: ${name}`);
         if (signal.aborted) process.exitCode = EXIT.later;
       });
     });

@@ -12,7 +12,7 @@ import { keyPath, keySource, readAccess } from '../../key.ts';
 import type { Home } from '../../memory/home/home.ts';
 import { JobSpend } from '../../memory/home/spend.ts';
 import type { Standing } from '../../memory/home/switches.ts';
-import { spoolDir } from '../../queue/spool.ts';
+import { namesInSpool, spoolDir } from '../../queue/spool.ts';
 import { AGENT_NAMES, type Agent, findAgent } from '../agents/agents.ts';
 import { isInstalled } from '../agents/installing.ts';
 import { findPrograms } from '../agents/programs.ts';
@@ -228,12 +228,23 @@ export async function checkSchedule(config: Config, home: Home): Promise<Checked
 export async function checkSpool(config: Config): Promise<Checked[]> {
   const dir = spoolDir(config.home);
   const files = (readDirectory(dir) ?? []).filter((item) => item.kind === 'file');
-  if (files.length === 0) return [ok('spool', 'empty')];
+  const names = namesInSpool(config.home);
+  if (files.length === 0 && names.length === 0) return [ok('spool', 'empty')];
+  if (files.length === 0) {
+    return [warn('spool', `set aside: ${sayFirst(names)}`, `Look at what is in ${dir}, and remove it.`)];
+  }
   const stats = await Promise.all(files.map(({ name }) => statFile(join(dir, name))));
   const oldest = stats.flatMap((stat) => stat?.modifiedAt ?? []).sort()[0] ?? 'unknown';
   const isOld = config.clock.now().getTime() - Date.parse(oldest) > 60 * 60_000;
-  const found = `${files.length} waiting, the oldest since ${oldest}`;
+  const found = `${files.length} waiting, the oldest since ${oldest}: ${sayFirst(names)}`;
   return [isOld ? warn('spool', found, 'Run nocturne worker --once and read what it says.') : ok('spool', found)];
+}
+
+const MOST_NAMED = 20;
+
+function sayFirst(names: string[]): string {
+  const rest = names.length - MOST_NAMED;
+  return [...names.slice(0, MOST_NAMED), ...(rest > 0 ? [`and ${rest} more`] : [])].join(', ');
 }
 
 export function ok(what: string, found: string): Checked {

@@ -13,6 +13,7 @@ import {
   removeSpooled,
   type Spooled,
   type SpoolItem,
+  sessionName,
 } from '../../queue/spool.ts';
 import { FOUND_AGENTS, findSessions } from '../../transcript/find-sessions.ts';
 import { isInteractive } from '../../transcript/origin.ts';
@@ -78,7 +79,7 @@ async function ingestSession(
   // A clock that was ahead when the hook was called would hold the session back for as long.
   const at = sinceMs < -debounceMs ? now : new Date(item.at);
   const mayStillCome = Math.abs(sinceMs) < debounceMs;
-  const name = `${item.agent} session ${item.session ?? item.transcript}`;
+  const name = sessionName(item);
   try {
     const session = await openSession(transcriptOf(app, calls), { isLive: true });
     const reason = await reasonToSkip(app, session);

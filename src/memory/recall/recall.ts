@@ -5,6 +5,7 @@
 // said. It changes nothing.
 
 import { renderPrompt } from '../../prompt.ts';
+import { isTeamDir } from '../home/paths.ts';
 import { lastDream, recallNotes } from './recall-notes.ts';
 import {
   type LaidPart,
@@ -69,21 +70,23 @@ export async function recall(request: RecallRequest): Promise<Recall> {
   // First, so that the directory's own part knows what room is left.
   for (const { scope, ...place } of request.beside ?? []) {
     const framed = await frameOf(`recall-${scope}`, place.dir);
-    const besides = (body: string) => `${besideText}\n${framed(asContent(body))}\n`;
+    const besides = (body: string) => `${besideText}\n${framed(asContent(body, scope === 'local'))}\n`;
     const part = await recallPart({
       ...place,
       query,
       now,
       isWithin: (text, share) => isWithin(text, share * SHARES[scope]),
-      fits: (text) => isWithin(framed(asContent(text)), SHARES[scope]) && isWithin(section(besides(text)), 1),
+      fits: (text) =>
+        isWithin(framed(asContent(text, scope === 'local')), SHARES[scope]) && isWithin(section(besides(text)), 1),
     });
     if (textOf(part.texts) === '') continue;
     laid.push({ scope, memory: place.dir, part, framed });
     besideText = besides(textOf(part.texts));
   }
+  const isTeam = isTeamDir(dir);
   const bodyOf = (own: string) => {
-    if (besideText === '') return asContent(own);
-    return own === '' ? besideText : `# Of this project\n\n${asContent(own)}\n${besideText}`;
+    if (besideText === '') return asContent(own, isTeam);
+    return own === '' ? besideText : `# Of this project\n\n${asContent(own, isTeam)}\n${besideText}`;
   };
   const fits = (own: string) => isWithin(section(bodyOf(own)), 1);
   const own = await recallPart({ dir, ledger, hasIndex, tree, query, now, isWithin, fits });
@@ -98,7 +101,7 @@ export async function recall(request: RecallRequest): Promise<Recall> {
     if (restBody === '') continue;
     for (const id of statementsIn(rest)) said.add(id);
     beside.push({ scope, memory, ...rest.found });
-    besideText += `\n${framed(asContent(restBody))}\n`;
+    besideText += `\n${framed(asContent(restBody, scope === 'local'))}\n`;
   }
   const text = section(bodyOf(body));
   // Nothing but the frame, or not even room for that.
@@ -123,10 +126,26 @@ async function frameOf(name: string, dir: string, notes?: string): Promise<(body
 }
 
 /** A body that can hold none of the tags that mean something to nocturne or to an agent. */
-function asContent(text: string): string {
-  return disarmed(text).trimEnd();
+function asContent(text: string, isFromRepository: boolean): string {
+  const safe = disarmed(text);
+  return (isFromRepository ? withoutStructure(safe) : safe).trimEnd();
 }
 
 function disarmed(text: string): string {
   return text.replaceAll('\u0000', '').replace(/<(?=\s*\/?\s*(?:nocturne-|private|system-reminder))/gi, '&lt;');
+}
+
+const TAG = String.raw`[<＜﹤](?=[ \t]{0,9}[/\\!?|]?[ \t]{0,9}`;
+/** Tags between which models are told who speaks, and what is data, in one or another prompt. */
+const STRUCTURE = new RegExp(
+  String.raw`${TAG}(?:/|\||!\[CDATA|(?:anthropic|antml|system|transcript|human|user|assistant|developer|operator|person|tool|function|invoke|parameter|instructions?|prompt|context|documents?|memor(?:y|ies)|thinking|reasoning|messages?|conversation|excerpt|session|recalled|reminder|rules?|important|answer|results?|outputs?|inputs?|examples?|im_(?:start|end)|s|inst)(?![a-z])))`,
+  'gi',
+);
+const BEGINS_WITH_TAG = new RegExp(String.raw`^[ \t>*+#|•–-]{0,40}(?:\d{1,3}[.)][ \t]{0,9})?${TAG}[\p{L}_])`, 'u');
+const ANY_TAG = new RegExp(`${TAG}[\\p{L}_])`, 'gu');
+
+/** The same where nobody here wrote it: no tag that a model could take for structure, and none at a line's start. */
+function withoutStructure(text: string): string {
+  const lines = text.split('\n').map((line) => (BEGINS_WITH_TAG.test(line) ? line.replace(ANY_TAG, '&lt;') : line));
+  return lines.join('\n').replace(STRUCTURE, '&lt;');
 }

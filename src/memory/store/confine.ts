@@ -151,6 +151,9 @@ function findNameProblem(name: string): string | null {
   if (name === '') return 'it has an empty segment';
   if (name === '.' || name === '..') return `it has the segment ${name}`;
   if (name.startsWith('.')) return `${name} is hidden`;
+  // Programs that fold look-alikes would see another path: `‥` is `..` to them, `／` is `/`.
+  const folded = name.normalize('NFKC');
+  if (/[/\\:]/.test(folded) || folded.startsWith('.')) return `${name} is ${folded} to programs that fold look-alikes`;
   if (/[.\s]$/.test(name)) return `${JSON.stringify(name)} ends with a dot or a space`;
   if (DEVICE.test(name)) return `${name} is the name of a device on Windows`;
   const bytes = Buffer.byteLength(name);

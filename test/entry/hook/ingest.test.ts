@@ -6,11 +6,12 @@ import { expect, test } from 'vitest';
 import { announceSession } from '../../../src/entry/hook/announce.ts';
 import { ingestSpool } from '../../../src/entry/hook/ingest.ts';
 import { inboxItems } from '../../../src/memory/ledger/inbox.ts';
-import { type SpoolItem, writeSpoolItem } from '../../../src/queue/spool.ts';
+import { namesInSpool, type SpoolItem, writeSpoolItem } from '../../../src/queue/spool.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import { type TestApp, testApp } from '../../support/app.ts';
 import { gitIn } from '../../support/git.ts';
 import { filesIn, spooledIn } from '../../support/hook.ts';
+import { run, runJson } from '../../support/run.ts';
 import { type SessionFile, sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 import { fixtures, lines } from '../../support/transcripts.ts';
@@ -288,4 +289,31 @@ test('a team memory without a conflict that nobody worked in stays as it is when
   spool(testing, { event: 'SessionStart', cwd: tree });
   await ingest(testing);
   expect(filesIn(team)).toEqual(['hosts.md']);
+});
+
+test('of what strangers put into hooks nothing stays in the spool for ever, and what waits has a name', async () => {
+  const testing = await testApp();
+  const odd = ['/tmp/a\0b.jsonl', `/tmp/${'x'.repeat(5_000)}`, `/tmp/${'x'.repeat(300)}`, '/dev/null', 'a.jsonl', ''];
+  const loop = join(tempDir(), 'loop');
+  symlinkSync(loop, loop);
+  const wait = [...odd, loop].map((transcript, at) => ({ session: `s${at}`, transcript, event: 'Stop' }));
+  for (const call of wait) spool(testing, { ...call, at: NOW });
+  spool(testing, { session: 'cwd', transcript: '/tmp/none', cwd: '/tmp/a\0b', event: 'Stop', at: NOW });
+  spool(testing, { session: 'begins', cwd: '/tmp/a\0b', event: 'SessionStart', at: NOW });
+  // Their transcripts may still come, for as long as the debounce.
+  await ingest(testing);
+  const named = namesInSpool(testing.home);
+  expect(named.toSorted()).toEqual(
+    ['cwd', ...wait.map(({ session }) => session)].map((id) => `claude-code session ${id}`).toSorted(),
+  );
+  const { values } = await runJson<{ checks: { what: string; found: string }[] }>(['doctor'], testing.environment);
+  const found = values[0]?.checks.find(({ what }) => what === 'spool')?.found ?? '';
+  expect(named.filter((name) => !found.includes(name))).toEqual([]);
+  const once = await run(['worker', '--once'], testing.environment);
+  expect(named.filter((name) => !once.stderr.includes(`waits in the spool for its transcript: ${name}`))).toEqual([]);
+
+  const later = await testApp({ home: testing.home, dir: testing.dir, now: '2026-11-21T02:01:00.000Z' });
+  const { problems } = await ingest(later);
+  expect(spooledIn(testing.home)).toEqual([]);
+  expect(problems).toHaveLength(wait.length + 1);
 });
