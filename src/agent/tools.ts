@@ -96,7 +96,7 @@ const SAME_SHARE = 0.6;
 
 /**
  * Whether an entry says no more than another that was kept: all its words, in the same message; or most of them, of the
- * same quote, and what each says beyond the other is not in what was said ("the api package", "the web package").
+ * same quote, and what it says beyond the other nobody said; "the api package" and "the web package" are two.
  */
 function isRewording(a: FoundEntry, b: FoundEntry): boolean {
   if (a.text === b.text && a.type === b.type) return true;
@@ -104,12 +104,12 @@ function isRewording(a: FoundEntry, b: FoundEntry): boolean {
   if (!first || !other || first.message !== other.message) return false;
   if (distinctValues(a.text, b.text) || isOpposite(a.text, b.text)) return false;
   const [words, others] = [contentWords(a.text), contentWords(b.text)];
-  const [more, moreOfOther] = [beyond(words, others), beyond(others, words)];
+  const more = beyond(words, others);
   if (more.length === 0) return words.size > 0;
   if (findQuote(first.quote, other.quote) === null && findQuote(other.quote, first.quote) === null) return false;
   const said = contentWords([...a.evidence, ...b.evidence].map(({ quote }) => quote).join(' '));
   const isSaid = (word: string) => beyond(new Set([word]), said).length === 0;
-  return likeness(a.text, b.text) >= SAME_SHARE && !(more.some(isSaid) && moreOfOther.some(isSaid));
+  return likeness(a.text, b.text) >= SAME_SHARE && !more.some(isSaid);
 }
 
 function beyond(words: Set<string>, others: Set<string>): string[] {
