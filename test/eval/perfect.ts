@@ -99,8 +99,8 @@ function utterances({ says, command, steps }: EvalTurn, where: Pick<Utterance, '
   return [{ ...where, said: command ? `${command} ${says}` : says }, ...inSteps];
 }
 
-/** The longest part of a message in which nothing was redacted. */
+/** The longest part of a message in which nothing was redacted or pasted. */
 function quoteFrom(shown: string): string {
-  const parts = shown.split(/\[redacted:[^\]]*\]/).toSorted((a, b) => b.length - a.length);
+  const parts = shown.split(/\[redacted:[^\]]*\]|```.*?```/).toSorted((a, b) => b.length - a.length);
   return (parts[0] ?? '').slice(0, 900).trim();
 }

@@ -1,14 +1,17 @@
 // The sets hold what they promise, and their patterns tell their facts apart.
 
 import { createHash } from 'node:crypto';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { redact } from '../../src/redact.ts';
 import { openSession } from '../../src/transcript/session.ts';
 import type { Message } from '../../src/transcript/types.ts';
+import { jobsInProcess } from '../support/jobs-in-process.ts';
+import { says, startMessagesServer } from '../support/messages-server.ts';
 import { tempDir } from '../support/temp.ts';
 import { collect, lines } from '../support/transcripts.ts';
-import { recognise, says } from './recognise.ts';
-import { type EvalSet, type Fact, renderSample } from './set.ts';
+import { recognise, says as saysFact } from './recognise.ts';
+import { type EvalSet, type Fact, renderSample, type Sample } from './set.ts';
 import { readSample } from './set-file.ts';
 import { HELD_OUT, OWN } from './sets.ts';
 
@@ -33,7 +36,7 @@ describe.each([OWN, HELD_OUT])('the matcher, over the whole set $name', (set) =>
   );
 
   test('finds every fact in its own statement, in each language it is written in', () => {
-    expect(statements.filter(({ fact, text }) => !says(text, fact)).map(({ text }) => text)).toEqual([]);
+    expect(statements.filter(({ fact, text }) => !saysFact(text, fact)).map(({ text }) => text)).toEqual([]);
   });
 
   test('finds no fact in the statement of another one, of any person', () => {
@@ -93,14 +96,47 @@ describe('the set', () => {
     for (const { text } of secrets) expect((await redact(`The token is ${text}.`)).text).not.toContain(text);
   });
 
+  test('has each form in which a person says something, in one of its sessions, and a fact in each', () => {
+    const forms = OWN.samples.flatMap(({ sessions, facts }) =>
+      facts.flatMap(({ said }) =>
+        said.flatMap(({ session, turn, step }) => {
+          const spoken = sessions.find(({ id }) => id === session)?.turns[turn - 1];
+          const [isCommand, inStep] = [spoken?.command !== undefined, step === undefined ? null : spoken?.steps[step]];
+          return inStep ? Object.keys(inStep).at(-1) : isCommand ? 'command' : 'says';
+        }),
+      ),
+    );
+    expect([...new Set(forms)].sort()).toEqual(['chose', 'command', 'queues', 'refused', 'says', 'types']);
+  });
+
+  test('has a session that takes two excerpts, and one in which the agent writes to its memory', async () => {
+    const server = await startMessagesServer(() => says('Nothing worth keeping.'));
+    const sample = OWN.samples.find(({ name }) => name === 'museum') as Sample;
+    const dir = tempDir();
+    const requests = [];
+    const jobs = await jobsInProcess(join(dir, 'memory'), '2026-11-21T02:00:00Z', {
+      extract: { model: 'some-model', access: server.access },
+    });
+    for (const { path } of renderSample(sample, join(dir, 'sessions'), join(dir, 'memory'))) {
+      const { spend, coverage } = await jobs.extract(path);
+      requests.push({ calls: spend.calls, became: coverage?.map(({ became }) => became) });
+    }
+    jobs.close();
+    await server.close();
+    expect(requests.map(({ calls }) => calls)).toEqual([1, 1, 1, 1, 1, 2]);
+    expect(requests[3]?.became).toEqual(['main-agent', 'nothing']);
+  });
+
   test.each([OWN, HELD_OUT])(
-    '$name is read from its transcripts as it was written: every prompt a turn of a human',
+    '$name is read from its transcripts as it was written: every prompt is of a human, and begins a turn unless it is a command',
     async ({ samples }) => {
       for (const sample of samples) {
         for (const { session, path, prompt } of renderSample(sample, tempDir())) {
           const opened = await openSession(path);
           const messages = await collect(opened.messages());
-          const prompts = messages.filter((message) => message.beginsTurn && message.speaker === 'human');
+          const prompts = messages.filter(
+            (message) => message.speaker === 'human' && (message.beginsTurn || saidIn(message).startsWith('/')),
+          );
           expect(prompts.map(({ id }) => id)).toEqual(session.turns.map((_, at) => prompt(at + 1)));
           expect(prompts.map(saidIn)).toEqual(
             session.turns.map(({ says, command }) => (command ? `${command} ${says}` : says)),

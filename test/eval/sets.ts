@@ -2,8 +2,10 @@
 
 import { readSet } from './set-file.ts';
 
-/** Seven people, each with a memory directory of their own, over eleven weeks. */
-export const OWN = readSet('own', ['orchard', 'hafen', 'kaze', 'molino', 'atelier', 'household', 'tesi']);
+/** Eight people, each with a memory directory of their own, over eleven weeks. */
+export const OWN = readSet('own', [
+  ...['orchard', 'hafen', 'kaze', 'molino', 'atelier', 'household', 'tesi', 'museum'],
+]);
 
 /**
  * Other people, trades and words. It was written before the offline model's rules for six languages; nothing may be
