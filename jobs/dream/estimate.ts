@@ -55,8 +55,8 @@ export async function estimateDream(
   }
   const sum = (what: 'inputTokens' | 'outputTokens') => requests.reduce((total, each) => total + each[what], 0);
   const [inputTokens, outputTokens] = [sum('inputTokens'), sum('outputTokens')];
-  // The prompt is written to the cache by the first call and read from it by the one that hears it was accepted.
-  const used = { inputTokens, cacheWriteTokens: inputTokens, cachedInputTokens: inputTokens, outputTokens };
+  // One request for each part: the prompt is written to the cache, and read from it only where something is refused.
+  const used = { inputTokens, cacheWriteTokens: inputTokens, cachedInputTokens: 0, outputTokens };
   return {
     model,
     entries: fresh.length,
@@ -65,10 +65,7 @@ export async function estimateDream(
     inputTokens,
     outputTokens,
     microUsd: price ? costMicroUsd(used, price) : null,
-    // Each request is sent once.
-    ...(deps.isBatch && {
-      batchMicroUsd: price ? costMicroUsd({ ...used, cachedInputTokens: 0 }, batchPrice(price)) : null,
-    }),
+    ...(deps.isBatch && { batchMicroUsd: price ? costMicroUsd(used, batchPrice(price)) : null }),
     waits: waitsOf(store.ledger) ?? undefined,
   };
 }

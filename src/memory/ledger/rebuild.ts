@@ -15,6 +15,7 @@ import { type LogItem, logDay } from '../text/daily-log.ts';
 import { parseJsonReport, type ReportRow, reportDay } from '../text/dream-report.ts';
 import { indexLine, indexTopic } from '../text/index-file.ts';
 import { entryOfItem, logItemsOf, readLog } from '../text/log-items.ts';
+import { seenOnceOn } from '../text/seen-once.ts';
 import { isArchivePath, isTopicPath, lineId, parseTopic } from '../text/topic.ts';
 import { assumeCovered } from './coverage.ts';
 import {
@@ -162,7 +163,7 @@ function importSupports(
   const last = new Map(rows.map((row) => [row.entry, row]));
   const news = rows.filter((row) => !isKnown(row.job));
   for (const path of new Set(news.flatMap((row) => row.topic ?? []))) {
-    const standing = new Set(parseTopic(path, topics.get(path) ?? '').lines.map((line) => line.id));
+    const standing = new Map(parseTopic(path, topics.get(path) ?? '').lines.map(({ id, text }) => [id, text]));
     const writers = Map.groupBy(
       rows.filter((row) => row.topic === path).flatMap((row) => row.lines.map((line) => ({ line, row }))),
       ({ line }) => line,
@@ -179,7 +180,12 @@ function importSupports(
         // An entry that is in no log any more and whose last row names no line was withdrawn then.
         if (!items.has(row.entry) && last.get(row.entry)?.lines.length === 0) continue;
         addSupport(transaction, { path, line, entry: row.entry });
-        if (entryRow(ledger, row.entry)) continue;
+        const known = entryRow(ledger, row.entry);
+        // What its mark says was seen once waits for a second witness.
+        if (known?.state === 'distilled' && seenOnceOn(standing.get(line) ?? '')) {
+          writeEntry(transaction, { ...known, state: 'held' });
+        }
+        if (known) continue;
         writeEntry(transaction, missingEntry(row));
         noteLostAnywhere(ledger, { entry: row.entry, at: `${row.day}T12:00:00.000Z` });
       }

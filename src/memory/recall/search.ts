@@ -169,12 +169,12 @@ function matchLine(
     const quality = qualityIn(line, term);
     // What a line names only as given up is found, and worth next to nothing.
     if (quality > 0) standing ??= asItIs(line);
-    const worth = quality > 0 && qualityIn(standing ?? '', term) === 0 ? GIVEN_UP : 1;
+    const kept = quality > 0 ? qualityIn(standing ?? '', term) : 0;
     if (quality === 0 && term.kind === 'phrase') return null;
     const isInContext = context !== '' && context.includes(term.text);
-    if ((quality > 0 && worth === 1) || isInContext) words += 1;
+    if (kept > 0 || isInContext) words += 1;
     isIn ||= quality > 0;
-    score += term.weight * (quality * worth + (isInContext ? 1 : 0));
+    score += term.weight * ((kept || quality * GIVEN_UP) + (isInContext ? 1 : 0));
   }
   return isIn ? { words, score } : null;
 }

@@ -8,6 +8,8 @@ import { type RecallRequest, recall } from '../../../src/memory/recall/recall.ts
 import { cutIndex, cutWarning } from '../../../src/memory/recall/recall-index.ts';
 import { rememberUses, topicUses } from '../../../src/memory/recall/recall-uses.ts';
 import { openStore } from '../../../src/memory/store/store.ts';
+import { appendEntries } from '../../../src/memory/text/daily-log.ts';
+import type { Entry } from '../../../src/memory/types.ts';
 import { fixedClock } from '../../../src/time.ts';
 import { countO200k, estimateTokens, isWithinTokens } from '../../../src/transcript/tokens.ts';
 import { withhold } from '../../../src/transcript/withhold.ts';
@@ -399,4 +401,89 @@ test('what is known of the use of a topic follows it to another name, given by a
   await store.write({ actor: 'person' }, { path: 'port.md', text: topic('project', '- Another port.') });
   expect(uses()).toEqual({ 'quay.md': 2, 'host.md': 1 });
   store.close();
+});
+
+const LOG = 'logs/2026/11/2026-11-20.md';
+
+/** A log's entry as nocturne writes it, with what it changes. */
+function logged(text: string, changes?: string): string {
+  const evidence: Entry['evidence'] = [];
+  const entry = {
+    id: `e_${'0'.repeat(12)}`,
+    type: 'project',
+    strength: 'stated',
+    text,
+    evidence,
+    by: 'human',
+  } as const;
+  const more = { session: 's1', turn: 't1', at: '2026-11-20T09:00:00.000Z', day: '2026-11-20', prompt: 'p' };
+  return appendEntries(null, [{ ...entry, ...more, ...(changes && { changes }) }], { day: '2026-11-20', zone: 'UTC' });
+}
+
+test('a correction of the same day stands above the topics, with what it changes', async () => {
+  const dir = tempDir();
+  const old = 'The press listens on port 3000.';
+  write(dir, {
+    'MEMORY.md': indexOf('press.md'),
+    'press.md': topic('project', `- ${old}`),
+    [LOG]: logged('The press listens on port 4321.', old),
+  });
+  const { text, entries } = await ask(dir);
+  expect(entries).toMatchObject([{ changes: old }]);
+  const at = (words: string) => text.indexOf(words);
+  expect(at('## Changed since the topics were written')).toBeGreaterThan(0);
+  expect(at('port 4321. (instead of: The press listens on port 3000.)')).toBeLessThan(at('## Topics'));
+  expect(at('- Newer, 2026-11-20: The press listens on port 4321.')).toBeLessThan(at(`- ${old}`));
+  expect(text).not.toContain('Not sorted into topics yet');
+});
+
+test.each([
+  ['contradicts a line stands before it', 'The press listens on port 4321.', true],
+  ['says the opposite of a line stands before it', 'Never label the barrels.', true],
+  ['names what it replaces stands before it', 'Use `pnpm` instead of `npm` for the press.', true],
+  ['speaks of something that looks alike does not', 'The mill listens on port 4321.', false],
+  ['says the same does not', 'Always label the barrels.', false],
+])('what no dream has sorted yet and %s', async (_, said, isBeside) => {
+  const dir = tempDir();
+  const lines = ['The press listens on port 3000.', 'Always label the barrels.', 'Use `npm` for the press.'];
+  write(dir, {
+    'MEMORY.md': indexOf('press.md'),
+    'press.md': topic('project', lines.map((line) => `- ${line}`).join('\n')),
+    [LOG]: logged(said),
+  });
+  const { text } = await ask(dir);
+  expect(text.match(/^- Newer.*$/gm) ?? []).toEqual(isBeside ? [`- Newer, 2026-11-20: ${said}`] : []);
+});
+
+test('what was seen once stands last, and apart from what is certain', async () => {
+  const dir = tempDir();
+  const once = 'Seen once, 2026-11-20: Asks for a second look.';
+  write(dir, {
+    'MEMORY.md': indexOf('ways.md', 'habits.md'),
+    'ways.md': topic('feedback', `- ${once}\n- Labels the barrels.`),
+    'habits.md': topic('feedback', '- Seen once, 2026-11-19: Counts twice.'),
+    [LOG]: logged('The mill stands still.'),
+  });
+  const { text, topics } = await ask(dir);
+  expect(topics.map(({ path }) => path)).toEqual(['ways.md']);
+  const [before = '', after = ''] = text.split('## Seen once, not certain yet');
+  expect(before).toContain('- Labels the barrels.');
+  expect(before).toContain('The mill stands still.');
+  expect(before).not.toContain('Seen once,');
+  expect(after).toContain(`- ${once} (ways.md)`);
+  expect(after).toContain('Counts twice. (habits.md)');
+});
+
+test('a word that a topic names only as replaced does not bring it to the front', async () => {
+  const dir = tempDir();
+  write(dir, {
+    'MEMORY.md': indexOf('tools.md', 'mill.md'),
+    'tools.md': topic('feedback', '- Use `pnpm` instead of `cargo` for the press.'),
+    'mill.md': topic('feedback', '- The mill is built with `cargo`.'),
+  });
+  const { topics } = await ask(dir, { query: 'cargo' });
+  expect(topics.map(({ path, matches }) => [path, matches])).toEqual([
+    ['mill.md', true],
+    ['tools.md', false],
+  ]);
 });

@@ -169,3 +169,15 @@ test('a file that looks as the ledger knows it is not opened: neither for a sear
   ledger.run('update "commit" set applied = 0');
   expect(searchMemory({ dir, ledger }, { query: 'alpha', limit: 1 }).total).toBe(1);
 });
+
+test('what a line names only as replaced is found behind every line that has it', () => {
+  const dir = memoryOf({
+    'a-press.md': '# Press\n\n- Use `pnpm` instead of `cargo` for the press.\n',
+    'mill.md': '# Mill\n\n- Use `cargo` for the mill, which was never moved to another tool.\n',
+  });
+  const { hits } = searchMemory({ dir, ledger: null }, { query: 'cargo', limit: 5 });
+  expect(hits.map(({ path, words }) => [path, words])).toEqual([
+    ['mill.md', 1],
+    ['a-press.md', 0],
+  ]);
+});
