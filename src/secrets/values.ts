@@ -17,10 +17,11 @@ export function isPlaceholder(value: string): boolean {
   );
 }
 
-/** Whether the value, bare, is an expression, a path or the name of an algorithm. */
+/** Whether the value, bare, is an expression, a path, an image with its digest, or the name of an algorithm. */
 export function isCode(value: string): boolean {
   if (/[(]|=>|^(?:process|os|env|config|settings|self|this|req|ctx|options|props|secrets)[.[]/.test(value)) return true;
   if (/^[A-Za-z_$][\w$.]*!?\[[\w$.+ -]*\]?/.test(value)) return true;
+  if (/@sha256:[a-f\d]{64}/.test(value)) return true;
   if (ALGORITHM.test(value) || isPath(value) || /\.[a-z]{2,4}$/.test(value)) return true;
   return /^[A-Za-z_$][\w$]*(?:(?:\?\.|\.|::|->)[A-Za-z_$][\w$]*)+$/.test(value) && !isMixed(value);
 }

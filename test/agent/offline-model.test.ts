@@ -99,6 +99,12 @@ describe('what it records', () => {
     expect(JSON.stringify(entry)).not.toContain('redacted');
   });
 
+  test('what a sentence says behind a secret, where the sentence asks to remember it', async () => {
+    const text = 'Remember the password is [redacted:assignment] for the demo box; the demo box is kilo.example.org';
+    expect(await textsOf(said(text))).toEqual(['The demo box is kilo.example.org.']);
+    expect(await textsOf(said(text.replace('Remember the', 'The')))).toEqual([]);
+  });
+
   test('more than the tool takes at once goes into several calls of one reply', async () => {
     const rules = Array.from({ length: 45 }, (_, at) => `Always check port ${4000 + at} first.`);
     const reply = await ask(await extractInput(said(rules.join('\n'))), ['record_entries']);

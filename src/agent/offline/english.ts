@@ -40,6 +40,11 @@ const HAPPENS =
 const HAPPENED = /\b(?:was|were|ran|did|had|went|happened|started|failed|deleted|broke|appeared)\b/i;
 const STARTS_WITH_COMMAND = new RegExp(`^(?:I|${COMMAND})\\b`, 'i');
 
+/** Whether the sentence asks to remember what it says. */
+export function asksToRemember(sentence: string): boolean {
+  return REMEMBER.test(sentence);
+}
+
 /** What the sentence states, or null. `isAsked`: the sentence beside it asks to remember it. */
 export function readEnglish(
   sentence: string,

@@ -5,6 +5,7 @@ import { ownWords } from '../../injection.ts';
 import type { Day } from '../../time.ts';
 import { findQuote } from '../quotes.ts';
 import { isChanged, isSame } from './compare.ts';
+import { asksToRemember } from './english.ts';
 import { readSentence } from './rules.ts';
 import type { Statement } from './statement.ts';
 import { beginsQuoting, isIronic, isRepeated, pointsBack, takesBack } from './unmeant.ts';
@@ -86,10 +87,13 @@ function isShortAnswer(message: ShownMessage, before: ShownMessage | undefined):
 function entriesOf(message: ShownMessage, sentences: string[]): FoundEntry[] {
   const entries: FoundEntry[] = [];
   if (sentences[0] === undefined || isIronic(sentences[0])) return entries;
+  // "Remember the password is …; the box is kilo": what asks may have gone with the secret.
+  const asking = wholeSentences(message.lines).filter((whole) => REDACTED.test(whole) && asksToRemember(whole));
+  const left = new Set(asking.flatMap(harmlessParts));
   for (const [at, sentence] of sentences.entries()) {
     if (isRepeated(sentence)) continue;
     const [before = '', after = ''] = [sentences[at - 1], sentences[at + 1]];
-    const isAsked = pointsBack(after) || (at === 1 && pointsBack(before));
+    const isAsked = pointsBack(after) || (at === 1 && pointsBack(before)) || left.has(sentence);
     const statement = readSentence(sentence, message.day, isAsked);
     if (statement === null) continue;
     entries.push({
@@ -101,8 +105,12 @@ function entriesOf(message: ShownMessage, sentences: string[]): FoundEntry[] {
   return entries;
 }
 
-/** The sentences that are wholly a person's own words. */
+/** The sentences that are wholly a person's own words; of one with a secret what is left. */
 function sentencesOf(lines: string[]): string[] {
+  return wholeSentences(lines).flatMap(harmlessParts);
+}
+
+function wholeSentences(lines: string[]): string[] {
   const own = ownWords(lines.join('\n'));
   return paragraphsOf(lines)
     .flatMap((text) =>
@@ -112,8 +120,7 @@ function sentencesOf(lines: string[]): string[] {
           /(?<=[.!?])(?<!\b(?:e\.g|i\.e|etc|vs|cf|approx|Mr|Mrs|Dr|z\.\s?B|bzw|ca|Nr)\.)(?<! \d{1,2}\.(?= \p{Lu}\p{Ll}{2,} *)) |(?<=[。！？])/u,
         ),
     )
-    .filter((sentence) => sentence.length >= SHORTEST_CHARS && findQuote(own, sentence) !== null)
-    .flatMap(harmlessParts);
+    .filter((sentence) => sentence.length >= SHORTEST_CHARS && findQuote(own, sentence) !== null);
 }
 
 /** Paragraphs without code, tables and what is next to a cut, up to where somebody else is quoted to the end. */
