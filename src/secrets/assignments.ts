@@ -14,7 +14,9 @@ const IN_VALUE = '(?:[^\\s"\'`\\\\]|\\\\(?![rnt"\'`]))';
 const QUOTED = `${IN_VALUE}{1,4000}(?=\\\\{0,8}["'\`]|$)`;
 const BARE = `(?:(?![<>&,;])${IN_VALUE}){0,4000}[^\\s"'\`\\\\<>&,;.:)\\]}]`;
 const VALUE = `(?:\\\\{0,8}(?<quote>["'\`])(?<quoted>${QUOTED})|(?<bare>${BARE}))`;
-const CLOSE = `\\\\{0,8}(?:["'\`]\\]?)?[ \\t]{0,20}`;
+// `const apiKey: string = `: the type is not what is given.
+const TYPED = `(?::[ \\t]{0,9}(?:string|str|String|&(?:'static )?str)[ \\t]{0,9}(?==))?`;
+const CLOSE = `\\\\{0,8}(?:["'\`]\\]?)?[ \\t]{0,20}${TYPED}`;
 
 export const ASSIGNMENTS: SecretRule[] = [
   {
@@ -38,7 +40,7 @@ export const ASSIGNMENTS: SecretRule[] = [
   {
     id: 'private-key',
     pattern:
-      /(?:private|signing|wallet)[ _-]?key[^\n]{0,40}?(?<![A-Za-z0-9])(?<secret>(?:0x)?[a-f\d]{64})(?![A-Za-z0-9])/gi,
+      /(?:private|signing|wallet)[ _-]?key(?:[^\n]{0,40}?|[^\n]{0,9}\n[ \t]{0,20})(?<![A-Za-z0-9])(?<secret>(?:0x)?[a-f\d]{64})(?![A-Za-z0-9])/gi,
   },
 ];
 
@@ -66,6 +68,8 @@ function isAssignedSecret(value: string, groups: Record<string, string | undefin
   // Bare and in running text or code: it must not look like a word or a name.
   const namesItself = /^[\w-]*$/.test(value) && !isMixed(value) && NAMES_A_SECRET.test(value);
   if (namesItself || groups.break !== undefined) return isMixed(value);
+  // `signingKey: Ed25519Signer` names a type.
+  if (!isPassword && joint === ':' && /^[A-Z][a-z]+\w*$/.test(value) && !isShuffled(value)) return false;
   const isProse = /^\p{L}/u.test(joint);
   if (isPassword) return value.length >= 6 && (hasDigit || (!isProse && /[!@#$%^*+~?]/.test(value)));
   return value.length >= (isProse ? 16 : 12) && hasDigit;
@@ -89,7 +93,12 @@ function isKeyOfSomeone(value: string, groups: Record<string, string | undefined
   // `monkey` and `turkey`: the name must begin anew, by a sign or a capital.
   if (!/[_-]$/.test(whose) && !/^[A-Z]/.test(groups.name ?? '')) return false;
   if (!/^[\w+/=.~-]{10,500}$/.test(value) || (groups.quoted === undefined && isCode(value))) return false;
-  if (PROTECTS.test(whose) && /\d/.test(value) && isMachineMade(value)) return true;
+  if (PROTECTS.test(whose) && /\d/.test(value) && isMachineMade(value)) {
+    // Bare, `Ed25519Signer` is a type.
+    if (groups.quoted !== undefined) return true;
+    return value.length >= 12 && (!/[A-Z]/.test(value) || (isMixed(value) && isShuffled(value)));
+  }
   // In hex it could be the hash that something is kept under.
+  if (namesVendor(whose) && groups.quoted !== undefined && /^(?=.*\d)[A-Za-z\d]{16,}$/.test(value)) return true;
   return value.length >= 16 && (namesVendor(whose) ? isMachineMade(value) : isMixed(value) && isShuffled(value));
 }

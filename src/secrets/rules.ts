@@ -86,7 +86,10 @@ function isTellingCookie(pair: string): boolean {
 function login(before: string): SecretRule {
   return {
     id: 'login',
-    pattern: new RegExp(`${before}\\\\{0,8}["']?(?<secret>[^\\s"'\`\\\\]{1,200})`, 'gi'),
+    pattern: new RegExp(
+      `${before}(?:\\\\{0,8}["'](?<quoted>[^"'\\\\\n]{1,200})(?=\\\\{0,8}["'])|(?<bare>[^\\s"'\`\\\\]{1,200}))`,
+      'gi',
+    ),
     isSecret: (value) => !isPlaceholder(value) && !/^(?:-|\$)/.test(value),
   };
 }

@@ -1,7 +1,7 @@
 // Tells a value that was given to a name apart from what only looks like one: a type, an expression, a path, a placeholder.
 
 export const TYPE_WORD =
-  /^(?:string|number|boolean|bool|int|str|object|any|unknown|never|void|null|none|nil|undefined|true|false|required|optional|hidden|omit|include|same-origin)\b[[\]?|!]*$/i;
+  /^(?:string|number|boolean|bool|int|str|object|any|unknown|never|void|null|none|nil|undefined|true|false|required|optional|hidden|omit|include|same-origin|(?:big)?(?:u?int|float)\d{1,2}(?:clamped)?array)\b[[\]?|!]*$/i;
 const PLACEHOLDER_WORD =
   /(?:^|[^a-z])(?:your|example|placeholder|change[-_ ]?me|insert|replace|dummy|todo|masked|hidden|redacted)(?:$|[^a-z])/i;
 const ALGORITHM =
