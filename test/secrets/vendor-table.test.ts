@@ -1,3 +1,4 @@
+import { rules as presetRules } from '@secretlint/secretlint-rule-preset-recommend';
 import { describe, expect, test } from 'vitest';
 import { redact } from '../../src/redact.ts';
 import { partsOf, plainForms, sourceOf } from '../../src/secrets/token-forms.ts';
@@ -86,4 +87,16 @@ test('a checksum proves a token even inside a word, where another would be part 
   expect((await redact(text)).text).not.toBe(text);
   const other = `xghp_${'0123456789ABCDEFGHIJabcdefghij'}000000`;
   expect((await redact(other)).text).toBe(other);
+});
+
+test('every rule of the preset that knows vendors has a line here, too', () => {
+  const notVendors = /-(?:filter-comments|basicauth|privatekey|database-connection-string)$/;
+  const otherNames: Record<string, string> = { gcp: 'google', 'hashicorp-vault': 'vault' };
+  const vendors = presetRules
+    .map(({ meta }) => meta.id)
+    .filter((id) => !notVendors.test(id))
+    .map((id) => id.replace(/^.*secretlint-rule-/, ''));
+  const ids = new Set(TOKENS.map(({ id }) => id));
+  expect(vendors.length).toBeGreaterThan(20);
+  expect(vendors.filter((id) => !ids.has(otherNames[id] ?? id))).toEqual([]);
 });
