@@ -8,7 +8,7 @@ import { z } from 'zod';
 /** Whether a fact must, should or may be kept. */
 export const tierSchema = z.enum(['must', 'should', 'may']);
 
-const placeSchema = z.strictObject({
+export const placeSchema = z.strictObject({
   file: z.string(),
   line: z.int().positive(),
   offset: z.int().nonnegative(),

@@ -2,7 +2,7 @@
 // line's record. So a quote can be named, found again and told from a changed one, and its words stay where they are.
 
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Real sessions beside the checkout. Not from test/support, which only a test can load. */
@@ -18,6 +18,19 @@ export interface Place {
   length: number;
   /** Of the words: the first 16 hex digits of their SHA-256. */
   sha256: string;
+}
+
+/** The file of a session, by its whole id, in the folder of shared transcripts. */
+export function fileOfSession(session: string): string {
+  const files = globSync(`*/*/*${session}.jsonl`, { cwd: SHARED });
+  const [file] = files;
+  if (file === undefined) throw new Error(`There is no shared session ${session}.`);
+  return file;
+}
+
+/** Where that file is. */
+export function pathOf(file: string): string {
+  return join(SHARED, file);
 }
 
 const linesOf = new Map<string, string[]>();

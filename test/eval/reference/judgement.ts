@@ -1,0 +1,100 @@
+// What a reader judged of a play: which reference facts each entry and each line of a topic covers, and whether an entry
+// is true, invented or a trap. And what that comes to. Facts that the main agent wrote down itself are left out of recall.
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { ratio, type Share } from '../score.ts';
+import { TIERS, type Tier } from '../set.ts';
+import type { ReferenceFact } from './facts.ts';
+
+const judgedSchema = z.strictObject({ session: z.string(), text: z.string(), covers: z.array(z.string()) });
+
+/** A file `judgement-<play>.json`. */
+export const judgementSchema = z.strictObject({
+  /** The name of its cassette. */
+  play: z.string(),
+  entries: z.array(judgedSchema.extend({ verdict: z.enum(['true', 'invented', 'trap']) })),
+  /** The lines of topics after one dream. */
+  topics: z.array(judgedSchema),
+});
+export type Judgement = z.infer<typeof judgementSchema>;
+
+/** The judgements that are part of the project. */
+export function judgements(): Judgement[] {
+  const dir = import.meta.dirname;
+  const names = existsSync(dir) ? readdirSync(dir).filter((name) => /^judgement-.*\.json$/.test(name)) : [];
+  return names.sort().map((name) => judgementSchema.parse(JSON.parse(readFileSync(join(dir, name), 'utf8'))));
+}
+
+export interface Score {
+  plays: string[];
+  /** Facts that an entry covers. */
+  recall: Record<Tier, Share>;
+  mustAndShould: Share;
+  /** Facts that a line of a topic covers. */
+  topics: Record<Tier, Share>;
+  mustAndShouldInTopics: Share;
+  /** Entries that are true. */
+  precision: Share;
+  invented: number;
+  traps: number;
+  /** Ids of what must or should be there and is not, by play. */
+  missed: Record<string, string[]>;
+}
+
+/** Several plays are pooled: a fact counts once for each. Throws where a judgement names a fact that is not there. */
+export function scoreJudgements(judged: Judgement[], facts: ReferenceFact[]): Score {
+  const ids = new Set(facts.map(({ id }) => id));
+  const unknown = judged.flatMap(({ entries, topics }) =>
+    [...entries, ...topics].flatMap(({ covers }) => covers.filter((id) => !ids.has(id))),
+  );
+  if (unknown.length > 0) throw new Error(`There are no facts ${[...new Set(unknown)].join(', ')}.`);
+  const asked = facts.filter(({ agentWrote }) => !agentWrote);
+  const share = (of: 'entries' | 'topics', tiers: readonly Tier[]): Share => {
+    const wanted = asked.filter(({ tier }) => tiers.includes(tier));
+    const counts = judged.map((judgement) => {
+      const covered = coveredBy(judgement[of]);
+      return wanted.filter(({ id }) => covered.has(id)).length;
+    });
+    return { count: counts.reduce((sum, count) => sum + count, 0), of: wanted.length * judged.length };
+  };
+  const byTier = (of: 'entries' | 'topics') =>
+    Object.fromEntries(TIERS.map((tier) => [tier, share(of, [tier])])) as Record<Tier, Share>;
+  const entries = judged.flatMap((judgement) => judgement.entries);
+  const verdicts = (verdict: string) => entries.filter((entry) => entry.verdict === verdict).length;
+  const missed = judged.map((judgement) => {
+    const covered = coveredBy(judgement.entries);
+    return [judgement.play, asked.flatMap(({ id, tier }) => (tier !== 'may' && !covered.has(id) ? [id] : []))] as const;
+  });
+  return {
+    plays: judged.map(({ play }) => play),
+    recall: byTier('entries'),
+    mustAndShould: share('entries', ['must', 'should']),
+    topics: byTier('topics'),
+    mustAndShouldInTopics: share('topics', ['must', 'should']),
+    precision: { count: verdicts('true'), of: entries.length },
+    invented: verdicts('invented'),
+    traps: verdicts('trap'),
+    missed: Object.fromEntries(missed),
+  };
+}
+
+export function coveredBy(judged: { covers: string[] }[]): Set<string> {
+  return new Set(judged.flatMap(({ covers }) => covers));
+}
+
+export function describeScore(score: Score): string {
+  const say = (share: Share) => `${ratio(share).toFixed(2)}  ${share.count} of ${share.of}`;
+  const rows: [string, string][] = [
+    ...TIERS.map((tier): [string, string] => [`entries: ${tier}`, say(score.recall[tier])]),
+    ['entries: must and should', say(score.mustAndShould)],
+    ...TIERS.map((tier): [string, string] => [`topics: ${tier}`, say(score.topics[tier])]),
+    ['topics: must and should', say(score.mustAndShouldInTopics)],
+    ['precision', say(score.precision)],
+    ['invented', String(score.invented)],
+    ['traps', String(score.traps)],
+  ];
+  const missed = Object.entries(score.missed).map(([play, ids]) => `missed in ${play}: ${ids.join(', ') || 'nothing'}`);
+  return [score.plays.join(', '), ...rows.map(([name, value]) => `${name.padEnd(26)}${value}`), ...missed].join('\n');
+}

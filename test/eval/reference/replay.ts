@@ -1,0 +1,172 @@
+// Plays a cassette again: today's extraction and dream of a session, with the answers of a reader in place of a model.
+// Not by request: as soon as an excerpt shows what an entry of the session rests on, the entry is recorded. So a cassette
+// stays of use where prompts change, or what goes into which excerpt.
+
+import { join } from 'node:path';
+import { foldSpace } from '../../../src/agent/quotes.ts';
+import { allEntries } from '../../../src/memory/ledger/entries.ts';
+import { isTopicPath, parseTopic } from '../../../src/memory/text/topic.ts';
+import { jobsInProcess } from '../../support/jobs-in-process.ts';
+import {
+  calls,
+  type MessagesRequest,
+  type ModelReply,
+  says,
+  startMessagesServer,
+} from '../../support/messages-server.ts';
+import { fastTempDir } from '../../support/temp.ts';
+import { type CassetteEntry, type CassetteLine, quotesOf } from './cassette.ts';
+import { fileOfSession, pathOf } from './places.ts';
+
+const NOW = '2026-11-22T05:00:00Z';
+const ENTRIES_PER_CALL = 20;
+
+export interface Replayed {
+  /** Texts of what was recorded. */
+  entries: string[];
+  /** Of what was recorded in the play and is not now: the text, and what the extraction said of it. */
+  refused: { text: string; why: string }[];
+  /** Texts of what was offered on a part of what it rested on. */
+  partly: string[];
+  /** Lines of topics after one dream. */
+  lines: string[];
+  /** Texts of entries that operations of the play name, and of which today's dream takes none. */
+  leftOver: string[];
+}
+
+interface Waiting {
+  waiting: Map<string, CassetteEntry>;
+  partly: string[];
+}
+
+/** `cassette`: the lines of one session. */
+export async function replay(session: string, cassette: CassetteLine[]): Promise<Replayed> {
+  const entries = cassette.flatMap((line) => line.entries ?? []).filter(({ taken }) => taken);
+  const waiting = new Map(entries.map((entry) => [foldSpace(entry.text), entry]));
+  const partly: string[] = [];
+  const dreams = cassette.filter(({ kind }) => kind === 'dream');
+  const heard: string[] = [];
+  const server = await startMessagesServer((request) => {
+    const isExtract = request.tools.some(({ name }) => name === 'record_entries');
+    if (request.messages.length > 1) {
+      if (isExtract) heard.push(lastText(request));
+      return says('Done.');
+    }
+    return isExtract ? answerExcerpt(request, { waiting, partly }) : answerDream(request, dreams);
+  });
+  const model = { model: 'reader', access: server.access };
+  const jobs = await jobsInProcess(join(fastTempDir(), 'memory'), NOW, { all: model });
+  try {
+    await jobs.extract(pathOf(fileOfSession(session)));
+    await jobs.dream();
+    const rows = allEntries(jobs.store.ledger);
+    const recorded = rows.map(({ text }) => text);
+    const placed = new Set(dreams.flatMap(({ texts = {} }) => Object.values(texts).map(foldSpace)));
+    const leftOver = rows.flatMap(({ state, text }) => (state === 'new' && placed.has(foldSpace(text)) ? [text] : []));
+    const known = new Set(recorded.map(foldSpace));
+    const missing = entries.filter(({ text }) => !known.has(foldSpace(text)));
+    const lines: string[] = [];
+    for (const path of (await jobs.store.list()).filter(isTopicPath)) {
+      lines.push(...parseTopic(path, (await jobs.store.read(path)) ?? '').lines.map(({ text }) => text));
+    }
+    const why = (text: string) =>
+      waiting.has(foldSpace(text)) ? 'no excerpt showed what it rests on' : heard.join('\n');
+    const refused = [...new Set(missing.map(({ text }) => text))].map((text) => ({ text, why: why(text) }));
+    return { entries: recorded, refused, partly, lines, leftOver };
+  } finally {
+    jobs.close();
+    await server.close();
+  }
+}
+
+/**
+ * Records what the excerpt shows the grounds of, and takes it from what is waiting. In the last excerpt also what it shows
+ * some grounds of: what the play saw in one excerpt may stand in several.
+ */
+function answerExcerpt(request: MessagesRequest, { waiting, partly }: Waiting): ModelReply {
+  const input = lastText(request);
+  const shown = shownMessages(input);
+  const [, at, of] = /^\(part (\d+) of (\d+)\)$/m.exec(input) ?? [];
+  const ready: object[] = [];
+  for (const [key, entry] of waiting) {
+    const evidence = quotesOf(entry).flatMap(({ message, quote }) => {
+      const found = findShown({ message, quote }, shown);
+      return found ? [{ quote, message: found.id, isContext: found.isContext }] : [];
+    });
+    const isWhole = evidence.length === entry.evidence.length;
+    if (!isWhole && (at !== of || evidence.every(({ isContext }) => isContext))) continue;
+    waiting.delete(key);
+    if (!isWhole) partly.push(entry.text);
+    const inOrder = evidence.toSorted((a, b) => Number(a.isContext) - Number(b.isContext));
+    const rests = inOrder.map(({ message, quote }) => ({ message, quote }));
+    ready.push({ type: entry.type, strength: entry.strength, text: entry.text, evidence: rests });
+  }
+  if (ready.length === 0) return says('Nothing.');
+  const parts = Array.from({ length: Math.ceil(ready.length / ENTRIES_PER_CALL) }, (_, part) =>
+    ready.slice(part * ENTRIES_PER_CALL, (part + 1) * ENTRIES_PER_CALL),
+  );
+  return { tools: parts.flatMap((part) => calls('record_entries', { entries: part }).tools ?? []) };
+}
+
+/** The operations of the cassette, on the entries as they are called today. */
+function answerDream(request: MessagesRequest, dreams: CassetteLine[]): ModelReply {
+  const ids = new Map<string, string>();
+  for (const line of lastText(request).split('\n')) {
+    if (!line.startsWith('{"id":"e_')) continue;
+    const { id, text } = JSON.parse(line) as { id: string; text: string };
+    ids.set(foldSpace(text), id);
+  }
+  const texts = Object.assign({}, ...dreams.map((line) => line.texts ?? {})) as Record<string, string>;
+  const today = (id: string) => ids.get(foldSpace(texts[id] ?? ''));
+  const operations = dreams.flatMap(({ operations = [] }) =>
+    operations.flatMap((operation) => {
+      const renamed = renameEntries(operation, today) as typeof operation;
+      return renamed.entries?.length === 0 ? [] : [renamed];
+    }),
+  );
+  return operations.length > 0 ? calls('propose_operations', { operations }) : says('Nothing.');
+}
+
+/** Every list of entries in a value with each id as it is called today, and without those that are not there. */
+function renameEntries(value: unknown, today: (id: string) => string | undefined): unknown {
+  if (Array.isArray(value)) return value.map((item) => renameEntries(item, today));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      key,
+      key === 'entries' && Array.isArray(item)
+        ? item.flatMap((id: string) => today(id) ?? [])
+        : renameEntries(item, today),
+    ]),
+  );
+}
+
+interface Shown {
+  id: string;
+  isContext: boolean;
+  text: string;
+}
+
+function shownMessages(input: string): Shown[] {
+  const shown: Shown[] = [];
+  for (const line of input.split('\n')) {
+    const [, id, rest = ''] = /^\[(\S+) (?:human|assistant|tool|subagent|harness)\b([^\]]*)\]$/.exec(line) ?? [];
+    const open = shown.at(-1);
+    if (id) shown.push({ id, isContext: rest.endsWith(' context'), text: '' });
+    else if (open && line.startsWith('|')) open.text += `${line.replace(/^\| ?/, '')}\n`;
+  }
+  return shown.map((message) => ({ ...message, text: foldSpace(message.text) }));
+}
+
+/** The quoted message as it is shown; where its id does not tell, the first that says the words. */
+function findShown({ message, quote }: { message: string; quote: string }, shown: Shown[]): Shown | undefined {
+  const saying = shown.filter(({ text }) => text.includes(foldSpace(quote)));
+  return saying.find(({ id }) => message.startsWith(id)) ?? saying[0];
+}
+
+/** What came last: the input, or what a call came to. */
+function lastText(request: MessagesRequest): string {
+  const content = request.messages.at(-1)?.content ?? '';
+  if (typeof content === 'string') return content;
+  return content.map((block) => String(block.text ?? block.content ?? '')).join('\n');
+}
