@@ -21,6 +21,8 @@ export interface EvidenceSource {
   words?: string;
   /** What of a human's text was chosen among what was offered, with the question: a decision in a model's words. */
   chosen?: string;
+  /** What an agent asked, where it is shown with the human's answer, under one id. */
+  asked?: string;
   /** False: context, which can support an entry but not carry it. */
   offered: boolean;
 }
@@ -107,6 +109,12 @@ function findEvidence(message: string, quote: string, { find }: CheckOptions): Q
   const source = find(message);
   if (!source) return { problem: `message: no message ${message} here. Use an id as shown in [brackets].` };
   const words = findQuote(source.text, quote);
+  if (words === null && source.asked !== undefined) {
+    const { asked: text, id, turn, at, offered } = source;
+    const inQuestion = findQuote(text, quote);
+    if (inQuestion !== null)
+      return { source: { id, turn, at, offered, speaker: 'assistant', text }, quote: inQuestion };
+  }
   if (words === null) {
     return { problem: `quote: these words do not stand in ${message}. Copy them exactly, without gaps.` };
   }
@@ -197,18 +205,23 @@ function supportOf(
   if (source.speaker === 'human') return findQuote(ownWords(source.text), quote) === null ? '' : ownWords(source.text);
   if (source.speaker !== 'assistant') return '';
   if (!isStrict) return source.text;
+  const saidBefore = (id: string) => lastSaidBefore(id, shown);
   return quoted
-    .filter((each) => each.source.speaker === 'human' && lastSaidBefore(each.source, shown)?.id === source.id)
+    .filter(
+      ({ source: { id, speaker } }) => speaker === 'human' && (id === source.id || saidBefore(id)?.id === source.id),
+    )
     .map(({ source: answer }) =>
-      // A plan is approved as a whole; a dialog's question stands in the answer.
-      answer.chosen?.includes(APPROVED) ? wordsOf(source) : adoptedWords(ownWords(answer.text), wordsOf(source)),
+      // A plan is approved as a whole, and a question that is shown with its answer was answered.
+      answer.id === source.id || answer.chosen?.includes(APPROVED)
+        ? wordsOf(source)
+        : adoptedWords(ownWords(answer.text), wordsOf(source)),
     )
     .join('\n');
 }
 
 /** The last message before a human's in which the agent says something; tools and reminders between them do not count. */
-function lastSaidBefore(human: EvidenceSource, shown: EvidenceSource[]): EvidenceSource | undefined {
-  const at = shown.findIndex(({ id }) => id === human.id);
+function lastSaidBefore(human: string, shown: EvidenceSource[]): EvidenceSource | undefined {
+  const at = shown.findIndex(({ id }) => id === human);
   return shown
     .slice(0, Math.max(at, 0))
     .findLast((each) => each.speaker === 'assistant' && wordsOf(each).trim() !== '');

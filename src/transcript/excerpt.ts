@@ -27,6 +27,8 @@ export interface SourceMessage {
   words?: string;
   /** What of a human's message was chosen among what was offered. */
   chosen?: string;
+  /** What an agent asked, where it is shown with the human's answer, under one id. */
+  asked?: string;
   /** False: context, on which nothing can rest. */
   offered: boolean;
 }
@@ -334,6 +336,8 @@ function excerptBuilder({ budgetTokens, redact, zone }: ExcerptOptions, shortIds
       part.kind === 'text' && part.untyped === 'chosen' ? part.text : [],
     );
     if (chosen.length > 0) source.chosen = (await redact(chosen.join('\n'))).text;
+    const asked = speaker === 'human' ? beside.filter((other) => other.kind === 'call') : [];
+    if (asked.length > 0) source.asked = await textOf(asked);
     return source;
   }
 

@@ -239,3 +239,32 @@ describe('a call', () => {
     expect((await tool([tags]).call(planted)).text).toMatch(/^0: /);
   });
 });
+
+describe('a question that is shown with its answer, under one id', () => {
+  const question = 'Should every release be announced in the forum?';
+  const answer = message('5c511cf4-1111-2222/answer', 'human', [
+    { kind: 'call', id: 'c1', tool: 'AskUserQuestion', input: { question } },
+    'only the major ones, the forum is tired of us',
+  ]);
+  const entry = {
+    type: 'feedback',
+    strength: 'stated',
+    text: 'Of the releases only the major ones are announced in the forum, which is tired of announcements.',
+  };
+
+  test('can be quoted beside the answer, and is what the answer is to', async () => {
+    const tool = recorderOf(await buildOne([turn([message('m1m1m1m1', 'human', ['Release it.']), answer])]));
+    const quotes = ['only the major ones', question].map((quote) => ({ message: answer.id, quote }));
+    await tool.call({ entries: [{ ...entry, evidence: quotes }] });
+    expect(tool.recorded()).toMatchObject([
+      { by: 'human', evidence: [{ by: 'human' }, { message: answer.id, quote: question, by: 'assistant' }] },
+    ]);
+  });
+
+  test('is nobody’s word without the answer', async () => {
+    const tool = recorderOf(await buildOne([turn([message('m1m1m1m1', 'human', ['Release it.']), answer])]));
+    const text = 'Every release is announced in the forum.';
+    await tool.call({ entries: [{ ...entry, text, evidence: [{ message: answer.id, quote: question }] }] });
+    expect(tool.recorded()).toEqual([]);
+  });
+});
