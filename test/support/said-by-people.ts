@@ -132,7 +132,11 @@ function answerIn(call: Json, result: string, outcome: Any, isError: boolean): s
     const left = options.reduce((rest: string, { label }: Json) => rest.replace(label, ''), given);
     const notes = outcome?.annotations?.[question]?.notes ?? '';
     const noted = notes === given ? '' : notes;
-    return /^[\s,]*$/.test(left) ? `${question} chose: ${given} ${noted}` : `${given} ${noted}`;
+    const picked = options.filter(({ label, description }: Json) => given.includes(label) && description);
+    const means = picked.map(({ description }: Json) => description).join('; ');
+    return /^[\s,]*$/.test(left)
+      ? `${question} chose: ${given} ${means && `(${means})`} ${noted}`
+      : `${given} ${noted}`;
   });
   return answers.join('\n');
 }

@@ -91,6 +91,8 @@ function reasonIn(text: string): string | null {
 interface Question {
   text: string;
   labels: string[];
+  /** What the question says of an option, by its label. */
+  meanings: ReadonlyMap<string, string>;
   isMultiple: boolean;
   /** What stands before the next question's answer in a result's text. */
   next?: string;
@@ -98,13 +100,19 @@ interface Question {
 
 function questionsOf(input: unknown, outcome: unknown): Question[] {
   const asked = [outcome, input].map((from) => (isObject(from) && Array.isArray(from.questions) ? from.questions : []));
-  const questions = (asked.find((list) => list.length > 0) ?? []).filter(isObject).map((question) => ({
-    text: textOf(question.question) ?? '',
-    labels: (Array.isArray(question.options) ? question.options : []).flatMap((option: unknown) =>
-      isObject(option) && typeof option.label === 'string' ? [option.label] : [],
-    ),
-    isMultiple: question.multiSelect === true || question.multiple === true,
-  }));
+  const questions = (asked.find((list) => list.length > 0) ?? []).filter(isObject).map((question) => {
+    const options = (Array.isArray(question.options) ? question.options : [])
+      .filter(isObject)
+      .flatMap(({ label, description }): [string, string][] =>
+        typeof label === 'string' ? [[label, textOf(description)?.trim() ?? '']] : [],
+      );
+    return {
+      text: textOf(question.question) ?? '',
+      labels: options.map(([label]) => label),
+      meanings: new Map(options),
+      isMultiple: question.multiSelect === true || question.multiple === true,
+    };
+  });
   return questions.map((question, at) => ({ ...question, next: questions[at + 1]?.text }));
 }
 
@@ -136,16 +144,17 @@ function choicesIn(
   { call, notes }: { call?: Call; notes?: string } = {},
 ): Part[] {
   const { chosen, typed } = splitAnswer(answer?.trim() ?? '', question);
+  const means = chosen.map((label) => question.meanings.get(label) ?? '').filter((text) => text !== '');
   const own = [...new Set([typed, notes?.trim() ?? ''])].filter((text) => text !== '');
   const texts = own.map((text): Part => ({ kind: 'text', text }));
-  if (chosen !== '') return [choiceOf(question.text, chosen), ...texts];
+  if (chosen.length > 0) return [choiceOf(question.text, chosen.join(', '), means.join('; ')), ...texts];
   return texts.length === 0 || !call ? texts : [{ ...call, input: { question: question.text } }, ...texts];
 }
 
 /** Which labels an answer names, and what else: of several choices, which are joined by commas, what is no label. */
-function splitAnswer(answer: string, { labels, isMultiple }: Question): { chosen: string; typed: string } {
-  if (labels.includes(answer)) return { chosen: answer, typed: '' };
-  if (!isMultiple) return { chosen: '', typed: answer };
+function splitAnswer(answer: string, { labels, isMultiple }: Question): { chosen: string[]; typed: string } {
+  if (labels.includes(answer)) return { chosen: [answer], typed: '' };
+  if (!isMultiple) return { chosen: [], typed: answer };
   let rest = `, ${answer}, `;
   const chosen = labels
     .toSorted((a, b) => b.length - a.length)
@@ -155,7 +164,7 @@ function splitAnswer(answer: string, { labels, isMultiple }: Question): { chosen
       return rest !== before;
     });
   return {
-    chosen: labels.filter((label) => chosen.includes(label)).join(', '),
+    chosen: labels.filter((label) => chosen.includes(label)),
     typed: rest.replace(/^(, )+|(, )+$/g, ''),
   };
 }

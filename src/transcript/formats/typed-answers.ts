@@ -5,9 +5,9 @@ import type { Part } from '../types.ts';
 import { isObject } from './format.ts';
 import { parsedOr, textOf } from './values.ts';
 
-/** What a person chose of what was offered, behind the question. */
-export function choiceOf(question: string, chosen: string): Part {
-  const text = [question.trim(), `chose: ${chosen}`].filter((line) => line !== '').join('\n');
+/** What a person chose of what was offered, behind the question; `means`: what the question says of the choice. */
+export function choiceOf(question: string, chosen: string, means = ''): Part {
+  const text = [question.trim(), `chose: ${chosen}`, means && `(${means})`].filter((line) => line !== '').join('\n');
   return { kind: 'text', text, untyped: 'chosen' };
 }
 

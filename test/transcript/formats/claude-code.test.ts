@@ -326,6 +326,12 @@ describe('a Claude Code transcript', () => {
       ]);
     });
 
+    test('as an option comes with what the question said of it', async () => {
+      const options = [{ label: 'SQLite', description: 'One file, no server.' }, { label: 'Postgres' }];
+      const outcome = answered({ answers: { 'Which store?': 'SQLite' } }, { ...QUESTION, options });
+      expect(await typed(ask, outcome)).toMatchObject([{ parts: [chose('SQLite\n(One file, no server.)')] }]);
+    });
+
     test.each([
       ['User has answered your questions: ', ". You can now continue with the user's answers in mind."],
       ['Your questions have been answered: ', '. You can now continue with these answers in mind.'],
