@@ -5,7 +5,7 @@
 
 import { forgetLook } from '../../src/memory/ledger/history-looks.ts';
 import { type JobRow, jobRow } from '../../src/memory/ledger/job-rows.ts';
-import type { Ledger } from '../../src/memory/ledger/ledger.ts';
+import type { Ledger, Row } from '../../src/memory/ledger/ledger.ts';
 import { missingLines, takeBackLines } from '../../src/memory/store/line-diff.ts';
 import type { FileChange, Transaction } from '../../src/memory/store/store.ts';
 import { changedSince, type FileChanges, type JobChanges, type RowChange } from '../../src/memory/store/undo.ts';
@@ -33,6 +33,8 @@ export class TakingBack {
   /** Lines of topics that are no longer there as the job wrote them: `path`, a space, the line's id. */
   readonly #goneLines = new Map<string, Staying>();
   readonly #stays: Staying[] = [];
+  /** By the name that the job gave a file, the one that it has again. */
+  readonly #moved = new Map<string, string>();
 
   constructor(ledger: Ledger, { job, changes }: { job: JobRow; changes: JobChanges }) {
     this.#ledger = ledger;
@@ -48,7 +50,8 @@ export class TakingBack {
   }
 
   fileChange(file: FileChanges): FileChange {
-    const { path, steps } = file;
+    const { path, steps, movedFrom } = file;
+    if (movedFrom !== undefined) this.#moved.set(path, movedFrom);
     const change = (current: string | null) => {
       if (isReportPath(path))
         return steps.reduce((text, step) => takeBackReport(path, { ...step, current: text }), current);
@@ -59,7 +62,7 @@ export class TakingBack {
       if (collisions > 0 && gone.length === 0) this.#stays.push({ kind: 'file', name: path, by });
       return text;
     };
-    return { path, change };
+    return movedFrom === undefined ? { path, change } : { path: movedFrom, from: path, change };
   }
 
   stays(): Staying[] {
@@ -87,6 +90,10 @@ export class TakingBack {
       if (table === 'entry' && target?.state === 'new') forgetLook(ledger, target.day as string);
       if (target) ledger.put(commit, table, target);
       else ledger.drop(commit, table, key);
+      const moved = table === 'support' && target === null ? this.#moved.get(key.path as string) : undefined;
+      // What the lines rested on went along with the file.
+      const there = { ...key, path: moved ?? '' };
+      if (moved && !this.#rows.some((other) => other.before && isKey(other, there))) ledger.drop(commit, table, there);
       if (target?.became === 'undone') undone.add(key.turn as string);
     }
     return undone.size;
@@ -155,6 +162,10 @@ function goneLines({ path, steps }: FileChanges, current: string | null): { id: 
   const before = new Set(linesOf(steps.at(-1)?.before).map((line) => line.id));
   const now = new Set(linesOf(current).map((line) => line.id));
   return linesOf(steps[0]?.after).filter((line) => !before.has(line.id) && !now.has(line.id));
+}
+
+function isKey({ table, key }: RowChange, support: Row): boolean {
+  return table === 'support' && ['path', 'line', 'entry'].every((column) => key[column] === support[column]);
 }
 
 function isTopic(path: string): boolean {

@@ -376,3 +376,14 @@ test('the night leaves a team’s memory alone; who uses it as the only one is d
   const { app } = await testApp({ dir: at.team });
   expect(await shutGate(app, { store: team, payload: { isNightly: true } })).toBeNull();
 });
+
+test('what one session only showed is not shared', async () => {
+  const { dir, json, shared } = await world();
+  writeFileSync(
+    join(dir, 'hosts.md'),
+    HOSTS.replace('- Live is beta.', '- Seen once, 2026-11-20: Asks for gamma first.\n- Live is beta.'),
+  );
+  await json('share', 'hosts');
+  expect(shared('hosts.md')).toContain('Live is beta.');
+  expect(shared('hosts.md')).not.toContain('gamma');
+});

@@ -362,3 +362,17 @@ test('whatever two people do, an apply never loses a line that was here', async 
     { numRuns: 15 },
   );
 });
+
+test('what one session only showed is not in a snapshot', async () => {
+  const tree = fastTempDir();
+  const kim = await member(tree);
+  kim.write(
+    'ports.md',
+    topic('ports', ['The api listens on 8080.', 'Seen once, 2026-11-20: Asks for the port first.']),
+  );
+  kim.write('ways.md', topic('ways', ['Seen once, 2026-11-20: Counts twice.']));
+  expect(await kim.create()).toMatchObject({ outcome: 'created', topics: ['ports.md'] });
+  const text = Object.values(snapshotFiles(tree)).join('\n');
+  expect(text).toContain('8080');
+  expect(text).not.toContain('Seen once');
+});

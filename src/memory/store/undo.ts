@@ -29,6 +29,8 @@ export interface FileChanges {
   memory: string;
   /** Where the file is now. */
   path: string;
+  /** Where it was before the job gave it another name, under which it still is. */
+  movedFrom?: string;
   /** What the job did to it, newest first. */
   steps: FileStep[];
   /** The job's newest version of it. */
@@ -134,6 +136,9 @@ function fileChanges(ledger: Ledger, { job, commits }: { job: string; commits: n
         lastVersion: version.id,
       };
       files.set(version.memory, file);
+      const before = version.previous === null ? null : readVersion(ledger, version.previous).path;
+      const isMove = before !== null && version.operation === 'modified' && before !== version.path;
+      if (isMove && version.path === (file.movedFrom ?? file.path)) file.movedFrom = before;
       if (version.operation !== 'created' && version.previous === null) throw tooOld(job);
       file.steps.push({
         before: version.previous === null ? null : textOf(ledger, version.previous),

@@ -209,7 +209,7 @@ test('a line that replaces another keeps the sources whose words it still says, 
 });
 
 test('a topic is renamed with its history, what its lines rest on, the links to it and its line in the index', async () => {
-  const { night, store, dir, file } = await nights();
+  const { night, store, dir, file, undo } = await nights();
   const link = 'How the press is cleaned stands in [facts](facts.md).';
   await night([A, link], ([a, b]) => [add(a, A), add(b, link, { topic: 'cleaning', description: 'Cleaning' })]);
   const { report } = await night([B], ([b]) => [
@@ -238,6 +238,10 @@ test('a topic is renamed with its history, what its lines rest on, the links to 
     { line: lineId(link.replace('facts.md', 'harvest.md')) },
   ]);
   expect(listVersions(store.ledger, { path: 'harvest.md' }).versions.length).toBeGreaterThan(1);
+  expect((await undo({ job: report.job ?? '' })).outcome).toBe('undone');
+  expect(file('facts.md')).toContain('name: facts\ndescription: Facts');
+  expect(file('cleaning.md')).toContain('[facts](facts.md)');
+  expect(supportsOf(store.ledger, 'facts.md')).toMatchObject([{ line: lineId(A) }]);
 });
 
 test('a topic that a person wrote in, or links, keeps its name', async () => {
