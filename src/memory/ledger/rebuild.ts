@@ -14,7 +14,7 @@ import type { Store, Transaction } from '../store/store.ts';
 import { type LogItem, logDay } from '../text/daily-log.ts';
 import { parseJsonReport, type ReportRow, reportDay } from '../text/dream-report.ts';
 import { indexLine, indexTopic } from '../text/index-file.ts';
-import { entryOfItem, logItemsOf, readLog } from '../text/log-items.ts';
+import { entryOfItem, logItemsOf, readLog, withoutRemains } from '../text/log-items.ts';
 import { seenOnceOn } from '../text/seen-once.ts';
 import { isArchivePath, isTopicPath, lineId, parseTopic } from '../text/topic.ts';
 import { assumeCovered } from './coverage.ts';
@@ -63,7 +63,7 @@ export async function rebuildFromFiles(store: Store, changed?: string[]): Promis
   const paths = (await historyPaths(store)).filter((path) => !unreadable.has(path));
   const found = new Map<string, string>();
   for (const path of changed ?? paths) found.set(path, await readLog(store, path));
-  if (!isBehind(store.ledger, historyOf(found))) return;
+  if (!isBehind(store.ledger, historyOf(found, store.ledger))) return;
 
   const topics = new Map<string, string>();
   for (const path of await store.list())
@@ -94,7 +94,7 @@ export function takeInHistory(
 ): void {
   const { texts, topics, index, isAnew = false } = given;
   const isKnown = (job: string) => !isAnew && hasJob(transaction.ledger, job);
-  const history = historyOf(texts);
+  const history = historyOf(texts, transaction.ledger);
   importEntries(transaction, { history, isKnown });
   importSupports(transaction, { history, topics, isKnown });
   recogniseIndexLines(transaction, { index, topics });
@@ -108,14 +108,14 @@ export async function historyPaths(store: Pick<Store, 'dir'>): Promise<string[]>
   return [...logs.filter(logDay), ...reports.map((name) => `${REPORTS}/${name}`)];
 }
 
-function historyOf(texts: Map<string, string>): History {
+function historyOf(texts: Map<string, string>, ledger: Ledger): History {
   const rows = [...texts].flatMap(([path, text]) => {
     const day = path.startsWith(`${REPORTS}/`) ? reportDay(path.slice(REPORTS.length + 1)) : null;
     const told = (day && parseJsonReport(text)) || [];
     // What was only proposed changed nothing: its entries are new.
     return told.flatMap((row) => (day && row.op !== 'propose' ? { ...row, day } : []));
   });
-  return { items: logItemsOf(texts), rows };
+  return { items: withoutRemains(logItemsOf(texts), ledger), rows };
 }
 
 function isBehind(ledger: Ledger, { items, rows }: History): boolean {

@@ -7,7 +7,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { lostIds } from '../store/lost-logs.ts';
 import type { Store } from '../store/store.ts';
 import type { Entry } from '../types.ts';
-import { type LogItem, logDay, parseLog } from './daily-log.ts';
+import { entryId, type LogItem, logDay, parseLog } from './daily-log.ts';
 
 /** Everything in the logs as they stand, or in those among `paths`, by id; without what damage left of an entry. */
 export async function readLogItems(store: Store, paths?: string[]): Promise<Map<string, LogItem>> {
@@ -27,25 +27,41 @@ export async function readLog(store: Store, path: string): Promise<string> {
 }
 
 /** Words of a lost entry whose source was cut off, or damaged, are no new line of a person's. */
-function withoutRemains(items: Map<string, LogItem>, ledger: Ledger): Map<string, LogItem> {
+export function withoutRemains(items: Map<string, LogItem>, ledger: Ledger): Map<string, LogItem> {
   const lost = [...lostIds(ledger)].flatMap((id) => entryRow(ledger, id) ?? []);
   return lost.length === 0 ? items : new Map([...items].filter(([, item]) => !isRemains(item, lost)));
 }
 
 /** Whether an item is what damage left of one of these entries. */
-export function isRemains(item: LogItem, lost: Pick<EntryRow, 'day' | 'text'>[]): boolean {
-  return item.kind === 'adopted' && lost.some(({ day, text }) => day === item.day && isLeftOf(text, item.text));
+export function isRemains(item: LogItem, lost: Pick<EntryRow, 'id' | 'day' | 'text'>[]): boolean {
+  if (lost.some(({ id }) => id === item.id)) return false;
+  if (item.kind === 'own' && !item.edited) {
+    // Damage may have made its id another one; what it says tells which it was.
+    const [first] = item.evidence;
+    const id = first && entryId({ ...first, text: item.text });
+    if (lost.some((entry) => entry.id === id)) return true;
+    const source = [item.session, item.turn, item.at, item.prompt, ...item.evidence.map(({ message }) => message)];
+    if (!source.some((value) => UNREADABLE.test(value))) return false;
+  }
+  return lost.some(({ day, text }) => day === item.day && isLeftOf(text, item.text));
 }
 
-/** Whether these words are what is left of `text`: up to where they end, or cannot be read. */
+/** What cannot be read: bytes that are no text, in either form in which they come (raw-text.ts). */
+const UNREADABLE = /[\ufffd\0\udc80-\udcff]/u;
+/** So many characters in a row tell which text they are of. */
+const TELLING_CHARACTERS = 12;
+
+/** Whether these words are what is left of `text`: up to where they end, or around what cannot be read. */
 function isLeftOf(text: string, words: string): boolean {
-  const readable = words.split(/[\ufffd\0]/, 1)[0] as string;
-  return text.startsWith(readable) || readable.startsWith(text);
+  const [begin = '', ...rest] = words.split(UNREADABLE).map((piece) => piece.trim());
+  if (text.startsWith(begin) || begin.startsWith(text)) return true;
+  const telling = [begin, ...rest].filter((piece) => piece.length >= TELLING_CHARACTERS);
+  return telling.some((piece) => text.includes(piece) || piece.includes(text));
 }
 
 /** Whether damage, not a person, made these words what they are. */
 function isDamaged(words: string): boolean {
-  return /[\ufffd\0]/.test(words);
+  return UNREADABLE.test(words);
 }
 
 /** What these files, by path, hold as daily logs, in their order; of two items with one id the first counts. */

@@ -1,0 +1,176 @@
+// Random damages of ledger, home, logs and index, by seed: every command ends in time, in words and without a stack
+// trace, `check --repair` heals what needs no guess, and no entry is lost or stands twice.
+
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { sized } from '../support/depth.ts';
+import { type Random, seeded } from '../support/random.ts';
+import { type Ended, run } from '../support/run.ts';
+import { sessionFile } from '../support/session-file.ts';
+import { tempDir } from '../support/temp.ts';
+
+const CASES = sized({ quick: 5, deep: 25 });
+const SEED = 20_261_122;
+const IN_TIME_MS = 10_000;
+const RULES = [
+  'Always use pnpm instead of npm.',
+  'Never commit to main directly.',
+  'Always run the linter before pushing.',
+  'I prefer short answers.',
+  'The release deadline is 2026-12-04.',
+  'Never force push to a shared branch.',
+];
+
+interface World {
+  home: string;
+  dir: string;
+}
+
+let original: World | undefined;
+/** The rules in its topics after the dream that is due. */
+let wanted: string[];
+
+const environmentOf = ({ home, dir }: World) => ({
+  PATH: process.env.PATH,
+  HOME: home,
+  NOCTURNE_HOME: home,
+  NOCTURNE_MEMORY_DIR: dir,
+  NOCTURNE_MODEL: 'offline',
+  NOCTURNE_QUEUE_URL: '',
+  NOCTURNE_ZONE: 'UTC',
+  NOCTURNE_NOW: '2026-11-21T02:00:00Z',
+});
+
+const nocturne = (world: World, ...args: string[]) => run(args, environmentOf(world));
+
+/** Six rules of four days, four of them distilled; made by the first test. */
+async function makeOriginal(): Promise<World> {
+  const original = { home: tempDir(), dir: tempDir() };
+  const transcripts = tempDir();
+  for (const [n, rule] of RULES.entries()) {
+    const session = sessionFile(transcripts, {
+      id: `${n}1111111-2222-4333-8444-555555555555`,
+      startsAt: `2026-11-${15 + (n % 4)}T09:00:00Z`,
+    });
+    session.add(rule);
+    expect((await nocturne(original, 'extract', session.path)).code).toBe(0);
+    if (n === 3) expect((await nocturne(original, 'dream')).code).toBe(0);
+  }
+  expect(entriesIn(original.dir)).toHaveLength(RULES.length);
+  const sound = copyOf(original);
+  expect((await nocturne(sound, 'dream')).code).toBe(0);
+  wanted = rulesIn(sound.dir);
+  expect(wanted.length).toBeGreaterThan(4);
+  return original;
+}
+
+function copyOf({ home, dir }: World): World {
+  const copy = { home: tempDir(), dir: tempDir() };
+  cpSync(home, copy.home, { recursive: true, preserveTimestamps: true });
+  cpSync(dir, copy.dir, { recursive: true, preserveTimestamps: true });
+  return copy;
+}
+
+/** The ids in the logs, with those that stand twice. */
+function entriesIn(dir: string): string[] {
+  const names = readdirSync(join(dir, 'logs'), { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.md'),
+  );
+  const texts = names.map((name) => readFileSync(join(dir, 'logs', name), 'utf8'));
+  return texts.flatMap((text) => [...text.matchAll(/<!-- (e_\w{12})/g)].map((match) => match[1] as string)).sort();
+}
+
+/** The rules that stand in topics, with those that stand twice. */
+function rulesIn(dir: string): string[] {
+  const texts = readdirSync(dir)
+    .filter((name) => name.endsWith('.md') && name !== 'MEMORY.md')
+    .map((name) => readFileSync(join(dir, name), 'utf8'));
+  return texts.flatMap((text) => text.split('\n').filter((line) => RULES.some((rule) => line === `- ${rule}`))).sort();
+}
+
+type Damage = (path: string, random: Random) => void;
+
+/** Writes changed bytes without minding that the file is a database. */
+const bytesOf = (path: string, change: (bytes: Buffer) => Buffer) => writeFileSync(path, change(readFileSync(path)));
+
+const DAMAGES: Record<string, Damage> = {
+  'a few bytes flipped': (path, random) =>
+    bytesOf(path, (bytes) => {
+      for (let n = 0; n < 8; n += 1) bytes[random.below(bytes.length)] = random.below(256);
+      return bytes;
+    }),
+  'a stretch of zeros': (path, random) =>
+    bytesOf(path, (bytes) => {
+      const from = random.below(bytes.length);
+      return bytes.fill(0, from, Math.min(bytes.length, from + 1 + random.below(6_000)));
+    }),
+  'a stretch of noise': (path, random) =>
+    bytesOf(path, (bytes) => {
+      const from = random.below(bytes.length);
+      for (let at = from; at < Math.min(bytes.length, from + 500); at += 1) bytes[at] = random.below(256);
+      return bytes;
+    }),
+  'cut off': (path, random) => bytesOf(path, (bytes) => bytes.subarray(0, random.below(bytes.length))),
+  emptied: (path) => writeFileSync(path, ''),
+  removed: (path) => rmSync(path),
+  'replaced by a directory': (path) => {
+    rmSync(path);
+    mkdirSync(path);
+  },
+};
+
+function targets({ home, dir }: World): string[] {
+  const logs = readdirSync(join(dir, 'logs'), { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.md'),
+  );
+  return [
+    join(dir, '.nocturne/ledger.db'),
+    join(dir, '.nocturne/ledger.db'),
+    join(home, 'home.db'),
+    ...logs.map((name) => join(dir, 'logs', name)).slice(0, 2),
+    join(dir, 'MEMORY.md'),
+  ];
+}
+
+function expectWords(command: string, { code, signal, stdout, stderr }: Ended, startedMs: number): void {
+  const said = `${command}\n${stdout}\n${stderr}`;
+  expect(signal, said).toBeNull();
+  expect(said).not.toMatch(/\n {4}at |Nobody planned|\[object Object\]/);
+  expect(performance.now() - startedMs, said).toBeLessThan(IN_TIME_MS);
+  // What failed says what to do.
+  if (code === 1) expect(said, said).toMatch(/nocturne|Check|Move|Put|Run|Make|Convert|by hand/);
+}
+
+test.each(Array.from({ length: CASES }, (_, n) => SEED + n))(
+  'damage by seed %i: words, healing, nothing lost or doubled',
+  async (seed) => {
+    original ??= await makeOriginal();
+    const random = seeded(seed);
+    const world = copyOf(original);
+    const path = random.pick(targets(world));
+    const isDatabase = path.endsWith('.db');
+    const kinds = Object.keys(DAMAGES).filter((kind) => kind !== 'replaced by a directory' || !isDatabase);
+    const kind = random.pick(kinds);
+    DAMAGES[kind]?.(path, random);
+    const about = `${kind}: ${path}`;
+    const before = existsSync(path) && statSync(path).isFile() ? readFileSync(path).length : 'none';
+    for (const command of ['status', 'recall', 'dream', 'check', 'list']) {
+      const startedMs = performance.now();
+      expectWords(`${about} (${before}), ${command}`, await nocturne(world, command), startedMs);
+    }
+    // A directory is nobody's to remove.
+    if (existsSync(path) && statSync(path).isDirectory()) rmSync(path, { recursive: true });
+    const startedMs = performance.now();
+    const repaired = await nocturne(world, 'check', '--repair');
+    expectWords(`${about}, check --repair`, repaired, startedMs);
+    // What a person says where spend and pauses could not be read.
+    if (path.endsWith('home.db'))
+      for (const args of [['resume'], ['retry', '--failed']]) await nocturne(world, ...args);
+    const dreamed = await nocturne(world, 'dream');
+    expect(dreamed, about).toMatchObject({ code: 0 });
+    expect(entriesIn(world.dir), about).toEqual(entriesIn(original.dir));
+    expect(rulesIn(world.dir), about).toEqual(wanted);
+    expect((await nocturne(world, 'check')).stdout, `${about}\n${repaired.stdout}`).toMatch(/: fine\n$/);
+  },
+);
