@@ -178,11 +178,16 @@ test('an entry that only the redacted version of the log held is forgotten with 
   const session = sessionFile(tempDir());
   session.add(`Always call the staging host ${SECRET} instead of staging.`);
   await app.extract({ transcript: session.path, ended: true });
-  writeFileSync(join(dir, 'logs/2026/11/2026-11-20.md'), '');
+  // A log that is emptied is not taken for lines that were removed; one with another line in it is.
+  writeFileSync(join(dir, 'logs/2026/11/2026-11-20.md'), '- The kettle is in the kitchen.\n');
   await app.dream(store, {});
-  const [version] = listVersions(store.ledger, { actor: 'job' }).versions;
+  const versions = listVersions(store.ledger, { actor: 'job', path: 'logs/2026/11/2026-11-20.md' }).versions;
+  const version = versions.at(-1);
   await redactVersion(version?.id ?? '', { store, home, now: clock.now() });
-  expect(allEntries(store.ledger)).toMatchObject([{ text: '[redacted]', evidence: [], state: 'forgotten' }]);
+  expect(allEntries(store.ledger)).toMatchObject([
+    { text: '[redacted]', evidence: [], state: 'forgotten' },
+    { text: 'The kettle is in the kitchen.' },
+  ]);
   expect(await holders(SECRET, dir)).toEqual([]);
 });
 
