@@ -82,7 +82,8 @@ export function sealAgain(before: string, after: string): string {
   let end = 0;
   for (const { item, sum, from, to } of locateItems(after, '')) {
     if (item.kind !== 'own' || !sealed.has(item.id)) continue;
-    out += after.slice(end, from) + after.slice(from, to).replace(/(?<= h=)[0-9a-f]{12}(?=(?: q=\S*)?(?: c=\S*)? -->)/, sum);
+    out +=
+      after.slice(end, from) + after.slice(from, to).replace(/(?<= h=)[0-9a-f]{12}(?=(?: q=\S*)?(?: c=\S*)? -->)/, sum);
     end = to;
   }
   return out + after.slice(end);
