@@ -3,9 +3,16 @@
 
 import { describe, expect, test } from 'vitest';
 import { hasReal } from '../../support/transcripts.ts';
-import { cassetteNames, readCassette } from './cassette.ts';
+import { type CassetteLine, cassetteNames, readCassette } from './cassette.ts';
+import { comparedWith, type Judgement, judgements } from './judgement.ts';
 import { shortHash, wordsAt } from './places.ts';
 import { replay } from './replay.ts';
+
+/** By cassette: ids of facts that its play covered and today's replay does not, with the reason, and traps still taken. */
+const LOST: Record<string, ReturnType<typeof comparedWith>> = {
+  // The operation names a URL that stands in no quote that is shown today.
+  'before-2': { entries: [], topics: ['03a1382e-8', '03a1382e-10'], traps: [] },
+};
 
 /**
  * By cassette and session, how the texts begin: of entries that today's excerpts show in part (an excerpt ends elsewhere,
@@ -27,6 +34,12 @@ test('there are cassettes', () => {
 describe.each(cassetteNames())('the cassette %s', (name) => {
   const cassette = readCassette(name);
   const sessions = [...Map.groupBy(cassette, ({ session }) => session)];
+  const replays = new Map<string, ReturnType<typeof replay>>();
+  const played = (session: string, lines: CassetteLine[]) => {
+    const begun = replays.get(session) ?? replay(session, lines);
+    replays.set(session, begun);
+    return begun;
+  };
 
   test.skipIf(!hasReal)('quotes words that stand where they stood', () => {
     const evidence = cassette.flatMap(({ entries = [] }) => entries.flatMap((entry) => entry.evidence));
@@ -38,11 +51,24 @@ describe.each(cassetteNames())('the cassette %s', (name) => {
   test.skipIf(!hasReal).each(sessions)(
     'of session %s: what was recorded then is recorded today',
     async (session, lines) => {
-      const { refused, partly, leftOver } = await replay(session, lines);
+      const { refused, partly, leftOver } = await played(session, lines);
       const known = KNOWN[`${name}/${session.slice(0, 8)}`] ?? { partly: [] };
       expect(refused).toEqual([]);
       expect(unknown(partly, known.partly)).toEqual([]);
       expect(unknown(leftOver, known.leftOver ?? [])).toEqual([]);
+    },
+  );
+
+  const judgement = judgements().find(({ play }) => play === name);
+  test.skipIf(!hasReal || !judgement)(
+    'covers today what its play covered, and takes nothing of the traps',
+    async () => {
+      const all = [];
+      for (const [session, lines] of sessions) all.push(await played(session, lines));
+      const entries = all.flatMap((replayed) => replayed.entries);
+      const lines = all.flatMap((replayed) => replayed.lines);
+      const compared = comparedWith(judgement as Judgement, { entries, lines });
+      expect(compared).toEqual(LOST[name] ?? { entries: [], topics: [], traps: [] });
     },
   );
 });

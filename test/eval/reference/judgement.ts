@@ -1,9 +1,11 @@
 // What a reader judged of a play: which reference facts each entry and each line of a topic covers, and whether an entry
-// is true, invented or a trap. And what that comes to. Facts that the main agent wrote down itself are left out of recall.
+// is true, of no use, invented or a trap. And what that comes to. Facts that the main agent wrote down itself are left out of recall.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { foldSpace } from '../../../src/agent/quotes.ts';
+import { withoutMark } from '../../../src/memory/text/seen-once.ts';
 import { ratio, type Share } from '../score.ts';
 import { TIERS, type Tier } from '../set.ts';
 import type { ReferenceFact } from './facts.ts';
@@ -14,7 +16,7 @@ const judgedSchema = z.strictObject({ session: z.string(), text: z.string(), cov
 export const judgementSchema = z.strictObject({
   /** The name of its cassette. */
   play: z.string(),
-  entries: z.array(judgedSchema.extend({ verdict: z.enum(['true', 'invented', 'trap']) })),
+  entries: z.array(judgedSchema.extend({ verdict: z.enum(['true', 'useless', 'invented', 'trap']) })),
   /** The lines of topics after one dream. */
   topics: z.array(judgedSchema),
 });
@@ -35,7 +37,7 @@ export interface Score {
   /** Facts that a line of a topic covers. */
   topics: Record<Tier, Share>;
   mustAndShouldInTopics: Share;
-  /** Entries that are true. */
+  /** Entries that are true and of use. */
   precision: Share;
   invented: number;
   traps: number;
@@ -80,7 +82,26 @@ export function scoreJudgements(judged: Judgement[], facts: ReferenceFact[]): Sc
   };
 }
 
-export function coveredBy(judged: { covers: string[] }[]): Set<string> {
+/** What a play covered and what came of it today does not: ids of facts; and the traps of the play that are still taken. */
+export function comparedWith(
+  { entries, topics }: Judgement,
+  today: { entries: string[]; lines: string[] },
+): { entries: string[]; topics: string[]; traps: string[] } {
+  const [said, kept] = [today.entries, today.lines].map((texts) => new Set(texts.map(asCompared)));
+  const lost = (judged: Judgement['topics'], texts: Set<string> = new Set()) => {
+    const still = coveredBy(judged.filter(({ text }) => texts.has(asCompared(text))));
+    return [...coveredBy(judged)].filter((id) => !still.has(id));
+  };
+  const traps = entries.filter(({ verdict, text }) => verdict === 'trap' && said?.has(asCompared(text)));
+  return { entries: lost(entries, said), topics: lost(topics, kept), traps: traps.map(({ text }) => text) };
+}
+
+/** A line is the same with and without the mark of a habit that was seen once. */
+function asCompared(text: string): string {
+  return foldSpace(withoutMark(text));
+}
+
+function coveredBy(judged: { covers: string[] }[]): Set<string> {
   return new Set(judged.flatMap(({ covers }) => covers));
 }
 

@@ -45,14 +45,14 @@ export async function replay(session: string, cassette: CassetteLine[]): Promise
   const waiting = new Map(entries.map((entry) => [foldSpace(entry.text), entry]));
   const partly: string[] = [];
   const dreams = cassette.filter(({ kind }) => kind === 'dream');
+  const proposed = dreams.filter(({ operations }) => operations);
   const heard: string[] = [];
   const server = await startMessagesServer((request) => {
     const isExtract = request.tools.some(({ name }) => name === 'record_entries');
-    if (request.messages.length > 1) {
-      if (isExtract) heard.push(lastText(request));
-      return says('Done.');
-    }
-    return isExtract ? answerExcerpt(request, { waiting, partly }) : answerDream(request, dreams);
+    if (!isExtract) return answerDream(request, proposed);
+    if (request.messages.length === 1) return answerExcerpt(request, { waiting, partly });
+    heard.push(lastText(request));
+    return says('Done.');
   });
   const model = { model: 'reader', access: server.access };
   const jobs = await jobsInProcess(join(fastTempDir(), 'memory'), NOW, { all: model });
@@ -108,23 +108,21 @@ function answerExcerpt(request: MessagesRequest, { waiting, partly }: Waiting): 
   return { tools: parts.flatMap((part) => calls('record_entries', { entries: part }).tools ?? []) };
 }
 
-/** The operations of the cassette, on the entries as they are called today. */
-function answerDream(request: MessagesRequest, dreams: CassetteLine[]): ModelReply {
+/** What the cassette proposes next, on the entries as they are called today: a second time only where part was refused. */
+function answerDream(request: MessagesRequest, proposed: CassetteLine[]): ModelReply {
   const ids = new Map<string, string>();
-  for (const line of lastText(request).split('\n')) {
+  for (const line of textOf(request.messages[0]).split('\n')) {
     if (!line.startsWith('{"id":"e_')) continue;
     const { id, text } = JSON.parse(line) as { id: string; text: string };
     ids.set(foldSpace(text), id);
   }
-  const texts = Object.assign({}, ...dreams.map((line) => line.texts ?? {})) as Record<string, string>;
-  const today = (id: string) => ids.get(foldSpace(texts[id] ?? ''));
-  const operations = dreams.flatMap(({ operations = [] }) =>
-    operations.flatMap((operation) => {
-      const renamed = renameEntries(operation, today) as typeof operation;
-      return renamed.entries?.length === 0 ? [] : [renamed];
-    }),
-  );
-  return operations.length > 0 ? calls('propose_operations', { operations }) : says('Nothing.');
+  const next = proposed.shift();
+  const today = (id: string) => ids.get(foldSpace(next?.texts?.[id] ?? ''));
+  const operations = (next?.operations ?? []).flatMap((operation) => {
+    const renamed = renameEntries(operation, today) as typeof operation;
+    return renamed.entries?.length === 0 ? [] : [renamed];
+  });
+  return operations.length > 0 ? calls('propose_operations', { operations }) : says('Done.');
 }
 
 /** Every list of entries in a value with each id as it is called today, and without those that are not there. */
@@ -166,7 +164,10 @@ function findShown({ message, quote }: { message: string; quote: string }, shown
 
 /** What came last: the input, or what a call came to. */
 function lastText(request: MessagesRequest): string {
-  const content = request.messages.at(-1)?.content ?? '';
+  return textOf(request.messages.at(-1));
+}
+
+function textOf({ content = '' }: Partial<MessagesRequest['messages'][number]> = {}): string {
   if (typeof content === 'string') return content;
   return content.map((block) => String(block.text ?? block.content ?? '')).join('\n');
 }
