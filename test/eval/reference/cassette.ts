@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { foldSpace } from '../../../src/agent/quotes.ts';
 import { placeSchema } from './facts.ts';
+import { hideWords, showWords } from './hidden-words.ts';
 import { countLines, fileOfSession, placeOf, shortHash, stringsOfLine, wordsAt } from './places.ts';
 
 const evidenceSchema = z.strictObject({
@@ -49,9 +50,22 @@ export function cassetteNames(): string[] {
   return names.flatMap((name) => (name.endsWith('.jsonl') ? [name.replace('.jsonl', '')] : [])).sort();
 }
 
+/** As it is kept; `wholeCassette` puts the transcripts' own words back. */
 export function readCassette(name: string): CassetteLine[] {
   const text = readFileSync(cassettePath(name), 'utf8').trimEnd();
   return text.split('\n').map((line) => lineSchema.parse(JSON.parse(line)));
+}
+
+export function wholeCassette(lines: CassetteLine[]): CassetteLine[] {
+  return lines.map((line) => mapStrings(line, (text) => showWords(text, line.session)));
+}
+
+/** Every string of a value, keys apart, as `change` makes it. */
+export function mapStrings<T>(value: T, change: (text: string) => string): T {
+  if (typeof value === 'string') return change(value) as T;
+  if (Array.isArray(value)) return value.map((item) => mapStrings(item, change)) as T;
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapStrings(item, change)])) as T;
 }
 
 export function cassettePath(name: string): string {
@@ -111,7 +125,8 @@ export function cassetteOf(dir: string): CassetteLine[] {
     if (!session) throw new Error(`Request ${name} is about none of the sessions of the play.`);
     const asked = shortHash(JSON.stringify(request.messages));
     const line = { session, kind, request: name.replace('.json', ''), asked } satisfies Partial<CassetteLine>;
-    return { ...line, ...answerAsKept(content, { session, recorded: recorded.get(session) ?? [] }) };
+    const kept = { ...line, ...answerAsKept(content, { session, recorded: recorded.get(session) ?? [] }) };
+    return mapStrings(kept, (text) => hideWords(text, session));
   });
 }
 

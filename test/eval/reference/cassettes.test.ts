@@ -3,8 +3,9 @@
 
 import { describe, expect, test } from 'vitest';
 import { hasReal } from '../../support/transcripts.ts';
-import { type CassetteLine, cassetteNames, readCassette } from './cassette.ts';
-import { comparedWith, type Judgement, judgements } from './judgement.ts';
+import { type CassetteLine, cassetteNames, mapStrings, readCassette, wholeCassette } from './cassette.ts';
+import { hideWords } from './hidden-words.ts';
+import { comparedWith, type Judgement, judgements, wholeJudgement } from './judgement.ts';
 import { shortHash, wordsAt } from './places.ts';
 import { replay } from './replay.ts';
 
@@ -14,6 +15,11 @@ const LOST: Record<string, ReturnType<typeof comparedWith>> = {
   'before-2': { entries: [], topics: ['03a1382e-8', '03a1382e-10'], traps: [] },
 };
 
+/** How the traps begin that a reader saw in a play; the reference disputes both: one of its readers wrote the same as a fact. */
+const TRAPS_STILL_TAKEN: Record<string, string[]> = {
+  'after-1': ['Asked "can you help me understand"', 'Open on 2026-01-15: key slate-ssh'],
+};
+
 /**
  * By cassette and session, how the texts begin: of entries that today's excerpts show in part (an excerpt ends elsewhere,
  * tools get less of it), and of those whose line then says what is not shown beside it any more.
@@ -21,6 +27,9 @@ const LOST: Record<string, ReturnType<typeof comparedWith>> = {
 const KNOWN: Record<string, { partly: string[]; leftOver?: string[] }> = {
   'before-1/f726527a': { partly: ['On the machine `book` the SSH keys'] },
   'before-1/03a1382e': { partly: ['The corruption of worktree indexes'] },
+  // What was chosen of two is quoted as it is shown (`chose: …`), which stands so in no record.
+  'after-1/12f1f541': { partly: ['Phase 14 allows sharing folders', 'Design direction of the Phase 14'] },
+  'after-2/12f1f541': { partly: ['CipherBox phase 14 supports read-only', 'CipherBox sharing UI follows design'] },
   'before-2/03a1382e': {
     partly: ['The git worktree index corruption'],
     leftOver: ['The git worktree index corruption'],
@@ -28,7 +37,7 @@ const KNOWN: Record<string, { partly: string[]; leftOver?: string[] }> = {
 };
 
 test('there are cassettes', () => {
-  expect(cassetteNames()).toEqual(expect.arrayContaining(['before-1', 'before-2']));
+  expect(cassetteNames()).toEqual(expect.arrayContaining(['after-1', 'after-2', 'before-1', 'before-2']));
 });
 
 describe.each(cassetteNames())('the cassette %s', (name) => {
@@ -36,7 +45,7 @@ describe.each(cassetteNames())('the cassette %s', (name) => {
   const sessions = [...Map.groupBy(cassette, ({ session }) => session)];
   const replays = new Map<string, ReturnType<typeof replay>>();
   const played = (session: string, lines: CassetteLine[]) => {
-    const begun = replays.get(session) ?? replay(session, lines);
+    const begun = replays.get(session) ?? replay(session, wholeCassette(lines));
     replays.set(session, begun);
     return begun;
   };
@@ -46,6 +55,13 @@ describe.each(cassetteNames())('the cassette %s', (name) => {
     const changed = evidence.filter(({ place }) => place && shortHash(wordsAt(place)) !== place.sha256);
     expect(changed).toEqual([]);
     expect(evidence.length).toBeGreaterThan(0);
+  });
+
+  test.skipIf(!hasReal)('repeats no sentence of its sessions, nor does what was judged of it', () => {
+    const judged = judgements().filter(({ play }) => play === name);
+    const texts = [...cassette, ...judged.flatMap(({ entries, topics }) => [...entries, ...topics])];
+    const repeating = texts.filter((each) => JSON.stringify(hidden(each)) !== JSON.stringify(each));
+    expect(repeating).toEqual([]);
   });
 
   test.skipIf(!hasReal).each(sessions)(
@@ -67,11 +83,17 @@ describe.each(cassetteNames())('the cassette %s', (name) => {
       for (const [session, lines] of sessions) all.push(await played(session, lines));
       const entries = all.flatMap((replayed) => replayed.entries);
       const lines = all.flatMap((replayed) => replayed.lines);
-      const compared = comparedWith(judgement as Judgement, { entries, lines });
+      const compared = comparedWith(wholeJudgement(judgement as Judgement), { entries, lines });
+      const known = TRAPS_STILL_TAKEN[name] ?? [];
+      compared.traps = unknown(compared.traps, known);
       expect(compared).toEqual(LOST[name] ?? { entries: [], topics: [], traps: [] });
     },
   );
 });
+
+function hidden<T extends { session: string }>(said: T): T {
+  return mapStrings(said, (text) => hideWords(text, said.session));
+}
 
 function unknown(texts: string[], beginnings: string[]): string[] {
   return texts.filter((text) => !beginnings.some((beginning) => text.startsWith(beginning)));

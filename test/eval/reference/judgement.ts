@@ -9,8 +9,18 @@ import { withoutMark } from '../../../src/memory/text/seen-once.ts';
 import { ratio, type Share } from '../score.ts';
 import { TIERS, type Tier } from '../set.ts';
 import type { ReferenceFact } from './facts.ts';
+import { showWords } from './hidden-words.ts';
 
 const judgedSchema = z.strictObject({ session: z.string(), text: z.string(), covers: z.array(z.string()) });
+
+/** A judgement with the transcripts' own words put back. */
+export function wholeJudgement({ play, entries, topics }: Judgement): Judgement {
+  const whole = <T extends { session: string; text: string }>(judged: T): T => ({
+    ...judged,
+    text: showWords(judged.text, judged.session),
+  });
+  return { play, entries: entries.map(whole), topics: topics.map(whole) };
+}
 
 /** A file `judgement-<play>.json`. */
 export const judgementSchema = z.strictObject({
