@@ -287,15 +287,16 @@ test('count and size of all memories are capped, and a refusal takes the whole c
   await store.edit(tool, { path: 'b.md', old: '345', new: '' });
 });
 
-test('bytes that are no UTF-8 are never changed, and kept as a version as they are', async () => {
+test('bytes that are no UTF-8 are not changed on the way, and kept as a version where they are written over', async () => {
   const bytes = Buffer.from([0x66, 0xff, 0xfe, 0x0a]);
   const store = await holding({ 'b.md': 'b\n' });
   outside(store, 'a.md', bytes);
-  await expect(store.write(tool, { path: 'a.md', text: 'x' })).rejects.toMatchObject({ code: 'conflict' });
   await store.rename(tool, { from: 'b.md', to: 'c.md' });
   expect(readFileSync(join(store.dir, 'a.md'))).toEqual(bytes);
-  const kept = store.ledger.get('select content from version where path = ?', 'a.md');
-  expect(kept?.content).toEqual(bytes);
+  await store.write(tool, { path: 'a.md', text: 'x' });
+  expect(readFileSync(join(store.dir, 'a.md'), 'utf8')).toBe('x');
+  const kept = store.ledger.all('select content from version where path = ? order by rowid', 'a.md');
+  expect(kept[0]?.content).toEqual(bytes);
 });
 
 test('what is kept is private to the user, and version control keeps the reports and leaves the ledger out', async () => {
