@@ -229,11 +229,17 @@ function besideNewer(body: string, entries: SaidEntry[]): string {
     const words = contentWords(text);
     // Most lines have nothing to do with it, which is quickly told.
     const near = entries.filter((entry) => words.intersection(entry.words).size > 0);
-    const newer = near.filter((entry) => contradicts(entry, text));
+    const newer = near.filter((entry) => (entry.changes ? isMeant(entry.changes, words) : contradicts(entry, text)));
     out += body.slice(end, from) + newer.map((entry) => `- Newer, ${entry.day}: ${entry.text}\n`).join('');
     end = from;
   }
   return out + body.slice(end);
+}
+
+/** Whether what an entry says that it changes is a line of these words: half of the shorter one stands in the other. */
+function isMeant(changes: string, line: Set<string>): boolean {
+  const meant = contentWords(changes);
+  return 2 * meant.intersection(line).size >= Math.min(meant.size, line.size);
 }
 
 function wholeOf({ head, body, foot }: TopicText): string {

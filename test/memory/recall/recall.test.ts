@@ -437,6 +437,20 @@ test('a correction of the same day stands above the topics, with what it changes
   expect(text).not.toContain('Not sorted into topics yet');
 });
 
+test('a correction stands before the line that it changes, and before no other that it shares words with', async () => {
+  const dir = tempDir();
+  const old = 'Every pull request of the press gets a line in CHANGELOG.md.';
+  const other = 'The press was declined by the rules for every push.';
+  const said = 'No changelog lines are written for the press any more; the template of a pull request has none.';
+  write(dir, {
+    'MEMORY.md': indexOf('press.md'),
+    'press.md': topic('project', `- ${other}\n- ${old}`),
+    [LOG]: logged(said, 'Every pull request of the press gets a changelog line.'),
+  });
+  const { text } = await ask(dir);
+  expect(text.match(/^- Newer.*\n.*$/gm)).toEqual([`- Newer, 2026-11-20: ${said}\n- ${old}`]);
+});
+
 test.each([
   ['contradicts a line stands before it', 'The press listens on port 4321.', true],
   ['says the opposite of a line stands before it', 'Never label the barrels.', true],
