@@ -58,7 +58,7 @@ export async function requestFor(
   const entries = [...what.world.entries.values()];
   const withdrawn = entries.filter((entry) => entry.isWithdrawn);
   const sessions = [...new Set(entries.map(sessionOf))];
-  const { shown, others, unnamed } = await selectTopics(deps.store, what, deps.batchTokens);
+  const { shown, others, unnamed, changed } = await selectTopics(deps.store, what, deps.batchTokens);
   const names = await Promise.all(
     others.map(
       async ({ name, type, description }) => `${name} (${type ?? 'untyped'}) — ${(await redact(description)).text}`,
@@ -73,9 +73,9 @@ export async function requestFor(
     sessions: asData(await placesOf(sessions, deps.store)),
     entries: entryLines(
       entries.filter((entry) => !entry.isWithdrawn),
-      sessions,
+      { sessions, changed },
     ),
-    withdrawn: entryLines(withdrawn, sessions),
+    withdrawn: entryLines(withdrawn, { sessions, changed }),
     topics: withoutTagLines(renderTopics(shown, new Set(withdrawn.map((entry) => entry.id)))) || 'none',
     others: withoutTagLines(names.join('\n')) || 'none',
   });
@@ -199,11 +199,15 @@ function nameOf(at: number): string {
 }
 
 /** A session is shown as a short name, since only whether it is another one matters. */
-function entryLines(entries: KnownEntry[], sessions: string[]): string {
+function entryLines(
+  entries: KnownEntry[],
+  { sessions, changed }: { sessions: string[]; changed: Map<string, string[]> },
+): string {
   const lines = entries.map(({ isWithdrawn: _, speakers = [], quotes, ...entry }) => {
     const session = nameOf(sessions.indexOf(sessionOf(entry)));
+    const old = changed.get(entry.id);
     const said = quotes.map((quote, at) => (speakers[at] ? { by: speakers[at], quote } : quote));
-    return withoutTagLines(JSON.stringify({ ...entry, quotes: said, session }));
+    return withoutTagLines(JSON.stringify({ ...entry, ...(old && { lines: old }), quotes: said, session }));
   });
   return lines.join('\n') || 'none';
 }

@@ -7,6 +7,7 @@ import type { Ledger } from '../../src/memory/ledger/ledger.ts';
 import { topicUses } from '../../src/memory/recall/recall-uses.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { redact } from '../../src/redact.ts';
+import { contentWords, countSharedWords } from '../../src/wording.ts';
 import { type OverlayTopic, readTopics } from './overlay.ts';
 
 const CHARACTERS_PER_TOKEN = 3;
@@ -60,10 +61,17 @@ export interface Selection {
   others: TopicCard[];
   /** How many topics there are beside. */
   unnamed: number;
+  /** By entry, the ids of the lines that say what it changes, as far as words tell. */
+  changed: Map<string, string[]>;
 }
 
 /** Of lines that share words with an entry, so many. */
 const LINES_PER_ENTRY = 6;
+/** Of lines that share words with what an entry changes, so many are looked at for each part of it, and so many named. */
+const LINES_PER_CHANGE = 8;
+const NAMED_PER_CHANGE = 3;
+/** So much of the shorter of the two stands in the other. */
+const SAYS_IT = 0.6;
 /** Of lines that rest on entries of the same session, so many per session. */
 const LINES_PER_SESSION = 12;
 /** What a line's topic being of another type than the entry leaves of its score. */
@@ -78,8 +86,8 @@ const OTHERS_PART = 0.15;
 const FRAME_CHARACTERS = 16;
 
 /**
- * Chooses what the entries may touch, and reads it into `world.topics`: lines that withdrawn entries support, then
- * those that share most words with an entry or come from its session, then, as far as there is room, their neighbours.
+ * Chooses what the entries may touch, and reads it into `world.topics`: lines that withdrawn entries support and those
+ * that say what an entry changes, wherever they stand, then those that share most words with an entry or come from its session, then, as far as there is room, their neighbours.
  * What it costs follows the entries: `budgetTokens` is only the most.
  */
 export async function selectTopics(
@@ -96,7 +104,7 @@ export async function selectTopics(
   for (const { path, line } of withdrawn.flatMap((entry) => supportsByEntry(ledger, entry.id))) {
     scores.set(path, (scores.get(path) ?? new Map()).set(line, Number.POSITIVE_INFINITY));
   }
-  const paths = byScore(scores).filter((path) => cards.has(path));
+  const changed = new Map<string, string[]>();
   const byPath = new Map<string, OverlayTopic>();
   const open = async (path: string) => {
     if (!byPath.has(path)) {
@@ -106,6 +114,15 @@ export async function selectTopics(
     }
     return byPath.get(path)?.isPinned ? undefined : byPath.get(path);
   };
+  for (const { id, changes } of world.entries.values()) {
+    if (!changes || !fresh.some((entry) => entry.id === id)) continue;
+    const lines = await linesSaying(changes, { search, open, cards });
+    for (const { path, line } of lines) {
+      scores.set(path, (scores.get(path) ?? new Map()).set(line, Number.POSITIVE_INFINITY));
+    }
+    if (lines.length > 0) changed.set(id, [...new Set(lines.map(({ line }) => line))]);
+  }
+  const paths = byScore(scores).filter((path) => cards.has(path));
   const wanted = paths.flatMap((path) => [...(scores.get(path) ?? [])].map(([line, score]) => ({ path, line, score })));
   for (const { path, line, score } of wanted.sort((a, b) => b.score - a.score)) {
     const isMust = score === Number.POSITIVE_INFINITY;
@@ -129,7 +146,7 @@ export async function selectTopics(
   );
   const others = fitting([...new Set(left)], tokens * OTHERS_PART);
   const unpinned = [...cards.values()].filter((card) => !card.isPinned).length;
-  return { shown: room.shown, others, unnamed: unpinned - shownPaths.size - others.length };
+  return { shown: room.shown, others, unnamed: unpinned - shownPaths.size - others.length, changed };
 }
 
 /** By path, the lines that entries are near to, with how near. */
@@ -157,6 +174,37 @@ function scoreLines(
     for (const [path, line] of rows) add(path, line, SAME_SESSION);
   }
   return scores;
+}
+
+/** The lines that say what an entry changes, the likest first: of all that it names, part by part. */
+async function linesSaying(
+  changes: string,
+  {
+    search,
+    open,
+    cards,
+  }: {
+    search: TopicSearch;
+    open(path: string): Promise<OverlayTopic | undefined>;
+    cards: Map<string, TopicCard>;
+  },
+): Promise<{ path: string; line: string }[]> {
+  const parts = changes.split(/;\s|(?<=[.!?])\s+(?=\p{Lu})/u).filter((part) => contentWords(part).size > 2);
+  const named = new Map<string, { path: string; line: string }>();
+  for (const part of parts.length > 1 ? [changes, ...parts] : [changes]) {
+    const words = contentWords(part);
+    const near: { path: string; line: string; share: number }[] = [];
+    for (const { path, line } of search.find(part, LINES_PER_CHANGE)) {
+      const text = line !== '' && cards.has(path) ? (await open(path))?.lines.get(line)?.text : undefined;
+      if (text === undefined) continue;
+      const ofLine = contentWords(text);
+      const share = countSharedWords(words, ofLine) / Math.max(1, Math.min(words.size, ofLine.size));
+      if (share >= SAYS_IT) near.push({ path, line, share });
+    }
+    near.sort((a, b) => b.share - a.share);
+    for (const { path, line } of near.slice(0, NAMED_PER_CHANGE)) named.set(`${path}\n${line}`, { path, line });
+  }
+  return [...named.values()];
 }
 
 function byScore(scores: Map<string, Map<string, number>>): string[] {

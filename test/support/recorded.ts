@@ -12,12 +12,14 @@ export interface Said {
   /** Default: one per day. */
   session?: string;
   strength?: Entry['strength'];
+  /** What it changes of what was known. */
+  changes?: string;
 }
 
 /** Records what was said at `at` (ISO-8601), a second apart; answers the entries. */
 export async function record(store: Store, at: string, said: Said[]): Promise<Entry[]> {
   const day = dayOf(at, 'UTC');
-  const entries = said.map(({ type, text, session = `session-${day}`, strength = 'stated' }, index): Entry => {
+  const entries = said.map(({ type, text, session = `session-${day}`, strength = 'stated', changes }, index): Entry => {
     const evidence = [{ message: `m-${at}-${index}`, quote: text }];
     const id = entryId({ message: `m-${at}-${index}`, quote: text, text });
     const saidAt = new Date(Date.parse(at) + index * 1_000).toISOString();
@@ -26,6 +28,7 @@ export async function record(store: Store, at: string, said: Said[]): Promise<En
       type,
       strength,
       text,
+      ...(changes && { changes }),
       evidence,
       by: 'human',
       session,

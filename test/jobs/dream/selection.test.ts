@@ -6,7 +6,7 @@ import { allEntries } from '../../../src/memory/ledger/entries.ts';
 import { redactMatches } from '../../../src/memory/redact/redaction.ts';
 import { scrubOf } from '../../../src/memory/redact/scrub.ts';
 import { reportLine } from '../../../src/memory/text/dream-report.ts';
-import { newTopic } from '../../../src/memory/text/topic.ts';
+import { lineId, newTopic } from '../../../src/memory/text/topic.ts';
 import { type JobsInProcess, jobsInProcess } from '../../support/jobs-in-process.ts';
 import { record, type Said } from '../../support/recorded.ts';
 import { fastTempDir, tempDir } from '../../support/temp.ts';
@@ -75,6 +75,32 @@ test('the one line among 5,000 that an entry changes is shown', async () => {
   await record(jobs.store, SAID_AT, [{ type: 'project', text }, ...facts(5)]);
   await jobs.dream();
   expect(dreamer.inputs[0]).toMatch(/\[[0-9a-f]{8} person\] The service s777x3 listens on port 3777\./);
+});
+
+test('the line that an entry says it changes is shown and named, in a topic of which most is not shown', async () => {
+  const { jobs, dreamer, dir } = await night({ topics: 50 });
+  const rule = 'Every pull request gets a line under Unreleased in CHANGELOG.md.';
+  const left = 'A sha256 smoke test is left for 0.7.';
+  const others = Array.from(
+    { length: 30 },
+    (_, n) => `Reviewer number ${n} reads pull requests of the part p${n} ${'and '.repeat(50)}more.`,
+  );
+  const topic = { name: 'pull-requests', description: 'Before opening one', type: 'feedback' } as const;
+  writeFileSync(
+    join(dir, 'pull-requests.md'),
+    newTopic({ ...topic, lines: [...others.slice(15), rule, left, ...others.slice(0, 15)] }),
+  );
+  const text = 'Reviewer number 3 said so: skip those from now on, and the plan is done.';
+  const changes = 'Every pull request gets a line under Unreleased in CHANGELOG.md; left for 0.7: a sha256 smoke test.';
+  const [entry] = await record(jobs.store, SAID_AT, [{ type: 'feedback', text, changes }]);
+  await jobs.dream();
+  const input = dreamer.inputs[0] as string;
+  for (const each of [rule, left]) {
+    expect(input).toContain(`[${lineId(each)} person] ${each}\n`);
+    const row = input.split('\n').find((line) => line.includes(`"id":"${entry?.id}"`)) as string;
+    expect(JSON.parse(row).lines).toContain(lineId(each));
+  }
+  expect(JSON.parse(input.split('\n').find((line) => line.startsWith('{')) as string).lines).toHaveLength(2);
 });
 
 test('a topic that was not shown is known all the same when the model names it', async () => {
