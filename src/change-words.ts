@@ -88,9 +88,40 @@ function isDue(text: string, day: Day): boolean {
 const NO_DENIAL =
   /(?<![\p{L}])(?:without (?:having|needing|being|the need|further|prior)|(?:not|no) (?:only|just|merely|matter|doubt|sooner)|whether or not|nothing but|nicht nur|non seulement|no sólo|non solo)(?![\p{L}])/giu;
 
+/** A question that is told of: what it asks about is not said. */
+const ASKED =
+  /(?<![\p{L}])(?:asked|asks|wondered|wonders|fragt|fragte|gefragt|demande|demandé|pregunta|preguntó)\s+(?:\p{L}+\s+)?(?:why|whether|if|how|warum|wieso|ob|pourquoi|si|por qué)(?![\p{L}])[^.;:()]*/giu;
+
 /** The word by which a text denies or forbids something, or null; what it only prefers to another is not denied. */
 export function denialIn(text: string): string | null {
-  return negationIn(withoutReplaced(text).replace(NO_DENIAL, ' '));
+  return negationIn(deniable(withoutReplaced(text)));
+}
+
+/** The clause in which a text denies something, what it prefers to another too; null where none does. */
+export function deniedClause(text: string): string | null {
+  const clauses = deniable(text).split(/[.;:](?=\s|$)|[()]|,\s/);
+  return clauses.find((clause) => negationIn(clause) !== null)?.trim() ?? null;
+}
+
+function deniable(text: string): string {
+  return text.replace(NO_DENIAL, ' ').replace(ASKED, ' ');
+}
+
+const IN_THE_PAST =
+  /(?<![\p{L}])(?:was|were|had|used to|formerly|previously|war|waren|wurde|wurden|hatte|früher|était|étaient|avait|era|eran|fue|había)(?![\p{L}])/iu;
+/** A date in words like these may be the new one. */
+const IS_SET = /plan|schedul|mov|set|chang|postpon|due|deadline|now|verleg|versch|geplant|jetzt/iu;
+const ON_DATE = new RegExp(String.raw`${edge('in|on|im|am|en|le|el')}\s+${DATE}`, 'giu');
+
+/** The text without the dates on which something was otherwise: those of past states of what it `changes`. */
+export function withoutFormer(text: string, changes: string): string {
+  return text.replace(/[^,;()]+/g, (clause) => {
+    const isFormer =
+      IN_THE_PAST.test(clause) &&
+      !IS_SET.test(clause) &&
+      countSharedWords(contentWords(clause), contentWords(changes)) > 0;
+    return isFormer ? clause.replace(ON_DATE, ' ') : clause;
+  });
 }
 
 /** Whether a text itself names what another has that it has not: then it is about the same. */

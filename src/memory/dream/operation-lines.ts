@@ -5,10 +5,28 @@
 // fact about the user. Dates that only say when something was said, and what an entry itself names as replaced, are no
 // values of a line. Which lines are marked as seen once is decided here, too.
 
-import { denialIn, nearDouble, valuesApart, withoutReplaced, withoutWhen } from '../../change-words.ts';
+import {
+  denialIn,
+  deniedClause,
+  nearDouble,
+  valuesApart,
+  withoutFormer,
+  withoutReplaced,
+  withoutWhen,
+} from '../../change-words.ts';
 import { hasWrapperTag, speaksToAgent } from '../../injection.ts';
 import type { Day } from '../../time.ts';
-import { contentWords, countShared, greppable, isNegated, isOpposite, stands } from '../../wording.ts';
+import {
+  contentWords,
+  countShared,
+  greppable,
+  isAbout,
+  isNegated,
+  isOpposite,
+  negationIn,
+  stands,
+  standsAsTail,
+} from '../../wording.ts';
 import { lineId } from '../text/topic.ts';
 import type { MemoryType } from '../types.ts';
 import {
@@ -41,7 +59,7 @@ export function checkLines(operation: Writing, check: Check): void {
     checkCitations(line, operation, check);
     checkPlace(line, operation, check);
     checkValues(line, { operation, entries, old, say });
-    checkJoined({ operation, entries, old, say });
+    checkJoined(line, { operation, entries, old, say });
     checkSense(line, { operation, entries, old, say });
     checkSpeakers(line, { operation, entries, old, world, say });
   }
@@ -70,9 +88,20 @@ function checkTopic(operation: Writing, { world, say }: Check): void {
   const entries = operation.entries.flatMap((id) => world.entries.get(id) ?? []);
   const known = [...(topic?.lines.values() ?? [])].map((line) => line.text);
   const source = [...entries.flatMap(wordsOf), ...known, ...operation.lines.map((line) => line.text)].join('\n');
-  const invented = greppable(description).filter((value) => !stands(value, source));
+  const invented = greppable(description).filter((value) => !isNamedIn(value, source));
   if (invented.length > 0) say(`the description says ${invented.map(quoted).join(', ')}, which nothing in it does.`);
   if (speaksToAgent(description) || hasWrapperTag(description)) say('the description speaks to an agent.');
+}
+
+/** Whether what a description names is said; of words to search for it is enough that their parts are, in any case. */
+function isNamedIn(value: string, source: string): boolean {
+  if (stands(value, source) || standsAsTail(value, source)) return true;
+  const isExact = !/\p{L}/u.test(value) || /^-|:\/\/|@|^[~./\\]|\.\p{L}+$|[/\\].*[/\\]|^v?\d+(?:\.\d+)+/u.test(value);
+  if (isExact) return false;
+  if (/^[\p{L}]+$/u.test(value)) return true;
+  const said = source.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, ' ');
+  const parts = value.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  return parts.every((part) => stands(part, said));
 }
 
 function checkCitations(line: NewLine, operation: Writing, { world, say }: Check): void {
@@ -144,7 +173,10 @@ function checkValues(line: NewLine, { operation, entries, old, say }: Rest): voi
     if (foreign.length > 0) say(`the line ${quoted(line.text)} mixes values of several lines: use a line for each.`);
   }
   if (isOpen(line)) {
-    if (entries.length + old.length < 2) say(`the line ${quoted(line.text)} is open, but has one side only.`);
+    const isOneSided = entries.length + old.length < 2 && SIDES.test(line.text);
+    if (isOneSided && !entries.some((entry) => wordsOf(entry).some((text) => SIDES.test(text)))) {
+      say(`the line ${quoted(line.text)} is open between two sides, but rests on one only.`);
+    }
     return;
   }
   const days = entries.map(({ at }) => dayIn(at));
@@ -163,13 +195,19 @@ function checkValues(line: NewLine, { operation, entries, old, say }: Rest): voi
   }
 }
 
-/** A merge joins what is said of one thing. */
-function checkJoined({ operation, entries, old, say }: Rest): void {
+/** A merge joins what is said of one thing. Whether two sessions showed one habit, only a model can tell. */
+function checkJoined(line: NewLine, { operation, entries, old, say }: Rest): void {
   if (operation.kind !== 'merge') return;
-  for (const { text } of old) {
+  for (const { text, seenOnce, sources = [] } of old) {
     const said = entries.map((entry) => entry.text);
     const turned = said.find((each) => isOpposite(each, text));
     if (turned) say(`${quoted(turned)} says the opposite of ${quoted(text)}: supersede the line.`);
+    const isShownAgain = entries.some((entry) => !sources.some((source) => sessionOf(source) === sessionOf(entry)));
+    if (seenOnce !== undefined && isShownAgain) {
+      if (!isAbout(text, line.text))
+        say(`the line ${quoted(line.text)} says nothing of ${quoted(text)}, whose place it takes.`);
+      continue;
+    }
     const shared = countShared(text, said.join('\n'));
     const size = contentWords(text).size;
     const isOne = shared * 2 >= size || (shared > 1 && shared * 3 > size);
@@ -195,12 +233,16 @@ function isMovedBy({ text, sources = [] }: KnownLine, entry: KnownEntry): boolea
 /** What is denied stays denied, and nothing else is. */
 function checkSense(line: NewLine, { operation, entries, old, say }: Rest): void {
   const kept = keptOf({ operation, entries, old }).map(({ text }) => text);
-  const said = [...entries.map(({ text }) => text), ...kept];
   const denied = denialIn(line.text);
-  const lost = denied === null ? said.find((text) => denialIn(text) !== null) : undefined;
+  const isLost = (text: string, lines: NewLine[]) =>
+    denialIn(text) !== null && !lines.some((each) => denialIn(each.text) !== null || deniesSame(each.text, text));
+  // Of an entry that several lines cite, one has to deny it.
+  const citing = (id: string) => operation.lines.filter((each) => each.entries.includes(id));
+  const lost =
+    entries.find(({ id, text }) => isLost(text, citing(id)))?.text ?? kept.find((text) => isLost(text, [line]));
   if (lost !== undefined) {
     say(
-      `the line ${quoted(line.text)} leaves out what ${quoted(lost)} denies by ${quoted(denialIn(lost) ?? '')}: keep that word.`,
+      `the line ${quoted(line.text)} leaves out what ${quoted(lost)} denies by ${quoted(denialIn(lost) ?? '')} in ${quoted(deniedClause(lost) ?? lost)}: keep that word.`,
     );
   }
   const source = [
@@ -208,7 +250,9 @@ function checkSense(line: NewLine, { operation, entries, old, say }: Rest): void
     ...old.map(({ text }) => text),
     ...entries.flatMap(({ quotes }) => quotes),
   ];
-  const isNew = denied !== null && !source.some((text) => isNegated(text));
+  // That what it changes no longer holds, an entry says by changing it.
+  const isOfChanged = entries.some(({ changes }) => changes && isAbout(deniedClause(line.text) ?? '', changes));
+  const isNew = denied !== null && !isOfChanged && !source.some((text) => isNegated(text));
   if (isNew && operation.kind !== 'supersede') {
     say(
       `nothing that ${quoted(line.text)} rests on denies anything, and it says ${quoted(denied)}: word it as it was said.`,
@@ -216,6 +260,14 @@ function checkSense(line: NewLine, { operation, entries, old, say }: Rest): void
   }
   const turned = entries.find(({ text }) => isOpposite(text, line.text));
   if (turned) say(`the line ${quoted(line.text)} says the opposite of ${turned.id}: ${quoted(turned.text)}.`);
+}
+
+/** Whether a line denies, of what another text denies, the same: what it prefers to another counts, too. */
+function deniesSame(line: string, other: string): boolean {
+  const [mine, theirs] = [deniedClause(line), deniedClause(other)];
+  const word = mine === null ? null : negationIn(mine);
+  if (mine === null || theirs === null || word === null) return false;
+  return countShared(mine.slice(mine.indexOf(word)), theirs) > 1;
 }
 
 /** Who may say what: a rule for the work and a fact about the user come from a person. */
@@ -271,8 +323,14 @@ function checkKept(
     }
     const citing = operation.lines.filter((line) => line.entries.includes(id)).map((line) => line.text);
     // What a line that goes says, and the entry says beside it, is what is replaced.
-    const replaced = operation.kind === 'supersede' ? old.map(({ text }) => text).join('\n') : '';
-    tellLost(entry.text, { written: `${citing.join('\n')}\n${replaced}`, days: [dayIn(entry.at)], of: id, say });
+    const { changes = '' } = entry;
+    const replaced = operation.kind === 'supersede' ? [...old.map(({ text }) => text), changes].join('\n') : '';
+    tellLost(withoutFormer(entry.text, changes), {
+      written: `${citing.join('\n')}\n${replaced}`,
+      days: [dayIn(entry.at)],
+      of: id,
+      say,
+    });
   }
   const written = operation.lines.map((line) => line.text).join('\n');
   const entries = operation.entries.flatMap((id) => world.entries.get(id) ?? []);
@@ -290,13 +348,16 @@ function tellLost(
   if (lost.length > 0) say(`its lines lose ${lost.map(quoted).join(', ')} of ${of}: keep it letter for letter.`);
 }
 
+/** Words between the sides of what is open. */
+const SIDES = /(?<![\p{L}])(?:or|either|vs|versus|oder|entweder|ou|soit|o)(?![\p{L}])/iu;
+
 function isOpen({ text }: { text: string }): boolean {
   return /^open:/i.test(text);
 }
 
-/** All that an entry says, the day included. */
-function wordsOf({ text, quotes, at }: KnownEntry): string[] {
-  return [text, ...quotes, dayIn(at)];
+/** All that an entry says, the day and what it changes included. */
+function wordsOf({ text, quotes, at, changes = '' }: KnownEntry): string[] {
+  return [text, ...quotes, changes, dayIn(at)];
 }
 
 function dayIn(at: string): string {

@@ -143,9 +143,87 @@ test.each<[string, Operation[], DreamWorld, string]>([
   ],
   [
     'what is open has one side',
-    [write('add', 'Open: squash or not.')],
-    world([{ text: 'Squash or not.' }]),
-    'one side only',
+    [write('add', 'Open: squash or rebase.')],
+    world([{ text: 'Squash commits, not rebase.' }]),
+    'rests on one only',
+  ],
+  [
+    'the place of a habit that was seen once is taken by something else',
+    [write('merge', 'Tea is at four.', { replaces: ['l1'] })],
+    world([{ text: 'Tea is at four.' }], [{ text: 'Asks for a review.', seenOnce: '2026-11-19' }]),
+    'says nothing of',
+  ],
+  [
+    'a value of a habit that was seen once is lost when it is shown again',
+    [write('merge', 'Runs the tests on the cluster before a change is done.', { replaces: ['l1'] })],
+    world(
+      [{ text: 'Runs the tests on the cluster before a change is done.', strength: 'implied' }],
+      [{ text: 'Runs a change on `soph-test` first.', seenOnce: '2026-11-19' }],
+    ),
+    'lose "soph-test"',
+  ],
+  [
+    'a value of what holds beside what is over is lost',
+    [write('supersede', 'Windows builds are made again.', { replaces: ['l1'] })],
+    world(
+      [
+        {
+          text: 'Windows builds are made again, from 0.8 on (in April 2026 Windows was skipped).',
+          changes: 'No Windows build.',
+        },
+      ],
+      [{ text: 'No Windows build is made.' }],
+    ),
+    'lose "0.8"',
+  ],
+  [
+    'a value that came is lost beside the one that was before',
+    [write('supersede', 'The dev server talks git.', { replaces: ['l1'] })],
+    world(
+      [
+        {
+          text: 'The dev server was moved in June 2026, git was on 8080 and it was put on 8443.',
+          changes: 'The dev server talks git on 8080.',
+        },
+      ],
+      [{ text: 'The dev server talks git on 8080.' }],
+    ),
+    'lose "2026", "8443"',
+  ],
+  [
+    'a denial is lost beside another of something else',
+    [write('add', 'Push to main, not to dev.')],
+    world([{ text: 'Never push to main.' }]),
+    'in "Never push to main"',
+  ],
+  [
+    'a denial is lost in all lines that cite the entry',
+    [
+      write('supersede', '', {
+        replaces: ['l1', 'l2'],
+        lines: [
+          { text: 'The default is 3000.', entries: ['e1'] },
+          { text: 'The flag sets more than 3000.', entries: ['e1'] },
+        ],
+      }),
+    ],
+    world(
+      [{ text: 'The default is 3000, and the flag never sets less.' }],
+      [{ text: 'The default is 5000.' }, { text: 'The flag sets more than 5000.' }],
+    ),
+    'leaves out',
+  ],
+  [
+    'a description names a flag that nothing says',
+    [write('add', 'Force is for pushes.', { description: 'Pushes: --force' })],
+    world([{ text: 'Force is for pushes.' }]),
+    '"--force"',
+  ],
+  [
+    'a description names a path of words that are said apart',
+    [write('add', 'The docs hold plans.', { description: 'Plans in ./docs/plans' })],
+    world([{ text: 'The docs hold plans.' }]),
+    '"./docs/plans"',
   ],
   [
     'what a tool said becomes a rule',
@@ -269,6 +347,115 @@ test.each<[string, Operation[], DreamWorld]>([
       { text: 'Asks for a review.', strength: 'implied' },
       { text: 'Asks for a review.', strength: 'implied' },
     ]),
+  ],
+  [
+    'a habit is shown again in other words',
+    [
+      write('merge', 'Before something is committed, first show the user the diff; then it can go in.', {
+        replaces: ['l1'],
+      }),
+    ],
+    world(
+      [{ text: 'Wants to see the diff before a change is committed ("before it goes in").', strength: 'implied' }],
+      [
+        {
+          text: 'Before something is committed, first show the user what you changed; then it can go in.',
+          seenOnce: '2026-11-19',
+        },
+      ],
+    ),
+  ],
+  [
+    'a habit that was seen once is stated in other words',
+    [
+      write(
+        'merge',
+        'Green unit tests do not make something done in git-sync: before calling a change finished, run it once for real, end to end on the cluster, on soph-test-large-ref.',
+        { replaces: ['l1'] },
+      ),
+    ],
+    world(
+      [{ text: 'Before calling a change in git-sync finished, try it for real, end to end on the cluster.' }],
+      [
+        {
+          text: 'Green unit tests do not make something done in git-sync: wants it actually run once, on soph-test-large-ref.',
+          seenOnce: '2026-11-19',
+        },
+      ],
+    ),
+  ],
+  [
+    'a line names what no longer holds by the words of what the entry changes',
+    [write('add', 'No lines are written into CHANGELOG.md any more.')],
+    world([{ text: 'Forget those lines.', changes: 'Every pull request gets a line in CHANGELOG.md.' }]),
+  ],
+  [
+    'a date of what is over is left out',
+    [write('supersede', 'From 0.8 on there are Windows builds, amd64 only.', { replaces: ['l1'] })],
+    world(
+      [
+        {
+          text: "From 0.8 on there are Windows builds, amd64 only (in April 2026 Windows was skipped; that's over).",
+          changes: 'No Windows build ("Skip Windows").',
+        },
+      ],
+      [{ text: 'No Windows build ("Skip Windows (current config)" was chosen).' }],
+    ),
+  ],
+  [
+    'a question that was asked becomes a rule',
+    [write('add', 'Use table-driven tests, no near-identical ones.')],
+    world([{ text: 'Wants table-driven tests: asked why near-identical test functions were not table-driven.' }]),
+  ],
+  [
+    'a question that was asked becomes a rule without the word that denies',
+    [write('add', 'Use table-driven tests.')],
+    world([{ text: 'Wants table-driven tests: asked why near-identical test functions were not table-driven.' }]),
+  ],
+  [
+    'what is left is put in the place of what is denied',
+    [write('add', 'Use table-driven tests, not near-identical test functions.')],
+    world([{ text: 'Use table-driven tests: near-identical test functions are not wanted.' }]),
+  ],
+  [
+    'a description has words to search for, in other letters and of parts',
+    [
+      write('add', 'Keys are in com.1password; `readers: []` and later `writers: []`.', {
+        description: '1Password on GitHub: readers/writers',
+      }),
+    ],
+    world([{ text: 'Keys are in com.1password; `readers: []` and later `writers: []`.' }]),
+  ],
+  [
+    'one thing is unsettled or put off',
+    [write('add', 'Open: what to change in the goal line; not before 0.8 is planned.')],
+    world([{ text: 'What to change in the goal line is not decided before 0.8 is planned.' }]),
+  ],
+  [
+    'one entry names both sides of what is open',
+    [write('add', 'Open: squash or not.')],
+    world([{ text: 'Squash or not is undecided.' }]),
+  ],
+  [
+    'one entry names two ports of one server',
+    [write('add', 'The server talks git on port 8080, and 8081 is pprof.')],
+    world([{ text: 'The server talks git on port 8080, and 8081 is pprof.' }]),
+  ],
+  [
+    'an entry makes two lines outdated, and its words are kept by their new lines together',
+    [
+      write('supersede', '', {
+        replaces: ['l1', 'l2'],
+        lines: [
+          { text: 'The default is 3000, because 4000 does not work.', entries: ['e1'] },
+          { text: 'Everybody has one default (3000).', entries: ['e1'] },
+        ],
+      }),
+    ],
+    world(
+      [{ text: 'The default is lowered to 3000, because 4000 does not work.' }],
+      [{ text: 'The default is 5000.' }, { text: 'Everybody has one default (5000).' }],
+    ),
   ],
 ])('a list is let through when %s', (_, operations, known) => {
   expect(checkOperations(operations, known)).toEqual([]);
