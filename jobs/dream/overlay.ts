@@ -214,7 +214,7 @@ export function renderTopics(shown: Map<OverlayTopic, Set<string>>, withdrawn: S
           return `[${id}${once}${mark}] ${line.text}`;
         });
       const more = topic.lines.size - lines.length;
-      if (more > 0) lines.push(`(${more} more ${more === 1 ? 'line' : 'lines'} about other things)`);
+      if (more > 0) lines.push(`(${more} more ${more === 1 ? 'line' : 'lines'} not shown)`);
       return [`### ${topic.path} (${topic.type ?? 'untyped'}) — ${topic.description}`, ...lines].join('\n');
     })
     .join('\n\n');
