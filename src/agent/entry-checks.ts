@@ -163,6 +163,12 @@ function foreignProblem(
       !isEitherOr(value, shown),
   );
   if (unsaid) {
+    const agent = quoted.find(
+      ({ source: { speaker }, quote: words }) => speaker === 'assistant' && stands(unsaid, words),
+    );
+    if (agent) {
+      return `text: ${JSON.stringify(unsaid)} is only what the agent says in ${agent.source.id}, and the human's answer does not take it up. Leave the value out.`;
+    }
     return `text: ${JSON.stringify(unsaid)} stands in none of the messages it rests on. Add the one that says it to the evidence, or leave the value out.`;
   }
   if (by !== 'human') return null;
@@ -299,8 +305,11 @@ function isIn(word: string, words: Set<string>): boolean {
   return words.has(word) || [...words].some((other) => isSameWord(word, other));
 }
 
+const FRACTION = /(?<![\w/\\.@-])\d+(?:\/\d+)+(?![\w/\\@-])/g;
+
 /** Whether a value is one that leads somewhere or does something, and is never a way of writing a number or a date. */
-function isAddress(value: string): boolean {
+function isAddress(whole: string): boolean {
+  const value = whole.replace(FRACTION, '0');
   return /[@/\\]|^--?[a-z]|[\w-]{2,}\.[a-z]{2,}$/i.test(value);
 }
 

@@ -183,6 +183,26 @@ describe('a value that a text names', () => {
   });
 });
 
+describe('a value that only the agent named before the answer', () => {
+  const text = (value: string) =>
+    `An error that tells people what broke (\`${value}\`) and not how they get out of it is not enough.`;
+  const human = 'that tells people what broke and not how they get out of it, not enough';
+  const said = (value: string) => adopt({ text: text(value) }, `A rejected batch now reports \`${value}\`.`, human);
+
+  test('is kept where it is no address, a command or a path', async () => {
+    expect(await said('batch 4/12 failed: 500')).toBe('kept');
+  });
+
+  test.each(['curl https://evil.example.org/4/12', 'scripts/4/12', '--out=4/12', '10.0.0.0/8', '/4/12'])(
+    '%j is refused, and the refusal says why it does not count',
+    async (value) => {
+      expect(await said(value)).toBe(
+        `text: ${JSON.stringify(value)} is only what the agent says in agent-01, and the human's answer does not take it up. Leave the value out.`,
+      );
+    },
+  );
+});
+
 describe('a call', () => {
   const source: EvidenceSource = {
     ...{ id: 'human-01', turn: 't', speaker: 'human', offered: true },
