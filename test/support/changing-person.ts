@@ -114,7 +114,9 @@ export function changingPerson(begin: Date, nights: number, seed: number): Scrip
         touched.add(subject);
         const old = subject.line;
         const { text, line, again, later } = subject.next(random, day);
-        say(text, subject, line ? { kind: 'supersede', old, line } : { kind: 'retire', old });
+        // An extractor names what is changed as often as not.
+        const more = night % 2 === 0 ? { changes: old } : {};
+        say(text, subject, line ? { kind: 'supersede', old, line } : { kind: 'retire', old }, more);
         if (line === undefined) {
           subjects.splice(subjects.indexOf(subject), 1);
           continue;

@@ -8,6 +8,7 @@
 import {
   denialIn,
   deniedClause,
+  isSaidIn,
   nearDouble,
   valuesApart,
   withoutFormer,
@@ -163,14 +164,25 @@ interface Rest {
 function checkValues(line: NewLine, { operation, entries, old, say }: Rest): void {
   const cited = entries.flatMap(wordsOf).join('\n');
   const ofOld = old.map(({ text, sources = [] }) => [text, ...sources.map(({ at }) => dayIn(at))].join('\n'));
-  const foreign = greppable(line.text).filter((value) => !stands(value, cited));
-  const invented = foreign.filter((value) => !ofOld.some((text) => stands(value, text)));
+  const foreign = foreignTo(cited, [line.text]);
+  const invented = foreignTo(cited, [line.text, ...ofOld]);
   if (invented.length > 0) {
     say(
       `nothing that ${quoted(line.text)} rests on says ${invented.map(quoted).join(', ')}: leave it out, or cite the entry that says it.`,
     );
   } else if (operation.kind === 'supersede' && !ofOld.some((text) => foreign.every((value) => stands(value, text)))) {
     if (foreign.length > 0) say(`the line ${quoted(line.text)} mixes values of several lines: use a line for each.`);
+  }
+  // What an entry changes is named to say what no longer holds, or beside what holds.
+  const own = entries.map((entry) => wordsOf({ ...entry, changes: '' }).join('\n')).join('\n');
+  const former = foreignTo(own, [line.text, ...ofOld]);
+  if (
+    invented.length === 0 &&
+    former.length > 0 &&
+    !isNegated(line.text) &&
+    !entries.some(({ text }) => isSaidIn(text, line.text))
+  ) {
+    say(`the line ${quoted(line.text)} says ${former.map(quoted).join(', ')} as it was before: say what holds now.`);
   }
   if (isOpen(line)) {
     const isOneSided = entries.length + old.length < 2 && SIDES.test(line.text);
@@ -193,6 +205,11 @@ function checkValues(line: NewLine, { operation, entries, old, say }: Rest): voi
       return;
     }
   }
+}
+
+/** Values of a line that neither what it rests on says, nor a line whose place it takes. */
+function foreignTo(said: string, [line = '', ...old]: string[]): string[] {
+  return greppable(line).filter((value) => ![said, ...old].some((text) => stands(value, text)));
 }
 
 /** A merge joins what is said of one thing. Whether two sessions showed one habit, only a model can tell. */

@@ -191,6 +191,12 @@ test.each<[string, Operation[], DreamWorld, string]>([
     'lose "2026", "8443"',
   ],
   [
+    'a value of what is changed is written as if it held',
+    [write('add', 'The dev server listens on 3000.')],
+    world([{ text: 'Use the default from now on.', changes: 'The dev server listens on 3000.' }]),
+    '"3000" as it was before',
+  ],
+  [
     'a denial is lost beside another of something else',
     [write('add', 'Push to main, not to dev.')],
     world([{ text: 'Never push to main.' }]),
@@ -388,6 +394,11 @@ test.each<[string, Operation[], DreamWorld]>([
     'a line names what no longer holds by the words of what the entry changes',
     [write('add', 'No lines are written into CHANGELOG.md any more.')],
     world([{ text: 'Forget those lines.', changes: 'Every pull request gets a line in CHANGELOG.md.' }]),
+  ],
+  [
+    'a line names by the words of what it changes what it is of',
+    [write('add', 'The default of `--max-refs` is 3000.')],
+    world([{ text: 'The default is 3000.', changes: 'The default of `--max-refs` is 5000.' }]),
   ],
   [
     'a date of what is over is left out',
