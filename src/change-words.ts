@@ -90,7 +90,7 @@ const NO_DENIAL =
 
 /** A question that is told of: what it asks about is not said. */
 const ASKED =
-  /(?<![\p{L}])(?:asked|asks|wondered|wonders|fragt|fragte|gefragt|demande|demandé|pregunta|preguntó)\s+(?:\p{L}+\s+)?(?:why|whether|if|how|warum|wieso|ob|pourquoi|si|por qué)(?![\p{L}])[^.;:()]*/giu;
+  /(?<![\p{L}])(?:asked|asks|wondered|wonders|fragt|fragte|gefragt|demande|demandé|pregunta|preguntó)\s+(?:\p{L}+\s+)?(?:why|whether|if|how|warum|wieso|ob|pourquoi|si|por qué)(?![\p{L}])[^,.;:()]*/giu;
 
 /** The word by which a text denies or forbids something, or null; what it only prefers to another is not denied. */
 export function denialIn(text: string): string | null {

@@ -203,6 +203,12 @@ test.each<[string, Operation[], DreamWorld, string]>([
     'in "Never push to main"',
   ],
   [
+    'a denial is lost beside a question that was asked',
+    [write('add', 'A push goes to main.')],
+    world([{ text: 'Asked why the push failed, and wants a push never to go to main.' }]),
+    'leaves out',
+  ],
+  [
     'a denial is lost in all lines that cite the entry',
     [
       write('supersede', '', {
