@@ -196,7 +196,9 @@ export class OutsideEdits {
     const fresh = losses.filter((file) => file.missingSince === null);
     if (fresh.length === 0) return;
     const all = ledger.get(`select count(*) as n from memory where seen_bytes is not null and ${VISIBLE}`)?.n as number;
-    const isAccident = !this.#deps.isTeam && looksLikeAccident(losses.length, all);
+    // A log that was lost before says nothing of what is gone now.
+    const counted = losses.filter((file) => file.missingSince === null || !isLog(file.path)).length;
+    const isAccident = !this.#deps.isTeam && looksLikeAccident(counted, all);
     const now = clock.now().toISOString();
     for (const file of fresh) {
       const isLostLog = !this.#deps.isTeam && isLog(file.path);
