@@ -56,7 +56,7 @@ const MONTH =
   'jan(?:uary|uar)?|feb(?:ruary|ruar)?|mar(?:ch)?|märz|apr(?:il)?|may|mai|june?|juni|july?|juli|aug(?:ust)?|sept?(?:ember)?|o[ck]t(?:ober)?|nov(?:ember)?|de[cz](?:ember)?|janvier|février|mars|avril|juin|juillet|août|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre';
 const DATE = String.raw`(?:\d{4}-\d{2}(?:-\d{2})?|(?:\d{1,2}\.?\s+)?(?:${MONTH})(?:\s+\d{1,2}(?:st|nd|rd|th)?)?(?:,?\s+\d{4})?)(?![\p{L}\p{N}-])`;
 const SAID_ON =
-  'as of|as at|since|already on|already in|seen on|shown on|said on|noted on|observed on|checked on|last seen|stand|seit|ab|gesehen am|bereits am|depuis|dès|desde|a partir de|dal|sinds|vanaf|с|sedan|från';
+  'as of|as at|since|decided on|decided in|agreed on|agreed in|already on|already in|seen on|shown on|said on|noted on|observed on|checked on|last seen|stand|seit|ab|gesehen am|bereits am|depuis|dès|desde|a partir de|dal|sinds|vanaf|с|sedan|från';
 const WHEN = [
   new RegExp(String.raw`[(,;]?\s*(?:still\s+)?${edge(SAID_ON)}:?\s+(?:the\s+)?${DATE}\)?`, 'giu'),
   new RegExp(

@@ -420,6 +420,19 @@ test.each<[string, Operation[], DreamWorld]>([
     ),
   ],
   [
+    'the date of a decision that is over is left out',
+    [write('supersede', 'From 0.8 on Windows builds are made, amd64 only.', { replaces: ['l1'] })],
+    world(
+      [
+        {
+          text: 'From 0.8 on Windows builds are made, amd64 only; skipping Windows, as decided in April 2026, is over.',
+          changes: 'No Windows build is made.',
+        },
+      ],
+      [{ text: 'No Windows build is made.' }],
+    ),
+  ],
+  [
     'a question that was asked becomes a rule',
     [write('add', 'Use table-driven tests, no near-identical ones.')],
     world([{ text: 'Wants table-driven tests: asked why near-identical test functions were not table-driven.' }]),
