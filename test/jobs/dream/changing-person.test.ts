@@ -70,6 +70,6 @@ test('with a sloppy model, which merges what is not the same, loses and invents,
   const { checks, right, wrong: all, passed } = countChecks([year]);
   const rows = checks.map(({ check, wrong: stopped, right: kept }) => `${check}: ${stopped} wrong, ${kept} right`);
   console.info(`Stopped by each check:\n${rows.join('\n')}\n${passed} of ${all} wrong let through; ${right} right`);
-  expect(checks.filter((check) => check.right > Math.max(check.wrong, right / 100))).toEqual([]);
+  expect(checks.filter((check) => check.right > Math.max(check.wrong, right / 200))).toEqual([]);
   expect(checks.reduce((sum, check) => sum + check.right, 0)).toBeLessThanOrEqual(right / 50);
 }, 900_000);
