@@ -8,9 +8,15 @@ import { AppError } from '../../errors.ts';
 import { type RestingLine, restingOn } from '../../memory/dream/provenance.ts';
 import { isTeamDir } from '../../memory/home/paths.ts';
 import { allEntries, type EntryRow, entriesIn } from '../../memory/ledger/entries.ts';
-import { type Redaction, type RedactionPlace, redactMatches, redactVersion } from '../../memory/redact/redaction.ts';
+import {
+  holdsMatch,
+  type Redaction,
+  type RedactionPlace,
+  redactMatches,
+  redactVersion,
+} from '../../memory/redact/redaction.ts';
 import { scrubOf } from '../../memory/redact/scrub.ts';
-import { readConfined } from '../../memory/store/confined-text.ts';
+import { findConfined } from '../../memory/store/confined-text.ts';
 import type { Store } from '../../memory/store/store.ts';
 import { sayCount } from '../../wording.ts';
 import type { App } from '../compose.ts';
@@ -77,8 +83,12 @@ async function teamFilesSaying(match: string, { app, store }: { app: App; store:
   const dir = canonicalPath(scopeDir(app.config, { memory: 'local', cwd: process.cwd() }));
   if (dir === store.dir || !isTeamDir(dir) || !isDirectory(dir)) return [];
   const scrub = scrubOf(match);
-  const says = (path: string) => path.endsWith('.md') && scrub.isIn(readConfined(dir, path) ?? '');
-  return (await listFiles(dir)).filter(says).map((path) => join(dir, path));
+  const saying: string[] = [];
+  for (const path of (await listFiles(dir)).filter((each) => each.endsWith('.md'))) {
+    const absolute = findConfined(dir, path);
+    if (absolute !== null && (await holdsMatch(absolute, scrub))) saying.push(join(dir, path));
+  }
+  return saying;
 }
 
 /** The entries that say it, or rest on words that do. */

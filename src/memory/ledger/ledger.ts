@@ -9,7 +9,8 @@ import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { AppError } from '../../errors.ts';
-import { moveFile, readText } from '../../files.ts';
+import { readOverlapping } from '../../file-pieces.ts';
+import { lookNow, moveFile, readText } from '../../files.ts';
 import {
   isDamage,
   isUnwritable,
@@ -222,20 +223,35 @@ export function emptyLedger(): Ledger {
   return new Ledger(db);
 }
 
+/** How much of a file is held at once, and what its pieces share: a text of up to 1 MB stands whole in one of them. */
+const PIECES = { bytes: 8 * 2 ** 20, overlap: 2 ** 20 };
+
 /**
- * The text of a file that may be a database of ours, null where there is none. A database that this process has open is
- * looked into through SQLite only: closing the file would drop every lock that the process holds on it, whoever took
- * it, and the next process to close the database would then take the write-ahead log away from under this one.
+ * The text of a file of any size that may be a database of ours, in overlapping pieces; none where there is no file. A
+ * database that this process has open is looked into through SQLite only: closing the file would drop every lock that
+ * the process holds on it, whoever took it, and the next process to close the database would then take the write-ahead
+ * log away from under this one.
  */
-export async function readTextOrDatabase(path: string): Promise<string | null> {
+export async function* readTextOrDatabase(path: string): AsyncGenerator<string> {
   // What is locked and holds no text: the locks of a write-ahead log, and the store's own.
-  if (/\.db-shm$|(?:^|\/)lock\.db$/.test(path)) return null;
-  if (!/(?:^|\/)(?:ledger|home)\.db$/.test(path)) return readText(path);
-  if (!existsSync(path)) return null;
+  if (/\.db-shm$|(?:^|\/)lock\.db$/.test(path) || !existsSync(path)) return;
+  if (!/(?:^|\/)(?:ledger|home)\.db$/.test(path)) {
+    const isLarge = (lookNow(path)?.bytes ?? 0) > PIECES.bytes;
+    if (!isLarge) yield (await readText(path)) ?? '';
+    else for await (const piece of readOverlapping(path, PIECES)) yield piece.toString('utf8');
+    return;
+  }
+  const bytes = readDatabase(path);
+  for (let at = 0; at < bytes.length; at += PIECES.bytes - PIECES.overlap) {
+    yield bytes.toString('utf8', at, at + PIECES.bytes);
+  }
+}
+
+function readDatabase(path: string): Buffer {
   let db: Database.Database | undefined;
   try {
     db = new Database(path, { readonly: true, fileMustExist: true, timeout: 15_000 });
-    return db.serialize().toString('utf8');
+    return db.serialize();
   } catch (error) {
     throw new AppError('storage', `Cannot look into ${path}: ${(error as Error).message}.`, { cause: error });
   } finally {

@@ -1,15 +1,19 @@
 // Redaction: a text that should never have been kept goes from everywhere the store keeps it: files, versions, rows,
 // what undo keeps, asides, the spool, snapshots, and the pages of the ledger. Who changed something and when stays, and
 // so do ids. It cannot reach what others keep: transcripts, version control, backups. It says where it still finds the
-// text.
+// text. Files of any size are looked through; one that holds the text and is too large to be changed whole stops the
+// redaction before it begins.
 
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { isDirectory, listFiles, listNames } from '../../directories.ts';
 import { AppError } from '../../errors.ts';
-import { readText, readTextNow, removeFile, writeWhole } from '../../files.ts';
+import { readLines, writePieces } from '../../file-pieces.ts';
+import { lookNow, MOST_MEMORY_BYTES, moveFile, readText, removeFile, writeWhole } from '../../files.ts';
 import { wipeProposals } from '../dream/proposals.ts';
 import { forgetTopics } from '../dream/topic-table.ts';
 import { type Ledger, readTextOrDatabase } from '../ledger/ledger.ts';
+import { sayTooLarge } from '../store/apply.ts';
 import type { FileChange, Store } from '../store/store.ts';
 import { readVersion, type Version } from '../store/versions.ts';
 import { logDay, parseLog } from '../text/daily-log.ts';
@@ -38,6 +42,9 @@ export interface RedactionPlace {
   home: string;
   now: Date;
 }
+
+/** No record of a session is longer, nor is a longer one read. */
+const MOST_LINE_BYTES = 64 * 2 ** 20;
 
 /** Columns in which words of a person or of a model can stand. All others are ids, kinds, times and numbers. */
 const WORDS = {
@@ -69,7 +76,7 @@ export async function redactVersion(id: string, { store, now }: RedactionPlace):
     for (const row of same) wipe(ledger, row.id as string, now);
     return [same.length, forgetWords(ledger, version)];
   });
-  removeAsides(store, (_, name) => shas.some((sha) => name.includes(sha)));
+  await removeAsides(store, (path) => shas.some((sha) => path.includes(sha)));
   forgetTopics(ledger);
   ledger.compact();
   return { files: [], versions, rows, spool: [], snapshots: [], remaining: [] };
@@ -78,12 +85,13 @@ export async function redactVersion(id: string, { store, now }: RedactionPlace):
 /**
  * Redacts every match everywhere: `redactMatches(scrubOf('the secret'), { store, home, now })`. With `isDry` it only
  * says what it would change. What it may not change is in `remaining`. Throws `refused` where the name of a file holds a
- * match, `conflict` where another process keeps the ledger from being rewritten.
+ * match or the file is too large, `conflict` where another process keeps the ledger from being rewritten.
  */
 export async function redactMatches(scrub: Scrub, place: RedactionPlace & { isDry?: boolean }): Promise<Redaction> {
   const { store, isDry = false } = place;
   store.bringFilesUpToDate();
   const ofFiles = new FileScrub(scrub, store.ledger);
+  await refuseTooLarge(scrub, store);
   const files = await filesWith(scrub, { store, ofFiles });
   if (!isDry && files.length > 0) await commitFiles(files, { store, scrub: ofFiles });
   const { versions, rows } = store.ledger.transaction(() => ({
@@ -93,10 +101,30 @@ export async function redactMatches(scrub: Scrub, place: RedactionPlace & { isDr
   const spool = await scrubWaiting(scrub, { dir: join(place.home, 'spool'), isDry });
   const snapshots = await scrubWaiting(scrub, { dir: join(store.dir, '.nocturne', 'snapshots'), isDry });
   if (isDry) return { files, versions, rows, spool, snapshots, remaining: [] };
-  removeAsides(store, scrub.isIn);
+  await removeAsides(store, (path) => holdsMatch(path, scrub));
   forgetTopics(store.ledger);
   store.ledger.compact();
   return { files, versions, rows, spool, snapshots, remaining: await remainsOf(scrub, [store.dir, place.home]) };
+}
+
+/** Whether a file of any size holds a match, as text; one of more than 1 MB may be missed in a file of more than 8. */
+export async function holdsMatch(path: string, scrub: Scrub): Promise<boolean> {
+  for await (const text of readTextOrDatabase(path)) if (scrub.isIn(text)) return true;
+  return false;
+}
+
+/** A file of the memory is changed whole, and what is larger than that is told before anything has changed. */
+async function refuseTooLarge(scrub: Scrub, { dir }: Store): Promise<void> {
+  const tooLarge: string[] = [];
+  for (const path of (await listFiles(dir)).filter(isOurs)) {
+    if (!isTooLarge(join(dir, path)) || !(await holdsMatch(join(dir, path), scrub))) continue;
+    tooLarge.push(`${path} ${sayTooLarge(lookNow(join(dir, path))?.bytes ?? 0)}`);
+  }
+  if (tooLarge.length === 0) return;
+  throw new AppError('refused', `${tooLarge.join('; ')}, and it holds what is to be redacted. Nothing was changed.`, {
+    remedy:
+      'Take the text out of it yourself, make it smaller, or delete it; then redact again, for what else holds it.',
+  });
 }
 
 /** The files that hold a match, and those whose last known text does although they were changed outside since. */
@@ -108,7 +136,7 @@ async function filesWith(
   const found = (await listFiles(dir)).filter(isOurs);
   // Topics first: what reports name of them is known by then.
   for (const path of found.sort((a, b) => Number(isReportPath(a)) - Number(isReportPath(b)))) {
-    const text = await readText(join(dir, path));
+    const text = isTooLarge(join(dir, path)) ? null : await readText(join(dir, path));
     const isText = text !== null && !text.includes('\uFFFD');
     if (isText) ofFiles.learn(path, text);
     if (isText && ofFiles.of(path, text) !== text) paths.push(path);
@@ -237,10 +265,10 @@ function forgetWords(ledger: Ledger, { path, memory, text }: Version & { text: s
   return count;
 }
 
-function removeAsides({ dir }: Store, isToGo: (text: string, name: string) => boolean): void {
+async function removeAsides({ dir }: Store, isToGo: (path: string) => boolean | Promise<boolean>): Promise<void> {
   const asides = join(dir, '.nocturne', 'aside');
   for (const name of listNames(asides)) {
-    if (isToGo(readTextNow(join(asides, name)) ?? '', name)) removeFile(join(asides, name));
+    if (await isToGo(join(asides, name))) removeFile(join(asides, name));
   }
 }
 
@@ -249,23 +277,48 @@ async function scrubWaiting(scrub: Scrub, { dir, isDry }: { dir: string; isDry: 
   const changed: string[] = [];
   for (const path of isDirectory(dir) ? await listFiles(dir) : []) {
     if (path.endsWith('.tmp')) continue;
-    const text = (await readText(join(dir, path))) ?? '';
-    const scrubbed = scrub.text(scrub.json(text));
-    if (scrubbed === text) continue;
-    changed.push(path);
-    if (!isDry) writeWhole(join(dir, path), scrubbed);
+    const change = isTooLarge(join(dir, path)) ? scrubLines : scrubWhole;
+    if (await change(join(dir, path), { scrub, isDry })) changed.push(path);
   }
   return changed;
+}
+
+/** Answers whether there was a match, which with `isDry` is left. */
+async function scrubWhole(path: string, { scrub, isDry }: { scrub: Scrub; isDry: boolean }): Promise<boolean> {
+  const text = (await readText(path)) ?? '';
+  const scrubbed = scrub.text(scrub.json(text));
+  if (scrubbed !== text && !isDry) writeWhole(path, scrubbed);
+  return scrubbed !== text;
+}
+
+/** The same line by line, for a file that is too large to be held. A line that is too long stays, and is told. */
+async function scrubLines(path: string, { scrub, isDry }: { scrub: Scrub; isDry: boolean }): Promise<boolean> {
+  const temporary = `${path}.${randomUUID()}.tmp`;
+  let isChanged = false;
+  async function* scrubbedLines(): AsyncGenerator<Buffer | string> {
+    for await (const { bytes, isWhole } of readLines(path, MOST_LINE_BYTES)) {
+      const text = isWhole ? bytes.toString('utf8') : '';
+      const scrubbed = scrub.text(scrub.json(text));
+      isChanged ||= scrubbed !== text;
+      yield scrubbed === text ? bytes : scrubbed;
+    }
+  }
+  await writePieces(temporary, scrubbedLines());
+  if (isChanged && !isDry) moveFile(temporary, path);
+  else removeFile(temporary);
+  return isChanged;
 }
 
 async function remainsOf(scrub: Scrub, dirs: string[]): Promise<string[]> {
   const found = new Set<string>();
   for (const dir of dirs) {
-    for (const path of await listFiles(dir)) {
-      if (scrub.isIn((await readTextOrDatabase(join(dir, path))) ?? '')) found.add(join(dir, path));
-    }
+    for (const path of await listFiles(dir)) if (await holdsMatch(join(dir, path), scrub)) found.add(join(dir, path));
   }
   return [...found].sort();
+}
+
+function isTooLarge(path: string): boolean {
+  return (lookNow(path)?.bytes ?? 0) > MOST_MEMORY_BYTES;
 }
 
 /** Whether a file is part of the memory; databases, what waits for work, and a repository's own are not. */
