@@ -4,15 +4,7 @@
 // production database"). It never says that two texts mean the same.
 
 import type { Day } from './time.ts';
-import {
-  contentWords,
-  countSharedWords,
-  distinctValues,
-  greppable,
-  isOpposite,
-  negationIn,
-  stands,
-} from './wording.ts';
+import { contentWords, countSharedWords, distinctValues, greppable, negationIn, stands } from './wording.ts';
 
 const GIVEN_UP =
   'instead of|rather than|in place of|anstatt|statt|anstelle(?: von)?|au lieu de|plutôt que|en lugar de|en vez de|invece di|em vez de|in plaats van|zamiast|вместо|i stället för|i stedet for';
@@ -160,22 +152,6 @@ export function nearDouble(text: string, old: string): [string, string] | null {
     return (contentWords(next).size > 0 && !FUNCTION.test(next)) || COPULA.test(next);
   });
   return parted ? [parted.ofA.join(' '), parted.ofB.join(' ')] : null;
-}
-
-/** So much of the shorter of two texts stands in the other where they are about one thing. */
-const ABOUT_ONE = 0.5;
-
-/** Whether what was said newly, perhaps with what it changes, contradicts what a line says, as far as words tell. */
-export function contradicts(said: { text: string; changes?: string }, line: string): boolean {
-  const whole = [said.text, said.changes ?? ''].join(' ').trim();
-  const [mine, theirs] = [contentWords(withoutWhen(whole)), contentWords(withoutWhen(line))];
-  const shared = Math.min(countSharedWords(mine, theirs), countSharedWords(theirs, mine));
-  if (shared === 0 || isSaidIn(said.text, line)) return false;
-  if (isOpposite(said.text, line)) return true;
-  if (nearDouble(said.text, line) !== null) return false;
-  const isAbout = shared >= ABOUT_ONE * Math.min(mine.size, theirs.size);
-  const names = namesWhatItChanges(said.text, line) || (said.changes !== undefined && isSaidIn(said.changes, line));
-  return names ? shared > 1 || theirs.size < 3 : isAbout && valuesApart(said, { text: line }) !== null;
 }
 
 /** Values of one kind that two texts differ in, dates that only say when it was said apart. */

@@ -1,13 +1,11 @@
 // One memory directory's part of a recall: the index, what was corrected since the last dream, the topics that are most
 // useful, what else no dream has seen yet, and last what was seen only once; each within its share, as much as fits. What
-// is newer than a line and contradicts it stands before that line. It says what is old or names something that is gone, and takes secrets out. It
+// is newer than a line and changes it (newer.ts) stands before that line. It says what is old or names something that is gone, and takes secrets out. It
 // changes nothing; what is in it may not pass for the section around it (recall.ts).
 
 import { join } from 'node:path';
-import { contradicts } from '../../change-words.ts';
 import { isDirectory, listNames } from '../../directories.ts';
 import { redact } from '../../redact.ts';
-import { contentWords } from '../../wording.ts';
 import { missingPaths, missingWords, type TreeSearch } from '../../working-tree.ts';
 import { entryRow } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -18,6 +16,7 @@ import { entryOfItem } from '../text/log-items.ts';
 import { partSeenOnce } from '../text/seen-once.ts';
 import { editLines, lineId, locateLines } from '../text/topic.ts';
 import type { MemoryType } from '../types.ts';
+import { newerThan, readSaid, type SaidSince } from './newer.ts';
 import { cutIndex, cutWarning } from './recall-index.ts';
 import { type RankedTopic, type ReadTopic, rankTopics, readRanked } from './recall-topics.ts';
 import { ageCaveat, ageDays, type NamedThing, namedThings, sayAge } from './staleness.ts';
@@ -129,10 +128,7 @@ export async function recallPart(request: PartRequest): Promise<LaidPart> {
   const gone = await goneThings(ranked, request.tree);
   misses = 0;
   const marked: string[] = [];
-  const said = found.entries.map((entry) => ({
-    ...entry,
-    words: contentWords(`${entry.text} ${entry.changes ?? ''}`),
-  }));
+  const said = found.entries.map((entry) => ({ ...readSaid(entry), day: entry.day }));
   for (const raw of ranked) {
     if (misses === MOST_MISSES) break;
     const whole = readRanked({ ...raw, text: await clean(raw.text) });
@@ -218,28 +214,17 @@ export function bodyOf({ index, topics, entries, seenOnce }: LaidPart['texts']):
   return sections.filter((section) => section).join('\n');
 }
 
-type SaidEntry = RecalledPart['entries'][number] & { words: Set<string> };
-
-/** A topic's body with what was said since and contradicts a line of it before that line. */
-function besideNewer(body: string, entries: SaidEntry[]): string {
-  if (entries.length === 0) return body;
+/** A topic's body with what was said since and changes a line of it before that line. */
+function besideNewer(body: string, since: (SaidSince & { day: string })[]): string {
+  if (since.length === 0) return body;
   let out = '';
   let end = 0;
   for (const { text, from } of locateLines(body)) {
-    const words = contentWords(text);
-    // Most lines have nothing to do with it, which is quickly told.
-    const near = entries.filter((entry) => words.intersection(entry.words).size > 0);
-    const newer = near.filter((entry) => (entry.changes ? isMeant(entry.changes, words) : contradicts(entry, text)));
-    out += body.slice(end, from) + newer.map((entry) => `- Newer, ${entry.day}: ${entry.text}\n`).join('');
+    const newer = newerThan(text, since).map(({ said, day }) => `- Newer, ${day}: ${said.text}\n`);
+    out += body.slice(end, from) + newer.join('');
     end = from;
   }
   return out + body.slice(end);
-}
-
-/** Whether what an entry says that it changes is a line of these words: half of the shorter one stands in the other. */
-function isMeant(changes: string, line: Set<string>): boolean {
-  const meant = contentWords(changes);
-  return 2 * meant.intersection(line).size >= Math.min(meant.size, line.size);
 }
 
 function wholeOf({ head, body, foot }: TopicText): string {
