@@ -7,7 +7,7 @@ import { relative, sep } from 'node:path';
 import { type Config, loadConfig } from '../config.ts';
 import { canonicalPath, isDirectory } from '../directories.ts';
 import { describeError } from '../errors.ts';
-import { type HomeDamage, openHome, sayDamage } from '../memory/home/home.ts';
+import { openHome, sayDamage, sayUnreadSpend } from '../memory/home/home.ts';
 import { checkoutRoot } from '../memory/home/paths.ts';
 import type { Standing } from '../memory/home/switches.ts';
 import { isDamagedFile, isUnwritable } from '../memory/ledger/database.ts';
@@ -68,7 +68,7 @@ export async function recallFor(config: Config, options: RecallOptions = {}): Pr
   const scope = options.memory ?? declared ?? 'project';
   const isAlone = options.isAlone ?? (scope !== 'project' || declared !== undefined);
   const memory = canonicalPath(scopeDir(config, { memory: scope, cwd }));
-  const { standing, known, damage } = readHome(config, cwd);
+  const { standing, known, notices } = readHome(config, cwd);
   const result: RecallResult = {
     memory,
     standing,
@@ -78,7 +78,6 @@ export async function recallFor(config: Config, options: RecallOptions = {}): Pr
   const dirs = isAlone ? [] : scopesBeside(config, { cwd, memory });
   const isThere = isDirectory(memory);
   if (!standing.enabled && !standing.isAssumed) return result;
-  const notices = damage ? [sayDamage(damage)] : [];
   const ledgers: Ledger[] = [];
   const open = (dir: string) => {
     try {
@@ -207,11 +206,14 @@ export async function recallPrompt(options: RecallOptions & { config?: Config } 
   return (await recallFor(config ?? (await loadConfig()), rest)).text;
 }
 
-/** Whether anything may be recalled, and in which memory directories nocturne works. */
-function readHome(config: Config, cwd: string): { standing: Standing; known: string[]; damage: HomeDamage | null } {
+/** Whether anything may be recalled, in which memory directories nocturne works, and what a person should know. */
+function readHome(config: Config, cwd: string): { standing: Standing; known: string[]; notices: string[] } {
   const home = openHome(config.home, config.clock, config.zone);
   try {
-    return { standing: standingFor(config, { home, cwd }), known: home.stores(), damage: home.damage() };
+    const damage = home.damage();
+    const unread = home.unreadSpend();
+    const notices = [...(damage ? [sayDamage(damage)] : []), ...(unread ? [sayUnreadSpend(unread)] : [])];
+    return { standing: standingFor(config, { home, cwd }), known: home.stores(), notices };
   } finally {
     home.close();
   }

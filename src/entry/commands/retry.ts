@@ -86,6 +86,7 @@ async function retry(app: App, sessions: string[], options: RetryOptions): Promi
   if (options.dismiss) return;
   // Whoever asks has mended what was wrong, or wants to see.
   app.home.breaker.close();
+  if (app.home.unreadSpend()) note('What is spent today is counted from nothing again: models may be asked.');
   app.home.reopenDay(dayOf(app.config.clock.now(), app.config.zone));
   if (count === 0) print('Nothing failed, and nothing waits.');
 }

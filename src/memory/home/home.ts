@@ -63,9 +63,13 @@ export interface HomeDamage {
 
 /** As a sentence without its stop. */
 export function sayDamage({ at, kept, lost }: HomeDamage): string {
-  const spend = lost.includes('spend') ? ', the day counts as spent in full (nocturne retry --failed reopens it)' : '';
   const pauses = lost.includes('pause') ? ', nothing is done unasked until nocturne resume' : '';
-  return `home.db was damaged, kept as ${kept} and made anew at ${at}${spend}${pauses}`;
+  return `home.db was damaged, kept as ${kept} and made anew at ${at}${pauses}`;
+}
+
+/** As a sentence without its stop: why no model is asked on a day, and the one command that lets it go on. */
+export function sayUnreadSpend(day: Day): string {
+  return `what was spent on ${day} could not be read: the day counts as spent in full, and no model is asked, until nocturne retry --failed or the next day`;
 }
 
 export class Home {
@@ -78,10 +82,12 @@ export class Home {
   readonly reservations: Reservations;
   readonly #sql: Sql;
   readonly #clock: Clock;
+  readonly #zone: string;
 
   constructor(dir: string, clock: Clock, zone: string) {
     this.dir = dir;
     this.#clock = clock;
+    this.#zone = zone;
     const now = clock.now();
     const file = { path: join(dir, 'home.db'), ifDamaged: IF_DAMAGED, now, today: dayOf(now, zone) };
     this.#sql = new Sql(openSoundHome(file), IF_DAMAGED);
@@ -147,14 +153,14 @@ export class Home {
     throw new AppError('ceiling', refusal.message, {
       remedy: refusal.setting
         ? `Raise ${refusal.setting} in config.json of the nocturne home, or wait for tomorrow.`
-        : 'Wait for tomorrow, or let it begin anew with nocturne retry --failed.',
+        : 'Run nocturne retry --failed, which lets the day begin anew, or wait for tomorrow.',
       retryAfterMs: refusal.isForToday ? ask.nextDayAt.getTime() - this.#clock.now().getTime() : undefined,
     });
   }
 
   #refusal(day: Day, ask: Ask): { message: string; setting: string | null; isForToday: boolean } | null {
     const spend = this.spendOf(day);
-    if (this.#sql.get('select 1 from spend where day = ? and unreadable = 1', day)) {
+    if (this.#isUnread(day)) {
       const message = `What was spent on ${day} cannot be read since home.db was damaged: the day counts as spent in full.`;
       return { message, setting: null, isForToday: true };
     }
@@ -206,6 +212,16 @@ export class Home {
 
   skipsOf(day: Day): number {
     return this.#sql.get<{ skips: number }>('select skips from spend where day = ?', day)?.skips ?? 0;
+  }
+
+  /** Today, where what was spent on it could not be read; null: it is known. */
+  unreadSpend(): Day | null {
+    const today = dayOf(this.#clock.now(), this.#zone);
+    return this.#isUnread(today) ? today : null;
+  }
+
+  #isUnread(day: Day): boolean {
+    return this.#sql.get('select 1 from spend where day = ? and unreadable = 1', day) !== undefined;
   }
 
   /** A person says that the day has room again, for example with a higher ceiling. */
