@@ -1,7 +1,7 @@
 // What code lets through of a dream's operations.
 // Promises: every entry is in exactly one operation; nothing is replaced that is not there, is a person's, is pinned, is
 // newer, or speaks of something else; no night loses much of the memory. What a line may say is checked in
-// operation-lines.ts, what may be left out in operation-drops.ts. Each fault belongs to one operation and is said in
+// operation-lines.ts, what of an old line stays in operation-remains.ts, what may be left out in operation-drops.ts. Each fault belongs to one operation and is said in
 // sentences for the model to mend; nothing is mended here.
 
 import { nearDouble } from '../../change-words.ts';
@@ -11,6 +11,7 @@ import { isTopicName } from '../text/topic.ts';
 import type { MemoryType } from '../types.ts';
 import { checkDropped, checkHeld, UNCHECKED, unfitDrops } from './operation-drops.ts';
 import { checkLines, quoted } from './operation-lines.ts';
+import { checkRemains } from './operation-remains.ts';
 import { type DreamWorld, type KnownEntry, newestAt, type Operation, topicOfLine, topicsLosing } from './operations.ts';
 
 /** Bytes around the text of a line, and of all that a new topic has before its lines: more than there will be. */
@@ -59,6 +60,7 @@ export function judgeOperations(
         if (problem) say(`line ${line} ${problem}.`);
         for (const copy of copies) replaced.add(copy);
       }
+      checkRemains(operation, { operations, world, gone, say });
     }
     if (operation.kind === 'hold') checkHeld(operation, { world, say });
     if (operation.kind === 'drop') checkDropped(operation, { operations, world, gone, say });

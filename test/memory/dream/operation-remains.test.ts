@@ -1,0 +1,405 @@
+// A line that says several things, of which an entry changes one: what it leaves alone has to stand somewhere.
+
+import { describe, expect, test } from 'vitest';
+import { checkOperations } from '../../../src/memory/dream/operation-checks.ts';
+import type { DreamWorld, KnownEntry, Operation } from '../../../src/memory/dream/operations.ts';
+
+interface Case {
+  /** What stands, as lines l1, l2, … of one topic. */
+  lines: string[];
+  /** What is said the day after, as entries e1, e2, … */
+  said: (string | Pick<KnownEntry, 'text' | 'changes'>)[];
+  /** The lines that come in the place of l1, each citing all that the operation is about. */
+  becomes?: string[];
+  /** Of which entries the operation is; default: all. */
+  of?: string[];
+  /** Further operations of the list. */
+  more?: Operation[];
+}
+
+function worldOf({ lines, said }: Case): DreamWorld {
+  const entries = said.map((each, at): [string, KnownEntry] => {
+    const given = typeof each === 'string' ? { text: each } : each;
+    const fixed = { type: 'project', strength: 'stated', by: 'human', isWithdrawn: false } as const;
+    return [
+      `e${at + 1}`,
+      { id: `e${at + 1}`, at: '2026-06-25T09:00:00.000Z', session: `s${at + 1}`, quotes: [], ...fixed, ...given },
+    ];
+  });
+  const sources = [{ id: 'e_old', at: '2026-06-22T09:00:00.000Z', session: 's_old' }];
+  const known = lines.map((text, at) => [`l${at + 1}`, { text, isPersons: false, sources }] as const);
+  const topic = { name: 'ops', path: 'ops.md', type: 'project', isPinned: false, bytes: 100 } as const;
+  return { entries: new Map(entries), topics: new Map([['ops', { ...topic, lines: new Map(known) }]]) };
+}
+
+function judged(given: Case): string {
+  const world = worldOf(given);
+  const entries = given.of ?? [...world.entries.keys()];
+  const common = { entries, reason: 'x', replaces: ['l1'] };
+  const lines = (given.becomes ?? []).map((text) => ({ text, entries }));
+  const operation: Operation =
+    lines.length > 0 ? { kind: 'supersede', topic: 'ops', ...common, lines } : { kind: 'retire', ...common };
+  return checkOperations([operation, ...(given.more ?? [])], world).join('\n');
+}
+
+const PORTS = 'The limit is 3000, and the probe is merged as #96.';
+
+/** With the words that would be lost, as the refusal names them. */
+const WRONG: [string, Case, string[]][] = [
+  [
+    'a number of a merge',
+    { lines: [PORTS], said: ['The limit is 4321 now.'], becomes: ['The limit is 4321.'] },
+    ['"#96"'],
+  ],
+  [
+    'what stood before the part that changes',
+    {
+      lines: ['The probe is merged as #96, and the limit is 3000.'],
+      said: ['The limit is 4321 now.'],
+      becomes: ['The limit is 4321.'],
+    },
+    ['"#96"'],
+  ],
+  [
+    'the limit of one host behind a default',
+    {
+      lines: ['By default 5000 ref updates go into one push: 10k gives an internal server error at GitHub, 5k works.'],
+      said: [
+        'The default of ref updates in one push is lowered to 3000, because the GitHub Enterprise Server of two customers fails at 5000.',
+      ],
+      becomes: [
+        'By default 3000 ref updates go into one push: the GitHub Enterprise Server of two customers fails at 5000.',
+      ],
+    },
+    ['"10k"'],
+  ],
+  [
+    'the limit of one host in brackets, though the entry names the whole line as what it changes',
+    {
+      lines: ['The default is 5000 ref updates per push (10k gave an internal server error at GitHub; 5k works).'],
+      said: [
+        {
+          text: 'The default is 3000 ref updates per push.',
+          changes: 'The default is 5000 ref updates per push (10k gave an internal server error at GitHub; 5k works).',
+        },
+      ],
+      becomes: ['The default is 3000 ref updates per push.'],
+    },
+    ['"10k"', '"GitHub"'],
+  ],
+  [
+    'that a value is higher than the default',
+    {
+      lines: [
+        "The mirror-pipeline is Priya's, who picks the number it runs with; it can be configured with a higher value than the default.",
+      ],
+      said: ["The mirror-pipeline is Tomasz's, his call what number it runs with; Priya moved to the cli team."],
+      becomes: ["The mirror-pipeline is Tomasz's, who picks the number it runs with; Priya is in the cli team."],
+    },
+    ['"higher"'],
+  ],
+  [
+    'that a value is higher, in a relative clause',
+    {
+      lines: ['The mirror-pipeline has its own value, which is higher than the default; Priya picks it.'],
+      said: ["The mirror-pipeline is Tomasz's now, his call what value it uses."],
+      becomes: ["The mirror-pipeline's value is picked by Tomasz."],
+    },
+    ['"higher"'],
+  ],
+  [
+    'a merged pull request beside a state that moves',
+    {
+      lines: ['The mirror-pipeline has the batching on 2 of 9 clusters; #96 is merged.'],
+      said: ['By now the mirror-pipeline does batching on 6 of 9 clusters (2 of 9 on the 22nd).'],
+      becomes: ['The mirror-pipeline has the batching on 6 of 9 clusters.'],
+    },
+    ['"#96"'],
+  ],
+  [
+    'a merged pull request beside a plan that ends',
+    {
+      lines: [
+        '#96 is merged, Marek approved it. For 0.7 three things are left: docs for `--max-refs`, a smoke test, a tag.',
+      ],
+      said: ['0.7 is tagged and out; all three things made it, so that plan is done.'],
+      becomes: ['0.7 is out, with all three things.'],
+    },
+    ['"#96"', '"Marek"'],
+  ],
+  [
+    'the other port',
+    {
+      lines: ['The local dev server talks git on 8080 and its pprof is on 8081.'],
+      said: ['The local dev server talks git on 8443 with TLS.'],
+      becomes: ['The local dev server talks git on 8443 with TLS.'],
+    },
+    ['"8081"'],
+  ],
+  [
+    'the other reviewer',
+    {
+      lines: ['Marek reviews internal/gitproto, Marco reviews internal/auth.'],
+      said: ['Priya reviews internal/gitproto from now on instead of Marek.'],
+      becomes: ['Priya reviews internal/gitproto.'],
+    },
+    ['"internal/auth"'],
+  ],
+  [
+    'another rule, by a take-back',
+    {
+      lines: ['Every PR gets a line under Unreleased in CHANGELOG.md, and its commits each make sense by themselves.'],
+      said: ['No CHANGELOG.md line is written for a PR any more.'],
+    },
+    ['"commits"'],
+  ],
+  [
+    'what CI does, though the command changes',
+    {
+      lines: ['Run `mise run lint` before a PR is opened; the same checks gate every nightly build.'],
+      said: [
+        { text: 'mise is out: it is `just lint` and `just fmt` now.', changes: 'Run `mise run lint` before a PR.' },
+      ],
+      becomes: ['Run `just lint` and `just fmt` before a PR is opened; mise is out.'],
+    },
+    ['"nightly"'],
+  ],
+  [
+    'a path in another sentence',
+    {
+      lines: ['Docs are built with mkdocs. The theme is kept in `docs/theme`.'],
+      said: ['Docs are built with vitepress, no longer mkdocs.'],
+      becomes: ['Docs are built with vitepress.'],
+    },
+    ['"docs/theme"'],
+  ],
+];
+
+const RIGHT: [string, Case][] = [
+  [
+    'the rest is kept in the line',
+    {
+      lines: [PORTS],
+      said: ['The limit is 4321 now.'],
+      becomes: ['The limit is 4321, and the probe is merged as #96.'],
+    },
+  ],
+  [
+    'the rest is kept in a line of its own',
+    {
+      lines: [PORTS],
+      said: ['The limit is 4321 now.'],
+      becomes: ['The limit is 4321.', 'The probe is merged as #96.'],
+    },
+  ],
+  [
+    'the rest stands in another line already',
+    {
+      lines: [PORTS, 'Since the review, the probe is merged as #96.'],
+      said: ['The limit is 4321 now.'],
+      becomes: ['The limit is 4321.'],
+    },
+  ],
+  [
+    'another operation of the list writes the rest',
+    {
+      lines: [PORTS],
+      said: ['The limit is 4321 now.', 'The probe, merged as #96, is released.'],
+      becomes: ['The limit is 4321.'],
+      of: ['e1'],
+      more: [
+        {
+          kind: 'add',
+          entries: ['e2'],
+          topic: 'ops',
+          reason: 'x',
+          lines: [{ text: 'The probe, merged as #96, is released.', entries: ['e2'] }],
+        },
+      ],
+    },
+  ],
+  [
+    'both parts change',
+    {
+      lines: [PORTS],
+      said: ['The limit is 4321 now, and the probe was taken out again.'],
+      becomes: ['The limit is 4321, and the probe was taken out again.'],
+    },
+  ],
+  [
+    'a number is written otherwise',
+    {
+      lines: ['The default is 3000; at 10k updates GitHub fails.', 'GitHub: 10,000 updates fail.'],
+      said: ['The default is 4321 now.'],
+      becomes: ['The default is 4321.'],
+    },
+  ],
+  [
+    'a reason goes with what it was the reason of',
+    {
+      lines: ['Use npm for installs, because the lockfile is written by it.'],
+      said: ['Use pnpm for installs, not npm.'],
+      becomes: ['Use pnpm for installs, not npm.'],
+    },
+  ],
+  [
+    'a reason behind a colon is told otherwise',
+    {
+      lines: ['The default is 3000: the servers of two customers fail at more.'],
+      said: ['The default is 5000 again: the servers of both customers were behind a proxy with a timeout of 20s.'],
+      becomes: ['The default is 5000: the servers of two customers were behind a proxy with a timeout of 20s.'],
+    },
+  ],
+  [
+    'what was the cause is said by another entry of the night',
+    {
+      lines: ['The default is 3000, because the GitHub Enterprise Server of two customers fails at 4000.'],
+      said: [
+        'The default is 5000 again.',
+        'It never was GitHub Enterprise Server that fails at 4000: both customers sat behind a proxy.',
+      ],
+      becomes: ['The default is 5000.'],
+      of: ['e1'],
+      more: [
+        {
+          kind: 'add',
+          entries: ['e2'],
+          topic: 'ops',
+          reason: 'x',
+          lines: [
+            {
+              text: 'It never was GitHub Enterprise Server that fails at 4000: both customers sat behind a proxy.',
+              entries: ['e2'],
+            },
+          ],
+        },
+      ],
+    },
+  ],
+  [
+    'a plan with its items is done',
+    {
+      lines: [
+        'For 0.7 three things are left: #96 in, docs for --target-max-ref-updates, a sha256 smoke test against an entire target; the plan is to tag on Friday.',
+      ],
+      said: ['0.7 is tagged and out: all three things on the list made it, so that plan is done.'],
+      becomes: ['0.7 is out, with all three things.'],
+    },
+  ],
+  [
+    'a plan with two items is done',
+    {
+      lines: ['Left for 0.7: docs for --target-max-ref-updates, a smoke test.'],
+      said: ['0.7 is tagged and out, nothing is left for it.'],
+    },
+  ],
+  [
+    'a state moves to all',
+    {
+      lines: ['As of 2026-06-24, the mirror-pipeline does batching on 6 of 9 clusters, up from 2 of 9 on June 22.'],
+      said: ['Since 2026-06-26 the mirror-pipeline batches on all 9 clusters.'],
+      becomes: ['The mirror-pipeline batches on all 9 clusters.'],
+    },
+  ],
+  [
+    'a history in brackets is left out',
+    {
+      lines: ['The default is 3000 ref updates per push (lowered from 5000 on June 22).'],
+      said: ['The default is 4321 ref updates per push.'],
+      becomes: ['The default is 4321 ref updates per push.'],
+    },
+  ],
+  [
+    'a rule is taken back with what hangs on it',
+    {
+      lines: [
+        'A new module in go.mod needs an ADR under docs/adr; it says which alternatives were looked at, in 20 lines.',
+      ],
+      said: ['No ADR for a new module or anything else any more: nobody reads them.'],
+    },
+  ],
+  [
+    'a rule is taken back by the words in which it was known',
+    {
+      lines: ['Every PR gets a CHANGELOG line, and the release manager reads them on Fridays.'],
+      said: [
+        {
+          text: 'No such line is wanted any more.',
+          changes: 'Every PR gets a CHANGELOG line, and the release manager reads them on Fridays.',
+        },
+      ],
+    },
+  ],
+  [
+    'what was open is settled for one side',
+    {
+      lines: ['Open: deploy by Jenkins, as Mira wants, or by GitHub Actions, as Tom wants in #44.'],
+      said: ['Deploy by Jenkins.'],
+      becomes: ['Deploy by Jenkins.'],
+    },
+  ],
+  [
+    'an owner changes',
+    {
+      lines: ["The mirror-pipeline is Priya's, she picks the number that it runs with."],
+      said: [
+        "The mirror-pipeline is Tomasz's since 2026-06-24, his call what number it runs with; Priya is in the cli team.",
+      ],
+      becomes: ["The mirror-pipeline is Tomasz's, his call what number it runs with; Priya is in the cli team."],
+    },
+  ],
+  [
+    'a checkout moved',
+    {
+      lines: ['The entire backend is in ../entiredb, read it there.'],
+      said: [
+        'The backend is part of the platform monorepo: ../platform/entiredb. The checkout ../entiredb is stale and not to be read.',
+      ],
+      becomes: ['The entire backend is in ../platform/entiredb; the checkout ../entiredb is stale, not to be read.'],
+    },
+  ],
+  [
+    'a decision is over, with what was chosen then in brackets',
+    {
+      lines: ['No Windows build is made in goreleaser ("Skip Windows (current config)" was chosen on 2026-04-30).'],
+      said: ['From 0.8 on Windows builds are made, amd64 only.'],
+      becomes: ['From 0.8 on Windows builds are made, amd64 only.'],
+    },
+  ],
+  [
+    'a habit that was shown is said in other words',
+    {
+      lines: ['Wants to see the diff before a commit, and looks at it first.'],
+      said: ['Show the diff before every commit, always.'],
+      becomes: ['Show the diff before every commit.'],
+    },
+  ],
+  [
+    'a German line changes',
+    {
+      lines: ['Der Standard ist 3000, weil zwei Kunden bei mehr scheitern; gemessen wird am Montag.'],
+      said: ['Der Standard ist jetzt 5000, gemessen wird nicht mehr.'],
+      becomes: ['Der Standard ist 5000; gemessen wird nicht mehr.'],
+    },
+  ],
+];
+
+describe('of a line that goes', () => {
+  test.each(WRONG)('%s is not lost', (_, given, words) => {
+    const said = judged(given);
+    for (const word of words) expect(said).toContain(word);
+    expect(said).toContain('any more: ');
+  });
+
+  test.each(RIGHT)('nothing is asked for where %s', (_, given) => {
+    expect(judged(given)).toBe('');
+  });
+});
+
+test('a refusal names the operation, the line, the words and a form that passes', () => {
+  const given = { lines: [PORTS], said: ['The limit is 4321 now.'], becomes: ['The limit is 4321.'] };
+  expect(judged(given)).toBe(
+    'operations[0] (supersede): line l1 ("The limit is 3000, and the probe is merged as #96.") says "the probe is merged as #96", too, which e1 does not change, and no line would say "#96" any more: keep it in the line that comes, or add to "lines" one of its own, such as {"text":"The probe is merged as #96.","entries":["e1"]}.',
+  );
+  expect(judged({ ...given, becomes: [...given.becomes, 'The probe is merged as #96.'] })).toBe('');
+});
