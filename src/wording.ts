@@ -29,17 +29,20 @@ export function asSeen(text: string): string {
 const UNSPACED = String.raw`[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]`;
 const SCRIPT_EDGE = new RegExp(`(?<=${UNSPACED})(?=[!-~])|(?<=[!-~])(?=${UNSPACED})`, 'gu');
 
+/** What closes a sentence, or says that something was cut off, is no part of the value before it. */
+const CLOSING = /(?<=[\p{L}\p{N}_/)\]])(?<!\.\/)\s?(?:…|\.{3})$|(?<=[\p{L}\p{N}_)\]])[.,;:]+$/u;
+
 /**
  * The strings of a text that one may search for: code in backticks, URLs, paths, addresses, flags, names of files and
  * of things in code, and all that holds a digit.
  */
 export function greppable(text: string): string[] {
-  const spans = [...text.matchAll(/`([^`]+)`/g)].map((match) => match[1] as string);
+  const spans = [...text.matchAll(/`([^`]+)`/g)].map((match) => (match[1] as string).replace(CLOSING, ''));
   const words = text
     .replace(/`[^`]+`/g, ' ')
     .replace(SCRIPT_EDGE, ' ')
     .split(/[\s\p{sc=Han}、。，；：「」『』（）]+/u)
-    .map((word) => word.replace(/^[("'“‘„«[{<*]+|(?<![)"'”’“»\]}>.,;:!?*])[)"'”’“»\]}>.,;:!?*]+$/g, ''))
+    .map((word) => word.replace(/^[("'“‘„«[{<*]+|(?<![)"'”’“»\]}>.,;:!?*…])[)"'”’“»\]}>.,;:!?*…]+$/g, ''))
     .filter(isValue);
   return [...new Set([...spans, ...words])];
 }
@@ -109,7 +112,7 @@ function isJoinedBehind(right: string, { isPath, isNumber }: { isPath: boolean; 
 type Kind = 'code' | 'url' | 'date' | 'path' | 'number' | 'name';
 
 function kindOf(value: string, text: string): Kind {
-  if (text.includes(`\`${value}\``)) return 'code';
+  if (text.includes(`\`${value}`)) return 'code';
   if (/^[a-z]+:\/\//i.test(value)) return 'url';
   if (/^\d{4}-\d{2}-\d{2}/.test(value)) return 'date';
   if (/[/\\]/.test(value)) return 'path';

@@ -105,6 +105,25 @@ test.each(['extract-input', 'extract-fork'])('%s leaves out what is empty, and t
   expect(text).not.toMatch(/\n{3}/);
 });
 
+test.each([
+  ['extract-input', 'offered'],
+  ['extract-fork', 'pending'],
+])(
+  '%s says that a habit is recorded again when it is shown again, only where there is an index',
+  async (name, what) => {
+    const rule = `**A habit is\nrecorded again** (\`implied\`) whenever what is ${what} shows it`;
+    const { text } = await renderPrompt(name, valuesFor(name));
+    expect(text).toContain(rule);
+    expect(text).toContain('marked `Seen once`');
+    expect((await renderPrompt(name, { ...valuesFor(name), index: 'none' })).text).not.toContain('recorded again**');
+  },
+);
+
+test('the dream is told to keep what an entry does not change of a line that goes', async () => {
+  const { text } = await renderPrompt('dream', {});
+  expect(text).toContain('says other things, too, which the entry does not change, they stay**');
+});
+
 test('a value that looks like a section is inserted as it is', async () => {
   const excerpt = '| {{#known}} {{/known}}';
   const { text } = await renderPrompt('extract-input', { ...valuesFor('extract-input'), known: 'none', excerpt });

@@ -35,3 +35,18 @@ test.each([
 ])('%j stands as the tail of a path in %j: %j', (value, text, isThere) => {
   expect(standsAsTail(value, text)).toBe(isThere);
 });
+
+test.each([
+  ['It is kept in src/memory/dream… and elsewhere.', 'src/memory/dream'],
+  ['It is kept in src/memory/dream...', 'src/memory/dream'],
+  ['It is kept in `src/memory/dream…`', 'src/memory/dream'],
+  ['It is kept in `src/memory/dream ...`.', 'src/memory/dream'],
+  ['The limit is 3000…', '3000'],
+  ['The limit is `3000.`', '3000'],
+  ['The port (“8443”…)', '8443'],
+  ['See https://wiki.example/a…, please', 'https://wiki.example/a'],
+  ['Run `go test ./...` first.', 'go test ./...'],
+  ['Run `git add .` first.', 'git add .'],
+])('of %j the value is %j', (text, value) => {
+  expect(greppable(text)).toEqual([value]);
+});

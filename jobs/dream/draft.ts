@@ -7,7 +7,12 @@ import { z } from 'zod';
 import { isAppError } from '../../src/errors.ts';
 import { withTags } from '../../src/injection.ts';
 import { judgeOperations, sayUnplaced } from '../../src/memory/dream/operation-checks.ts';
-import { type Operation, operationSchema, proposalListSchema } from '../../src/memory/dream/operations.ts';
+import {
+  DESCRIPTION_CHARACTERS,
+  type Operation,
+  operationSchema,
+  proposalListSchema,
+} from '../../src/memory/dream/operations.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { redact } from '../../src/redact.ts';
 import { sizeOf } from './commit-topics.ts';
@@ -24,11 +29,15 @@ interface Slot {
   operation: Operation | null;
   /** What is wrong with its shape, or what stands in its way when it is committed. */
   problems: string[];
+  /** What was mended of it, of which nothing is to be sent again. */
+  note?: string;
 }
 
 export interface Verdict {
   /** What is wrong, a sentence each, with the operation's number. */
   problems: string[];
+  /** What was mended, a sentence each: nothing is to be sent again for it. */
+  notes: string[];
   /** Numbers of the operations that stand. */
   standing: number[];
   /** Entries that no standing operation is about. */
@@ -52,7 +61,8 @@ export class Draft {
   /** Takes what a call sends, and judges the whole list. */
   async take(input: unknown): Promise<Verdict> {
     const list = proposalListSchema.safeParse(await cleaned(input));
-    if (!list.success) return { problems: [z.prettifyError(list.error)], standing: [], left: this.#left([]) };
+    if (!list.success)
+      return { problems: [z.prettifyError(list.error)], notes: [], standing: [], left: this.#left([]) };
     this.#put(list.data.operations.map(slotOf));
     return this.#judge();
   }
@@ -111,7 +121,11 @@ export class Draft {
     const sent = new Set([...this.#slots.values()].flatMap(({ entries }) => entries));
     const unplaced = left.filter((entry) => !sent.has(entry));
     if (unplaced.length > 0) problems.push(sayUnplaced(unplaced));
-    return { problems, standing: kept.map(({ number }) => number), left };
+    const notes = kept.flatMap(({ number }) => {
+      const note = this.#slots.get(number)?.note;
+      return note ? [`operations[${number}]: ${note}`] : [];
+    });
+    return { problems, notes, standing: kept.map(({ number }) => number), left };
   }
 
   /** The operations that can be committed together, each tried beside those before it. */
@@ -152,12 +166,36 @@ export class Draft {
   }
 }
 
-function slotOf(raw: unknown): Slot {
+function slotOf(given: unknown): Slot {
+  const { raw, note } = withShortDescription(given);
   const read = operationSchema.safeParse(raw);
-  if (read.success) return { entries: read.data.entries, operation: read.data, problems: [] };
+  if (read.success) return { entries: read.data.entries, operation: read.data, problems: [], ...(note && { note }) };
   const entries = typeof raw === 'object' && raw !== null && 'entries' in raw ? raw.entries : [];
   const ids = Array.isArray(entries) ? entries.filter((id): id is string => typeof id === 'string') : [];
   return { entries: ids, operation: null, problems: [z.prettifyError(read.error)] };
+}
+
+/** A description that is too long holds nothing back: it ends where a clause does, or a word. */
+function withShortDescription(raw: unknown): { raw: unknown; note?: string } {
+  if (typeof raw !== 'object' || raw === null || !('description' in raw)) return { raw };
+  const { description } = raw;
+  if (typeof description !== 'string' || description.trim().length <= DESCRIPTION_CHARACTERS) return { raw };
+  const short = beginningOf(description.trim());
+  const note = `its description had ${description.trim().length} characters and was shortened to ${JSON.stringify(short)}.`;
+  return { raw: { ...raw, description: short }, note };
+}
+
+/** From here on a clause's end is a better one than a word's. */
+const LEAST_CHARACTERS = DESCRIPTION_CHARACTERS / 2;
+
+function beginningOf(text: string): string {
+  const ends = (pattern: RegExp) =>
+    [...text.matchAll(pattern)].map(({ index }) => index).filter((at) => at <= DESCRIPTION_CHARACTERS);
+  const clause = ends(/[,;.:](?=\s)|\s[–—(]/gu).findLast((at) => at >= LEAST_CHARACTERS);
+  const at = clause ?? ends(/\s/gu).at(-1) ?? DESCRIPTION_CHARACTERS;
+  const isInCode = (text.slice(0, at).split('`').length - 1) % 2 === 1;
+  const end = isInCode ? text.lastIndexOf('`', at - 1) : at;
+  return text.slice(0, end || at).replace(/[\s,;:–—(-]+$|\p{Cs}$/gu, '');
 }
 
 /** The same JSON value with every text in it redacted, and with the tags of what it copies as they were said. */

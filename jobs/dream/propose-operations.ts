@@ -114,14 +114,16 @@ async function propose(
 }
 
 /** What the model is told: nothing more where all stands, else what is to be sent again. */
-function replyTo({ problems, standing, left }: Verdict): ToolReply {
-  if (problems.length === 0) return { text: 'Accepted. Nothing more is to be done.', isError: false, endsRun: true };
+function replyTo({ problems, notes, standing, left }: Verdict): ToolReply {
+  if (problems.length === 0) {
+    return { text: ['Accepted. Nothing more is to be done.', ...notes].join('\n'), isError: false, endsRun: true };
+  }
   const said = problems.slice(0, MOST_PROBLEMS);
   const stands = `These stand, and are not to be sent again: operations ${standing.join(', ')}.`;
   const again =
     left.length > 0 ? `Send only operations for what is left: ${left.join(', ')}.` : 'Send what is wrong again.';
   return {
-    text: [...(standing.length > 0 ? [stands] : []), ...said, again].join('\n'),
+    text: [...(standing.length > 0 ? [stands] : []), ...notes, ...said, again].join('\n'),
     isError: standing.length === 0,
   };
 }

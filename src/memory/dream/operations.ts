@@ -22,7 +22,9 @@ const oneLine = (most: number) =>
     .refine((text) => !/<!--|-->/.test(text.replace(/`[^`]*`/g, '')), 'must not hold a comment');
 const reason = oneLine(500);
 const lineText = oneLine(1_000).refine(isLine, 'must be words that can stand in a list: no rule, no bare marker');
-const description = oneLine(120).refine((text) => !/[[\]]/.test(text), 'must not hold brackets');
+/** Of a longer one, as it is proposed, the beginning is taken (draft.ts). */
+export const DESCRIPTION_CHARACTERS = 120;
+const description = oneLine(DESCRIPTION_CHARACTERS).refine((text) => !/[[\]]/.test(text), 'must not hold brackets');
 const lines = z
   .array(z.strictObject({ text: lineText, entries: ids }))
   .min(1)

@@ -85,6 +85,46 @@ test('what an operation that is refused says of a new topic holds for those besi
   expect(file('facts.md')).toContain(`- ${B}\n`);
 });
 
+test('a description that is too long is shortened where a clause ends, and holds nothing back', async () => {
+  const { night, file } = await nights();
+  const description =
+    'Before planning the harvest: crates and barrels, who carries them to the press; which fields come first, and what the press needs before it runs';
+  const short =
+    'Before planning the harvest: crates and barrels, who carries them to the press; which fields come first';
+  const { report, requests, ids } = await night([A, B], ([a, b], call) =>
+    call === 1
+      ? [add(a, A, { description }), add(b, 'The press runs on port 9000.')]
+      : [add(b, B, { topic: 'presses', description: 'x'.repeat(150) })],
+  );
+  expect(report).toMatchObject({ outcome: 'dreamed', left: [] });
+  expect(requests).toHaveLength(2);
+  const said = told(requests[1]);
+  expect(said).toContain(`operations[0]: its description had ${description.length} characters and was shortened to`);
+  expect(said).toContain(short);
+  expect(said).toContain(`Send only operations for what is left: ${ids[1]}.`);
+  expect(file('facts.md')).toContain(`description: "${short}"\n`);
+  expect(file('facts.md')).not.toContain('what the press needs');
+  expect(file('presses.md')).toContain(`${'x'.repeat(120)}\n`);
+  expect(file('presses.md')).not.toContain('x'.repeat(121));
+});
+
+test('of a line that goes, what the entry does not change is asked for alone, with a line that would do', async () => {
+  const { night, file } = await nights();
+  const old = 'The press has a limit of 3000, and the valve was put in by #96.';
+  await night([old], ([a]) => [add(a, old)]);
+  const text = 'The press has a limit of 4321 now.';
+  const { report, requests } = await night([text], ([a], call) => {
+    const lines = [{ text: 'The press has a limit of 4321.', entries: [a] }];
+    const kept = call === 1 ? [] : [{ text: 'The valve was put in by #96.', entries: [a] }];
+    const replaces = [lineId(old)];
+    return [{ kind: 'supersede', entries: [a], topic: 'facts', reason: 'x', replaces, lines: [...lines, ...kept] }];
+  });
+  expect(report).toMatchObject({ outcome: 'dreamed', left: [] });
+  expect(told(requests[1])).toContain('no line would say \\"#96\\" any more');
+  expect(file('facts.md')).toContain('- The press has a limit of 4321.\n- The valve was put in by #96.\n');
+  expect(file('facts.md')).not.toContain('3000');
+});
+
 test('what is left waits for the next night with its reason, and after three nights a person is told', async () => {
   const { night, store, dir } = await nights();
   const wrong = 'The harvest runs on port 9000.';
