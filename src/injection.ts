@@ -2,7 +2,7 @@
 // by form: commands to an agent in several languages, also hidden in look-alike letters, unseen characters or base64;
 // quotations, pasted mails, fences and tags. It errs on the side of refusing; it cannot know what a sentence means.
 
-import { pastedLines } from './pasted.ts';
+import { typedFrom } from './pasted.ts';
 import { asSeen } from './wording.ts';
 
 /** The tags that nocturne itself puts around data, and those that pass for a system's. */
@@ -229,8 +229,8 @@ const QUOTATION_MARKS = ['“”', '„“”', '«»', '»«', '「」', '『�
  */
 export function ownWords(message: string): string {
   const lines = withoutTagged(withoutComments(message)).split(/\r?\n/);
-  const pasted = pastedLines(lines);
-  const own = lines.map((line, at) => (pasted[at] ? '' : line));
+  const from = typedFrom(lines);
+  const own = lines.map((line, at) => line.slice(from[at]));
   const unmarked = [...STRAIGHT_QUOTATIONS, CODE_QUOTATION].reduce(
     (text, quotation) => text.replace(quotation, (whole, said: string) => (isQuotation(said) ? '\n' : whole)),
     own.join('\n'),

@@ -1,6 +1,7 @@
 // Which lines of a person's message somebody else wrote: fences, quoted lines, tables, indented code, diffs, forwarded
-// mails, and a file or page that is announced and pasted bare. Told by form. A brief with headings and lists is its
-// author's own; only where a person asks about what follows, or names it as a file, a heading begins a paste.
+// mails, and a file or page that is announced and pasted bare. Told by form. What stands on a paste's last line behind
+// the mark that closes it is the person's. A brief with headings and lists is its author's own; only where a person asks
+// about what follows, or names it as a file, a heading begins a paste.
 
 const QUOTED = /^\s*(?:>|&gt;)/;
 /** What stands under the head of a table, whose rows follow. */
@@ -8,7 +9,9 @@ const TABLE_BEGINS = /^\s*\|[\s:|-]*-{3}[\s:|-]*$/;
 /** Code without a fence, where it follows an empty line; a list may go on so. */
 const INDENTED = /^(?: {4}|\t)\s*(?![-*+]\s|\d+[.)]\s)\S/;
 const LIST_ITEM = /^\s*(?:[-*+]|\d+[.)])\s/;
-const FENCE = /^\s*(`{3,}|~{3,})/;
+/** Backticks on both sides are code within a line. */
+const FENCE = /^\s*(`{3,}(?!`)(?![^`]*`)|~{3,})/;
+const FENCE_CLOSES = /^\s*(`{3,}|~{3,})/;
 const TAG_BEGINS = /^\s*<([a-z][\w.-]*)(?:\s[^<>]*)?>/i;
 const TAG_CLOSES = /<\/([a-z][\w.-]*)\s*>/gi;
 const DIFF_BEGINS = /^\s*(?:diff --git |@@ -\d)/;
@@ -18,6 +21,9 @@ const DIFF_GOES_ON =
 /** Where somebody else's words begin and go on to the end of the message. */
 const FORWARDED =
   /^\s*(?:-{2,}\s*(?:original message|forwarded message|ursprüngliche nachricht|weitergeleitete nachricht|message d'origine|message transféré|mensaje original|mensagem original|messaggio originale|oorspronkelijk bericht|исходное сообщение|转发|轉寄|転送)|begin forwarded message|(?:from|von|de|da|van|od|от|发件人|寄件者|差出人|보낸 사람)\s*[:：]\s*\S.*|(?:on|am|le|el|il|op|em) .{4,80}\b(?:wrote|schrieb|a écrit|escribió|ha scritto|schreef|escreveu)\s*:|\[pasted text|-{2,}\s*content from referenced files)/i;
+
+/** The words before the first mark of a line that closes a quotation. */
+const QUOTATION_CLOSES = /^[^"]*[^\s"](?="(?:[\s.,;:!?)]|$))/;
 
 const HEADING = /^\s{0,3}#{1,6}\s+\S/;
 const FRONT_MATTER = /^---\s*$/;
@@ -54,23 +60,35 @@ const ASKS_ABOUT =
 const BRIEFS =
   /\b(?:before (?:you|we|start|begin|cod|writ)\w*|carefully|all of (?:this|it)|everything|to the end|then (?:start|begin|build|implement|write)|follow|implement|my (?:notes|brief|plan|list|requirements)|the (?:brief|spec|requirements|task|rules))\b/i;
 
-/** For each line whether somebody else wrote it. */
-export function pastedLines(lines: readonly string[]): boolean[] {
-  const pasted: boolean[] = [];
+/** For each line where the words of its author begin: 0 for one they wrote, its length for one somebody else did. */
+export function typedFrom(lines: readonly string[]): number[] {
+  const pasted = pastedLines(lines);
+  return pasted.map((to, at) => (to === true ? (lines[at] as string).length : Number(to)));
+}
+
+/** True for a whole line, a number for one that is the author's own from there on. */
+function pastedLines(lines: readonly string[]): (boolean | number)[] {
+  const pasted: (boolean | number)[] = [];
   const tagEnds = endsOfTags(lines);
+  /** The last line that holds these marks anywhere: it closes a fence that no line of its own does. */
+  const lastOf = (marks: string) => (lastMarks[marks] ??= lines.findLastIndex((line) => line.includes(marks)));
+  const lastMarks: Record<string, number> = {};
   let taggedTo = -1;
   let fence: string | null = null;
   let isDiff = false;
   let isTable = false;
   let isAfterCode = true;
   let isList = false;
+  /** The last line of the author's own holds a quotation mark that opens and is not closed. */
+  let isQuoting = false;
   let before = '';
   for (const [at, line] of lines.entries()) {
-    const mark = FENCE.exec(line)?.[1];
+    const mark: string | undefined = (fence === null ? FENCE : FENCE_CLOSES).exec(line)?.[1];
     if (fence === null) taggedTo = Math.max(taggedTo, tagEnds[at] ?? -1);
     if (fence !== null) {
-      if (mark?.startsWith(fence)) fence = null;
-      pasted.push(true);
+      const end = mark?.startsWith(fence) || at === lastOf(fence) ? endOfFence(line, fence) : null;
+      if (mark?.startsWith(fence) || end !== null) fence = null;
+      pasted.push(end ?? true);
     } else if (mark !== undefined) {
       fence = mark;
       pasted.push(true);
@@ -84,11 +102,34 @@ export function pastedLines(lines: readonly string[]): boolean[] {
       isAfterCode = isCode || line.trim() === '';
       if (LIST_ITEM.test(line)) isList = true;
       else if (/^\S/.test(line)) isList = false;
-      pasted.push(isDiff || isTable || isCode || at <= taggedTo || QUOTED.test(line));
+      const isPasted = isDiff || isTable || isCode || at <= taggedTo || QUOTED.test(line);
+      const closes: RegExpExecArray | null = isCode && isQuoting ? QUOTATION_CLOSES.exec(line) : null;
+      if (line.trim() !== '' && (!isPasted || closes)) isQuoting = !closes && opensQuotation(line);
+      if (closes) pasted.push(closes[0].length);
+      else pasted.push(at === taggedTo && !isCode && /^\s*</.test(line) ? endOfTag(line) : isPasted);
     }
     if (line.trim() !== '') before = line.trim();
   }
   return pasted;
+}
+
+/** Whether a quotation goes on after its line. */
+function opensQuotation(line: string): boolean {
+  const marks = line.split('"');
+  return marks.length % 2 === 0 && /^$|[\s(]$/.test(marks.at(-2)?.slice(-1) ?? '') && /^\S/.test(marks.at(-1) ?? '');
+}
+
+/** Where the marks of a fence end that are followed by other words, or by nothing; null where they close nothing. */
+function endOfFence(line: string, fence: string): number | null {
+  const at = line.lastIndexOf(fence);
+  const marks = at < 0 ? undefined : /^(?:`+|~+)(?=$|[\s.,;:!?)])/.exec(line.slice(at))?.[0];
+  return marks === undefined ? null : at + marks.length;
+}
+
+/** Where the last closing tag of a line ends. */
+function endOfTag(line: string): number {
+  const closing = [...line.matchAll(TAG_CLOSES)].at(-1);
+  return closing ? closing.index + closing[0].length : line.length;
 }
 
 /** For each line that begins with a tag the later line that closes it. */
@@ -134,15 +175,25 @@ export interface Passage {
   isPasted: boolean;
 }
 
-/** The message in passages, which a line end apart make up the message again. */
+/** The message in passages, which a line end apart make up the message again; a paste that ends in a line is cut there. */
 export function passagesOf(message: string): Passage[] {
   const lines = message.split('\n');
-  const pasted = pastedLines(lines);
+  const from = typedFrom(lines);
+  const cut = lines.flatMap((line, at) => {
+    const to = from[at] ?? 0;
+    const isMixed = to > 0 && line.slice(to).trim() !== '';
+    return isMixed
+      ? [
+          { text: line.slice(0, to), isPasted: true },
+          { text: line.slice(to), isPasted: false },
+        ]
+      : [{ text: line, isPasted: to > 0 }];
+  });
   const passages: Passage[] = [];
-  for (const [at, line] of lines.entries()) {
+  for (const { text: line, isPasted: isTheirs } of cut) {
     const last = passages.at(-1);
     // An empty line belongs to what is above it.
-    const isPasted = line.trim() === '' && last ? last.isPasted : pasted[at] === true;
+    const isPasted = line.trim() === '' && last ? last.isPasted : isTheirs;
     if (last && (last.isPasted === isPasted || last.text.trim() === '')) {
       last.isPasted = isPasted;
       last.text += `\n${line}`;

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { ownWords } from '../src/injection.ts';
 import { passagesOf } from '../src/pasted.ts';
 
 const pasted = (message: string): string[] =>
@@ -23,6 +24,33 @@ test.each([
 });
 
 test.each([
+  ['a fence', 'The layout:\n```\n├── a\n└── b``` Always use tabs.\nAnd no dots.', ['```\n├── a\n└── b```']],
+  ['a fence on a line of its own', 'See\n```\n└── b\n``` Always use tabs.', ['```\n└── b\n```']],
+  ['a fence, with code in it', 'See\n```\n└── b\n``` Always use `make`, always use tabs.', ['```\n└── b\n```']],
+  ['an element', 'See\n<tree>\n└── b\n</tree> Always use tabs.', ['<tree>\n└── b\n</tree>']],
+  ['a quotation', 'It was "src:\n\n    ├── a\n    └── b", and always use tabs.', ['    ├── a\n    └── b']],
+])('what a person writes behind the end of %s on its last line is theirs', (_, message, expected) => {
+  expect(pasted(message)).toEqual(expected);
+  expect(ownWords(message)).toMatch(/lways use tabs\./);
+  expect(ownWords(message)).not.toContain('└');
+});
+
+test('a quotation that ends on an indented line takes no later words with it', () => {
+  const message = 'It printed "src:\n\n    ├── a\n    └── b" today.\nAlways use 5" disks.';
+  expect(ownWords(message)).toContain('Always use 5" disks.');
+});
+
+test.each([
+  ['a fence that a later line closes', 'See\n```\na ``` Never retry.\n```\nok', ['```\na ``` Never retry.\n```']],
+  ['a fence with marks in its code', "See\n```\nx('```') Never retry.", ["```\nx('```') Never retry."]],
+  ['a fence that holds another', 'See\n```\na ``` Never retry.\nb ``` c', ['```\na ``` Never retry.\nb ```']],
+  ['quoted code', 'See:\n\n    log("a b", c) // Never retry.\nok', ['    log("a b", c) // Never retry.']],
+  ['an element within one', 'See\n<a>\n<b>x</b> Never retry.\n</a>\nok', ['<a>\n<b>x</b> Never retry.\n</a>']],
+])('what stands behind a mark in %s is not the person’s', (_, message, expected) => {
+  expect(pasted(message)).toEqual(expected);
+});
+
+test.each([
   'Build a parser.\n\n# Rules\n\nAlways use tabs.\n\n## Tests\n\n- no mocks\n    - not even small ones',
   'Here is what I want:\n\n1. Lint first.\n2. Then the tests.',
   'Here are the changes for README.md I would like: shorter, no badges.\nKeep the table.',
@@ -30,6 +58,7 @@ test.each([
   'Rename "Save" to "Save all".\n\nThe rules:\n- never push to main',
   'I see this problem:\nthe list jumps when I scroll.',
   'From now on:\nuse tabs.',
+  '```npm ci``` comes first.\nThen the tests.',
 ])('what a person wrote in %j is all theirs', (message) => {
   expect(pasted(message)).toEqual([]);
 });
@@ -45,10 +74,20 @@ test.each(['', 'a\n\n```\nb\n```\n\nc\n', '\n\n> a\n\nb', '```\nnever closed'])(
   },
 );
 
-test.each(['<x>\n', '```\n', 'a\n    b\n\n', '# x\n', '> x\n', 'README.md\n', '- - - '])(
-  'a megabyte of %j is looked through once',
-  (part) => {
-    const message = part.repeat(Math.ceil(1_000_000 / part.length));
-    expect(passagesOf(message).length).toBeGreaterThan(0);
-  },
-);
+test.each([
+  '<x>\n',
+  '```\n',
+  'a\n    b\n\n',
+  '# x\n',
+  '> x\n',
+  'README.md\n',
+  '- - - ',
+  ' "a',
+  '\n\n    "a',
+  '<x>\n</x> a',
+  '``` a',
+  '```\na```b\n',
+])('a megabyte of %j is looked through once', (part) => {
+  const message = part.repeat(Math.ceil(1_000_000 / part.length));
+  expect(passagesOf(message).length).toBeGreaterThan(0);
+});
