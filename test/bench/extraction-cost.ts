@@ -1,16 +1,9 @@
 // One extraction of a session against a loopback model that records one valid entry in each excerpt and then says that
 // it is done; and what was sent to it.
 
-import { join } from 'node:path';
-import { extract } from '../../jobs/extract.ts';
-import { runAgent } from '../../src/agent/loop.ts';
-import { loadConfig } from '../../src/config.ts';
-import { openHome } from '../../src/memory/home/home.ts';
-import { JobSpend } from '../../src/memory/home/spend.ts';
-import { releaseLease, takeLease } from '../../src/memory/store/leases.ts';
-import { openStore } from '../../src/memory/store/store.ts';
 import { estimateTokens } from '../../src/transcript/tokens.ts';
-import { calls, type MessagesRequest, says, startMessagesServer } from '../support/messages-server.ts';
+import { calls, type MessagesRequest, says } from '../support/messages-server.ts';
+import { extracted } from './extracted.ts';
 
 export interface ExtractionCost {
   outcome: string;
@@ -30,7 +23,7 @@ export async function extractionCost(path: string, dir: string): Promise<Extract
   let refusals = 0;
   let excerpts = 0;
   let hasHumanWords = false;
-  const server = await startMessagesServer((request) => {
+  const script = (request: MessagesRequest) => {
     if (request.messages.length === 1) {
       candidates = quotableIn(textOf(request));
       hasHumanWords ||= candidates.some(({ speaker }) => speaker === 'human');
@@ -42,33 +35,10 @@ export async function extractionCost(path: string, dir: string): Promise<Extract
     }
     const next = candidates.shift();
     return next === undefined ? says('Done.') : calls('record_entries', { entries: [entryOf(next)] });
-  });
-  const config = await loadConfig({}, { NOCTURNE_HOME: join(dir, 'home'), NOCTURNE_ZONE: 'UTC' });
-  const home = openHome(config.home, config.clock);
-  const store = await openStore(join(dir, 'memory'), { clock: config.clock });
-  try {
-    const report = await extract(
-      { transcript: path, ended: true },
-      {
-        ...config,
-        agent: { ...config, model: 'loopback', access: server.access },
-        runAgent,
-        spend: new JobSpend(home, { ...config, jobTokens: Infinity, dayTokens: Number.MAX_SAFE_INTEGER }),
-        storeFor: async () => store,
-        async withLease(at, key, work) {
-          const lease = takeLease(at.ledger, { key, owner: 'bench', now: config.clock.now(), ttlMs: 60_000 });
-          if (!lease) return null;
-          return work(lease).finally(() => releaseLease(at.ledger, lease));
-        },
-      },
-    );
-    const tokens = server.requests.reduce((sum, request) => sum + tokensOf(request), 0);
-    return { outcome: report.outcome, requests: server.requests.length, excerpts, refusals, tokens, hasHumanWords };
-  } finally {
-    store.close();
-    home.close();
-    await server.close();
-  }
+  };
+  const { outcome, requests } = await extracted(path, { dir, script });
+  const tokens = requests.reduce((sum, request) => sum + tokensOf(request), 0);
+  return { outcome, requests: requests.length, excerpts, refusals, tokens, hasHumanWords };
 }
 
 interface Quotable {

@@ -1,15 +1,8 @@
 // What one extraction of a session sends, counted in o200k tokens, with a loopback model that records once and ends.
 
-import { join } from 'node:path';
-import { extract } from '../../jobs/extract.ts';
-import { runAgent } from '../../src/agent/loop.ts';
-import { loadConfig } from '../../src/config.ts';
-import { openHome } from '../../src/memory/home/home.ts';
-import { JobSpend } from '../../src/memory/home/spend.ts';
-import { releaseLease, takeLease } from '../../src/memory/store/leases.ts';
-import { openStore } from '../../src/memory/store/store.ts';
 import { countO200k } from '../../src/transcript/tokens.ts';
-import { calls, type MessagesRequest, says, startMessagesServer } from '../support/messages-server.ts';
+import { calls, type MessagesRequest, says } from '../support/messages-server.ts';
+import { extracted } from './extracted.ts';
 
 export interface SentTokens {
   outcome: string;
@@ -22,34 +15,9 @@ export interface SentTokens {
 
 /** Extracts the session at `path` with the default settings, in a memory directory below `dir`. */
 export async function sentTokens(path: string, dir: string): Promise<SentTokens> {
-  const server = await startMessagesServer((request) =>
-    request.messages.length === 1 ? recordOne(request) : says('Done.'),
-  );
-  const config = await loadConfig({}, { NOCTURNE_HOME: join(dir, 'home'), NOCTURNE_ZONE: 'UTC' });
-  const home = openHome(config.home, config.clock);
-  const store = await openStore(join(dir, 'memory'), { clock: config.clock });
-  try {
-    const report = await extract(
-      { transcript: path, ended: true },
-      {
-        ...config,
-        agent: { ...config, model: 'loopback', access: server.access },
-        runAgent,
-        spend: new JobSpend(home, { ...config, jobTokens: Infinity, dayTokens: Number.MAX_SAFE_INTEGER }),
-        storeFor: async () => store,
-        async withLease(at, key, work) {
-          const lease = takeLease(at.ledger, { key, owner: 'bench', now: config.clock.now(), ttlMs: 60_000 });
-          if (!lease) return null;
-          return work(lease).finally(() => releaseLease(at.ledger, lease));
-        },
-      },
-    );
-    return { outcome: report.outcome, ...weigh(server.requests) };
-  } finally {
-    store.close();
-    home.close();
-    await server.close();
-  }
+  const script = (request: MessagesRequest) => (request.messages.length === 1 ? recordOne(request) : says('Done.'));
+  const { outcome, requests } = await extracted(path, { dir, script });
+  return { outcome, ...weigh(requests) };
 }
 
 /** One entry that rests on the first words of a person; none where nobody said anything. */
