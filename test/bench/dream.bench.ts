@@ -1,5 +1,5 @@
 // What a dream over 20 new entries sends to the model, and how long it takes to choose that, with 10, 100, 1,000 and
-// 10,000 topics of five lines: the tokens of the first request, system included. `node test/bench/dream.bench.ts`.
+// 10,000 topics of five lines, also where the entries say what they change: the tokens of the first request, system included. `node test/bench/dream.bench.ts`.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -32,16 +32,57 @@ function textOf(topic: number): string {
   return newTopic({ name: `t-${topic}`, description: `About ${area} ${topic}: ports, owners, flags`, type, lines });
 }
 
-console.log('topics  tokens  of the first  choosing');
-let first = 0;
-for (const topics of [10, 100, 1_000, 10_000]) {
+/** Of one of `topics`: what is said, and in words of its own what it changes. */
+const SAID: Record<string, (topic: number, at: number) => { text: string; changes?: string }> = {
+  'that say a new value': (topic, at) => ({
+    text: `The ${areaOf(topic)} service ${topic} moved to port ${20_000 + at}.`,
+  }),
+  'that say what they change': (topic, at) => ({
+    text: `The ${areaOf(topic)} service ${topic} moved to port ${20_000 + at}.`,
+    changes: `The ${areaOf(topic)} service ${topic} listened on port ${10_000 + topic} in staging.`,
+  }),
+  'that say vaguely what they change': (topic, at) => ({
+    text: `${areaOf(topic)} in staging is on port ${20_000 + at} now, and its owner is team ${at}.`,
+    changes: `The ${areaOf(topic)} service listens on another port in staging; the owner of ${areaOf(topic)} is another team.`,
+  }),
+  'that change four things at once': (topic, at) => ({
+    text: `${areaOf(topic)} is frozen: no port, owner, flag or table of it is as it was (${at}).`,
+    changes: [0, 1, 2, 3]
+      .map(
+        (other) =>
+          `The ${areaOf(topic + other)} service listens on a port in staging; the owner of ${areaOf(topic + other)} is a team to ask.`,
+      )
+      .join(' '),
+  }),
+};
+
+for (const [kind, saidOf] of Object.entries(SAID)) {
+  console.log(`\n${ENTRIES} entries ${kind}\ntopics  tokens  of the first  choosing`);
+  let first = 0;
+  for (const topics of [10, 100, 1_000, 10_000]) {
+    const { tokens, ms } = await measure(topics, saidOf);
+    first ||= tokens;
+    const columns = [
+      String(topics).padStart(6),
+      String(tokens).padStart(7),
+      `${(tokens / first).toFixed(2)} ×`.padStart(13),
+    ];
+    console.log(`${columns.join(' ')}  ${ms} ms`);
+  }
+}
+
+function areaOf(topic: number): string {
+  return AREAS[topic % AREAS.length] ?? '';
+}
+
+async function measure(topics: number, saidOf: (topic: number, at: number) => { text: string; changes?: string }) {
   const dir = mkdtempSync(join(tmpdir(), 'nocturne-bench-'));
   for (let topic = 0; topic < topics; topic++) writeFileSync(join(dir, `t-${topic}.md`), textOf(topic));
   const store = await openStore(dir, { clock });
   try {
     const said = Array.from({ length: ENTRIES }, (_, at) => {
-      const [topic, area] = [at * Math.floor(topics / 10) + 7, AREAS[at % AREAS.length]];
-      return { type: 'project' as const, text: `The ${area} service ${topic % topics} moved to port ${20_000 + at}.` };
+      const topic = (at * Math.floor(topics / 10) + 7 + at) % topics;
+      return { type: 'project' as const, ...saidOf(topic, at) };
     });
     await record(store, '2026-11-20T12:00:00Z', said);
     refreshTopics(store.ledger);
@@ -51,14 +92,7 @@ for (const topics of [10, 100, 1_000, 10_000]) {
     const place = { store, clock, zone: 'UTC', batchTokens: 12_000 };
     const { system, input } = await requestFor({ fresh, withdrawn: [], world }, place);
     const ms = Math.round(performance.now() - from);
-    const tokens = estimateTokens(system) + estimateTokens(input);
-    first ||= tokens;
-    const columns = [
-      String(topics).padStart(6),
-      String(tokens).padStart(7),
-      `${(tokens / first).toFixed(2)} ×`.padStart(13),
-    ];
-    console.log(`${columns.join(' ')}  ${ms} ms`);
+    return { tokens: estimateTokens(system) + estimateTokens(input), ms };
   } finally {
     store.close();
     rmSync(dir, { recursive: true, force: true });
