@@ -26,6 +26,8 @@ export interface Script {
   truths: string[];
   /** All that ever was a true line. */
   everTrue: Set<string>;
+  /** Habits that one session showed, and no other. */
+  once: Set<string>;
 }
 
 interface Subject {
@@ -74,7 +76,10 @@ export function changingPerson(begin: Date, nights: number, seed: number): Scrip
   const everTrue = new Set<string>();
   const used = new Set<string>();
   const makers = [port, rule, tool, owner, status, plan];
-  const shown: { repo: string; night: number; topic: string; line: string; again: string }[] = [];
+  const shown: { night: number; line: string; again: string }[] = [];
+  const habits = habitsIn(random);
+  const once = new Set<string>();
+  const others = (line: string) => [...everTrue].filter((text) => text !== line && HABIT.test(text));
   const days = Array.from({ length: nights }, (_, night) => {
     const day = addDays(begin, night - 1)
       .toISOString()
@@ -130,41 +135,58 @@ export function changingPerson(begin: Date, nights: number, seed: number): Scrip
         });
       }
     }
-    // Habits that are shown, and shown again by another session, or never.
-    if (night % 5 === 0) {
-      const repo = `${random.pick(REPOS)}-${night}`;
-      const line = `Asks for a second look before ${repo} is pushed.`;
-      const again = `Wants somebody to look a second time before a push of ${repo}.`;
-      const topic = 'ways-of-working';
-      say(
-        line,
-        { topic, type: 'feedback', family: 'habit', line },
-        { line },
-        { strength: 'implied', session: `h-${night}` },
-      );
-      if (random.below(2) === 0) shown.push({ repo, night: night + 3 + random.below(20), topic, line, again });
+    // Habits that are shown, and shown again by another session, or never. Some days show two.
+    const ofTonight = night % 5 === 0 ? habits.splice(0, night % 10 === 0 ? 2 : 1) : [];
+    for (const [at, { line, again }] of ofTonight.entries()) {
+      say(line, habitOf(line), { line, alike: others(line) }, { strength: 'implied', session: `h-${night}-${at}` });
+      once.add(line);
+      if (random.below(2) === 0) shown.push({ night: night + 3 + random.below(20), line, again });
     }
-    for (const { topic, line, again } of shown.filter((habit) => habit.night === night)) {
-      say(
-        again,
-        { topic, type: 'feedback', family: 'habit', line },
-        { kind: 'merge', old: line, line },
-        { strength: 'implied', session: `g-${night}` },
-      );
-      subjects.push({
-        key: line,
-        topic,
-        type: 'feedback',
-        family: 'habit',
-        line,
-        again: line,
-        isBusyUntil: Infinity,
-        next: () => ({ text: line, line }),
-      });
+    for (const { line, again } of shown.filter((habit) => habit.night === night)) {
+      const fate = { kind: 'merge', old: line, line, alike: others(line) } as const;
+      say(again, habitOf(line), fate, { strength: 'implied', session: `g-${night}` });
+      once.delete(line);
+      const next = () => ({ text: line, line });
+      subjects.push({ key: line, ...habitOf(line), again: line, isBusyUntil: Infinity, next });
     }
     return said;
   });
-  return { days, truths: subjects.map(({ line }) => line), everTrue };
+  return { days, truths: subjects.map(({ line }) => line), everTrue, once };
+}
+
+/** What somebody does who says nothing of it, and the same in other words. */
+const HABITS: ((of: string) => [string, string])[] = [
+  (of) => [
+    `Asks for a second look before ${of} is pushed.`,
+    `Wants somebody to look a second time before a push of ${of}.`,
+  ],
+  (of) => [
+    `Wants options for ${of} as a table with rough numbers.`,
+    `Has choices for ${of} put into a table, with numbers.`,
+  ],
+  (of) => [`Reads the diff of ${of} before a commit.`, `Wants to see the diff before ${of} is committed.`],
+  (of) => [
+    `Has ${of} tried on the cluster before it counts as finished.`,
+    `Calls ${of} finished after a real run on the cluster.`,
+  ],
+  (of) => [
+    `Goes through open questions on ${of} one by one.`,
+    `Takes the questions on ${of} singly, one after another.`,
+  ],
+];
+const HABIT = /^(?:Asks for a|Wants options|Reads the|Has |Goes through)/;
+
+function habitsIn(random: Random): { line: string; again: string }[] {
+  const all = [...REPOS, ...AREAS].flatMap((of) => HABITS.map((habit) => habit(of)));
+  for (let at = all.length - 1; at > 0; at--) {
+    const other = random.below(at + 1);
+    [all[at], all[other]] = [all[other], all[at]] as [[string, string], [string, string]];
+  }
+  return all.map(([line, again]) => ({ line, again }));
+}
+
+function habitOf(line: string): Pick<Subject, 'topic' | 'type' | 'family' | 'line'> {
+  return { topic: 'ways-of-working', type: 'feedback', family: 'habit', line };
 }
 
 function port(random: Random): Subject {

@@ -54,7 +54,7 @@ function rightly({ id, fate }: Kept, idOf: (text: string) => string | undefined,
 
 export async function liveThrough(
   { nights, seed }: { nights: number; seed: number },
-  sloppy: (right: Sent, kept: Kept, idOf: (text: string) => string | undefined) => Sent | null,
+  sloppy: (right: Sent, kept: Kept, idOf: (text: string) => string | undefined, tonight: Kept[]) => Sent | null,
 ): Promise<Year> {
   const script = changingPerson(BEGIN, nights, seed);
   const fates = new Map<string, Fate>();
@@ -75,15 +75,18 @@ export async function liveThrough(
     const asked = isAgain ? JSON.stringify(request.messages.at(-1)) : '';
     const entries = entriesShown(request).filter(({ id }) => !isAgain || asked.includes(id));
     if (isAgain && entries.length === 0) return says('Done.');
-    const operations = entries.map(({ id }) => {
+    const operations: Sent[] = [];
+    for (const { id } of entries) {
+      if (operations.some((each) => (each.entries as string[]).includes(id))) continue;
       const fate = fates.get(id) as Fate;
       const isThere = new RegExp(`^(?:### )?${fate.topic}(?:\\.md)? \\(`, 'm').test(known) || begun.has(fate.topic);
       if (fate.line) begun.add(fate.topic);
       const right = rightly({ id, fate }, idOf, !isThere);
-      const wrong = isAgain ? null : sloppy(right, { id, fate }, idOf);
+      const others = entries.map((other) => ({ id: other.id, fate: fates.get(other.id) as Fate }));
+      const wrong = isAgain ? null : sloppy(right, { id, fate }, idOf, others);
       if (!isAgain) tonight.push({ isSpoilt: wrong !== null, problems: [] });
-      return wrong ?? right;
-    });
+      operations.push(wrong ?? right);
+    }
     return calls('propose_operations', { operations });
   });
   const dir = fastTempDir();
@@ -146,6 +149,33 @@ export function spoil(
     () => write(String(right.kind), `${line.replace(/\.$/, '')} on port ${9_000 + random.below(900)}.`),
     () => (line.startsWith('Always') ? write(String(right.kind), line.replace('Always', 'Never')) : null),
   ])();
+}
+
+/**
+ * A habit that one session showed as if another one were the same: in the place of its line, under either's words, or two
+ * of one night in one line. Null where no other is near.
+ */
+export function asOneHabit(
+  right: Sent,
+  { id, fate }: Kept,
+  { random, idOf, tonight }: { random: Random; idOf(text: string): string | undefined; tonight: Kept[] },
+): Sent | null {
+  const { line = '', topic, alike } = fate;
+  if (topic !== 'ways-of-working' || right.kind !== 'add') return null;
+  const fellow = tonight.find((other) => other.id !== id && other.fate.topic === topic && other.fate.kind === 'add');
+  if (fellow && random.below(2) === 0) {
+    const entries = [id, fellow.id];
+    return { ...right, entries, lines: [{ text: random.pick([line, String(fellow.fate.line)]), entries }] };
+  }
+  const standing = alike.filter((text) => idOf(text) !== undefined);
+  if (standing.length === 0) return null;
+  const other = random.pick(standing);
+  return {
+    ...right,
+    kind: 'merge',
+    lines: [{ text: random.pick([line, other]), entries: [id] }],
+    replaces: [idOf(other)],
+  };
 }
 
 /** The checks of operations, by what they say. */

@@ -30,6 +30,7 @@ import {
 } from '../../wording.ts';
 import { lineId } from '../text/topic.ts';
 import type { MemoryType } from '../types.ts';
+import { habitsApart } from './habits.ts';
 import {
   type DreamWorld,
   type KnownEntry,
@@ -192,11 +193,18 @@ function checkValues(line: NewLine, { operation, entries, old, say }: Rest): voi
     return;
   }
   const days = entries.map(({ at }) => dayIn(at));
-  const joined = [...entries.map(({ text }) => text), ...keptOf({ operation, entries, old }).map(({ text }) => text)];
-  for (const [at, one] of joined.entries()) {
-    for (const other of joined.slice(at + 1)) {
+  const joined = [
+    ...entries.map(({ text, strength }) => ({ text, isShown: strength === 'implied' })),
+    ...keptOf({ operation, entries, old }).map(({ text, sources = [] }) => ({
+      text,
+      isShown: sources.length > 0 && sources.every(({ strength }) => strength === 'implied'),
+    })),
+  ];
+  for (const [at, { text: one, isShown }] of joined.entries()) {
+    for (const { text: other, isShown: isOtherShown } of joined.slice(at + 1)) {
       const [ofOne, ofOther] = [withoutReplaced(one), withoutReplaced(other)];
-      const values = valuesApart({ text: ofOne, days }, { text: ofOther, days }) ?? nearDouble(ofOne, ofOther);
+      const apart = isShown && isOtherShown ? habitsApart : nearDouble;
+      const values = valuesApart({ text: ofOne, days }, { text: ofOther, days }) ?? apart(ofOne, ofOther);
       if (!values) continue;
       const [mine, theirs] = values.map(quoted);
       say(
@@ -212,7 +220,7 @@ function foreignTo(said: string, [line = '', ...old]: string[]): string[] {
   return greppable(line).filter((value) => ![said, ...old].some((text) => stands(value, text)));
 }
 
-/** A merge joins what is said of one thing. Whether two sessions showed one habit, only a model can tell. */
+/** A merge joins what is said of one thing. */
 function checkJoined(line: NewLine, { operation, entries, old, say }: Rest): void {
   if (operation.kind !== 'merge') return;
   for (const { text, seenOnce, sources = [] } of old) {

@@ -4,7 +4,15 @@
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import { seenOnceOn, withoutMark } from '../../../src/memory/text/seen-once.ts';
-import { countChecks, liveThrough, PERSONS, type Sent, spoil, type Year } from '../../support/changing-year.ts';
+import {
+  asOneHabit,
+  countChecks,
+  liveThrough,
+  PERSONS,
+  type Sent,
+  spoil,
+  type Year,
+} from '../../support/changing-year.ts';
 import { sized } from '../../support/depth.ts';
 import { seeded } from '../../support/random.ts';
 
@@ -72,4 +80,22 @@ test('with a sloppy model, which merges what is not the same, loses and invents,
   console.info(`Stopped by each check:\n${rows.join('\n')}\n${passed} of ${all} wrong let through; ${right} right`);
   expect(checks.filter((check) => check.right > Math.max(check.wrong, right / 200))).toEqual([]);
   expect(checks.reduce((sum, check) => sum + check.right, 0)).toBeLessThanOrEqual(right / 50);
+}, 900_000);
+
+test('with a model that takes two habits for one, no habit that one session showed stands as certain', async () => {
+  const random = seeded(11);
+  const tried: Sent[] = [];
+  const year = await liveThrough({ nights: NIGHTS, seed: 815 }, (right, { id, fate }, idOf, tonight) => {
+    const wrong = asOneHabit(right, { id, fate }, { random, idOf, tonight });
+    if (wrong) tried.push(wrong);
+    return wrong;
+  });
+  const certain = standingIn(year).filter((text) => year.script.once.has(text));
+  const lost = year.script.truths.filter((text) => !year.lines.some((line) => withoutMark(line.text) === text));
+  console.info(
+    `${tried.length} tried, ${certain.length} habits of one session stand as certain, ${lost.length} truths lost`,
+  );
+  expect(tried.length).toBeGreaterThan(NIGHTS / 10);
+  expect(certain).toEqual([]);
+  expect(lost).toEqual([]);
 }, 900_000);

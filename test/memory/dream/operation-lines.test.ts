@@ -15,6 +15,9 @@ const DAY = '2026-11-20T09:00:00.000Z';
 const LATER = '2026-11-21T09:00:00.000Z';
 const EARLIER = '2026-11-01T09:00:00.000Z';
 
+/** What one session showed, and nobody said. */
+const SHOWN = [{ id: 'e_old', at: EARLIER, session: 's_old', strength: 'implied' as const }];
+
 interface Given extends Partial<KnownEntry> {
   text: string;
 }
@@ -152,6 +155,39 @@ test.each<[string, Operation[], DreamWorld, string]>([
     [write('merge', 'Tea is at four.', { replaces: ['l1'] })],
     world([{ text: 'Tea is at four.' }], [{ text: 'Asks for a review.', seenOnce: '2026-11-19' }]),
     'says nothing of',
+  ],
+  [
+    'one habit is taken for another that differs in a word',
+    [write('merge', 'Reads the diff of the mill before a commit.', { replaces: ['l1'] })],
+    world(
+      [{ text: 'Reads the diff of the mill before a commit.', strength: 'implied' }],
+      [{ text: 'Reads the diff of the press before a commit.', seenOnce: '2026-11-19', sources: SHOWN }],
+    ),
+    'together',
+  ],
+  [
+    'one habit is taken for another of the same thing',
+    [write('merge', 'Reads the diff of the press before a commit.', { replaces: ['l1'] })],
+    world(
+      [{ text: 'Wants options for the press as a table.', strength: 'implied' }],
+      [{ text: 'Reads the diff of the press before a commit.', seenOnce: '2026-11-19', sources: SHOWN }],
+    ),
+    'together',
+  ],
+  [
+    'two habits of one night are taken for one that two sessions show',
+    [
+      {
+        ...write('add', 'Wants options for the press as a table.'),
+        ...both,
+        lines: [{ text: 'Wants options for the press as a table.', ...both }],
+      } as Operation,
+    ],
+    world([
+      { text: 'Wants options for the press as a table.', strength: 'implied' },
+      { text: 'Reads the diff of the press before a commit.', strength: 'implied' },
+    ]),
+    'together',
   ],
   [
     'a value of a habit that was seen once is lost when it is shown again',
@@ -375,6 +411,14 @@ test.each<[string, Operation[], DreamWorld]>([
           seenOnce: '2026-11-19',
         },
       ],
+    ),
+  ],
+  [
+    'a habit is shown again in words of nearly the same form',
+    [write('merge', 'Goes through open questions on the press one by one.', { replaces: ['l1'] })],
+    world(
+      [{ text: 'Takes the questions on the press singly, one after another.', strength: 'implied' }],
+      [{ text: 'Goes through open questions on the press one by one.', seenOnce: '2026-11-19', sources: SHOWN }],
     ),
   ],
   [
