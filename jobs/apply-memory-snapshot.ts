@@ -7,6 +7,7 @@
 //    a person has read and trusts it.
 // 4. Build the index, and enter which snapshot it was.
 
+import type { Clock } from '../src/base/time.ts';
 import { indexChange } from '../src/memory/dream/index-change.ts';
 import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
 import type { Ledger } from '../src/memory/ledger/ledger.ts';
@@ -27,7 +28,6 @@ import {
 } from '../src/memory/snapshot/memory-snapshot.ts';
 import type { WithLease } from '../src/memory/store/leases.ts';
 import type { Store } from '../src/memory/store/store.ts';
-import type { Clock } from '../src/time.ts';
 
 /** A topic and what would become of it, or became. `withheld`: it speaks to an agent. `dropped`: only older ones held it. */
 export interface SnapshotTopic {

@@ -6,14 +6,14 @@
 // 3. Find what is wrong.
 // 4. Mend what can be mended without a guess, while no dream runs, and look again: what is gone was mended.
 
-import { isDirectory } from '../src/directories.ts';
-import { AppError } from '../src/errors.ts';
-import { findFaults } from '../src/memory/check/check.ts';
-import type { Finding } from '../src/memory/check/findings.ts';
+import { AppError } from '../src/base/errors.ts';
+import { isDirectory } from '../src/base/files/directories.ts';
+import type { Clock } from '../src/base/time.ts';
+import { findFaults } from '../src/memory/history/check/check.ts';
+import type { Finding } from '../src/memory/history/check/findings.ts';
 import { ledgerDamage, setLedgerAside } from '../src/memory/ledger/ledger.ts';
 import type { WithLease } from '../src/memory/store/leases.ts';
 import type { Store } from '../src/memory/store/store.ts';
-import type { Clock } from '../src/time.ts';
 
 export interface CheckDeps {
   clock: Clock;

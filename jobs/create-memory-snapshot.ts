@@ -6,8 +6,11 @@
 // 4. Write the files, the manifest last, and enter the snapshot as applied here: its next version is a change to it.
 
 import { join } from 'node:path';
-import { AppError, isAppError } from '../src/errors.ts';
-import { lookNow, readTextNow, removeFile, writeWhole } from '../src/files.ts';
+import { AppError, isAppError } from '../src/base/errors.ts';
+import { lookNow, readTextNow, removeFile, writeWhole } from '../src/base/files/files.ts';
+import { locateSecrets, redact } from '../src/base/text/redact.ts';
+import type { Clock } from '../src/base/time.ts';
+import { headVersion } from '../src/memory/history/versions.ts';
 import { enterApplied, lastApplied, wasApplied } from '../src/memory/snapshot/applied-snapshots.ts';
 import {
   buildMemorySnapshot,
@@ -16,11 +19,8 @@ import {
   screenTopic,
 } from '../src/memory/snapshot/memory-snapshot.ts';
 import type { Store } from '../src/memory/store/store.ts';
-import { headVersion } from '../src/memory/store/versions.ts';
 import { partSeenOnce } from '../src/memory/text/seen-once.ts';
 import { isTopicPath, parseTopic } from '../src/memory/text/topic.ts';
-import { locateSecrets, redact } from '../src/redact.ts';
-import type { Clock } from '../src/time.ts';
 
 export interface CreateRequest {
   /** The top of the working tree. */

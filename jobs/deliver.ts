@@ -7,6 +7,7 @@
 // 3. What a person had forgotten in the project is forgotten here, too, with what rests on it.
 // 4. Only then the outbox lets go of it. A crash before that delivers again, which changes nothing.
 
+import type { Clock } from '../src/base/time.ts';
 import { type EntryRow, entryRow, writeEntry } from '../src/memory/ledger/entries.ts';
 import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
 import type { Ledger } from '../src/memory/ledger/ledger.ts';
@@ -15,7 +16,6 @@ import { isForgotten } from '../src/memory/ledger/tombstones.ts';
 import type { WithLease } from '../src/memory/store/leases.ts';
 import type { CommitPlan, FileChange, Store } from '../src/memory/store/store.ts';
 import { appendEntries, logPath, parseLog, removeEntries } from '../src/memory/text/daily-log.ts';
-import type { Clock } from '../src/time.ts';
 import { forget } from './forget.ts';
 
 /** The memory directory with the outbox. */

@@ -13,7 +13,8 @@
 // 6. Put away, by code, what is past, long unused, or was seen once and never again (dream/forgetting.ts).
 // 7. Where no batch was needed, rebuild the index alone, for topics that a person added.
 
-import { AppError, ERRORS, type Failure, failureOf, isAppError } from '../src/errors.ts';
+import { AppError, ERRORS, type Failure, failureOf, isAppError } from '../src/base/errors.ts';
+import { type Day, dayOf } from '../src/base/time.ts';
 import { waitedInVain } from '../src/memory/dream/habits.ts';
 import type { IndexSize } from '../src/memory/dream/index-change.ts';
 import type { Operation } from '../src/memory/dream/operations.ts';
@@ -30,7 +31,6 @@ import { sayMissing } from '../src/memory/store/outside.ts';
 import type { Store } from '../src/memory/store/store.ts';
 import { logDay, logPath } from '../src/memory/text/daily-log.ts';
 import { reportPath } from '../src/memory/text/dream-report.ts';
-import { type Day, dayOf } from '../src/time.ts';
 import {
   type Answers,
   askForAnswers,

@@ -11,16 +11,16 @@
 //    and stays pending,
 // 7. but what is too long is split smaller, and what failed too often is given up, so that the rest is not held up.
 
-import { failureOf, isAppError, isGivenUp } from '../src/errors.ts';
+import { failureOf, isAppError, isGivenUp } from '../src/base/errors.ts';
+import type { Clock } from '../src/base/time.ts';
 import { type Coverage, givenUpTurns, hasMainAgent, hasUndone, sessionRow } from '../src/memory/ledger/coverage.ts';
 import { beginJob, endJob } from '../src/memory/ledger/job-rows.ts';
 import type { Lease, WithLease } from '../src/memory/store/leases.ts';
 import type { Store } from '../src/memory/store/store.ts';
-import type { Clock } from '../src/time.ts';
-import type { Memories } from '../src/transcript/memory-writes.ts';
 import type { ReadPoint } from '../src/transcript/read-point.ts';
 import { openSession, type Session } from '../src/transcript/session.ts';
 import { openSnapshot } from '../src/transcript/snapshot.ts';
+import type { Memories } from '../src/transcript/writes/memory-writes.ts';
 import { coverTurns } from './extract/cover-turns.ts';
 import { countCovered, extractPending } from './extract/extract-pending.ts';
 import type { Fork } from './extract/fork-prefix.ts';

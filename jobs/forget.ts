@@ -6,14 +6,14 @@
 // 4. In one commit take the entries out of their logs, the lines and empty topics out of the memory, what links these
 //    out of the index; keep the entries as tombstones. The versions stay, so that undo brings everything back.
 
-import { AppError } from '../src/errors.ts';
+import { AppError } from '../src/base/errors.ts';
+import type { Clock } from '../src/base/time.ts';
 import { dropProposalsAbout } from '../src/memory/dream/proposals.ts';
 import { isInLog, writeEntry } from '../src/memory/ledger/entries.ts';
 import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
 import type { WithLease } from '../src/memory/store/leases.ts';
 import type { FileChange, Store } from '../src/memory/store/store.ts';
 import { logPath, removeEntries } from '../src/memory/text/daily-log.ts';
-import type { Clock } from '../src/time.ts';
 import { removalOf } from './forget/remove-lines.ts';
 import { type Candidate, type ForgetPlan, findCandidates, planOf, readRemembered, scopeOf } from './forget/targets.ts';
 

@@ -8,7 +8,9 @@
 // 4. Tell the ledger what the logs and reports say: nothing is extracted or distilled a second time.
 
 import { isUtf8 } from 'node:buffer';
-import { AppError } from '../src/errors.ts';
+import { AppError } from '../src/base/errors.ts';
+import { readTarball } from '../src/base/files/tarball.ts';
+import type { Clock } from '../src/base/time.ts';
 import { indexChange } from '../src/memory/dream/index-change.ts';
 import { allEntries, entryRow, supportsByEntry, writeEntry } from '../src/memory/ledger/entries.ts';
 import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
@@ -21,8 +23,6 @@ import { joinLogs, logDay, parseLog } from '../src/memory/text/daily-log.ts';
 import { isReportPath, parseJsonReport } from '../src/memory/text/dream-report.ts';
 import { isOverflow } from '../src/memory/text/index-file.ts';
 import { isArchivePath, isTopicPath } from '../src/memory/text/topic.ts';
-import { readTarball } from '../src/tarball.ts';
-import type { Clock } from '../src/time.ts';
 import { isExported } from './export-memory.ts';
 
 export interface ImportRequest {

@@ -6,14 +6,14 @@
 // 3. In one commit write those that are missing. One that is there is never touched.
 
 import { join } from 'node:path';
-import { lookNow } from '../src/files.ts';
+import { lookNow } from '../src/base/files/files.ts';
+import { renderPrompt } from '../src/base/prompt.ts';
+import { type Clock, dayOf } from '../src/base/time.ts';
 import { indexChange } from '../src/memory/dream/index-change.ts';
 import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
 import { SCAFFOLD } from '../src/memory/recall/recall-notes.ts';
 import type { WithLease } from '../src/memory/store/leases.ts';
 import type { Store } from '../src/memory/store/store.ts';
-import { renderPrompt } from '../src/prompt.ts';
-import { type Clock, dayOf } from '../src/time.ts';
 
 export interface InitReport {
   /** `complete`: all three were there already. `planned`: a dry run. Only `written` changed something. */

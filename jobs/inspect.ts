@@ -5,9 +5,9 @@
 // 3. Say of everything else why it is skipped.
 
 import type { Ledger } from '../src/memory/ledger/ledger.ts';
-import type { Memories } from '../src/transcript/memory-writes.ts';
 import type { Session } from '../src/transcript/session.ts';
 import type { Message, Speaker } from '../src/transcript/types.ts';
+import type { Memories } from '../src/transcript/writes/memory-writes.ts';
 import { type PartOfTurn, sortTurns, type TurnState } from './extract/pending-turns.ts';
 import { excerptsOf } from './extract/shown-turns.ts';
 

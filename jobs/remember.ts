@@ -6,7 +6,10 @@
 //    recall, and the next dream distils it.
 
 import { findRelativeDate } from '../src/agent/relative-dates.ts';
-import { AppError } from '../src/errors.ts';
+import { AppError } from '../src/base/errors.ts';
+import { redact } from '../src/base/text/redact.ts';
+import { asSeen, isAbout } from '../src/base/text/wording.ts';
+import { type Clock, dayOf } from '../src/base/time.ts';
 import {
   type EntryRow,
   entriesSaying,
@@ -20,9 +23,6 @@ import type { Ledger } from '../src/memory/ledger/ledger.ts';
 import type { Store } from '../src/memory/store/store.ts';
 import { appendEntries, entryId, logPath } from '../src/memory/text/daily-log.ts';
 import type { MemoryType } from '../src/memory/types.ts';
-import { redact } from '../src/redact.ts';
-import { type Clock, dayOf } from '../src/time.ts';
-import { asSeen, isAbout } from '../src/wording.ts';
 
 export interface RememberRequest {
   /** Any text; it becomes one line of at most 1,000 characters. */

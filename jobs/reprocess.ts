@@ -4,10 +4,10 @@
 // 2. For each session, extract those turns again from its transcript. The old entries stay until the new commit
 //    replaces them; what a person edited stays as it is. A transcript that is gone changes nothing and is named.
 
-import { AppError } from '../src/errors.ts';
+import { AppError } from '../src/base/errors.ts';
+import type { Day } from '../src/base/time.ts';
 import { coverageWhere, sessionRow } from '../src/memory/ledger/coverage.ts';
 import type { Store } from '../src/memory/store/store.ts';
-import type { Day } from '../src/time.ts';
 import type { ExtractReport, ExtractRequest } from './extract.ts';
 
 export interface ReprocessRequest {

@@ -8,7 +8,8 @@
 //    still be what was checked.
 // 5. Pin those that go on waiting for the same files to what is there now, where they still are the same change.
 
-import { AppError, isAppError } from '../src/errors.ts';
+import { AppError, isAppError } from '../src/base/errors.ts';
+import { redact } from '../src/base/text/redact.ts';
 import type { DreamWorld, Operation } from '../src/memory/dream/operations.ts';
 import {
   dropProposal,
@@ -26,7 +27,6 @@ import { newId } from '../src/memory/ledger/ledger.ts';
 import { shaOf } from '../src/memory/store/heads.ts';
 import type { Lease, WithLease } from '../src/memory/store/leases.ts';
 import type { Store, Transaction } from '../src/memory/store/store.ts';
-import { redact } from '../src/redact.ts';
 import { commitDream } from './dream/commit.ts';
 import type { Decision } from './dream/commit-topics.ts';
 import { commitForgotten } from './dream/forgetting.ts';

@@ -2,9 +2,9 @@
 // The directory is what the transcript says; it may be one of another machine, which no file of this one is taken for.
 
 import { isAbsolute } from 'node:path';
-import { isAppError } from '../src/errors.ts';
+import { isAppError } from '../src/base/errors.ts';
+import { redact } from '../src/base/text/redact.ts';
 import { gitRoot } from '../src/memory/home/paths.ts';
-import { redact } from '../src/redact.ts';
 
 /** A path is no longer; what is, was made to be read. */
 const MOST_CHARACTERS = 500;

@@ -7,21 +7,21 @@
 //    goes where nobody else shared it.
 
 import { join } from 'node:path';
-import { isDirectory } from '../src/directories.ts';
-import type { Failure } from '../src/errors.ts';
-import { readTextNow, writeNew } from '../src/files.ts';
+import type { Failure } from '../src/base/errors.ts';
+import { isDirectory } from '../src/base/files/directories.ts';
+import { readTextNow, writeNew } from '../src/base/files/files.ts';
+import { locateSecrets, redact } from '../src/base/text/redact.ts';
+import type { Clock } from '../src/base/time.ts';
 import { indexChange } from '../src/memory/dream/index-change.ts';
 import { refreshTopics, saidId } from '../src/memory/dream/topic-table.ts';
+import { changesOf } from '../src/memory/history/undo.ts';
 import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
 import { isPinned } from '../src/memory/store/staging.ts';
 import type { FileChange, Store } from '../src/memory/store/store.ts';
-import { changesOf } from '../src/memory/store/undo.ts';
 import { sharedAlone, shareInto, statementsOf } from '../src/memory/team/team-topic.ts';
 import { seenOnceOn } from '../src/memory/text/seen-once.ts';
 import { editLines, parseTopic } from '../src/memory/text/topic.ts';
 import type { MemoryType } from '../src/memory/types.ts';
-import { locateSecrets, redact } from '../src/redact.ts';
-import type { Clock } from '../src/time.ts';
 
 /** A topic of one's own memory. */
 export interface ShareSource {

@@ -6,14 +6,14 @@
 // 4. Refuse where something stays, unless that was asked for.
 // 5. Put the rows back. What it covered becomes `undone`; what no other run had covered is not swept again.
 
-import { AppError, isAppError } from '../src/errors.ts';
+import { AppError, isAppError } from '../src/base/errors.ts';
+import type { Clock } from '../src/base/time.ts';
 import { indexChange } from '../src/memory/dream/index-change.ts';
+import { changesOf, type JobChanges } from '../src/memory/history/undo.ts';
 import { enterPersonsJob, type JobRow, jobRow, lastChangingJob, undoneBy } from '../src/memory/ledger/job-rows.ts';
 import type { Ledger } from '../src/memory/ledger/ledger.ts';
 import type { WithLease } from '../src/memory/store/leases.ts';
 import type { FileChange, Store } from '../src/memory/store/store.ts';
-import { changesOf, type JobChanges } from '../src/memory/store/undo.ts';
-import type { Clock } from '../src/time.ts';
 import { type Staying, TakingBack } from './undo/taking-back.ts';
 
 export interface UndoRequest {

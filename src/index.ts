@@ -4,10 +4,10 @@
 
 // Memory for an agent of one's own.
 
-export { type AgentMemory, type AgentMemoryOptions, agentMemory } from './entry/agent-memory.ts';
-export { memoryTool } from './entry/memory-tool.ts';
-export type { MemoryScope } from './entry/places.ts';
-export { type RecallOptions, recallPrompt } from './entry/recall.ts';
+export { type AgentMemory, type AgentMemoryOptions, agentMemory } from './doors/agent-memory.ts';
+export { memoryTool } from './doors/memory-tool.ts';
+export type { MemoryScope } from './doors/places.ts';
+export { type RecallOptions, recallPrompt } from './doors/recall.ts';
 export type { MemoryToolOptions } from './memory/store/memory-commands.ts';
 
 // The jobs.
@@ -25,16 +25,31 @@ export type { ReviewReport, ReviewRequest } from '../jobs/review.ts';
 export type { ShareReport, ShareRequest, ShareSource } from '../jobs/share.ts';
 export type { Staying } from '../jobs/undo/taking-back.ts';
 export type { UndoReport, UndoRequest } from '../jobs/undo.ts';
-export { type Config, loadConfig } from './config.ts';
-export type { JobOptions } from './entry/compose.ts';
-export { type Nocturne, openNocturne } from './entry/library.ts';
-export { AppError, ERRORS, type ErrorCode, type Failure, type FailureClass, type RetryRule } from './errors.ts';
+export { type Config, loadConfig } from './base/config/config.ts';
+export { AppError, ERRORS, type ErrorCode, type Failure, type FailureClass, type RetryRule } from './base/errors.ts';
+export type { JobOptions } from './doors/compose.ts';
+export { type Nocturne, openNocturne } from './doors/library.ts';
 export type { Standing } from './memory/home/switches.ts';
 
 // A memory directory and its history.
 
-export { type Redaction, type RedactionPlace, redactMatches, redactVersion } from './memory/redact/redaction.ts';
-export { type Scrub, scrubOf } from './memory/redact/scrub.ts';
+export {
+  type Redaction,
+  type RedactionPlace,
+  redactMatches,
+  redactVersion,
+} from './memory/history/redact/redaction.ts';
+export { type Scrub, scrubOf } from './memory/history/redact/scrub.ts';
+export {
+  headVersion,
+  listVersions,
+  readVersion,
+  restoreVersion,
+  type Version,
+  type VersionFilter,
+  type VersionOperation,
+  type VersionPage,
+} from './memory/history/versions.ts';
 export type { ListChoice } from './memory/store/listing.ts';
 export {
   type Actor,
@@ -49,21 +64,11 @@ export {
   type Store,
   type StoreOptions,
 } from './memory/store/store.ts';
-export {
-  headVersion,
-  listVersions,
-  readVersion,
-  restoreVersion,
-  type Version,
-  type VersionFilter,
-  type VersionOperation,
-  type VersionPage,
-} from './memory/store/versions.ts';
 
 // Transcripts, secrets in text, and time.
 
-export { type Redaction as RedactedText, redact } from './redact.ts';
-export { type Clock, fixedClock, systemClock } from './time.ts';
+export { type Redaction as RedactedText, redact } from './base/text/redact.ts';
+export { type Clock, fixedClock, systemClock } from './base/time.ts';
 export { type OpenOptions, openSession, type Session } from './transcript/session.ts';
 export { readTurns } from './transcript/turns.ts';
 export type { Message, Part, Speaker, Turn } from './transcript/types.ts';

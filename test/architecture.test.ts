@@ -1,7 +1,7 @@
 // The floors and the doors of the house, proven from the sources' own imports.
 
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { rolldown } from 'rolldown';
 import { expect, test } from 'vitest';
 
@@ -32,9 +32,10 @@ function read(path: string): Source {
 
 const NOUNS = ['transcript', 'agent', 'memory', 'queue'];
 
-/** ground 0, nouns 1, jobs 2, entry 3; the public library looks down on all. */
+/** base 0, nouns 1, jobs 2, doors 3; the public library and the forwarders of earlier versions look down on all. */
 function floorOf(path: string): number {
-  if (path.startsWith('src/entry/')) return 3;
+  if (path.startsWith('src/doors/')) return 3;
+  if (path.startsWith('src/entry/')) return 4;
   if (path === 'src/index.ts') return 4;
   if (path.startsWith('jobs/')) return 2;
   return NOUNS.some((noun) => path.startsWith(`src/${noun}/`)) ? 1 : 0;
@@ -95,7 +96,13 @@ test.each([
   [
     'the disk',
     /^(node:)?fs(\/promises)?$/,
-    ['src/files.ts', 'src/file-pieces.ts', 'src/directories.ts', 'src/log-file.ts', 'src/memory/ledger/ledger.ts'],
+    [
+      'src/base/files/files.ts',
+      'src/base/files/file-pieces.ts',
+      'src/base/files/directories.ts',
+      'src/base/files/log-file.ts',
+      'src/memory/ledger/ledger.ts',
+    ],
   ],
   ['the SDK client', /^@anthropic-ai\/sdk$/, ['src/agent/model.ts', 'src/agent/loop.ts']],
   ['the index of date-fns', /^date-fns$/, []],
@@ -110,11 +117,11 @@ test.each([
 
 test('only config.ts reads the environment, and the hook, which loads no settings', () => {
   const readers = sources.filter((source) => code(source).includes('process.env')).map((source) => source.path);
-  expect(readers).toEqual(['src/config.ts', 'src/entry/hook/hook.ts']);
+  expect(readers).toEqual(['src/base/config/config.ts', 'src/doors/hook/hook.ts']);
 });
 
 test('the hook is one file without a dependency', async () => {
-  const { output } = await rolldown({ input: 'src/entry/hook/hook.ts', platform: 'node', cwd: root }).then((bundle) =>
+  const { output } = await rolldown({ input: 'src/doors/hook/hook.ts', platform: 'node', cwd: root }).then((bundle) =>
     bundle.generate({ format: 'esm', codeSplitting: false }),
   );
   expect(output).toHaveLength(1);
@@ -127,12 +134,14 @@ test('only time.ts asks what time it is', () => {
   const askers = sources
     .filter((source) => /Date\.now\(\)|new Date\(\)/.test(code(source)))
     .map((source) => source.path);
-  expect(askers).toEqual(['src/time.ts']);
+  expect(askers).toEqual(['src/base/time.ts']);
 });
 
-test('only src/entry writes to the standard streams or ends the process', () => {
+test('only src/doors and the forked child write to the standard streams or ends the process', () => {
   const speakers = sources.filter((source) => /process\.(stdout|stderr|exit\b|exitCode)|console\./.test(code(source)));
-  expect(speakers.map((source) => source.path).filter((path) => !path.startsWith('src/entry/'))).toEqual([]);
+  expect(speakers.map((source) => source.path).filter((path) => !/^src\/(doors|agent\/child)\//.test(path))).toEqual(
+    [],
+  );
 });
 
 test('no file of src or jobs has more than 400 lines', () => {
@@ -143,7 +152,9 @@ test('the map in AGENTS.md names no file that is not there', () => {
   const [, map = ''] = readFileSync(join(root, 'AGENTS.md'), 'utf8').split(/^## Where (?:things are|this departs).*$/m);
   const names = [...map.matchAll(/(?<![\w-])\w[\w-]*\.(?:ts|js)\b/g)].map(([name]) => name);
   const there = new Set(sources.map(({ path }) => path.split('/').at(-1)));
-  const own = new Set(readdirSync(join(root, 'src/entry')));
+  const own = new Set(
+    readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).map((path) => basename(path)),
+  );
   expect(names.length).toBeGreaterThan(150);
   expect(names.filter((name) => !there.has(name) && !own.has(name))).toEqual([]);
 });

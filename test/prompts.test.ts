@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { listFiles } from '../src/directories.ts';
-import { packagePath, readText } from '../src/files.ts';
-import { renderPrompt } from '../src/prompt.ts';
+import { listFiles } from '../src/base/files/directories.ts';
+import { packagePath, readText } from '../src/base/files/files.ts';
+import { renderPrompt } from '../src/base/prompt.ts';
 
 const VARIABLES: Record<string, string[]> = {
   extract: [],

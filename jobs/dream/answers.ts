@@ -6,7 +6,7 @@
 //    once, with the reasons.
 
 import type { BatchedResult, Batches } from '../../src/agent/batches.ts';
-import { isAppError } from '../../src/errors.ts';
+import { isAppError } from '../../src/base/errors.ts';
 import {
   type Batch,
   type BatchRequest,

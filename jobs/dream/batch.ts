@@ -4,7 +4,7 @@
 // certain that it did not arrive, nothing of it is left. What is sent fits the job's ceiling and the day's.
 
 import type { BatchedRequest } from '../../src/agent/batches.ts';
-import { isAppError } from '../../src/errors.ts';
+import { isAppError } from '../../src/base/errors.ts';
 import type { Bound } from '../../src/memory/home/reservations.ts';
 import {
   dropBatch,

@@ -2,7 +2,8 @@
 // forgotten, and for what a person accepted of what had waited.
 // Promises: it is one commit; where a person decided, nothing is changed that is not as it was shown.
 
-import { AppError } from '../../src/errors.ts';
+import { AppError } from '../../src/base/errors.ts';
+import { dayOf, timeOf } from '../../src/base/time.ts';
 import { type IndexSize, indexChange } from '../../src/memory/dream/index-change.ts';
 import { refreshTopics, topicCards } from '../../src/memory/dream/topic-table.ts';
 import { type EntryRow, indexLines } from '../../src/memory/ledger/entries.ts';
@@ -17,7 +18,6 @@ import {
   type ReportedRow,
   reportPath,
 } from '../../src/memory/text/dream-report.ts';
-import { dayOf, timeOf } from '../../src/time.ts';
 import type { Place } from './fresh-index.ts';
 
 /** What a commit is about, and what its report tells beside the changes. */

@@ -4,8 +4,9 @@
 // the place of what was sent before; what `standing` answers can be committed as it is.
 
 import { z } from 'zod';
-import { isAppError } from '../../src/errors.ts';
-import { withTags } from '../../src/injection.ts';
+import { isAppError } from '../../src/base/errors.ts';
+import { withTags } from '../../src/base/text/injection.ts';
+import { redact } from '../../src/base/text/redact.ts';
 import { judgeOperations, sayUnplaced } from '../../src/memory/dream/operation-checks.ts';
 import {
   DESCRIPTION_CHARACTERS,
@@ -14,7 +15,6 @@ import {
   proposalListSchema,
 } from '../../src/memory/dream/operations.ts';
 import type { Store } from '../../src/memory/store/store.ts';
-import { redact } from '../../src/redact.ts';
 import { sizeOf } from './commit-topics.ts';
 import { settleMeaning } from './meaning.ts';
 import { readHolding, readNamed } from './overlay.ts';

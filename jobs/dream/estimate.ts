@@ -1,10 +1,10 @@
 // A dry run of a dream: what would be sent to the model, and about what it would cost. It asks no model, writes no file
 // and moves no entry.
 
+import { batchPrice, costMicroUsd, type Price } from '../../src/base/config/prices.ts';
 import { entriesSent, type Waits, waitsOf } from '../../src/memory/ledger/batches.ts';
 import { lookAtHistory } from '../../src/memory/ledger/history-looks.ts';
-import { batchPrice, costMicroUsd, type Price } from '../../src/prices.ts';
-import { estimateTokens } from '../../src/transcript/tokens.ts';
+import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
 import { readIntake } from './intake.ts';
 import { type ProposeDeps, requestFor } from './propose-operations.ts';
 import { batches, worldOf } from './selection.ts';

@@ -4,6 +4,7 @@
 // Never touches what is pinned, what a person wrote, or what was used or shown in the last month; deletes no topic.
 
 import { subDays } from 'date-fns/subDays';
+import { dayOf } from '../../src/base/time.ts';
 import { endWaiting, sayWaitedInVain, waitedInVain } from '../../src/memory/dream/habits.ts';
 import type { IndexSize } from '../../src/memory/dream/index-change.ts';
 import type { Forgotten } from '../../src/memory/dream/operations.ts';
@@ -21,7 +22,6 @@ import { topicUses } from '../../src/memory/recall/recall-uses.ts';
 import type { FileChange, Transaction } from '../../src/memory/store/store.ts';
 import type { ReportedRow } from '../../src/memory/text/dream-report.ts';
 import { archivePath, editLines, isArchivePath, lineId, newTopic, parseTopic } from '../../src/memory/text/topic.ts';
-import { dayOf } from '../../src/time.ts';
 import { commitTopics, type TopicsPlan } from './commit-topics.ts';
 import type { Place } from './fresh-index.ts';
 import type { Guidance } from './guidance.ts';

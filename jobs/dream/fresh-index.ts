@@ -1,9 +1,9 @@
 // The index alone, brought up to date by a job.
 
+import type { Clock } from '../../src/base/time.ts';
 import { type IndexSize, indexChange } from '../../src/memory/dream/index-change.ts';
 import type { Lease } from '../../src/memory/store/leases.ts';
 import type { Store } from '../../src/memory/store/store.ts';
-import type { Clock } from '../../src/time.ts';
 
 export interface Place {
   store: Store;

@@ -3,8 +3,8 @@
 // "never use npm"; and only in the project whose sessions an entry comes from. It reads, and decides nothing.
 
 import { join } from 'node:path';
-import { isAppError } from '../../src/errors.ts';
-import { readText } from '../../src/files.ts';
+import { isAppError } from '../../src/base/errors.ts';
+import { readText } from '../../src/base/files/files.ts';
 import { saidId } from '../../src/memory/dream/topic-table.ts';
 import { gitRoot } from '../../src/memory/home/paths.ts';
 import type { Ledger } from '../../src/memory/ledger/ledger.ts';

@@ -5,13 +5,13 @@
 // - A habit that is said again by another session, dropped as a duplicate of the line that it makes certain, joins it.
 // - Operations that name a topic by the name it is to have mean that topic.
 
+import { countShared } from '../../src/base/text/wording.ts';
 import { seenOnceIn } from '../../src/memory/dream/operation-lines.ts';
 import { type KnownEntry, type Operation, topicOfLine, type Writing } from '../../src/memory/dream/operations.ts';
 import { TopicSearch, topicCards } from '../../src/memory/dream/topic-table.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { withoutMark } from '../../src/memory/text/seen-once.ts';
 import type { MemoryType } from '../../src/memory/types.ts';
-import { countShared } from '../../src/wording.ts';
 import { type OverlayTopic, readNamed, readTopics } from './overlay.ts';
 import type { World } from './selection.ts';
 

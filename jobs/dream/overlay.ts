@@ -2,7 +2,9 @@
 // by the dream's commit alone, which applies the same operations to whatever stands there then. Of a memory of ten
 // thousand topics it holds those that somebody asked for by path or name.
 
-import { isSaidIn } from '../../src/change-words.ts';
+import { isSaidIn } from '../../src/base/text/change-words.ts';
+import { redact } from '../../src/base/text/redact.ts';
+import type { Day } from '../../src/base/time.ts';
 import { seenOnceIn } from '../../src/memory/dream/operation-lines.ts';
 import type { DreamWorld, KnownLine, KnownTopic, Operation, Writing } from '../../src/memory/dream/operations.ts';
 import { topicsLosing } from '../../src/memory/dream/operations.ts';
@@ -13,8 +15,6 @@ import type { Store } from '../../src/memory/store/store.ts';
 import { markSeenOnce, seenOnceOn, withoutMark } from '../../src/memory/text/seen-once.ts';
 import { archivePath, isArchivePath, isTopicPath, parseTopic } from '../../src/memory/text/topic.ts';
 import type { MemoryType } from '../../src/memory/types.ts';
-import { redact } from '../../src/redact.ts';
-import type { Day } from '../../src/time.ts';
 
 type OverlayLine = KnownLine & { /** Ids of what it rests on. */ entries: string[] };
 

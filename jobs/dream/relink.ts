@@ -1,7 +1,7 @@
 // Links to a topic that gets another name: in lines that nocturne wrote they follow it, with what the lines rest on. A
 // person's line is not changed, so a topic that one links keeps its name.
 
-import { AppError } from '../../src/errors.ts';
+import { AppError } from '../../src/base/errors.ts';
 import { linesLinking } from '../../src/memory/dream/topic-table.ts';
 import { addSupport, dropSupport, indexLines, supportsOf } from '../../src/memory/ledger/entries.ts';
 import { isPinned } from '../../src/memory/store/staging.ts';

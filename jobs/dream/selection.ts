@@ -1,13 +1,13 @@
 // What one request of a dream is about: which entries, and which of the topics, within a token budget.
 
+import { redact } from '../../src/base/text/redact.ts';
+import { contentWords, countSharedWords } from '../../src/base/text/wording.ts';
 import type { DreamWorld, KnownEntry } from '../../src/memory/dream/operations.ts';
 import { type TopicCard, TopicSearch, topicCards } from '../../src/memory/dream/topic-table.ts';
 import { type EntryRow, supportsByEntry } from '../../src/memory/ledger/entries.ts';
 import type { Ledger } from '../../src/memory/ledger/ledger.ts';
 import { topicUses } from '../../src/memory/recall/recall-uses.ts';
 import type { Store } from '../../src/memory/store/store.ts';
-import { redact } from '../../src/redact.ts';
-import { contentWords, countSharedWords } from '../../src/wording.ts';
 import { type OverlayTopic, readTopics } from './overlay.ts';
 
 const CHARACTERS_PER_TOKEN = 3;

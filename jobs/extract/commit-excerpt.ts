@@ -3,6 +3,7 @@
 // scope keeps that, goes into no log here: it is `sent`, and so in the outbox with the same commit.
 
 import type { FoundEntry } from '../../src/agent/entry-checks.ts';
+import { type Clock, type Day, dayOf } from '../../src/base/time.ts';
 import { coverRange, type SessionRow, writeSession } from '../../src/memory/ledger/coverage.ts';
 import { type EntryRow, entriesOfSession, entryRow, isInLog, writeEntry } from '../../src/memory/ledger/entries.ts';
 import type { Ledger } from '../../src/memory/ledger/ledger.ts';
@@ -10,7 +11,6 @@ import { isForgotten } from '../../src/memory/ledger/tombstones.ts';
 import type { Lease } from '../../src/memory/store/leases.ts';
 import type { FileChange, Store } from '../../src/memory/store/store.ts';
 import { appendEntries, entryId, logPath, parseLog, removeEntries } from '../../src/memory/text/daily-log.ts';
-import { type Clock, type Day, dayOf } from '../../src/time.ts';
 import type { Session } from '../../src/transcript/session.ts';
 import { isUntouched, type PendingTurn } from './pending-turns.ts';
 

@@ -1,10 +1,10 @@
 // Covers ranges without extracting them: private turns, what the main agent wrote down itself, what is given up.
 
+import { type Clock, dayOf } from '../../src/base/time.ts';
 import { coverRange, type SessionRow, writeSession } from '../../src/memory/ledger/coverage.ts';
 import type { Lease } from '../../src/memory/store/leases.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import type { Became } from '../../src/memory/types.ts';
-import { type Clock, dayOf } from '../../src/time.ts';
 import type { PendingTurn } from './pending-turns.ts';
 
 export async function coverTurns(

@@ -2,10 +2,10 @@
 // continuing the request that the transcript holds.
 
 import type { FoundEntry } from '../../src/agent/entry-checks.ts';
-import { ERRORS, isAppError } from '../../src/errors.ts';
+import { ERRORS, isAppError } from '../../src/base/errors.ts';
+import { dayOf } from '../../src/base/time.ts';
 import { logPath } from '../../src/memory/text/daily-log.ts';
-import { dayOf } from '../../src/time.ts';
-import type { Excerpt } from '../../src/transcript/excerpt.ts';
+import type { Excerpt } from '../../src/transcript/excerpt/excerpt.ts';
 import type { Session } from '../../src/transcript/session.ts';
 import type { Deps, Run } from '../extract.ts';
 import { commitExcerpt } from './commit-excerpt.ts';

@@ -3,9 +3,9 @@
 // goes out again as it is. Where it may not, the excerpt is shown instead, and why is said.
 
 import { OFFLINE_MODEL } from '../../src/agent/types.ts';
-import { redact } from '../../src/redact.ts';
-import type { Excerpt } from '../../src/transcript/excerpt.ts';
-import { pointTo } from '../../src/transcript/pointers.ts';
+import { redact } from '../../src/base/text/redact.ts';
+import type { Excerpt } from '../../src/transcript/excerpt/excerpt.ts';
+import { pointTo } from '../../src/transcript/excerpt/pointers.ts';
 import type { Session } from '../../src/transcript/session.ts';
 import type { SortedTurns } from './pending-turns.ts';
 import { readShown } from './shown-turns.ts';

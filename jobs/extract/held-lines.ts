@@ -1,8 +1,8 @@
 // Whether lines that an agent wrote somewhere stand in a memory on this disk, or stood there once. It only looks.
 
 import { join } from 'node:path';
-import { listFiles } from '../../src/directories.ts';
-import { readText } from '../../src/files.ts';
+import { listFiles } from '../../src/base/files/directories.ts';
+import { readText } from '../../src/base/files/files.ts';
 import { isTeamDir } from '../../src/memory/home/paths.ts';
 import { type Ledger, lookIntoLedger } from '../../src/memory/ledger/ledger.ts';
 

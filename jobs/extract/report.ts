@@ -1,13 +1,13 @@
 // What an extraction answers: how it ended, what it recorded, what the ledger says of the session's turns, what it cost.
 
 import type { FoundEntry } from '../../src/agent/entry-checks.ts';
-import { type AppError, ERRORS, type Failure } from '../../src/errors.ts';
+import { type AppError, ERRORS, type Failure } from '../../src/base/errors.ts';
 import type { SpentTotal } from '../../src/memory/home/spend.ts';
 import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
 import type { EntryRow } from '../../src/memory/ledger/entries.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import type { Became } from '../../src/memory/types.ts';
-import type { Excerpt, SourceMessage } from '../../src/transcript/excerpt.ts';
+import type { Excerpt, SourceMessage } from '../../src/transcript/excerpt/excerpt.ts';
 import type { Fork } from './fork-prefix.ts';
 import type { SortedTurns } from './pending-turns.ts';
 

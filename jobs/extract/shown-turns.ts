@@ -2,12 +2,12 @@
 // any size no more is held than the excerpt that is being made.
 // What was written into the file meanwhile is left for the next extraction; a file that was rewritten is a `conflict`.
 
-import { AppError } from '../../src/errors.ts';
-import { redact } from '../../src/redact.ts';
-import { buildExcerpts, type Excerpt, type ExcerptTurn } from '../../src/transcript/excerpt.ts';
-import { sayWrites } from '../../src/transcript/memory-writes.ts';
+import { AppError } from '../../src/base/errors.ts';
+import { redact } from '../../src/base/text/redact.ts';
+import { buildExcerpts, type Excerpt, type ExcerptTurn } from '../../src/transcript/excerpt/excerpt.ts';
 import type { Session } from '../../src/transcript/session.ts';
 import { readTurns } from '../../src/transcript/turns.ts';
+import { sayWrites } from '../../src/transcript/writes/memory-writes.ts';
 import type { SortedTurns } from './pending-turns.ts';
 
 export interface Shown {

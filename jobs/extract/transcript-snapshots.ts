@@ -4,12 +4,12 @@
 
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { listNames } from '../../src/directories.ts';
-import { writePieces } from '../../src/file-pieces.ts';
-import { lookNow, moveFile, removeFile } from '../../src/files.ts';
+import { listNames } from '../../src/base/files/directories.ts';
+import { writePieces } from '../../src/base/files/file-pieces.ts';
+import { lookNow, moveFile, removeFile } from '../../src/base/files/files.ts';
+import { redact } from '../../src/base/text/redact.ts';
 import { inboxItems, putInInbox } from '../../src/memory/ledger/inbox.ts';
 import type { Store } from '../../src/memory/store/store.ts';
-import { redact } from '../../src/redact.ts';
 import type { Session } from '../../src/transcript/session.ts';
 import { snapshotLines } from '../../src/transcript/snapshot.ts';
 

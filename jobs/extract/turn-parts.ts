@@ -5,8 +5,8 @@
 
 import { type Coverage, type Interval, intervalOf } from '../../src/memory/ledger/coverage.ts';
 import type { Became } from '../../src/memory/types.ts';
-import { isMainAgents, type MemoryWrite } from '../../src/transcript/memory-writes.ts';
 import type { Message, Turn } from '../../src/transcript/types.ts';
+import { isMainAgents, type MemoryWrite } from '../../src/transcript/writes/memory-writes.ts';
 
 /** What is kept of a turn. */
 export interface KnownTurn {

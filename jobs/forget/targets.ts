@@ -1,6 +1,7 @@
 // What a person means who wants something forgotten, and what has to go with it: an entry with the lines that rest on
 // it, a line with the entries it rests on, a topic with all of that. It reads and decides; forget.ts changes.
 
+import { sayCount } from '../../src/base/text/wording.ts';
 import { restingOn } from '../../src/memory/dream/provenance.ts';
 import { allSupports, type EntryRow, entriesIn, entryRow } from '../../src/memory/ledger/entries.ts';
 import { catalogEntries, markdownFiles } from '../../src/memory/recall/catalog.ts';
@@ -8,7 +9,6 @@ import type { Store } from '../../src/memory/store/store.ts';
 import { logDay, logPath } from '../../src/memory/text/daily-log.ts';
 import { entryOfItem } from '../../src/memory/text/log-items.ts';
 import { archivePath, isArchivePath, isTopicPath, parseTopic, type TopicLine } from '../../src/memory/text/topic.ts';
-import { sayCount } from '../../src/wording.ts';
 
 /** Something that can be forgotten by itself. */
 export interface Candidate {

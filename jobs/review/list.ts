@@ -2,8 +2,8 @@
 // words that it rests on, with who said them and when. It changes nothing.
 
 import { type EntryPin, type Proposal, waitingProposals, whatChanged } from '../../src/memory/dream/proposals.ts';
+import { unifiedDiff } from '../../src/memory/history/line-diff.ts';
 import { type EntryRow, entryRow } from '../../src/memory/ledger/entries.ts';
-import { unifiedDiff } from '../../src/memory/store/line-diff.ts';
 import type { FileChange, Store } from '../../src/memory/store/store.ts';
 import { logDay, logPath } from '../../src/memory/text/daily-log.ts';
 import { entryOfItem, logItemsOf } from '../../src/memory/text/log-items.ts';

@@ -1,7 +1,7 @@
 // A proposal in a person's own words. The line keeps what it rests on where code finds support for the words in the
 // entries; else it is the person's, and rests on none. What a dream would leave out can be kept this way.
 
-import { AppError } from '../../src/errors.ts';
+import { AppError } from '../../src/base/errors.ts';
 import { checkOperations } from '../../src/memory/dream/operation-checks.ts';
 import {
   type DreamWorld,

@@ -3,12 +3,12 @@
 // Lines that others wrote into the same files stay where they are; an entry that stays keeps its lines in the log and
 // the coverage of its turn.
 
+import { missingLines, takeBackLines } from '../../src/memory/history/line-diff.ts';
+import { changedSince, type FileChanges, type JobChanges, type RowChange } from '../../src/memory/history/undo.ts';
 import { forgetLook } from '../../src/memory/ledger/history-looks.ts';
 import { type JobRow, jobRow } from '../../src/memory/ledger/job-rows.ts';
 import type { Ledger, Row } from '../../src/memory/ledger/ledger.ts';
-import { missingLines, takeBackLines } from '../../src/memory/store/line-diff.ts';
 import type { FileChange, Transaction } from '../../src/memory/store/store.ts';
-import { changedSince, type FileChanges, type JobChanges, type RowChange } from '../../src/memory/store/undo.ts';
 import { logDay, removeEntries } from '../../src/memory/text/daily-log.ts';
 import { isReportPath, takeBackReport } from '../../src/memory/text/dream-report.ts';
 import { bodyStart } from '../../src/memory/text/frontmatter.ts';

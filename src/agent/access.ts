@@ -1,6 +1,6 @@
 // Whether a model can be asked at all. Apart from model.ts, so that a command can tell without loading the SDK.
 
-import { AppError } from '../errors.ts';
+import { AppError } from '../base/errors.ts';
 import { type AgentRequest, OFFLINE_MODEL } from './types.ts';
 
 /** Throws `no-model` where there is neither key nor token, unless the model is offline. */

@@ -8,7 +8,7 @@ import { AnthropicError } from '@anthropic-ai/sdk/core/error';
 import type { Middleware } from '@anthropic-ai/sdk/core/middleware';
 import type { BetaMessage } from '@anthropic-ai/sdk/resources/beta/messages';
 import type { MessageBatch, MessageCreateParamsNonStreaming } from '@anthropic-ai/sdk/resources/messages';
-import { AppError, isAppError } from '../errors.ts';
+import { AppError, isAppError } from '../base/errors.ts';
 import { readEnding } from './ending.ts';
 import { explainFailure, isRecord, neverReachedServer, openClient, usageOf } from './model.ts';
 import type { AgentRequest, ToolDefinition, Usage } from './types.ts';

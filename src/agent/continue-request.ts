@@ -10,8 +10,8 @@ import type {
   BetaMessageParam,
   MessageCreateParamsNonStreaming,
 } from '@anthropic-ai/sdk/resources/beta/messages';
-import { AppError } from '../errors.ts';
-import { parseJson } from '../json.ts';
+import { AppError } from '../base/errors.ts';
+import { parseJson } from '../base/text/json.ts';
 import { readEnding } from './ending.ts';
 import { explainFailure, openModel } from './model.ts';
 import type { AgentEnding, AgentPorts, AgentRequest } from './types.ts';

@@ -2,7 +2,7 @@
 // AppError, and the tool calls of such a reply are not run.
 
 import type { BetaMessage } from '@anthropic-ai/sdk/resources/beta/messages';
-import { AppError } from '../errors.ts';
+import { AppError } from '../base/errors.ts';
 import type { AgentEnding } from './types.ts';
 
 /** Of a reply, before its tools run: `turn-limit` stands as long as the model wants to go on. */

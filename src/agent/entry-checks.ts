@@ -2,8 +2,8 @@
 // nobody else's words become the person's. Every refusal names the words, the message and the mend.
 // It cannot know what a sentence means; it tells by form and by which words stand where.
 
-import { asRead, claimsSpeaker, hasWrapperTag, ownWords, speaksToAgent } from '../injection.ts';
-import { asSeen, contentWords, greppable, isSameWord, stands, standsAsTail } from '../wording.ts';
+import { asRead, claimsSpeaker, hasWrapperTag, ownWords, speaksToAgent } from '../base/text/injection.ts';
+import { asSeen, contentWords, greppable, isSameWord, stands, standsAsTail } from '../base/text/wording.ts';
 import { adoptedWords } from './adopted.ts';
 import type { ProposedEntry } from './entry-schema.ts';
 import { countWords, findQuote, foldSpace } from './quotes.ts';

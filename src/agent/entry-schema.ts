@@ -3,7 +3,7 @@
 // Nothing of what was sent is trusted to be small, flat or plain.
 
 import { z } from 'zod';
-import { parseJson } from '../json.ts';
+import { parseJson } from '../base/text/json.ts';
 
 const MAX_TEXT_CHARACTERS = 1_000;
 const MAX_QUOTE_CHARACTERS = 1_000;

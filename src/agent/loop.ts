@@ -7,7 +7,7 @@
 import { betaMemoryTool } from '@anthropic-ai/sdk/helpers/beta/memory';
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
 import { ToolError } from '@anthropic-ai/sdk/lib/tools/ToolError';
-import { AppError } from '../errors.ts';
+import { AppError } from '../base/errors.ts';
 import { continueRequest } from './continue-request.ts';
 import { readEnding } from './ending.ts';
 import { explainFailure, openModel } from './model.ts';

@@ -5,7 +5,7 @@
 
 import Anthropic, { APIConnectionError, APIConnectionTimeoutError, APIError } from '@anthropic-ai/sdk';
 import type { Middleware } from '@anthropic-ai/sdk/core/middleware';
-import { AppError, type ErrorCode, isAppError } from '../errors.ts';
+import { AppError, type ErrorCode, isAppError } from '../base/errors.ts';
 import { requireAccess } from './access.ts';
 import { offlineFetch } from './offline-model.ts';
 import { type AgentPorts, type AgentRequest, NO_USAGE, OFFLINE_MODEL, type Usage } from './types.ts';

@@ -4,7 +4,7 @@
 // The same request gets the same answer, byte for byte. It never calls out and never throws over what it is sent.
 
 import { createHash } from 'node:crypto';
-import { parseJson } from '../json.ts';
+import { parseJson } from '../base/text/json.ts';
 import { faultyEntries, proposeOperations, withoutEntries } from './offline/dream.ts';
 import { findEntries } from './offline/extract.ts';
 import { OFFLINE_MODEL } from './types.ts';

@@ -3,8 +3,8 @@
 // entry stands or falls by itself; a refusal says what to mend. A tool never throws through `routeTools` and never writes.
 
 import { z } from 'zod';
-import { describeError, isAppError } from '../errors.ts';
-import { contentWords, countSharedWords, distinctValues, isOpposite, likeness } from '../wording.ts';
+import { describeError, isAppError } from '../base/errors.ts';
+import { contentWords, countSharedWords, distinctValues, isOpposite, likeness } from '../base/text/wording.ts';
 import { type CheckOptions, checkEntry, type FoundEntry } from './entry-checks.ts';
 import { entriesJsonSchema, readEntries, readEntry } from './entry-schema.ts';
 import { findQuote } from './quotes.ts';

@@ -1,6 +1,6 @@
 // The nouns of the memory directory.
 
-import type { Day } from '../time.ts';
+import type { Day } from '../base/time.ts';
 
 export const MEMORY_TYPES = ['user', 'feedback', 'project', 'reference'] as const;
 export type MemoryType = (typeof MEMORY_TYPES)[number];

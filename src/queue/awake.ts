@@ -4,10 +4,10 @@
 // then looks into the spool once more. Loads nothing but Node's own modules, for the hook's sake.
 
 import { join } from 'node:path';
-import { listNames } from '../directories.ts';
-import { lookNow, readTextNow, removeFile, writeWhole } from '../files.ts';
-import { isDead, thisProcess } from '../process.ts';
-import type { Clock } from '../time.ts';
+import { listNames } from '../base/files/directories.ts';
+import { lookNow, readTextNow, removeFile, writeWhole } from '../base/files/files.ts';
+import { isDead, thisProcess } from '../base/process.ts';
+import type { Clock } from '../base/time.ts';
 
 /** A process on another host (a container that was made anew) cannot be asked: its file tells by being renewed. */
 const RENEWED_MS = 30_000;

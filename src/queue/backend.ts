@@ -14,9 +14,9 @@ import {
 } from 'bullmq';
 import { Redis, type RedisOptions } from 'ioredis';
 import pg from 'pg';
-import { removeTree } from '../directories.ts';
-import { AppError, describeError, isAppError } from '../errors.ts';
-import { makeDirectory } from '../files.ts';
+import { AppError, describeError, isAppError } from '../base/errors.ts';
+import { removeTree } from '../base/files/directories.ts';
+import { makeDirectory } from '../base/files/files.ts';
 import { openPglitePool } from './pglite-pool.ts';
 
 export interface BackendOptions {

@@ -8,7 +8,7 @@ import { HonoAdapter } from '@bull-board/hono';
 import { serveStatic } from '@hono/node-server/serve-static';
 import { Queue } from 'bullmq';
 import { Hono } from 'hono';
-import { AppError } from '../errors.ts';
+import { AppError } from '../base/errors.ts';
 import { openBackend } from './backend.ts';
 import { type BellOptions, PREFIX } from './queue.ts';
 

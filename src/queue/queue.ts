@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { isAbsolute } from 'node:path';
 import { type IQueueBackend, type Job, type JobProgress, Queue, type Telemetry, Worker } from 'bullmq';
 import { z } from 'zod';
-import { AppError } from '../errors.ts';
+import { AppError } from '../base/errors.ts';
 import { type Backend, type BackendOptions, openBackend } from './backend.ts';
 
 const wakeUpSchema = z.object({

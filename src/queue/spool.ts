@@ -4,9 +4,9 @@
 // it: what cannot be read is set aside, named. Loads nothing but Node's own modules, for the hook's sake.
 
 import { basename, join } from 'node:path';
-import { listNames } from '../directories.ts';
-import { describeError, isAppError, jsonProblem } from '../errors.ts';
-import { lookNow, makeDirectory, moveFile, readTextNow, removeFile, writeNew } from '../files.ts';
+import { describeError, isAppError, jsonProblem } from '../base/errors.ts';
+import { listNames } from '../base/files/directories.ts';
+import { lookNow, makeDirectory, moveFile, readTextNow, removeFile, writeNew } from '../base/files/files.ts';
 
 const AGENT_NAMES = ['claude-code', 'codex', 'gemini', 'opencode', 'copilot', 'pi'] as const;
 export type AgentName = (typeof AGENT_NAMES)[number];

@@ -4,8 +4,8 @@
 
 import { PassThrough, pipeline, Readable, type Transform } from 'node:stream';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
-import { AppError, isAppError } from '../errors.ts';
-import { readSlice, scanChunks } from '../file-pieces.ts';
+import { AppError, isAppError } from '../base/errors.ts';
+import { readSlice, scanChunks } from '../base/files/file-pieces.ts';
 
 type Writing = 'plain' | 'gzip' | 'zstd' | 'utf-16le' | 'utf-16be';
 

@@ -2,8 +2,8 @@
 // file is opened. opencode keeps its sessions in a database, so none of them is found here.
 
 import { join } from 'node:path';
-import { walkNow } from '../directories.ts';
-import { lookNow } from '../files.ts';
+import { walkNow } from '../base/files/directories.ts';
+import { lookNow } from '../base/files/files.ts';
 
 export const FOUND_AGENTS = ['claude-code', 'codex', 'gemini', 'copilot', 'pi'] as const;
 export type FoundAgent = (typeof FOUND_AGENTS)[number];

@@ -1,7 +1,7 @@
 // Cuts what a person sent into what they typed and what they pasted, in every format alike. The parts, a line end
 // apart, make up again what was sent; ids are made before, so that none changes.
 
-import { passagesOf } from '../pasted.ts';
+import { passagesOf } from '../base/text/pasted.ts';
 import type { Message, Part } from './types.ts';
 
 export function markPasted(message: Message): Message {

@@ -2,7 +2,7 @@
 // knows that the file was only appended to. A file that was rewritten is read from its beginning.
 
 import { hash } from 'node:crypto';
-import { readSlice } from '../file-pieces.ts';
+import { readSlice } from '../base/files/file-pieces.ts';
 
 export interface ReadPoint {
   /** The first byte of the line to begin with. */

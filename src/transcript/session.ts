@@ -1,9 +1,9 @@
 // Opens a transcript of any format that nocturne reads. The format is known by content, never by the file's name.
 // The file is evidence: it is read, in order and as a stream, and nothing is ever written to it.
 
-import { isDirectory } from '../directories.ts';
-import { AppError } from '../errors.ts';
-import { type FileStat, statFile } from '../files.ts';
+import { AppError } from '../base/errors.ts';
+import { isDirectory } from '../base/files/directories.ts';
+import { type FileStat, statFile } from '../base/files/files.ts';
 import { readHead, scanDecoded } from './decoded.ts';
 import { atif } from './formats/atif.ts';
 import { claudeCode } from './formats/claude-code.ts';

@@ -2,12 +2,12 @@
 // so that every id is what it is in the original, whatever its format makes ids of.
 // Promises: all text was redacted whole; what is private or binary is not in it. A snapshot has no read points.
 
-import { AppError } from '../errors.ts';
-import { statFile } from '../files.ts';
+import { AppError } from '../base/errors.ts';
+import { statFile } from '../base/files/files.ts';
+import { compactJson } from './excerpt/rows.ts';
 import { isObject } from './formats/format.ts';
 import { readObjects } from './formats/jsonl.ts';
 import { markPasted } from './pasted-parts.ts';
-import { compactJson } from './rows.ts';
 import type { Session } from './session.ts';
 import type { Message, Part } from './types.ts';
 

@@ -4,7 +4,7 @@ import { runAgent } from '../../src/agent/loop.ts';
 import { OFFLINE_DESCRIPTION, offlineFetch } from '../../src/agent/offline-model.ts';
 import { recordEntriesTool, routeTools } from '../../src/agent/tools.ts';
 import type { ToolReply } from '../../src/agent/types.ts';
-import { renderPrompt } from '../../src/prompt.ts';
+import { renderPrompt } from '../../src/base/prompt.ts';
 import { agentRequest, recordingPorts } from '../support/agent-ports.ts';
 
 const client = new Anthropic({ apiKey: 'offline', maxRetries: 0, fetch: offlineFetch });

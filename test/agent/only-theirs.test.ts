@@ -4,8 +4,8 @@
 import { describe, expect, test } from 'vitest';
 import { checkEntry, type EvidenceSource, type FoundEntry } from '../../src/agent/entry-checks.ts';
 import { recordEntriesTool } from '../../src/agent/tools.ts';
-import { claimsSpeaker, speaksToAgent } from '../../src/injection.ts';
-import { type Excerpt, findSource } from '../../src/transcript/excerpt.ts';
+import { claimsSpeaker, speaksToAgent } from '../../src/base/text/injection.ts';
+import { type Excerpt, findSource } from '../../src/transcript/excerpt/excerpt.ts';
 import { markPasted } from '../../src/transcript/pasted-parts.ts';
 import { foreignSessions, KINDS, PLANTED, typedBriefs } from '../support/foreign-words.ts';
 import { asIs, buildOne, message, turn } from '../support/turns.ts';

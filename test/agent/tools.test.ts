@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EvidenceSource } from '../../src/agent/entry-checks.ts';
 import { memoryViewTool, routeTools } from '../../src/agent/tools.ts';
-import { AppError } from '../../src/errors.ts';
+import { AppError } from '../../src/base/errors.ts';
 import { entry, quoting, recorder, recordOne, SOURCES } from '../support/recorder.ts';
 
 describe('recording an entry', () => {

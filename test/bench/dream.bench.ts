@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { requestFor } from '../../jobs/dream/propose-operations.ts';
 import { worldOf } from '../../jobs/dream/selection.ts';
+import { fixedClock } from '../../src/base/time.ts';
 import { refreshTopics } from '../../src/memory/dream/topic-table.ts';
 import { allEntries } from '../../src/memory/ledger/entries.ts';
 import { openStore } from '../../src/memory/store/store.ts';
 import { newTopic } from '../../src/memory/text/topic.ts';
-import { fixedClock } from '../../src/time.ts';
-import { estimateTokens } from '../../src/transcript/tokens.ts';
+import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
 import { record } from '../support/recorded.ts';
 
 const ENTRIES = 20;

@@ -7,8 +7,8 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { listFiles } from '../../src/directories.ts';
-import { isAppError } from '../../src/errors.ts';
+import { isAppError } from '../../src/base/errors.ts';
+import { listFiles } from '../../src/base/files/directories.ts';
 import { openSession } from '../../src/transcript/session.ts';
 import { extractionCost } from './extraction-cost.ts';
 

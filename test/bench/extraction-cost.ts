@@ -1,7 +1,7 @@
 // One extraction of a session against a loopback model that records one valid entry in each excerpt and then says that
 // it is done; and what was sent to it.
 
-import { estimateTokens } from '../../src/transcript/tokens.ts';
+import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
 import { calls, type MessagesRequest, says } from '../support/messages-server.ts';
 import { extracted } from './extracted.ts';
 

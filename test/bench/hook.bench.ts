@@ -5,8 +5,8 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '../../src/base/time.ts';
 import { awakeIn } from '../../src/queue/awake.ts';
-import { systemClock } from '../../src/time.ts';
 import { sessionFile } from '../support/session-file.ts';
 
 const runs = Number(process.argv[2] ?? 30);

@@ -3,13 +3,13 @@
 
 import { readdirSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
+import { fixedClock } from '../../src/base/time.ts';
 import { coverRange, writeSession } from '../../src/memory/ledger/coverage.ts';
 import { addSupport, writeEntry } from '../../src/memory/ledger/entries.ts';
 import { openStore } from '../../src/memory/store/store.ts';
 import { appendEntries, entryId, logPath } from '../../src/memory/text/daily-log.ts';
 import { lineId, newTopic } from '../../src/memory/text/topic.ts';
 import type { Entry } from '../../src/memory/types.ts';
-import { fixedClock } from '../../src/time.ts';
 
 const TOPICS_A_DAY = 25;
 const AREAS = ['billing', 'search', 'mail', 'login', 'export', 'import', 'report', 'queue', 'cache', 'audit'];

@@ -6,11 +6,11 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '../../src/base/time.ts';
 import { refreshTopics } from '../../src/memory/dream/topic-table.ts';
 import { openStore } from '../../src/memory/store/store.ts';
-import { systemClock } from '../../src/time.ts';
 
-const DOOR = join(import.meta.dirname, '../../dist/src/entry/nocturne.js');
+const DOOR = join(import.meta.dirname, '../../dist/nocturne.js');
 const RUNS = 15;
 const TOPICS = 10_000;
 const YESTERDAY = new Date(Date.now() - 86_400_000);

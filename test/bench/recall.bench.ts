@@ -6,12 +6,12 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadConfig } from '../../src/config.ts';
-import { type RecallOptions, recallFor } from '../../src/entry/recall.ts';
+import { loadConfig } from '../../src/base/config/config.ts';
+import { systemClock } from '../../src/base/time.ts';
+import { type RecallOptions, recallFor } from '../../src/doors/recall.ts';
 import { openStore } from '../../src/memory/store/store.ts';
 import { buildIndex, indexTopic } from '../../src/memory/text/index-file.ts';
-import { systemClock } from '../../src/time.ts';
-import { estimateTokens } from '../../src/transcript/tokens.ts';
+import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
 
 const topics = Number(process.argv[2] ?? 10_000);
 const root = mkdtempSync(join(tmpdir(), 'nocturne-bench-'));
@@ -73,7 +73,7 @@ async function measure(name: string, options: RecallOptions): Promise<void> {
 
 /** Wall time of `nocturne recall` as a process of its own, over a memory directory, in milliseconds. */
 function processMs(memory: string): number {
-  const door = join(import.meta.dirname, '../../src/entry/nocturne.js');
+  const door = join(import.meta.dirname, '../../src/doors/cli/nocturne.js');
   const env = { ...environment, NOCTURNE_MEMORY_DIR: memory, NODE_COMPILE_CACHE: join(root, 'compiled') };
   const start = performance.now();
   execFileSync(process.execPath, [door, 'recall'], { env, cwd: root, stdio: 'ignore' });

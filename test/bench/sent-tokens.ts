@@ -1,6 +1,6 @@
 // What one extraction of a session sends, counted in o200k tokens, with a loopback model that records once and ends.
 
-import { countO200k } from '../../src/transcript/tokens.ts';
+import { countO200k } from '../../src/transcript/excerpt/tokens.ts';
 import { calls, type MessagesRequest, says } from '../support/messages-server.ts';
 import { extracted } from './extracted.ts';
 

@@ -10,7 +10,7 @@ import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fillMemory } from './large-memory.ts';
 
-const DOOR = join(import.meta.dirname, '../../dist/src/entry/nocturne.js');
+const DOOR = join(import.meta.dirname, '../../dist/nocturne.js');
 const RUNS = 5;
 const topics = Number(process.argv[2] ?? 5_000);
 /** Limits for 5,000 topics, and at most how many passes beyond start-up. */

@@ -4,8 +4,8 @@
 import { closeSync, fsyncSync, mkdtempSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '../../src/base/time.ts';
 import { openStore } from '../../src/memory/store/store.ts';
-import { systemClock } from '../../src/time.ts';
 
 const topics = Number(process.argv[2] ?? 10_000);
 const dir = mkdtempSync(join(tmpdir(), 'nocturne-bench-'));

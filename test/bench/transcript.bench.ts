@@ -22,11 +22,11 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { listFiles } from '../../src/directories.ts';
-import { isAppError } from '../../src/errors.ts';
+import { isAppError } from '../../src/base/errors.ts';
+import { listFiles } from '../../src/base/files/directories.ts';
+import { countO200k } from '../../src/transcript/excerpt/tokens.ts';
 import { type ReadPoint, readPointAt } from '../../src/transcript/read-point.ts';
 import { openSession } from '../../src/transcript/session.ts';
-import { countO200k } from '../../src/transcript/tokens.ts';
 import { readTurns } from '../../src/transcript/turns.ts';
 import { writeRepeated } from './repeated-sessions.ts';
 
@@ -103,7 +103,7 @@ if (values.measure) {
 }
 
 function measure(how: string, file: string): Measure {
-  const heap = new URL('../../src/entry/small-heap.js', import.meta.url).href;
+  const heap = new URL('../../src/doors/cli/small-heap.js', import.meta.url).href;
   const args = ['--import', heap, import.meta.filename, '--measure', how, '--file', file];
   return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }));
 }

@@ -6,7 +6,7 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as after } from 'node:timers/promises';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/base/config/config.ts';
 import { openStore } from '../../src/memory/store/store.ts';
 import { ownRedis } from '../queue/own-redis.ts';
 import { agentsOf } from '../support/processes.ts';

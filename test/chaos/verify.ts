@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { listFiles } from '../../src/directories.ts';
+import { listFiles } from '../../src/base/files/directories.ts';
 import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
 import { allEntries, isInLog } from '../../src/memory/ledger/entries.ts';
 import type { Store } from '../../src/memory/store/store.ts';

@@ -2,11 +2,11 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
-import type { Environment } from '../../src/config.ts';
+import type { Environment } from '../../src/base/config/config.ts';
 import { agentsOf } from '../support/processes.ts';
 import type { Random } from '../support/random.ts';
 
-const DOOR = join(import.meta.dirname, '../../dist/src/entry/nocturne.js');
+const DOOR = join(import.meta.dirname, '../../dist/nocturne.js');
 const COMPILED = join(import.meta.dirname, '../../node_modules/.cache/nocturne-test');
 const STDERR_TAIL_CHARS = 4_000;
 /** Lets a process go on after some milliseconds; one that is gone by then is left in peace. */

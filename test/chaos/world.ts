@@ -3,9 +3,9 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Environment, loadConfig } from '../../src/config.ts';
-import { enqueueExtract, put } from '../../src/entry/commands/enqueue.ts';
-import { type App, compose } from '../../src/entry/compose.ts';
+import { type Environment, loadConfig } from '../../src/base/config/config.ts';
+import { enqueueExtract, put } from '../../src/doors/cli/commands/enqueue.ts';
+import { type App, compose } from '../../src/doors/compose.ts';
 import { inboxItems } from '../../src/memory/ledger/inbox.ts';
 import { outboxRows } from '../../src/memory/ledger/outbox.ts';
 import type { Store } from '../../src/memory/store/store.ts';

@@ -1,9 +1,9 @@
 // What an evaluation is likely to take of a model, said before it begins: from the words of the set and of the prompts.
 
-import { costMicroUsd, type Price } from '../../src/prices.ts';
-import { renderPrompt } from '../../src/prompt.ts';
-import { dayOf } from '../../src/time.ts';
-import { countO200k } from '../../src/transcript/tokens.ts';
+import { costMicroUsd, type Price } from '../../src/base/config/prices.ts';
+import { renderPrompt } from '../../src/base/prompt.ts';
+import { dayOf } from '../../src/base/time.ts';
+import { countO200k } from '../../src/transcript/excerpt/tokens.ts';
 import type { EvalSet } from './set.ts';
 
 /** Tools, index and what is known, beside the prompt and the excerpt; topics and entries, in a dream. */

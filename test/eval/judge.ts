@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { runAgent } from '../../src/agent/loop.ts';
 import type { AgentRequest } from '../../src/agent/types.ts';
-import { AppError } from '../../src/errors.ts';
+import { AppError } from '../../src/base/errors.ts';
 import type { Recognition } from './recognise.ts';
 import type { Fact } from './set.ts';
 

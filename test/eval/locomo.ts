@@ -4,8 +4,8 @@
 
 import { subDays } from 'date-fns/subDays';
 import { z } from 'zod';
-import { AppError } from '../../src/errors.ts';
-import { dayOf } from '../../src/time.ts';
+import { AppError } from '../../src/base/errors.ts';
+import { dayOf } from '../../src/base/time.ts';
 import { type EvalSession, type EvalSet, type Fact, type Sample, sessionId } from './set.ts';
 
 const lineSchema = z.looseObject({

@@ -2,7 +2,7 @@
 
 import Table from 'cli-table3';
 import { z } from 'zod';
-import { AppError } from '../../src/errors.ts';
+import { AppError } from '../../src/base/errors.ts';
 import { METHOD } from './recognise.ts';
 import { type Details, type Figures, type Keeping, ratio, type Share } from './score.ts';
 import { TIERS } from './set.ts';

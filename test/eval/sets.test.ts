@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { redact } from '../../src/redact.ts';
+import { redact } from '../../src/base/text/redact.ts';
 import { openSession } from '../../src/transcript/session.ts';
 import type { Message } from '../../src/transcript/types.ts';
 import { jobsInProcess } from '../support/jobs-in-process.ts';

@@ -4,13 +4,13 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { findFaults } from '../../src/memory/check/check.ts';
+import { fixedClock } from '../../src/base/time.ts';
 import { explainEntry } from '../../src/memory/dream/provenance.ts';
+import { findFaults } from '../../src/memory/history/check/check.ts';
 import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
 import { allEntries } from '../../src/memory/ledger/entries.ts';
 import { outboxRows } from '../../src/memory/ledger/outbox.ts';
 import { openStore, type Store } from '../../src/memory/store/store.ts';
-import { fixedClock } from '../../src/time.ts';
 import { type JobsInProcess, jobsInProcess } from '../support/jobs-in-process.ts';
 import { type SessionFile, sessionFile } from '../support/session-file.ts';
 import { fastTempDir, tempDir } from '../support/temp.ts';

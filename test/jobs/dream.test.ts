@@ -1,8 +1,8 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { listVersions } from '../../src/memory/history/versions.ts';
 import { allEntries } from '../../src/memory/ledger/entries.ts';
-import { listVersions } from '../../src/memory/store/versions.ts';
 import { parseTopic } from '../../src/memory/text/topic.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { calls, type MessagesRequest, says, toolResults } from '../support/messages-server.ts';

@@ -3,11 +3,11 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { thisProcess } from '../../src/base/process.ts';
 import { addSupport, allEntries, type EntryRow, entryRow, writeEntry } from '../../src/memory/ledger/entries.ts';
 import { takeLease } from '../../src/memory/store/leases.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { lineId } from '../../src/memory/text/topic.ts';
-import { thisProcess } from '../../src/process.ts';
 import { testApp, testModel } from '../support/app.ts';
 import { type JobsInProcess, jobsInProcess } from '../support/jobs-in-process.ts';
 import { calls } from '../support/messages-server.ts';

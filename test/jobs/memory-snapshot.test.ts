@@ -6,12 +6,12 @@ import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { applyMemorySnapshot, checkMemorySnapshot } from '../../jobs/apply-memory-snapshot.ts';
 import { type CreateRequest, createMemorySnapshot } from '../../jobs/create-memory-snapshot.ts';
-import { readTextNow } from '../../src/files.ts';
+import { readTextNow } from '../../src/base/files/files.ts';
+import { fixedClock } from '../../src/base/time.ts';
 import { offeredSnapshot } from '../../src/memory/snapshot/applied-snapshots.ts';
 import { screenTopic } from '../../src/memory/snapshot/memory-snapshot.ts';
 import { newTopic } from '../../src/memory/text/topic.ts';
 import type { MemoryType } from '../../src/memory/types.ts';
-import { fixedClock } from '../../src/time.ts';
 import { type JobsInProcess, jobsInProcess } from '../support/jobs-in-process.ts';
 import { fastTempDir } from '../support/temp.ts';
 
@@ -318,8 +318,8 @@ test('a redaction reaches what the next merge would start from', async () => {
   const ada = await member(tree);
   ada.write('deploys.md', DEPLOYS);
   await ada.create();
-  const { redactMatches } = await import('../../src/memory/redact/redaction.ts');
-  const { scrubOf } = await import('../../src/memory/redact/scrub.ts');
+  const { redactMatches } = await import('../../src/memory/history/redact/redaction.ts');
+  const { scrubOf } = await import('../../src/memory/history/redact/scrub.ts');
   const place = { store: ada.jobs.store, home: fastTempDir(), now: new Date(NOW) };
   expect((await redactMatches(scrubOf('8443'), place)).remaining).toEqual([]);
   expect(ada.check().ownChanges).toEqual([]);

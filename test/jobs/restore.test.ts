@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { explainLines } from '../../src/memory/dream/provenance.ts';
-import { listVersions, restoreVersion } from '../../src/memory/store/versions.ts';
+import { listVersions, restoreVersion } from '../../src/memory/history/versions.ts';
 import { type Reviewed, reviewedMemory } from '../support/reviewed.ts';
 
 /** A memory whose dream replaced a line; answers the version before that. */

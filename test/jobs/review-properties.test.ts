@@ -6,8 +6,8 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isAppError } from '../../src/errors.ts';
-import { unifiedDiff } from '../../src/memory/store/line-diff.ts';
+import { isAppError } from '../../src/base/errors.ts';
+import { unifiedDiff } from '../../src/memory/history/line-diff.ts';
 import { sized } from '../support/depth.ts';
 import { changedLines, meaningOf, type Reviewed, reviewedMemory } from '../support/reviewed.ts';
 

@@ -3,11 +3,11 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { findFaults } from '../../src/memory/check/check.ts';
 import { explainLines } from '../../src/memory/dream/provenance.ts';
-import { redactMatches } from '../../src/memory/redact/redaction.ts';
-import { scrubOf } from '../../src/memory/redact/scrub.ts';
-import { unifiedDiff } from '../../src/memory/store/line-diff.ts';
+import { findFaults } from '../../src/memory/history/check/check.ts';
+import { unifiedDiff } from '../../src/memory/history/line-diff.ts';
+import { redactMatches } from '../../src/memory/history/redact/redaction.ts';
+import { scrubOf } from '../../src/memory/history/redact/scrub.ts';
 import { changedLines, meaningOf, type Reviewed, reviewedMemory } from '../support/reviewed.ts';
 import { fastTempDir, tempDir } from '../support/temp.ts';
 

@@ -1,13 +1,13 @@
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { enqueueExtract } from '../../src/entry/commands/enqueue.ts';
-import { dueItems, workKey } from '../../src/entry/worker/work.ts';
+import { thisProcess } from '../../src/base/process.ts';
+import { enqueueExtract } from '../../src/doors/cli/commands/enqueue.ts';
+import { dueItems, workKey } from '../../src/doors/worker/work.ts';
 import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
 import { allEntries, type EntryRow, writeEntry } from '../../src/memory/ledger/entries.ts';
 import { lastJobs } from '../../src/memory/ledger/job-rows.ts';
 import { takeLease } from '../../src/memory/store/leases.ts';
-import { thisProcess } from '../../src/process.ts';
 import { type TestApp, testApp } from '../support/app.ts';
 import { type SessionFile, sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';

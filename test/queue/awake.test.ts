@@ -4,8 +4,8 @@ import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { fixedClock, systemClock } from '../../src/base/time.ts';
 import { awakeIn, isAnyAwake } from '../../src/queue/awake.ts';
-import { fixedClock, systemClock } from '../../src/time.ts';
 import { filesIn } from '../support/hook.ts';
 import { tempDir } from '../support/temp.ts';
 

@@ -52,7 +52,7 @@ test('its Redis writes down what it is told and evicts nothing, in a volume', ()
 test('its worker is no root, is known to be alive or not, and starts again', () => {
   expect(worker.user).toBe('node');
   expect(dockerfile).toMatch(/^USER node\n(?!.*^USER)/ms);
-  expect(worker.healthcheck.test).toEqual(['CMD', 'node', 'dist/src/entry/nocturne.js', 'worker', '--check']);
+  expect(worker.healthcheck.test).toEqual(['CMD', 'node', 'dist/nocturne.js', 'worker', '--check']);
   expect(worker.depends_on.redis.condition).toBe('service_healthy');
   for (const service of [redis, worker]) expect(service.restart).toBe('unless-stopped');
 });
@@ -66,7 +66,7 @@ test('memory and home are volumes that belong to the user that writes them', () 
 test('what its image copies and starts is what a build makes', () => {
   const copied = [...dockerfile.matchAll(/^COPY --from=build \/app\/(\S+)/gm)].map(([, path]) => path);
   expect(copied).toEqual(['package.json', 'node_modules', 'dist', 'prompts']);
-  expect(existsSync(join(root, 'src/entry/nocturne.js'))).toBe(true);
+  expect(existsSync(join(root, 'src/doors/cli/nocturne.js'))).toBe(true);
   expect(dockerfile).toContain('npm run build');
   expect(text).not.toMatch(/^ *\w*(KEY|TOKEN|PASSWORD): [^$]/m);
 });

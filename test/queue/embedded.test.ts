@@ -3,7 +3,7 @@
 import { rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { isAppError } from '../../src/errors.ts';
+import { isAppError } from '../../src/base/errors.ts';
 import { openPglitePool } from '../../src/queue/pglite-pool.ts';
 import { openBell } from '../../src/queue/queue.ts';
 import { eventually, recorder, temporaryDirectory } from './backends.ts';

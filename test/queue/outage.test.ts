@@ -1,7 +1,7 @@
 // What a bell does when what it hangs on is away, silent or unfit.
 
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
-import { type AppError, isAppError } from '../../src/errors.ts';
+import { type AppError, isAppError } from '../../src/base/errors.ts';
 import { checkPostgresVersion, openBackend } from '../../src/queue/backend.ts';
 import { type Bell, openBell } from '../../src/queue/queue.ts';
 import { eventually, missing, recorder, servers, stopwatch, workshop } from './backends.ts';

@@ -1,7 +1,7 @@
 // Ports for agent runs in tests: they keep what was asked of them, and answer tools by a function of the test.
 
 import type { AgentEnding, AgentPorts, AgentRequest, ToolReply, Usage } from '../../src/agent/types.ts';
-import { AppError } from '../../src/errors.ts';
+import { AppError } from '../../src/base/errors.ts';
 
 export interface RecordingPorts extends AgentPorts {
   toolCalls: { name: string; input: unknown }[];

@@ -4,7 +4,7 @@
 import { chmodSync, cpSync, readdirSync, readFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
-import type { Environment } from '../../src/config.ts';
+import type { Environment } from '../../src/base/config/config.ts';
 import type { SentBatch } from './message-batches.ts';
 import type { MessagesServer } from './messages-server.ts';
 import { DOOR } from './run.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '../..');
 /** The build writes it last. */
-const BUILT = join(root, 'dist/src/entry/nocturne.js');
+const BUILT = join(root, 'dist/nocturne.js');
 
 export default function buildOnce(): void {
   console.log(
@@ -16,7 +16,10 @@ export default function buildOnce(): void {
   const builtMs = statSync(BUILT, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const sources = ['src', 'jobs', 'package.json'].map((name) => join(root, name));
   if (sources.every((path) => newestIn(path) < builtMs)) return;
-  execFileSync(process.execPath, ['src/entry/build.js'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
+  execFileSync(process.execPath, ['src/doors/checkout/build.js'], {
+    cwd: root,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
 }
 
 function newestIn(path: string): number {

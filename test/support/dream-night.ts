@@ -1,8 +1,8 @@
 // A night as a dream's tests write it: entries and topics in short, as the model is shown them and as the checks know them.
 
+import { renderPrompt } from '../../src/base/prompt.ts';
 import type { DreamWorld, KnownEntry, KnownTopic } from '../../src/memory/dream/operations.ts';
 import type { MemoryType } from '../../src/memory/types.ts';
-import { renderPrompt } from '../../src/prompt.ts';
 
 export interface Given {
   id: string;

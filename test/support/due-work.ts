@@ -1,8 +1,8 @@
 // Works what is due in a test's memory directory, in this process, at any instant.
 
-import { enqueueExtract } from '../../src/entry/commands/enqueue.ts';
-import type { WorkResult } from '../../src/entry/worker/settle.ts';
-import { dueItems, workKey } from '../../src/entry/worker/work.ts';
+import { enqueueExtract } from '../../src/doors/cli/commands/enqueue.ts';
+import type { WorkResult } from '../../src/doors/worker/settle.ts';
+import { dueItems, workKey } from '../../src/doors/worker/work.ts';
 import { type FailureRow, failureRows } from '../../src/memory/ledger/failures.ts';
 import { type TestApp, type TestAppOptions, testApp } from './app.ts';
 

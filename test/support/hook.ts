@@ -4,10 +4,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { Environment } from '../../src/config.ts';
+import type { Environment } from '../../src/base/config/config.ts';
+import { systemClock } from '../../src/base/time.ts';
 import { awakeIn } from '../../src/queue/awake.ts';
 import type { SpoolItem } from '../../src/queue/spool.ts';
-import { systemClock } from '../../src/time.ts';
 
 /** As it is published. */
 const HOOK = join(import.meta.dirname, '../../dist/hook.js');

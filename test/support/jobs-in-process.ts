@@ -13,13 +13,13 @@ import { undo } from '../../jobs/undo.ts';
 import { openBatches } from '../../src/agent/batches.ts';
 import { runAgent as loopInProcess } from '../../src/agent/loop.ts';
 import type { AgentRequest, RunAgent } from '../../src/agent/types.ts';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/base/config/config.ts';
+import { thisProcess } from '../../src/base/process.ts';
+import { type Clock, fixedClock } from '../../src/base/time.ts';
 import { openHome } from '../../src/memory/home/home.ts';
 import { JobSpend } from '../../src/memory/home/spend.ts';
 import { type Lease, releaseLease, takeLease, type WithLease } from '../../src/memory/store/leases.ts';
 import { openStore, type Store } from '../../src/memory/store/store.ts';
-import { thisProcess } from '../../src/process.ts';
-import { type Clock, fixedClock } from '../../src/time.ts';
 import { tempDir } from './temp.ts';
 
 export interface JobsInProcess {

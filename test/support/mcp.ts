@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { onTestFinished } from 'vitest';
-import type { Environment } from '../../src/config.ts';
+import type { Environment } from '../../src/base/config/config.ts';
 import { DOOR } from './run.ts';
 
 /** What a tool answered; `data` is its structured content. */

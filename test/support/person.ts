@@ -3,7 +3,7 @@
 
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Environment } from '../../src/config.ts';
+import type { Environment } from '../../src/base/config/config.ts';
 import { tempDir } from './temp.ts';
 
 export interface Person {

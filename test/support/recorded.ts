@@ -1,10 +1,10 @@
 // Entries in the daily logs and the ledger as an extraction leaves them, without one.
 
+import { dayOf } from '../../src/base/time.ts';
 import { writeEntry } from '../../src/memory/ledger/entries.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { appendEntries, entryId, logPath } from '../../src/memory/text/daily-log.ts';
 import type { Entry, MemoryType } from '../../src/memory/types.ts';
-import { dayOf } from '../../src/time.ts';
 
 export interface Said {
   type: MemoryType;

@@ -4,8 +4,8 @@
 import { Readable } from 'node:stream';
 import { WriteStream } from 'node:tty';
 import { vi } from 'vitest';
-import type { Environment } from '../../src/config.ts';
-import { main } from '../../src/entry/cli.ts';
+import type { Environment } from '../../src/base/config/config.ts';
+import { main } from '../../src/doors/cli/cli.ts';
 
 export interface EndedHere {
   code: number;

@@ -4,10 +4,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { onTestFinished, vi } from 'vitest';
-import type { Environment } from '../../src/config.ts';
+import type { Environment } from '../../src/base/config/config.ts';
 
 /** What `nocturne` is: the build, which is made before the first test (build.ts). */
-export const DOOR = join(import.meta.dirname, '../../dist/src/entry/nocturne.js');
+export const DOOR = join(import.meta.dirname, '../../dist/nocturne.js');
 /** Halves the CPU time that a start costs. */
 const COMPILED = join(import.meta.dirname, '../../node_modules/.cache/nocturne-test');
 

@@ -1,6 +1,6 @@
 // Makes secrets from the forms of the vendors' table, near misses of them, and the places where they turn up.
 
-import { type FormPart, partsOf, plainForms } from '../../src/secrets/token-forms.ts';
+import { type FormPart, partsOf, plainForms } from '../../src/base/secrets/token-forms.ts';
 import type { Random } from './random.ts';
 
 const ALL = 'aB3dE5fG7hJ9kL2mN4pQ6rS8tU1vW0xYbCcDeFgHiIjKlMnOoPqRsTuVwXyZzA_-+/=.~@%|';

@@ -2,7 +2,7 @@
 
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { listFiles } from '../../src/directories.ts';
+import { listFiles } from '../../src/base/files/directories.ts';
 import { tempDir } from './temp.ts';
 
 export const fixtures = join(import.meta.dirname, '../fixtures/transcripts');

@@ -10,7 +10,7 @@ import { getISODay } from 'date-fns/getISODay';
 import { isValid } from 'date-fns/isValid';
 import { parseISO } from 'date-fns/parseISO';
 import { startOfISOWeek } from 'date-fns/startOfISOWeek';
-import type { Day } from '../../time.ts';
+import type { Day } from '../../base/time.ts';
 import { findRelativeDate } from '../relative-dates.ts';
 
 const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];

@@ -1,7 +1,7 @@
 // Proposes a dream's operations by rules: entries and topic lines are the same, changed or strangers by their words.
 // Every entry it is given ends in exactly one operation; a line a person wrote is never replaced.
 
-import { isOpposite } from '../../wording.ts';
+import { isOpposite } from '../../base/text/wording.ts';
 import { countShared, isChanged, isSame, wordsOf } from './compare.ts';
 import {
   type DreamInput,

@@ -1,6 +1,6 @@
 // Reads an English sentence: what opens it, what makes it a thought or a matter of the moment, and which rule it fits.
 
-import type { Day } from '../../time.ts';
+import type { Day } from '../../base/time.ts';
 import { hasDate, resolveDates } from './dates.ts';
 import { COMMAND, RULES } from './english-rules.ts';
 import { finish, type Statement, state } from './statement.ts';

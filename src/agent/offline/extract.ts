@@ -1,8 +1,8 @@
 // Reads an excerpt as the extractor does, by rules: which messages are offered, which of their sentences state something.
 // Only offered human messages carry an entry. Quotes are the sentences as they are shown, white space folded.
 
-import { ownWords } from '../../injection.ts';
-import type { Day } from '../../time.ts';
+import { ownWords } from '../../base/text/injection.ts';
+import type { Day } from '../../base/time.ts';
 import { findQuote } from '../quotes.ts';
 import { isChanged, isSame } from './compare.ts';
 import { asksToRemember } from './english.ts';

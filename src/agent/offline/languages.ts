@@ -1,7 +1,7 @@
 // The rules for German, French, Spanish, Italian and Japanese: the same kinds of statements as in English, fewer forms.
 // A sentence is kept as it was said. What belongs to no language here is not read.
 
-import type { Day } from '../../time.ts';
+import type { Day } from '../../base/time.ts';
 import { hasDate, resolveDates } from './dates.ts';
 import { finish, type Rule, type Statement, state } from './statement.ts';
 

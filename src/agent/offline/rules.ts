@@ -1,7 +1,7 @@
 // Whether one sentence of a person is an explicit statement worth keeping, by rules of grammar for six languages.
 // What is asked, begins as a quotation or holds half of one states nothing.
 
-import type { Day } from '../../time.ts';
+import type { Day } from '../../base/time.ts';
 import { readEnglish } from './english.ts';
 import { readOther } from './languages.ts';
 import type { Statement } from './statement.ts';

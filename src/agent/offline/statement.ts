@@ -1,6 +1,6 @@
 // What a rule makes of a sentence: a statement with a type, its dates absolute, normalised lightly and never invented.
 
-import type { Day } from '../../time.ts';
+import type { Day } from '../../base/time.ts';
 import { hasRelativeDate, resolveDates } from './dates.ts';
 
 export interface Statement {

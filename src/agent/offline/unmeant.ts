@@ -1,7 +1,7 @@
 // What a person writes and does not state, in six languages: irony, what is taken back, what was said before, what
 // somebody else said. And the sentence that only says of the one beside it that it holds.
 
-import { countShared } from '../../wording.ts';
+import { countShared } from '../../base/text/wording.ts';
 
 /** Delight over something that comes again: "Great, another flaky test." */
 const IRONY = [

@@ -1,6 +1,6 @@
 // What a line was before somebody changed it outside of a dream: its history goes on through their edit. Reads versions.
 
-import { likeness } from '../../wording.ts';
+import { likeness } from '../../base/text/wording.ts';
 import { supportsOf } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { memoryAt } from '../store/heads.ts';

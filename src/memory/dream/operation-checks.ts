@@ -4,8 +4,8 @@
 // operation-lines.ts, what of an old line stays in operation-remains.ts, what may be left out in operation-drops.ts. Each fault belongs to one operation and is said in
 // sentences for the model to mend; nothing is mended here.
 
-import { nearDouble } from '../../change-words.ts';
-import { isAbout } from '../../wording.ts';
+import { nearDouble } from '../../base/text/change-words.ts';
+import { isAbout } from '../../base/text/wording.ts';
 import { DEFAULT_LIMITS } from '../store/staging.ts';
 import { isTopicName } from '../text/topic.ts';
 import type { MemoryType } from '../types.ts';

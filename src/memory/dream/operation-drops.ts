@@ -2,8 +2,8 @@
 // Promises: what is dropped as a duplicate, or because it gave way, is said by what is named in its place, as far as
 // values and words tell; what is dropped at the model's word alone is few; only implied habits wait.
 
-import { denialIn, withoutWhen } from '../../change-words.ts';
-import { contentWords, countShared, greppable, isAbout, stands } from '../../wording.ts';
+import { denialIn, withoutWhen } from '../../base/text/change-words.ts';
+import { contentWords, countShared, greppable, isAbout, stands } from '../../base/text/wording.ts';
 import { quoted } from './operation-lines.ts';
 import { type DreamWorld, type KnownEntry, newestAt, type Operation, topicOfLine } from './operations.ts';
 

@@ -14,9 +14,8 @@ import {
   withoutFormer,
   withoutReplaced,
   withoutWhen,
-} from '../../change-words.ts';
-import { hasWrapperTag, speaksToAgent } from '../../injection.ts';
-import type { Day } from '../../time.ts';
+} from '../../base/text/change-words.ts';
+import { hasWrapperTag, speaksToAgent } from '../../base/text/injection.ts';
 import {
   contentWords,
   countShared,
@@ -27,7 +26,8 @@ import {
   negationIn,
   stands,
   standsAsTail,
-} from '../../wording.ts';
+} from '../../base/text/wording.ts';
+import type { Day } from '../../base/time.ts';
 import { lineId } from '../text/topic.ts';
 import type { MemoryType } from '../types.ts';
 import { habitsApart } from './habits.ts';

@@ -2,8 +2,8 @@
 // operation-checks.ts; performing is the dream's commit.
 
 import { z } from 'zod';
-import type { Day } from '../../time.ts';
-import { hasUnseen } from '../../wording.ts';
+import { hasUnseen } from '../../base/text/wording.ts';
+import type { Day } from '../../base/time.ts';
 import { isMemoryPath } from '../store/confine.ts';
 import { isTopicName, isTopicPath, lineId, newTopic, parseTopic } from '../text/topic.ts';
 import { MEMORY_TYPES, type MemoryType } from '../types.ts';

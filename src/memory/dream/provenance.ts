@@ -2,11 +2,11 @@
 // transcript; and the other way round, which lines rest on an entry. It reads the ledger and the files and changes nothing.
 
 import { join } from 'node:path';
-import { sharedRuns } from '../../change-words.ts';
-import { listNames } from '../../directories.ts';
-import { AppError } from '../../errors.ts';
-import { readMemoryNow } from '../../files.ts';
-import type { Day } from '../../time.ts';
+import { AppError } from '../../base/errors.ts';
+import { listNames } from '../../base/files/directories.ts';
+import { readMemoryNow } from '../../base/files/files.ts';
+import { sharedRuns } from '../../base/text/change-words.ts';
+import type { Day } from '../../base/time.ts';
 import { entryRow, supportsByEntry, supportsOf } from '../ledger/entries.ts';
 import { sendersOf } from '../ledger/outbox.ts';
 import type { MemoryReader } from '../store/read-only-store.ts';

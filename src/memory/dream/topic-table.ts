@@ -3,7 +3,7 @@
 // Derived, never the truth: every look brings it to the heads of the files, whoever changed them and however. It holds
 // words but no text, and a redaction empties it (`forgetTopics`); the next look fills it again.
 
-import type { Day } from '../../time.ts';
+import type { Day } from '../../base/time.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { dueDay } from '../text/due-dates.ts';
 import { isArchivePath, isTopicPath, lineId, parseTopic } from '../text/topic.ts';

@@ -3,9 +3,9 @@
 // Promises: between processes one tries at a time; a try whose process died is given to another; a server that asks
 // for a pause gets it from everyone.
 
-import type { Failure } from '../../errors.ts';
-import { isDead, thisProcess } from '../../process.ts';
-import type { Clock } from '../../time.ts';
+import type { Failure } from '../../base/errors.ts';
+import { isDead, thisProcess } from '../../base/process.ts';
+import type { Clock } from '../../base/time.ts';
 import type { Sql } from '../ledger/database.ts';
 
 /** A pause that a server asks for and that a job does not wait out itself. */

@@ -3,9 +3,9 @@
 // settled (a killed process) stays counted whole, so a ceiling is never passed.
 
 import { join } from 'node:path';
-import { AppError } from '../../errors.ts';
-import { isDead, type ProcessName, thisProcess } from '../../process.ts';
-import { type Clock, type Day, dayOf } from '../../time.ts';
+import { AppError } from '../../base/errors.ts';
+import { isDead, type ProcessName, thisProcess } from '../../base/process.ts';
+import { type Clock, type Day, dayOf } from '../../base/time.ts';
 import { Sql } from '../ledger/database.ts';
 import { Breaker } from './breaker.ts';
 import { Looks } from './looks.ts';

@@ -4,9 +4,9 @@
 
 import { dirname } from 'node:path';
 import type Database from 'better-sqlite3';
-import { isAppError } from '../../errors.ts';
-import { makeDirectory, moveFile, readTextNow, removeFile, writeNew } from '../../files.ts';
-import { isDead, type ProcessName, thisProcess } from '../../process.ts';
+import { isAppError } from '../../base/errors.ts';
+import { makeDirectory, moveFile, readTextNow, removeFile, writeNew } from '../../base/files/files.ts';
+import { isDead, type ProcessName, thisProcess } from '../../base/process.ts';
 import { isDamagedFile, openDatabase, requireSound, salvageRows } from '../ledger/database.ts';
 import { HOME_STEPS } from '../ledger/schema.ts';
 

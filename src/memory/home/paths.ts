@@ -5,9 +5,9 @@
 
 import { createHash } from 'node:crypto';
 import { basename, dirname, join, resolve } from 'node:path';
-import { canonicalPath, isDirectory, kindOf } from '../../directories.ts';
-import { AppError } from '../../errors.ts';
-import { readTextNow } from '../../files.ts';
+import { AppError } from '../../base/errors.ts';
+import { canonicalPath, isDirectory, kindOf } from '../../base/files/directories.ts';
+import { readTextNow } from '../../base/files/files.ts';
 
 /** What says where memory lives, in the order in which it is asked. */
 export interface MemoryChain {

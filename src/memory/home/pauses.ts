@@ -1,6 +1,6 @@
 // The pauses that a person made, of a project or of everything: kept in the home, for all who work unasked.
 
-import type { Clock } from '../../time.ts';
+import type { Clock } from '../../base/time.ts';
 import type { Sql } from '../ledger/database.ts';
 
 export interface Pause {

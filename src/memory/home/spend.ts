@@ -2,10 +2,10 @@
 // settled after it. What the day allows over all directories is the home's business; this adds the job's own bound,
 // and what the tokens cost.
 
-import { AppError } from '../../errors.ts';
-import { batchPrice, boundMicroUsd, costMicroUsd, type Price, priceOf } from '../../prices.ts';
-import type { Clock } from '../../time.ts';
-import { dayOf, nextDayAt } from '../../time.ts';
+import { batchPrice, boundMicroUsd, costMicroUsd, type Price, priceOf } from '../../base/config/prices.ts';
+import { AppError } from '../../base/errors.ts';
+import type { Clock } from '../../base/time.ts';
+import { dayOf, nextDayAt } from '../../base/time.ts';
 import type { Home } from './home.ts';
 import type { Bound } from './reservations.ts';
 

@@ -2,7 +2,7 @@
 // Ranges of one turn and session never overlap: a new one cuts what it covers out of those that stand.
 // A turn covered under one session id is covered under every other that holds it (resumed copies).
 
-import type { Day } from '../../time.ts';
+import type { Day } from '../../base/time.ts';
 import type { Transaction } from '../store/store.ts';
 import type { Became } from '../types.ts';
 import type { Ledger, Row } from './ledger.ts';

@@ -4,8 +4,8 @@
 
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
-import { AppError, isAppError } from '../../errors.ts';
-import { makeDirectory, makeFile, readBytesNow } from '../../files.ts';
+import { AppError, isAppError } from '../../base/errors.ts';
+import { makeDirectory, makeFile, readBytesNow } from '../../base/files/files.ts';
 
 /** Steps are counted from 1: so many there will never be. */
 const NO_VERSION = 1_000;

@@ -1,7 +1,7 @@
 // Entries in the ledger: what was recorded, in which state, and which topic lines rest on which entry.
 // The daily log files are the truth of an entry's text; the ledger knows what became of it.
 
-import type { Day } from '../../time.ts';
+import type { Day } from '../../base/time.ts';
 import type { Transaction } from '../store/store.ts';
 import type { Entry, MemoryType } from '../types.ts';
 import { jsonOf, type Ledger, type Row } from './ledger.ts';

@@ -2,8 +2,8 @@
 // dream of a year's memory reads the files of a few days.
 
 import { join } from 'node:path';
-import { lookNow } from '../../files.ts';
-import type { Day } from '../../time.ts';
+import { lookNow } from '../../base/files/files.ts';
+import type { Day } from '../../base/time.ts';
 import type { Store } from '../store/store.ts';
 import { logPath } from '../text/daily-log.ts';
 import type { Ledger } from './ledger.ts';

@@ -1,9 +1,9 @@
 // The jobs that ran in a memory directory: what `status` and `undo` name. What a person did by a command that can be
 // taken back is a job too: an undo, something remembered or forgotten.
 
-import type { Failure } from '../../errors.ts';
-import { isDead, thisProcess } from '../../process.ts';
-import type { Day } from '../../time.ts';
+import type { Failure } from '../../base/errors.ts';
+import { isDead, thisProcess } from '../../base/process.ts';
+import type { Day } from '../../base/time.ts';
 import type { Transaction } from '../store/store.ts';
 import type { JobKind } from './inbox.ts';
 import { type Ledger, newId, type Row } from './ledger.ts';

@@ -8,9 +8,9 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import Database from 'better-sqlite3';
-import { AppError } from '../../errors.ts';
-import { readOverlapping } from '../../file-pieces.ts';
-import { lookNow, moveFile, readText } from '../../files.ts';
+import { AppError } from '../../base/errors.ts';
+import { readOverlapping } from '../../base/files/file-pieces.ts';
+import { lookNow, moveFile, readText } from '../../base/files/files.ts';
 import {
   isDamage,
   isUnwritable,

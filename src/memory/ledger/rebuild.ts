@@ -6,8 +6,8 @@
 // It changes no file.
 
 import { join } from 'node:path';
-import { listFiles, listNames } from '../../directories.ts';
-import { statFile } from '../../files.ts';
+import { listFiles, listNames } from '../../base/files/directories.ts';
+import { statFile } from '../../base/files/files.ts';
 import { noteLostAnywhere } from '../store/lost-logs.ts';
 import { missingIn } from '../store/outside.ts';
 import type { Store, Transaction } from '../store/store.ts';

@@ -1,9 +1,9 @@
 // What a memory directory holds, for people who look: topics and logs as the files stand, with what the ledger knows.
 // Reads only: nothing is made, locked or taken in, so it works in a directory that nocturne never wrote to.
 
-import { walkNow } from '../../directories.ts';
-import { readMemoryNow } from '../../files.ts';
-import type { Day } from '../../time.ts';
+import { walkNow } from '../../base/files/directories.ts';
+import { readMemoryNow } from '../../base/files/files.ts';
+import type { Day } from '../../base/time.ts';
 import { isWithoutLine } from '../dream/habits.ts';
 import { topicCards } from '../dream/topic-table.ts';
 import { type EntryRow, type EntryState, entriesIn, entryRow } from '../ledger/entries.ts';

@@ -3,8 +3,8 @@
 // denied or allowed now, or goes by another name. What differs in more than that speaks of something else, or adds.
 // It never says that two texts mean the same.
 
-import { asItIs, denialIn, valuesApart, withoutWhen } from '../../change-words.ts';
-import { contentWords, distinctValues, greppable, isSameWord, stands } from '../../wording.ts';
+import { asItIs, denialIn, valuesApart, withoutWhen } from '../../base/text/change-words.ts';
+import { contentWords, distinctValues, greppable, isSameWord, stands } from '../../base/text/wording.ts';
 
 const any = (words: string) => new RegExp(String.raw`(?<![\p{L}\p{N}])(?:${words})(?![\p{L}\p{N}])`, 'giu');
 

@@ -3,9 +3,9 @@
 // from a file of anybody's.
 
 import { join } from 'node:path';
-import { listNames } from '../../directories.ts';
-import { lookNow, readTextNow } from '../../files.ts';
-import { renderPrompt } from '../../prompt.ts';
+import { listNames } from '../../base/files/directories.ts';
+import { lookNow, readTextNow } from '../../base/files/files.ts';
+import { renderPrompt } from '../../base/prompt.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { offeredSnapshot, sayOffer } from '../snapshot/applied-snapshots.ts';
 import { reportDay, reportLine, reportPath } from '../text/dream-report.ts';

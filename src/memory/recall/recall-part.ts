@@ -4,9 +4,9 @@
 // changes nothing; what is in it may not pass for the section around it (recall.ts).
 
 import { join } from 'node:path';
-import { isDirectory, listNames } from '../../directories.ts';
-import { redact } from '../../redact.ts';
-import { missingPaths, missingWords, type TreeSearch } from '../../working-tree.ts';
+import { isDirectory, listNames } from '../../base/files/directories.ts';
+import { missingPaths, missingWords, type TreeSearch } from '../../base/files/working-tree.ts';
+import { redact } from '../../base/text/redact.ts';
 import { entryRow } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { readShown } from '../store/confined-text.ts';

@@ -3,8 +3,8 @@
 // and of the others only those whose line in an overflow list matches the query.
 
 import { join } from 'node:path';
-import { asItIs } from '../../change-words.ts';
-import { lookNow, readMemoryNow } from '../../files.ts';
+import { lookNow, readMemoryNow } from '../../base/files/files.ts';
+import { asItIs } from '../../base/text/change-words.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { isMemoryPath } from '../store/confine.ts';
 import { findConfined } from '../store/confined-text.ts';

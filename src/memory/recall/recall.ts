@@ -4,7 +4,7 @@
 // instructions; the section begins and ends with a tag by which it is known, and is never taken for something that was
 // said. It changes nothing.
 
-import { renderPrompt } from '../../prompt.ts';
+import { renderPrompt } from '../../base/prompt.ts';
 import { isTeamDir } from '../home/paths.ts';
 import { lastDream, recallNotes } from './recall-notes.ts';
 import {

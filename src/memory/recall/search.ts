@@ -3,7 +3,7 @@
 // line, so it is right a second after an edit, without a ledger, and in every language; to go through ten thousand topics
 // takes about as long as to find out whether an index of them is up to date. It changes nothing.
 
-import { asItIs } from '../../change-words.ts';
+import { asItIs } from '../../base/text/change-words.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { liveTexts } from '../store/live-files.ts';
 import { logDay } from '../text/daily-log.ts';

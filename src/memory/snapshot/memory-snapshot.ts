@@ -7,11 +7,11 @@
 import { isUtf8 } from 'node:buffer';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { kindOf } from '../../directories.ts';
-import { AppError } from '../../errors.ts';
-import { lookNow, readBytesNow, readTextNow } from '../../files.ts';
-import { hasWrapperTag, speaksToAgent } from '../../injection.ts';
-import { parseJson } from '../../json.ts';
+import { AppError } from '../../base/errors.ts';
+import { kindOf } from '../../base/files/directories.ts';
+import { lookNow, readBytesNow, readTextNow } from '../../base/files/files.ts';
+import { hasWrapperTag, speaksToAgent } from '../../base/text/injection.ts';
+import { parseJson } from '../../base/text/json.ts';
 import { isMemoryPath } from '../store/confine.ts';
 import { shaOf } from '../store/heads.ts';
 import { isTopicPath, lineNumbers, parseTopic } from '../text/topic.ts';

@@ -5,10 +5,17 @@
 // Everything here runs under the store's lock.
 
 import { dirname } from 'node:path';
-import { removeEmptyParents } from '../../directories.ts';
-import { AppError } from '../../errors.ts';
-import { linkNew, lookNow, MOST_MEMORY_BYTES, makeDirectory, readBytesNow, syncDirectory } from '../../files.ts';
-import type { Clock } from '../../time.ts';
+import { AppError } from '../../base/errors.ts';
+import { removeEmptyParents } from '../../base/files/directories.ts';
+import {
+  linkNew,
+  lookNow,
+  MOST_MEMORY_BYTES,
+  makeDirectory,
+  readBytesNow,
+  syncDirectory,
+} from '../../base/files/files.ts';
+import type { Clock } from '../../base/time.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Asides, LateEdit } from './asides.ts';
 import {

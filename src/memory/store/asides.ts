@@ -4,7 +4,7 @@
 // Every aside is looked at for 60 s and once more before it is removed.
 
 import { basename, dirname, join } from 'node:path';
-import { listNames } from '../../directories.ts';
+import { listNames } from '../../base/files/directories.ts';
 import {
   type Look,
   linkNew,
@@ -16,7 +16,7 @@ import {
   removeFile,
   syncDirectory,
   writeSynced,
-} from '../../files.ts';
+} from '../../base/files/files.ts';
 import { type Content, shaOf } from './heads.ts';
 
 /** How long an aside is looked at again. */

@@ -5,8 +5,8 @@
 // It never touches anything. It cannot see a link that another program makes between the check and the use.
 
 import { join, relative, sep } from 'node:path';
-import { kindOf, listNames, realPath, walkNow } from '../../directories.ts';
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../base/errors.ts';
+import { kindOf, listNames, realPath, walkNow } from '../../base/files/directories.ts';
 
 const MAX_PATH_BYTES = 1_024;
 const MAX_SEGMENTS = 20;

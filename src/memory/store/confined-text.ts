@@ -1,8 +1,8 @@
 // The text of a file in a memory directory as it stands, read without its store. A link that leads out of the directory
 // leads nowhere: what came with somebody's repository must not show what is elsewhere.
 
-import { isAppError } from '../../errors.ts';
-import { readMemoryNow } from '../../files.ts';
+import { isAppError } from '../../base/errors.ts';
+import { readMemoryNow } from '../../base/files/files.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { shownText } from '../team/shown-text.ts';
 import { confine } from './confine.ts';

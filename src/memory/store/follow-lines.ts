@@ -1,7 +1,7 @@
 // What becomes of a line's support when a person edits a topic: it follows a line that is recognisably the same (other
 // case, punctuation, order, form) and one that was moved to another topic. A line that says anything else is the person's.
 
-import { greppable, isNegated, likeness, stands } from '../../wording.ts';
+import { greppable, isNegated, likeness, stands } from '../../base/text/wording.ts';
 import { addSupport, dropSupport, supportsOf } from '../ledger/entries.ts';
 import { isTopicPath, parseTopic, type TopicLine } from '../text/topic.ts';
 import type { Transaction } from './store.ts';

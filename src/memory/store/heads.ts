@@ -3,7 +3,7 @@
 // what to expect there. Bytes are kept as they were found. The functions belong inside the store's own transactions.
 
 import { createHash } from 'node:crypto';
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { type Ledger, newId, type Row } from '../ledger/ledger.ts';
 
 /**

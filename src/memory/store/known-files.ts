@@ -3,7 +3,7 @@
 // It follows the table by itself: rows that this connection changed are read again, and everything is where another
 // process wrote to the ledger.
 
-import type { Look } from '../../files.ts';
+import type { Look } from '../../base/files/files.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 
 /** A path as the ledger knows it. */

@@ -1,8 +1,8 @@
 // Who works on a key: one owner at a time, with a fence that grows at every taking. A commit carries the fence, so a
 // writer that lost its lease changes nothing. The lease of a dead process is broken at once.
 
-import { AppError } from '../../errors.ts';
-import { isDead, type ProcessName } from '../../process.ts';
+import { AppError } from '../../base/errors.ts';
+import { isDead, type ProcessName } from '../../base/process.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Store } from './store.ts';
 

@@ -1,8 +1,8 @@
 // Which files of a memory directory are listed, and how a listing folds what lies deep.
 
 import { join } from 'node:path';
-import { AppError } from '../../errors.ts';
-import { lookNow, MOST_MEMORY_BYTES } from '../../files.ts';
+import { AppError } from '../../base/errors.ts';
+import { lookNow, MOST_MEMORY_BYTES } from '../../base/files/files.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { filesByName, isMemoryPath } from './confine.ts';
 import { memoryAt } from './heads.ts';

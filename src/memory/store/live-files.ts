@@ -4,7 +4,7 @@
 // read, so what a person wrote a second ago is seen, and a directory without a ledger is read whole. Nothing is changed.
 
 import { join } from 'node:path';
-import { lookNow, readMemoryNow } from '../../files.ts';
+import { lookNow, readMemoryNow } from '../../base/files/files.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { shownText } from '../team/shown-text.ts';
 import { filesByName } from './confine.ts';

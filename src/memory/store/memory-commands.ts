@@ -5,10 +5,10 @@
 // It never changes a file but through the store.
 
 import { z } from 'zod';
-import { removeEmptyDirectories } from '../../directories.ts';
-import { AppError } from '../../errors.ts';
-import { holdsText } from '../../files.ts';
-import { redact } from '../../redact.ts';
+import { AppError } from '../../base/errors.ts';
+import { removeEmptyDirectories } from '../../base/files/directories.ts';
+import { holdsText } from '../../base/files/files.ts';
+import { redact } from '../../base/text/redact.ts';
 import { readLines } from '../text/blocks.ts';
 import { confine, type Place } from './confine.ts';
 import { type Edited, insertLines, replaceOnce } from './edit-text.ts';

@@ -4,7 +4,7 @@
 // for by itself is shown whole). What lies deeper than two levels is named, so that it can be viewed.
 // It never shows hidden items, `node_modules`, links, or anything that confine.ts refuses.
 
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { readLines } from '../text/blocks.ts';
 import { confine } from './confine.ts';
 import type { Store } from './store.ts';

@@ -4,10 +4,10 @@
 // memory id. Many files gone or emptied at once look like an accident: they are marked as missing, never recorded as
 // deletions, until they are back or a person confirms. A daily log is so by itself (lost-logs.ts).
 
-import { realPath } from '../../directories.ts';
-import { isAppError } from '../../errors.ts';
-import { type Look, lookNow, MOST_MEMORY_BYTES } from '../../files.ts';
-import type { Clock } from '../../time.ts';
+import { isAppError } from '../../base/errors.ts';
+import { realPath } from '../../base/files/directories.ts';
+import { type Look, lookNow, MOST_MEMORY_BYTES } from '../../base/files/files.ts';
+import type { Clock } from '../../base/time.ts';
 import { moveSupports } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { logDay } from '../text/daily-log.ts';

@@ -1,6 +1,6 @@
 // What a caller expects to stand at a path before it is changed.
 
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { shaOf } from './heads.ts';
 
 /** What must stand at the path, else nothing is changed and the error is `conflict`. */

@@ -3,8 +3,8 @@
 // no lock, directory or version is made. What was edited outside is shown as it stands; it has no version yet.
 
 import { resolve } from 'node:path';
-import { canonicalPath } from '../../directories.ts';
-import { readMemoryBytesNow } from '../../files.ts';
+import { canonicalPath } from '../../base/files/directories.ts';
+import { readMemoryBytesNow } from '../../base/files/files.ts';
 import { emptyLedger, type Ledger, lookIntoLedger } from '../ledger/ledger.ts';
 import { shownText } from '../team/shown-text.ts';
 import { locateFile } from './confine.ts';

@@ -3,10 +3,10 @@
 // becomes a version first.
 
 import { dirname, join } from 'node:path';
-import { fileSystemOf } from '../../directories.ts';
-import { AppError } from '../../errors.ts';
-import { lookNow } from '../../files.ts';
-import { bytesOf, rawText } from '../../raw-text.ts';
+import { AppError } from '../../base/errors.ts';
+import { fileSystemOf } from '../../base/files/directories.ts';
+import { lookNow } from '../../base/files/files.ts';
+import { bytesOf, rawText } from '../../base/text/raw-text.ts';
 import { entryRow, moveSupports } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { logDay, parseLog } from '../text/daily-log.ts';

@@ -4,8 +4,8 @@
 // kept before the file is touched again.
 
 import Database from 'better-sqlite3';
-import { AppError } from '../../errors.ts';
-import { fileIdentity, makeFile } from '../../files.ts';
+import { AppError } from '../../base/errors.ts';
+import { fileIdentity, makeFile } from '../../base/files/files.ts';
 
 export class StoreLock {
   readonly #db: Database.Database;

@@ -6,9 +6,9 @@
 // disk) leaves the files behind; the next commit or opening brings them there before anything else.
 
 import { join, resolve } from 'node:path';
-import { canonicalPath } from '../../directories.ts';
-import { lookNow, makeDirectory, moveFile, readMemoryNow, readTextNow } from '../../files.ts';
-import { type Clock, systemClock } from '../../time.ts';
+import { canonicalPath } from '../../base/files/directories.ts';
+import { lookNow, makeDirectory, moveFile, readMemoryNow, readTextNow } from '../../base/files/files.ts';
+import { type Clock, systemClock } from '../../base/time.ts';
 import { isTeamDir } from '../home/paths.ts';
 import { settleInterrupted } from '../ledger/job-rows.ts';
 import { type Ledger, openLedger } from '../ledger/ledger.ts';

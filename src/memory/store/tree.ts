@@ -2,7 +2,7 @@
 // Links, hidden items and names that confine.ts refuses are left out; nothing is read but names and sizes.
 
 import { join } from 'node:path';
-import { readDirectory } from '../../directories.ts';
+import { readDirectory } from '../../base/files/directories.ts';
 import { isMemoryPath } from './confine.ts';
 
 export interface TreeItem {

@@ -7,8 +7,8 @@
 
 import { isUtf8 } from 'node:buffer';
 import { join } from 'node:path';
-import { kindOf } from '../../directories.ts';
-import type { Clock } from '../../time.ts';
+import { kindOf } from '../../base/files/directories.ts';
+import type { Clock } from '../../base/time.ts';
 import { indexChange } from '../dream/index-change.ts';
 import { checkoutRoot, gitDirOf } from '../home/paths.ts';
 import type { Ledger } from '../ledger/ledger.ts';

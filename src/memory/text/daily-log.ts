@@ -3,7 +3,7 @@
 // for a source or hide in a comment. What a person wrote or changed is theirs: it has no quote.
 
 import { createHash } from 'node:crypto';
-import { type Day, isDay, timeOf } from '../../time.ts';
+import { type Day, isDay, timeOf } from '../../base/time.ts';
 import { type Entry, type Evidence, isMemoryType, type MemoryType } from '../types.ts';
 import { type Block, bulletMarker, fold, lineEndOf, readBlocks } from './blocks.ts';
 

@@ -2,9 +2,9 @@
 // one day are appended to one file; with the logs they suffice to rebuild a lost ledger.
 
 import { z } from 'zod';
-import { parseJson } from '../../json.ts';
-import { type Day, isDay } from '../../time.ts';
-import { sayCount } from '../../wording.ts';
+import { parseJson } from '../../base/text/json.ts';
+import { sayCount } from '../../base/text/wording.ts';
+import { type Day, isDay } from '../../base/time.ts';
 
 /** How much a memory holds. */
 const sizeSchema = z.object({ topics: z.int(), archived: z.int(), lines: z.int(), indexLines: z.int() });

@@ -3,7 +3,7 @@
 // Promise: a line that it does not understand has no such date, so that nothing is put away for a word in a language that
 // is not here. Dates are ISO dates, since entries hold no others (agent/relative-dates.ts).
 
-import { type Day, isDay } from '../../time.ts';
+import { type Day, isDay } from '../../base/time.ts';
 
 /** Words, and the beginnings of words with a `*`, that make a date one to be met. */
 const TO_BE_MET = [

@@ -5,7 +5,7 @@
 
 import matter from 'gray-matter';
 import { parse as parseYaml, stringify as stringifyYaml } from 'yaml';
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { lineEndOf, readLines } from './blocks.ts';
 
 /** Reading YAML takes time that grows with the square of its length. */

@@ -1,7 +1,7 @@
 // The daily logs as entries: what they hold, item by item, joined with what the ledger knew of each.
 // A line that a person changed or wrote is taken at the person's word: it has no evidence.
 
-import { isAppError } from '../../errors.ts';
+import { isAppError } from '../../base/errors.ts';
 import { type EntryRow, entryRow } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { lostIds } from '../store/lost-logs.ts';

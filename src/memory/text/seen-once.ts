@@ -1,7 +1,7 @@
 // The mark of a line that rests on one session that showed a habit nobody stated: `Seen once, 2026-11-20: …`.
 // The files are the truth of it: whoever reads a topic knows such a line by its mark.
 
-import type { Day } from '../../time.ts';
+import type { Day } from '../../base/time.ts';
 import { editLines, locateLines } from './topic.ts';
 
 const MARK = /^Seen once, (\d{4}-\d{2}-\d{2}): /;

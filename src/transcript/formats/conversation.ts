@@ -2,7 +2,7 @@
 // A tool's results come before what stands beside them: a person who speaks in the same message knew them, and begins
 // the next turn. Every id is unique; a thing that carries none of its own gets one chained to what came before it.
 
-import { toInstant } from '../../time.ts';
+import { toInstant } from '../../base/time.ts';
 import type { Message, Part, Speaker } from '../types.ts';
 import { isResultBlock, partsOf } from './blocks.ts';
 import { chainId } from './chain.ts';

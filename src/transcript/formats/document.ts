@@ -1,7 +1,7 @@
 // A file that is one JSON value: whether it is worth parsing whole, told by how it begins.
 // Only such a file is: JSON lines begin alike, and may be too long to be held in memory.
 
-import { parseJson } from '../../json.ts';
+import { parseJson } from '../../base/text/json.ts';
 import { isObject, type JsonObject } from './format.ts';
 
 /** Keys that the body of a request to Anthropic or OpenAI begins with, whatever client wrote it. */

@@ -2,7 +2,7 @@
 // A line that cannot be read is reported and skipped, never thrown: real files hold torn last lines, comments, bare
 // numbers, lines cut by redactors, and two records on one line after a crash. What is whole on such a line is kept.
 
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { scanDecoded } from '../decoded.ts';
 import { isObject, type JsonObject, type OnUnreadable } from './format.ts';
 

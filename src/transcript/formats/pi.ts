@@ -3,7 +3,7 @@
 // through twice for that, with a few bytes held per entry. Skills and files that pi put into a prompt are not the
 // person's; nor are commands run with `!`, what extensions say, and summaries.
 
-import { toInstant } from '../../time.ts';
+import { toInstant } from '../../base/time.ts';
 import { blocksOf } from './blocks.ts';
 import { Conversation, type Utterance } from './conversation.ts';
 import { asAbandoned, type Format, isObject, type JsonObject } from './format.ts';

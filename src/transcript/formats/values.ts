@@ -1,7 +1,7 @@
 // Looks at JSON of which nothing is known, without throwing.
 
-import { parseJson } from '../../json.ts';
-import { isInstant } from '../../time.ts';
+import { parseJson } from '../../base/text/json.ts';
+import { isInstant } from '../../base/time.ts';
 import { isObject, type JsonObject } from './format.ts';
 
 /** A string that says something; `undefined` for anything else. */

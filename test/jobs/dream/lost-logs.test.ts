@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { checkMemoryDirectory } from '../../../src/entry/doctor/memory.ts';
+import { checkMemoryDirectory } from '../../../src/doors/doctor/memory.ts';
 import { allEntries } from '../../../src/memory/ledger/entries.ts';
 import { sayMissing } from '../../../src/memory/store/outside.ts';
 import { type TestApp, testApp, testModel } from '../../support/app.ts';

@@ -4,7 +4,7 @@ import { appendFileSync, copyFileSync, readFileSync, utimesSync, writeFileSync }
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { sessionRow } from '../../../src/memory/ledger/coverage.ts';
-import { resolveId } from '../../../src/transcript/render.ts';
+import { resolveId } from '../../../src/transcript/excerpt/render.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import { readTurns } from '../../../src/transcript/turns.ts';
 import { testApp, testModel } from '../../support/app.ts';

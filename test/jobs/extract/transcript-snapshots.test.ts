@@ -2,9 +2,9 @@ import { readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, wr
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { dropSnapshots, snapshotPath, takeSnapshot } from '../../../jobs/extract/transcript-snapshots.ts';
-import { listFiles } from '../../../src/directories.ts';
-import { enqueueExtract } from '../../../src/entry/commands/enqueue.ts';
-import { workKey } from '../../../src/entry/worker/work.ts';
+import { listFiles } from '../../../src/base/files/directories.ts';
+import { enqueueExtract } from '../../../src/doors/cli/commands/enqueue.ts';
+import { workKey } from '../../../src/doors/worker/work.ts';
 import { inboxItem, inboxItems } from '../../../src/memory/ledger/inbox.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import { openSnapshot } from '../../../src/transcript/snapshot.ts';

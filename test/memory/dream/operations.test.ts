@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { greppable } from '../../../src/base/text/wording.ts';
 import { checkOperations } from '../../../src/memory/dream/operation-checks.ts';
 import type { DreamWorld, KnownEntry, Operation } from '../../../src/memory/dream/operations.ts';
-import { greppable } from '../../../src/wording.ts';
 
 const PNPM = 'e_00000000000a';
 const PORT = 'e_00000000000b';

@@ -3,8 +3,8 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
+import { fixedClock } from '../../../src/base/time.ts';
 import { openHome } from '../../../src/memory/home/home.ts';
-import { fixedClock } from '../../../src/time.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const START = Date.parse('2026-11-21T02:00:00Z');

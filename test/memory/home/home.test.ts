@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
+import { fixedClock } from '../../../src/base/time.ts';
 import { openHome } from '../../../src/memory/home/home.ts';
 import { JobSpend } from '../../../src/memory/home/spend.ts';
-import { fixedClock } from '../../../src/time.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const clock = fixedClock('2026-11-20T23:30:00Z');

@@ -12,10 +12,10 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { checkMemoryDirectory } from '../../../src/entry/doctor/memory.ts';
+import { fixedClock } from '../../../src/base/time.ts';
+import { checkMemoryDirectory } from '../../../src/doors/doctor/memory.ts';
 import { openHome, sayDamage } from '../../../src/memory/home/home.ts';
 import { JobSpend } from '../../../src/memory/home/spend.ts';
-import { fixedClock } from '../../../src/time.ts';
 import { testApp } from '../../support/app.ts';
 import { run, runJson } from '../../support/run.ts';
 import { sessionFile } from '../../support/session-file.ts';

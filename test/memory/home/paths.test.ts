@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { loadConfig } from '../../../src/config.ts';
-import { memoryDirFor } from '../../../src/entry/places.ts';
+import { loadConfig } from '../../../src/base/config/config.ts';
+import { memoryDirFor } from '../../../src/doors/places.ts';
 import { checkedDir, checkoutRoot, gitRoot, projectMemoryDir, sanitizePath } from '../../../src/memory/home/paths.ts';
 import { tempDir } from '../../support/temp.ts';
 

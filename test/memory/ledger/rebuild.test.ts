@@ -2,7 +2,7 @@ import { appendFileSync, cpSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { sortTurns } from '../../../jobs/extract/pending-turns.ts';
-import { listFiles } from '../../../src/directories.ts';
+import { listFiles } from '../../../src/base/files/directories.ts';
 import { coverageWhere } from '../../../src/memory/ledger/coverage.ts';
 import { allEntries, indexLines } from '../../../src/memory/ledger/entries.ts';
 import { openSession } from '../../../src/transcript/session.ts';

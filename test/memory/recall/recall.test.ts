@@ -3,6 +3,7 @@ import { mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:f
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { fixedClock } from '../../../src/base/time.ts';
 import { findLedger } from '../../../src/memory/ledger/ledger.ts';
 import { type RecallRequest, recall } from '../../../src/memory/recall/recall.ts';
 import { cutIndex, cutWarning } from '../../../src/memory/recall/recall-index.ts';
@@ -10,8 +11,7 @@ import { rememberUses, topicUses } from '../../../src/memory/recall/recall-uses.
 import { openStore } from '../../../src/memory/store/store.ts';
 import { appendEntries } from '../../../src/memory/text/daily-log.ts';
 import type { Entry } from '../../../src/memory/types.ts';
-import { fixedClock } from '../../../src/time.ts';
-import { countO200k, estimateTokens, isWithinTokens } from '../../../src/transcript/tokens.ts';
+import { countO200k, estimateTokens, isWithinTokens } from '../../../src/transcript/excerpt/tokens.ts';
 import { withhold } from '../../../src/transcript/withhold.ts';
 import { fastTempDir, tempDir } from '../../support/temp.ts';
 

@@ -1,11 +1,11 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { fixedClock } from '../../../src/base/time.ts';
 import { lookAtHistory, rememberHistory } from '../../../src/memory/ledger/history-looks.ts';
 import { waitingEntries } from '../../../src/memory/recall/catalog.ts';
 import { openStore } from '../../../src/memory/store/store.ts';
 import { logPath } from '../../../src/memory/text/daily-log.ts';
-import { fixedClock } from '../../../src/time.ts';
 import { record } from '../../support/recorded.ts';
 import { tempDir } from '../../support/temp.ts';
 

@@ -3,10 +3,10 @@ import { mkdirSync, readdirSync, realpathSync, symlinkSync, writeFileSync } from
 import { dirname, join, sep } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { isAppError } from '../../../src/errors.ts';
+import { isAppError } from '../../../src/base/errors.ts';
+import { fixedClock } from '../../../src/base/time.ts';
 import { confine, isMemoryPath, locateFile } from '../../../src/memory/store/confine.ts';
 import { openStore } from '../../../src/memory/store/store.ts';
-import { fixedClock } from '../../../src/time.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const NFC = 'caf\u00e9.md';

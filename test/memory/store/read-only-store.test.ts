@@ -2,10 +2,10 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFi
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
+import { fixedClock } from '../../../src/base/time.ts';
 import { lookIntoLedger } from '../../../src/memory/ledger/ledger.ts';
 import { ReadOnlyStore } from '../../../src/memory/store/read-only-store.ts';
 import { openStore } from '../../../src/memory/store/store.ts';
-import { fixedClock } from '../../../src/time.ts';
 import { treeHash } from '../../support/mcp.ts';
 import { tempDir } from '../../support/temp.ts';
 

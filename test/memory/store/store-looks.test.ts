@@ -3,9 +3,9 @@
 import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { fixedClock } from '../../../src/base/time.ts';
+import { listVersions } from '../../../src/memory/history/versions.ts';
 import { openStore, type Store } from '../../../src/memory/store/store.ts';
-import { listVersions } from '../../../src/memory/store/versions.ts';
-import { fixedClock } from '../../../src/time.ts';
 import { fastTempDir } from '../../support/temp.ts';
 
 const FILES = 2_500;

@@ -4,10 +4,10 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isAppError } from '../../../src/errors.ts';
+import { isAppError } from '../../../src/base/errors.ts';
+import { fixedClock } from '../../../src/base/time.ts';
 import { shaOf } from '../../../src/memory/store/heads.ts';
 import { openStore, type Precondition, type Store } from '../../../src/memory/store/store.ts';
-import { fixedClock } from '../../../src/time.ts';
 import { sized } from '../../support/depth.ts';
 import { fastTempDir } from '../../support/temp.ts';
 

@@ -3,10 +3,10 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { fixedClock } from '../../../src/base/time.ts';
+import { listVersions, restoreVersion } from '../../../src/memory/history/versions.ts';
 import { addSupport, supportsOf } from '../../../src/memory/ledger/entries.ts';
 import { openStore, type Store } from '../../../src/memory/store/store.ts';
-import { listVersions, restoreVersion } from '../../../src/memory/store/versions.ts';
-import { fixedClock } from '../../../src/time.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const clock = fixedClock('2026-11-20T10:00:00Z');

@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { thisProcess } from '../../../src/base/process.ts';
+import { fixedClock } from '../../../src/base/time.ts';
 import { coverRange } from '../../../src/memory/ledger/coverage.ts';
 import { takeLease } from '../../../src/memory/store/leases.ts';
 import { openStore, type Store } from '../../../src/memory/store/store.ts';
-import { thisProcess } from '../../../src/process.ts';
-import { fixedClock } from '../../../src/time.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const clock = fixedClock('2026-11-20T10:00:00Z');

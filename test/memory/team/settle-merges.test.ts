@@ -3,11 +3,11 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { findFaults } from '../../../src/memory/check/check.ts';
+import { fixedClock } from '../../../src/base/time.ts';
+import { findFaults } from '../../../src/memory/history/check/check.ts';
+import { listVersions, readVersion } from '../../../src/memory/history/versions.ts';
 import { indexLines, writeIndexLines } from '../../../src/memory/ledger/entries.ts';
 import { openStore, type Store } from '../../../src/memory/store/store.ts';
-import { listVersions, readVersion } from '../../../src/memory/store/versions.ts';
-import { fixedClock } from '../../../src/time.ts';
 import { type GitTree, gitIn } from '../../support/git.ts';
 import { tempDir } from '../../support/temp.ts';
 

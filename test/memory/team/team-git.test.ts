@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { share } from '../../../jobs/share.ts';
-import { walkNow } from '../../../src/directories.ts';
-import { findFaults } from '../../../src/memory/check/check.ts';
+import { walkNow } from '../../../src/base/files/directories.ts';
+import { fixedClock } from '../../../src/base/time.ts';
+import { findFaults } from '../../../src/memory/history/check/check.ts';
 import { openStore, type Store } from '../../../src/memory/store/store.ts';
 import { isTopicPath, parseTopic } from '../../../src/memory/text/topic.ts';
-import { fixedClock } from '../../../src/time.ts';
 import { type GitTree, gitIn } from '../../support/git.ts';
 import { fastTempDir } from '../../support/temp.ts';
 

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { findMemoryWrites } from '../../../src/transcript/memory-writes.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import { readTurns } from '../../../src/transcript/turns.ts';
 import type { Message } from '../../../src/transcript/types.ts';
+import { findMemoryWrites } from '../../../src/transcript/writes/memory-writes.ts';
 import { brief } from '../../support/brief.ts';
 import { collect, fixtures, hasReal, lines, real, realFiles, transcriptOf } from '../../support/transcripts.ts';
 

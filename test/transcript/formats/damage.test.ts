@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { isAppError } from '../../../src/errors.ts';
-import { findMemoryWrites } from '../../../src/transcript/memory-writes.ts';
+import { isAppError } from '../../../src/base/errors.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import { readTurns } from '../../../src/transcript/turns.ts';
+import { findMemoryWrites } from '../../../src/transcript/writes/memory-writes.ts';
 import { countUnreadable, isObjectText, mutatedLines, mutatedValue } from '../../support/mutations.ts';
 import { seeded } from '../../support/random.ts';
 import { collect, fixtures, transcriptOf } from '../../support/transcripts.ts';

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { isAppError } from '../../../src/errors.ts';
+import { isAppError } from '../../../src/base/errors.ts';
 import { openSession, type Session } from '../../../src/transcript/session.ts';
 import { readTurns } from '../../../src/transcript/turns.ts';
 import type { Message } from '../../../src/transcript/types.ts';

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { findMemoryWrites } from '../../../src/transcript/memory-writes.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import { readTurns } from '../../../src/transcript/turns.ts';
+import { findMemoryWrites } from '../../../src/transcript/writes/memory-writes.ts';
 import { messageLine } from '../../support/message-line.ts';
 import { collect, fixtures, hasReal, real, realFiles, transcriptOf } from '../../support/transcripts.ts';
 

@@ -1,0 +1,172 @@
+// Settings: defaults, then `config.json` in the home, then the environment, then what a command was given.
+// The only place that reads the environment. A setting that cannot be read is an error that names it, never a silent
+// default; a configuration file inside a repository is never read.
+
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
+import { AppError, jsonProblem } from '../errors.ts';
+import { homeDir } from '../files/directories.ts';
+import { readText } from '../files/files.ts';
+import { type Clock, fixedClock, isInstant, isZone, machineZone, systemClock } from '../time.ts';
+import { readSettings, type Settings } from './settings.ts';
+
+/** How to reach the Messages API, as the official SDK names it. */
+export interface ModelAccess {
+  apiKey?: string;
+  authToken?: string;
+  baseURL?: string;
+}
+
+export interface Config extends Omit<Settings, 'zone' | 'telemetry'> {
+  /** Directory of `home.db`, the embedded queue and logs. */
+  home: string;
+  /** Set where one memory directory serves every session: as it was given, not checked yet. */
+  memoryDir?: string;
+  /** What `memoryDir` was given by, for messages. */
+  memoryDirFrom?: string;
+  /** The user's directory, which `~/` stands for. */
+  userDir: string;
+  /** Directory of Claude Code's own files. */
+  claudeDir: string;
+  /** What the user told the agent about its own memory. */
+  agentMemory: AgentMemory;
+  /** Each agent's own directory, where its sessions are. */
+  agentDirs: Record<'claude-code' | 'codex' | 'gemini' | 'copilot' | 'pi', string>;
+  zone: string;
+  clock: Clock;
+  telemetry: boolean;
+  /** The command that opens a file for editing, with its own arguments. */
+  editor?: string;
+  /** What the environment says; `readAccess` adds the key that is kept elsewhere. */
+  access: ModelAccess;
+  /** What child processes may be given of. */
+  environment: Environment;
+}
+
+export type Environment = Record<string, string | undefined>;
+
+/** What the user told Claude Code about its own memory, in its environment and in the user's own settings file. */
+export interface AgentMemory {
+  /** `CLAUDE_CODE_DISABLE_AUTO_MEMORY`: true where it asks to disable, false where it says not to. */
+  isDisabled?: boolean;
+  /** `CLAUDE_CODE_SIMPLE`. */
+  isSimple: boolean;
+  /** `CLAUDE_CODE_REMOTE`. */
+  isRemote: boolean;
+  /** `CLAUDE_CODE_REMOTE_MEMORY_DIR`: stands for Claude Code's directory where memory is kept. */
+  remoteDir?: string;
+  settings: AgentSettings;
+}
+
+/** Of `settings.json` in Claude Code's directory. Settings of a repository are never read. */
+export interface AgentSettings {
+  path: string;
+  autoMemoryDirectory?: string;
+  autoMemoryEnabled?: boolean;
+  /** Why the file cannot be read, as a sentence; the other fields are unknown then. */
+  problem?: string;
+}
+
+/** Reads the settings. `given` are a command's own options and win over everything. */
+export async function loadConfig(
+  given: Partial<Pick<Config, 'model' | 'memoryDir' | 'queueUrl'>> = {},
+  env: Environment = process.env,
+): Promise<Config> {
+  const userDir = userDirectory(env);
+  const home = homeDir(env.NOCTURNE_HOME, userDir);
+  const file = await readSettings(join(home, 'config.json'));
+  const claudeDir = resolve(env.CLAUDE_CONFIG_DIR || join(userDir, '.claude'));
+  return {
+    ...file,
+    ...memoryDirFrom(given.memoryDir, env),
+    home,
+    userDir,
+    claudeDir,
+    agentMemory: {
+      isDisabled: switchFrom(env.CLAUDE_CODE_DISABLE_AUTO_MEMORY),
+      isSimple: switchFrom(env.CLAUDE_CODE_SIMPLE) === true,
+      isRemote: switchFrom(env.CLAUDE_CODE_REMOTE) === true,
+      remoteDir: env.CLAUDE_CODE_REMOTE_MEMORY_DIR || undefined,
+      settings: await readAgentSettings(join(claudeDir, 'settings.json')),
+    },
+    agentDirs: {
+      'claude-code': claudeDir,
+      codex: resolve(env.CODEX_HOME || join(userDir, '.codex')),
+      gemini: join(resolve(env.GEMINI_CLI_HOME || userDir), '.gemini'),
+      copilot: resolve(env.COPILOT_HOME || join(userDir, '.copilot')),
+      pi: join(userDir, '.pi'),
+    },
+    model: given.model || env.NOCTURNE_MODEL || file.model,
+    queueUrl: given.queueUrl ?? env.NOCTURNE_QUEUE_URL ?? env.REDIS_URL ?? file.queueUrl,
+    zone: zoneFrom(env.NOCTURNE_ZONE) ?? file.zone ?? machineZone(),
+    clock: clockFrom(env.NOCTURNE_NOW),
+    telemetry: env.OTEL_SDK_DISABLED !== 'true' && (file.telemetry ?? setsTelemetry(env)),
+    editor: env.VISUAL || env.EDITOR || undefined,
+    access: {
+      apiKey: env.ANTHROPIC_API_KEY || undefined,
+      authToken: env.ANTHROPIC_AUTH_TOKEN || undefined,
+      baseURL: env.ANTHROPIC_BASE_URL || undefined,
+    },
+    // The hook does nothing in what a worker starts, or it would start the next worker.
+    environment: { ...env, NOCTURNE_WORKER: '1' },
+  };
+}
+
+/** A command's option is relative to where it is run; what the environment says is taken as it is. */
+function memoryDirFrom(option: string | undefined, env: Environment): Pick<Config, 'memoryDir' | 'memoryDirFrom'> {
+  if (option) return { memoryDir: /^~/.test(option) ? option : resolve(option), memoryDirFrom: '--memory' };
+  for (const name of ['NOCTURNE_MEMORY_DIR', 'CLAUDE_COWORK_MEMORY_PATH_OVERRIDE']) {
+    if (env[name]) return { memoryDir: env[name], memoryDirFrom: name };
+  }
+  return {};
+}
+
+/** What a switch in the environment says; undefined for one that is not set, or says neither yes nor no. */
+function switchFrom(value: string | undefined): boolean | undefined {
+  if (/^(?:1|true|yes|on)$/i.test(value?.trim() ?? '')) return true;
+  return /^(?:0|false|no|off)$/i.test(value?.trim() ?? '') ? false : undefined;
+}
+
+const agentSettingsSchema = z.looseObject({
+  autoMemoryDirectory: z.string().optional(),
+  autoMemoryEnabled: z.boolean().optional(),
+});
+
+/** A foreign file that is broken keeps nobody from working but who needs what it says. */
+async function readAgentSettings(path: string): Promise<AgentSettings> {
+  const text = await readText(path);
+  if (!text?.trim()) return { path };
+  try {
+    const settings = agentSettingsSchema.safeParse(JSON.parse(text));
+    if (!settings.success) return { path, problem: `${path}: ${z.prettifyError(settings.error)}.` };
+    const { autoMemoryDirectory, autoMemoryEnabled } = settings.data;
+    return { path, autoMemoryDirectory: autoMemoryDirectory || undefined, autoMemoryEnabled };
+  } catch (error) {
+    return { path, problem: `${path} is not JSON: ${jsonProblem(error)}.` };
+  }
+}
+
+/** The directory of the user, which `~` stands for, and agents and schedulers look into. */
+export function userDirectory({ HOME, USERPROFILE }: Environment): string {
+  return (process.platform === 'win32' ? USERPROFILE : HOME) || homedir();
+}
+
+/** An environment that says where spans go, or who sends them, wants them. */
+function setsTelemetry(env: Environment): boolean {
+  return Object.entries(env).some(([name, value]) => /^OTEL_(EXPORTER|TRACES|SERVICE|RESOURCE)_/.test(name) && value);
+}
+
+function zoneFrom(value: string | undefined): string | undefined {
+  if (!value || isZone(value)) return value || undefined;
+  throw new AppError('bad-input', `NOCTURNE_ZONE is ${JSON.stringify(value)}, which is no time zone.`, {
+    remedy: 'Use a name like Europe/Berlin.',
+  });
+}
+
+/** `NOCTURNE_NOW` makes time stand still, for tests and for reproducing a run. */
+function clockFrom(value: string | undefined): Clock {
+  if (!value) return systemClock;
+  if (isInstant(value)) return fixedClock(value);
+  throw new AppError('bad-input', `NOCTURNE_NOW is ${JSON.stringify(value)}, which is no ISO-8601 instant.`);
+}

@@ -1,0 +1,202 @@
+// The settings: `config.json` in the home, with a default for each. A setting that cannot be read is an error that names
+// it, never a silent default; a configuration file inside a repository is never read.
+
+import { z } from 'zod';
+import { AppError, jsonProblem } from '../errors.ts';
+import { readText } from '../files/files.ts';
+import { isZone } from '../time.ts';
+import { didYouMean } from './nearest.ts';
+import { priceSchema } from './prices.ts';
+
+/** Instructions of one attached store. */
+const MAX_INSTRUCTIONS_CHARACTERS = 4_096;
+
+const mcpStoreSchema = z
+  .strictObject({
+    /** How clients name it. */
+    name: z.string().min(1),
+    /** What is in it. */
+    description: z.string().max(1_024).optional(),
+    path: z.string().min(1).optional(),
+    scope: z.enum(['project', 'user', 'local']).optional(),
+    access: z.enum(['read_only', 'read_write']).default('read_only'),
+    /** How clients shall use it. */
+    instructions: z
+      .string()
+      .refine((text) => text.length <= MAX_INSTRUCTIONS_CHARACTERS, {
+        error: ({ input }) =>
+          `${(input as string).length} characters; at most ${MAX_INSTRUCTIONS_CHARACTERS} are allowed`,
+      })
+      .optional(),
+  })
+  .refine(({ path, scope }) => (path === undefined) !== (scope === undefined), 'needs either a path or a scope');
+
+const settingsSchema = z
+  .strictObject({
+    /** Model id, or `offline`. */
+    model: z.string().min(1).default('claude-opus-5-5'),
+    /** IANA time zone of days and of the nightly dream; default: this machine's. */
+    zone: z.string().refine(isZone, 'not a time zone').optional(),
+    /** Redis or PostgreSQL URL; none: the embedded queue. */
+    queueUrl: z.string().optional(),
+    /** When the nightly dream runs: a cron pattern in `zone`. */
+    dreamCron: z.string().default('30 3 * * *'),
+    /** The nightly dream leaves a directory alone that has news, but less than so many new or changed entries. */
+    dreamMinEntries: z.int().min(1).default(1),
+    /** The nightly dream leaves a directory alone in which a dream ended less than so many hours ago. */
+    dreamMinHours: z.number().min(0).default(8),
+    /** A habit that one session showed and nobody stated waits so many days for another session to show it. */
+    holdDays: z.int().min(1).default(30),
+    /** After a session's last news its extraction waits so long: the transcript may lag behind. */
+    debounceMs: z.int().min(0).default(10_000),
+    /** News of a session that goes on are extracted no more often than this. */
+    throttleMs: z
+      .int()
+      .min(0)
+      .default(5 * 60_000),
+    /** How long the lease of a process that cannot be seen to be dead outlasts its last renewal. */
+    leaseMs: z.int().min(1_000).default(60_000),
+    /** A worker that hears nothing for so long, though work waits in the queue that nobody does, ends itself. */
+    deafMs: z
+      .int()
+      .min(1_000)
+      .default(5 * 60_000),
+    /** Model requests that one worker has under way at once; half as many sessions more are made ready meanwhile. */
+    concurrency: z.int().min(1).max(64).default(2),
+    /** Model calls with their tool results, per extraction or batch of a dream. */
+    maxTurns: z.int().min(1).max(5).default(5),
+    /** Output tokens per model call. */
+    maxOutputTokens: z.int().min(256).default(8_000),
+    /** Tokens of transcript that one extraction is shown. */
+    excerptTokens: z.int().min(500).default(12_000),
+    /** What the extractor continues: an excerpt, or the request that a transcript holds, whose prompt cache is warm. */
+    fork: z.enum(['excerpt', 'prefix']).default('excerpt'),
+    /** Wall time of one run of the forked agent. */
+    wallMs: z.int().min(100).default(300_000),
+    /** Wall time of one job, all its runs together. */
+    jobWallMs: z.int().min(100).default(1_800_000),
+    /** Tokens one job may send and receive, all its requests together. */
+    jobTokens: z.int().min(1).default(1_000_000),
+    /** Tokens all jobs of all memory directories may use in a day. */
+    dayTokens: z.int().min(0).default(5_000_000),
+    /** US dollars all jobs of all memory directories may cost in a day, for models with a price; none: no such limit. */
+    dayMoneyUsd: z.number().min(0).optional(),
+    /** US dollars per million tokens by model id; before the built-in list prices. */
+    prices: z.record(z.string(), priceSchema).default({}),
+    /** Jobs in a row without progress after which no model is asked for a while. */
+    breakerAfter: z.int().min(1).default(5),
+    /** How long one request to the model may take, to the end of its reply. */
+    requestMs: z.int().min(100).default(240_000),
+    /** Size at which the log begins anew; three older ones are kept. */
+    logBytes: z.int().min(1_000).default(5_000_000),
+    /** OpenTelemetry spans; default: where the environment sets OTEL_*. Needs an SDK that you register. */
+    telemetry: z.boolean().optional(),
+    /** A transcript that was quiet so long has ended. */
+    settleMs: z
+      .int()
+      .min(0)
+      .default(30 * 60_000),
+    /** Hooks and sweeps take up sessions that no person sat at, too: `claude -p`, the Agent SDK, `codex exec`. */
+    nonInteractive: z.boolean().default(false),
+    /** Bytes that a compressed transcript may hold; one with more is not read. */
+    decompressedBytes: z
+      .int()
+      .min(1_024)
+      .default(4 * 1024 ** 3),
+    /** A sweep looks at sessions that changed within so many days. */
+    sweepDays: z.int().min(1).default(7),
+    /** Versions of files, and what undo needs, are kept so long; the end of a dream drops what is older. */
+    versionDays: z.int().min(1).default(90),
+    /** So many of the newest versions of each file, logs and reports apart, are kept, however old they are. */
+    versionsKept: z.int().min(1).default(10),
+    /** Bytes that one memory may grow to; daily logs and the index are not counted. */
+    memoryBytes: z.int().min(1_024).default(102_400),
+    /** So many memories there may be in one directory. */
+    maxMemories: z.int().min(1).default(20_000),
+    /** Bytes that all memories of one directory may grow to. */
+    totalMemoryBytes: z
+      .int()
+      .min(1_024)
+      .default(100 * 1024 * 1024),
+    /** A program and its arguments that print the model's key, where neither the environment nor the key file has one. */
+    keyCommand: z.array(z.string().min(1)).min(1).optional(),
+    /**
+     * Days after which a dream puts away in `archive/`: past dates of the project, and by type what nobody used, was
+     * shown or changed; null: never. Use is judged only where recall is in use.
+     */
+    forgetDays: z
+      .strictObject({
+        pastDates: z.int().min(1).nullable().default(60),
+        reference: z.int().min(1).nullable().default(180),
+        project: z.int().min(1).nullable().default(365),
+        feedback: z.int().min(1).nullable().default(730),
+        user: z.int().min(1).nullable().default(730),
+      })
+      .prefault({}),
+    /** What is remembered of the user goes to the user scope, `memory/` in Claude Code's directory, for all projects. */
+    userScope: z.boolean().default(false),
+    /**
+     * The team's memory, `.claude/memory/` at the top of the working tree: `off`; `read`, beside one's own; or `write`:
+     * what is kept about the project is shared without being asked.
+     */
+    team: z.enum(['off', 'read', 'write']).default('read'),
+    /** What a dream would change waits until somebody accepts it. */
+    review: z.boolean().default(false),
+    /** The nightly dream's requests go through the Message Batches API: half the price, an answer within a day. */
+    dreamBatch: z.boolean().default(false),
+    /**
+     * What `nocturne mcp` serves where it is given no `--store`: up to eight memory directories, each by a path (absolute,
+     * or `~/`) or a scope; none: the project's, read-only.
+     */
+    mcpStores: z.array(mcpStoreSchema).default([]),
+    /** Memory of the forked agent. */
+    childMemoryMb: z.int().min(64).default(256),
+    /**
+     * Tokens that one recall may cost, all of it, estimated on the high side. Up to 10,000 characters of plain text stay
+     * below the default without a tokenizer being loaded, which takes a third of a second.
+     */
+    recallTokens: z.int().min(500).default(16_000),
+    /** By path (`~/` is the user's directory): `{ "enabled": false }` turns a project off; the longest path counts. */
+    projects: z.record(z.string().min(1), z.strictObject({ enabled: z.boolean().default(true) })).default({}),
+    /** Globs of directories (`~/clients/**`): sessions that ran in or under one are left alone. */
+    excludedPaths: z.array(z.string().min(1)).default([]),
+    /** Work also where the agent's own memory is turned off, so that nocturne takes its place. */
+    ignoreAgentSwitches: z.boolean().default(false),
+  })
+  .describe('config.json');
+
+export type McpStore = z.infer<typeof mcpStoreSchema>;
+export type Settings = z.infer<typeof settingsSchema>;
+
+/** Reads a settings file; without one all is as by default. */
+export async function readSettings(path: string): Promise<Settings> {
+  const text = await readText(path);
+  let found: unknown = {};
+  try {
+    // Some editors begin a file with a mark of its byte order.
+    if (text !== null) found = JSON.parse(text.replace(/^\ufeff/, ''));
+  } catch (error) {
+    throw new AppError('bad-input', `${path} is not JSON: ${jsonProblem(error)}.`, {
+      remedy: 'Mend or remove it.',
+    });
+  }
+  const settings = settingsSchema.safeParse(found);
+  if (settings.success) return settings.data;
+  const { issues } = settings.error;
+  throw new AppError('bad-input', `${path}: ${issues.map(sayIssue).join('; ')}.`, { remedy: remedyFor(issues) });
+}
+
+function sayIssue({ path, message, ...issue }: z.core.$ZodIssue): string {
+  const where = path.length > 0 ? `${z.core.toDotPath(path)}: ` : '';
+  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => `${where}${key} is no setting`).join('; ');
+  return where + message.replace(/^Invalid input: /, '').replace(/^\p{Lu}/u, (letter) => letter.toLowerCase());
+}
+
+function remedyFor(issues: z.core.$ZodIssue[]): string {
+  const names = Object.keys(settingsSchema.shape);
+  const unknown = issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys' && issue.path.length === 0 ? issue.keys : [],
+  );
+  const meant = unknown.map((key) => didYouMean(key, names, 'README.md lists the settings.'));
+  return [...new Set(meant), 'Mend or remove it.'].join(' ');
+}

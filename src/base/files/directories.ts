@@ -1,0 +1,211 @@
+// What is in directories, and where paths lead. The contents of files are files.ts's.
+// Reads answer null or nothing for "not there"; every other failure is an AppError `storage` that names the path.
+
+import { randomUUID } from 'node:crypto';
+import fs from 'node:fs';
+import { dirname, join, resolve, sep } from 'node:path';
+import { isAppError } from '../errors.ts';
+import {
+  absentAsNull,
+  absentOr,
+  isAbsence,
+  lookNow,
+  makeDirectory,
+  moveFile,
+  removeFile,
+  storageError,
+  syncDirectory,
+  writeSynced,
+} from './files.ts';
+
+export function isDirectory(path: string): boolean {
+  try {
+    return fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  } catch (error) {
+    // A path that none can have, as a stranger's record may hold.
+    if (isAbsence(error)) return false;
+    throw error;
+  }
+}
+
+/** The paths of all regular files under `dir`, relative to it, with `/`, sorted; links are not followed. */
+export async function listFiles(dir: string): Promise<string[]> {
+  const found = await absentAsNull(dir, () => fs.promises.readdir(dir, { withFileTypes: true, recursive: true }));
+  return (found ?? [])
+    .filter((item) => item.isFile())
+    .map((item) => join(item.parentPath, item.name).slice(dir.length).replaceAll('\\', '/').replace(/^\/+/, ''))
+    .sort();
+}
+
+/**
+ * The paths of all regular files under `dir`, relative to it, with `/`, unsorted, at once. Links are not followed;
+ * names that begin with a dot are left out.
+ */
+export function walkNow(dir: string, below = '', found: string[] = []): string[] {
+  for (const item of itemsIn(below === '' ? dir : join(dir, below))) {
+    if (item.name.startsWith('.')) continue;
+    const path = below === '' ? item.name : `${below}/${item.name}`;
+    if (item.isFile()) found.push(path);
+    else if (item.isDirectory()) walkNow(dir, path, found);
+  }
+  return found;
+}
+
+function itemsIn(dir: string): fs.Dirent[] {
+  try {
+    return fs.readdirSync(dir, { withFileTypes: true });
+  } catch (error) {
+    return absentOr(dir, error) ?? [];
+  }
+}
+
+/** Which file system holds a path, or will: that of the nearest directory above it that is there. */
+export function fileSystemOf(path: string): number {
+  return fs.statSync(path, { throwIfNoEntry: false })?.dev ?? fileSystemOf(dirname(path));
+}
+
+/** The names in a directory, sorted; none where there is no directory. */
+export function listNames(dir: string): string[] {
+  try {
+    return fs.readdirSync(dir).sort();
+  } catch (error) {
+    return absentOr(dir, error) ?? [];
+  }
+}
+
+/** Whether a file in this directory can have a second name. */
+export function canLink(dir: string): boolean {
+  const name = join(dir, `${randomUUID()}.tmp`);
+  try {
+    writeSynced(name, '');
+    fs.linkSync(name, `${name}2`);
+    return true;
+  } catch (error) {
+    if (['EPERM', 'ENOTSUP', 'ENOSYS'].includes((error as NodeJS.ErrnoException).code ?? '')) return false;
+    throw storageError('link', name, error);
+  } finally {
+    removeFile(name);
+    removeFile(`${name}2`);
+  }
+}
+
+/** The nocturne home, as `NOCTURNE_HOME` gives it: in settings files and schedulers no shell expands `~/`. */
+export function homeDir(given: string | undefined, userDir: string): string {
+  if (!given) return join(userDir, '.nocturne');
+  return given.startsWith('~/') ? join(userDir, given.slice(2)) : resolve(given);
+}
+
+/** The path with every link in it resolved, as far as it exists. */
+export function canonicalPath(path: string): string {
+  try {
+    return fs.realpathSync.native(path);
+  } catch (error) {
+    if (!isAbsence(error)) throw storageError('resolve', path, error);
+    const parent = dirname(path);
+    return parent === path ? path : join(canonicalPath(parent), path.slice(parent.length));
+  }
+}
+
+/** The path with every link in it resolved; null where nothing stands, or a link that leads nowhere. */
+export function realPath(path: string): string | null {
+  try {
+    return fs.realpathSync.native(path);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ELOOP' ? null : absentOr(path, error);
+  }
+}
+
+/**
+ * Writes a file of somebody else's whole, like `writeWhole`, but through a link to it, and with the mode it has; a new
+ * one is 0600.
+ */
+export function replaceText(path: string, text: string): void {
+  const isThere = lookNow(path) !== null;
+  const target = isThere ? fs.realpathSync.native(path) : path;
+  const temporary = `${target}.${randomUUID()}.tmp`;
+  makeDirectory(dirname(target));
+  try {
+    writeSynced(temporary, text);
+    if (isThere) fs.chmodSync(temporary, fs.statSync(target).mode & 0o7777);
+    moveFile(temporary, target);
+    syncDirectory(dirname(target));
+  } catch (error) {
+    removeFile(temporary);
+    throw isAppError(error) ? error : storageError('write', path, error);
+  }
+}
+
+export type PathKind = 'file' | 'directory' | 'link' | 'other';
+
+/** What stands at a path itself, links not followed; null for nothing. */
+export function kindOf(path: string): PathKind | null {
+  try {
+    return kindOfItem(fs.lstatSync(path));
+  } catch (error) {
+    return absentOr(path, error);
+  }
+}
+
+export interface DirectoryItem {
+  name: string;
+  kind: PathKind;
+  /** Of a file; 0 for all else. */
+  sizeBytes: number;
+}
+
+/** What is in a directory, by name; null where there is no directory. */
+export function readDirectory(path: string): DirectoryItem[] | null {
+  try {
+    return fs
+      .readdirSync(path, { withFileTypes: true })
+      .map((item) => {
+        const size = item.isFile() ? fs.statSync(join(path, item.name), { throwIfNoEntry: false })?.size : 0;
+        return { name: item.name, kind: kindOfItem(item), sizeBytes: size ?? 0 };
+      })
+      .sort((a, b) => (a.name < b.name ? -1 : 1));
+  } catch (error) {
+    return absentOr(path, error);
+  }
+}
+
+/** Removes a directory and all that is in it; none there is fine. */
+export function removeTree(path: string): void {
+  try {
+    fs.rmSync(path, { recursive: true, force: true });
+  } catch (error) {
+    throw storageError('remove', path, error);
+  }
+}
+
+/** Removes a directory and those in it, as far as they are empty; false where something is left. */
+export function removeEmptyDirectories(path: string): boolean {
+  for (const item of readDirectory(path) ?? []) {
+    if (item.kind === 'directory') removeEmptyDirectories(join(path, item.name));
+  }
+  try {
+    fs.rmdirSync(path);
+    return true;
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === 'ENOTEMPTY' || code === 'EEXIST') return false;
+    return absentOr(path, error) === null;
+  }
+}
+
+/** Removes the directory above a file that is gone, and those above it below `root`, as far as they are empty. */
+export function removeEmptyParents(root: string, path: string): void {
+  for (let at = dirname(path); at.startsWith(root + sep); at = dirname(at)) {
+    try {
+      fs.rmdirSync(at);
+    } catch {
+      // Not empty, gone already or in use: an empty directory that stays does no harm.
+      return;
+    }
+  }
+}
+
+function kindOfItem(item: { isFile(): boolean; isDirectory(): boolean; isSymbolicLink(): boolean }): PathKind {
+  if (item.isFile()) return 'file';
+  if (item.isDirectory()) return 'directory';
+  return item.isSymbolicLink() ? 'link' : 'other';
+}

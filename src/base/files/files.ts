@@ -1,0 +1,294 @@
+// The disk, for everybody else. Only this file, memory/ledger/ledger.ts and memory/home/home.ts touch it.
+// Reads return null for "not there"; every other failure is an AppError `storage` that names the path.
+// Directories are made 0700 and files 0600: what is kept here is private.
+
+import { isUtf8 } from 'node:buffer';
+import fs, { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { AppError } from '../errors.ts';
+
+export interface FileStat {
+  sizeBytes: number;
+  modifiedAt: string;
+}
+
+export interface Look {
+  /** A regular file: no directory, link, pipe or device. */
+  isFile: boolean;
+  bytes: number;
+  /** When its content was last written, and when anything about it last changed; by the disk's clock. */
+  modifiedMs: number;
+  changedMs: number;
+}
+
+/** The whole file as UTF-8 text, or null where there is none. */
+export async function readText(path: string): Promise<string | null> {
+  return absentAsNull(path, async () => {
+    const file = await fs.promises.open(path, WITHOUT_WAITING);
+    try {
+      return (await file.stat()).isFile() ? await file.readFile('utf8') : refuseSpecial();
+    } finally {
+      await file.close();
+    }
+  });
+}
+
+/** Like `readText`, at once: for work that runs inside a ledger transaction. */
+export function readTextNow(path: string): string | null {
+  try {
+    return readRegular(path).toString('utf8');
+  } catch (error) {
+    return absentOr(path, error);
+  }
+}
+
+/** Of a file of the memory so much is read: nobody keeps more on purpose, and whoever does is told. */
+export const MOST_MEMORY_BYTES = 16 * 1024 * 1024;
+
+/** The bytes of a file of the memory, of one that is too large its beginning up to a line end; null where there is none. */
+export function readMemoryBytesNow(path: string): Buffer | null {
+  try {
+    const file = fs.openSync(path, WITHOUT_WAITING);
+    try {
+      const stat = fs.fstatSync(file);
+      if (!stat.isFile()) refuseSpecial();
+      if (stat.size <= MOST_MEMORY_BYTES) return fs.readFileSync(file);
+      const bytes = Buffer.alloc(MOST_MEMORY_BYTES);
+      const begun = bytes.subarray(0, fs.readSync(file, bytes, 0, MOST_MEMORY_BYTES, 0));
+      return begun.subarray(0, begun.lastIndexOf(0x0a) + 1);
+    } finally {
+      fs.closeSync(file);
+    }
+  } catch (error) {
+    return absentOr(path, error);
+  }
+}
+
+export function readMemoryNow(path: string): string | null {
+  return readMemoryBytesNow(path)?.toString('utf8') ?? null;
+}
+
+/** The bytes of a file, at once, or null where there is none. */
+export function readBytesNow(path: string): Buffer | null {
+  try {
+    return readRegular(path);
+  } catch (error) {
+    return absentOr(path, error);
+  }
+}
+
+// A pipe that nobody writes to is waited for, a device may have no end, and a repository may hold a link to either: only
+// what was opened tells which it is.
+const WITHOUT_WAITING = fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0);
+
+function readRegular(path: string): Buffer {
+  const file = fs.openSync(path, WITHOUT_WAITING);
+  try {
+    return fs.fstatSync(file).isFile() ? fs.readFileSync(file) : refuseSpecial();
+  } finally {
+    fs.closeSync(file);
+  }
+}
+
+function refuseSpecial(): never {
+  throw new Error('it is no regular file');
+}
+
+/** What stands at a path, at once and without following a link; null where nothing does. */
+export function lookNow(path: string): Look | null {
+  try {
+    const stat = fs.lstatSync(path, { throwIfNoEntry: false });
+    return stat ? { isFile: stat.isFile(), bytes: stat.size, modifiedMs: stat.mtimeMs, changedMs: stat.ctimeMs } : null;
+  } catch (error) {
+    return absentOr(path, error);
+  }
+}
+
+/** Whether the bytes of a file are UTF-8 text, so that reading and writing it as such changes none of them. */
+export function holdsText(path: string): boolean {
+  try {
+    return isUtf8(readRegular(path));
+  } catch (error) {
+    return absentOr(path, error) === null;
+  }
+}
+
+/** Size and last change of a regular file, or null where there is none. */
+export async function statFile(path: string): Promise<FileStat | null> {
+  const stat = await absentAsNull(path, () => fs.promises.stat(path));
+  return stat?.isFile() ? { sizeBytes: stat.size, modifiedAt: stat.mtime.toISOString() } : null;
+}
+
+/** The same for the same file under any name, another for another file of the same name; null where there is none. */
+export function fileIdentity(path: string): string | null {
+  const stat = fs.statSync(path, { bigint: true, throwIfNoEntry: false });
+  return stat ? `${stat.dev}:${stat.ino}` : null;
+}
+
+/** Makes a directory with those above it; what is new of them survives a power loss. */
+export function makeDirectory(path: string): void {
+  let first: string | undefined;
+  try {
+    first = fs.mkdirSync(path, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw storageError('create the directory', path, error);
+  }
+  for (let at = path; first !== undefined && at.length >= first.length; at = dirname(at)) syncDirectory(dirname(at));
+}
+
+/** Writes a file whole: to a temporary file in the same directory, synced, then renamed over `path`. */
+export function writeWhole(path: string, text: string): void {
+  makeDirectory(dirname(path));
+  const temporary = `${path}.${crypto.randomUUID()}.tmp`;
+  try {
+    writeSynced(temporary, text);
+    moveFile(temporary, path);
+  } catch (error) {
+    removeFile(temporary);
+    throw error;
+  }
+}
+
+/** Writes a new file and syncs it to the disk; fails where one exists. */
+export function writeSynced(path: string, content: string | Buffer): void {
+  try {
+    const file = fs.openSync(path, 'wx', 0o600);
+    try {
+      fs.writeFileSync(file, content);
+      fs.fsyncSync(file);
+    } finally {
+      fs.closeSync(file);
+    }
+  } catch (error) {
+    throw storageError('write', path, error);
+  }
+}
+
+/** Adds to the end of a file, making it. Several processes may do so at once. */
+export function appendText(path: string, text: string): void {
+  try {
+    fs.appendFileSync(path, text, { mode: 0o600 });
+  } catch (error) {
+    throw storageError('write', path, error);
+  }
+}
+
+/** Writes a new file and leaves it to the system when it reaches the disk: a power loss may leave it empty. */
+export function writeNew(path: string, text: string): void {
+  try {
+    fs.writeFileSync(path, text, { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    throw storageError('write', path, error);
+  }
+}
+
+/** Makes an empty file where none is; one that is there is not even opened. */
+export function makeFile(path: string): void {
+  try {
+    fs.closeSync(fs.openSync(path, 'wx', 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw storageError('create', path, error);
+  }
+}
+
+/** Moves a file; false where there was none. An existing target is replaced. */
+export function moveFile(from: string, to: string): boolean {
+  try {
+    fs.renameSync(from, to);
+    return true;
+  } catch (error) {
+    if (isAbsence(error)) return false;
+    throw storageError('move', from, error);
+  }
+}
+
+/** Gives the file at `from` a second name `to` without replacing anything; false where `to` exists already. */
+export function linkNew(from: string, to: string): boolean {
+  try {
+    fs.linkSync(from, to);
+    return true;
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === 'EEXIST') return false;
+    // No hard links here (FAT, some network mounts): a rename that looks first is the best there is.
+    if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'ENOSYS' && code !== 'EMLINK')
+      throw storageError('link', to, error);
+    if (existsSync(to)) return false;
+    return moveFile(from, to);
+  }
+}
+
+/** Makes names that were added to or taken from a directory survive a power loss, where the system can. */
+export function syncDirectory(path: string): void {
+  if (process.platform === 'win32') return;
+  try {
+    const dir = fs.openSync(path, 'r');
+    try {
+      fs.fsyncSync(dir);
+    } finally {
+      fs.closeSync(dir);
+    }
+  } catch (error) {
+    throw storageError('sync', path, error);
+  }
+}
+
+/** Whether other users are kept from a file or directory; always where the system has no such modes, or it is gone. */
+export function isPrivate(path: string): boolean {
+  const stat = fs.statSync(path, { throwIfNoEntry: false });
+  return process.platform === 'win32' || stat === undefined || (stat.mode & 0o077) === 0;
+}
+
+/** Makes a file 0600, a directory 0700. */
+export function makePrivate(path: string): void {
+  try {
+    fs.chmodSync(path, fs.statSync(path).isDirectory() ? 0o700 : 0o600);
+  } catch (error) {
+    throw storageError('make private', path, error);
+  }
+}
+
+/** Removes a file; none there is fine. */
+export function removeFile(path: string): void {
+  try {
+    fs.rmSync(path, { force: true });
+  } catch (error) {
+    throw storageError('remove', path, error);
+  }
+}
+
+/** A path inside the installed package: the directory above this file that holds `prompts/`. */
+export function packagePath(...segments: string[]): string {
+  let dir = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(dir, 'prompts')) && dirname(dir) !== dir) dir = dirname(dir);
+  return join(dir, ...segments);
+}
+
+export async function absentAsNull<T>(path: string, read: () => Promise<T>): Promise<T | null> {
+  try {
+    return await read();
+  } catch (error) {
+    return absentOr(path, error);
+  }
+}
+
+export function absentOr(path: string, error: unknown): null {
+  if (isAbsence(error)) return null;
+  throw storageError('read', path, error);
+}
+
+/** What no path leads to, or none can: too long a name, links in a circle, a zero byte. */
+const ABSENCES = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'ERR_INVALID_ARG_VALUE'];
+
+export function isAbsence(error: unknown): boolean {
+  return ABSENCES.includes((error as NodeJS.ErrnoException).code ?? '');
+}
+
+export function storageError(verb: string, path: string, error: unknown): AppError {
+  const reason = error instanceof Error ? error.message : String(error);
+  return new AppError('storage', `Cannot ${verb} ${path}: ${reason}.`, {
+    remedy: 'Check that the path is right, the disk is not full and this user may use it.',
+    cause: error,
+  });
+}

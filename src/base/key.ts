@@ -1,0 +1,86 @@
+// The key of the model for those who have no shell's environment: schedulers, and hooks whose agent strips it.
+// From the environment; else from the file `key` in the home, which nobody else may read; else from what `keyCommand`
+// prints. A key is never logged, shown, put into an error or handed to a child's environment.
+
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import type { Config, ModelAccess } from './config/config.ts';
+import { AppError } from './errors.ts';
+import { isPrivate, lookNow, makePrivate, readTextNow, writeWhole } from './files/files.ts';
+
+const COMMAND_WITHIN_MS = 10_000;
+/** A command may hand out keys that expire, or ask a person: not at every call, and not once for ever. */
+const COMMAND_COUNTS_MS = 5 * 60_000;
+const answers = new Map<string, { key: string; untilMs: number }>();
+
+export type KeySource = 'environment' | 'file' | 'command' | 'none';
+
+export function keyPath(home: string): string {
+  return join(home, 'key');
+}
+
+/** Where the key would come from; nothing is read or run. */
+export function keySource({ access, home, keyCommand }: Config): KeySource {
+  if (access.apiKey || access.authToken) return 'environment';
+  if (lookNow(keyPath(home))) return 'file';
+  return keyCommand ? 'command' : 'none';
+}
+
+/** How to reach the model. Throws `auth` for a file that others can read, an empty one, or a command that fails. */
+export async function readAccess(config: Config): Promise<ModelAccess> {
+  const source = keySource(config);
+  if (config.model === 'offline' || source === 'environment' || source === 'none') return config.access;
+  const apiKey = source === 'file' ? readKeyFile(keyPath(config.home)) : await runKeyCommand(config);
+  return { ...config.access, apiKey };
+}
+
+/** Keeps a key in the home, 0600. Throws `bad-input` for what cannot be one. */
+export function keepKey(home: string, key: string): void {
+  writeWhole(keyPath(home), `${checkKey(key, 'What was given')}\n`);
+  makePrivate(keyPath(home));
+}
+
+function readKeyFile(path: string): string {
+  if (!isPrivate(path)) {
+    throw new AppError('auth', `Others can read the key file ${path}, so it is not used.`, {
+      remedy: `Run chmod 600 ${path}; if others may have read it, make a new key.`,
+    });
+  }
+  return checkKey(readTextNow(path) ?? '', path);
+}
+
+async function runKeyCommand({ keyCommand = [], environment, clock }: Config): Promise<string> {
+  const name = JSON.stringify(keyCommand);
+  const nowMs = clock.now().getTime();
+  const known = answers.get(name);
+  if (known && known.untilMs > nowMs) return known.key;
+  const key = checkKey(await printedBy(keyCommand, environment), `The key command ${keyCommand[0]}`);
+  answers.set(name, { key, untilMs: nowMs + COMMAND_COUNTS_MS });
+  return key;
+}
+
+function printedBy([program = '', ...args]: string[], env: Config['environment']): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const options = { env, timeout: COMMAND_WITHIN_MS, killSignal: 'SIGKILL', maxBuffer: 1 << 16 } as const;
+    const child = execFile(program, args, options, (error, stdout) => {
+      if (!error) return resolve(stdout);
+      const { code } = error as { code?: string | number | null };
+      // Not the error's own message, which repeats the arguments and what the command said.
+      const how = error.killed ? `gave no answer within ${COMMAND_WITHIN_MS / 1000} s` : `failed (${code ?? 'killed'})`;
+      reject(
+        new AppError('auth', `The key command ${program} ${how}.`, {
+          remedy: 'Run it by hand, or change keyCommand in config.json of the nocturne home.',
+        }),
+      );
+    });
+    child.stdin?.end();
+  });
+}
+
+function checkKey(text: string, from: string): string {
+  const key = text.trim();
+  if (/^[\x21-\x7e]{1,4096}$/.test(key)) return key;
+  throw new AppError('auth', `${from} holds ${key === '' ? 'no key' : 'more than one word, which is no key'}.`, {
+    remedy: 'A key is one line without spaces.',
+  });
+}

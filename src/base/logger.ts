@@ -1,0 +1,89 @@
+// The log: one JSON object per line in `$NOCTURNE_HOME/logs/nocturne.log`, for people and programs that want to know
+// later what happened. Promises: never the text of a transcript, of a model or of a memory, and what is in it was
+// redacted; it stays within its bounds (`maxBytes`, then it begins anew; three older ones are kept); several processes
+// may write it. Logging never fails a job: a log that cannot be written is left out.
+
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { type ErrorCode, isAppError } from './errors.ts';
+import { appendText, lookNow, makeDirectory, moveFile } from './files/files.ts';
+import { redact } from './text/redact.ts';
+import type { Clock } from './time.ts';
+
+/** What a line may hold. `error` only for failures whose words are nocturne's, a server's or the system's own. */
+export interface LogFields {
+  event: 'job' | 'waits' | 'gave-up' | 'done' | 'worker-started' | 'worker-ended' | 'trouble';
+  kind?: string;
+  job?: string | null;
+  key?: string;
+  session?: string;
+  store?: string;
+  outcome?: string;
+  code?: ErrorCode;
+  error?: string;
+  until?: string | null;
+  spend?: object;
+  entries?: number;
+  backend?: string;
+}
+
+export interface LogOptions {
+  /** `$NOCTURNE_HOME`. */
+  home: string;
+  maxBytes: number;
+  clock: Clock;
+}
+
+export type Log = (level: 'info' | 'warn' | 'error', fields: LogFields) => Promise<void>;
+
+const KEPT = 3;
+const MAX_ERROR_CHARACTERS = 500;
+
+/** Codes whose message may quote a model, a transcript or a memory: their words stay in the ledger. */
+const QUOTING = new Set<ErrorCode>(['refusal', 'bad-reply', 'refused', 'child-crash', 'bad-input', 'unknown-format']);
+
+/** Opens the log; nothing is made or loaded before the first line. */
+export function openLog({ home, maxBytes, clock }: LogOptions): Log {
+  const path = join(home, 'logs', 'nocturne.log');
+  let opening: Promise<Logger> | undefined;
+  return async (level, { error, ...fields }) => {
+    opening ??= openLogger({ path, maxBytes, clock });
+    const logger = await opening;
+    const words = error === undefined ? undefined : await wordsOf(error, fields.code);
+    logger[level]({ ...fields, ...(words !== undefined && { error: words }) });
+  };
+}
+
+async function openLogger({ path, maxBytes, clock }: { path: string; maxBytes: number; clock: Clock }) {
+  // Loaded at the first line: most commands write none.
+  const { pino } = await import('pino');
+  return pino(
+    {
+      base: { pid: process.pid },
+      timestamp: () => `,"time":"${clock.now().toISOString()}"`,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    { write: (line: string) => appendLine(line, { path, maxBytes }) },
+  );
+}
+
+function appendLine(line: string, { path, maxBytes }: { path: string; maxBytes: number }): void {
+  try {
+    makeDirectory(join(path, '..'));
+    appendText(path, line);
+    if ((lookNow(path)?.bytes ?? 0) >= maxBytes) beginAnew(path);
+  } catch (error) {
+    // A full or read-only disk: the work goes on, and says so itself where it needs the disk.
+    if (!isAppError(error, 'storage')) throw error;
+  }
+}
+
+function beginAnew(path: string): void {
+  for (let at = KEPT; at > 1; at--) moveFile(`${path}.${at - 1}`, `${path}.${at}`);
+  moveFile(path, `${path}.1`);
+}
+
+async function wordsOf(error: string, code: ErrorCode | undefined): Promise<string | undefined> {
+  if (code !== undefined && QUOTING.has(code)) return undefined;
+  return (await redact(error)).text.slice(0, MAX_ERROR_CHARACTERS);
+}

@@ -1,0 +1,227 @@
+// What a text says of change, as far as its words tell, in the languages that people keep notes in: what it names only
+// as given up ("instead of npm"), which dates only say when something was said or seen ("as of 2026-07-01"), what it
+// denies, and whether two texts of one form speak of two things that are not the same ("the staging database", "the
+// production database"). It never says that two texts mean the same.
+
+import type { Day } from '../time.ts';
+import { contentWords, countSharedWords, distinctValues, greppable, negationIn, stands } from './wording.ts';
+
+const GIVEN_UP =
+  'instead of|rather than|in place of|anstatt|statt|anstelle(?: von)?|au lieu de|plutôt que|en lugar de|en vez de|invece di|em vez de|in plaats van|zamiast|вместо|i stället för|i stedet for';
+const NO_LONGER =
+  'no longer|not any ?more|nicht mehr|ne plus|ya no|non più|não mais|niet meer|już nie|больше не|inte längre';
+const BEFORE = 'formerly|previously|before it was|it was|früher|vorher|zuvor|auparavant|antes|prima|eerder|раньше';
+/** What the words that name a thing end at. */
+const ENDS =
+  'for|in|on|at|when|while|because|since|as|to|and|or|but|from|with|by|if|until|für|bei|weil|seit|und|oder|wenn|pour|parce|depuis|et|ou|para|porque|desde|y|per|perché|dal|e';
+const WORD = String.raw`[^\s,;()（）。、]+`;
+const THING = String.raw`(?:(?:the|a|an|der|die|das|den|le|la|les|el|los|il|lo)\s+)?(?:${'`[^`]+`'}|"[^"]+"|“[^”]+”|${WORD}(?:\s+(?!(?:${ENDS})(?![\p{L}]))${WORD}){0,2})`;
+const edge = (words: string) => String.raw`(?<![\p{L}\p{N}])(?:${words})(?![\p{L}\p{N}])`;
+
+const REPLACED = [
+  new RegExp(String.raw`${edge(GIVEN_UP)}\s+${THING}`, 'giu'),
+  new RegExp(String.raw`,\s*(?:and\s+|und\s+)?(?:not|nicht|no|non|pas|niet)\s+${THING}`, 'giu'),
+  new RegExp(String.raw`[(,;]\s*(?:${BEFORE}|was)\s+${THING}\)?`, 'giu'),
+  // "3000 until November, now 4321", "moved from Jira to Linear".
+  new RegExp(
+    String.raw`(?:${'`[^`]+`'}|${WORD})\s+(?:until|bis|jusqu'en|hasta|fino a)\s+[^,;.()]+(?=[,;.()]*\s*(?:now|then|since|jetzt|nun|seither|maintenant|ahora|ora)(?![\p{L}]))`,
+    'giu',
+  ),
+  /\([^()]{1,60}\s(?:until|till|bis|jusqu'en|hasta|fino a)\s[^()]{1,40}\)/giu,
+  new RegExp(String.raw`${edge('from|von|de|da')}\s+${THING}\s+(?=(?:to|nach|zu|à|a)\s)`, 'giu'),
+  /(?:代替|而不是)\s*[^\s，。、]{1,20}/gu,
+  /[^\s、。]{1,20}(?:の代わりに|ではなく)/gu,
+];
+const NOT_ANY_MORE = new RegExp(String.raw`${edge(NO_LONGER)}\s+${THING}`, 'giu');
+
+/** The text without what it names only as replaced by something else that it says. */
+export function withoutReplaced(text: string): string {
+  return REPLACED.reduce((left, pattern) => left.replace(pattern, ' '), text);
+}
+
+/** The text without all that it says of how it was before: what somebody who looks for that is not to be led by. */
+export function asItIs(text: string): string {
+  return withoutReplaced(text).replace(NOT_ANY_MORE, ' ');
+}
+
+const MONTH =
+  'jan(?:uary|uar)?|feb(?:ruary|ruar)?|mar(?:ch)?|märz|apr(?:il)?|may|mai|june?|juni|july?|juli|aug(?:ust)?|sept?(?:ember)?|o[ck]t(?:ober)?|nov(?:ember)?|de[cz](?:ember)?|janvier|février|mars|avril|juin|juillet|août|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre';
+const DATE = String.raw`(?:\d{4}-\d{2}(?:-\d{2})?|(?:\d{1,2}\.?\s+)?(?:${MONTH})(?:\s+\d{1,2}(?:st|nd|rd|th)?)?(?:,?\s+\d{4})?)(?![\p{L}\p{N}-])`;
+const SAID_ON =
+  'as of|as at|since|decided on|decided in|agreed on|agreed in|already on|already in|seen on|shown on|said on|noted on|observed on|checked on|last seen|stand|seit|ab|gesehen am|bereits am|depuis|dès|desde|a partir de|dal|sinds|vanaf|с|sedan|från';
+const WHEN = [
+  new RegExp(String.raw`[(,;]?\s*(?:still\s+)?${edge(SAID_ON)}:?\s+(?:the\s+)?${DATE}\)?`, 'giu'),
+  new RegExp(
+    String.raw`[(,;]?\s*(?:on|in|am|le|el|il)\s+${DATE}\s+(?:already|again|still|too|as well|bereits|wieder|auch|déjà|ya|già)`,
+    'giu',
+  ),
+];
+
+/** The text without dates that only say when it was said or seen: of `days`, those on which it was, any mention. */
+export function withoutWhen(text: string, days: Day[] = []): string {
+  const left = WHEN.reduce((rest, pattern) => rest.replace(pattern, ' '), text);
+  return days.reduce((rest, day) => (day === '' || isDue(rest, day) ? rest : rest.replace(alone(day), ' ')), left);
+}
+
+/** The day where it is no part of a name. */
+function alone(day: Day): RegExp {
+  return new RegExp(String.raw`(?<![\p{L}\p{N}_/.-])${day}(?![\p{L}\p{N}_/-]|\.\p{L})`, 'gu');
+}
+
+/** Whether something is to be met by the day, so that the day is what is said. */
+function isDue(text: string, day: Day): boolean {
+  return new RegExp(
+    String.raw`(?:\bby|before|until|till|deadline|due|expires?|freeze|frist|bis|vor|fällig|avant|antes|entro|до)[^.;]{0,40}${day}`,
+    'iu',
+  ).test(text);
+}
+
+/** What denies nothing although it holds a word that does. */
+const NO_DENIAL =
+  /(?<![\p{L}])(?:without (?:having|needing|being|the need|further|prior)|(?:not|no) (?:only|just|merely|matter|doubt|sooner)|whether or not|nothing but|nicht nur|non seulement|no sólo|non solo)(?![\p{L}])/giu;
+
+/** A question that is told of: what it asks about is not said. */
+const ASKED =
+  /(?<![\p{L}])(?:asked|asks|wondered|wonders|fragt|fragte|gefragt|demande|demandé|pregunta|preguntó)\s+(?:\p{L}+\s+)?(?:why|whether|if|how|warum|wieso|ob|pourquoi|si|por qué)(?![\p{L}])[^,.;:()]*/giu;
+
+/** The word by which a text denies or forbids something, or null; what it only prefers to another is not denied. */
+export function denialIn(text: string): string | null {
+  return negationIn(deniable(withoutReplaced(text)));
+}
+
+/** The clause in which a text denies something, what it prefers to another too; null where none does. */
+export function deniedClause(text: string): string | null {
+  const clauses = deniable(text).split(/[.;:](?=\s|$)|[()]|,\s/);
+  return clauses.find((clause) => negationIn(clause) !== null)?.trim() ?? null;
+}
+
+function deniable(text: string): string {
+  return text.replace(NO_DENIAL, ' ').replace(ASKED, ' ');
+}
+
+const IN_THE_PAST =
+  /(?<![\p{L}])(?:was|were|had|used to|formerly|previously|war|waren|wurde|wurden|hatte|früher|était|étaient|avait|era|eran|fue|había)(?![\p{L}])/iu;
+/** A date in words like these may be the new one. */
+const IS_SET = /plan|schedul|mov|set|chang|postpon|due|deadline|now|verleg|versch|geplant|jetzt/iu;
+const ON_DATE = new RegExp(String.raw`${edge('in|on|im|am|en|le|el')}\s+${DATE}`, 'giu');
+
+/** The text without the dates on which something was otherwise: those of past states of what it `changes`. */
+export function withoutFormer(text: string, changes: string): string {
+  return text.replace(/[^,;()]+/g, (clause) => {
+    const isFormer =
+      IN_THE_PAST.test(clause) &&
+      !IS_SET.test(clause) &&
+      countSharedWords(contentWords(clause), contentWords(changes)) > 0;
+    return isFormer ? clause.replace(ON_DATE, ' ') : clause;
+  });
+}
+
+/** Whether a text itself names what another has that it has not: then it is about the same. */
+export function namesWhatItChanges(text: string, old: string): boolean {
+  const standing = withoutReplaced(text);
+  const gone = greppable(old).filter((value) => !stands(value, standing));
+  if (gone.some((value) => stands(value, text))) return true;
+  const words = [...contentWords(old)].filter((word) => !contentWords(standing).has(word));
+  return words.some((word) => contentWords(text).has(word));
+}
+
+/** Behind a word that these follow, no noun follows that it parts from another. */
+const FUNCTION = new RegExp(
+  `^(?:${ENDS}|under|over|into|onto|than|via|per|about|after|before|between|through|without|within|unter|über|sous|sur|bajo|sobre|sotto|su)$`,
+  'iu',
+);
+const COPULA = /^(?:is|are|was|were|ist|sind|est|sont|es|son|è|sono|é|são|to|of)$/iu;
+/** So much of both must be the same words for them to be of one form. */
+const ALIKE = 0.5;
+
+/**
+ * Two words by which texts of one form speak of different things, though all else but a value is the same: "staging" and
+ * "production" of two databases and their ports. Null: nothing shows that they do.
+ */
+export function nearDouble(text: string, old: string): [string, string] | null {
+  const [a, b] = [tokensOf(withoutWhen(text)), tokensOf(withoutWhen(old))];
+  if (namesWhatItChanges(text, old)) return null;
+  const segments = differing(a, b);
+  const changed = segments.filter(({ ofA, ofB }) => ofA.length > 0 && ofB.length > 0);
+  const shared = a.length - segments.reduce((sum, { ofA }) => sum + ofA.length, 0);
+  if (changed.length < 2 || shared < ALIKE * Math.max(a.length, b.length) - 1) return null;
+  const parted = changed.find(({ next, ofA, ofB }) => {
+    const [mine, theirs] = [ofA, ofB].map((words) => contentWords(words.join(' ')).size);
+    if (next === undefined || !mine || !theirs) return false;
+    if (ofA.some((word) => /\p{N}/u.test(word))) return COPULA.test(next);
+    return (contentWords(next).size > 0 && !FUNCTION.test(next)) || COPULA.test(next);
+  });
+  return parted ? [parted.ofA.join(' '), parted.ofB.join(' ')] : null;
+}
+
+/** Values of one kind that two texts differ in, dates that only say when it was said apart. */
+export function valuesApart(
+  a: { text: string; days?: Day[] },
+  b: { text: string; days?: Day[] },
+): [string, string] | null {
+  return distinctValues(withoutWhen(a.text, a.days), withoutWhen(b.text, b.days));
+}
+
+/** Whether all values and most words of a text stand in another, which denies what it denies. */
+export function isSaidIn(text: string, other: string): boolean {
+  const words = contentWords(text);
+  return (
+    greppable(withoutWhen(text)).every((value) => stands(value, other)) &&
+    (denialIn(text) === null) === (denialIn(other) === null) &&
+    countSharedWords(words, contentWords(other)) * 2 >= words.size
+  );
+}
+
+/** The words of a line that stand in what was said, in runs: without runs of a single word that says nothing. */
+export function sharedRuns(line: string, said: string): string[] {
+  const there = new Set(tokensOf(said));
+  const runs: string[][] = [[]];
+  for (const word of line.split(/\s+/)) {
+    const [token = ''] = tokensOf(word);
+    if (token !== '' && there.has(token)) runs.at(-1)?.push(word);
+    else if (runs.at(-1)?.length !== 0) runs.push([]);
+  }
+  return runs.map((run) => run.join(' ')).filter((run) => run.includes(' ') || greppable(run).length > 0);
+}
+
+interface Segment {
+  ofA: string[];
+  ofB: string[];
+  /** The word behind it that both have. */
+  next: string | undefined;
+}
+
+function tokensOf(text: string): string[] {
+  return text
+    .toLowerCase()
+    .split(/\s+/)
+    .map((word) => word.replace(/^[\p{P}]+|[\p{P}]+$/gu, ''))
+    .filter((word) => word !== '');
+}
+
+/** Where two rows of words differ, by their longest common sequence. Long texts are of no one form. */
+function differing(a: string[], b: string[]): Segment[] {
+  if (a.length * b.length > 10_000) return [];
+  const lengths = Array.from({ length: a.length + 1 }, () => new Array<number>(b.length + 1).fill(0));
+  const at = (i: number, j: number) => lengths[i]?.[j] ?? 0;
+  for (let i = a.length - 1; i >= 0; i--) {
+    for (let j = b.length - 1; j >= 0; j--) {
+      (lengths[i] as number[])[j] = a[i] === b[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
+    }
+  }
+  const segments: Segment[] = [];
+  let open: Segment | null = null;
+  for (let [i, j] = [0, 0]; i < a.length || j < b.length; ) {
+    if (i < a.length && j < b.length && a[i] === b[j]) {
+      if (open) segments.push({ ...open, next: a[i] });
+      open = null;
+      i += 1;
+      j += 1;
+      continue;
+    }
+    open ??= { ofA: [], ofB: [], next: undefined };
+    if (j >= b.length || (i < a.length && at(i + 1, j) >= at(i, j + 1))) open.ofA.push(a[i++] as string);
+    else open.ofB.push(b[j++] as string);
+  }
+  return open ? [...segments, open] : segments;
+}

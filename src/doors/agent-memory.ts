@@ -1,0 +1,96 @@
+// Memory for agents that are built with the Agent SDK or on the Messages API: the words for the system prompt, and the
+// tool that reads and writes the directory they speak of.
+
+import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
+import type { BetaMemoryTool20250818Command } from '@anthropic-ai/sdk/resources/beta';
+import { type Config, loadConfig } from '../base/config/config.ts';
+import { AppError } from '../base/errors.ts';
+import { renderPrompt } from '../base/prompt.ts';
+import { openHome } from '../memory/home/home.ts';
+import { rememberUses } from '../memory/recall/recall-uses.ts';
+import { openStore, type Store } from '../memory/store/store.ts';
+import { isTopicPath } from '../memory/text/topic.ts';
+import { declaredScope } from './agent-definition.ts';
+import { memoryTool } from './memory-tool.ts';
+import { MEMORY_SCOPES, type MemoryScope, scopeDir } from './places.ts';
+import { type RecallOptions, recallFor } from './recall.ts';
+
+export interface AgentMemory {
+  /** The memory directory. */
+  dir: string;
+  /** To be appended to the agent's system prompt: how to use its memory, and what is recalled. */
+  systemPrompt: string;
+  /** Anthropic's memory tool, for `client.beta.messages.toolRunner`. Agents with file tools of their own need none. */
+  tools: BetaRunnableTool<BetaMemoryTool20250818Command>[];
+  store: Store;
+  /** To be called when the agent has ended. */
+  close(): void;
+}
+
+export interface AgentMemoryOptions extends Omit<RecallOptions, 'agent' | 'isAlone'> {
+  /**
+   * `user`: `~/.claude/memory`; `project`: where the project's memory lives; `local`: `.claude/memory` in its root.
+   * Default: what `definition` declares; one of the two is needed.
+   */
+  memory?: MemoryScope;
+  /** Whether the agent may write its memory. Default: `read-write`. */
+  mode?: 'read-write' | 'read-only';
+  /** Default: the settings of this machine's user. */
+  config?: Config;
+}
+
+/**
+ * Opens an agent's memory, and nothing beside it, making the directory where it is missing; nocturne's worker dreams
+ * over it from then on. Throws `bad-input` where neither `memory` nor the definition says which.
+ */
+export async function agentMemory(options: AgentMemoryOptions): Promise<AgentMemory> {
+  const { config = await loadConfig(), mode = 'read-write', ...recalling } = options;
+  const cwd = options.cwd ?? process.cwd();
+  const memory = await scopeOf(options);
+  const store = await openStore(scopeDir(config, { memory, cwd }), {
+    clock: config.clock,
+    isTeam: memory === 'user' ? false : undefined,
+  });
+  try {
+    const home = openHome(config.home, config.clock, config.zone);
+    home.addStore(store.dir);
+    home.close();
+    const recalled = await recallFor(config, { ...recalling, cwd, memory, isAlone: true });
+    const { text } = await renderPrompt('agent-memory', { directory: store.dir, recalled: recalled.text });
+    const tool = memoryTool(store, { mode });
+    return {
+      dir: store.dir,
+      systemPrompt: text.trimEnd(),
+      tools: [
+        {
+          ...tool,
+          run(input, context) {
+            countView(store, { input, now: config.clock.now() });
+            return tool.run(input, context);
+          },
+        },
+      ],
+      store,
+      close: () => store.close(),
+    };
+  } catch (error) {
+    store.close();
+    throw error;
+  }
+}
+
+async function scopeOf({ memory, definition }: AgentMemoryOptions): Promise<MemoryScope> {
+  const scope = memory ?? (definition === undefined ? undefined : await declaredScope(definition));
+  if (scope) return scope;
+  throw new AppError('bad-input', `${definition ?? 'The agent'} declares no memory.`, {
+    remedy: `Give memory: ${MEMORY_SCOPES.join(', ')}, or write it into the frontmatter of its definition.`,
+  });
+}
+
+/** A topic that an agent opens is used. */
+function countView(store: Store, { input, now }: { input: unknown; now: Date }): void {
+  const { command, path } = (input ?? {}) as { command?: unknown; path?: unknown };
+  if (command !== 'view' || typeof path !== 'string') return;
+  const topic = path.replace(/^\/?memories\//, '');
+  if (isTopicPath(topic)) rememberUses(store.ledger, { used: [topic], now });
+}

@@ -1,0 +1,36 @@
+// nocturne check: what is wrong with a memory directory, and --repair for what can be mended without a guess.
+
+import type { Command } from 'commander';
+import type { CheckReport } from '../../../../jobs/check-memory.ts';
+import { type CommonOptions, withApp, withJson, withMemory } from '../terminal/options.ts';
+import { EXIT, print } from '../terminal/output.ts';
+
+export function addCheck(program: Command): void {
+  const command = program
+    .command('check')
+    .description('verify the memory, and mend what needs no guess')
+    .option('--repair', 'mend what can be mended without a guess; no file is deleted');
+  withJson(withMemory(command), '{ memory, findings: [{ kind, what, where, mend, isMended }] }')
+    .addHelpText(
+      'after',
+      '\nExample:\n  nocturne check --memory ./memory --repair\n\nExit code: 0 fine or mended, 1 findings remain.',
+    )
+    .action((options: CommonOptions & { repair?: boolean }) =>
+      withApp(options, async (app) => {
+        const report = await app.check({ cwd: process.cwd() }, { repair: options.repair ?? false });
+        print(options.json ? JSON.stringify(report) : describe(report));
+        process.exitCode = report.findings.every((finding) => finding.isMended) ? EXIT.fine : EXIT.failed;
+      }),
+    );
+}
+
+function describe({ memory, findings }: CheckReport): string {
+  if (findings.length === 0) return `${memory}: fine`;
+  const open = findings.filter((finding) => !finding.isMended).length;
+  const lines = findings.map(({ where, what, mend, isMended }) => {
+    const next = isMended ? `mended: ${mend}` : mend ? `--repair: ${mend}` : 'by hand';
+    return `${where}: ${what}\n  ${next}`;
+  });
+  const remain = open === 1 ? '1 finding remains' : `${open} findings remain`;
+  return [`${memory}: ${remain}, ${findings.length - open} mended`, ...lines].join('\n');
+}

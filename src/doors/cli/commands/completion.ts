@@ -1,0 +1,66 @@
+// nocturne completion: the script that lets a shell complete commands, options, topics and days; and the hidden
+// `complete`, which that script asks. It has to be added last: it completes the commands that are there.
+
+import tab from '@bomb.sh/tab/commander';
+import type { Command } from 'commander';
+import { isAppError } from '../../../base/errors.ts';
+import { logDay } from '../../../memory/text/daily-log.ts';
+import { isTopicPath } from '../../../memory/text/topic.ts';
+import { withLooking } from '../terminal/options.ts';
+
+interface Names {
+  topics: string[];
+  /** The latest first. */
+  days: string[];
+}
+
+export function addCompletion(program: Command): void {
+  const root = tab(program, { completionCommandName: 'completion' });
+  const commandOf = (name: string) => program.commands.find((command) => command.name() === name);
+  commandOf('completion')
+    ?.description('a script that lets your shell complete all this')
+    .addHelpText(
+      'after',
+      `
+Example:
+  nocturne completion bash > ~/.local/share/bash-completion/completions/nocturne    # needs bash-completion
+  nocturne completion zsh > ~/.zfunc/_nocturne        # a directory of fpath
+  nocturne completion fish > ~/.config/fish/completions/nocturne.fish
+  nocturne completion powershell >> $PROFILE`,
+    );
+  let known: Names = { topics: [], days: [] };
+  commandOf('complete')?.hook('preAction', async () => {
+    known = await readNames();
+  });
+  for (const [command, argument, names] of [
+    ['forget', 'what', 'topics'],
+    ['pin', 'topic', 'topics'],
+    ['unpin', 'topic', 'topics'],
+    ['open', 'path', 'topics'],
+    ['show', 'path', 'topics'],
+    ['log', 'day', 'days'],
+    ['report', 'day', 'days'],
+  ] as const) {
+    const completed = root.commands.get(command)?.arguments.get(argument);
+    const suffix = command === 'show' ? '.md' : '';
+    if (!completed) continue;
+    completed.handler = (complete) => {
+      for (const name of known[names]) complete(name + suffix, '');
+    };
+  }
+}
+
+/** None where the settings cannot be read. */
+async function readNames(): Promise<Names> {
+  const { markdownFiles } = await import('../../../memory/recall/catalog.ts');
+  try {
+    return await withLooking({}, ({ dir }) => {
+      const paths = markdownFiles(dir);
+      const topics = paths.filter(isTopicPath).map((path) => path.replace(/\.md$/i, ''));
+      return { topics, days: paths.flatMap((path) => logDay(path) ?? []).reverse() };
+    });
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    return { topics: [], days: [] };
+  }
+}

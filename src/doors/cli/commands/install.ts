@@ -1,0 +1,208 @@
+// nocturne install: puts nocturne's hooks into an agent's settings, and, where the person wants it, the night into the
+// system's scheduler and the key where both find it. Everything is shown before anything is written.
+
+import { text as readAll } from 'node:stream/consumers';
+import { Argument, type Command, Option } from 'commander';
+import { type Config, loadConfig } from '../../../base/config/config.ts';
+import { AppError } from '../../../base/errors.ts';
+import { replaceText } from '../../../base/files/directories.ts';
+import { makeDirectory, makePrivate, readTextNow } from '../../../base/files/files.ts';
+import { keepKey, keyPath, keySource } from '../../../base/key.ts';
+import { unifiedDiff } from '../../../memory/history/line-diff.ts';
+import { AGENT_NAMES, type AgentName, findAgent } from '../../setup/agents/agents.ts';
+import { applyChange, type Change, planInstall } from '../../setup/agents/installing.ts';
+import { findPrograms, type Programs, refusePassing } from '../../setup/agents/programs.ts';
+import { setProperty } from '../../setup/agents/settings-text.ts';
+import {
+  SCHEDULER_NAMES,
+  type Scheduler,
+  schedulerHere,
+  schedulers,
+  standing,
+} from '../../setup/schedules/schedules.ts';
+import { type Night, nightOf } from '../../setup/schedules/units.ts';
+import { askHidden, canAsk, confirm } from '../terminal/ask.ts';
+import { withJson } from '../terminal/options.ts';
+import { EXIT, note, print, printRaw } from '../terminal/output.ts';
+
+interface InstallOptions {
+  yes?: boolean;
+  dryRun?: boolean;
+  json?: boolean;
+  allowMemoryWrites?: boolean;
+  schedule: string;
+  keyFile?: string;
+  keyCommand?: string;
+  keyStdin?: boolean;
+}
+
+interface Plan {
+  change: Change;
+  scheduler: Scheduler | null;
+  night: Night | null;
+}
+
+export function addInstall(program: Command): void {
+  const command = program
+    .command('install')
+    .description("put nocturne's hooks into an agent's settings, and the night into the system's scheduler")
+    .addArgument(new Argument('<agent>', 'the agent').choices(AGENT_NAMES))
+    .option('--yes', 'do not ask')
+    .option('--dry-run', 'show what would be changed, and change nothing')
+    .option('--allow-memory-writes', 'let the agent write its memory files without asking (Claude Code)')
+    .addOption(
+      new Option('--schedule <which>', 'who starts the night')
+        .choices(['auto', ...SCHEDULER_NAMES, 'none'])
+        .default('auto'),
+    )
+    .addOption(
+      new Option('--key-file <path>', 'keep the key in this file in the nocturne home').conflicts([
+        'keyStdin',
+        'keyCommand',
+      ]),
+    )
+    .addOption(new Option('--key-stdin', 'read the key to keep from stdin').conflicts(['keyCommand']))
+    .option('--key-command <command>', 'a command that prints the key, run whenever one is needed');
+  withJson(command, '{ agent, file, isChanged, diff, rules, schedule: { name, texts } }')
+    .addHelpText('after', '\nExample:\n  nocturne install claude-code --allow-memory-writes')
+    .action(install);
+}
+
+async function install(agent: AgentName, options: InstallOptions): Promise<void> {
+  const config = await loadConfig();
+  const programs = findPrograms(config.environment);
+  refusePassing(programs);
+  const isAsking = canAsk() && !options.yes && !options.dryRun && !options.json;
+  // The key first: the scheduler brings more of the environment where a command gives the key.
+  const keyed = { ...config, keyCommand: options.keyCommand ? commandWords(options.keyCommand) : config.keyCommand };
+  const plan = await planAll(keyed, { agent, programs, options, isAsking });
+  show(plan, options);
+  if (options.dryRun) return;
+  if (!options.yes && !isAsking) {
+    note('Nothing was changed: there is no terminal to ask at. Give --yes.');
+    process.exitCode = EXIT.attention;
+    return;
+  }
+  if (isAsking && !(await confirm('Change this?'))) {
+    note('Nothing was changed.');
+    process.exitCode = EXIT.attention;
+    return;
+  }
+  makeDirectory(config.home);
+  makePrivate(config.home);
+  await keepGivenKey(config, options);
+  if (plan.change.from !== plan.change.to) applyChange(config, plan.change);
+  if (plan.scheduler && plan.night) await plan.scheduler.install(plan.night);
+  if (isAsking) await askForKey(config, options);
+  for (const line of afterwards(await loadConfig(), plan)) note(line);
+}
+
+async function planAll(
+  config: Config,
+  ask: { agent: AgentName; programs: Programs; options: InstallOptions; isAsking: boolean },
+): Promise<Plan> {
+  const { agent, programs, options, isAsking } = ask;
+  const plan = (allowMemoryWrites: boolean) => planInstall(config, { agent, programs, allowMemoryWrites });
+  let change = plan(options.allowMemoryWrites ?? false);
+  const offered = isAsking && !options.allowMemoryWrites ? plan(true).receipt?.rules : undefined;
+  if (offered?.length && change.receipt?.rules.length === 0) {
+    note(`${findAgent(agent).title} asks before it writes a memory file. These rules let it, and nothing else:`);
+    for (const rule of offered) note(`  ${rule}`);
+    if (await confirm('Add them?')) change = plan(true);
+  }
+  const scheduler = await chosenScheduler(config, options.schedule);
+  return { change, scheduler, night: scheduler && nightOf(config, programs) };
+}
+
+async function chosenScheduler({ environment }: Config, name: string): Promise<Scheduler | null> {
+  if (name === 'none') return null;
+  if (name === 'auto') return schedulerHere(environment);
+  const scheduler = schedulers(environment).find((each) => each.name === name) as Scheduler;
+  if (await scheduler.isHere()) return scheduler;
+  throw new AppError('bad-input', `There is no ${name} here that this user could use.`, {
+    remedy: 'Choose another --schedule, or none: then the first session of a day catches up.',
+  });
+}
+
+function show({ change, scheduler, night }: Plan, options: InstallOptions): void {
+  const diff = changeDiff(change);
+  const schedule = scheduler && night ? scheduler.texts(night) : [];
+  if (options.json) {
+    const { agent, file, receipt } = change;
+    print(
+      JSON.stringify({
+        agent,
+        file,
+        isChanged: diff !== '',
+        diff,
+        rules: receipt?.rules ?? [],
+        schedule: scheduler && { name: scheduler.name, texts: schedule },
+      }),
+    );
+    return;
+  }
+  if (diff === '') print(`${change.file}: all is in place`);
+  else printRaw(diff);
+  for (const { path, text } of schedule) {
+    printRaw(unifiedDiff({ name: path, text: standing(path) }, { name: path, text }));
+  }
+}
+
+export function changeDiff({ file, from, to }: Change): string {
+  const side = (text: string | null) => ({ name: text === null ? '/dev/null' : file, text: text ?? '' });
+  return unifiedDiff(side(from), side(to));
+}
+
+async function keepGivenKey(config: Config, options: InstallOptions): Promise<void> {
+  if (options.keyStdin) keepKey(config.home, await readAll(process.stdin));
+  if (options.keyFile) {
+    const text = readTextNow(options.keyFile);
+    if (text === null) throw new AppError('bad-input', `There is no file ${options.keyFile}.`);
+    keepKey(config.home, text);
+  }
+  if (options.keyCommand) keepKeyCommand(config, commandWords(options.keyCommand));
+}
+
+function keepKeyCommand({ home }: Config, value: string[]): void {
+  const file = `${home}/config.json`;
+  replaceText(file, setProperty(readTextNow(file) ?? '', { key: 'keyCommand', value, file }));
+}
+
+/** A command as a program and its arguments; one that needs a shell is given to a shell. */
+function commandWords(command: string): string[] {
+  const isPlain = /^[\w@%+=:,./ -]+$/.test(command);
+  return isPlain ? command.trim().split(/ +/) : ['/bin/sh', '-c', command];
+}
+
+async function askForKey(config: Config, options: InstallOptions): Promise<void> {
+  if (options.keyStdin || options.keyFile || options.keyCommand || config.model === 'offline') return;
+  const source = keySource(config);
+  if (source === 'file' || source === 'command') return;
+  const { apiKey } = config.access;
+  if (
+    apiKey &&
+    !(await confirm(`Keep the key of ANTHROPIC_API_KEY for the nights, in ${keyPath(config.home)} (0600)?`))
+  )
+    return;
+  const key = apiKey ?? (await askHidden('API key for the model (not shown; empty for none): '));
+  if (key !== '') keepKey(config.home, key);
+}
+
+function afterwards(config: Config, { change, scheduler }: Plan): string[] {
+  const source = keySource(config);
+  const isKeyless = config.model !== 'offline' && source === 'none';
+  const isKeyInShell = config.model !== 'offline' && source === 'environment';
+  return [
+    ...(change.from === change.to ? [] : findAgent(change.agent).afterwards),
+    scheduler
+      ? `The night is in ${scheduler.name}.`
+      : 'No scheduler starts the night: the first session after its time (dreamCron) does.',
+    ...(isKeyless
+      ? ['There is no key for the model yet: nocturne install with --key-stdin, --key-file or --key-command keeps one.']
+      : []),
+    ...(isKeyInShell && scheduler
+      ? ['The key is in this shell alone; the night has none: --key-stdin, --key-file or --key-command keeps one.']
+      : []),
+    'nocturne doctor looks whether everything works.',
+  ];
+}

@@ -1,0 +1,82 @@
+// nocturne mcp: the memory for every MCP client, over stdin and stdout.
+// stdout carries the protocol alone. It ends when stdin ends, or at SIGTERM or SIGINT.
+
+import type { Command } from 'commander';
+import { describeError } from '../../../base/errors.ts';
+import type { App } from '../../compose.ts';
+import type { AttachedStore } from '../../mcp/attached-stores.ts';
+import type { AnsweringTransport } from '../../mcp/transport.ts';
+import { withApp, withJson } from '../terminal/options.ts';
+import { EXIT, note, print } from '../terminal/output.ts';
+
+interface Given {
+  store?: string[];
+  json?: boolean;
+}
+
+export function addMcp(program: Command): void {
+  const command = program
+    .command('mcp')
+    .description('serve memory to MCP clients over stdio: list, search, read, write, edit, delete')
+    .option(
+      '--store <name=path[:rw]>',
+      'a memory directory, or project, user or local; repeatable, at most 8; read-only without :rw ' +
+        "(default: mcpStores of the settings, else the project's memory, read-only)",
+      (value: string, before: string[] = []) => [...before, value],
+    );
+  withJson(command, 'of what would be served, and nothing is: [{ name, description, dir, access, instructions }]')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  nocturne mcp --store project=project:rw --store notes=~/notes/memory' +
+        '\n  claude mcp add nocturne -- nocturne mcp --store project=project:rw',
+    )
+    .action((given: Given) =>
+      withApp({}, async (app) => {
+        const { attachedStores } = await import('../../mcp/attached-stores.ts');
+        const stores = attachedStores(app.config, { given: given.store ?? [], cwd: process.cwd() });
+        if (given.json) print(JSON.stringify(stores));
+        else await serve(app, { stores, version: program.version() ?? '' });
+      }),
+    );
+}
+
+async function serve(app: App, { stores, version }: { stores: AttachedStore[]; version: string }): Promise<void> {
+  const [{ serveStdio }, { memoryServer }, { AnsweringTransport }] = await Promise.all([
+    import('@modelcontextprotocol/server/stdio'),
+    import('../../mcp/server.ts'),
+    import('../../mcp/transport.ts'),
+  ]);
+  const openStore = async (dir: string) => {
+    const store = await app.store(dir);
+    app.home.addStore(store.dir);
+    return store;
+  };
+  const transport = new AnsweringTransport();
+  const ended = endOfInput(transport);
+  const deps = { stores, openStore, clock: app.config.clock, version };
+  const connection = serveStdio(() => memoryServer(deps), {
+    transport,
+    onerror: (error) => note(`nocturne: ${describeFault(error)}`),
+  });
+  note(`nocturne serves ${stores.map(({ name, access }) => `${name} (${access})`).join(', ')}`);
+  await ended;
+  await connection.close();
+}
+
+/** What came in and could not be answered, in a line: the SDK tells every way in which it is no message. */
+function describeFault(error: Error): string {
+  if (/ZodError$/.test(error.name)) return 'What came in is JSON, but no message of JSON-RPC 2.0; it was passed over.';
+  if (!error.message.startsWith('ReadBuffer exceeded')) return describeError(error);
+  process.exitCode = EXIT.failed;
+  return 'A message that came in is longer than the 10 MiB that one may have, so the connection ends here.';
+}
+
+/** Until the client closes its end and is answered, or somebody ends this process; a second signal ends it at once. */
+function endOfInput(transport: AnsweringTransport): Promise<void> {
+  return new Promise((resolve) => {
+    for (const event of ['end', 'close', 'error'] as const) {
+      process.stdin.once(event, () => transport.answered().then(resolve));
+    }
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
+  });
+}

@@ -1,0 +1,74 @@
+// nocturne recall: what is remembered, as a section for an agent's prompt; by hand, or as a hook of an agent that
+// starts.
+
+import { type Command, InvalidArgumentError } from 'commander';
+import { describeError } from '../../../base/errors.ts';
+import { readHookJson } from '../../hook/hook-json.ts';
+import { answerHook, MAX_CHARACTERS, type RecallOptions, recallFor } from '../../recall.ts';
+import { type CommonOptions, configFor, withJson, withMemory } from '../terminal/options.ts';
+import { note, print } from '../terminal/output.ts';
+
+interface Given extends CommonOptions {
+  query?: string;
+  agent?: string;
+  tokens?: number;
+  characters?: number;
+  session?: string;
+  definition?: string;
+  hook?: boolean;
+}
+
+export function addRecall(program: Command): void {
+  const command = program
+    .command('recall')
+    .description("what is remembered, as a section for an agent's prompt")
+    .option('--query <words>', 'what the session is about: topics that match come first')
+    .option('--agent <name>', 'for whom: claude-code loads MEMORY.md by itself, so it is left out')
+    .option('--tokens <number>', 'the most it may cost (default: recallTokens of config.json)', count)
+    .option('--characters <number>', `the longest it may be (default: ${MAX_CHARACTERS})`, count)
+    .option('--session <id>', 'a session: asked again for the same, it gets the same, until it is cleared or compacted')
+    .option('--definition <file>', 'the file that defines the agent: it gets the memory that it declares, alone')
+    .option(
+      '--hook',
+      'as a SessionStart or SubagentStart hook: reads its JSON from stdin, answers in kind, never fails',
+    );
+  withJson(
+    withMemory(command),
+    '{ memory, standing, isRepeated, text, index, topics, entries, beside: [{ scope, memory, index, topics, entries }] }',
+  )
+    .addHelpText('after', '\nExample:\n  nocturne recall --query "how do we deploy"')
+    .action(async (given: Given) => {
+      if (given.hook) return answerAgent(given);
+      const config = await configFor(given);
+      const result = await recallFor(config, optionsOf(given));
+      if (given.json) return print(JSON.stringify(result));
+      if (result.text !== '') return print(result.text);
+      note(
+        result.standing.enabled
+          ? `Nothing is remembered in ${result.memory}.`
+          : `Nothing is recalled: ${result.standing.reason}.`,
+      );
+    });
+}
+
+/** An agent that starts must not be kept from it: what goes wrong is said on stderr, and the answer is nothing. */
+async function answerAgent(given: Given): Promise<void> {
+  try {
+    const input = await readHookJson(process.stdin);
+    if (!input) return;
+    const config = await configFor(given);
+    const answer = await answerHook(config, { input, options: optionsOf(given) });
+    if (answer !== '') print(answer);
+  } catch (error) {
+    note(`nocturne: ${describeError(error)}`);
+  }
+}
+
+function optionsOf({ query, agent, scope, definition, tokens, characters, session }: Given): RecallOptions {
+  return { query, agent, memory: scope, definition, tokens, characters, session };
+}
+
+function count(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It is a whole number above 0.');
+}

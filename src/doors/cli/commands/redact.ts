@@ -1,0 +1,133 @@
+// nocturne redact: takes a version, or a text wherever it is, out of everything nocturne keeps.
+
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { removeLines } from '../../../../jobs/forget/remove-lines.ts';
+import { AppError } from '../../../base/errors.ts';
+import { canonicalPath, isDirectory, listFiles } from '../../../base/files/directories.ts';
+import { sayCount } from '../../../base/text/wording.ts';
+import { type RestingLine, restingOn } from '../../../memory/dream/provenance.ts';
+import {
+  holdsMatch,
+  type Redaction,
+  type RedactionPlace,
+  redactMatches,
+  redactVersion,
+} from '../../../memory/history/redact/redaction.ts';
+import { scrubOf } from '../../../memory/history/redact/scrub.ts';
+import { isTeamDir } from '../../../memory/home/paths.ts';
+import { allEntries, type EntryRow, entriesIn } from '../../../memory/ledger/entries.ts';
+import { findConfined } from '../../../memory/store/confined-text.ts';
+import type { Store } from '../../../memory/store/store.ts';
+import type { App } from '../../compose.ts';
+import { scopeDir } from '../../places.ts';
+import { type CommonOptions, withApp, withJson, withMemory } from '../terminal/options.ts';
+import { EXIT, note, print } from '../terminal/output.ts';
+
+interface RedactOptions extends CommonOptions {
+  match?: string;
+  dryRun?: boolean;
+  withLines?: boolean;
+}
+
+export function addRedact(program: Command): void {
+  const command = program
+    .command('redact')
+    .description('take a secret out of everything')
+    .argument('[version]', 'one version (memver_…)')
+    .option('--match <text>', 'a text, or a pattern /…/, in files, versions, entries, reports and the ledger')
+    .option('--dry-run', 'only say what would be changed')
+    .option('--with-lines', 'remove the lines that rest on redacted entries alone');
+  withJson(withMemory(command), '{ versions, rows, files, spool, snapshots, remaining, lines, userScope }')
+    .addHelpText(
+      'after',
+      '\nTranscripts, version control and backups are not touched.\n\nExample:\n  nocturne redact --match "correct horse" --dry-run',
+    )
+    .action((version: string | undefined, options: RedactOptions) =>
+      withApp(options, async (app) => {
+        const store = await app.storeFor({ cwd: process.cwd() });
+        const lines = options.match === undefined ? [] : await linesRestingOn(store, options.match);
+        const place = { store, home: app.config.home, now: app.config.clock.now() };
+        const wasSent =
+          options.match !== undefined && saying(options.match, entriesIn(store.ledger, 'sent')).length > 0;
+        const sent = wasSent
+          ? await redact(version, { options, place: { ...place, store: await app.userScope.open() } })
+          : null;
+        const report = await redact(version, { options, place });
+        if (options.withLines && !options.dryRun) await removeLines(store, lines);
+        print(options.json ? JSON.stringify({ ...report, lines, userScope: sent }) : describe(report, options));
+        if (!options.json && sent) print(`in the user scope, where it was sent: ${describe(sent, options)}`);
+        if (!options.json) tellLines(lines, options);
+        const shared = options.match === undefined ? [] : await teamFilesSaying(options.match, { app, store });
+        if (shared.length > 0) {
+          note(
+            `It stands in the team's memory, too: ${shared.join(', ')}. The same with --scope local takes it out there.`,
+          );
+        }
+        if ([...report.remaining, ...(sent?.remaining ?? [])].length > 0) process.exitCode = EXIT.failed;
+      }),
+    );
+}
+
+/** The lines that rest alone on entries which say it, or rest on words that do. */
+function linesRestingOn(store: Store, match: string): Promise<RestingLine[]> {
+  const said = saying(match, allEntries(store.ledger));
+  return restingOn(
+    store,
+    said.map(({ id }) => id),
+  ).then(({ alone }) => alone.filter(({ text }) => !scrubOf(match).isIn(text)));
+}
+
+/** What was shared is the team's: it is told of, and changed only when that is asked for. */
+async function teamFilesSaying(match: string, { app, store }: { app: App; store: Store }): Promise<string[]> {
+  const dir = canonicalPath(scopeDir(app.config, { memory: 'local', cwd: process.cwd() }));
+  if (dir === store.dir || !isTeamDir(dir) || !isDirectory(dir)) return [];
+  const scrub = scrubOf(match);
+  const saying: string[] = [];
+  for (const path of (await listFiles(dir)).filter((each) => each.endsWith('.md'))) {
+    const absolute = findConfined(dir, path);
+    if (absolute !== null && (await holdsMatch(absolute, scrub))) saying.push(join(dir, path));
+  }
+  return saying;
+}
+
+/** The entries that say it, or rest on words that do. */
+function saying(match: string, entries: EntryRow[]): EntryRow[] {
+  const scrub = scrubOf(match);
+  return entries.filter(({ text, evidence }) => scrub.isIn(text) || evidence.some(({ quote }) => scrub.isIn(quote)));
+}
+
+function tellLines(lines: RestingLine[], { withLines, dryRun }: RedactOptions): void {
+  if (lines.length === 0) return;
+  const what = withLines ? (dryRun ? 'would remove' : 'removed') : 'kept';
+  const hint = withLines ? '' : '; --with-lines removes it';
+  print(`${what} what rests on redacted entries alone (lines: ${lines.length}${hint}):`);
+  for (const { path, text } of lines) print(`  ${path}: ${text}`);
+}
+
+function redact(
+  version: string | undefined,
+  { options: { match, dryRun }, place }: { options: RedactOptions; place: RedactionPlace },
+): Promise<Redaction> {
+  if (match !== undefined && version === undefined) return redactMatches(scrubOf(match), { ...place, isDry: dryRun });
+  if (version !== undefined && match === undefined && !dryRun) return redactVersion(version, place);
+  throw new AppError('bad-input', 'Say what to redact: a version, or --match TEXT, which alone knows --dry-run.', {
+    remedy: 'nocturne history lists the versions.',
+  });
+}
+
+function describe(report: Redaction, { dryRun }: RedactOptions): string {
+  const lines = [
+    `${dryRun ? 'would redact' : 'redacted'} ${sayCount(report.versions, 'version')}, ${sayCount(report.rows, 'row')} of the ledger, ${sayCount(report.files.length, 'file')}`,
+    ...report.files.map((path) => `  ${path}`),
+    ...report.spool.map((path) => `  spool/${path}`),
+    ...report.snapshots.map((path) => `  .nocturne/snapshots/${path}`),
+  ];
+  if (report.remaining.length > 0) {
+    lines.push(
+      'It is still in these files, which nocturne may not change:',
+      ...report.remaining.map((path) => `  ${path}`),
+    );
+  }
+  return lines.join('\n');
+}

@@ -1,0 +1,112 @@
+// nocturne report: what a dream did with each entry, and why.
+
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { AppError } from '../../../base/errors.ts';
+import { listNames } from '../../../base/files/directories.ts';
+import { readTextNow } from '../../../base/files/files.ts';
+import { type Day, timeOf } from '../../../base/time.ts';
+import { writtenLines } from '../../../memory/history/versions.ts';
+import { entryRow } from '../../../memory/ledger/entries.ts';
+import { jobRow } from '../../../memory/ledger/job-rows.ts';
+import type { Ledger } from '../../../memory/ledger/ledger.ts';
+import { countOps, parseJsonReport, type ReportRow, reportDay, reportPath } from '../../../memory/text/dream-report.ts';
+import { dayFrom } from '../terminal/days.ts';
+import { type CommonOptions, withJson, withLooking, withMemory } from '../terminal/options.ts';
+import { print, style } from '../terminal/output.ts';
+
+interface ReportedDream {
+  job: string;
+  /** Null where the ledger does not know the job any more. */
+  at: string | null;
+  rows: (Pick<ReportRow, 'entry' | 'op' | 'topic' | 'lines' | 'reason' | 'operation'> & {
+    /** What the entry says. */
+    text: string | null;
+    /** The lines that rest on it, as they were written, as far as a version still has them. */
+    written: string[];
+  })[];
+  /** Entries that wait for another night. */
+  left: { entry: string; reason: string }[];
+}
+
+export function addReport(program: Command): void {
+  const command = program
+    .command('report')
+    .description('what the last dream, or those of a day, did and why')
+    .argument('[day]', 'all dreams of a day: YYYY-MM-DD, today, yesterday, -1')
+    .option('--last', 'the last dream (what is done without a day)');
+  withJson(
+    withMemory(command),
+    '{ day, dreams: [{ job, at, rows: [{ entry, op, operation, topic, lines, reason, text, written }], left: [{ entry, reason }] }] }',
+  )
+    .addHelpText('after', '\nExample:\n  nocturne report --last')
+    .action((given: string | undefined, options: CommonOptions & { last?: boolean }) =>
+      withLooking(options, ({ config, dir, ledger }) => {
+        const { clock, zone } = config;
+        const days = listNames(join(dir, '.nocturne/dreams')).flatMap((name) => reportDay(name) ?? []);
+        const day = given === undefined ? days.at(-1) : dayFrom(given, { now: clock.now(), zone, days });
+        if (day === undefined || !days.includes(day)) throw noReport(day, { dir, days });
+        const all = dreamsOf(readTextNow(join(dir, reportPath(day, 'json'))) ?? '', ledger);
+        const dreams = given === undefined || options.last ? all.slice(-1) : all;
+        if (options.json) print(JSON.stringify({ day, dreams }));
+        else print(dreams.map((dream) => describe(dream, { day, zone })).join('\n\n'));
+      }),
+    );
+}
+
+function dreamsOf(text: string, ledger: Ledger | null): ReportedDream[] {
+  const jobs = Map.groupBy(parseJsonReport(text) ?? [], (row) => row.job);
+  return [...jobs].map(([job, rows]) => ({
+    job,
+    at: (ledger && jobRow(ledger, job)?.createdAt) ?? null,
+    rows: rows.map(({ entry, op, operation, topic, lines, reason }) => {
+      const said = ledger ? entryRow(ledger, entry)?.text : undefined;
+      const written = ledger && topic ? writtenLines(ledger, { path: topic, lines }) : [];
+      return {
+        entry,
+        op,
+        ...(operation !== undefined && { operation }),
+        topic,
+        lines,
+        reason,
+        text: said || null,
+        written,
+      };
+    }),
+    left: rows.flatMap(({ batch }) => batch?.left ?? []),
+  }));
+}
+
+/** An operation with what it wrote is one item, whatever the number of entries it is about. */
+function describe({ job, at, rows, left }: ReportedDream, { day, zone }: { day: Day; zone: string }): string {
+  const counts = countOps(rows)
+    .map(([op, count]) => `${count} ${op}`)
+    .join(', ');
+  const items = [...Map.groupBy(rows, (row) => row.operation ?? row).values()];
+  const lines = items.flatMap((item) => {
+    const [{ op, topic, reason }] = item as [ReportedDream['rows'][number]];
+    const written = [...new Set(item.flatMap((row) => row.written))];
+    const said = written.length > 0 ? written : [...new Set(item.map(({ entry, text }) => text ?? entry))];
+    const entries = [...new Set(item.map(({ entry }) => entry))].filter((entry) => entry !== '').join(', ');
+    const where = topic ? `${topic}: ` : '';
+    return [
+      ...said.map((text, at) => `${style('bold', (at === 0 ? op : '').padEnd(9))}  ${where}${text}`),
+      style('dim', `${' '.repeat(11)}${reason}${entries && ` (${entries})`}`),
+    ];
+  });
+  const waiting = left.map(({ entry, reason }) => `${style('bold', 'left'.padEnd(9))}  ${entry}: ${reason}`);
+  const title = style('bold', `Dream of ${day}${at ? ` ${timeOf(at, zone)}` : ''}, ${job}: ${counts}`);
+  return [title, ...lines, ...waiting].join('\n');
+}
+
+function noReport(day: Day | undefined, { dir, days }: { dir: string; days: Day[] }): AppError {
+  if (day === undefined) {
+    return new AppError('bad-input', `No dream has done anything in ${dir} yet.`, {
+      remedy: 'nocturne dream works the logs into topics now; nocturne status names the jobs that ran.',
+    });
+  }
+  const latest = days.at(-1);
+  return new AppError('bad-input', `No dream did anything on ${day}.`, {
+    remedy: latest ? `The last day with one: ${latest}.` : 'There is no report of any day.',
+  });
+}

@@ -1,0 +1,125 @@
+// nocturne review: what a dream proposed, shown one by one or as a list, and what a person says to it.
+
+import { type Command, Option } from 'commander';
+import type { ShownProposal } from '../../../../jobs/review/list.ts';
+import type { Decided, ReviewReport, Word } from '../../../../jobs/review.ts';
+import { AppError } from '../../../base/errors.ts';
+import type { Store } from '../../../memory/store/store.ts';
+import type { App } from '../../compose.ts';
+import { describeProposal, describeReport, listOf } from '../../review/describe.ts';
+import { editText } from '../../review/editor.ts';
+import { reviewOneByOne } from '../../review/one-by-one.ts';
+import { canAsk } from '../terminal/ask.ts';
+import { type CommonOptions, withApp, withJson, withMemory } from '../terminal/options.ts';
+import { EXIT, print } from '../terminal/output.ts';
+
+interface ReviewOptions extends CommonOptions {
+  list?: boolean;
+  show?: string;
+  accept?: string[];
+  acceptAll?: boolean;
+  reject?: string[];
+  rejectAll?: boolean;
+  because?: string;
+  edit?: string;
+  text?: string;
+  topic?: string;
+}
+
+/** What review is asked to do: one of these, or to ask one by one. Looking is never deciding as well. */
+const WORDS = ['list', 'show', 'accept', 'acceptAll', 'reject', 'rejectAll', 'edit'];
+
+function alone(flags: string, description: string): Option {
+  const option = new Option(flags, description);
+  return option.conflicts(WORDS.filter((word) => word !== option.attributeName()));
+}
+
+export function addReview(program: Command): void {
+  const command = program
+    .command('review')
+    .description('what a dream would change and waits for your word')
+    .addOption(alone('--list', 'only list what waits'))
+    .addOption(alone('--show <id>', 'one proposal whole: its reason, its quotes, its diff'))
+    .addOption(alone('--accept <id...>', 'do it'))
+    .addOption(alone('--accept-all', 'do all that is as it was when it was proposed'))
+    .addOption(alone('--reject <id...>', 'leave it, and do not propose it again'))
+    .addOption(alone('--reject-all', 'leave all of it'))
+    .option('--because <text>', 'with --reject: the reason that is kept')
+    .addOption(alone('--edit <id>', 'do it in your own words: --text, or in your editor'))
+    .option('--text <text>', 'with --edit: the line; several lines, several lines')
+    .option('--topic <name>', 'with --edit of what would be left out: the topic that it goes into');
+  withJson(
+    withMemory(command),
+    '[{ id, kind, topic, reason, job, at, state, why, lines, entries, diff }]; after a decision { outcome, decided: [{ id, outcome, why, job }] }',
+  )
+    .addHelpText(
+      'after',
+      `
+With review: true in config.json, or dream --review, a dream changes nothing: what it would do waits here. What is
+stale (its topic or an entry changed since) cannot be accepted; the next dream makes it anew.
+Each decision is a job that nocturne undo takes back. Exit code 3 where something asked for was not done.
+
+Example:
+  nocturne review --accept prop_0123abcd`,
+    )
+    .action((options: ReviewOptions) =>
+      withApp(options, async (app) => {
+        const store = await app.storeFor({ cwd: process.cwd() });
+        const asked = wordOf(options);
+        if (asked) return decide(app, store, { ...asked, options });
+        const shown = await app.listProposals(store);
+        if (options.show !== undefined) return showOne(shown, { id: options.show, json: options.json });
+        if (options.json) return print(JSON.stringify(shown));
+        if (options.list || shown.length === 0 || !canAsk()) return print(listOf(shown, store.dir));
+        process.exitCode = exitOf(await reviewOneByOne(app, { store, shown, place: options }));
+      }),
+    );
+}
+
+type Asked = { ids?: string[]; word?: Word; edit?: string; topic?: string };
+
+/** What is to be decided without questions; null where nothing is. */
+function wordOf(options: ReviewOptions): Asked | null {
+  const { accept, acceptAll, reject, rejectAll, because, edit, text, topic } = options;
+  if (because !== undefined && !reject && !rejectAll) throw misplaced('--because', '--reject or --reject-all');
+  if ((text !== undefined || topic !== undefined) && edit === undefined)
+    throw misplaced(text === undefined ? '--topic' : '--text', '--edit');
+  if (edit !== undefined && text === undefined) return { edit, topic };
+  if (edit !== undefined) return { ids: [edit], word: { kind: 'edit', text: text ?? '', topic } };
+  if (reject || rejectAll) return { ids: rejectAll ? undefined : reject, word: { kind: 'reject', because } };
+  return accept || acceptAll ? { ids: acceptAll ? undefined : accept, word: { kind: 'accept' } } : null;
+}
+
+function misplaced(option: string, beside: string): AppError {
+  return new AppError('bad-input', `${option} belongs to ${beside}, which was not given.`);
+}
+
+async function decide(
+  app: App,
+  store: Store,
+  { options, ...asked }: Asked & { options: ReviewOptions },
+): Promise<void> {
+  let { ids, word } = asked;
+  if (asked.edit !== undefined) {
+    const [shown] = await app.listProposals(store, [asked.edit]);
+    const text = shown ? editText(app.config, shown) : '';
+    [ids, word] = [[asked.edit], { kind: 'edit', text, topic: asked.topic }];
+  }
+  const report = await app.review(store, { ids, word: word as Word });
+  print(options.json ? JSON.stringify(report) : describeReport(report, options));
+  process.exitCode = exitOf(report);
+}
+
+function showOne(shown: ShownProposal[], { id, json }: { id: string; json?: boolean }): void {
+  const found = shown.find((each) => each.id === id);
+  if (!found) {
+    throw new AppError('bad-input', `Nothing waits as ${id}.`, { remedy: 'nocturne review --list names what waits.' });
+  }
+  print(json ? JSON.stringify(found) : describeProposal(found));
+}
+
+function exitOf({ outcome, decided }: ReviewReport): number {
+  if (outcome === 'busy') return EXIT.later;
+  const isDone = (each: Decided) => ['accepted', 'edited', 'rejected'].includes(each.outcome);
+  return decided.every(isDone) ? EXIT.fine : EXIT.attention;
+}

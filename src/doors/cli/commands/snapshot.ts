@@ -1,0 +1,164 @@
+// nocturne snapshot: topics that lie in the repository for everybody who works there; made, looked at, taken in.
+
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import type { ApplyReport, SnapshotCheck, SnapshotTopic } from '../../../../jobs/apply-memory-snapshot.ts';
+import type { CreateReport } from '../../../../jobs/create-memory-snapshot.ts';
+import { readTextNow } from '../../../base/files/files.ts';
+import { sayCount } from '../../../base/text/wording.ts';
+import { unifiedDiff } from '../../../memory/history/line-diff.ts';
+import { checkoutRoot } from '../../../memory/home/paths.ts';
+import { memorySnapshotDir } from '../../../memory/snapshot/memory-snapshot.ts';
+import { type CommonOptions, undoCommand, withApp, withJson, withLooking, withMemory } from '../terminal/options.ts';
+import { EXIT, exitFor, note, print, printRaw } from '../terminal/output.ts';
+
+export function addSnapshot(program: Command): void {
+  const snapshot = program
+    .command('snapshot')
+    .description('a memory that the repository hands to everybody who works there');
+  addCreate(snapshot);
+  addApply(snapshot);
+  addCheck(snapshot);
+}
+
+function addCreate(snapshot: Command): void {
+  const command = snapshot
+    .command('create')
+    .description('lay topics into .claude/memory-snapshot of the working tree, to be committed')
+    .argument('[topics...]', 'which (default: all of type project and reference)')
+    .option('--redacted', 'take secrets out instead of refusing')
+    .option('--replace', 'replace a snapshot that is broken, or that was never applied here');
+  withJson(withMemory(command), '{ outcome, dir, id, topics, redacted, commanding: [{ path, line, text }] }')
+    .addHelpText(
+      'after',
+      '\nThe same topics give the same bytes. Logs and the ledger stay with you.\n\nExample:\n  nocturne snapshot create deploys.md staging.md && git add .claude/memory-snapshot',
+    )
+    .action((topics: string[], options: CommonOptions & { redacted?: boolean; replace?: boolean }) =>
+      withApp(options, async (app) => {
+        const { createMemorySnapshot } = await import('../../../../jobs/create-memory-snapshot.ts');
+        const report = await createMemorySnapshot(
+          {
+            tree: treeTop(),
+            topics: topics.map((topic) => topic.replace(/(?:\.md)?$/i, '.md')),
+            isRedacted: options.redacted ?? false,
+            isReplacing: options.replace ?? false,
+          },
+          { store: await app.storeFor({ cwd: process.cwd() }), clock: app.config.clock },
+        );
+        print(options.json ? JSON.stringify(report) : describeCreated(report));
+        if (report.commanding.length === 0) return;
+        note('These lines tell an agent what to do; who applies the snapshot gets their topics only with --trusted:');
+        for (const { path, line, text } of report.commanding) note(`  ${path}:${line}: ${text}`);
+      }),
+    );
+}
+
+function addApply(snapshot: Command): void {
+  const command = snapshot
+    .command('apply')
+    .description("take the repository's topics into the memory; what is there is never overwritten")
+    .option('--trusted', 'also topics that tell an agent what to do: you have read them');
+  withJson(withMemory(command), '{ outcome, snapshot, topics: [{ path, step, lines }], job }')
+    .addHelpText(
+      'after',
+      '\nAdds what is missing, updates what nobody changed here since the last time, merges where lines do not collide.\n\nExample:\n  nocturne snapshot apply',
+    )
+    .action((options: CommonOptions & { trusted?: boolean }) =>
+      withApp(options, async (app) => {
+        const { applyMemorySnapshot } = await import('../../../../jobs/apply-memory-snapshot.ts');
+        const report = await applyMemorySnapshot(
+          { tree: treeTop(), isTrusted: options.trusted ?? false },
+          {
+            openStore: () => app.storeFor({ cwd: process.cwd() }),
+            clock: app.config.clock,
+            withLease: app.withLease,
+          },
+        );
+        print(options.json ? JSON.stringify(report) : describeApplied(report, options));
+        process.exitCode = exitFor([report.outcome]);
+      }),
+    );
+}
+
+function addCheck(snapshot: Command): void {
+  const command = snapshot
+    .command('check')
+    .description('whether there is a snapshot, or a newer one, and what applying it would do')
+    .option('--diff', 'show how each topic differs from the one here');
+  withJson(withMemory(command), '{ state, snapshot, applied, topics: [{ path, step, lines }], ownChanges }')
+    .addHelpText(
+      'after',
+      '\nExit code: 0 nothing to apply, 3 a snapshot waits to be applied, 1 it is broken.\n\nExample:\n  nocturne snapshot check --diff',
+    )
+    .action((options: CommonOptions & { diff?: boolean }) =>
+      withLooking(options, async ({ dir, ledger }) => {
+        const { checkMemorySnapshot } = await import('../../../../jobs/apply-memory-snapshot.ts');
+        const tree = treeTop();
+        const read = (path: string) => readTextNow(join(dir, path));
+        const check = checkMemorySnapshot(tree, { ledger, read });
+        print(options.json ? JSON.stringify(check) : describeCheck(check));
+        if (options.diff && !options.json) {
+          const theirs = (path: string) => readTextNow(join(memorySnapshotDir(tree), path));
+          for (const { path } of check.topics) {
+            const from = { name: `here/${path}`, text: read(path) ?? '' };
+            printRaw(unifiedDiff(from, { name: `snapshot/${path}`, text: theirs(path) ?? '' }));
+          }
+        }
+        process.exitCode = isOffered(check) ? EXIT.attention : EXIT.fine;
+      }),
+    );
+}
+
+/** Where the snapshot of the project lies that one stands in. */
+function treeTop(): string {
+  return checkoutRoot(process.cwd()) ?? process.cwd();
+}
+
+function isOffered({ state }: SnapshotCheck): boolean {
+  return state === 'not-applied' || state === 'newer';
+}
+
+function describeCreated({ outcome, dir, id, topics, redacted }: CreateReport): string {
+  return [
+    `${id} ${outcome === 'created' ? 'made' : 'is there already'}: ${sayCount(topics.length, 'topic')} in ${dir}`,
+    ...topics.map((path) => `  ${path}${redacted.includes(path) ? ' (secrets taken out)' : ''}`),
+  ].join('\n');
+}
+
+function describeApplied({ outcome, snapshot, topics, job }: ApplyReport, options: CommonOptions): string {
+  const lines = topics.filter(({ step }) => step !== 'same' && step !== 'own').map(describeTopic);
+  if (outcome === 'none') return 'There is no memory snapshot in this working tree.';
+  if (outcome === 'busy') return `${snapshot}: busy; a dream works on this memory. Try again when it is done.`;
+  if (outcome === 'older') return `${snapshot} was applied once, and a newer one since; nothing was changed.`;
+  const head = outcome === 'applied' ? `${snapshot} applied` : `${snapshot}: nothing was to be changed`;
+  const undo = outcome === 'applied' ? [`${undoCommand(job, options)} takes it back.`] : [];
+  return [head, ...lines, ...undo].join('\n');
+}
+
+function describeCheck(check: SnapshotCheck): string {
+  const { state, snapshot, applied, topics, ownChanges } = check;
+  const said = {
+    none: 'no memory snapshot in this working tree',
+    'not-applied': `${snapshot?.id} of ${snapshot?.createdAt} was not applied yet`,
+    newer: `${snapshot?.id} of ${snapshot?.createdAt} is newer than ${applied?.id}, which was applied`,
+    'up-to-date': `${snapshot?.id}: up to date`,
+    older: `${snapshot?.id} is older than ${applied?.id}, which was applied`,
+  }[state];
+  return [
+    said,
+    ...(state === 'older' ? [] : topics.filter(({ step }) => step !== 'own').map(describeTopic)),
+    ...ownChanges.map((path) => `  own change  ${path}`),
+    ...(isOffered(check) ? ['nocturne snapshot apply takes it in; check --diff shows it.'] : []),
+  ].join('\n');
+}
+
+function describeTopic({ path, step, lines }: SnapshotTopic): string {
+  const why: Partial<Record<SnapshotTopic['step'], string>> = {
+    collides: ' (changed here and there: yours stays; nocturne snapshot check --diff shows the difference)',
+    removed: ' (removed here: it stays away)',
+    withheld: ' (it tells an agent what to do; read it, then --trusted takes it)',
+    dropped: ' (no longer in the snapshot: yours stays)',
+  };
+  const quoted = lines.map(({ line, text }) => `\n    line ${line}: ${text}`).join('');
+  return `  ${step.padEnd(10)}  ${path}${why[step] ?? ''}${quoted}`;
+}

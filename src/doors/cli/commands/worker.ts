@@ -1,0 +1,142 @@
+// nocturne worker: works what waits, for ever or once.
+
+import { type Command, Option } from 'commander';
+import { inboxItems } from '../../../memory/ledger/inbox.ts';
+import type { Store } from '../../../memory/store/store.ts';
+import { namesInSpool } from '../../../queue/spool.ts';
+import type { App } from '../../compose.ts';
+import { openIntake, workAfterHook } from '../../hook/intake.ts';
+import { beginRound } from '../../worker/nightly.ts';
+import type { WorkResult } from '../../worker/settle.ts';
+import { drainInboxes, openStores, runWorker } from '../../worker/worker.ts';
+import { type CommonOptions, withApp, withJson, withModel } from '../terminal/options.ts';
+import { EXIT, note, print } from '../terminal/output.ts';
+
+const SIGN_OF_LIFE_WITHIN_MS = 120_000;
+/** Kept in mind at once. */
+const MOST_TROUBLES = 100;
+
+interface WorkerCommandOptions extends CommonOptions {
+  once?: boolean;
+  nightly?: boolean;
+  afterHook?: boolean;
+  check?: boolean;
+}
+
+export function addWorker(program: Command): void {
+  const command = withModel(program.command('worker').description('work what waits in the inboxes'));
+  withJson(command, 'one line per piece of work: { memory, kind, key, outcome, delayedUntil, reason }')
+    .option('--once', 'work the inboxes without the queue, and end when nothing is due')
+    .option('--nightly', 'with --once: sweep, and dream over every known directory; what a scheduler runs')
+    .addOption(new Option('--after-hook', 'with --once: wait for what hooks have named to be due').hideHelp())
+    .option('--check', 'do nothing, and tell by the exit code whether a worker of this home is alive')
+    .addHelpText('after', '\nExample:\n  nocturne worker --once --model offline')
+    .action((options: WorkerCommandOptions) => {
+      if (options.nightly && !options.once) command.error('error: --nightly goes with --once');
+      return withApp(options, async (app) => {
+        if (options.check) return checkAlive(app);
+        const signal = endOnSignals();
+        const { say, sayTrouble } = sayOnce();
+        const onError = (message: string) => {
+          if (sayTrouble(`nocturne: ${message}`)) void app.log('warn', { event: 'trouble', error: message });
+        };
+        const { once, nightly } = options;
+        const intake = openIntake(app, { signal, onError, isResident: !once, isNight: nightly });
+        const work = {
+          signal,
+          takeIn: intake.takeIn,
+          onResult(result: WorkResult, store: Store) {
+            if (options.json) print(JSON.stringify({ memory: store.dir, ...result }));
+            else say(describeResult(result, store));
+          },
+          onError,
+        };
+        await app.log('info', { event: 'worker-started' });
+        try {
+          if (!options.once) {
+            if (process.stderr.isTTY) note('Waiting for work; Ctrl-C ends it. nocturne status tells what waits.');
+            // Its supervisor starts it anew. BullMQ may keep timers for a connection that is dead.
+            if ((await runWorker(app, work)) === 'deaf') process.exit(EXIT.later);
+            return;
+          }
+          if (options.afterHook) return await workAfterHook(app, { ...work, intake });
+          // Swept first: what is new has a directory then, and a dream waits for its extractions.
+          if (options.nightly) {
+            await intake.takeIn();
+            await beginRound(app, () => openStores(app, onError));
+          }
+          await drainInboxes(app, work);
+        } finally {
+          await intake.end();
+          await app.log('info', { event: 'worker-ended' });
+        }
+        await nameDelayed(app, work.onError);
+        for (const name of namesInSpool(app.config.home)) note(`waits in the spool for its transcript: ${name}`);
+        if (signal.aborted) process.exitCode = EXIT.later;
+      });
+    });
+}
+
+/** For supervisors: a worker that hangs or was suspended gives no sign of life. */
+function checkAlive(app: App): void {
+  const ageMs = (seenAt: string) => app.config.clock.now().getTime() - Date.parse(seenAt);
+  const alive = app.home.workers().filter(({ seenAt }) => ageMs(seenAt) < SIGN_OF_LIFE_WITHIN_MS);
+  for (const { process, backend, seenAt } of alive) note(`${process} (${backend}) was seen at ${seenAt}`);
+  if (alive.length > 0) return;
+  note('No worker of this home was seen within two minutes.');
+  process.exitCode = EXIT.failed;
+}
+
+/**
+ * Says a line on stderr unless it was the last one said; of troubles, of which a sweep may meet the same few every second
+ * for hours, each once until there is a result again. Answers whether it was said.
+ */
+function sayOnce() {
+  let last = '';
+  const troubles = new Set<string>();
+  const say = (line: string): boolean => {
+    const isNew = line !== last;
+    if (isNew) note(line);
+    last = line;
+    return isNew;
+  };
+  return {
+    say(line: string) {
+      if (say(line)) troubles.clear();
+    },
+    sayTrouble(line: string): boolean {
+      if (troubles.has(line)) return false;
+      if (troubles.size === MOST_TROUBLES) troubles.clear();
+      troubles.add(line);
+      return say(line);
+    },
+  };
+}
+
+function describeResult(result: WorkResult, store: Store): string {
+  const { kind, key, outcome, delayedUntil, reason } = result;
+  const later = delayedUntil && outcome !== 'busy' ? `, again at ${delayedUntil}` : '';
+  return `${kind} ${key}: ${outcome}${later}${reason ? ` (${reason})` : ''} [${store.dir}]`;
+}
+
+async function nameDelayed(app: App, onError: (message: string) => void): Promise<void> {
+  for (const store of await openStores(app, onError)) {
+    for (const item of inboxItems(store.ledger)) {
+      note(
+        `waits until ${item.notBefore}: ${item.kind} ${item.key}${item.failure ? ` (${item.failure})` : ''} [${store.dir}]`,
+      );
+    }
+  }
+}
+
+/** Aborts at the first SIGTERM or SIGINT; the second ends the process at once. */
+function endOnSignals(): AbortSignal {
+  const controller = new AbortController();
+  for (const name of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(name, () => {
+      if (controller.signal.aborted) process.exit(1);
+      controller.abort(new Error(`ended by ${name}`));
+    });
+  }
+  return controller.signal;
+}

@@ -1,0 +1,12 @@
+#!/usr/bin/env node
+// The command's first door, in words that old Node versions read too: it says which Node is needed before anything
+// is imported, because a native module may end an older one without a word.
+
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < 22 || (major === 22 && minor < 18)) {
+  console.error(`nocturne needs Node 22.18 or newer; this is ${process.version}. Get one from https://nodejs.org.`);
+  process.exit(1);
+}
+// A reader that has seen enough (`nocturne … | head`) is no error.
+process.stdout.on('error', (error) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+void import('./small-heap.js').then(() => import('./cli.ts')).then(({ main }) => main(process.argv));

@@ -1,0 +1,283 @@
+// What became of a session, range by range; what of it waits, until when and why; what failed; and what would happen next.
+// It reads ledgers and transcripts, asks no model and changes nothing.
+
+import { resolve } from 'node:path';
+import type { TurnState } from '../../../../jobs/extract/pending-turns.ts';
+import { inspect, WHY_SKIPPED } from '../../../../jobs/inspect.ts';
+import { AppError, describeError, isAppError, ruleOf } from '../../../base/errors.ts';
+import { sayProposals } from '../../../memory/dream/proposals.ts';
+import { coverageOfTurn, sessionRow } from '../../../memory/ledger/coverage.ts';
+import { entriesOfSession } from '../../../memory/ledger/entries.ts';
+import { jobRow, jobsOfSession } from '../../../memory/ledger/job-rows.ts';
+import { findLedger, type Ledger } from '../../../memory/ledger/ledger.ts';
+import { lookIntoSpool } from '../../../queue/spool.ts';
+import { findSessions } from '../../../transcript/find-sessions.ts';
+import { openSession, type Session } from '../../../transcript/session.ts';
+import type { App } from '../../compose.ts';
+import { memoriesOf } from '../../places.ts';
+import { admissionNow } from '../../worker/hold.ts';
+import {
+  eachLedger,
+  isMeant,
+  isSessionMeant,
+  type KnownWork,
+  knownWork,
+  sessionOf,
+  transcriptOf,
+} from '../../worker/known-work.ts';
+
+/** Consecutive turns of one fate, or a part of one turn. */
+interface TurnRange {
+  from: string;
+  to: string;
+  turns: number;
+  /** Of a part of a turn: its first and its last message. */
+  messages: { from: string; through: string } | null;
+  state: TurnState;
+  why: string;
+  /** Where the main agent wrote it down itself. */
+  wrote: string | null;
+  /** The job that covered them, and when it ended. */
+  job: string | null;
+  at: string | null;
+}
+
+export interface Explanation {
+  session: string;
+  transcript: string;
+  /** What is wrong with the transcript, where it cannot be read. */
+  unreadable: string | null;
+  memory: string;
+  ranges: TurnRange[];
+  /** What of it waits in the inbox: until when, and why. */
+  waiting: { key: string; notBefore: string; why: string | null }[];
+  failures: {
+    key: string | null;
+    state: 'retrying' | 'failed' | 'ended';
+    code: string | null;
+    class: string;
+    message: string;
+    attempts: number | null;
+    tries: number | null;
+    at: string;
+  }[];
+  /** What waits for a person's word of what it gave, or was rejected. */
+  proposals: { entry: string; text: string; says: string }[];
+  next: string;
+}
+
+/** Of the sessions whose path has the given text in it. */
+const MOST_LOOKED_INTO = 20;
+
+/** `what`: the id of a session, the beginning of it, or its transcript. Throws `bad-input` where it is none. */
+export async function explainSessions(
+  app: App,
+  { what, memory }: { what: string; memory?: string },
+): Promise<Explanation[]> {
+  const found: Explanation[] = [];
+  // Before any inbox is looked into: what a worker takes in meanwhile is then in one or the other.
+  const isTold = lookIntoSpool(app.config.home);
+  const look = async (ledger: Ledger, dir: string) => {
+    const work = extractionsOf(ledger).filter((each) => isMeant(each, what));
+    const sessions = new Set([...work.map(({ key }) => sessionOf(key)), ...sessionsMeant(ledger, what)]);
+    for (const session of sessions) {
+      const own = work.filter(({ key }) => sessionOf(key) === session);
+      const transcript =
+        own.map(({ item, failure }) => transcriptOf(item ?? failure)).find((path) => path !== undefined) ??
+        sessionRow(ledger, session)?.path;
+      found.push(await explainSession(app, { ledger, dir, session, work: own, transcript: transcript ?? '', isTold }));
+    }
+  };
+  await eachLedger(app.home, { only: memory && resolve(memory), look });
+  return found.length > 0 ? found : explainUnknown(app, what, isTold);
+}
+
+/** Sessions that no ledger knows by name: their transcripts say what would be done with them. */
+async function explainUnknown(app: App, what: string, isTold: Known['isTold']): Promise<Explanation[]> {
+  const found: Explanation[] = [];
+  for (const session of await findUnknown(app, what)) {
+    const dir = app.memoryDirOf(session);
+    // Its turns may be covered all the same, as those of the session that it is a copy of; and the home may be new.
+    const ledger = findLedger(dir);
+    try {
+      const { id, path: transcript } = session;
+      const work = ledger ? extractionsOf(ledger).filter(({ key }) => sessionOf(key) === id) : [];
+      found.push(await explainSession(app, { ledger, dir, session: id, work, transcript, isTold }));
+    } finally {
+      ledger?.close();
+    }
+  }
+  if (found.length > 0) return found;
+  throw new AppError('bad-input', `No memory directory knows a session ${what}, and it is no transcript.`, {
+    remedy: 'Give the id of the session or the path of its transcript; nocturne status names what waits.',
+  });
+}
+
+/** The transcript itself, or those on this disk whose session has this id or one that begins so. */
+async function findUnknown(app: App, what: string): Promise<Session[]> {
+  try {
+    return [await openSession(what)];
+  } catch (error) {
+    if (!isAppError(error, 'transcript-gone')) throw error;
+  }
+  const found: Session[] = [];
+  for (const { path } of findSessions(app.config.agentDirs, { named: what }).slice(0, MOST_LOOKED_INTO)) {
+    try {
+      const session = await openSession(path);
+      if (isSessionMeant(session.id, what)) found.push(session);
+    } catch (error) {
+      // It was not this one that was asked for, as far as anybody can tell.
+      if (!isAppError(error)) throw error;
+    }
+  }
+  return found;
+}
+
+interface Known {
+  ledger: Ledger | null;
+  dir: string;
+  session: string;
+  work: KnownWork[];
+  transcript: string;
+  /** Whether a hook had told of a session when the looking began. */
+  isTold(session: string): boolean;
+}
+
+async function explainSession(app: App, known: Known): Promise<Explanation> {
+  const { ledger, dir, session, work, transcript, isTold } = known;
+  const { ranges, unreadable, cwd } = await readRanges(app, known);
+  const waiting = work.flatMap(({ key, item }) =>
+    item ? [{ key, notBefore: item.notBefore, why: item.failure }] : [],
+  );
+  const listed = work.flatMap(({ key, failure }): Explanation['failures'] =>
+    failure
+      ? [{ ...pick(failure), key, state: failure.state, attempts: failure.attempts, tries: ruleOf(failure.code).tries }]
+      : [],
+  );
+  const ended = (ledger ? jobsOfSession(ledger, session, 5) : []).flatMap((job): Explanation['failures'] =>
+    job.error
+      ? [
+          {
+            ...pick({ code: job.code, message: job.error, at: job.endedAt ?? job.createdAt }),
+            key: job.id,
+            state: 'ended',
+            attempts: null,
+            tries: null,
+          },
+        ]
+      : [],
+  );
+  const explanation = {
+    session,
+    transcript,
+    unreadable,
+    memory: dir,
+    ranges,
+    waiting,
+    failures: [...listed, ...ended],
+    proposals: ledger ? proposalsOf(ledger, session) : [],
+  };
+  return { ...explanation, next: nextOf(app, { ...explanation, work, cwd, isTold: isTold(session) }) };
+}
+
+function proposalsOf(ledger: Ledger, session: string): Explanation['proposals'] {
+  return entriesOfSession(ledger, session).flatMap(({ id: entry, text }) =>
+    sayProposals(ledger, entry).map((says) => ({ entry, text, says })),
+  );
+}
+
+function pick({ code, message, at }: { code: string | null; message: string; at: string }) {
+  return { code, class: ruleOf(code).class, message, at };
+}
+
+async function readRanges(app: App, { ledger, dir, session, work, transcript }: Known) {
+  // It was put in for a session that is over.
+  const ended = work.some(({ item, failure }) => Object((item ?? failure)?.payload).ended === true);
+  try {
+    const opened = await openSession(transcript, { id: session });
+    const { turns } = await inspect(
+      { session: opened, ended },
+      {
+        ...app.config,
+        memoryDir: dir,
+        memories: memoriesOf(app.config, { cwd: opened.cwd, memory: dir }),
+        ledger,
+        now: app.config.clock.now(),
+      },
+    );
+    const ranges: TurnRange[] = [];
+    const add = (id: string, { state, job, ...part }: Pick<TurnRange, 'state' | 'job' | 'messages' | 'wrote'>) => {
+      const last = ranges.at(-1);
+      const isAlike = last?.state === state && last.job === job && last.wrote === part.wrote;
+      if (last && isAlike && !last.messages && !part.messages) {
+        last.to = id;
+        last.turns += 1;
+      } else {
+        const at = (job && ledger && jobRow(ledger, job)?.endedAt) || null;
+        ranges.push({ from: id, to: id, turns: 1, state, why: WHY_SKIPPED[state] || 'they wait', job, at, ...part });
+      }
+    };
+    for (const { id, state, parts = [] } of turns) {
+      for (const { from, through, state, job, wrote = null } of parts) {
+        add(id, { state, job, messages: parts.length > 1 ? { from, through } : null, wrote });
+      }
+      if (parts.length > 0) continue;
+      const rows = ledger ? coverageOfTurn(ledger, { id, messageIds: [] }) : [];
+      const job = rows.find(({ became }) => became === state)?.job ?? null;
+      add(id, { state, job, messages: null, wrote: null });
+    }
+    return { ranges, unreadable: null, cwd: opened.cwd };
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    return { ranges: [], unreadable: describeError(error), cwd: undefined };
+  }
+}
+
+type Found = Omit<Explanation, 'next'> & { work: KnownWork[]; cwd: string | undefined; isTold: boolean };
+
+function nextOf(app: App, found: Found): string {
+  const failed = found.work.find(({ failure, item }) => failure?.state === 'failed' && !item)?.failure;
+  if (failed) {
+    const remedy = `nocturne retry ${found.session}, or nocturne retry --dismiss ${found.session}`;
+    return `Nothing by itself: it was given up (${failed.code}). New turns of the session, or ${remedy}.`;
+  }
+  const { enabled, reason } = app.standing({ cwd: found.cwd });
+  const hold = enabled ? admissionNow(app) : reason;
+  const [item] = found.waiting;
+  if (item) {
+    const due =
+      item.notBefore > app.config.clock.now().toISOString() ? `after ${item.notBefore}` : 'as soon as it runs';
+    return `A worker extracts it ${due}${hold ? `, but: ${hold}` : ''}.`;
+  }
+  if (found.unreadable) return 'Nothing: its transcript cannot be read.';
+  const pending = count(found, 'pending');
+  const open = count(found, 'open');
+  if (!enabled && pending + open > 0) {
+    return `Nothing by itself: ${reason}. nocturne extract ${found.transcript} does it all the same.`;
+  }
+  if (pending + open > 0 && found.isTold) {
+    return 'A hook has told of it: the next worker puts it into the inbox, and extracts it.';
+  }
+  if (pending > 0)
+    return `Nothing by itself: ${pending} turns are pending, but nobody put it into the inbox. nocturne enqueue extract ${found.transcript}`;
+  if (open > 0) return `${open} turns may still go on; they are extracted once the session ended or is quiet.`;
+  const gaveUp = count(found, 'gave-up');
+  if (gaveUp > 0) return `Nothing by itself: ${gaveUp} turns were given up. nocturne retry ${found.session}`;
+  return 'Nothing: all of it is covered.';
+}
+
+function count({ ranges }: Pick<Explanation, 'ranges'>, state: TurnState): number {
+  return ranges.filter((range) => range.state === state).reduce((sum, { turns }) => sum + turns, 0);
+}
+
+function extractionsOf(ledger: Ledger): KnownWork[] {
+  return knownWork(ledger).filter(({ kind }) => kind === 'extract');
+}
+
+function sessionsMeant(ledger: Ledger, what: string): string[] {
+  const path = resolve(what);
+  return ledger
+    .all('select id, path from session')
+    .filter((row) => isSessionMeant(String(row.id), what) || row.path === path)
+    .map((row) => String(row.id));
+}

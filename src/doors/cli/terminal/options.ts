@@ -1,0 +1,102 @@
+// Options that several commands share, and what they lead to: the app, or for those who only look the directory.
+
+import { join } from 'node:path';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Config } from '../../../base/config/config.ts';
+import { lookNow } from '../../../base/files/files.ts';
+import type { Ledger } from '../../../memory/ledger/ledger.ts';
+import type { App } from '../../compose.ts';
+import { MEMORY_SCOPES, type MemoryScope, memoryDirFor, scopeDir } from '../../places.ts';
+import { note } from './output.ts';
+
+export interface CommonOptions {
+  memory?: string;
+  scope?: MemoryScope;
+  model?: string;
+  instructions?: string;
+  json?: boolean;
+}
+
+export function withMemory(command: Command): Command {
+  return command
+    .option('--memory <dir>', "memory directory (default: NOCTURNE_MEMORY_DIR, else the project's own)")
+    .addOption(
+      new Option('--scope <whose>', "whose memory: the project's, the user's in all projects, or the working tree's")
+        .choices(MEMORY_SCOPES)
+        .conflicts('memory'),
+    );
+}
+
+/** The settings with what a command was given of them. */
+export async function configFor({ memory, model, scope }: CommonOptions): Promise<Config> {
+  const { loadConfig } = await import('../../../base/config/config.ts');
+  const config = await loadConfig({ memoryDir: memory, model });
+  if (scope === undefined || scope === 'project') return config;
+  const memoryDir = scopeDir(config, { memory: scope, cwd: process.cwd() });
+  return { ...config, memoryDir, memoryDirFrom: `--scope ${scope}` };
+}
+
+export function withModel(command: Command): Command {
+  return command.option('--model <id>', 'model id, or offline');
+}
+
+export function withInstructions(command: Command): Command {
+  return command.option('--instructions <text>', 'what to keep, in your words; never overrides the rules');
+}
+
+/** `shape`: what is printed, as a person who scripts it reads it; it stays as it is from release to release. */
+export function withJson(command: Command, shape: string): Command {
+  return command.option('--json', `JSON on stdout: ${shape}`);
+}
+
+/** The command that undoes a job of the memory that these options name, as it can be pasted. */
+export function undoCommand(job: string | null, { memory, scope }: Pick<CommonOptions, 'memory' | 'scope'>): string {
+  const quoted = memory && (/^[\w./~-]+$/.test(memory) ? memory : `'${memory.replaceAll("'", "'\\''")}'`);
+  const where = quoted ? ` --memory ${quoted}` : scope && scope !== 'project' ? ` --scope ${scope}` : '';
+  return `nocturne undo${where} ${job}`;
+}
+
+/** Runs a command with an app made from its options, and closes the app. A secret in the instructions is kept nowhere. */
+export async function withApp<T>(options: CommonOptions, work: (app: App) => Promise<T>): Promise<T> {
+  const [config, { compose }] = await Promise.all([configFor(options), import('../../compose.ts')]);
+  if (options.instructions !== undefined) {
+    const { redact } = await import('../../../base/text/redact.ts');
+    options.instructions = (await redact(options.instructions)).text;
+  }
+  const app = compose(config);
+  try {
+    return await work(app);
+  } finally {
+    app.close();
+  }
+}
+
+/** A memory directory to look into; `ledger` is null where nocturne has not worked in it yet. */
+export interface Looking {
+  config: Config;
+  dir: string;
+  ledger: Ledger | null;
+}
+
+/** Runs a command that only reads: nothing is made or locked, also where there is no memory yet. */
+export async function withLooking<T>(options: CommonOptions, work: (at: Looking) => T | Promise<T>): Promise<T> {
+  const [config, { findLedger }] = await Promise.all([configFor(options), import('../../../memory/ledger/ledger.ts')]);
+  const dir = memoryDirFor(config, {});
+  const ledger = findLedger(dir);
+  const isUnread = !ledger && lookNow(join(dir, '.nocturne', 'ledger.db')) !== null;
+  if (isUnread) note(`The ledger of ${dir} cannot be read: what follows is what the files alone say.`);
+  try {
+    return await work({ config, dir, ledger });
+  } finally {
+    ledger?.close();
+  }
+}
+
+/** Reads an option that is a count. */
+export function countUpTo(most: number): (value: string) => number {
+  return (value) => {
+    const count = Number(value);
+    if (Number.isInteger(count) && count >= 1 && count <= most) return count;
+    throw new InvalidArgumentError(`It is no whole number from 1 to ${most}.`);
+  };
+}

@@ -1,0 +1,168 @@
+// What the commands print: results on stdout, everything else on stderr; and the exit codes.
+
+import { styleText } from 'node:util';
+import type { DreamEstimate } from '../../../../jobs/dream/estimate.ts';
+import type { DreamReport } from '../../../../jobs/dream.ts';
+import type { ExtractReport } from '../../../../jobs/extract.ts';
+import type { ShareReport } from '../../../../jobs/share.ts';
+import { sayCount } from '../../../base/text/wording.ts';
+import type { Standing } from '../../../memory/home/switches.ts';
+import type { Waits } from '../../../memory/ledger/batches.ts';
+
+/** `attention`: something needs a person. `later`: busy, or a ceiling. */
+export const EXIT = { fine: 0, failed: 1, usage: 2, attention: 3, later: 75 } as const;
+
+export const EXIT_MEANINGS: Record<keyof typeof EXIT, string> = {
+  fine: 'fine',
+  failed: 'it failed, and stderr says why',
+  usage: 'wrong usage: nothing was done',
+  attention: 'something needs a person',
+  later: 'try again later: another process works on it, or a ceiling was reached',
+};
+
+export interface Printing {
+  json?: boolean;
+}
+
+/** `here`: the memory where one stands; another one is named, because nobody would look there. */
+export function printExtract(report: ExtractReport, { json, here }: Printing & { here?: string }): void {
+  print(json ? JSON.stringify(report) : describeExtract(report, here));
+}
+
+function describeExtract(report: ExtractReport, here: string | undefined): string {
+  const lines = [`${report.session || report.transcript}: ${sayExtract(report)}`];
+  for (const { type, text, memory } of report.entries) {
+    lines.push(`  ${type.padEnd(9)} ${text}${memory ? ` [user scope, ${memory}]` : ''}`);
+  }
+  if (report.entries.length > 0 && here !== undefined && report.memory !== here) {
+    lines.push(`  kept in ${report.memory}, the memory of the project that it ran in`);
+  }
+  if (report.fork && report.spend.calls > 0) lines.push(`  ${sayTokens(report.spend, report.fork)}`);
+  if (report.error) lines.push(`  ${report.error.message}`);
+  return lines.join('\n');
+}
+
+function sayTokens(spend: ExtractReport['spend'], { by, why }: NonNullable<ExtractReport['fork']>): string {
+  const { calls, rawInputTokens, weightedInputTokens, outputTokens } = spend;
+  const reason = why ? ` (no prefix: ${why.replace(/\.$/, '')})` : '';
+  return `by ${by}${reason}: ${sayCount(calls, 'call')}, ${rawInputTokens} input tokens, ${weightedInputTokens} weighted by cache, ${outputTokens} output`;
+}
+
+export function printDream(report: DreamReport, { json }: Printing): void {
+  print(json ? JSON.stringify(report) : describeDream(report));
+}
+
+/** What is sent and not answered yet, in words. */
+export function sayWaits(waits: Waits | null): string {
+  if (!waits) return 'what a batch that was taken back has cost is not told yet';
+  const { entries, requests, since, batches } = waits;
+  const name = batches.length > 0 ? ` (${batches.join(', ')})` : '';
+  const [what, size] = [entries === 1 ? 'entry waits' : 'entries wait', requests === 1 ? 'request' : 'requests'];
+  return `${entries} ${what} in a batch of ${requests} ${size} since ${since}${name}`;
+}
+
+function describeDream(report: DreamReport): string {
+  const counts = Map.groupBy(report.operations, (operation) => operation.kind);
+  const summary = [...counts].map(([kind, list]) => `${list.length} ${kind}`).join(', ');
+  const { topics, indexLines, indexBytes } = report;
+  // A dream that did not come so far has not counted them.
+  const size =
+    topics.length > 0
+      ? `; ${sayCount(topics.length, 'topic')}, index ${sayCount(indexLines, 'line')}, ${sayCount(indexBytes, 'byte')}`
+      : '';
+  const lines = [`dream: ${report.outcome}${summary ? ` (${summary})` : ''}${size}`];
+  for (const { kind, topic, reason } of report.operations) lines.push(`  ${kind.padEnd(9)} ${topic ?? '–'}: ${reason}`);
+  if (report.proposals.length > 0)
+    lines.push(
+      `  ${report.proposals.length} ${report.proposals.length === 1 ? 'waits' : 'wait'} for your word: nocturne review`,
+    );
+  if (report.waits) lines.push(`  ${sayWaits(report.waits)}; nocturne dream --no-batch does not wait for it`);
+  if (report.error) lines.push(`  ${report.error.message}`);
+  if (report.shared) lines.push(...sayShare(report.shared));
+  return lines.join('\n');
+}
+
+/** What was shared with the team, or why nothing was. */
+export function sayShare(report: ShareReport, { dryRun = false } = {}): string[] {
+  const { outcome, memory, author, topics, secrets, personalPaths, job, isIgnored, error } = report;
+  const warnings = personalPaths.map(({ path, line }) => `  note: ${path}:${line} names a directory of a person`);
+  if (isIgnored) warnings.push('  note: git ignores it; take .claude out of .gitignore, or nobody else gets it');
+  if (outcome === 'failed') return [`share: failed; ${error?.message ?? ''}`];
+  if (outcome === 'known') return [`share: nothing new for ${memory}`, ...warnings];
+  if (outcome === 'refused') {
+    const where = secrets.map(({ path, line, rule }) => `  ${path}:${line} holds a secret (${rule})`);
+    return ['share: refused, nothing was shared; take the secrets out, or give --redacted', ...where, ...warnings];
+  }
+  const lines = topics.flatMap((topic) => [
+    `  ${topic.path}${topic.isNew ? ' (new)' : ''}`,
+    ...topic.lines.map((line) => `    ${line.replaceAll('\n', '\n    ')}`),
+    ...topic.replaced.map((line) => `    no longer: ${line}`),
+  ]);
+  const verb = dryRun ? 'would share' : 'shared';
+  const undo = job ? [`nocturne undo ${job} --scope local takes it back.`] : [];
+  return [`share: ${verb} with the team in ${memory}, as ${author}`, ...lines, ...warnings, ...undo];
+}
+
+export function printEstimate(estimate: DreamEstimate, { json }: Printing): void {
+  if (json) {
+    print(JSON.stringify(estimate));
+    return;
+  }
+  const { model, entries, withdrawn, requests, inputTokens, outputTokens, waits } = estimate;
+  for (const [at, { input }] of requests.entries()) print(`--- request ${at + 1} of ${requests.length} ---\n${input}`);
+  const usd = (micro: number | null) =>
+    micro === null ? 'no price known' : `about $${(micro / 1_000_000).toFixed(4)}`;
+  const night = estimate.batchMicroUsd === undefined ? '' : ` (as a batch ${usd(estimate.batchMicroUsd)})`;
+  const cost = `${usd(estimate.microUsd)}${night}`;
+  const news = `${sayCount(entries, 'entry')}${withdrawn > 0 ? `, ${withdrawn} withdrawn` : ''}`;
+  const size = `about ${inputTokens} tokens in, ${outputTokens} out`;
+  print(
+    `dry run: ${news}; ${sayCount(requests.length, 'request')} to ${model}, ${size}, ${cost}. Nothing was changed.`,
+  );
+  if (waits) print(`${sayWaits(waits)}; they are not counted.`);
+}
+
+/** The exit code of an outcome, and of several the worst. */
+export function exitFor(outcomes: string[]): number {
+  const isFailure = (outcome: string) => ['failed', 'refused', 'transcript-gone', 'unknown-format'].includes(outcome);
+  if (outcomes.some(isFailure)) return EXIT.failed;
+  return outcomes.some((outcome) => outcome === 'busy' || outcome === 'ceiling') ? EXIT.later : EXIT.fine;
+}
+
+export function print(text: string): void {
+  printRaw(`${text}\n`);
+}
+
+/** Prints text as it is, without an end of line of its own. */
+export function printRaw(text: string): void {
+  process.stdout.write(readable(text, process.stdout));
+}
+
+// All but the styles of `style`: others could hide what stands there, as the marks of direction could turn it around.
+const COMMANDING = /(?!\t|\r?\n|\u001b\[(?:[12]|22|3[1236]|39)m)\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu;
+
+/** What a memory holds, perhaps one that came with a repository, cannot command a terminal. */
+function readable(text: string, stream: { isTTY?: boolean }): string {
+  return stream.isTTY ? text.replace(COMMANDING, '') : text;
+}
+
+/** Words in a style where stdout is a terminal that shows it; NO_COLOR is respected. */
+export function style(format: 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan', text: string): string {
+  return styleText(format, text, { stream: process.stdout });
+}
+
+/** Says so where nocturne would not do by itself what a person asked for. */
+export function noteOff({ enabled, reason }: Standing): void {
+  if (!enabled) note(`nocturne is off here (${reason}); done all the same, because you asked.`);
+}
+
+export function note(text: string): void {
+  process.stderr.write(readable(`${text}\n`, process.stderr));
+}
+
+function sayExtract(report: ExtractReport): string {
+  const unread = report.unreadableLines > 0 ? `, ${sayCount(report.unreadableLines, 'unreadable line')} skipped` : '';
+  const waiting = report.unsettledTurns > 0 ? `, ${sayCount(report.unsettledTurns, 'turn')} still open` : '';
+  const kept = report.entries.length > 0 ? ` (${sayCount(report.entries.length, 'entry')})` : '';
+  return `${report.outcome}${kept}${unread}${waiting}`;
+}

@@ -1,0 +1,307 @@
+// The only place where the parts are wired: settings in, jobs that can be run out. Every door uses it.
+// A job is loaded when it is first run: the tokenizer and the rules for secrets cost more than most commands need.
+
+import { join } from 'node:path';
+import type { CheckReport } from '../../jobs/check-memory.ts';
+import type { DreamEstimate } from '../../jobs/dream/estimate.ts';
+import type { DreamReport, DreamRequest } from '../../jobs/dream.ts';
+import type { ExtractDeps, ExtractReport, ExtractRequest } from '../../jobs/extract.ts';
+import type { ForgetReport, ForgetRequest } from '../../jobs/forget.ts';
+import type { RememberReport, RememberRequest } from '../../jobs/remember.ts';
+import type { ReprocessRequest } from '../../jobs/reprocess.ts';
+import type { ShownProposal } from '../../jobs/review/list.ts';
+import type { ReviewReport, ReviewRequest } from '../../jobs/review.ts';
+import type { ShareReport, ShareRequest } from '../../jobs/share.ts';
+import type { UndoReport, UndoRequest } from '../../jobs/undo.ts';
+import { requireAccess } from '../agent/access.ts';
+import { forkAgent } from '../agent/child/fork.ts';
+import { OFFLINE_MODEL, type RunAgent } from '../agent/types.ts';
+import type { Config } from '../base/config/config.ts';
+import { priceOf } from '../base/config/prices.ts';
+import { canonicalPath, isDirectory } from '../base/files/directories.ts';
+import { keySource } from '../base/key.ts';
+import { type Log, openLog } from '../base/logger.ts';
+import { dropOldVersions } from '../memory/history/versions.ts';
+import { type Home, openHome } from '../memory/home/home.ts';
+import { gitRoot } from '../memory/home/paths.ts';
+import { JobSpend } from '../memory/home/spend.ts';
+import { decideStanding, type Standing } from '../memory/home/switches.ts';
+import { sessionDirs } from '../memory/ledger/coverage.ts';
+import type { Lease, WithLease } from '../memory/store/leases.ts';
+import { openStore, type Store } from '../memory/store/store.ts';
+import { boundDecompression } from '../transcript/decoded.ts';
+import { wallOf, withLease } from './job-bounds.ts';
+import { batchesOf, withAccess } from './model-key.ts';
+import { foundDirectories, memoriesOf, memoryDirFor } from './places.ts';
+import { refuseSentLedger } from './sent-ledger.ts';
+import { tracing } from './telemetry.ts';
+import { UserScope } from './user-scope.ts';
+import { lanesFor, ModelSlots, withinSlots } from './worker/model-slots.ts';
+
+export interface App {
+  config: Config;
+  home: Home;
+  /** Where the memory of a project is kept, or would be: nothing is opened or made. */
+  memoryDirOf(session: { cwd?: string }): string;
+  /** Whether nocturne may work unasked for a session that ran in `cwd`; without one, whether it may anywhere. */
+  standing(session?: { cwd?: string }): Standing;
+  /** The same for all sessions that a memory directory has seen: off where every one of their projects is. */
+  standingOf(store: Store): Standing;
+  /** The memory directory of a project or, where one is set, the one for all; it is remembered in the home. */
+  storeFor(session: { cwd?: string }): Promise<Store>;
+  /** The same for a job that asks a model: without a key it throws `no-model` rather than make a directory for nothing. */
+  storeForWork(session: { cwd?: string }): Promise<Store>;
+  /** Opens a memory directory; one that is open already is shared. */
+  store(dir: string): Promise<Store>;
+  /** The memory of the user in all projects, and the delivery of what is sent there. */
+  userScope: UserScope;
+  /** Verifies the memory directory of a project, or the one for all, without making it. */
+  check(session: { cwd?: string }, request: { repair: boolean }): Promise<CheckReport>;
+  extract(request: ExtractRequest, options?: JobOptions): Promise<ExtractReport>;
+  /** `batch: 'send'` is none with the offline model, which answers at once. */
+  dream(store: Store, request: DreamRequest, options?: JobOptions): Promise<DreamReport>;
+  /** What a dream would send now, and about what it would cost. */
+  estimateDream(store: Store, request: DreamRequest): Promise<DreamEstimate>;
+  reprocess(store: Store, request: ReprocessRequest, options?: JobOptions): Promise<ExtractReport[]>;
+  undo(store: Store, request: UndoRequest): Promise<UndoReport>;
+  /** Keeps what a person says, without a model. */
+  remember(store: Store, request: RememberRequest): Promise<RememberReport>;
+  /** Puts statements of one's own memory into that of the team whose working tree holds `cwd`. */
+  share(own: Store, request: ShareRequest, by: { cwd: string; withEmail?: boolean }): Promise<ShareReport>;
+  /** Takes something out of the memory and does not learn it again from the same source. */
+  forget(store: Store, request: ForgetRequest): Promise<ForgetReport>;
+  /** Runs `work` while no other process works on the key in the store; null where one does. */
+  withLease: WithLease;
+  /** What a dream proposed and waits for a person, as a person is shown it. */
+  listProposals(store: Store, ids?: string[]): Promise<ShownProposal[]>;
+  /** Does, or leaves for good, what was proposed, as a person says. */
+  review(store: Store, request: ReviewRequest): Promise<ReviewReport>;
+  /** Writes a line into the log of the home. */
+  log: Log;
+  close(): void;
+}
+
+export interface JobOptions {
+  /** Ends the job; what it did not commit is lost. */
+  signal?: AbortSignal;
+  /** The directory to work in, where it is known already. */
+  store?: Store;
+  /** A dream shares what it changed with the team whose working tree holds this directory. */
+  shareFrom?: string;
+  onReport?(report: ExtractReport): void;
+}
+
+/** See `App.standing`. */
+export function standingFor(config: Config, { home, cwd }: { home: Home; cwd?: string }): Standing {
+  const { agentMemory } = config;
+  const hasMemoryDir =
+    (config.memoryDir ?? agentMemory.remoteDir ?? agentMemory.settings.autoMemoryDirectory) !== undefined;
+  const switches = { ...config, agent: agentMemory, hasMemoryDir, pauses: home.pauses.all() };
+  if (cwd === undefined) return decideStanding(switches);
+  const canonical = canonicalPath(cwd);
+  return decideStanding(switches, [cwd, canonical, gitRoot(cwd) ?? canonical]);
+}
+
+/** What a caller may put in the place of the usual parts. */
+export interface Parts {
+  /** Runs the agent; default: in a process of its own. */
+  runAgent?: RunAgent;
+}
+
+export function compose(config: Config, parts: Parts = {}): App {
+  boundDecompression(config.decompressedBytes);
+  const home = openHome(config.home, config.clock, config.zone);
+  home.lookAround(() => foundDirectories(config));
+  const stores = new Map<string, Promise<Store>>();
+  const limits = { memoryBytes: config.memoryBytes, memories: config.maxMemories, totalBytes: config.totalMemoryBytes };
+  const moved: Store[] = [];
+  const open = (dir: string) => {
+    // Where the user's own directory is a repository, memory in it is the user's all the same.
+    const isTeam = dir === join(config.claudeDir, 'memory') ? false : undefined;
+    const opened = refuseSentLedger(dir, { config, home, isTeam }).then(() =>
+      openStore(dir, { clock: config.clock, limits, isTeam }),
+    );
+    stores.set(dir, opened);
+    // What could not be opened is tried anew the next time.
+    opened.catch(() => stores.delete(dir));
+    return opened;
+  };
+  const store = async (dir: string): Promise<Store> => {
+    const before = stores.get(dir);
+    const opened = await (before ?? open(dir));
+    if (!before || opened.isInPlace()) return opened;
+    // Another work may still hold it.
+    if (stores.get(dir) === before && stores.delete(dir)) moved.push(opened);
+    return store(dir);
+  };
+  const standing = ({ cwd }: { cwd?: string } = {}) => standingFor(config, { home, cwd });
+  const storeToKnow = async (dir: string) => {
+    const opened = await store(dir);
+    home.addStore(opened.dir);
+    return opened;
+  };
+  const storeFor = (session: { cwd?: string }) => storeToKnow(memoryDirFor(config, session));
+  const sharingOf = (own: Store) => ({ config, own, openStore: storeToKnow });
+  const storeForWork = async (session: { cwd?: string }) => {
+    const isNew = !isDirectory(join(memoryDirFor(config, session), '.nocturne'));
+    if (isNew && keySource(config) === 'none') requireAccess(config);
+    return storeFor(session);
+  };
+  const leased = <T>(at: Store, key: string, work: (lease: Lease) => Promise<T>) =>
+    withLease(at, { key, config, work });
+  const spans = tracing(config.telemetry);
+  const forked = forkAgent({ ...config, memoryLimitMb: config.childMemoryMb, maxIdle: lanesFor(config.concurrency) });
+  const runAgent = withinSlots(
+    withAccess(config, spans.run(parts.runAgent ?? forked)),
+    new ModelSlots(config.concurrency),
+  );
+  const job = (options: JobOptions) => ({
+    clock: config.clock,
+    zone: config.zone,
+    agent: {
+      model: config.model,
+      access: config.access,
+      maxTurns: config.maxTurns,
+      maxOutputTokens: config.maxOutputTokens,
+      requestMs: config.requestMs,
+    },
+    runAgent,
+    spend: new JobSpend(home, config),
+    withLease: leased,
+    signal: AbortSignal.any([wallOf(config.jobWallMs), ...(options.signal ? [options.signal] : [])]),
+  });
+  const extraction = (options: JobOptions): Omit<ExtractDeps, 'storeFor'> => ({
+    ...job(options),
+    settleMs: config.settleMs,
+    excerptTokens: config.excerptTokens,
+    fork: config.fork,
+    memoriesOf: ({ cwd }, memory) => memoriesOf(config, { cwd, memory }),
+    userMemory: userScope.memory,
+  });
+  const log = openLog({ home: config.home, maxBytes: config.logBytes, clock: config.clock });
+  const userScope = new UserScope({ config, home, store: storeToKnow, withLease: leased, log });
+  /** A job with its span and its line in the log. */
+  const observed = async <T extends ExtractReport | DreamReport>(
+    kind: string,
+    at: { dir?: string },
+    work: () => Promise<T>,
+  ) => {
+    const report = await spans.job(kind, at, work);
+    const { outcome, error, spend, job } = report;
+    const found = 'session' in report ? { session: report.session, entries: report.entries.length } : {};
+    const failed = error && { code: error.code, error: error.message };
+    await log(error ? 'warn' : 'info', { event: 'job', kind, job, ...found, store: at.dir, outcome, ...failed, spend });
+    return report;
+  };
+  return {
+    config,
+    home,
+    log,
+    withLease: leased,
+    store,
+    userScope,
+    memoryDirOf: (session) => memoryDirFor(config, session),
+    standing,
+    standingOf(at) {
+      const overall = standing();
+      if (!overall.enabled) return overall;
+      const each = sessionDirs(at.ledger).map((cwd) => standing({ cwd }));
+      return (each.every(({ enabled }) => !enabled) && each[0]) || overall;
+    },
+    storeFor,
+    storeForWork,
+    check: async (session, { repair }) => {
+      const { checkMemory } = await import('../../jobs/check-memory.ts');
+      const deps = { clock: config.clock, openStore: store, withLease: leased };
+      return checkMemory({ dir: memoryDirFor(config, session), repair }, deps);
+    },
+    extract: async (request, options = {}) => {
+      const { extract } = await import('../../jobs/extract.ts');
+      const at: { dir?: string; store?: Store } = { dir: options.store?.dir };
+      const find = async (session: { cwd?: string }) => {
+        at.store = options.store ?? (await storeForWork(session));
+        at.dir = at.store.dir;
+        return at.store;
+      };
+      const job = () => extract(request, { ...extraction(options), storeFor: find });
+      return userScope.deliverAfter(observed('extract', at, job), () => at.store);
+    },
+    dream: async (at, { batch, ...request }, options = {}) => {
+      const isAnsweredAtOnce = batch === 'send' && config.model === OFFLINE_MODEL;
+      const common = job(options);
+      const { dream } = await import('../../jobs/dream.ts');
+      await userScope.deliverBeforeDream(at);
+      const report = await observed('dream', at, () =>
+        dream(
+          { ...request, batch: isAnsweredAtOnce ? undefined : batch },
+          {
+            ...common,
+            store: at,
+            openBatches: (model) => batchesOf(config, { model, signal: common.signal }),
+            batchTokens: config.excerptTokens,
+            holdDays: config.holdDays,
+            forgetDays: config.forgetDays,
+            review: request.review ?? config.review,
+          },
+        ),
+      );
+      if (config.team === 'write' || options.shareFrom !== undefined) {
+        const { shareChanged } = await import('./sharing.ts');
+        report.shared = await shareChanged(report.job, { ...sharingOf(at), cwd: options.shareFrom });
+      }
+      dropOldVersions(at.ledger, { now: config.clock.now(), days: config.versionDays, kept: config.versionsKept });
+      return report;
+    },
+    estimateDream: async (at, request) => {
+      const { estimateDream } = await import('../../jobs/dream/estimate.ts');
+      const price = priceOf(config.model, config.prices);
+      const { excerptTokens: batchTokens, dreamBatch } = config;
+      const isBatch = config.model !== OFFLINE_MODEL && (request.batch === 'send' || dreamBatch);
+      return estimateDream(request, { ...config, store: at, batchTokens, price, isBatch });
+    },
+    reprocess: async (at, request, options = {}) => {
+      const [{ extract }, { reprocess }] = await Promise.all([
+        import('../../jobs/extract.ts'),
+        import('../../jobs/reprocess.ts'),
+      ]);
+      return reprocess(request, {
+        store: at,
+        extract: (each) => {
+          const job = () => extract(each, { ...extraction(options), storeFor: async () => at });
+          return userScope.deliverAfter(observed('reprocess', at, job), () => at);
+        },
+        onReport: options.onReport,
+      });
+    },
+    undo: async (at, request) => {
+      const { undo } = await import('../../jobs/undo.ts');
+      return userScope.deliverAfter(undo(request, { ...job({}), store: at }), () => at);
+    },
+    remember: async (at, request) =>
+      (await import('../../jobs/remember.ts')).remember(request, { ...config, store: at }),
+    forget: async (at, request) => {
+      const { forget } = await import('../../jobs/forget.ts');
+      return userScope.deliverAfter(forget(request, { ...config, store: at, withLease: leased }), () => at);
+    },
+    share: async (own, request, by) =>
+      (await import('./sharing.ts')).shareWithTeam(request, { ...sharingOf(own), ...by }),
+    listProposals: async (at, ids) => (await import('../../jobs/review/list.ts')).listProposals(at, ids),
+    review: async (at, request) => {
+      const { review } = await import('../../jobs/review.ts');
+      const report = await review(request, { ...job({}), store: at, batchTokens: config.excerptTokens });
+      if (config.team !== 'write') return report;
+      const { shareChanged } = await import('./sharing.ts');
+      for (const { job } of report.decided) await shareChanged(job, sharingOf(at));
+      return report;
+    },
+    close() {
+      forked.close();
+      for (const gone of moved) gone.close();
+      for (const opened of stores.values()) opened.then((each) => each.close(), ignoreUnopened);
+      home.close();
+    },
+  };
+}
+
+/** A store that could not be opened has told so to whoever opened it. */
+function ignoreUnopened(): void {}

@@ -1,0 +1,260 @@
+// What `nocturne doctor` looks at outside of memory directories: programs, hooks, key, queue, worker, schedule, home.
+// Each check answers lines that say what was found and, where something is not fine, what to do. Nothing is made or
+// mended, no key is shown, and the model is asked only where the person wants it.
+
+import { join } from 'node:path';
+import { openModel } from '../../agent/model.ts';
+import type { Config } from '../../base/config/config.ts';
+import { describeError, isAppError } from '../../base/errors.ts';
+import { isDirectory, listNames, readDirectory } from '../../base/files/directories.ts';
+import { isPrivate, lookNow, readTextNow, statFile } from '../../base/files/files.ts';
+import { keyPath, keySource, readAccess } from '../../base/key.ts';
+import type { Home } from '../../memory/home/home.ts';
+import { JobSpend } from '../../memory/home/spend.ts';
+import type { Standing } from '../../memory/home/switches.ts';
+import { namesInSpool, spoolDir } from '../../queue/spool.ts';
+import { AGENT_NAMES, type Agent, findAgent } from '../setup/agents/agents.ts';
+import { isInstalled } from '../setup/agents/installing.ts';
+import { findPrograms } from '../setup/agents/programs.ts';
+import { readSettings } from '../setup/agents/settings-text.ts';
+import { schedulers } from '../setup/schedules/schedules.ts';
+import { nextNightly } from '../worker/nightly.ts';
+import { bellOptions } from '../worker/worker.ts';
+
+export interface Checked {
+  /** What was looked at. */
+  what: string;
+  /** `warn` works, but not as well as it could; `fail` needs a person. */
+  state: 'ok' | 'warn' | 'fail';
+  found: string;
+  /** What to do; only beside `warn` and `fail`. */
+  remedy?: string;
+}
+
+const OLDEST_NODE = [22, 18] as const;
+const NIGHT_MS = 36 * 60 * 60_000;
+
+export function checkNode(version = process.versions.node): Checked[] {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const isNew = major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1]);
+  return [isNew ? ok('node', version) : fail('node', version, `Install Node ${OLDEST_NODE.join('.')} or newer.`)];
+}
+
+export function checkHome({ home }: Config): Checked[] {
+  if (!isDirectory(home)) {
+    return lookNow(home) === null
+      ? [fail('home', `${home} is not there`, 'Run nocturne install AGENT.')]
+      : [fail('home', `${home} is no directory`, 'Move it away, or set NOCTURNE_HOME to another place.')];
+  }
+  // What is in a directory that nobody else may enter is out of reach, whatever its own mode.
+  if (isPrivate(home)) return [ok('home', home)];
+  const open = [home, ...listNames(home).map((name) => join(home, name))].filter((path) => !isPrivate(path));
+  return [fail('home', `others can read ${open.join(', ')}`, `Run chmod -R go= ${home}.`)];
+}
+
+/** A pattern that gives no night keeps every worker from starting. */
+export function checkNight(config: Config): Checked[] {
+  try {
+    nextNightly(config, { nightlyAt: () => config.clock.now() });
+    return [];
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    return [fail('settings', error.message, error.remedy ?? 'Mend dreamCron in config.json.')];
+  }
+}
+
+/** The hooks of every agent that nocturne was installed for, or is found in. */
+export function checkHooks(config: Config): Checked[] {
+  const found = AGENT_NAMES.flatMap((name) => checkHooksOf(findAgent(name), config));
+  if (found.length > 0) return found;
+  return [fail('hook', 'installed for no agent', `Run nocturne install ${AGENT_NAMES.join('|')}.`)];
+}
+
+function checkHooksOf(agent: Agent, config: Config): Checked[] {
+  const what = `hook of ${agent.title}`;
+  const file = agent.file(config);
+  try {
+    const text = readTextNow(file);
+    const parts = text === null ? [] : agent.find(text, file);
+    const plugin = agent.name === 'claude-code' && text !== null ? pluginName(text, file) : undefined;
+    const again = `Run nocturne install ${agent.name}.`;
+    if (parts.length === 0) {
+      if (plugin) return [ok(what, `by the plugin ${plugin}`)];
+      return isInstalled(config, agent.name) ? [fail(what, `gone from ${file}`, again)] : [];
+    }
+    const programs = findPrograms(config.environment);
+    const wanted = agent.find(agent.add('', { programs, rules: [] }, config), file);
+    const nodes = new Set(parts.flatMap((part) => nodeIn(part) ?? []));
+    const missing = [...nodes, programs.hook, programs.nocturne].filter((path) => lookNow(path) === null);
+    // Another Node is as good, as long as it is there.
+    if (wanted.map(withoutNode).join('\n') !== parts.map(withoutNode).join('\n')) {
+      return [fail(what, `${file} names another nocturne, or not all of its hooks`, again)];
+    }
+    if (missing.length > 0) return [fail(what, `${missing.join(', ')} is not there`, again)];
+    return [
+      ok(what, file),
+      ...(plugin
+        ? [warn(what, `the plugin ${plugin} runs it too`, `Keep one: nocturne uninstall ${agent.name}.`)]
+        : []),
+      ...(agent.name !== 'opencode' && readSettings(text ?? '', file).disableAllHooks === true
+        ? [fail(what, `${file} switches all hooks off`, 'Remove "disableAllHooks" from it.')]
+        : []),
+    ];
+  } catch (error) {
+    return [fail(what, describeError(error), `Mend ${file}.`)];
+  }
+}
+
+const NODE = /((?:"command":"|"node":")'?)([^"']*[\\/]node(?:\.exe)?)/;
+
+function nodeIn(part: string): string | undefined {
+  return NODE.exec(part)?.[2];
+}
+
+function withoutNode(part: string): string {
+  return part.replace(NODE, '$1node');
+}
+
+function pluginName(text: string, file: string): string | undefined {
+  const enabled = Object.entries((readSettings(text, file).enabledPlugins ?? {}) as Record<string, unknown>);
+  return enabled.find(([name, isOn]) => name.startsWith('nocturne@') && isOn === true)?.[0];
+}
+
+/** Whether nocturne may work unasked for the project that doctor is run in. */
+export function checkStanding({ enabled, reason, pausedUntil }: Standing): Checked[] {
+  if (enabled) return [];
+  const remedy =
+    pausedUntil === undefined
+      ? 'Change that if it is not meant so.'
+      : 'Run nocturne resume, for a project with --project.';
+  return [warn('switches', `nothing is done unasked here: ${reason}`, remedy)];
+}
+
+export async function checkKey(config: Config): Promise<Checked[]> {
+  if (config.model === 'offline') return [ok('key', 'the offline model needs none')];
+  const source = keySource(config);
+  const keep = 'Run nocturne install AGENT with --key-stdin, --key-file or --key-command.';
+  if (source === 'none') return [fail('key', 'there is none', keep)];
+  if (source === 'environment') {
+    const isKept = lookNow(keyPath(config.home)) !== null || config.keyCommand !== undefined;
+    return [
+      isKept
+        ? ok('key', 'in the environment, and kept')
+        : warn('key', 'in this environment alone; schedulers have none', keep),
+    ];
+  }
+  // A command may ask a person, or a server: it is run only with --online.
+  if (source === 'command') return [ok('key', `by the command ${config.keyCommand?.[0]}`)];
+  try {
+    await readAccess(config);
+    return [ok('key', keyPath(config.home))];
+  } catch (error) {
+    return [fail('key', describeError(error), `Run chmod 600 ${keyPath(config.home)}, or keep a key again.`)];
+  }
+}
+
+/** Sends one request of a few tokens. */
+export async function checkModel(config: Config, home: Home): Promise<Checked[]> {
+  try {
+    const request = {
+      model: config.model,
+      access: await readAccess(config),
+      system: '',
+      input: '',
+      tools: [],
+      maxTurns: 1,
+      maxOutputTokens: 1,
+      requestMs: config.requestMs,
+    };
+    const spend = new JobSpend(home, config);
+    const client = openModel(request, {
+      reserve: (tokens) => spend.reserve(tokens),
+      settle: (reservation, usage) => spend.settle(reservation, usage),
+    });
+    await client.messages.create({ model: config.model, max_tokens: 1, messages: [{ role: 'user', content: 'Hi' }] });
+    return [ok('model', `${config.model} answers`)];
+  } catch (error) {
+    return [fail('model', describeError(error), 'Check key, model and network.')];
+  }
+}
+
+export async function checkQueue(config: Config): Promise<Checked[]> {
+  if (!config.queueUrl) return [ok('queue', 'embedded in the worker')];
+  try {
+    const { openBell } = await import('../../queue/queue.ts');
+    const bell = await openBell(bellOptions(config));
+    const { waiting, active } = await bell.counts().finally(() => bell.close({ deadlineMs: 0 }));
+    return [ok('queue', `${bell.kind}, ${waiting} waiting, ${active} under way`)];
+  } catch (error) {
+    return [fail('queue', describeError(error), 'Nothing is lost: the work waits in the inboxes.')];
+  }
+}
+
+export function checkWorker({ queueUrl }: Config, home: Home): Checked[] {
+  const workers = home.workers().map((worker) => `${worker.process} (${worker.backend}) since ${worker.startedAt}`);
+  if (workers.length > 0) return [ok('worker', workers.join(', '))];
+  if (!queueUrl) return [ok('worker', 'none runs; the hook starts one when there is work')];
+  return [
+    warn(
+      'worker',
+      'none runs here, though a queue is set',
+      'Start nocturne worker, here or where the queue is shared.',
+    ),
+  ];
+}
+
+export async function checkSchedule(config: Config, home: Home): Promise<Checked[]> {
+  const lastAt = home.lastNightAt();
+  const last = lastAt === null ? 'no night yet' : `last night ${lastAt}`;
+  const isResident = home.workers().length > 0;
+  const found: Checked[] = [];
+  for (const scheduler of schedulers(config.environment)) {
+    const state = await scheduler.state();
+    if (state === 'active') found.push(ok('schedule', `${scheduler.name}; ${last}`));
+    else if (state)
+      found.push(fail('schedule', `${scheduler.name}: ${state}`, 'Run nocturne install AGENT --schedule auto.'));
+  }
+  if (found.length === 0) {
+    const who = isResident ? 'the worker that runs' : 'the first session after its time';
+    found.push(ok('schedule', `${who}; ${last}`));
+  }
+  const isLate = lastAt !== null && config.clock.now().getTime() - Date.parse(lastAt) > NIGHT_MS;
+  return isLate
+    ? [...found, warn('schedule', `the last night was ${lastAt}`, 'Run nocturne worker --once --nightly.')]
+    : found;
+}
+
+/** Sessions that hooks told of and no worker has taken up yet. */
+export async function checkSpool(config: Config): Promise<Checked[]> {
+  const dir = spoolDir(config.home);
+  const files = (readDirectory(dir) ?? []).filter((item) => item.kind === 'file');
+  const names = namesInSpool(config.home);
+  if (files.length === 0 && names.length === 0) return [ok('spool', 'empty')];
+  if (files.length === 0) {
+    return [warn('spool', `set aside: ${sayFirst(names)}`, `Look at what is in ${dir}, and remove it.`)];
+  }
+  const stats = await Promise.all(files.map(({ name }) => statFile(join(dir, name))));
+  const oldest = stats.flatMap((stat) => stat?.modifiedAt ?? []).sort()[0] ?? 'unknown';
+  const isOld = config.clock.now().getTime() - Date.parse(oldest) > 60 * 60_000;
+  const found = `${files.length} waiting, the oldest since ${oldest}: ${sayFirst(names)}`;
+  return [isOld ? warn('spool', found, 'Run nocturne worker --once and read what it says.') : ok('spool', found)];
+}
+
+const MOST_NAMED = 20;
+
+function sayFirst(names: string[]): string {
+  const rest = names.length - MOST_NAMED;
+  return [...names.slice(0, MOST_NAMED), ...(rest > 0 ? [`and ${rest} more`] : [])].join(', ');
+}
+
+export function ok(what: string, found: string): Checked {
+  return { what, state: 'ok', found };
+}
+
+export function warn(what: string, found: string, remedy: string): Checked {
+  return { what, state: 'warn', found, remedy };
+}
+
+export function fail(what: string, found: string, remedy: string): Checked {
+  return { what, state: 'fail', found, remedy };
+}

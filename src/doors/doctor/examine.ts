@@ -1,0 +1,76 @@
+// All that `nocturne doctor` looks at, in the order in which a person would mend it. Looking makes nothing: where there
+// is no home yet, what would be in it is not asked.
+
+import { join } from 'node:path';
+import type { Config } from '../../base/config/config.ts';
+import { isAppError } from '../../base/errors.ts';
+import { lookNow } from '../../base/files/files.ts';
+import { type Home, openHome, sayDamage, sayUnreadSpend } from '../../memory/home/home.ts';
+import { checkoutRoot } from '../../memory/home/paths.ts';
+import { standingFor } from '../compose.ts';
+import { memoryDirFor } from '../places.ts';
+import {
+  type Checked,
+  checkHome,
+  checkHooks,
+  checkKey,
+  checkModel,
+  checkNight,
+  checkNode,
+  checkQueue,
+  checkSchedule,
+  checkSpool,
+  checkStanding,
+  checkWorker,
+  fail,
+  warn,
+} from './checks.ts';
+import { checkMemoryDirectory, checkSnapshotOf } from './memory.ts';
+
+/** `isOnline`: ask the model, too. */
+export async function examine(config: Config, at: { cwd: string; isOnline: boolean }): Promise<Checked[]> {
+  const { home, trouble } = lookIntoHome(config);
+  try {
+    return [
+      ...checkNode(),
+      ...checkHome(config),
+      ...trouble,
+      ...checkNight(config),
+      ...checkHooks(config),
+      ...(home ? checkStanding(standingFor(config, { home, cwd: at.cwd })) : []),
+      ...(await checkKey(config)),
+      ...(home && at.isOnline ? await checkModel(config, home) : []),
+      ...(await checkQueue(config)),
+      ...(home ? [...checkWorker(config, home), ...(await checkSchedule(config, home))] : []),
+      ...(await checkSpool(config)),
+      ...memoryDirectories(config, { cwd: at.cwd, home }).flatMap((dir) =>
+        checkMemoryDirectory(dir, home ? { config, home } : undefined),
+      ),
+      ...checkSnapshotOf(checkoutRoot(at.cwd), memoryDirFor(config, { cwd: at.cwd })),
+    ];
+  } finally {
+    home?.close();
+  }
+}
+
+/** What crosses directories: null where nothing is kept of it yet, or where it cannot be opened. */
+function lookIntoHome({ home: dir, clock, zone }: Config): { home: Home | null; trouble: Checked[] } {
+  if (lookNow(join(dir, 'home.db')) === null) return { home: null, trouble: [] };
+  try {
+    const home = openHome(dir, clock, zone);
+    const damage = home.damage();
+    const seen = 'Look whether its directories and pauses are as they should be, then run nocturne resume.';
+    const unread = home.unreadSpend();
+    const known = 'Look at what the account has used today, then run nocturne retry --failed.';
+    const trouble = damage ? [warn('home', sayDamage(damage), seen)] : [];
+    return { home, trouble: unread ? [...trouble, warn('spend', sayUnreadSpend(unread), known)] : trouble };
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    return { home: null, trouble: [fail('home', error.message, error.remedy ?? 'Mend it.')] };
+  }
+}
+
+/** That of the project one stands in, and all that are known. */
+function memoryDirectories(config: Config, { cwd, home }: { cwd: string; home: Home | null }): string[] {
+  return [...new Set([memoryDirFor(config, { cwd }), ...(home?.stores() ?? [])])];
+}

@@ -1,0 +1,115 @@
+// What `nocturne doctor` looks at in a memory directory: its mode, hard links, the ledger's health, what waits, and when
+// something was last extracted and dreamed. `nocturne check` looks at what is in the files.
+
+import { join } from 'node:path';
+import type { Config } from '../../base/config/config.ts';
+import { describeError } from '../../base/errors.ts';
+import { canLink, isDirectory } from '../../base/files/directories.ts';
+import { isPrivate } from '../../base/files/files.ts';
+import { countWaiting } from '../../memory/dream/proposals.ts';
+import type { Home } from '../../memory/home/home.ts';
+import { inboxItems } from '../../memory/ledger/inbox.ts';
+import { type JobRow, lastJobs } from '../../memory/ledger/job-rows.ts';
+import { findLedger, ledgerDamage } from '../../memory/ledger/ledger.ts';
+import { offeredSnapshot, sayOffer } from '../../memory/snapshot/applied-snapshots.ts';
+import { readMemorySnapshot } from '../../memory/snapshot/memory-snapshot.ts';
+import { IF_MISSING, missingIn, sayMissing } from '../../memory/store/outside.ts';
+import { dreamHolds } from '../worker/dream-hold.ts';
+import { type Checked, fail, ok, warn } from './checks.ts';
+
+const JOBS_LOOKED_AT = 200;
+
+/** `by`: the settings, and what crosses directories, to say what keeps dreams from running. */
+export function checkMemoryDirectory(dir: string, by?: { config: Config; home: Home }): Checked[] {
+  if (!isDirectory(join(dir, '.nocturne'))) return [ok('memory', `${dir}: nothing kept yet`)];
+  try {
+    const damage = ledgerDamage(dir);
+    if (damage.length > 0) {
+      return [
+        fail('memory', `${dir}: the ledger is damaged: ${damage[0]}`, `Run nocturne check --repair --memory ${dir}.`),
+      ];
+    }
+    return [...checkModes(dir), ...checkLinks(dir), ...checkWork(dir, by)];
+  } catch (error) {
+    return [fail('memory', `${dir}: ${describeError(error)}`, 'Check that this user may read and write there.')];
+  }
+}
+
+/** Whether the repository one stands in has a memory snapshot, and it was applied. */
+export function checkSnapshotOf(tree: string | null, dir: string): Checked[] {
+  if (tree === null) return [];
+  try {
+    const snapshot = readMemorySnapshot(tree);
+    if (!snapshot) return [];
+    const ledger = findLedger(dir);
+    try {
+      const offer = offeredSnapshot(tree, ledger);
+      if (offer)
+        return [warn('snapshot', sayOffer(offer), 'Run nocturne snapshot check, then nocturne snapshot apply.')];
+      return [ok('snapshot', `${snapshot.id} was applied`)];
+    } finally {
+      ledger?.close();
+    }
+  } catch (error) {
+    return [warn('snapshot', describeError(error), 'Nothing of it is used until it is mended.')];
+  }
+}
+
+function checkModes(dir: string): Checked[] {
+  const open = [dir, join(dir, '.nocturne'), join(dir, '.nocturne', 'ledger.db')].filter((path) => !isPrivate(path));
+  if (isPrivate(dir)) return [];
+  return [warn('memory', `others can read ${open.join(', ')}`, `Run chmod -R go= ${dir}.`)];
+}
+
+function checkLinks(dir: string): Checked[] {
+  if (canLink(join(dir, '.nocturne'))) return [];
+  return [
+    warn(
+      'memory',
+      `${dir}: this file system has no hard links`,
+      'An edit in the same millisecond as one of ours may be lost; another file system is safer.',
+    ),
+  ];
+}
+
+function checkWork(dir: string, by?: { config: Config; home: Home }): Checked[] {
+  const ledger = findLedger(dir);
+  if (!ledger) return [ok('memory', `${dir}: nothing kept yet`)];
+  try {
+    const jobs = lastJobs(ledger, JOBS_LOOKED_AT).filter((job) => job.status === 'ended');
+    const waiting = inboxItems(ledger);
+    const proposals = countWaiting(ledger);
+    const failing = waiting.filter((item) => item.failure !== null);
+    const found = `${dir}: ${lastOf(jobs, 'extract')}, ${lastOf(jobs, 'dream')}, ${waiting.length} waiting${proposals > 0 ? `, proposed changes for nocturne review: ${proposals}` : ''}`;
+    const [first] = failing;
+    const missing = sayMissing(missingIn(ledger)).map(({ what, keepsDreams }) =>
+      fail('memory', `${dir}: ${what}`, keepsDreams ? `No dream runs: ${IF_MISSING}.` : sentence(IF_MISSING)),
+    );
+    const isSaid = (why: string) => sayMissing(missingIn(ledger)).some(({ what }) => why.startsWith(what));
+    const holds = by ? dreamHolds(by, ledger).filter(({ why }) => !isSaid(why)) : [];
+    const held = holds.map(({ why, needsPerson }) =>
+      (needsPerson ? fail : warn)('dream', `${dir}: ${why}`, 'nocturne dream tries again.'),
+    );
+    if (missing.length + held.length > 0) return [...missing, ...held];
+    return first
+      ? [
+          warn(
+            'memory',
+            `${found}; ${first.kind} ${first.key}: ${first.failure}`,
+            'It is tried again by itself; nocturne status says when.',
+          ),
+        ]
+      : [ok('memory', found)];
+  } finally {
+    ledger.close();
+  }
+}
+
+function lastOf(jobs: JobRow[], kind: JobRow['kind']): string {
+  const [last] = jobs.filter((job) => job.kind === kind);
+  return last ? `last ${kind} ${last.endedAt} (${last.outcome})` : `no ${kind} yet`;
+}
+
+function sentence(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
+}

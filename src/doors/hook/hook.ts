@@ -1,0 +1,137 @@
+#!/usr/bin/env node
+
+// The hook that agents call: says in the spool that a session went on or ended, starts a worker where none is awake,
+// and ends. Prints nothing and exits with 0 whatever happens; what went wrong is a line in `logs/hook.log` of the home.
+// Never reads a transcript, opens no database and no connection, waits no longer than half a second for its input, and
+// does nothing in a process that a worker has started. Loads nothing but Node's own modules: it is bundled to one file.
+
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { jsonProblem } from '../../base/errors.ts';
+import { homeDir } from '../../base/files/directories.ts';
+import { lookNow } from '../../base/files/files.ts';
+import { addLogLine, openLog } from '../../base/files/log-file.ts';
+import { parseJson } from '../../base/text/json.ts';
+import { systemClock } from '../../base/time.ts';
+import { isAnyAwake } from '../../queue/awake.ts';
+import { isAgentName, LATE, writeSpoolItem } from '../../queue/spool.ts';
+import { itemOf } from './hook-input.ts';
+
+// Agents send these while they end; what is under way takes less time than they wait.
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
+process.on('uncaughtException', (error) => end(error));
+
+const INPUT_MS = 500;
+const MAX_INPUT_BYTES = 4 * 2 ** 20;
+
+const home = homeDir(process.env.NOCTURNE_HOME, homedir());
+const args = process.argv.slice(2);
+
+if (process.env.NOCTURNE_WORKER) process.exit(0);
+// Codex's `notify` hands its JSON over as the last argument.
+else if (args.at(-1)?.startsWith('{')) call(args.at(-1) as string);
+else readInput();
+
+/** Reads until a whole JSON value is there: agents may leave the pipe open. */
+function readInput(): void {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  const text = () => Buffer.concat(chunks).toString('utf8');
+  const timer = setTimeout(() => {
+    if (bytes > MAX_INPUT_BYTES) end(`the input has more than ${MAX_INPUT_BYTES} bytes`);
+    else if (bytes === 0) late(`no input within ${INPUT_MS} ms`);
+    else if (parseJson(text()) === undefined) late(`the input is not JSON after ${INPUT_MS} ms`);
+    else call(text());
+  }, INPUT_MS);
+  process.stdin.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    // Read on and forgotten: a pipe that nobody reads would hold up the agent.
+    if (bytes > MAX_INPUT_BYTES) chunks.length = 0;
+    else chunks.push(chunk);
+    if (bytes <= MAX_INPUT_BYTES && /\}\s*$/.test(chunk.toString('latin1')) && parseJson(text()) !== undefined)
+      finish();
+  });
+  process.stdin.on('end', finish);
+  process.stdin.on('error', (error) => end(error));
+  function finish(): void {
+    clearTimeout(timer);
+    if (bytes > MAX_INPUT_BYTES) end(`the input has ${bytes} bytes, more than ${MAX_INPUT_BYTES}`);
+    else call(text());
+  }
+}
+
+function call(text: string): void {
+  try {
+    end(spool(text));
+  } catch (error) {
+    end(error);
+  }
+}
+
+/** Leaves a sign that something happened somewhere: the next worker looks for it at once, not with its hourly sweep. */
+function late(reason: string): void {
+  try {
+    const agent = args.find(isAgentName) ?? 'claude-code';
+    const nothing = { session: null, transcript: null, cwd: null, size: null, mtime: null };
+    writeSpoolItem(home, { v: 1, agent, event: LATE, at: systemClock.now().toISOString(), ...nothing });
+    const started = isAnyAwake(home, systemClock) ? undefined : startWorker();
+    end([reason, started].filter(Boolean).join('; '));
+  } catch (error) {
+    end(error);
+  }
+}
+
+/** Answers what is worth a line in the log. Waits for nothing: threads for it would cost more than the disk does. */
+function spool(text: string): string | undefined {
+  let input: unknown;
+  try {
+    input = JSON.parse(text);
+  } catch (error) {
+    return `the input is not JSON: ${jsonProblem(error)}`;
+  }
+  if (typeof input !== 'object' || input === null) return 'the input is no JSON object';
+  const item = itemOf({ args, input: { ...input }, at: systemClock.now().toISOString() });
+  if (item === null || typeof item === 'string') return item ?? undefined;
+  const transcript = item.transcript && resolve(item.cwd ?? home, item.transcript);
+  const look = transcript ? lookNow(transcript) : null;
+  const mtime = look && new Date(look.modifiedMs).toISOString();
+  writeSpoolItem(home, { ...item, transcript, size: look?.bytes ?? null, mtime });
+  // In this order: a worker leaves first and then looks into the spool.
+  return isAnyAwake(home, systemClock) ? undefined : startWorker();
+}
+
+function startWorker(): string | undefined {
+  // Most hooks start none and need not load what starts one.
+  const { spawn } = process.getBuiltinModule('node:child_process');
+  const door = import.meta.url.endsWith('.ts') ? '../cli/nocturne.js' : './nocturne.js';
+  const log = openLog(join(home, 'logs', 'worker.log'));
+  const worker = spawn(
+    process.execPath,
+    [fileURLToPath(new URL(door, import.meta.url)), 'worker', '--once', '--after-hook'],
+    {
+      cwd: home,
+      detached: true,
+      // Made absolute: the worker stands elsewhere.
+      env: { ...process.env, NOCTURNE_HOME: home, NOCTURNE_WORKER: '1' },
+      stdio: ['ignore', log, log],
+      windowsHide: true,
+    },
+  );
+  worker.on('error', () => {});
+  worker.unref();
+  return worker.pid === undefined ? 'no worker could be started; the next one takes in the spool' : undefined;
+}
+
+/** Ends the process; a reason goes into the log, where the disk takes it. */
+function end(reason?: unknown): never {
+  try {
+    if (reason !== undefined) {
+      const said = reason instanceof Error ? reason.message : String(reason);
+      const line = `${systemClock.now().toISOString()} ${args.filter((arg) => !arg.startsWith('{')).join(' ')}: ${said}`;
+      addLogLine(join(home, 'logs', 'hook.log'), line);
+    }
+  } finally {
+    process.exit(0);
+  }
+}

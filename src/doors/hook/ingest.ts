@@ -1,0 +1,134 @@
+// From the spool into the inboxes: what hooks have said becomes work of the memory directory the session belongs to.
+// Promises that a spool file goes only after its inbox has the work, so that a crash repeats and never loses it, and
+// that however many hooks named a session it waits once. Never starts work; where a session begins it settles what git
+// left in the team's memory.
+
+import { sep } from 'node:path';
+import { describeError, ERRORS, isAppError } from '../../base/errors.ts';
+import { canonicalPath } from '../../base/files/directories.ts';
+import {
+  kindOfEvent,
+  readSpool,
+  removeAbandoned,
+  removeSpooled,
+  type Spooled,
+  type SpoolItem,
+  sessionName,
+} from '../../queue/spool.ts';
+import { FOUND_AGENTS, findSessions } from '../../transcript/find-sessions.ts';
+import { isInteractive } from '../../transcript/origin.ts';
+import { openSession, type Session } from '../../transcript/session.ts';
+import type { App } from '../compose.ts';
+import { announceSession } from './announce.ts';
+import { settleTeamMemory } from './team-memory.ts';
+
+export interface IngestOptions {
+  /** Told, in a sentence, of everything that will not become work. */
+  onProblem(message: string): void;
+}
+
+export interface Ingested {
+  /** Sessions that were put into an inbox. */
+  announced: number;
+  /** Sessions whose transcript may still come. */
+  lagging: number;
+  /** A session began somewhere: time to look for what no hook told of. */
+  sessionBegan: boolean;
+}
+
+/** Takes in what is in the spool. What names a transcript that is not there yet stays until its debounce is over. */
+export async function ingestSpool(app: App, options: IngestOptions): Promise<Ingested> {
+  const { home, clock } = app.config;
+  const spooled = readSpool(home, options.onProblem);
+  removeAbandoned(home, clock.now());
+  const began = spooled.filter(({ item }) => kindOfEvent(item.event) === 'start');
+  for (const cwd of new Set(began.flatMap(({ item }) => item.cwd ?? []))) await settleIn(cwd, app, options);
+  for (const each of began) removeSpooled(each);
+  const sessions = Map.groupBy(
+    spooled.filter((each) => !began.includes(each)),
+    ({ item }) => `${item.agent}\n${item.session ?? item.transcript}`,
+  );
+  const ingested: Ingested = { announced: 0, lagging: 0, sessionBegan: began.length > 0 };
+  for (const calls of sessions.values()) {
+    const became = await ingestSession(app, calls, options);
+    if (became !== 'skipped') ingested[became] += 1;
+  }
+  return ingested;
+}
+
+/** Where that cannot be, the next session, or whoever opens the directory, tries again. */
+async function settleIn(cwd: string, app: App, { onProblem }: IngestOptions): Promise<void> {
+  try {
+    await settleTeamMemory(app, cwd);
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    onProblem(`The team's memory at ${cwd}: ${describeError(error)}`);
+  }
+}
+
+/** Puts the session of one or more hook calls, in their order, into its inbox. */
+async function ingestSession(
+  app: App,
+  calls: Spooled[],
+  { onProblem }: IngestOptions,
+): Promise<'announced' | 'lagging' | 'skipped'> {
+  const { item } = calls.at(-1) as Spooled;
+  const now = app.config.clock.now();
+  const sinceMs = now.getTime() - Date.parse(item.at);
+  const { debounceMs } = app.config;
+  // A clock that was ahead when the hook was called would hold the session back for as long.
+  const at = sinceMs < -debounceMs ? now : new Date(item.at);
+  const mayStillCome = Math.abs(sinceMs) < debounceMs;
+  const name = sessionName(item);
+  try {
+    const session = await openSession(transcriptOf(app, calls), { isLive: true });
+    const reason = await reasonToSkip(app, session);
+    if (reason) onProblem(`${name} is skipped: ${reason}.`);
+    else {
+      const { path: transcript, id, cwd } = session;
+      await announceSession(app, { transcript, session: id, cwd, ended: hasEnded(calls), at });
+    }
+    for (const each of calls) removeSpooled(each);
+    return reason ? 'skipped' : 'announced';
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    if (error.code === 'transcript-gone' && mayStillCome) return 'lagging';
+    if (ERRORS[error.code].tries === null) {
+      onProblem(`${name} stays in the spool: ${describeError(error)}`);
+    } else {
+      onProblem(`${name} is skipped: ${describeError(error)}`);
+      for (const each of calls) removeSpooled(each);
+    }
+    return 'skipped';
+  }
+}
+
+/** Copilot tells the path at some events only, Codex's `notify` never: then it is found by the session's id. */
+function transcriptOf(app: App, calls: Spooled[]): string {
+  const told = calls.findLast(({ item }) => item.transcript !== null)?.item.transcript;
+  const { agent, session } = (calls.at(-1) as Spooled).item;
+  if (told || session === null) return told ?? '';
+  const agents = FOUND_AGENTS.filter((found) => found === agent);
+  return findSessions(app.config.agentDirs, { agents, named: session })[0]?.path ?? '';
+}
+
+/** The session was over, and nothing was added to its transcript since. */
+function hasEnded(calls: Spooled[]): boolean {
+  const { item: last } = calls.at(-1) as Spooled;
+  const isEnd = ({ event, size }: SpoolItem) => kindOfEvent(event) === 'end' && size === last.size;
+  return calls.some(({ item }) => isEnd(item));
+}
+
+export type SkipReason = 'non-interactive' | 'subagent' | 'own';
+
+/** Why hooks and sweeps leave a session alone, as far as its file tells; null: they do not. */
+export async function reasonToSkip(app: App, session: Session): Promise<SkipReason | null> {
+  if (session.subagent) return 'subagent';
+  if (session.cwd && isInside(app.config.home, session.cwd)) return 'own';
+  if (!app.config.nonInteractive && !(await isInteractive(session))) return 'non-interactive';
+  return null;
+}
+
+function isInside(dir: string, path: string): boolean {
+  return `${canonicalPath(path)}${sep}`.startsWith(`${canonicalPath(dir)}${sep}`);
+}

@@ -1,0 +1,144 @@
+// The sweep: finds, on this disk, sessions with turns that nobody has extracted, and puts them into their inboxes, so
+// that every hook is optional. Promises to open no file that is as it was when it was last looked at, and that running
+// it again, or ending it anywhere, does no harm. Asks no model.
+
+import { join } from 'node:path';
+import { sortTurns } from '../../../jobs/extract/pending-turns.ts';
+import { describeError, ERRORS, isAppError } from '../../base/errors.ts';
+import { isDirectory } from '../../base/files/directories.ts';
+import type { Look } from '../../memory/home/looks.ts';
+import { sessionRow } from '../../memory/ledger/coverage.ts';
+import { inboxItems } from '../../memory/ledger/inbox.ts';
+import type { FoundAgent, FoundSession } from '../../transcript/find-sessions.ts';
+import { findSessions } from '../../transcript/find-sessions.ts';
+import { openSession, type Session } from '../../transcript/session.ts';
+import type { App } from '../compose.ts';
+import { memoriesOf } from '../places.ts';
+import { deliverEverywhere, openStores } from '../worker/worker.ts';
+import { announceSession } from './announce.ts';
+import { reasonToSkip, type SkipReason } from './ingest.ts';
+
+export type SweepVerdict = 'enqueued' | 'waiting' | 'nothing-new' | 'still-open' | 'unreadable' | SkipReason;
+
+export interface SweepReport {
+  /** How many sessions were found, and what became of them, by agent. */
+  agents: Partial<Record<FoundAgent, { found: number } & Partial<Record<SweepVerdict, number>>>>;
+  /** What was put into an inbox. */
+  enqueued: { agent: FoundAgent; transcript: string; memory: string }[];
+  /** What could not be read. */
+  problems: string[];
+}
+
+export interface SweepOptions {
+  agents?: readonly FoundAgent[];
+  since?: Date;
+  /** Steers what to keep of what is found. */
+  instructions?: string;
+  signal?: AbortSignal;
+  /** Called once, with how many there are, and then after each. */
+  onFound?(count: number): void;
+  onLooked?(): void;
+}
+
+/** Verdicts that hold while the file stays as it is. */
+const LASTING: ReadonlySet<SweepVerdict> = new Set(['nothing-new', 'unreadable', 'non-interactive', 'subagent', 'own']);
+
+const LOOKS_AT_ONCE = 100;
+
+export async function sweepSessions(app: App, options: SweepOptions = {}): Promise<SweepReport> {
+  const report: SweepReport = { agents: {}, enqueued: [], problems: [] };
+  const onProblem = (message: string) => report.problems.push(message);
+  const found = findSessions(app.config.agentDirs, options);
+  options.onFound?.(found.length);
+  await deliverEverywhere(app, onProblem);
+  const looks = new Map(app.home.looks.all().map((look) => [look.path, look]));
+  const waiting = new Set<string>();
+  for (const store of await openStores(app, onProblem)) {
+    for (const { payload } of inboxItems(store.ledger)) {
+      const { transcript } = Object(payload) as { transcript?: unknown };
+      if (typeof transcript === 'string') waiting.add(transcript);
+    }
+  }
+  let unsaved: Look[] = [];
+  for (const file of found) {
+    if (options.signal?.aborted) break;
+    const known = looks.get(file.path);
+    let verdict: SweepVerdict;
+    if (waiting.has(file.path)) verdict = 'waiting';
+    else if (known && isStillTrue(app, known, file)) verdict = known.verdict as SweepVerdict;
+    else {
+      const look = await lookAt(app, file, { report, instructions: options.instructions });
+      verdict = look.verdict as SweepVerdict;
+      if (LASTING.has(verdict)) unsaved.push(look);
+    }
+    report.agents[file.agent] ??= { found: 0 };
+    const counts = report.agents[file.agent] as { found: number } & Partial<Record<SweepVerdict, number>>;
+    counts.found += 1;
+    counts[verdict] = (counts[verdict] ?? 0) + 1;
+    options.onLooked?.();
+    if (unsaved.length < LOOKS_AT_ONCE) continue;
+    app.home.looks.remember(unsaved);
+    unsaved = [];
+  }
+  app.home.looks.remember(unsaved);
+  return report;
+}
+
+/** Whether an earlier verdict still stands: the same file, the same memory directory, the same settings. */
+function isStillTrue(app: App, look: Look, file: FoundSession): boolean {
+  if (look.sizeBytes !== file.sizeBytes || look.modifiedAt !== file.modifiedAt) return false;
+  if (look.verdict === 'non-interactive') return !app.config.nonInteractive;
+  if (look.store === null) return true;
+  return look.store === app.memoryDirOf({ cwd: look.cwd ?? undefined }) && hasLedger(look.store);
+}
+
+async function lookAt(
+  app: App,
+  file: FoundSession,
+  { report, instructions }: { report: SweepReport; instructions?: string },
+): Promise<Look> {
+  const { agent, path, sizeBytes, modifiedAt } = file;
+  const look: Look = { path, sizeBytes, modifiedAt, cwd: null, store: null, verdict: 'unreadable' };
+  try {
+    const session = await openSession(path, { isLive: true });
+    const skip = await reasonToSkip(app, session);
+    if (skip) return { ...look, verdict: skip };
+    const dir = app.memoryDirOf(session);
+    const store = hasLedger(dir) ? dir : null;
+    const sorted = await sort(app, { session, store });
+    if (sorted.pending.size > 0) {
+      const { id, cwd } = session;
+      const found = { transcript: path, session: id, cwd, ended: false, instructions };
+      const { store } = await announceSession(app, { ...found, isDueNow: true });
+      report.enqueued.push({ agent, transcript: path, memory: store.dir });
+      return { ...look, verdict: 'enqueued' };
+    }
+    const verdict = sorted.unsettled > 0 ? 'still-open' : 'nothing-new';
+    return { ...look, cwd: session.cwd ?? null, store, verdict };
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    report.problems.push(`${path}: ${describeError(error)}`);
+    // What the disk or a database refused today is looked at again.
+    return { ...look, verdict: ERRORS[error.code].tries === null ? 'still-open' : 'unreadable' };
+  }
+}
+
+/** Which turns wait, by the ledger; where nocturne never worked, all of them. Reads on where the ledger says. */
+async function sort(app: App, { session, store }: { session: Session; store: string | null }) {
+  // A home that was lost knows the directory again, and with it what waits there.
+  const ledger = store === null ? null : (await app.storeFor(session)).ledger;
+  const memory = app.memoryDirOf(session);
+  return sortTurns(session, {
+    ledger,
+    memories: memoriesOf(app.config, { cwd: session.cwd, memory }),
+    ended: false,
+    quietMs: app.config.clock.now().getTime() - Date.parse(session.modifiedAt),
+    settleMs: app.config.settleMs,
+    reopened: new Set(),
+    from: ledger ? sessionRow(ledger, session.id)?.readPoint : undefined,
+  });
+}
+
+function hasLedger(dir: string): boolean {
+  return isDirectory(join(dir, '.nocturne'));
+}

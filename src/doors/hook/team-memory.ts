@@ -1,0 +1,29 @@
+// The team's memory of the working tree in which a session begins: a pull may have left conflicts in it that nobody has
+// opened since. They are settled soon, where nocturne works there and is not turned off.
+
+import { join } from 'node:path';
+import { isDirectory } from '../../base/files/directories.ts';
+import { readTextNow } from '../../base/files/files.ts';
+import { isTeamDir } from '../../memory/home/paths.ts';
+import { liveFiles } from '../../memory/store/live-files.ts';
+import { shownText } from '../../memory/team/shown-text.ts';
+import type { App } from '../compose.ts';
+import { scopesBeside } from '../places.ts';
+
+export async function settleTeamMemory(app: App, cwd: string): Promise<void> {
+  const beside = scopesBeside(app.config, { cwd, memory: app.memoryDirOf({ cwd }) });
+  const dir = beside.find(({ scope }) => scope === 'local')?.dir;
+  if (dir === undefined || !isTeamDir(dir) || !app.standing({ cwd }).enabled) return;
+  const isKnown = app.home.stores().includes(dir);
+  // What lies there of nocturne's came with the repository, and is nobody's word for what happened here.
+  if (!isKnown && (isDirectory(join(dir, '.nocturne')) || !hasConflict(dir))) return;
+  await (await app.store(dir)).missing();
+  app.home.addStore(dir);
+}
+
+function hasConflict(dir: string): boolean {
+  return liveFiles(dir, null).some(({ path, absolute }) => {
+    const text = readTextNow(absolute) ?? '';
+    return shownText(text, { path, ledger: null }) !== text;
+  });
+}

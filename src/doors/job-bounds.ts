@@ -1,0 +1,43 @@
+// What a job is held by: the lease of what it works on, renewed while it works, and its wall time.
+
+import type { Config } from '../base/config/config.ts';
+import { AppError, isAppError } from '../base/errors.ts';
+import { thisProcess } from '../base/process.ts';
+import { newId } from '../memory/ledger/ledger.ts';
+import { type Lease, releaseLease, renewLease, takeLease } from '../memory/store/leases.ts';
+import type { Store } from '../memory/store/store.ts';
+
+/** Runs `work` while no other process works on the key in the store; null where one does. */
+export async function withLease<T>(
+  store: Store,
+  { key, config, work }: { key: string; config: Config; work: (lease: Lease) => Promise<T> },
+): Promise<T | null> {
+  const owner = `${thisProcess()}/${newId('run')}`;
+  const lease = takeLease(store.ledger, { key, owner, now: config.clock.now(), ttlMs: config.leaseMs });
+  if (!lease) return null;
+  const renewal = setInterval(() => {
+    try {
+      renewLease(store.ledger, lease, { now: config.clock.now(), ttlMs: config.leaseMs });
+    } catch (error) {
+      // A full disk or a busy ledger: thrown from here it would end the process with all its jobs. The next renewal may
+      // get through, and a lease that is lost keeps the work from being committed.
+      if (!isAppError(error)) throw error;
+    }
+  }, config.leaseMs / 3);
+  try {
+    return await work(lease);
+  } finally {
+    clearInterval(renewal);
+    releaseLease(store.ledger, lease);
+  }
+}
+
+/** Aborts when a job's wall time is over. */
+export function wallOf(jobWallMs: number): AbortSignal {
+  const wall = new AbortController();
+  const reason = new AppError('job-ceiling', `The job's wall time of ${jobWallMs} ms is over.`, {
+    remedy: 'What it committed stays and the rest waits. Raise jobWallMs in config.json of the nocturne home.',
+  });
+  setTimeout(() => wall.abort(reason), jobWallMs).unref();
+  return wall.signal;
+}

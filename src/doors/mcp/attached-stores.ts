@@ -1,0 +1,86 @@
+// Which memory directories an MCP server is attached to: what the command was given, else the settings, else the
+// project's own, read-only. Promises: at most eight, each with a name of its own, and none in two ways that could undo
+// each other; what cannot be is an AppError `bad-input` that names the store. Nothing is opened or made.
+
+import { resolve, sep } from 'node:path';
+import type { Config } from '../../base/config/config.ts';
+import type { McpStore } from '../../base/config/settings.ts';
+import { AppError } from '../../base/errors.ts';
+import { canonicalPath } from '../../base/files/directories.ts';
+import { checkedDir } from '../../memory/home/paths.ts';
+import { MEMORY_SCOPES, type MemoryScope, memoryDirFor, scopeDir } from '../places.ts';
+
+export interface AttachedStore {
+  name: string;
+  description: string | null;
+  /** The memory directory, canonical; it need not be there. */
+  dir: string;
+  access: 'read_only' | 'read_write';
+  instructions: string | null;
+}
+
+const MOST_STORES = 8;
+const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,63}$/u;
+
+/** `given` are the values of `--store`, each `name=path` or `name=scope`, with `:rw` behind it where it may be written. */
+export function attachedStores(config: Config, { given, cwd }: { given: string[]; cwd: string }): AttachedStore[] {
+  const named = given.length > 0 ? given.map(readOption) : config.mcpStores;
+  const project = { name: 'project', dir: memoryDirFor(config, { cwd }), access: 'read_only' } as const;
+  const stores = named.map((store) => ({ ...store, dir: dirOf(config, { store, cwd }) }));
+  const attached = (stores.length > 0 ? stores : [project]).map((store: Omit<McpStore, 'path'> & { dir: string }) => ({
+    name: store.name,
+    description: store.description ?? null,
+    dir: canonicalPath(store.dir),
+    access: store.access,
+    instructions: store.instructions ?? null,
+  }));
+  refuseUnfit(attached);
+  return attached;
+}
+
+function readOption(value: string): McpStore {
+  const [, name, place, mode] = /^([^=]+)=(.+?)(?::(rw|ro))?$/.exec(value) ?? [];
+  if (name === undefined || place === undefined) {
+    throw new AppError('bad-input', `--store ${JSON.stringify(value)} is not name=path.`, {
+      remedy: 'For example --store notes=~/notes/memory, or --store project=project:rw.',
+    });
+  }
+  const access = mode === 'rw' ? 'read_write' : 'read_only';
+  const isScope = (word: string): word is MemoryScope => MEMORY_SCOPES.some((scope) => scope === word);
+  if (isScope(place)) return { name, scope: place, access };
+  return { name, path: /^~/.test(place) ? place : resolve(place), access };
+}
+
+function dirOf(config: Config, { store, cwd }: { store: McpStore; cwd: string }): string {
+  const { name, path, scope } = store;
+  if (path !== undefined) return checkedDir({ path, from: `the store ${JSON.stringify(name)}` }, config.userDir);
+  return scopeDir(config, { memory: scope ?? 'project', cwd });
+}
+
+function refuseUnfit(stores: AttachedStore[]): void {
+  const tooMany = stores[MOST_STORES];
+  if (tooMany) {
+    throw refusal(tooMany, `it would be store ${MOST_STORES + 1}, and at most ${MOST_STORES} are attached`);
+  }
+  for (const [at, store] of stores.entries()) {
+    if (!NAME.test(store.name)) throw refusal(store, 'a name has 1 to 64 letters, digits, spaces, ".", "_" and "-"');
+    for (const other of stores.slice(0, at)) {
+      if (other.name === store.name) throw refusal(store, `${other.dir} has that name already`);
+      if (other.dir === store.dir) throw refusal(store, `${JSON.stringify(other.name)} is the same directory`);
+      const isWritten = [store, other].some(({ access }) => access === 'read_write');
+      if (isWritten && (isIn(store.dir, other.dir) || isIn(other.dir, store.dir))) {
+        throw refusal(store, `it and ${JSON.stringify(other.name)} lie in each other, and one may be written`);
+      }
+    }
+  }
+}
+
+function isIn(dir: string, other: string): boolean {
+  return dir.startsWith(other + sep);
+}
+
+function refusal({ name }: AttachedStore, problem: string): AppError {
+  return new AppError('bad-input', `The store ${JSON.stringify(name)} cannot be attached: ${problem}.`, {
+    remedy: 'Change mcpStores in config.json of the nocturne home, or the --store options.',
+  });
+}

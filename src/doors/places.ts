@@ -1,0 +1,96 @@
+// Where memory lives, as the settings and the scopes say. Nothing is made or opened.
+
+import { isAbsolute, join, sep } from 'node:path';
+import type { Config } from '../base/config/config.ts';
+import { AppError, isAppError } from '../base/errors.ts';
+import { canonicalPath, isDirectory, listNames } from '../base/files/directories.ts';
+import { checkoutRoot, memoryDirOf, projectMemoryDir } from '../memory/home/paths.ts';
+import type { Memories } from '../transcript/writes/memory-writes.ts';
+
+/** Whose memory: `project` by the chain of places, `user` and `local` in fixed ones. */
+export const MEMORY_SCOPES = ['project', 'user', 'local'] as const;
+export type MemoryScope = (typeof MEMORY_SCOPES)[number];
+
+/** Where the memory of a session is kept, or would be. Throws `bad-input` for a place that cannot be. */
+export function memoryDirFor(config: Config, { cwd }: { cwd?: string }): string {
+  const { agentMemory, memoryDir, userDir } = config;
+  const { settings } = agentMemory;
+  if (memoryDir === undefined && settings.problem) {
+    throw new AppError('bad-input', `Where memory lives cannot be told: ${settings.problem}`, {
+      remedy: `Mend the file, or name the directory with NOCTURNE_MEMORY_DIR or --memory.`,
+    });
+  }
+  const setting = settings.autoMemoryDirectory;
+  return memoryDirOf(
+    {
+      override: memoryDir === undefined ? undefined : { path: memoryDir, from: config.memoryDirFrom ?? 'memoryDir' },
+      setting: setting ? { path: setting, from: `autoMemoryDirectory in ${settings.path}` } : undefined,
+      claudeDir: agentMemory.remoteDir ?? config.claudeDir,
+      userDir,
+    },
+    cwd ?? process.cwd(),
+  );
+}
+
+/** The memory directories that can be found by looking: of the settings, of the user, of all projects. */
+export function foundDirectories(config: Config): string[] {
+  const { agentMemory, claudeDir, memoryDir } = config;
+  const claudeDirs = [...new Set([agentMemory.remoteDir ?? claudeDir, claudeDir])];
+  const projects = claudeDirs.flatMap((dir) =>
+    listNames(join(dir, 'projects')).map((name) => join(dir, 'projects', name)),
+  );
+  const set = [memoryDir, agentMemory.settings.autoMemoryDirectory].flatMap((path) => path ?? []).filter(isAbsolute);
+  const dirs = [...set, ...[...claudeDirs, ...projects].map((dir) => join(dir, 'memory'))];
+  return [...new Set(dirs.filter((dir) => isDirectory(join(dir, '.nocturne'))).map(canonicalPath))];
+}
+
+/**
+ * The directory of a scope: `user` is `memory/` in Claude Code's directory (`~/.claude/memory`), `local` is
+ * `.claude/memory` at the top of the working tree, `project` what the chain says.
+ */
+export function scopeDir(config: Config, { memory, cwd }: { memory: MemoryScope; cwd: string }): string {
+  if (memory === 'user') return join(config.claudeDir, 'memory');
+  if (memory === 'local') return join(checkoutRoot(cwd) ?? cwd, '.claude', 'memory');
+  return memoryDirFor(config, { cwd });
+}
+
+/** The memories on this disk that the agent of a session may write to: `memory`, those beside it, its own. */
+export function memoriesOf(config: Config, { cwd, memory }: { cwd?: string; memory: string }): Memories {
+  const { remoteDir } = config.agentMemory;
+  const claudeDirs = [...new Set([remoteDir ?? config.claudeDir, config.claudeDir])];
+  // The directory of another system has no place on this disk.
+  const here = cwd !== undefined && isAbsolute(cwd) ? cwd : undefined;
+  const beside = scopesBeside(config, { cwd: here ?? config.claudeDir, memory }).map(({ dir }) => dir);
+  const own =
+    here === undefined ? [] : [...ownMemory(config, here), ...claudeDirs.map((dir) => projectMemoryDir(dir, here))];
+  return { dirs: [memory, ...beside, ...own], projectsDirs: claudeDirs.map((dir) => join(dir, 'projects')) };
+}
+
+/** Where the agent itself keeps the memory of a project, by its own settings alone. */
+function ownMemory(config: Config, cwd: string): string[] {
+  try {
+    return [memoryDirFor({ ...config, memoryDir: undefined }, { cwd })];
+  } catch (error) {
+    // Settings that tell no place are no obstacle where the memory is elsewhere.
+    if (isAppError(error, 'bad-input')) return [];
+    throw error;
+  }
+}
+
+/**
+ * The memories that are recalled beside a project's, each where it is: the user's, where that is on, and the working
+ * tree's, where the team's is read. One that a link in the working tree leads elsewhere for is not the repository's.
+ */
+export function scopesBeside(
+  config: Config,
+  { cwd, memory }: { cwd: string; memory: string },
+): { scope: 'user' | 'local'; dir: string }[] {
+  const user = canonicalPath(scopeDir(config, { memory: 'user', cwd }));
+  const local = canonicalPath(scopeDir(config, { memory: 'local', cwd }));
+  const tree = canonicalPath(checkoutRoot(cwd) ?? cwd);
+  const isRepositorys = local.startsWith(`${tree}${sep}`) && local !== user && local !== memory;
+  return [
+    ...(config.userScope && user !== memory ? [{ scope: 'user' as const, dir: user }] : []),
+    ...(config.team !== 'off' && isRepositorys ? [{ scope: 'local' as const, dir: local }] : []),
+  ].filter(({ dir }) => isDirectory(dir));
+}

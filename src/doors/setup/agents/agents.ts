@@ -1,0 +1,233 @@
+// The agents that nocturne can be installed for: which file of theirs is changed, what is put into it, and how that is
+// told from everything else there. Pure: texts in, texts out. The contracts differ: Claude Code starts a program without
+// a shell and counts timeouts in seconds, Codex takes a shell's words and seconds, Gemini CLI a shell's words and
+// milliseconds, opencode runs a module inside itself.
+
+import { join, resolve } from 'node:path';
+import { type Config, userDirectory } from '../../../base/config/config.ts';
+import { AppError } from '../../../base/errors.ts';
+import { packagePath } from '../../../base/files/files.ts';
+import { memoryRules } from './memory-rules.ts';
+import { isOpencodePlugin, opencodePlugin } from './opencode-plugin.ts';
+import type { Programs } from './programs.ts';
+import { addElement, type Json, type Path, readSettings, takeOut } from './settings-text.ts';
+
+export const AGENT_NAMES = ['claude-code', 'codex', 'gemini', 'opencode'] as const;
+export type AgentName = (typeof AGENT_NAMES)[number];
+
+export interface Part {
+  programs: Programs;
+  /** Permission rules to add; only where the agent has such. */
+  rules: string[];
+}
+
+export interface Agent {
+  name: AgentName;
+  title: string;
+  file(config: Config): string;
+  /** The text with nocturne's part at the end of its lists. Throws `bad-input` for a text that it cannot change. */
+  add(text: string, part: Part, config: Config): string;
+  /** The text without nocturne's part; `before` is what it was made from, where that is known. Null: nothing is left. */
+  remove(text: string, at: { file: string; rules: string[]; before: string | null }): string | null;
+  /** What of nocturne's is in the text: the same words for the same part. */
+  find(text: string, file: string): string[];
+  /** Rules that let the agent write its memory without asking, and nothing else. */
+  rules(config: Config): string[];
+  /** What is left for the person to do. */
+  afterwards: string[];
+}
+
+interface Hook {
+  event: string;
+  handler: { [key: string]: Json };
+}
+
+export function findAgent(name: AgentName): Agent {
+  return AGENTS[name];
+}
+
+/** The hooks of Claude Code, as its settings and the plugin have them. */
+export function claudeCodeHooks({ node, hook, nocturne }: Programs): Hook[] {
+  const run = (program: string, args: string[], more: { [key: string]: Json }) => ({
+    type: 'command',
+    command: node,
+    args: [program, ...args],
+    ...more,
+  });
+  const record = (more: { [key: string]: Json }) => run(hook, ['claude-code'], more);
+  const recall = run(nocturne, ['recall', '--hook', '--agent', 'claude-code'], { timeout: 15 });
+  return [
+    // The longest timeout here is what all SessionEnd hooks together are given; without one that is 1.5 s.
+    { event: 'SessionEnd', handler: record({ timeout: 10 }) },
+    { event: 'Stop', handler: record({ timeout: 30, async: true }) },
+    { event: 'PreCompact', handler: record({ timeout: 30, async: true }) },
+    { event: 'SessionStart', handler: record({ timeout: 30, async: true }) },
+    { event: 'SessionStart', handler: recall },
+    { event: 'SubagentStart', handler: recall },
+  ];
+}
+
+function codexHooks({ node, hook, nocturne }: Programs): Hook[] {
+  const record = (timeout: number) => ({ type: 'command', command: shellWords([node, hook, 'codex']), timeout });
+  const recall = shellWords([node, nocturne, 'recall', '--hook', '--agent', 'codex']);
+  return [
+    // Codex cuts this one to three seconds and says so at every start where more is asked for.
+    { event: 'SessionEnd', handler: record(3) },
+    { event: 'Stop', handler: record(10) },
+    { event: 'PreCompact', handler: record(10) },
+    { event: 'SessionStart', handler: record(10) },
+    { event: 'SessionStart', handler: { type: 'command', command: recall, timeout: 15 } },
+  ];
+}
+
+function geminiHooks({ node, hook, nocturne }: Programs): Hook[] {
+  const command = shellWords([node, hook, 'gemini']);
+  const record = { name: 'nocturne', type: 'command', command, timeout: 10_000 };
+  const recall = shellWords([node, nocturne, 'recall', '--hook', '--agent', 'gemini']);
+  return [
+    { event: 'SessionEnd', handler: record },
+    { event: 'AfterAgent', handler: record },
+    { event: 'PreCompress', handler: record },
+    { event: 'SessionStart', handler: record },
+    {
+      event: 'SessionStart',
+      handler: { name: 'nocturne-recall', type: 'command', command: recall, timeout: 15_000 },
+    },
+  ];
+}
+
+function hookedAgent(made: Omit<Agent, 'add' | 'remove' | 'find'> & { hooks(programs: Programs): Hook[] }): Agent {
+  const isOurs = (value: unknown, path: Path) => isOurHook(value, path, made.name);
+  return {
+    ...made,
+    add(text, { programs, rules }, config) {
+      const file = made.file(config);
+      const hooked = made
+        .hooks(programs)
+        .reduce(
+          (into, { event, handler }) => addElement(into, { path: ['hooks', event], value: { hooks: [handler] }, file }),
+          text,
+        );
+      return rules.reduce((into, value) => addElement(into, { path: ['permissions', 'allow'], value, file }), hooked);
+    },
+    remove(text, { file, rules, before }) {
+      const kept = readSettings(before ?? '', file);
+      const rest = takeOut(text, {
+        file,
+        isOurs: (value, path) => isOurs(value, path) || isRule(value, path, rules),
+        stays: (path) => path.length === 0 || reaches(kept, path),
+      });
+      return before === null && /^\s*(\{\s*\})?\s*$/.test(rest) ? null : rest;
+    },
+    find(text, file) {
+      const found: string[] = [];
+      for (const [event, groups] of Object.entries(recordOf(readSettings(text, file).hooks))) {
+        for (const group of listOf(groups)) {
+          for (const handler of listOf(recordOf(group).hooks)) {
+            if (isOurHandler(handler, made.name)) found.push(`${event} ${JSON.stringify(handler)}`);
+          }
+        }
+      }
+      return found.sort();
+    },
+  };
+}
+
+const AGENTS: Record<AgentName, Agent> = {
+  'claude-code': hookedAgent({
+    name: 'claude-code',
+    title: 'Claude Code',
+    file: (config) => join(config.claudeDir, 'settings.json'),
+    hooks: claudeCodeHooks,
+    rules: memoryRules,
+    afterwards: ['Sessions that run already take the hooks up when they are started again.'],
+  }),
+  codex: hookedAgent({
+    name: 'codex',
+    title: 'Codex',
+    file: ({ environment }) =>
+      join(resolve(environment.CODEX_HOME || join(userDirectory(environment), '.codex')), 'hooks.json'),
+    hooks: codexHooks,
+    rules: () => [],
+    afterwards: [
+      'Codex runs no hook that you have not trusted: start codex, type /hooks, and trust those of nocturne.',
+    ],
+  }),
+  gemini: hookedAgent({
+    name: 'gemini',
+    title: 'Gemini CLI',
+    file: ({ environment }) =>
+      join(resolve(environment.GEMINI_CLI_HOME || userDirectory(environment)), '.gemini', 'settings.json'),
+    hooks: geminiHooks,
+    rules: () => [],
+    afterwards: ['Gemini CLI before 0.26 has hooks switched off; nocturne sweep finds its sessions all the same.'],
+  }),
+  opencode: {
+    name: 'opencode',
+    title: 'opencode',
+    file: ({ environment }) =>
+      join(
+        resolve(environment.XDG_CONFIG_HOME || join(userDirectory(environment), '.config')),
+        'opencode',
+        'plugins',
+        'nocturne.js',
+      ),
+    add(text, { programs }, config) {
+      if (text === '' || isOpencodePlugin(text)) return opencodePlugin({ programs, home: config.home });
+      throw new AppError('bad-input', `${this.file(config)} is not nocturne's; nothing was changed.`, {
+        remedy: 'Move it away, then run the same command again.',
+      });
+    },
+    remove: (text) => (isOpencodePlugin(text) ? null : text),
+    find: (text) => (isOpencodePlugin(text) ? [text] : []),
+    rules: () => [],
+    afterwards: ['opencode loads the plugin when it is started again.'],
+  },
+};
+
+/** The arguments as one line that a shell takes apart again. */
+function shellWords(words: string[]): string {
+  const quote = (word: string) =>
+    process.platform === 'win32' ? `"${word}"` : `'${word.replaceAll("'", String.raw`'\''`)}'`;
+  return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : quote(word))).join(' ');
+}
+
+/** A group of handlers that are all ours, or one of ours among others'. */
+function isOurHook(value: unknown, path: Path, agent: AgentName): boolean {
+  if (path[0] !== 'hooks') return false;
+  const handlers = listOf(recordOf(value).hooks);
+  if (path.length === 3) return handlers.length > 0 && handlers.every((handler) => isOurHandler(handler, agent));
+  return path.length === 5 && path[3] === 'hooks' && isOurHandler(value, agent);
+}
+
+/** Whether a handler runs nocturne's hook or recall for this agent, of whatever version and place. */
+function isOurHandler(handler: unknown, agent: AgentName): boolean {
+  const { command, args } = recordOf(handler);
+  const words = [command, ...listOf(args)].join(' ').replace(/["']/g, '');
+  const isHook = new RegExp(
+    `[\\\\/](dist[\\\\/]hook\\.js|src[\\\\/](?:entry|doors)[\\\\/](?:hook[\\\\/])?hook\\.ts) ${agent}$`,
+  ).test(words);
+  const isRecall = new RegExp(`[\\\\/]nocturne\\.js recall --hook --agent ${agent}$`).test(words);
+  // Others may call a program so, too.
+  return isRecall || (isHook && (words.includes('nocturne') || words.includes(packagePath())));
+}
+
+function isRule(value: unknown, path: Path, rules: string[]): boolean {
+  return path.length === 3 && path[0] === 'permissions' && path[1] === 'allow' && rules.includes(String(value));
+}
+
+/** Whether there is something at `path`. */
+function reaches(value: unknown, path: Path): boolean {
+  return path.every((_, at) => {
+    const parent = path.slice(0, at).reduce<unknown>((inner, key) => (inner as Record<string, unknown>)?.[key], value);
+    return typeof parent === 'object' && parent !== null && Object.hasOwn(parent, path[at] as string);
+  });
+}
+
+function recordOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+}
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}

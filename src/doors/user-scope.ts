@@ -1,0 +1,76 @@
+// The user scope as the doors use it: whether entries about the user go there, and the delivery of what waits for it in
+// the outboxes of other memory directories. What cannot be delivered now stays in its outbox; whoever works there next
+// tries again.
+
+import type { Sending } from '../../jobs/deliver.ts';
+import type { Config } from '../base/config/config.ts';
+import { failureOf, isAppError } from '../base/errors.ts';
+import { canonicalPath } from '../base/files/directories.ts';
+import type { Log } from '../base/logger.ts';
+import type { Home } from '../memory/home/home.ts';
+import { outboxRows } from '../memory/ledger/outbox.ts';
+import type { WithLease } from '../memory/store/leases.ts';
+import type { Store } from '../memory/store/store.ts';
+import { scopeDir } from './places.ts';
+import { eachLedger } from './worker/known-work.ts';
+
+export interface UserScopeParts {
+  config: Config;
+  home: Home;
+  /** Opens a memory directory, and makes it known to the nightly dream. */
+  store(dir: string): Promise<Store>;
+  withLease: WithLease;
+  log: Log;
+}
+
+export class UserScope {
+  /** Its directory, canonical; it need not be there. */
+  readonly dir: string;
+  readonly #parts: UserScopeParts;
+
+  constructor(parts: UserScopeParts) {
+    this.#parts = parts;
+    this.dir = canonicalPath(scopeDir(parts.config, { memory: 'user', cwd: '/' }));
+  }
+
+  /** Where entries about the user are kept, if not beside the others. */
+  get memory(): string | undefined {
+    return this.#parts.config.userScope ? this.dir : undefined;
+  }
+
+  open(): Promise<Store> {
+    return this.#parts.store(this.dir);
+  }
+
+  /** Delivers what waits in an outbox, also while the setting is off: it is kept nowhere else. */
+  async deliver(from: Sending): Promise<void> {
+    if (from.dir === this.dir || outboxRows(from.ledger).length === 0) return;
+    const { deliver } = await import('../../jobs/deliver.ts');
+    const { config, withLease } = this.#parts;
+    await deliver(from, { store: await this.open(), clock: config.clock, zone: config.zone, withLease });
+  }
+
+  /** Waits for a job and delivers what it sent. The job's work is done whether that succeeds or not. */
+  async deliverAfter<T>(work: Promise<T>, from: () => Sending | undefined): Promise<T> {
+    const done = await work;
+    const sending = from();
+    if (sending) await this.#tryToDeliver(sending);
+    return done;
+  }
+
+  /** Delivers before a dream: over the user scope what waits anywhere, else what waits there. */
+  async deliverBeforeDream(at: Store): Promise<void> {
+    if (at.dir !== this.dir) return this.#tryToDeliver(at);
+    await eachLedger(this.#parts.home, { look: (ledger, dir) => this.#tryToDeliver({ dir, ledger }) });
+  }
+
+  async #tryToDeliver(from: Sending): Promise<void> {
+    try {
+      await this.deliver(from);
+    } catch (error) {
+      if (!isAppError(error)) throw error;
+      const { code, message } = failureOf(error);
+      await this.#parts.log('warn', { event: 'trouble', kind: 'deliver', store: from.dir, code, error: message });
+    }
+  }
+}

@@ -1,0 +1,58 @@
+// Whether work may ask a model now: not while the breaker is open, and not on a day whose ceiling is reached. What is
+// held back waits in its inbox, with the reason and the time; how often that happened is counted in the home.
+
+import { OFFLINE_MODEL } from '../../agent/types.ts';
+import { backoffMs, ERRORS, type Failure } from '../../base/errors.ts';
+import { dayOf, nextDayAt } from '../../base/time.ts';
+import type { InboxItem } from '../../memory/ledger/inbox.ts';
+import type { App } from '../compose.ts';
+
+export interface Hold {
+  outcome: 'ceiling' | 'breaker';
+  until: Date;
+  reason: string;
+}
+
+/** Why the item has to wait; or that it may go on, perhaps as the one that tries for all. */
+export function admit(app: App, item: Pick<InboxItem, 'id'>): Hold | { isProbe: boolean } {
+  const { config, home } = app;
+  // The offline model costs nothing and is always there.
+  if (config.model === OFFLINE_MODEL) return { isProbe: false };
+  const now = config.clock.now();
+  const spread = backoffMs({ code: 'ceiling' }, { failures: 1, seed: `${now.toISOString()} ${item.id}` });
+  const day = dayOf(now, config.zone);
+  const fullFrom = home.fullFrom(day);
+  if (fullFrom !== null) {
+    home.countSkip(day);
+    const until = new Date(nextDayAt(now, config.zone).getTime() + spread);
+    return { outcome: 'ceiling', until, reason: `The ceiling of ${day} is reached since ${fullFrom}.` };
+  }
+  const admission = home.breaker.admit();
+  if (admission.isAdmitted) return { isProbe: admission.isProbe };
+  const { failures, code } = home.breaker.read();
+  const until = new Date(Date.parse(admission.until) + spread);
+  return { outcome: 'breaker', until, reason: `No model is asked after ${failures} failures in a row (${code}).` };
+}
+
+/** What holds all work back at the moment, without asking for admission; null: nothing. */
+export function admissionNow({ config, home }: Pick<App, 'config' | 'home'>): string | null {
+  const now = config.clock.now();
+  const fullFrom = home.fullFrom(dayOf(now, config.zone));
+  if (fullFrom !== null) return `the day's ceiling is reached since ${fullFrom}`;
+  const { state, until, code } = home.breaker.read();
+  if (state === 'closed') return null;
+  return state === 'open' ? `no model is asked before ${until} (${code})` : `one job tries first (${code})`;
+}
+
+/** Tells the breaker how a job ended. */
+export function tellBreaker(
+  { config, home }: App,
+  { error, calls, hasProgress }: { error?: Failure; calls: number; hasProgress: boolean },
+): void {
+  if (config.model === OFFLINE_MODEL) return;
+  const isAskedToWait = error?.retryAfterMs !== undefined;
+  if (hasProgress && !isAskedToWait) home.breaker.close();
+  else if (error && ERRORS[error.code].countsForBreaker) home.breaker.fail(error, { after: config.breakerAfter });
+  else if (!error && calls > 0) home.breaker.close();
+  else home.breaker.pass();
+}

@@ -1,0 +1,75 @@
+// The work of all memory directories that this home knows, as their ledgers tell it: what waits, what failed. Opens
+// the ledgers alone, so that looking at a directory changes nothing in it.
+
+import { resolve } from 'node:path';
+import { describeError, isAppError } from '../../base/errors.ts';
+import { isDirectory } from '../../base/files/directories.ts';
+import type { Home } from '../../memory/home/home.ts';
+import { type FailureRow, failureRows } from '../../memory/ledger/failures.ts';
+import { type InboxItem, inboxItems, type JobKind } from '../../memory/ledger/inbox.ts';
+import { findLedger, type Ledger } from '../../memory/ledger/ledger.ts';
+
+export interface KnownWork {
+  kind: JobKind;
+  key: string;
+  /** What waits in the inbox; none: it was given up. */
+  item?: InboxItem;
+  failure?: FailureRow;
+}
+
+/** Calls `look` with the ledger of each known directory, or of `only` that one; answers what could not be opened. */
+export async function eachLedger(
+  home: Home,
+  { only, look }: { only?: string; look: (ledger: Ledger, dir: string) => Promise<void> | void },
+): Promise<string[]> {
+  const unreadable: string[] = [];
+  for (const dir of only ? [only] : home.stores().filter(isDirectory)) {
+    let ledger: Ledger | null = null;
+    try {
+      ledger = findLedger(dir);
+      if (ledger) await look(ledger, dir);
+    } catch (error) {
+      if (!isAppError(error, 'storage')) throw error;
+      unreadable.push(`${dir}: ${describeError(error)}`);
+    } finally {
+      ledger?.close();
+    }
+  }
+  return unreadable;
+}
+
+export function knownWork(ledger: Ledger): KnownWork[] {
+  const failures = new Map(failureRows(ledger).map((row) => [`${row.kind} ${row.key}`, row]));
+  const waiting = inboxItems(ledger).map((item): KnownWork => {
+    const { kind, key } = item;
+    const failure = failures.get(`${kind} ${key}`);
+    failures.delete(`${kind} ${key}`);
+    return { kind, key, item, failure };
+  });
+  return [
+    ...waiting,
+    ...[...failures.values()].map(({ kind, key, ...row }) => ({ kind, key, failure: { ...row, kind, key } })),
+  ];
+}
+
+/** Whether a person means this work: by its key, its session (the beginning of its id will do), or its transcript. */
+export function isMeant({ kind, key, item, failure }: KnownWork, what: string): boolean {
+  if (key === what) return true;
+  if (kind !== 'extract') return false;
+  return isSessionMeant(sessionOf(key), what) || transcriptOf(item ?? failure) === resolve(what);
+}
+
+export function isSessionMeant(session: string, what: string): boolean {
+  return session === what || (what.length >= 4 && session.startsWith(what));
+}
+
+/** The session of an extraction's key. */
+export function sessionOf(key: string): string {
+  return key.slice(0, key.lastIndexOf('@'));
+}
+
+export function transcriptOf(work: { payload: unknown } | undefined): string | undefined {
+  const payload = work?.payload;
+  const hasPath = typeof payload === 'object' && payload !== null && 'transcript' in payload;
+  return hasPath ? String(payload.transcript) : undefined;
+}

@@ -1,0 +1,87 @@
+// The nightly dream: when it is due, and what keeps it shut. That a night is due is told by the home, not by the
+// queue: once a night, by whichever worker comes first, and after a downtime over many nights once for all of them.
+// What a person asks for passes every gate but one: no dream runs beside extractions of its directory.
+
+import { Cron } from 'croner';
+import { readIntake } from '../../../jobs/dream/intake.ts';
+import type { Config } from '../../base/config/config.ts';
+import { AppError } from '../../base/errors.ts';
+import type { Home } from '../../memory/home/home.ts';
+import { entriesSent } from '../../memory/ledger/batches.ts';
+import { inboxItem, putInInbox } from '../../memory/ledger/inbox.ts';
+import { lastDreamAt } from '../../memory/ledger/job-rows.ts';
+import { isLeased } from '../../memory/store/leases.ts';
+import type { Store } from '../../memory/store/store.ts';
+import type { App } from '../compose.ts';
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * The instant of the next nightly round, in the past where it is overdue. A time that a change of the clocks leaves
+ * out or repeats comes once. Errors: `bad-input` for a pattern that never comes.
+ */
+export function nextNightly({ dreamCron, zone }: Config, home: Pick<Home, 'nightlyAt'>): Date {
+  const unusable = (cause?: unknown) =>
+    new AppError('bad-input', `No nightly dream can be planned from "${dreamCron}" in "${zone}".`, {
+      remedy: 'Set dreamCron in config.json of the nocturne home to a cron pattern such as "30 3 * * *".',
+      cause,
+    });
+  let next: Date | null;
+  try {
+    next = new Cron(dreamCron, { timezone: zone, paused: true }).nextRun(home.nightlyAt());
+  } catch (cause) {
+    throw unusable(cause);
+  }
+  if (!next) throw unusable();
+  return next;
+}
+
+/** Puts the nightly dream into the inboxes if it is due. */
+export async function roundIfDue(app: App, openStores: () => Promise<Store[]>): Promise<void> {
+  const dueAt = nextNightly(app.config, app.home);
+  if (dueAt <= app.config.clock.now()) await beginRound(app, openStores, dueAt);
+}
+
+/**
+ * Puts the nightly dream into the inboxes, unless that was done since `dueAt`. A dream that a person asked for
+ * meanwhile stays as asked.
+ */
+export async function beginRound(app: App, openStores: () => Promise<Store[]>, dueAt?: Date): Promise<void> {
+  const notBefore = app.config.clock.now().toISOString();
+  const stores = (await openStores()).filter((store) => app.standingOf(store).enabled);
+  app.home.nightlyRound(dueAt, () => {
+    for (const { ledger } of stores) {
+      if (inboxItem(ledger, 'dream', 'dream')) continue;
+      putInInbox(ledger, { kind: 'dream', key: 'dream', payload: { isNightly: true }, notBefore });
+    }
+  });
+}
+
+/** Whether an extraction of the directory is under way, here or in another process. */
+export function isExtracting(store: Store, now: Date): boolean {
+  return isLeased(store.ledger, { prefix: 'session:', now });
+}
+
+/**
+ * What keeps a dream from running, as a sentence, or null. Without any news it runs: that asks no model, and brings
+ * the index up to what people wrote.
+ */
+export async function shutGate(
+  { config, memoryDirOf }: App,
+  { store, payload }: { store: Store; payload: { isNightly?: boolean } },
+): Promise<string | null> {
+  if (!payload.isNightly) return null;
+  // Two clones would both distil what stands in a log there, and what is shared was distilled already.
+  if (store.isTeam && memoryDirOf({}) !== store.dir) return "a team's memory: only its index is kept up to date";
+  const now = config.clock.now();
+  const lastAt = lastDreamAt(store.ledger, now);
+  if (lastAt && now.getTime() - Date.parse(lastAt) < config.dreamMinHours * HOUR_MS) {
+    return `too soon: dreamed less than ${config.dreamMinHours} hours before`;
+  }
+  const { fresh, changed, withdrawn } = await readIntake(store);
+  const waiting = entriesSent(store.ledger, 'open');
+  const all = new Set([...fresh, ...changed, ...withdrawn].map((entry) => entry.id));
+  const news = all.difference(waiting);
+  if (news.size === 0 || news.size >= config.dreamMinEntries) return null;
+  return `too few entries: fewer than ${config.dreamMinEntries} are new or changed`;
+}

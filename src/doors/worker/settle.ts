@@ -1,0 +1,167 @@
+// What becomes of an item of an inbox that was worked or held back: done, to be tried again and when, or given up and
+// listed. The rules are those of the table in errors.ts.
+
+import { dropSnapshots } from '../../../jobs/extract/transcript-snapshots.ts';
+import { backoffMs, ERRORS, type Failure, isGivenUp } from '../../base/errors.ts';
+import type { Standing } from '../../memory/home/switches.ts';
+import { BATCH_KEY, lookAgainAt, waitsOf } from '../../memory/ledger/batches.ts';
+import { givenUpTurns } from '../../memory/ledger/coverage.ts';
+import { dropFailure, type FailureRow, writeFailure } from '../../memory/ledger/failures.ts';
+import { finishInboxItem, type InboxItem, type JobKind, postponeInboxItem } from '../../memory/ledger/inbox.ts';
+import type { Store } from '../../memory/store/store.ts';
+import { sayWaits } from '../cli/terminal/output.ts';
+import type { App } from '../compose.ts';
+import type { Hold } from './hold.ts';
+
+const MINUTE_MS = 60_000;
+
+export interface WorkResult {
+  kind: JobKind;
+  key: string;
+  /** The outcome of the job, of several sessions the first that is not fine; `breaker` where none was begun. */
+  outcome: string;
+  /** The instant before which it is not tried again; null: it is done, or given up. */
+  delayedUntil: string | null;
+  reason: string | null;
+  /** What it failed with. */
+  code?: Failure['code'];
+  /** It is tried no more: it is listed as failed until a person retries or dismisses it. */
+  isGivenUp?: boolean;
+}
+
+export interface Ending {
+  outcome: string;
+  error?: Failure;
+  session?: string;
+  unsettledTurns?: number;
+  pendingTurns?: number;
+  coveredTurns?: number;
+  operations?: unknown[];
+  spend?: { calls: number };
+  /** Why nothing was done. */
+  off?: Standing;
+}
+
+/** What is known of earlier tries of an item, as far as they were on the same input. */
+export interface Tried {
+  /** What the work is about, as a short word that changes when there is more of it. */
+  input: string | null;
+  last: FailureRow | undefined;
+  attempts: number;
+  failures: number;
+  /** There is more of it than when it was given up. */
+  hasNews: boolean;
+}
+
+export interface Attempt {
+  store: Store;
+  item: InboxItem;
+  tried: Tried;
+  isProbe: boolean;
+}
+
+/** Work that may not ask a model now waits, with the reason. */
+export function holdItem({ store, item }: { store: Store; item: InboxItem }, hold: Hold): WorkResult {
+  const { kind, key, id, attempts } = item;
+  const notBefore = hold.until.toISOString();
+  postponeInboxItem(store.ledger, id, { notBefore, attempts, failure: hold.reason });
+  return { kind, key, outcome: hold.outcome, delayedUntil: notBefore, reason: hold.reason };
+}
+
+export function settleItem(
+  app: App,
+  { store, item, tried, isProbe, ending, hasProgress }: Attempt & { ending: Ending; hasProgress: boolean },
+): WorkResult {
+  const { kind, key } = item;
+  const { ledger } = store;
+  const now = app.config.clock.now();
+  const done: WorkResult = { kind, key, outcome: ending.outcome, delayedUntil: null, reason: null };
+  if (ending.outcome === 'busy')
+    return { ...done, delayedUntil: now.toISOString(), reason: 'another process works on it' };
+  const { error, off } = ending;
+  if (off) return settlePaused(app, { done, store, item, standing: off });
+  if (!error) {
+    keepWhatWasGivenUp(store, { item, session: ending.session, last: tried.last });
+    if (kind === 'dream' && key === BATCH_KEY) return settleAsking(done, { store, item, now });
+    if (!ending.unsettledTurns) {
+      finish(store, { item, now });
+      return done;
+    }
+    const ms = Math.max(app.config.settleMs, MINUTE_MS);
+    return postpone(done, { store, item, until: new Date(now.getTime() + ms), reason: 'the session goes on' });
+  }
+  const { tries } = ERRORS[error.code];
+  const before = hasProgress ? { attempts: 0, failures: 0 } : tried;
+  const attempts = before.attempts + (tries === null || isProbe ? 0 : 1);
+  const failures = before.failures + 1;
+  const hasGivenUpAll = kind === 'extract' && ending.pendingTurns === 0 && tried.attempts + 1 >= (tries ?? Infinity);
+  const isOver = hasGivenUpAll || isGivenUp(error.code, attempts);
+  const { input } = tried;
+  const { payload } = item;
+  const { code, message } = error;
+  const row = { kind, key, code, message, attempts, failures, input, at: now.toISOString(), payload };
+  writeFailure(ledger, { ...row, state: isOver ? 'failed' : 'retrying' });
+  if (isOver) {
+    finish(store, { item, now });
+    return { ...done, code, reason: message, isGivenUp: true };
+  }
+  const waitMs = backoffMs(error, { failures, seed: `${now.toISOString()} ${item.id} ${failures}` });
+  const until = new Date(now.getTime() + waitMs);
+  return { ...postpone(done, { store, item, until, reason: message, attempts }), code };
+}
+
+/** Batches are asked after until none is open. */
+function settleAsking(
+  done: WorkResult,
+  { store, item, now }: { store: Store; item: InboxItem; now: Date },
+): WorkResult {
+  // In one transaction, since another process may send one just now.
+  return store.ledger.transaction(() => {
+    const until = lookAgainAt(store.ledger, now);
+    if (until) return postpone(done, { store, item, until, reason: sayWaits(waitsOf(store.ledger)) });
+    finish(store, { item, now });
+    return done;
+  });
+}
+
+/** Work that succeeded is no failure any more; but turns of it that were given up before stay named. */
+function keepWhatWasGivenUp(
+  { ledger }: Store,
+  { item, session, last }: { item: InboxItem; session: string | undefined; last: FailureRow | undefined },
+): void {
+  if (!last) return;
+  const hasGivenUp = session !== undefined && givenUpTurns(ledger, session).length > 0;
+  if (!hasGivenUp) dropFailure(ledger, item);
+  else writeFailure(ledger, { ...last, state: 'failed' });
+}
+
+function postpone(
+  done: WorkResult,
+  wait: { store: Store; item: InboxItem; until: Date; reason: string; attempts?: number },
+): WorkResult {
+  const { store, item, until, reason, attempts = item.attempts } = wait;
+  const notBefore = until.toISOString();
+  postponeInboxItem(store.ledger, item.id, { notBefore, attempts, failure: reason });
+  return { ...done, delayedUntil: notBefore, reason };
+}
+
+function finish(store: Store, { item, now }: { item: InboxItem; now: Date }): void {
+  finishInboxItem(store.ledger, item.id);
+  if (item.kind === 'extract') dropSnapshots(store, now);
+}
+
+/** What is paused waits, and is looked at again every hour; what is turned off is over. */
+function settlePaused(
+  app: App,
+  { done, store, item, standing }: { done: WorkResult; store: Store; item: InboxItem; standing: Standing },
+): WorkResult {
+  const now = app.config.clock.now();
+  const { pausedUntil, reason } = standing;
+  if (pausedUntil === undefined) {
+    finish(store, { item, now });
+    return { ...done, reason };
+  }
+  const leftMs = pausedUntil === null ? Infinity : Date.parse(pausedUntil) - now.getTime();
+  const until = new Date(now.getTime() + Math.min(Math.max(leftMs, 0), 60 * MINUTE_MS));
+  return postpone(done, { store, item, until, reason });
+}

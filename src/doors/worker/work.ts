@@ -1,0 +1,164 @@
+// Works one item of an inbox: whether it may be worked now, what is known of earlier tries, the job itself. What then
+// becomes of the item is settle.ts's.
+
+import { z } from 'zod';
+import { snapshotPath } from '../../../jobs/extract/transcript-snapshots.ts';
+import { failureOf, isAppError } from '../../base/errors.ts';
+import { statFile } from '../../base/files/files.ts';
+import { isDay } from '../../base/time.ts';
+import type { Standing } from '../../memory/home/switches.ts';
+import { BATCH_KEY } from '../../memory/ledger/batches.ts';
+import { failureRow } from '../../memory/ledger/failures.ts';
+import {
+  dueInInbox,
+  finishInboxItem,
+  type InboxItem,
+  inboxItem,
+  type JobKind,
+  noteSkip,
+  noteWork,
+} from '../../memory/ledger/inbox.ts';
+import type { Store } from '../../memory/store/store.ts';
+import { openSession } from '../../transcript/session.ts';
+import type { App } from '../compose.ts';
+import { admit, tellBreaker } from './hold.ts';
+import { isExtracting, shutGate } from './nightly.ts';
+import { type Attempt, type Ending, holdItem, settleItem, type Tried, type WorkResult } from './settle.ts';
+
+const payloadSchemas = {
+  extract: z.strictObject({
+    transcript: z.string(),
+    /** The name of its snapshot. */
+    snapshot: z.string().optional(),
+    session: z.string().optional(),
+    ended: z.boolean(),
+    instructions: z.string().optional(),
+    /** A person asks to try again what was given up. */
+    reopenGivenUp: z.boolean().optional(),
+  }),
+  dream: z.strictObject({
+    instructions: z.string().optional(),
+    acceptMissing: z.union([z.boolean(), z.array(z.string().refine(isDay))]).optional(),
+    /** Nobody asked for it: the gates of the nightly dream apply. */
+    isNightly: z.boolean().optional(),
+    /** It is sent as a Message Batch, whatever the setting. */
+    viaBatch: z.boolean().optional(),
+  }),
+  reprocess: z.strictObject({
+    session: z.string().optional(),
+    day: z.string().optional(),
+    all: z.boolean().optional(),
+    ended: z.boolean(),
+    instructions: z.string().optional(),
+  }),
+} satisfies Record<JobKind, z.ZodType>;
+
+/** The items of a store that may be worked now; a dream waits while there are extractions due or under way. */
+export function dueItems(app: App, store: Store): ReturnType<typeof dueInInbox> {
+  const now = app.config.clock.now();
+  const due = dueInInbox(store.ledger, now.toISOString());
+  const sources = due.filter((item) => item.kind !== 'dream');
+  return sources.length > 0 || isExtracting(store, now) ? sources : due;
+}
+
+/** Works the item under a key if it is due; null where there is none. */
+export async function workKey(
+  app: App,
+  at: { store: Store; kind: JobKind; key: string; signal?: AbortSignal },
+): Promise<WorkResult | null> {
+  const { store, kind, key } = at;
+  const item = inboxItem(store.ledger, kind, key);
+  const now = app.config.clock.now();
+  if (!item || item.notBefore > now.toISOString()) return null;
+  if (kind === 'dream' && !dueItems(app, store).some(({ id }) => id === item.id)) return null;
+  const shut =
+    kind === 'dream' ? await shutGate(app, { store, payload: payloadSchemas.dream.parse(item.payload) }) : null;
+  if (shut) {
+    noteSkip(store.ledger, { kind, reason: shut, now });
+    finishInboxItem(store.ledger, item.id);
+    return { kind, key, outcome: 'skipped', delayedUntil: null, reason: shut };
+  }
+  const admission = admit(app, item);
+  if ('until' in admission) return holdItem({ store, item }, admission);
+  const { isProbe } = admission;
+  noteWork(store.ledger, { kind, key, now });
+  const tried = await triesOf(store, item);
+  let ending: Ending;
+  try {
+    ending = await runItem(app, { ...at, item, tried, isProbe });
+  } catch (error) {
+    app.home.breaker.pass();
+    throw error;
+  }
+  const calls = ending.spend?.calls ?? 0;
+  const hasProgress = (ending.coveredTurns ?? 0) + (ending.operations?.length ?? 0) > 0 && calls > 0;
+  tellBreaker(app, { error: ending.error, calls, hasProgress });
+  const result = settleItem(app, { store, item, tried, isProbe, ending, hasProgress });
+  await app.log(result.isGivenUp ? 'error' : 'info', {
+    event: result.isGivenUp ? 'gave-up' : result.delayedUntil ? 'waits' : 'done',
+    kind: item.kind,
+    key: item.key,
+    session: ending.session,
+    store: store.dir,
+    outcome: result.outcome,
+    code: result.code,
+    until: result.delayedUntil,
+  });
+  return result;
+}
+
+async function triesOf({ ledger }: Store, item: InboxItem): Promise<Tried> {
+  let input: string | null = null;
+  if (item.kind === 'extract') {
+    const { transcript } = payloadSchemas.extract.parse(item.payload);
+    input = String((await statFile(transcript))?.sizeBytes ?? 'gone');
+  } else if (item.kind === 'dream') {
+    input = String(ledger.get('select count(*) as entries from entry')?.entries);
+  }
+  const last = failureRow(ledger, item.kind, item.key);
+  const isSame = last?.input === input;
+  const { attempts, failures } = isSame && last ? last : { attempts: 0, failures: 0 };
+  return { input, last, attempts, failures, hasNews: last?.state === 'failed' && !isSame };
+}
+
+async function runItem(
+  app: App,
+  { store, item, tried, isProbe, signal }: Attempt & { signal?: AbortSignal },
+): Promise<Ending> {
+  try {
+    const standing = await standingOf(app, { store, item });
+    if (!standing.enabled) return { outcome: 'off', off: standing };
+    if (item.kind === 'extract') {
+      const payload = payloadSchemas.extract.parse(item.payload);
+      const snapshot = payload.snapshot && snapshotPath(store, payload.snapshot);
+      // The one that tries for all, after the breaker was open, is not to be given up for that.
+      const attempts = isProbe ? undefined : tried.attempts;
+      const reopenGivenUp = payload.reopenGivenUp || tried.hasNews;
+      return await app.extract({ ...payload, snapshot, reopenGivenUp, attempts }, { store, signal });
+    }
+    if (item.kind === 'dream') {
+      const { isNightly, viaBatch, ...request } = payloadSchemas.dream.parse(item.payload);
+      const isSent = viaBatch || (isNightly && app.config.dreamBatch);
+      const batch = item.key === BATCH_KEY ? 'collect' : isSent ? 'send' : undefined;
+      return await app.dream(store, { ...request, batch }, { signal });
+    }
+    const reports = await app.reprocess(store, payloadSchemas.reprocess.parse(item.payload), { signal });
+    return reports.find((report) => report.error) ?? reports[0] ?? { outcome: 'nothing-new' };
+  } catch (error) {
+    signal?.throwIfAborted();
+    return { outcome: 'failed', error: failureOf(error) };
+  }
+}
+
+/** Whether the work may be done unasked: a session by where it ran, all else by what the directory holds. */
+async function standingOf(app: App, { store, item }: { store: Store; item: InboxItem }): Promise<Standing> {
+  if (item.kind !== 'extract') return app.standingOf(store);
+  const { transcript, session: id } = payloadSchemas.extract.parse(item.payload);
+  try {
+    return app.standing({ cwd: (await openSession(transcript, { id })).cwd });
+  } catch (error) {
+    // The job meets the same and names it.
+    if (!isAppError(error)) throw error;
+    return app.standing();
+  }
+}

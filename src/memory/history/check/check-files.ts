@@ -1,0 +1,231 @@
+// Checks the files by themselves: that each topic can be read and is what its name says, that nothing stands twice,
+// that links lead somewhere, that nothing was left by a crash and nobody else can read along.
+
+import { dirname, join, sep } from 'node:path';
+import {
+  canLink,
+  isDirectory,
+  listFiles,
+  listNames,
+  readDirectory,
+  realPath,
+} from '../../../base/files/directories.ts';
+import { isPrivate, makePrivate } from '../../../base/files/files.ts';
+import { sayTooLarge } from '../../store/apply.ts';
+import { whyNoMemory } from '../../store/confine.ts';
+import { oversized } from '../../store/listing.ts';
+import type { Store } from '../../store/store.ts';
+import { sidesOf } from '../../team/conflict.ts';
+import { lookAgain } from '../../team/settle-merges.ts';
+import { logDay } from '../../text/daily-log.ts';
+import { parseJsonReport } from '../../text/dream-report.ts';
+import { isRecord, readFrontmatter, setKeys } from '../../text/frontmatter.ts';
+import { isTopicPath, type Topic } from '../../text/topic.ts';
+import { MEMORY_TYPES } from '../../types.ts';
+import { CHECK, type Finding, listed, type ReadFiles } from './findings.ts';
+
+const ASIDE = '.nocturne/aside';
+const REPORTS = '.nocturne/dreams';
+
+type Texts = ReadFiles['texts'];
+
+export async function findFileFaults(store: Store, { texts, topics: all }: ReadFiles): Promise<Finding[]> {
+  const topics = [...all.values()].filter(({ path }) => isTopicPath(path));
+  const files = await listFiles(store.dir);
+  return [
+    ...conflicts(store, texts),
+    ...topics.flatMap((topic) => topicFaults(store, topic, texts)),
+    ...tooLargeToRead(store, files),
+    ...leftAlone(store.dir),
+    ...repeatedNames(topics.map(({ path }) => path)),
+    ...repeatedLines(store, topics),
+    ...repeatedEntries(texts),
+    ...(await unreadableReports(store)),
+    ...leftovers(store, files),
+    // What is committed with a repository is as open as that is.
+    ...(store.isTeam ? [] : openToOthers(store, files)),
+    ...hardLinks(store),
+  ];
+}
+
+/** Most are gone with the opening of the store; others wait for git, or came before nocturne did. */
+function conflicts(store: Store, texts: Texts): Finding[] {
+  const paths = [...texts].filter(([, text]) => sidesOf(text, { before: null })).map(([path]) => path);
+  const mend = {
+    says: 'Keeps the lines of both sides; what each had stays as a version.',
+    apply: async () => {
+      lookAgain(store.ledger, paths);
+      await store.missing();
+    },
+  };
+  const what = 'Holds conflict markers that a merge left.';
+  return paths.map((where) => ({ kind: 'conflict', what, where, mend }));
+}
+
+function topicFaults(store: Store, topic: Topic, texts: Texts): Finding[] {
+  const text = texts.get(topic.path) ?? '';
+  return [
+    ...frontmatterFaults(store, topic, text),
+    ...tooLarge(store, topic.path, text),
+    ...deadLinks(topic.path, { text, texts }),
+  ];
+}
+
+function tooLargeToRead(store: Store, files: string[]): Finding[] {
+  return oversized(store.dir, files).map(({ path, bytes }) => {
+    const what = `It ${sayTooLarge(bytes)}. Split it, or move it out of the memory directory.`;
+    return { kind: 'size', what, where: path, mend: null };
+  });
+}
+
+/** Only a person can have made it so: the store refuses to. */
+function tooLarge({ limits }: Store, where: string, text: string): Finding[] {
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= limits.memoryBytes) return [];
+  const what = `Has ${bytes} bytes; a memory may have ${limits.memoryBytes}, so that no job can add to it. Split it.`;
+  return [{ kind: 'size', what, where, mend: null }];
+}
+
+function frontmatterFaults(store: Store, { path, name, type, pinned }: Topic, text: string): Finding[] {
+  const { data, problem } = readFrontmatter(text);
+  if (problem) return [{ kind: 'frontmatter', what: problem, where: path, mend: null }];
+  if (Object.keys(data).length === 0) return [];
+  const faults: Finding[] = [];
+  const said = data.name ?? (isRecord(data.metadata) ? data.metadata.name : undefined);
+  if (said !== undefined && said !== name) {
+    const apply = () => rename(store, path, name);
+    const mend = pinned ? null : { says: `Sets the name to ${name}, the file's.`, apply };
+    const what = `Its frontmatter calls it ${JSON.stringify(said)}, its file ${name}.`;
+    faults.push({ kind: 'name', what, where: path, mend });
+  }
+  if (type === undefined) {
+    const what = `Its frontmatter names no type; one of ${MEMORY_TYPES.join(', ')} is expected.`;
+    faults.push({ kind: 'type', what, where: path, mend: null });
+  }
+  return faults;
+}
+
+async function rename(store: Store, path: string, name: string): Promise<void> {
+  await store.commit({ actor: CHECK }, () => ({
+    files: [{ path, change: (current) => current && setKeys(current, { name }) }],
+  }));
+}
+
+/** Links to Markdown files of this directory, and `[[topic]]`. */
+function deadLinks(where: string, { text, texts }: { text: string; texts: Texts }): Finding[] {
+  const links = [...text.matchAll(/\]\((?:\.\/)?([^()\s#]+\.md)(?:#[^()\s]*)?\)|\[\[([\w-]+)\]\]/gi)];
+  const paths = links.map(([, path, name]) => path ?? `${name}.md`);
+  return [...new Set(paths)]
+    .filter((path) => !/^\/|:\/\/|^\.\./.test(path) && !texts.has(path))
+    .map((path) => ({ kind: 'link', what: `Links ${path}, which is not there.`, where, mend: null }));
+}
+
+/** What looks like memory to whoever put it there, and is none: no version of it is kept, and no dream reads it. */
+function leftAlone(root: string, below = ''): Finding[] {
+  return (readDirectory(join(root, below)) ?? []).flatMap(({ name, kind }): Finding[] => {
+    const where = below === '' ? name : `${below}/${name}`;
+    if (name.startsWith('.')) return [];
+    if (kind === 'directory') return leftAlone(root, where);
+    const isMarkdown = name.endsWith('.md') || isDirectory(join(root, where));
+    const why = kind === 'link' ? whyNotFollowed(root, where) : whyNoMemory(where);
+    if (!isMarkdown || why === null) return [];
+    return [{ kind: 'left-alone', what: `Is left alone: ${why}.`, where, mend: null }];
+  });
+}
+
+function whyNotFollowed(root: string, where: string): string | null {
+  const real = realPath(join(root, where));
+  if (real === null) return 'it is a link that leads nowhere';
+  return real.startsWith(root + sep) ? null : `it is a link that leads out of the memory directory, to ${real}`;
+}
+
+/** Names that are one on a file system that does not tell cases apart. */
+function repeatedNames(paths: string[]): Finding[] {
+  const groups = Map.groupBy(paths, (path) => path.normalize('NFC').toLowerCase());
+  return [...groups.values()]
+    .filter((group) => group.length > 1)
+    .map((group) => ({
+      kind: 'duplicate',
+      what: `Differs from ${group.slice(1).join(', ')} in letter case alone.`,
+      where: group[0] as string,
+      mend: null,
+    }));
+}
+
+/** Lines that stand twice and of which nocturne wrote at least one; what people repeat is their business. */
+function repeatedLines(store: Store, topics: Topic[]): Finding[] {
+  const own = new Set(store.ledger.all('select distinct line from support').map((row) => row.line as string));
+  const all = topics.flatMap(({ path, lines }) => lines.map((line) => ({ path, ...line })));
+  return [...Map.groupBy(all, (line) => line.id)].flatMap(([id, lines]): Finding[] => {
+    const [first, ...others] = lines;
+    if (!first || others.length === 0 || !own.has(id)) return [];
+    const places = [...new Set(others.map((line) => line.path))].join(', ');
+    return [{ kind: 'duplicate', what: `Says again in ${places}: ${first.text}`, where: first.path, mend: null }];
+  });
+}
+
+function repeatedEntries(texts: Texts): Finding[] {
+  const logs = [...texts].filter(([path]) => logDay(path));
+  const all = logs.flatMap(([path, text]) =>
+    [...text.matchAll(/^[ \t]*<!-- (e_[0-9a-f]{12}) /gm)].map((match) => ({ path, id: match[1] as string })),
+  );
+  return [...Map.groupBy(all, (entry) => entry.id)].flatMap(([id, places]): Finding[] => {
+    const [, second] = places;
+    const what = `Holds entry ${id}, which stands in ${places[0]?.path} already; the first counts.`;
+    return second ? [{ kind: 'duplicate', what, where: second.path, mend: null }] : [];
+  });
+}
+
+async function unreadableReports(store: Store): Promise<Finding[]> {
+  const faults: Finding[] = [];
+  for (const name of listNames(join(store.dir, REPORTS)).filter((each) => each.endsWith('.json'))) {
+    const where = `${REPORTS}/${name}`;
+    if (parseJsonReport((await store.read(where)) ?? '')) continue;
+    faults.push({ kind: 'report', what: 'Cannot be read as a dream report.', where, mend: null });
+  }
+  return faults;
+}
+
+function leftovers(store: Store, files: string[]): Finding[] {
+  // While the write lock is held nobody swaps a file, so what is under way then is what a crash left.
+  const asides = store.ledger.transaction(() => listNames(join(store.dir, ASIDE)));
+  const broken = asides.filter((name) => /\.tmp$|\.taking\./.test(name)).map((name) => `${ASIDE}/${name}`);
+  const temporary = files.filter((path) => /\.[0-9a-f-]{36}\.tmp$/.test(path) && !path.startsWith(`${ASIDE}/`));
+  return [...broken, ...temporary].map((where) => ({
+    kind: 'leftover',
+    what: 'Was left by a crash; look whether it holds something that is missing elsewhere, then remove it.',
+    where,
+    mend: null,
+  }));
+}
+
+/** One finding for all: whoever copied the directory copied it whole. */
+function openToOthers(store: Store, files: string[]): Finding[] {
+  const own = files.filter((path) => path.endsWith('.md') || path.startsWith('.nocturne/'));
+  const paths = [...new Set([...own.flatMap(parentsOf), ...own])].filter((path) => !path.startsWith(`${ASIDE}/`));
+  // Nobody comes to what is in a directory that is closed to them.
+  const isClosed = (path: string) =>
+    path !== '.' && parentsOf(path).some((parent) => isPrivate(join(store.dir, parent)));
+  const open = paths.filter((path) => !isPrivate(join(store.dir, path)) && !isClosed(path));
+  if (open.length === 0) return [];
+  const mend = {
+    says: 'Makes directories 0700 and files 0600.',
+    apply: async () => {
+      for (const path of open) makePrivate(join(store.dir, path));
+    },
+  };
+  const what = `Other users may read ${listed(open)}.`;
+  return [{ kind: 'mode', what, where: '.', mend }];
+}
+
+/** The directories that a path is in, the memory directory (`.`) first. */
+function parentsOf(path: string): string[] {
+  const parent = dirname(path);
+  return parent === '.' ? ['.'] : [...parentsOf(parent), parent];
+}
+
+function hardLinks(store: Store): Finding[] {
+  if (canLink(join(store.dir, ASIDE))) return [];
+  const what = 'This file system has no hard links: an edit made while nocturne writes the same file can be lost.';
+  return [{ kind: 'hard-links', what, where: '.', mend: null }];
+}

@@ -1,0 +1,191 @@
+// Checks that the ledger and the files agree: commits, heads, entries, supports, coverage.
+
+import { isAppError } from '../../../base/errors.ts';
+import { dropProposal, waitingProposals } from '../../dream/proposals.ts';
+import { assumeCovered } from '../../ledger/coverage.ts';
+import { dropSupport, type EntryRow, entryRow, isInLog, type Support } from '../../ledger/entries.ts';
+import { sendersOf } from '../../ledger/outbox.ts';
+import { locateFile } from '../../store/confine.ts';
+import { memoryAt, shaOf } from '../../store/heads.ts';
+import { isLog, lostIds, lostIn } from '../../store/lost-logs.ts';
+import type { Store } from '../../store/store.ts';
+import { joinLogs, logDay, logPath, parseLog } from '../../text/daily-log.ts';
+import { isRemains, logItemsOf } from '../../text/log-items.ts';
+import { CHECK, type Finding, type Mend, type ReadFiles } from './findings.ts';
+
+const LEDGER = '.nocturne/ledger.db';
+
+export async function findLedgerFaults(store: Store, files: ReadFiles): Promise<Finding[]> {
+  const entries = knownEntries(store);
+  return [
+    ...unfinishedCommits(store),
+    ...(await missingFiles(store)),
+    ...missingEntries(store, { entries, ...files }),
+    ...looseSupports(store, { entries, ...files }),
+    ...looseProposals(store, entries),
+    ...uncoveredEntries(store, entries),
+    ...lostSessions(store),
+  ];
+}
+
+/** What this file asks of an entry: its words and quotes would be most of the ledger. */
+type Known = Pick<EntryRow, 'id' | 'session' | 'turn' | 'day' | 'state'>;
+
+function knownEntries({ ledger }: Store): Known[] {
+  return ledger.all('select id, session, turn, day, state from entry order by at, id') as unknown as Known[];
+}
+
+function unfinishedCommits(store: Store): Finding[] {
+  const count = store.ledger.get('select count(*) as n from "commit" where applied = 0')?.n as number;
+  const mend = { says: 'Brings the files to what they say.', apply: async () => void store.bringFilesUpToDate() };
+  const what = `${count} commits have not reached the files.`;
+  return count > 0 ? [{ kind: 'commit', what, where: LEDGER, mend }] : [];
+}
+
+/** Files that went so many at once that the store does not take them for deleted, and logs that were lost. */
+async function missingFiles(store: Store): Promise<Finding[]> {
+  return (await store.missing()).map((where) => {
+    const what = isLog(where)
+      ? 'Was lost: it is gone, empty or damaged. What it held stays remembered; nocturne dream --accept-missing lets go of it.'
+      : 'Was gone or emptied with many others at once. Put it back, or let nocturne dream --accept-missing believe it.';
+    return { kind: 'missing-file', what, where, mend: mendLost(store, where) };
+  });
+}
+
+/** Puts back what a lost log held, from its newest version that holds all of it, beside what was written there since. */
+function mendLost(store: Store, path: string): Mend | null {
+  const { ledger, dir } = store;
+  const day = logDay(path);
+  const lost = lostIn(ledger, path);
+  if (day === null || lost.length === 0 || !canBeWritten(dir, path)) return null;
+  const rows = ledger.all<{ id: string; sha: string; content: Buffer }>(
+    `select id, sha, content from version where memory = ? and content is not null order by rowid desc`,
+    memoryAt(ledger, path),
+  );
+  const holdsAll = (content: Buffer) => {
+    const ids = new Set(parseLog(content.toString(), day).map(({ id }) => id));
+    return lost.every((id) => ids.has(id));
+  };
+  const whole = rows.find(({ sha, content }) => shaOf(content) === sha && holdsAll(content))?.content.toString();
+  if (whole === undefined) return null;
+  const entries = lost.flatMap((id) => entryRow(ledger, id) ?? []);
+  const change = (current: string | null) => {
+    const left = parseLog(current ?? '', day).filter((item) => isRemains(item, entries));
+    return joinLogs(whole, current ?? '', { day, leftOut: new Set(left.map(({ id }) => id)) });
+  };
+  return {
+    says: 'Puts back what it held, from its newest whole version, beside what was written since.',
+    apply: async () => void (await store.commit({ actor: CHECK }, () => ({ files: [{ path, change }] }))),
+  };
+}
+
+function canBeWritten(dir: string, path: string): boolean {
+  try {
+    return locateFile(dir, path).kind !== 'directory';
+  } catch (error) {
+    if (isAppError(error)) return false;
+    throw error;
+  }
+}
+
+function missingEntries(store: Store, { entries, texts }: ReadFiles & { entries: Known[] }): Finding[] {
+  const items = logItemsOf(texts);
+  const lost = lostIds(store.ledger);
+  const missing = entries.filter((entry) => !items.has(entry.id) && isInLog(entry) && !lost.has(entry.id));
+  return [...Map.groupBy(missing, (entry) => logPath(entry.day))].map(([where, rows]) => ({
+    kind: 'missing-entry',
+    what: `Lacks ${rows.length} known entries (${rows.map((row) => row.id).join(', ')}); the next dream takes them for withdrawn, or asks where they are many.`,
+    where,
+    mend: null,
+  }));
+}
+
+function looseSupports(store: Store, { entries, topics }: ReadFiles & { entries: Known[] }): Finding[] {
+  const known = new Set(entries.map((entry) => entry.id));
+  // What a line rested on that somebody changed is its history, and waits for the line to come back.
+  const supports = store.ledger.all('select path, line, entry from support order by path') as unknown as Support[];
+  return [...Map.groupBy(supports, (support) => support.path)].flatMap(([where, rows]): Finding[] => {
+    const topic = topics.get(where);
+    // Of a topic that is gone they wait for it to come back.
+    if (topic === undefined) return [];
+    const loose = rows.filter(({ entry }) => !known.has(entry));
+    if (loose.length === 0) return [];
+    const mend = {
+      says: 'Forgets these supports; the lines and entries stay.',
+      apply: () => dropAll(store, loose),
+    };
+    const supports = loose.length === 1 ? 'A support names' : `${loose.length} supports name`;
+    const what = `${supports} an entry that is not known.`;
+    return [{ kind: 'support', what, where, mend }];
+  });
+}
+
+/** Proposals about entries that are not known: the next dream lets go of them, too. */
+function looseProposals(store: Store, entries: Known[]): Finding[] {
+  const known = new Set(entries.map((entry) => entry.id));
+  const loose = waitingProposals(store.ledger).filter((each) => each.entries.some(({ id }) => !known.has(id)));
+  if (loose.length === 0) return [];
+  const apply = async () => {
+    await store.commit({ actor: CHECK }, () => ({
+      files: [],
+      rows(transaction) {
+        for (const { id } of loose) dropProposal(transaction, id);
+      },
+    }));
+  };
+  const what = `${loose.length} proposals (${loose.map(({ id }) => id).join(', ')}) are about entries that are not known.`;
+  const says = 'Lets go of these proposals; the next dream looks at what is left of their entries.';
+  return [{ kind: 'proposal', what, where: LEDGER, mend: { says, apply } }];
+}
+
+async function dropAll(store: Store, supports: Support[]): Promise<void> {
+  await store.commit({ actor: CHECK }, () => ({
+    files: [],
+    rows: (transaction) => {
+      for (const support of supports) dropSupport(transaction, support);
+    },
+  }));
+}
+
+/** Entries whose turn the ledger takes for pending: it would be extracted again. Those received were extracted elsewhere. */
+function uncoveredEntries(store: Store, entries: Known[]): Finding[] {
+  const covered = new Set(
+    store.ledger.lists('select session, turn from coverage').map(([session, turn]) => `${session}\n${turn}`),
+  );
+  const open = entries.filter(
+    ({ id, session, turn, state }) =>
+      turn !== '' &&
+      state !== 'withdrawn' &&
+      state !== 'forgotten' &&
+      !covered.has(`${session}\n${turn}`) &&
+      sendersOf(store.ledger, id).length === 0,
+  );
+  return [...Map.groupBy(open, (entry) => entry.session)].map(([session, rows]) => ({
+    kind: 'coverage',
+    what: `${rows.length} entries of session ${session} come from turns that count as never extracted.`,
+    where: LEDGER,
+    mend: {
+      says: 'Takes these turns, and those before them, for extracted.',
+      apply: async () => {
+        await store.commit({ actor: CHECK }, () => ({
+          files: [],
+          rows: (transaction) => {
+            for (const { turn, day } of rows) assumeCovered(transaction, { session, turn, day });
+          },
+        }));
+      },
+    },
+  }));
+}
+
+function lostSessions(store: Store): Finding[] {
+  // A rebuilt ledger knows that turns were extracted, and not where from.
+  const sql = `select distinct session from coverage where not (became = 'assumed' and through_message = '')
+    and session not in (select id from session)`;
+  return store.ledger.lists(sql).map(([session]) => ({
+    kind: 'session',
+    what: `Has turns of session ${session}, but not where its transcript is; nocturne extract TRANSCRIPT tells it.`,
+    where: LEDGER,
+    mend: null,
+  }));
+}

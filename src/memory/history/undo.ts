@@ -1,0 +1,175 @@
+// What a job changed, as the ledger remembers it: rows with what stood there before and after it, files with their
+// versions. It reads; taking back is the business of jobs/undo.ts.
+// What somebody changed after the job no longer is as the job left it, and is named with who did.
+
+import { AppError } from '../../base/errors.ts';
+import { commitsOf } from '../ledger/job-rows.ts';
+import { KEYS, type Ledger, type Row, type UndoableTable } from '../ledger/ledger.ts';
+import { readVersion } from './versions.ts';
+
+export interface RowChange {
+  table: UndoableTable;
+  /** The key columns. */
+  key: Row;
+  /** Before the job; null: no row. */
+  before: Row | null;
+  /** As the job left it. */
+  after: Row | null;
+  current: Row | null;
+  /** Who changed the row first after the job; null where it stands as the job left it, or as it was before. */
+  changedBy: string | null;
+}
+
+export interface FileStep {
+  before: string | null;
+  after: string | null;
+}
+
+export interface FileChanges {
+  memory: string;
+  /** Where the file is now. */
+  path: string;
+  /** Where it was before the job gave it another name, under which it still is. */
+  movedFrom?: string;
+  /** What the job did to it, newest first. */
+  steps: FileStep[];
+  /** The job's newest version of it. */
+  lastVersion: string;
+}
+
+export interface JobChanges {
+  rows: RowChange[];
+  files: FileChanges[];
+}
+
+/** Everything a job changed. Throws `refused` where that is not all kept any more. */
+export function changesOf(ledger: Ledger, job: string): JobChanges {
+  const commits = commitsOf(ledger, job);
+  const oldestKept = ledger.get('select min("commit") as id from undo')?.id as number | null;
+  const oldest = commits.at(-1);
+  if (oldest !== undefined && (oldestKept === null || oldest < oldestKept)) throw tooOld(job);
+  return { rows: rowChanges(ledger, commits), files: fileChanges(ledger, { job, commits }) };
+}
+
+/** Who changed a file after this version of it, without the job itself. */
+export function changedSince(ledger: Ledger, { memory, lastVersion }: FileChanges): string[] {
+  const sql = `select distinct actor from version
+    where memory = ? and rowid > (select rowid from version where id = ?) order by rowid`;
+  return ledger.all(sql, memory, lastVersion).map((row) => row.actor as string);
+}
+
+function rowChanges(ledger: Ledger, commits: number[]): RowChange[] {
+  const changes = new Map<string, RowChange>();
+  for (const commit of commits) {
+    for (const row of writtenRows(ledger, commit)) {
+      const { table, key, before } = row;
+      const name = `${table} ${key}`;
+      const known = changes.get(name);
+      // Newest first: the oldest image of a row is what stood there before the job.
+      if (known) known.before = imageOf(before);
+      else changes.set(name, rowChange(ledger, row));
+    }
+  }
+  for (const change of changes.values()) if (isSame(change.current, change.before)) change.changedBy = null;
+  return [...changes.values()];
+}
+
+interface WrittenRow {
+  rowid: number;
+  table: UndoableTable;
+  /** JSON of the key columns' values. */
+  key: string;
+  /** JSON of the row before. */
+  before: string | null;
+}
+
+function writtenRows(ledger: Ledger, commit: number): WrittenRow[] {
+  return ledger
+    .all('select rowid, tbl, key, before from undo where "commit" = ? order by rowid desc', commit)
+    .map((row) => ({
+      rowid: row.rowid as number,
+      table: row.tbl as UndoableTable,
+      key: row.key as string,
+      before: row.before as string | null,
+    }));
+}
+
+function rowChange(ledger: Ledger, { rowid, table, key, before }: WrittenRow): RowChange {
+  const values = JSON.parse(key) as string[];
+  const columns = KEYS[table];
+  const where = columns.map((column) => `${column} = ?`).join(' and ');
+  const current = ledger.get(`select * from ${table} where ${where}`, ...values) ?? null;
+  const next = ledger.get(
+    `select before, actor from undo join "commit" on "commit".id = undo."commit"
+     where tbl = ? and key = ? and undo.rowid > ? order by undo.rowid limit 1`,
+    table,
+    key,
+    rowid,
+  );
+  const after = next ? imageOf(next.before as string | null) : current;
+  return {
+    table,
+    key: Object.fromEntries(columns.map((column, at) => [column, values[at] as string])),
+    before: imageOf(before),
+    after,
+    current,
+    changedBy: isSame(after, current) ? null : (next?.actor as string),
+  };
+}
+
+function fileChanges(ledger: Ledger, { job, commits }: { job: string; commits: number[] }): FileChanges[] {
+  const files = new Map<string, FileChanges>();
+  for (const commit of commits) {
+    // What an outside edit added while the commit was brought to the file is no work of the job.
+    const versions = ledger.all(
+      `select version.id, memory.path from version join memory on memory.id = version.memory
+       join "commit" on "commit".id = version."commit" and "commit".actor = version.actor
+       where version."commit" = ? order by version.rowid desc`,
+      commit,
+    );
+    for (const { id, path } of versions) {
+      const version = readVersion(ledger, id as string);
+      const file = files.get(version.memory) ?? {
+        memory: version.memory,
+        path: path as string,
+        steps: [],
+        lastVersion: version.id,
+      };
+      files.set(version.memory, file);
+      const before = version.previous === null ? null : readVersion(ledger, version.previous).path;
+      const isMove = before !== null && version.operation === 'modified' && before !== version.path;
+      if (isMove && version.path === (file.movedFrom ?? file.path)) file.movedFrom = before;
+      if (version.operation !== 'created' && version.previous === null) throw tooOld(job);
+      file.steps.push({
+        before: version.previous === null ? null : textOf(ledger, version.previous),
+        after: textOf(ledger, version.id),
+      });
+    }
+  }
+  return [...files.values()];
+}
+
+function textOf(ledger: Ledger, id: string): string | null {
+  const { text, redactedAt } = readVersion(ledger, id);
+  if (redactedAt === null) return text;
+  throw new AppError('refused', `Version ${id} was redacted, and with it what undoing would need.`, {
+    remedy: 'Edit the files by hand; nocturne takes the edit at your word.',
+  });
+}
+
+function tooOld(job: string): AppError {
+  return new AppError('refused', `${job} is older than versions are kept, so it cannot be taken back any more.`, {
+    remedy:
+      'Edit the files by hand; nocturne takes the edit at your word. versionDays in config.json keeps them longer.',
+  });
+}
+
+function imageOf(before: string | null): Row | null {
+  return before === null ? null : JSON.parse(before);
+}
+
+/** An image that was made before a column was there lacks it. */
+function isSame(a: Row | null, b: Row | null): boolean {
+  const said = (row: Row | null) => JSON.stringify(row, (_, value) => (value === null ? undefined : value));
+  return said(a) === said(b);
+}

@@ -1,0 +1,72 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { loadConfig } from '../../../src/base/config/config.ts';
+import { readSettings } from '../../../src/base/config/settings.ts';
+import { tempDir } from '../../support/temp.ts';
+
+const PLAIN = { HOME: '/nowhere' };
+
+test('a command’s own option wins over the environment, that over config.json, that over the default', async () => {
+  const home = tempDir();
+  const env = { ...PLAIN, NOCTURNE_HOME: home };
+  expect((await loadConfig({}, env)).model).toBe('claude-opus-5-5');
+  writeFileSync(join(home, 'config.json'), '{ "model": "from-file", "zone": "Asia/Tokyo", "dayTokens": 7 }');
+  expect(await loadConfig({}, env)).toMatchObject({ model: 'from-file', zone: 'Asia/Tokyo', dayTokens: 7 });
+  expect((await loadConfig({}, { ...env, NOCTURNE_MODEL: 'from-env' })).model).toBe('from-env');
+  expect((await loadConfig({ model: 'given' }, { ...env, NOCTURNE_MODEL: 'from-env' })).model).toBe('given');
+});
+
+test('NOCTURNE_QUEUE_URL wins over REDIS_URL, and an empty one asks for the embedded queue', async () => {
+  const env = { ...PLAIN, NOCTURNE_HOME: tempDir(), REDIS_URL: 'redis://one' };
+  expect((await loadConfig({}, env)).queueUrl).toBe('redis://one');
+  expect((await loadConfig({}, { ...env, NOCTURNE_QUEUE_URL: 'redis://two' })).queueUrl).toBe('redis://two');
+  expect((await loadConfig({}, { ...env, NOCTURNE_QUEUE_URL: '' })).queueUrl).toBe('');
+});
+
+test.each([
+  ['{ "maxTurns": 6 }', 'maxTurns'],
+  ['{ "dayTokens": "many" }', 'dayTokens'],
+  ['{ "modell": "x" }', 'modell'],
+  ['{ not json', 'config.json'],
+  ['{ "zone": "Mars/Base" }', 'zone'],
+])('config.json with %s is refused by name', async (text, named) => {
+  const home = tempDir();
+  writeFileSync(join(home, 'config.json'), text);
+  await expect(loadConfig({}, { ...PLAIN, NOCTURNE_HOME: home })).rejects.toThrow(named);
+});
+
+test('what is wrong in config.json is said setting by setting, and a mistyped one with the nearest name', async () => {
+  const home = tempDir();
+  writeFileSync(join(home, 'config.json'), '{ "throttelMs": 3, "maxTurns": 9, "forgetDays": { "projekt": 1 } }');
+  await expect(loadConfig({}, { ...PLAIN, NOCTURNE_HOME: home })).rejects.toMatchObject({
+    message: `${join(home, 'config.json')}: maxTurns: too big: expected number to be <=5; forgetDays: projekt is no setting; throttelMs is no setting.`,
+    remedy: 'Did you mean throttleMs? Mend or remove it.',
+  });
+});
+
+test('a config.json that begins with a byte order mark is read', async () => {
+  const home = tempDir();
+  writeFileSync(join(home, 'config.json'), '\ufeff{ "dayTokens": 7 }');
+  expect((await loadConfig({}, { ...PLAIN, NOCTURNE_HOME: home })).dayTokens).toBe(7);
+});
+
+test('~/ in NOCTURNE_HOME is the user’s directory, as no shell expands it in a settings file', async () => {
+  expect((await loadConfig({}, { HOME: '/nowhere', NOCTURNE_HOME: '~/night' })).home).toBe('/nowhere/night');
+});
+
+test('Gemini CLI’s sessions are looked for where its settings are', async () => {
+  const { agentDirs } = await loadConfig({}, { ...PLAIN, GEMINI_CLI_HOME: '/elsewhere' });
+  expect(agentDirs.gemini).toBe('/elsewhere/.gemini');
+});
+
+test('the README has a row for every setting, with its default', async () => {
+  const readme = readFileSync(join(import.meta.dirname, '../../../README.md'), 'utf8');
+  const rows = readme.split('\n').filter((line) => line.startsWith('| `'));
+  const defaults = Object.entries(await readSettings(join(tempDir(), 'config.json')));
+  expect(defaults.length).toBeGreaterThan(40);
+  for (const [name, value] of defaults) {
+    const shown = typeof value === 'number' ? value.toLocaleString('en') : typeof value === 'object' ? '' : `${value}`;
+    expect(rows.find((row) => row.includes(`\`${name}\``)) ?? `no row for ${name}`, name).toContain(shown);
+  }
+});

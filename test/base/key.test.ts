@@ -1,0 +1,85 @@
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { loadConfig } from '../../src/base/config/config.ts';
+import { keepKey, keySource, readAccess } from '../../src/base/key.ts';
+import { tempDir } from '../support/temp.ts';
+
+const KEY = 'sk-ant-0123456789';
+
+async function configOf(home: string, env: Record<string, string> = {}) {
+  return loadConfig({}, { NOCTURNE_HOME: home, PATH: process.env.PATH, NOCTURNE_NOW: '2026-11-21T02:00:00Z', ...env });
+}
+
+function settings(home: string, value: object): void {
+  writeFileSync(join(home, 'config.json'), JSON.stringify(value));
+}
+
+test('the environment’s key counts before the file’s, and that before the command’s', async () => {
+  const home = tempDir();
+  expect(keySource(await configOf(home))).toBe('none');
+  expect(await readAccess(await configOf(home))).toEqual({
+    apiKey: undefined,
+    authToken: undefined,
+    baseURL: undefined,
+  });
+  settings(home, { keyCommand: [process.execPath, '-e', `console.log(' ${KEY}-command ')`] });
+  expect((await readAccess(await configOf(home))).apiKey).toBe(`${KEY}-command`);
+  keepKey(home, `${KEY}\n`);
+  expect((await readAccess(await configOf(home))).apiKey).toBe(KEY);
+  const { apiKey, baseURL } = await readAccess(
+    await configOf(home, { ANTHROPIC_API_KEY: 'own', ANTHROPIC_BASE_URL: 'http://h' }),
+  );
+  expect({ apiKey, baseURL }).toEqual({ apiKey: 'own', baseURL: 'http://h' });
+  expect((await readAccess(await configOf(home, { ANTHROPIC_AUTH_TOKEN: 't' }))).apiKey).toBeUndefined();
+});
+
+test('a kept key is 0600, and a key file that others can read is refused without its content being told', async () => {
+  const home = tempDir();
+  keepKey(home, KEY);
+  const path = join(home, 'key');
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  expect(readFileSync(path, 'utf8')).toBe(`${KEY}\n`);
+  const config = await configOf(home);
+  for (const mode of [0o640, 0o604, 0o644]) {
+    chmodSync(path, mode);
+    const refused = await readAccess(config).catch((error) => error);
+    expect(refused).toMatchObject({ code: 'auth', remedy: expect.stringContaining(`chmod 600 ${path}`) });
+    expect(JSON.stringify(refused) + refused.message).not.toContain(KEY);
+  }
+  chmodSync(path, 0o600);
+  writeFileSync(path, '\n');
+  await expect(readAccess(config)).rejects.toThrow('holds no key');
+  expect(() => keepKey(home, 'not a key')).toThrow('more than one word');
+});
+
+test.each([
+  ['process.stdout.write("half-a-sk-ant"); process.exit(7)', 'failed (7)'],
+  ['console.log("")', 'holds no key'],
+  ['console.log("two words")', 'more than one word'],
+])('a key command that does %s is an error that tells nothing of what it printed', async (program, words) => {
+  const home = tempDir();
+  settings(home, { keyCommand: [process.execPath, '-e', program] });
+  const failed = await readAccess(await configOf(home)).catch((error) => error);
+  expect(failed).toMatchObject({ code: 'auth', message: expect.stringContaining(words) });
+  expect(failed.message).not.toMatch(/sk-ant|two words/);
+});
+
+test('a key command gets no shell, no input, and is asked once in five minutes', async () => {
+  const home = tempDir();
+  const count = join(home, 'count');
+  const program = `require('fs').appendFileSync(${JSON.stringify(count)}, 'x'); process.stdin.on('end', () => console.log(process.argv[1])).resume()`;
+  settings(home, { keyCommand: [process.execPath, '-e', program, '$HOME;k'] });
+  expect((await readAccess(await configOf(home))).apiKey).toBe('$HOME;k');
+  await readAccess(await configOf(home));
+  expect(readFileSync(count, 'utf8')).toBe('x');
+  await readAccess(await configOf(home, { NOCTURNE_NOW: '2026-11-21T02:05:00Z' }));
+  expect(readFileSync(count, 'utf8')).toBe('xx');
+});
+
+test('the offline model asks for no key', async () => {
+  const home = tempDir();
+  settings(home, { keyCommand: ['/nowhere/at/all'] });
+  expect((await readAccess(await configOf(home, { NOCTURNE_MODEL: 'offline' }))).apiKey).toBeUndefined();
+  await expect(readAccess(await configOf(home))).rejects.toThrow('/nowhere/at/all failed (ENOENT)');
+});

@@ -1,0 +1,52 @@
+// How a number of things is said, and the values that one may search for.
+
+import { expect, test } from 'vitest';
+import { greppable, sayCount, stands, standsAsTail } from '../../../src/base/text/wording.ts';
+
+test.each([
+  [1, 'line', '1 line'],
+  [0, 'line', '0 lines'],
+  [1, 'entry', '1 entry'],
+  [2, 'entry', '2 entries'],
+  [3, 'day', '3 days'],
+  [2, 'unreadable line', '2 unreadable lines'],
+])('%d %s is said as “%s”', (count, noun, said) => {
+  expect(sayCount(count, noun)).toBe(said);
+});
+
+test.each(['A', 'a-', '.', 'x)', '(', '-.', '~'])('a word of a megabyte of %j is looked through once', (part) => {
+  const word = `${part.repeat(1_000_000 / part.length)}!x`;
+  expect(greppable(word).length).toBeLessThanOrEqual(1);
+  expect(stands(word, `${word}${word}`)).toBe(true);
+});
+
+test('a tag that is shown with `‹`, so that it begins none, is the value it was', () => {
+  expect(stands('<topics>', 'It prints `‹topics>` first.')).toBe(true);
+  expect(stands('‹topics>', 'It prints `<topics>` first.')).toBe(true);
+});
+
+test.each([
+  ['docs/plans', 'see /Users/a/cli/Docs/plans', true],
+  ['AGENTS.md', 'put it into ./Agents.md', true],
+  ['~/work/cli', 'the one in Documents/work/cli', true],
+  ['docs/plans', 'the plans of the docs', false],
+  ['plans', 'in myplans/x', false],
+  ['--force', 'use --Force', false],
+])('%j stands as the tail of a path in %j: %j', (value, text, isThere) => {
+  expect(standsAsTail(value, text)).toBe(isThere);
+});
+
+test.each([
+  ['It is kept in src/memory/dream… and elsewhere.', 'src/memory/dream'],
+  ['It is kept in src/memory/dream...', 'src/memory/dream'],
+  ['It is kept in `src/memory/dream…`', 'src/memory/dream'],
+  ['It is kept in `src/memory/dream ...`.', 'src/memory/dream'],
+  ['The limit is 3000…', '3000'],
+  ['The limit is `3000.`', '3000'],
+  ['The port (“8443”…)', '8443'],
+  ['See https://wiki.example/a…, please', 'https://wiki.example/a'],
+  ['Run `go test ./...` first.', 'go test ./...'],
+  ['Run `git add .` first.', 'git add .'],
+])('of %j the value is %j', (text, value) => {
+  expect(greppable(text)).toEqual([value]);
+});

@@ -1,0 +1,123 @@
+// The day's ceiling over many directories, sessions and worker processes, and the breaker, as workers see them.
+// NOCTURNE_TEST_SESSIONS and NOCTURNE_TEST_DIRECTORIES make the first test as large as one likes (1000 and 20).
+
+import { join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import { loadConfig } from '../../src/base/config/config.ts';
+import { enqueueExtract } from '../../src/doors/cli/commands/enqueue.ts';
+import { compose } from '../../src/doors/compose.ts';
+import { inboxItems } from '../../src/memory/ledger/inbox.ts';
+import { testApp, testModel } from '../support/app.ts';
+import { failures, laterApp, workDue, workSession } from '../support/due-work.ts';
+import { error, says } from '../support/messages-server.ts';
+import { run } from '../support/run.ts';
+import { sessionFile } from '../support/session-file.ts';
+import { tempDir } from '../support/temp.ts';
+
+vi.setConfig({ testTimeout: 900_000 });
+
+const SESSIONS = Number(process.env.NOCTURNE_TEST_SESSIONS ?? 24);
+const DIRECTORIES = Number(process.env.NOCTURNE_TEST_DIRECTORIES ?? 4);
+const NOW = Date.parse('2026-11-21T02:00:00Z');
+const MINUTE = 60_000;
+
+function idOf(n: number): string {
+  return `${String(n).padStart(4, '0')}2222-2222-4333-8444-555555555555`;
+}
+
+test('with a daily ceiling two workers never send more than it allows; the rest waits and is named', async () => {
+  // The dearest reply there is: a token for each byte, and all output used.
+  const costs: number[] = [];
+  const model = await testModel((request) => {
+    const usage = { input_tokens: Buffer.byteLength(JSON.stringify(request)), output_tokens: request.max_tokens };
+    costs.push(usage.input_tokens + usage.output_tokens);
+    return { text: 'Nothing.', usage };
+  });
+  const dayTokens = Math.max(100_000, SESSIONS * 1_500);
+  const { home, environment } = await testApp({ server: model, settings: { dayTokens, concurrency: 4 } });
+  const shared = { ...environment, NOCTURNE_MEMORY_DIR: '', CLAUDE_CONFIG_DIR: join(home, 'claude') };
+  const app = compose(await loadConfig({}, shared));
+  const transcripts = tempDir();
+  for (let n = 0; n < SESSIONS; n++) {
+    const session = sessionFile(transcripts, { id: idOf(n), cwd: `/work/project-${n % DIRECTORIES}` });
+    session.add(`Rule ${n}: always water the trees.`);
+    await enqueueExtract(app, { transcript: session.path, ended: true });
+  }
+  const workers = await Promise.all([run(['worker', '--once'], shared), run(['worker', '--once'], shared)]);
+  for (const { code, stderr } of workers) {
+    expect(code).toBe(0);
+    expect(stderr).toContain('ceiling');
+  }
+  const sent = costs.reduce((sum, cost) => sum + cost, 0);
+  expect(sent).toBeGreaterThan(dayTokens / 2);
+  expect(sent).toBeLessThanOrEqual(dayTokens);
+  expect(app.home.spendOf('2026-11-21')).toMatchObject({ reservedTokens: 0, usedTokens: sent, calls: costs.length });
+  const dirs = app.home.stores().filter((dir) => dir.includes('project'));
+  expect(dirs).toHaveLength(DIRECTORIES);
+  const stores = await Promise.all(dirs.map((dir) => app.store(dir)));
+  const waiting = stores.flatMap((store) => inboxItems(store.ledger));
+  expect(waiting).toHaveLength(SESSIONS - costs.length);
+  for (const { failure, notBefore } of waiting) {
+    expect(failure).toMatch(/daily ceiling of|ceiling of 2026-11-21 is reached/);
+    expect(notBefore > '2026-11-21T24:00:00').toBe(notBefore > '2026-11-22');
+  }
+  const { code, stdout } = await run(['status', '--json'], shared);
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({
+    all: { pending: SESSIONS - costs.length, directories: DIRECTORIES + 1, failed: [] },
+    spendToday: { usedTokens: sent, ceilingTokens: dayTokens, fullFrom: '2026-11-21T02:00:00.000Z' },
+  });
+  expect(JSON.parse(stdout).spendToday.skips).toBeGreaterThan(0);
+  app.close();
+  console.log(
+    `${SESSIONS} sessions, ${DIRECTORIES} directories: ceiling ${dayTokens}, sent ${sent} in ${costs.length} requests`,
+  );
+});
+
+test('what a ceiling held back is done on the next day', async () => {
+  const model = await testModel(() => says('Nothing.'));
+  const testing = await testApp({ server: model, settings: { dayTokens: 10_000 } });
+  const session = sessionFile(tempDir());
+  session.add('Always water the trees.');
+  expect(await workSession(testing, session.path)).toMatchObject({ outcome: 'ceiling', code: 'ceiling' });
+  const [item] = inboxItems(testing.store.ledger);
+  expect(item?.notBefore.slice(0, 13)).toBe('2026-11-22T00');
+  expect(item?.attempts).toBe(0);
+  const tomorrow = await laterApp(testing, '2026-11-22T01:00:00Z', { server: model, settings: { dayTokens: 100_000 } });
+  expect(await workDue(tomorrow)).toMatchObject([{ outcome: 'nothing-worth-keeping' }]);
+  expect(failures(testing)).toEqual([]);
+});
+
+test('after five jobs in a row without progress no model is asked; then one tries, and all is done', async () => {
+  let isDown = true;
+  const model = await testModel(() => (isDown ? error(401, 'invalid x-api-key') : says('Nothing.')));
+  const testing = await testApp({ server: model });
+  const dir = tempDir();
+  for (let n = 0; n < 8; n++) {
+    const session = sessionFile(dir, { id: idOf(n) });
+    session.add('Always water the trees.');
+    await enqueueExtract(testing.app, { transcript: session.path, ended: true });
+  }
+  const results = await workDue(testing);
+  expect(results.map(({ outcome }) => outcome)).toEqual([...Array(5).fill('failed'), ...Array(3).fill('breaker')]);
+  expect(model.requests).toHaveLength(5);
+  const status = await run(['status'], testing.environment);
+  expect(status.code).toBe(3);
+  expect(status.stdout).toMatch(
+    /^attention {2}the breaker is open after 5 failures in a row \(auth\), tries again at 2026-11-21T02:05:00.000Z; 3 turned away/m,
+  );
+  expect(status.stdout).toMatch(/^attention {2}auth, 5 waiting: .*ANTHROPIC_API_KEY/m);
+  // The pause is over: one asks, and fails again.
+  const later = await laterApp(testing, NOW + 11 * MINUTE, { server: model });
+  const again = await workDue(later);
+  expect(again.map(({ outcome }) => outcome)).toEqual(['failed', ...Array(7).fill('breaker')]);
+  expect(model.requests).toHaveLength(6);
+  isDown = false;
+  const mended = await laterApp(testing, NOW + 60 * MINUTE, { server: model });
+  expect((await workDue(mended)).map(({ outcome }) => outcome)).toEqual(Array(8).fill('nothing-worth-keeping'));
+  expect(mended.app.home.breaker.read()).toMatchObject({ state: 'closed', failures: 0 });
+  expect(failures(testing)).toEqual([]);
+  expect(await run(['status'], { ...testing.environment, NOCTURNE_NOW: '2026-11-21T03:00:00Z' })).toMatchObject({
+    code: 0,
+  });
+});

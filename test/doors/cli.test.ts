@@ -1,0 +1,303 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { DreamReport } from '../../jobs/dream.ts';
+import type { ExtractReport } from '../../jobs/extract.ts';
+import type { Environment } from '../../src/base/config/config.ts';
+import { thisProcess } from '../../src/base/process.ts';
+import { inboxItems } from '../../src/memory/ledger/inbox.ts';
+import { beginJob, type JobRow } from '../../src/memory/ledger/job-rows.ts';
+import { takeLease } from '../../src/memory/store/leases.ts';
+import { testApp, testModel } from '../support/app.ts';
+import { error } from '../support/messages-server.ts';
+import { DOOR, run, runJson } from '../support/run.ts';
+import { type SessionFile, sessionFile } from '../support/session-file.ts';
+import { tempDir } from '../support/temp.ts';
+
+const LOG = 'logs/2026/11/2026-11-20.md';
+const OTHER_ID = '22222222-2222-4333-8444-555555555555';
+
+function aSession(options: Parameters<typeof sessionFile>[1] = {}): SessionFile {
+  const session = sessionFile(tempDir(), options);
+  session.add('Always use pnpm instead of npm.');
+  session.add('Thanks, that is all.');
+  return session;
+}
+
+test('extract --json prints one JSON object per session on stdout, and nothing else there or beside it', async () => {
+  const { environment, dir } = await testApp();
+  const sessions = [aSession(), aSession({ id: OTHER_ID })];
+  const args = ['extract', ...sessions.map(({ path }) => path)];
+  const { code, stderr, values } = await runJson<ExtractReport>(args, environment);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(values).toEqual(
+    sessions.map((session) => ({
+      session: session.id,
+      transcript: session.path,
+      memory: dir,
+      outcome: 'recorded',
+      entries: [
+        {
+          id: expect.stringMatching(/^e_[0-9a-f]{12}$/),
+          type: 'feedback',
+          text: 'Always use pnpm instead of npm.',
+          evidence: [
+            {
+              message: session.turn(1),
+              quote: 'Always use pnpm instead of npm.',
+              speaker: 'human',
+              at: '2026-11-20T09:00:10.000Z',
+            },
+          ],
+          session: session.id,
+          turn: session.turn(1),
+        },
+      ],
+      coverage: [
+        { from: session.turn(1), to: session.turn(1), became: 'recorded' },
+        { from: session.turn(2), to: session.turn(2), became: 'nothing' },
+      ],
+      unsettledTurns: 0,
+      job: expect.stringMatching(/^job_[0-9a-f]{12}$/),
+      pendingTurns: 0,
+      coveredTurns: 2,
+      unreadableLines: 0,
+      spend: {
+        calls: expect.any(Number),
+        inputTokens: 0,
+        cachedInputTokens: 0,
+        cacheWriteTokens: 0,
+        outputTokens: 0,
+        rawInputTokens: 0,
+        weightedInputTokens: 0,
+        microUsd: null,
+      },
+      fork: { by: 'excerpt' },
+    })),
+  );
+  expect(readFileSync(join(dir, LOG), 'utf8').match(/\*\*feedback\*\* Always use pnpm/g)).toHaveLength(2);
+});
+
+test('a transcript that is gone, one of no known format and a model that fails end with 1', async () => {
+  const odd = join(tempDir(), 'odd.txt');
+  writeFileSync(odd, 'no transcript at all\n');
+  const model = await testModel([error(400, 'not today')]);
+  const { environment } = await testApp({ server: model });
+  for (const [path, outcome, words] of [
+    [odd, 'unknown-format', odd],
+    [`${odd}.gone`, 'transcript-gone', `${odd}.gone`],
+    [aSession().path, 'failed', 'not today'],
+  ] as const) {
+    const { code, values } = await runJson<ExtractReport>(['extract', path], environment);
+    expect({ code, values }).toMatchObject({ code: 1, values: [{ outcome, entries: [], coverage: [] }] });
+    expect(values[0]?.error?.message).toContain(words);
+  }
+});
+
+test('a session that cannot be read keeps no other from being extracted', async () => {
+  const { environment } = await testApp();
+  const args = ['extract', '/nowhere/gone.jsonl', aSession().path];
+  const { code, values } = await runJson<ExtractReport>(args, environment);
+  expect({ code, outcomes: values.map(({ outcome }) => outcome) }).toEqual({
+    code: 1,
+    outcomes: ['transcript-gone', 'recorded'],
+  });
+});
+
+test('a session that somebody else works on and a ceiling end with 75: try again later', async () => {
+  const session = aSession();
+  const held = await testApp();
+  const now = new Date('2026-11-21T02:00:00Z');
+  takeLease(held.store.ledger, { key: `session:${session.id}`, owner: `${thisProcess()}/test`, now, ttlMs: 60_000 });
+  const busy = await runJson<ExtractReport>(['extract', session.path], held.environment);
+  expect(busy).toMatchObject({ code: 75, values: [{ outcome: 'busy', spend: { calls: 0 } }] });
+  const model = await testModel([]);
+  const poor = await testApp({ server: model, settings: { dayTokens: 1 } });
+  const ceiling = await runJson<ExtractReport>(['extract', session.path], poor.environment);
+  expect(ceiling).toMatchObject({ code: 75, values: [{ outcome: 'ceiling' }] });
+  expect(model.requests).toEqual([]);
+});
+
+test.each([
+  ['no command', []],
+  ['an unknown option', ['extract', 'x.jsonl', '--dry-run']],
+  ['nothing to reprocess', ['reprocess']],
+  ['two things to reprocess', ['reprocess', '--all', '--day', '2026-11-20']],
+  ['a day that is none', ['enqueue', 'reprocess', '--day', '2026-13-01']],
+])('%s is wrong usage: exit 2, words on stderr, nothing made', async (_, args) => {
+  const home = join(tempDir(), 'home');
+  const ended = await run(args, { PATH: process.env.PATH, HOME: home });
+  expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('nocturne') });
+  expect(existsSync(home)).toBe(false);
+});
+
+test('without a key and without the offline model the error names both ways out, and nothing is remembered', async () => {
+  const { environment, store, app } = await testApp();
+  const args = ['extract', aSession().path];
+  const ended = await runJson<ExtractReport>(args, { ...environment, NOCTURNE_MODEL: undefined });
+  expect(ended).toMatchObject({ code: 1, values: [{ outcome: 'failed', error: { code: 'no-model' }, coverage: [] }] });
+  expect(ended.values[0]?.error?.message).toMatch(/ANTHROPIC_API_KEY.*--model offline/s);
+  expect(await store.list()).toEqual([]);
+  expect(app.home.spendOf('2026-11-21')).toMatchObject({ reservedTokens: 0, calls: 0 });
+  expect((await run([...args, '--model', 'offline'], environment)).code).toBe(0);
+});
+
+test.each([['extract'], ['dream']])('%s without a key makes nothing where nothing was', async (command) => {
+  const { environment } = await testApp();
+  const dir = join(tempDir(), 'memory');
+  const args = command === 'extract' ? [command, aSession().path] : [command];
+  const without = { ...environment, NOCTURNE_MODEL: undefined, NOCTURNE_MEMORY_DIR: dir };
+  expect((await run(args, without)).code).toBe(1);
+  expect(existsSync(dir)).toBe(false);
+});
+
+test('a job whose process died is interrupted, and one that runs is not', async () => {
+  const { environment, store } = await testApp();
+  const now = new Date('2026-11-21T01:00:00Z');
+  const [dead, alive] = [1, 2].map(() => beginJob(store.ledger, { kind: 'extract', now })) as [string, string];
+  store.ledger.run('update job set process = ? where id = ?', `${hostname()}:999999999:1`, dead);
+  const { values } = await runJson<{ lastJobs: JobRow[] }>(['status'], environment);
+  const jobs = new Map(values[0]?.lastJobs.map((job) => [job.id, job]));
+  expect(jobs.get(dead)).toMatchObject({
+    status: 'ended',
+    outcome: 'interrupted',
+    endedAt: '2026-11-21T02:00:00.000Z',
+  });
+  expect(jobs.get(alive)).toMatchObject({ status: 'running', outcome: null });
+  expect((await run(['status'], environment)).stdout).toContain(`${dead} extract interrupted`);
+});
+
+test('dream --json says what was done with each entry, and what the index is now', async () => {
+  const { environment } = await testApp();
+  const extracted = await runJson<ExtractReport>(['extract', aSession().path], environment);
+  const { code, stderr, values } = await runJson<DreamReport>(['dream'], environment);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const entries = extracted.values[0]?.entries.map(({ id }) => id);
+  expect(values).toEqual([
+    {
+      outcome: 'dreamed',
+      job: expect.stringMatching(/^job_/),
+      operations: [{ kind: 'add', entries, topic: 'working-agreements', reason: expect.any(String) }],
+      topics: ['working-agreements.md'],
+      indexLines: expect.any(Number),
+      indexBytes: expect.any(Number),
+      spend: expect.objectContaining({ calls: expect.any(Number) }),
+      proposals: [],
+      refused: [],
+      left: [],
+    },
+  ]);
+});
+
+test('reprocess --json extracts a session, a day or everything again, and prints one object per session', async () => {
+  const { environment } = await testApp();
+  const sessions = [aSession(), aSession({ id: OTHER_ID, startsAt: '2026-11-18T09:00:00Z' })];
+  await run(['extract', ...sessions.map(({ path }) => path)], environment);
+  for (const [what, expected] of [
+    [['--session', sessions[0]?.id ?? ''], [sessions[0]?.id]],
+    [['--day', '2026-11-18'], [OTHER_ID]],
+    [['--all'], sessions.map(({ id }) => id)],
+  ] as const) {
+    const { code, values } = await runJson<ExtractReport>(['reprocess', ...what], environment);
+    expect(code).toBe(0);
+    expect(values.map(({ session }) => session).sort()).toEqual(expected);
+    for (const report of values) expect(report).toMatchObject({ outcome: 'recorded', coverage: { length: 2 } });
+  }
+});
+
+test('reprocess of what was never extracted is an error that says what to do instead', async () => {
+  const { environment } = await testApp();
+  const ended = await run(['reprocess', '--session', 'nobody'], environment);
+  expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('nocturne extract TRANSCRIPT') });
+});
+
+test('enqueue puts work into the inbox and does none of it; status --json names what waits and what was done', async () => {
+  const { environment, store } = await testApp();
+  const session = aSession();
+  for (const args of [
+    ['extract', session.path, '--instructions', 'be brief'],
+    ['extract', session.path],
+    ['dream'],
+    ['reprocess', '--all'],
+  ]) {
+    expect(await run(['enqueue', ...args], environment)).toMatchObject({ code: 0, stderr: '' });
+  }
+  expect(inboxItems(store.ledger).map(({ kind, payload }) => [kind, payload])).toEqual([
+    ['extract', { transcript: session.path, ended: true }],
+    ['reprocess', { all: true, ended: true }],
+    ['dream', {}],
+  ]);
+  expect(await store.list()).toEqual([]);
+  const { code, values } = await runJson<Record<string, unknown>>(['status'], environment);
+  expect(code).toBe(0);
+  expect(values).toMatchObject([
+    { memory: store.dir, entries: {}, topics: 0, lastJobs: [], workers: [], waiting: { length: 3 } },
+  ]);
+});
+
+test('a queue that is out of reach fails no enqueue: the work waits and the reader is told', async () => {
+  const { environment, store } = await testApp();
+  const ended = await run(['enqueue', 'extract', aSession().path], {
+    ...environment,
+    NOCTURNE_QUEUE_URL: 'redis://127.0.0.1:1',
+  });
+  expect(ended).toMatchObject({ code: 0, stderr: expect.stringContaining('The queue was not rung') });
+  expect(inboxItems(store.ledger)).toHaveLength(1);
+});
+
+test('without --memory a session goes to its project’s own directory, which a worktree shares with its main checkout', async () => {
+  const home = tempDir();
+  const main = join(tempDir(), 'my.orchard');
+  const worktree = join(tempDir(), 'side');
+  const git = (...args: string[]) => execFileSync('git', ['-c', 'user.name=k', '-c', 'user.email=k@k', ...args]);
+  git('init', '--quiet', main);
+  git('-C', main, 'commit', '--quiet', '--allow-empty', '-m', 'first');
+  git('-C', main, 'worktree', 'add', '--quiet', worktree);
+  mkdirSync(join(main, 'src'));
+  const environment = projectEnvironment(home);
+  const sessions = [aSession({ cwd: join(main, 'src') }), aSession({ id: OTHER_ID, cwd: worktree })];
+  const extracted = await run(['extract', ...sessions.map(({ path }) => path)], environment);
+  expect(extracted.code).toBe(0);
+  const memory = join(home, '.claude', 'projects', main.replace(/[^A-Za-z0-9]/g, '-'), 'memory');
+  expect(readFileSync(join(memory, LOG), 'utf8').match(/\*\*feedback\*\*/g)).toHaveLength(2);
+  // Nobody would look there for it.
+  const elsewhere = `kept in ${memory}, the memory of the project that it ran in`;
+  expect(extracted.stdout.split(elsewhere)).toHaveLength(3);
+  const status = await runJson<{ memory: string }>(['status'], environment, { cwd: worktree });
+  expect(status.values[0]?.memory).toBe(memory);
+});
+
+test('CLAUDE_CONFIG_DIR moves the projects’ directories, and --memory wins over all', async () => {
+  const claude = tempDir();
+  const environment: Environment = { ...projectEnvironment(tempDir()), CLAUDE_CONFIG_DIR: claude };
+  const [own, given] = [aSession({ cwd: '/nowhere/my orchard' }), aSession({ id: OTHER_ID })];
+  await run(['extract', own.path], environment);
+  expect(existsSync(join(claude, 'projects', '-nowhere-my-orchard', 'memory', LOG))).toBe(true);
+  const memory = join(tempDir(), 'given');
+  const everywhere = { ...environment, NOCTURNE_MEMORY_DIR: tempDir() };
+  await run(['extract', given.path, '--memory', memory], everywhere);
+  expect(existsSync(join(memory, LOG))).toBe(true);
+});
+
+/** No memory directory is set here: each project has its own. */
+function projectEnvironment(home: string): Environment {
+  return {
+    PATH: process.env.PATH,
+    HOME: home,
+    NOCTURNE_MODEL: 'offline',
+    NOCTURNE_ZONE: 'UTC',
+    NOCTURNE_NOW: '2026-11-21T02:00:00Z',
+  };
+}
+
+test('in a directory that is gone, a command says so instead of falling over', async () => {
+  const { environment } = await testApp();
+  const script = 'cd "$1" && rmdir "$1" && exec "$2" "$3" status';
+  const ended = spawnSync('sh', ['-c', script, 'sh', tempDir(), process.execPath, DOOR], { env: environment });
+  expect({ code: ended.status, said: String(ended.stderr) }).toEqual({
+    code: 1,
+    said: 'nocturne: The directory you stand in is gone.\n  Go to one that is there, then run it again.\n',
+  });
+});

@@ -1,0 +1,160 @@
+// A worker that is killed: in the middle of its commits, at any moment of a resident one's work, and while its agent
+// waits for the model. What follows at once is `worker --once`, and then the memory is as if nothing had happened.
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as after } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { listFiles } from '../../src/base/files/directories.ts';
+import { enqueueExtract, put } from '../../src/doors/cli/commands/enqueue.ts';
+import { lastJobs } from '../../src/memory/ledger/job-rows.ts';
+import { outboxRows } from '../../src/memory/ledger/outbox.ts';
+import { type TestApp, testApp, testModel } from '../support/app.ts';
+import { sized } from '../support/depth.ts';
+import { says } from '../support/messages-server.ts';
+import { isIdle, memoryOf, sixSessions } from '../support/nights.ts';
+import { agentsOf } from '../support/processes.ts';
+import { type Running, run, start, until } from '../support/run.ts';
+
+const DIES_AT = join(import.meta.dirname, '../support/dies-at.ts');
+const onLinux = process.platform === 'linux';
+const sessions = sixSessions();
+
+async function nightOf(transcripts: string[], options: Parameters<typeof testApp>[0] = {}): Promise<TestApp> {
+  const testing = await testApp(options);
+  for (const transcript of transcripts) await enqueueExtract(testing.app, { transcript, ended: true });
+  put(testing.app, { store: testing.store, kind: 'dream', key: 'dream' }, {});
+  return testing;
+}
+
+async function memoryWithoutKill(transcripts: string[]): ReturnType<typeof memoryOf> {
+  const testing = await nightOf(transcripts);
+  await run(['worker', '--once'], testing.environment);
+  expect(isIdle(testing)).toBe(true);
+  return memoryOf(testing);
+}
+
+/** Works on after a kill and expects what would have been there without it, and nothing else. */
+async function expectRecovery<Held>(
+  testing: TestApp,
+  { expected, held }: { expected: Held; held(testing: TestApp): Promise<Held> },
+): Promise<void> {
+  if (onLinux) await until(() => agentsOf(testing.home).length === 0);
+  expect(await run(['worker', '--once'], testing.environment)).toMatchObject({ code: 0 });
+  expect(await held(testing)).toEqual(expected);
+  const aside = /^\.nocturne\/aside\/mem_\w+\.[0-9a-f]{64}\.\d+\.\d+$/;
+  const own =
+    /^\.nocturne\/(?:\.gitignore|lock\.db(?:-journal|-wal|-shm)?|ledger\.db(?:-wal|-shm)?|dreams\/[\d-]+\.json)$/;
+  const odd = (await listFiles(testing.dir)).filter(
+    (path) => !path.endsWith('.md') && !aside.test(path) && !own.test(path),
+  );
+  expect(odd).toEqual([]);
+}
+
+/** What the project and the user scope hold, and what waits between them. */
+async function bothMemoriesOf(testing: TestApp) {
+  const dir = join(testing.home, '.claude/memory');
+  return {
+    project: await memoryOf(testing),
+    outbox: outboxRows(testing.store.ledger),
+    user: await memoryOf({ ...testing, store: await testing.app.store(dir), dir }),
+  };
+}
+
+/**
+ * What is about the user goes on to the user scope. A person's own files stand where the night will write, so that its
+ * commits replace and do not only add.
+ */
+async function handWrittenNight(): Promise<TestApp> {
+  const testing = await nightOf(sessions.slice(1, 2), { settings: { userScope: true } });
+  const byHand = {
+    'logs/2026/11/2026-11-11.md': '# 2026-11-11\n\n- **project** Kim owns the harvest report.\n',
+    'MEMORY.md': '# My memory\n\n- [Mine](mine.md) — my own words\n',
+    'project-facts.md': '---\nname: project-facts\ndescription: Facts\ntype: project\n---\n\n- It is about apples.\n',
+  };
+  for (const [path, text] of Object.entries(byHand)) {
+    mkdirSync(dirname(join(testing.dir, path)), { recursive: true });
+    writeFileSync(join(testing.dir, path), text);
+  }
+  return testing;
+}
+
+test('a worker killed at a step of its commits leaves what the next one brings to the same memory', async () => {
+  const undisturbed = await handWrittenNight();
+  await run(['worker', '--once'], undisturbed.environment);
+  const expected = await bothMemoriesOf(undisturbed);
+  expect(expected.project.files['project-facts.md']).toEqual(
+    expect.arrayContaining(['- It is about apples.', '- The release deadline is 2026-12-04.']),
+  );
+  expect(expected.user.files['logs/2026/11/2026-11-11.md']?.filter((line) => line.startsWith('- '))).toEqual([
+    '- 09:00 **user** The user prefers short answers.',
+  ]);
+  let kills = 0;
+  for (let step = 3, wasKilled = true; wasKilled; step += sized({ quick: 37, deep: 13 })) {
+    const testing = await handWrittenNight();
+    const environment = { ...testing.environment, NOCTURNE_TEST_DIES_AT: String(step) };
+    const { signal } = await run(['worker', '--once'], environment, { nodeArgs: ['--import', DIES_AT] });
+    wasKilled = signal === 'SIGKILL';
+    if (wasKilled) kills += 1;
+    await expectRecovery(testing, { expected, held: bothMemoriesOf });
+  }
+  expect(kills).toBeGreaterThan(sized({ quick: 2, deep: 6 }));
+});
+
+test('a resident worker killed again and again, as it opens and ever later in its work, loses and doubles nothing', async () => {
+  const testing = await nightOf(sessions);
+  const expected = await memoryWithoutKill(sessions);
+  const begun = () => lastJobs(testing.store.ledger, 1_000).length;
+  const kill = async (worker: Running) => {
+    worker.kill('SIGKILL');
+    expect(await worker.ended).toMatchObject({ signal: 'SIGKILL' });
+    expect(testing.app.home.workers()).toEqual([]);
+  };
+  const opening = start(['worker'], testing.environment);
+  await until(() => testing.app.home.workers().length > 0);
+  await kill(opening);
+  for (let delayMs = 0; delayMs <= 600 && !isIdle(testing); delayMs += sized({ quick: 300, deep: 120 })) {
+    const before = begun();
+    const worker = start(['worker'], testing.environment);
+    await until(() => begun() > before);
+    await after(delayMs);
+    await kill(worker);
+  }
+  await expectRecovery(testing, { expected, held: memoryOf });
+});
+
+test('killed while its agent waits for the model, a worker takes the agent along, and the next one asks anew', async () => {
+  const late = Promise.withResolvers<void>();
+  const quote = 'Never commit to main directly.';
+  // With a look beside it, the model is asked once more.
+  const record = (message: string) => ({
+    tools: [
+      {
+        name: 'record_entries',
+        input: { entries: [{ type: 'feedback', strength: 'stated', text: quote, evidence: [{ message, quote }] }] },
+      },
+      { name: 'memory', input: { command: 'view', path: '/memories' } },
+    ],
+  });
+  const model = await testModel(async (request, call) => {
+    if (call === 2) await late.promise;
+    return request.messages.length > 1 ? says('Done.') : record('20000001-2222-4333-8444-555555555555');
+  });
+  const testing = await testApp({ server: model });
+  await enqueueExtract(testing.app, { transcript: sessions[2] as string, ended: true });
+  const worker = start(['worker', '--once'], testing.environment);
+  await model.received(2);
+  if (onLinux) expect(agentsOf(testing.home)).toHaveLength(1);
+  worker.kill('SIGKILL');
+  await worker.ended;
+  if (onLinux) await until(() => agentsOf(testing.home).length === 0);
+  late.resolve();
+  expect(await testing.store.list()).toEqual([]);
+  expect(await run(['worker', '--once'], testing.environment)).toMatchObject({ code: 0 });
+  expect(model.requests).toHaveLength(4);
+  const { files, coverage, waiting } = await memoryOf(testing);
+  expect(files['logs/2026/11/2026-11-12.md']?.filter((line) => line.startsWith('- '))).toEqual([
+    `- 09:00 **feedback** ${quote}`,
+  ]);
+  expect({ coverage: coverage.length, waiting }).toEqual({ coverage: 1, waiting: 0 });
+});

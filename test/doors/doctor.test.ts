@@ -1,0 +1,207 @@
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { type Config, type Environment, loadConfig } from '../../src/base/config/config.ts';
+import { makeDirectory } from '../../src/base/files/files.ts';
+import { keepKey } from '../../src/base/key.ts';
+import { systemClock } from '../../src/base/time.ts';
+import { type Checked, checkNode } from '../../src/doors/doctor/checks.ts';
+import { examine } from '../../src/doors/doctor/examine.ts';
+import { checkMemoryDirectory } from '../../src/doors/doctor/memory.ts';
+import type { AgentName } from '../../src/doors/setup/agents/agents.ts';
+import { applyChange, planInstall } from '../../src/doors/setup/agents/installing.ts';
+import { findPrograms } from '../../src/doors/setup/agents/programs.ts';
+import { openHome } from '../../src/memory/home/home.ts';
+import { inboxItems, postponeInboxItem, putInInbox } from '../../src/memory/ledger/inbox.ts';
+import { beginJob, endJob } from '../../src/memory/ledger/job-rows.ts';
+import { testApp, testModel } from '../support/app.ts';
+import { error } from '../support/messages-server.ts';
+import { aPerson, type Person } from '../support/person.ts';
+import { run, runJson } from '../support/run.ts';
+
+async function doctor(person: Person, more: Environment = {}, { isOnline = false } = {}) {
+  const config = await loadConfig({}, { ...person.environment, ...more });
+  const checks = await examine(config, { cwd: person.user, isOnline });
+  return {
+    checks,
+    of: (what: string) => checks.filter((check) => check.what.startsWith(what)),
+    text: JSON.stringify(checks),
+  };
+}
+
+async function installed(person: Person, agent: AgentName): Promise<Config> {
+  const config = await loadConfig({}, person.environment);
+  const change = planInstall(config, { agent, programs: findPrograms(person.environment), allowMemoryWrites: false });
+  makeDirectory(config.home);
+  applyChange(config, change);
+  keepKey(config.home, 'sk-ant-x1');
+  return config;
+}
+
+test('before install, doctor says what is missing and how it is got, makes nothing, and ends with 3', async () => {
+  const person = aPerson();
+  const ended = await run(['doctor'], person.environment);
+  expect(ended).toMatchObject({ code: 3, stderr: '' });
+  expect(ended.stdout).toMatch(/^ok {4}node: \d/);
+  expect(ended.stdout).toContain('fail  hook: installed for no agent\n      Run nocturne install claude-code');
+  expect(ended.stdout).toContain('fail  key: there is none\n');
+  expect(readdirSync(person.user)).toEqual(['bin']);
+});
+
+test('after install with a key and a scheduler, doctor finds hook, key, queue, worker, schedule and home in order', async () => {
+  const person = aPerson({ has: ['cron'] });
+  const config = await installed(person, 'claude-code');
+  writeFileSync(person.crontab, '0 3 * * * x # nocturne nightly\n');
+  openHome(config.home, config.clock).close();
+  const { checks, of, text } = await doctor(person);
+  expect(text).not.toContain('sk-ant');
+  const hook = of('hook')[0] as Checked;
+  // The hook's program is there in a build and, beside this file, in a checkout.
+  expect(hook.what).toBe('hook of Claude Code');
+  expect(checks.filter((check) => check.state !== 'ok' && !check.what.startsWith('hook'))).toEqual([]);
+  expect(of('key')).toMatchObject([{ found: join(person.user, '.nocturne', 'key') }]);
+  expect(of('schedule')).toMatchObject([{ found: 'cron; no night yet' }]);
+  expect(of('worker')).toMatchObject([{ found: expect.stringContaining('the hook starts one') }]);
+});
+
+test('doctor names what went wrong since: hooks edited away or switched off, a key and a home that others can read', async () => {
+  const person = aPerson();
+  const home = join(person.user, '.nocturne');
+  const settings = join(person.user, '.claude', 'settings.json');
+  await installed(person, 'claude-code');
+  const whole = readFileSync(settings, 'utf8');
+  chmodSync(join(home, 'key'), 0o644);
+  chmodSync(home, 0o755);
+  writeFileSync(settings, whole.replace('"Stop"', '"StopFailure"'));
+  const first = await doctor(person);
+  expect(first.of('hook')).toMatchObject([{ state: 'fail', found: expect.stringContaining('not all of its hooks') }]);
+  expect(first.of('key')).toMatchObject([{ state: 'fail', remedy: expect.stringContaining('chmod 600') }]);
+  expect(first.of('home')).toMatchObject([{ state: 'fail', remedy: `Run chmod -R go= ${home}.` }]);
+  writeFileSync(settings, '{}');
+  expect((await doctor(person)).of('hook')).toMatchObject([{ state: 'fail', found: `gone from ${settings}` }]);
+  writeFileSync(settings, '{ "enabledPlugins": { "nocturne@nocturne": true } }');
+  expect((await doctor(person)).of('hook')).toMatchObject([{ state: 'ok', found: expect.stringContaining('plugin') }]);
+});
+
+test('a queue out of reach, a spool that nobody empties and settings that cannot be read are named', async () => {
+  const person = aPerson();
+  const spool = join(person.user, '.nocturne', 'spool');
+  mkdirSync(spool, { recursive: true, mode: 0o700 });
+  chmodSync(join(person.user, '.nocturne'), 0o700);
+  writeFileSync(join(spool, 'one.json'), '{}');
+  utimesSync(join(spool, 'one.json'), new Date('2026-11-20T20:00:00Z'), new Date('2026-11-20T20:00:00Z'));
+  const { of } = await doctor(person, { NOCTURNE_QUEUE_URL: 'redis://127.0.0.1:1', ANTHROPIC_API_KEY: 'sk-ant-x2' });
+  expect(of('queue')).toMatchObject([{ state: 'fail', found: expect.stringContaining('127.0.0.1:1') }]);
+  expect(of('spool')).toMatchObject([
+    { state: 'warn', found: '1 waiting, the oldest since 2026-11-20T20:00:00.000Z: one.json' },
+  ]);
+  expect(of('key')).toMatchObject([{ state: 'warn', found: expect.stringContaining('schedulers have none') }]);
+  writeFileSync(join(person.user, '.nocturne', 'config.json'), '{ "dayTokens": "x" }');
+  const { code, values } = await runJson<{ isFine: boolean; checks: Checked[] }>(['doctor'], person.environment);
+  expect({ code, values }).toMatchObject({
+    code: 3,
+    values: [
+      { isFine: false, checks: [{ what: 'node' }, { what: 'settings', found: expect.stringContaining('dayTokens') }] },
+    ],
+  });
+});
+
+test('a dreamCron that gives no night is named, for no worker starts with it', async () => {
+  const person = aPerson();
+  const home = join(person.user, '.nocturne');
+  mkdirSync(home, { mode: 0o700 });
+  writeFileSync(join(home, 'config.json'), '{ "dreamCron": "0 3 30 2 *" }');
+  expect((await doctor(person)).of('settings')).toEqual([
+    {
+      what: 'settings',
+      state: 'fail',
+      found: expect.stringContaining('"0 3 30 2 *"'),
+      remedy: expect.stringContaining('dreamCron'),
+    },
+  ]);
+});
+
+test('of a home that is damaged or no directory, doctor says what it is and goes on looking', async () => {
+  const person = aPerson();
+  const home = join(person.user, '.nocturne');
+  mkdirSync(home, { mode: 0o700 });
+  writeFileSync(join(home, 'home.db'), 'no database at all');
+  const damaged = await doctor(person);
+  // It was put aside and made anew; what was paused is not known.
+  expect(damaged.of('home').at(-1)).toMatchObject({ state: 'warn', remedy: expect.stringMatching(/nocturne resume/) });
+  expect(damaged.of('memory')).toHaveLength(1);
+  rmSync(home, { recursive: true });
+  writeFileSync(home, '');
+  expect((await doctor(person)).of('home')).toMatchObject([{ state: 'fail', found: `${home} is no directory` }]);
+});
+
+test('--online asks the model with one small request, and says what it refused', async () => {
+  const model = await testModel([{ text: 'Hi' }, error(401, 'no such key')]);
+  const person = aPerson();
+  const home = join(person.user, '.nocturne');
+  openHome(home, systemClock).close();
+  const reach = {
+    ANTHROPIC_API_KEY: model.access.apiKey,
+    ANTHROPIC_BASE_URL: model.access.baseURL,
+    NOCTURNE_MODEL: 'test-model',
+  };
+  expect((await doctor(person, reach)).of('model')).toEqual([]);
+  expect(model.requests).toEqual([]);
+  const online = await doctor(person, reach, { isOnline: true });
+  expect(online.of('model')).toEqual([{ what: 'model', state: 'ok', found: 'test-model answers' }]);
+  expect(model.requests).toMatchObject([{ max_tokens: 1 }]);
+  const refused = await doctor(person, reach, { isOnline: true });
+  expect(refused.of('model')).toMatchObject([{ state: 'fail', found: expect.stringContaining('no such key') }]);
+  expect(refused.text).not.toContain(model.access.apiKey);
+});
+
+test('of a memory directory doctor tells the last jobs, what fails, open modes and a damaged ledger', async () => {
+  const { store, dir } = await testApp();
+  const now = new Date('2026-11-21T01:00:00Z');
+  expect(checkMemoryDirectory(dir)).toMatchObject([
+    { state: 'ok', found: `${dir}: no extract yet, no dream yet, 0 waiting` },
+  ]);
+  endJob(store.ledger, beginJob(store.ledger, { kind: 'extract', now }), { outcome: 'recorded', usage: null, now });
+  putInInbox(store.ledger, { kind: 'dream', key: 'dream', payload: {}, notBefore: now.toISOString() });
+  expect(checkMemoryDirectory(dir)).toMatchObject([
+    { state: 'ok', found: `${dir}: last extract 2026-11-21T01:00:00.000Z (recorded), no dream yet, 1 waiting` },
+  ]);
+  const [item] = inboxItems(store.ledger);
+  postponeInboxItem(store.ledger, item?.id ?? 0, { notBefore: now.toISOString(), attempts: 0, failure: 'no key' });
+  chmodSync(dir, 0o755);
+  expect(checkMemoryDirectory(dir)).toMatchObject([
+    { state: 'warn', remedy: `Run chmod -R go= ${dir}.` },
+    { state: 'warn', found: expect.stringContaining('dream dream: no key') },
+  ]);
+  store.close();
+  writeFileSync(join(dir, '.nocturne', 'ledger.db'), 'no database at all');
+  expect(checkMemoryDirectory(dir)).toMatchObject([
+    { state: 'fail', remedy: expect.stringContaining('check --repair') },
+  ]);
+});
+
+test('doctor names files that were gone at once, for no dream runs until they are back', async () => {
+  const { store, dir } = await testApp();
+  const names = ['a.md', 'b.md', 'c.md'];
+  for (const name of names) writeFileSync(join(dir, name), '- A line.\n');
+  expect(await store.missing()).toEqual([]);
+  for (const name of names) rmSync(join(dir, name));
+  expect(await store.missing()).toEqual(names);
+  const remedy = expect.stringContaining('--accept-missing');
+  expect(checkMemoryDirectory(dir)).toMatchObject([
+    { state: 'fail', found: `${dir}: 3 files are missing or empty at once, a.md among them`, remedy },
+  ]);
+  for (const name of names.slice(1)) writeFileSync(join(dir, name), '- A line.\n');
+  expect(await store.missing()).toEqual(['a.md']);
+  expect(checkMemoryDirectory(dir)).toMatchObject([
+    { state: 'fail', found: `${dir}: a.md is missing or empty, as others were that are back`, remedy },
+  ]);
+});
+
+test.each([
+  ['22.17.1', 'fail'],
+  ['22.18.0', 'ok'],
+  ['24.0.0', 'ok'],
+])('Node %s is %s', (version, state) => {
+  expect(checkNode(version)).toMatchObject([{ state, found: version }]);
+});

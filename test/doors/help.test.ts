@@ -1,0 +1,92 @@
+// What the command line says of itself, and what it says to those who mistype.
+
+import type { Command } from 'commander';
+import { beforeAll, expect, test } from 'vitest';
+import { nearest } from '../../src/base/config/nearest.ts';
+import { programFor } from '../../src/doors/cli/cli.ts';
+import { EXIT } from '../../src/doors/cli/terminal/output.ts';
+import { testApp } from '../support/app.ts';
+import { type EndedHere, runHere } from '../support/run-here.ts';
+
+let program: Command;
+beforeAll(async () => {
+  program = await programFor(['node', 'nocturne', '--help']);
+});
+
+/** The commands that do something, with their full names; `help` and the hidden `complete` aside. */
+function commands(of: Command = program, prefix = ''): [name: string, command: Command][] {
+  return of
+    .createHelp()
+    .visibleCommands(of)
+    .flatMap((command): [string, Command][] => {
+      const name = `${prefix}${command.name()}`;
+      if (command.name() === 'help') return [];
+      return command.commands.length > 0 ? commands(command, `${name} `) : [[name, command]];
+    });
+}
+
+async function helpOf(name: string): Promise<string> {
+  return (await runHere([...name.split(' '), '--help'], {})).stdout;
+}
+
+test('every command has a description, an example that calls it, and documented JSON', async () => {
+  const lacking: string[] = [];
+  for (const [name, command] of commands()) {
+    const help = await helpOf(name);
+    if (command.description() === '') lacking.push(`${name}: description`);
+    if (!new RegExp(`^Examples?:\n  nocturne ${name}\\b`, 'm').test(help)) lacking.push(`${name}: example`);
+    // What completion prints is for a shell.
+    const json = command.options.find((option) => option.long === '--json');
+    if (name !== 'completion' && !/^JSON on stdout: \S/.test(json?.description ?? '')) lacking.push(`${name}: --json`);
+  }
+  expect(lacking).toEqual([]);
+  expect(commands().length).toBeGreaterThan(20);
+});
+
+test('the examples of the help are called with options that exist', async () => {
+  const unknown: string[] = [];
+  for (const [name, command] of commands()) {
+    const examples = (await helpOf(name)).split(/^Examples?:$/m)[1] ?? '';
+    const called = examples.split('\n').flatMap((line) => /^ {2}nocturne ([^&|>#]+)/.exec(line)?.[1] ?? []);
+    const known = new Set(command.options.flatMap((option) => [option.long, option.short]));
+    for (const call of called.filter((each) => each.startsWith(name))) {
+      for (const option of call.match(/(?<= )--?[a-z][\w-]*/g) ?? []) {
+        if (!known.has(option)) unknown.push(`${name}: ${option}`);
+      }
+    }
+  }
+  expect(unknown).toEqual([]);
+});
+
+test('the help names every command once, in four groups, and every exit code', async () => {
+  const { stdout, code } = await runHere(['--help'], {});
+  expect(code).toBe(0);
+  const groups = stdout.split('\n').filter((line) => /^(Everyday|Jobs|History and undo|Setup and care):$/.test(line));
+  expect(groups).toHaveLength(4);
+  for (const { name } of program.commands.map((command) => ({ name: command.name() }))) {
+    if (name !== 'complete') expect(stdout.match(new RegExp(`^  ${name}\\b`, 'gm')), name).toHaveLength(1);
+  }
+  for (const code of Object.values(EXIT)) expect(stdout).toMatch(new RegExp(`^ +${code}  \\S`, 'm'));
+});
+
+test.each([
+  ['a command that is none', ['lits'], 'Did you mean list?'],
+  ['an option that is none', ['list', '--tpye', 'user'], 'Did you mean --type?'],
+  ['an option that is none, with all there are', ['list', '--frob'], 'Options: --type, --memory, --scope, --json'],
+  ['a value that is none', ['list', '--type', 'habit'], 'user, feedback, project, reference'],
+  ['a missing argument, with what is needed', ['search'], 'Usage: nocturne search [options] <query...>'],
+])('%s is wrong usage, and the reader is told what is right', async (_, args, words) => {
+  const { environment } = await testApp();
+  expect(await runHere(args, environment)).toMatchObject<Partial<EndedHere>>({
+    code: EXIT.usage,
+    stdout: '',
+    stderr: expect.stringContaining(words),
+  });
+});
+
+test('what is nearest comes first, and what is not near is not named', () => {
+  const names = ['working-agreements', 'project-facts', 'user-profile'];
+  expect(nearest('working-agrements', names)).toEqual(['working-agreements']);
+  expect(nearest('facts', names)).toEqual(['project-facts']);
+  expect(nearest('zzz', names)).toEqual([]);
+});

@@ -1,0 +1,78 @@
+// Whoever notices that a session has news tells it to the inbox with one function; these are its promises, with a
+// worker that is a process of its own.
+
+import { expect, test } from 'vitest';
+import { announceSession } from '../../../src/doors/hook/announce.ts';
+import { coverageWhere } from '../../../src/memory/ledger/coverage.ts';
+import { inboxItems } from '../../../src/memory/ledger/inbox.ts';
+import { type TestApp, testApp, testModel } from '../../support/app.ts';
+import { says } from '../../support/messages-server.ts';
+import { run, start, stop, until } from '../../support/run.ts';
+import { sessionFile } from '../../support/session-file.ts';
+import { tempDir } from '../../support/temp.ts';
+
+const nothing = says('Nothing worth keeping.');
+
+function aSession() {
+  const session = sessionFile(tempDir());
+  session.add('Always use pnpm instead of npm.');
+  return session;
+}
+
+function dueAt({ store }: TestApp): string[] {
+  return inboxItems(store.ledger).map(({ notBefore }) => notBefore.slice(11, 19));
+}
+
+test('news wait half a minute, and news of a session that goes on come no more often than every five', async () => {
+  const testing = await testApp({ settings: { debounceMs: 30_000 } });
+  const session = aSession();
+  const news = { transcript: session.path, session: session.id, cwd: '/anywhere', ended: false };
+  const at = (now: string) => testApp({ ...testing, now: `2026-11-21T${now}Z` });
+  expect(await announceSession(testing.app, news)).toMatchObject({ notBefore: '2026-11-21T02:00:30.000Z' });
+  await announceSession((await at('02:00:10')).app, news);
+  expect(dueAt(testing)).toEqual(['02:00:40']);
+  const early = await run(['worker', '--once'], (await at('02:00:39')).environment);
+  expect(early.stderr).toMatch(/^waits until 2026-11-21T02:00:40\.000Z: extract/);
+  await run(['worker', '--once'], (await at('02:00:40')).environment);
+  expect(dueAt(testing)).toEqual(['02:30:40']);
+
+  await announceSession((await at('02:01:00')).app, news);
+  expect(dueAt(testing)).toEqual(['02:05:40']);
+  await announceSession((await at('02:02:00')).app, { ...news, ended: true });
+  expect(dueAt(testing)).toEqual(['02:02:30']);
+});
+
+test('an extraction that a person asked for and one that a hook announces are one', async () => {
+  const testing = await testApp();
+  const session = aSession();
+  await run(['enqueue', 'extract', session.path, '--instructions', 'Only facts.'], testing.environment);
+  await announceSession(testing.app, { transcript: session.path, session: session.id, ended: true });
+  expect(inboxItems(testing.store.ledger)).toMatchObject([
+    { kind: 'extract', payload: { instructions: 'Only facts.' } },
+  ]);
+});
+
+test('news that come while their session is worked are worked once more, after it, however many', async () => {
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  const model = await testModel(async (_, call) => {
+    if (call === 1) await held;
+    return nothing;
+  });
+  const settings = { debounceMs: 0, throttleMs: 0, concurrency: 4 };
+  const testing = await testApp({ server: model, settings });
+  const session = aSession();
+  const news = { transcript: session.path, session: session.id, cwd: '/', ended: true };
+  await announceSession(testing.app, news);
+  const worker = start(['worker'], testing.environment);
+  await model.received(1);
+  for (const prompt of ['I prefer short answers.', 'Never commit to main directly.']) {
+    session.add(prompt);
+    await announceSession(testing.app, news);
+  }
+  expect(inboxItems(testing.store.ledger)).toHaveLength(1);
+  release();
+  await until(() => inboxItems(testing.store.ledger).length === 0);
+  expect(await stop(worker)).toMatchObject({ code: 0 });
+  expect(model.requests).toHaveLength(2);
+  expect(coverageWhere(testing.store.ledger).map(({ became }) => became)).toEqual(['nothing', 'nothing', 'nothing']);
+});

@@ -1,0 +1,319 @@
+// From the spool into the inbox: each session once, each problem named, nothing gone before the inbox has it.
+
+import { appendFileSync, mkdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { announceSession } from '../../../src/doors/hook/announce.ts';
+import { ingestSpool } from '../../../src/doors/hook/ingest.ts';
+import { inboxItems } from '../../../src/memory/ledger/inbox.ts';
+import { namesInSpool, type SpoolItem, writeSpoolItem } from '../../../src/queue/spool.ts';
+import { openSession } from '../../../src/transcript/session.ts';
+import { type TestApp, testApp } from '../../support/app.ts';
+import { gitIn } from '../../support/git.ts';
+import { filesIn, spooledIn } from '../../support/hook.ts';
+import { run, runJson } from '../../support/run.ts';
+import { type SessionFile, sessionFile } from '../../support/session-file.ts';
+import { tempDir } from '../../support/temp.ts';
+import { fixtures, lines } from '../../support/transcripts.ts';
+
+const NOW = '2026-11-21T02:00:00.000Z';
+
+function aSession(): SessionFile {
+  const session = sessionFile(tempDir());
+  session.add('Always use pnpm instead of npm.');
+  session.add('I prefer short answers.');
+  return session;
+}
+
+function spool({ home }: TestApp, item: Partial<SpoolItem>): void {
+  const given: SpoolItem = {
+    v: 1,
+    agent: 'claude-code',
+    session: 's1',
+    transcript: null,
+    cwd: '/home/kim/orchard',
+    event: 'SessionEnd',
+    size: null,
+    mtime: null,
+    at: NOW,
+  };
+  writeSpoolItem(home, { ...given, ...item });
+}
+
+async function ingest({ app }: TestApp) {
+  const problems: string[] = [];
+  const ingested = await ingestSpool(app, { onProblem: (message) => problems.push(message) });
+  return { ...ingested, problems };
+}
+
+function waiting({ store }: TestApp) {
+  return inboxItems(store.ledger).map(({ payload, notBefore }) => ({ ...(payload as object), notBefore }));
+}
+
+test('a session waits once, from its last hook on, however many hooks named it', async () => {
+  const testing = await testApp();
+  const session = aSession();
+  const call = { session: session.id, transcript: session.path };
+  spool(testing, { ...call, event: 'Stop', at: '2026-11-21T01:59:00.000Z' });
+  spool(testing, { ...call, event: 'Stop', at: '2026-11-21T01:59:30.000Z' });
+  spool(testing, { ...call, event: 'PreCompact', at: NOW });
+  expect(await ingest(testing)).toMatchObject({ announced: 1, problems: [] });
+  const expected = { transcript: session.path, ended: false, notBefore: '2026-11-21T02:00:10.000Z' };
+  expect(waiting(testing)).toEqual([expected]);
+  spool(testing, { ...call, at: '2026-11-21T02:00:05.000Z' });
+  await ingest(testing);
+  expect(waiting(testing)).toEqual([{ ...expected, ended: true, notBefore: '2026-11-21T02:00:15.000Z' }]);
+  expect(spooledIn(testing.home)).toEqual([]);
+});
+
+test('a session has ended where its end was told and nothing was added since, in whatever order hooks were heard', async () => {
+  const testing = await testApp();
+  const session = aSession();
+  const call = { session: session.id, transcript: session.path, size: 100 };
+  spool(testing, { ...call, at: '2026-11-21T01:59:59.000Z' });
+  spool(testing, { ...call, event: 'Stop' });
+  await ingest(testing);
+  expect(waiting(testing)).toMatchObject([{ ended: true }]);
+  spool(testing, { ...call, at: '2026-11-21T01:59:59.000Z' });
+  spool(testing, { ...call, event: 'Stop', size: 200 });
+  await ingest(testing);
+  expect(waiting(testing)).toMatchObject([{ ended: false }]);
+});
+
+test('what a person asked for with a waiting session stays when a hook names it', async () => {
+  const testing = await testApp();
+  const session = aSession();
+  const opened = await openSession(session.path);
+  await announceSession(testing.app, {
+    transcript: opened.path,
+    session: opened.id,
+    ended: true,
+    isDueNow: true,
+    instructions: 'Names only.',
+  });
+  spool(testing, { session: session.id, transcript: session.path });
+  await ingest(testing);
+  expect(waiting(testing)).toMatchObject([{ instructions: 'Names only.' }]);
+});
+
+test('a spool file that cannot be read is set aside and named, and keeps nothing else from being taken in', async () => {
+  const testing = await testApp();
+  const session = aSession();
+  spool(testing, { session: session.id, transcript: session.path });
+  const bad = { 'a.json': '', 'b.json': '{"v":1', 'c.json': '{"v":2}', 'd.json': '{"v":1,"agent":"claude-code"}' };
+  for (const [name, text] of Object.entries(bad)) writeFileSync(join(testing.home, 'spool', name), text);
+  const { announced, problems } = await ingest(testing);
+  expect(announced).toBe(1);
+  expect(problems).toHaveLength(4);
+  for (const name of Object.keys(bad)) {
+    expect(problems.filter((problem) => problem.includes(join('damaged', name)))).toHaveLength(1);
+  }
+  expect(filesIn(join(testing.home, 'spool', 'damaged'))).toEqual(Object.keys(bad));
+  expect(await ingest(testing)).toMatchObject({ announced: 0, problems: [] });
+});
+
+test('what stands in the spool and is no file keeps nothing else from being taken in', async () => {
+  const testing = await testApp();
+  const session = aSession();
+  spool(testing, { session: session.id, transcript: session.path });
+  const dir = join(testing.home, 'spool');
+  mkdirSync(join(dir, 'a.json'));
+  symlinkSync('/nowhere', join(dir, 'b.json'));
+  const { announced, problems } = await ingest(testing);
+  expect(announced).toBe(1);
+  expect(problems).toEqual(
+    ['a.json', 'b.json'].map(
+      (name) => `A hook's file could not be read and was set aside as ${join(dir, 'damaged', name)}: it is no file.`,
+    ),
+  );
+  expect(await ingest(testing)).toMatchObject({ problems: [] });
+});
+
+test('a hook whose clock was ahead holds its session back no longer than any other', async () => {
+  const testing = await testApp();
+  const session = aSession();
+  spool(testing, { session: session.id, transcript: session.path, at: '2030-01-01T00:00:00.000Z' });
+  spool(testing, { session: 'gone', transcript: join(tempDir(), 'gone.jsonl'), at: '2030-01-01T00:00:00.000Z' });
+  expect(await ingest(testing)).toMatchObject({ announced: 1, lagging: 0 });
+  expect(waiting(testing)).toMatchObject([{ notBefore: '2026-11-21T02:00:10.000Z' }]);
+  expect(spooledIn(testing.home)).toEqual([]);
+});
+
+test('what a killed hook left half written goes after a minute', async () => {
+  const testing = await testApp();
+  mkdirSync(join(testing.home, 'spool'));
+  for (const [name, at] of [
+    ['old.tmp', '2026-11-21T01:58:00Z'],
+    ['new.tmp', '2026-11-21T01:59:30Z'],
+  ] as const) {
+    writeFileSync(join(testing.home, 'spool', name), '{');
+    utimesSync(join(testing.home, 'spool', name), new Date(at), new Date(at));
+  }
+  await ingest(testing);
+  expect(filesIn(join(testing.home, 'spool'))).toEqual(['new.tmp']);
+});
+
+test('a transcript that is not there yet is waited for until the debounce is over, and then named', async () => {
+  const testing = await testApp();
+  const path = join(tempDir(), 'late.jsonl');
+  spool(testing, { transcript: path, at: '2026-11-21T01:59:55.000Z' });
+  expect(await ingest(testing)).toMatchObject({ announced: 0, lagging: 1, problems: [] });
+  expect(spooledIn(testing.home)).toHaveLength(1);
+  writeFileSync(path, readFileSync(aSession().path));
+  expect(await ingest(testing)).toMatchObject({ announced: 1, lagging: 0 });
+  rmSync(path);
+  spool(testing, { transcript: path, at: '2026-11-21T01:59:50.000Z' });
+  expect((await ingest(testing)).problems).toEqual([expect.stringContaining(`There is no transcript at ${path}`)]);
+  expect(spooledIn(testing.home)).toEqual([]);
+});
+
+test.each([
+  ['Claude Code', 'claude-code', { entrypoint: 'sdk-cli' }],
+  ['the Agent SDK', 'claude-code', { entrypoint: 'sdk-ts' }],
+])('a session that %s ran without a person is taken in only where that is switched on', async (_, agent, mark) => {
+  const path = join(tempDir(), 's.jsonl');
+  const records = readFileSync(aSession().path, 'utf8').trim().split('\n');
+  writeFileSync(path, lines(...records.map((record) => ({ ...JSON.parse(record), ...mark }))));
+  const item = { agent: agent as SpoolItem['agent'], transcript: path };
+  const off = await testApp();
+  spool(off, item);
+  expect((await ingest(off)).problems).toEqual([expect.stringContaining('is skipped: non-interactive')]);
+  expect(waiting(off)).toEqual([]);
+  const on = await testApp({ settings: { nonInteractive: true } });
+  spool(on, item);
+  expect(await ingest(on)).toMatchObject({ announced: 1, problems: [] });
+  // A person took it up.
+  appendFileSync(path, lines({ ...JSON.parse(records[0] as string), entrypoint: 'cli', uuid: 'later' }));
+  spool(off, item);
+  expect(await ingest(off)).toMatchObject({ announced: 1, problems: [] });
+});
+
+test('codex exec is no person either', async () => {
+  const testing = await testApp();
+  const path = join(tempDir(), 'rollout.jsonl');
+  const text = readFileSync(join(fixtures, 'codex.jsonl'), 'utf8');
+  writeFileSync(path, text.replace('"originator":"codex-tui"', '"originator":"codex_exec"'));
+  spool(testing, { agent: 'codex', transcript: path });
+  expect((await ingest(testing)).problems).toEqual([expect.stringContaining('non-interactive')]);
+});
+
+test.each([
+  [
+    'codex',
+    '019e0000-0000-7000-8000-00000000000a',
+    '.codex/sessions/2026/11/02/rollout-2026-11-02T09-00-00-',
+    '.jsonl',
+  ],
+  ['copilot', '2a000000-0000-4000-8000-000000000001', '.copilot/session-state/', '/events.jsonl'],
+] as const)('a session of %s whose hook names no transcript is found by its id', async (agent, id, before, behind) => {
+  const testing = await testApp();
+  const path = join(testing.home, `${before}${id}${behind}`);
+  mkdirSync(join(path, '..'), { recursive: true });
+  writeFileSync(path, readFileSync(join(fixtures, `${agent}.jsonl`)));
+  spool(testing, { agent, session: id, event: agent === 'codex' ? 'agent-turn-complete' : 'sessionEnd' });
+  expect(await ingest(testing)).toMatchObject({ announced: 1, problems: [] });
+  expect(waiting(testing)).toMatchObject([{ transcript: path, ended: agent === 'copilot' }]);
+});
+
+test('a session in the home of nocturne is its own business', async () => {
+  const testing = await testApp();
+  const session = sessionFile(tempDir(), { cwd: testing.home });
+  session.add('Always use pnpm.');
+  spool(testing, { transcript: session.path });
+  expect((await ingest(testing)).problems).toEqual([expect.stringContaining('is skipped: own')]);
+});
+
+test('the start of a session is a reason to sweep, and nothing waits for it', async () => {
+  const testing = await testApp();
+  spool(testing, { event: 'SessionStart' });
+  expect(await ingest(testing)).toEqual({ announced: 0, lagging: 0, sessionBegan: true, problems: [] });
+  expect(spooledIn(testing.home)).toEqual([]);
+});
+
+const TOPIC = '---\nname: hosts\ndescription: Hosts\ntype: project\n---\n\n';
+const CONFLICT = `${TOPIC}<<<<<<< HEAD\n- Live is beta.\n=======\n- Mail is gamma.\n>>>>>>> origin/main\n`;
+const SETTLED = `${TOPIC}- Live is beta.\n- Mail is gamma.\n`;
+
+/** A working tree with a conflict in its team's memory. */
+function treeWithConflict(): { tree: string; team: string; says(): string } {
+  const tree = tempDir();
+  const team = join(tree, '.claude/memory');
+  gitIn(tree).run('init', '-q');
+  mkdirSync(team, { recursive: true });
+  writeFileSync(join(team, 'hosts.md'), CONFLICT);
+  return { tree, team, says: () => readFileSync(join(team, 'hosts.md'), 'utf8') };
+}
+
+test('where a session begins, what a pull left in the team memory is settled, also a second time', async () => {
+  const testing = await testApp();
+  const { tree, team, says } = treeWithConflict();
+  const begin = () => spool(testing, { event: 'SessionStart', cwd: join(tree) });
+  begin();
+  expect(await ingest(testing)).toMatchObject({ sessionBegan: true, problems: [] });
+  expect(says()).toBe(SETTLED);
+  expect(testing.app.home.stores()).toContain(team);
+  writeFileSync(join(team, 'hosts.md'), CONFLICT);
+  begin();
+  await ingest(testing);
+  expect(says()).toBe(SETTLED);
+});
+
+test.each<[string, (at: { tree: string; team: string }) => object]>([
+  ['the team is turned off', () => ({ team: 'off' })],
+  ['the project is turned off', ({ tree }) => ({ excludedPaths: [tree] })],
+])('where %s, a session that begins changes nothing in its working tree', async (_, settingsFor) => {
+  const at = treeWithConflict();
+  const testing = await testApp({ settings: settingsFor(at) });
+  spool(testing, { event: 'SessionStart', cwd: at.tree });
+  await ingest(testing);
+  expect(at.says()).toBe(CONFLICT);
+  expect(filesIn(at.team)).toEqual(['hosts.md']);
+});
+
+test('a ledger that came with a repository is not opened because a session begins there', async () => {
+  const { tree, team, says } = treeWithConflict();
+  const theirs = await testApp({ dir: team });
+  writeFileSync(join(team, 'hosts.md'), CONFLICT);
+  const testing = await testApp();
+  theirs.app.close();
+  spool(testing, { event: 'SessionStart', cwd: tree });
+  await ingest(testing);
+  expect(says()).toBe(CONFLICT);
+  expect(testing.app.home.stores()).not.toContain(team);
+});
+
+test('a team memory without a conflict that nobody worked in stays as it is when a session begins', async () => {
+  const testing = await testApp();
+  const { tree, team } = treeWithConflict();
+  writeFileSync(join(team, 'hosts.md'), `${TOPIC}- An example: \`<<<<<<<\`.\n`);
+  spool(testing, { event: 'SessionStart', cwd: tree });
+  await ingest(testing);
+  expect(filesIn(team)).toEqual(['hosts.md']);
+});
+
+test('of what strangers put into hooks nothing stays in the spool for ever, and what waits has a name', async () => {
+  const testing = await testApp();
+  const odd = ['/tmp/a\0b.jsonl', `/tmp/${'x'.repeat(5_000)}`, `/tmp/${'x'.repeat(300)}`, '/dev/null', 'a.jsonl', ''];
+  const loop = join(tempDir(), 'loop');
+  symlinkSync(loop, loop);
+  const wait = [...odd, loop].map((transcript, at) => ({ session: `s${at}`, transcript, event: 'Stop' }));
+  for (const call of wait) spool(testing, { ...call, at: NOW });
+  spool(testing, { session: 'cwd', transcript: '/tmp/none', cwd: '/tmp/a\0b', event: 'Stop', at: NOW });
+  spool(testing, { session: 'begins', cwd: '/tmp/a\0b', event: 'SessionStart', at: NOW });
+  // Their transcripts may still come, for as long as the debounce.
+  await ingest(testing);
+  const named = namesInSpool(testing.home);
+  expect(named.toSorted()).toEqual(
+    ['cwd', ...wait.map(({ session }) => session)].map((id) => `claude-code session ${id}`).toSorted(),
+  );
+  const { values } = await runJson<{ checks: { what: string; found: string }[] }>(['doctor'], testing.environment);
+  const found = values[0]?.checks.find(({ what }) => what === 'spool')?.found ?? '';
+  expect(named.filter((name) => !found.includes(name))).toEqual([]);
+  const once = await run(['worker', '--once'], testing.environment);
+  expect(named.filter((name) => !once.stderr.includes(`waits in the spool for its transcript: ${name}`))).toEqual([]);
+
+  const later = await testApp({ home: testing.home, dir: testing.dir, now: '2026-11-21T02:01:00.000Z' });
+  const { problems } = await ingest(later);
+  expect(spooledIn(testing.home)).toEqual([]);
+  expect(problems).toHaveLength(wait.length + 1);
+});

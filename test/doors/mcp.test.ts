@@ -1,0 +1,478 @@
+// The MCP server as clients meet it: the official client, over stdio, against the built command.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { expect, onTestFinished, test } from 'vitest';
+import { fixedClock } from '../../src/base/time.ts';
+import type { Output } from '../../src/doors/mcp/tool-shapes.ts';
+import { topicUses } from '../../src/memory/recall/recall-uses.ts';
+import { openStore, type Store } from '../../src/memory/store/store.ts';
+import { type Called, connect, treeHash } from '../support/mcp.ts';
+import { DOOR } from '../support/run.ts';
+import { jsonHere, runHere } from '../support/run-here.ts';
+import { tempDir } from '../support/temp.ts';
+
+const clock = fixedClock('2026-11-21T02:00:00Z');
+const HOSTS =
+  '---\nname: hosts\ndescription: Where things run\ntype: reference\n---\n\n- Staging is alpha.\n- 本番は東京。\n';
+const SECRET = `ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)}`;
+
+interface World {
+  home: string;
+  environment: Record<string, string>;
+}
+
+function world(settings: object = {}): World {
+  const home = tempDir();
+  writeFileSync(join(home, 'config.json'), JSON.stringify(settings));
+  const environment = {
+    PATH: process.env.PATH ?? '',
+    HOME: home,
+    NOCTURNE_HOME: home,
+    NOCTURNE_MEMORY_DIR: tempDir(),
+    NOCTURNE_NOW: '2026-11-21T02:00:00Z',
+    NODE_COMPILE_CACHE: join(import.meta.dirname, '../../node_modules/.cache/nocturne-test'),
+  };
+  return { home, environment };
+}
+
+function put(dir: string, files: Record<string, string>): string {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(dir, path)), { recursive: true });
+    writeFileSync(join(dir, path), text);
+  }
+  return dir;
+}
+
+/** A directory that nocturne has worked in. */
+async function worked<T>(dir: string, work: (store: Store) => Promise<T>): Promise<T> {
+  const store = await openStore(dir, { clock });
+  try {
+    return await work(store);
+  } finally {
+    store.close();
+  }
+}
+
+test.each(['2026', 'before'] as const)(
+  'a client nobody here wrote (protocol: %s) lists and calls all six tools',
+  async (era) => {
+    const dir = put(tempDir(), { 'hosts.md': HOSTS });
+    const { environment } = world();
+    const { client, call } = await connect(['--store', `notes=${dir}:rw`], environment, { era });
+    expect(client.getProtocolEra()).toBe(era === '2026' ? 'modern' : 'legacy');
+    expect(client.getInstructions()).toContain('- `notes` (read_write)');
+    const { tools } = await client.listTools();
+    const hints = tools.map(({ name, annotations: a }) => [
+      name,
+      a?.readOnlyHint,
+      a?.destructiveHint,
+      a?.idempotentHint,
+    ]);
+    expect(hints).toEqual([
+      ['memory_list', true, undefined, undefined],
+      ['memory_search', true, undefined, undefined],
+      ['memory_read', true, undefined, undefined],
+      ['memory_write', false, true, true],
+      ['memory_edit', false, true, false],
+      ['memory_delete', false, true, true],
+    ]);
+    expect(tools.every(({ outputSchema }) => outputSchema?.type === 'object')).toBe(true);
+
+    const written = await call<Output<'write'>>('memory_write', { path: 'ports.md', content: '- 8080\n' });
+    expect(written).toMatchObject({ isError: false, data: { outcome: 'created', size_bytes: 7, path: 'ports.md' } });
+    const edit = { path: 'ports.md', old_str: '8080', new_str: '9090', new_path: 'net/ports.md' };
+    const edited = await call<Output<'edit'>>('memory_edit', edit);
+    expect(edited.data).toMatchObject({ outcome: 'moved', id: written.data.id, path: 'net/ports.md' });
+    expect(readFileSync(join(dir, 'net/ports.md'), 'utf8')).toBe('- 9090\n');
+    const listed = await call<Output<'list'>>('memory_list', { depth: 1 });
+    expect(listed.data.memories).toMatchObject([
+      { type: 'memory', path: 'hosts.md', size_bytes: Buffer.byteLength(HOSTS), modified_at: expect.any(String) },
+      { type: 'memory_prefix', path: 'net/' },
+    ]);
+    const found = await call<Output<'search'>>('memory_search', { query: 'staging' });
+    expect(found.data).toMatchObject({ total: 1, hits: [{ kind: 'topic', path: 'hosts.md', line: 7 }] });
+    expect(found.text).toContain('hosts.md:7\tStaging is alpha.');
+    const read = await call<Output<'read'>>('memory_read', { path: written.data.id });
+    expect(read.data).toMatchObject({ content: '- 9090\n', version: edited.data.version, is_current: true });
+    const old = await call<Output<'read'>>('memory_read', { path: 'net/ports.md', version: written.data.version });
+    expect(old.data).toMatchObject({
+      content: '- 8080\n',
+      is_current: false,
+      content_sha256: written.data.content_sha256,
+    });
+    const gone = await call<Output<'delete'>>('memory_delete', { path: 'net/ports.md' });
+    expect(gone.data).toMatchObject({ outcome: 'deleted', version: edited.data.version });
+    expect((await call('memory_read', { path: written.data.id })).isError).toBe(true);
+  },
+);
+
+test('a read-only store cannot be changed by any tool, whatever paths, links, cases, moves and company', async () => {
+  const dir = put(tempDir(), { 'hosts.md': HOSTS, 'logs/2026/11/2026-11-20.md': '# 2026-11-20\n\n- Gate 7.\n' });
+  await worked(dir, (store) => store.write({ actor: 'person' }, { path: 'a/deep.md', text: '- deep\n' }));
+  writeFileSync(join(dir, 'edited-outside.md'), '- nobody has taken this in\n');
+  symlinkSync('hosts.md', join(dir, 'link.md'));
+  const own = put(tempDir(), { 'own.md': '- own\n' });
+  symlinkSync(dir, join(own, 'there'));
+  symlinkSync(join(dir, 'hosts.md'), join(own, 'hosts.md'));
+  const { environment } = world();
+  const stores = ['--store', `kept=${dir}`, '--store', `own=${own}:rw`];
+  const clients = await Promise.all([connect(stores, environment), connect(stores, environment)]);
+  const { data } = await (clients[0] as (typeof clients)[0]).call<Output<'read'>>('memory_read', {
+    ...{ store: 'kept', path: 'hosts.md' },
+  });
+  const before = treeHash(dir);
+
+  const paths = ['hosts.md', 'HOSTS.md', 'link.md', 'new.md', 'a/new.md', 'edited-outside.md', 'MEMORY.md', data.id];
+  const tricks = [`${dir}/hosts.md`, '../x.md', 'a/../hosts.md', '%2e%2e/x.md', '.nocturne/dreams/2026-11-20.md'];
+  const sha = data.content_sha256;
+  const calls: [string, object][] = [...paths, ...tricks].flatMap((path): [string, object][] => [
+    ['memory_write', { store: 'kept', path, content: 'x' }],
+    ['memory_write', { store: 'kept', path, content: HOSTS, expected_content_sha256: sha }],
+    ['memory_edit', { store: 'kept', path, old_str: 'alpha', new_str: 'beta' }],
+    ['memory_edit', { store: 'kept', path, new_path: 'moved.md' }],
+    ['memory_edit', { store: 'kept', path: 'hosts.md', new_path: path }],
+    ['memory_delete', { store: 'kept', path }],
+    ['memory_delete', { store: 'kept', path, expected_content_sha256: sha }],
+    // From the store that may be written into the one that may not.
+    ['memory_write', { store: 'own', path: `there/${path}`, content: 'x' }],
+    ['memory_edit', { store: 'own', path: 'own.md', new_path: `there/${path}` }],
+    ['memory_edit', { store: 'own', path: `there/${path}`, new_path: 'taken.md' }],
+    ['memory_delete', { store: 'own', path: `there/${path}` }],
+  ]);
+  calls.push(['memory_edit', { store: 'own', path: 'hosts.md', old_str: 'alpha', new_str: 'beta' }]);
+  const replies = await Promise.all(calls.map(([tool, input], at) => clients[at % 2]?.call(tool, input)));
+  const done = calls.filter((_, at) => replies[at]?.isError !== true);
+  expect(done).toEqual([]);
+  expect(treeHash(dir)).toBe(before);
+
+  for (const { call, close } of clients) {
+    for (const path of [...paths, ...tricks]) await call('memory_read', { store: 'kept', path });
+    expect((await call('memory_list', { store: 'kept' })).isError).toBe(false);
+    expect((await call('memory_search', { store: 'kept', query: 'alpha gate' })).isError).toBe(false);
+    await close();
+  }
+  expect(treeHash(dir)).toBe(before);
+  expect(readFileSync(join(own, 'own.md'), 'utf8')).toBe('- own\n');
+});
+
+test('a read-only store shows what another process writes to it, and stays out of its way', async () => {
+  const dir = put(tempDir(), { 'hosts.md': HOSTS });
+  const { environment } = world();
+  const { call } = await connect(['--store', `kept=${dir}`], environment);
+  const path = 'hosts.md';
+  expect((await call<Output<'read'>>('memory_read', { path })).data).toMatchObject({ id: null, version: null });
+  await worked(dir, async (store) => {
+    await store.edit({ actor: 'person' }, { path, old: 'alpha', new: 'beta' });
+    const { data } = await call<Output<'read'>>('memory_read', { path });
+    expect(data.content).toContain('beta');
+    expect(data).toMatchObject({ id: expect.stringMatching(/^mem_/), version: (await store.lookUp(path))?.version });
+    await store.edit({ actor: 'person' }, { path, old: 'beta', new: 'gamma' });
+    expect(topicUses(store.ledger).size).toBe(0);
+  });
+  expect((await call<Output<'search'>>('memory_search', { query: 'gamma' })).data.total).toBe(1);
+});
+
+test('two clients that change one memory at once lose nothing, and one that comes late is told what stands there', async () => {
+  const dir = put(tempDir(), { 'list.md': '- begin\n' });
+  const { environment } = world();
+  const stores = ['--store', `notes=${dir}:rw`];
+  const clients = await Promise.all([connect(stores, environment), connect(stores, environment)]);
+  const added = clients.flatMap((_, who) => Array.from({ length: 15 }, (__, nth) => `- ${who}.${nth}\n`));
+  const replies = await Promise.all(
+    added.map((line, at) => {
+      const input = { path: 'list.md', old_str: '- begin\n', new_str: `- begin\n${line}` };
+      return clients[Math.floor(at / 15)]?.call('memory_edit', input);
+    }),
+  );
+  expect(replies.every((reply) => reply?.isError === false)).toBe(true);
+  const text = readFileSync(join(dir, 'list.md'), 'utf8');
+  expect(text.split('\n').filter(Boolean).sort()).toEqual(['- begin', ...added.map((line) => line.trim())].sort());
+
+  const [one, other] = clients as [(typeof clients)[0], (typeof clients)[0]];
+  const { data: read } = await one.call<Output<'read'>>('memory_read', { path: 'list.md' });
+  const replace = (content: string) => ({ path: 'list.md', content, expected_content_sha256: read.content_sha256 });
+  const raced = await Promise.all([one, other].map(({ call }, who) => call('memory_write', replace(`- by ${who}\n`))));
+  expect(raced.map(({ isError }) => isError).sort()).toEqual([false, true]);
+  const late = raced.find(({ isError }) => isError) as Called<{ found: Output<'read'> }>;
+  const winner = readFileSync(join(dir, 'list.md'), 'utf8');
+  expect(late.data).toMatchObject({ error: { code: 'conflict' }, found: { content: winner } });
+  expect(late.text).toContain(winner);
+  const { found } = late.data;
+  const again = await other.call('memory_write', {
+    ...replace('- both\n'),
+    expected_content_sha256: found.content_sha256,
+  });
+  expect(again.isError).toBe(false);
+  await worked(dir, async (store) => {
+    const kept = store.ledger.all('select content, actor from version').map((row) => [String(row.content), row.actor]);
+    for (const content of ['- by 0\n', '- by 1\n']) {
+      expect(kept.some(([of, actor]) => of === content && actor === 'tool:mcp')).toBe(content === winner);
+    }
+  });
+});
+
+test('what does not fit is answered so that a model can act on it; an unknown tool is an error of the protocol', async () => {
+  const dir = put(tempDir(), { 'hosts.md': HOSTS, 'a/b.md': '- b\n' });
+  const { environment } = world();
+  const { client, call } = await connect(['--store', `notes=${dir}:rw`, '--store', `more=${tempDir()}`], environment);
+  await expect(client.callTool({ name: 'memory_format', arguments: {} })).rejects.toMatchObject({ code: -32602 });
+  const refused: [string, object, string][] = [
+    ['memory_read', { path: 'hosts.md' }, 'store'],
+    ['memory_read', { store: 'other', path: 'hosts.md' }, '"notes"|"more"'],
+    ['memory_read', { store: 'notes', path: 'hosts.md', lines: 3 }, 'Unrecognized key: "lines"'],
+    ['memory_read', { store: 'notes', path: 'none.md' }, 'There is no memory at none.md.'],
+    ['memory_read', { store: 'notes', path: 'a' }, 'path_prefix "a/"'],
+    ['memory_read', { store: 'notes', path: 'hosts.md', first_line: 90 }, 'the memory has 8'],
+    ['memory_read', { store: 'notes', path: 'hosts.md', version: 'memver_000000000000' }, 'There is no version'],
+    ['memory_list', { store: 'notes', path_prefix: 'a' }, 'does not end with "/"'],
+    ['memory_write', { store: 'notes', path: 'hosts.md', content: 'x' }, 'hosts.md exists already'],
+    ['memory_write', { store: 'notes', path: 'a/b.md/c.md', content: 'x' }, 'a/b.md is a file, not a directory'],
+    ['memory_write', { store: 'notes', path: 'a.txt', content: 'x' }, 'does not end with .md'],
+    ['memory_write', { store: 'notes', path: 'big.md', content: 'x'.repeat(102_401) }, 'a memory may have 102400'],
+    ['memory_edit', { store: 'notes', path: 'hosts.md', old_str: 'omega' }, 'did not appear verbatim'],
+    ['memory_edit', { store: 'notes', path: 'hosts.md', old_str: 'e', new_str: '' }, 'Multiple occurrences'],
+    ['memory_edit', { store: 'notes', path: 'hosts.md' }, 'needs old_str or new_path'],
+    ['memory_edit', { store: 'notes', path: 'hosts.md', new_path: 'a/b.md' }, 'a/b.md is there already'],
+    [
+      'memory_delete',
+      { store: 'notes', path: 'hosts.md', expected_content_sha256: '0'.repeat(64) },
+      'Staging is alpha.',
+    ],
+    ['memory_delete', { store: 'notes', path: 'a' }, 'a is a directory'],
+  ];
+  for (const [tool, input, words] of refused) {
+    expect({ tool, input, ...(await call(tool, input)) }).toMatchObject({
+      isError: true,
+      text: expect.stringContaining(words),
+    });
+  }
+  expect(readFileSync(join(dir, 'hosts.md'), 'utf8')).toBe(HOSTS);
+  const full = await call('memory_write', { store: 'notes', path: 'big.md', content: 'x'.repeat(102_400) });
+  expect(full.isError).toBe(false);
+});
+
+test('lists and searches come in pages that hold everything once; a long memory is read piece by piece', async () => {
+  const files = Array.from({ length: 23 }, (_, nth) => [`topic-${nth}.md`, `- shared word ${nth}\n- other\n`]);
+  const dir = put(tempDir(), { ...Object.fromEntries(files), 'long.md': '- a line of a long memory\n'.repeat(1_500) });
+  const { environment } = world();
+  const { call } = await connect(['--store', `notes=${dir}`], environment);
+  const listed: string[] = [];
+  for (let page: string | null | undefined; page !== null; ) {
+    const { data } = await call<Output<'list'>>('memory_list', { limit: 5, ...(page && { page }) });
+    expect(data.memories.length).toBeLessThanOrEqual(5);
+    listed.push(...data.memories.map(({ path }) => path));
+    page = data.next_page;
+  }
+  expect(listed).toEqual([...files.map(([path]) => path as string), 'long.md'].sort());
+  const found: string[] = [];
+  for (let page: string | null | undefined; page !== null; ) {
+    const { data } = await call<Output<'search'>>('memory_search', {
+      query: '"shared word"',
+      limit: 10,
+      ...(page && { page }),
+    });
+    expect(data.total).toBe(23);
+    found.push(...data.hits.map(({ path }) => path));
+    page = data.next_page;
+  }
+  expect(found.sort()).toEqual(files.map(([path]) => path as string).sort());
+  let text = '';
+  for (let next: number | null = 1; next !== null; ) {
+    const { data }: Called<Output<'read'>> = await call('memory_read', { path: 'long.md', first_line: next });
+    expect(data.content.length).toBeLessThanOrEqual(16_000);
+    text += data.content;
+    next = data.next_line;
+  }
+  expect(text).toBe(readFileSync(join(dir, 'long.md'), 'utf8'));
+  const { data: some } = await call<Output<'read'>>('memory_read', { path: 'long.md', first_line: 3, last_line: 4 });
+  expect(some).toMatchObject({ first_line: 3, last_line: 4, total_lines: 1_500, next_line: 5 });
+});
+
+test("a secret is neither shown nor written, and a person's own stays where it is", async () => {
+  const mine = `- The token is ${SECRET}.\n- Staging is alpha.\n`;
+  const dir = put(tempDir(), { 'own.md': mine });
+  const { environment } = world();
+  const { call } = await connect(['--store', `notes=${dir}:rw`], environment);
+  const read = await call<Output<'read'>>('memory_read', { path: 'own.md' });
+  const found = await call<Output<'search'>>('memory_search', { query: 'token' });
+  const written = await call('memory_write', { path: 'new.md', content: mine });
+  for (const { text, data } of [read, found, written]) expect(text + JSON.stringify(data)).not.toContain(SECRET);
+  expect(written.data).toMatchObject({ redacted: 1, outcome: 'created' });
+  expect(readFileSync(join(dir, 'new.md'), 'utf8')).not.toContain(SECRET);
+  const { content, content_sha256 } = read.data;
+  const back = await call('memory_write', { path: 'own.md', content, expected_content_sha256: content_sha256 });
+  expect(back).toMatchObject({ isError: true, text: expect.stringContaining('memory_edit') });
+  const [first, second] = [SECRET.slice(0, 12), SECRET.slice(12)];
+  await call('memory_write', { path: 'parts.md', content: `- Log in with ${first}HERE.\n` });
+  const joined = await call('memory_edit', { path: 'parts.md', old_str: 'HERE', new_str: second });
+  expect(joined).toMatchObject({ isError: true, text: expect.stringContaining('would hold a secret') });
+  const named = await call('memory_write', { path: `${SECRET}.md`, content: 'x' });
+  expect(named).toMatchObject({ isError: true, text: expect.stringContaining('holds a secret') });
+  expect(
+    readdirSync(dir)
+      .filter((name) => name.endsWith('.md'))
+      .sort(),
+  ).toEqual(['new.md', 'own.md', 'parts.md']);
+  const edit = { path: 'own.md', old_str: 'alpha', new_str: `beta ${SECRET}`, expected_content_sha256: content_sha256 };
+  expect((await call('memory_edit', edit)).data).toMatchObject({ outcome: 'modified', redacted: 1 });
+  expect(readFileSync(join(dir, 'own.md'), 'utf8')).toMatch(
+    new RegExp(`^- The token is ${SECRET}\\.\n- Staging is beta \\[redacted:`),
+  );
+});
+
+test('a memory that is read counts as used where the store may be written', async () => {
+  const [written, kept] = [put(tempDir(), { 'hosts.md': HOSTS }), put(tempDir(), { 'hosts.md': HOSTS })];
+  await worked(kept, async () => undefined);
+  const { environment } = world();
+  const { call, close } = await connect(['--store', `a=${written}:rw`, '--store', `b=${kept}`], environment);
+  for (const store of ['a', 'b']) await call('memory_read', { store, path: 'hosts.md' });
+  await close();
+  expect(await worked(written, async (store) => topicUses(store.ledger).get('hosts.md')?.used)).toBe(1);
+  expect(await worked(kept, async (store) => topicUses(store.ledger).size)).toBe(0);
+});
+
+test('eight stores are served with their instructions; a ninth is refused by name, and so is one instruction too long', async () => {
+  const named = (count: number) =>
+    Array.from({ length: count }, (_, nth) => ({ name: `store ${nth}`, path: tempDir(), description: `Of ${nth}` }));
+  const { environment } = world({
+    mcpStores: named(8).map((store) => ({ ...store, instructions: 'x'.repeat(4_096) })),
+  });
+  const { client, call } = await connect([], environment);
+  for (let nth = 0; nth < 8; nth++) {
+    expect(client.getInstructions()).toContain(`- \`store ${nth}\` (read_only): Of ${nth}\n  ${'x'.repeat(4_096)}`);
+    expect((await call('memory_list', { store: `store ${nth}` })).isError).toBe(false);
+  }
+  expect(await runHere(['mcp'], world({ mcpStores: named(9) }).environment)).toMatchObject({
+    ...{ code: 1, stdout: '' },
+    stderr: expect.stringContaining('"store 8" cannot be attached: it would be store 9, and at most 8'),
+  });
+  const tooLong = named(1).map((store) => ({ ...store, instructions: 'x'.repeat(4_097) }));
+  expect(await runHere(['mcp'], world({ mcpStores: tooLong }).environment)).toMatchObject({
+    ...{ code: 1, stdout: '' },
+    stderr: expect.stringMatching(/mcpStores\[0\]\.instructions: .*4097 characters; at most 4096 are allowed/),
+  });
+});
+
+test('without stores the memory of the project is served, read-only, and none is made', async () => {
+  const project = tempDir();
+  const { environment, home } = world();
+  const { NOCTURNE_MEMORY_DIR: _, ...rest } = environment;
+  const { call } = await connect([], rest, { cwd: project });
+  expect((await call<Output<'list'>>('memory_list')).data).toEqual({ store: 'project', memories: [], next_page: null });
+  expect(await call('memory_write', { path: 'a.md', content: 'x' })).toMatchObject({
+    isError: true,
+    text: expect.stringContaining('"project" is read-only'),
+  });
+  const named = ['--store', 'mine=user', '--store', 'all=project:rw'];
+  expect(await jsonHere(['mcp', ...named], environment)).toMatchObject([
+    { name: 'mine', dir: join(home, '.claude/memory'), access: 'read_only' },
+    { name: 'all', dir: environment.NOCTURNE_MEMORY_DIR, access: 'read_write' },
+  ]);
+});
+
+test.each([
+  [[{ name: 'a' }], 'needs either a path or a scope'],
+  [[{ name: 'a', path: '/srv/x', scope: 'user' }], 'needs either a path or a scope'],
+  [[{ name: 'a', path: '/srv/x', access: 'write' }], 'mcpStores[0].access'],
+  [[{ name: 'a', path: 'x' }], 'it is relative'],
+])('mcpStores %j is refused', async (mcpStores, words) => {
+  const ended = await runHere(['mcp'], world({ mcpStores }).environment);
+  expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(words) });
+});
+
+test.each([
+  [['--store', 'a=/srv/x', '--store', 'a=/srv/y'], '/srv/x has that name already'],
+  [['--store', 'a=/srv/x', '--store', 'b=/srv/x:rw'], '"a" is the same directory'],
+  [['--store', 'a=/srv/x', '--store', 'b=/srv/x/y:rw'], 'lie in each other'],
+  [['--store', '/srv/x'], 'is not name=path'],
+  [['--store', 'a=/'], 'the root of the file system'],
+])('mcp %j is refused', async (args, words) => {
+  const ended = await runHere(['mcp', ...args], world().environment);
+  expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(words) });
+});
+
+test.each(['end of stdin', 'SIGTERM'] as const)(
+  'at the %s it ends well, and stdout carried the protocol alone',
+  async (how) => {
+    const dir = tempDir();
+    const child = spawn(process.execPath, [DOOR, 'mcp', '--store', `notes=${dir}:rw`], { env: world().environment });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const ended = once(child, 'close');
+    const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+    const ask = async (id: number, method: string, params: object) => {
+      child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
+      return JSON.parse(String((await lines.next()).value));
+    };
+    const hello = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'by hand', version: '1' } };
+    expect(await ask(1, 'initialize', hello)).toMatchObject({ id: 1, result: { serverInfo: { name: 'nocturne' } } });
+    child.stdin.write('this is no JSON\n');
+    const write = { name: 'memory_write', arguments: { path: 'a.md', content: '- a\n' } };
+    expect(await ask(2, 'tools/call', write)).toMatchObject({
+      id: 2,
+      result: { structuredContent: { outcome: 'created' } },
+    });
+    if (how === 'SIGTERM') child.kill('SIGTERM');
+    else child.stdin.end();
+    expect(await ended).toEqual([0, null]);
+    expect(await lines.next()).toMatchObject({ done: true });
+    expect(await worked(dir, (store) => store.read('a.md'))).toBe('- a\n');
+  },
+);
+
+test('a directory that was moved away and one that took its place are two memories, without a restart between', async () => {
+  const dir = put(join(tempDir(), 'memory'), { 'hosts.md': HOSTS });
+  const { call } = await connect(['--store', `notes=${dir}:rw`], world().environment);
+  const write = (path: string) => call('memory_write', { path, content: `- ${path}\n` });
+  const paths = async () => (await call<Output<'list'>>('memory_list')).data.memories.map(({ path }) => path);
+  expect(await write('a.md')).toMatchObject({ isError: false });
+  renameSync(dir, `${dir}-away`);
+  expect(await paths()).toEqual([]);
+  expect(await write('b.md')).toMatchObject({ isError: false });
+  rmSync(dir, { recursive: true });
+  renameSync(`${dir}-away`, dir);
+  expect(await write('c.md')).toMatchObject({ isError: false });
+  expect(await paths()).toEqual(['a.md', 'c.md', 'hosts.md']);
+});
+
+test.each([
+  ['[]\n{"jsonrpc":"2.0","id":1,"method":"tools/call","params":null}\n', 0, 'JSON, but no message of JSON-RPC 2.0'],
+  [`"${'a'.repeat(11 * 1024 * 1024)}"\n`, 1, 'longer than the 10 MiB'],
+])('what is no message is told of in one line (%#)', async (sent, code, words) => {
+  const child = spawn(process.execPath, [DOOR, 'mcp'], { env: world().environment });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  child.stdin.on('error', () => {});
+  const [said, ended] = [text(child.stderr), once(child, 'close')];
+  child.stdin.end(sent);
+  expect(await ended).toEqual([code, null]);
+  const told = (await said).split('\n').filter((line) => line.startsWith('nocturne: '));
+  expect(told.length).toBeGreaterThan(0);
+  for (const line of told) expect(line).toContain(words);
+  expect((await said).split('\n').length).toBeLessThan(5);
+});
+
+test('a client that closes its end right behind its requests is answered all the same', async () => {
+  const { environment } = world();
+  put(environment.NOCTURNE_MEMORY_DIR as string, { 'hosts.md': HOSTS });
+  const child = spawn(process.execPath, [DOOR, 'mcp'], { env: environment });
+  const call = (id: number, method: string, params: object) => JSON.stringify({ jsonrpc: '2.0', id, method, params });
+  const clientInfo = { name: 'pipe', version: '1' };
+  const requests = [
+    call(1, 'initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo }),
+    JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' }),
+    call(2, 'tools/call', { name: 'memory_read', arguments: { path: 'hosts.md' } }),
+  ];
+  child.stdin.end(`${requests.join('\n')}\n`);
+  const [said, [code]] = await Promise.all([text(child.stdout), once(child, 'close')]);
+  const answers = said
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(answers.map(({ id }) => id)).toEqual([1, 2]);
+  expect(answers[1].result.structuredContent.content).toContain('Staging is alpha.');
+  expect(code).toBe(0);
+});

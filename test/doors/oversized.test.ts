@@ -1,0 +1,122 @@
+// Files of the memory that are far too large: they are read up to a bound, named, and keep nothing else from going on.
+
+import { appendFileSync, existsSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { listFiles } from '../../src/base/files/directories.ts';
+import type { Redaction } from '../../src/memory/history/redact/redaction.ts';
+import { allEntries } from '../../src/memory/ledger/entries.ts';
+import { testApp } from '../support/app.ts';
+import { run, runJson } from '../support/run.ts';
+import { sessionFile } from '../support/session-file.ts';
+import { tempDir } from '../support/temp.ts';
+
+const SIZE = 200 * 2 ** 20;
+const LOG = 'logs/2026/11/2026-11-20.md';
+
+/** Real lines at the beginning, and as much as there may be behind them. */
+function makeHuge(path: string, begin: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, begin + '- A line that somebody’s script has written again and again.\n'.repeat(300_000));
+  truncateSync(path, SIZE);
+}
+
+test.each(['MEMORY.md', LOG])('a %s of 200 MB is read in part, named, and left as it is', async (path) => {
+  const testing = await testApp();
+  const say = async (prompt: string, startsAt: string) => {
+    const session = sessionFile(tempDir(), { id: crypto.randomUUID(), startsAt });
+    session.add(prompt);
+    return testing.app.extract({ transcript: session.path, ended: true });
+  };
+  await say('Always use pnpm instead of npm.', '2026-11-20T09:00:00Z');
+  await testing.app.dream(testing.store, {});
+  const file = join(testing.dir, path);
+  makeHuge(file, readFileSync(file, 'utf8'));
+  for (const command of [['status'], ['list'], ['search', 'pnpm'], ['recall'], ['check'], ['log']]) {
+    const startedMs = performance.now();
+    const { code, signal, stderr } = await run(command, testing.environment);
+    expect({ command, code, signal, stderr }).toMatchObject({ code: expect.any(Number), signal: null });
+    expect(stderr).not.toMatch(/heap|\n {4}at /);
+    expect(performance.now() - startedMs).toBeLessThan(10_000);
+  }
+  const status = await runJson<{ attention: string[] }>(['status'], testing.environment);
+  expect(status.code).toBe(3);
+  expect(status.values[0]?.attention.join('\n')).toContain(`${path} has 200 MB`);
+  // Another day goes on, and what was distilled stays.
+  expect((await say('Never commit to main directly.', '2026-11-19T09:00:00Z')).outcome).toBe('recorded');
+  const report = await testing.app.dream(testing.store, {});
+  if (path === LOG) expect(report.outcome).toBe('dreamed');
+  else expect(report.error?.message).toContain('MEMORY.md has 200 MB');
+  const topic = readFileSync(join(testing.dir, 'working-agreements.md'), 'utf8');
+  expect(topic).toContain('Always use pnpm');
+  expect(topic.includes('Never commit')).toBe(path === LOG);
+  expect(allEntries(testing.store.ledger).every(({ state }) => state !== 'withdrawn')).toBe(true);
+  expect(statSync(file).size).toBe(SIZE);
+});
+
+const SECRET = 'correct horse battery';
+/** Of 200 MB that may be text nothing near is ever held. */
+const LITTLE_MEMORY = { nodeArgs: ['--max-old-space-size=160'] };
+
+test.each(['MEMORY.md', LOG])(
+  'a secret far down in a %s of 200 MB stops its redaction before anything changed, and the file is named',
+  async (path) => {
+    const testing = await testApp();
+    await testing.app.remember(testing.store, { text: `The box says ${SECRET}.`, type: 'project' });
+    await testing.app.dream(testing.store, {});
+    const file = join(testing.dir, path);
+    makeHuge(file, existsSync(file) ? readFileSync(file, 'utf8') : '');
+    // Across the edge of two pieces.
+    truncateSync(file, 176 * 2 ** 20 - 7);
+    appendFileSync(file, SECRET);
+    truncateSync(file, SIZE);
+    const holders = () => holdersOf(testing.dir, [path]);
+    const before = await holders();
+    expect(before.length).toBeGreaterThan(2);
+    for (const also of [[], ['--dry-run']]) {
+      const { code, stderr } = await run(['redact', '--match', SECRET, ...also], testing.environment, LITTLE_MEMORY);
+      expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining(`${path} has 200 MB`) });
+      expect(stderr).toContain('Nothing was changed.');
+      expect(stderr).toContain('Take the text out of it yourself');
+      expect(stderr).not.toMatch(/heap|\n {4}at /);
+    }
+    expect(await holders()).toEqual(before);
+    // As the message says, and then all of it goes.
+    truncateSync(file, 1_000_000);
+    const { code, stdout } = await run(['redact', '--match', SECRET], testing.environment, LITTLE_MEMORY);
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('redacted') });
+    expect(await holdersOf(testing.dir, [])).toEqual([]);
+  },
+);
+
+test('what is too large and does not hold the secret keeps no redaction from being done; a snapshot of 200 MB is redacted', async () => {
+  const testing = await testApp();
+  await testing.app.remember(testing.store, { text: `The box says ${SECRET}.`, type: 'project' });
+  makeHuge(join(testing.dir, 'MEMORY.md'), '# Memory\n');
+  const snapshot = join(testing.dir, '.nocturne/snapshots/s.jsonl');
+  const line = (text: string) => `${JSON.stringify({ message: { id: 'm1', parts: [{ kind: 'text', text }] } })}\n`;
+  mkdirSync(dirname(snapshot), { recursive: true });
+  writeFileSync(snapshot, line(`said "${SECRET}" first`));
+  const filler = line('nothing of it '.repeat(70_000)).repeat(20);
+  for (let at = 0; at < 10; at++) appendFileSync(snapshot, filler);
+  appendFileSync(snapshot, line(`and "${SECRET}" last`));
+  const bytes = statSync(snapshot).size;
+  expect(bytes).toBeGreaterThan(190_000_000);
+  const match = `"${SECRET}"`;
+  const dry = await runJson<Redaction>(['redact', '--match', match, '--dry-run'], testing.environment, LITTLE_MEMORY);
+  expect(dry.values[0]?.snapshots).toEqual(['s.jsonl']);
+  expect(statSync(snapshot).size).toBe(bytes);
+  const done = await run(['redact', '--match', SECRET], testing.environment, LITTLE_MEMORY);
+  expect(done).toMatchObject({ code: 0, stderr: '' });
+  expect(await holdersOf(testing.dir, [])).toEqual([]);
+  expect(statSync(snapshot).size).toBe(bytes - 2 * (SECRET.length - '[redacted]'.length));
+  expect(statSync(join(testing.dir, 'MEMORY.md')).size).toBe(SIZE);
+});
+
+/** The files below a directory, but for those left out, that hold the secret in their bytes. */
+async function holdersOf(dir: string, except: string[]): Promise<string[]> {
+  const paths = (await listFiles(dir)).filter((path) => !except.includes(path));
+  const found = paths.filter((path) => readFileSync(join(dir, path)).includes(SECRET));
+  // The last process that closes a database moves its log into it.
+  return [...new Set(found.map((path) => path.replace(/-wal$/, '')))];
+}

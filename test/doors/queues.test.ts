@@ -1,0 +1,239 @@
+// Whatever the queue hangs on, and whatever becomes of it: the same memory.
+
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { expect, onTestFinished, test } from 'vitest';
+import { bellOptions } from '../../src/doors/worker/worker.ts';
+import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
+import { inboxItems } from '../../src/memory/ledger/inbox.ts';
+import { missing, servers, stopwatch } from '../queue/backends.ts';
+import { ownPostgres } from '../queue/own-postgres.ts';
+import { noOwnRedis, ownRedis } from '../queue/own-redis.ts';
+import { lineTo, refusedPort, silentServer } from '../queue/servers.ts';
+import { type TestApp, testApp, testModel } from '../support/app.ts';
+import { says } from '../support/messages-server.ts';
+import { enqueueNight, isIdle, memoryOf, sixSessions } from '../support/nights.ts';
+import { run, start, stop, until } from '../support/run.ts';
+import { runHere } from '../support/run-here.ts';
+
+const noRedis = await missing('redis');
+const sessions = sixSessions();
+let once: ReturnType<typeof workOnce> | undefined;
+
+/** What `worker --once` says, and what it makes of the night. */
+async function workOnce() {
+  const testing = await testApp();
+  await enqueueNight(testing, sessions);
+  const ended = await run(['worker', '--once'], testing.environment);
+  return { ...ended, memory: await memoryOf(testing) };
+}
+
+/** The same, worked once for all tests. */
+function workedOnce(): ReturnType<typeof workOnce> {
+  once ??= workOnce();
+  return once;
+}
+
+/** Lets a resident worker do all that waits and ends it. */
+async function workUntilIdle(testing: TestApp): Promise<void> {
+  const worker = start(['worker'], testing.environment);
+  await until(() => isIdle(testing));
+  expect(await stop(worker)).toMatchObject({ code: 0, signal: null });
+}
+
+test('worker --once does all that waits, the dream last, says what became of it, and ends', async () => {
+  const { code, stdout, stderr, memory } = await workedOnce();
+  expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+  const said = stderr.trimEnd().split('\n');
+  expect(said.map((line) => line.split(' ')[0])).toEqual([...sessions.map(() => 'extract'), 'dream']);
+  const { files, coverage, waiting } = memory;
+  expect(waiting).toBe(0);
+  expect(coverage).toHaveLength(11);
+  expect(Object.keys(files).filter((path) => path.startsWith('logs/'))).toHaveLength(5);
+  expect(files['working-agreements.md']).toContain('- Never mock the database in tests.');
+  expect(files['MEMORY.md']?.filter((line) => line.startsWith('- '))).toHaveLength(4);
+});
+
+/** A night in the middle of which the worker was killed. */
+async function killedAtWork(): Promise<TestApp> {
+  const testing = await testApp();
+  await enqueueNight(testing, sessions);
+  const worker = start(['worker'], testing.environment);
+  await until(() => coverageWhere(testing.store.ledger).length > 0);
+  worker.kill('SIGKILL');
+  await worker.ended;
+  return testing;
+}
+
+test('a worker on the embedded queue, killed, its database deleted, makes the same memory as one without a queue', async () => {
+  let testing = await killedAtWork();
+  // One that was done before this process had its turn again was not killed at work.
+  while (isIdle(testing)) testing = await killedAtWork();
+  const queue = join(testing.home, 'queue');
+  expect(existsSync(queue)).toBe(true);
+  rmSync(queue, { recursive: true });
+  await workUntilIdle(testing);
+  expect(await memoryOf(testing)).toEqual((await workedOnce()).memory);
+});
+
+test.skipIf(noRedis)(`a worker on Redis makes the same memory ${noRedis ?? ''}`, async () => {
+  const { testing } = await onRedis();
+  await enqueueNight(testing, sessions);
+  await workUntilIdle(testing);
+  expect(await memoryOf(testing)).toEqual((await workedOnce()).memory);
+});
+
+test.skipIf(noRedis)(`a worker on a Redis that forgot everything makes the same memory ${noRedis ?? ''}`, async () => {
+  const { testing, forget } = await onRedis();
+  await enqueueNight(testing, sessions);
+  expect(await forget()).toBeGreaterThan(sessions.length);
+  await workUntilIdle(testing);
+  expect(await memoryOf(testing)).toEqual((await workedOnce()).memory);
+});
+
+/** Three queues of one's own, each with what deletes its database while nocturne runs or not. */
+const deletions = {
+  redis: {
+    reason: noOwnRedis(),
+    make: async () => {
+      const redis = await ownRedis();
+      onTestFinished(() => redis.close());
+      return { url: redis.url, forget: async () => expect(await redis.flush()).toBeGreaterThan(0) };
+    },
+  },
+  postgres: {
+    reason: await missing('postgres'),
+    make: async () => {
+      const postgres = await ownPostgres();
+      onTestFinished(() => postgres.close());
+      return { url: postgres.url, forget: () => postgres.dropSchema() };
+    },
+  },
+  embedded: {
+    reason: null,
+    make: async (home: string) => ({
+      url: '',
+      forget: async () => rmSync(join(home, 'queue'), { recursive: true, force: true }),
+    }),
+  },
+};
+
+for (const [kind, { reason, make }] of Object.entries(deletions)) {
+  test.skipIf(reason)(
+    `the ${kind} queue deleted under an idle worker and again under waiting work: all is done after a restart, once ${reason ?? ''}`,
+    async () => {
+      const model = await testModel(() => says('Nothing worth keeping.'));
+      const testing = await testApp({ server: model, settings: { concurrency: 1 } });
+      const { url, forget } = await make(testing.home);
+      testing.environment.NOCTURNE_QUEUE_URL = url;
+      const [first, ...rest] = sessions as [string, ...string[]];
+      await run(['enqueue', 'extract', first], testing.environment);
+      const idle = start(['worker'], testing.environment);
+      await until(() => isIdle(testing));
+      await forget();
+      await run(['enqueue', 'extract', ...rest], testing.environment);
+      // An embedded database without its directory cannot end in order; a service manager kills such a process.
+      idle.kill('SIGKILL');
+      await idle.ended;
+
+      await forget();
+      await workUntilIdle(testing);
+      const turns = coverageWhere(testing.store.ledger).map(({ turn }) => turn);
+      expect(new Set(turns).size).toBe(11);
+      expect(turns).toHaveLength(11);
+      // What the killed one had begun is asked again.
+      expect([sessions.length, sessions.length + 1]).toContain(model.requests.length);
+    },
+  );
+}
+
+test('enqueue tells within two seconds that Redis is down or silent, keeps the work, and a worker finds it', async () => {
+  const testing = await testApp();
+  const silent = await silentServer();
+  onTestFinished(silent.close);
+  const urls = [`redis://127.0.0.1:${await refusedPort()}`, `redis://127.0.0.1:${silent.port}`];
+  for (const [index, url] of urls.entries()) {
+    const environment = { ...testing.environment, NOCTURNE_QUEUE_URL: url };
+    // Without the loading of its code, which a busy machine makes long.
+    await runHere(['enqueue', 'dream'], testing.environment);
+    const took = stopwatch();
+    const { code, stderr } = await runHere(['enqueue', 'extract', sessions[index] as string], environment);
+    expect(took()).toBeLessThan(2_000);
+    expect(code).toBe(0);
+    expect(stderr).toContain('The queue was not rung');
+    expect(inboxItems(testing.store.ledger)).toHaveLength(index + 2);
+  }
+  await run(['worker', '--once'], testing.environment);
+  expect(isIdle(testing)).toBe(true);
+  expect(coverageWhere(testing.store.ledger)).toHaveLength(4);
+});
+
+const noRedisOfOurs = noOwnRedis();
+
+test.skipIf(noRedisOfOurs)(
+  `Redis killed while a worker works: the worker goes on by itself when it is back ${noRedisOfOurs ?? ''}`,
+  async () => {
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    const model = await testModel(async (_, call) => {
+      if (call === 1) await held;
+      return says('Nothing worth keeping.');
+    });
+    const testing = await testApp({ server: model });
+    const redis = await ownRedis();
+    onTestFinished(() => redis.close());
+    testing.environment.NOCTURNE_QUEUE_URL = redis.url;
+    await run(['enqueue', 'extract', ...sessions.slice(0, 3)], testing.environment);
+    const worker = start(['worker'], testing.environment);
+    await model.received(2);
+    await redis.kill();
+    release();
+    await until(() => coverageWhere(testing.store.ledger).length > 0);
+    await run(['enqueue', 'extract', ...sessions.slice(3)], testing.environment);
+    await redis.start();
+    await until(() => isIdle(testing));
+    expect(await stop(worker)).toMatchObject({ code: 0 });
+    expect(model.requests).toHaveLength(sessions.length);
+    expect(coverageWhere(testing.store.ledger)).toHaveLength(11);
+  },
+);
+
+test.skipIf(noRedisOfOurs)(
+  `a worker that an outage left deaf ends with 75 and says why; the one that its supervisor starts does the work ${noRedisOfOurs ?? ''}`,
+  async () => {
+    const testing = await testApp({ settings: { deafMs: 3_000 } });
+    const redis = await ownRedis();
+    onTestFinished(() => redis.close());
+    const line = await lineTo({ host: '127.0.0.1', port: redis.port });
+    onTestFinished(() => line.cut());
+    testing.environment.NOCTURNE_QUEUE_URL = `redis://127.0.0.1:${line.port}`;
+    await run(['enqueue', 'extract', sessions[0] as string], testing.environment);
+    const worker = start(['worker'], testing.environment);
+    await until(() => isIdle(testing));
+    line.deafen();
+    await run(['enqueue', 'extract', sessions[1] as string], testing.environment);
+    const { code, stderr } = await worker.ended;
+    expect(code).toBe(75);
+    expect(stderr).toContain('deaf: the queue has work for this worker, which heard nothing of it for 3 s.');
+    expect(testing.app.home.workers()).toEqual([]);
+    expect(isIdle(testing)).toBe(false);
+    await workUntilIdle(testing);
+  },
+);
+
+/** An app whose queue is in Redis, and what deletes that queue there; answers how many keys it had. */
+async function onRedis() {
+  const testing = await testApp();
+  testing.environment.NOCTURNE_QUEUE_URL = servers.redis;
+  const keys = `nocturne:${bellOptions(testing.app.config).namespace}:*`;
+  const redis = new Redis(servers.redis);
+  const forget = async () => {
+    const found = await redis.keys(keys);
+    return found.length > 0 ? redis.del(found) : 0;
+  };
+  onTestFinished(async () => {
+    await forget();
+    redis.disconnect();
+  });
+  return { testing, forget };
+}

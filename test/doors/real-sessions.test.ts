@@ -1,0 +1,85 @@
+// Every session we have from real agents, through the command line, with the offline model.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { ExtractReport } from '../../jobs/extract.ts';
+import { redact } from '../../src/base/text/redact.ts';
+import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
+import { type TestApp, testApp, testModel } from '../support/app.ts';
+import { type MessagesRequest, says } from '../support/messages-server.ts';
+import { runJson } from '../support/run.ts';
+import { hasReal, real, realFiles } from '../support/transcripts.ts';
+
+const skipped = hasReal ? '' : ' (skipped: the real transcripts are not here)';
+const CLAUDE_CODE = /^claude-code\/.*\.jsonl$/;
+const FOREIGN = /^(?:codex|copilot|gemini|opencode)\/|\.summary\.json$/;
+
+async function extractAll(pattern: RegExp, testing: TestApp) {
+  const files = (await realFiles(pattern)).map((file) => join(real, file));
+  expect(files.length).toBeGreaterThan(10);
+  const ended = await runJson<ExtractReport>(['extract', ...files], testing.environment);
+  expect(ended.stderr).toBe('');
+  expect(ended.values.map(({ transcript }) => transcript)).toEqual(files);
+  return ended;
+}
+
+test.skipIf(!hasReal)(`all Claude Code sessions extract in one call, and again at no cost${skipped}`, async () => {
+  const testing = await testApp();
+  const first = await extractAll(CLAUDE_CODE, testing);
+  expect(first.code).toBe(0);
+  const outcomes = new Set(first.values.map(({ outcome }) => outcome));
+  for (const outcome of outcomes) expect(['recorded', 'nothing-worth-keeping', 'nothing-new']).toContain(outcome);
+  for (const path of await testing.store.list()) {
+    const text = readFileSync(join(testing.dir, path), 'utf8');
+    expect(await redact(text)).toEqual({ text, found: [] });
+  }
+  const second = await extractAll(CLAUDE_CODE, testing);
+  expect(second.code).toBe(0);
+  for (const report of second.values) expect(report).toMatchObject({ outcome: 'nothing-new', spend: { calls: 0 } });
+});
+
+test.skipIf(!hasReal)(
+  `sessions of other agents extract, and what is no session is an unknown format${skipped}`,
+  async () => {
+    const testing = await testApp();
+    const { code, values } = await extractAll(FOREIGN, testing);
+    expect(code).toBe(1);
+    for (const { transcript, outcome, spend } of values) {
+      if (transcript.endsWith('.summary.json'))
+        expect({ outcome, spend }).toMatchObject({ outcome: 'unknown-format', spend: { calls: 0 } });
+      else expect(['recorded', 'nothing-worth-keeping', 'nothing-new'], transcript).toContain(outcome);
+    }
+    expect(coverageWhere(testing.store.ledger).length).toBeGreaterThan(0);
+  },
+);
+
+test.skipIf(!hasReal)(`of a session that grows every message is offered once${skipped}`, async () => {
+  const growth = (await realFiles(/^claude-code-growth\/.*\/\d+\.jsonl$/)).map((file) => join(real, file));
+  const stepwise = await offeredBy(growth);
+  const atOnce = await offeredBy(growth.slice(-1));
+  expect(stepwise.length).toBeGreaterThan(growth.length);
+  expect(new Set(stepwise).size).toBe(stepwise.length);
+  const human = (rows: string[]) => rows.filter((row) => row.includes(' human'));
+  expect(human(stepwise)).toEqual(human(atOnce));
+});
+
+/** The rows that the model could rest an entry on, of all requests that these extractions made. */
+async function offeredBy(files: string[]): Promise<string[]> {
+  const model = await testModel(() => says('Nothing worth keeping.'));
+  const { environment } = await testApp({ server: model });
+  for (const [index, file] of files.entries()) {
+    expect((await runJson<ExtractReport>(['extract', file], environment)).code).toBe(0);
+    expect(model.requests.length).toBeGreaterThan(index);
+  }
+  return model.requests.flatMap((request) => {
+    const [, excerpt = ''] = /<excerpt>\n(.*)\n<\/excerpt>/s.exec(textOf(request)) ?? [];
+    const rows = excerpt.replaceAll(/^\(… \d+ messages? left out …\)\n/gm, '');
+    return rows.split(/^(?=\[\S+ (?:human|assistant|tool|subagent))/m).filter((row) => !/^.* context\]/.test(row));
+  });
+}
+
+function textOf({ messages }: MessagesRequest): string {
+  const content = messages[0]?.content;
+  return typeof content === 'string' ? content : (content ?? []).map((block) => block.text).join('\n');
+}

@@ -1,0 +1,379 @@
+// Recall as its users meet it: the command, the SessionStart hook, the library; and the switches at every door.
+
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Environment } from '../../src/base/config/config.ts';
+import { answerHook } from '../../src/doors/recall.ts';
+import { agentMemory, loadConfig, recallPrompt } from '../../src/index.ts';
+import { redactMatches } from '../../src/memory/history/redact/redaction.ts';
+import { scrubOf } from '../../src/memory/history/redact/scrub.ts';
+import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
+import { inboxItems } from '../../src/memory/ledger/inbox.ts';
+import { topicUses } from '../../src/memory/recall/recall-uses.ts';
+import { type TestApp, testApp } from '../support/app.ts';
+import { DOOR, run, runJson } from '../support/run.ts';
+import { runHere } from '../support/run-here.ts';
+import { sessionFile } from '../support/session-file.ts';
+import { tempDir } from '../support/temp.ts';
+
+/** Halves the CPU time that a start costs. */
+const COMPILED = join(import.meta.dirname, '../../node_modules/.cache/nocturne-test');
+const SESSION = '11111111-2222-4333-8444-555555555555';
+
+function fill(dir: string, more: Record<string, string> = {}): void {
+  const files = {
+    'MEMORY.md': '# Memory\n\n- How releases are cut [releases.md]\n- Who the user is [user.md]\n',
+    'releases.md':
+      '---\nname: releases\ndescription: How releases are cut\ntype: feedback\n---\n- Cut them on Fridays.\n',
+    'user.md': '---\nname: user\ndescription: Who the user is\ntype: user\n---\n- A data engineer.\n',
+    ...more,
+  };
+  mkdirSync(dir, { recursive: true });
+  for (const [path, text] of Object.entries(files)) writeFileSync(join(dir, path), text);
+}
+
+async function filledApp(options: Parameters<typeof testApp>[0] = {}): Promise<TestApp> {
+  const testing = await testApp(options);
+  fill(testing.dir);
+  return testing;
+}
+
+/** What the hook answers in an environment, in this process. */
+async function answer(
+  environment: Environment,
+  more: object = {},
+  options: Parameters<typeof answerHook>[1]['options'] = {},
+): Promise<string> {
+  const config = await loadConfig({}, environment);
+  const said = await answerHook(config, { input: JSON.parse(sessionStart(more)), options });
+  return said === '' ? '' : JSON.parse(said).hookSpecificOutput.additionalContext;
+}
+
+/** Runs the hook as an agent does, which may leave the pipe open. */
+function hook(input: string, environment: Environment, { args = [] as string[], leavesOpen = false } = {}) {
+  const env = { NODE_COMPILE_CACHE: COMPILED, ...environment };
+  const child = spawn(process.execPath, [DOOR, 'recall', '--hook', ...args], { env, cwd: tempDir() });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let stdout = '';
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk;
+  });
+  child.stdin.on('error', () => undefined);
+  child.stdin.write(input);
+  if (!leavesOpen) child.stdin.end();
+  return new Promise<{ code: number | null; stdout: string }>((resolve) => {
+    child.once('close', (code) => resolve({ code, stdout }));
+  });
+}
+
+function sessionStart(more: object = {}): string {
+  const common = { session_id: SESSION, transcript_path: '/x.jsonl', cwd: '/work/app', model: 'claude-opus-5-5' };
+  return JSON.stringify({ ...common, hook_event_name: 'SessionStart', source: 'startup', ...more });
+}
+
+test('nocturne recall prints the section; --json tells what is in it', async () => {
+  const { environment, dir } = await filledApp();
+  const { code, stdout, stderr } = await run(['recall', '--query', 'releases'], environment);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toMatch(/^<nocturne-memory>\n[\s\S]*Cut them on Fridays[\s\S]*\n<\/nocturne-memory>\n$/);
+  const { values } = await runJson<Record<string, unknown>>(['recall', '--query', 'releases'], environment);
+  expect(values).toMatchObject([
+    {
+      memory: dir,
+      standing: { enabled: true },
+      index: { lines: 4, shownLines: 4 },
+      topics: [
+        { path: 'releases.md', type: 'feedback', matches: true, gone: [], isCut: false },
+        { path: 'user.md', matches: false },
+      ],
+      entries: [],
+    },
+  ]);
+});
+
+test('where the disk does not let the ledger be opened, recall, list and search go by the files', async () => {
+  const { dir, store, environment } = await filledApp();
+  store.close();
+  for (const end of ['-shm', '-wal', '']) rmSync(join(dir, `.nocturne/ledger.db${end}`), { force: true });
+  // What cannot be opened as a file, also by those whom no mode stops.
+  mkdirSync(join(dir, '.nocturne/ledger.db'));
+  expect(await answer(environment)).toContain('- Cut them on Fridays.');
+  expect(await runHere(['list'], environment)).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('releases'),
+    stderr: expect.stringContaining('what the files alone say'),
+  });
+  expect(await runHere(['search', 'Fridays'], environment)).toMatchObject({ code: 0 });
+});
+
+test('recall makes no directory and no file where nothing is remembered', async () => {
+  const home = tempDir();
+  const environment: Environment = { PATH: process.env.PATH, HOME: home, NOCTURNE_MEMORY_DIR: join(home, 'a/memory') };
+  const { code, stdout, stderr } = await run(['recall'], environment);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+  expect(stderr).toContain('Nothing is remembered in');
+  expect(existsSync(join(home, 'a'))).toBe(false);
+  fill(join(home, 'a/memory'));
+  await run(['recall'], environment);
+  expect(readdirSync(join(home, 'a/memory')).sort()).toEqual(['MEMORY.md', 'releases.md', 'user.md']);
+});
+
+test('the hook answers a SessionStart in kind, without the index that Claude Code loads by itself', async () => {
+  const { environment } = await filledApp();
+  const { code, stdout } = await hook(sessionStart(), environment);
+  expect(code).toBe(0);
+  const { context, ...others } = { context: await answer(environment), ...JSON.parse(stdout) };
+  expect(others).toEqual({ hookSpecificOutput: { hookEventName: 'SessionStart', additionalContext: context } });
+  expect(context).toContain('Cut them on Fridays');
+  expect(context).not.toContain('## MEMORY.md');
+  expect(await answer(environment, {}, { agent: 'codex' })).toContain('## MEMORY.md');
+});
+
+test('the hook takes at most 10,000 characters, whatever is remembered', async () => {
+  const { environment, dir } = await filledApp();
+  fill(dir, { 'user.md': '- A line that says something.\n'.repeat(2_000), 'releases.md': 'ß\n'.repeat(9_000) });
+  const context = await answer(environment, {}, { characters: 90_000, agent: 'codex' });
+  expect(context.length).toBeLessThanOrEqual(10_000);
+  expect(context.length).toBeGreaterThan(5_000);
+  expect(context).toContain('(cut here: read user.md)');
+});
+
+test.each([
+  ['nothing', ''],
+  ['what is no JSON', 'SessionStart'],
+  ['a list', '[1]'],
+  ['half an object', '{"session_id":"'],
+  ['a subagent’s start', sessionStart({ agent_id: 'a1' })],
+])('the hook is silent and fine when it gets %s', async (_, input) => {
+  const { environment } = await filledApp();
+  expect(await hook(input, environment)).toMatchObject({ code: 0, stdout: '' });
+});
+
+test('the hook does not wait for a pipe that stays open, nor fail on settings it cannot use', async () => {
+  const { environment } = await filledApp();
+  const open = await hook(sessionStart(), environment, { leavesOpen: true });
+  expect(open).toMatchObject({ code: 0, stdout: expect.stringContaining('Cut them on Fridays') });
+  const refused = await hook(sessionStart(), { ...environment, NOCTURNE_MEMORY_DIR: '/' });
+  expect(refused).toMatchObject({ code: 0, stdout: '' });
+});
+
+test('a session gets the same bytes until it is cleared or compacted, whatever changes meanwhile', async () => {
+  const { environment, dir, store } = await filledApp();
+  const first = await answer(environment);
+  fill(dir, { 'user.md': '- A gardener.\n' });
+  const later = { ...environment, NOCTURNE_NOW: '2026-12-24T02:00:00Z' };
+  for (const source of ['startup', 'resume']) expect(await answer(later, { source })).toBe(first);
+  expect(await answer(later, { session_id: 'another' })).toContain('A gardener');
+  const compacted = await answer(later, { source: 'compact' });
+  expect(compacted).toContain('A gardener');
+  fill(dir);
+  expect(await answer(later, { source: 'resume' })).toBe(compacted);
+  expect(await answer(later, { source: 'clear' })).toContain('A data engineer');
+  expect(topicUses(store.ledger).get('user.md')).toMatchObject({ shown: 4, used: 0 });
+});
+
+test('what is forgotten or redacted is not given to a session again', async () => {
+  const { environment, dir, store, home } = await filledApp();
+  expect(await answer(environment)).toContain('data engineer');
+  await redactMatches(scrubOf('data engineer'), { store, home, now: new Date() });
+  const second = await answer(environment, { source: 'resume' });
+  expect(second).not.toContain('data engineer');
+  fill(dir, { 'user.md': '- A gardener.\n' });
+  expect(await answer(environment, { source: 'resume' })).toBe(second);
+  store.ledger.run(
+    `insert into entry (id, session, turn, at, day, type, text, evidence, said_by, strength, prompt, job, state)
+     values ('e_000000000000', 's', 't', '', '', 'user', '', '[]', 'human', 'stated', '', '', 'forgotten')`,
+  );
+  expect(await answer(environment, { source: 'resume' })).toContain('A gardener');
+});
+
+test('recall says which topics were used: those that a query asked for', async () => {
+  const { environment, store } = await filledApp();
+  await run(['recall'], environment);
+  await run(['recall', '--query', 'when are releases cut'], environment);
+  const uses = topicUses(store.ledger);
+  expect(uses.get('releases.md')).toMatchObject({ shown: 2, used: 1 });
+  expect(uses.get('user.md')).toMatchObject({ shown: 2, used: 0 });
+});
+
+test('a function that is gone from the session’s working tree is marked', async () => {
+  const { environment, dir } = await filledApp();
+  const root = tempDir();
+  execFileSync('git', ['init', root], { stdio: 'ignore' });
+  writeFileSync(join(root, 'a.ts'), 'export function keepMe() {}\n');
+  fill(dir, { 'user.md': '- Calls `keepMe()` and `dropMe()`.\n' });
+  expect(await answer(environment, { cwd: root })).toContain('Not found in the working tree now: `dropMe()`.');
+});
+
+test('what was recalled into a session is not extracted from it', async () => {
+  const other = await testApp();
+  fill(other.dir, { 'user.md': '- Always use pnpm instead of npm.\n' });
+  const recalled = await answer(other.environment);
+  expect(recalled).toContain('pnpm');
+  const { app } = await testApp();
+  const session = sessionFile(tempDir());
+  session.add(`${recalled}\n\nI prefer short answers.`);
+  session.add('Thanks.');
+  const { entries } = await app.extract({ transcript: session.path, ended: true });
+  expect(entries.map(({ text }) => text)).toEqual(['The user prefers short answers.']);
+});
+
+test('pause and resume: no recall, no extraction, no dream unasked; sessions wait and are worked on after', async () => {
+  const testing = await filledApp();
+  const { environment, store } = testing;
+  const session = sessionFile(tempDir());
+  session.add('Always use pnpm instead of npm.');
+  session.add('Thanks.');
+  expect(await run(['pause', '--for', '90m'], environment)).toMatchObject({
+    code: 0,
+    stdout: 'nocturne is paused until 2026-11-21T03:30:00.000Z\n',
+  });
+  expect(await answer(environment)).toBe('');
+  expect((await run(['recall'], environment)).stderr).toContain('paused until 2026-11-21T03:30');
+  await run(['enqueue', 'extract', session.path], environment);
+  const { stderr } = await run(['worker', '--once'], environment);
+  expect(stderr).toContain('off, again at 2026-11-21T03:00:00.000Z');
+  expect(inboxItems(store.ledger)).toMatchObject([
+    { kind: 'extract', attempts: 0, notBefore: '2026-11-21T03:00:00.000Z' },
+  ]);
+  expect(coverageWhere(store.ledger)).toEqual([]);
+
+  const over = { ...environment, NOCTURNE_NOW: '2026-11-21T03:31:00Z' };
+  await run(['worker', '--once'], over);
+  expect(coverageWhere(store.ledger).map(({ became }) => became)).toEqual(['recorded', 'nothing']);
+  expect(await run(['resume'], over)).toMatchObject({ code: 0, stdout: 'nocturne was not paused\n' });
+});
+
+test('resume makes due at once what waited for the end of the pause, and status says while it lasts that it does', async () => {
+  const { environment, store } = await filledApp();
+  await runHere(['pause'], environment);
+  const session = sessionFile(tempDir());
+  session.add('Always use pnpm instead of npm.');
+  await runHere(['enqueue', 'extract', session.path], environment);
+  await run(['worker', '--once'], environment);
+  expect(inboxItems(store.ledger)).toMatchObject([{ notBefore: '2026-11-21T03:00:00.000Z' }]);
+  const off = 'off        nothing is done unasked here: nocturne is paused until nocturne resume\n';
+  expect((await runHere(['status'], environment)).stdout).toContain(off);
+  expect((await runHere(['doctor'], environment)).stdout).toContain(
+    'nocturne is paused until nocturne resume\n      Run nocturne resume',
+  );
+  expect((await runHere(['resume'], environment)).stdout).toBe('nocturne is resumed; 1 that waited is due now\n');
+  expect((await runHere(['status'], environment)).stdout).not.toContain('off  ');
+  expect(inboxItems(store.ledger)).toMatchObject([{ notBefore: '2026-11-21T02:00:00.000Z', failure: null }]);
+});
+
+test('what a person asks for by name is done in a pause too, with a note', async () => {
+  const { environment } = await filledApp();
+  await run(['pause'], environment);
+  const session = sessionFile(tempDir());
+  session.add('Always use pnpm instead of npm.');
+  session.add('Thanks.');
+  const { code, stdout, stderr } = await run(['extract', session.path], environment);
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: 'nocturne is off here (nocturne is paused until nocturne resume); done all the same, because you asked.\n',
+  });
+  expect(stdout).toContain('Always use pnpm');
+  expect((await run(['resume'], environment)).stdout).toBe('nocturne is resumed\n');
+});
+
+test('a project is paused by its root, for all its directories and no other', async () => {
+  const { environment } = await filledApp();
+  const root = tempDir();
+  execFileSync('git', ['init', root], { stdio: 'ignore' });
+  mkdirSync(join(root, 'src'));
+  const paused = await runJson(['pause', '--project'], environment, { cwd: join(root, 'src') });
+  expect(paused.values).toEqual([{ project: root, until: null }]);
+  expect(await answer(environment, { cwd: root })).toBe('');
+  expect(await answer(environment, { cwd: tempDir() })).not.toBe('');
+  await run(['resume', '--project', root], environment);
+  expect(await answer(environment, { cwd: root })).not.toBe('');
+});
+
+test.each(['0h', 'soon'])('pause --for %s is refused', async (time) => {
+  const { environment } = await testApp();
+  const { code, stderr } = await run(['pause', '--for', time], environment);
+  expect(code).toBe(2);
+  expect(stderr).toContain('45m, 2h, 3d');
+});
+
+test('a session of an excluded path is left alone by the worker, and its work is over', async () => {
+  const { environment, store } = await filledApp({ settings: { excludedPaths: ['/home/kim/**'] } });
+  const session = sessionFile(tempDir());
+  session.add('Always use pnpm instead of npm.');
+  session.add('Thanks.');
+  await run(['enqueue', 'extract', session.path], environment);
+  const { stderr } = await run(['worker', '--once'], environment);
+  expect(stderr).toContain('is under the excluded path /home/kim/**');
+  expect(inboxItems(store.ledger)).toEqual([]);
+  expect(coverageWhere(store.ledger)).toEqual([]);
+});
+
+test('a directory is not dreamt over while every project it knows is turned off', async () => {
+  const testing = await filledApp({ settings: { projects: { '/home/kim/orchard': { enabled: false } } } });
+  const session = sessionFile(tempDir());
+  session.add('Always use pnpm instead of npm.');
+  session.add('Thanks.');
+  await testing.app.extract({ transcript: session.path, ended: true });
+  expect(testing.app.standing().enabled).toBe(true);
+  expect(testing.app.standingOf(testing.store)).toEqual({
+    enabled: false,
+    reason: 'the project /home/kim/orchard is turned off in config.json',
+  });
+  await run(['enqueue', 'dream'], testing.environment);
+  const { stderr } = await run(['worker', '--once'], testing.environment);
+  expect(stderr).toContain('dream dream: off');
+});
+
+test.each([
+  [{ CLAUDE_CODE_DISABLE_AUTO_MEMORY: '1' }, false],
+  [{ CLAUDE_CODE_DISABLE_AUTO_MEMORY: '0' }, true],
+  [{ CLAUDE_CODE_SIMPLE: 'true' }, false],
+  [{ CLAUDE_CODE_SIMPLE: '0' }, true],
+  [{ CLAUDE_CODE_REMOTE: '1' }, true],
+])('%j: recalled is %s', async (switches, isOn) => {
+  const { environment } = await filledApp();
+  expect((await answer({ ...environment, ...switches })) !== '').toBe(isOn);
+});
+
+test('who turned the agent’s memory off to use nocturne says so once', async () => {
+  const { environment, home } = await filledApp({ settings: { ignoreAgentSwitches: true } });
+  mkdirSync(join(home, '.claude'));
+  writeFileSync(join(home, '.claude/settings.json'), '{ "autoMemoryEnabled": false }');
+  const off = { ...environment, CLAUDE_CODE_DISABLE_AUTO_MEMORY: '1' };
+  expect(await answer(off)).toContain('Cut them on Fridays');
+});
+
+test('recallPrompt gives the section, and nothing where nothing is remembered', async () => {
+  const { environment } = await filledApp();
+  const config = await loadConfig({}, environment);
+  expect(await recallPrompt({ config, cwd: tempDir(), query: 'releases' })).toContain('Cut them on Fridays');
+  expect(await recallPrompt({ config, cwd: tempDir(), memory: 'local' })).toBe('');
+  expect((await recallPrompt({ config, characters: 1_200 })).length).toBeLessThanOrEqual(1_200);
+});
+
+test('agentMemory gives an agent its words and its tool over the directory of the scope', async () => {
+  const { environment, dir, home, app } = await filledApp();
+  const config = await loadConfig({}, environment);
+  const root = tempDir();
+  execFileSync('git', ['init', root], { stdio: 'ignore' });
+  mkdirSync(join(root, 'src'));
+  const places = { user: join(home, '.claude/memory'), project: dir, local: join(root, '.claude/memory') };
+  for (const [memory, place] of Object.entries(places)) {
+    const agent = await agentMemory({ memory: memory as keyof typeof places, cwd: join(root, 'src'), config });
+    onTestFinished(() => agent.close());
+    expect(agent.dir).toBe(place);
+    expect(agent.systemPrompt).toContain(place);
+    expect(app.home.stores()).toContain(place);
+  }
+  const agent = await agentMemory({ memory: 'project', cwd: root, config });
+  onTestFinished(() => agent.close());
+  expect(agent.systemPrompt).toContain('Cut them on Fridays');
+  const [tool] = agent.tools;
+  await tool?.run({ command: 'create', path: '/memories/food.md', file_text: '- Likes plums.\n' });
+  expect(await tool?.run({ command: 'view', path: '/memories/food.md' })).toContain('Likes plums');
+  expect(await agent.store.read('food.md')).toBe('- Likes plums.\n');
+  expect(topicUses(agent.store.ledger).get('food.md')).toMatchObject({ used: 1 });
+});

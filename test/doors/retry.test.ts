@@ -1,0 +1,264 @@
+// What failed stays listed, is explained, and is tried again or dismissed when a person says so.
+
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { explainSessions } from '../../src/doors/cli/terminal/explain-session.ts';
+import type { App } from '../../src/doors/compose.ts';
+import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
+import { inboxItems } from '../../src/memory/ledger/inbox.ts';
+import { writeSpoolItem } from '../../src/queue/spool.ts';
+import { type TestApp, testApp, testModel } from '../support/app.ts';
+import { failures, workDue, workSession } from '../support/due-work.ts';
+import { error, says } from '../support/messages-server.ts';
+import { run, runJson } from '../support/run.ts';
+import { jsonHere, runHere } from '../support/run-here.ts';
+import { type SessionFile, sessionFile } from '../support/session-file.ts';
+import { tempDir } from '../support/temp.ts';
+
+interface Explained {
+  ranges: { turns: number; state: string; why: string; job: string | null; wrote: string | null }[];
+  waiting: { notBefore: string; why: string }[];
+  failures: { state: string; code: string; class: string; attempts: number | null }[];
+  next: string;
+}
+
+/** A session that the model found too long, so that it was given up at its first try. */
+async function givenUp(): Promise<{ testing: TestApp; session: SessionFile; mend(): void }> {
+  let isMended = false;
+  const model = await testModel(() => (isMended ? says('Nothing.') : error(413, 'too large')));
+  const testing = await testApp({ server: model, settings: { excerptTokens: 500 } });
+  const session = sessionFile(tempDir());
+  session.add('Always use pnpm instead of npm.');
+  await workSession(testing, session.path);
+  expect(failures(testing)).toMatchObject([{ state: 'failed', code: 'oversize' }]);
+  return {
+    testing,
+    session,
+    mend() {
+      isMended = true;
+    },
+  };
+}
+
+test('what was given up is in status, which ends with 3, and why says all about it', async () => {
+  const { testing, session } = await givenUp();
+  const { code, values } = await runJson<Record<string, unknown>>(['status'], testing.environment);
+  expect(code).toBe(3);
+  expect(values[0]).toMatchObject({
+    attention: [expect.stringContaining('1 given up')],
+    all: { pending: 0, failures: { oversize: 1 }, failed: [{ store: testing.dir, code: 'oversize', kind: 'extract' }] },
+  });
+  const why = await runJson<Explained>(['why', session.id.slice(0, 8)], testing.environment);
+  expect(why.code).toBe(0);
+  expect(why.values[0]).toMatchObject({
+    session: session.id,
+    transcript: session.path,
+    memory: testing.dir,
+    ranges: [{ turns: 1, state: 'gave-up', job: expect.stringMatching(/^job_/) }],
+    waiting: [],
+    failures: [
+      { state: 'failed', code: 'oversize', attempts: 1, tries: 1 },
+      { state: 'ended', code: 'oversize' },
+    ],
+    next: expect.stringContaining(`nocturne retry ${session.id}`),
+  });
+  const text = await run(['why', session.path], testing.environment);
+  expect(text.stdout).toMatch(/^failed {6}2026-11-21T02:00:00.000Z oversize, given up: .*413/m);
+});
+
+test.each([
+  ['its id', (session: SessionFile) => [session.id]],
+  ['its transcript', (session: SessionFile) => [session.path]],
+  ['--failed', () => ['--failed']],
+  ['--all', () => ['--all']],
+])('retry by %s puts it in again, and it is done', async (_, args) => {
+  const { testing, session, mend } = await givenUp();
+  mend();
+  const { code, stdout } = await run(['retry', ...args(session)], testing.environment);
+  expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining(`extract ${session.id}@`) });
+  expect(failures(testing)).toEqual([]);
+  expect(await workDue(testing)).toMatchObject([{ outcome: 'nothing-worth-keeping' }]);
+  expect(coverageWhere(testing.store.ledger).map(({ became }) => became)).toEqual(['nothing']);
+  expect(await run(['status'], testing.environment)).toMatchObject({ code: 0 });
+});
+
+test('what is dismissed is off the list and still explained; a person may change his mind', async () => {
+  const { testing, session, mend } = await givenUp();
+  expect(await run(['retry', '--dismiss', session.id], testing.environment)).toMatchObject({ code: 0 });
+  expect(await run(['status'], testing.environment)).toMatchObject({ code: 0 });
+  const { values } = await runJson<Explained>(['why', session.id], testing.environment);
+  expect(values[0]).toMatchObject({ ranges: [{ state: 'gave-up' }], next: expect.stringContaining('given up') });
+  mend();
+  await run(['retry', session.id], testing.environment);
+  expect(await workDue(testing)).toMatchObject([{ outcome: 'nothing-worth-keeping' }]);
+});
+
+test('retry closes the breaker and ends a wait; for what nobody knows it says so, and without a name it is wrong usage', async () => {
+  const model = await testModel(() => error(401, 'invalid x-api-key'));
+  const testing = await testApp({ server: model, settings: { breakerAfter: 1 } });
+  const session = sessionFile(tempDir());
+  session.add('Always use pnpm instead of npm.');
+  await workSession(testing, session.path);
+  expect(testing.app.home.breaker.read().state).toBe('open');
+  const { values } = await runJson<Explained>(['why', session.id], testing.environment);
+  expect(values[0]).toMatchObject({
+    ranges: [{ state: 'pending' }],
+    waiting: [{ why: expect.stringContaining('invalid x-api-key') }],
+    failures: [{ class: 'auth', attempts: 0, tries: null }, { state: 'ended' }],
+    next: expect.stringContaining('no model is asked before'),
+  });
+  await run(['retry', '--all'], testing.environment);
+  expect(testing.app.home.breaker.read().state).toBe('closed');
+  expect(inboxItems(testing.store.ledger)).toMatchObject([{ notBefore: '2026-11-21T02:00:00.000Z', failure: null }]);
+  const unknown = await run(['retry', 'no-such-session'], testing.environment);
+  expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('no-such-session') });
+  expect(await run(['retry'], testing.environment)).toMatchObject({ code: 2 });
+  expect(await run(['why', 'no-such-session'], testing.environment)).toMatchObject({ code: 1 });
+});
+
+test('why says of each range what became of it and why it was skipped, also before anything was done', async () => {
+  const testing = await testApp();
+  const session = sessionFile(tempDir());
+  session.add('Always use pnpm instead of npm.');
+  session.add('<private>My pin is 4711.</private>');
+  session.add('Remember it.', [
+    { calls: 'Write', input: { file_path: `${testing.dir}/note.md`, content: 'x' }, result: 'ok' },
+    { says: 'Done.' },
+  ]);
+  session.add('Thanks.');
+  const before = await runJson<Explained>(['why', session.path], testing.environment);
+  expect(before.values[0]?.ranges.map(({ state }) => state)).toEqual(['pending', 'private', 'main-agent', 'open']);
+  expect(before.values[0]?.next).toContain('nocturne enqueue extract');
+  await workSession(testing, session.path);
+  const { values } = await runJson<Explained>(['why', session.id], testing.environment);
+  expect(values[0]?.ranges).toMatchObject([
+    { state: 'recorded', job: expect.stringMatching(/^job_/) },
+    { state: 'private', why: expect.stringContaining('private') },
+    { state: 'main-agent', why: expect.stringContaining('main agent') },
+    { state: 'nothing' },
+  ]);
+  expect(values[0]?.next).toBe('Nothing: all of it is covered.');
+  rmSync(session.path);
+  const gone = await run(['why', session.id], testing.environment);
+  expect(gone).toMatchObject({ code: 0, stdout: expect.stringContaining('cannot be read') });
+});
+
+test('why, transcript and status tell the parts of a turn apart, and which write covered which', async () => {
+  const testing = await testApp();
+  const note = (name: string) => ({
+    calls: 'Write',
+    input: { file_path: `${testing.dir}/${name}.md`, content: 'x' },
+    result: 'ok',
+  });
+  const session = sessionFile(tempDir());
+  session.add('Remember it.', [note('a'), { types: 'Also that.' }, note('b'), { types: 'Always use pnpm.' }]);
+  session.add('Remember this.', [note('c'), { says: 'Saved.' }]);
+  const turn = session.turn(1);
+  const expected = (last: string) => [
+    { from: turn, to: turn, state: 'main-agent', messages: { from: turn, through: session.message(3) } },
+    { from: turn, messages: { from: session.message(4), through: session.message(6) } },
+    { from: turn, state: last, messages: { from: session.message(7), through: session.message(7) }, wrote: null },
+    { from: session.turn(2), turns: 1, messages: null },
+  ];
+  const ask = async () => (await jsonHere<Explained>(['why', session.path], testing.environment)).ranges;
+  const before = await ask();
+  expect(before).toMatchObject(expected('pending'));
+  await testing.app.extract({ transcript: session.path, ended: true });
+  const after = await ask();
+  expect(after).toMatchObject(expected('recorded'));
+  for (const ranges of [before, after]) {
+    expect(ranges.map(({ wrote }) => wrote?.slice(testing.dir.length) ?? null)).toEqual([
+      '/a.md',
+      '/b.md',
+      null,
+      '/c.md',
+    ]);
+  }
+  const tell = async (...words: string[]) => (await runHere(words, testing.environment)).stdout;
+  const why = await tell('why', session.id);
+  expect(why).toContain('turns       2\n');
+  expect(why).toContain(`part main-agent ${session.message(4)} … ${session.message(6)}: the main agent itself wrote`);
+  expect(why).toContain(`in a memory, ${testing.dir}/b.md (job_`);
+  const transcript = await tell('transcript', session.path);
+  expect(transcript).toContain('turns     2: 1 recorded, 1 main-agent\n');
+  expect(transcript).toContain('skipped   2 parts: the main agent itself');
+  expect(await tell('status')).toMatch(/^turns +2 main-agent, 1 recorded$/m);
+});
+
+/** A session where Claude Code keeps them, of a project without a memory directory set for it. */
+function sessionOnDisk({ home }: TestApp, id: string): SessionFile {
+  const dir = join(home, '.claude', 'projects', 'orchard');
+  mkdirSync(dir, { recursive: true });
+  const session = sessionFile(dir, { id });
+  session.add('Always use pnpm instead of npm.');
+  session.add('Thanks.');
+  return session;
+}
+
+test('why finds a session that no ledger knows by its id on this disk, and says whether a hook told of it', async () => {
+  const testing = await testApp();
+  const session = sessionOnDisk(testing, '33333333-2222-4333-8444-555555555555');
+  const ask = async () => (await jsonHere<Explained>(['why', '33333333'], testing.environment)).next;
+  expect(await ask()).toContain(`nocturne enqueue extract ${session.path}`);
+  const item = { agent: 'claude-code', event: 'Stop', cwd: null, size: null, mtime: null } as const;
+  const at = '2026-11-21T02:00:00.000Z';
+  writeSpoolItem(testing.home, { ...item, v: 1, session: session.id, transcript: session.path, at });
+  expect(await ask()).toMatch(/^A hook has told of it/);
+});
+
+test('why misses no session that a worker takes out of the spool while it looks', async () => {
+  const testing = await testApp();
+  const session = sessionOnDisk(testing, '33333333-2222-4333-8444-555555555555');
+  const item = { agent: 'claude-code', event: 'Stop', cwd: null, size: null, mtime: null } as const;
+  const at = '2026-11-21T02:00:00.000Z';
+  writeSpoolItem(testing.home, { ...item, v: 1, session: session.id, transcript: session.path, at });
+  const meanwhile: App = {
+    ...testing.app,
+    memoryDirOf(named) {
+      rmSync(join(testing.home, 'spool'), { recursive: true });
+      return testing.app.memoryDirOf(named);
+    },
+  };
+  const [found] = await explainSessions(meanwhile, { what: session.id });
+  expect(found?.next).toMatch(/^A hook has told of it/);
+});
+
+test('why says of a copy under another id that its turns are covered', async () => {
+  const testing = await testApp();
+  const session = sessionOnDisk(testing, '33333333-2222-4333-8444-555555555555');
+  await workSession(testing, session.path);
+  const copy = session.path.replace('33333333', '44444444');
+  writeFileSync(
+    copy,
+    readFileSync(session.path, 'utf8').replaceAll(
+      `"sessionId":"${session.id}"`,
+      `"sessionId":"44444444-2222-4333-8444-555555555555"`,
+    ),
+  );
+  for (const what of [copy, '44444444']) {
+    expect(await jsonHere<Explained>(['why', what], testing.environment)).toMatchObject({
+      ranges: [{ state: 'recorded' }, { state: 'nothing' }],
+      next: 'Nothing: all of it is covered.',
+    });
+  }
+});
+
+test('why says that a session is left alone where nocturne is off', async () => {
+  const testing = await testApp({ settings: { excludedPaths: ['/home/kim/orchard'] } });
+  const session = sessionOnDisk(testing, '33333333-2222-4333-8444-555555555555');
+  const { next } = await jsonHere<Explained>(['why', session.id], testing.environment);
+  expect(next).toContain('/home/kim/orchard is under the excluded path');
+  expect(next).toContain(`nocturne extract ${session.path} does it all the same`);
+});
+
+test('why tells what waits for a session also where the home does not know its directory', async () => {
+  const testing = await testApp();
+  const session = sessionOnDisk(testing, '33333333-2222-4333-8444-555555555555');
+  await runHere(['enqueue', 'extract', session.path], testing.environment);
+  const home = tempDir();
+  cpSync(join(testing.home, '.claude'), join(home, '.claude'), { recursive: true });
+  const environment = { ...testing.environment, HOME: home, NOCTURNE_HOME: home };
+  const { next } = await jsonHere<Explained>(['why', session.id], environment);
+  expect(next).toBe('A worker extracts it as soon as it runs.');
+});

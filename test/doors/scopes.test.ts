@@ -1,0 +1,209 @@
+// The user scope at the doors: who delivers what an earlier process left, what commands send there and say of it, and
+// the scopes that commands name.
+
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import type { RememberReport } from '../../jobs/remember.ts';
+import { loadConfig } from '../../src/base/config/config.ts';
+import { compose } from '../../src/doors/compose.ts';
+import { sweepSessions } from '../../src/doors/hook/sweep.ts';
+import { beginRound } from '../../src/doors/worker/nightly.ts';
+import { drainInboxes, openStores } from '../../src/doors/worker/worker.ts';
+import { allEntries } from '../../src/memory/ledger/entries.ts';
+import { openLedger } from '../../src/memory/ledger/ledger.ts';
+import { outboxRows } from '../../src/memory/ledger/outbox.ts';
+import { openStore } from '../../src/memory/store/store.ts';
+import { type TestApp, testApp } from '../support/app.ts';
+import { jobsInProcess } from '../support/jobs-in-process.ts';
+import { jsonHere, runHere } from '../support/run-here.ts';
+import { sessionFile } from '../support/session-file.ts';
+import { tempDir } from '../support/temp.ts';
+
+const TEA = 'I prefer tea over coffee.';
+const TOLD_TEA = 'The user prefers tea over coffee.';
+const PNPM = 'Always use pnpm instead of npm.';
+const LOG = 'logs/2026/11/2026-11-20.md';
+
+interface Scoped extends TestApp {
+  /** The directory of the user scope. */
+  user: string;
+  transcript: string;
+}
+
+async function scopedApp(settings: object = { userScope: true }): Promise<Scoped> {
+  const testing = await testApp({ settings });
+  const session = sessionFile(tempDir());
+  for (const prompt of [TEA, PNPM]) session.add(prompt);
+  return { ...testing, user: join(testing.home, '.claude/memory'), transcript: session.path };
+}
+
+/** What was sent waits in the outbox, as after a crash. */
+async function leftOver(): Promise<Scoped> {
+  const testing = await scopedApp();
+  const user = await openStore(testing.user, { clock: testing.app.config.clock });
+  const jobs = await jobsInProcess(testing.dir, testing.app.config.clock, { user });
+  await jobs.extract(testing.transcript);
+  jobs.close();
+  user.close();
+  expect(outboxRows(testing.store.ledger)).toHaveLength(1);
+  return testing;
+}
+
+function expectDelivered({ store, user, app }: Scoped): void {
+  expect(readFileSync(join(user, LOG), 'utf8')).toContain(TOLD_TEA);
+  expect(outboxRows(store.ledger)).toEqual([]);
+  expect(app.home.stores()).toContain(user);
+}
+
+function allEntriesOf(dir: string) {
+  const ledger = openLedger(dir);
+  try {
+    return allEntries(ledger);
+  } finally {
+    ledger.close();
+  }
+}
+
+const silent = { signal: new AbortController().signal, onResult() {}, onError() {} };
+
+test('extract sends what is about the user to the user scope at once, says so, and its log and the night know it', async () => {
+  const testing = await scopedApp();
+  const { stdout } = await runHere(['extract', testing.transcript], testing.environment);
+  expect(stdout).toContain(`user      ${TOLD_TEA} [user scope, ${testing.user}]\n`);
+  expect(stdout).toContain(`feedback  ${PNPM}\n`);
+  expectDelivered(testing);
+  expect(readFileSync(join(testing.dir, LOG), 'utf8')).not.toContain('coffee');
+  await beginRound(testing.app, () => openStores(testing.app, silent.onError));
+  await drainInboxes(testing.app, silent);
+  expect(readFileSync(join(testing.user, 'user-profile.md'), 'utf8')).toContain(TOLD_TEA);
+  const { stdout: why } = await runHere(['why', testing.transcript], testing.environment);
+  expect(why.match(/^session /gm)).toHaveLength(1);
+});
+
+test('with the setting off everything stays in the project', async () => {
+  const testing = await scopedApp({});
+  const report = await testing.app.extract({ transcript: testing.transcript, ended: true });
+  expect(report.entries.map(({ memory }) => memory)).toEqual([undefined, undefined]);
+  expect(readFileSync(join(testing.dir, LOG), 'utf8')).toContain(TOLD_TEA);
+  expect(testing.app.home.stores()).toEqual([testing.dir]);
+});
+
+test('a user scope that cannot be written fails no extraction; status and the log name what waits', async () => {
+  const testing = await scopedApp();
+  mkdirSync(dirname(testing.user));
+  writeFileSync(testing.user, 'in the way');
+  const report = await testing.app.extract({ transcript: testing.transcript, ended: true });
+  expect([report.outcome, report.error]).toEqual(['recorded', undefined]);
+  const status = await runHere(['status'], testing.environment);
+  expect(status.stdout).toContain('outbox     1 for the user scope');
+  expect(readFileSync(join(testing.home, 'logs/nocturne.log'), 'utf8')).toContain('"kind":"deliver"');
+});
+
+test.each<[string, (testing: Scoped) => Promise<unknown>]>([
+  ['a worker', ({ app }) => drainInboxes(app, silent)],
+  ['a sweep', ({ app }) => sweepSessions(app)],
+  ['the next extraction there', ({ app, transcript }) => app.extract({ transcript, ended: true })],
+  ['a dream over the project', ({ app, store }) => app.dream(store, {})],
+  ['a dream over the user scope', async ({ app }) => app.dream(await app.userScope.open(), {})],
+  [
+    'a worker, also when the setting was turned off meanwhile,',
+    async ({ home, environment }) => {
+      rmSync(join(home, 'config.json'));
+      const app = compose(await loadConfig({}, environment));
+      onTestFinished(() => app.close());
+      await drainInboxes(app, silent);
+    },
+  ],
+])('%s delivers what an earlier process left in the outbox', async (_, work) => {
+  const testing = await leftOver();
+  await work(testing);
+  expectDelivered(testing);
+});
+
+test('remember keeps what is about the user in the user scope, unless a place is named', async () => {
+  const { environment, user, dir } = await scopedApp();
+  const remember = (...more: string[]) =>
+    jsonHere<RememberReport & { memory: string }>(['remember', 'Likes plums.', ...more], environment);
+  expect(await remember('--type', 'user')).toMatchObject({ outcome: 'remembered', memory: user });
+  expect(await remember('--type', 'user')).toMatchObject({ outcome: 'known', memory: user });
+  expect(await remember('--type', 'user', '--scope', 'project')).toMatchObject({ outcome: 'remembered', memory: dir });
+  expect(await remember('--type', 'feedback')).toMatchObject({ outcome: 'known', memory: dir });
+  const { stdout } = await runHere(['remember', '--type', 'user', 'Likes pears.'], environment);
+  const undo = /nocturne (undo .*) takes it back/.exec(stdout)?.[1] as string;
+  expect((await runHere(undo.split(' '), environment)).stdout).toContain('undone');
+  expect(readFileSync(join(user, 'logs/2026/11/2026-11-21.md'), 'utf8')).not.toContain('pears');
+});
+
+test('a command that says how it is undone names the memory that it worked on', async () => {
+  const { environment } = await scopedApp();
+  const elsewhere = join(tempDir(), "Kim's memory");
+  for (const where of [
+    ['--scope', 'user'],
+    ['--memory', elsewhere],
+  ]) {
+    const last = ['undo', '--last', ...where];
+    for (const command of [['remember', 'Likes plums.', ...where], ['forget', '--yes', 'plums', ...where], last]) {
+      const { stdout } = await runHere(command, environment);
+      const undo = /nocturne (undo (?:--memory '.*'|--scope user) job_\w+) /.exec(stdout)?.[1] ?? stdout;
+      const words = undo.replace(/'(.*)'/, (_, quoted) => quoted.replaceAll("'\\''", "'").replaceAll(' ', '\0'));
+      const pasted = words.split(' ').map((word) => word.replaceAll('\0', ' '));
+      expect((await runHere(pasted, environment)).stdout).toContain('undone');
+      if (command[0] === 'remember') await runHere(command, environment);
+    }
+  }
+});
+
+test('forget in a project reaches what was sent to the user scope, and says how to bring it back there', async () => {
+  const { app, transcript, environment, user } = await scopedApp();
+  await app.extract({ transcript, ended: true });
+  const forgotten = await runHere(['forget', '--yes', 'over coffee'], environment);
+  expect(forgotten.stdout).toMatch(/entry {2}e_\w+ \(2026-11-20, user scope\): The user prefers tea/);
+  const held = () => allEntriesOf(user).map(({ text, state }) => [text, state]);
+  expect(held()).toEqual([[TOLD_TEA, 'forgotten']]);
+  const undo = /nocturne (undo --scope .*) does/.exec(forgotten.stdout)?.[1] as string;
+  await runHere(undo.split(' '), environment);
+  expect(held()).toEqual([[TOLD_TEA, 'new']]);
+});
+
+test('a secret that went to the user scope is redacted there with the project’s', async () => {
+  const { app, transcript, environment, user, store } = await scopedApp();
+  await app.extract({ transcript, ended: true });
+  const { stdout, code } = await runHere(['redact', '--match', 'tea over'], environment);
+  expect({ stdout, code }).toMatchObject({ code: 0, stdout: expect.stringContaining('in the user scope') });
+  expect(readFileSync(join(user, LOG), 'utf8')).not.toContain('tea over');
+  const told = [...allEntriesOf(user), ...allEntries(store.ledger)];
+  expect(JSON.stringify(told)).not.toContain('tea over');
+});
+
+test('--scope names whose memory list, remember and search are about', async () => {
+  const { environment, home } = await scopedApp({});
+  const root = tempDir();
+  execFileSync('git', ['init', '-q', root]);
+  mkdirSync(join(root, 'src'));
+  const places = { user: join(home, '.claude/memory'), local: join(root, '.claude/memory') };
+  /** Each command takes all mocks back when it has ended. */
+  const here = (...args: string[]) => {
+    vi.spyOn(process, 'cwd').mockReturnValue(join(root, 'src'));
+    return jsonHere<Record<string, unknown>>(args, environment);
+  };
+  for (const [scope, dir] of Object.entries(places)) {
+    mkdirSync(dir, { recursive: true });
+    writeFileSync(join(dir, `${scope}-topic.md`), `---\nname: ${scope}-topic\ntype: project\n---\n- Says ${scope}.\n`);
+    expect(JSON.stringify(await here('list', '--scope', scope))).toContain(`${scope}-topic`);
+    expect(await here('remember', '--scope', scope, `Keep ${scope} tidy.`)).toMatchObject({ memory: dir });
+    expect(JSON.stringify(await here('search', '--scope', scope, 'says'))).toContain(`${scope}-topic`);
+  }
+  expect(JSON.stringify(await jsonHere(['list'], environment))).not.toContain('-topic');
+  const { code, stderr } = await runHere(['list', '--scope', 'team'], environment);
+  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('project, user, local') });
+});
+
+test('NOCTURNE_MEMORY_DIR may begin with ~/, which is the user’s directory', async () => {
+  const { environment, home } = await scopedApp({});
+  mkdirSync(join(home, 'mem'));
+  writeFileSync(join(home, 'mem', 'plums.md'), '---\nname: plums\ntype: user\n---\n- Likes plums.\n');
+  const { stdout } = await runHere(['list'], { ...environment, NOCTURNE_MEMORY_DIR: '~/mem' });
+  expect(stdout).toContain('plums');
+});

@@ -1,0 +1,310 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type Config, loadConfig } from '../../../src/base/config/config.ts';
+import { AGENT_NAMES, type AgentName, findAgent } from '../../../src/doors/setup/agents/agents.ts';
+import { applyChange, isInstalled, planInstall, planUninstall } from '../../../src/doors/setup/agents/installing.ts';
+import { findPrograms, type Programs } from '../../../src/doors/setup/agents/programs.ts';
+import { readSettings } from '../../../src/doors/setup/agents/settings-text.ts';
+import { wildSettings } from '../../support/settings-text.ts';
+import { fastTempDir, tempDir } from '../../support/temp.ts';
+
+const PROGRAMS: Programs = {
+  node: '/opt/node/bin/node',
+  hook: "/opt/it's/nocturne/dist/hook.js",
+  nocturne: "/opt/it's/nocturne/dist/nocturne.js",
+};
+const HOOKED: AgentName[] = ['claude-code', 'codex', 'gemini'];
+
+async function aPerson(user = tempDir()): Promise<{ user: string; config: Config }> {
+  const config = await loadConfig(
+    {},
+    {
+      NOCTURNE_HOME: join(user, '.nocturne'),
+      CLAUDE_CONFIG_DIR: join(user, '.claude'),
+      CODEX_HOME: join(user, '.codex'),
+      GEMINI_CLI_HOME: user,
+      XDG_CONFIG_HOME: join(user, '.config'),
+    },
+  );
+  return { user, config };
+}
+
+function install(config: Config, agent: AgentName, more: { programs?: Programs; allowMemoryWrites?: boolean } = {}) {
+  const change = planInstall(config, { agent, programs: PROGRAMS, allowMemoryWrites: false, ...more });
+  if (change.from !== change.to) applyChange(config, change);
+  return change;
+}
+
+function uninstall(config: Config, agent: AgentName) {
+  const change = planUninstall(config, agent);
+  applyChange(config, change);
+  return change;
+}
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+}
+
+test('install and uninstall leave any settings file to the byte as it was, whatever is in it', async () => {
+  const { config } = await aPerson(fastTempDir());
+  fc.assert(
+    fc.property(
+      wildSettings,
+      fc.constantFrom(...HOOKED),
+      fc.boolean(),
+      fc.boolean(),
+      (settings, agent, writes, twice) => {
+        const file = findAgent(agent).file(config);
+        write(file, settings.text);
+        install(config, agent, { allowMemoryWrites: writes });
+        if (twice) install(config, agent, { programs: { ...PROGRAMS, hook: '/elsewhere/nocturne/dist/hook.js' } });
+        expect(Object.keys(readSettings(readFileSync(file, 'utf8'), file))).toEqual(
+          expect.arrayContaining(Object.keys(settings.value)),
+        );
+        uninstall(config, agent);
+        expect(readFileSync(file, 'utf8')).toBe(settings.text);
+        expect(isInstalled(config, agent)).toBe(false);
+      },
+    ),
+    { numRuns: 300 },
+  );
+});
+
+test.each(['', '\n', '{}', '{\n}\n', '// nothing yet', '\uFEFF{ }\r\n', '{ /* a */ /* b */ }'])(
+  'settings that hold nothing (%j) come back to the byte, too',
+  async (text) => {
+    const { config } = await aPerson();
+    for (const agent of HOOKED) {
+      const file = findAgent(agent).file(config);
+      write(file, text);
+      install(config, agent);
+      expect(readSettings(readFileSync(file, 'utf8'), file)).toHaveProperty('hooks');
+      uninstall(config, agent);
+      expect(readFileSync(file, 'utf8')).toBe(text);
+    }
+  },
+);
+
+test.each(AGENT_NAMES)('%s: a file and directories that were made for it are gone after uninstall', async (agent) => {
+  const { user, config } = await aPerson();
+  install(config, agent);
+  expect(existsSync(findAgent(agent).file(config))).toBe(true);
+  expect(statSync(findAgent(agent).file(config)).mode & 0o777).toBe(0o600);
+  uninstall(config, agent);
+  expect(readdirSync(user)).toEqual(['.nocturne']);
+});
+
+test('a directory that was made stays where something else is in it by now', async () => {
+  const { user, config } = await aPerson();
+  install(config, 'claude-code');
+  mkdirSync(join(user, '.claude', 'projects'));
+  uninstall(config, 'claude-code');
+  expect(readdirSync(join(user, '.claude'))).toEqual(['projects']);
+});
+
+test.each(AGENT_NAMES)('%s: installed twice is installed once', async (agent) => {
+  const { config } = await aPerson();
+  install(config, agent, { allowMemoryWrites: true });
+  const text = readFileSync(findAgent(agent).file(config), 'utf8');
+  const again = install(config, agent, { allowMemoryWrites: true });
+  expect(again.to).toBe(again.from);
+  // A receipt that was lost changes nothing about that.
+  rmSync(join(config.home, 'installed'), { recursive: true });
+  const without = install(config, agent);
+  expect(without.to).toBe(without.from);
+  expect(readFileSync(findAgent(agent).file(config), 'utf8')).toBe(text);
+});
+
+test.each(AGENT_NAMES)('%s: another place of nocturne takes the place of the old one', async (agent) => {
+  const { config } = await aPerson();
+  install(config, agent);
+  install(config, agent, { programs: { ...PROGRAMS, hook: '/new/nocturne/dist/hook.js' } });
+  const text = readFileSync(findAgent(agent).file(config), 'utf8');
+  expect(text).toContain('/new/nocturne/dist/hook.js');
+  expect(text).not.toContain(PROGRAMS.hook);
+  uninstall(config, agent);
+  expect(existsSync(findAgent(agent).file(config))).toBe(false);
+});
+
+test('what a person changed after install stays; uninstall takes out only what was put in', async () => {
+  const { config } = await aPerson();
+  const file = findAgent('claude-code').file(config);
+  write(file, '{\n  "hooks": {\n    "Stop": []\n  },\n  "model": "opus" // best\n}\n');
+  install(config, 'claude-code', { allowMemoryWrites: true });
+  const edited = readFileSync(file, 'utf8')
+    .replace('"opus"', '"sonnet"')
+    .replace('"SessionEnd": [', '"SessionEnd": [\n      { "hooks": [ { "type": "command", "command": "mine" } ] },');
+  writeFileSync(file, edited);
+  const again = planInstall(config, { agent: 'claude-code', programs: PROGRAMS, allowMemoryWrites: false });
+  expect(again.to).toBe(edited);
+  uninstall(config, 'claude-code');
+  expect(readFileSync(file, 'utf8')).toBe(
+    `{
+  "hooks": {
+    "Stop": [],
+    "SessionEnd": [
+      { "hooks": [ { "type": "command", "command": "mine" } ] }
+    ]
+  },
+  "model": "sonnet" // best
+}
+`,
+  );
+});
+
+test('a handler of the person’s own in one of nocturne’s groups stays, and so does a like-named hook of another tool', async () => {
+  const { config } = await aPerson();
+  const file = findAgent('claude-code').file(config);
+  const other = { type: 'command', command: 'node', args: ['/opt/other/dist/hook.js', 'claude-code'] };
+  write(file, JSON.stringify({ hooks: { Stop: [{ hooks: [other] }] } }));
+  install(config, 'claude-code');
+  const settings = JSON.parse(readFileSync(file, 'utf8'));
+  settings.hooks.SessionEnd[0].hooks.push({ type: 'command', command: 'mine' });
+  writeFileSync(file, JSON.stringify(settings));
+  uninstall(config, 'claude-code');
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({
+    hooks: { Stop: [{ hooks: [other] }], SessionEnd: [{ hooks: [{ type: 'command', command: 'mine' }] }] },
+  });
+});
+
+test('with the receipt lost, uninstall finds nocturne’s hooks by themselves', async () => {
+  const { config } = await aPerson();
+  const file = findAgent('gemini').file(config);
+  write(file, '{\n    "ui": { "theme": "x" }\n}\n');
+  install(config, 'gemini');
+  rmSync(config.home, { recursive: true });
+  uninstall(config, 'gemini');
+  expect(readFileSync(file, 'utf8')).toBe('{\n    "ui": { "theme": "x" }\n}\n');
+});
+
+test('a linked settings file is written where it is, and the link and the mode stay', async () => {
+  const { user, config } = await aPerson();
+  const file = findAgent('claude-code').file(config);
+  const real = join(user, 'dotfiles', 'claude.json');
+  write(real, '{}\n');
+  chmodSync(real, 0o644);
+  mkdirSync(dirname(file));
+  symlinkSync('../dotfiles/claude.json', file);
+  install(config, 'claude-code');
+  expect(readFileSync(real, 'utf8')).toContain('SessionEnd');
+  expect(statSync(real).mode & 0o777).toBe(0o644);
+  uninstall(config, 'claude-code');
+  expect(readFileSync(real, 'utf8')).toBe('{}\n');
+  expect(readdirSync(dirname(real))).toEqual(['claude.json']);
+});
+
+test('a settings file that is no settings, a dead link and bytes that are no text are named and left alone', async () => {
+  const { user, config } = await aPerson();
+  const file = findAgent('claude-code').file(config);
+  for (const text of ['{ "hooks": ', '{ "hooks": "none" }', '[]', Buffer.from([0x7b, 0xff, 0x7d])]) {
+    write(file, '');
+    writeFileSync(file, text);
+    expect(() => install(config, 'claude-code')).toThrow(file);
+    expect(readFileSync(file)).toEqual(Buffer.from(text));
+  }
+  rmSync(file);
+  symlinkSync(join(user, 'nowhere'), file);
+  expect(() => install(config, 'claude-code')).toThrow('leads nowhere');
+  expect(existsSync(config.home)).toBe(false);
+  const plugin = findAgent('opencode').file(config);
+  write(plugin, 'export const Mine = 1;\n');
+  expect(() => install(config, 'opencode')).toThrow(plugin);
+  expect(uninstall(config, 'opencode').to).toBe('export const Mine = 1;\n');
+});
+
+test('a file that changes between the look and the write is not written', async () => {
+  const { config } = await aPerson();
+  const file = findAgent('codex').file(config);
+  write(file, '{}');
+  const change = planInstall(config, { agent: 'codex', programs: PROGRAMS, allowMemoryWrites: false });
+  writeFileSync(file, '{ "hooks": {} }');
+  expect(() => applyChange(config, change)).toThrow('changed meanwhile');
+  expect(readFileSync(file, 'utf8')).toBe('{ "hooks": {} }');
+});
+
+test('the permission rules let the memory files be written and nothing else, and come only when they are asked for', async () => {
+  const { user, config } = await aPerson();
+  const file = findAgent('claude-code').file(config);
+  const rules = () => readSettings(readFileSync(file, 'utf8'), file).permissions;
+  install(config, 'claude-code');
+  expect(rules()).toBeUndefined();
+  install(config, 'claude-code', { allowMemoryWrites: true });
+  const projects = `/${join(user, '.claude', 'projects')}/*/memory`;
+  expect(rules()).toEqual({ allow: [`Edit(${projects}/*.md)`, `Edit(${projects}/logs/**/*.md)`] });
+  uninstall(config, 'claude-code');
+  write(
+    file,
+    JSON.stringify({ autoMemoryDirectory: '~/my [notes]', permissions: { allow: ['Edit(~/my \\[notes\\]/*.md)'] } }),
+  );
+  const { config: later } = await aPerson(user);
+  install(later, 'claude-code', { allowMemoryWrites: true });
+  expect(rules()).toEqual({
+    allow: ['Edit(~/my \\[notes\\]/*.md)', 'Edit(~/my \\[notes\\]/logs/**/*.md)'],
+  });
+  write(file, '{}');
+  install({ ...config, memoryDir: '~/mem' }, 'claude-code', { allowMemoryWrites: true });
+  expect(rules()).toEqual({ allow: ['Edit(~/mem/*.md)', 'Edit(~/mem/logs/**/*.md)'] });
+  expect(() => install({ ...config, memoryDir: 'mem' }, 'claude-code', { allowMemoryWrites: true })).toThrow(
+    'relative',
+  );
+});
+
+test('each agent gets what its contract asks for: seconds or milliseconds, a program or a shell’s words', async () => {
+  const { config } = await aPerson();
+  const handlersOf = (agent: AgentName) => {
+    install(config, agent);
+    const file = findAgent(agent).file(config);
+    const { hooks } = readSettings(readFileSync(file, 'utf8'), file) as {
+      hooks: Record<string, { hooks: object[] }[]>;
+    };
+    return Object.entries(hooks).flatMap(([event, groups]) =>
+      groups.flatMap((group) => group.hooks.map((hook) => ({ event, ...hook }))),
+    );
+  };
+  const { node, hook, nocturne } = PROGRAMS;
+  const claude = { type: 'command', command: node, args: [hook, 'claude-code'] };
+  expect(handlersOf('claude-code')).toEqual([
+    { event: 'SessionEnd', ...claude, timeout: 10 },
+    { event: 'Stop', ...claude, timeout: 30, async: true },
+    { event: 'PreCompact', ...claude, timeout: 30, async: true },
+    { event: 'SessionStart', ...claude, timeout: 30, async: true },
+    ...['SessionStart', 'SubagentStart'].map((event) => ({
+      ...{ event, ...claude, args: [nocturne, 'recall', '--hook', '--agent', 'claude-code'], timeout: 15 },
+    })),
+  ]);
+  const codex = handlersOf('codex') as { event: string; command: string; timeout: number; async?: boolean }[];
+  expect(codex.map(({ event, timeout }) => [event, timeout])).toEqual([
+    ['SessionEnd', 3],
+    ['Stop', 10],
+    ['PreCompact', 10],
+    ['SessionStart', 10],
+    ['SessionStart', 15],
+  ]);
+  expect(codex[0]?.command).toBe(String.raw`/opt/node/bin/node '/opt/it'\''s/nocturne/dist/hook.js' codex`);
+  const gemini = handlersOf('gemini') as { event: string; timeout: number }[];
+  expect(gemini.map(({ event, timeout }) => [event, timeout])).toEqual([
+    ['SessionEnd', 10_000],
+    ['AfterAgent', 10_000],
+    ['PreCompress', 10_000],
+    ['SessionStart', 10_000],
+    ['SessionStart', 15_000],
+  ]);
+});
+
+test('the programs that agents are told to start are there, in a checkout too', () => {
+  const { node, hook, nocturne } = findPrograms({});
+  expect([node, hook, nocturne].filter((path) => !existsSync(path))).toEqual([]);
+});

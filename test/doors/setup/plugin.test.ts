@@ -1,0 +1,41 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { claudeCodeHooks } from '../../../src/doors/setup/agents/agents.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+
+function json(path: string) {
+  return JSON.parse(readFileSync(join(ROOT, path), 'utf8'));
+}
+
+test('the plugin is published, has the package’s version, and names files that are there', () => {
+  const manifest = json('.claude-plugin/plugin.json');
+  const { version, files } = json('package.json');
+  expect(manifest).toMatchObject({ name: 'nocturne', version });
+  expect(files).toContain('.claude-plugin');
+  for (const path of [manifest.hooks, manifest.skills]) {
+    expect(path).toMatch(/^\.\//);
+    expect(existsSync(join(ROOT, path))).toBe(true);
+  }
+  expect(json('.claude-plugin/marketplace.json').plugins).toMatchObject([{ name: manifest.name, source: './' }]);
+});
+
+test('the plugin has the same hooks as install, with paths that move with it', () => {
+  const root = '$' + '{CLAUDE_PLUGIN_ROOT}';
+  const hooks: Record<string, object[]> = {};
+  const programs = { node: 'node', hook: `${root}/dist/hook.js`, nocturne: `${root}/dist/nocturne.js` };
+  for (const { event, handler } of claudeCodeHooks(programs)) {
+    hooks[event] = [...(hooks[event] ?? []), { hooks: [handler] }];
+  }
+  expect(json('.claude-plugin/hooks.json').hooks).toEqual(hooks);
+});
+
+test('the memory skill names itself, shows, saves, dreams and says why', () => {
+  const skill = readFileSync(join(ROOT, '.claude-plugin/skills/memory/SKILL.md'), 'utf8');
+  expect(skill).toMatch(/^---\nname: memory\ndescription: .+\n/);
+  for (const command of ['list', 'recall', 'remember', 'dream', 'why']) {
+    expect(skill).toContain(`\`nocturne ${command}`);
+    expect(skill).toContain(`Bash(nocturne ${command}:*)`);
+  }
+});

@@ -1,0 +1,101 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { addElement, readSettings, setProperty, takeOut } from '../../../src/doors/setup/agents/settings-text.ts';
+import { tidySettings, wildSettings } from '../../support/settings-text.ts';
+
+const OURS = { hooks: [{ type: 'command', command: 'ours', args: ['x'] }] };
+const PLACES = [
+  ['hooks', 'SessionEnd'],
+  ['hooks', 'Stop'],
+  ['hooks', 'SessionEnd'],
+  ['permissions', 'allow'],
+];
+
+function addAll(text: string): string {
+  return PLACES.reduce((into, path) => addElement(into, { path, value: OURS, file: 'f' }), text);
+}
+
+function takeAll(text: string, before: Record<string, unknown>): string {
+  const isThere = (path: (string | number)[]) =>
+    path.reduce<unknown>((inner, key) => (inner as Record<string, unknown> | undefined)?.[key], before) !== undefined;
+  return takeOut(text, {
+    file: 'f',
+    isOurs: (value) => JSON.stringify(value) === JSON.stringify(OURS),
+    stays: isThere,
+  });
+}
+
+test('what is added to settings, however they are written, comes last in its lists, and nothing else changes', () => {
+  fc.assert(
+    fc.property(wildSettings, ({ text, value }) => {
+      const expected = structuredClone(value) as Record<string, Record<string, unknown[]>>;
+      for (const [top = '', key = ''] of PLACES) {
+        expected[top] ??= {};
+        expected[top][key] = [...(expected[top][key] ?? []), OURS];
+      }
+      expect(readSettings(addAll(text), 'f')).toEqual(expected);
+    }),
+    { numRuns: 400 },
+  );
+});
+
+test('what was added and is taken out leaves the same settings, with every comment, however they are written', () => {
+  fc.assert(
+    fc.property(wildSettings, ({ text, value }) => {
+      const back = takeAll(addAll(text), value);
+      expect(readSettings(back, 'f')).toEqual(value);
+      expect(comments(back)).toEqual(comments(text));
+    }),
+    { numRuns: 400 },
+  );
+});
+
+test('where nothing is known of the settings before, what is left is still settings, without a list or object of ours', () => {
+  fc.assert(
+    fc.property(wildSettings, ({ text, value }) => {
+      const back = takeAll(addAll(text), {});
+      const left = readSettings(back, 'f') as Record<string, Record<string, unknown[]>>;
+      for (const [top = '', key = ''] of PLACES) {
+        const had = (value[top] as Record<string, unknown[]> | undefined)?.[key] ?? [];
+        expect(left[top]?.[key] ?? []).toEqual(had);
+      }
+      expect(Object.keys(value)).toEqual(expect.arrayContaining(Object.keys(left)));
+    }),
+    { numRuns: 400 },
+  );
+});
+
+test('what was added to settings as editors leave them is taken out to the byte', () => {
+  fc.assert(
+    fc.property(tidySettings, ({ text, value }) => {
+      expect(takeAll(addAll(text), value)).toBe(text);
+    }),
+    { numRuns: 400 },
+  );
+});
+
+test('a property is set in its place, or as the last', () => {
+  expect(setProperty('{\n  "a": 1, // one\n  "b": [2]\n}\n', { key: 'a', value: ['x'], file: 'f' })).toBe(
+    '{\n  "a": [\n    "x"\n  ], // one\n  "b": [2]\n}\n',
+  );
+  expect(setProperty('{ "b": 2 }', { key: 'a', value: 1, file: 'f' })).toBe('{ "b": 2, "a": 1 }');
+  expect(setProperty('', { key: 'a', value: 1, file: 'f' })).toBe('{\n  "a": 1\n}\n');
+});
+
+test.each([
+  ['{ "a": }', 'line 1'],
+  ['{\n  "a": 1\n', 'line 3'],
+  ['[1]', 'holds a list'],
+  ['"x"', 'holds a string'],
+  ['{ "hooks": [] }', 'no object at "hooks"'],
+  ['{ "hooks": { "SessionEnd": {} } }', 'no list at "hooks.SessionEnd"'],
+  ['{ "hooks": {}, "hooks": {} }', 'the key "hooks" twice'],
+])('%s cannot be added to, and the error names file and place', (text, words) => {
+  expect(() => addAll(text)).toThrow(`f ${words.startsWith('line') ? 'is not JSON' : ''}`.trim());
+  expect(() => addAll(text)).toThrow(words);
+});
+
+function comments(text: string): string[] {
+  // Comments of the generator are the only places where these words stand outside of strings.
+  return text.match(/\/\* all of it \*\/|\/\/ for now|\/\/ "hooks": \[\]/g) ?? [];
+}

@@ -1,0 +1,389 @@
+// Sharing with the team, as people do it and as the settings do.
+
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import type { RememberReport } from '../../jobs/remember.ts';
+import type { ShareReport } from '../../jobs/share.ts';
+import { shutGate } from '../../src/doors/worker/nightly.ts';
+import { writeSession } from '../../src/memory/ledger/coverage.ts';
+import { type TestApp, testApp } from '../support/app.ts';
+import { type GitTree, gitIn } from '../support/git.ts';
+import { type EndedHere, runHere } from '../support/run-here.ts';
+import { tempDir } from '../support/temp.ts';
+
+const HOSTS = `---
+name: hosts
+description: Where things run
+type: reference
+---
+
+- Staging is alpha.
+- Live is beta.
+  - It has two racks.
+
+\`\`\`sh
+ssh alpha
+\`\`\`
+`;
+
+interface World extends TestApp {
+  tree: GitTree;
+  /** The team's memory. */
+  team: string;
+  here(...args: string[]): Promise<EndedHere>;
+  json<T = ShareReport>(...args: string[]): Promise<T>;
+  shared(path: string): string;
+}
+
+async function world(settings: object = {}): Promise<World> {
+  const testing = await testApp({ settings });
+  const tree = gitIn(tempDir());
+  tree.run('init', '-q', '-b', 'main');
+  tree.run('config', 'user.name', 'Kim Lee');
+  tree.run('config', 'user.email', 'kim@example.org');
+  mkdirSync(join(tree.dir, 'src'));
+  const team = join(tree.dir, '.claude/memory');
+  /** Each command takes all mocks back when it has ended. */
+  const here = (...args: string[]) => {
+    vi.spyOn(process, 'cwd').mockReturnValue(join(tree.dir, 'src'));
+    return runHere(args, testing.environment);
+  };
+  return {
+    ...testing,
+    tree,
+    team,
+    here,
+    json: async (...args) => JSON.parse((await here(...args, '--json')).stdout),
+    shared: (path) => readFileSync(join(team, path), 'utf8'),
+  };
+}
+
+test('a ledger that came with the repository is not worked with until it is taken out of it', async () => {
+  const at = await world();
+  writeFileSync(join(at.dir, 'hosts.md'), HOSTS);
+  await at.here('share', 'hosts');
+  at.tree.run('add', '--force', '.claude');
+  at.tree.run('commit', '-qm', 'memory');
+  // Where nocturne made it itself, it goes on.
+  expect((await at.here('list', '--scope', 'local')).code).toBe(0);
+  expect((await at.here('remember', '--share', 'Live is gamma.')).code).toBe(0);
+
+  const { dir, environment } = await testApp();
+  writeFileSync(join(dir, 'hosts.md'), HOSTS);
+  const other = (...args: string[]) => {
+    vi.spyOn(process, 'cwd').mockReturnValue(at.tree.dir);
+    return runHere(args, environment);
+  };
+  for (const command of [
+    ['share', 'hosts'],
+    ['check', '--scope', 'local'],
+    ['dream', '--scope', 'local'],
+  ]) {
+    expect(await other(...command)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('came with the repository'),
+    });
+  }
+  at.tree.run('rm', '-qf', '.claude/memory/.nocturne/ledger.db');
+  expect((await other('share', 'hosts')).code).toBe(0);
+});
+
+test.each(['.nocturne', '.nocturne/aside', '.nocturne/lock.db'])(
+  'a repository whose %s is a link is not shared with, and nothing is written where it leads',
+  async (link) => {
+    const { here, dir, team } = await world();
+    writeFileSync(join(dir, 'hosts.md'), HOSTS);
+    const elsewhere = tempDir();
+    mkdirSync(join(team, link, '..'), { recursive: true });
+    symlinkSync(join(elsewhere, link === '.nocturne/lock.db' ? 'lock.db' : '.'), join(team, link));
+    expect(await here('share', 'hosts')).toMatchObject({ code: 1, stderr: expect.stringContaining('is a link') });
+    expect(readdirSync(elsewhere)).toEqual([]);
+    expect(existsSync(join(team, 'hosts.md'))).toBe(false);
+  },
+);
+
+test('share copies a topic: a statement a line, in the alphabet, with who shared it; the index and the merge rule with it', async () => {
+  const { here, json, shared, dir, team, tree } = await world();
+  writeFileSync(join(dir, 'hosts.md'), HOSTS);
+  const { stdout } = await here('share', 'hosts', '--dry-run');
+  expect(stdout).toContain('would share');
+  expect(existsSync(team)).toBe(false);
+  const report = await json('share', 'hosts');
+  expect(report).toMatchObject({ outcome: 'shared', memory: team, author: 'Kim Lee', isIgnored: false });
+  expect(shared('hosts.md')).toBe(`---
+name: hosts
+description: Where things run
+type: reference
+---
+
+- Live is beta. - It has two racks. <!-- shared by Kim Lee -->
+- Staging is alpha. <!-- shared by Kim Lee -->
+
+\`\`\`sh
+ssh alpha
+\`\`\`
+<!-- shared by Kim Lee -->
+`);
+  expect(shared('MEMORY.md')).toBe('# Memory\n\n## Reference\n- Where things run [hosts.md]\n');
+  expect(tree.run('check-attr', 'merge', '.claude/memory/hosts.md')).toContain('merge: union');
+  expect(tree.run('status', '--porcelain', '-uall').match(/\S+$/gm)).toEqual(
+    ['.gitattributes', '.nocturne/.gitignore', 'MEMORY.md', 'hosts.md'].map((path) => `.claude/memory/${path}`),
+  );
+  expect(await json('share', 'hosts')).toMatchObject({ outcome: 'known', topics: [], job: null });
+  const explained = await json<{ authors: string[] }[]>('explain', 'hosts.md', '--scope', 'local');
+  expect(explained.map(({ authors }) => authors)).toEqual([['Kim Lee'], ['Kim Lee'], ['Kim Lee']]);
+  expect((await here('explain', 'hosts.md:7', '--scope', 'local')).stdout).toContain('shared by Kim Lee');
+  expect((await here('check', '--scope', 'local')).stdout).toContain('fine');
+  await here('undo', report.job as string, '--scope', 'local');
+  expect(existsSync(join(team, 'hosts.md'))).toBe(false);
+});
+
+test('the author is whom git’s own configuration names, wherever that is kept; code is told of as it is shared', async () => {
+  const { environment, dir, tree } = await world();
+  writeFileSync(join(dir, 'hosts.md'), HOSTS);
+  tree.run('config', '--unset', 'user.name');
+  const config = join(tempDir(), 'gitconfig');
+  writeFileSync(config, '[user]\n\tname = Ann Bo\n');
+  vi.spyOn(process, 'cwd').mockReturnValue(tree.dir);
+  const git = { GIT_CONFIG_GLOBAL: config, GIT_DIR: join(tempDir(), 'other.git') };
+  const { stdout } = await runHere(['share', 'hosts'], { ...environment, ...git });
+  expect(stdout).toContain(', as Ann Bo\n');
+  expect(stdout).toContain('    ```sh\n    ssh alpha\n    ```\n');
+});
+
+test('a table is shared row by row, each under the names of its columns', async () => {
+  const { json, shared, dir } = await world();
+  const table = '| Host | Port | |\n|:-----|-----:|---|\n| beta | 22 | slow \\| old |\n| alpha |  | |\n';
+  writeFileSync(join(dir, 'hosts.md'), `# Hosts\n\nBelow:\n${table}\nEither a | b.\n`);
+  const { topics } = await json('share', 'hosts');
+  expect(topics[0]?.lines).toEqual(['Below:', 'Host: beta; Port: 22; slow \\| old', 'Host: alpha', 'Either a | b.']);
+  expect(shared('hosts.md')).toContain('- Host: alpha <!-- shared by Kim Lee -->\n- Host: beta; Port: 22;');
+  expect(await json('share', 'hosts')).toMatchObject({ outcome: 'known' });
+});
+
+test('what stands in a topic of that name stays, and a statement that stands anywhere is not shared twice', async () => {
+  const { json, shared, dir, team } = await world();
+  mkdirSync(team, { recursive: true });
+  const theirs =
+    '---\nname: hosts\ndescription: Theirs\ntype: project\nowner: ann\n---\n\nTheir words.\n\n- Mail is gamma.\n';
+  writeFileSync(join(team, 'hosts.md'), theirs);
+  writeFileSync(join(team, 'other.md'), '# Other\n\n- live is beta - it has two racks\n');
+  writeFileSync(join(dir, 'hosts.md'), HOSTS.replace(/\n```[\s\S]*/, ''));
+  expect((await json('share', 'hosts', '--email')).topics).toEqual([
+    { path: 'hosts.md', isNew: false, lines: ['Staging is alpha.'], replaced: [] },
+  ]);
+  expect(shared('hosts.md')).toBe(`${theirs}- Staging is alpha. <!-- shared by Kim Lee (kim@example.org) -->\n`);
+});
+
+test('a secret keeps all from being shared, and is named by rule and line alone; --redacted shares a placeholder', async () => {
+  const { here, json, shared, dir, team } = await world();
+  const token = 'ghp_abcdefghijklmnopqrstuvwxyz0123456789';
+  writeFileSync(join(dir, 'hosts.md'), HOSTS.replace('two racks.', `two racks.\n  - Its token is ${token}.`));
+  writeFileSync(join(dir, 'paths.md'), '# Paths\n\n- Notes are in /home/kim/notes.\n');
+  const refused = await here('share', 'hosts', 'paths');
+  expect(refused).toMatchObject({ code: 1, stdout: expect.stringContaining('hosts.md:10 holds a secret (github)') });
+  expect(refused.stdout).toContain('paths.md:3 names a directory of a person');
+  expect(`${refused.stdout}${refused.stderr}`).not.toContain(token);
+  expect(existsSync(team)).toBe(false);
+  expect((await json('share', 'hosts', '--redacted')).outcome).toBe('shared');
+  expect(shared('hosts.md')).toContain('Its token is [redacted:github].');
+});
+
+test('a secret that runs over several lines is found, and not even shared in pieces', async () => {
+  const { json, dir, team } = await world();
+  const body = Array.from({ length: 6 }, (_, at) => `${'MIIEpAIBAAKCAQEA7bq'.repeat(3)}${at}`);
+  const key = ['-----BEGIN RSA PRIVATE KEY-----', ...body, '-----END RSA PRIVATE KEY-----'];
+  writeFileSync(join(dir, 'keys.md'), `# Keys\n\n${key.join('\n')}\n`);
+  const report = await json('share', 'keys', '--redacted');
+  expect(report).toMatchObject({ outcome: 'refused', secrets: [{ path: 'keys.md' }] });
+  expect(existsSync(team)).toBe(false);
+});
+
+test('remember --share keeps the words and shares them at once; with a secret it keeps them without it and shares nothing', async () => {
+  const { here, json, shared, store } = await world();
+  const report = await json<RememberReport & { shared: ShareReport }>('remember', '--share', 'Always use pnpm.');
+  expect(report).toMatchObject({ outcome: 'remembered', shared: { outcome: 'shared' } });
+  expect(shared('working-agreements.md')).toMatch(
+    /^type: feedback\n---\n\n- Always use pnpm\. <!-- shared by Kim Lee -->$/m,
+  );
+  const refused = await here('remember', '--share', 'My key is ghp_abcdefghijklmnopqrstuvwxyz0123456789.');
+  expect(refused).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/\[redacted:github\][\s\S]*not shared|refused/),
+  });
+  expect(shared('working-agreements.md')).not.toContain('key');
+  expect(await store.read('logs/2026/11/2026-11-21.md')).toContain('My key is [redacted:github].');
+});
+
+test('redact tells where the team has what it takes out of one’s own memory, and takes it out there when asked', async () => {
+  const { here, shared, store } = await world();
+  await here('remember', '--share', 'The codeword is aardvark.');
+  const own = await here('redact', '--match', 'aardvark');
+  expect(own.stderr).toMatch(/team's memory, too: \S*working-agreements\.md\. The same with --scope local/);
+  expect(await store.read('logs/2026/11/2026-11-21.md')).not.toContain('aardvark');
+  expect(shared('working-agreements.md')).toContain('aardvark');
+  const teams = await here('redact', '--match', 'aardvark', '--scope', 'local');
+  expect([teams.code, teams.stderr]).toEqual([0, '']);
+  expect(shared('working-agreements.md')).not.toContain('aardvark');
+  expect((await here('redact', '--match', 'aardvark')).stderr).toBe('');
+});
+
+test.each(['.claude', '.claude/memory'])(
+  'where %s is a link, sharing is refused and the message says so',
+  async (link) => {
+    const { here, dir, tree } = await world();
+    writeFileSync(join(dir, 'hosts.md'), HOSTS);
+    const elsewhere = tempDir();
+    mkdirSync(dirname(join(tree.dir, link)), { recursive: true });
+    symlinkSync(elsewhere, join(tree.dir, link));
+    expect(await here('share', 'hosts')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`${join(tree.dir, link)} is a link to ${elsewhere}`),
+    });
+    expect(readdirSync(elsewhere)).toEqual([]);
+  },
+);
+
+test('sharing is refused where there is no team, and from the team’s memory itself', async () => {
+  const { here, json, dir, environment } = await world();
+  writeFileSync(join(dir, 'hosts.md'), HOSTS);
+  vi.spyOn(process, 'cwd').mockReturnValue(tempDir());
+  const outside = await runHere(['share', 'hosts'], environment);
+  expect(outside).toMatchObject({ code: 1, stderr: expect.stringContaining('in no working tree of git') });
+  await json('share', 'hosts');
+  expect(await here('share', 'hosts', '--scope', 'local')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('nothing of your own to share'),
+  });
+  expect((await here('share', 'host')).stderr).toContain('hosts');
+});
+
+test('where the team’s memory cannot be written, remember --share says that the words were kept, and shares them next time', async () => {
+  const { here, team, store, shared } = await world();
+  mkdirSync(join(team, '..'), { recursive: true });
+  writeFileSync(team, 'no directory');
+  const failed = await here('remember', '--share', 'Always use pnpm.');
+  expect(failed).toMatchObject({ code: 1, stderr: '' });
+  expect(failed.stdout).toMatch(
+    /^e_\w+ feedback: Always use pnpm\.[\s\S]*^share: failed; .*\.claude\/memory[\s\S]*were kept/m,
+  );
+  expect(await store.read('logs/2026/11/2026-11-21.md')).toContain('Always use pnpm.');
+  rmSync(team);
+  expect((await here('remember', '--share', 'Always use pnpm.')).stdout).toMatch(
+    /remembered already[\s\S]*shared with/,
+  );
+  expect(shared('working-agreements.md')).toContain('- Always use pnpm. <!-- shared by Kim Lee -->');
+});
+
+test('remember --share keeps nothing where there is no team to share with, and says why', async () => {
+  const { here, environment, store, tree } = await world();
+  vi.spyOn(process, 'cwd').mockReturnValue(tempDir());
+  expect(await runHere(['remember', '--share', 'Always use pnpm.'], environment)).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringContaining('in no working tree of git'),
+  });
+  // Who keeps the home directory in git has no team there: its .claude/memory is one's own for all projects.
+  vi.spyOn(process, 'cwd').mockReturnValue(tree.dir);
+  const atHome = { ...environment, HOME: tree.dir, CLAUDE_CONFIG_DIR: join(tree.dir, '.claude') };
+  expect(await runHere(['remember', '--share', 'Always use pnpm.'], atHome)).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/\.claude\/memory is your own memory for all projects/),
+  });
+  expect((await here('remember', '--share', '--scope', 'local', 'Always use pnpm.')).code).toBe(1);
+  expect(existsSync(join(tree.dir, '.claude/memory/logs'))).toBe(false);
+  expect(await store.list()).toEqual([]);
+});
+
+/** Entries that wait for a dream, in a memory whose sessions ran in these directories. */
+async function entriesWait({ app, store }: World, ...cwds: string[]): Promise<void> {
+  await app.remember(store, { text: 'The release deadline is 2026-12-04.', type: 'project' });
+  await app.remember(store, { text: 'Bugs are tracked in Linear under ORCHARD.', type: 'reference' });
+  await app.remember(store, { text: 'Always use pnpm instead of npm.', type: 'feedback' });
+  const session = { path: '/gone', format: 'claude-code', sizeBytes: 0, modifiedAt: '2026-11-20T09:00:00Z' };
+  await store.commit({ actor: 'person' }, () => ({
+    files: [],
+    rows(transaction) {
+      for (const cwd of cwds) writeSession(transaction, { ...session, id: cwd, cwd });
+    },
+  }));
+}
+
+test('dream --share shares what it changed in topics of the project and references, and nothing else', async () => {
+  const at = await world();
+  await entriesWait(at);
+  writeFileSync(join(at.dir, 'hosts.md'), HOSTS);
+  const { shared } = await at.json<{ shared: ShareReport }>('dream', '--share');
+  const said = shared.topics.flatMap(({ lines }) => lines).join('\n');
+  expect(said).toContain('2026-12-04');
+  expect(said).toContain('ORCHARD');
+  expect(said).not.toMatch(/pnpm|alpha/);
+  expect((await at.here('dream', '--share')).stdout).not.toContain('share:');
+});
+
+test('what a later dream replaces goes from the team’s memory where its author alone shared it', async () => {
+  const at = await world();
+  const dreamOf = async (place: string) => {
+    await at.app.remember(at.store, { text: `Bugs are tracked in ${place}.`, type: 'reference' });
+    const { shared } = await at.json<{ shared: ShareReport }>('dream', '--share');
+    return shared.topics[0]?.replaced;
+  };
+  await dreamOf('Linear');
+  expect(await dreamOf('Jira')).toEqual(['Bugs are tracked in Linear.']);
+  const path = join(at.team, 'references.md');
+  writeFileSync(path, readFileSync(path, 'utf8').replace('shared by ', 'shared by Ann Bo, '));
+  expect(await dreamOf('Trello')).toEqual([]);
+  expect(at.shared('references.md').match(/tracked in \w+/g)).toEqual(['tracked in Jira', 'tracked in Trello']);
+});
+
+test('with team: write every dream shares, but leaves topics alone that are pinned in the team’s memory', async () => {
+  const at = await world({ team: 'write' });
+  await entriesWait(at, join(at.tree.dir, 'src'), at.tree.dir);
+  mkdirSync(at.team, { recursive: true });
+  const pinned = '---\nname: references\ntype: reference\npinned: true\n---\n\n- Ours.\n';
+  writeFileSync(join(at.team, 'references.md'), pinned);
+  const { shared } = await at.app.dream(at.store, {});
+  expect(shared).toMatchObject({ outcome: 'shared', memory: at.team, author: 'Kim Lee' });
+  expect(shared?.topics.map(({ path }) => path)).toEqual(['project-facts.md']);
+  expect(at.shared('references.md')).toBe(pinned);
+});
+
+test('with review and team: write a dream shares nothing until a person accepts what it proposes', async () => {
+  const at = await world({ team: 'write', review: true });
+  await entriesWait(at, at.tree.dir);
+  expect((await at.app.dream(at.store, {})).outcome).toBe('proposed');
+  expect(existsSync(at.team)).toBe(false);
+  const { decided } = await at.app.review(at.store, { word: { kind: 'accept' } });
+  expect(decided.map(({ outcome }) => outcome)).toContain('accepted');
+  expect(at.shared('project-facts.md')).toContain('shared by Kim Lee');
+});
+
+test('a memory of two repositories shares nothing by itself', async () => {
+  const at = await world({ team: 'write' });
+  const other = gitIn(tempDir());
+  other.run('init', '-q');
+  await entriesWait(at, at.tree.dir, other.dir);
+  expect(await at.app.dream(at.store, {})).toMatchObject({ outcome: 'dreamed' });
+  expect([existsSync(at.team), existsSync(join(other.dir, '.claude'))]).toEqual([false, false]);
+});
+
+test('the night leaves a team’s memory alone; who uses it as the only one is dreamed for', async () => {
+  const at = await world();
+  await at.here('remember', '--scope', 'local', 'Use pnpm.');
+  const team = await at.app.store(at.team);
+  expect(await shutGate(at.app, { store: team, payload: { isNightly: true } })).toContain('team');
+  const { app } = await testApp({ dir: at.team });
+  expect(await shutGate(app, { store: team, payload: { isNightly: true } })).toBeNull();
+});
+
+test('what one session only showed is not shared', async () => {
+  const { dir, json, shared } = await world();
+  writeFileSync(
+    join(dir, 'hosts.md'),
+    HOSTS.replace('- Live is beta.', '- Seen once, 2026-11-20: Asks for gamma first.\n- Live is beta.'),
+  );
+  await json('share', 'hosts');
+  expect(shared('hosts.md')).toContain('Live is beta.');
+  expect(shared('hosts.md')).not.toContain('gamma');
+});

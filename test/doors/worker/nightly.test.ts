@@ -1,0 +1,170 @@
+// When the nightly dream is due, once a night whatever happened in between, and what keeps it shut.
+
+import { expect, test } from 'vitest';
+import { loadConfig } from '../../../src/base/config/config.ts';
+import { thisProcess } from '../../../src/base/process.ts';
+import { fixedClock } from '../../../src/base/time.ts';
+import { announceSession } from '../../../src/doors/hook/announce.ts';
+import { nextNightly } from '../../../src/doors/worker/nightly.ts';
+import { drainInboxes } from '../../../src/doors/worker/worker.ts';
+import { openHome } from '../../../src/memory/home/home.ts';
+import { inboxItems, skips } from '../../../src/memory/ledger/inbox.ts';
+import { lastJobs } from '../../../src/memory/ledger/job-rows.ts';
+import { takeLease } from '../../../src/memory/store/leases.ts';
+import { type TestApp, testApp } from '../../support/app.ts';
+import { run, runJson, start, stop, until } from '../../support/run.ts';
+import { sessionFile } from '../../support/session-file.ts';
+import { tempDir } from '../../support/temp.ts';
+
+/** The same home and memory directory at another instant. */
+function at(now: string, { home, dir }: TestApp, settings?: object): Promise<TestApp> {
+  return testApp({ home, dir, now, settings });
+}
+
+/** Works what is due, as `worker --once` does; answers `kind outcome` of each. */
+async function work({ app }: TestApp): Promise<string[]> {
+  const done: string[] = [];
+  await drainInboxes(app, {
+    signal: new AbortController().signal,
+    onResult: ({ kind, outcome }) => done.push(`${kind} ${outcome}`),
+    onError: (message) => done.push(message),
+  });
+  return done;
+}
+
+async function extractSession({ app }: TestApp, prompt: string, id: string): Promise<void> {
+  const session = sessionFile(tempDir(), { id });
+  session.add(prompt);
+  await app.extract({ transcript: session.path, ended: true });
+}
+
+const UUIDS = ['1', '2', '3', '4'].map((n) => `${n}0000000-2222-4333-8444-555555555555`) as [
+  string,
+  string,
+  string,
+  string,
+];
+
+test.each([
+  ['Europe/Berlin', '30 2 * * *', '2026-03-28T12:00:00Z', ['2026-03-29T01:00:00', '2026-03-30T00:30:00']],
+  ['Europe/Berlin', '30 2 * * *', '2026-10-24T12:00:00Z', ['2026-10-25T00:30:00', '2026-10-26T01:30:00']],
+  ['America/New_York', '30 3 * * *', '2026-11-20T12:00:00Z', ['2026-11-21T08:30:00', '2026-11-22T08:30:00']],
+])('a night in %s comes once where the clocks change too', async (zone, dreamCron, from, nights) => {
+  const config = { ...(await loadConfig({}, {})), zone, dreamCron };
+  const found: string[] = [];
+  for (let last = from; found.length < nights.length; last = `${found.at(-1)}Z`) {
+    const home = openHome(tempDir(), fixedClock(last));
+    home.nightlyAt();
+    found.push(nextNightly(config, home).toISOString().slice(0, 19));
+  }
+  expect(found).toEqual(nights);
+});
+
+test.each(['at night', '0 0 30 2 *'])(
+  'the schedule "%s" is refused with a remedy before anything is worked',
+  async (dreamCron) => {
+    const testing = await testApp({ settings: { dreamCron } });
+    const { code, stderr } = await run(['worker'], testing.environment);
+    expect(code).toBe(1);
+    expect(stderr).toContain(dreamCron);
+    expect(stderr).toContain('Set dreamCron in config.json');
+  },
+);
+
+test('the first worker owes no night; three missed nights are one dream; no night is dreamed twice', async () => {
+  const first = await testApp({ now: '2026-11-20T12:00:00Z' });
+  await extractSession(first, 'Always use pnpm instead of npm.', UUIDS[0]);
+  expect(await work(first)).toEqual([]);
+  const late = await at('2026-11-24T10:00:00Z', first);
+  expect(await work(late)).toEqual(['dream dreamed']);
+  expect(await work(late)).toEqual([]);
+  await extractSession(late, 'I prefer short answers.', UUIDS[1]);
+  expect(await work(await at('2026-11-25T03:29:59Z', first))).toEqual([]);
+  expect(await work(await at('2026-11-25T03:30:00Z', first))).toEqual(['dream dreamed']);
+  expect(await work(await at('2026-11-26T03:29:00Z', first))).toEqual([]);
+});
+
+test('a clock that was ahead for a while keeps no later night from being dreamed', async () => {
+  const first = await testApp({ now: '2026-11-20T12:00:00Z' });
+  expect(await work(first)).toEqual([]);
+  await extractSession(first, 'Always use pnpm instead of npm.', UUIDS[0]);
+  expect(await work(await at('2027-06-01T04:00:00Z', first))).toEqual(['dream dreamed']);
+  const back = await at('2026-11-21T12:00:00Z', first);
+  await extractSession(back, 'I prefer short answers.', UUIDS[1]);
+  expect(await work(back)).toEqual([]);
+  expect(await work(await at('2026-11-22T04:00:00Z', first))).toEqual(['dream dreamed']);
+});
+
+test('a night that a worker on one queue did is not done again by one on another', async () => {
+  const first = await testApp({ now: '2026-11-20T12:00:00Z' });
+  await work(first);
+  await extractSession(first, 'Always use pnpm instead of npm.', UUIDS[0]);
+  const dreams = () => lastJobs(first.store.ledger, 50).filter((job) => job.kind === 'dream').length;
+  const embedded = await at('2026-11-21T04:00:00Z', first);
+  const resident = start(['worker'], embedded.environment);
+  await until(() => dreams() === 1 && inboxItems(first.store.ledger).length === 0);
+  expect(await stop(resident)).toMatchObject({ code: 0 });
+  await extractSession(embedded, 'I prefer short answers.', UUIDS[1]);
+  expect(await work(await at('2026-11-21T23:00:00Z', first))).toEqual([]);
+  expect(dreams()).toBe(1);
+});
+
+test('too few entries or too short a time keep a nightly dream shut, counted and shown; a person passes', async () => {
+  const settings = { dreamMinEntries: 2, dreamMinHours: 30 };
+  const first = await testApp({ now: '2026-11-20T12:00:00Z', settings });
+  await work(first);
+  await extractSession(first, 'Always use pnpm instead of npm.', UUIDS[0]);
+  expect(await work(await at('2026-11-21T04:00:00Z', first))).toEqual(['dream skipped']);
+  await extractSession(first, 'I prefer short answers.', UUIDS[1]);
+  expect(await work(await at('2026-11-22T04:00:00Z', first))).toEqual(['dream dreamed']);
+  await extractSession(first, 'Never commit to main directly.', UUIDS[2]);
+  await extractSession(first, 'Never mock the database in tests.', UUIDS[3]);
+  expect(await work(await at('2026-11-23T04:00:00Z', first))).toEqual(['dream skipped']);
+  expect(skips(first.store.ledger).map(({ reason, times }) => [reason, times])).toEqual([
+    ['too soon: dreamed less than 30 hours before', 1],
+    ['too few entries: fewer than 2 are new or changed', 1],
+  ]);
+  const now = await at('2026-11-23T05:00:00Z', first);
+  const { stdout } = await run(['status'], now.environment);
+  expect(stdout).toContain('too few entries: fewer than 2 are new or changed, 1 time');
+  expect(stdout).toContain('next at 2026-11-24T03:30:00.000Z');
+  expect(await runJson(['dream', '--now'], now.environment)).toMatchObject({
+    code: 0,
+    values: [{ outcome: 'dreamed' }],
+  });
+});
+
+test('a person’s enqueued dream passes the gates too, and no night replaces it', async () => {
+  const first = await testApp({ now: '2026-11-20T12:00:00Z', settings: { dreamMinEntries: 5 } });
+  await work(first);
+  await extractSession(first, 'Always use pnpm instead of npm.', UUIDS[0]);
+  await run(['enqueue', 'dream', '--instructions', 'Be brief.'], first.environment);
+  expect(await work(await at('2026-11-21T04:00:00Z', first))).toEqual(['dream dreamed']);
+  expect(lastJobs(first.store.ledger, 1)).toMatchObject([{ kind: 'dream', outcome: 'dreamed' }]);
+});
+
+test('without any news the night still brings the index up to what a person wrote', async () => {
+  const first = await testApp({ now: '2026-11-20T12:00:00Z', settings: { dreamMinEntries: 5 } });
+  await work(first);
+  const topic = '---\nname: editor\ndescription: Which editor\ntype: user\n---\nVim.\n';
+  await first.store.write({ actor: 'user' }, { path: 'editor.md', text: topic });
+  expect(await work(await at('2026-11-21T04:00:00Z', first))).toEqual(['dream nothing-new']);
+  expect(await first.store.read('MEMORY.md')).toContain('editor.md');
+});
+
+test('no dream runs beside an extraction of its directory: due, or under way in another process', async () => {
+  const testing = await testApp({ now: '2026-11-20T12:00:00Z' });
+  const { app, store } = testing;
+  const session = sessionFile(tempDir());
+  session.add('Always use pnpm instead of npm.');
+  await announceSession(app, { transcript: session.path, session: session.id, cwd: '/', ended: true });
+  await run(['enqueue', 'dream'], testing.environment);
+  const later = await at('2026-11-20T12:00:30Z', testing);
+  expect(await work(later)).toEqual(['extract recorded', 'dream dreamed']);
+
+  await run(['enqueue', 'dream'], testing.environment);
+  const taking = { now: app.config.clock.now(), ttlMs: 600_000, owner: `${thisProcess()}/x` };
+  expect(takeLease(store.ledger, { ...taking, key: 'session:elsewhere' })).not.toBeNull();
+  expect(await work(later)).toEqual([]);
+  expect(inboxItems(store.ledger)).toMatchObject([{ kind: 'dream' }]);
+});

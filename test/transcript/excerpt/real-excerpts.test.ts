@@ -1,0 +1,155 @@
+// What the excerpts of real sessions hold: every word a person said, once and whole, within the budget. Counted by the
+// tokenizer itself; of Claude Code and Codex the words are taken from the raw file, not from what nocturne reads in it.
+
+import { readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import { describe, expect, test } from 'vitest';
+import { sortTurns } from '../../../jobs/extract/pending-turns.ts';
+import { excerptsOf } from '../../../jobs/extract/shown-turns.ts';
+import { isAppError } from '../../../src/base/errors.ts';
+import { redact } from '../../../src/base/text/redact.ts';
+import type { Excerpt } from '../../../src/transcript/excerpt/excerpt.ts';
+import { openSession } from '../../../src/transcript/session.ts';
+import type { Message } from '../../../src/transcript/types.ts';
+import { collect, hasReal, real, realFiles } from '../../support/transcripts.ts';
+
+const LINE_END = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
+const tokensOf = (text: string) =>
+  Math.ceil(Math.max(text.length / 3, countTokens(text, { disallowedSpecial: new Set() }) * 1.53));
+const plain = (text: string) => text.replace(/\s+/g, ' ').trim();
+
+interface Shown {
+  file: string;
+  excerpts: Excerpt[];
+  /** The human messages of the turns that are offered. */
+  humans: Message[];
+}
+
+/** What a first extraction of the file would show; null for what is no session. */
+async function shownOf(file: string, excerptTokens: number): Promise<Shown | null> {
+  try {
+    const session = await openSession(join(real, file));
+    const options = {
+      ledger: null,
+      memories: { dirs: [] },
+      ended: true,
+      quietMs: 0,
+      settleMs: 0,
+      reopened: new Set<string>(),
+    };
+    const sorted = await sortTurns(session, options);
+    const offered = new Set(sorted.shown.flatMap(({ turn, offeredFrom }) => offeredIds(turn.messageIds, offeredFrom)));
+    const humans = (await collect(session.messages())).filter(
+      (message) => offered.has(message.id) && message.speaker === 'human' && !message.isSidechain,
+    );
+    return { file, humans, excerpts: await collect(excerptsOf({ session, sorted }, { excerptTokens, zone: 'UTC' })) };
+  } catch (error) {
+    if (isAppError(error, 'unknown-format')) return null;
+    throw error;
+  }
+}
+
+function offeredIds(ids: readonly string[], from: string | null): readonly string[] {
+  return from === null ? [] : ids.slice(ids.indexOf(from));
+}
+
+/** The bodies of the human messages that an excerpt offers, read from its text. */
+function humanBodies(text: string): string[] {
+  return text
+    .split(/^(?=\[)/m)
+    .filter((block) => /^\[\S+ human( [\d: -]+)?\]\n/.test(block))
+    .map((block) => block.split('\n').flatMap((line) => (line.startsWith('| ') ? [line.slice(2)] : [])))
+    .map((lines) => plain(lines.filter((line) => !line.startsWith('[attachment: ')).join('\n')));
+}
+
+/** Of which files how many texts that stand in a person's place are shown to nobody as a person's, and why. */
+const EXPLAINED: Record<string, [number, string]> = {
+  '540a8f92-9d04-4794-9d44-a53d78eedef2': [1, 'a plan that was approved: shown as the words of the assistant'],
+  '76731dd6-65de-4d92-be87-716b3e380099': [1, 'a prompt that was taken back: an edited one was sent in its place'],
+  'images-in-user-messages': [2, 'prompts that were taken back: sent again after the same message'],
+};
+
+/** What a person sent, as the raw records of Claude Code and Codex have it; what a program put there is left out. */
+function rawWords(file: string): string[] {
+  const records = readFileSync(join(real, file), 'utf8').split('\n').flatMap(parsed);
+  // A session that another agent began.
+  if (records[0]?.payload?.source?.subagent) return [];
+  const words = file.startsWith('codex')
+    ? records.map(({ type, payload }) =>
+        type === 'event_msg' && payload?.type === 'user_message' ? payload.message : '',
+      )
+    : records.map(({ type, message, isMeta, isSidechain, isCompactSummary, isVisibleInTranscriptOnly }) => {
+        if (type !== 'user' || isMeta || isSidechain || isCompactSummary || isVisibleInTranscriptOnly) return '';
+        const { content } = message ?? {};
+        if (typeof content === 'string') return content;
+        if (!Array.isArray(content) || content.some((block) => block.type === 'tool_result')) return '';
+        return content.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
+      });
+  return words
+    .map((text: string) => text.replace(/<(system-reminder|ide_\w+)>[\s\S]*?<\/\1>/g, ''))
+    .map((text) => (text.split('\n## My request for Codex:\n').at(-1) ?? '').trim())
+    .filter(
+      (text) => text !== '' && !/^<|^\[Request interrupted|^Caveat: |^This session is being continued/.test(text),
+    );
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: raw records of any shape.
+function parsed(line: string): any[] {
+  try {
+    return [JSON.parse(line)];
+  } catch (error) {
+    if (error instanceof SyntaxError) return [];
+    throw error;
+  }
+}
+
+describe.skipIf(!hasReal)('excerpts of real sessions', () => {
+  test.each([12_000, 3_000])('keep a budget of %i, and every human message whole in exactly one', async (budget) => {
+    let checked = 0;
+    for (const file of await realFiles(/\.jsonl?$/)) {
+      const shown = await shownOf(file, budget);
+      for (const { text } of shown?.excerpts ?? []) expect(tokensOf(text), file).toBeLessThanOrEqual(budget);
+      for (const message of shown?.humans ?? []) {
+        const place = `${message.id} of ${file}`;
+        const offering = shown?.excerpts.filter((excerpt) => excerpt.sources.get(message.id)?.offered) ?? [];
+        expect(offering, place).toHaveLength(1);
+        checked += 1;
+        const texts = message.parts.filter((part) => part.kind === 'text');
+        const said = (await redact(texts.map(({ text }) => text).join('\n'))).text;
+        const lines = said.split(LINE_END).map((line) => `| ${line}`);
+        // Its header and the gap lines around it need room too.
+        if (tokensOf(lines.join('\n')) > budget - 80) continue;
+        const isCut = texts.some(({ untyped, text }) => untyped === 'pasted' && text.length > 3_000);
+        const typed = isCut ? texts.filter(({ untyped }) => untyped !== 'pasted').map(({ text }) => text) : [said];
+        for (const line of typed.flatMap((text) => text.split(LINE_END))) {
+          expect(offering[0]?.text.includes(`| ${line}`), place).toBe(true);
+        }
+      }
+    }
+    expect(checked).toBeGreaterThan(300);
+  });
+
+  test('hold what a person sent, as the raw file has it, as often as it was sent', async () => {
+    const missing: string[] = [];
+    const counts: Record<string, number> = {};
+    let checked = 0;
+    for (const file of await realFiles(/^(claude-code|codex)\/.*\.jsonl$/)) {
+      const shown = await shownOf(file, 12_000);
+      if (!shown) continue;
+      const bodies = shown.excerpts.flatMap(({ text }) => humanBodies(text));
+      for (const [words, times] of Map.groupBy(rawWords(file), (text) => text)) {
+        const wanted = plain((await redact(words)).text);
+        const found = bodies.filter((body) => body === wanted).length;
+        checked += times.length;
+        if (found === times.length) continue;
+        const name = basename(file, '.jsonl');
+        counts[name] = (counts[name] ?? 0) + times.length - found;
+        missing.push(`${file}: ${found} of ${times.length}, ${wanted.slice(0, 120)}`);
+      }
+    }
+    const explained = Object.fromEntries(Object.entries(EXPLAINED).map(([name, [count]]) => [name, count]));
+    expect(counts, missing.join('\n')).toEqual(explained);
+    expect(checked).toBeGreaterThan(200);
+  });
+});
