@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { extract } from '../../jobs/extract.ts';
 import { runAgent } from '../../src/agent/loop.ts';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/base/config/config.ts';
 import { openHome } from '../../src/memory/home/home.ts';
 import { JobSpend } from '../../src/memory/home/spend.ts';
 import { releaseLease, takeLease } from '../../src/memory/store/leases.ts';

@@ -3,8 +3,15 @@
 // its values and names letter for letter, its other words for the most part. What the entries speak of may go as they
 // say, old values, numbers, denials and dates included. It never says that two texts mean the same.
 
-import { denialIn, withoutFormer, withoutReplaced, withoutWhen } from '../../change-words.ts';
-import { contentWords, countSharedWords, greppable, isSameWord, stands, standsAsTail } from '../../wording.ts';
+import { denialIn, withoutFormer, withoutReplaced, withoutWhen } from '../../base/text/change-words.ts';
+import {
+  contentWords,
+  countSharedWords,
+  greppable,
+  isSameWord,
+  stands,
+  standsAsTail,
+} from '../../base/text/wording.ts';
 import { quoted } from './operation-lines.ts';
 import { type DreamWorld, type KnownEntry, type KnownLine, type Operation, topicOfLine } from './operations.ts';
 
