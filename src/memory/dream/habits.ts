@@ -3,7 +3,7 @@
 // An entry of such a line is in the state `held`; the table `held` knows since when. Held entries without a line are of
 // older dreams: they get one.
 
-import { contentWords, countSharedWords, isSameWord } from '../../wording.ts';
+import { contentWords, countSharedWords, isSameWord } from '../../base/text/wording.ts';
 import { type EntryRow, entriesIn, entryRow, supportsByEntry, writeEntry } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Transaction } from '../store/store.ts';
