@@ -1,5 +1,5 @@
 // The only place where the parts are wired: settings in, jobs that can be run out. Every door uses it.
-// A job is loaded when it is first run: the tokenizer and the rules for secrets cost more than most commands need.
+// A job is loaded when it is first run: the rules for secrets and what else it loads cost more than most commands need.
 
 import { join } from 'node:path';
 import type { CheckReport } from '../../jobs/check-memory.ts';

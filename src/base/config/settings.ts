@@ -152,8 +152,7 @@ const settingsSchema = z
     /** Memory of the forked agent. */
     childMemoryMb: z.int().min(64).default(256),
     /**
-     * Tokens that one recall may cost, all of it, estimated on the high side. Up to 10,000 characters of plain text stay
-     * below the default without a tokenizer being loaded, which takes a third of a second.
+     * Tokens that one recall may cost, all of it, by an estimate that leaves room for its error.
      */
     recallTokens: z.int().min(500).default(16_000),
     /** By path (`~/` is the user's directory): `{ "enabled": false }` turns a project off; the longest path counts. */

@@ -201,7 +201,7 @@ describe('what is cut', () => {
     expect(await shownAt(1_150)).toEqual(['p', 'e', 'x', 'q', 'y', 'f']);
     expect(await shownAt(1_300)).toEqual(['p', 's', 'e', 'x', 'q', 'y', 'f']);
     expect(await shownAt(1_500)).toEqual(['p', 's', 'a', 'e', 'x', 'q', 'y', 'f']);
-    expect(await shownAt(1_700)).toEqual(['p', 's', 'a', 'k', 't', 'e', 'x', 'q', 'y', 'f']);
+    expect(await shownAt(1_750)).toEqual(['p', 's', 'a', 'k', 't', 'e', 'x', 'q', 'y', 'f']);
   });
 
   it("shows the end of what a person's yes answers, and as much more of it as there is room", async () => {

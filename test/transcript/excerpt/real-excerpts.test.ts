@@ -10,13 +10,20 @@ import { excerptsOf } from '../../../jobs/extract/shown-turns.ts';
 import { isAppError } from '../../../src/base/errors.ts';
 import { redact } from '../../../src/base/text/redact.ts';
 import type { Excerpt } from '../../../src/transcript/excerpt/excerpt.ts';
+import { countO200k } from '../../../src/transcript/excerpt/tokens.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import type { Message } from '../../../src/transcript/types.ts';
 import { collect, hasReal, real, realFiles } from '../../support/transcripts.ts';
 
 const LINE_END = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
-const tokensOf = (text: string) =>
-  Math.ceil(Math.max(text.length / 3, countTokens(text, { disallowedSpecial: new Set() }) * 1.53));
+const counted = new Map<string, number>();
+/** By the encoder itself. */
+function o200kOf(text: string): number {
+  const tokens = counted.get(text) ?? countTokens(text, { disallowedSpecial: new Set() });
+  counted.set(text, tokens);
+  return tokens;
+}
+const tokensOf = (text: string) => Math.ceil(Math.max(text.length / 3, o200kOf(text) * 1.53));
 const plain = (text: string) => text.replace(/\s+/g, ' ').trim();
 
 interface Shown {
@@ -26,8 +33,17 @@ interface Shown {
   humans: Message[];
 }
 
+const shownBefore = new Map<string, Promise<Shown | null>>();
+
 /** What a first extraction of the file would show; null for what is no session. */
-async function shownOf(file: string, excerptTokens: number): Promise<Shown | null> {
+function shownOf(file: string, excerptTokens: number): Promise<Shown | null> {
+  const key = `${excerptTokens} ${file}`;
+  const shown = shownBefore.get(key) ?? readShown(file, excerptTokens);
+  shownBefore.set(key, shown);
+  return shown;
+}
+
+async function readShown(file: string, excerptTokens: number): Promise<Shown | null> {
   try {
     const session = await openSession(join(real, file));
     const options = {
@@ -104,6 +120,8 @@ function parsed(line: string): any[] {
   }
 }
 
+if (!hasReal) console.log('No shared sessions next to the checkout: excerpts of real sessions are not tested.');
+
 describe.skipIf(!hasReal)('excerpts of real sessions', () => {
   test.each([12_000, 3_000])('keep a budget of %i, and every human message whole in exactly one', async (budget) => {
     let checked = 0;
@@ -128,6 +146,25 @@ describe.skipIf(!hasReal)('excerpts of real sessions', () => {
       }
     }
     expect(checked).toBeGreaterThan(300);
+  });
+
+  test('are estimated within 5 % of what the encoder counts, each session and each excerpt', async () => {
+    const errors: number[] = [];
+    for (const file of await realFiles(/\.jsonl?$/)) {
+      for (const budget of [12_000, 3_000]) {
+        const texts = ((await shownOf(file, budget))?.excerpts ?? [])
+          .map(({ text }) => text)
+          .filter((text) => text !== '');
+        if (texts.length === 0) continue;
+        const sum = (count: (text: string) => number) => texts.reduce((tokens, text) => tokens + count(text), 0);
+        const ofSession = sum(countO200k) / sum(o200kOf) - 1;
+        for (const error of [ofSession, ...texts.map((text) => countO200k(text) / o200kOf(text) - 1)]) {
+          expect(Math.abs(error), file).toBeLessThanOrEqual(0.05);
+          errors.push(error);
+        }
+      }
+    }
+    expect(errors.length).toBeGreaterThan(300);
   });
 
   test('hold what a person sent, as the raw file has it, as often as it was sent', async () => {
