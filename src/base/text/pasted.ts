@@ -11,6 +11,8 @@ const INDENTED = /^(?: {4}|\t)\s*(?![-*+]\s|\d+[.)]\s)\S/;
 const LIST_ITEM = /^\s*(?:[-*+]|\d+[.)])\s/;
 /** Backticks on both sides are code within a line. */
 const FENCE = /^\s*(`{3,}(?!`)(?![^`]*`)|~{3,})/;
+/** A sentence between such marks is quoted; a command is named. */
+const FENCED_SENTENCE = /^\s*`{3,}[^`]{40,}`{3,}/;
 const FENCE_CLOSES = /^\s*(`{3,}|~{3,})/;
 const TAG_BEGINS = /^\s*<([a-z][\w.-]*)(?:\s[^<>]*)?>/i;
 const TAG_CLOSES = /<\/([a-z][\w.-]*)\s*>/gi;
@@ -106,6 +108,7 @@ function pastedLines(lines: readonly string[]): (boolean | number)[] {
       const closes: RegExpExecArray | null = isCode && isQuoting ? QUOTATION_CLOSES.exec(line) : null;
       if (line.trim() !== '' && (!isPasted || closes)) isQuoting = !closes && opensQuotation(line);
       if (closes) pasted.push(closes[0].length);
+      else if (!isPasted && FENCED_SENTENCE.test(line)) pasted.push(FENCED_SENTENCE.exec(line)?.[0].length ?? 0);
       else pasted.push(at === taggedTo && !isCode && /^\s*</.test(line) ? endOfTag(line) : isPasted);
     }
     if (line.trim() !== '') before = line.trim();

@@ -27,6 +27,11 @@ test.each([
   ['a fence', 'The layout:\n```\n├── a\n└── b``` Always use tabs.\nAnd no dots.', ['```\n├── a\n└── b```']],
   ['a fence on a line of its own', 'See\n```\n└── b\n``` Always use tabs.', ['```\n└── b\n```']],
   ['a fence, with code in it', 'See\n```\n└── b\n``` Always use `make`, always use tabs.', ['```\n└── b\n```']],
+  [
+    'a fence on one line',
+    `\`\`\`The └── says that all code comes from somebody else.\`\`\` Always use tabs.`,
+    ['```The └── says that all code comes from somebody else.```'],
+  ],
   ['an element', 'See\n<tree>\n└── b\n</tree> Always use tabs.', ['<tree>\n└── b\n</tree>']],
   ['a quotation', 'It was "src:\n\n    ├── a\n    └── b", and always use tabs.', ['    ├── a\n    └── b']],
 ])('what a person writes behind the end of %s on its last line is theirs', (_, message, expected) => {
