@@ -3,7 +3,7 @@
 // its values and names letter for letter, its other words for the most part. What the entries speak of may go as they
 // say, old values, numbers, denials and dates included. It never says that two texts mean the same.
 
-import { denialIn, withoutFormer, withoutReplaced, withoutWhen } from '../../base/text/change-words.ts';
+import { asItIs, denialIn, withoutFormer, withoutReplaced, withoutWhen } from '../../base/text/change-words.ts';
 import {
   contentWords,
   countSharedWords,
@@ -38,6 +38,8 @@ export function checkRemains(operation: Replacing, { operations, world, gone, sa
   for (const id of operation.replaces) {
     const known = topicOfLine(id, world, 'topic' in operation ? operation.topic : undefined)?.lines.get(id);
     if (!known || /^open:/i.test(known.text)) continue;
+    // Whether another session shows the same habit, in whatever words, only a model can tell.
+    if (operation.kind === 'merge' && known.seenOnce !== undefined) continue;
     const clauses = unspoken(known.text, { operation, entries, night: [...world.entries.values()] });
     if (clauses.length === 0) continue;
     const draft = linesAfter(operations, { world, gone });
@@ -92,10 +94,15 @@ function unspoken(
   if (clauses.length < 2) return [];
   const main = mainOf(clauses, said);
   const texts = [said, ...night.filter((entry) => !entries.includes(entry)).map(({ text: own }) => own)];
+  const replaced = without(allWords(said), allWords(entries.map(({ text: own }) => asItIs(own)).join('\n')));
   return clauses.flatMap((clause) => {
+    // What is said of a thing that is given up goes with it.
+    const isOfReplaced = countSharedWords(allWords(clause.text), replaced) > 0;
     const words = without(plainWords(clause.text), plainWords(main.text));
     const isSpokenOf =
-      clause === main || (words.size > 0 && texts.some((each) => shareIn(words, each) >= (each === said ? MOST : 1)));
+      clause === main ||
+      isOfReplaced ||
+      (words.size > 0 && texts.some((each) => shareIn(words, each) >= (each === said ? MOST : 1)));
     return isSpokenOf ? [] : [{ clause, words }];
   });
 }
@@ -118,19 +125,18 @@ function lostOf(
   const { known, entries, night, own, draft } = at;
   const days = (known.sources ?? []).map((source) => source.at.slice(0, 10));
   const asNow = withoutFormer(withoutWhen(withoutReplaced(clause.text.replace(ORIGIN, ' ')), days), clause.text);
+  const names = [...greppable(asNow), ...namesIn(asNow, known.text)];
   // Values of any entry of the night stand in its own line, which the checks see to.
   const heard = [...night.map(({ text }) => text), ...entries.flatMap(({ quotes }) => quotes), ...own].join('\n');
   const near = draft.filter((line) => words.size === 0 || countSharedWords(words, allWords(line)) > 0);
-  const lost = [...greppable(asNow), ...namesIn(asNow, known.text)].filter(
-    (value) => ![heard, ...near].some((text) => isSaid(value, text)),
-  );
+  const lost = names.filter((value) => ![heard, ...near].some((text) => isSaid(value, text)));
   if (lost.length > 0 || clause.isAside) return [...new Set(lost)];
   const kept = [entries.map(({ text }) => text).join('\n'), own.join('\n')].join('\n');
   const left = [...words].filter((word) => ![...allWords(kept)].some((other) => isSameWord(word, other)));
   const isKept = draft.some((line) => shareIn(plainWords(clause.text), line) > MOST);
-  const isBound = BOUND.test(clause.text) || denialIn(clause.text) !== null;
+  const isBound = names.length > 0 || BOUND.test(clause.text) || denialIn(clause.text) !== null;
   const isLost =
-    left.length > words.size * MOST && (left.length > 2 || (isBound && left.length === words.size && left.length > 0));
+    left.length > words.size * MOST && (left.length > (isBound ? 1 : 2) || (isBound && left.length === words.size));
   return isLost && !isKept ? left : [];
 }
 
@@ -233,10 +239,21 @@ export function clausesOf(line: string): Clause[] {
     const whole = text.replace(/\uE000(\d+)\uE001/g, (_, at) => spans[Number(at)] ?? '').trim();
     return { text: whole, isAside, isDependent: POINTS_BACK.test(whole) };
   });
-  return joinedUp(
+  const [first, second, ...others] = joinedUp(
     shown.filter(({ text }) => text !== ''),
-    ({ text }) => text.split(/\s+/).length < 3 && plainWords(text).size + greppable(text).length < 2,
+    isFragment,
   );
+  if (!first || !second || !isFragment(first))
+    return [first, second, ...others].filter((clause) => clause !== undefined);
+  return [{ ...first, text: `${first.text}, ${second.text}` }, ...others];
+}
+
+const LEADING = /^(?:in|at|on|with|by|for|within|to|from|mit|bei|an|für|von|avec|dans|con|en)\s/iu;
+
+/** Too short to say something by itself. */
+function isFragment({ text }: Clause): boolean {
+  if (LEADING.test(text) && text.split(/\s+/).length < 4) return true;
+  return text.split(/\s+/).length < 3 && plainWords(text).size + greppable(text).length < 2;
 }
 
 function isReason(text: string): boolean {
@@ -250,16 +267,13 @@ function partsOf(sentence: string): string[] {
   return [...head.split(PARTS), ...tail.split(PARTS)];
 }
 
-/** Clauses with those of which `isPart` holds put back to the one before, or of the first, behind. */
+/** Clauses with those of which `isPart` holds put back to the one before. */
 function joinedUp(clauses: Clause[], isPart: (clause: Clause) => boolean): Clause[] {
   const joined: Clause[] = [];
-  let isOpen = false;
   for (const clause of clauses) {
     const last = joined.at(-1);
-    if (last && (isOpen || isPart(clause)))
-      joined[joined.length - 1] = { ...last, text: `${last.text}, ${clause.text}` };
+    if (last && isPart(clause)) joined[joined.length - 1] = { ...last, text: `${last.text}, ${clause.text}` };
     else joined.push(clause);
-    isOpen = joined.length === 1 && isOpen ? isPart(joined[0] as Clause) : joined.length === 1 && isPart(clause);
   }
   return joined;
 }

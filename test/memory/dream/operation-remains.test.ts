@@ -375,6 +375,14 @@ const RIGHT: [string, Case][] = [
     },
   ],
   [
+    'what else was said of a thing that is given up goes with it',
+    {
+      lines: ['CI runs on Jenkins; the logs of Jenkins are kept under /var/log/jenkins for 20 days.'],
+      said: ['CI moved from Jenkins to GitHub Actions.'],
+      becomes: ['CI runs on GitHub Actions.'],
+    },
+  ],
+  [
     'a German line changes',
     {
       lines: ['Der Standard ist 3000, weil zwei Kunden bei mehr scheitern; gemessen wird am Montag.'],
@@ -479,4 +487,110 @@ test('of two things in a line, however joined, the one that is not spoken of is 
   console.info(`${count} drops, ${wrong.length} let through; ${3 * count} right ones, ${right.length} refused`);
   expect(wrong).toEqual([]);
   expect(right).toEqual([]);
+});
+
+/** Right operations as fresh readers write them, apart from those that the check was made with. */
+const AS_WRITTEN: [was: string, said: string, becomes: string[]][] = [
+  [
+    'Deploys go out on Fridays at 16:00, never before the standup.',
+    'Deploys go out on Mondays at 10:00 from now on, and never before the standup.',
+    ['Deploys go out on Mondays at 10:00, never before the standup.'],
+  ],
+  [
+    'Mira owns billing; Tom owns search.',
+    'Ines takes over billing from Mira.',
+    ['Ines owns billing; Tom owns search.'],
+  ],
+  [
+    'Staging runs on Hetzner (cx41, two nodes), production on Fly.io in fra.',
+    'Staging moved to Scaleway, one node.',
+    ['Staging runs on Scaleway, one node; production on Fly.io in fra.'],
+  ],
+  [
+    'As of 2026-06-20, 120 of 400 invoices are migrated; the rest waits for the new schema.',
+    'All 400 invoices are migrated, since 2026-06-24. Nothing waits for the new schema any more.',
+    ['All 400 invoices are migrated.'],
+  ],
+  [
+    'The feature freeze for 3.0 is 2026-11-02, because QA needs two weeks.',
+    'The feature freeze for 3.0 is moved to 2026-11-09; QA still needs two weeks.',
+    ['The feature freeze for 3.0 is 2026-11-09, because QA needs two weeks.'],
+  ],
+  [
+    'Tests need a real Postgres: run `make test-db` first; mocks hid a broken migration.',
+    'The command is `just db-up` now, `make test-db` is gone.',
+    ['Tests need a real Postgres: run `just db-up` first; mocks hid a broken migration.'],
+  ],
+  [
+    'The user prefers short answers, in German, without emojis.',
+    'Answers may be in English too, short and without emojis as before.',
+    ['The user prefers short answers, in German or English, without emojis.'],
+  ],
+  [
+    'Bugs are tracked in Jira, project ING; feature requests in Linear.',
+    'Bugs are tracked in Linear now as well, in project INGEST. Jira is read-only.',
+    ['Bugs are tracked in Linear, project INGEST; feature requests in Linear, too. Jira (ING) is read-only.'],
+  ],
+  [
+    'Use Node 22 in CI and locally; 20 is end of life.',
+    'Use Node 24 in CI and locally.',
+    ['Use Node 24 in CI and locally; 20 is end of life.'],
+  ],
+  [
+    'Wants the plan first, then the code: no edits before the plan is approved.',
+    'For small fixes no plan is needed; for anything else the plan comes first and is approved before edits.',
+    ['Wants the plan first and approved before edits, except for small fixes.'],
+  ],
+  [
+    'The plan is to move search to Elastic by 2026-07-15; Hana does the index mapping.',
+    'The plan to move search to Elastic is off, so Hana does no mapping.',
+    ['Search stays where it is: the plan to move it to Elastic is off.'],
+  ],
+  [
+    'Commit messages: imperative, at most 72 characters, no scope prefix.',
+    'Commit messages get a scope prefix from now on, such as `fix(api):`; imperative and 72 characters stay.',
+    ['Commit messages: imperative, at most 72 characters, with a scope prefix such as `fix(api):`.'],
+  ],
+  [
+    'The cache has a TTL of 300s, set in `config/cache.yml`, and is cleared on deploy.',
+    'The TTL of the cache is 60s now.',
+    ['The cache has a TTL of 60s, set in `config/cache.yml`, and is cleared on deploy.'],
+  ],
+  [
+    'Retries: three, with backoff; the vendor allows 100 requests a minute.',
+    'The vendor allows 300 requests a minute since the new contract.',
+    ['Retries: three, with backoff; the vendor allows 300 requests a minute.'],
+  ],
+  [
+    'Der Build läuft auf Jenkins, und Ingo betreut ihn; Fragen gehen an #build.',
+    'Der Build läuft jetzt auf GitHub Actions statt auf Jenkins, Ingo betreut ihn weiter.',
+    ['Der Build läuft auf GitHub Actions, Ingo betreut ihn; Fragen gehen an #build.'],
+  ],
+  [
+    'Never push to main directly; open a PR against develop and ask Sven for a review.',
+    'A PR goes against main now, develop is gone; still never push to main directly, and still ask Sven.',
+    ['Never push to main directly; open a PR against main and ask Sven for a review.'],
+  ],
+];
+
+test.each(AS_WRITTEN)('“%s” may change as readers would write it', (was, said, becomes) => {
+  expect(judged({ lines: [was], said: [said], becomes })).not.toContain('any more: ');
+});
+
+/** The same with something left out. */
+const LEFT_OUT: [of: number, becomes: string][] = [
+  [1, 'Ines owns billing.'],
+  [2, 'Staging runs on Scaleway, one node.'],
+  [5, 'Tests need a real Postgres: run `just db-up` first.'],
+  [7, 'Bugs are tracked in Linear, project INGEST; Jira is read-only.'],
+  [8, 'Use Node 24 in CI and locally.'],
+  [12, 'The cache has a TTL of 60s, and is cleared on deploy.'],
+  [12, 'The cache has a TTL of 60s.'],
+  [13, 'The vendor allows 300 requests a minute.'],
+  [0, 'Deploys go out on Mondays at 10:00.'],
+  [15, 'A PR goes against main.'],
+];
+test.each(LEFT_OUT)('of case %i, %j leaves something out', (of, becomes) => {
+  const [was = '', said = ''] = AS_WRITTEN[of] ?? [];
+  expect(judged({ lines: [was], said: [said], becomes: [becomes] })).toMatch(/any more: |keep that word/);
 });
