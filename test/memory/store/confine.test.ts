@@ -282,3 +282,26 @@ function deepest(path: string): string {
     return deepest(dirname(path));
   }
 }
+
+/** Every character that compatibility normalisation turns into something with a dot or a slash. */
+const LOOKALIKES = Array.from({ length: 0x110000 }, (_, code) => code)
+  .filter((code) => code > 0x7f && (code < 0xd800 || code > 0xdfff))
+  .map((code) => String.fromCodePoint(code))
+  .filter((char) => /[./\\]/.test(char.normalize('NFKC')));
+
+test('no name that becomes a way up, or a way down, under compatibility normalisation is a file’s', () => {
+  const { root } = makeMemory();
+  expect(LOOKALIKES.length).toBeGreaterThan(20);
+  for (const char of LOOKALIKES) {
+    const plain = char.normalize('NFKC');
+    const names = [`${char}${char}/x.md`, `${char}./x.md`, `.${char}/x.md`, `a/${char}${char}/x.md`, `a${char}x.md`];
+    for (const name of names) {
+      const parts = name.normalize('NFKC').split(/[/\\]/);
+      const leads = /[/\\]/.test(plain) || parts.includes('..') || parts.includes('.');
+      if (leads)
+        expect(problemOf(root, name), `${JSON.stringify(name)} (U+${char.codePointAt(0)?.toString(16)})`).not.toBe(
+          'accepted',
+        );
+    }
+  }
+});
