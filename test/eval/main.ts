@@ -16,6 +16,7 @@ import { renderPrompt } from '../../src/base/prompt.ts';
 import { EXIT, note, print } from '../../src/doors/cli/terminal/output.ts';
 import { progress } from '../../src/doors/cli/terminal/progress.ts';
 import { compose } from '../../src/doors/compose.ts';
+import { describeChecks, measureChecks } from './checks.ts';
 import { estimateRun, sayEstimate } from './estimate.ts';
 import { judge } from './judge.ts';
 import { readLocomo } from './locomo.ts';
@@ -40,6 +41,8 @@ interface Options {
   estimate?: boolean;
   keep?: boolean;
   json?: boolean;
+  checks?: boolean;
+  nights: number;
 }
 
 const program = new Command('npm run eval --')
@@ -55,13 +58,15 @@ const program = new Command('npm run eval --')
   .option('--estimate', 'only say what it is likely to cost')
   .option('--keep', 'leave the memory directories in place and say where')
   .option('--json', 'the result as one JSON value')
+  .option('--checks', 'only count what each check of operations stops, right and wrong, without a model')
+  .option('--nights <count>', 'nights of the year that --checks lives through', readCount, 120)
   .exitOverride()
   .addHelpText(
     'after',
     '\nA model is reached as nocturne reaches it: ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_BASE_URL.\n' +
       'What it is likely to cost is said before it begins. Interrupted, the same command goes on where it stopped.\n\n' +
       'Examples:\n  npm run eval -- --model offline --details\n' +
-      '  npm run -s eval -- --model claude-opus-5-5 --json > after.json\n  npm run eval -- --against before.json',
+      '  npm run -s eval -- --model claude-opus-5-5 --json > after.json\n  npm run eval -- --against before.json\n  npm run eval -- --checks',
   );
 
 try {
@@ -75,6 +80,12 @@ try {
 }
 
 async function main(options: Options): Promise<void> {
+  if (options.checks) {
+    const bar = progress('opening');
+    const counted = await measureChecks(options, (text) => bar.say(text)).finally(() => bar.stop());
+    print(options.json ? JSON.stringify(counted) : describeChecks(counted));
+    return;
+  }
   const config = await loadConfig({ model: options.model });
   const { access } = config;
   const hasKey = access.apiKey !== undefined || access.authToken !== undefined;

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { addDays } from 'date-fns/addDays';
 import { isTopicPath, parseTopic } from '../../src/memory/text/topic.ts';
 import { changingPerson, type Fate, type Script } from './changing-person.ts';
+import { type Proposed, withProblems } from './check-counts.ts';
 import { jobsInProcess } from './jobs-in-process.ts';
 import { calls, says, startMessagesServer } from './messages-server.ts';
 import { entriesShown, shown } from './obedient.ts';
@@ -26,8 +27,11 @@ export interface Year {
   lines: { path: string; text: string }[];
   files: string;
   /** What the model proposed at its first call of a night, and what code said of it. */
-  proposed: { isSpoilt: boolean; problems: string[] }[];
+  proposed: Proposed[];
 }
+
+/** Behind the words of a line. */
+const STANDS_AS = /^ stands there already as (\w{8}):/;
 
 type Kept = { id: string; fate: Fate };
 export type Sent = Record<string, unknown>;
@@ -59,20 +63,24 @@ export async function liveThrough(
   const script = changingPerson(BEGIN, nights, seed);
   const fates = new Map<string, Fate>();
   let sent = 0;
-  let tonight: Year['proposed'] = [];
-  const proposed: Year['proposed'] = [];
+  let tonight: Proposed[] = [];
+  const proposed: Proposed[] = [];
   const server = await startMessagesServer((request) => {
     sent += 1;
     const isAgain = request.messages.length > 1;
     const topics = shown(request, 'topics');
+    const asked = isAgain ? JSON.stringify(request.messages.at(-1)) : '';
+    // What is not shown is named by the refusal of what stands there already.
+    const named = (text: string) =>
+      asked.split(JSON.stringify(JSON.stringify(text)).slice(1, -1))[1]?.match(STANDS_AS)?.[1];
     const idOf = (text: string) =>
+      named(text) ??
       topics
         .split('\n')
         .flatMap((row) => /^\[(\w{8})[^\]]*\] (.*)$/.exec(row)?.slice(1) ?? [])
         .reduce((found: string | undefined, part, at, all) => (part === text ? all[at - 1] : found), undefined);
     const known = `${topics}\n${shown(request, 'others')}`;
     const begun = new Set<string>();
-    const asked = isAgain ? JSON.stringify(request.messages.at(-1)) : '';
     const entries = entriesShown(request).filter(({ id }) => !isAgain || asked.includes(id));
     if (isAgain && entries.length === 0) return says('Done.');
     const operations: Sent[] = [];
@@ -101,11 +109,7 @@ export async function liveThrough(
     if (night === 30) for (const text of PERSONS) appendFileSync(join(dir, 'owners.md'), `- ${text}\n`);
     tonight = [];
     const report = await jobs.dream();
-    for (const problem of report.refused) {
-      const told = tonight[Number(/^operations\[(\d+)\]/.exec(problem)?.[1] ?? -1)];
-      if (told && told.problems.length === 0) told.problems.push(problem);
-    }
-    proposed.push(...tonight);
+    proposed.push(...withProblems(tonight, report.refused));
     outcomes.push(report.outcome);
     refused?.push(...report.refused);
     left?.push(...report.left.map(({ reason }) => reason));
@@ -178,63 +182,14 @@ export function asOneHabit(
   };
 }
 
-/** The checks of operations, by what they say. */
-const CHECKS: Record<string, RegExp> = {
-  'a value that nothing says': /^nothing that .* rests on says/,
-  'a value of several lines': /mixes values/,
-  'two values, or two things, in one line': /together, which/,
-  'a merge of what says something else': /says something else than/,
-  'a merge of opposites': /says the opposite of .*: supersede/,
-  'a line against its entry': /says the opposite of/,
-  'a denial left out': /leaves out what/,
-  'a denial that nobody said': /rests on denies anything/,
-  'a value that is lost': /its lines lose/,
-  'what looks alike': /what looks alike is not the same/,
-  'about something else': /is about something else/,
-  'older than the line': /which is newer than these/,
-  'only shown': /which one session only showed/,
-  'beside what it denies': /denies .*supersede that/,
-  'stands there already': /stands there already/,
-  'a duplicate that is none': /as duplicate/,
-  'gives way to nothing': /as gave-way|gives way to nothing/,
-  'who said it': /not said by the user|speaks to an agent/,
-  'no such line': /is in no topic|replaced by another/,
-  'the topic': /does not exist yet|is of type|description says/,
-  accounting: /more than one operation|no such entries|no line cites|cites/,
-};
-
-export interface CheckCount {
-  check: string;
-  /** How often it was the first to stop an operation that was wrong, and one that was right. */
-  wrong: number;
-  right: number;
-}
-
-/** How often each check stopped an operation, one that was spoilt or one that was right. */
-export function countChecks(years: Pick<Year, 'proposed'>[]): {
-  checks: CheckCount[];
-  wrong: number;
-  right: number;
-  passed: number;
-} {
-  const all = years.flatMap(({ proposed }) => proposed);
-  const names = [...Object.keys(CHECKS), 'another'];
-  const counts = new Map(names.map((check) => [check, { check, wrong: 0, right: 0 }]));
-  for (const { isSpoilt, problems } of all) {
-    const [problem] = problems;
-    if (problem === undefined) continue;
-    const said = problem.replace(/^operations\[\d+\](?: \(\w+\))?: /, '');
-    const name = names.find((check) => CHECKS[check]?.test(said)) ?? 'another';
-    const count = counts.get(name) as CheckCount;
-    if (isSpoilt) count.wrong += 1;
-    // Where the line stands, by an operation that was let through, to add it once more is not right any more.
-    else if (name !== 'stands there already') count.right += 1;
-  }
-  const spoilt = all.filter(({ isSpoilt }) => isSpoilt);
-  return {
-    checks: [...counts.values()].filter(({ wrong, right }) => wrong + right > 0),
-    wrong: spoilt.length,
-    right: all.length - spoilt.length,
-    passed: spoilt.filter(({ problems }) => problems.length === 0).length,
-  };
+/** What is new, dropped as if another thing's line said it, or were newer; null where none is shown. */
+export function dropWrongly(
+  right: Sent,
+  { id, fate }: Kept,
+  { random, idOf }: { random: Random; idOf(text: string): string | undefined },
+): Sent | null {
+  const of = fate.alike.map(idOf).find((line) => line !== undefined);
+  if (of === undefined || (right.kind !== 'add' && right.kind !== 'supersede')) return null;
+  const because = random.pick(['duplicate', 'gave-way']);
+  return { kind: 'drop', entries: [id], reason: 'It stands there.', because, of };
 }

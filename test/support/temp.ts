@@ -1,15 +1,17 @@
-// Temporary directories that are removed when the test file is done.
+// Temporary directories that are removed when the test file is done; where no test runs, when the program is.
 
 import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
 
 const made: string[] = [];
 
-afterAll(() => {
+function removeMade(): void {
   for (const dir of made) rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
-});
+}
+
+if (process.env.VITEST) (await import('vitest')).afterAll(removeMade);
+else process.once('exit', removeMade);
 
 /** A new directory under the system's temporary one, by its canonical path. */
 export function tempDir(parent = tmpdir()): string {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { foldSpace } from '../../../src/agent/quotes.ts';
 import { allEntries } from '../../../src/memory/ledger/entries.ts';
 import { isTopicPath, parseTopic } from '../../../src/memory/text/topic.ts';
+import { type Proposed, withProblems } from '../../support/check-counts.ts';
 import { jobsInProcess } from '../../support/jobs-in-process.ts';
 import {
   calls,
@@ -32,6 +33,8 @@ export interface Replayed {
   lines: string[];
   /** Texts of entries that operations of the play name, and of which today's dream takes none. */
   leftOver: string[];
+  /** The operations that a reader proposed first, with what today's dream says of them. */
+  proposed: Proposed[];
 }
 
 interface Waiting {
@@ -47,9 +50,14 @@ export async function replay(session: string, cassette: CassetteLine[]): Promise
   const dreams = cassette.filter(({ kind }) => kind === 'dream');
   const proposed = dreams.filter(({ operations }) => operations);
   const heard: string[] = [];
+  let sent: object[] | undefined;
   const server = await startMessagesServer((request) => {
     const isExtract = request.tools.some(({ name }) => name === 'record_entries');
-    if (!isExtract) return answerDream(request, proposed);
+    if (!isExtract) {
+      const reply = answerDream(request, proposed);
+      sent ??= reply.tools?.flatMap(({ input }) => (input as { operations: object[] }).operations) ?? [];
+      return reply;
+    }
     if (request.messages.length === 1) return answerExcerpt(request, { waiting, partly });
     heard.push(lastText(request));
     return says('Done.');
@@ -58,7 +66,7 @@ export async function replay(session: string, cassette: CassetteLine[]): Promise
   const jobs = await jobsInProcess(join(fastTempDir(), 'memory'), NOW, { all: model });
   try {
     await jobs.extract(pathOf(fileOfSession(session)));
-    await jobs.dream();
+    const { refused: said } = await jobs.dream();
     const rows = allEntries(jobs.store.ledger);
     const recorded = rows.map(({ text }) => text);
     const placed = new Set(dreams.flatMap(({ texts = {} }) => Object.values(texts).map(foldSpace)));
@@ -72,7 +80,8 @@ export async function replay(session: string, cassette: CassetteLine[]): Promise
     const why = (text: string) =>
       waiting.has(foldSpace(text)) ? 'no excerpt showed what it rests on' : heard.join('\n');
     const refused = [...new Set(missing.map(({ text }) => text))].map((text) => ({ text, why: why(text) }));
-    return { entries: recorded, refused, partly, lines, leftOver };
+    const operations = (sent ?? []).map((): Proposed => ({ isSpoilt: false, problems: [] }));
+    return { entries: recorded, refused, partly, lines, leftOver, proposed: withProblems(operations, said) };
   } finally {
     jobs.close();
     await server.close();
