@@ -7,7 +7,7 @@ import Anthropic, { APIConnectionError, APIConnectionTimeoutError, APIError } fr
 import type { Middleware } from '@anthropic-ai/sdk/core/middleware';
 import { AppError, type ErrorCode, isAppError } from '../base/errors.ts';
 import { requireAccess } from './access.ts';
-import { offlineFetch } from './offline-model.ts';
+import { offlineFetch } from './offline/model.ts';
 import { type AgentPorts, type AgentRequest, NO_USAGE, OFFLINE_MODEL, type Usage } from './types.ts';
 
 /** A longer pause is not slept through: the run's wall clock would end it as a crash, and a crash costs an attempt. */

@@ -1,15 +1,15 @@
-// The offline model on the set of our own and on the one held out: the floor. It finds less than half; what it found must not get lost.
+// The offline model on the English sessions of both sets: the floor. It finds about half; what it found must not get lost.
 
 import { expect, test } from 'vitest';
 import { evaluateOffline } from './in-process.ts';
 import { ratio } from './score.ts';
-import { HELD_OUT, OWN } from './sets.ts';
+import { HELD_OUT, inEnglish, OWN } from './sets.ts';
 
 test.each([
-  { set: OWN, retained: 55 },
-  { set: HELD_OUT, retained: 45 },
+  { set: inEnglish(OWN), retained: 33 },
+  { set: inEnglish(HELD_OUT), retained: 20 },
 ])(
-  'with the offline model on the set $set.name the dream loses no fact, says none twice and invents nothing',
+  'with the offline model on the English sessions of the set $set.name the dream loses no fact, says none twice and invents nothing',
   async ({ set, retained }) => {
     const { figures, details } = await evaluateOffline(set, { perfect: false });
     const { lost, duplicates, unsupported, traps, failures } = details;

@@ -1,7 +1,7 @@
 // A model for dreams that a test plays in process: it reads the input as the offline model does and keeps one line for
 // each subject, as good as what it is shown lets it. A subject is all before ` is `, ` listens ` and the like.
 
-import { entriesOf, topicsOf } from '../../src/agent/offline/dream-input.ts';
+import { entriesOf, topicsOf } from '../../src/agent/offline/dream.ts';
 import type { RunAgent } from '../../src/agent/types.ts';
 import type { Operation } from '../../src/memory/dream/operations.ts';
 

@@ -1,19 +1,14 @@
-// Proposes a dream's operations by rules: entries and topic lines are the same, changed or strangers by their words.
-// Every entry it is given ends in exactly one operation; a line a person wrote is never replaced.
+// Proposes a dream's operations by rules: an entry joins a line that says the same, replaces one that it changes, or is
+// added. Every entry it is given ends in exactly one operation; a line a person wrote is never replaced.
+// It reads the input as prompts/dream-input.md lays it out, passes over what it cannot read, and never throws.
 
-import { isOpposite } from '../../base/text/wording.ts';
-import { countShared, isChanged, isSame, wordsOf } from './compare.ts';
-import {
-  type DreamInput,
-  entriesOf,
-  type GivenEntry,
-  type ShownLine,
-  type ShownTopic,
-  topicsOf,
-} from './dream-input.ts';
+import { z } from 'zod';
+import { parseJson } from '../../base/text/json.ts';
+import { contentWords, countSharedWords, isOpposite } from '../../base/text/wording.ts';
+import { isChanged, isSame } from './similarity.ts';
 
 export interface Operation {
-  kind: 'add' | 'merge' | 'supersede' | 'retire' | 'drop';
+  kind: 'add' | 'merge' | 'supersede' | 'drop';
   entries: string[];
   reason: string;
   topic?: string;
@@ -21,7 +16,7 @@ export interface Operation {
   type?: string;
   lines?: { text: string; entries: string[] }[];
   replaces?: string[];
-  /** Of a drop: why, and what stands for it. */
+  /** Of a drop: why, and what holds in the entries' place. */
   because?: 'duplicate' | 'gave-way' | 'withdrawn' | 'unsupported';
   of?: string;
 }
@@ -30,223 +25,166 @@ export interface Operation {
 interface Fact {
   type: string;
   text: string;
-  /** The entries that say it. */
   entries: string[];
-  /** Those that said otherwise, earlier in the same night. */
+  /** Entries that said otherwise, earlier in the same night. */
   outdated: string[];
-  /** One session showed it, and nobody said it: it changes nothing that is there. */
-  isShownOnce?: boolean;
+  sessions: Set<string>;
+  isStated: boolean;
 }
 
-const DEFAULT_TOPICS: Record<string, { topic: string; description: string }> = {
-  user: {
-    topic: 'user-profile',
-    description: 'Who the user is and what they prefer; read before choosing tools or style',
-  },
-  feedback: {
-    topic: 'working-agreements',
-    description: 'Rules for the work, as the user set them; read before changing or running anything',
-  },
-  project: {
-    topic: 'project-facts',
-    description: 'Goals, decisions and deadlines of the project; read before planning',
-  },
-  reference: {
-    topic: 'references',
-    description: 'Where things are found outside the repository: trackers, dashboards, documents',
-  },
+/** The parts of a dream's input that are read. */
+export const DREAM_PARTS = ['entries', 'withdrawn', 'topics', 'others'] as const;
+export type DreamInput = Record<(typeof DREAM_PARTS)[number], string>;
+type GivenEntry = z.infer<typeof entrySchema>;
+type ShownTopic = ReturnType<typeof topicsOf>[number];
+type ShownLine = ShownTopic['lines'][number];
+
+const DEFAULT_TOPICS: Record<string, [topic: string, description: string]> = {
+  user: ['user-profile', 'Who the user is and what they prefer; read before choosing tools or style'],
+  feedback: ['working-agreements', 'Rules for the work, set by the user; read before changing or running anything'],
+  project: ['project-facts', 'Goals, decisions and deadlines of the project; read before planning'],
+  reference: ['references', 'Where things are found outside the repository: trackers, dashboards, documents'],
 };
 /** Shared words from which on a topic is taken to be about an entry. */
 const RELATED_WORDS = 2;
 /** A problem quotes a long line only in part. */
 const NAMED_CHARS = 60;
 
-/** The operations for one dream; none where there is nothing to work in. */
-export function proposeOperations(input: DreamInput): Operation[] {
+const HEADING = /^### (.+)\.md \((\w+)\)(?: — (.*))?$/m;
+const LINE = /^\[([0-9a-f]{8})(?: seen once \S+)?( person)?(?: withdrawn [^\]]+)?\] (.*)$/gm;
+const some = z.string();
+const given = some.catch('');
+const entrySchema = z.object({ id: some, text: some, type: given, strength: given, at: given, session: given });
+
+/** The entries of JSON lines; of an id that comes twice the last. */
+export function entriesOf(jsonLines: string): GivenEntry[] {
+  const entries = jsonLines.split('\n').flatMap((line) => entrySchema.safeParse(parseJson(line)).data ?? []);
+  return [...new Map(entries.map((entry) => [entry.id, entry])).values()];
+}
+
+/** The topics shown, with their lines and the words they are about. */
+export function topicsOf(shown: string) {
+  return shown.split(/^(?=### )/m).flatMap((section) => {
+    const [heading, topic = '', type = '', description = ''] = HEADING.exec(section) ?? [];
+    const lines = [...section.matchAll(LINE)].map(([, id = '', person, text = '']) => ({
+      id,
+      text,
+      topic,
+      type,
+      isPersons: person !== undefined,
+    }));
+    const words = contentWords([topic.replaceAll('-', ' '), description, ...lines.map(({ text }) => text)].join(' '));
+    return heading === undefined ? [] : [{ name: topic, type, lines, words }];
+  });
+}
+
+/** The operations for one dream; none where there is nothing to work in. `faulty`: entries that could not be placed. */
+export function proposeOperations(input: DreamInput, faulty: string[] = []): Operation[] {
   const topics = topicsOf(input.topics);
-  const withdrawn = entriesOf(input.withdrawn);
-  const ids = new Set(withdrawn.map((entry) => entry.id));
-  const entries = entriesOf(input.entries).filter((entry) => !ids.has(entry.id));
-  const taken = new Set<ShownLine>();
-  const operations: Operation[] = [];
-  const added = new Map<string, Operation>();
-
-  const facts = factsOf(entries.filter((entry) => entry.strength !== 'implied'));
-  const contrary = joinHabits(
-    facts,
-    entries.filter((entry) => entry.strength === 'implied'),
-  );
+  const withdrawn = entriesOf(input.withdrawn)
+    .map(({ id }) => id)
+    .filter((id) => !faulty.includes(id));
+  const isPlaced = ({ id }: GivenEntry) => !withdrawn.includes(id) && !faulty.includes(id);
+  const { facts, denied } = factsOf(entriesOf(input.entries).filter(isPlaced));
+  const free = new Set(topics.flatMap(({ lines }) => lines));
   // Lines that are said again first, so that no other fact takes one of them away.
-  const repeated = new Map(facts.map((fact) => [fact, repeatLine(fact, topics, taken)]));
-  for (const fact of facts) {
-    const operation =
-      repeated.get(fact) ??
-      (fact.isShownOnce ? null : changeLine(fact, topics, taken)) ??
-      addTo(added, fact, { topics, others: input.others });
-    if (!operations.includes(operation)) operations.push(operation);
-  }
-  if (contrary.length > 0) {
-    const reason = 'Only shown, and somebody said otherwise the same night.';
-    operations.push({ kind: 'drop', entries: contrary.map(({ id }) => id), because: 'unsupported', reason });
-  }
-  for (const { outdated, entries: newer } of facts) {
-    if (outdated.length === 0) continue;
-    const reason = 'Gave way to a newer statement.';
-    operations.push({ kind: 'drop', entries: outdated, because: 'gave-way', of: newer[0], reason });
-  }
-  // Lines that rested on withdrawn entries alone are gone before a model is asked; what is left rests on others too.
-  if (ids.size > 0)
-    operations.push({
-      kind: 'drop',
-      entries: [...ids],
-      because: 'withdrawn',
-      reason: 'Withdrawn; nothing rests on it alone.',
-    });
-  return operations;
+  const joined = facts.map((fact) => joinLine(fact, free));
+  const operations = facts.map((fact, at) => joined[at] ?? replaceLines(fact, free));
+  const others = facts.filter((_, at) => operations[at] === undefined);
+  const added = Map.groupBy(others, (fact) => topicFor(fact, topics));
+  const known = topics.map(({ name }) => name).concat(input.others.split('\n').map((row) => row.replace(/ \(.*/, '')));
+  return [
+    ...operations.filter((operation) => operation !== undefined),
+    ...[...added].map(([topic, facts]) => add(topic, facts, known.includes(topic))),
+    ...drop(denied, 'unsupported', 'Only shown, and somebody said otherwise the same night.'),
+    ...facts.flatMap(({ outdated, entries }) => drop(outdated, 'gave-way', 'A newer statement holds.', entries[0])),
+    // Lines that rested on withdrawn entries alone are gone before a model is asked; what is left rests on others too.
+    ...drop(withdrawn, 'withdrawn', 'Withdrawn; nothing rests on it alone.'),
+    ...drop([...new Set(faulty)], 'unsupported', 'The rules of the offline model could not place it.'),
+  ];
 }
 
-/** The entries to which the problems point: the line or the operation that one names, else the entries it names. */
-export function faultyEntries(operations: Operation[], problems: string): Set<string> {
-  return new Set(
-    problems.split('\n').flatMap((problem) => {
-      const operation = operations[Number(/^operations\[(\d+)\]/.exec(problem)?.[1] ?? -1)];
-      const line = operation?.lines?.find(({ text }) => problem.includes(text.slice(0, NAMED_CHARS)));
-      return line?.entries ?? operation?.entries ?? problem.match(/\be_[0-9a-f]+\b/g) ?? [];
-    }),
-  );
+/** The entries to which the problems of a refusal point: the line or the operation that one names, else those it names. */
+export function faultyEntries(operations: Operation[], refusal: string): string[] {
+  return refusal.split('\n').flatMap((problem) => {
+    const operation = operations[Number(/^operations\[(\d+)\]/.exec(problem)?.[1] ?? -1)];
+    const line = operation?.lines?.find(({ text }) => problem.includes(text.slice(0, NAMED_CHARS)));
+    return line?.entries ?? operation?.entries ?? problem.match(/\be_[0-9a-f]+\b/g) ?? [];
+  });
 }
 
-/** The operations without the named entries and what rests on them alone; these entries are dropped, for `reason`. */
-export function withoutEntries(operations: Operation[], names: Set<string>, reason: string): Operation[] {
-  const isKept = (id: string) => !names.has(id);
-  const kept: Operation[] = [];
-  const dropped: string[] = [];
-  for (const operation of operations) {
-    // What gave way to one of these is not said by anything any more.
-    const isOrphan = operation.of !== undefined && names.has(operation.of);
-    const entries = isOrphan ? [] : operation.entries.filter(isKept);
-    const lines = operation.lines
-      ?.map((line) => ({ ...line, entries: line.entries.filter(isKept) }))
-      .filter((line) => line.entries.length > 0);
-    const isWhole = entries.length > 0 && lines?.length !== 0;
-    if (isWhole) kept.push({ ...operation, entries, lines });
-    dropped.push(...(isWhole ? operation.entries.filter((id) => names.has(id)) : operation.entries));
-  }
-  return dropped.length === 0 ? kept : [...kept, { kind: 'drop', entries: dropped, because: 'unsupported', reason }];
-}
-
-/** Joins habits that were only implied to the facts, each to one that states it; answers those that a fact denies. */
-function joinHabits(facts: Fact[], implied: GivenEntry[]): GivenEntry[] {
-  const contrary: GivenEntry[] = [];
-  for (const [text, habits] of Map.groupBy(implied, (entry) => entry.text)) {
-    const entries = habits.map((entry) => entry.id);
-    const stated = facts.find((fact) => isSame(fact.text, text));
-    const isShownOnce = new Set(habits.map((entry) => entry.session)).size < 2;
-    if (stated) stated.entries.push(...entries);
-    else if (facts.some((fact) => isChanged(fact.text, text))) contrary.push(...habits);
-    else facts.push({ type: habits[0]?.type ?? '', text, entries, outdated: [], isShownOnce });
-  }
-  return contrary;
-}
-
-/** The facts of the night, oldest first: what is said again is one fact, and the newest statement of it stands. */
-function factsOf(entries: GivenEntry[]): Fact[] {
+/** The facts of the night, what was stated before what was only shown; `denied`: entries shown and stated otherwise. */
+function factsOf(entries: GivenEntry[]): { facts: Fact[]; denied: string[] } {
   const facts: Fact[] = [];
-  const byTime = entries.toSorted((a, b) => (a.at === b.at ? compareText(a.id, b.id) : compareText(a.at, b.at)));
-  for (const { id, type, text } of byTime) {
+  const denied: string[] = [];
+  const isStated = ({ strength }: GivenEntry) => strength !== 'implied';
+  const byTime = entries.toSorted((a, b) => a.at.localeCompare(b.at) || a.id.localeCompare(b.id));
+  for (const entry of [...byTime.filter(isStated), ...byTime.filter((each) => !isStated(each))]) {
+    const { id, type, text, session } = entry;
     // One line can stand only once, whatever type it was said to be.
     const same = facts.find((fact) => isSame(fact.text, text));
-    if (same !== undefined) {
-      same.entries.push(id);
+    same?.entries.push(id);
+    same?.sessions.add(session);
+    if (same) continue;
+    const old = facts.filter(
+      (fact) => isOpposite(fact.text, text) || (fact.type === type && isChanged(fact.text, text)),
+    );
+    if (old.length > 0 && !isStated(entry)) {
+      denied.push(id);
       continue;
     }
-    const changed = facts.find((fact) => fact.type === type && isChanged(fact.text, text));
-    const outdated = facts.filter((fact) => fact === changed || isOpposite(fact.text, text));
-    for (const fact of outdated) facts.splice(facts.indexOf(fact), 1);
-    facts.push({ type, text, entries: [id], outdated: outdated.flatMap((old) => [...old.outdated, ...old.entries]) });
+    for (const fact of old) facts.splice(facts.indexOf(fact), 1);
+    const outdated = old.flatMap((fact) => [...fact.outdated, ...fact.entries]);
+    facts.push({ type, text, entries: [id], sessions: new Set([session]), isStated: isStated(entry), outdated });
   }
-  return facts;
+  return { facts, denied };
 }
 
-/** What becomes of a fact that a line says already; null where none does. */
-function repeatLine(fact: Fact, topics: ShownTopic[], taken: Set<ShownLine>): Operation | null {
-  const [found] = findLines(topics, (line) => isSame(line.text, fact.text));
-  if (found === undefined) return null;
-  const { topic, line } = found;
-  taken.add(line);
-  if (line.isPersons) {
-    const reason = `Duplicate of [${line.id}] in ${topic.name}, which a person wrote.`;
-    return { kind: 'drop', entries: fact.entries, because: 'duplicate', of: line.id, reason };
-  }
-  const lines = [{ text: line.text, entries: fact.entries }];
-  return { kind: 'merge', entries: fact.entries, reason: 'Said again.', topic: topic.name, lines, replaces: [line.id] };
+/** What becomes of a fact that a line says already. */
+function joinLine({ text, entries }: Fact, free: Set<ShownLine>): Operation | undefined {
+  const line = [...free].find((shown) => isSame(shown.text, text));
+  if (line === undefined) return undefined;
+  free.delete(line);
+  const { id, topic } = line;
+  const reason = `Duplicate of [${id}] in ${topic}, which a person wrote.`;
+  if (line.isPersons) return drop(entries, 'duplicate', reason, id)[0];
+  const lines = [{ text: line.text, entries }];
+  return { kind: 'merge', entries, reason: 'Said again.', topic, lines, replaces: [id] };
 }
 
-/** What becomes of a fact that changes a line; null where it changes none. */
-function changeLine(fact: Fact, topics: ShownTopic[], taken: Set<ShownLine>): Operation | null {
-  const ofType = topics.filter((topic) => topic.type === fact.type);
-  const isFree = (line: ShownLine) => !line.isPersons && !taken.has(line);
-  const opposites = findLines(ofType, (line) => isFree(line) && isOpposite(line.text, fact.text));
-  const [found] =
-    opposites.length > 0 ? opposites : findLines(ofType, (line) => isFree(line) && isChanged(line.text, fact.text));
-  if (found === undefined) return null;
-  // Every line that the fact denies gives way, in whatever topic it stands.
-  const replaced = [...new Set([found, ...opposites].map(({ line }) => line))];
-  for (const line of replaced) taken.add(line);
-  const lines = [{ text: fact.text, entries: fact.entries }];
+/** What becomes of a fact that changes a line: every line that it denies gives way, in whatever topic it stands. */
+function replaceLines({ type, text, entries, sessions, isStated }: Fact, free: Set<ShownLine>): Operation | undefined {
+  // What one session showed and nobody said changes nothing that is there.
+  const isShownOnce = !isStated && sessions.size < 2;
+  const replaceable = isShownOnce ? [] : [...free].filter((line) => !line.isPersons && line.type === type);
+  const denied = replaceable.filter((line) => isOpposite(line.text, text));
+  const changed = denied.length > 0 ? denied : replaceable.filter((line) => isChanged(line.text, text)).slice(0, 1);
+  for (const line of changed) free.delete(line);
+  const replaces = [...new Set(changed.map(({ id }) => id))];
+  const lines = [{ text, entries }];
   const reason = 'A newer statement changes it.';
-  const replaces = [...new Set(replaced.map(({ id }) => id))];
-  return { kind: 'supersede', entries: fact.entries, reason, topic: found.topic.name, lines, replaces };
+  return changed[0] && { kind: 'supersede', entries, reason, topic: changed[0].topic, lines, replaces };
 }
 
-function findLines(topics: ShownTopic[], isWanted: (line: ShownLine) => boolean) {
-  return topics.flatMap((topic) => topic.lines.map((line) => ({ topic, line }))).filter(({ line }) => isWanted(line));
+/** The topic of the fact's type that shares most words with it. */
+function topicFor({ type, text }: Fact, topics: ShownTopic[]): string {
+  const words = contentWords(text);
+  const shares = (topic: ShownTopic) => countSharedWords(words, topic.words);
+  const related = topics.filter((topic) => topic.type === type && shares(topic) >= RELATED_WORDS);
+  const [best] = related.toSorted((a, b) => shares(b) - shares(a));
+  return best?.name ?? DEFAULT_TOPICS[type]?.[0] ?? 'notes';
 }
 
-/** The `add` for the fact's topic, begun or gone on with. */
-function addTo(added: Map<string, Operation>, fact: Fact, known: { topics: ShownTopic[]; others: string }): Operation {
-  const line = { text: fact.text, entries: fact.entries };
-  const { topic, description } = topicFor(fact, known.topics);
-  const begun = added.get(topic);
-  if (begun !== undefined) {
-    begun.entries.push(...fact.entries);
-    begun.lines?.push(line);
-    return begun;
-  }
-  const exists =
-    known.topics.some((shown) => shown.name === topic) ||
-    known.others.split('\n').some((other) => other.startsWith(`${topic} (`));
-  const operation: Operation = {
-    kind: 'add',
-    entries: [...fact.entries],
-    reason: 'Not in memory yet.',
-    topic,
-    lines: [line],
-  };
-  if (!exists) Object.assign(operation, { description, type: fact.type });
-  added.set(topic, operation);
-  return operation;
+function add(topic: string, facts: Fact[], isKnown: boolean): Operation {
+  const lines = facts.map(({ text, entries }) => ({ text, entries }));
+  const entries = facts.flatMap((fact) => fact.entries);
+  const type = facts[0]?.type ?? '';
+  const description = DEFAULT_TOPICS[type]?.[1] ?? 'What has no other place';
+  const operation: Operation = { kind: 'add', entries, reason: 'Not in memory yet.', topic, lines };
+  return isKnown ? operation : { ...operation, description, type };
 }
 
-function topicFor(fact: Fact, topics: ShownTopic[]): { topic: string; description: string } {
-  const words = wordsOf(fact.text);
-  const [best] = topics
-    .filter((topic) => topic.type === fact.type)
-    .map(({ name, description, lines }) => {
-      const about = wordsOf([name.replaceAll('-', ' '), description, ...lines.map((line) => line.text)].join(' '));
-      return { topic: name, description, shared: countShared(words, about) };
-    })
-    .toSorted((a, b) => b.shared - a.shared || compareText(a.topic, b.topic));
-  if (best !== undefined && best.shared >= RELATED_WORDS) return best;
-  return (
-    DEFAULT_TOPICS[fact.type] ?? {
-      topic: 'notes',
-      description: 'What has no other place',
-    }
-  );
-}
-
-/** By code unit, so that the order is the same everywhere. */
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+/** A drop of these entries; none where there are none. */
+function drop(entries: string[], because: Operation['because'], reason: string, of?: string): Operation[] {
+  return entries.length > 0 ? [{ kind: 'drop', entries, because, reason, of }] : [];
 }

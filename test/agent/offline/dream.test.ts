@@ -2,7 +2,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Operation, proposeOperations } from '../../../src/agent/offline/dream.ts';
-import { offlineFetch } from '../../../src/agent/offline-model.ts';
+import { offlineFetch } from '../../../src/agent/offline/model.ts';
 import { checkOperations } from '../../../src/memory/dream/operation-checks.ts';
 import { proposalSchema } from '../../../src/memory/dream/operations.ts';
 import type { MemoryType } from '../../../src/memory/types.ts';

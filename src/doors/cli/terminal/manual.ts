@@ -1,6 +1,6 @@
 // What `nocturne --help` says below the commands: models, environment, exit codes.
 
-import { OFFLINE_DESCRIPTION } from '../../../agent/offline-model.ts';
+import { OFFLINE_DESCRIPTION } from '../../../agent/offline/model.ts';
 import { EXIT, EXIT_MEANINGS } from './output.ts';
 
 export function manual(): string {

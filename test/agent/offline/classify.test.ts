@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { readSentence } from '../../../src/agent/offline/rules.ts';
+import { classify } from '../../../src/agent/offline/classify.ts';
 
 /** 2026-10-07 is a Wednesday. */
 const read = (sentence: string) => {
-  const statement = readSentence(sentence, '2026-10-07');
+  const statement = classify(sentence, '2026-10-07');
   return statement && `${statement.type}: ${statement.text}`;
 };
 
@@ -61,29 +61,6 @@ test.each([
   ['The audit begins on October 30.', 'project: The audit begins on 2026-10-30.'],
   ['The staging URL is https://staging.example.com', 'reference: The staging URL is https://staging.example.com'],
   ['Scans are in /srv/scans, one folder a year.', 'reference: Scans are in /srv/scans, one folder a year.'],
-])('%s', (sentence, expected) => {
-  expect(read(sentence)).toBe(expected);
-});
-
-test.each([
-  ['Bitte nie direkt auf main pushen.', 'feedback: Nie direkt auf main pushen.'],
-  ['Ab jetzt mit Tabs einrücken, bitte.', 'feedback: Ab jetzt mit Tabs einrücken.'],
-  ['Hallo, ich bin Imker in Graz.', 'user: Ich bin Imker in Graz.'],
-  ['Wir verwenden Valkey statt Redis.', 'project: Wir verwenden Valkey statt Redis.'],
-  ['Die Scans liegen unter /srv/scans.', 'reference: Die Scans liegen unter /srv/scans.'],
-  ['Die Prüfung beginnt am 30. Oktober.', 'project: Die Prüfung beginnt am 2026-10-30.'],
-  ['Ne pousse jamais sur main.', 'feedback: Ne pousse jamais sur main.'],
-  ['Je suis apicultrice à Dijon.', 'user: Je suis apicultrice à Dijon.'],
-  ['Le contrôle commence le 30 octobre.', 'project: Le contrôle commence le 2026-10-30.'],
-  ['Nunca subas nada a main.', 'feedback: Nunca subas nada a main.'],
-  ['Soy apicultor en Lugo.', 'user: Soy apicultor en Lugo.'],
-  ['La revisión termina el 30 de octubre.', 'project: La revisión termina el 2026-10-30.'],
-  ['Non usare mai la cache globale.', 'feedback: Non usare mai la cache globale.'],
-  ['Preferisco le tabelle agli elenchi.', 'user: Preferisco le tabelle agli elenchi.'],
-  ['La consegna scade il 30 ottobre.', 'project: La consegna scade il 2026-10-30.'],
-  ['必ずタブで字下げしてください。', 'feedback: 必ずタブで字下げしてください。'],
-  ['私は養蜂家です。', 'user: 私は養蜂家です。'],
-  ['納品の期限は10月30日です。', 'project: 納品の期限は2026-10-30です。'],
 ])('%s', (sentence, expected) => {
   expect(read(sentence)).toBe(expected);
 });

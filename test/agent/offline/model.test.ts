@@ -1,11 +1,11 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, test } from 'vitest';
-import { runAgent } from '../../src/agent/loop.ts';
-import { OFFLINE_DESCRIPTION, offlineFetch } from '../../src/agent/offline-model.ts';
-import { recordEntriesTool, routeTools } from '../../src/agent/tools.ts';
-import type { ToolReply } from '../../src/agent/types.ts';
-import { renderPrompt } from '../../src/base/prompt.ts';
-import { agentRequest, recordingPorts } from '../support/agent-ports.ts';
+import { runAgent } from '../../../src/agent/loop.ts';
+import { OFFLINE_DESCRIPTION, offlineFetch } from '../../../src/agent/offline/model.ts';
+import { recordEntriesTool, routeTools } from '../../../src/agent/tools.ts';
+import type { ToolReply } from '../../../src/agent/types.ts';
+import { renderPrompt } from '../../../src/base/prompt.ts';
+import { agentRequest, recordingPorts } from '../../support/agent-ports.ts';
 
 const client = new Anthropic({ apiKey: 'offline', maxRetries: 0, fetch: offlineFetch });
 const tool = (name: string): Anthropic.Tool => ({ name, input_schema: { type: 'object' } });
