@@ -2,6 +2,7 @@
 // by form: commands to an agent in several languages, also hidden in look-alike letters, unseen characters or base64;
 // quotations, pasted mails, fences and tags. It errs on the side of refusing; it cannot know what a sentence means.
 
+import { ORDERS } from './lexicon.ts';
 import { typedFrom } from './pasted.ts';
 import { asSeen } from './wording.ts';
 
@@ -37,12 +38,9 @@ const CLAIMS = [
     String.raw`\b(?:as (?:requested|asked|wanted|decided|approved|said) by|according to|at the request of|on behalf of|by order of|per|(?:wishes|preferences?|rules?|requests?|instructions?|orders?|decisions?|words?) (?:of|from))\s+(?:the|this|our|my)\s+${PERSON}\b`,
     'i',
   ),
-  /(?:^|[\s|>*#"'([])(?:Human|User|HUMAN|USER|Assistant|ASSISTANT|System|SYSTEM|Developer|DEVELOPER|Mensch|Nutzer|Benutzer|Utilisateur|Usuario|Utente)\s*(?:\([^)]*\)|\[[^\]]*\])?\s*[\]*_]*\s*[:：]/,
-  /^\s*(?:human|user|assistant|system|developer|mensch|nutzer|benutzer|utilisateur|usuario|utente|人|用户|用戶|ユーザー|사용자|пользователь)\s*[:：]/imu,
+  /(?:^|[\s|>*#"'([])(?:Human|User|HUMAN|USER|Assistant|ASSISTANT|System|SYSTEM|Developer|DEVELOPER)\s*(?:\([^)]*\)|\[[^\]]*\])?\s*[\]*_]*\s*[:：]/,
+  /^\s*(?:human|user|assistant|system|developer)\s*[:：]/imu,
   /<\s*\/?\s*(?:human|user|assistant|system|developer|person)(?:[-_ ]?(?:message|turn|prompt|input|says))?\b[^<>]*>|\[(?:human|user|system|assistant)\]|<\|(?:im_start|user|human|start_header_id)/i,
-  /(?<![\p{L}])(?:der|die|dein|unser|ihr|dem|des)\s+(?:nutzer|benutzer|anwender|mensch|betreiber|kunde)(?:in|s|n|en)?(?![\p{L}])/iu,
-  /(?<![\p{L}])(?:l['’]|un |cet )(?:utilisateur|humain|opérateur)|(?<![\p{L}])(?:el|del|al) (?:usuario|humano)|(?<![\p{L}])(?:l['’]|dell['’]|all['’])utente|(?<![\p{L}])(?:o|do|ao) (?:usuário|utilizador)|(?<![\p{L}])de gebruiker|użytkownik|пользовател|користувач|(?<![\p{L}])användaren|(?<![\p{L}])brugeren|kullanıcı/iu,
-  /用户|用戶|使用者|ユーザ|사용자|المستخدم/u,
 ];
 
 /** The words by which a text claims that a person says or wants something; null where it claims nothing. */
@@ -57,55 +55,37 @@ export function claimsSpeaker(text: string): string | null {
   return null;
 }
 
-const MEMORY =
-  '(?:memor(?:y|ies|ia|ie|y\\.md)|notes?|ged[äa]chtnis\\w*|erinnerung\\w*|notizen|m[ée]moires?|souvenirs?|memorias?|recuerdos?|ricord\\w*|mem[óo]ri\\w*|geheugen|herinnering\\w*|pami[ęe][ćc]\\w*|памят\\w*|воспоминани\\w*|haf[ıi]za\\w*|bellek\\w*)';
+const MEMORY = '(?:memor(?:y|ies|y\\.md)|notes?)';
+
+/** In other languages than English. */
+const elsewhere = Object.values(ORDERS);
 
 /** What only somebody says who wants an agent to do or to believe something. */
 const COMMANDS = [
   // Take no notice of what you were told.
   /\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:previous|prior|above|earlier|all|any|your|these|other|existing)\b.{0,40}\b(?:instruction|rule|prompt|guideline|constraint|polic|message|memor|thing|polici)/i,
-  /\b(?:ignorier\w*|missacht\w*|vergiss|vergesst|vergessen sie)\b.{0,60}\b(?:anweisung|regel|vorgabe|instruktion|alles|bisher|vorherig)/i,
-  /\b(?:ignore[zr]?|oublie[zr]?|ne tiens? pas compte)\b.{0,60}\b(?:instructions?|consignes?|règles?|regles?|tout|précédent|precedent)/i,
-  /\b(?:ignora\w*|olvida\w*|haz caso omiso|desconsidere?|esque[çc]a|dimentica\w*)\b.{0,60}\b(?:instrucci|instru[çc]|istruzion|reglas?|regole|regras|todo|tutto|tudo|anterior|precedent)/i,
-  /\b(?:negeer|vergeet|zignoruj|zapomnij)\b.{0,60}\b(?:instructie|regels|alles|instrukcj|zasad|wszystk)/i,
-  /(?:игнорируй|забудь|не обращай внимания).{0,60}(?:инструкц|правил|указани|вс[её]|предыдущ)/iu,
-  /(?:忽略|无视|無視|忘记|忘記|忘れ).{0,30}(?:指令|指示|规则|規則|ルール|提示|すべて|所有|以前|之前)/u,
-  /(?:指示|ルール|命令).{0,20}(?:無視|忘れ)/u,
-  /(?:이전|모든|위의).{0,20}(?:지시|명령|규칙).{0,20}(?:무시|잊)/u,
-  /(?:تجاهل|انس|انسى).{0,40}(?:التعليمات|الأوامر|القواعد|السابقة)/u,
-  /(?:önceki|tüm).{0,40}(?:talimat|kural).{0,40}(?:yok say|unut|görmezden)/iu,
+  /\bignore\b.{0,60}\binstructions?\b/i,
   // Keep this.
   /^(?:\W|please|agent|assistant|claude|ai|hey|note|important|important:|system)*\b(?:remember|memori[sz]e|record|store|save|note down|keep in mind)\b\s*(?:this|that|the following|to\b|:|in\b|as\b|for\b|permanently|forever)/i,
   new RegExp(
     `\\b(?:add|write|save|store|record|put|append|commit|update)\\b.{0,60}\\b(?:to|in|into|as|your)\\b.{0,20}\\b${MEMORY}`,
     'iu',
   ),
-  /\b(?:merke? dir|merken sie sich|speicher\w* (?:dies|das|folgendes|in)|denk\w* daran)\b/i,
-  /\b(?:souviens-toi|souvenez-vous|retiens|retenez|mémorise[zr]?|enregistre[zr]? (?:ceci|cela|dans))\b/i,
-  /\b(?:recuerda|recuerde|memoriza|ricorda(?:ti)?|lembre(?:-se)?|onthoud|zapamiętaj|guarda (?:esto|en))\b/i,
-  /(?:^|[^\p{L}])(?:запомни|запомните|сохрани в памят)/iu,
-  /(?:记住|記住|請記|覚えて|記憶して|メモリに|기억해|기억하세요|تذكر|احفظ)/u,
-  /(?:^|[^\p{L}])(?:unutma|hatırla|kaydet)(?:$|[^\p{L}])/iu,
   // Take away what is kept.
   new RegExp(
     `\\b(?:delete|erase|wipe|clear|remove|purge|overwrite|reset|drop|retire|supersede)\\b.{0,60}\\b(?:${MEMORY}|entries|entry|topics?|rules)(?![\\p{L}])`,
     'iu',
   ),
-  new RegExp(
-    `(?:lösch\\w*|entfern\\w*|efface[zr]?|supprime[zr]?|borra\\w*|elimina\\w*|cancella\\w*|apague|exclua|verwijder|wis|usuń|skasuj|удали\\w*|сотри|sil).{0,60}${MEMORY}`,
-    'iu',
-  ),
-  /(?:删除|刪除|清除|削除|消去|삭제|지워|احذف|امسح).{0,20}(?:记忆|記憶|メモリ|기억|메모리|الذاكرة|ذاكرة)|(?:记忆|記憶|メモリ|기억|메모리).{0,12}(?:删除|刪除|清除|削除|消去|삭제|지워)/u,
   // Who you are, what you have to do.
   /\byou (?:are now|must|should always|shall|have to|will now|need to always)\b|\byour (?:new|real|only|true) (?:task|goal|instructions?|role|rules?|purpose)\b/i,
-  /\b(?:from now on|ab (?:jetzt|sofort)|dorénavant|désormais|a partir de (?:ahora|agora)|de ahora en adelante|d'ora in poi|vanaf nu|od teraz)\b|(?:отныне|с этого момента|从现在开始|從現在開始|今後は|これから(?:は|ずっと)|지금부터|من الآن)/iu,
+  /\bfrom now on\b/i,
   /\b(?:new|updated|system|hidden|secret|developer) (?:instructions?|prompt|directive|override|message)\b|\bsystem\s*:|\[(?:system|inst)\]|<\|(?:im_start|system)/i,
   /\b(?:do not|don't|never) (?:tell|inform|mention\w*|reveal|show|ask|alert|warn)\b.{0,40}\b(?:user|human|anyone|person|developer|them|operator)\b/i,
   /\b(?:without|no need for) (?:asking|confirmation|approval|telling)\b/i,
   /\b(?:the )?(?:ai|agents?|assistants?|llms?|claude|copilot|bots?|language models?|coding agents?|models? reading)\b.{0,30}\b(?:must|should|shall|have to|need to|are required to|always|never|please)\b/i,
-  /\b(?:KI|Agent(?:en)?|Assistent(?:en)?)\b.{0,20}\b(?:muss|müssen|soll|sollen|darf|immer|niemals)\b/,
-  /^\W*(?:always|never|must|immer|niemals|toujours|jamais|siempre|nunca|sempre|mai|altijd|nooit|zawsze|nigdy|всегда|никогда)(?![\p{L}])/iu,
-  /^\W*(?:总是|始终|永远|絶対に|必ず|항상|절대|دائما)/u,
+  /^\W*(?:always|never|must)(?![\p{L}])/iu,
+  new RegExp(`(?<!\\p{Ll})(?:${elsewhere.map(({ said }) => said).join('|')})`, 'iu'),
+  new RegExp(`^\\W*(?:${elsewhere.flatMap(({ begins = [] }) => begins).join('|')})`, 'iu'),
 ];
 
 /** Whether a text, as it is or decoded, tells an agent what to do, to keep or to forget. */
