@@ -42,13 +42,13 @@ import {
 import { sendBatch } from './dream/batch.ts';
 import { commitDream, type DreamBatch } from './dream/commit.ts';
 import { reportBatch } from './dream/commit-topics.ts';
+import { isShared, readTopics, retireWithdrawn } from './dream/draft.ts';
 import { commitForgotten, type ForgetDays, findForgotten } from './dream/forgetting.ts';
 import { type Place, rebuildIndex } from './dream/fresh-index.ts';
 import { Guidance } from './dream/guidance.ts';
-import { commitIntake, looksWiped, readIntake } from './dream/intake.ts';
 import { commitLateMarks, lateMarks } from './dream/late-marks.ts';
+import { commitLoaded, isMassDeletion, loadEntries } from './dream/load.ts';
 import { lineSeenOnce, settleMeaning } from './dream/meaning.ts';
-import { isShared, readTopics, retireWithdrawn } from './dream/overlay.ts';
 import { commitProposals, proposeForgetting } from './dream/proposals.ts';
 import {
   type AskedParts,
@@ -57,7 +57,7 @@ import {
   type ProposedPart,
   proposeParts,
 } from './dream/propose-operations.ts';
-import { worldOf } from './dream/selection.ts';
+import { contextOf } from './dream/select.ts';
 import type { ShareReport } from './share.ts';
 
 export interface DreamRequest {
@@ -197,27 +197,27 @@ async function dreamWithLease(request: DreamRequest, run: Run): Promise<true> {
   const history = await lookAtHistory(store);
   await rebuildFromFiles(store, history.changed);
   await takeUpReturned(store, { actor: 'tool:rebuild', lease }, history.changed.filter(logDay));
-  const intake = withoutWaiting(await readIntake(store, history), answers, request.batch);
-  if (looksWiped(intake) && !acceptMissing) {
-    throw new AppError('refused', `${intake.missing} of ${intake.known} entries are missing from the logs at once.`, {
+  const loaded = withoutWaiting(await loadEntries(store, history), answers, request.batch);
+  if (isMassDeletion(loaded) && !acceptMissing) {
+    throw new AppError('refused', `${loaded.missing} of ${loaded.known} entries are missing from the logs at once.`, {
       remedy: 'Put the log files back, or run nocturne dream --accept-missing if they were removed on purpose.',
     });
   }
   const rested = resting(store.ledger, clock.now());
   const isTried = ({ id }: EntryRow) => !rested.has(id);
-  const { held, stale } = intake;
-  const [fresh, withdrawn] = [intake.fresh.filter(isTried), intake.withdrawn.filter(isTried)];
+  const { held, stale } = loaded;
+  const [fresh, withdrawn] = [loaded.fresh.filter(isTried), loaded.withdrawn.filter(isTried)];
   const inVain = waitedInVain(store.ledger, { now: clock.now(), holdDays });
   const hasNews = fresh.length + withdrawn.length + held.length + inVain.length + answers.list.length > 0;
   const marks = await lateMarks(store);
-  const isIdle = intake.changed.length + stale.renewed.length + stale.outdated.length + marks.length === 0 && !hasNews;
+  const isIdle = loaded.changed.length + stale.renewed.length + stale.outdated.length + marks.length === 0 && !hasNews;
   const job = isIdle
     ? null
     : beginJob(store.ledger, { kind: 'dream', instructions: request.instructions, now: clock.now() });
   report.job = job;
   let failure: unknown;
   try {
-    if (job) await commitIntake(store, { ...intake, job, lease });
+    if (job) await commitLoaded(store, { ...loaded, job, lease });
     if (job && marks.length > 0) await commitLateMarks(marks, { ...deps, job, lease });
     rememberHistory(store, history);
     if (job && hasNews) {
@@ -268,18 +268,18 @@ async function retireAndDistil(
   const withdrawn = all.withdrawn.filter(({ id }) => isShared(id, lines, gone) && !waiting.has(id));
   const settled = all.withdrawn.filter((entry) => !withdrawn.includes(entry));
   if (settled.length + retirement.length > 0) {
-    const world = await worldOf([], all.withdrawn, topics);
-    await keep(byCode(retirement), { ...all, fresh: [], withdrawn: settled, world });
+    const context = await contextOf([], all.withdrawn, topics);
+    await keep(byCode(retirement), { ...all, fresh: [], withdrawn: settled, context });
   }
   if (all.held.length > 0) {
-    const world = await worldOf(all.held, []);
+    const context = await contextOf(all.held, []);
     const reason = 'A habit that one session showed.';
     const operations: Operation[] = [];
-    for (const entry of world.entries.values()) {
-      operations.push(await lineSeenOnce([entry], { world, store, reason }));
+    for (const entry of context.entries.values()) {
+      operations.push(await lineSeenOnce([entry], { context, store, reason }));
     }
-    const meant = await settleMeaning(operations, { world, store });
-    await keep(byCode(meant), { ...all, fresh: all.held, withdrawn: [], world });
+    const meant = await settleMeaning(operations, { context, store });
+    await keep(byCode(meant), { ...all, fresh: all.held, withdrawn: [], context });
   }
   const guidance = await Guidance.read(store.ledger);
   // What no topic could be committed for is found before a model is asked.
@@ -324,8 +324,8 @@ async function dropSaid(guidance: Guidance, all: Batch): Promise<EntryRow[]> {
       reason: `${fileOf(entry)} says it.`,
     }),
   );
-  const world = await worldOf(said, []);
-  await keep(byCode(operations), { ...all, fresh: said, withdrawn: [], world });
+  const context = await contextOf(said, []);
+  await keep(byCode(operations), { ...all, fresh: said, withdrawn: [], context });
   return all.fresh.filter((entry) => !said.includes(entry));
 }
 
@@ -335,7 +335,7 @@ function byCode(operations: Operation[]): Proposal {
 
 /** Why the operations could not be committed as things stand; null: they could. */
 async function refusalOf(
-  batch: Batch & Pick<DreamBatch, 'world' | 'operations'>,
+  batch: Batch & Pick<DreamBatch, 'context' | 'operations'>,
   place: Place,
 ): Promise<string | null> {
   try {
@@ -354,7 +354,7 @@ function placed(operations: Operation[], { fresh, withdrawn }: Pick<Batch, 'fres
   return { fresh: fresh.filter(isAbout), withdrawn: withdrawn.filter(isAbout) };
 }
 
-async function keep(proposal: Proposal, batch: Batch & Pick<DreamBatch, 'world' | 'spend'>): Promise<void> {
+async function keep(proposal: Proposal, batch: Batch & Pick<DreamBatch, 'context' | 'spend'>): Promise<void> {
   const { report, deps } = batch;
   const { operations, refused, left } = proposal;
   const isByCode = batch.spend === undefined;

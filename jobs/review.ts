@@ -10,7 +10,7 @@
 
 import { AppError, isAppError } from '../src/base/errors.ts';
 import { redact } from '../src/base/text/redact.ts';
-import type { DreamWorld, Operation } from '../src/memory/dream/operations.ts';
+import type { DreamContext, Operation } from '../src/memory/dream/operations.ts';
 import {
   dropProposal,
   isPinned,
@@ -29,14 +29,14 @@ import type { Lease, WithLease } from '../src/memory/store/leases.ts';
 import type { Store, Transaction } from '../src/memory/store/store.ts';
 import { commitDream } from './dream/commit.ts';
 import type { Decision } from './dream/commit-topics.ts';
+import type { DraftTopic } from './dream/draft.ts';
 import { commitForgotten } from './dream/forgetting.ts';
 import type { Place } from './dream/fresh-index.ts';
 import { settleMeaning } from './dream/meaning.ts';
-import type { OverlayTopic } from './dream/overlay.ts';
-import { selectTopics, worldOf } from './dream/selection.ts';
+import { contextOf, selectTopics } from './dream/select.ts';
 import { type Logged, readLogged } from './review/list.ts';
 import { OwnWrites } from './review/own-writes.ts';
-import { checkProposal, pinTopics, worldOfProposal } from './review/proposal-checks.ts';
+import { checkProposal, contextOfProposal, pinTopics } from './review/proposal-checks.ts';
 import { inWords, type Wording } from './review/words.ts';
 
 export type Word =
@@ -127,11 +127,11 @@ async function accept(
   run: Run,
 ): Promise<{ job: string; note: string | null }> {
   const { store, clock, lease, own } = run;
-  const { world, fresh, withdrawn } = await worldOfProposal(store, proposal, logged);
+  const { context, fresh, withdrawn } = await contextOfProposal(store, proposal, logged);
   const did = word.kind === 'edit' ? 'edited' : 'accepted';
   // 3.
-  if (proposal.madeBy === 'model') await selectTopics(store, { fresh, withdrawn, world }, run.batchTokens);
-  const { forgotten, operations, note } = await wordingOf(proposal, word, { world, store });
+  if (proposal.madeBy === 'model') await selectTopics(store, { fresh, withdrawn, context }, run.batchTokens);
+  const { forgotten, operations, note } = await wordingOf(proposal, word, { context, store });
   // 4.
   const job = newId('job');
   let noteWritten = () => {};
@@ -141,14 +141,14 @@ async function accept(
     enterPersonsJob(transaction, { id: job, kind: 'review', outcome: did, now: clock.now() });
     noteWritten = own.read(transaction);
   };
-  const topics = [...proposal.topics, ...pinTopics(operations, world)];
+  const topics = [...proposal.topics, ...pinTopics(operations, context)];
   const decision = await decisionOn(proposal, { topics, logged, rows }, run);
   const batch = { job, lease, fresh, withdrawn, decision };
   const told = <Change extends { reason: string }>(change: Change): Change => {
     return { ...change, reason: saidBy(did, proposal, change.reason) };
   };
   if (forgotten) await commitForgotten([told(forgotten)], batch, run);
-  else await commitDream({ ...batch, operations: operations.map(told), world }, run);
+  else await commitDream({ ...batch, operations: operations.map(told), context }, run);
   noteWritten();
   return { job, note };
 }
@@ -157,18 +157,18 @@ async function accept(
 async function wordingOf(
   proposal: Proposal,
   word: Exclude<Word, { kind: 'reject' }>,
-  { world, store }: { world: DreamWorld<OverlayTopic>; store: Store },
+  { context, store }: { context: DreamContext<DraftTopic>; store: Store },
 ): Promise<Wording & Pick<Proposal, 'forgotten'>> {
   const { forgotten } = proposal;
-  const operations = await settleMeaning(proposal.operations, { world, store });
+  const operations = await settleMeaning(proposal.operations, { context, store });
   if (word.kind === 'edit') {
     const text = (await redact(word.text)).text;
-    return { ...(await inWords({ ...proposal, operations }, { ...word, text }, { world, store })), forgotten: null };
+    return { ...(await inWords({ ...proposal, operations }, { ...word, text }, { context, store })), forgotten: null };
   }
-  const topic = [...world.topics.values()].find(({ path, from }) => (from ?? path) === forgotten?.topic);
+  const topic = [...context.topics.values()].find(({ path, from }) => (from ?? path) === forgotten?.topic);
   const isFree = !topic?.isPinned && forgotten?.lines.every((line) => topic?.lines.get(line)?.isPersons === false);
   if (forgotten && !isFree) throw new AppError('refused', 'It would put away what a person keeps.');
-  const problems = forgotten ? [] : checkProposal({ ...proposal, operations }, world, store);
+  const problems = forgotten ? [] : checkProposal({ ...proposal, operations }, context, store);
   if (problems.length > 0) throw new AppError('refused', problems.join('\n'));
   return { forgotten, operations, note: null };
 }
@@ -188,7 +188,7 @@ async function reject(
   );
   const pins = proposal.entries.filter((pin) => !gaveWay.has(pin.id) && isPinned(pin, logged.rowOf(pin.id)));
   const left = { ...proposal, entries: pins };
-  const { fresh, withdrawn } = await worldOfProposal(store, left, logged);
+  const { fresh, withdrawn } = await contextOfProposal(store, left, logged);
   const job = newId('job');
   const rows = (transaction: Transaction) => {
     putProposal(transaction, { ...left, state: 'rejected', because });
@@ -200,8 +200,8 @@ async function reject(
     entries.length > 0 ? [{ kind: 'drop', entries, because: why, reason }] : [];
   const idsOf = (each: { id: string }[]) => each.map(({ id }) => id);
   const operations = [...drop(idsOf(fresh), 'unsupported'), ...drop(idsOf(withdrawn), 'withdrawn')];
-  const world = await worldOf(fresh, withdrawn);
-  if (operations.length > 0) await commitDream({ operations, world, fresh, withdrawn, job, lease, decision }, run);
+  const context = await contextOf(fresh, withdrawn);
+  if (operations.length > 0) await commitDream({ operations, context, fresh, withdrawn, job, lease, decision }, run);
   else await store.commit({ actor: 'person', lease }, () => ({ files: [], rows }));
   return job;
 }

@@ -22,10 +22,10 @@ import {
 } from '../../src/memory/ledger/batches.ts';
 import type { EntryRow } from '../../src/memory/ledger/entries.ts';
 import { inboxItem, putInInbox } from '../../src/memory/ledger/inbox.ts';
-import { Draft, type Rehearse } from './draft.ts';
-import { readTopics } from './overlay.ts';
+import { Check, type Rehearse } from './check.ts';
+import { readTopics } from './draft.ts';
 import type { Part, Proposal, ProposeDeps, ProposedPart } from './propose-operations.ts';
-import { type World, worldOf } from './selection.ts';
+import { type Context, contextOf } from './select.ts';
 
 /** `send`: what is new goes out as a batch. `collect`: only what was answered is worked. `cancel`: nothing waits any more. */
 export type BatchMode = 'send' | 'collect' | 'cancel';
@@ -131,14 +131,14 @@ function sendAnew({ store: { ledger }, clock }: BatchDeps): void {
 }
 
 /** What a dream may work on tonight: nothing that waits, and where it only collects, nothing that was not answered. */
-export function withoutWaiting<Intake extends { fresh: EntryRow[]; withdrawn: EntryRow[] }>(
-  intake: Intake,
+export function withoutWaiting<Loaded extends { fresh: EntryRow[]; withdrawn: EntryRow[] }>(
+  loaded: Loaded,
   { list, waiting }: Answers,
   mode: BatchMode | undefined,
-): Intake {
+): Loaded {
   const answered = new Set(list.flatMap(({ request }) => request.entries.map(({ id }) => id)));
   const isMeant = ({ id }: EntryRow) => (mode === 'collect' ? answered.has(id) : !waiting.has(id));
-  return { ...intake, fresh: intake.fresh.filter(isMeant), withdrawn: intake.withdrawn.filter(isMeant) };
+  return { ...loaded, fresh: loaded.fresh.filter(isMeant), withdrawn: loaded.withdrawn.filter(isMeant) };
 }
 
 /** Keeps what holds of the answers; `again`: what the model is asked once more, and `left`: what they were not about. */
@@ -151,7 +151,7 @@ export async function takeAnswers(
     rehearse,
   }: Part & {
     keep(proposal: Proposal, part: ProposedPart): Promise<void>;
-    rehearse(operations: Parameters<Rehearse>[0], part: Part & { world: World }): Promise<string | null>;
+    rehearse(operations: Parameters<Rehearse>[0], part: Part & { context: Context }): Promise<string | null>;
   },
   deps: BatchDeps,
 ): Promise<{ again: Part[]; left: Part }> {
@@ -172,15 +172,15 @@ export async function takeAnswers(
     for (const { id } of there) if (!left.fresh.delete(id)) left.withdrawn.delete(id);
     const done = new Set<string>();
     const refused = await refusalOf(isSame ? result : null, async (input) => {
-      const world = await worldOf(part.fresh, part.withdrawn);
-      await readTopics(store, request.topics, world.topics);
-      const draft = new Draft({ world, store, rehearse: (operations) => rehearse(operations, { ...part, world }) });
-      const verdict = await draft.take(input);
-      const operations = draft.standing();
+      const context = await contextOf(part.fresh, part.withdrawn);
+      await readTopics(store, request.topics, context.topics);
+      const check = new Check({ context, store, rehearse: (operations) => rehearse(operations, { ...part, context }) });
+      const verdict = await check.take(input);
+      const operations = check.standing();
       if (operations.length === 0) return verdict.problems;
       const cost = summaryOf(result, (usage) => spend.batchCost(usage, model));
       // What is left is asked about once more tonight.
-      await keep({ operations, refused: verdict.problems, left: [] }, { ...part, world, spend: cost });
+      await keep({ operations, refused: verdict.problems, left: [] }, { ...part, context, spend: cost });
       for (const { entries } of operations) for (const entry of entries) done.add(entry);
       return verdict.left.length > 0 ? verdict.problems : [];
     });

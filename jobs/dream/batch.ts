@@ -19,7 +19,7 @@ import { newId } from '../../src/memory/ledger/ledger.ts';
 import { checkFence, type Lease } from '../../src/memory/store/leases.ts';
 import type { BatchDeps } from './answers.ts';
 import { type Part, PROPOSAL_TOOL, requestFor } from './propose-operations.ts';
-import { batches, worldOf } from './selection.ts';
+import { batches, contextOf } from './select.ts';
 
 /** What is over is remembered so long. */
 const KEPT_MS = 30 * 24 * 3_600_000;
@@ -85,12 +85,12 @@ async function requestsFor({ fresh, withdrawn, instructions }: Part, deps: Batch
   const limit = { tokens: deps.batchTokens, hasWithdrawn: withdrawn.length > 0 };
   for (const [at, entries] of batches(fresh, limit).entries()) {
     const part = { fresh: entries, withdrawn: at === 0 ? withdrawn : [] };
-    const world = await worldOf(part.fresh, part.withdrawn);
-    const words = await requestFor({ ...part, instructions, world }, deps);
+    const context = await contextOf(part.fresh, part.withdrawn);
+    const words = await requestFor({ ...part, instructions, context }, deps);
     const request = { id: newId('req'), ...words, tool: PROPOSAL_TOOL };
     const { maxOutputTokens } = deps.agent;
     const tokens = Buffer.byteLength(JSON.stringify(request)) + FRAME_TOKENS + maxOutputTokens;
-    const topics = [...world.topics.values()].map(({ from, path }) => from ?? path);
+    const topics = [...context.topics.values()].map(({ from, path }) => from ?? path);
     asked.push({ ...part, id: request.id, request, topics, bound: deps.spend.boundInBatch(tokens, maxOutputTokens) });
   }
   return asked;

@@ -4,7 +4,7 @@
 
 import { settleHabits, writeHeld } from '../../src/memory/dream/habits.ts';
 import type { IndexSize } from '../../src/memory/dream/index-change.ts';
-import { type DreamWorld, type Operation, topicOfLine } from '../../src/memory/dream/operations.ts';
+import { type DreamContext, type Operation, topicOfLine } from '../../src/memory/dream/operations.ts';
 import { refreshTopics } from '../../src/memory/dream/topic-table.ts';
 import {
   addSupport,
@@ -23,19 +23,19 @@ import { withoutMark } from '../../src/memory/text/seen-once.ts';
 import { editLines, lineId, newTopic } from '../../src/memory/text/topic.ts';
 import type { MemoryType } from '../../src/memory/types.ts';
 import { commitTopics, type ToldBatch } from './commit-topics.ts';
+import { type DraftTopic, editsOf, type TopicEdit } from './draft.ts';
 import type { Place } from './fresh-index.ts';
-import { editsOf, type OverlayTopic, type TopicEdit } from './overlay.ts';
 import { relinked } from './relink.ts';
 
 export interface DreamBatch extends ToldBatch {
   operations: Operation[];
-  world: DreamWorld<OverlayTopic>;
+  context: DreamContext<DraftTopic>;
 }
 
 /** Commits the batch; `isRehearsal`: throws what the commit would, and changes nothing. */
 export async function commitDream(batch: DreamBatch, place: Place, { isRehearsal = false } = {}): Promise<IndexSize> {
   const { store } = place;
-  const edits = editsOf(batch.operations, batch.world);
+  const edits = editsOf(batch.operations, batch.context);
   refreshTopics(store.ledger);
   const links = await relinked(edits, store);
   return commitTopics({ ...batch, isRehearsal }, place, (ledger) => ({
@@ -136,7 +136,7 @@ export function writeStates(
 
 /** What became of each entry, and of those whose lines a merge took over: it says them on their behalf. */
 export function reportRows(
-  { operations, world, job, fresh, withdrawn }: DreamBatch,
+  { operations, context, job, fresh, withdrawn }: DreamBatch,
   edits: TopicEdit[],
   ledger: Ledger,
 ) {
@@ -144,7 +144,7 @@ export function reportRows(
   const textOf = (entry: string) => texts.get(entry) ?? entryRow(ledger, entry)?.text ?? '';
   return operations.flatMap((operation, number): ReportedRow[] => {
     const { kind: op, reason } = operation;
-    const known = 'topic' in operation ? world.topics.get(operation.topic) : undefined;
+    const known = 'topic' in operation ? context.topics.get(operation.topic) : undefined;
     if (operation.kind === 'rename') {
       const topic = `${operation.to}.md`;
       const text = `${operation.topic} is ${operation.to} now.`;
@@ -163,7 +163,7 @@ export function reportRows(
     return [...entries].map((entry, at) => {
       const lines = added.filter((line) => line.entries.includes(entry)).map((line) => lineId(line.text));
       const said = lineId(textOf(entry));
-      const text = world.entries.get(entry)?.text ?? '';
+      const text = context.entries.get(entry)?.text ?? '';
       const row = { job, entry, op, topic, lines, said, reason, operation: number, text };
       // Each line is told once: one that went with the operation's first entry, one that came with its own.
       const came = [...untold].filter((line) => line.entries.includes(entry));
@@ -173,7 +173,7 @@ export function reportRows(
         ...(at === 0 &&
           gone.length > 0 && {
             gone,
-            goneTexts: gone.map((line) => topicOfLine(line, world)?.lines.get(line)?.text ?? line),
+            goneTexts: gone.map((line) => topicOfLine(line, context)?.lines.get(line)?.text ?? line),
           }),
         ...(came.length > 0 && { cameTexts: came.map((line) => line.text) }),
       };

@@ -1,209 +1,227 @@
-// A list of operations as a model builds it over its calls. What code lets through stands; what it does not is asked for
-// again, and nothing else.
-// Promises: an operation keeps its number as long as it is about the same entries; what is sent anew about an entry takes
-// the place of what was sent before; what `standing` answers can be committed as it is.
+// The draft: the topics that a dream looks at, and what they become. It lives in memory; the living files are touched
+// by the dream's commit alone, which applies the same operations to whatever stands there then. Of a memory of ten
+// thousand topics it holds those that somebody asked for by path or name.
 
-import { z } from 'zod';
-import { isAppError } from '../../src/base/errors.ts';
-import { withTags } from '../../src/base/text/injection.ts';
+import { isSaidIn } from '../../src/base/text/change-words.ts';
 import { redact } from '../../src/base/text/redact.ts';
-import { judgeOperations, sayUnplaced } from '../../src/memory/dream/operation-checks.ts';
-import {
-  DESCRIPTION_CHARACTERS,
-  type Operation,
-  operationSchema,
-  proposalListSchema,
-} from '../../src/memory/dream/operations.ts';
+import type { Day } from '../../src/base/time.ts';
+import { seenOnceIn } from '../../src/memory/dream/operation-lines.ts';
+import type { DreamContext, KnownLine, KnownTopic, Operation, Writing } from '../../src/memory/dream/operations.ts';
+import { topicsLosing } from '../../src/memory/dream/operations.ts';
+import { sourcesOf, supportsOf } from '../../src/memory/ledger/entries.ts';
+import type { Ledger } from '../../src/memory/ledger/ledger.ts';
+import { shaOf } from '../../src/memory/store/heads.ts';
 import type { Store } from '../../src/memory/store/store.ts';
-import { sizeOf } from './commit-topics.ts';
-import { settleMeaning } from './meaning.ts';
-import { readHolding, readNamed } from './overlay.ts';
-import type { World } from './selection.ts';
+import { markSeenOnce, seenOnceOn, withoutMark } from '../../src/memory/text/seen-once.ts';
+import { archivePath, isArchivePath, isTopicPath, parseTopic } from '../../src/memory/text/topic.ts';
+import type { MemoryType } from '../../src/memory/types.ts';
 
-/** Why operations cannot be committed as they are, which only the commit finds; null: nothing. */
-export type Rehearse = (operations: Operation[]) => Promise<string | null>;
+type DraftLine = KnownLine & { /** Ids of what it rests on. */ entries: string[] };
 
-interface Slot {
-  /** The entries that it is about, as far as it has a shape. */
-  entries: string[];
-  operation: Operation | null;
-  /** What is wrong with its shape, or what stands in its way when it is committed. */
-  problems: string[];
-  /** What was mended of it, of which nothing is to be sent again. */
-  note?: string;
+export interface DraftTopic extends KnownTopic {
+  description: string;
+  /** SHA-256 of its file as it was read. */
+  sha: string;
+  lines: Map<string, DraftLine>;
+  /** Where the file is while nothing touches the topic: in the archive. What changes it brings it back to `path`. */
+  from?: string;
+  /** The model named it without having seen it, so it knows no better description. */
+  isUnseen?: boolean;
 }
 
-export interface Verdict {
-  /** What is wrong, a sentence each, with the operation's number. */
-  problems: string[];
-  /** What was mended, a sentence each: nothing is to be sent again for it. */
-  notes: string[];
-  /** Numbers of the operations that stand. */
-  standing: number[];
-  /** Entries that no standing operation is about. */
-  left: string[];
+export interface TopicEdit {
+  path: string;
+  /** The file in the archive that comes back. */
+  from?: string;
+  name: string;
+  /** For a topic that is not there yet, or whose description changes. */
+  description?: string;
+  type?: MemoryType;
+  remove: Set<string>;
+  add: { text: string; entries: string[] /** It is marked so: one session showed it. */; seenOnce?: Day }[];
+  /** The path that the topic, whose file moves with its history, had before. */
+  renamedFrom?: string;
 }
 
-export class Draft {
-  readonly #world: World;
-  readonly #store: Store;
-  readonly #rehearse: Rehearse;
-  readonly #slots = new Map<number, Slot>();
-  #next = 0;
-  #settled = new Map<number, Operation>();
-
-  constructor({ world, store, rehearse }: { world: World; store: Store; rehearse: Rehearse }) {
-    this.#world = world;
-    this.#store = store;
-    this.#rehearse = rehearse;
+/**
+ * Reads these topics, by path, into `topics`, with what the ledger says their lines rest on. Their text is redacted,
+ * since a model is shown it; a line's id is that of the line as it stands in the file. An archived topic goes by its
+ * plain name, unless a living one has it.
+ */
+export async function readTopics(
+  store: Store,
+  paths: Iterable<string>,
+  topics: Map<string, DraftTopic> = new Map(),
+): Promise<Map<string, DraftTopic>> {
+  for (const path of paths) {
+    const isLiving = !isArchivePath(path) || (await store.read(nameOf(path) + END)) !== null;
+    const name = isLiving ? path.slice(0, -END.length) : nameOf(path);
+    const text = topics.has(name) ? null : await store.read(path);
+    if (text !== null) topics.set(name, await readTopic(store.ledger, { name, path, text }));
   }
+  return topics;
+}
 
-  /** Takes what a call sends, and judges the whole list. */
-  async take(input: unknown): Promise<Verdict> {
-    const list = proposalListSchema.safeParse(await cleaned(input));
-    if (!list.success)
-      return { problems: [z.prettifyError(list.error)], notes: [], standing: [], left: this.#left([]) };
-    this.#put(list.data.operations.map(slotOf));
-    return this.#judge();
+/**
+ * Reads the topics of these names that are not there yet, living or archived, under the names that their files have; a
+ * name that no file has stays unknown.
+ */
+export async function readNamed(store: Store, names: string[], topics: Map<string, DraftTopic>): Promise<void> {
+  for (const given of new Set(names)) {
+    if (topics.has(given)) continue;
+    const found = (await store.lookUp(given + END)) ?? (await store.lookUp(archivePath(given + END)));
+    if (found) await readUnseen(store, found.path, topics);
   }
+}
 
-  /** What stands of it now, as it is committed. */
-  standing(): Operation[] {
-    return [...this.#settled.values()];
+/** Reads the living topics that are not there yet and hold one of these lines, as far as nocturne wrote it. */
+export async function readHolding(store: Store, lines: string[], topics: Map<string, DraftTopic>): Promise<void> {
+  for (const line of new Set(lines)) {
+    const paths = store.ledger.lists('select distinct path from support where line = ?', line) as [string][];
+    for (const [path] of paths) if (isTopicPath(path)) await readUnseen(store, path, topics);
   }
+}
 
-  #put(sent: Slot[]): void {
-    const isShared = (a: Slot, b: Slot) => a.entries.some((entry) => b.entries.includes(entry));
-    const freed = [...this.#slots].filter(([, slot]) => sent.some((each) => isShared(each, slot)));
-    for (const [number] of freed) this.#slots.delete(number);
-    for (const slot of sent) {
-      const own = freed.findIndex(([, before]) => isShared(slot, before));
-      const [taken] = own < 0 ? [] : freed.splice(own, 1);
-      this.#slots.set(taken?.[0] ?? this.#next++, slot);
-    }
-  }
+async function readUnseen(store: Store, path: string, topics: Map<string, DraftTopic>): Promise<void> {
+  const read = await readTopics(store, [path]);
+  for (const [name, topic] of read) if (!topics.has(name)) topics.set(name, { ...topic, isUnseen: true });
+}
 
-  async #judge(): Promise<Verdict> {
-    const numbers = [...this.#slots.keys()].sort((a, b) => a - b);
-    const shaped = numbers.flatMap((number) => {
-      const operation = this.#slots.get(number)?.operation;
-      return operation ? [{ number, operation }] : [];
+const END = '.md';
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1, -END.length);
+}
+
+async function readTopic(ledger: Ledger, file: { name: string; path: string; text: string }): Promise<DraftTopic> {
+  const { name, text } = file;
+  const topic = parseTopic(file.path, text);
+  const supports = entriesByLine(ledger, file.path);
+  const lines: DraftTopic['lines'] = new Map();
+  for (const line of topic.lines) {
+    const entries = supports.get(line.id) ?? [];
+    const seenOnce = entries.length > 0 ? seenOnceOn(line.text) : undefined;
+    lines.set(line.id, {
+      text: (await redact(seenOnce ? withoutMark(line.text) : line.text)).text,
+      ...(seenOnce && { seenOnce }),
+      entries,
+      sources: sourcesOf(ledger, entries),
+      isPersons: entries.length === 0,
     });
-    const problems = numbers.flatMap((number) =>
-      (this.#slots.get(number)?.problems ?? []).map((problem) => `operations[${number}]: ${problem}`),
-    );
-    const unreadable = await this.#read(shaped.map(({ operation }) => operation));
-    if (unreadable) problems.push(unreadable);
-    const meant = await settleMeaning(
-      shaped.map(({ operation }) => operation),
-      { world: this.#world, store: this.#store },
-    );
-    let kept = shaped.map(({ number }, at) => ({ number, operation: meant[at] as Operation }));
-    const tell = ({ number, operation }: (typeof kept)[number], problem: string) =>
-      problems.push(`operations[${number}] (${operation.kind}): ${problem}`);
-    // What rests on an operation that falls, falls with it.
-    for (let isWhole = false; !isWhole; ) {
-      const { faults } = judgeOperations(
-        kept.map(({ operation }) => operation),
-        this.#world,
-        this.#store.limits,
-      );
-      isWhole = faults.every((each) => each.length === 0);
-      kept.forEach((each, at) => {
-        for (const problem of faults[at] ?? []) tell(each, problem);
-      });
-      kept = kept.filter((_, at) => faults[at]?.length === 0);
+  }
+  const path = isArchivePath(file.path) && !name.includes('/') ? name + END : file.path;
+  return {
+    name,
+    path,
+    type: topic.type,
+    description: (await redact(topic.description)).text,
+    sha: shaOf(text),
+    // What is no UTF-8 reads as U+FFFD, and the store would refuse to change it.
+    isPinned: topic.pinned || text.includes('\uFFFD'),
+    bytes: Buffer.byteLength(text),
+    lines,
+    ...(path !== file.path && { from: file.path }),
+  };
+}
+
+/** What a list of checked operations does to each topic, by path. */
+export function editsOf(operations: Operation[], context: DreamContext<DraftTopic>): TopicEdit[] {
+  const edits = new Map<string, TopicEdit>();
+  const editOf = ({ path, name, from }: { path: string; name: string; from?: string }) => {
+    const edit = edits.get(path) ?? { path, name, ...(from && { from }), remove: new Set<string>(), add: [] };
+    edits.set(path, edit);
+    return edit;
+  };
+  for (const operation of operations) {
+    const gone: DraftLine[] = [];
+    for (const line of 'replaces' in operation ? operation.replaces : []) {
+      for (const topic of topicsLosing(line, operation, context)) {
+        editOf(topic).remove.add(line);
+        const known = topic.lines.get(line);
+        if (known) gone.push(known);
+      }
     }
-    const refusal = kept.length > 0 ? await this.#rehearse(kept.map(({ operation }) => operation)) : null;
-    if (refusal !== null) kept = await this.#rehearsed(kept, tell);
-    this.#settled = new Map(kept.map(({ number, operation }) => [number, operation]));
-    const left = this.#left(kept.map(({ operation }) => operation));
-    const sent = new Set([...this.#slots.values()].flatMap(({ entries }) => entries));
-    const unplaced = left.filter((entry) => !sent.has(entry));
-    if (unplaced.length > 0) problems.push(sayUnplaced(unplaced));
-    const notes = kept.flatMap(({ number }) => {
-      const note = this.#slots.get(number)?.note;
-      return note ? [`operations[${number}]: ${note}`] : [];
-    });
-    return { problems, notes, standing: kept.map(({ number }) => number), left };
+    if (!('lines' in operation)) continue;
+    const { topic: name, description, type } = operation;
+    const known = context.topics.get(name);
+    const edit = editOf(known ?? { path: `${name}.md`, name });
+    if (description && !known?.isUnseen) edit.description = description;
+    if (!context.topics.has(name)) edit.type = type;
+    edit.add.push(...operation.lines.map((line) => lineOf(line, { operation, gone, context })));
   }
-
-  /** The operations that can be committed together, each tried beside those before it. */
-  async #rehearsed<Each extends { operation: Operation }>(
-    all: Each[],
-    tell: (each: Each, problem: string) => void,
-  ): Promise<Each[]> {
-    const kept: Each[] = [];
-    for (const each of all) {
-      const refusal = await this.#rehearse([...kept, each].map(({ operation }) => operation));
-      if (refusal === null) kept.push(each);
-      else tell(each, refusal);
-    }
-    return kept;
+  for (const operation of operations) {
+    const topic = operation.kind === 'rename' ? context.topics.get(operation.topic) : undefined;
+    if (operation.kind !== 'rename' || !topic) continue;
+    const edit = editOf(topic);
+    edit.renamedFrom = topic.path;
+    edit.path = `${operation.to}.md`;
+    edit.name = operation.to;
+    if (operation.description && !topic.isUnseen) edit.description = operation.description;
   }
-
-  /** Reads what the operations name and was not shown; answers what stands there and is no memory. */
-  async #read(operations: Operation[]): Promise<string | null> {
-    const { topics } = this.#world;
-    const names = operations.flatMap((each) => ('topic' in each ? each.topic : []));
-    const others = operations.flatMap((each) => (each.kind === 'rename' ? each.to : []));
-    const replaced = operations.flatMap((each) => ('replaces' in each ? each.replaces : []));
-    this.#world.lines ??= sizeOf(this.#store.ledger).lines;
-    try {
-      await readNamed(this.#store, [...names, ...others], topics);
-    } catch (error) {
-      // What stands there is no file of the memory: a link that leads out of it.
-      if (isAppError(error, 'bad-input')) return error.message;
-      throw error;
-    }
-    await readHolding(this.#store, replaced, topics);
-    return null;
-  }
-
-  #left(operations: Operation[]): string[] {
-    const placed = new Set(operations.flatMap(({ entries }) => entries));
-    return [...this.#world.entries.keys()].filter((entry) => !placed.has(entry));
-  }
+  return [...edits.values()];
 }
 
-function slotOf(given: unknown): Slot {
-  const { raw, note } = withShortDescription(given);
-  const read = operationSchema.safeParse(raw);
-  if (read.success) return { entries: read.data.entries, operation: read.data, problems: [], ...(note && { note }) };
-  const entries = typeof raw === 'object' && raw !== null && 'entries' in raw ? raw.entries : [];
-  const ids = Array.isArray(entries) ? entries.filter((id): id is string => typeof id === 'string') : [];
-  return { entries: ids, operation: null, problems: [z.prettifyError(read.error)] };
+/** A new line with what it rests on: also on what the lines rest on whose place it takes, as far as it says the same. */
+function lineOf(
+  line: Writing['lines'][number],
+  { operation, gone, context }: { operation: Writing; gone: DraftLine[]; context: DreamContext<DraftTopic> },
+): TopicEdit['add'][number] {
+  const isStanding = ({ id }: { id: string }) => !context.entries.get(id)?.isWithdrawn;
+  const isKept = ({ text }: { text?: string }) =>
+    operation.kind === 'merge' || (text !== undefined && isSaidIn(text, line.text));
+  const inherited = gone
+    .flatMap(({ sources = [] }) => sources)
+    .filter((source) => isStanding(source) && isKept(source));
+  const cited = line.entries.flatMap((id) => context.entries.get(id) ?? []);
+  const seenOnce = seenOnceIn(cited, inherited);
+  const entries = [...new Set([...line.entries, ...inherited.map(({ id }) => id)])];
+  return { text: seenOnce ? markSeenOnce(line.text, seenOnce) : line.text, entries, ...(seenOnce && { seenOnce }) };
 }
 
-/** A description that is too long holds nothing back: it ends where a clause does, or a word. */
-function withShortDescription(raw: unknown): { raw: unknown; note?: string } {
-  if (typeof raw !== 'object' || raw === null || !('description' in raw)) return { raw };
-  const { description } = raw;
-  if (typeof description !== 'string' || description.trim().length <= DESCRIPTION_CHARACTERS) return { raw };
-  const short = beginningOf(description.trim());
-  const note = `its description had ${description.trim().length} characters and was shortened to ${JSON.stringify(short)}.`;
-  return { raw: { ...raw, description: short }, note };
+/**
+ * The operation that needs no model: lines that rest on withdrawn entries alone go. An entry that supports another line
+ * too stays to be accounted for, so the operation names one that does not, or any.
+ */
+export function retireWithdrawn(withdrawn: { id: string }[], topics: Iterable<DraftTopic>): Operation[] {
+  const gone = new Set(withdrawn.map((entry) => entry.id));
+  const lines = [...topics].filter((topic) => !topic.isPinned).flatMap((topic) => [...topic.lines]);
+  const lost = lines.filter(([, { entries }]) => entries.length > 0 && entries.every((entry) => gone.has(entry)));
+  const all = [...new Set(lost.flatMap(([, line]) => line.entries))];
+  const alone = all.filter((entry) => !isShared(entry, lines, gone));
+  const entries = alone.length > 0 ? alone : all;
+  const reason = 'What it rested on is no longer in the logs.';
+  const replaces = [...new Set(lost.map(([line]) => line))];
+  return entries.length > 0 ? [{ kind: 'retire', entries, replaces, reason }] : [];
 }
 
-/** From here on a clause's end is a better one than a word's. */
-const LEAST_CHARACTERS = DESCRIPTION_CHARACTERS / 2;
-
-function beginningOf(text: string): string {
-  const ends = (pattern: RegExp) =>
-    [...text.matchAll(pattern)].map(({ index }) => index).filter((at) => at <= DESCRIPTION_CHARACTERS);
-  const clause = ends(/[,;.:](?=\s)|\s[–—(]/gu).findLast((at) => at >= LEAST_CHARACTERS);
-  const at = clause ?? ends(/\s/gu).at(-1) ?? DESCRIPTION_CHARACTERS;
-  const isInCode = (text.slice(0, at).split('`').length - 1) % 2 === 1;
-  const end = isInCode ? text.lastIndexOf('`', at - 1) : at;
-  return text.slice(0, end || at).replace(/[\s,;:–—(-]+$|\p{Cs}$/gu, '');
+/** Whether a line rests on the entry that rests on others, which still hold, too. */
+export function isShared(entry: string, lines: [string, { entries: string[] }][], gone: Set<string>): boolean {
+  return lines.some(([, line]) => line.entries.includes(entry) && line.entries.some((other) => !gone.has(other)));
 }
 
-/** The same JSON value with every text in it redacted, and with the tags of what it copies as they were said. */
-async function cleaned(value: unknown): Promise<unknown> {
-  if (typeof value === 'string') return (await redact(withTags(value))).text;
-  if (Array.isArray(value)) return Promise.all(value.map(cleaned));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    await Promise.all(Object.entries(value).map(async ([key, item]) => [key, await cleaned(item)] as const)),
-  );
+/** Topics with the ids of the lines that are shown of each, as the model is shown them. */
+export function renderTopics(shown: Map<DraftTopic, Set<string>>, withdrawn: Set<string>): string {
+  return [...shown]
+    .map(([topic, ids]) => {
+      const lines = [...topic.lines]
+        .filter(([id]) => ids.has(id))
+        .map(([id, line]) => {
+          const lost = line.entries.filter((entry) => withdrawn.has(entry));
+          const left = line.entries.filter((entry) => !withdrawn.has(entry));
+          const also = left.length > 0 ? `, also ${left.join(' ')}` : '';
+          const once = line.seenOnce ? ` seen once ${line.seenOnce}` : '';
+          const mark = line.isPersons ? ' person' : lost.length > 0 ? ` withdrawn ${lost.join(' ')}${also}` : '';
+          return `[${id}${once}${mark}] ${line.text}`;
+        });
+      const more = topic.lines.size - lines.length;
+      if (more > 0) lines.push(`(${more} more ${more === 1 ? 'line' : 'lines'} not shown)`);
+      return [`### ${topic.path} (${topic.type ?? 'untyped'}) — ${topic.description}`, ...lines].join('\n');
+    })
+    .join('\n\n');
+}
+
+function entriesByLine(ledger: Ledger, path: string): Map<string, string[]> {
+  const byLine = new Map<string, string[]>();
+  for (const { line, entry } of supportsOf(ledger, path)) byLine.set(line, [...(byLine.get(line) ?? []), entry]);
+  return byLine;
 }

@@ -5,9 +5,9 @@ import { batchPrice, costMicroUsd, type Price } from '../../src/base/config/pric
 import { entriesSent, type Waits, waitsOf } from '../../src/memory/ledger/batches.ts';
 import { lookAtHistory } from '../../src/memory/ledger/history-looks.ts';
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
-import { readIntake } from './intake.ts';
+import { loadEntries } from './load.ts';
 import { type ProposeDeps, requestFor } from './propose-operations.ts';
-import { batches, worldOf } from './selection.ts';
+import { batches, contextOf } from './select.ts';
 
 export interface DreamEstimate {
   model: string;
@@ -40,15 +40,15 @@ export async function estimateDream(
 ): Promise<DreamEstimate> {
   const { store, model, price } = deps;
   const open = entriesSent(store.ledger, 'open');
-  const all = await readIntake(store, await lookAtHistory(store));
+  const all = await loadEntries(store, await lookAtHistory(store));
   const fresh = all.fresh.filter(({ id }) => !open.has(id));
   const gone = all.withdrawn.filter(({ id }) => !open.has(id));
   const requests: DreamEstimate['requests'] = [];
   const limit = { tokens: deps.batchTokens, hasWithdrawn: gone.length > 0 };
   for (const [at, part] of batches(fresh, limit).entries()) {
     const withdrawn = at === 0 ? gone : [];
-    const world = await worldOf(part, withdrawn);
-    const asked = await requestFor({ ...request, fresh: part, withdrawn, world }, deps);
+    const context = await contextOf(part, withdrawn);
+    const asked = await requestFor({ ...request, fresh: part, withdrawn, context }, deps);
     const said = part.reduce((sum, entry) => sum + estimateTokens(entry.text) + OPERATION_TOKENS, 0);
     const inputTokens = estimateTokens(asked.system) + estimateTokens(asked.input);
     requests.push({ ...asked, inputTokens, outputTokens: said + withdrawn.length * OPERATION_TOKENS });

@@ -23,9 +23,9 @@ import type { FileChange, Transaction } from '../../src/memory/store/store.ts';
 import type { ReportedRow } from '../../src/memory/text/dream-report.ts';
 import { archivePath, editLines, isArchivePath, lineId, newTopic, parseTopic } from '../../src/memory/text/topic.ts';
 import { commitTopics, type TopicsPlan } from './commit-topics.ts';
+import { type DraftTopic, readTopics } from './draft.ts';
 import type { Place } from './fresh-index.ts';
 import type { Guidance } from './guidance.ts';
-import { type OverlayTopic, readTopics } from './overlay.ts';
 
 /** Days after which something is put away; null: never. */
 export interface ForgetDays {
@@ -52,7 +52,7 @@ export async function findForgotten(
   const daysAgo = (days: number) => subDays(clock.now(), days);
   const found = new Map<string, Forgotten>();
   const decided = linesDecided(ledger);
-  const topics = new Map<string, OverlayTopic>();
+  const topics = new Map<string, DraftTopic>();
   const add = async (path: string, line: string, why: Pick<Forgotten, 'kind' | 'reason'>) => {
     await readTopics(store, [path], topics);
     const topic = [...topics.values()].find((each) => each.path === path);

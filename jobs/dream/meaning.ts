@@ -1,5 +1,5 @@
 // What operations mean, beyond their words: before they are judged, and as they are carried out.
-// - Lines do not carry the mark of what was seen once; code sets it (overlay.ts).
+// - Lines do not carry the mark of what was seen once; code sets it (draft.ts).
 // - What an operation says of a new topic holds for all that write into it.
 // - `hold`, which is no longer offered, means a line that is seen once.
 // - A habit that is said again by another session, dropped as a duplicate of the line that it makes certain, joins it.
@@ -12,32 +12,32 @@ import { TopicSearch, topicCards } from '../../src/memory/dream/topic-table.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { withoutMark } from '../../src/memory/text/seen-once.ts';
 import type { MemoryType } from '../../src/memory/types.ts';
-import { type OverlayTopic, readNamed, readTopics } from './overlay.ts';
-import type { World } from './selection.ts';
+import { type DraftTopic, readNamed, readTopics } from './draft.ts';
+import type { Context } from './select.ts';
 
 interface Place {
-  world: World;
+  context: Context;
   store: Store;
 }
 
 /** The operations as they are meant, in the same order, one for each. */
-export async function settleMeaning(operations: Operation[], { world, store }: Place): Promise<Operation[]> {
+export async function settleMeaning(operations: Operation[], { context, store }: Place): Promise<Operation[]> {
   const meant: Operation[] = [];
   for (const operation of operations) {
-    const held = operation.kind === 'hold' ? await seenOnce(operation, { world, store }) : operation;
-    meant.push(witnessed(held, world));
+    const held = operation.kind === 'hold' ? await seenOnce(operation, { context, store }) : operation;
+    meant.push(witnessed(held, context));
   }
   const renamed = new Map(meant.flatMap((each) => (each.kind === 'rename' ? [[each.to, each.topic] as const] : [])));
   const begun = new Map<string, Pick<Writing, 'type' | 'description'>>();
   for (const each of meant) {
-    if (!('lines' in each) || world.topics.has(each.topic)) continue;
+    if (!('lines' in each) || context.topics.has(each.topic)) continue;
     const { type = each.type, description = each.description } = begun.get(each.topic) ?? {};
     begun.set(each.topic, { type, description });
   }
   return meant.map((each) => {
     if (!('lines' in each)) return each;
     const lines = each.lines.map((line) => ({ ...line, text: withoutMark(line.text) || line.text }));
-    const topic = world.topics.has(each.topic) ? each.topic : (renamed.get(each.topic) ?? each.topic);
+    const topic = context.topics.has(each.topic) ? each.topic : (renamed.get(each.topic) ?? each.topic);
     const { type, description } = begun.get(each.topic) ?? {};
     return {
       ...each,
@@ -60,7 +60,7 @@ const NEAR_LINES = 6;
 const NEAR_WORDS = 2;
 
 async function seenOnce(operation: Extract<Operation, { kind: 'hold' }>, place: Place): Promise<Operation> {
-  const entries = operation.entries.flatMap((id) => place.world.entries.get(id) ?? []);
+  const entries = operation.entries.flatMap((id) => place.context.entries.get(id) ?? []);
   const [first] = entries;
   // What was stated, or is withdrawn, is held by nobody: the checks say so.
   const isHabit = entries.length === operation.entries.length && entries.every(isImplied);
@@ -75,12 +75,12 @@ function isImplied({ strength, isWithdrawn }: KnownEntry): boolean {
 /** The operation that writes habits down, near what is like them; `entries` are of one kind. */
 export async function lineSeenOnce(
   entries: KnownEntry[],
-  { world, store, reason }: Place & { reason: string },
+  { context, store, reason }: Place & { reason: string },
 ): Promise<Operation> {
   const [first] = entries as [KnownEntry];
   const isSaid = first.by === 'human' || first.by === 'person';
   const type = isSaid || first.type === 'reference' ? first.type : 'project';
-  const topic = await topicFor(first, { type, world, store });
+  const topic = await topicFor(first, { type, context, store });
   const ids = entries.map(({ id }) => id);
   const [same] = [...(topic.known?.lines ?? [])].filter(([, { text }]) => text === first.text);
   if (same && entries.length === 1) {
@@ -96,36 +96,36 @@ export async function lineSeenOnce(
 
 async function topicFor(
   entry: KnownEntry,
-  { type, world, store }: Place & { type: MemoryType },
-): Promise<{ name: string; known?: OverlayTopic }> {
+  { type, context, store }: Place & { type: MemoryType },
+): Promise<{ name: string; known?: DraftTopic }> {
   const found = new TopicSearch(store.ledger).find(entry.text, NEAR_LINES);
   const cards = new Map(topicCards(store.ledger).map((card) => [card.path, card]));
-  const isFit = (topic: OverlayTopic) =>
+  const isFit = (topic: DraftTopic) =>
     topic.type === type && !topic.isPinned && topic.bytes * 2 < store.limits.memoryBytes;
   for (const { path, line } of found) {
     const card = cards.get(path);
     if (!card || card.isArchived || card.isPinned || card.type !== type) continue;
-    await readTopics(store, [path], world.topics);
-    const topic = [...world.topics.values()].find((each) => each.path === path);
+    await readTopics(store, [path], context.topics);
+    const topic = [...context.topics.values()].find((each) => each.path === path);
     if (!topic || !isFit(topic)) continue;
     const { text = topic.description } = topic.lines.get(line) ?? {};
     if (countShared(entry.text, text) >= NEAR_WORDS) return { name: topic.name, known: topic };
   }
   for (let number = 1; ; number++) {
     const name = HABITS[type].topic + (number === 1 ? '' : `-${number}`);
-    await readNamed(store, [name], world.topics);
-    const known = world.topics.get(name);
+    await readNamed(store, [name], context.topics);
+    const known = context.topics.get(name);
     if (!known || isFit(known)) return { name, ...(known && { known }) };
   }
 }
 
 /** A drop that takes a second witness for a mere repetition, as the merge that makes the line plain. */
-function witnessed(operation: Operation, world: World): Operation {
+function witnessed(operation: Operation, context: Context): Operation {
   if (operation.kind !== 'drop' || operation.because !== 'duplicate' || operation.of === undefined) return operation;
   const { of, entries: ids, reason } = operation;
-  const topic = topicOfLine(of, world);
+  const topic = topicOfLine(of, context);
   const line = topic?.lines.get(of);
-  const entries = ids.flatMap((id) => world.entries.get(id) ?? []);
+  const entries = ids.flatMap((id) => context.entries.get(id) ?? []);
   if (!topic || !line?.seenOnce || line.isPersons || entries.some(({ isWithdrawn }) => isWithdrawn)) return operation;
   if (seenOnceIn(entries, line.sources)) return operation;
   const lines = [{ text: line.text, entries: ids }];

@@ -20,18 +20,18 @@ import { archivePath, lineId } from '../../src/memory/text/topic.ts';
 import { pinTopics } from '../review/proposal-checks.ts';
 import { type DreamBatch, reportRows, writeStates } from './commit.ts';
 import { reportBatch, type ToldBatch } from './commit-topics.ts';
+import { type DraftTopic, readTopics } from './draft.ts';
 import type { Place } from './fresh-index.ts';
-import { type OverlayTopic, readTopics } from './overlay.ts';
 
 /** Lets the operations of a batch wait; answers the ids of what waits now. */
 export async function commitProposals(batch: DreamBatch, place: Place): Promise<string[]> {
   const { store, clock } = place;
-  const { world, fresh, withdrawn, job } = batch;
+  const { context, fresh, withdrawn, job } = batch;
   refreshTopics(store.ledger);
   const rows = new Map([...fresh, ...withdrawn].map((row) => [row.id, row]));
   const at = clock.now().toISOString();
   const made = bundle(batch.operations).map((bundled): Proposal => {
-    const operations = bundled.map((operation) => withoutUnseenDescription(operation, world.topics));
+    const operations = bundled.map((operation) => withoutUnseenDescription(operation, context.topics));
     return {
       id: proposalId({ operations, forgotten: null }),
       job,
@@ -39,7 +39,7 @@ export async function commitProposals(batch: DreamBatch, place: Place): Promise<
       madeBy: batch.spend ? 'model' : 'code',
       operations,
       forgotten: null,
-      topics: pinTopics(operations, world),
+      topics: pinTopics(operations, context),
       entries: entriesOf(operations).flatMap((id) => {
         const row = rows.get(id);
         return row ? pinEntry(row, withdrawn.includes(row)) : [];
@@ -150,7 +150,7 @@ function splitLines(operation: Extract<Operation, { kind: 'add' }>): Operation[]
 }
 
 /** Words for a topic that the model had not seen would be left aside by the dream. */
-function withoutUnseenDescription(operation: Operation, topics: Map<string, OverlayTopic>): Operation {
+function withoutUnseenDescription(operation: Operation, topics: Map<string, DraftTopic>): Operation {
   if (!('lines' in operation) || !topics.get(operation.topic)?.isUnseen) return operation;
   const { description: _, ...rest } = operation;
   return rest;

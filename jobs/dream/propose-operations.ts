@@ -20,9 +20,9 @@ import type { Store } from '../../src/memory/store/store.ts';
 import type { BatchSummary } from '../../src/memory/text/dream-report.ts';
 import { type AgentDeps, runWithTools } from '../run-agent.ts';
 import { describePlace } from '../session-place.ts';
-import { Draft, type Rehearse, type Verdict } from './draft.ts';
-import { renderTopics } from './overlay.ts';
-import { batches, selectTopics, type World, worldOf } from './selection.ts';
+import { Check, type Rehearse, type Verdict } from './check.ts';
+import { renderTopics } from './draft.ts';
+import { batches, type Context, contextOf, selectTopics } from './select.ts';
 
 export interface ProposeDeps extends AgentDeps {
   store: Store;
@@ -52,10 +52,10 @@ export interface Proposal {
 
 /** What a request to the model says: the same for a dream, a dry run and a batch. */
 export async function requestFor(
-  { instructions, refused = [], ...what }: Part & { world: World },
+  { instructions, refused = [], ...what }: Part & { context: Context },
   deps: Pick<ProposeDeps, 'store' | 'clock' | 'zone' | 'batchTokens'>,
 ): Promise<{ system: string; input: string }> {
-  const entries = [...what.world.entries.values()];
+  const entries = [...what.context.entries.values()];
   const withdrawn = entries.filter((entry) => entry.isWithdrawn);
   const sessions = [...new Set(entries.map(sessionOf))];
   const { shown, others, unnamed, changed } = await selectTopics(deps.store, what, deps.batchTokens);
@@ -65,7 +65,7 @@ export async function requestFor(
     ),
   );
   if (unnamed > 0) names.push(`(and ${unnamed} more that share no words with the entries)`);
-  const problemsBefore = [...refused, ...reasonsLeft(deps.store.ledger, [...what.world.entries.keys()])];
+  const problemsBefore = [...refused, ...reasonsLeft(deps.store.ledger, [...what.context.entries.keys()])];
   const system = await renderPrompt('dream', {});
   const input = await renderPrompt('dream-input', {
     today: dayOf(deps.clock.now(), deps.zone),
@@ -87,28 +87,28 @@ export async function requestFor(
 
 /** Asks the model until code finds nothing wrong; throws `bad-reply` where nothing stands at the end. */
 async function propose(
-  request: Part & { world: World },
+  request: Part & { context: Context },
   { rehearse, ...deps }: ProposeDeps & { rehearse: Rehearse },
 ): Promise<Proposal> {
   const refused = [...(request.refused ?? [])];
-  const draft = new Draft({ world: request.world, store: deps.store, rehearse });
+  const check = new Check({ context: request.context, store: deps.store, rehearse });
   let last: Verdict | undefined;
   const tool: Tool = {
     definition: PROPOSAL_TOOL,
     async call(input) {
-      last = await draft.take(input);
+      last = await check.take(input);
       refused.push(...last.problems);
       return replyTo(last);
     },
   };
   await runWithTools({ memory: deps.store.dir, ...(await requestFor(request, deps)) }, [tool], deps);
-  const operations = draft.standing();
-  const left = leftBy(last, request.world);
+  const operations = check.standing();
+  const left = leftBy(last, request.context);
   if (operations.length > 0) return { operations, refused, left };
   noteLeft(deps.store.ledger, { left, settled: [], now: deps.clock.now() });
   throw new AppError(
     'bad-reply',
-    `The model proposed no operations that could be carried out for ${request.world.entries.size} entries.`,
+    `The model proposed no operations that could be carried out for ${request.context.entries.size} entries.`,
     { remedy: 'Nothing was changed; the next dream tries again. A stronger model helps.' },
   );
 }
@@ -129,8 +129,8 @@ function replyTo({ problems, notes, standing, left }: Verdict): ToolReply {
 }
 
 /** The entries that nothing standing is about, each with what was said against it. */
-function leftBy(last: Verdict | undefined, world: World): Proposal['left'] {
-  const left = last?.left ?? [...world.entries.keys()];
+function leftBy(last: Verdict | undefined, context: Context): Proposal['left'] {
+  const left = last?.left ?? [...context.entries.keys()];
   const reason = (last?.problems ?? []).slice(0, 3).join(' ') || 'The model proposed nothing for it.';
   return left.map((entry) => {
     const own = last?.problems.filter((problem) => problem.includes(entry)) ?? [];
@@ -140,7 +140,7 @@ function leftBy(last: Verdict | undefined, world: World): Proposal['left'] {
 
 /** A part with what was known when it was asked about, and what that cost. */
 export interface ProposedPart extends Part {
-  world: World;
+  context: Context;
   spend: BatchSummary['spend'];
 }
 
@@ -149,7 +149,7 @@ export interface AskedParts {
   parts: Part[];
   keep(proposal: Proposal, part: ProposedPart): Promise<void>;
   /** Why operations could not be kept; null: they could. */
-  rehearse(operations: Operation[], part: Part & { world: World }): Promise<string | null>;
+  rehearse(operations: Operation[], part: Part & { context: Context }): Promise<string | null>;
 }
 
 /** Asks about part after part, in smaller ones where a model finds one too long; `keep` takes each proposal. */
@@ -162,12 +162,15 @@ export async function proposeParts(ask: AskedParts, deps: ProposeDeps): Promise<
     );
   for (let waiting = ask.parts.flatMap(split); waiting.length > 0; ) {
     const [part, ...later] = waiting as [Part, ...Part[]];
-    const world = await worldOf(part.fresh, part.withdrawn);
+    const context = await contextOf(part.fresh, part.withdrawn);
     const before = spend.total();
     let proposal: Proposal;
     try {
-      const rehearse: Rehearse = (operations) => ask.rehearse(operations, { ...part, world });
-      proposal = await propose({ instructions: ask.instructions, ...part, world }, { ...deps, batchTokens, rehearse });
+      const rehearse: Rehearse = (operations) => ask.rehearse(operations, { ...part, context });
+      proposal = await propose(
+        { instructions: ask.instructions, ...part, context },
+        { ...deps, batchTokens, rehearse },
+      );
     } catch (error) {
       if (!isAppError(error, 'oversize') || batchTokens < 2 * SMALLEST_BATCH_TOKENS) throw error;
       // Fewer entries, beside fewer topics.
@@ -175,7 +178,7 @@ export async function proposeParts(ask: AskedParts, deps: ProposeDeps): Promise<
       waiting = waiting.flatMap(split);
       continue;
     }
-    await ask.keep(proposal, { ...part, world, spend: spentSince(before, spend.total()) });
+    await ask.keep(proposal, { ...part, context, spend: spentSince(before, spend.total()) });
     waiting = later;
   }
 }

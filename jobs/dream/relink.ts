@@ -8,7 +8,7 @@ import { isPinned } from '../../src/memory/store/staging.ts';
 import type { FileChange, Store, Transaction } from '../../src/memory/store/store.ts';
 import { linksIn } from '../../src/memory/text/index-file.ts';
 import { editLines, lineId, parseTopic } from '../../src/memory/text/topic.ts';
-import type { TopicEdit } from './overlay.ts';
+import type { TopicEdit } from './draft.ts';
 
 interface Relinked {
   files: FileChange[];

@@ -8,10 +8,10 @@ import type { FileChange, Store } from '../../src/memory/store/store.ts';
 import { logDay, logPath } from '../../src/memory/text/daily-log.ts';
 import { entryOfItem, logItemsOf } from '../../src/memory/text/log-items.ts';
 import { changesOf as changesOfEdit } from '../dream/commit.ts';
+import { editsOf } from '../dream/draft.ts';
 import { changesOf as changesOfForgotten } from '../dream/forgetting.ts';
 import { settleMeaning } from '../dream/meaning.ts';
-import { editsOf } from '../dream/overlay.ts';
-import { worldOfProposal } from './proposal-checks.ts';
+import { contextOfProposal } from './proposal-checks.ts';
 
 export interface ShownProposal {
   id: string;
@@ -79,12 +79,12 @@ async function showProposal(store: Store, proposal: Proposal): Promise<ShownProp
 
 /** What a proposal would change in the files as they are. */
 async function diffOf(store: Store, proposal: Proposal, logged: Logged): Promise<string> {
-  const { world } = await worldOfProposal(store, proposal, logged);
+  const { context } = await contextOfProposal(store, proposal, logged);
   const { forgotten } = proposal;
-  const operations = await settleMeaning(proposal.operations, { world, store });
+  const operations = await settleMeaning(proposal.operations, { context, store });
   const changes: FileChange[] = forgotten
     ? changesOfForgotten(forgotten.topic, [forgotten], new Map())
-    : editsOf(operations, world).flatMap(changesOfEdit);
+    : editsOf(operations, context).flatMap(changesOfEdit);
   const diffs: string[] = [];
   for (const { path, change } of changes) {
     const before = await store.read(path);

@@ -4,7 +4,7 @@
 import { AppError } from '../../src/base/errors.ts';
 import { checkOperations } from '../../src/memory/dream/operation-checks.ts';
 import {
-  type DreamWorld,
+  type DreamContext,
   type Operation,
   proposalSchema,
   topicOfLine,
@@ -13,7 +13,7 @@ import {
 import type { Proposal } from '../../src/memory/dream/proposals.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { lineId } from '../../src/memory/text/topic.ts';
-import { type OverlayTopic, readNamed } from '../dream/overlay.ts';
+import { type DraftTopic, readNamed } from '../dream/draft.ts';
 import { checkProposal } from './proposal-checks.ts';
 
 export interface Wording {
@@ -26,13 +26,13 @@ export interface Wording {
 export async function inWords(
   proposal: Proposal,
   { text, topic }: { text: string; topic?: string },
-  { world, store }: { world: DreamWorld<OverlayTopic>; store: Store },
+  { context, store }: { context: DreamContext<DraftTopic>; store: Store },
 ): Promise<Wording> {
   const [head, ...rest] = proposal.operations;
   if (!head) throw new AppError('refused', 'It has no words to edit.');
   const texts = text.split(/\r?\n/).flatMap((line) => line.trim() || []);
   if (texts.length === 0) throw new AppError('refused', 'There are no words. To leave it out, reject it.');
-  const written = await writingOf(head, { texts, topic, world, store });
+  const written = await writingOf(head, { texts, topic, context, store });
   const parsed = proposalSchema.safeParse({ operations: [written] });
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
@@ -40,9 +40,9 @@ export async function inWords(
     throw new AppError('refused', `${what}: it ${issue?.message ?? 'is not one'}.`);
   }
   const operations = [written, ...rest];
-  const problems = checkOperations(operations, world, store.limits);
+  const problems = checkOperations(operations, context, store.limits);
   if (problems.length === 0) return { operations, note: null };
-  refuseWhatIsNotAboutWords(written, { proposal, head, world, store });
+  refuseWhatIsNotAboutWords(written, { proposal, head, context, store });
   // A merge would hand on what the replaced lines rest on.
   const kind = written.kind === 'merge' ? 'supersede' : written.kind;
   const lines = written.lines.map((line) => ({ ...line, entries: [] }));
@@ -52,7 +52,12 @@ export async function inWords(
 
 async function writingOf(
   head: Operation,
-  { texts, topic, world, store }: { texts: string[]; topic?: string; world: DreamWorld<OverlayTopic>; store: Store },
+  {
+    texts,
+    topic,
+    context,
+    store,
+  }: { texts: string[]; topic?: string; context: DreamContext<DraftTopic>; store: Store },
 ): Promise<Writing> {
   const { entries } = head;
   if ('lines' in head) {
@@ -61,13 +66,13 @@ async function writingOf(
     return { ...head, lines };
   }
   if (head.kind !== 'drop') throw new AppError('refused', 'It takes lines out and has no words to edit.');
-  const name = topic ?? (head.of === undefined ? undefined : topicOfLine(head.of, world)?.name);
+  const name = topic ?? (head.of === undefined ? undefined : topicOfLine(head.of, context)?.name);
   if (name === undefined) {
     throw new AppError('refused', 'It would be left out. To keep it, name the topic that it goes into: --topic NAME.');
   }
-  await readNamed(store, [name], world.topics);
-  const type = world.entries.get(entries[0] ?? '')?.type ?? 'project';
-  const begin = world.topics.has(name) ? {} : { description: name.replaceAll('-', ' '), type };
+  await readNamed(store, [name], context.topics);
+  const type = context.entries.get(entries[0] ?? '')?.type ?? 'project';
+  const begin = context.topics.has(name) ? {} : { description: name.replaceAll('-', ' '), type };
   const lines = texts.map((text) => ({ text, entries }));
   return { kind: 'add', entries, reason: head.reason, topic: name, ...begin, lines };
 }
@@ -75,11 +80,11 @@ async function writingOf(
 /** What a person's words cannot mend: the proposal itself, a pinned topic, a line that stands there already. */
 function refuseWhatIsNotAboutWords(
   written: Writing,
-  at: { proposal: Proposal; head: Operation; world: DreamWorld<OverlayTopic>; store: Store },
+  at: { proposal: Proposal; head: Operation; context: DreamContext<DraftTopic>; store: Store },
 ): void {
-  const { proposal, head, world, store } = at;
-  const before = 'lines' in head ? checkProposal(proposal, world, store) : [];
-  const topic = world.topics.get(written.topic);
+  const { proposal, head, context, store } = at;
+  const before = 'lines' in head ? checkProposal(proposal, context, store) : [];
+  const topic = context.topics.get(written.topic);
   if (topic?.isPinned) before.push(`The topic ${topic.name} is pinned.`);
   const replaced = new Set(written.kind === 'add' ? [] : written.replaces);
   for (const { text } of written.lines) {

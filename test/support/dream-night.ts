@@ -1,7 +1,7 @@
 // A night as a dream's tests write it: entries and topics in short, as the model is shown them and as the checks know them.
 
 import { renderPrompt } from '../../src/base/prompt.ts';
-import type { DreamWorld, KnownEntry, KnownTopic } from '../../src/memory/dream/operations.ts';
+import type { DreamContext, KnownEntry, KnownTopic } from '../../src/memory/dream/operations.ts';
 import type { MemoryType } from '../../src/memory/types.ts';
 
 export interface Given {
@@ -48,7 +48,7 @@ export async function inputOf(night: Night): Promise<string> {
 }
 
 /** What the checks know of such a night: the same topics and lines, none of them pinned. */
-export function worldOf({ entries = [], withdrawn = [], topics = [], others = [] }: Night): DreamWorld {
+export function contextOf({ entries = [], withdrawn = [], topics = [], others = [] }: Night): DreamContext {
   const known = (
     { id, text, strength = 'stated', session = id, at = '2026-10-07T10:00:00.000Z' }: Given,
     isWithdrawn: boolean,
@@ -56,7 +56,7 @@ export function worldOf({ entries = [], withdrawn = [], topics = [], others = []
     id,
     { id, type: 'feedback', at, by: 'human', session, strength, text, quotes: [], isWithdrawn },
   ];
-  const world: DreamWorld = {
+  const context: DreamContext = {
     entries: new Map([...entries.map((entry) => known(entry, false)), ...withdrawn.map((entry) => known(entry, true))]),
     topics: new Map(),
   };
@@ -66,9 +66,16 @@ export function worldOf({ entries = [], withdrawn = [], topics = [], others = []
     const [, id, person, text] = /^\[(\w{8})( person)?.*?\] (.*)$/.exec(row) ?? [];
     if (name) {
       lines = new Map();
-      world.topics.set(name, { name, path: `${name}.md`, type: type as MemoryType, isPinned: false, bytes: 0, lines });
+      context.topics.set(name, {
+        name,
+        path: `${name}.md`,
+        type: type as MemoryType,
+        isPinned: false,
+        bytes: 0,
+        lines,
+      });
     }
     if (id) lines.set(id, { text: text ?? '', isPersons: person !== undefined });
   }
-  return world;
+  return context;
 }

@@ -3,7 +3,7 @@
 // What a person asks for passes every gate but one: no dream runs beside extractions of its directory.
 
 import { Cron } from 'croner';
-import { readIntake } from '../../../jobs/dream/intake.ts';
+import { loadEntries } from '../../../jobs/dream/load.ts';
 import type { Config } from '../../base/config/config.ts';
 import { AppError } from '../../base/errors.ts';
 import type { Home } from '../../memory/home/home.ts';
@@ -78,7 +78,7 @@ export async function shutGate(
   if (lastAt && now.getTime() - Date.parse(lastAt) < config.dreamMinHours * HOUR_MS) {
     return `too soon: dreamed less than ${config.dreamMinHours} hours before`;
   }
-  const { fresh, changed, withdrawn } = await readIntake(store);
+  const { fresh, changed, withdrawn } = await loadEntries(store);
   const waiting = entriesSent(store.ledger, 'open');
   const all = new Set([...fresh, ...changed, ...withdrawn].map((entry) => entry.id));
   const news = all.difference(waiting);

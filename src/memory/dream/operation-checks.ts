@@ -12,7 +12,14 @@ import type { MemoryType } from '../types.ts';
 import { checkDropped, checkHeld, UNCHECKED, unfitDrops } from './operation-drops.ts';
 import { checkLines, quoted } from './operation-lines.ts';
 import { checkRemains } from './operation-remains.ts';
-import { type DreamWorld, type KnownEntry, newestAt, type Operation, topicOfLine, topicsLosing } from './operations.ts';
+import {
+  type DreamContext,
+  type KnownEntry,
+  newestAt,
+  type Operation,
+  topicOfLine,
+  topicsLosing,
+} from './operations.ts';
 
 /** Bytes around the text of a line, and of all that a new topic has before its lines: more than there will be. */
 const LINE_BYTES = 4;
@@ -30,22 +37,22 @@ export interface Judgement {
 /** What is wrong with each of the operations; `memoryBytes` is what one topic's file may hold (default 102,400). */
 export function judgeOperations(
   operations: Operation[],
-  world: DreamWorld,
+  context: DreamContext,
   { memoryBytes }: { memoryBytes: number } = DEFAULT_LIMITS,
 ): Judgement {
   const faults = operations.map((): string[] => []);
   const sayOf = (at: number) => (problem: string) => faults[at]?.push(problem);
-  const missing = checkAccounting(operations, world, sayOf);
-  checkSizes(operations, world, { memoryBytes, sayOf });
-  checkNewTopics(operations, world, sayOf);
-  checkLoss(operations, world, sayOf);
-  for (const at of unfitDrops(operations, world)) sayOf(at)(UNCHECKED);
+  const missing = checkAccounting(operations, context, sayOf);
+  checkSizes(operations, context, { memoryBytes, sayOf });
+  checkNewTopics(operations, context, sayOf);
+  checkLoss(operations, context, sayOf);
+  for (const at of unfitDrops(operations, context)) sayOf(at)(UNCHECKED);
   const replaced = new Set<string>();
   const added = new Map<string, { type: MemoryType | undefined; text: string }>();
   const gone = new Map<string, Set<string>>();
   for (const operation of operations) {
     for (const line of 'replaces' in operation ? operation.replaces : []) {
-      const names = topicsLosing(line, operation, world).map(({ name }) => name);
+      const names = topicsLosing(line, operation, context).map(({ name }) => name);
       gone.set(line, new Set([...(gone.get(line) ?? []), ...names]));
     }
   }
@@ -53,19 +60,19 @@ export function judgeOperations(
     const say = sayOf(at);
     if ('replaces' in operation) {
       for (const line of operation.replaces) {
-        const copies = topicsLosing(line, operation, world).map(({ name }) => `${name}\n${line}`);
+        const copies = topicsLosing(line, operation, context).map(({ name }) => `${name}\n${line}`);
         const problem = copies.some((copy) => replaced.has(copy))
           ? 'is replaced by another operation already'
-          : refusalOfReplacing(line, operation, world);
+          : refusalOfReplacing(line, operation, context);
         if (problem) say(`line ${line} ${problem}.`);
         for (const copy of copies) replaced.add(copy);
       }
-      checkRemains(operation, { operations, world, gone, say });
+      checkRemains(operation, { operations, context, gone, say });
     }
-    if (operation.kind === 'hold') checkHeld(operation, { world, say });
-    if (operation.kind === 'drop') checkDropped(operation, { operations, world, gone, say });
-    if ('lines' in operation) checkLines(operation, { world, added, gone, say });
-    if (operation.kind === 'rename') checkRename(operation, { operations, world, say });
+    if (operation.kind === 'hold') checkHeld(operation, { context, say });
+    if (operation.kind === 'drop') checkDropped(operation, { operations, context, gone, say });
+    if ('lines' in operation) checkLines(operation, { context, added, gone, say });
+    if (operation.kind === 'rename') checkRename(operation, { operations, context, say });
   });
   return { faults, missing };
 }
@@ -73,10 +80,10 @@ export function judgeOperations(
 /** All that is wrong with the operations, a sentence each; empty when they may be carried out. */
 export function checkOperations(
   operations: Operation[],
-  world: DreamWorld,
+  context: DreamContext,
   limits: { memoryBytes: number } = DEFAULT_LIMITS,
 ): string[] {
-  const { faults, missing } = judgeOperations(operations, world, limits);
+  const { faults, missing } = judgeOperations(operations, context, limits);
   const said = faults.flatMap((problems, at) =>
     problems.map((problem) => `operations[${at}] (${operations[at]?.kind}): ${problem}`),
   );
@@ -89,7 +96,7 @@ export function sayUnplaced(entries: string[]): string {
 
 type SayOf = (at: number) => (problem: string) => void;
 
-function checkAccounting(operations: Operation[], { entries }: DreamWorld, sayOf: SayOf): string[] {
+function checkAccounting(operations: Operation[], { entries }: DreamContext, sayOf: SayOf): string[] {
   const owner = new Map<string, number>();
   operations.forEach((operation, at) => {
     const ids = [...new Set<string>(operation.entries)];
@@ -107,14 +114,14 @@ function checkAccounting(operations: Operation[], { entries }: DreamWorld, sayOf
 /** A topic that would outgrow its file is told of here: the commit would refuse it every night anew. */
 function checkSizes(
   operations: Operation[],
-  world: DreamWorld,
+  context: DreamContext,
   { memoryBytes, sayOf }: { memoryBytes: number; sayOf: SayOf },
 ): void {
   const grown = new Map<string, number>();
   const grow = (topic: string, bytes: number) => grown.set(topic, (grown.get(topic) ?? 0) + bytes);
   for (const operation of operations) {
     for (const line of 'replaces' in operation ? operation.replaces : []) {
-      for (const { name, lines } of topicsLosing(line, operation, world)) {
+      for (const { name, lines } of topicsLosing(line, operation, context)) {
         grow(name, -Buffer.byteLength(lines.get(line)?.text ?? ''));
       }
     }
@@ -124,7 +131,7 @@ function checkSizes(
     const { topic } = operation;
     for (const { text } of operation.lines) grow(topic, Buffer.byteLength(text) + LINE_BYTES);
     const more = grown.get(topic) ?? 0;
-    const bytes = (world.topics.get(topic)?.bytes ?? HEADER_BYTES) + more;
+    const bytes = (context.topics.get(topic)?.bytes ?? HEADER_BYTES) + more;
     if (more <= 0 || bytes <= memoryBytes) return;
     sayOf(at)(
       `the topic ${topic} would have ${bytes} bytes, and a topic may have ${memoryBytes}: put lines into another topic.`,
@@ -133,7 +140,7 @@ function checkSizes(
 }
 
 /** Operations that begin a topic agree on its type, name it as we do, and no file has that name but for the case. */
-function checkNewTopics(operations: Operation[], { topics }: DreamWorld, sayOf: SayOf): void {
+function checkNewTopics(operations: Operation[], { topics }: DreamContext, sayOf: SayOf): void {
   const types = new Map<string, MemoryType>();
   operations.forEach((operation, at) => {
     if (!('lines' in operation) || topics.has(operation.topic) || !operation.type) return;
@@ -150,14 +157,14 @@ function checkNewTopics(operations: Operation[], { topics }: DreamWorld, sayOf: 
 }
 
 /** Operations past which too much of the memory would be gone; what a person took out of the logs counts for nothing. */
-function checkLoss(operations: Operation[], world: DreamWorld, sayOf: SayOf): void {
-  const { lines: before = Number.POSITIVE_INFINITY } = world;
+function checkLoss(operations: Operation[], context: DreamContext, sayOf: SayOf): void {
+  const { lines: before = Number.POSITIVE_INFINITY } = context;
   let lost = 0;
   operations.forEach((operation, at) => {
     const isByPerson =
-      operation.kind === 'retire' && operation.entries.every((id) => world.entries.get(id)?.isWithdrawn === true);
+      operation.kind === 'retire' && operation.entries.every((id) => context.entries.get(id)?.isWithdrawn === true);
     if (!('replaces' in operation) || isByPerson) return;
-    const out = operation.replaces.reduce((sum, line) => sum + topicsLosing(line, operation, world).length, 0);
+    const out = operation.replaces.reduce((sum, line) => sum + topicsLosing(line, operation, context).length, 0);
     const loss = out - ('lines' in operation ? operation.lines.length : 0);
     lost += Math.max(0, loss);
     if (loss <= 0 || lost < FREE_LOSS_LINES || lost * 4 <= before) return;
@@ -171,23 +178,23 @@ function checkLoss(operations: Operation[], world: DreamWorld, sayOf: SayOf): vo
 function refusalOfReplacing(
   line: string,
   operation: Extract<Operation, { replaces: string[] }>,
-  world: DreamWorld,
+  context: DreamContext,
 ): string | null {
-  const topic = topicOfLine(line, world, 'topic' in operation ? operation.topic : undefined);
+  const topic = topicOfLine(line, context, 'topic' in operation ? operation.topic : undefined);
   const known = topic?.lines.get(line);
   if (!topic || !known) return 'is in no topic';
   const text = quoted(known.text);
   if (topic.isPinned) return `is in ${topic.name}, which is pinned`;
   if (known.isPersons) return `(${text}) was written by a person and stays: add a line that names the difference`;
   if (operation.kind === 'merge') return null;
-  const entries = operation.entries.flatMap((id) => world.entries.get(id) ?? []);
-  const sources = topicsLosing(line, operation, world).flatMap(({ lines }) => lines.get(line)?.sources ?? []);
+  const entries = operation.entries.flatMap((id) => context.entries.get(id) ?? []);
+  const sources = topicsLosing(line, operation, context).flatMap(({ lines }) => lines.get(line)?.sources ?? []);
   if (entries.some((entry) => entry.isWithdrawn && sources.some(({ id }) => id === entry.id))) {
     if (operation.kind === 'retire') return null;
   }
   const cited = 'lines' in operation ? new Set(operation.lines.flatMap((each) => each.entries)) : null;
   const standing = entries.filter((entry) => !entry.isWithdrawn && (cited === null || cited.has(entry.id)));
-  const withdrawn = new Set([...world.entries.values()].filter((entry) => entry.isWithdrawn).map(({ id }) => id));
+  const withdrawn = new Set([...context.entries.values()].filter((entry) => entry.isWithdrawn).map(({ id }) => id));
   const newest = newestAt(sources.filter(({ id }) => !withdrawn.has(id)));
   if (newestAt(standing) < newest) {
     return `(${text}) rests on what was said at ${newest}, which is newer than these entries: drop them as gave-way, of ${line}`;
@@ -222,9 +229,9 @@ function refusalOfSubject(at: {
 
 function checkRename(
   { topic: name, to, description }: Extract<Operation, { kind: 'rename' }>,
-  { operations, world, say }: { operations: Operation[]; world: DreamWorld; say(problem: string): void },
+  { operations, context, say }: { operations: Operation[]; context: DreamContext; say(problem: string): void },
 ): void {
-  const topic = world.topics.get(name);
+  const topic = context.topics.get(name);
   if (!topic) {
     say(`there is no topic ${name} to be renamed.`);
     return;
@@ -234,7 +241,7 @@ function checkRename(
   if ([...topic.lines.values()].some(({ isPersons }) => isPersons)) {
     say(`a person wrote in ${name}, so it keeps its name.`);
   }
-  const isTaken = [...world.topics.keys()].some((known) => known.toLowerCase() === to.toLowerCase());
+  const isTaken = [...context.topics.keys()].some((known) => known.toLowerCase() === to.toLowerCase());
   if (isTaken) say(`there is a topic ${to} already: put lines into it instead.`);
   const same = operations.filter((each) => each.kind === 'rename' && (each.topic === name || each.to === to));
   if (same.length > 1) say(`${name} is renamed twice, or ${to} is the new name of two topics.`);

@@ -5,13 +5,13 @@
 import { denialIn, withoutWhen } from '../../base/text/change-words.ts';
 import { contentWords, countShared, greppable, isAbout, stands } from '../../base/text/wording.ts';
 import { quoted } from './operation-lines.ts';
-import { type DreamWorld, type KnownEntry, newestAt, type Operation, topicOfLine } from './operations.ts';
+import { type DreamContext, type KnownEntry, newestAt, type Operation, topicOfLine } from './operations.ts';
 
 type Drop = Extract<Operation, { kind: 'drop' }>;
 
 interface Check {
   operations: Operation[];
-  world: DreamWorld;
+  context: DreamContext;
   /** The lines that any operation takes out, with the topics that lose them. */
   gone: Map<string, Set<string>>;
   say(problem: string): void;
@@ -25,7 +25,7 @@ export const UNCHECKED =
   'with it too many entries are dropped for reasons that nobody can check: keep what may be of use.';
 
 /** Of a night of which much is dropped for reasons that nobody can check, the operations that do it. */
-export function unfitDrops(operations: Operation[], { entries }: DreamWorld): number[] {
+export function unfitDrops(operations: Operation[], { entries }: DreamContext): number[] {
   const standing = [...entries.values()].filter((entry) => !entry.isWithdrawn).length;
   let dropped = 0;
   return operations.flatMap((operation, at) => {
@@ -41,9 +41,9 @@ export function unfitDrops(operations: Operation[], { entries }: DreamWorld): nu
 
 export function checkHeld(
   { entries }: Extract<Operation, { kind: 'hold' }>,
-  { world, say }: Pick<Check, 'world' | 'say'>,
+  { context, say }: Pick<Check, 'context' | 'say'>,
 ): void {
-  const known = entries.flatMap((id) => world.entries.get(id) ?? []);
+  const known = entries.flatMap((id) => context.entries.get(id) ?? []);
   const stated = known.filter((entry) => entry.strength === 'stated').map(({ id }) => id);
   if (stated.length > 0) say(`${stated.join(', ')} was stated outright; only implied entries are held.`);
   const withdrawn = known.filter((entry) => entry.isWithdrawn).map(({ id }) => id);
@@ -51,8 +51,8 @@ export function checkHeld(
 }
 
 export function checkDropped(drop: Drop, check: Check): void {
-  const { world, say } = check;
-  const entries = drop.entries.flatMap((id) => world.entries.get(id) ?? []);
+  const { context, say } = check;
+  const entries = drop.entries.flatMap((id) => context.entries.get(id) ?? []);
   const misplaced = entries.filter((entry) => entry.isWithdrawn !== (drop.because === 'withdrawn'));
   if (misplaced.length > 0) {
     const ids = misplaced.map(({ id }) => id).join(', ');
@@ -67,9 +67,9 @@ export function checkDropped(drop: Drop, check: Check): void {
 }
 
 function refusalOf(entry: KnownEntry, { drop, of, check }: { drop: Drop; of: string; check: Check }): string | null {
-  const { operations, world, gone } = check;
-  const other = world.entries.get(of);
-  const line = topicOfLine(of, world)?.lines.get(of);
+  const { operations, context, gone } = check;
+  const other = context.entries.get(of);
+  const line = topicOfLine(of, context)?.lines.get(of);
   if (other) {
     const citing = operations.flatMap((operation) => ('lines' in operation ? operation.lines : []));
     const said = citing.filter((each) => each.entries.includes(of)).map(({ text }) => text);

@@ -32,7 +32,7 @@ import { lineId } from '../text/topic.ts';
 import type { MemoryType } from '../types.ts';
 import { habitsApart } from './habits.ts';
 import {
-  type DreamWorld,
+  type DreamContext,
   type KnownEntry,
   type KnownLine,
   type LineSource,
@@ -41,7 +41,7 @@ import {
 } from './operations.ts';
 
 interface Check {
-  world: DreamWorld;
+  context: DreamContext;
   /** Lines of all operations so far, by topic and id, with the type of the topic. */
   added: Map<string, { type: MemoryType | undefined; text: string }>;
   /** The lines that any operation takes out, with the topics that lose them. */
@@ -52,32 +52,32 @@ interface Check {
 type NewLine = Writing['lines'][number];
 
 export function checkLines(operation: Writing, check: Check): void {
-  const { world, say } = check;
+  const { context, say } = check;
   checkTopic(operation, check);
-  const old = replacedLines(operation, world);
+  const old = replacedLines(operation, context);
   const cited = new Set(operation.lines.flatMap((line) => line.entries));
   for (const line of operation.lines) {
-    const entries = line.entries.flatMap((id) => world.entries.get(id) ?? []);
+    const entries = line.entries.flatMap((id) => context.entries.get(id) ?? []);
     checkCitations(line, operation, check);
     checkPlace(line, operation, check);
     checkValues(line, { operation, entries, old, say });
     checkJoined(line, { operation, entries, old, say });
     checkSense(line, { operation, entries, old, say });
-    checkSpeakers(line, { operation, entries, old, world, say });
+    checkSpeakers(line, { operation, entries, old, context, say });
   }
-  checkKept(operation, { world, cited, old, say });
+  checkKept(operation, { context, cited, old, say });
   if (operation.kind === 'merge' && operation.lines.length > 1) {
     say('a merge puts lines into one line: use one operation for each.');
   }
 }
 
-function replacedLines(operation: Writing, world: DreamWorld): KnownLine[] {
+function replacedLines(operation: Writing, context: DreamContext): KnownLine[] {
   if (operation.kind === 'add') return [];
-  return operation.replaces.flatMap((id) => topicOfLine(id, world, operation.topic)?.lines.get(id) ?? []);
+  return operation.replaces.flatMap((id) => topicOfLine(id, context, operation.topic)?.lines.get(id) ?? []);
 }
 
-function checkTopic(operation: Writing, { world, say }: Check): void {
-  const topic = world.topics.get(operation.topic);
+function checkTopic(operation: Writing, { context, say }: Check): void {
+  const topic = context.topics.get(operation.topic);
   if (!topic && !(operation.description && operation.type)) {
     say(`the topic ${operation.topic} does not exist yet: give its description and type.`);
   }
@@ -87,7 +87,7 @@ function checkTopic(operation: Writing, { world, say }: Check): void {
   }
   const { description } = operation;
   if (!description) return;
-  const entries = operation.entries.flatMap((id) => world.entries.get(id) ?? []);
+  const entries = operation.entries.flatMap((id) => context.entries.get(id) ?? []);
   const known = [...(topic?.lines.values() ?? [])].map((line) => line.text);
   const source = [...entries.flatMap(wordsOf), ...known, ...operation.lines.map((line) => line.text)].join('\n');
   const invented = greppable(description).filter((value) => !isNamedIn(value, source));
@@ -106,20 +106,20 @@ function isNamedIn(value: string, source: string): boolean {
   return parts.every((part) => stands(part, said));
 }
 
-function checkCitations(line: NewLine, operation: Writing, { world, say }: Check): void {
+function checkCitations(line: NewLine, operation: Writing, { context, say }: Check): void {
   for (const id of line.entries) {
     const problem = !operation.entries.includes(id)
       ? 'not in this operation'
-      : world.entries.get(id)?.isWithdrawn
+      : context.entries.get(id)?.isWithdrawn
         ? 'withdrawn'
         : null;
     if (problem) say(`the line ${quoted(line.text)} cites ${id}, which is ${problem}.`);
   }
 }
 
-function checkPlace(line: NewLine, operation: Writing, { world, added, gone, say }: Check): void {
+function checkPlace(line: NewLine, operation: Writing, { context, added, gone, say }: Check): void {
   const id = lineId(line.text);
-  const topic = world.topics.get(operation.topic);
+  const topic = context.topics.get(operation.topic);
   const replaces = operation.kind === 'add' ? [] : operation.replaces;
   const there = [...(topic?.lines ?? [])].find(
     ([known, { text }]) => (known === id || lineId(text) === id) && !replaces.includes(known),
@@ -131,9 +131,9 @@ function checkPlace(line: NewLine, operation: Writing, { world, added, gone, say
   const key = `${operation.topic}\n${id}`;
   if (added.has(key)) say(`the line ${quoted(line.text)} is added twice.`);
   const type = topic?.type ?? operation.type;
-  const textOf = (old: string) => topicOfLine(old, world, operation.topic)?.lines.get(old)?.text ?? '';
+  const textOf = (old: string) => topicOfLine(old, context, operation.topic)?.lines.get(old)?.text ?? '';
   // A person's line and a pinned one cannot be asked to give way.
-  const standing = [...world.topics.values()]
+  const standing = [...context.topics.values()]
     .filter((other) => other.type === type && !other.isPinned)
     .flatMap(({ name, lines }) =>
       [...lines].filter(([known, { isPersons }]) => !isPersons && !gone.get(known)?.has(name)),
@@ -145,7 +145,7 @@ function checkPlace(line: NewLine, operation: Writing, { world, added, gone, say
   ].find((text) => isOpposite(text, line.text));
   // What stood there before was contradicted before.
   // What was seen once stands beside what it denies, marked.
-  const entries = line.entries.flatMap((each) => world.entries.get(each) ?? []);
+  const entries = line.entries.flatMap((each) => context.entries.get(each) ?? []);
   const isMarked = seenOnceIn(entries) !== undefined;
   if (opposite !== undefined && !isOpen(line) && !isMarked && !replaces.some((old) => lineId(textOf(old)) === id)) {
     say(`the line ${quoted(line.text)} denies ${quoted(opposite)}: supersede that, or write both down as open.`);
@@ -296,8 +296,8 @@ function deniesSame(line: string, other: string): boolean {
 }
 
 /** Who may say what: a rule for the work and a fact about the user come from a person. */
-function checkSpeakers(line: NewLine, { operation, entries, world, say }: Rest & { world: DreamWorld }): void {
-  const topic = world.topics.get(operation.topic);
+function checkSpeakers(line: NewLine, { operation, entries, context, say }: Rest & { context: DreamContext }): void {
+  const topic = context.topics.get(operation.topic);
   const type: MemoryType | undefined = topic ? topic.type : operation.type;
   const others = entries.filter(({ by }) => by !== 'human' && by !== 'person');
   if (others.length > 0 && type !== 'project' && type !== 'reference') {
@@ -330,15 +330,15 @@ export function sessionOf({ session }: { session: string }): string {
 
 function checkKept(
   operation: Writing,
-  { world, cited, old, say }: { world: DreamWorld; cited: Set<string>; old: KnownLine[]; say: Check['say'] },
+  { context, cited, old, say }: { context: DreamContext; cited: Set<string>; old: KnownLine[]; say: Check['say'] },
 ): void {
   const newestCited =
     [...cited]
-      .map((id) => world.entries.get(id)?.at ?? '')
+      .map((id) => context.entries.get(id)?.at ?? '')
       .sort()
       .at(-1) ?? '';
   for (const id of operation.entries) {
-    const entry = world.entries.get(id);
+    const entry = context.entries.get(id);
     if (!entry || entry.isWithdrawn) continue;
     if (!cited.has(id)) {
       // In a supersede an older entry of the same night may give way to a newer one.
@@ -358,7 +358,7 @@ function checkKept(
     });
   }
   const written = operation.lines.map((line) => line.text).join('\n');
-  const entries = operation.entries.flatMap((id) => world.entries.get(id) ?? []);
+  const entries = operation.entries.flatMap((id) => context.entries.get(id) ?? []);
   for (const { text, sources = [] } of keptOf({ operation, entries, old })) {
     tellLost(text, { written, days: sources.map(({ at }) => dayIn(at)), of: `the line ${quoted(text)}`, say });
   }

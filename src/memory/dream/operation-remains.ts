@@ -13,13 +13,13 @@ import {
   standsAsTail,
 } from '../../base/text/wording.ts';
 import { quoted } from './operation-lines.ts';
-import { type DreamWorld, type KnownEntry, type KnownLine, type Operation, topicOfLine } from './operations.ts';
+import { type DreamContext, type KnownEntry, type KnownLine, type Operation, topicOfLine } from './operations.ts';
 
 type Replacing = Extract<Operation, { replaces: string[] }>;
 
 interface Check {
   operations: Operation[];
-  world: DreamWorld;
+  context: DreamContext;
   /** The lines that any operation takes out, with the topics that lose them. */
   gone: Map<string, Set<string>>;
   say(problem: string): void;
@@ -33,19 +33,19 @@ export interface Clause {
   isDependent: boolean;
 }
 
-export function checkRemains(operation: Replacing, { operations, world, gone, say }: Check): void {
-  const entries = operation.entries.flatMap((id) => world.entries.get(id) ?? []);
+export function checkRemains(operation: Replacing, { operations, context, gone, say }: Check): void {
+  const entries = operation.entries.flatMap((id) => context.entries.get(id) ?? []);
   for (const id of operation.replaces) {
-    const known = topicOfLine(id, world, 'topic' in operation ? operation.topic : undefined)?.lines.get(id);
+    const known = topicOfLine(id, context, 'topic' in operation ? operation.topic : undefined)?.lines.get(id);
     if (!known || /^open:/i.test(known.text)) continue;
     // Whether another session shows the same habit, in whatever words, only a model can tell.
     if (operation.kind === 'merge' && known.seenOnce !== undefined) continue;
-    const clauses = unspoken(known.text, { operation, entries, night: [...world.entries.values()] });
+    const clauses = unspoken(known.text, { operation, entries, night: [...context.entries.values()] });
     if (clauses.length === 0) continue;
-    const draft = linesAfter(operations, { world, gone });
+    const draft = linesAfter(operations, { context, gone });
     const own = 'lines' in operation ? operation.lines.map(({ text }) => text) : [];
     for (const { clause, words } of clauses) {
-      const lost = lostOf({ clause, words }, { known, entries, night: [...world.entries.values()], own, draft });
+      const lost = lostOf({ clause, words }, { known, entries, night: [...context.entries.values()], own, draft });
       if (lost.length > 0) say(sayLost({ id, known, clause, lost, operation }));
     }
   }
@@ -69,8 +69,8 @@ function asLine(clause: string): string {
 }
 
 /** All lines as they stand when the operations are carried out. */
-function linesAfter(operations: Operation[], { world, gone }: Pick<Check, 'world' | 'gone'>): string[] {
-  const standing = [...world.topics.values()].flatMap(({ name, lines }) =>
+function linesAfter(operations: Operation[], { context, gone }: Pick<Check, 'context' | 'gone'>): string[] {
+  const standing = [...context.topics.values()].flatMap(({ name, lines }) =>
     [...lines].flatMap(([id, { text }]) => (gone.get(id)?.has(name) ? [] : [text])),
   );
   return [...standing, ...operations.flatMap((each) => ('lines' in each ? each.lines.map(({ text }) => text) : []))];

@@ -22,7 +22,7 @@ const oneLine = (most: number) =>
     .refine((text) => !/<!--|-->/.test(text.replace(/`[^`]*`/g, '')), 'must not hold a comment');
 const reason = oneLine(500);
 const lineText = oneLine(1_000).refine(isLine, 'must be words that can stand in a list: no rule, no bare marker');
-/** Of a longer one, as it is proposed, the beginning is taken (draft.ts). */
+/** Of a longer one, as it is proposed, the beginning is taken (check.ts). */
 export const DESCRIPTION_CHARACTERS = 120;
 const description = oneLine(DESCRIPTION_CHARACTERS).refine((text) => !/[[\]]/.test(text), 'must not hold brackets');
 const lines = z
@@ -139,7 +139,7 @@ export interface KnownTopic {
 }
 
 /** What the operations are checked against. */
-export interface DreamWorld<Topic extends KnownTopic = KnownTopic> {
+export interface DreamContext<Topic extends KnownTopic = KnownTopic> {
   entries: Map<string, KnownEntry>;
   /** By name; all topics, also those that were not shown. */
   topics: Map<string, Topic>;
@@ -150,12 +150,12 @@ export interface DreamWorld<Topic extends KnownTopic = KnownTopic> {
 /** The topic that holds a line: of several the preferred one, else one that may be changed; undefined for none. */
 export function topicOfLine<Topic extends KnownTopic>(
   line: string,
-  world: DreamWorld<Topic>,
+  context: DreamContext<Topic>,
   preferred?: string,
 ): Topic | undefined {
-  const own = preferred === undefined ? undefined : world.topics.get(preferred);
+  const own = preferred === undefined ? undefined : context.topics.get(preferred);
   if (own?.lines.has(line)) return own;
-  const holding = [...world.topics.values()].filter((topic) => topic.lines.has(line));
+  const holding = [...context.topics.values()].filter((topic) => topic.lines.has(line));
   return holding.find((topic) => !topic.isPinned && !topic.lines.get(line)?.isPersons) ?? holding[0];
 }
 
@@ -167,13 +167,13 @@ export function topicOfLine<Topic extends KnownTopic>(
 export function topicsLosing<Topic extends KnownTopic>(
   line: string,
   operation: Operation,
-  world: DreamWorld<Topic>,
+  context: DreamContext<Topic>,
 ): Topic[] {
-  const own = topicOfLine(line, world, 'topic' in operation ? operation.topic : undefined);
+  const own = topicOfLine(line, context, 'topic' in operation ? operation.topic : undefined);
   if (!own || operation.kind === 'merge') return own ? [own] : [];
-  const isWithdrawn = (id: string) => world.entries.get(id)?.isWithdrawn === true;
+  const isWithdrawn = (id: string) => context.entries.get(id)?.isWithdrawn === true;
   const isByWithdrawal = operation.kind === 'retire' && operation.entries.every(isWithdrawn);
-  const losing = [...world.topics.values()].filter((topic) => {
+  const losing = [...context.topics.values()].filter((topic) => {
     const { isPersons = true, sources = [] } = topic.lines.get(line) ?? {};
     if (topic.isPinned || isPersons) return false;
     return isByWithdrawal ? sources.length > 0 && sources.every(({ id }) => isWithdrawn(id)) : true;

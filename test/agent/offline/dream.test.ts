@@ -7,7 +7,7 @@ import { checkOperations } from '../../../src/memory/dream/operation-checks.ts';
 import { proposalSchema } from '../../../src/memory/dream/operations.ts';
 import type { MemoryType } from '../../../src/memory/types.ts';
 import { sized } from '../../support/depth.ts';
-import { inputOf, jsonLines, type Night, worldOf } from '../../support/dream-night.ts';
+import { contextOf, inputOf, jsonLines, type Night } from '../../support/dream-night.ts';
 
 const client = new Anthropic({ apiKey: 'offline', maxRetries: 0, fetch: offlineFetch });
 
@@ -24,7 +24,7 @@ function operationsOf(reply: Anthropic.Message): Operation[] {
 /** What the offline model proposes; checked as code checks it before it carries it out. */
 async function dream(night: Night): Promise<Operation[]> {
   const operations = operationsOf(await ask([{ role: 'user', content: await inputOf(night) }]));
-  expect(checkOperations(proposalSchema.parse({ operations }).operations, worldOf(night))).toEqual([]);
+  expect(checkOperations(proposalSchema.parse({ operations }).operations, contextOf(night))).toEqual([]);
   return operations;
 }
 
@@ -237,7 +237,7 @@ test('whatever the night, every entry is in exactly one operation and code finds
       expect(operations.flatMap((operation) => operation.entries).sort()).toEqual(
         [...night.entries.map(({ id }) => id), 'e_w0'].sort(),
       );
-      expect(checkOperations(proposalSchema.parse({ operations }).operations, worldOf(night))).toEqual([]);
+      expect(checkOperations(proposalSchema.parse({ operations }).operations, contextOf(night))).toEqual([]);
     }),
     { numRuns: sized({ quick: 100, deep: 500 }) },
   );

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { checkOperations } from '../../../src/memory/dream/operation-checks.ts';
 import {
-  type DreamWorld,
+  type DreamContext,
   type KnownEntry,
   type KnownLine,
   type KnownTopic,
@@ -23,7 +23,7 @@ interface Given extends Partial<KnownEntry> {
 }
 
 /** Entries e1, e2, … and lines l1, l2, … of one topic `ops`. */
-function world(entries: Given[], lines: (Partial<KnownLine> & { text: string })[] = []): DreamWorld {
+function context(entries: Given[], lines: (Partial<KnownLine> & { text: string })[] = []): DreamContext {
   const known = entries.map((entry, at): [string, KnownEntry] => [
     `e${at + 1}`,
     {
@@ -55,16 +55,16 @@ function world(entries: Given[], lines: (Partial<KnownLine> & { text: string })[
 function withTopics(
   topics: Record<string, string[]>,
   { said = ['Never squash.'], pinned, newer }: { said?: string[]; pinned?: string; newer?: string } = {},
-): DreamWorld {
+): DreamContext {
   const known = Object.entries(topics).map(([name, lines]) => {
     const sources = [{ id: 'e_old', at: name === newer ? LATER : EARLIER, session: 's_old' }];
-    const [topic] = world(
+    const [topic] = context(
       [],
       lines.map((text) => ({ text, sources })),
     ).topics.values();
     return [name, { ...topic, name, path: `${name}.md`, isPinned: name === pinned }] as [string, KnownTopic];
   });
-  return { entries: world(said.map((text) => ({ text }))).entries, topics: new Map(known) };
+  return { entries: context(said.map((text) => ({ text }))).entries, topics: new Map(known) };
 }
 
 const write = (kind: 'add' | 'merge' | 'supersede', text: string, more: object = {}): Operation =>
@@ -73,11 +73,14 @@ const both = { entries: ['e1', 'e2'] };
 const drop = (because: string, of?: string, entries = ['e1']): Operation =>
   ({ kind: 'drop', entries, reason: 'x', because, ...(of ? { of } : {}) }) as Operation;
 
-test.each<[string, Operation[], DreamWorld, string]>([
+test.each<[string, Operation[], DreamContext, string]>([
   [
     'two ports that look alike are put into one line',
     [write('merge', 'The staging and production databases listen on 5433 and 5432.', { replaces: ['l1'] })],
-    world([{ text: 'The production database listens on 5432.' }], [{ text: 'The staging database listens on 5433.' }]),
+    context(
+      [{ text: 'The production database listens on 5432.' }],
+      [{ text: 'The staging database listens on 5433.' }],
+    ),
     'keep them apart',
   ],
   [
@@ -92,25 +95,25 @@ test.each<[string, Operation[], DreamWorld, string]>([
         ],
       } as Operation,
     ],
-    world([{ text: 'The api listens.' }, { text: 'The web listens on 8081.' }]),
+    context([{ text: 'The api listens.' }, { text: 'The web listens on 8081.' }]),
     '"8081"',
   ],
   [
     'a value is only a part of the one that was said',
     [write('add', 'It listens on 80.')],
-    world([{ text: 'It listens on 8080.' }]),
+    context([{ text: 'It listens on 8080.' }]),
     '"80"',
   ],
   [
     'an older statement supersedes a newer one',
     [write('supersede', 'Use npm.', { replaces: ['l1'] })],
-    world([{ text: 'Use npm.', at: EARLIER }], [{ text: 'Use pnpm.' }]),
+    context([{ text: 'Use npm.', at: EARLIER }], [{ text: 'Use pnpm.' }]),
     'which is newer',
   ],
   [
     'the newer of one night gives way to the older',
     [{ ...write('supersede', 'Use npm.', { replaces: ['l1'] }), ...both } as Operation],
-    world(
+    context(
       [
         { text: 'Use npm.', at: DAY },
         { text: 'Use yarn.', at: LATER },
@@ -122,44 +125,44 @@ test.each<[string, Operation[], DreamWorld, string]>([
   [
     'a line is superseded by something else',
     [write('supersede', 'Tea is at four.', { replaces: ['l1'] })],
-    world([{ text: 'Tea is at four.' }], [{ text: 'Releases need two approvals.' }]),
+    context([{ text: 'Tea is at four.' }], [{ text: 'Releases need two approvals.' }]),
     'something else',
   ],
-  ['a denial is lost', [write('add', 'Push to main.')], world([{ text: 'Never push to main.' }]), 'leaves out'],
+  ['a denial is lost', [write('add', 'Push to main.')], context([{ text: 'Never push to main.' }]), 'leaves out'],
   [
     'a denial is lost in German',
     [write('add', 'Auf main pushen.')],
-    world([{ text: 'Nicht auf main pushen.' }]),
+    context([{ text: 'Nicht auf main pushen.' }]),
     'leaves out',
   ],
   [
     'a denial comes from nowhere',
     [write('add', 'Never push to main.')],
-    world([{ text: 'Push to main.' }]),
+    context([{ text: 'Push to main.' }]),
     'denies anything',
   ],
   [
     'a contradiction is put beside what it contradicts',
     [write('add', 'Never squash commits.')],
-    world([{ text: 'Never squash commits.' }], [{ text: 'Always squash commits.' }]),
+    context([{ text: 'Never squash commits.' }], [{ text: 'Always squash commits.' }]),
     'write both down as open',
   ],
   [
     'what is open has one side',
     [write('add', 'Open: squash or rebase.')],
-    world([{ text: 'Squash commits, not rebase.' }]),
+    context([{ text: 'Squash commits, not rebase.' }]),
     'rests on one only',
   ],
   [
     'the place of a habit that was seen once is taken by something else',
     [write('merge', 'Tea is at four.', { replaces: ['l1'] })],
-    world([{ text: 'Tea is at four.' }], [{ text: 'Asks for a review.', seenOnce: '2026-11-19' }]),
+    context([{ text: 'Tea is at four.' }], [{ text: 'Asks for a review.', seenOnce: '2026-11-19' }]),
     'says nothing of',
   ],
   [
     'one habit is taken for another that differs in a word',
     [write('merge', 'Reads the diff of the mill before a commit.', { replaces: ['l1'] })],
-    world(
+    context(
       [{ text: 'Reads the diff of the mill before a commit.', strength: 'implied' }],
       [{ text: 'Reads the diff of the press before a commit.', seenOnce: '2026-11-19', sources: SHOWN }],
     ),
@@ -168,7 +171,7 @@ test.each<[string, Operation[], DreamWorld, string]>([
   [
     'one habit is taken for another of the same thing',
     [write('merge', 'Reads the diff of the press before a commit.', { replaces: ['l1'] })],
-    world(
+    context(
       [{ text: 'Wants options for the press as a table.', strength: 'implied' }],
       [{ text: 'Reads the diff of the press before a commit.', seenOnce: '2026-11-19', sources: SHOWN }],
     ),
@@ -183,7 +186,7 @@ test.each<[string, Operation[], DreamWorld, string]>([
         lines: [{ text: 'Wants options for the press as a table.', ...both }],
       } as Operation,
     ],
-    world([
+    context([
       { text: 'Wants options for the press as a table.', strength: 'implied' },
       { text: 'Reads the diff of the press before a commit.', strength: 'implied' },
     ]),
@@ -192,7 +195,7 @@ test.each<[string, Operation[], DreamWorld, string]>([
   [
     'a value of a habit that was seen once is lost when it is shown again',
     [write('merge', 'Runs the tests on the cluster before a change is done.', { replaces: ['l1'] })],
-    world(
+    context(
       [{ text: 'Runs the tests on the cluster before a change is done.', strength: 'implied' }],
       [{ text: 'Runs a change on `soph-test` first.', seenOnce: '2026-11-19' }],
     ),
@@ -201,7 +204,7 @@ test.each<[string, Operation[], DreamWorld, string]>([
   [
     'a value of what holds beside what is over is lost',
     [write('supersede', 'Windows builds are made again.', { replaces: ['l1'] })],
-    world(
+    context(
       [
         {
           text: 'Windows builds are made again, from 0.8 on (in April 2026 Windows was skipped).',
@@ -215,7 +218,7 @@ test.each<[string, Operation[], DreamWorld, string]>([
   [
     'a value that came is lost beside the one that was before',
     [write('supersede', 'The dev server talks git.', { replaces: ['l1'] })],
-    world(
+    context(
       [
         {
           text: 'The dev server was moved in June 2026, git was on 8080 and it was put on 8443.',
@@ -229,19 +232,19 @@ test.each<[string, Operation[], DreamWorld, string]>([
   [
     'a value of what is changed is written as if it held',
     [write('add', 'The dev server listens on 3000.')],
-    world([{ text: 'Use the default from now on.', changes: 'The dev server listens on 3000.' }]),
+    context([{ text: 'Use the default from now on.', changes: 'The dev server listens on 3000.' }]),
     '"3000" as it was before',
   ],
   [
     'a denial is lost beside another of something else',
     [write('add', 'Push to main, not to dev.')],
-    world([{ text: 'Never push to main.' }]),
+    context([{ text: 'Never push to main.' }]),
     'in "Never push to main"',
   ],
   [
     'a denial is lost beside a question that was asked',
     [write('add', 'A push goes to main.')],
-    world([{ text: 'Asked why the push failed, and wants a push never to go to main.' }]),
+    context([{ text: 'Asked why the push failed, and wants a push never to go to main.' }]),
     'leaves out',
   ],
   [
@@ -255,7 +258,7 @@ test.each<[string, Operation[], DreamWorld, string]>([
         ],
       }),
     ],
-    world(
+    context(
       [{ text: 'The default is 3000, and the flag never sets less.' }],
       [{ text: 'The default is 5000.' }, { text: 'The flag sets more than 5000.' }],
     ),
@@ -264,38 +267,38 @@ test.each<[string, Operation[], DreamWorld, string]>([
   [
     'a description names a flag that nothing says',
     [write('add', 'Force is for pushes.', { description: 'Pushes: --force' })],
-    world([{ text: 'Force is for pushes.' }]),
+    context([{ text: 'Force is for pushes.' }]),
     '"--force"',
   ],
   [
     'a description names a path of words that are said apart',
     [write('add', 'The docs hold plans.', { description: 'Plans in ./docs/plans' })],
-    world([{ text: 'The docs hold plans.' }]),
+    context([{ text: 'The docs hold plans.' }]),
     '"./docs/plans"',
   ],
   [
     'what a tool said becomes a rule',
     [write('add', 'Tests run on Linux.', { topic: 'rules', description: 'Rules', type: 'feedback' })],
-    world([{ text: 'Tests run on Linux.', by: 'tool' }]),
+    context([{ text: 'Tests run on Linux.', by: 'tool' }]),
     'not said by the user',
   ],
   [
     'a description says what nothing says',
     [write('add', 'Tea.', { description: 'Tea at 16:00' })],
-    world([{ text: 'Tea.' }]),
+    context([{ text: 'Tea.' }]),
     '"16:00"',
   ],
-  ['a duplicate is of nothing', [drop('duplicate', 'l9')], world([{ text: 'Use npm.' }]), 'neither a line'],
+  ['a duplicate is of nothing', [drop('duplicate', 'l9')], context([{ text: 'Use npm.' }]), 'neither a line'],
   [
     'a duplicate says another value',
     [drop('duplicate', 'l1')],
-    world([{ text: 'Port 80.' }], [{ text: 'Port 8080.' }]),
+    context([{ text: 'Port 80.' }], [{ text: 'Port 8080.' }]),
     '"80" is not said',
   ],
   [
     'a duplicate says other words',
     [drop('duplicate', 'l1')],
-    world([{ text: 'Tea is at four.' }], [{ text: 'Use pnpm.' }]),
+    context([{ text: 'Tea is at four.' }], [{ text: 'Use pnpm.' }]),
     'words are not there',
   ],
   [
@@ -313,13 +316,13 @@ test.each<[string, Operation[], DreamWorld, string]>([
   [
     'what is newer gives way',
     [drop('gave-way', 'l1')],
-    world([{ text: 'Use npm.', at: LATER }], [{ text: 'Use pnpm.' }]),
+    context([{ text: 'Use npm.', at: LATER }], [{ text: 'Use pnpm.' }]),
     'is older',
   ],
   [
     'most of a night is dropped at the model’s word',
     [drop('ephemeral', undefined, ['e1', 'e2', 'e3', 'e4', 'e5'])],
-    world(['a', 'b', 'c', 'd', 'e'].map((text) => ({ text }))),
+    context(['a', 'b', 'c', 'd', 'e'].map((text) => ({ text }))),
     'nobody can check',
   ],
   [
@@ -334,23 +337,23 @@ test.each<[string, Operation[], DreamWorld, string]>([
         type: 'project',
       }),
     ],
-    world([{ text: 'Tea.' }, { text: 'Cake.' }]),
+    context([{ text: 'Tea.' }, { text: 'Cake.' }]),
     'several types',
   ],
 ])('a list is refused when %s', (_, operations, known, reason) => {
   expect(checkOperations(operations, known).join('\n')).toContain(reason);
 });
 
-test.each<[string, Operation[], DreamWorld]>([
+test.each<[string, Operation[], DreamContext]>([
   [
     'a newer statement takes the place of an older one',
     [write('supersede', 'Use pnpm since 2026-11-20, not npm.', { replaces: ['l1'] })],
-    world([{ text: 'Use pnpm.' }], [{ text: 'Use npm.' }]),
+    context([{ text: 'Use pnpm.' }], [{ text: 'Use npm.' }]),
   ],
   [
     'both sides are written down as open',
     [write('merge', 'Open: the deadline is 2026-12-04 or 2026-12-11.', { replaces: ['l1'] })],
-    world([{ text: 'The deadline is 2026-12-11.' }], [{ text: 'The deadline is 2026-12-04.' }]),
+    context([{ text: 'The deadline is 2026-12-11.' }], [{ text: 'The deadline is 2026-12-04.' }]),
   ],
   [
     'a newer statement denies a line of a pinned topic, which no dream can change',
@@ -381,17 +384,17 @@ test.each<[string, Operation[], DreamWorld]>([
   [
     'a late old statement gives way to a line',
     [drop('gave-way', 'l1')],
-    world([{ text: 'Use npm.', at: EARLIER }], [{ text: 'Use pnpm.' }]),
+    context([{ text: 'Use npm.', at: EARLIER }], [{ text: 'Use pnpm.' }]),
   ],
   [
     'a duplicate names its line',
     [drop('duplicate', 'l1')],
-    world([{ text: 'Use port 80.' }], [{ text: 'Use port 80, please.' }]),
+    context([{ text: 'Use port 80.' }], [{ text: 'Use port 80, please.' }]),
   ],
   [
     'a habit that two sessions show becomes a line that rests on both',
     [{ ...write('add', 'Asks for a review.'), ...both, lines: [{ text: 'Asks for a review.', ...both }] } as Operation],
-    world([
+    context([
       { text: 'Asks for a review.', strength: 'implied' },
       { text: 'Asks for a review.', strength: 'implied' },
     ]),
@@ -403,7 +406,7 @@ test.each<[string, Operation[], DreamWorld]>([
         replaces: ['l1'],
       }),
     ],
-    world(
+    context(
       [{ text: 'Wants to see the diff before a change is committed ("before it goes in").', strength: 'implied' }],
       [
         {
@@ -416,7 +419,7 @@ test.each<[string, Operation[], DreamWorld]>([
   [
     'a habit is shown again in words of nearly the same form',
     [write('merge', 'Goes through open questions on the press one by one.', { replaces: ['l1'] })],
-    world(
+    context(
       [{ text: 'Takes the questions on the press singly, one after another.', strength: 'implied' }],
       [{ text: 'Goes through open questions on the press one by one.', seenOnce: '2026-11-19', sources: SHOWN }],
     ),
@@ -430,7 +433,7 @@ test.each<[string, Operation[], DreamWorld]>([
         { replaces: ['l1'] },
       ),
     ],
-    world(
+    context(
       [{ text: 'Before calling a change in git-sync finished, try it for real, end to end on the cluster.' }],
       [
         {
@@ -443,17 +446,17 @@ test.each<[string, Operation[], DreamWorld]>([
   [
     'a line names what no longer holds by the words of what the entry changes',
     [write('add', 'No lines are written into CHANGELOG.md any more.')],
-    world([{ text: 'Forget those lines.', changes: 'Every pull request gets a line in CHANGELOG.md.' }]),
+    context([{ text: 'Forget those lines.', changes: 'Every pull request gets a line in CHANGELOG.md.' }]),
   ],
   [
     'a line names by the words of what it changes what it is of',
     [write('add', 'The default of `--max-refs` is 3000.')],
-    world([{ text: 'The default is 3000.', changes: 'The default of `--max-refs` is 5000.' }]),
+    context([{ text: 'The default is 3000.', changes: 'The default of `--max-refs` is 5000.' }]),
   ],
   [
     'a date of what is over is left out',
     [write('supersede', 'From 0.8 on there are Windows builds, amd64 only.', { replaces: ['l1'] })],
-    world(
+    context(
       [
         {
           text: "From 0.8 on there are Windows builds, amd64 only (in April 2026 Windows was skipped; that's over).",
@@ -466,7 +469,7 @@ test.each<[string, Operation[], DreamWorld]>([
   [
     'the date of a decision that is over is left out',
     [write('supersede', 'From 0.8 on Windows builds are made, amd64 only.', { replaces: ['l1'] })],
-    world(
+    context(
       [
         {
           text: 'From 0.8 on Windows builds are made, amd64 only; skipping Windows, as decided in April 2026, is over.',
@@ -479,17 +482,17 @@ test.each<[string, Operation[], DreamWorld]>([
   [
     'a question that was asked becomes a rule',
     [write('add', 'Use table-driven tests, no near-identical ones.')],
-    world([{ text: 'Wants table-driven tests: asked why near-identical test functions were not table-driven.' }]),
+    context([{ text: 'Wants table-driven tests: asked why near-identical test functions were not table-driven.' }]),
   ],
   [
     'a question that was asked becomes a rule without the word that denies',
     [write('add', 'Use table-driven tests.')],
-    world([{ text: 'Wants table-driven tests: asked why near-identical test functions were not table-driven.' }]),
+    context([{ text: 'Wants table-driven tests: asked why near-identical test functions were not table-driven.' }]),
   ],
   [
     'what is left is put in the place of what is denied',
     [write('add', 'Use table-driven tests, not near-identical test functions.')],
-    world([{ text: 'Use table-driven tests: near-identical test functions are not wanted.' }]),
+    context([{ text: 'Use table-driven tests: near-identical test functions are not wanted.' }]),
   ],
   [
     'a description has words to search for, in other letters and of parts',
@@ -498,22 +501,22 @@ test.each<[string, Operation[], DreamWorld]>([
         description: '1Password on GitHub: readers/writers',
       }),
     ],
-    world([{ text: 'Keys are in com.1password; `readers: []` and later `writers: []`.' }]),
+    context([{ text: 'Keys are in com.1password; `readers: []` and later `writers: []`.' }]),
   ],
   [
     'one thing is unsettled or put off',
     [write('add', 'Open: what to change in the goal line; not before 0.8 is planned.')],
-    world([{ text: 'What to change in the goal line is not decided before 0.8 is planned.' }]),
+    context([{ text: 'What to change in the goal line is not decided before 0.8 is planned.' }]),
   ],
   [
     'one entry names both sides of what is open',
     [write('add', 'Open: squash or not.')],
-    world([{ text: 'Squash or not is undecided.' }]),
+    context([{ text: 'Squash or not is undecided.' }]),
   ],
   [
     'one entry names two ports of one server',
     [write('add', 'The server talks git on port 8080, and 8081 is pprof.')],
-    world([{ text: 'The server talks git on port 8080, and 8081 is pprof.' }]),
+    context([{ text: 'The server talks git on port 8080, and 8081 is pprof.' }]),
   ],
   [
     'an entry makes two lines outdated, and its words are kept by their new lines together',
@@ -526,7 +529,7 @@ test.each<[string, Operation[], DreamWorld]>([
         ],
       }),
     ],
-    world(
+    context(
       [{ text: 'The default is lowered to 3000, because 4000 does not work.' }],
       [{ text: 'The default is 5000.' }, { text: 'Everybody has one default (5000).' }],
     ),

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { checkOperations } from '../../../src/memory/dream/operation-checks.ts';
-import type { DreamWorld, KnownEntry, Operation } from '../../../src/memory/dream/operations.ts';
+import type { DreamContext, KnownEntry, Operation } from '../../../src/memory/dream/operations.ts';
 
 interface Case {
   /** What stands, as lines l1, l2, … of one topic. */
@@ -17,7 +17,7 @@ interface Case {
   more?: Operation[];
 }
 
-function worldOf({ lines, said }: Case): DreamWorld {
+function contextOf({ lines, said }: Case): DreamContext {
   const entries = said.map((each, at): [string, KnownEntry] => {
     const given = typeof each === 'string' ? { text: each } : each;
     const fixed = { type: 'project', strength: 'stated', by: 'human', isWithdrawn: false } as const;
@@ -33,13 +33,13 @@ function worldOf({ lines, said }: Case): DreamWorld {
 }
 
 function judged(given: Case): string {
-  const world = worldOf(given);
-  const entries = given.of ?? [...world.entries.keys()];
+  const context = contextOf(given);
+  const entries = given.of ?? [...context.entries.keys()];
   const common = { entries, reason: 'x', replaces: ['l1'] };
   const lines = (given.becomes ?? []).map((text) => ({ text, entries }));
   const operation: Operation =
     lines.length > 0 ? { kind: 'supersede', topic: 'ops', ...common, lines } : { kind: 'retire', ...common };
-  return checkOperations([operation, ...(given.more ?? [])], world).join('\n');
+  return checkOperations([operation, ...(given.more ?? [])], context).join('\n');
 }
 
 const PORTS = 'The limit is 3000, and the probe is merged as #96.';

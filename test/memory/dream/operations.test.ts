@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { greppable } from '../../../src/base/text/wording.ts';
 import { checkOperations } from '../../../src/memory/dream/operation-checks.ts';
-import type { DreamWorld, KnownEntry, Operation } from '../../../src/memory/dream/operations.ts';
+import type { DreamContext, KnownEntry, Operation } from '../../../src/memory/dream/operations.ts';
 
 const PNPM = 'e_00000000000a';
 const PORT = 'e_00000000000b';
@@ -17,7 +17,7 @@ const plain = {
   isWithdrawn: false,
 };
 
-function world(): DreamWorld {
+function context(): DreamContext {
   const entry = (id: string, text: string): [string, KnownEntry] => [id, { ...plain, id, text, quotes: [text] }];
   return {
     entries: new Map([entry(PNPM, 'Use pnpm.'), entry(PORT, 'Listen on port 8080.')]),
@@ -81,7 +81,7 @@ function replace(kind: 'merge' | 'supersede', line: string, text: string): Opera
 }
 
 test('a list that accounts for every entry, and replaces what may be replaced, is let through', () => {
-  expect(checkOperations([replace('supersede', 'aaaaaaaa', 'Use pnpm.'), drop(PORT)], world())).toEqual([]);
+  expect(checkOperations([replace('supersede', 'aaaaaaaa', 'Use pnpm.'), drop(PORT)], context())).toEqual([]);
 });
 
 test.each<[string, Operation[], string]>([
@@ -111,11 +111,11 @@ test.each<[string, Operation[], string]>([
   ['a topic changes its type', [add(PNPM, 'Use pnpm.', { type: 'user' }), drop(PORT)], 'is of type feedback'],
   ['what was stated is held', [{ kind: 'hold', entries: [PNPM], reason: 'x' }, drop(PORT)], 'stated outright'],
 ])('a list is refused, with the reason, when %s', (_, operations, reason) => {
-  expect(checkOperations(operations, world()).join('\n')).toContain(reason);
+  expect(checkOperations(operations, context()).join('\n')).toContain(reason);
 });
 
 test('a withdrawn entry is accounted for but supports nothing', () => {
-  const withGone = world();
+  const withGone = context();
   withGone.entries.set(GONE, { ...plain, id: GONE, text: 'Use yarn.', quotes: [], isWithdrawn: true });
   const gone: Operation = { kind: 'drop', entries: [GONE], reason: 'Gone.', because: 'withdrawn' };
   expect(checkOperations([drop(PNPM, PORT), gone], withGone)).toEqual([]);
@@ -123,7 +123,7 @@ test('a withdrawn entry is accounted for but supports nothing', () => {
 });
 
 test('a habit that was only implied may wait', () => {
-  const withHabit = world();
+  const withHabit = context();
   withHabit.entries.set(HABIT, { ...plain, id: HABIT, text: 'Reviews twice.', strength: 'implied', quotes: [] });
   expect(checkOperations([drop(PNPM, PORT), { kind: 'hold', entries: [HABIT], reason: 'Once.' }], withHabit)).toEqual(
     [],
@@ -131,7 +131,7 @@ test('a habit that was only implied may wait', () => {
 });
 
 test('a topic that would outgrow its file is refused in words, whatever else the operations make smaller', () => {
-  const full = world();
+  const full = context();
   Object.assign(full.topics.get('tooling') as object, { bytes: 102_395 });
   const said = checkOperations([add(PNPM, 'Use pnpm.'), drop(PORT)], full);
   expect(said).toEqual([

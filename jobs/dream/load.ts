@@ -27,7 +27,7 @@ import type { Store } from '../../src/memory/store/store.ts';
 import { logDay, logPath } from '../../src/memory/text/daily-log.ts';
 import { entryOfItem, readLogItems } from '../../src/memory/text/log-items.ts';
 
-export interface Intake {
+export interface Loaded {
   /** Entries that no topic rests on yet: new ones, and those a person wrote or changed. */
   fresh: EntryRow[];
   /** Habits that an older dream held back without a line. */
@@ -42,7 +42,7 @@ export interface Intake {
 }
 
 /** Whether so much is missing at once that it looks like an accident rather than an edit. */
-export function looksWiped({ missing, known }: Pick<Intake, 'missing' | 'known'>): boolean {
+export function isMassDeletion({ missing, known }: Pick<Loaded, 'missing' | 'known'>): boolean {
   return (missing >= 5 && missing * 4 > known) || (missing >= 3 && missing === known);
 }
 
@@ -50,13 +50,13 @@ export function looksWiped({ missing, known }: Pick<Intake, 'missing' | 'known'>
  * Reads the logs and says what changed; writes nothing. With a look at what changed since the last time it reads that
  * alone, and all where an entry seems to be gone: it may stand in another log.
  */
-export async function readIntake(store: Store, history?: HistoryLook): Promise<Intake & { changed: EntryRow[] }> {
+export async function loadEntries(store: Store, history?: HistoryLook): Promise<Loaded & { changed: EntryRow[] }> {
   return leaveWaiting(store, (history && (await readPart(store, history))) ?? (await readWhole(store)));
 }
 
 /** Entries of a proposal that waits for a person are not asked about again, unless it is outdated. */
-async function leaveWaiting(store: Store, found: Found): Promise<Intake & { changed: EntryRow[] }> {
-  const stale: Intake['stale'] = { renewed: [], outdated: [] };
+async function leaveWaiting(store: Store, found: Found): Promise<Loaded & { changed: EntryRow[] }> {
+  const stale: Loaded['stale'] = { renewed: [], outdated: [] };
   const changed = new Map(found.changed.map((row) => [row.id, row]));
   const rowOf = (id: string) => changed.get(id) ?? entryRow(store.ledger, id);
   const waiting = new Set<string>();
@@ -81,7 +81,7 @@ async function leaveWaiting(store: Store, found: Found): Promise<Intake & { chan
   };
 }
 
-type Found = Omit<Intake, 'stale' | 'held'> & { changed: EntryRow[] };
+type Found = Omit<Loaded, 'stale' | 'held'> & { changed: EntryRow[] };
 
 async function readPart(store: Store, { changed, looks }: HistoryLook): Promise<Found | null> {
   const { ledger } = store;
@@ -131,9 +131,9 @@ async function readWhole(store: Store): Promise<Found> {
 }
 
 /** Tells the ledger what the logs say, and which proposals are outdated by that and by what the topics say. */
-export async function commitIntake(
+export async function commitLoaded(
   store: Store,
-  { job, lease, changed, stale }: { job: string; lease: Lease; changed: EntryRow[]; stale: Intake['stale'] },
+  { job, lease, changed, stale }: { job: string; lease: Lease; changed: EntryRow[]; stale: Loaded['stale'] },
 ): Promise<void> {
   if (changed.length + stale.renewed.length + stale.outdated.length === 0) return;
   await store.commit({ actor: `job:${job}`, lease }, () => ({

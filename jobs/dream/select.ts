@@ -2,13 +2,13 @@
 
 import { redact } from '../../src/base/text/redact.ts';
 import { contentWords, countSharedWords } from '../../src/base/text/wording.ts';
-import type { DreamWorld, KnownEntry } from '../../src/memory/dream/operations.ts';
+import type { DreamContext, KnownEntry } from '../../src/memory/dream/operations.ts';
 import { type TopicCard, TopicSearch, topicCards } from '../../src/memory/dream/topic-table.ts';
 import { type EntryRow, supportsByEntry } from '../../src/memory/ledger/entries.ts';
 import type { Ledger } from '../../src/memory/ledger/ledger.ts';
 import { topicUses } from '../../src/memory/recall/recall-uses.ts';
 import type { Store } from '../../src/memory/store/store.ts';
-import { type OverlayTopic, readTopics } from './overlay.ts';
+import { type DraftTopic, readTopics } from './draft.ts';
 
 const CHARACTERS_PER_TOKEN = 3;
 
@@ -29,14 +29,14 @@ export function batches(entries: EntryRow[], limit: { tokens: number; hasWithdra
   return out.length === 0 && limit.hasWithdrawn ? [[]] : out;
 }
 
-export type World = DreamWorld<OverlayTopic>;
+export type Context = DreamContext<DraftTopic>;
 
 /** The entries and topics that operations speak of and are checked against. What a person wrote is redacted here. */
-export async function worldOf(
+export async function contextOf(
   fresh: EntryRow[],
   withdrawn: EntryRow[],
-  topics: Map<string, OverlayTopic> = new Map(),
-): Promise<DreamWorld<OverlayTopic>> {
+  topics: Map<string, DraftTopic> = new Map(),
+): Promise<DreamContext<DraftTopic>> {
   const entries = new Map<string, KnownEntry>();
   for (const entry of [...fresh, ...withdrawn]) {
     const { id, type, strength, at, by, session } = entry;
@@ -56,7 +56,7 @@ export async function worldOf(
 /** What one request shows of the memory. */
 export interface Selection {
   /** Topics, with the ids of the lines that are shown of each. */
-  shown: Map<OverlayTopic, Set<string>>;
+  shown: Map<DraftTopic, Set<string>>;
   /** Topics that are near, or in use, by their line in the index alone. */
   others: TopicCard[];
   /** How many topics there are beside. */
@@ -86,13 +86,13 @@ const OTHERS_PART = 0.15;
 const FRAME_CHARACTERS = 16;
 
 /**
- * Chooses what the entries may touch, and reads it into `world.topics`: lines that withdrawn entries support and those
+ * Chooses what the entries may touch, and reads it into `context.topics`: lines that withdrawn entries support and those
  * that say what an entry changes, wherever they stand, then those that share most words with an entry or come from its session, then, as far as there is room, their neighbours.
  * What it costs follows the entries: `budgetTokens` is only the most.
  */
 export async function selectTopics(
   store: Store,
-  { fresh, withdrawn, world }: { fresh: EntryRow[]; withdrawn: EntryRow[]; world: DreamWorld<OverlayTopic> },
+  { fresh, withdrawn, context }: { fresh: EntryRow[]; withdrawn: EntryRow[]; context: DreamContext<DraftTopic> },
   budgetTokens: number,
 ): Promise<Selection> {
   const { ledger } = store;
@@ -105,16 +105,16 @@ export async function selectTopics(
     scores.set(path, (scores.get(path) ?? new Map()).set(line, Number.POSITIVE_INFINITY));
   }
   const changed = new Map<string, string[]>();
-  const byPath = new Map<string, OverlayTopic>();
+  const byPath = new Map<string, DraftTopic>();
   const open = async (path: string) => {
     if (!byPath.has(path)) {
       const [topic] = (await readTopics(store, [path])).values();
       if (topic) byPath.set(path, topic);
-      if (topic) world.topics.set(topic.name, topic);
+      if (topic) context.topics.set(topic.name, topic);
     }
     return byPath.get(path)?.isPinned ? undefined : byPath.get(path);
   };
-  for (const { id, changes } of world.entries.values()) {
+  for (const { id, changes } of context.entries.values()) {
     if (!changes || !fresh.some((entry) => entry.id === id)) continue;
     const lines = await linesSaying(changes, { search, open, cards });
     for (const { path, line } of lines) {
@@ -129,7 +129,7 @@ export async function selectTopics(
     const topic = isMust || !room.isFull ? await open(path) : undefined;
     if (topic) room.show(topic, line, { isMust });
   }
-  const near = paths.filter((path) => !room.shown.has(byPath.get(path) as OverlayTopic));
+  const near = paths.filter((path) => !room.shown.has(byPath.get(path) as DraftTopic));
   // As far as there is room, what else there is: first of the topics shown, then those in use.
   for (const topic of [...room.shown.keys()]) for (const line of topic.lines.keys()) room.show(topic, line);
   const inUse = byUse(ledger, [...cards.values()]).filter(({ path }) => !paths.includes(path));
@@ -185,7 +185,7 @@ async function linesSaying(
     cards,
   }: {
     search: TopicSearch;
-    open(path: string): Promise<OverlayTopic | undefined>;
+    open(path: string): Promise<DraftTopic | undefined>;
     cards: Map<string, TopicCard>;
   },
 ): Promise<{ path: string; line: string }[]> {
@@ -233,7 +233,7 @@ function fitting(cards: TopicCard[], tokens: number): TopicCard[] {
 
 /** What is shown, as long as there is room for it. */
 class Room {
-  readonly shown = new Map<OverlayTopic, Set<string>>();
+  readonly shown = new Map<DraftTopic, Set<string>>();
   #tokensLeft: number;
   /** Whether so little is left that looking for more is not worth it. */
   get isFull(): boolean {
@@ -245,7 +245,7 @@ class Room {
   }
 
   /** Shows a line, or with '' the topic's heading alone; what must be shown is, without regard to room. */
-  show(topic: OverlayTopic, line: string, { isMust = false } = {}): void {
+  show(topic: DraftTopic, line: string, { isMust = false } = {}): void {
     const lines = this.shown.get(topic);
     const text = topic.lines.get(line)?.text;
     if (lines?.has(line) || (line !== '' && text === undefined) || (line === '' && lines)) return;
