@@ -10,7 +10,7 @@
 //    What code lets through stands; what it does not is asked for again, and what is left waits for another night.
 // 5. Commit each batch: topics, index, what became of each entry, the report. The living files are touched only here;
 //    in review mode not even here, and what would change waits for a person (dream/proposals.ts).
-// 6. Put away, by code, what is past, long unused, or was seen once and never again (dream/forgetting.ts).
+// 6. Put away, by code, what is past, long unused, or was seen once and never again (dream/archive.ts).
 // 7. Where no batch was needed, rebuild the index alone, for topics that a person added.
 
 import { AppError, ERRORS, type Failure, failureOf, isAppError } from '../src/base/errors.ts';
@@ -39,24 +39,15 @@ import {
   takeAnswers,
   withoutWaiting,
 } from './dream/answers.ts';
+import { commitForgotten, type ForgetDays, findForgotten } from './dream/archive.ts';
 import { sendBatch } from './dream/batch.ts';
-import { commitDream, type DreamBatch } from './dream/commit.ts';
-import { reportBatch } from './dream/commit-topics.ts';
+import { lineSeenOnce, settleMeaning } from './dream/check.ts';
+import { commitDream, type DreamBatch, type Place, rebuildIndex, reportBatch } from './dream/commit.ts';
 import { isShared, readTopics, retireWithdrawn } from './dream/draft.ts';
-import { commitForgotten, type ForgetDays, findForgotten } from './dream/forgetting.ts';
-import { type Place, rebuildIndex } from './dream/fresh-index.ts';
 import { Guidance } from './dream/guidance.ts';
-import { commitLateMarks, lateMarks } from './dream/late-marks.ts';
-import { commitLoaded, isMassDeletion, loadEntries } from './dream/load.ts';
-import { lineSeenOnce, settleMeaning } from './dream/meaning.ts';
+import { commitLateMarks, commitLoaded, isMassDeletion, lateMarks, loadEntries } from './dream/load.ts';
 import { commitProposals, proposeForgetting } from './dream/proposals.ts';
-import {
-  type AskedParts,
-  type Part,
-  type Proposal,
-  type ProposedPart,
-  proposeParts,
-} from './dream/propose-operations.ts';
+import { type AskedParts, type Part, type Proposal, type ProposedPart, proposeParts } from './dream/propose.ts';
 import { contextOf } from './dream/select.ts';
 import type { ShareReport } from './share.ts';
 

@@ -13,7 +13,7 @@ export type { MemoryToolOptions } from './memory/store/memory-commands.ts';
 // The jobs.
 
 export type { CheckReport, ReportedFinding } from '../jobs/check-memory.ts';
-export type { DreamEstimate } from '../jobs/dream/estimate.ts';
+export type { DreamEstimate } from '../jobs/dream/propose.ts';
 export type { DreamOutcome, DreamReport, DreamRequest } from '../jobs/dream.ts';
 export type { ExtractOutcome, ExtractReport, ExtractRequest } from '../jobs/extract.ts';
 export type { Candidate, ForgetPlan } from '../jobs/forget/targets.ts';

@@ -24,7 +24,7 @@ import type { EntryRow } from '../../src/memory/ledger/entries.ts';
 import { inboxItem, putInInbox } from '../../src/memory/ledger/inbox.ts';
 import { Check, type Rehearse } from './check.ts';
 import { readTopics } from './draft.ts';
-import type { Part, Proposal, ProposeDeps, ProposedPart } from './propose-operations.ts';
+import type { Part, Proposal, ProposeDeps, ProposedPart } from './propose.ts';
 import { type Context, contextOf } from './select.ts';
 
 /** `send`: what is new goes out as a batch. `collect`: only what was answered is worked. `cancel`: nothing waits any more. */

@@ -18,7 +18,7 @@ import type { EntryRow } from '../../src/memory/ledger/entries.ts';
 import { newId } from '../../src/memory/ledger/ledger.ts';
 import { checkFence, type Lease } from '../../src/memory/store/leases.ts';
 import type { BatchDeps } from './answers.ts';
-import { type Part, PROPOSAL_TOOL, requestFor } from './propose-operations.ts';
+import { type Part, PROPOSAL_TOOL, requestFor } from './propose.ts';
 import { batches, contextOf } from './select.ts';
 
 /** What is over is remembered so long. */

@@ -1,5 +1,8 @@
 // A list of operations as a model builds it over its calls. What code lets through stands; what it does not is asked for
 // again, and nothing else.
+// What operations mean is settled before they are judged: lines carry no mark of what was seen once, which code sets
+// (draft.ts); what one says of a new topic holds for all that write into it; `hold`, no longer offered, is a line seen
+// once; a duplicate from another session that makes a line certain is merged into it; a new name means the topic.
 // Promises: an operation keeps its number as long as it is about the same entries; what is sent anew about an entry takes
 // the place of what was sent before; what `standing` answers can be committed as it is.
 
@@ -7,17 +10,24 @@ import { z } from 'zod';
 import { isAppError } from '../../src/base/errors.ts';
 import { withTags } from '../../src/base/text/injection.ts';
 import { redact } from '../../src/base/text/redact.ts';
+import { countShared } from '../../src/base/text/wording.ts';
 import { judgeOperations, sayUnplaced } from '../../src/memory/dream/operation-checks.ts';
+import { seenOnceIn } from '../../src/memory/dream/operation-lines.ts';
 import {
   DESCRIPTION_CHARACTERS,
+  type KnownEntry,
   type Operation,
   operationSchema,
   proposalListSchema,
+  topicOfLine,
+  type Writing,
 } from '../../src/memory/dream/operations.ts';
+import { TopicSearch, topicCards } from '../../src/memory/dream/topic-table.ts';
 import type { Store } from '../../src/memory/store/store.ts';
-import { sizeOf } from './commit-topics.ts';
-import { readHolding, readNamed } from './draft.ts';
-import { settleMeaning } from './meaning.ts';
+import { withoutMark } from '../../src/memory/text/seen-once.ts';
+import type { MemoryType } from '../../src/memory/types.ts';
+import { sizeOf } from './commit.ts';
+import { type DraftTopic, readHolding, readNamed, readTopics } from './draft.ts';
 import type { Context } from './select.ts';
 
 /** Why operations cannot be committed as they are, which only the commit finds; null: nothing. */
@@ -206,4 +216,121 @@ async function cleaned(value: unknown): Promise<unknown> {
   return Object.fromEntries(
     await Promise.all(Object.entries(value).map(async ([key, item]) => [key, await cleaned(item)] as const)),
   );
+}
+
+interface Place {
+  context: Context;
+  store: Store;
+}
+
+/** The operations as they are meant, in the same order, one for each. */
+export async function settleMeaning(operations: Operation[], { context, store }: Place): Promise<Operation[]> {
+  const meant: Operation[] = [];
+  for (const operation of operations) {
+    const held = operation.kind === 'hold' ? await seenOnce(operation, { context, store }) : operation;
+    meant.push(witnessed(held, context));
+  }
+  const renamed = new Map(meant.flatMap((each) => (each.kind === 'rename' ? [[each.to, each.topic] as const] : [])));
+  const begun = new Map<string, Pick<Writing, 'type' | 'description'>>();
+  for (const each of meant) {
+    if (!('lines' in each) || context.topics.has(each.topic)) continue;
+    const { type = each.type, description = each.description } = begun.get(each.topic) ?? {};
+    begun.set(each.topic, { type, description });
+  }
+  return meant.map((each) => {
+    if (!('lines' in each)) return each;
+    const lines = each.lines.map((line) => ({ ...line, text: withoutMark(line.text) || line.text }));
+    const topic = context.topics.has(each.topic) ? each.topic : (renamed.get(each.topic) ?? each.topic);
+    const { type, description } = begun.get(each.topic) ?? {};
+    return {
+      ...each,
+      lines,
+      topic,
+      ...(type && !each.type && { type }),
+      ...(description && !each.description && { description }),
+    };
+  });
+}
+
+/** Where habits go that nobody named a topic for. */
+const HABITS: Record<MemoryType, { topic: string; description: string }> = {
+  user: { topic: 'user-habits', description: 'What the user was seen to do or to like, before relying on it' },
+  feedback: { topic: 'habits', description: 'Ways of working that were seen and not said: before choosing one' },
+  project: { topic: 'project-habits', description: 'What was seen in the project and not said, before relying on it' },
+  reference: { topic: 'reference-habits', description: 'Where things were seen to be found and nobody said so' },
+};
+const NEAR_LINES = 6;
+const NEAR_WORDS = 2;
+
+async function seenOnce(operation: Extract<Operation, { kind: 'hold' }>, place: Place): Promise<Operation> {
+  const entries = operation.entries.flatMap((id) => place.context.entries.get(id) ?? []);
+  const [first] = entries;
+  // What was stated, or is withdrawn, is held by nobody: the checks say so.
+  const isHabit = entries.length === operation.entries.length && entries.every(isImplied);
+  if (!first || !isHabit) return operation;
+  return lineSeenOnce(entries, { ...place, reason: operation.reason });
+}
+
+function isImplied({ strength, isWithdrawn }: KnownEntry): boolean {
+  return strength === 'implied' && !isWithdrawn;
+}
+
+/** The operation that writes habits down, near what is like them; `entries` are of one kind. */
+export async function lineSeenOnce(
+  entries: KnownEntry[],
+  { context, store, reason }: Place & { reason: string },
+): Promise<Operation> {
+  const [first] = entries as [KnownEntry];
+  const isSaid = first.by === 'human' || first.by === 'person';
+  const type = isSaid || first.type === 'reference' ? first.type : 'project';
+  const topic = await topicFor(first, { type, context, store });
+  const ids = entries.map(({ id }) => id);
+  const [same] = [...(topic.known?.lines ?? [])].filter(([, { text }]) => text === first.text);
+  if (same && entries.length === 1) {
+    const [line, { isPersons }] = same;
+    if (isPersons) return { kind: 'drop', entries: ids, because: 'duplicate', of: line, reason };
+    const lines = [{ text: first.text, entries: ids }];
+    return { kind: 'merge', entries: ids, topic: topic.name, replaces: [line], lines, reason };
+  }
+  const begun = topic.known ? {} : { type, description: HABITS[type].description };
+  const lines = entries.map(({ id, text }) => ({ text, entries: [id] }));
+  return { kind: 'add', entries: ids, topic: topic.name, ...begun, lines, reason };
+}
+
+async function topicFor(
+  entry: KnownEntry,
+  { type, context, store }: Place & { type: MemoryType },
+): Promise<{ name: string; known?: DraftTopic }> {
+  const found = new TopicSearch(store.ledger).find(entry.text, NEAR_LINES);
+  const cards = new Map(topicCards(store.ledger).map((card) => [card.path, card]));
+  const isFit = (topic: DraftTopic) =>
+    topic.type === type && !topic.isPinned && topic.bytes * 2 < store.limits.memoryBytes;
+  for (const { path, line } of found) {
+    const card = cards.get(path);
+    if (!card || card.isArchived || card.isPinned || card.type !== type) continue;
+    await readTopics(store, [path], context.topics);
+    const topic = [...context.topics.values()].find((each) => each.path === path);
+    if (!topic || !isFit(topic)) continue;
+    const { text = topic.description } = topic.lines.get(line) ?? {};
+    if (countShared(entry.text, text) >= NEAR_WORDS) return { name: topic.name, known: topic };
+  }
+  for (let number = 1; ; number++) {
+    const name = HABITS[type].topic + (number === 1 ? '' : `-${number}`);
+    await readNamed(store, [name], context.topics);
+    const known = context.topics.get(name);
+    if (!known || isFit(known)) return { name, ...(known && { known }) };
+  }
+}
+
+/** A drop that takes a second witness for a mere repetition, as the merge that makes the line plain. */
+function witnessed(operation: Operation, context: Context): Operation {
+  if (operation.kind !== 'drop' || operation.because !== 'duplicate' || operation.of === undefined) return operation;
+  const { of, entries: ids, reason } = operation;
+  const topic = topicOfLine(of, context);
+  const line = topic?.lines.get(of);
+  const entries = ids.flatMap((id) => context.entries.get(id) ?? []);
+  if (!topic || !line?.seenOnce || line.isPersons || entries.some(({ isWithdrawn }) => isWithdrawn)) return operation;
+  if (seenOnceIn(entries, line.sources)) return operation;
+  const lines = [{ text: line.text, entries: ids }];
+  return { kind: 'merge', entries: ids, topic: topic.name, replaces: [of], lines, reason };
 }

@@ -18,10 +18,9 @@ import type { Transaction } from '../../src/memory/store/store.ts';
 import type { ReportedRow } from '../../src/memory/text/dream-report.ts';
 import { archivePath, lineId } from '../../src/memory/text/topic.ts';
 import { pinTopics } from '../review/proposal-checks.ts';
-import { type DreamBatch, reportRows, writeStates } from './commit.ts';
-import { reportBatch, type ToldBatch } from './commit-topics.ts';
+import type { Place } from './commit.ts';
+import { type DreamBatch, reportBatch, reportRows, type ToldBatch, writeStates } from './commit.ts';
 import { type DraftTopic, readTopics } from './draft.ts';
-import type { Place } from './fresh-index.ts';
 
 /** Lets the operations of a batch wait; answers the ids of what waits now. */
 export async function commitProposals(batch: DreamBatch, place: Place): Promise<string[]> {

@@ -7,10 +7,10 @@ import { type EntryRow, entryRow } from '../../src/memory/ledger/entries.ts';
 import type { FileChange, Store } from '../../src/memory/store/store.ts';
 import { logDay, logPath } from '../../src/memory/text/daily-log.ts';
 import { entryOfItem, logItemsOf } from '../../src/memory/text/log-items.ts';
+import { changesOf as changesOfForgotten } from '../dream/archive.ts';
+import { settleMeaning } from '../dream/check.ts';
 import { changesOf as changesOfEdit } from '../dream/commit.ts';
 import { editsOf } from '../dream/draft.ts';
-import { changesOf as changesOfForgotten } from '../dream/forgetting.ts';
-import { settleMeaning } from '../dream/meaning.ts';
 import { contextOfProposal } from './proposal-checks.ts';
 
 export interface ShownProposal {

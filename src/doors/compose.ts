@@ -3,7 +3,7 @@
 
 import { join } from 'node:path';
 import type { CheckReport } from '../../jobs/check-memory.ts';
-import type { DreamEstimate } from '../../jobs/dream/estimate.ts';
+import type { DreamEstimate } from '../../jobs/dream/propose.ts';
 import type { DreamReport, DreamRequest } from '../../jobs/dream.ts';
 import type { ExtractDeps, ExtractReport, ExtractRequest } from '../../jobs/extract.ts';
 import type { ForgetReport, ForgetRequest } from '../../jobs/forget.ts';
@@ -253,7 +253,7 @@ export function compose(config: Config, parts: Parts = {}): App {
       return report;
     },
     estimateDream: async (at, request) => {
-      const { estimateDream } = await import('../../jobs/dream/estimate.ts');
+      const { estimateDream } = await import('../../jobs/dream/propose.ts');
       const price = priceOf(config.model, config.prices);
       const { excerptTokens: batchTokens, dreamBatch } = config;
       const isBatch = config.model !== OFFLINE_MODEL && (request.batch === 'send' || dreamBatch);

@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { requestFor } from '../../jobs/dream/propose-operations.ts';
+import { requestFor } from '../../jobs/dream/propose.ts';
 import { contextOf } from '../../jobs/dream/select.ts';
 import { fixedClock } from '../../src/base/time.ts';
 import { refreshTopics } from '../../src/memory/dream/topic-table.ts';

@@ -22,9 +22,9 @@ import { topicUses } from '../../src/memory/recall/recall-uses.ts';
 import type { FileChange, Transaction } from '../../src/memory/store/store.ts';
 import type { ReportedRow } from '../../src/memory/text/dream-report.ts';
 import { archivePath, editLines, isArchivePath, lineId, newTopic, parseTopic } from '../../src/memory/text/topic.ts';
-import { commitTopics, type TopicsPlan } from './commit-topics.ts';
+import type { Place } from './commit.ts';
+import { commitTopics, type TopicsPlan } from './commit.ts';
 import { type DraftTopic, readTopics } from './draft.ts';
-import type { Place } from './fresh-index.ts';
 import type { Guidance } from './guidance.ts';
 
 /** Days after which something is put away; null: never. */
