@@ -26,8 +26,7 @@ import {
   readMemorySnapshot,
   screenTopic,
 } from '../src/memory/snapshot/memory-snapshot.ts';
-import type { WithLease } from '../src/memory/store/leases.ts';
-import type { Store } from '../src/memory/store/store.ts';
+import type { Store, WithLease } from '../src/memory/store/store.ts';
 
 /** A topic and what would become of it, or became. `withheld`: it speaks to an agent. `dropped`: only older ones held it. */
 export interface SnapshotTopic {

@@ -12,8 +12,7 @@ import type { Clock } from '../src/base/time.ts';
 import { findFaults } from '../src/memory/history/check/check.ts';
 import type { Finding } from '../src/memory/history/check/findings.ts';
 import { ledgerDamage, setLedgerAside } from '../src/memory/ledger/ledger.ts';
-import type { WithLease } from '../src/memory/store/leases.ts';
-import type { Store } from '../src/memory/store/store.ts';
+import type { Store, WithLease } from '../src/memory/store/store.ts';
 
 export interface CheckDeps {
   clock: Clock;

@@ -13,8 +13,7 @@ import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
 import type { Ledger } from '../src/memory/ledger/ledger.ts';
 import { finishOutboxRows, noteSender, type OutboxRow, outboxRows, sendersOf } from '../src/memory/ledger/outbox.ts';
 import { isForgotten } from '../src/memory/ledger/tombstones.ts';
-import type { WithLease } from '../src/memory/store/leases.ts';
-import type { CommitPlan, FileChange, Store } from '../src/memory/store/store.ts';
+import type { CommitPlan, FileChange, Store, WithLease } from '../src/memory/store/store.ts';
 import { appendEntries, logPath, parseLog, removeEntries } from '../src/memory/text/daily-log.ts';
 import { forget } from './forget.ts';
 

@@ -12,68 +12,23 @@
 // 7. but what is too long is split smaller, and what failed too often is given up, so that the rest is not held up.
 
 import { failureOf, isAppError, isGivenUp } from '../src/base/errors.ts';
-import type { Clock } from '../src/base/time.ts';
 import { type Coverage, givenUpTurns, hasMainAgent, hasUndone, sessionRow } from '../src/memory/ledger/coverage.ts';
 import { beginJob, endJob } from '../src/memory/ledger/job-rows.ts';
-import type { Lease, WithLease } from '../src/memory/store/leases.ts';
-import type { Store } from '../src/memory/store/store.ts';
 import type { ReadPoint } from '../src/transcript/read-point.ts';
 import { openSession, type Session } from '../src/transcript/session.ts';
 import { openSnapshot } from '../src/transcript/snapshot.ts';
-import type { Memories } from '../src/transcript/writes/memory-writes.ts';
 import { coverTurns } from './extract/cover-turns.ts';
 import { countCovered, extractPending } from './extract/extract-pending.ts';
-import type { Fork } from './extract/fork-prefix.ts';
 import { type SortedTurns, sortTurns } from './extract/pending-turns.ts';
 import { coverageRanges, type ExtractOutcome, type ExtractReport, emptyReport, outcomeOf } from './extract/report.ts';
+import type { Deps, ExtractDeps, ExtractRequest, Run } from './extract/run.ts';
 import { sessionRows } from './extract/session-rows.ts';
-import type { AgentDeps } from './run-agent.ts';
 
 /** An excerpt that a model finds too long is split down to this. */
 const SMALLEST_EXCERPT_TOKENS = 500;
 
-export interface ExtractRequest {
-  transcript: string;
-  /** Where a snapshot of it is, for when it is gone. */
-  snapshot?: string;
-  /** The session's id, for formats whose files hold none. */
-  session?: string;
-  /** Take the session as ended, so that its last turn is settled too. */
-  ended: boolean;
-  /** Steers what to keep; never overrides the rules. */
-  instructions?: string;
-  /** Turns to be extracted again; what they gave before is replaced. */
-  reopen?: Set<string>;
-  /** Asked for by a person: take up again what was undone. Hooks and sweeps leave it alone. */
-  reopenUndone?: boolean;
-  /** Default: `fork` of the deps. */
-  fork?: Fork;
-  /** Take up again what was given up: there is new input, or a person asks. */
-  reopenGivenUp?: boolean;
-  /** Tries that failed before this one. What fails for the last time is covered as `gave-up`; without it nothing is. */
-  attempts?: number;
-}
-
-export interface ExtractDeps extends AgentDeps {
-  /** The memory directory that a session belongs to. */
-  storeFor(session: { cwd?: string }): Promise<Store>;
-  /** The memories on this disk that a session's agent may write to. Default: the memory directory alone. */
-  memoriesOf?(session: { cwd?: string }, memory: string): Memories;
-  /** Where entries about the user are kept, if not where the session's are; canonical. */
-  userMemory?: string;
-  clock: Clock;
-  zone: string;
-  settleMs: number;
-  excerptTokens: number;
-  /** What the extractor continues: an excerpt of the transcript, or the request that it holds. Default: `excerpt`. */
-  fork?: Fork;
-  withLease: WithLease;
-}
-
-/** The same with the memory directory found. */
-export type Deps = ExtractDeps & { store: Store };
-
 export type { ExtractOutcome, ExtractReport } from './extract/report.ts';
+export type { ExtractDeps, ExtractRequest } from './extract/run.ts';
 
 /** Contract: throws only what is not an AppError; every planned ending is the report's `outcome`. */
 export async function extract(request: ExtractRequest, deps: ExtractDeps): Promise<ExtractReport> {
@@ -104,13 +59,6 @@ async function open({ transcript, snapshot, session, ended }: ExtractRequest): P
     if (!snapshot || !isAppError(error, 'transcript-gone')) throw error;
     return openSnapshot(snapshot);
   }
-}
-
-export interface Run {
-  session: Session;
-  request: ExtractRequest;
-  report: ExtractReport;
-  lease: Lease;
 }
 
 async function extractSession(run: Run, deps: Deps): Promise<true> {

@@ -12,8 +12,7 @@ import { type Clock, dayOf } from '../src/base/time.ts';
 import { indexChange } from '../src/memory/dream/index-change.ts';
 import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
 import { SCAFFOLD } from '../src/memory/recall/recall-notes.ts';
-import type { WithLease } from '../src/memory/store/leases.ts';
-import type { Store } from '../src/memory/store/store.ts';
+import type { Store, WithLease } from '../src/memory/store/store.ts';
 
 export interface InitReport {
   /** `complete`: all three were there already. `planned`: a dry run. Only `written` changed something. */

@@ -12,8 +12,7 @@ import { indexChange } from '../src/memory/dream/index-change.ts';
 import { changesOf, type JobChanges } from '../src/memory/history/undo.ts';
 import { enterPersonsJob, type JobRow, jobRow, lastChangingJob, undoneBy } from '../src/memory/ledger/job-rows.ts';
 import type { Ledger } from '../src/memory/ledger/ledger.ts';
-import type { WithLease } from '../src/memory/store/leases.ts';
-import type { FileChange, Store } from '../src/memory/store/store.ts';
+import type { FileChange, Store, WithLease } from '../src/memory/store/store.ts';
 import { type Staying, TakingBack } from './undo/taking-back.ts';
 
 export interface UndoRequest {

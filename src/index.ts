@@ -29,10 +29,6 @@ export { type Config, loadConfig } from './base/config/config.ts';
 export { AppError, ERRORS, type ErrorCode, type Failure, type FailureClass, type RetryRule } from './base/errors.ts';
 export type { JobOptions } from './doors/compose.ts';
 export { type Nocturne, openNocturne } from './doors/library.ts';
-export type { Standing } from './memory/home/switches.ts';
-
-// A memory directory and its history.
-
 export {
   type Redaction,
   type RedactionPlace,
@@ -50,19 +46,21 @@ export {
   type VersionOperation,
   type VersionPage,
 } from './memory/history/versions.ts';
+export type { Standing } from './memory/home/switches.ts';
+// A memory directory and its history.
+export type { StoreOptions } from './memory/open.ts';
+export { openStore } from './memory/open.ts';
 export type { ListChoice } from './memory/store/listing.ts';
-export {
-  type Actor,
-  type By,
-  type CommitPlan,
-  type CommitResult,
-  type FileChange,
-  type Limits,
-  type Memory,
-  openStore,
-  type Precondition,
-  type Store,
-  type StoreOptions,
+export type {
+  Actor,
+  By,
+  CommitPlan,
+  CommitResult,
+  FileChange,
+  Limits,
+  Memory,
+  Precondition,
+  Store,
 } from './memory/store/store.ts';
 
 // Transcripts, secrets in text, and time.

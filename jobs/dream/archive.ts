@@ -17,13 +17,12 @@ import {
   topicCards,
 } from '../../src/memory/dream/topic-table.ts';
 import { addSupport, dropSupport, entryRow, type Support, supportsOf } from '../../src/memory/ledger/entries.ts';
-import type { Ledger } from '../../src/memory/ledger/ledger.ts';
+import type { Ledger, Transaction } from '../../src/memory/ledger/ledger.ts';
 import { topicUses } from '../../src/memory/recall/recall-uses.ts';
-import type { FileChange, Transaction } from '../../src/memory/store/store.ts';
+import type { FileChange } from '../../src/memory/store/store.ts';
 import type { ReportedRow } from '../../src/memory/text/dream-report.ts';
 import { archivePath, editLines, isArchivePath, lineId, newTopic, parseTopic } from '../../src/memory/text/topic.ts';
-import type { Place } from './commit.ts';
-import { commitTopics, type TopicsPlan } from './commit.ts';
+import { commitTopics, type Place, type TopicsPlan } from './commit.ts';
 import { type DraftTopic, readTopics } from './draft.ts';
 import type { Guidance } from './guidance.ts';
 

@@ -4,8 +4,8 @@
 // certain that it did not arrive, nothing of it is left. What is sent fits the job's ceiling and the day's.
 
 import type { BatchedRequest } from '../../src/agent/batches.ts';
+import type { Bound } from '../../src/base/config/prices.ts';
 import { isAppError } from '../../src/base/errors.ts';
-import type { Bound } from '../../src/memory/home/reservations.ts';
 import {
   dropBatch,
   dropOldBatches,
@@ -15,8 +15,8 @@ import {
   noteSent,
 } from '../../src/memory/ledger/batches.ts';
 import type { EntryRow } from '../../src/memory/ledger/entries.ts';
+import { checkFence, type Lease } from '../../src/memory/ledger/leases.ts';
 import { newId } from '../../src/memory/ledger/ledger.ts';
-import { checkFence, type Lease } from '../../src/memory/store/leases.ts';
 import type { BatchDeps } from './answers.ts';
 import { type Part, PROPOSAL_TOOL, requestFor } from './propose.ts';
 import { batches, contextOf } from './select.ts';

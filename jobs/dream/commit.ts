@@ -20,9 +20,9 @@ import {
   supportsOf,
   writeEntry,
 } from '../../src/memory/ledger/entries.ts';
-import type { Ledger } from '../../src/memory/ledger/ledger.ts';
-import type { Lease } from '../../src/memory/store/leases.ts';
-import type { FileChange, Store, Transaction } from '../../src/memory/store/store.ts';
+import type { Lease } from '../../src/memory/ledger/leases.ts';
+import type { Ledger, Transaction } from '../../src/memory/ledger/ledger.ts';
+import type { FileChange, Store } from '../../src/memory/store/store.ts';
 import {
   appendJsonReport,
   appendMarkdownReport,

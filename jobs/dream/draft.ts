@@ -18,10 +18,10 @@ import {
 } from '../../src/memory/dream/operations.ts';
 import { linesLinking } from '../../src/memory/dream/topic-table.ts';
 import { addSupport, dropSupport, indexLines, sourcesOf, supportsOf } from '../../src/memory/ledger/entries.ts';
-import type { Ledger } from '../../src/memory/ledger/ledger.ts';
-import { shaOf } from '../../src/memory/store/heads.ts';
+import type { Ledger, Transaction } from '../../src/memory/ledger/ledger.ts';
+import { shaOf } from '../../src/memory/ledger/version-rows.ts';
 import { isPinned } from '../../src/memory/store/staging.ts';
-import type { FileChange, Store, Transaction } from '../../src/memory/store/store.ts';
+import type { FileChange, Store } from '../../src/memory/store/store.ts';
 import { linksIn } from '../../src/memory/text/index-file.ts';
 import { markSeenOnce, seenOnceOn, withoutMark } from '../../src/memory/text/seen-once.ts';
 import { archivePath, editLines, isArchivePath, isTopicPath, lineId, parseTopic } from '../../src/memory/text/topic.ts';

@@ -10,6 +10,7 @@ import {
   waitingProposals,
   whatChanged,
 } from '../../src/memory/dream/proposals.ts';
+import { entryOfItem, type HistoryLook, readLogItems } from '../../src/memory/history/log-items.ts';
 import {
   allEntries,
   daysWithEntries,
@@ -22,13 +23,11 @@ import {
   supportsOf,
   writeEntry,
 } from '../../src/memory/ledger/entries.ts';
-import type { HistoryLook } from '../../src/memory/ledger/history-looks.ts';
-import type { Lease } from '../../src/memory/store/leases.ts';
-import { lostIds } from '../../src/memory/store/lost-logs.ts';
+import type { Lease } from '../../src/memory/ledger/leases.ts';
+import { lostIds } from '../../src/memory/ledger/lost-logs.ts';
 import { isPinned } from '../../src/memory/store/staging.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { logDay, logPath } from '../../src/memory/text/daily-log.ts';
-import { entryOfItem, readLogItems } from '../../src/memory/text/log-items.ts';
 import { parseTopic } from '../../src/memory/text/topic.ts';
 import type { Place } from './commit.ts';
 

@@ -13,13 +13,11 @@ import {
 } from '../../src/memory/dream/proposals.ts';
 import { refreshTopics } from '../../src/memory/dream/topic-table.ts';
 import type { EntryRow } from '../../src/memory/ledger/entries.ts';
-import type { Ledger } from '../../src/memory/ledger/ledger.ts';
-import type { Transaction } from '../../src/memory/store/store.ts';
+import type { Ledger, Transaction } from '../../src/memory/ledger/ledger.ts';
 import type { ReportedRow } from '../../src/memory/text/dream-report.ts';
 import { archivePath, lineId } from '../../src/memory/text/topic.ts';
 import { pinTopics } from '../review/proposal-checks.ts';
-import type { Place } from './commit.ts';
-import { type DreamBatch, reportBatch, reportRows, type ToldBatch, writeStates } from './commit.ts';
+import { type DreamBatch, type Place, reportBatch, reportRows, type ToldBatch, writeStates } from './commit.ts';
 import { type DraftTopic, readTopics } from './draft.ts';
 
 /** Lets the operations of a batch wait; answers the ids of what waits now. */

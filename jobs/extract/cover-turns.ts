@@ -2,7 +2,7 @@
 
 import { type Clock, dayOf } from '../../src/base/time.ts';
 import { coverRange, type SessionRow, writeSession } from '../../src/memory/ledger/coverage.ts';
-import type { Lease } from '../../src/memory/store/leases.ts';
+import type { Lease } from '../../src/memory/ledger/leases.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import type { Became } from '../../src/memory/types.ts';
 import type { PendingTurn } from './pending-turns.ts';

@@ -3,11 +3,11 @@
 
 import { sayCount } from '../../src/base/text/wording.ts';
 import { restingOn } from '../../src/memory/dream/provenance.ts';
+import { entryOfItem } from '../../src/memory/history/log-items.ts';
 import { allSupports, type EntryRow, entriesIn, entryRow } from '../../src/memory/ledger/entries.ts';
 import { catalogEntries, markdownFiles } from '../../src/memory/recall/catalog.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { logDay, logPath } from '../../src/memory/text/daily-log.ts';
-import { entryOfItem } from '../../src/memory/text/log-items.ts';
 import { archivePath, isArchivePath, isTopicPath, parseTopic, type TopicLine } from '../../src/memory/text/topic.ts';
 
 /** Something that can be forgotten by itself. */

@@ -3,10 +3,10 @@
 
 import { type EntryPin, type Proposal, waitingProposals, whatChanged } from '../../src/memory/dream/proposals.ts';
 import { unifiedDiff } from '../../src/memory/history/line-diff.ts';
+import { entryOfItem, logItemsOf } from '../../src/memory/history/log-items.ts';
 import { type EntryRow, entryRow } from '../../src/memory/ledger/entries.ts';
 import type { FileChange, Store } from '../../src/memory/store/store.ts';
 import { logDay, logPath } from '../../src/memory/text/daily-log.ts';
-import { entryOfItem, logItemsOf } from '../../src/memory/text/log-items.ts';
 import { changesOf as changesOfForgotten } from '../dream/archive.ts';
 import { settleMeaning } from '../dream/check.ts';
 import { changesOf as changesOfEdit } from '../dream/commit.ts';

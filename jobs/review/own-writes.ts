@@ -2,8 +2,9 @@
 // is pinned to the text after it where it still is the same change, and where nobody else changed the file in between.
 
 import { type Proposal, putProposal, waitingProposals } from '../../src/memory/dream/proposals.ts';
-import type { Lease } from '../../src/memory/store/leases.ts';
-import type { Store, Transaction } from '../../src/memory/store/store.ts';
+import type { Lease } from '../../src/memory/ledger/leases.ts';
+import type { Transaction } from '../../src/memory/ledger/ledger.ts';
+import type { Store } from '../../src/memory/store/store.ts';
 import { type Logged, readLogged } from './list.ts';
 import { renewProposal } from './proposal-checks.ts';
 

@@ -4,11 +4,11 @@
 // the coverage of its turn.
 
 import { missingLines, takeBackLines } from '../../src/memory/history/line-diff.ts';
+import { forgetLook } from '../../src/memory/history/log-items.ts';
 import { changedSince, type FileChanges, type JobChanges, type RowChange } from '../../src/memory/history/undo.ts';
-import { forgetLook } from '../../src/memory/ledger/history-looks.ts';
 import { type JobRow, jobRow } from '../../src/memory/ledger/job-rows.ts';
-import type { Ledger, Row } from '../../src/memory/ledger/ledger.ts';
-import type { FileChange, Transaction } from '../../src/memory/store/store.ts';
+import type { Ledger, Row, Transaction } from '../../src/memory/ledger/ledger.ts';
+import type { FileChange } from '../../src/memory/store/store.ts';
 import { logDay, removeEntries } from '../../src/memory/text/daily-log.ts';
 import { isReportPath, takeBackReport } from '../../src/memory/text/dream-report.ts';
 import { bodyStart } from '../../src/memory/text/frontmatter.ts';
@@ -70,7 +70,7 @@ export class TakingBack {
   }
 
   /** Answers how many turns are `undone` now. */
-  putRowsBack({ ledger, commit }: Transaction): number {
+  putRowsBack(transaction: Transaction): number {
     const turns = new Set<string>();
     // What a line said that somebody has taken over or taken away is not to be distilled again.
     const settled = new Set(
@@ -87,13 +87,13 @@ export class TakingBack {
         (table === 'coverage' && turns.has(key.turn as string));
       if (stays) continue;
       const target = table === 'coverage' && this.#job.kind !== 'undo' ? uncovered(row, this.#job) : row.before;
-      if (table === 'entry' && target?.state === 'new') forgetLook(ledger, target.day as string);
-      if (target) ledger.put(commit, table, target);
-      else ledger.drop(commit, table, key);
+      if (table === 'entry' && target?.state === 'new') forgetLook(transaction.ledger, target.day as string);
+      if (target) transaction.put(table, target);
+      else transaction.drop(table, key);
       const moved = table === 'support' && target === null ? this.#moved.get(key.path as string) : undefined;
       // What the lines rested on went along with the file.
       const there = { ...key, path: moved ?? '' };
-      if (moved && !this.#rows.some((other) => other.before && isKey(other, there))) ledger.drop(commit, table, there);
+      if (moved && !this.#rows.some((other) => other.before && isKey(other, there))) transaction.drop(table, there);
       if (target?.became === 'undone') undone.add(key.turn as string);
     }
     return undone.size;

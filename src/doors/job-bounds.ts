@@ -3,8 +3,8 @@
 import type { Config } from '../base/config/config.ts';
 import { AppError, isAppError } from '../base/errors.ts';
 import { thisProcess } from '../base/process.ts';
+import { type Lease, releaseLease, renewLease, takeLease } from '../memory/ledger/leases.ts';
 import { newId } from '../memory/ledger/ledger.ts';
-import { type Lease, releaseLease, renewLease, takeLease } from '../memory/store/leases.ts';
 import type { Store } from '../memory/store/store.ts';
 
 /** Runs `work` while no other process works on the key in the store; null where one does. */

@@ -9,8 +9,7 @@ import { canonicalPath } from '../base/files/directories.ts';
 import type { Log } from '../base/logger.ts';
 import type { Home } from '../memory/home/home.ts';
 import { outboxRows } from '../memory/ledger/outbox.ts';
-import type { WithLease } from '../memory/store/leases.ts';
-import type { Store } from '../memory/store/store.ts';
+import type { Store, WithLease } from '../memory/store/store.ts';
 import { scopeDir } from './places.ts';
 import { eachLedger } from './worker/known-work.ts';
 

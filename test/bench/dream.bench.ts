@@ -9,7 +9,7 @@ import { contextOf } from '../../jobs/dream/select.ts';
 import { fixedClock } from '../../src/base/time.ts';
 import { refreshTopics } from '../../src/memory/dream/topic-table.ts';
 import { allEntries } from '../../src/memory/ledger/entries.ts';
-import { openStore } from '../../src/memory/store/store.ts';
+import { openStore } from '../../src/memory/open.ts';
 import { newTopic } from '../../src/memory/text/topic.ts';
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
 import { record } from '../support/recorded.ts';

@@ -6,8 +6,8 @@ import { runAgent } from '../../src/agent/loop.ts';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { openHome } from '../../src/memory/home/home.ts';
 import { JobSpend } from '../../src/memory/home/spend.ts';
-import { releaseLease, takeLease } from '../../src/memory/store/leases.ts';
-import { openStore } from '../../src/memory/store/store.ts';
+import { releaseLease, takeLease } from '../../src/memory/ledger/leases.ts';
+import { openStore } from '../../src/memory/open.ts';
 import { type MessagesRequest, type Script, startMessagesServer } from '../support/messages-server.ts';
 
 /** Extracts the session at `path`, below `dir`; answers what became of it and what was sent to the model. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fixedClock } from '../../src/base/time.ts';
 import { coverRange, writeSession } from '../../src/memory/ledger/coverage.ts';
 import { addSupport, writeEntry } from '../../src/memory/ledger/entries.ts';
-import { openStore } from '../../src/memory/store/store.ts';
+import { openStore } from '../../src/memory/open.ts';
 import { appendEntries, entryId, logPath } from '../../src/memory/text/daily-log.ts';
 import { lineId, newTopic } from '../../src/memory/text/topic.ts';
 import type { Entry } from '../../src/memory/types.ts';

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/time.ts';
 import { refreshTopics } from '../../src/memory/dream/topic-table.ts';
-import { openStore } from '../../src/memory/store/store.ts';
+import { openStore } from '../../src/memory/open.ts';
 
 const DOOR = join(import.meta.dirname, '../../dist/nocturne.js');
 const RUNS = 15;

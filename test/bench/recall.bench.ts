@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { systemClock } from '../../src/base/time.ts';
 import { type RecallOptions, recallFor } from '../../src/doors/recall.ts';
-import { openStore } from '../../src/memory/store/store.ts';
+import { openStore } from '../../src/memory/open.ts';
 import { buildIndex, indexTopic } from '../../src/memory/text/index-file.ts';
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
 

@@ -5,7 +5,7 @@ import { closeSync, fsyncSync, mkdtempSync, openSync, renameSync, rmSync, writeF
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/time.ts';
-import { openStore } from '../../src/memory/store/store.ts';
+import { openStore } from '../../src/memory/open.ts';
 
 const topics = Number(process.argv[2] ?? 10_000);
 const dir = mkdtempSync(join(tmpdir(), 'nocturne-bench-'));

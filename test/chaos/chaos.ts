@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as after } from 'node:timers/promises';
 import { loadConfig } from '../../src/base/config/config.ts';
-import { openStore } from '../../src/memory/store/store.ts';
+import { openStore } from '../../src/memory/open.ts';
 import { ownRedis } from '../queue/own-redis.ts';
 import { agentsOf } from '../support/processes.ts';
 import { seeded } from '../support/random.ts';

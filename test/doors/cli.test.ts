@@ -9,7 +9,7 @@ import type { Environment } from '../../src/base/config/config.ts';
 import { thisProcess } from '../../src/base/process.ts';
 import { inboxItems } from '../../src/memory/ledger/inbox.ts';
 import { beginJob, type JobRow } from '../../src/memory/ledger/job-rows.ts';
-import { takeLease } from '../../src/memory/store/leases.ts';
+import { takeLease } from '../../src/memory/ledger/leases.ts';
 import { testApp, testModel } from '../support/app.ts';
 import { error } from '../support/messages-server.ts';
 import { DOOR, run, runJson } from '../support/run.ts';

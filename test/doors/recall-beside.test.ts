@@ -10,8 +10,9 @@ import { loadConfig } from '../../src/base/config/config.ts';
 import { type RecallOptions, recallFor } from '../../src/doors/recall.ts';
 import { redactMatches } from '../../src/memory/history/redact/redaction.ts';
 import { scrubOf } from '../../src/memory/history/redact/scrub.ts';
+import { openStore } from '../../src/memory/open.ts';
 import { topicUses } from '../../src/memory/recall/recall-uses.ts';
-import { openStore, type Store } from '../../src/memory/store/store.ts';
+import type { Store } from '../../src/memory/store/store.ts';
 import { countO200k, estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
 import { fastTempDir, tempDir } from '../support/temp.ts';
 

@@ -14,7 +14,7 @@ import { drainInboxes, openStores } from '../../src/doors/worker/worker.ts';
 import { allEntries } from '../../src/memory/ledger/entries.ts';
 import { openLedger } from '../../src/memory/ledger/ledger.ts';
 import { outboxRows } from '../../src/memory/ledger/outbox.ts';
-import { openStore } from '../../src/memory/store/store.ts';
+import { openStore } from '../../src/memory/open.ts';
 import { type TestApp, testApp } from '../support/app.ts';
 import { jobsInProcess } from '../support/jobs-in-process.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { fixedClock } from '../../src/base/time.ts';
 import { lookIntoLedger } from '../../src/memory/ledger/ledger.ts';
-import { openStore } from '../../src/memory/store/store.ts';
+import { openStore } from '../../src/memory/open.ts';
 import { testApp } from '../support/app.ts';
 import { treeHash } from '../support/mcp.ts';
 import { runHere } from '../support/run-here.ts';

@@ -14,7 +14,7 @@ import { readTarball } from '../../src/base/files/tarball.ts';
 import { fixedClock } from '../../src/base/time.ts';
 import { listVersions, readVersion } from '../../src/memory/history/versions.ts';
 import { allEntries, allSupports, indexLines } from '../../src/memory/ledger/entries.ts';
-import { openStore } from '../../src/memory/store/store.ts';
+import { openStore } from '../../src/memory/open.ts';
 import { type JobsInProcess, jobsInProcess } from '../support/jobs-in-process.ts';
 import { sixSessions } from '../support/nights.ts';
 import { inPieces, type TarEntry, tarballOf, tarOf } from '../support/tarballs.ts';

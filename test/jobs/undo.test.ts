@@ -7,7 +7,7 @@ import { dueItems, workKey } from '../../src/doors/worker/work.ts';
 import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
 import { allEntries, type EntryRow, writeEntry } from '../../src/memory/ledger/entries.ts';
 import { lastJobs } from '../../src/memory/ledger/job-rows.ts';
-import { takeLease } from '../../src/memory/store/leases.ts';
+import { takeLease } from '../../src/memory/ledger/leases.ts';
 import { type TestApp, testApp } from '../support/app.ts';
 import { type SessionFile, sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';

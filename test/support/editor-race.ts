@@ -5,8 +5,8 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/time.ts';
-import { shaOf } from '../../src/memory/store/heads.ts';
-import { openStore } from '../../src/memory/store/store.ts';
+import { shaOf } from '../../src/memory/ledger/version-rows.ts';
+import { openStore } from '../../src/memory/open.ts';
 
 export interface Race {
   /** How many edits the editor made, and how many of them it did not find in the file at its next look. */

@@ -18,8 +18,9 @@ import { thisProcess } from '../../src/base/process.ts';
 import { type Clock, fixedClock } from '../../src/base/time.ts';
 import { openHome } from '../../src/memory/home/home.ts';
 import { JobSpend } from '../../src/memory/home/spend.ts';
-import { type Lease, releaseLease, takeLease, type WithLease } from '../../src/memory/store/leases.ts';
-import { openStore, type Store } from '../../src/memory/store/store.ts';
+import { type Lease, releaseLease, takeLease } from '../../src/memory/ledger/leases.ts';
+import { openStore } from '../../src/memory/open.ts';
+import type { Store, WithLease } from '../../src/memory/store/store.ts';
 import { tempDir } from './temp.ts';
 
 export interface JobsInProcess {

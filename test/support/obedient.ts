@@ -1,7 +1,6 @@
 // A model that does what a test tells it: which entries it finds in a session, which operations it proposes at night.
 
-import type { ModelReply } from './messages-server.ts';
-import { calls, type MessagesRequest, says } from './messages-server.ts';
+import { calls, type MessagesRequest, type ModelReply, says } from './messages-server.ts';
 
 /** What it is shown in a request, by the tag around it. */
 export function shown(request: MessagesRequest, tag: string): string {

@@ -5,7 +5,8 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fixedClock } from '../../src/base/time.ts';
 import { coverRange } from '../../src/memory/ledger/coverage.ts';
-import { type FileChange, openStore, type Store } from '../../src/memory/store/store.ts';
+import { openStore } from '../../src/memory/open.ts';
+import type { FileChange, Store } from '../../src/memory/store/store.ts';
 
 export const EARLY = fixedClock('2026-11-20T10:00:00Z');
 /** When every aside has been looked at for long enough. */

@@ -10,7 +10,7 @@ import type { Home } from '../../memory/home/home.ts';
 import { entriesSent } from '../../memory/ledger/batches.ts';
 import { inboxItem, putInInbox } from '../../memory/ledger/inbox.ts';
 import { lastDreamAt } from '../../memory/ledger/job-rows.ts';
-import { isLeased } from '../../memory/store/leases.ts';
+import { isLeased } from '../../memory/ledger/leases.ts';
 import type { Store } from '../../memory/store/store.ts';
 import type { App } from '../compose.ts';
 

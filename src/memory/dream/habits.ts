@@ -5,8 +5,7 @@
 
 import { contentWords, countSharedWords, isSameWord } from '../../base/text/wording.ts';
 import { type EntryRow, entriesIn, entryRow, supportsByEntry, writeEntry } from '../ledger/entries.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import type { Transaction } from '../store/store.ts';
+import type { Ledger, Transaction } from '../ledger/ledger.ts';
 import { withoutMark } from '../text/seen-once.ts';
 import { editLines, locateLines } from '../text/topic.ts';
 
@@ -69,11 +68,11 @@ export function sayWaitedInVain(holdDays: number): string {
 }
 
 /** Remembers since when an entry waits, or that it does not any more. */
-export function writeHeld({ ledger, commit }: Transaction, held: { entry: string; isHeld: boolean; now: Date }): void {
+export function writeHeld(transaction: Transaction, held: { entry: string; isHeld: boolean; now: Date }): void {
   const { entry, isHeld, now } = held;
-  const isKnown = ledger.get('select entry from held where entry = ?', entry) !== undefined;
-  if (isHeld && !isKnown) ledger.put(commit, 'held', { entry, since: now.toISOString() });
-  if (!isHeld && isKnown) ledger.drop(commit, 'held', { entry });
+  const isKnown = transaction.ledger.get('select entry from held where entry = ?', entry) !== undefined;
+  if (isHeld && !isKnown) transaction.put('held', { entry, since: now.toISOString() });
+  if (!isHeld && isKnown) transaction.drop('held', { entry });
 }
 
 interface Edit {

@@ -1,9 +1,10 @@
 // The index as a change of files: built from what the ledger knows of the topics, in the same commit as their changes.
 
 import { indexLines, writeIndexLines } from '../ledger/entries.ts';
+import type { Transaction } from '../ledger/ledger.ts';
 import { topicUses } from '../recall/recall-uses.ts';
 import { isPinned } from '../store/staging.ts';
-import type { FileChange, Store, Transaction } from '../store/store.ts';
+import type { FileChange, Store } from '../store/store.ts';
 import { buildIndex, isOverflow } from '../text/index-file.ts';
 import { refreshTopics, topicCards } from './topic-table.ts';
 

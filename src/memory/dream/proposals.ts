@@ -4,9 +4,9 @@
 // anew. A rejected one stays as the memory of that decision. Who makes, renews and performs them is the jobs' business.
 
 import { type EntryRow, supportsOf } from '../ledger/entries.ts';
-import { jsonOf, type Ledger, type Row } from '../ledger/ledger.ts';
-import { shaOf } from '../store/heads.ts';
-import type { Store, Transaction } from '../store/store.ts';
+import { jsonOf, type Ledger, type Row, type Transaction } from '../ledger/ledger.ts';
+import { shaOf } from '../ledger/version-rows.ts';
+import type { Store } from '../store/store.ts';
 import type { Forgotten, Operation } from './operations.ts';
 
 export interface Proposal {
@@ -91,9 +91,9 @@ export function linesDecided(ledger: Ledger): Set<string> {
   );
 }
 
-export function putProposal({ ledger, commit }: Transaction, proposal: Proposal): void {
+export function putProposal(transaction: Transaction, proposal: Proposal): void {
   const { madeBy, operations, forgotten, topics, entries, ...rest } = proposal;
-  ledger.put(commit, 'proposal', {
+  transaction.put('proposal', {
     ...rest,
     made_by: madeBy,
     operations: JSON.stringify(operations),
@@ -109,8 +109,8 @@ export function repinProposal({ ledger }: Transaction, { id, operations, topics 
   ledger.run(sql, JSON.stringify(operations), JSON.stringify(topics), id);
 }
 
-export function dropProposal({ ledger, commit }: Transaction, id: string): void {
-  ledger.drop(commit, 'proposal', { id });
+export function dropProposal(transaction: Transaction, id: string): void {
+  transaction.drop('proposal', { id });
 }
 
 /** Takes away all that was proposed, or rejected, of these entries; what else it was about is new to the next dream. */

@@ -12,7 +12,7 @@ import type { Day } from '../../base/time.ts';
 import { entryRow, supportsByEntry, supportsOf } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { sendersOf } from '../ledger/outbox.ts';
-import { memoryAt } from '../store/heads.ts';
+import { memoryAt } from '../ledger/version-rows.ts';
 import type { MemoryReader } from '../store/read-only-store.ts';
 import { logPath, parseLog } from '../text/daily-log.ts';
 import { parseJsonReport, type ReportRow, reportDay, reportPath } from '../text/dream-report.ts';

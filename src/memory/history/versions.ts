@@ -5,7 +5,7 @@
 import { AppError } from '../../base/errors.ts';
 import { addSupport, entryRow, isInLog, type Support } from '../ledger/entries.ts';
 import type { Ledger, Row } from '../ledger/ledger.ts';
-import { shaOf } from '../store/heads.ts';
+import { shaOf } from '../ledger/version-rows.ts';
 import type { Actor, Store } from '../store/store.ts';
 import { isTopicPath, parseTopic } from '../text/topic.ts';
 

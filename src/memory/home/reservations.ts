@@ -2,15 +2,10 @@
 // Promises: one id is reserved once and settled once, however often a crash makes somebody ask again; what is never
 // settled stays counted whole on the day it was made.
 
+import type { Bound } from '../../base/config/prices.ts';
 import { type AppError, isAppError } from '../../base/errors.ts';
 import type { Day } from '../../base/time.ts';
 import type { Sql } from '../ledger/database.ts';
-
-/** An upper bound of tokens, and of what they cost in millionths of a dollar. */
-export interface Bound {
-  tokens: number;
-  microUsd: number;
-}
 
 /** Where the day's tokens and money are counted. */
 interface Days {

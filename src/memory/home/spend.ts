@@ -2,12 +2,10 @@
 // settled after it. What the day allows over all directories is the home's business; this adds the job's own bound,
 // and what the tokens cost.
 
-import { batchPrice, boundMicroUsd, costMicroUsd, type Price, priceOf } from '../../base/config/prices.ts';
+import { type Bound, batchPrice, boundMicroUsd, costMicroUsd, type Price, priceOf } from '../../base/config/prices.ts';
 import { AppError } from '../../base/errors.ts';
-import type { Clock } from '../../base/time.ts';
-import { dayOf, nextDayAt } from '../../base/time.ts';
+import { type Clock, dayOf, nextDayAt } from '../../base/time.ts';
 import type { Home } from './home.ts';
-import type { Bound } from './reservations.ts';
 
 /** Tokens of model calls, as the API counts them. */
 export interface SpentTokens {

@@ -2,7 +2,7 @@
 // Promises: a batch stands here before it is sent, with the inbox item that asks after it, so that no crash loses one;
 // an entry in a request that is open is in no other. It holds ids and hashes, none of the words.
 
-import type { Bound } from '../home/reservations.ts';
+import type { Bound } from '../../base/config/prices.ts';
 import { lineId } from '../text/topic.ts';
 import type { EntryRow } from './entries.ts';
 import { inboxItem, putInInbox } from './inbox.ts';

@@ -3,9 +3,8 @@
 // A turn covered under one session id is covered under every other that holds it (resumed copies).
 
 import type { Day } from '../../base/time.ts';
-import type { Transaction } from '../store/store.ts';
 import type { Became } from '../types.ts';
-import type { Ledger, Row } from './ledger.ts';
+import type { Ledger, Row, Transaction } from './ledger.ts';
 
 export interface Coverage {
   session: string;
@@ -109,10 +108,9 @@ type TurnIds = { id: string; messageIds: readonly string[] };
 
 /** Covers a range of a turn. What other ranges of the same session said of it no longer stands. */
 export function coverRange(transaction: Transaction, turn: TurnIds, range: Omit<Coverage, 'turn'>): void {
-  const { ledger, commit } = transaction;
   const ids = turn.messageIds;
   const own = intervalOf(range, ids);
-  const before = own ? rowsOf(ledger, range.session, turn.id) : [];
+  const before = own ? rowsOf(transaction.ledger, range.session, turn.id) : [];
   const covered = new Set<number>();
   const rests: CoveredRange[] = [];
   for (const row of before) {
@@ -121,7 +119,7 @@ export function coverRange(transaction: Transaction, turn: TurnIds, range: Omit<
     if (row.became !== 'undone' && (row.job !== range.job || row.isAgain)) {
       for (let at = interval.start; at <= interval.end; at++) covered.add(at);
     }
-    ledger.drop(commit, 'coverage', keyOf(row));
+    transaction.drop('coverage', keyOf(row));
     if (interval.start < own.start) rests.push({ ...row, throughMessage: ids[own.start - 1] as string });
     if (interval.end > own.end && own.end + 1 < ids.length) rests.push({ ...row, from: ids[own.end + 1] as string });
   }
@@ -154,8 +152,8 @@ export function assumeCovered(transaction: Transaction, at: { session: string; t
   writeCoverage(transaction, { ...at, from: '', throughMessage: '', became: 'assumed', job: '', isAgain: false });
 }
 
-function writeCoverage({ ledger, commit }: Transaction, row: CoveredRange): void {
-  ledger.put(commit, 'coverage', {
+function writeCoverage(transaction: Transaction, row: CoveredRange): void {
+  transaction.put('coverage', {
     session: row.session,
     turn: row.turn,
     through_message: row.throughMessage,
@@ -177,8 +175,8 @@ export function sessionDirs(ledger: Ledger): (string | undefined)[] {
   return ledger.all('select distinct cwd from session').map((row) => (row.cwd as string | null) ?? undefined);
 }
 
-export function writeSession({ ledger, commit }: Transaction, row: SessionRow): void {
-  ledger.put(commit, 'session', {
+export function writeSession(transaction: Transaction, row: SessionRow): void {
+  transaction.put('session', {
     id: row.id,
     path: row.path,
     format: row.format,

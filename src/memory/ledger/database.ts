@@ -195,6 +195,22 @@ export class Sql {
     return this.telling(() => this.#prepare(sql).run(...values).changes);
   }
 
+  /** Inserts a row, by its columns. */
+  insert(table: string, row: Row): void {
+    this.#enter('insert', table, row);
+  }
+
+  /** The same, in place of a row with the same key. */
+  replace(table: string, row: Row): void {
+    this.#enter('insert or replace', table, row);
+  }
+
+  #enter(how: string, table: string, row: Row): void {
+    const columns = Object.keys(row);
+    const named = columns.map((column) => `"${column}"`).join(', ');
+    this.run(`${how} into "${table}" (${named}) values (${columns.map(() => '?').join(', ')})`, ...Object.values(row));
+  }
+
   close(): void {
     this.#statements.clear();
     this.db.close();

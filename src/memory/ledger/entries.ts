@@ -2,9 +2,8 @@
 // The daily log files are the truth of an entry's text; the ledger knows what became of it.
 
 import type { Day } from '../../base/time.ts';
-import type { Transaction } from '../store/store.ts';
 import type { Entry, MemoryType } from '../types.ts';
-import { jsonOf, type Ledger, type Row } from './ledger.ts';
+import { jsonOf, type Ledger, type Row, type Transaction } from './ledger.ts';
 
 /**
  * `new`: no dream has seen it. `held`: an implied habit that one session showed; its line, which is marked as seen once,
@@ -73,8 +72,8 @@ export function entriesSaying(ledger: Ledger, text: string): EntryRow[] {
   return ledger.all('select * from entry where text = ? order by at, id', text).map(entryOf);
 }
 
-export function writeEntry({ ledger, commit }: Transaction, entry: EntryRow): void {
-  ledger.put(commit, 'entry', {
+export function writeEntry(transaction: Transaction, entry: EntryRow): void {
+  transaction.put('entry', {
     id: entry.id,
     session: entry.session,
     turn: entry.turn,
@@ -104,12 +103,12 @@ export function supportsByEntry(ledger: Ledger, entry: string): Support[] {
   return ledger.all('select * from support where entry = ?', entry).map(supportOf);
 }
 
-export function addSupport({ ledger, commit }: Transaction, support: Support): void {
-  ledger.put(commit, 'support', { ...support });
+export function addSupport(transaction: Transaction, support: Support): void {
+  transaction.put('support', { ...support });
 }
 
-export function dropSupport({ ledger, commit }: Transaction, support: Support): void {
-  ledger.drop(commit, 'support', { ...support });
+export function dropSupport(transaction: Transaction, support: Support): void {
+  transaction.drop('support', { ...support });
 }
 
 /** What an entry is as the source of a line. */
@@ -136,11 +135,11 @@ export function indexLines(ledger: Ledger): Set<string> {
   return new Set(ledger.all('select line from index_line').map((row) => row.line as string));
 }
 
-export function writeIndexLines({ ledger, commit }: Transaction, lines: string[]): void {
-  const before = indexLines(ledger);
+export function writeIndexLines(transaction: Transaction, lines: string[]): void {
+  const before = indexLines(transaction.ledger);
   const after = new Set(lines);
-  for (const line of before) if (!after.has(line)) ledger.drop(commit, 'index_line', { line });
-  for (const line of after) if (!before.has(line)) ledger.put(commit, 'index_line', { line });
+  for (const line of before) if (!after.has(line)) transaction.drop('index_line', { line });
+  for (const line of after) if (!before.has(line)) transaction.put('index_line', { line });
 }
 
 function supportOf(row: Row): Support {

@@ -4,9 +4,8 @@
 import type { Failure } from '../../base/errors.ts';
 import { isDead, thisProcess } from '../../base/process.ts';
 import type { Day } from '../../base/time.ts';
-import type { Transaction } from '../store/store.ts';
 import type { JobKind } from './inbox.ts';
-import { type Ledger, newId, type Row } from './ledger.ts';
+import { type Ledger, newId, type Row, type Transaction } from './ledger.ts';
 
 /** Over with its one commit: done by a person, or the delivery of an outbox. */
 export type PersonsJobKind =

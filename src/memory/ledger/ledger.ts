@@ -1,7 +1,7 @@
 // The ledger: `.nocturne/ledger.db`, the truth of what nocturne did in one memory directory.
-// It owns the schema, the connection and the transaction. Every change of a row inside a commit goes through
-// `put` and `drop`, which keep what stood there before, so that undo has it. What the rows mean is the business of
-// store.ts, coverage.ts, entries.ts, inbox.ts and leases.ts.
+// It owns the connection and the transaction. Every change of a row inside a commit goes through
+// a `Transaction`, which keeps what stood there before, so that undo has it. What the rows mean is told in the files beside
+// this one. Nothing here knows the files of a memory, or the store.
 // Its functions are synchronous because files are swapped while the write lock is held.
 
 import { randomUUID } from 'node:crypto';
@@ -67,22 +67,6 @@ export class Ledger extends Sql {
     );
   }
 
-  /** Inserts or replaces a row as part of `commit`, keeping what stood there for undo. */
-  put(commit: number, table: UndoableTable, row: Row): void {
-    this.#remember(commit, table, row);
-    const columns = Object.keys(row);
-    this.run(
-      `insert or replace into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`,
-      ...columns.map((column) => row[column] as Value),
-    );
-  }
-
-  /** Deletes the row with these key columns as part of `commit`, keeping it for undo. */
-  drop(commit: number, table: UndoableTable, key: Row): void {
-    this.#remember(commit, table, key);
-    this.run(`delete from ${table} where ${keyClause(table)}`, ...keyValues(table, key));
-  }
-
   /** Replaces what `scrub` changes in all rows of a text column; answers in how many. `isDry`: only counts. */
   scrub(at: { table: string; column: string; isDry: boolean }, scrub: (text: string) => string): number {
     this.db.function('scrub', { deterministic: true }, (text) => (typeof text === 'string' ? scrub(text) : text));
@@ -110,16 +94,35 @@ export class Ledger extends Sql {
   dataVersion(): number {
     return this.db.pragma('data_version', { simple: true }) as number;
   }
+}
 
-  #remember(commit: number, table: UndoableTable, row: Row): void {
-    const before = this.get(`select * from ${table} where ${keyClause(table)}`, ...keyValues(table, row));
-    this.run(
-      'insert into undo ("commit", tbl, key, before) values (?, ?, ?, ?)',
-      commit,
-      table,
-      JSON.stringify(keyValues(table, row)),
-      before ? JSON.stringify(before) : null,
-    );
+/** A commit being written. What it changes of the tables in `KEYS` goes through here, so that undo has what stood there before. */
+export class Transaction {
+  readonly ledger: Ledger;
+  readonly commit: number;
+
+  constructor(ledger: Ledger, commit: number) {
+    this.ledger = ledger;
+    this.commit = commit;
+  }
+
+  /** Inserts or replaces a row. */
+  put(table: UndoableTable, row: Row): void {
+    this.#remember(table, row);
+    this.ledger.replace(table, row);
+  }
+
+  /** Deletes the row with these key columns. */
+  drop(table: UndoableTable, key: Row): void {
+    this.#remember(table, key);
+    this.ledger.run(`delete from ${table} where ${keyClause(table)}`, ...keyValues(table, key));
+  }
+
+  #remember(table: UndoableTable, row: Row): void {
+    const key = keyValues(table, row);
+    const before = this.ledger.get(`select * from ${table} where ${keyClause(table)}`, ...key);
+    const image = before ? JSON.stringify(before) : null;
+    this.ledger.insert('undo', { commit: this.commit, tbl: table, key: JSON.stringify(key), before: image });
   }
 }
 

@@ -6,15 +6,14 @@ import { readMemoryNow } from '../../base/files/files.ts';
 import type { Day } from '../../base/time.ts';
 import { isWithoutLine } from '../dream/habits.ts';
 import { topicCards } from '../dream/topic-table.ts';
+import { logItemsOf, unchangedSince } from '../history/log-items.ts';
 import { type EntryRow, type EntryState, entriesIn, entryRow } from '../ledger/entries.ts';
-import { unchangedSince } from '../ledger/history-looks.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { filesByName, isMemoryPath } from '../store/confine.ts';
 import { readShown } from '../store/confined-text.ts';
 import { liveFiles } from '../store/live-files.ts';
 import { shownText } from '../team/shown-text.ts';
 import { type LogItem, logDay, logPath } from '../text/daily-log.ts';
-import { logItemsOf } from '../text/log-items.ts';
 import { isTopicPath, parseTopic } from '../text/topic.ts';
 import type { MemoryType } from '../types.ts';
 

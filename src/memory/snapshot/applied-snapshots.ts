@@ -1,9 +1,8 @@
 // Which memory snapshots were applied to a memory directory, and what each topic was in the last of them: what a
 // three-way merge with the next one starts from. Rows of the ledger, put back by an undo.
 
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Ledger, Transaction } from '../ledger/ledger.ts';
 import { mergeLines } from '../store/merge.ts';
-import type { Transaction } from '../store/store.ts';
 import { peekMemorySnapshot } from './memory-snapshot.ts';
 
 export interface AppliedSnapshot {
@@ -32,12 +31,12 @@ export function snapshotBases(ledger: Ledger): Map<string, string> {
 
 /** Enters a snapshot as applied: `topics` are those that the next merge starts from. */
 export function enterApplied(
-  { ledger, commit }: Transaction,
+  transaction: Transaction,
   applied: AppliedSnapshot & { topics: { path: string; text: string }[] },
 ): void {
   const { id, createdAt, appliedAt, topics } = applied;
-  ledger.put(commit, 'memory_snapshot', { id, created_at: createdAt, applied_at: appliedAt });
-  for (const { path, text } of topics) ledger.put(commit, 'snapshot_topic', { path, snapshot: id, text });
+  transaction.put('memory_snapshot', { id, created_at: createdAt, applied_at: appliedAt });
+  for (const { path, text } of topics) transaction.put('snapshot_topic', { path, snapshot: id, text });
 }
 
 /** A snapshot of the repository that was never applied here: the first, or one newer than what was. */

@@ -12,8 +12,8 @@ import { kindOf } from '../../base/files/directories.ts';
 import { lookNow, readBytesNow, readTextNow } from '../../base/files/files.ts';
 import { hasWrapperTag, speaksToAgent } from '../../base/text/injection.ts';
 import { parseJson } from '../../base/text/json.ts';
+import { shaOf } from '../ledger/version-rows.ts';
 import { isMemoryPath } from '../store/confine.ts';
-import { shaOf } from '../store/heads.ts';
 import { isTopicPath, lineNumbers, parseTopic } from '../text/topic.ts';
 
 /** What is in a snapshot, by the file name of each topic. */

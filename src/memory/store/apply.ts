@@ -17,7 +17,6 @@ import {
 } from '../../base/files/files.ts';
 import type { Clock } from '../../base/time.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { Asides, LateEdit } from './asides.ts';
 import {
   addVersion,
   beginCommit,
@@ -30,7 +29,8 @@ import {
   type Version,
   versionOf,
   wasSeen,
-} from './heads.ts';
+} from '../ledger/version-rows.ts';
+import type { Asides, LateEdit } from './asides.ts';
 import { mergeFiles } from './merge.ts';
 
 export interface Place {

@@ -17,7 +17,7 @@ import {
   syncDirectory,
   writeSynced,
 } from '../../base/files/files.ts';
-import { type Content, shaOf } from './heads.ts';
+import { type Content, shaOf } from '../ledger/version-rows.ts';
 
 /** How long an aside is looked at again. */
 const ASIDE_MS = 60_000;

@@ -3,8 +3,8 @@
 
 import { greppable, isNegated, likeness, stands } from '../../base/text/wording.ts';
 import { addSupport, dropSupport, supportsOf } from '../ledger/entries.ts';
+import type { Transaction } from '../ledger/ledger.ts';
 import { isTopicPath, parseTopic, type TopicLine } from '../text/topic.ts';
-import type { Transaction } from './store.ts';
 
 /** Follows the lines of a topic from what it was to what somebody made of it, as part of a commit. */
 export function followLines(

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { AppError } from '../../base/errors.ts';
 import { lookNow, MOST_MEMORY_BYTES } from '../../base/files/files.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { memoryAt } from '../ledger/version-rows.ts';
 import { filesByName, isMemoryPath } from './confine.ts';
-import { memoryAt } from './heads.ts';
 
 export interface ListChoice {
   /** Only what is under this directory; ends with `/`. */

@@ -9,12 +9,8 @@ import { realPath } from '../../base/files/directories.ts';
 import { type Look, lookNow, MOST_MEMORY_BYTES } from '../../base/files/files.ts';
 import type { Clock } from '../../base/time.ts';
 import { moveSupports } from '../ledger/entries.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import { logDay } from '../text/daily-log.ts';
-import { readLive } from './apply.ts';
-import { type Asides, DISK_TICK_MS, readWritten } from './asides.ts';
-import { filesByName, isMemoryPath } from './confine.ts';
-import { followLines } from './follow-lines.ts';
+import { type Ledger, Transaction } from '../ledger/ledger.ts';
+import { acceptLost, isLog, lostLogs, noteLost, settleLost, whyLost } from '../ledger/lost-logs.ts';
 import {
   addVersion,
   beginCommit,
@@ -26,9 +22,13 @@ import {
   newMemory,
   shaOf,
   type Version,
-} from './heads.ts';
+} from '../ledger/version-rows.ts';
+import { logDay } from '../text/daily-log.ts';
+import { readLive } from './apply.ts';
+import { type Asides, DISK_TICK_MS, readWritten } from './asides.ts';
+import { filesByName, isMemoryPath } from './confine.ts';
+import { followLines } from './follow-lines.ts';
 import { type Known, KnownFiles, looksAsKnown, type Totals, VISIBLE } from './known-files.ts';
-import { acceptLost, isLog, lostLogs, noteLost, settleLost, whyLost } from './lost-logs.ts';
 
 export interface OutsideDeps {
   ledger: Ledger;
@@ -180,7 +180,7 @@ export class OutsideEdits {
     if (!from) return false;
     lost.delete(from.path);
     const commit = this.#record(from.memory, { path, content, previous: headOf(ledger, from.memory)?.id ?? null });
-    moveSupports({ ledger, commit }, { from: from.path, to: path });
+    moveSupports(new Transaction(ledger, commit), { from: from.path, to: path });
     return true;
   }
 
@@ -230,7 +230,7 @@ export class OutsideEdits {
     addVersion(ledger, { ...version, memory, commit, actor: 'external', at });
     markWritten(ledger, memory, version.content);
     const after = version.content?.toString() ?? '';
-    followLines({ ledger, commit }, { path: version.path, before: before?.toString() ?? '', after });
+    followLines(new Transaction(ledger, commit), { path: version.path, before: before?.toString() ?? '', after });
     return commit;
   }
 

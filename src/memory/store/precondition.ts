@@ -1,7 +1,7 @@
 // What a caller expects to stand at a path before it is changed.
 
 import { AppError } from '../../base/errors.ts';
-import { shaOf } from './heads.ts';
+import { shaOf } from '../ledger/version-rows.ts';
 
 /** What must stand at the path, else nothing is changed and the error is `conflict`. */
 export type Precondition = { contentSha256: string } | { mustNotExist: true };

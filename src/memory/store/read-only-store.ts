@@ -6,9 +6,9 @@ import { resolve } from 'node:path';
 import { canonicalPath } from '../../base/files/directories.ts';
 import { readMemoryBytesNow } from '../../base/files/files.ts';
 import { emptyLedger, type Ledger, lookIntoLedger } from '../ledger/ledger.ts';
+import { headOf, memoryAt, shaOf } from '../ledger/version-rows.ts';
 import { shownText } from '../team/shown-text.ts';
 import { locateFile } from './confine.ts';
-import { headOf, memoryAt, shaOf } from './heads.ts';
 import { type ListChoice, listPaths } from './listing.ts';
 import { missingIn } from './outside.ts';
 

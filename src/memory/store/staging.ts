@@ -8,13 +8,13 @@ import { fileSystemOf } from '../../base/files/directories.ts';
 import { lookNow } from '../../base/files/files.ts';
 import { bytesOf, rawText } from '../../base/text/raw-text.ts';
 import { entryRow, moveSupports } from '../ledger/entries.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import { type Ledger, Transaction } from '../ledger/ledger.ts';
+import { type Actor, addVersion, isSame, memoryAt, newMemory, type Version } from '../ledger/version-rows.ts';
 import { logDay, parseLog } from '../text/daily-log.ts';
 import { parseTopic } from '../text/topic.ts';
 import type { Entry } from '../types.ts';
 import { readLive } from './apply.ts';
 import { replaceOnce } from './edit-text.ts';
-import { type Actor, addVersion, isSame, memoryAt, newMemory, type Version } from './heads.ts';
 
 export interface FileChange {
   /** Relative to the memory directory, with `/`. */
@@ -86,7 +86,7 @@ export function stage(file: FileChange, commit: Commit, deps: StagingDeps): bool
     at: commit.at,
     commit: commit.id,
   });
-  if (isMove) moveSupports({ ledger, commit: commit.id }, { from, to: file.path });
+  if (isMove) moveSupports(new Transaction(ledger, commit.id), { from, to: file.path });
   return true;
 }
 

@@ -4,22 +4,19 @@
 // kept as a version, and is what a commit builds on; an edit that arrives while a file is swapped is merged in, and
 // where lines collide it wins. What a commit replaces stays as a version. An error after the commit point (a full
 // disk) leaves the files behind; the next commit or opening brings them there before anything else.
+// It is opened, with what has to be repaired then, by memory/open.ts.
 
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { canonicalPath } from '../../base/files/directories.ts';
-import { lookNow, makeDirectory, moveFile, readMemoryNow, readTextNow } from '../../base/files/files.ts';
-import { type Clock, systemClock } from '../../base/time.ts';
-import { isTeamDir } from '../home/paths.ts';
-import { settleInterrupted } from '../ledger/job-rows.ts';
-import { type Ledger, openLedger } from '../ledger/ledger.ts';
-import { rebuildWhereBehind } from '../ledger/rebuild.ts';
-import { settleMerges } from '../team/settle-merges.ts';
+import { lookNow, moveFile, readMemoryNow, readTextNow } from '../../base/files/files.ts';
+import type { Clock } from '../../base/time.ts';
+import { checkFence, type Lease } from '../ledger/leases.ts';
+import { type Ledger, Transaction } from '../ledger/ledger.ts';
+import { type Actor, beginCommit, shaOf } from '../ledger/version-rows.ts';
 import { shownText } from '../team/shown-text.ts';
 import { applyCommits, applyLateEdits, type Place } from './apply.ts';
 import { Asides } from './asides.ts';
-import { locateFile, refuseLinkedState } from './confine.ts';
-import { type Actor, beginCommit, shaOf } from './heads.ts';
-import { checkFence, type Lease } from './leases.ts';
+import { locateFile } from './confine.ts';
 import { type ListChoice, listPaths } from './listing.ts';
 import { OutsideEdits } from './outside.ts';
 import { check, type Precondition } from './precondition.ts';
@@ -34,15 +31,9 @@ import {
 } from './staging.ts';
 import { StoreLock } from './store-lock.ts';
 
-export type { Actor } from './heads.ts';
+export type { Actor } from '../ledger/version-rows.ts';
 export type { Precondition } from './precondition.ts';
 export type { FileChange, Limits } from './staging.ts';
-
-/** A commit being written: rows go to the ledger under its number. */
-export interface Transaction {
-  ledger: Ledger;
-  commit: number;
-}
 
 export interface CommitPlan {
   /** Each path once. */
@@ -76,12 +67,15 @@ export interface Memory {
   sizeBytes: number;
 }
 
-export interface StoreOptions {
-  /** Default: the system's. */
-  clock?: Clock;
+/** What a store is made of (open.ts). */
+export interface StoreParts {
+  ledger: Ledger;
+  clock: Clock;
   limits?: Partial<Limits>;
-  /** A directory that people share by git; default: whether it is `.claude/memory` at the top of a working tree. */
-  isTeam?: boolean;
+  /** A directory that people share by git. */
+  isTeam: boolean;
+  /** Commits what becomes of the edits that were just taken in; true where that changed a file. */
+  settleEdits(store: Store, clock: Clock): boolean;
 }
 
 /** A disk that has no room for so much is full. */
@@ -93,26 +87,8 @@ const REHEARSED = new Error('rehearsed');
 /** Kept in version control where the directory is: the reports, and this file. */
 const GITIGNORE = '/*\n!/.gitignore\n!/dreams/\n';
 
-/**
- * Opens a memory directory, making it where it is missing, and finishes what a crash left half done; to be closed. Throws
- * `storage` where the directory cannot be used, `conflict` where another process has been writing there for 15 s.
- */
-export async function openStore(dir: string, options: StoreOptions = {}): Promise<Store> {
-  makeDirectory(dir);
-  const root = canonicalPath(resolve(dir));
-  if (options.isTeam ?? isTeamDir(root)) refuseLinkedState(root);
-  const store = new Store(root, { ...options, ledger: openLedger(root) });
-  try {
-    // Before outside edits are taken in: a ledger that is behind the files is known by what it remembers of them.
-    await rebuildWhereBehind(store);
-    await store.missing();
-    settleInterrupted(store.ledger, (options.clock ?? systemClock).now());
-  } catch (error) {
-    store.close();
-    throw error;
-  }
-  return store;
-}
+/** Contract: resolves with null where somebody else holds the key; the lease is kept alive while `work` runs. */
+export type WithLease = <T>(store: Store, key: string, work: (lease: Lease) => Promise<T>) => Promise<T | null>;
 
 export class Store {
   readonly dir: string;
@@ -121,20 +97,23 @@ export class Store {
   readonly isTeam: boolean;
   readonly #clock: Clock;
   readonly #lock: StoreLock;
+  readonly #settleEdits: StoreParts['settleEdits'];
   readonly #outside: OutsideEdits;
   readonly #place: Place;
   readonly #asides: Asides;
 
-  constructor(dir: string, { ledger, clock = systemClock, limits, isTeam }: StoreOptions & { ledger: Ledger }) {
+  /** `dir`: canonical, and there. */
+  constructor(dir: string, { ledger, clock, limits, isTeam, settleEdits }: StoreParts) {
     this.dir = dir;
     this.ledger = ledger;
-    this.isTeam = isTeam ?? isTeamDir(dir);
+    this.isTeam = isTeam;
     this.#clock = clock;
+    this.#settleEdits = settleEdits;
     this.limits = { ...DEFAULT_LIMITS, ...limits };
     this.#lock = new StoreLock(join(dir, '.nocturne', 'lock.db'));
     const asides = new Asides(join(dir, '.nocturne', 'aside'));
     this.#asides = asides;
-    const deps = { ledger, clock, asides, dir, isTeam: this.isTeam, locate: (path: string) => this.#locate(path) };
+    const deps = { ledger, clock, asides, dir, isTeam, locate: (path: string) => this.#locate(path) };
     this.#outside = new OutsideEdits(deps);
     this.#place = { ...deps, takeIn: (path) => this.#outside.takeIn(path) };
     try {
@@ -234,7 +213,7 @@ export class Store {
         const commit = beginCommit(this.ledger, { actor: by.actor, at, isApplied: false });
         const deps = { ...this.#place, limits: this.limits, totals: this.#outside.totals };
         for (const file of files) stage(this.#named(file), { id: commit, actor: by.actor, at }, deps);
-        rows?.({ ledger: this.ledger, commit });
+        rows?.(new Transaction(this.ledger, commit));
         if (by.isRehearsal) throw REHEARSED;
       };
       try {
@@ -305,7 +284,7 @@ export class Store {
   #takeInOutsideEdits(takeIn: () => void): void {
     this.bringFilesUpToDate();
     takeIn();
-    if (settleMerges(this, { clock: this.#clock })) this.bringFilesUpToDate();
+    if (this.#settleEdits(this, this.#clock)) this.bringFilesUpToDate();
   }
 
   #change(by: By, file: FileChange): Promise<CommitResult> {

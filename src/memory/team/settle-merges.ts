@@ -11,8 +11,7 @@ import { kindOf } from '../../base/files/directories.ts';
 import type { Clock } from '../../base/time.ts';
 import { indexChange } from '../dream/index-change.ts';
 import { checkoutRoot, gitDirOf } from '../home/paths.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import { followLines } from '../store/follow-lines.ts';
+import { type Ledger, Transaction } from '../ledger/ledger.ts';
 import {
   addVersion,
   beginCommit,
@@ -22,7 +21,8 @@ import {
   newMemory,
   type Version,
   versionOf,
-} from '../store/heads.ts';
+} from '../ledger/version-rows.ts';
+import { followLines } from '../store/follow-lines.ts';
 import type { FileChange, Store } from '../store/store.ts';
 import { linesAsGenerated } from '../text/index-file.ts';
 import { isArchivePath, isTopicPath } from '../text/topic.ts';
@@ -33,7 +33,7 @@ import { tidyTopic } from './team-topic.ts';
 const INDEX = 'MEMORY.md';
 
 /** Commits what becomes of the edits taken in since the last time; true where that changed a file. */
-export function settleMerges(store: Pick<Store, 'dir' | 'ledger' | 'isTeam'>, { clock }: { clock: Clock }): boolean {
+export function settleMerges(store: Pick<Store, 'dir' | 'ledger' | 'isTeam'>, clock: Clock): boolean {
   const { dir, ledger, isTeam } = store;
   const paths = ledger.all('select path from unsettled order by path').map((row) => row.path as string);
   if (paths.length === 0) return false;
@@ -106,7 +106,7 @@ class Settling {
       this.#write(path, change(this.#lists.get(path) ?? this.#current(path)));
       this.#lists.delete(path);
     }
-    if (this.#commit !== null) index.finish({ ledger: this.#store.ledger, commit: this.#commit });
+    if (this.#commit !== null) index.finish(new Transaction(this.#store.ledger, this.#commit));
   }
 
   #keepSides(head: Version, sides: Sides): void {
@@ -132,7 +132,7 @@ class Settling {
     const content = text === null ? null : Buffer.from(text);
     const previous = headAt(ledger, path)?.id ?? null;
     addVersion(ledger, { memory, path, previous, content, actor: 'tool:merge', at, commit: this.#commit });
-    followLines({ ledger, commit: this.#commit }, { path, before: current ?? '', after: text ?? '' });
+    followLines(new Transaction(ledger, this.#commit), { path, before: current ?? '', after: text ?? '' });
   }
 }
 

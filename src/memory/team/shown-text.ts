@@ -2,7 +2,7 @@
 // (settle-merges.ts), for those who look before it has. Nothing is changed.
 
 import type { Ledger } from '../ledger/ledger.ts';
-import { headOf, memoryAt, shaOf, versionOf } from '../store/heads.ts';
+import { headOf, memoryAt, shaOf, versionOf } from '../ledger/version-rows.ts';
 import { isArchivePath, isTopicPath } from '../text/topic.ts';
 import { type Sides, sidesOf } from './conflict.ts';
 import { reconcile, tidyFrontmatter } from './reconcile.ts';

@@ -9,8 +9,8 @@ import type { Message, Speaker } from '../types.ts';
 import { cutIntoChunks, type Unit } from './chunks.ts';
 import { showWithoutLongPastes } from './long-pastes.ts';
 import { CUT, cutTo, type Frame, quoteLines, renderRows, resolveId, type ShownRow, shortenIds } from './render.ts';
-import { type ExcerptTurn, layOutTurn, type Row, saysAnything, speakerOf } from './rows.ts';
-import type { Tier } from './tiers.ts';
+import { type ExcerptTurn, layOutTurn, type Row, saysAnything, speakerOf, type Tier } from './rows.ts';
+import { assignTiers } from './tiers.ts';
 import { estimateTokens, isWithinTokens } from './tokens.ts';
 
 export type { ExcerptTurn } from './rows.ts';
@@ -155,6 +155,7 @@ function excerptBuilder({ budgetTokens, redact, zone }: ExcerptOptions, shortIds
     const before = { messages: 0, rows: 0 };
     for await (const shown of turns) {
       const rows = layOutTurn(shown, before);
+      assignTiers(rows);
       before.messages = (rows.at(-1)?.position ?? before.messages - 1) + 1;
       before.rows += rows.length;
       pass(rows.filter((row) => !row.offered));

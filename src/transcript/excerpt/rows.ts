@@ -1,4 +1,4 @@
-// What of a session can be shown at all: rows in source order, each with its speaker and its tier (tiers.ts).
+// What of a session can be shown at all: rows in source order, each with its speaker.
 // A row is what one message says in one breath (its words, one call or one result), so that each can be weighed and
 // cut by itself. Harness messages and empty parts have no row. The text is decoded, without colour codes, whole and not
 // yet redacted.
@@ -6,7 +6,14 @@
 import { stripVTControlCharacters } from 'node:util';
 import { AppError } from '../../base/errors.ts';
 import type { Message, Part, Speaker, Turn } from '../types.ts';
-import { assignTiers, type Tier } from './tiers.ts';
+
+/**
+ * In the order of spending. `human`: a person's words. `answered`: the last words of the assistant before a person's and
+ * at the end of a turn, and what else a person's message answers. `failed`: a tool's error, its call, and what the
+ * assistant says next. `asked`: a question with what could be chosen. `trace`: what tools were called for, and what they
+ * said. `idle`: what says nothing by itself: announcements, bookkeeping, listings, files as they were read or written.
+ */
+export type Tier = 'human' | 'answered' | 'failed' | 'asked' | 'subagent' | 'assistant' | 'trace' | 'idle';
 
 export interface Row {
   kind: 'words' | 'call' | 'result';
@@ -26,6 +33,7 @@ export interface Row {
   index: number;
   turn: string;
   speaker: Speaker;
+  /** `idle` until tiers.ts says. */
   tier: Tier;
   /** False: context, on which nothing can rest. */
   offered: boolean;
@@ -71,7 +79,6 @@ export function layOutTurn({ turn, offeredFrom }: ExcerptTurn, before: RowsBefor
     }
     position += 1;
   }
-  assignTiers(rows);
   return rows;
 }
 

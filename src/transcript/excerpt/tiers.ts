@@ -1,15 +1,7 @@
 // What of a turn is shown first when not all fits. It goes by form alone, since no code knows what a sentence means:
 // who says it, whether a person answers it, whether it failed, what kind of tool it comes from.
 
-import type { Row } from './rows.ts';
-
-/**
- * In the order of spending. `human`: a person's words. `answered`: the last words of the assistant before a person's and
- * at the end of a turn, and what else a person's message answers. `failed`: a tool's error, its call, and what the
- * assistant says next. `asked`: a question with what could be chosen. `trace`: what tools were called for, and what they
- * said. `idle`: what says nothing by itself: announcements, bookkeeping, listings, files as they were read or written.
- */
-export type Tier = 'human' | 'answered' | 'failed' | 'asked' | 'subagent' | 'assistant' | 'trace' | 'idle';
+import type { Row, Tier } from './rows.ts';
 
 /** Gives all rows of a turn, in source order, their tiers. */
 export function assignTiers(rows: readonly Row[]): void {

@@ -10,7 +10,7 @@ import { drainInboxes } from '../../../src/doors/worker/worker.ts';
 import { openHome } from '../../../src/memory/home/home.ts';
 import { inboxItems, skips } from '../../../src/memory/ledger/inbox.ts';
 import { lastJobs } from '../../../src/memory/ledger/job-rows.ts';
-import { takeLease } from '../../../src/memory/store/leases.ts';
+import { takeLease } from '../../../src/memory/ledger/leases.ts';
 import { type TestApp, testApp } from '../../support/app.ts';
 import { run, runJson, start, stop, until } from '../../support/run.ts';
 import { sessionFile } from '../../support/session-file.ts';

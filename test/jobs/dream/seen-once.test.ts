@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { allEntries, supportsByEntry, supportsOf } from '../../../src/memory/ledger/entries.ts';
-import { openStore } from '../../../src/memory/store/store.ts';
+import { openStore } from '../../../src/memory/open.ts';
 import { lineId, parseTopic } from '../../../src/memory/text/topic.ts';
 import { testModel } from '../../support/app.ts';
 import { jobsInProcess } from '../../support/jobs-in-process.ts';

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type PendingTurn, type SortedTurns, sortTurns } from '../../../jobs/extract/pending-turns.ts';
-import type { Transaction } from '../../../src/memory/store/store.ts';
+import type { Transaction } from '../../../src/memory/ledger/ledger.ts';
 import { openSession, type Session } from '../../../src/transcript/session.ts';
 import { type JobsInProcess, jobsInProcess } from '../../support/jobs-in-process.ts';
 import { tempDir } from '../../support/temp.ts';
@@ -41,10 +41,10 @@ async function sortCovered(
 ): Promise<SortedTurns> {
   await jobs.store.commit({ actor: 'job:job_before' }, () => ({
     files: [],
-    rows({ ledger, commit }: Transaction) {
+    rows(transaction: Transaction) {
       for (const { turn, through } of covered) {
         const row = { session: session.id, turn, through_message: through, became: 'recorded', day: '2026-11-20' };
-        ledger.put(commit, 'coverage', { ...row, job: 'job_before' });
+        transaction.put('coverage', { ...row, job: 'job_before' });
       }
     },
   }));

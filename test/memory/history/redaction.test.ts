@@ -11,7 +11,7 @@ import { listVersions, readVersion } from '../../../src/memory/history/versions.
 import { openHome } from '../../../src/memory/home/home.ts';
 import { allEntries, supportsOf } from '../../../src/memory/ledger/entries.ts';
 import { putInInbox } from '../../../src/memory/ledger/inbox.ts';
-import { openStore } from '../../../src/memory/store/store.ts';
+import { openStore } from '../../../src/memory/open.ts';
 import { testApp, testModel } from '../../support/app.ts';
 import { calls, says } from '../../support/messages-server.ts';
 import { sessionFile } from '../../support/session-file.ts';

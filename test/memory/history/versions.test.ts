@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { dropOldVersions, listVersions, readVersion, restoreVersion } from '../../../src/memory/history/versions.ts';
-import { openStore } from '../../../src/memory/store/store.ts';
+import { openStore } from '../../../src/memory/open.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const DAY_MS = 86_400_000;

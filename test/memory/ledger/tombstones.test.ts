@@ -3,7 +3,7 @@ import { fixedClock } from '../../../src/base/time.ts';
 import { writeEntry } from '../../../src/memory/ledger/entries.ts';
 import { enterPersonsJob } from '../../../src/memory/ledger/job-rows.ts';
 import { isForgotten, type Statement } from '../../../src/memory/ledger/tombstones.ts';
-import { openStore } from '../../../src/memory/store/store.ts';
+import { openStore } from '../../../src/memory/open.ts';
 import { fastTempDir } from '../../support/temp.ts';
 
 const SAID: Statement = {

@@ -4,10 +4,10 @@ import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { fixedClock } from '../../../src/base/time.ts';
 import { refreshTopics } from '../../../src/memory/dream/topic-table.ts';
+import { openStore } from '../../../src/memory/open.ts';
 import { catalogTopics } from '../../../src/memory/recall/catalog.ts';
 import { searchMemory } from '../../../src/memory/recall/search.ts';
 import { inOneCase, readQuery, withSingleSpaces } from '../../../src/memory/recall/search-query.ts';
-import { openStore } from '../../../src/memory/store/store.ts';
 import { fastTempDir } from '../../support/temp.ts';
 
 function memoryOf(files: Record<string, string>): string {

@@ -5,8 +5,8 @@ import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { isAppError } from '../../../src/base/errors.ts';
 import { fixedClock } from '../../../src/base/time.ts';
+import { openStore } from '../../../src/memory/open.ts';
 import { confine, isMemoryPath, locateFile } from '../../../src/memory/store/confine.ts';
-import { openStore } from '../../../src/memory/store/store.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const NFC = 'caf\u00e9.md';

@@ -4,8 +4,8 @@ import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { fixedClock } from '../../../src/base/time.ts';
 import { lookIntoLedger } from '../../../src/memory/ledger/ledger.ts';
+import { openStore } from '../../../src/memory/open.ts';
 import { ReadOnlyStore } from '../../../src/memory/store/read-only-store.ts';
-import { openStore } from '../../../src/memory/store/store.ts';
 import { treeHash } from '../../support/mcp.ts';
 import { tempDir } from '../../support/temp.ts';
 

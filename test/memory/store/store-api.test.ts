@@ -13,8 +13,9 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fixedClock } from '../../../src/base/time.ts';
 import { addSupport, supportsOf } from '../../../src/memory/ledger/entries.ts';
-import { shaOf } from '../../../src/memory/store/heads.ts';
-import { type Limits, openStore, type Store } from '../../../src/memory/store/store.ts';
+import { shaOf } from '../../../src/memory/ledger/version-rows.ts';
+import { openStore } from '../../../src/memory/open.ts';
+import type { Limits, Store } from '../../../src/memory/store/store.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const clock = fixedClock('2026-11-20T10:00:00Z');

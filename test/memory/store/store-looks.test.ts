@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { fixedClock } from '../../../src/base/time.ts';
 import { listVersions } from '../../../src/memory/history/versions.ts';
-import { openStore, type Store } from '../../../src/memory/store/store.ts';
+import { openStore } from '../../../src/memory/open.ts';
+import type { Store } from '../../../src/memory/store/store.ts';
 import { fastTempDir } from '../../support/temp.ts';
 
 const FILES = 2_500;

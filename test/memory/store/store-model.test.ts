@@ -6,8 +6,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isAppError } from '../../../src/base/errors.ts';
 import { fixedClock } from '../../../src/base/time.ts';
-import { shaOf } from '../../../src/memory/store/heads.ts';
-import { openStore, type Precondition, type Store } from '../../../src/memory/store/store.ts';
+import { shaOf } from '../../../src/memory/ledger/version-rows.ts';
+import { openStore } from '../../../src/memory/open.ts';
+import type { Precondition, Store } from '../../../src/memory/store/store.ts';
 import { sized } from '../../support/depth.ts';
 import { fastTempDir } from '../../support/temp.ts';
 

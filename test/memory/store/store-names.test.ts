@@ -6,7 +6,8 @@ import { expect, test } from 'vitest';
 import { fixedClock } from '../../../src/base/time.ts';
 import { listVersions, restoreVersion } from '../../../src/memory/history/versions.ts';
 import { addSupport, supportsOf } from '../../../src/memory/ledger/entries.ts';
-import { openStore, type Store } from '../../../src/memory/store/store.ts';
+import { openStore } from '../../../src/memory/open.ts';
+import type { Store } from '../../../src/memory/store/store.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const clock = fixedClock('2026-11-20T10:00:00Z');

@@ -6,8 +6,9 @@ import { expect, test } from 'vitest';
 import { thisProcess } from '../../../src/base/process.ts';
 import { fixedClock } from '../../../src/base/time.ts';
 import { coverRange } from '../../../src/memory/ledger/coverage.ts';
-import { takeLease } from '../../../src/memory/store/leases.ts';
-import { openStore, type Store } from '../../../src/memory/store/store.ts';
+import { takeLease } from '../../../src/memory/ledger/leases.ts';
+import { openStore } from '../../../src/memory/open.ts';
+import type { Store } from '../../../src/memory/store/store.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const clock = fixedClock('2026-11-20T10:00:00Z');

@@ -7,7 +7,8 @@ import { fixedClock } from '../../../src/base/time.ts';
 import { findFaults } from '../../../src/memory/history/check/check.ts';
 import { listVersions, readVersion } from '../../../src/memory/history/versions.ts';
 import { indexLines, writeIndexLines } from '../../../src/memory/ledger/entries.ts';
-import { openStore, type Store } from '../../../src/memory/store/store.ts';
+import { openStore } from '../../../src/memory/open.ts';
+import type { Store } from '../../../src/memory/store/store.ts';
 import { type GitTree, gitIn } from '../../support/git.ts';
 import { tempDir } from '../../support/temp.ts';
 

@@ -5,11 +5,11 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fixedClock } from '../../../src/base/time.ts';
 import { lookIntoLedger } from '../../../src/memory/ledger/ledger.ts';
+import { openStore } from '../../../src/memory/open.ts';
 import { catalogEntries, catalogTopics } from '../../../src/memory/recall/catalog.ts';
 import { recall } from '../../../src/memory/recall/recall.ts';
 import { searchMemory } from '../../../src/memory/recall/search.ts';
 import { ReadOnlyStore } from '../../../src/memory/store/read-only-store.ts';
-import { openStore } from '../../../src/memory/store/store.ts';
 import { treeHash } from '../../support/mcp.ts';
 import { tempDir } from '../../support/temp.ts';
 

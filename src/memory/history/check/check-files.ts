@@ -22,10 +22,10 @@ import { parseJsonReport } from '../../text/dream-report.ts';
 import { isRecord, readFrontmatter, setKeys } from '../../text/frontmatter.ts';
 import { isTopicPath, type Topic } from '../../text/topic.ts';
 import { MEMORY_TYPES } from '../../types.ts';
+import { REPORTS } from '../log-items.ts';
 import { CHECK, type Finding, listed, type ReadFiles } from './findings.ts';
 
 const ASIDE = '.nocturne/aside';
-const REPORTS = '.nocturne/dreams';
 
 type Texts = ReadFiles['texts'];
 

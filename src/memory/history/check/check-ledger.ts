@@ -4,13 +4,13 @@ import { isAppError } from '../../../base/errors.ts';
 import { dropProposal, waitingProposals } from '../../dream/proposals.ts';
 import { assumeCovered } from '../../ledger/coverage.ts';
 import { dropSupport, type EntryRow, entryRow, isInLog, type Support } from '../../ledger/entries.ts';
+import { isLog, lostIds, lostIn } from '../../ledger/lost-logs.ts';
 import { sendersOf } from '../../ledger/outbox.ts';
+import { memoryAt, shaOf } from '../../ledger/version-rows.ts';
 import { locateFile } from '../../store/confine.ts';
-import { memoryAt, shaOf } from '../../store/heads.ts';
-import { isLog, lostIds, lostIn } from '../../store/lost-logs.ts';
 import type { Store } from '../../store/store.ts';
 import { joinLogs, logDay, logPath, parseLog } from '../../text/daily-log.ts';
-import { isRemains, logItemsOf } from '../../text/log-items.ts';
+import { isRemains, logItemsOf } from '../log-items.ts';
 import { CHECK, type Finding, type Mend, type ReadFiles } from './findings.ts';
 
 const LEDGER = '.nocturne/ledger.db';

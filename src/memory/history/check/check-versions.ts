@@ -3,7 +3,7 @@
 
 import { join } from 'node:path';
 import { readBytesNow } from '../../../base/files/files.ts';
-import { shaOf } from '../../store/heads.ts';
+import { shaOf } from '../../ledger/version-rows.ts';
 import type { Store } from '../../store/store.ts';
 import type { Finding } from './findings.ts';
 

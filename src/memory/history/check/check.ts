@@ -2,8 +2,8 @@
 
 import type { Store } from '../../store/store.ts';
 import { logDay } from '../../text/daily-log.ts';
-import { readLog } from '../../text/log-items.ts';
 import { isArchivePath, isTopicPath, parseTopic } from '../../text/topic.ts';
+import { readLog } from '../log-items.ts';
 import { findFileFaults } from './check-files.ts';
 import { findIndexFaults } from './check-index.ts';
 import { findLedgerFaults } from './check-ledger.ts';

@@ -3,17 +3,13 @@
 
 import { AppError } from '../../base/errors.ts';
 import { isDead, type ProcessName } from '../../base/process.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import type { Store } from './store.ts';
+import type { Ledger } from './ledger.ts';
 
 export interface Lease {
   key: string;
   owner: ProcessName;
   fence: number;
 }
-
-/** Contract: resolves with null where somebody else holds the key; the lease is kept alive while `work` runs. */
-export type WithLease = <T>(store: Store, key: string, work: (lease: Lease) => Promise<T>) => Promise<T | null>;
 
 export interface LeaseTaking {
   key: string;

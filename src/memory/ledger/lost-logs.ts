@@ -3,10 +3,10 @@
 // anew, until it holds them again or a person takes the loss as meant.
 
 import { isUtf8 } from 'node:buffer';
-import { entriesOfDay, isInLog } from '../ledger/entries.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import { logDay, parseLog } from '../text/daily-log.ts';
-import { type Content, headOf, memoryAt } from './heads.ts';
+import { entriesOfDay, isInLog } from './entries.ts';
+import type { Ledger } from './ledger.ts';
+import { type Content, headOf, memoryAt } from './version-rows.ts';
 
 /** Why what stands where a log was is not a log that somebody edited, as the end of a sentence; null where it may be. */
 export function whyLost(content: Content, before: Content): string | null {

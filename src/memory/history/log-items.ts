@@ -1,13 +1,21 @@
-// The daily logs as entries: what they hold, item by item, joined with what the ledger knew of each.
+// The daily logs as entries: what they hold, item by item, joined with what the ledger knew of each; and which of the logs
+// and reports changed since a dream read them all, so that the dream of a year's memory reads the files of a few days.
 // A line that a person changed or wrote is taken at the person's word: it has no evidence.
 
+import { join } from 'node:path';
 import { isAppError } from '../../base/errors.ts';
+import { listFiles, listNames } from '../../base/files/directories.ts';
+import { lookNow } from '../../base/files/files.ts';
+import type { Day } from '../../base/time.ts';
 import { type EntryRow, entryRow } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { lostIds } from '../store/lost-logs.ts';
+import { lostIds } from '../ledger/lost-logs.ts';
 import type { Store } from '../store/store.ts';
+import { entryId, type LogItem, logDay, logPath, parseLog } from '../text/daily-log.ts';
+import { reportDay } from '../text/dream-report.ts';
 import type { Entry } from '../types.ts';
-import { entryId, type LogItem, logDay, parseLog } from './daily-log.ts';
+
+export const REPORTS = '.nocturne/dreams';
 
 /** Everything in the logs as they stand, or in those among `paths`, by id; without what damage left of an entry. */
 export async function readLogItems(store: Store, paths?: string[]): Promise<Map<string, LogItem>> {
@@ -105,4 +113,61 @@ export function entryOfItem(item: LogItem, before: EntryRow | undefined): EntryR
 function rowOf(item: Extract<LogItem, { kind: 'own' }>): Entry {
   const { kind: _, edited: __, ...entry } = item;
   return entry;
+}
+
+/** The logs and the JSON reports of a memory directory. */
+export async function historyPaths(store: Pick<Store, 'dir'>): Promise<string[]> {
+  const logs = (await listFiles(join(store.dir, 'logs'))).map((path) => `logs/${path}`);
+  const reports = listNames(join(store.dir, REPORTS)).filter(reportDay);
+  return [...logs.filter(logDay), ...reports.map((name) => `${REPORTS}/${name}`)];
+}
+
+export interface HistoryLook {
+  /** Logs and reports that changed, came or went. */
+  changed: string[];
+  /** How each file looks now, by path. */
+  looks: Map<string, string>;
+}
+
+export async function lookAtHistory({ dir, ledger }: Pick<Store, 'dir' | 'ledger'>): Promise<HistoryLook> {
+  const seen = seenLooks(ledger);
+  const looks = new Map<string, string>();
+  for (const path of await historyPaths({ dir })) {
+    const look = lookOf(dir, path);
+    if (look !== null) looks.set(path, look);
+  }
+  const changed = [...new Set([...seen.keys(), ...looks.keys()])].filter((path) => seen.get(path) !== looks.get(path));
+  return { changed, looks };
+}
+
+/** Those of these files that look as they did when a dream read them. */
+export function unchangedSince(ledger: Ledger, { dir, paths }: { dir: string; paths: string[] }): Set<string> {
+  const seen = seenLooks(ledger);
+  return new Set(paths.filter((path) => seen.has(path) && seen.get(path) === lookOf(dir, path)));
+}
+
+function seenLooks(ledger: Ledger): Map<string, string> {
+  return new Map(ledger.lists('select path, look from history_look') as [string, string][]);
+}
+
+function lookOf(dir: string, path: string): string | null {
+  const look = lookNow(join(dir, path));
+  return look?.isFile ? `${look.bytes} ${look.modifiedMs} ${look.changedMs}` : null;
+}
+
+/** Says that the dream has read what looked like this. */
+export function rememberHistory({ ledger }: Store, { changed, looks }: HistoryLook): void {
+  if (changed.length === 0) return;
+  ledger.transaction(() => {
+    for (const path of changed) {
+      const look = looks.get(path);
+      if (look === undefined) ledger.run('delete from history_look where path = ?', path);
+      else ledger.run('insert or replace into history_look (path, look) values (?, ?)', path, look);
+    }
+  });
+}
+
+/** The next dream reads this day's log again: of its entries the ledger may no longer know what the log says. */
+export function forgetLook(ledger: Ledger, day: Day): void {
+  ledger.run('delete from history_look where path = ?', logPath(day));
 }

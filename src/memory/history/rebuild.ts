@@ -6,33 +6,32 @@
 // It changes no file.
 
 import { join } from 'node:path';
-import { listFiles, listNames } from '../../base/files/directories.ts';
 import { statFile } from '../../base/files/files.ts';
-import { noteLostAnywhere } from '../store/lost-logs.ts';
-import { missingIn } from '../store/outside.ts';
-import type { Store, Transaction } from '../store/store.ts';
-import { type LogItem, logDay } from '../text/daily-log.ts';
-import { parseJsonReport, type ReportRow, reportDay } from '../text/dream-report.ts';
-import { indexLine, indexTopic } from '../text/index-file.ts';
-import { entryOfItem, logItemsOf, readLog, withoutRemains } from '../text/log-items.ts';
-import { seenOnceOn } from '../text/seen-once.ts';
-import { isArchivePath, isTopicPath, lineId, parseTopic } from '../text/topic.ts';
-import { assumeCovered } from './coverage.ts';
+import { assumeCovered } from '../ledger/coverage.ts';
 import {
   addSupport,
   dropSupport,
   type EntryRow,
   type EntryState,
+  entriesIn,
   entryRow,
   indexLines,
+  type Support,
   supportsOf,
   writeEntry,
   writeIndexLines,
-} from './entries.ts';
-import { hasJob, rememberJob } from './job-rows.ts';
-import type { Ledger } from './ledger.ts';
-
-const REPORTS = '.nocturne/dreams';
+} from '../ledger/entries.ts';
+import { hasJob, rememberJob } from '../ledger/job-rows.ts';
+import type { Ledger, Transaction } from '../ledger/ledger.ts';
+import { noteLostAnywhere } from '../ledger/lost-logs.ts';
+import { missingIn } from '../store/outside.ts';
+import type { By, Store } from '../store/store.ts';
+import type { LogItem } from '../text/daily-log.ts';
+import { parseJsonReport, type ReportRow, reportDay } from '../text/dream-report.ts';
+import { indexLine, indexTopic } from '../text/index-file.ts';
+import { seenOnceOn } from '../text/seen-once.ts';
+import { isArchivePath, isTopicPath, lineId, parseTopic } from '../text/topic.ts';
+import { entryOfItem, historyPaths, logItemsOf, REPORTS, readLog, readLogItems, withoutRemains } from './log-items.ts';
 
 /** Whether the ledger has taken in what the reports say of a dream. */
 type IsKnownJob = (job: string) => boolean;
@@ -99,13 +98,6 @@ export function takeInHistory(
   importSupports(transaction, { history, topics, isKnown });
   recogniseIndexLines(transaction, { index, topics });
   for (const row of history.rows) rememberJob(transaction.ledger, { id: row.job, kind: 'dream', day: row.day });
-}
-
-/** The logs and the JSON reports of a memory directory. */
-export async function historyPaths(store: Pick<Store, 'dir'>): Promise<string[]> {
-  const logs = (await listFiles(join(store.dir, 'logs'))).map((path) => `logs/${path}`);
-  const reports = listNames(join(store.dir, REPORTS)).filter(reportDay);
-  return [...logs.filter(logDay), ...reports.map((name) => `${REPORTS}/${name}`)];
 }
 
 function historyOf(texts: Map<string, string>, ledger: Ledger): History {
@@ -221,4 +213,42 @@ function recogniseIndexLines(
   const generated = new Set([...topics].map(([path, text]) => indexLine(indexTopic(path, text))));
   const lines = index.split(/\r?\n/).filter((line) => known.has(line) || generated.has(line));
   writeIndexLines(transaction, lines);
+}
+
+/** Takes up the entries that are back in these logs; costs no commit where there are none. */
+export async function takeUpReturned(store: Store, by: By, logs: string[]): Promise<void> {
+  const withdrawn = logs.length === 0 ? [] : entriesIn(store.ledger, 'withdrawn');
+  if (withdrawn.length === 0) return;
+  const items = await readLogItems(store, logs);
+  const returned = withdrawn.filter((row) => items.get(row.id)?.text === row.text);
+  const found: { row: EntryRow; supports: Support[] }[] = [];
+  for (const row of returned) {
+    const supports: Support[] = [];
+    for (const support of formerSupports(store.ledger, row.id)) {
+      const { lines } = parseTopic(support.path, (await store.read(support.path)) ?? '');
+      if (lines.some(({ id }) => id === support.line)) supports.push(support);
+    }
+    if (supports.length > 0) found.push({ row, supports });
+  }
+  if (found.length === 0) return;
+  await store.commit(by, () => ({
+    files: [],
+    rows(transaction) {
+      for (const { row, supports } of found) {
+        writeEntry(transaction, { ...row, state: 'distilled' });
+        for (const support of supports) addSupport(transaction, support);
+      }
+    },
+  }));
+}
+
+/** The lines that rested on an entry until a commit took that away. */
+function formerSupports(ledger: Ledger, entry: string): Support[] {
+  return ledger
+    .all(
+      `select distinct json_extract(key, '$[0]') as path, json_extract(key, '$[1]') as line from undo
+       where tbl = 'support' and before is not null and json_extract(key, '$[2]') = ?`,
+      entry,
+    )
+    .map(({ path, line }) => ({ path: path as string, line: line as string, entry }));
 }

@@ -4,7 +4,7 @@
 
 import { createHash } from 'node:crypto';
 import { AppError } from '../../base/errors.ts';
-import { type Ledger, newId, type Row } from '../ledger/ledger.ts';
+import { type Ledger, newId, type Row } from './ledger.ts';
 
 /**
  * Who makes a change: `job:<id>`, which may not touch what is pinned; `tool:<id>`; `person`, whom no limits bind.

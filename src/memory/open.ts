@@ -1,0 +1,57 @@
+// How a memory directory is opened: the store above the ledger, and all that may have to be repaired before it is used.
+// Promises: what a crash left half done is finished; what the files know and the ledger does not is told to it; edits
+// made meanwhile are taken in, losses that look like an accident are told apart from deletions, and what a merge of git
+// left is settled, now and after every later edit; jobs whose process died are ended. A ledger that is damaged is
+// refused here: `check --repair` rebuilds it (jobs/check-memory.ts).
+
+import { resolve } from 'node:path';
+import { canonicalPath } from '../base/files/directories.ts';
+import { makeDirectory } from '../base/files/files.ts';
+import { type Clock, systemClock } from '../base/time.ts';
+import { rebuildWhereBehind } from './history/rebuild.ts';
+import { isTeamDir } from './home/paths.ts';
+import { settleInterrupted } from './ledger/job-rows.ts';
+import { openLedger } from './ledger/ledger.ts';
+import { refuseLinkedState } from './store/confine.ts';
+import { type Limits, Store } from './store/store.ts';
+import { settleMerges } from './team/settle-merges.ts';
+
+export interface StoreOptions {
+  /** Default: the system's. */
+  clock?: Clock;
+  limits?: Partial<Limits>;
+  /** A directory that people share by git; default: whether it is `.claude/memory` at the top of a working tree. */
+  isTeam?: boolean;
+}
+
+/**
+ * Opens a memory directory, making it where it is missing, and finishes what a crash left half done; to be closed. Throws
+ * `storage` where the directory cannot be used, `conflict` where another process has been writing there for 15 s.
+ */
+export async function openStore(
+  dir: string,
+  { clock = systemClock, limits, isTeam }: StoreOptions = {},
+): Promise<Store> {
+  makeDirectory(dir);
+  const root = canonicalPath(resolve(dir));
+  const isShared = isTeam ?? isTeamDir(root);
+  if (isShared) refuseLinkedState(root);
+  // Brings the files to what was committed.
+  const store = new Store(root, {
+    ledger: openLedger(root),
+    clock,
+    limits,
+    isTeam: isShared,
+    settleEdits: settleMerges,
+  });
+  try {
+    // Before external edits are taken in: a ledger that is behind the files is known by what it remembers of them.
+    await rebuildWhereBehind(store);
+    await store.missing();
+    settleInterrupted(store.ledger, clock.now());
+  } catch (error) {
+    store.close();
+    throw error;
+  }
+  return store;
+}
