@@ -4,16 +4,9 @@
 // production database"). It never says that two texts mean the same.
 
 import type { Day } from '../time.ts';
+import { BEFORE, COPULA, ENDS, GIVEN_UP, MONTH, NO_LONGER, SAID_ON } from './lexicon.ts';
 import { contentWords, countSharedWords, distinctValues, greppable, negationIn, stands } from './wording.ts';
 
-const GIVEN_UP =
-  'instead of|rather than|in place of|anstatt|statt|anstelle(?: von)?|au lieu de|plutôt que|en lugar de|en vez de|invece di|em vez de|in plaats van|zamiast|вместо|i stället för|i stedet for';
-const NO_LONGER =
-  'no longer|not any ?more|nicht mehr|ne plus|ya no|non più|não mais|niet meer|już nie|больше не|inte längre';
-const BEFORE = 'formerly|previously|before it was|it was|früher|vorher|zuvor|auparavant|antes|prima|eerder|раньше';
-/** What the words that name a thing end at. */
-const ENDS =
-  'for|in|on|at|when|while|because|since|as|to|and|or|but|from|with|by|if|until|für|bei|weil|seit|und|oder|wenn|pour|parce|depuis|et|ou|para|porque|desde|y|per|perché|dal|e';
 const WORD = String.raw`[^\s,;()（）。、]+`;
 const THING = String.raw`(?:(?:the|a|an|der|die|das|den|le|la|les|el|los|il|lo)\s+)?(?:${'`[^`]+`'}|"[^"]+"|“[^”]+”|${WORD}(?:\s+(?!(?:${ENDS})(?![\p{L}]))${WORD}){0,2})`;
 const edge = (words: string) => String.raw`(?<![\p{L}\p{N}])(?:${words})(?![\p{L}\p{N}])`;
@@ -44,11 +37,7 @@ export function asItIs(text: string): string {
   return withoutReplaced(text).replace(NOT_ANY_MORE, ' ');
 }
 
-const MONTH =
-  'jan(?:uary|uar)?|feb(?:ruary|ruar)?|mar(?:ch)?|märz|apr(?:il)?|may|mai|june?|juni|july?|juli|aug(?:ust)?|sept?(?:ember)?|o[ck]t(?:ober)?|nov(?:ember)?|de[cz](?:ember)?|janvier|février|mars|avril|juin|juillet|août|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre';
 const DATE = String.raw`(?:\d{4}-\d{2}(?:-\d{2})?|(?:\d{1,2}\.?\s+)?(?:${MONTH})(?:\s+\d{1,2}(?:st|nd|rd|th)?)?(?:,?\s+\d{4})?)(?![\p{L}\p{N}-])`;
-const SAID_ON =
-  'as of|as at|since|decided on|decided in|agreed on|agreed in|already on|already in|seen on|shown on|said on|noted on|observed on|checked on|last seen|stand|seit|ab|gesehen am|bereits am|depuis|dès|desde|a partir de|dal|sinds|vanaf|с|sedan|från';
 const WHEN = [
   new RegExp(String.raw`[(,;]?\s*(?:still\s+)?${edge(SAID_ON)}:?\s+(?:the\s+)?${DATE}\)?`, 'giu'),
   new RegExp(
@@ -130,7 +119,6 @@ const FUNCTION = new RegExp(
   `^(?:${ENDS}|under|over|into|onto|than|via|per|about|after|before|between|through|without|within|unter|über|sous|sur|bajo|sobre|sotto|su)$`,
   'iu',
 );
-const COPULA = /^(?:is|are|was|were|ist|sind|est|sont|es|son|è|sono|é|são|to|of)$/iu;
 /** So much of both must be the same words for them to be of one form. */
 const ALIKE = 0.5;
 

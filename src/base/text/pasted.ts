@@ -3,6 +3,8 @@
 // the mark that closes it is the person's. A brief with headings and lists is its author's own; only where a person asks
 // about what follows, or names it as a file, a heading begins a paste.
 
+import { SENT } from './lexicon.ts';
+
 const QUOTED = /^\s*(?:>|&gt;)/;
 /** What stands under the head of a table, whose rows follow. */
 const TABLE_BEGINS = /^\s*\|[\s:|-]*-{3}[\s:|-]*$/;
@@ -30,8 +32,6 @@ const QUOTATION_CLOSES = /^[^"]*[^\s"](?="(?:[\s.,;:!?)]|$))/;
 const HEADING = /^\s{0,3}#{1,6}\s+\S/;
 const FRONT_MATTER = /^---\s*$/;
 const FILE_NAME = String.raw`[\w@./\\~-]*(?:\w\.[a-z]\w{0,9}|README|LICENSE|CHANGELOG|Makefile|Dockerfile)`;
-const SENT =
-  'files?|documents?|docs?|documentation|pages?|articles?|sites?|e-?mails?|mails?|messages?|reply|replies|posts?|threads?|comments?|reviews?|logs?|outputs?|traceback|stack ?trace|responses?|transcripts?|excerpts?|snippets?|readme|config|contents?|text|source|datei|dokument|seite|nachricht|inhalt|ausgabe|fichier|contenu|courriel|sortie|archivo|contenido|correo|salida|página';
 /** The rest of such a line; a file's name may hold a full stop. */
 const TAIL = String.raw`(?:[^:.!?\n]|\.(?=\S))`;
 /** No line that announces something is longer. */

@@ -2,6 +2,8 @@
 // numbers, dates, code), whether something is denied, which words they share. Whatever script or language.
 // It never says that two texts mean the same; it says that they cannot. And how a number of things is said.
 
+import { EMPTY, GIVEN_UP, NEGATION_WORDS } from './lexicon.ts';
+
 /** A number of things: `1 topic`, `2 topics`, `0 entries`. */
 export function sayCount(count: number, noun: string): string {
   return `${count} ${count === 1 ? noun : noun.replace(/(?<![aeiou])y$/, 'ie').replace(/$/, 's')}`;
@@ -134,15 +136,11 @@ export function distinctValues(a: string, b: string): [string, string] | null {
   return null;
 }
 
-const NEGATION_WORDS =
-  "no|not|never|none|nothing|neither|nor|without|cannot|avoid|nicht|nichts|kein|keine|keinen|keinem|keiner|keines|nie|niemals|ohne|pas|jamais|sans|aucun|aucune|nunca|jamás|sin|ningún|ninguna|non|mai|senza|não|nunca|sem|nenhum|niet|geen|nooit|zonder|nigdy|bez|inte|aldrig|ikke|aldri|не|нет|никогда|без|нельзя|ні|ніколи|değil|asla|\\p{L}+n['’]t";
 const NEGATION = new RegExp(
   `(?<![\\p{L}\\p{N}_])(?:${NEGATION_WORDS})(?![\\p{L}\\p{N}_])|不|没|沒|别|勿|未|無|无|禁止|ない|ません|않|말고|마세요|(?<![\\p{L}])(?:안|لا|ليس|لن)(?![\\p{L}])`,
   'giu',
 );
-/** What is named only to be left: "instead of npm". */
-const CONTRAST =
-  /(?<![\p{L}])(?:instead of|rather than|anstatt|statt|anstelle|au lieu|plutôt que|en lugar de|en vez de|invece di|em vez de|вместо|代替|而不是)(?![\p{L}])/iu;
+const CONTRAST = new RegExp(`(?<!\\p{L})(?:${GIVEN_UP}|代替|而不是)(?!\\p{L})`, 'iu');
 
 /** Whether a text denies or forbids something, or prefers something to another. */
 export function isNegated(text: string): boolean {
@@ -163,12 +161,6 @@ export function isOpposite(a: string, b: string): boolean {
     ).join(' ');
   return rest(a) !== '' && rest(a) === rest(b);
 }
-
-const EMPTY = new Set(
-  'a an and are as at be by for from has have in is it its of on or so that the their there this to was were will with user der die das den dem des ein eine einen und oder ist sind im am zu für von mit auf le la les un une et ou est sont de du des el los las y es son en il lo gli e o di da que se'.split(
-    ' ',
-  ),
-);
 
 function wordsOf(text: string): string[] {
   const segments = new Intl.Segmenter('und', { granularity: 'word' }).segment(asSeen(text).toLowerCase());

@@ -4,6 +4,7 @@
 // say, old values, numbers, denials and dates included. It never says that two texts mean the same.
 
 import { asItIs, denialIn, withoutFormer, withoutReplaced, withoutWhen } from '../../base/text/change-words.ts';
+import { ENGLISH_MONTH, WEEKDAY } from '../../base/text/lexicon.ts';
 import {
   contentWords,
   countSharedWords,
@@ -193,8 +194,7 @@ const ORIGIN =
 const BOUND =
   /(?<![\p{L}])(?:than|at least|at most|up to|except|unless|only|als|mindestens|höchstens|außer|nur|sauf|seulement|salvo|sólo|solo)(?![\p{L}])/iu;
 
-const CALENDAR =
-  /^(?:mon|tues|wednes|thurs|fri|satur|sun)day|^(?:january|february|march|april|may|june|july|august|september|october|november|december)$/i;
+const CALENDAR = new RegExp(`^${WEEKDAY}|^${ENGLISH_MONTH}$`, 'i');
 const GERMAN = /(?<![\p{L}])(?:der|die|das|und|nicht|ist|für|wird|eine?|im|den|dem)(?![\p{L}])/giu;
 
 /** What is written with a capital inside a sentence; German writes every noun so. */
