@@ -10,7 +10,7 @@ import { claudeCode } from './formats/claude-code.ts';
 import { codex } from './formats/codex.ts';
 import { copilot } from './formats/copilot.ts';
 import { entire } from './formats/entire.ts';
-import type { Format, OnUnreadable, Source } from './formats/format.ts';
+import type { Format, OnUnreadable, Reading, Source } from './formats/format.ts';
 import { gemini } from './formats/gemini.ts';
 import { messagesFormat } from './formats/messages.ts';
 import { openai } from './formats/openai.ts';
@@ -83,12 +83,11 @@ export async function openSession(path: string, options: OpenOptions = {}): Prom
       remedy: 'Agents delete old sessions; what was kept of this one stays.',
     });
   }
-  const { format, source } = await findFormat(file);
-  const reading = await format.open(source);
+  const { format, reading } = await openReading(file);
   let unreadableLines = 0;
   return {
     id: options.id ?? reading.id,
-    format: format.name,
+    format,
     ...file,
     cwd: reading.cwd,
     subagent: reading.subagent,
@@ -125,9 +124,10 @@ async function findFile(path: string): Promise<({ path: string } & FileStat) | n
   return null;
 }
 
-async function findFormat({ path, sizeBytes }: { path: string; sizeBytes: number }): Promise<{
-  format: Format;
-  source: Source;
+/** The file in the first format that takes it for its own. */
+async function openReading({ path, sizeBytes }: { path: string; sizeBytes: number }): Promise<{
+  format: FormatName;
+  reading: Reading;
 }> {
   let parsed: Promise<unknown> | undefined;
   const document = (): Promise<unknown> => {
@@ -137,7 +137,10 @@ async function findFormat({ path, sizeBytes }: { path: string; sizeBytes: number
   for (const headBytes of HEAD_BYTES) {
     const head = await readHead(path, headBytes);
     const source: Source = { path, head: head.toString('utf8'), document };
-    for (const format of FORMATS) if (await format.recognises(source)) return { format, source };
+    for (const { name, open } of FORMATS) {
+      const reading = await open(source);
+      if (reading) return { format: name, reading };
+    }
     if (head.length < headBytes) break;
   }
   const names = FORMATS.map((format) => format.name).join(', ');

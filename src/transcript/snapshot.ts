@@ -5,7 +5,7 @@
 import { AppError } from '../base/errors.ts';
 import { statFile } from '../base/files/files.ts';
 import { compactJson } from './excerpt/rows.ts';
-import { isObject } from './formats/format.ts';
+import { isObject } from './formats/json.ts';
 import { readObjects } from './formats/jsonl.ts';
 import { markPasted } from './pasted-parts.ts';
 import type { Session } from './session.ts';
@@ -58,7 +58,7 @@ async function findHead(path: string): Promise<Head | null> {
 }
 
 function recordsOf(path: string) {
-  return readObjects(path, { recordStart: RECORD_START, onUnreadable: () => undefined });
+  return readObjects(path, { recordStart: RECORD_START });
 }
 
 async function redactPart(part: Part, redact: Redact): Promise<Part> {

@@ -18,6 +18,9 @@ export type Part =
   /** An image, a document, other binary data: `label` says what stood there, e.g. `image/png, 48 kB`. */
   | { kind: 'attachment'; label: string };
 
+export type Call = Extract<Part, { kind: 'call' }>;
+export type Result = Extract<Part, { kind: 'result' }>;
+
 /** One API message. Records that are not part of the conversation (progress, snapshots, titles) yield none. */
 export interface Message {
   /** Stable over growth and resumption of the session; unique within it. */

@@ -3,12 +3,10 @@
 // subagent's trajectory that is embedded is read where the step that refers to it has its results.
 
 import type { Message } from '../types.ts';
-import { blockOfUrl, blocksOf } from './blocks.ts';
-import { Conversation, type Utterance } from './conversation.ts';
-import { mayBeObject } from './document.ts';
-import { soundsFailed } from './failure.ts';
-import { type Format, isObject, type JsonObject } from './format.ts';
-import { textOf } from './values.ts';
+import { blockOfUrl, blocksOf, soundsFailed } from './blocks.ts';
+import { type Format, mayBeObject } from './format.ts';
+import { isObject, type JsonObject, objectAt, objectsOf, textOf } from './json.ts';
+import { MessageBuilder, type Utterance } from './message-builder.ts';
 
 const KEYS: ReadonlySet<string> = new Set(
   'schema_version session_id trajectory_id agent steps notes extra final_metrics subagent_trajectories'.split(' '),
@@ -17,20 +15,15 @@ const KEYS: ReadonlySet<string> = new Set(
 export const atif: Format = {
   name: 'atif',
 
-  async recognises(source) {
-    return mayBeObject(source.head, KEYS) && isTrajectory(await source.document());
-  },
-
-  async open(source) {
-    const document = await source.document();
-    const trajectory = isTrajectory(document) ? document : { steps: [] };
-    const named = textOf(trajectory.session_id) ?? textOf(trajectory.trajectory_id);
+  async open({ head, document }) {
+    const trajectory = mayBeObject(head, KEYS) ? await document() : undefined;
+    if (!isTrajectory(trajectory)) return null;
+    const id = textOf(trajectory.session_id) ?? textOf(trajectory.trajectory_id);
+    const read = (onUnreadable: () => void) => readSteps(trajectory, id, onUnreadable);
     return {
-      id: named ?? firstOf(readSteps(trajectory, () => undefined))?.id ?? '',
+      id: id ?? read(() => undefined).next().value?.id ?? '',
       cwd: textOf(extraOf(trajectory.agent).cwd),
-      async *messages(onUnreadable) {
-        yield* readSteps(trajectory, onUnreadable);
-      },
+      messages: read,
     };
   },
 };
@@ -42,13 +35,13 @@ function isTrajectory(document: unknown): document is Trajectory {
   return Array.isArray(document.steps);
 }
 
-function readSteps(trajectory: Trajectory, onUnreadable: () => void): Generator<Message> {
+function readSteps(trajectory: Trajectory, id: string | undefined, onUnreadable: () => void): Generator<Message, void> {
   // Step numbers start anew in a trajectory that continues another under the same session, so they are no ids.
-  const conversation = new Conversation(textOf(trajectory.session_id) ?? textOf(trajectory.trajectory_id));
+  const builder = new MessageBuilder(id);
   const cwd = extraOf(trajectory.agent).cwd;
   return read(trajectory, false);
 
-  function* read(of: Trajectory, isSidechain: boolean): Generator<Message> {
+  function* read(of: Trajectory, isSidechain: boolean): Generator<Message, void> {
     const embedded = subagentsOf(of);
     for (const step of of.steps) {
       if (!isObject(step) || !SOURCES.has(step.source)) {
@@ -57,9 +50,9 @@ function readSteps(trajectory: Trajectory, onUnreadable: () => void): Generator<
       }
       const place = { at: step.timestamp, cwd: extraOf(step).cwd ?? cwd, isSidechain };
       const results = resultsOf(step);
-      yield* conversation.add({ ...place, ...saidIn(step) });
+      yield* builder.add({ ...place, ...saidIn(step) });
       for (const subagent of results.flatMap((result) => referredIn(result, embedded))) yield* read(subagent, true);
-      yield* conversation.add({ ...place, by: 'user', blocks: results.map(resultBlock) });
+      yield* builder.add({ ...place, by: 'user', blocks: results.map(resultBlock) });
     }
   }
 }
@@ -70,18 +63,15 @@ function saidIn(step: JsonObject): Pick<Utterance, 'by' | 'blocks'> {
   const blocks = contentOf(step.message);
   if (step.source === 'system' || step.is_copied_context === true) return { by: 'harness', blocks };
   if (step.source === 'user') return { by: 'user', blocks: blocks.filter(({ type }) => type !== 'tool_result') };
-  const calls = Array.isArray(step.tool_calls) ? step.tool_calls.filter(isObject) : [];
-  return { by: 'assistant', blocks: [...blocks, ...calls.map(callBlock)] };
-}
-
-function callBlock(call: JsonObject): JsonObject {
-  return { type: 'tool_use', id: call.tool_call_id, name: call.function_name, input: call.arguments };
+  const calls = objectsOf(step.tool_calls).map(({ tool_call_id: id, function_name: name, arguments: input }) => {
+    return { type: 'tool_use', id, name, input };
+  });
+  return { by: 'assistant', blocks: [...blocks, ...calls] };
 }
 
 /** None in a step copied for its context: it was read where it happened. */
-function resultsOf({ observation, is_copied_context: isCopied }: JsonObject): JsonObject[] {
-  const results = isObject(observation) && isCopied !== true ? observation.results : [];
-  return Array.isArray(results) ? results.filter(isObject) : [];
+function resultsOf(step: JsonObject): JsonObject[] {
+  return step.is_copied_context === true ? [] : objectsOf(objectAt(step, 'observation').results);
 }
 
 function resultBlock(result: JsonObject): JsonObject {
@@ -93,8 +83,8 @@ function resultBlock(result: JsonObject): JsonObject {
 
 /** Each embedded trajectory is taken out as it is referred to, so that none is read twice. */
 function referredIn({ subagent_trajectory_ref: refs }: JsonObject, embedded: Map<string, Trajectory>): Trajectory[] {
-  const ids = Array.isArray(refs) ? refs.filter(isObject).map((ref) => textOf(ref.trajectory_id) ?? '') : [];
-  return ids.flatMap((id) => {
+  return objectsOf(refs).flatMap((ref) => {
+    const id = textOf(ref.trajectory_id) ?? '';
     const trajectory = embedded.get(id);
     embedded.delete(id);
     return trajectory ? [trajectory] : [];
@@ -110,15 +100,11 @@ function contentOf(content: unknown): JsonObject[] {
   return (blocksOf(content) ?? []).flatMap((part) => {
     if (part.type === 'text') return [part];
     if (part.type !== 'image' || !isObject(part.source)) return [];
-    return [blockOfUrl(textOf(part.source.path) ?? '', textOf(part.source.media_type))];
+    const { path, media_type: mediaType } = part.source;
+    return [blockOfUrl(textOf(path) ?? '', textOf(mediaType))];
   });
 }
 
 function extraOf(value: unknown): JsonObject {
-  return isObject(value) && isObject(value.extra) ? value.extra : {};
-}
-
-function firstOf<T>(items: Iterable<T>): T | undefined {
-  for (const item of items) return item;
-  return undefined;
+  return isObject(value) ? objectAt(value, 'extra') : {};
 }

@@ -2,7 +2,7 @@
 // Thinking is dropped; binary data is never carried along, a label stands in for it; an unknown block says nothing.
 
 import type { Part } from '../types.ts';
-import { isObject, type JsonObject } from './format.ts';
+import { isObject, type JsonObject, objectAt, parseObject, textOf } from './json.ts';
 
 /** The blocks of a message's content: a string is one text block. `null` where it is no content at all. */
 export function blocksOf(content: unknown): JsonObject[] | null {
@@ -19,21 +19,31 @@ export function isResultBlock(block: JsonObject): boolean {
 export function partsOf(blocks: readonly JsonObject[]): Part[] {
   return blocks.flatMap((block): Part[] => {
     const { type } = block;
-    if (type === 'text') return readableIn(block) === '' ? [] : [{ kind: 'text', text: readableIn(block) }];
+    if (type === 'text') return textParts(readableIn(block));
     if (type === 'image' || type === 'document') return [{ kind: 'attachment', label: labelOf(block) }];
     if (isResultBlock(block)) return resultOf(block);
     if (typeof type === 'string' && type.endsWith('tool_use')) {
-      return [
-        {
-          kind: 'call',
-          id: stringOr(block.id, ''),
-          tool: stringOr(block.name, ''),
-          input: block.input,
-        },
-      ];
+      return [{ kind: 'call', id: textOf(block.id) ?? '', tool: textOf(block.name) ?? '', input: block.input }];
     }
     return [];
   });
+}
+
+/** The text as a part; none where it is none. */
+export function textParts(text: unknown): Extract<Part, { kind: 'text' }>[] {
+  return typeof text === 'string' && text !== '' ? [{ kind: 'text', text }] : [];
+}
+
+/** An attachment, from its media type and its base64 data. */
+export function attachmentPart(mediaType: string, base64?: string): Part {
+  return {
+    kind: 'attachment',
+    label: base64 === undefined ? mediaType : `${mediaType}, ${kilobytes(base64.length * 0.75)}`,
+  };
+}
+
+function kilobytes(bytes: number): string {
+  return `${Math.ceil(bytes / 1024)} kB`;
 }
 
 /** The block for what is at `url`, which may hold the data itself; `mediaType` is used where the URL names none. */
@@ -50,15 +60,7 @@ function resultOf(block: JsonObject): Part[] {
   const attachments = partsOf(blocks).filter((part) => part.kind === 'attachment');
   const text = blocks.map(readableIn).filter((line) => line !== '');
   const isError = block.is_error === true || blocks.some((inner) => typeof inner.error_code === 'string');
-  return [
-    {
-      kind: 'result',
-      callId: stringOr(block.tool_use_id, ''),
-      text: text.join('\n'),
-      isError,
-    },
-    ...attachments,
-  ];
+  return [{ kind: 'result', callId: textOf(block.tool_use_id) ?? '', text: text.join('\n'), isError }, ...attachments];
 }
 
 /** What can be read in a block; for a search hit its title and address. */
@@ -68,14 +70,25 @@ function readableIn(block: JsonObject): string {
 }
 
 function labelOf(block: JsonObject): string {
-  const source = isObject(block.source) ? block.source : {};
-  const media = stringOr(source.media_type, stringOr(block.type, 'attachment'));
+  const source = objectAt(block, 'source');
+  const media = [source.media_type, block.type].find((name) => typeof name === 'string') ?? 'attachment';
   if (typeof source.url === 'string') return `${media}, ${source.url}`;
   if (typeof source.data !== 'string') return media;
-  const sizeBytes = source.type === 'base64' ? source.data.length * 0.75 : Buffer.byteLength(source.data);
-  return `${media}, ${Math.ceil(sizeBytes / 1024)} kB`;
+  return `${media}, ${kilobytes(source.type === 'base64' ? source.data.length * 0.75 : Buffer.byteLength(source.data))}`;
 }
 
-function stringOr(value: unknown, otherwise: string): string {
-  return typeof value === 'string' ? value : otherwise;
+const FAILED =
+  /^\s*((\w*Error|ERROR|error|fatal): |Traceback \(most recent call last\)|(Process exited with|Exit) code:? *[1-9])/;
+
+/**
+ * Whether a tool failed, where the format has no word for it: what it said begins like an error, or is JSON that names
+ * an error or an exit code other than 0.
+ */
+export function soundsFailed(text: string): boolean {
+  if (FAILED.test(text)) return true;
+  const reply = parseObject(text);
+  if (reply === undefined) return false;
+  const { exit_code: exitCode = 0 } = isObject(reply.metadata) ? reply.metadata : reply;
+  const hasError = reply.error !== undefined && reply.error !== null && reply.error !== false && reply.error !== '';
+  return hasError || reply.is_error === true || reply.success === false || (exitCode !== 0 && exitCode !== null);
 }

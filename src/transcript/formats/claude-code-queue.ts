@@ -5,8 +5,7 @@
 
 import type { Message, Part } from '../types.ts';
 import { blocksOf, partsOf } from './blocks.ts';
-import type { JsonObject } from './format.ts';
-import { textOf } from './values.ts';
+import { type JsonObject, textOf } from './json.ts';
 
 export interface Queued {
   record: JsonObject;

@@ -3,17 +3,18 @@
 // them; nothing is said twice, however often the file repeats it; every id is unique and survives growth.
 // Records that are not conversation (progress, snapshots, titles, hooks) yield nothing.
 
-import type { Message, Part, Speaker } from '../types.ts';
+import type { Call, Message, Part, Speaker } from '../types.ts';
+import { approval, feedbackBehindPlan, saidToCalls } from './answers.ts';
 import { blocksOf, isResultBlock, partsOf } from './blocks.ts';
-import { chainId } from './chain.ts';
-import { approval, feedbackBehindPlan, saidToCalls } from './claude-code-answers.ts';
 import { type Queued, TextQueue } from './claude-code-queue.ts';
-import { isObject, type JsonObject } from './format.ts';
+import type { Said } from './format.ts';
 import { commandLine, humanParts, isJsonText } from './human-text.ts';
+import { instantOf, isObject, type JsonObject, objectAt, textOf } from './json.ts';
+import type { RecordReader } from './jsonl.ts';
+import { chainId, toMessage } from './message-builder.ts';
 import { SeenKeys } from './seen-keys.ts';
-import { instantOf, textOf } from './values.ts';
 
-export class ClaudeCodeReader {
+export class ClaudeCodeReader implements RecordReader {
   readonly #onUnreadable: () => void;
   /** Ids and fingerprints that were read already. */
   readonly #seen = new SeenKeys();
@@ -38,23 +39,22 @@ export class ClaudeCodeReader {
 
   /** Takes the next record, which begins at `byte` of the file. */
   take(record: JsonObject, byte: number): void {
-    const { type } = record;
-    if (type === 'assistant' || type === 'user') {
-      const message = isObject(record.message) ? record.message : {};
-      const blocks = blocksOf(message.content);
-      const isReadable = blocks !== null && (blocks.length > 0 || isEmpty(message.content));
-      if (!isReadable) this.#onUnreadable();
-      else if (this.#isRepeated(record)) return;
-      else if (type === 'assistant') this.#takeAssistant(record, message, blocks);
-      else this.#takeUser(record, { blocks, byte });
-    } else if (type === 'attachment') {
-      this.#takeAttachment(record);
-    } else if (type === 'queue-operation') {
-      this.#takeOperation(record);
-    } else if (type === 'system' && record.subtype === 'local_command') {
-      this.#takeLocalCommand(record);
-    } else if (typeof type !== 'string') {
-      this.#onUnreadable();
+    switch (record.type) {
+      case 'assistant':
+      case 'user':
+        this.#takeMessage(record, byte);
+        break;
+      case 'attachment':
+        this.#takeAttachment(record);
+        break;
+      case 'queue-operation':
+        this.#takeOperation(record);
+        break;
+      case 'system':
+        if (record.subtype === 'local_command') this.#takeLocalCommand(record);
+        break;
+      default:
+        if (typeof record.type !== 'string') this.#onUnreadable();
     }
     if (this.#undecided.size > 0 && this.#ready.length - this.#firstHeld() > MOST_HELD) this.#settleGiven();
   }
@@ -83,6 +83,17 @@ export class ClaudeCodeReader {
     this.#ready.push(...this.#behindOpen.splice(0));
   }
 
+  #takeMessage(record: JsonObject, byte: number): void {
+    const message = objectAt(record, 'message');
+    const { content } = message;
+    const blocks = blocksOf(content);
+    if (blocks === null || (blocks.length === 0 && !(Array.isArray(content) && content.length === 0)))
+      this.#onUnreadable();
+    else if (this.#isRepeated(record)) return;
+    else if (record.type === 'assistant') this.#takeAssistant(record, message, blocks);
+    else this.#takeUser(record, blocks, byte);
+  }
+
   #takeAssistant(record: JsonObject, message: JsonObject, blocks: JsonObject[]): void {
     const apiId = textOf(message.id);
     const parts = this.#dropRepeated(apiId, partsOf(blocks));
@@ -94,92 +105,90 @@ export class ClaudeCodeReader {
     }
     this.#close();
     const isFromModel = record.isApiErrorMessage !== true && message.model !== '<synthetic>';
-    const speaker = !isFromModel ? 'harness' : record.isSidechain === true ? 'subagent' : 'assistant';
-    const id = this.#idOf(apiId !== undefined && this.#seen.add(apiId) ? apiId : uuidOf(record), speaker, blocks);
-    this.#open = { apiId, message: toMessage(record, { id, speaker, parts }) };
+    const role = !isFromModel ? 'harness' : record.isSidechain === true ? 'subagent' : 'assistant';
+    const id = this.#idOf(apiId !== undefined && this.#seen.add(apiId) ? apiId : uuidOf(record), role, blocks);
+    this.#open = { apiId, message: messageOf(record, { id, speaker: role, parts }) };
   }
 
-  #takeUser(record: JsonObject, { blocks, byte }: { blocks: JsonObject[]; byte: number }): void {
+  #takeUser(record: JsonObject, blocks: JsonObject[], byte: number): void {
     const results = blocks.filter(isResultBlock);
     const resultParts = this.#dropRepeated(repeatKey(record), partsOf(results));
     if (resultParts.length > 0) {
       this.#close();
-      const id = this.#idOf(uuidOf(record), 'tool', results);
-      this.#ready.push(toMessage(record, { id, speaker: 'tool', parts: resultParts }));
-      this.#takeAnswers(record, resultParts);
+      const id = this.#say(record, { id: uuidOf(record), speaker: 'tool', parts: resultParts }, results);
+      this.#takeAnswers(record, { id, results: resultParts });
     }
     const spoken = blocks.filter((block) => !isResultBlock(block));
-    const saidParts = this.#dropRepeated(repeatKey(record), partsOf(spoken));
-    if (saidParts.length === 0) return;
+    const parts = this.#dropRepeated(repeatKey(record), partsOf(spoken));
+    if (parts.length === 0) return;
     this.#close();
-    // Beside a tool result stands what a person typed while the tool ran: theirs, but it begins nothing.
-    const isBeside = results.length > 0;
-    const uuid = uuidOf(record);
-    if (textOf(record.planContent) !== undefined && !isMachines(record)) {
-      this.#takePlan(record, { spoken, said: saidParts });
-      return;
-    }
-    const command = this.#commandIn(record, saidParts);
-    const typed = this.#isFromPerson(record) ? humanParts(saidParts) : null;
-    const own = typed ?? command.own;
-    const speaker = own ? 'human' : 'harness';
-    const isPrompt = typed !== null && !isBeside;
-    const wasQueued = this.#dropQueued(command.parts ?? saidParts);
+    if (textOf(record.planContent) !== undefined && !isMachines(record)) this.#takePlan(record, { spoken, parts });
+    else this.#takeSpoken(record, { spoken, parts, byte, isBesideResult: results.length > 0 });
+  }
+
+  /** What stands in a person's place. What they typed while a tool ran is theirs too, but it begins nothing. */
+  #takeSpoken(
+    record: JsonObject,
+    {
+      spoken,
+      parts,
+      byte,
+      isBesideResult,
+    }: { spoken: JsonObject[]; parts: Part[]; byte: number; isBesideResult: boolean },
+  ): void {
+    const command = isMachines(record) ? null : commandLine(parts);
+    const typed = this.#isFromPerson(record) ? humanParts(parts) : null;
+    const own = typed ?? (command?.hasArguments ? command.parts : null);
+    const isPrompt = typed !== null && !isBesideResult;
+    const wasQueued = this.#dropQueued(command?.parts ?? parts);
     // Whoever types a prompt while texts are queued has started the program anew: they will never be sent.
     if (isPrompt && !wasQueued) this.#settleQueue(textOf(record.timestamp));
-    const id = this.#idOf(isBeside && uuid ? `${uuid}/text` : uuid, typed ? 'human' : 'harness', spoken);
-    this.#ready.push(
-      toMessage(record, {
-        id,
-        speaker,
-        parts: own ?? saidParts,
-        beginsTurn: isPrompt,
-        ...(isPrompt ? { follows: textOf(record.parentUuid) } : {}),
-        ...(isPrompt && this.#canBeginAt(record) ? { byte } : {}),
-      }),
-    );
+    const uuid = uuidOf(record);
+    const id = isBesideResult && uuid ? `${uuid}/text` : uuid;
+    const said: Omit<Said, 'id'> = { speaker: own ? 'human' : 'harness', parts: own ?? parts, beginsTurn: isPrompt };
+    if (isPrompt) said.follows = textOf(record.parentUuid);
+    if (isPrompt && this.#canBeginAt(record)) said.byte = byte;
+    this.#say(record, { ...said, id }, spoken, typed ? 'human' : 'harness');
   }
 
   /** What a person said or decided in a tool's result. */
-  #takeAnswers(record: JsonObject, results: Part[]): void {
-    const id = this.#lastId;
+  #takeAnswers(record: JsonObject, { id, results }: { id: string; results: Part[] }): void {
     const callOf = (callId: string): Call | undefined => {
       const call = this.#calls.get(callId);
       this.#calls.delete(callId);
       return record.isSidechain === true ? undefined : call;
     };
-    const { plans, parts } = saidToCalls(results, { callOf, outcome: record.toolUseResult });
-    if (plans.length > 0) {
-      const said = plans.map((text): Part => ({ kind: 'text', text }));
-      this.#ready.push(toMessage(record, { id: `${id}/plan`, speaker: 'assistant', parts: said }));
-    }
-    if (parts.length > 0) this.#ready.push(toMessage(record, { id: `${id}/answer`, speaker: 'human', parts }));
+    const said = saidToCalls(results, { callOf, outcome: record.toolUseResult, id });
+    this.#ready.push(...said.map((each) => messageOf(record, each)));
   }
 
   /** A plan with which a session begins anew: the model wrote it, a person approved it, the program entered it. */
-  #takePlan(record: JsonObject, { spoken, said }: { spoken: JsonObject[]; said: Part[] }): void {
-    const text = textOf(record.planContent) ?? '';
-    const id = this.#idOf(uuidOf(record), 'harness', spoken);
-    this.#ready.push(toMessage(record, { id, speaker: 'assistant', parts: [{ kind: 'text', text }] }));
-    const whole = said.map((part) => (part.kind === 'text' ? part.text : '')).join('\n');
-    const parts = approval(feedbackBehindPlan(whole));
-    this.#ready.push(toMessage(record, { id: `${id}/answer`, speaker: 'human', parts }));
+  #takePlan(record: JsonObject, { spoken, parts }: { spoken: JsonObject[]; parts: Part[] }): void {
+    const plan: Part[] = [{ kind: 'text', text: textOf(record.planContent) ?? '' }];
+    const id = this.#say(record, { id: uuidOf(record), speaker: 'assistant', parts: plan }, spoken, 'harness');
+    const whole = parts.map((part) => (part.kind === 'text' ? part.text : '')).join('\n');
+    const answer = approval(feedbackBehindPlan(whole));
+    this.#ready.push(messageOf(record, { id: `${id}/answer`, speaker: 'human', parts: answer }));
   }
 
-  /** A command as a person would have queued it, and as theirs where they typed arguments to it. */
-  #commandIn(record: JsonObject, said: Part[]): { parts?: Part[]; own: Part[] | null } {
-    const line = commandLine(said);
-    if (line === null || isMachines(record)) return { own: null };
-    const parts: Part[] = [{ kind: 'text', text: line.text }];
-    return { parts, own: line.hasArguments ? parts : null };
+  /** Hands out a message with its own id, which none had yet, or one chained over `blocks` and `role`; answers the id. */
+  #say(
+    record: JsonObject,
+    said: Omit<Said, 'id'> & { id: string | undefined },
+    blocks: JsonObject[],
+    role: Speaker = said.speaker,
+  ): string {
+    const id = this.#idOf(said.id, role, blocks);
+    this.#ready.push(messageOf(record, { ...said, id }));
+    return id;
   }
 
   /** Newer versions write a command that the program itself carries out as a record of its own kind. */
   #takeLocalCommand(record: JsonObject): void {
-    const { own } = this.#commandIn(record, partsOf(blocksOf(record.content) ?? []));
+    const command = isMachines(record) ? null : commandLine(partsOf(blocksOf(record.content) ?? []));
     const id = uuidOf(record);
-    if (own === null || id === undefined || this.#isRepeated(record)) return;
-    (this.#open ? this.#behindOpen : this.#ready).push(toMessage(record, { id, speaker: 'human', parts: own }));
+    if (!command?.hasArguments || id === undefined || this.#isRepeated(record)) return;
+    this.#place(messageOf(record, { id, speaker: 'human', parts: command.parts }));
   }
 
   #takeOperation(record: JsonObject): void {
@@ -188,6 +197,11 @@ export class ClaudeCodeReader {
     if (!given || !message) return;
     given.message = message;
     this.#undecided.add(message);
+    this.#place(message);
+  }
+
+  /** Behind what is open, where something is. */
+  #place(message: Message): void {
     (this.#open ? this.#behindOpen : this.#ready).push(message);
   }
 
@@ -229,7 +243,7 @@ export class ClaudeCodeReader {
     const own = isJsonText(parts) ? null : humanParts(parts);
     if (own === null) return null;
     const id = `queued-${chainId('', textOf(record.timestamp) ?? '', blocksOf(record.content) ?? [])}`;
-    return toMessage(record, { id, speaker: 'human', parts: own });
+    return messageOf(record, { id, speaker: 'human', parts: own });
   }
 
   /** Text queued while the agent works: a person's, or a program's notice. */
@@ -246,24 +260,17 @@ export class ClaudeCodeReader {
     const mode = attachment.commandMode ?? 'prompt';
     const isTyped = mode === 'prompt' && this.#isFromPerson({ ...record, ...attachment }) && !isJsonText(parts);
     const own = isTyped ? humanParts(parts) : null;
-    const speaker = own ? 'human' : 'harness';
-    this.#ready.push(
-      toMessage(record, {
-        id: this.#idOf(uuidOf(record), speaker, blocks),
-        speaker,
-        parts: own ?? parts,
-      }),
-    );
+    this.#say(record, { id: uuidOf(record), speaker: own ? 'human' : 'harness', parts: own ?? parts }, blocks);
   }
 
   /** Whether a reader that begins at this prompt knows all that this one knows of what matters from here on. */
   #canBeginAt(record: JsonObject): boolean {
-    const isNamed = isObject(record.origin) && record.origin.kind === 'human';
+    const isNamed = objectAt(record, 'origin').kind === 'human';
     return uuidOf(record) !== undefined && (isNamed || !this.#namesHumans) && this.#queue.isEmpty;
   }
 
   #isFromPerson(record: JsonObject): boolean {
-    const origin = isObject(record.origin) ? record.origin.kind : undefined;
+    const origin = objectAt(record, 'origin').kind;
     if (origin === 'human') this.#namesHumans = true;
     // The text of an approved plan: the model wrote it, the program entered it.
     if (isMachines(record) || typeof record.planContent === 'string') return false;
@@ -298,7 +305,8 @@ const FLAGS_OF_MACHINES = `isMeta isCompactSummary isVisibleInTranscriptOnly isS
 /** Whether the record itself says that no person sent it. */
 function isMachines(record: JsonObject): boolean {
   if (FLAGS_OF_MACHINES.some((flag) => record[flag] === true) || record.promptSource === 'system') return true;
-  if (isObject(record.origin) && record.origin.kind !== undefined && record.origin.kind !== 'human') return true;
+  const origin = objectAt(record, 'origin').kind;
+  if (origin !== undefined && origin !== 'human') return true;
   // The document of a skill that was called; what a schedule, a notice or another session set going.
   return typeof record.sourceToolUseID === 'string' || !PEOPLES_TURNS.has(record.turnOrigin);
 }
@@ -306,30 +314,17 @@ function isMachines(record: JsonObject): boolean {
 /** Older versions do not say it; in the SDK a person may have typed it. */
 const PEOPLES_TURNS: ReadonlySet<unknown> = new Set([undefined, 'human', 'sdk']);
 
-type Call = Extract<Part, { kind: 'call' }>;
-type Said = Pick<Message, 'id' | 'speaker' | 'parts'> & Partial<Pick<Message, 'beginsTurn' | 'follows'>>;
-
-function toMessage(record: JsonObject, said: Said): Message {
-  const message: Message = {
-    beginsTurn: false,
+function messageOf(record: JsonObject, said: Said): Message {
+  return toMessage(said, {
+    at: instantOf(record.timestamp),
+    cwd: textOf(record.cwd),
+    branch: textOf(record.gitBranch),
     isSidechain: record.isSidechain === true,
-    ...said,
-  };
-  const at = instantOf(record.timestamp);
-  if (at !== undefined) message.at = at;
-  const cwd = textOf(record.cwd);
-  if (cwd !== undefined) message.cwd = cwd;
-  const branch = textOf(record.gitBranch);
-  if (branch !== undefined) message.branch = branch;
-  return message;
+  });
 }
 
 function uuidOf(record: JsonObject): string | undefined {
   return textOf(record.uuid);
-}
-
-function isEmpty(content: unknown): boolean {
-  return Array.isArray(content) && content.length === 0;
 }
 
 /** An instant tells two records apart only with its milliseconds: a whole second is what people make up. */
@@ -344,12 +339,6 @@ function idIn(part: Part): string {
 
 /** What a part without a call says. */
 function said(part: Part): string {
-  switch (part.kind) {
-    case 'call':
-      return part.id === '' ? (JSON.stringify(part.input) ?? '') : '';
-    case 'attachment':
-      return part.label;
-    default:
-      return part.text;
-  }
+  if (part.kind === 'call') return part.id === '' ? (JSON.stringify(part.input) ?? '') : '';
+  return part.kind === 'attachment' ? part.label : part.text;
 }

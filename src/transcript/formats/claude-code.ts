@@ -3,12 +3,11 @@
 // claude-code-reader.ts. Memory stays constant save for a few bytes per record, by which repeats are known.
 
 import { basename, extname } from 'node:path';
-import type { Message, Subagent } from '../types.ts';
 import { blocksOf } from './blocks.ts';
 import { ClaudeCodeReader } from './claude-code-reader.ts';
-import { type Format, isObject, type JsonObject, type OnUnreadable } from './format.ts';
-import { eachObjectIn, type JsonlRecord, readObjects, readRecords } from './jsonl.ts';
-import { textOf } from './values.ts';
+import type { Format, OnUnreadable } from './format.ts';
+import { isObject, type JsonObject, textOf } from './json.ts';
+import { type JsonlRecord, messagesOf, objectsIn, readObjects, readRecords } from './jsonl.ts';
 
 /** Every record of the conversation begins so; only these are worth saving from a damaged line. */
 const RECORD_START = '{"parentUuid":';
@@ -16,50 +15,38 @@ const RECORD_START = '{"parentUuid":';
 export const claudeCode: Format = {
   name: 'claude-code',
 
-  recognises({ head }) {
-    let isOurs = false;
-    for (const record of eachObjectIn(head, RECORD_START)) {
-      // Others (Qwen Code) write records of the same outline, but keep what was said elsewhere in them.
-      if (isSpoken(record)) return isObject(record.message) && blocksOf(record.message.content) !== null;
-      isOurs ||= isBookkeeping(record);
-    }
-    return isOurs;
-  },
-
   async open({ path, head }) {
-    const { session, cwd, agent } = namesIn(eachObjectIn(head, RECORD_START)) ?? (await findNames(path));
+    if (!isOurs(head)) return null;
+    const { session, cwd, agent } = namesIn(objectsIn(head, RECORD_START)) ?? (await findNames(path));
     const id = session ?? basename(path, extname(path));
-    const subagent: Subagent | undefined = agent === undefined ? undefined : { session: id, agent };
+    const read = (startByte: number, onUnreadable: OnUnreadable) => {
+      const records = readRecords(path, { recordStart: RECORD_START, onUnreadable, startByte });
+      return messagesOf(records, new ClaudeCodeReader(onUnreadable));
+    };
     return {
-      id: subagent ? `${id}/${agent}` : id,
+      id: agent === undefined ? id : `${id}/${agent}`,
       cwd,
-      subagent,
-      messages: (onUnreadable) => readMessages(path, 0, onUnreadable),
+      subagent: agent === undefined ? undefined : { session: id, agent },
+      messages: (onUnreadable) => read(0, onUnreadable),
       async messagesFrom(byte, onUnreadable) {
         const tail = await lookAhead(path, byte);
         if (!tail.isNew) return null;
-        if (!tail.records) return readMessages(path, byte, onUnreadable);
+        if (!tail.records) return read(byte, onUnreadable);
         for (const line of tail.unreadable) onUnreadable(line);
-        return messagesOf([tail.records], onUnreadable);
+        return messagesOf([tail.records], new ClaudeCodeReader(onUnreadable));
       },
     };
   },
 };
 
-function readMessages(path: string, startByte: number, onUnreadable: OnUnreadable): AsyncGenerator<Message> {
-  return messagesOf(readRecords(path, { recordStart: RECORD_START, onUnreadable, startByte }), onUnreadable);
-}
-
-type Batches = AsyncIterable<Iterable<JsonlRecord>> | Iterable<Iterable<JsonlRecord>>;
-
-async function* messagesOf(batches: Batches, onUnreadable: OnUnreadable): AsyncGenerator<Message> {
-  const reader = new ClaudeCodeReader(onUnreadable);
-  for await (const batch of batches) {
-    for (const { object, byte } of batch) reader.take(object, byte);
-    yield* reader.drain();
+function isOurs(head: string): boolean {
+  let mayBegin = false;
+  for (const record of objectsIn(head, RECORD_START)) {
+    // Others (Qwen Code) write records of the same outline, but keep what was said elsewhere in them.
+    if (isSpoken(record)) return isObject(record.message) && blocksOf(record.message.content) !== null;
+    mayBegin ||= isBookkeeping(record);
   }
-  reader.end();
-  yield* reader.drain();
+  return mayBegin;
 }
 
 interface Tail {
@@ -121,8 +108,7 @@ function namesIn(records: Iterable<JsonObject>): Names | null {
 
 async function findNames(path: string): Promise<Names> {
   const names: Names = {};
-  const options = { recordStart: RECORD_START, onUnreadable: () => undefined };
-  for await (const record of readObjects(path, options)) if (addNames(names, record)) break;
+  for await (const record of readObjects(path, { recordStart: RECORD_START })) if (addNames(names, record)) break;
   return names;
 }
 

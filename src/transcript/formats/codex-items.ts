@@ -1,9 +1,9 @@
 // Codex's response items → parts: calls, what came of them, and what was said.
 // A call that failed is known by its exit code, by the event that ended it, or by how the tool words a failure.
 
-import type { Part } from '../types.ts';
-import { isObject, type JsonObject } from './format.ts';
-import { attachmentLabel, objectAt, parsedOr, textOf } from './values.ts';
+import type { Call, Part } from '../types.ts';
+import { attachmentPart, textParts } from './blocks.ts';
+import { isObject, type JsonObject, objectAt, objectsOf, parsedOr, textOf } from './json.ts';
 
 /** A record as versions since late 2025 write it: those before had a bare header, bare items, and marks of no meaning. */
 export function enveloped(record: JsonObject): JsonObject {
@@ -21,14 +21,12 @@ export function isBareHeader({ id, timestamp, ...rest }: JsonObject): boolean {
 
 /** The text and images of a message's content, or of an output that is a list. */
 export function contentParts(content: unknown): Part[] {
-  if (typeof content === 'string') return content === '' ? [] : [{ kind: 'text', text: content }];
-  if (!Array.isArray(content)) return [];
-  return content.filter(isObject).flatMap((item): Part[] => {
+  if (typeof content === 'string') return textParts(content);
+  return objectsOf(content).flatMap((item): Part[] => {
     if (item.type === 'input_image' || item.type === 'image') return [imagePart(item.image_url)];
     if (item.type === 'local_image') return [imagePart(item.path)];
-    const text = textOf(item.text);
     // Around an image stands a tag that names it.
-    return text === undefined || /^<\/?image\b[^>]{0,300}>$/.test(text) ? [] : [{ kind: 'text', text }];
+    return textParts(item.text).filter(({ text }) => !/^<\/?image\b[^>]{0,300}>$/.test(text));
   });
 }
 
@@ -37,31 +35,31 @@ export function imagePart(source: unknown): Part {
   if (typeof source !== 'string') return { kind: 'attachment', label: 'image' };
   const mediaType = /^data:([^;,]{1,100})/.exec(source)?.[1];
   if (mediaType === undefined) return { kind: 'attachment', label: `image, ${source}` };
-  return { kind: 'attachment', label: attachmentLabel(mediaType, source.slice(source.indexOf(',') + 1)) };
+  return attachmentPart(mediaType, source.slice(source.indexOf(',') + 1));
 }
 
+/** Which tool an item of each type calls, and with what. */
+const CALLS = new Map<unknown, (item: JsonObject) => [tool: string, input: unknown]>([
+  [
+    'function_call',
+    ({ namespace, name, arguments: input }) => [
+      [namespace, name].filter(textOf).join('.'),
+      typeof input === 'string' ? parsedOr(input) : input,
+    ],
+  ],
+  ['custom_tool_call', ({ name, input }) => [textOf(name) ?? '', input]],
+  ['local_shell_call', ({ action }) => ['local_shell', action]],
+  ['tool_search_call', ({ arguments: input }) => ['tool_search', input]],
+  ['web_search_call', ({ action }) => ['web_search', action]],
+  ['image_generation_call', ({ revised_prompt: prompt }) => ['image_generation', textOf(prompt)]],
+]);
+
 /** The call that an item is; `null` for an item of another kind. */
-export function callOf(item: JsonObject): Extract<Part, { kind: 'call' }> | null {
-  const id = textOf(item.call_id) ?? textOf(item.id) ?? '';
-  const call = (tool: string, input: unknown) => ({ kind: 'call' as const, id, tool, input });
-  switch (item.type) {
-    case 'function_call': {
-      const name = [item.namespace, item.name].filter(textOf).join('.');
-      return call(name, typeof item.arguments === 'string' ? parsedOr(item.arguments) : item.arguments);
-    }
-    case 'custom_tool_call':
-      return call(textOf(item.name) ?? '', item.input);
-    case 'local_shell_call':
-      return call('local_shell', item.action);
-    case 'tool_search_call':
-      return call('tool_search', item.arguments);
-    case 'web_search_call':
-      return call('web_search', item.action);
-    case 'image_generation_call':
-      return call('image_generation', textOf(item.revised_prompt));
-    default:
-      return null;
-  }
+export function callOf(item: JsonObject): Call | null {
+  const called = CALLS.get(item.type)?.(item);
+  if (!called) return null;
+  const [tool, input] = called;
+  return { kind: 'call', id: textOf(item.call_id) ?? textOf(item.id) ?? '', tool, input };
 }
 
 /** Calls that the model's provider answers itself: no output follows them. */

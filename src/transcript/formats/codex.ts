@@ -1,14 +1,30 @@
 // Codex's rollouts: JSON lines `{ timestamp, type, payload }`, read in file order.
-// Knows such a file by its records, and finds what the reader has to know before it begins: whose session it is, where
-// a person's words are, what was rolled back. Record by record reading is in codex-reader.ts.
+// Promises: a person's words come from `user_message` events, since the items that hold them too also hold what the
+// program injected; everything is said once; reasoning and compaction are dropped; every id is unique and survives
+// growth, and a fork, which copies records under new times, keeps those of what it copied.
+// Before the first record is read it has to be known whose session it is, where a person's words are, what was rolled back.
 
 import { basename, extname } from 'node:path';
 import { scanDecoded } from '../decoded.ts';
-import { enveloped, isBareHeader } from './codex-items.ts';
-import { type CodexFile, CodexReader } from './codex-reader.ts';
-import { type Format, isObject, type JsonObject } from './format.ts';
-import { objectsIn, readObjects, readRecords } from './jsonl.ts';
-import { objectAt, textOf } from './values.ts';
+import type { Call, Message, Part, Speaker } from '../types.ts';
+import { type Asked, answersOf, askedIn } from './answers.ts';
+import { textParts } from './blocks.ts';
+import {
+  callOf,
+  contentParts,
+  enveloped,
+  failedCall,
+  failedItem,
+  imagePart,
+  isAnsweredElsewhere,
+  isBareHeader,
+  outputOf,
+} from './codex-items.ts';
+import { typedParts, withoutInjected } from './codex-words.ts';
+import type { Format } from './format.ts';
+import { instantOf, isObject, type JsonObject, objectAt, textOf } from './json.ts';
+import { messagesOf, objectsIn, type RecordReader, readObjects, readRecords } from './jsonl.ts';
+import { chainId, MessageBuilder } from './message-builder.ts';
 
 const RECORD_START = '{"timestamp":';
 
@@ -17,11 +33,8 @@ const RECORD_TYPES = new Set(['session_meta', 'turn_context', 'response_item', '
 export const codex: Format = {
   name: 'codex',
 
-  recognises({ head }) {
-    return objectsIn(head, RECORD_START).some((record) => isRecord(record) || isBareHeader(record));
-  },
-
-  async open({ path }) {
+  async open({ path, head }) {
+    if (!objectsIn(head, RECORD_START).some((record) => isRecord(record) || isBareHeader(record))) return null;
     const marks = await findMarks(path);
     const { meta, cwd, hasUserEvents } = await findMeta(path, marks.userEvents);
     const id = textOf(meta.id) ?? basename(path, extname(path));
@@ -29,18 +42,15 @@ export const codex: Format = {
     const subagent = parent === undefined ? undefined : { session: parent, agent: id };
     const known = { cwd, branch: textOf(objectAt(meta, 'git').branch), agent: subagent?.agent, hasUserEvents };
     const rolledBack = marks.rolledBack ? await findRolledBack(path, known) : new Set<number>();
-    const file: CodexFile = { ...known, rolledBack };
     return {
       id: subagent ? `${subagent.session}/${id}` : id,
       cwd,
       subagent,
-      async *messages(onUnreadable) {
-        const reader = new CodexReader(file, onUnreadable);
-        for await (const batch of readRecords(path, { recordStart: RECORD_START, onUnreadable })) {
-          for (const { object } of batch) reader.take(object);
-          yield* reader.drain();
-        }
-      },
+      messages: (onUnreadable) =>
+        messagesOf(
+          readRecords(path, { recordStart: RECORD_START, onUnreadable }),
+          new CodexReader({ ...known, rolledBack }, onUnreadable),
+        ),
     };
   },
 };
@@ -52,20 +62,32 @@ function isRecord(record: JsonObject): boolean {
 /** The session that this one's agent works for; itself, where it is nobody's conversation and names no other. */
 function parentOf(meta: JsonObject): string | undefined {
   const source = objectAt(meta, 'source');
-  const named = textOf(meta.parent_thread_id) ?? textOf(spawnOf(source).parent_thread_id);
+  const spawn = objectAt(objectAt(source, 'subagent'), 'thread_spawn');
+  const named = textOf(meta.parent_thread_id) ?? textOf(spawn.parent_thread_id);
   const isInner = 'subagent' in source || 'internal' in source;
   const isPersons = !isInner && (textOf(meta.thread_source) ?? 'user') === 'user';
   return named ?? (isPersons ? undefined : (textOf(meta.session_id) ?? textOf(meta.id)));
-}
-
-function spawnOf(source: JsonObject): JsonObject {
-  return objectAt(objectAt(source, 'subagent'), 'thread_spawn');
 }
 
 /** How the events begin in which a person's words are, and the one that takes some back. */
 const USER_EVENTS = [Buffer.from('"user_message"'), Buffer.from('"UserMessage"')];
 const ROLLED_BACK = Buffer.from('"thread_rolled_back"');
 const MARK_BYTES = ROLLED_BACK.length;
+
+/** What may be in the file, by its bytes: far cheaper than reading its records. */
+async function findMarks(path: string): Promise<{ userEvents: boolean; rolledBack: boolean }> {
+  const found = { userEvents: false, rolledBack: false };
+  let tail = Buffer.alloc(0);
+  for await (const chunk of scanDecoded(path)) {
+    const seam = Buffer.concat([tail, chunk.subarray(0, MARK_BYTES)]);
+    const isIn = (mark: Buffer): boolean => seam.includes(mark) || chunk.includes(mark);
+    found.userEvents ||= USER_EVENTS.some(isIn);
+    found.rolledBack ||= isIn(ROLLED_BACK);
+    if (found.userEvents && found.rolledBack) break;
+    tail = Buffer.concat([tail, chunk.subarray(-MARK_BYTES)]).subarray(-MARK_BYTES);
+  }
+  return found;
+}
 
 interface Meta {
   /** The first `session_meta`: those that follow came with copied history. */
@@ -78,7 +100,7 @@ async function findMeta(path: string, mayHaveUserEvents: boolean): Promise<Meta>
   let meta: JsonObject | undefined;
   let cwd: string | undefined;
   let hasUserEvents = false;
-  for await (const record of readQuietly(path)) {
+  for await (const record of readObjects(path, { recordStart: RECORD_START })) {
     const { type, payload } = enveloped(record);
     if (!isObject(payload)) continue;
     if (type === 'session_meta') meta ??= payload;
@@ -98,7 +120,7 @@ async function findRolledBack(path: string, file: Omit<CodexFile, 'rolledBack'>)
   const rolledBack = new Set<number>();
   const standing: number[] = [];
   const reader = new CodexReader({ ...file, rolledBack }, () => undefined);
-  for await (const record of readQuietly(path)) {
+  for await (const record of readObjects(path, { recordStart: RECORD_START })) {
     const before = reader.prompts;
     reader.take(record);
     reader.drain();
@@ -110,21 +132,194 @@ async function findRolledBack(path: string, file: Omit<CodexFile, 'rolledBack'>)
   return rolledBack;
 }
 
-/** What may be in the file, by its bytes: far cheaper than reading its records. */
-async function findMarks(path: string): Promise<{ userEvents: boolean; rolledBack: boolean }> {
-  const found = { userEvents: false, rolledBack: false };
-  let tail = Buffer.alloc(0);
-  for await (const chunk of scanDecoded(path)) {
-    const seam = Buffer.concat([tail, chunk.subarray(0, MARK_BYTES)]);
-    const isIn = (mark: Buffer): boolean => seam.includes(mark) || chunk.includes(mark);
-    found.userEvents ||= USER_EVENTS.some(isIn);
-    found.rolledBack ||= isIn(ROLLED_BACK);
-    if (found.userEvents && found.rolledBack) break;
-    tail = Buffer.concat([tail, chunk.subarray(-MARK_BYTES)]).subarray(-MARK_BYTES);
-  }
-  return found;
+interface CodexFile {
+  cwd?: string;
+  branch?: string;
+  /** Set in a subagent's rollout, in which nobody is human. */
+  agent?: string;
+  /** Whether the file records what a person typed as events. If not, the items have to do. */
+  hasUserEvents: boolean;
+  /** Which of the person's messages, counted from 0, were rolled back later, with all that answered them. */
+  rolledBack: ReadonlySet<number>;
 }
 
-function readQuietly(path: string): AsyncGenerator<JsonObject> {
-  return readObjects(path, { recordStart: RECORD_START, onUnreadable: () => undefined });
+class CodexReader implements RecordReader {
+  readonly #file: CodexFile;
+  readonly #onUnreadable: () => void;
+  readonly #builder: MessageBuilder;
+  #turnId: string | undefined;
+  /** Whether a task is running that was given its prompt: what is typed now joins it. */
+  #isPrompted = false;
+  #isRunning = false;
+  /** How many messages of the person were taken. */
+  prompts = 0;
+  readonly #failed = new Set<string>();
+  /** The questions that were asked and not yet answered. */
+  readonly #asked = new Map<string, Asked>();
+
+  constructor(file: CodexFile, onUnreadable: () => void) {
+    const { cwd, branch, agent } = file;
+    this.#file = file;
+    this.#onUnreadable = onUnreadable;
+    this.#builder = new MessageBuilder(agent);
+    this.#builder.place = { cwd, branch, isSidechain: agent !== undefined };
+  }
+
+  drain(): Message[] {
+    return this.#builder.drain();
+  }
+
+  take(record: JsonObject): void {
+    const { type, payload } = enveloped(record);
+    if (typeof type !== 'string' || !isObject(payload)) {
+      this.#onUnreadable();
+      return;
+    }
+    const { place } = this.#builder;
+    place.at = instantOf(record.timestamp);
+    if (type === 'turn_context') {
+      place.cwd = textOf(payload.cwd) ?? place.cwd;
+      this.#startTurn(payload.turn_id);
+    } else if (type === 'event_msg') {
+      this.#takeEvent(payload);
+    } else if (type === 'response_item') {
+      this.#takeItem(payload);
+    } else if (type === 'inter_agent_communication') {
+      this.#takeReport(payload);
+    }
+  }
+
+  #takeEvent(event: JsonObject): void {
+    switch (event.type) {
+      case 'user_message':
+        this.#takeUserMessage(event);
+        break;
+      case 'item_completed':
+        if (!isObject(event.item)) this.#onUnreadable();
+        else if (event.item.type === 'UserMessage') this.#takePrompt(contentParts(event.item.content));
+        else this.#noteFailure(failedItem(event.item));
+        break;
+      case 'task_started':
+      case 'turn_started':
+        this.#isRunning = true;
+        this.#isPrompted = false;
+        this.#startTurn(event.turn_id);
+        break;
+      case 'task_complete':
+      case 'turn_complete':
+      case 'turn_aborted':
+        this.#isRunning = false;
+        break;
+      case 'entered_review_mode': {
+        // What a person typed behind `/review`; all other reviews they chose from a list.
+        const asked = textOf(objectAt(event, 'target').instructions);
+        if (asked === undefined || this.#file.agent !== undefined) break;
+        this.#say('human', textParts(`/review ${asked}`), { key: `${this.#turnId} review ${asked}`, isAside: true });
+        break;
+      }
+      case 'thread_rolled_back':
+        this.#builder.place.isAbandoned = undefined;
+        break;
+      case 'exec_command_end':
+      case 'patch_apply_end':
+      case 'mcp_tool_call_end':
+      case 'dynamic_tool_call_response':
+        this.#noteFailure(failedCall(event));
+        break;
+      default:
+        if (typeof event.type !== 'string') this.#onUnreadable();
+    }
+  }
+
+  #takeUserMessage({ message, images, local_images: localImages, kind }: JsonObject): void {
+    const pictures = [images, localImages].flatMap((list) => (Array.isArray(list) ? list : []));
+    const isPlain = kind === undefined || kind === 'plain';
+    if (typeof message !== 'string') this.#onUnreadable();
+    else this.#takePrompt([...textParts(message), ...pictures.map(imagePart)], isPlain);
+  }
+
+  #noteFailure(call: string | undefined): void {
+    if (call !== undefined) this.#failed.add(call);
+  }
+
+  #takeItem(item: JsonObject): void {
+    const call = callOf(item);
+    if (call) this.#takeCall(item, call);
+    else if (item.type === 'message') this.#takeMessage(item);
+    else if (item.type === 'agent_message') this.#takeReport(item);
+    else if (typeof item.type !== 'string') this.#onUnreadable();
+    else if (/(?:call|search)_output$/.test(item.type)) this.#takeOutput(item);
+  }
+
+  #takeCall(item: JsonObject, call: Call): void {
+    const id = call.id === '' ? `call ${this.#builder.nextId(undefined, 'assistant', [call])}` : call.id;
+    const answer: Part[] = isAnsweredElsewhere(item) ? [{ kind: 'result', callId: id, text: '', isError: false }] : [];
+    if (call.tool.endsWith('request_user_input')) this.#asked.set(id, askedIn(call.input));
+    this.#say('assistant', [{ ...call, id }, ...answer], { key: textOf(item.call_id) ?? textOf(item.id) });
+  }
+
+  /** What one agent sent to another: in the file of the session itself, what its subagents report. */
+  #takeReport(sent: JsonObject): void {
+    const speaker = this.#file.agent === undefined && sent.author !== '/root' ? 'subagent' : 'harness';
+    this.#say(speaker, contentParts(sent.content), { key: textOf(sent.id) });
+  }
+
+  #takeOutput(item: JsonObject): void {
+    const callId = textOf(item.call_id);
+    if (callId === undefined) {
+      this.#onUnreadable();
+      return;
+    }
+    const parts = outputOf(item, this.#failed.delete(callId));
+    this.#say('tool', parts, { key: `${callId} output` });
+    const asked = this.#asked.get(callId);
+    this.#asked.delete(callId);
+    const [result] = parts;
+    const answer = asked && result?.kind === 'result' ? answersOf(result.text, asked) : [];
+    const isTyped = answer.some((part) => part.kind === 'text' && part.untyped === undefined);
+    this.#say('human', answer, { key: `${callId} answer`, isAside: !isTyped });
+  }
+
+  #takeMessage(item: JsonObject): void {
+    const parts = contentParts(item.content);
+    const [first] = parts;
+    const isReport = first?.kind === 'text' && first.text.startsWith('<subagent_notification>');
+    const own = withoutInjected(parts);
+    if (item.role === 'assistant') this.#say('assistant', parts, { key: textOf(item.id) });
+    else if (item.role === 'user' && isReport) this.#say('subagent', parts);
+    else if (item.role !== 'user' || own.length === 0) this.#say('harness', parts);
+    // Else what the person typed stands in an event as well.
+    else if (!this.#file.hasUserEvents) this.#takePrompt(own);
+  }
+
+  #takePrompt(parts: Part[], isPlain = true): void {
+    const own = isPlain && this.#file.agent === undefined ? typedParts(parts) : null;
+    if (own === null) {
+      this.#say('harness', parts);
+      return;
+    }
+    this.#builder.place.isAbandoned = this.#file.rolledBack.has(this.prompts++) || undefined;
+    const beginsTurn = !(this.#isRunning && this.#isPrompted);
+    this.#isPrompted = true;
+    this.#say('human', own, { beginsTurn });
+  }
+
+  #startTurn(turnId: unknown): void {
+    if (typeof turnId !== 'string' || turnId === this.#turnId) return;
+    this.#turnId = turnId;
+    this.#builder.chainTo(this.#ownKey(turnId));
+  }
+
+  /** A subagent's rollout may begin with a copy of its parent's: what is covered there was not covered by this. */
+  #ownKey(key: string): string {
+    return chainId(this.#file.agent ?? '', key, []);
+  }
+
+  #say(
+    speaker: Speaker,
+    parts: Part[],
+    { key, ...how }: { key?: string; beginsTurn?: boolean; isAside?: boolean } = {},
+  ): void {
+    this.#builder.say(speaker, parts, { ...how, key: key === undefined ? undefined : this.#ownKey(key) });
+  }
 }

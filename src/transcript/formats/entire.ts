@@ -2,28 +2,22 @@
 // A tool's result stands inside the call it answers. It keeps no mark of what a program put in a person's place, but
 // the id of the prompt: only the first text of a prompt can be human, what follows under the same id was put in.
 
+import type { Message } from '../types.ts';
 import { blocksOf } from './blocks.ts';
-import { Conversation, type Utterance } from './conversation.ts';
-import { type Format, isObject, type JsonObject } from './format.ts';
+import type { Format } from './format.ts';
+import { isObject, type JsonObject, textOf } from './json.ts';
 import { objectsIn, readObjects } from './jsonl.ts';
-import { textOf } from './values.ts';
+import { MessageBuilder, type Utterance } from './message-builder.ts';
 
 const RECORD_START = '{"v":1,';
 
 export const entire: Format = {
   name: 'entire',
 
-  recognises({ head }) {
-    return objectsIn(head, RECORD_START).some((line) => isLine(line) && 'content' in line && isNamed(line));
-  },
-
-  async open({ path }) {
-    return {
-      id: await findId(path),
-      async *messages(onUnreadable) {
-        yield* readLines(path, onUnreadable);
-      },
-    };
+  async open({ path, head }) {
+    const isOurs = objectsIn(head, RECORD_START).some((line) => isLine(line) && 'content' in line && isNamed(line));
+    if (!isOurs) return null;
+    return { id: await findId(path), messages: (onUnreadable) => readLines(path, onUnreadable) };
   },
 };
 
@@ -41,32 +35,34 @@ async function findId(path: string): Promise<string> {
   return '';
 }
 
-async function* readLines(path: string, onUnreadable: () => void) {
-  let conversation: Conversation | undefined;
+async function* readLines(path: string, onUnreadable: () => void): AsyncGenerator<Message> {
+  let builder: MessageBuilder | undefined;
   const prompts = new Set<string>();
   for await (const line of readObjects(path, { recordStart: RECORD_START, onUnreadable })) {
     if (!isLine(line)) {
       onUnreadable();
       continue;
     }
-    conversation ??= new Conversation(`${line.agent} ${line.ts}`);
-    for (const utterance of utterancesOf(line, prompts)) yield* conversation.add(utterance);
+    builder ??= new MessageBuilder(`${line.agent} ${line.ts}`);
+    for (const utterance of utterancesOf(line, prompts)) yield* builder.add(utterance);
   }
 }
 
-function* utterancesOf(line: JsonObject, prompts: Set<string>): Generator<Utterance> {
-  const { type, ts } = line;
-  const blocks = blocksOf(line.content) ?? [];
+function utterancesOf({ type, id: lineId, ts: at, content }: JsonObject, prompts: Set<string>): Utterance[] {
+  const blocks = blocksOf(content) ?? [];
+  const id = textOf(lineId);
   if (type === 'assistant') {
-    const id = textOf(line.id);
-    yield { by: 'assistant', id, at: ts, blocks };
-    yield { by: 'user', id: id && `${id}/results`, at: ts, blocks: blocks.flatMap(resultOf) };
-  } else if (type === 'user') {
-    const prompt = blocks.map((block) => textOf(block.id)).find((id) => id !== undefined);
-    const isPutIn = prompt !== undefined && prompts.has(prompt);
-    if (prompt !== undefined) prompts.add(prompt);
-    yield { by: isPutIn ? 'harness' : 'user', id: prompt, at: ts, blocks: blocks.map(asText) };
+    const results = blocks.flatMap(resultOf);
+    return [
+      { by: 'assistant', id, at, blocks },
+      { by: 'user', id: id && `${id}/results`, at, blocks: results },
+    ];
   }
+  if (type !== 'user') return [];
+  const prompt = blocks.map((block) => textOf(block.id)).find((each) => each !== undefined);
+  const isPutIn = prompt !== undefined && prompts.has(prompt);
+  if (prompt !== undefined) prompts.add(prompt);
+  return [{ by: isPutIn ? 'harness' : 'user', id: prompt, at, blocks: blocks.map(asText) }];
 }
 
 /** A person's text has no type in this version. */

@@ -1,9 +1,10 @@
-// What a transcript format is to the rest of nocturne: a name, a way to know a file by its content, a way to read it.
-// A new format is one file beside this one that exports a `Format`, and a line in session.ts.
+// What a transcript format is to the rest of nocturne: a name, and a way to open a file that is of it. A new format is
+// one file in this folder that exports a `Format`, and a line in session.ts.
+// Also: whether a file may be one JSON value worth parsing whole, told by how it begins. JSON lines begin alike, and may
+// be too long to be held in memory.
 
 import type { FormatName, Message, Subagent } from '../types.ts';
-
-export type JsonObject = Record<string, unknown>;
+import { type JsonObject, parseObject } from './json.ts';
 
 /** A file that is being looked at. */
 export interface Source {
@@ -19,9 +20,8 @@ export interface Source {
 
 export interface Format {
   name: FormatName;
-  recognises(source: Source): boolean | Promise<boolean>;
-  /** Called only for a source it recognised. */
-  open(source: Source): Promise<Reading>;
+  /** Null where the file is not of this format. */
+  open(source: Source): Promise<Reading | null>;
 }
 
 /** Called once for each line that was skipped or cut; `isHalfWritten`: it is the last one and has no end yet. */
@@ -37,7 +37,7 @@ export interface Reading {
   /** The whole request body, as it was parsed, where the file is one that the Messages API takes. */
   request?: JsonObject;
   /** From the beginning, in file order. */
-  messages(onUnreadable: OnUnreadable): AsyncIterable<Message>;
+  messages(onUnreadable: OnUnreadable): AsyncIterable<Message> | Iterable<Message>;
   /**
    * Set by formats whose lines can be read one by one, so that a file that grew need not be read again. Their prompts
    * have a `byte` where reading may begin: what is read from there must be what is read there from the beginning.
@@ -46,11 +46,30 @@ export interface Reading {
   messagesFrom?(byte: number, onUnreadable: OnUnreadable): Promise<AsyncIterable<Message> | null>;
 }
 
-/** The message as one on a branch that was taken back. */
-export function asAbandoned(message: Message): Message {
-  return { ...message, speaker: 'harness', beginsTurn: false, isAbandoned: true };
+/** A message before its place is known. */
+export type Said = Pick<Message, 'id' | 'speaker' | 'parts'> &
+  Partial<Pick<Message, 'beginsTurn' | 'follows' | 'byte'>>;
+
+/** Keys that the body of a request to Anthropic or OpenAI begins with, whatever client wrote it. */
+export const REQUEST_KEYS: ReadonlySet<string> = new Set(
+  `model messages input system instructions tools tool_choice max_tokens max_completion_tokens max_output_tokens
+  temperature top_p top_k stream stream_options metadata thinking reasoning reasoning_effort text store include
+  parallel_tool_calls previous_response_id prompt_cache_key service_tier stop stop_sequences user betas
+  anthropic_version container context_management mcp_servers output_config response_format`.split(/\s+/),
+);
+
+export function mayBeArray(head: string): boolean {
+  return /^\ufeff?\s*\[\s*\{/.test(head);
 }
 
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** Whether it may be one object, and not lines of them, whose first key is one of `keys`. */
+export function mayBeObject(head: string, keys: ReadonlySet<string>): boolean {
+  const [, key] = /^\ufeff?\s*\{\s*"(\w+)"\s*:/.exec(head) ?? [];
+  return key !== undefined && keys.has(key) && !isJsonLines(head);
+}
+
+function isJsonLines(head: string): boolean {
+  const text = head.replace(/^\ufeff?\s*/, '');
+  const end = text.indexOf('\n');
+  return end !== -1 && text.slice(end).trim() !== '' && parseObject(text.slice(0, end)) !== undefined;
 }

@@ -1,52 +1,48 @@
 // Gemini CLI's sessions: JSON lines that are folded into a conversation, or the older single JSON document of one.
-// Knows either by its content. A line may change what came before it, so the conversation is held in memory; its
-// size counts, not the file's, which says each message again and again. The fold is in gemini-fold.ts.
+// A line may change what came before it, so the conversation is held in memory; its size counts, not the file's, which
+// says each message again and again: the last writing counts, at the place of the first. What was rewound stays as
+// abandoned. `$set.messages` is what the model will be sent next, not a new thing said: it may bring messages of its own,
+// but a copy or a summary of what was said brings nothing and takes nothing away.
 
 import { basename, dirname, extname } from 'node:path';
-import type { Subagent } from '../types.ts';
-import { type Format, isObject, type JsonObject } from './format.ts';
-import { GeminiFold } from './gemini-fold.ts';
+import type { Message, Part, Speaker, Subagent } from '../types.ts';
+import { answersOf, askedIn } from './answers.ts';
+import { attachmentPart, textParts } from './blocks.ts';
+import type { Format } from './format.ts';
+import { isSnapshot, typedCommand, typedParts } from './gemini-words.ts';
+import { instantOf, isObject, type JsonObject, objectAt, objectsOf, textOf } from './json.ts';
 import { objectsIn, readObjects } from './jsonl.ts';
-import { objectAt, textOf } from './values.ts';
+import { chainId, type Place, toMessage } from './message-builder.ts';
 
 const RECORD_START = '{"id":';
 
 export const gemini: Format = {
   name: 'gemini',
 
-  async recognises(source) {
-    if (isLines(source.head)) return true;
+  async open({ path, head, document }) {
+    const isLines = objectsIn(head, RECORD_START).some(isMetadata);
     // A document begins like many others; it is only parsed where it shows the mark of these.
-    if (!/^\ufeff?\s*\{/.test(source.head) || !/"projectHash"\s*:/.test(source.head)) return false;
-    return isDocument(await source.document());
-  },
-
-  async open(source) {
-    const document = isLines(source.head) ? undefined : await source.document();
-    const metadata = isDocument(document) ? document : await findMetadata(source.path);
-    const own = textOf(metadata.sessionId) ?? basename(source.path, extname(source.path));
-    const subagent = metadata.kind === 'subagent' ? subagentOf(own, source.path) : undefined;
+    if (!isLines && !(/^\ufeff?\s*\{/.test(head) && /"projectHash"\s*:/.test(head))) return null;
+    const whole = isLines ? null : await document();
+    if (!isLines && !isDocument(whole)) return null;
+    const metadata = isDocument(whole) ? whole : await findMetadata(path);
+    const own = textOf(metadata.sessionId) ?? basename(path, extname(path));
+    const subagent = metadata.kind === 'subagent' ? subagentOf(own, path) : undefined;
     const cwd = Array.isArray(metadata.directories) ? textOf(metadata.directories[0]) : undefined;
     return {
       id: subagent ? `${subagent.session}/${own}` : own,
       cwd,
       subagent,
       async *messages(onUnreadable) {
-        const fold = new GeminiFold({ cwd, isSubagent: subagent !== undefined }, onUnreadable);
-        if (isDocument(document)) fold.takeAll(document.messages);
+        const fold = new GeminiFold({ cwd, isSidechain: subagent !== undefined }, onUnreadable);
+        if (isDocument(whole)) fold.take(whole);
         else
-          for await (const record of readObjects(source.path, { recordStart: RECORD_START, onUnreadable }))
-            fold.take(record);
+          for await (const record of readObjects(path, { recordStart: RECORD_START, onUnreadable })) fold.take(record);
         yield* fold.messages();
       },
     };
   },
 };
-
-/** Each record on a line of its own, even where it is the only one. */
-function isLines(head: string): boolean {
-  return objectsIn(head, RECORD_START).some(isMetadata);
-}
 
 function isMetadata(record: JsonObject): boolean {
   return typeof record.sessionId === 'string' && typeof record.projectHash === 'string';
@@ -59,7 +55,7 @@ function isDocument(value: unknown): value is JsonObject & { messages: unknown[]
 /** All that the file says of the session; later lines prevail. */
 async function findMetadata(path: string): Promise<JsonObject> {
   let metadata: JsonObject = {};
-  for await (const record of readObjects(path, { recordStart: RECORD_START, onUnreadable: () => undefined })) {
+  for await (const record of readObjects(path, { recordStart: RECORD_START })) {
     const { messages: _, ...said } = isMetadata(record) ? record : objectAt(record, '$set');
     metadata = { ...metadata, ...said };
   }
@@ -70,4 +66,196 @@ async function findMetadata(path: string): Promise<JsonObject> {
 function subagentOf(agent: string, path: string): Subagent {
   const parent = basename(dirname(path));
   return { session: /^[0-9a-f-]{8,}$/i.test(parent) ? parent : agent, agent };
+}
+
+interface Entry {
+  id: string;
+  type: unknown;
+  at: string | undefined;
+  said: Part[];
+  /** What the person saw themselves type, where it differs from what was sent. */
+  shown: Part[];
+  calls: Part[];
+  results: Part[];
+  /** What it says, so that a copy under another id is known. */
+  sayings: string[];
+  isAbandoned: boolean;
+}
+
+class GeminiFold {
+  readonly #place: Place;
+  readonly #onUnreadable: () => void;
+  readonly #entries = new Map<string, Entry>();
+  /** All that was said so far. */
+  readonly #said = new Set<string>();
+
+  constructor(place: Place, onUnreadable: () => void) {
+    this.#place = place;
+    this.#onUnreadable = onUnreadable;
+  }
+
+  /** A line of the file, or the document. */
+  take(record: JsonObject): void {
+    const { $rewindTo: target, $set: change, messages } = record;
+    if (target !== undefined) this.#rewind(target);
+    else if (change !== undefined) this.#change(change);
+    else if (typeof record.sessionId !== 'string') this.#put(record);
+    else if (Array.isArray(messages)) for (const message of messages) this.#put(message);
+  }
+
+  *messages(): Generator<Message> {
+    for (const entry of this.#entries.values()) yield* this.#messagesOf(entry);
+  }
+
+  #put(record: unknown): void {
+    const entry = entryOf(record);
+    if (!entry) {
+      this.#onUnreadable();
+      return;
+    }
+    // What was rewound and is said again is said now.
+    if (this.#entries.get(entry.id)?.isAbandoned) this.#entries.delete(entry.id);
+    this.#keep(entry);
+  }
+
+  #keep(entry: Entry): void {
+    this.#entries.set(entry.id, entry);
+    for (const saying of entry.sayings) this.#said.add(saying);
+  }
+
+  #rewind(target: unknown): void {
+    if (typeof target !== 'string' || !this.#entries.has(target)) {
+      this.#onUnreadable();
+      return;
+    }
+    let isAbandoned = false;
+    for (const entry of this.#entries.values()) {
+      isAbandoned ||= entry.id === target;
+      entry.isAbandoned ||= isAbandoned;
+    }
+  }
+
+  #change(change: unknown): void {
+    const { messages } = isObject(change) ? change : {};
+    if (messages === undefined) return;
+    if (!Array.isArray(messages)) {
+      this.#onUnreadable();
+      return;
+    }
+    const given = messages.map(entryOf);
+    if (given.includes(null)) this.#onUnreadable();
+    const next = given.filter((entry) => entry !== null);
+    if (!next.some(({ said }) => isSnapshot(said))) this.#abandonAbsent(next);
+    for (const entry of next) {
+      const known = this.#entries.get(entry.id);
+      if (known && !known.isAbandoned) this.#keep({ ...entry, shown: known.shown, at: known.at });
+      else if (!entry.sayings.every((saying) => this.#said.has(saying))) this.#keep(entry);
+    }
+  }
+
+  /** A prompt that is no longer there, neither by id nor by its words, was taken back with all that answered it. */
+  #abandonAbsent(next: readonly Entry[]): void {
+    const ids = new Set(next.map(({ id }) => id));
+    const said = new Set(next.flatMap(({ sayings }) => sayings));
+    let isAbsent = false;
+    for (const entry of this.#entries.values()) {
+      if (entry.type === 'user') isAbsent = !ids.has(entry.id) && !entry.sayings.every((saying) => said.has(saying));
+      entry.isAbandoned ||= isAbsent;
+    }
+  }
+
+  *#messagesOf({ id, type, at, said, shown, calls, results, isAbandoned }: Entry): Generator<Message> {
+    const place: Place = { ...this.#place, at, isAbandoned: isAbandoned || undefined };
+    const say = (
+      speaker: Speaker,
+      parts: Part[],
+      { role, beginsTurn = false }: { role?: string; beginsTurn?: boolean } = {},
+    ) =>
+      parts.length === 0
+        ? []
+        : [toMessage({ id: role === undefined ? id : chainId(id, role, []), speaker, parts, beginsTurn }, place)];
+    if (type === 'gemini') {
+      const own = said.filter((part) => part.kind !== 'call' || calls.length === 0);
+      yield* say('assistant', [...own, ...calls]);
+      yield* say('tool', results, { role: 'results' });
+      yield* say('human', answersIn(calls, results), { role: 'answer' });
+    } else if (type === 'user' && said.length > 0 && said.every((part) => part.kind === 'result')) {
+      yield* say('tool', said);
+    } else {
+      const isPersons = type === 'user' && !this.#place.isSidechain;
+      // The words that were shown, and the pictures that were sent with them.
+      const sent = shown.length === 0 ? said : [...shown, ...said.filter((part) => part.kind === 'attachment')];
+      const own = isPersons ? typedParts(sent) : null;
+      // Only what was sent for it is the model's: a command of the program's own is not.
+      const command = isPersons ? typedCommand(shown) : null;
+      if (own) yield* say('human', own, { beginsTurn: true });
+      else if (command) yield* say('human', command);
+      else yield* say('harness', said);
+    }
+  }
+}
+
+function entryOf(record: unknown): Entry | null {
+  const { id, type, timestamp, content, displayContent, toolCalls } = isObject(record) ? record : ({} as JsonObject);
+  if (typeof id !== 'string' || id === '' || typeof type !== 'string') return null;
+  const said = contentParts(content);
+  const recorded = objectsOf(toolCalls);
+  const calls = recorded.map(callPart);
+  const results = recorded.flatMap(resultParts);
+  const sayings = sayingsOf(type, [...said, ...calls, ...results]);
+  const shown = contentParts(displayContent);
+  return { id, type, at: instantOf(timestamp), said, shown, calls, results, sayings, isAbandoned: false };
+}
+
+function sayingsOf(type: string, parts: readonly Part[]): string[] {
+  const text = parts.filter((part) => part.kind === 'text');
+  const sayings = parts.flatMap((part) => {
+    if (part.kind === 'call') return [`call ${part.id}`];
+    return part.kind === 'result' ? [`result ${part.callId}`] : [];
+  });
+  return text.length === 0 ? sayings : [...sayings, chainId('', type, text)];
+}
+
+function answersIn(calls: readonly Part[], results: readonly Part[]): Part[] {
+  return calls.flatMap((call) => {
+    const result = results.find((part) => part.kind === 'result' && call.kind === 'call' && part.callId === call.id);
+    if (call.kind !== 'call' || call.tool !== 'ask_user' || result?.kind !== 'result') return [];
+    return answersOf(result.text, askedIn(call.input));
+  });
+}
+
+/** `content` is a string, a part, or a list of either. Thoughts are dropped; of binary data a label stays. */
+function contentParts(content: unknown): Part[] {
+  if (Array.isArray(content)) return content.flatMap((item) => (Array.isArray(item) ? [] : contentParts(item)));
+  if (typeof content === 'string') return textParts(content);
+  if (!isObject(content) || content.thought === true) return [];
+  if (isObject(content.functionCall)) return [callPart(content.functionCall)];
+  if (isObject(content.functionResponse)) return [resultPart(content.functionResponse, undefined)];
+  const data = isObject(content.inlineData) ? content.inlineData : objectAt(content, 'fileData');
+  const mediaType = textOf(data.mimeType);
+  return mediaType === undefined ? textParts(content.text) : [attachmentPart(mediaType, textOf(data.data))];
+}
+
+function callPart(call: JsonObject): Part {
+  return { kind: 'call', id: textOf(call.id) ?? '', tool: textOf(call.name) ?? '', input: call.args };
+}
+
+const ENDED: ReadonlySet<unknown> = new Set(['success', 'error', 'cancelled']);
+
+/** What came of a call that was recorded with a message of the model, if it has ended. */
+function resultParts({ id, status, result: given }: JsonObject): Part[] {
+  const parts = objectsOf(given);
+  if (!ENDED.has(status) && parts.length === 0) return [];
+  const response = parts.find((part) => isObject(part.functionResponse)) ?? {};
+  const result = resultPart({ ...objectAt(response, 'functionResponse'), id }, status);
+  return [result, ...contentParts(parts).filter((part) => part.kind === 'attachment')];
+}
+
+function resultPart(functionResponse: JsonObject, status: unknown): Part {
+  const response = objectAt(functionResponse, 'response');
+  const error = textOf(response.error) ?? textOf(objectAt(response, 'error').message);
+  const text = textOf(response.output) ?? error ?? '';
+  const exitCode = /^Exit Code: (-?\d{1,9})/m.exec(text)?.[1] ?? '0';
+  const isError = error !== undefined || exitCode !== '0' || status === 'error' || status === 'cancelled';
+  return { kind: 'result', callId: textOf(functionResponse.id) ?? '', text, isError };
 }

@@ -1,6 +1,7 @@
 // Tells what a person typed from what a program put in a person's place. Strict: what is unsure is not human, because
 // an entry about the user may rest on it.
 
+import { parseJson } from '../../base/text/json.ts';
 import type { Part } from '../types.ts';
 
 /** In such an element a program puts what it has to say where a person's words would stand. */
@@ -74,16 +75,15 @@ function pastesOf(text: string): Part[] {
  * The command that a person gave to the program, as they typed it: the command and behind it its arguments; null where
  * the text is none. Claude Code writes it as elements, in an order that changed, and a note to memory (`# …`) as another.
  */
-export function commandLine(parts: readonly Part[]): { text: string; hasArguments: boolean } | null {
+export function commandLine(parts: readonly Part[]): { parts: Part[]; hasArguments: boolean } | null {
   const text = parts.map((part) => (part.kind === 'text' ? part.text : '')).join('\n');
   const note = /^\s*<user-memory-input>([\s\S]*)<\/user-memory-input>\s*$/.exec(text)?.[1]?.trim();
-  if (note !== undefined) return { text: `# ${note}`, hasArguments: note !== '' };
-  if (!/^\s*<command-(?:name|message|args)>/.test(text)) return null;
-  const name = /<command-name>([\s\S]*?)<\/command-name>/.exec(text)?.[1]?.trim() ?? '';
-  if (name === '') return null;
-  const typed = /<command-args>([\s\S]*)<\/command-args>/.exec(text)?.[1]?.trim() ?? '';
-  const command = name.startsWith('/') ? name : `/${name}`;
-  return { text: typed === '' ? command : `${command} ${typed}`, hasArguments: typed !== '' };
+  const isCommand = /^\s*<command-(?:name|message|args)>/.test(text);
+  const name = isCommand ? /<command-name>([\s\S]*?)<\/command-name>/.exec(text)?.[1]?.trim() : undefined;
+  if (note === undefined && !name) return null;
+  const typed = note ?? /<command-args>([\s\S]*)<\/command-args>/.exec(text)?.[1]?.trim() ?? '';
+  const command = note !== undefined ? '#' : name?.startsWith('/') ? name : `/${name}`;
+  return { parts: [{ kind: 'text', text: `${command} ${typed}`.trimEnd() }], hasArguments: typed !== '' };
 }
 
 function isMachineText(text: string): boolean {
@@ -93,12 +93,5 @@ function isMachineText(text: string): boolean {
 /** Whether all text is one JSON object or array: nobody types that into a queue while the agent works. */
 export function isJsonText(parts: readonly Part[]): boolean {
   const text = parts.map((part) => (part.kind === 'text' ? part.text : '')).join('');
-  if (!/^\s*[[{]/.test(text)) return false;
-  try {
-    JSON.parse(text);
-    return true;
-  } catch (error) {
-    if (error instanceof SyntaxError) return false;
-    throw error;
-  }
+  return /^\s*[[{]/.test(text) && parseJson(text) !== undefined;
 }

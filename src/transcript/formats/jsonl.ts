@@ -3,8 +3,11 @@
 // numbers, lines cut by redactors, and two records on one line after a crash. What is whole on such a line is kept.
 
 import { AppError } from '../../base/errors.ts';
+import { parseJson } from '../../base/text/json.ts';
 import { scanDecoded } from '../decoded.ts';
-import { isObject, type JsonObject, type OnUnreadable } from './format.ts';
+import type { Message } from '../types.ts';
+import type { OnUnreadable } from './format.ts';
+import { isObject, type JsonObject } from './json.ts';
 
 /** No record is this long; past it a line is not collected, so that a file of one endless line costs no memory. */
 const MAX_LINE_BYTES = 64 * 2 ** 20;
@@ -20,7 +23,7 @@ const NEWLINE = 0x0a;
 export interface JsonlOptions {
   /** How a record begins, as text: where to look for a whole one behind a torn one on the same line. */
   recordStart: string;
-  onUnreadable: OnUnreadable;
+  onUnreadable?: OnUnreadable;
   /** Where to begin: the first byte of a line. Default 0. */
   startByte?: number;
 }
@@ -43,20 +46,42 @@ export interface JsonlRecord {
 export async function* readRecords(path: string, options: JsonlOptions): AsyncGenerator<Iterable<JsonlRecord>> {
   const splitter = new LineSplitter(options.startByte ?? 0);
   let inVain = 0;
-  const counting: JsonlOptions = {
-    ...options,
-    onUnreadable(line) {
-      options.onUnreadable(line);
-      if (++inVain > MAX_LINES_WITHOUT_RECORD) throw notATranscript(path);
-    },
+  const onUnreadable: OnUnreadable = (line) => {
+    options.onUnreadable?.(line);
+    if (++inVain > MAX_LINES_WITHOUT_RECORD) throw notATranscript(path);
   };
-  const onRecord = () => {
-    inVain = 0;
-  };
-  for await (const chunk of scanDecoded(path, options.startByte)) {
-    yield recordsIn(splitter.take(chunk), counting, onRecord);
+  function* recordsIn(lines: Iterable<Line>): Generator<JsonlRecord> {
+    for (const { text, byte, isEnded } of lines) {
+      const objects: JsonObject[] = [];
+      if (text === null || !readLine(text, options.recordStart, objects)) onUnreadable({ isHalfWritten: !isEnded });
+      if (objects.length > 0) inVain = 0;
+      for (const object of objects) yield { object, byte };
+    }
   }
-  yield recordsIn(splitter.end(), counting, onRecord);
+  for await (const chunk of scanDecoded(path, options.startByte)) yield recordsIn(splitter.take(chunk));
+  yield recordsIn(splitter.end());
+}
+
+/** Takes the records of a file one by one. */
+export interface RecordReader {
+  take(record: JsonObject, byte: number): void;
+  /** Completes what is still open when the file ends. */
+  end?(): void;
+  /** The messages that are complete since the last call. */
+  drain(): Message[];
+}
+
+/** The messages that `reader` makes of the records. */
+export async function* messagesOf(
+  batches: AsyncIterable<Iterable<JsonlRecord>> | Iterable<Iterable<JsonlRecord>>,
+  reader: RecordReader,
+): AsyncGenerator<Message> {
+  for await (const batch of batches) {
+    for (const { object, byte } of batch) reader.take(object, byte);
+    yield* reader.drain();
+  }
+  reader.end?.();
+  yield* reader.drain();
 }
 
 function notATranscript(path: string): AppError {
@@ -65,30 +90,14 @@ function notATranscript(path: string): AppError {
   });
 }
 
-function* recordsIn(lines: Iterable<Line>, options: JsonlOptions, onRecord: () => void): Generator<JsonlRecord> {
-  const { recordStart, onUnreadable } = options;
-  const objects: JsonObject[] = [];
-  for (const { text, byte, isEnded } of lines) {
-    if (text === null || !readLine(text, recordStart, objects)) onUnreadable({ isHalfWritten: !isEnded });
-    if (objects.length > 0) onRecord();
-    for (const object of objects) yield { object, byte };
-    objects.length = 0;
-  }
-}
-
-/** The objects of the whole lines in a piece of text; what is not readable is left out. */
-export function objectsIn(text: string, recordStart: string): JsonObject[] {
-  return [...eachObjectIn(text, recordStart)];
-}
-
-/** The same one by one: what is not asked for is not parsed. */
-export function* eachObjectIn(text: string, recordStart: string): Generator<JsonObject> {
-  const objects: JsonObject[] = [];
+/** The objects on the lines of a piece of text; what is not readable is left out, what is not asked for not parsed. */
+export function* objectsIn(text: string, recordStart: string): Generator<JsonObject> {
   for (let start = 0, end = 0; start <= text.length; start = end + 1) {
     end = text.indexOf('\n', start);
     if (end === -1) end = text.length;
+    const objects: JsonObject[] = [];
     readLine(text.slice(start, end), recordStart, objects);
-    yield* objects.splice(0);
+    yield* objects;
   }
 }
 
@@ -171,7 +180,7 @@ function readLine(line: string, recordStart: string, into: JsonObject[]): boolea
   const text = PADDING.test(line) ? line.replace(PADDING, '') : line;
   // An exception for each would cost a hundred times as much as the line.
   if (!/^\s*\{/.test(text) && !text.includes(recordStart)) return text.trim() === '';
-  const value = parse(text);
+  const value = parseJson(text);
   if (isObject(value)) {
     into.push(value);
     return true;
@@ -184,7 +193,7 @@ function recover(text: string, recordStart: string, into: JsonObject[]): boolean
   let at = skipSpace(text, 0);
   while (at < text.length) {
     const end = text[at] === '{' ? endOfObject(text, at) : -1;
-    const value = end === -1 ? undefined : parse(text.slice(at, end));
+    const value = end === -1 ? undefined : parseJson(text.slice(at, end));
     if (isObject(value)) {
       into.push(value);
       at = skipSpace(text, end);
@@ -214,13 +223,4 @@ function skipSpace(text: string, from: number): number {
   let at = from;
   while (at < text.length && /\s/.test(text[at] as string)) at++;
   return at;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }

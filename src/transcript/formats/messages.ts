@@ -3,13 +3,10 @@
 // It is one JSON value, so it is read whole. Nothing in it has an id or a time: ids are a hash chain, which an array
 // keeps as it grows, and the session's id is that of its first message.
 
-import type { Message } from '../types.ts';
 import { blocksOf } from './blocks.ts';
-import { chainId } from './chain.ts';
-import { Conversation } from './conversation.ts';
-import { mayBeArray, mayBeObject, REQUEST_KEYS } from './document.ts';
-import { type Format, isObject, type JsonObject } from './format.ts';
-import { textOf } from './values.ts';
+import { type Format, mayBeArray, mayBeObject, REQUEST_KEYS } from './format.ts';
+import { isObject, type JsonObject, objectsOf, textOf } from './json.ts';
+import { chainId, MessageBuilder } from './message-builder.ts';
 
 interface ApiMessage {
   role: 'user' | 'assistant';
@@ -23,32 +20,28 @@ const BLOCK_TYPE =
 export const messagesFormat: Format = {
   name: 'messages',
 
-  async recognises(source) {
-    if (!mayBeArray(source.head) && !mayBeObject(source.head, REQUEST_KEYS)) return false;
-    return messagesIn(await source.document()) !== null;
-  },
-
-  async open(source) {
-    const document = await source.document();
-    const array = messagesIn(document) ?? [];
-    const [first] = array;
+  async open({ head, document }) {
+    if (!mayBeArray(head) && !mayBeObject(head, REQUEST_KEYS)) return null;
+    const whole = await document();
+    const messages = messagesIn(whole);
+    const [first] = messages;
+    if (first === undefined) return null;
     return {
-      id: first === undefined ? '' : chainId('', first.role, blocksOf(first.content) ?? []),
-      request: isObject(document) ? document : undefined,
-      async *messages() {
-        yield* readMessages(array);
+      id: chainId('', first.role, blocksOf(first.content) ?? []),
+      request: isObject(whole) ? whole : undefined,
+      *messages() {
+        const builder = new MessageBuilder();
+        for (const { role, content } of messages) yield* builder.add({ by: role, blocks: blocksOf(content) ?? [] });
       },
     };
   },
 };
 
-function messagesIn(document: unknown): ApiMessage[] | null {
-  const array = isObject(document) && !hasOpenAiTools(document) ? document.messages : document;
-  return Array.isArray(array) && array.length > 0 && array.every(isApiMessage) ? array : null;
-}
-
-function hasOpenAiTools({ tools }: JsonObject): boolean {
-  return Array.isArray(tools) && tools.some((tool) => isObject(tool) && tool.type === 'function');
+/** None where they are not all such messages. */
+function messagesIn(document: unknown): ApiMessage[] {
+  const isOpenAis = isObject(document) && objectsOf(document.tools).some(({ type }) => type === 'function');
+  const messages = isObject(document) && !isOpenAis ? document.messages : document;
+  return Array.isArray(messages) && messages.every(isApiMessage) ? messages : [];
 }
 
 function isApiMessage(value: unknown): value is ApiMessage {
@@ -59,9 +52,4 @@ function isApiMessage(value: unknown): value is ApiMessage {
   return (
     Array.isArray(content) && content.every((block) => isObject(block) && BLOCK_TYPE.test(textOf(block.type) ?? ''))
   );
-}
-
-function* readMessages(array: readonly ApiMessage[]): Generator<Message> {
-  const conversation = new Conversation();
-  for (const { role, content } of array) yield* conversation.add({ by: role, blocks: blocksOf(content) ?? [] });
 }

@@ -2,31 +2,24 @@
 // `function_call`, `function_call_output`, …), as a plain array or as the body of a request (`messages`, `input`).
 // It is one JSON value, so it is read whole. Ids are a hash chain, the same that an Anthropic array of the same words
 // has, so that one keeps them which begins as either and turns out to be OpenAI's. Instructions are never human.
+// A call's arguments come as JSON in a string and are parsed; what is not JSON stays the string it is. Reasoning, and
+// calls that OpenAI answers itself (web search, code interpreter), say nothing.
 
 import type { Message } from '../types.ts';
-import { Conversation } from './conversation.ts';
-import { mayBeArray, mayBeObject, REQUEST_KEYS } from './document.ts';
-import { type Format, isObject, type JsonObject } from './format.ts';
-import { isItem, utterancesOf } from './openai-items.ts';
+import { blockOfUrl, soundsFailed } from './blocks.ts';
+import { type Format, mayBeArray, mayBeObject, REQUEST_KEYS } from './format.ts';
+import { isObject, type JsonObject, objectAt, objectsOf, parseObject, textOf } from './json.ts';
+import { MessageBuilder, type Utterance } from './message-builder.ts';
 
 const KEYS: ReadonlySet<string> = new Set([...REQUEST_KEYS, 'session']);
 
 export const openai: Format = {
   name: 'openai',
 
-  async recognises(source) {
-    if (!mayBeArray(source.head) && !mayBeObject(source.head, KEYS)) return false;
-    return itemsIn(await source.document()) !== null;
-  },
-
-  async open(source) {
-    const items = itemsIn(await source.document()) ?? [];
-    return {
-      id: findId(items),
-      async *messages() {
-        yield* readItems(items);
-      },
-    };
+  async open({ head, document }) {
+    if (!mayBeArray(head) && !mayBeObject(head, KEYS)) return null;
+    const items = itemsIn(await document());
+    return items && { id: findId(items), messages: () => readItems(items) };
   },
 };
 
@@ -55,6 +48,135 @@ function findId(items: readonly JsonObject[]): string {
 }
 
 function* readItems(items: readonly JsonObject[]): Generator<Message> {
-  const conversation = new Conversation();
-  for (const item of items) for (const utterance of utterancesOf(item)) yield* conversation.add(utterance);
+  const builder = new MessageBuilder();
+  for (const item of items) for (const utterance of utterancesOf(item)) yield* builder.add(utterance);
+}
+
+const ROLES: ReadonlySet<unknown> = new Set(['system', 'developer', 'user', 'assistant', 'tool']);
+
+const PART_TYPES: ReadonlySet<unknown> = new Set(
+  'text image_url input_audio file refusal input_text output_text input_image input_file summary_text'.split(' '),
+);
+
+const ITEM_TYPE = /^(reasoning|item_reference|compaction\w*|mcp_\w+|\w+_call|\w+_call_output|\w+_output)$/;
+
+/** Whether it is a chat message or an item of the Responses API, also of a kind that says nothing here. */
+function isItem(value: unknown): value is JsonObject {
+  if (!isObject(value)) return false;
+  const { type, role, content } = value;
+  if (role === undefined) return ITEM_TYPE.test(textOf(type) ?? '');
+  if (!ROLES.has(role) || (type !== undefined && type !== 'message')) return false;
+  if (content === undefined || content === null) return role === 'assistant';
+  return typeof content === 'string' || (Array.isArray(content) && content.every(isPart));
+}
+
+function isPart(value: unknown): boolean {
+  return isObject(value) && PART_TYPES.has(value.type);
+}
+
+function utterancesOf(item: JsonObject): Utterance[] {
+  switch (item.role) {
+    case 'user':
+      return [{ by: 'user', blocks: blocksIn(item.content) }];
+    case 'assistant':
+      return [{ by: 'assistant', blocks: [...blocksIn(item.content), ...objectsOf(item.tool_calls).map(chatCall)] }];
+    case 'tool':
+      return [resultOf(item.tool_call_id, blocksIn(item.content))];
+    case undefined:
+      return utterancesOfCall(item);
+    default:
+      return [{ by: 'harness', blocks: blocksIn(item.content) }];
+  }
+}
+
+function utterancesOfCall(item: JsonObject): Utterance[] {
+  const { type, call_id: id } = item;
+  const called = CALLS.get(type)?.(item);
+  if (called) return [{ by: 'assistant', blocks: [toolUse(id, ...called)] }];
+  if (type !== 'mcp_call') {
+    return /_call_output$/.test(textOf(type) ?? '') ? [resultOf(id, outputOf(item.output), hasFailed(item))] : [];
+  }
+  const isOpen = item.output === undefined && item.error === undefined;
+  const result = resultOf(item.id, blocksIn(textOf(item.error) ?? item.output), hasFailed(item));
+  const call = toolUse(item.id, item.name, parsed(item.arguments));
+  return [{ by: 'assistant', blocks: [call] }, ...(isOpen ? [] : [result])];
+}
+
+/** Which tool an item of each type calls, and with what. */
+const CALLS = new Map<unknown, (item: JsonObject) => [name: unknown, input: unknown]>([
+  ['function_call', ({ name, arguments: input }) => [name, parsed(input)]],
+  ['custom_tool_call', ({ name, input }) => [name, input]],
+  ['local_shell_call', ({ action }) => ['shell', shellInput(action)]],
+  ['shell_call', ({ action }) => ['shell', shellInput(action)]],
+  ['apply_patch_call', ({ operation }) => ['apply_patch', operation]],
+]);
+
+function chatCall({ id, function: called, custom }: JsonObject): JsonObject {
+  if (isObject(custom)) return toolUse(id, custom.name, custom.input);
+  const { name, arguments: input } = isObject(called) ? called : {};
+  return toolUse(id, name, parsed(input));
+}
+
+function toolUse(id: unknown, name: unknown, input: unknown): JsonObject {
+  return { type: 'tool_use', id, name, input };
+}
+
+function resultOf(id: unknown, content: JsonObject[], isError = false): Utterance {
+  const text = content.map((block) => textOf(block.text) ?? '').join('\n');
+  const block = { type: 'tool_result', tool_use_id: id, is_error: isError || soundsFailed(text), content };
+  return { by: 'user', blocks: [block] };
+}
+
+function hasFailed({ status, error }: JsonObject): boolean {
+  return status === 'failed' || status === 'incomplete' || (error !== undefined && error !== null);
+}
+
+/** What a call returned: text, parts, or what commands printed. */
+function outputOf(output: unknown): JsonObject[] {
+  if (!Array.isArray(output) || output.every(isPart)) return blocksIn(output);
+  return objectsOf(output).map((command) => {
+    const { stdout, stderr } = command;
+    const exitCode = objectAt(command, 'outcome').exit_code;
+    const failure = typeof exitCode === 'number' && exitCode !== 0 ? `Exit code: ${exitCode}` : undefined;
+    return { type: 'text', text: [failure, textOf(stdout), textOf(stderr)].filter(Boolean).join('\n') };
+  });
+}
+
+/** A shell call's action, with its commands where a shell tool has its command. */
+function shellInput(action: unknown): unknown {
+  if (!isObject(action) || !Array.isArray(action.commands)) return action;
+  return { ...action, command: action.commands.join('\n') };
+}
+
+function parsed(text: unknown): unknown {
+  return typeof text === 'string' ? (parseObject(text) ?? text) : text;
+}
+
+function blocksIn(content: unknown): JsonObject[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  return objectsOf(content).map(blockOf);
+}
+
+function blockOf(part: JsonObject): JsonObject {
+  switch (part.type) {
+    case 'image_url':
+    case 'input_image': {
+      const { image_url: image } = part;
+      const url = textOf(isObject(image) ? image.url : image) ?? textOf(part.file_id) ?? '';
+      return blockOfUrl(url);
+    }
+    case 'file':
+    case 'input_file': {
+      const file = isObject(part.file) ? part.file : part;
+      const data = textOf(file.file_data)?.replace(/^(?!data:)/, 'data:;base64,');
+      const url = data ?? textOf(file.file_url) ?? textOf(file.filename) ?? textOf(file.file_id) ?? '';
+      return blockOfUrl(url, 'file');
+    }
+    case 'input_audio':
+      return { type: 'document', source: { media_type: 'audio' } };
+    case 'refusal':
+      return { type: 'text', text: part.refusal };
+    default:
+      return { type: 'text', text: part.text };
+  }
 }

@@ -3,10 +3,9 @@
 // reminders) and its compaction summaries are the harness's. What was reverted is marked as abandoned.
 
 import { blockOfUrl } from './blocks.ts';
-import { Conversation, type Utterance } from './conversation.ts';
-import { mayBeObject } from './document.ts';
-import { asAbandoned, type Format, isObject, type JsonObject } from './format.ts';
-import { textOf } from './values.ts';
+import { type Format, mayBeObject } from './format.ts';
+import { isObject, type JsonObject, objectAt, objectsOf, textOf } from './json.ts';
+import { MessageBuilder, type Utterance } from './message-builder.ts';
 
 const KEYS: ReadonlySet<string> = new Set(['info', 'messages']);
 
@@ -18,34 +17,32 @@ interface Entry {
 export const opencode: Format = {
   name: 'opencode',
 
-  async recognises(source) {
-    return mayBeObject(source.head, KEYS) && isExport(await source.document());
-  },
-
-  async open(source) {
-    const document = await source.document();
-    const { info, messages } = isExport(document) ? document : { info: {}, messages: [] };
+  async open({ head, document }) {
+    const whole = mayBeObject(head, KEYS) ? await document() : undefined;
+    if (!isExport(whole)) return null;
+    const { info, messages } = whole;
     const own = textOf(info.id) ?? '';
     const parent = textOf(info.parentID);
     return {
       id: parent === undefined ? own : `${parent}/${own}`,
       cwd: textOf(info.directory),
       subagent: parent === undefined ? undefined : { session: parent, agent: own },
-      async *messages(onUnreadable) {
-        const conversation = new Conversation(own);
+      *messages(onUnreadable) {
+        const builder = new MessageBuilder(own);
+        const place = { cwd: info.directory, isSidechain: parent !== undefined };
         let isReverted = false;
         for (const entry of messages) {
           if (!isEntry(entry)) {
             onUnreadable();
             continue;
           }
-          const [kept, reverted]: [Entry | null, Entry | null] = isReverted
-            ? [null, entry]
-            : splitAtRevert(entry, info.revert);
-          isReverted = reverted !== null;
-          for (const utterance of kept ? utterancesOf(kept, info) : []) yield* conversation.add(utterance);
-          for (const utterance of reverted ? utterancesOf(reverted, info) : []) {
-            yield* conversation.add(utterance).map(asAbandoned);
+          const keptParts: number = isReverted ? 0 : partsKept(entry, objectAt(info, 'revert'));
+          isReverted = keptParts < Infinity;
+          const kept = { ...entry, parts: entry.parts.slice(0, keptParts) };
+          const reverted = { ...entry, parts: entry.parts.slice(keptParts) };
+          for (const utterance of utterancesOf(kept)) yield* builder.add({ ...place, ...utterance });
+          for (const utterance of utterancesOf(reverted)) {
+            yield* builder.add({ ...place, ...utterance, isAbandoned: true });
           }
         }
       },
@@ -64,51 +61,45 @@ function isEntry(value: unknown): value is Entry {
   return (role === 'user' || role === 'assistant') && textOf(id) !== undefined && value.parts.every(isObject);
 }
 
-/** What is left of the entry, and what was taken back of it, where the session went back to it, or to a part of it. */
-function splitAtRevert(entry: Entry, revert: unknown): [Entry, Entry | null] {
-  if (!isObject(revert) || revert.messageID !== entry.info.id) return [entry, null];
-  const from = Math.max(
-    entry.parts.findIndex((part) => part.id === revert.partID),
-    0,
-  );
-  const [kept, reverted] = [entry.parts.slice(0, from), entry.parts.slice(from)];
-  return [
-    { ...entry, parts: kept },
-    { ...entry, parts: reverted },
-  ];
+/** How many of the entry's parts are left, where the session went back to it, or to a part of it. */
+function partsKept({ info, parts }: Entry, { messageID, partID }: JsonObject): number {
+  if (messageID !== info.id) return Infinity;
+  const from = parts.findIndex((part) => part.id === partID);
+  return Math.max(from, 0);
 }
 
-function* utterancesOf(entry: Entry, session: JsonObject): Generator<Utterance> {
-  const place = { cwd: session.directory, isSidechain: textOf(session.parentID) !== undefined };
-  yield* entry.info.role === 'user' ? prompt(entry, place) : reply(entry, place);
+/** What says nothing yields nothing. */
+function utterancesOf(entry: Entry): Iterable<Utterance> {
+  return entry.info.role === 'user' ? prompt(entry) : reply(entry);
 }
 
-type Place = Pick<Utterance, 'cwd' | 'isSidechain'>;
-
-function* prompt({ info, parts }: Entry, place: Place): Generator<Utterance> {
-  const common = { ...place, at: createdAt(info) };
+function* prompt({ info, parts }: Entry): Generator<Utterance> {
+  const at = objectAt(info, 'time').created;
   const isAdded = (part: JsonObject): boolean => part.synthetic === true || part.ignored === true;
   const typed = parts.filter((part) => !isAdded(part)).flatMap(blocksOf);
   const added = parts.filter(isAdded).flatMap(blocksOf);
   // A file that came with nothing but its content was put there by opencode.
   const by = typed.some((block) => block.type === 'text') || added.length === 0 ? 'user' : 'harness';
-  yield { ...common, by, id: textOf(info.id), blocks: typed };
-  yield { ...common, by: 'harness', id: `${textOf(info.id)}/added`, blocks: added };
+  yield { at, by, id: textOf(info.id), blocks: typed };
+  yield { at, by: 'harness', id: `${textOf(info.id)}/added`, blocks: added };
 }
 
 /** What the model said, cut where a tool answered: words and calls, their results, and so on. */
-function* reply({ info, parts }: Entry, place: Place): Generator<Utterance> {
-  const common = { ...place, cwd: isObject(info.path) ? info.path.cwd : place.cwd };
+function* reply({ info, parts }: Entry): Generator<Utterance> {
   const by = info.summary === true ? 'harness' : 'assistant';
-  let said: JsonObject[] = [];
-  let tools: JsonObject[] = [];
-  let id = textOf(info.id);
-  let at = createdAt(info);
+  const createdAt = objectAt(info, 'time').created;
+  const place = isObject(info.path) ? { cwd: info.path.cwd } : {};
+  let [said, tools, id, at]: [JsonObject[], JsonObject[], string | undefined, unknown] = [
+    [],
+    [],
+    textOf(info.id),
+    createdAt,
+  ];
   const flush = function* (): Generator<Utterance> {
-    yield { ...common, by, id, at, blocks: [...said, ...tools].flatMap(blocksOf) };
+    yield { ...place, by, id, at, blocks: [...said, ...tools].flatMap(blocksOf) };
     const [first] = tools;
-    if (first)
-      yield { ...common, by: 'user', id: textOf(first.id), at: endedAt(tools), blocks: tools.flatMap(resultOf) };
+    const endedAt = objectAt(objectAt(tools.at(-1) ?? {}, 'state'), 'time').end;
+    if (first) yield { ...place, by: 'user', id: textOf(first.id), at: endedAt, blocks: tools.flatMap(resultOf) };
   };
   for (const part of parts) {
     if (part.type === 'tool') {
@@ -116,7 +107,7 @@ function* reply({ info, parts }: Entry, place: Place): Generator<Utterance> {
     } else if (part.type === 'text' || part.type === 'file') {
       if (tools.length > 0) {
         yield* flush();
-        [said, tools, id, at] = [[], [], textOf(part.id), isObject(part.time) ? part.time.start : createdAt(info)];
+        [said, tools, id, at] = [[], [], textOf(part.id), isObject(part.time) ? part.time.start : createdAt];
       }
       said.push(part);
     }
@@ -131,7 +122,7 @@ function blocksOf(part: JsonObject): JsonObject[] {
     case 'file':
       return [fileOf(part)];
     case 'tool':
-      return [{ type: 'tool_use', id: part.callID, name: part.tool, input: stateOf(part).input }];
+      return [{ type: 'tool_use', id: part.callID, name: part.tool, input: objectAt(part, 'state').input }];
     default:
       return [];
   }
@@ -139,29 +130,16 @@ function blocksOf(part: JsonObject): JsonObject[] {
 
 /** None while the tool runs. */
 function resultOf(part: JsonObject): JsonObject[] {
-  const { status, output, error, metadata, attachments } = stateOf(part);
+  const state = objectAt(part, 'state');
+  const { status, output, error } = state;
   if (status !== 'completed' && status !== 'error') return [];
-  const exitCode = isObject(metadata) ? (metadata.exit ?? 0) : 0;
-  const files = Array.isArray(attachments) ? attachments.filter(isObject).map(fileOf) : [];
+  const exitCode = objectAt(state, 'metadata').exit ?? 0;
+  const files = objectsOf(state.attachments).map(fileOf);
   const isError = status === 'error' || exitCode !== 0;
   const text = { type: 'text', text: status === 'error' ? error : output };
   return [{ type: 'tool_result', tool_use_id: part.callID, is_error: isError, content: [text, ...files] }];
 }
 
 function fileOf({ url, mime, filename }: JsonObject): JsonObject {
-  const address = textOf(url) ?? textOf(filename) ?? '';
-  return blockOfUrl(address, textOf(mime));
-}
-
-function stateOf(part: JsonObject): JsonObject {
-  return isObject(part.state) ? part.state : {};
-}
-
-function createdAt(info: JsonObject): unknown {
-  return isObject(info.time) ? info.time.created : undefined;
-}
-
-function endedAt(tools: readonly JsonObject[]): unknown {
-  const { time } = stateOf(tools.at(-1) ?? {});
-  return isObject(time) ? time.end : undefined;
+  return blockOfUrl(textOf(url) ?? textOf(filename) ?? '', textOf(mime));
 }

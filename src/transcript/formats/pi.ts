@@ -5,10 +5,10 @@
 
 import { toInstant } from '../../base/time.ts';
 import { blocksOf } from './blocks.ts';
-import { Conversation, type Utterance } from './conversation.ts';
-import { asAbandoned, type Format, isObject, type JsonObject } from './format.ts';
+import type { Format } from './format.ts';
+import { isObject, type JsonObject, objectAt, textOf } from './json.ts';
 import { objectsIn, readObjects } from './jsonl.ts';
-import { textOf } from './values.ts';
+import { MessageBuilder, type Utterance } from './message-builder.ts';
 
 /** Only these are worth saving from a damaged line. */
 const RECORD_START = '{"type":"message",';
@@ -19,11 +19,8 @@ const PUT_IN_FRONT = /^\s*<(skill|file) name=".*<\/\1>\s*/s;
 export const pi: Format = {
   name: 'pi',
 
-  recognises({ head }) {
-    return objectsIn(head, RECORD_START).some(isHeader);
-  },
-
-  async open({ path }) {
+  async open({ path, head }) {
+    if (!objectsIn(head, RECORD_START).some(isHeader)) return null;
     const header = await findHeader(path);
     const cwd = textOf(header.cwd);
     return {
@@ -31,13 +28,13 @@ export const pi: Format = {
       cwd,
       async *messages(onUnreadable) {
         const isActive = await findActiveBranch(path);
-        const conversation = new Conversation();
-        const abandoned = conversation.branch();
+        const builder = new MessageBuilder();
+        const abandoned = builder.branch();
         let index = 0;
         for await (const entry of readObjects(path, { recordStart: RECORD_START, onUnreadable })) {
           if (typeof entry.type !== 'string' || (entry.type === 'message' && !isObject(entry.message))) onUnreadable();
-          else if (isActive[index]) yield* conversation.add({ ...utteranceOf(entry), cwd });
-          else yield* abandoned.add({ ...utteranceOf(entry), cwd }).map(asAbandoned);
+          else if (isActive[index]) yield* builder.add({ ...utteranceOf(entry), cwd });
+          else yield* abandoned.add({ ...utteranceOf(entry), cwd, isAbandoned: true });
           index++;
         }
       },
@@ -50,9 +47,7 @@ function isHeader(record: JsonObject): boolean {
 }
 
 async function findHeader(path: string): Promise<JsonObject> {
-  for await (const record of readObjects(path, { recordStart: RECORD_START, onUnreadable: () => undefined })) {
-    if (isHeader(record)) return record;
-  }
+  for await (const record of readObjects(path, { recordStart: RECORD_START })) if (isHeader(record)) return record;
   return {};
 }
 
@@ -60,10 +55,7 @@ async function findHeader(path: string): Promise<JsonObject> {
 async function findActiveBranch(path: string): Promise<boolean[]> {
   const parents: number[] = [];
   const places = new Map<string, number>();
-  for await (const { id, parentId } of readObjects(path, {
-    recordStart: RECORD_START,
-    onUnreadable: () => undefined,
-  })) {
+  for await (const { id, parentId } of readObjects(path, { recordStart: RECORD_START })) {
     const place = parents.length;
     // Version 1 has no parents, and a parent's line may be damaged: then it follows what stands before it.
     const parent = typeof parentId === 'string' ? places.get(parentId) : undefined;
@@ -76,7 +68,7 @@ async function findActiveBranch(path: string): Promise<boolean[]> {
 }
 
 function utteranceOf(entry: JsonObject): Utterance {
-  const message = isObject(entry.message) ? entry.message : {};
+  const message = objectAt(entry, 'message');
   const common = { id: idOf(entry), at: toInstant(entry.timestamp) ?? message.timestamp };
   if (entry.type !== 'message') {
     return { ...common, by: 'harness', blocks: blocksOf(entry.summary ?? entry.content)?.flatMap(blockOf) ?? [] };

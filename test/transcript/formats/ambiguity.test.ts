@@ -30,7 +30,7 @@ test('each fixture is taken for its own format by that format alone', async () =
   for (const file of files) {
     const takenFor: string[] = [];
     for (const format of FORMATS) {
-      if (await format.recognises(sourceOf(join(fixtures, file)))) takenFor.push(format.name);
+      if (await format.open(sourceOf(join(fixtures, file)))) takenFor.push(format.name);
     }
     expect(takenFor, file).toEqual([named(file)]);
   }

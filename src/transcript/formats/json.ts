@@ -2,7 +2,12 @@
 
 import { parseJson } from '../../base/text/json.ts';
 import { isInstant } from '../../base/time.ts';
-import { isObject, type JsonObject } from './format.ts';
+
+export type JsonObject = Record<string, unknown>;
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
 
 /** A string that says something; `undefined` for anything else. */
 export function textOf(value: unknown): string | undefined {
@@ -13,6 +18,11 @@ export function textOf(value: unknown): string | undefined {
 export function objectAt(object: JsonObject, key: string): JsonObject {
   const value = object[key];
   return isObject(value) ? value : {};
+}
+
+/** The objects in a list; none where the value is no list. */
+export function objectsOf(value: unknown): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
 /** Nearly every timestamp, without the cost of parsing it; only the end of February is left to the calendar. */
@@ -30,7 +40,9 @@ export function parsedOr(text: string): unknown {
   return value === undefined ? text : value;
 }
 
-/** How an attachment is labelled, from its media type and its base64 data or data URL. */
-export function attachmentLabel(mediaType: string, base64: string | undefined): string {
-  return base64 === undefined ? mediaType : `${mediaType}, ${Math.ceil((base64.length * 0.75) / 1024)} kB`;
+/** A JSON object in text, such as a call's arguments; undefined where it is none. */
+export function parseObject(text: string): JsonObject | undefined {
+  if (!/^\s*\{/.test(text)) return undefined;
+  const value = parseJson(text);
+  return isObject(value) ? value : undefined;
 }

@@ -1,0 +1,169 @@
+// What the readers of all formats found → messages with an id, a speaker and a place.
+// Promises: every id is unique and depends on nothing that comes later, so it survives growth; what carries no id of its
+// own gets a hash chained to what came before it. Nobody inside a subagent is the person or the main agent. A tool's
+// results come before what is said in the same breath: a person who speaks there knew them, and begins the next turn.
+
+import { hash } from 'node:crypto';
+import { toInstant } from '../../base/time.ts';
+import type { Call, Message, Part, Speaker } from '../types.ts';
+import { asksPerson, saidToCalls } from './answers.ts';
+import { isResultBlock, partsOf } from './blocks.ts';
+import type { Said } from './format.ts';
+import { commandLine, humanParts } from './human-text.ts';
+import { isObject, type JsonObject, textOf } from './json.ts';
+import { SeenKeys } from './seen-keys.ts';
+
+/** Where and when something is said. */
+export interface Place {
+  /** ISO-8601 UTC. */
+  at?: string;
+  cwd?: string;
+  branch?: string;
+  isSidechain?: boolean;
+  /** On a branch that was taken back. */
+  isAbandoned?: boolean;
+}
+
+export function toMessage(said: Said, { at, cwd, branch, isSidechain = false, isAbandoned }: Place): Message {
+  const message: Message = { beginsTurn: false, isSidechain, ...said };
+  if (isSidechain && (said.speaker === 'human' || said.speaker === 'assistant')) message.speaker = 'subagent';
+  if (at !== undefined) message.at = at;
+  if (cwd !== undefined) message.cwd = cwd;
+  if (branch !== undefined) message.branch = branch;
+  return isAbandoned ? { ...message, speaker: 'harness', beginsTurn: false, isAbandoned } : message;
+}
+
+/** Something said, in Anthropic's blocks. */
+export interface Utterance extends Omit<Place, 'at' | 'cwd' | 'branch'> {
+  /** `user`: tools' results, and what a person typed, save for what reads like a program's. `harness`: neither. */
+  by: 'user' | 'assistant' | 'harness';
+  blocks: readonly JsonObject[];
+  /** The format's own id, where it is stable over growth and copies and differs from session to session. */
+  id?: string;
+  /** ISO-8601, or milliseconds since 1970; anything else is no time. */
+  at?: unknown;
+  cwd?: unknown;
+}
+
+export class MessageBuilder {
+  readonly #given: SeenKeys;
+  #lastId: string;
+  /** Calls that ask a person something and have no result so far. */
+  readonly #asked = new Map<string, Call>();
+  #ready: Message[] = [];
+  /** Of what `say` is given. */
+  place: Place = {};
+
+  /** `seed` keeps the chained ids of two sessions apart that begin with the same words. */
+  constructor(seed = '', given = new SeenKeys()) {
+    this.#lastId = seed;
+    this.#given = given;
+  }
+
+  /** For a branch that was taken back: what is said there has no id that is given here, and changes none. */
+  branch(): MessageBuilder {
+    return new MessageBuilder(`${this.#lastId} abandoned`, this.#given);
+  }
+
+  /** The messages since the last call. */
+  drain(): Message[] {
+    return this.#ready.splice(0);
+  }
+
+  /** What follows is chained to `key` instead of to the message before. */
+  chainTo(key: string): void {
+    this.#lastId = key;
+  }
+
+  /**
+   * A message of these parts; none of no parts. `key` tells it apart from all others, in this file and in copies of it.
+   * On the id of one that `isAside` no other id depends.
+   */
+  say(
+    speaker: Speaker,
+    parts: Part[],
+    { key, beginsTurn = false, isAside = false }: { key?: string; beginsTurn?: boolean; isAside?: boolean } = {},
+  ): void {
+    if (parts.length === 0) return;
+    const id = isAside && key !== undefined ? this.#idAside(key) : this.nextId(key, speaker, parts);
+    this.#ready.push(toMessage({ id, speaker, parts, beginsTurn }, this.place));
+  }
+
+  /** `own` itself where no message had it, else a chained id. */
+  nextId(own: string | undefined, role: string, said: readonly (Part | JsonObject)[]): string {
+    let id = own ?? chainId(this.#lastId, role, said);
+    while (!this.#given.add(id)) id = chainId(`${this.#lastId} ${id}`, role, said);
+    this.#lastId = id;
+    return id;
+  }
+
+  #idAside(own: string): string {
+    let id = own;
+    while (!this.#given.add(id)) id = chainId(id, 'human', []);
+    return id;
+  }
+
+  /** The messages of an utterance: results, what a person answered in them, and what else was said. */
+  add(utterance: Utterance): Message[] {
+    const { by, blocks, id, isSidechain = false, isAbandoned, at, cwd } = utterance;
+    const place: Place = { at: toInstant(at), cwd: textOf(cwd), isSidechain, isAbandoned };
+    const messages: Message[] = [];
+    const isResult = (block: JsonObject): boolean => by === 'user' && isResultBlock(block);
+    const results = blocks.filter(isResult);
+    const resultParts = partsOf(results);
+    if (resultParts.length > 0) {
+      const resultId = this.#idOfBlocks(id, by, results);
+      messages.push(toMessage({ id: resultId, speaker: 'tool', parts: resultParts }, place));
+      const callOf = (callId: string): Call | undefined => {
+        const call = this.#asked.get(callId);
+        this.#asked.delete(callId);
+        return call;
+      };
+      const answers = isSidechain ? [] : saidToCalls(resultParts, { callOf, id: resultId });
+      messages.push(...answers.map((answer) => toMessage(answer, place)));
+    }
+    const said = blocks.filter((block) => !isResult(block));
+    const parts = partsOf(said);
+    if (parts.length === 0) return messages;
+    for (const part of parts) if (part.kind === 'call' && asksPerson(part.tool)) this.#asked.set(part.id, part);
+    const isPersons = by === 'user' && !isSidechain;
+    const command = isPersons ? commandLine(parts) : null;
+    const isCommand = command?.hasArguments === true;
+    const own = isCommand ? command.parts : isPersons ? humanParts(parts) : null;
+    const speaker = own ? 'human' : by === 'assistant' ? 'assistant' : 'harness';
+    const saidId = id !== undefined && resultParts.length > 0 && !isCommand ? `${id}/text` : id;
+    const beginsTurn = own !== null && !isCommand;
+    const whole = { id: this.#idOfBlocks(saidId, by, said), speaker, parts: own ?? parts, beginsTurn } as const;
+    messages.push(toMessage(whole, place));
+    return messages;
+  }
+
+  #idOfBlocks(own: string | undefined, by: Utterance['by'], blocks: readonly JsonObject[]): string {
+    if (!own || !this.#given.add(own)) return this.nextId(undefined, by, blocks);
+    this.#lastId = own;
+    return own;
+  }
+}
+
+/**
+ * A hash over the id before and what is said now, sixteen hex digits: an array that grew keeps its ids, and two arrays
+ * share one only if they share everything up to it. Cache marks and thinking do not count: clients move and strip them.
+ */
+export function chainId(previousId: string, role: string, said: readonly (Part | JsonObject)[]): string {
+  const kept = (said as readonly JsonObject[]).filter(
+    ({ type }) => type !== 'thinking' && type !== 'redacted_thinking',
+  );
+  return hash('sha256', JSON.stringify([previousId, role, kept.map((item) => canonical(item))])).slice(0, 16);
+}
+
+/** No tool is called with more; deeper nesting would overflow the stack. */
+const MAX_DEPTH = 64;
+
+function canonical(value: unknown, depth = 0): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth === MAX_DEPTH) return '…';
+  if (Array.isArray(value)) return value.map((item) => canonical(item, depth + 1));
+  if (!isObject(value)) return value;
+  const keys = Object.keys(value).filter((key) => key !== 'cache_control');
+  return keys.sort().map((key) => [key, canonical(value[key], depth + 1)]);
+}
