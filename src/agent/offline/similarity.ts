@@ -6,8 +6,9 @@ import { DATE } from './lexicon.ts';
 
 /** What is longer says more than one thing, or takes these patterns too long. */
 const STATEMENT_CHARS = 400;
+/** What the same event on another date may be said with. */
 const MOVED =
-  /\b(?:moved|shifted|changed|postponed|pushed|delayed|brought|forward|back|due|new|date|planned|scheduled)\b/gi;
+  /\b(?:\d{4}-\d{2}-\d{2}|moved|shifted|changed|postponed|pushed|delayed|brought|forward|back|due|new|date|planned|scheduled)\b/gi;
 /** "Use pnpm instead of npm", "prefers tabs for code": what is taken, what is left, for what. */
 const CHOICE =
   /\b(?:uses?|prefers?)\s+(?<taken>.+?)(?:\s+(?:instead of|rather than|over)\s+(?<left>.+?)|,\s*not\s+(?<leftOut>.+?))?(?:\s+(?:for|when|as|in)\s+(?<purpose>.+?))?(?:[,;:]\s.*|,?\s+(?:since|because)\s.*)?$/i;
@@ -38,12 +39,12 @@ function claimsOf(text: string): Claim[] {
   const plain = text.replace(/[.!]+$/, '');
   const placed = PLACED.exec(plain.replace(/ now /i, ' '))?.groups;
   const { taken = '', left, leftOut, purpose } = (TURNED_CHOICE.exec(plain) ?? CHOICE.exec(plain))?.groups ?? {};
-  const event = [...contentWords(plain.replace(/\b\d{4}-\d{2}-\d{2}\b/g, ' ').replace(MOVED, ' '))].sort().join(' ');
+  const event = () => [...contentWords(plain.replace(MOVED, ' '))].sort().join(' ');
   const claims = [
     { about: [placed?.about ?? ''], value: plain },
     // A choice is about what is taken and what is left, and what it is for.
     { about: [taken, left ?? leftOut ?? '', purpose ?? ''], value: taken },
-    { about: [DATE.test(plain) ? `on ${event}` : ''], value: plain },
+    { about: [DATE.test(plain) ? `on ${event()}` : ''], value: plain },
   ];
   return claims.map(({ about, value }) => ({ about: about.map(inOrder).filter(Boolean), value: inOrder(value) }));
 }

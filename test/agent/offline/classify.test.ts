@@ -81,3 +81,13 @@ test.each([
 ])('nothing in: %s', (sentence) => {
   expect(read(sentence)).toBeNull();
 });
+
+test.each([
+  'Bitte nie direkt auf main pushen.',
+  'Ne pousse jamais sur main.',
+  'Nunca subas nada a main.',
+  'Non usare mai la cache globale.',
+  '必ずタブで字下げしてください。',
+])('what is said in another language is left to real models: %s', (sentence) => {
+  expect(read(sentence)).toBeNull();
+});
