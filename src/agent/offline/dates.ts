@@ -45,8 +45,7 @@ export function resolveDates(text: string, said: Day | undefined): string | null
 function calendarDate({ month, monthLast = '', day, dayFirst = '', year }: Groups, origin: Date | null): Date | null {
   const number = String(MONTHS.indexOf((month ?? monthLast).slice(0, 3).toLowerCase()) + 1);
   const inYear = (of: number) => parseISO(`${of}-${number.padStart(2, '0')}-${(day ?? dayFirst).padStart(2, '0')}`);
-  if (year !== undefined) return inYear(Number(year));
-  if (origin === null) return null;
+  if (year !== undefined || origin === null) return year === undefined ? null : inYear(Number(year));
   const date = inYear(origin.getFullYear());
   const daysAgo = differenceInDays(origin, date);
   // Without a year, a day long gone is next year's: in December one speaks of the coming January. Between, who knows.

@@ -14,7 +14,7 @@ export interface Operation {
   topic?: string;
   description?: string;
   type?: string;
-  lines?: { text: string; entries: string[] }[];
+  lines?: Line[];
   replaces?: string[];
   /** Of a drop: why, and what holds in the entries' place. */
   because?: 'duplicate' | 'gave-way' | 'withdrawn' | 'unsupported';
@@ -35,6 +35,7 @@ interface Fact {
 /** The parts of a dream's input that are read. */
 export const DREAM_PARTS = ['entries', 'withdrawn', 'topics', 'others'] as const;
 export type DreamInput = Record<(typeof DREAM_PARTS)[number], string>;
+type Line = z.infer<typeof lineSchema>;
 type GivenEntry = z.infer<typeof entrySchema>;
 type ShownTopic = ReturnType<typeof topicsOf>[number];
 type ShownLine = ShownTopic['lines'][number];
@@ -52,7 +53,9 @@ const NAMED_CHARS = 60;
 
 const HEADING = /^### (.+)\.md \((\w+)\)(?: — (.*))?$/m;
 const LINE = /^\[([0-9a-f]{8})(?: seen once \S+)?( person)?(?: withdrawn [^\]]+)?\] (.*)$/gm;
+const OFFER = /^operations\[\d+\].* such as (\{.*\})\.$/gm;
 const some = z.string();
+const lineSchema = z.object({ text: some, entries: z.array(some) });
 const given = some.catch('');
 const entrySchema = z.object({ id: some, text: some, type: given, strength: given, at: given, session: given });
 
@@ -79,7 +82,7 @@ export function topicsOf(shown: string) {
 }
 
 /** The operations for one dream; none where there is nothing to work in. `faulty`: entries that could not be placed. */
-export function proposeOperations(input: DreamInput, faulty: string[] = []): Operation[] {
+export function proposeOperations(input: DreamInput, faulty: string[] = [], offered: Line[] = []): Operation[] {
   const topics = topicsOf(input.topics);
   const withdrawn = entriesOf(input.withdrawn)
     .map(({ id }) => id)
@@ -89,7 +92,7 @@ export function proposeOperations(input: DreamInput, faulty: string[] = []): Ope
   const free = new Set(topics.flatMap(({ lines }) => lines));
   // Lines that are said again first, so that no other fact takes one of them away.
   const joined = facts.map((fact) => joinLine(fact, free));
-  const operations = facts.map((fact, at) => joined[at] ?? replaceLines(fact, free));
+  const operations = facts.map((fact, at) => joined[at] ?? replaceLines(fact, free, offered));
   const others = facts.filter((_, at) => operations[at] === undefined);
   const added = Map.groupBy(others, (fact) => topicFor(fact, topics));
   const known = topics.map(({ name }) => name).concat(input.others.split('\n').map((row) => row.replace(/ \(.*/, '')));
@@ -102,6 +105,11 @@ export function proposeOperations(input: DreamInput, faulty: string[] = []): Ope
     ...drop(withdrawn, 'withdrawn', 'Withdrawn; nothing rests on it alone.'),
     ...drop([...new Set(faulty)], 'unsupported', 'The rules of the offline model could not place it.'),
   ];
+}
+
+/** The lines that a refusal offers, so that what a line that goes says besides is not lost. */
+export function offeredLines(refusal: string): Line[] {
+  return [...refusal.matchAll(OFFER)].flatMap(([, line = '']) => lineSchema.safeParse(parseJson(line)).data ?? []);
 }
 
 /** The entries to which the problems of a refusal point: the line or the operation that one names, else those it names. */
@@ -125,14 +133,12 @@ function factsOf(entries: GivenEntry[]): { facts: Fact[]; denied: string[] } {
     const same = facts.find((fact) => isSame(fact.text, text));
     same?.entries.push(id);
     same?.sessions.add(session);
-    if (same) continue;
     const old = facts.filter(
       (fact) => isOpposite(fact.text, text) || (fact.type === type && isChanged(fact.text, text)),
     );
-    if (old.length > 0 && !isStated(entry)) {
-      denied.push(id);
-      continue;
-    }
+    const isDenied = !same && old.length > 0 && !isStated(entry);
+    if (isDenied) denied.push(id);
+    if (same || isDenied) continue;
     for (const fact of old) facts.splice(facts.indexOf(fact), 1);
     const outdated = old.flatMap((fact) => [...fact.outdated, ...fact.entries]);
     facts.push({ type, text, entries: [id], sessions: new Set([session]), isStated: isStated(entry), outdated });
@@ -153,7 +159,8 @@ function joinLine({ text, entries }: Fact, free: Set<ShownLine>): Operation | un
 }
 
 /** What becomes of a fact that changes a line: every line that it denies gives way, in whatever topic it stands. */
-function replaceLines({ type, text, entries, sessions, isStated }: Fact, free: Set<ShownLine>): Operation | undefined {
+function replaceLines(fact: Fact, free: Set<ShownLine>, offered: Line[]): Operation | undefined {
+  const { type, text, entries, sessions, isStated } = fact;
   // What one session showed and nobody said changes nothing that is there.
   const isShownOnce = !isStated && sessions.size < 2;
   const replaceable = isShownOnce ? [] : [...free].filter((line) => !line.isPersons && line.type === type);
@@ -161,7 +168,7 @@ function replaceLines({ type, text, entries, sessions, isStated }: Fact, free: S
   const changed = denied.length > 0 ? denied : replaceable.filter((line) => isChanged(line.text, text)).slice(0, 1);
   for (const line of changed) free.delete(line);
   const replaces = [...new Set(changed.map(({ id }) => id))];
-  const lines = [{ text, entries }];
+  const lines = [{ text, entries }, ...offered.filter((line) => line.entries.some((id) => entries.includes(id)))];
   const reason = 'A newer statement changes it.';
   return changed[0] && { kind: 'supersede', entries, reason, topic: changed[0].topic, lines, replaces };
 }

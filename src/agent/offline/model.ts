@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { parseJson } from '../../base/text/json.ts';
 import { OFFLINE_MODEL } from '../types.ts';
-import { DREAM_PARTS, type DreamInput, faultyEntries, proposeOperations } from './dream.ts';
+import { DREAM_PARTS, type DreamInput, faultyEntries, offeredLines, proposeOperations } from './dream.ts';
 import { findEntries } from './statements.ts';
 
 /** One sentence for `--help`. */
@@ -85,11 +85,13 @@ function dream(question: string, [refusal, ...more]: { content?: unknown }[]): A
   const operations = proposeOperations(input);
   if (refusal === undefined) return operations.length > 0 ? propose(operations) : 'Nothing to work in.';
   const problems = textOf(refusal.content);
-  const faulty = faultyEntries(operations, problems);
-  if (more.length > 0 || faulty.length === 0) return 'Done.';
-  const mended = proposeOperations(input, faulty);
-  // What stands is not sent again; the last operation drops what is at fault.
-  return propose(problems.startsWith('These stand') ? mended.slice(-1) : mended);
+  const [named, offered] = [faultyEntries(operations, problems), offeredLines(problems)];
+  if (more.length > 0 || named.length === 0) return 'Done.';
+  const faulty = named.filter((id) => !offered.some(({ entries }) => entries.includes(id)));
+  const mended = proposeOperations(input, faulty, offered);
+  // What stands is not sent again.
+  const left = mended.filter(({ entries }) => entries.some((id) => named.includes(id)));
+  return propose(problems.startsWith('These stand') ? left : mended);
 }
 
 /** What stands between the tags of prompts/*-input.md: the last such pair, so that data before it cannot stand in for it. */

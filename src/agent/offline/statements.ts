@@ -92,8 +92,7 @@ function entriesOf({ id, day }: ShownMessage, whole: string[]): FoundEntry[] {
 
 /** The sentence, or where a secret was taken out of it, its clauses without one. */
 function withoutSecrets(sentence: string): string[] {
-  if (!REDACTED.test(sentence)) return [sentence];
-  const clauses = sentence.split(CLAUSE_END).map((clause) => clause.trim());
+  const clauses = REDACTED.test(sentence) ? sentence.split(CLAUSE_END).map((clause) => clause.trim()) : [sentence];
   return clauses.filter((clause) => !REDACTED.test(clause));
 }
 
