@@ -8,7 +8,8 @@ import { type Config, loadConfig } from '../base/config/config.ts';
 import { describeError } from '../base/errors.ts';
 import { canonicalPath, isDirectory } from '../base/files/directories.ts';
 import type { TreeSearch } from '../base/files/working-tree.ts';
-import { openHome, sayDamage, sayUnreadSpend } from '../memory/home/home.ts';
+import { sayUnreadSpend } from '../memory/home/day-spend.ts';
+import { openHome, sayDamage } from '../memory/home/home.ts';
 import { checkoutRoot } from '../memory/home/paths.ts';
 import type { Standing } from '../memory/home/switches.ts';
 import { isDamagedFile, isUnwritable } from '../memory/ledger/database.ts';
@@ -211,7 +212,7 @@ function readHome(config: Config, cwd: string): { standing: Standing; known: str
   const home = openHome(config.home, config.clock, config.zone);
   try {
     const damage = home.damage();
-    const unread = home.unreadSpend();
+    const unread = home.days.unreadDay();
     const notices = [...(damage ? [sayDamage(damage)] : []), ...(unread ? [sayUnreadSpend(unread)] : [])];
     return { standing: standingFor(config, { home, cwd }), known: home.stores(), notices };
   } finally {

@@ -51,7 +51,11 @@ test('with a daily ceiling two workers never send more than it allows; the rest 
   const sent = costs.reduce((sum, cost) => sum + cost, 0);
   expect(sent).toBeGreaterThan(dayTokens / 2);
   expect(sent).toBeLessThanOrEqual(dayTokens);
-  expect(app.home.spendOf('2026-11-21')).toMatchObject({ reservedTokens: 0, usedTokens: sent, calls: costs.length });
+  expect(app.home.days.spendOf('2026-11-21')).toMatchObject({
+    reservedTokens: 0,
+    usedTokens: sent,
+    calls: costs.length,
+  });
   const dirs = app.home.stores().filter((dir) => dir.includes('project'));
   expect(dirs).toHaveLength(DIRECTORIES);
   const stores = await Promise.all(dirs.map((dir) => app.store(dir)));

@@ -40,7 +40,7 @@ async function expectOneOfEach({ model, testing }: BatchedNight): Promise<void> 
   expect(model.requests).toEqual([]);
   expect(openBatches(testing.store.ledger)).toEqual([]);
   expect(inboxItems(testing.store.ledger)).toEqual([]);
-  expect(testing.app.home.spendOf('2026-11-21')).toMatchObject({ reservedTokens: 0, usedTokens: 110, calls: 1 });
+  expect(testing.app.home.days.spendOf('2026-11-21')).toMatchObject({ reservedTokens: 0, usedTokens: 110, calls: 1 });
 }
 
 test('killed at a step of its sending, a worker leaves a batch that is found, or none, and one is paid for', async () => {
@@ -88,12 +88,12 @@ test('a worker that stalls while it sends takes its batch back when another has 
   // Its lease is over; what it sent is looked for, is not there, and is sent by another.
   await work(await night.after(7));
   expect(batches.sent).toHaveLength(1);
-  const { reservedTokens } = night.testing.app.home.spendOf('2026-11-21');
+  const { reservedTokens } = night.testing.app.home.days.spendOf('2026-11-21');
   goOn();
   await late;
   expect(batches.sent.map(({ isCanceled }) => isCanceled)).toEqual([false, true]);
   // What was answered of the second before it was taken back is paid for, too.
-  expect(night.testing.app.home.spendOf('2026-11-21').reservedTokens).toBe(2 * reservedTokens);
+  expect(night.testing.app.home.days.spendOf('2026-11-21').reservedTokens).toBe(2 * reservedTokens);
   await batches.answer(undefined, batches.sent[0]);
   await batches.answer(() => ({ type: 'canceled' }), batches.sent[1]);
   await work(await night.after(120));
@@ -147,7 +147,7 @@ test('over ten nights of batches, with workers that die and answers that fail, e
   expect(model.requests).toHaveLength(8);
   const spent = Array.from({ length: 11 }, (_, at) => {
     const day = new Date(Date.parse('2026-11-21') + at * days * 60_000);
-    return testing.app.home.spendOf(day.toISOString().slice(0, 10));
+    return testing.app.home.days.spendOf(day.toISOString().slice(0, 10));
   });
   expect(spent.map(({ reservedTokens }) => reservedTokens)).toEqual(spent.map(() => 0));
   expect(spent.reduce((sum, { usedTokens }) => sum + usedTokens, 0)).toBe((8 + 2) * 110);

@@ -3,7 +3,7 @@
 import { enqueueExtract } from '../../src/doors/cli/commands/enqueue.ts';
 import type { WorkResult } from '../../src/doors/worker/settle.ts';
 import { dueItems, workKey } from '../../src/doors/worker/work.ts';
-import { type FailureRow, failureRows } from '../../src/memory/ledger/failures.ts';
+import { type FailureRow, failureRows } from '../../src/memory/ledger/inbox.ts';
 import { type TestApp, type TestAppOptions, testApp } from './app.ts';
 
 /** The same home and memory directory, as a process sees them that begins at `now`. */

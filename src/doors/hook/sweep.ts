@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { sortTurns } from '../../../jobs/extract/pending-turns.ts';
 import { describeError, ERRORS, isAppError } from '../../base/errors.ts';
 import { isDirectory } from '../../base/files/directories.ts';
-import type { Look } from '../../memory/home/looks.ts';
+import type { Look } from '../../memory/home/home.ts';
 import { sessionRow } from '../../memory/ledger/coverage.ts';
 import { inboxItems } from '../../memory/ledger/inbox.ts';
 import { type FoundAgent, type FoundSession, findSessions } from '../../transcript/find-sessions.ts';

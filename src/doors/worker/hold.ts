@@ -21,9 +21,9 @@ export function admit(app: App, item: Pick<InboxItem, 'id'>): Hold | { isProbe: 
   const now = config.clock.now();
   const spread = backoffMs({ code: 'ceiling' }, { failures: 1, seed: `${now.toISOString()} ${item.id}` });
   const day = dayOf(now, config.zone);
-  const fullFrom = home.fullFrom(day);
+  const fullFrom = home.days.fullFrom(day);
   if (fullFrom !== null) {
-    home.countSkip(day);
+    home.days.countSkip(day);
     const until = new Date(nextDayAt(now, config.zone).getTime() + spread);
     return { outcome: 'ceiling', until, reason: `The ceiling of ${day} is reached since ${fullFrom}.` };
   }
@@ -37,7 +37,7 @@ export function admit(app: App, item: Pick<InboxItem, 'id'>): Hold | { isProbe: 
 /** What holds all work back at the moment, without asking for admission; null: nothing. */
 export function admissionNow({ config, home }: Pick<App, 'config' | 'home'>): string | null {
   const now = config.clock.now();
-  const fullFrom = home.fullFrom(dayOf(now, config.zone));
+  const fullFrom = home.days.fullFrom(dayOf(now, config.zone));
   if (fullFrom !== null) return `the day's ceiling is reached since ${fullFrom}`;
   const { state, until, code } = home.breaker.read();
   if (state === 'closed') return null;

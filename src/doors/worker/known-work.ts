@@ -5,8 +5,7 @@ import { resolve } from 'node:path';
 import { describeError, isAppError } from '../../base/errors.ts';
 import { isDirectory } from '../../base/files/directories.ts';
 import type { Home } from '../../memory/home/home.ts';
-import { type FailureRow, failureRows } from '../../memory/ledger/failures.ts';
-import { type InboxItem, inboxItems, type JobKind } from '../../memory/ledger/inbox.ts';
+import { type FailureRow, failureRows, type InboxItem, inboxItems, type JobKind } from '../../memory/ledger/inbox.ts';
 import { findLedger, type Ledger } from '../../memory/ledger/ledger.ts';
 
 export interface KnownWork {

@@ -6,8 +6,15 @@ import { backoffMs, ERRORS, type Failure, isGivenUp } from '../../base/errors.ts
 import type { Standing } from '../../memory/home/switches.ts';
 import { BATCH_KEY, lookAgainAt, waitsOf } from '../../memory/ledger/batches.ts';
 import { givenUpTurns } from '../../memory/ledger/coverage.ts';
-import { dropFailure, type FailureRow, writeFailure } from '../../memory/ledger/failures.ts';
-import { finishInboxItem, type InboxItem, type JobKind, postponeInboxItem } from '../../memory/ledger/inbox.ts';
+import {
+  dropFailure,
+  type FailureRow,
+  finishInboxItem,
+  type InboxItem,
+  type JobKind,
+  postponeInboxItem,
+  writeFailure,
+} from '../../memory/ledger/inbox.ts';
 import type { Store } from '../../memory/store/store.ts';
 import { sayWaits } from '../cli/terminal/output.ts';
 import type { App } from '../compose.ts';

@@ -8,9 +8,9 @@ import { statFile } from '../../base/files/files.ts';
 import { isDay } from '../../base/time.ts';
 import type { Standing } from '../../memory/home/switches.ts';
 import { BATCH_KEY } from '../../memory/ledger/batches.ts';
-import { failureRow } from '../../memory/ledger/failures.ts';
 import {
   dueInInbox,
+  failureRow,
   finishInboxItem,
   type InboxItem,
   inboxItem,

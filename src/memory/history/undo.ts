@@ -84,14 +84,10 @@ interface WrittenRow {
 }
 
 function writtenRows(ledger: Ledger, commit: number): WrittenRow[] {
-  return ledger
-    .all('select rowid, tbl, key, before from undo where "commit" = ? order by rowid desc', commit)
-    .map((row) => ({
-      rowid: row.rowid as number,
-      table: row.tbl as UndoableTable,
-      key: row.key as string,
-      before: row.before as string | null,
-    }));
+  return ledger.all(
+    'select rowid, tbl as "table", key, before from undo where "commit" = ? order by rowid desc',
+    commit,
+  );
 }
 
 function rowChange(ledger: Ledger, { rowid, table, key, before }: WrittenRow): RowChange {

@@ -4,7 +4,7 @@
 
 import { AppError } from '../../base/errors.ts';
 import { addSupport, entryRow, isInLog, type Support } from '../ledger/entries.ts';
-import type { Ledger, Row } from '../ledger/ledger.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import { shaOf } from '../ledger/version-rows.ts';
 import type { Actor, Store } from '../store/store.ts';
 import { isTopicPath, parseTopic } from '../text/topic.ts';
@@ -59,7 +59,8 @@ export interface Retention {
   kept: number;
 }
 
-const COLUMNS = 'id, memory, path, op, actor, at, sha, size, previous, redacted_at, redacted_by';
+const COLUMNS = `id, memory, path, op as operation, actor, at, sha, iif(op = 'deleted', null, size) as sizeBytes, previous,
+  redacted_at as redactedAt, redacted_by as redactedBy`;
 const DAY_MS = 24 * 60 * 60_000;
 
 /** Of so many of the newest versions of a file, a line is looked for. */
@@ -100,44 +101,44 @@ export function listVersions(ledger: Ledger, filter: VersionFilter = {}): Versio
   }
   const where = ['true', ...conditions.map(([sql]) => sql)].join(' and ');
   const values = conditions.flatMap(([, list]) => list);
-  const rows = ledger.all(
-    `select ${COLUMNS} from version where ${where} order by rowid desc limit ?`,
-    ...values,
-    limit + 1,
-  );
-  const versions = rows.slice(0, limit).map(versionOf);
-  return { versions, nextPage: rows.length > limit ? (versions.at(-1)?.id ?? null) : null };
+  const sql = `select ${COLUMNS} from version where ${where} order by rowid desc limit ?`;
+  const found = ledger.all<Version>(sql, ...values, limit + 1);
+  const versions = found.slice(0, limit);
+  return { versions, nextPage: found.length > limit ? (versions.at(-1)?.id ?? null) : null };
 }
 
 /** A version with its text: null for a deletion and where it was redacted. Throws `bad-input` where there is none. */
 export function readVersion(ledger: Ledger, id: string): Version & { text: string | null } {
-  const row = ledger.get(`select ${COLUMNS}, content, lost from version where id = ?`, id);
+  const row = ledger.get<Version & { content: Buffer | null; lost: number }>(
+    `select ${COLUMNS}, content, lost from version where id = ?`,
+    id,
+  );
   if (!row) {
     throw new AppError('bad-input', `There is no version ${id}; it may be older than versions are kept.`, {
       remedy: 'nocturne history lists the versions that are kept.',
     });
   }
-  const content = row.content as Buffer | null;
-  if (row.lost === 1) {
-    throw new AppError('bad-input', `Version ${id} of ${row.path} was damaged, and its text is lost.`, {
+  const { content, lost, ...version } = row;
+  if (lost === 1) {
+    throw new AppError('bad-input', `Version ${id} of ${version.path} was damaged, and its text is lost.`, {
       remedy: 'Choose another one of nocturne history.',
     });
   }
-  if (content !== null && row.sha !== null && shaOf(content) !== row.sha) {
+  if (content !== null && version.sha !== null && shaOf(content) !== version.sha) {
     throw new AppError(
       'storage',
-      `Version ${id} of ${row.path} is damaged in the ledger; the file itself is not meant.`,
+      `Version ${id} of ${version.path} is damaged in the ledger; the file itself is not meant.`,
       {
         remedy: 'nocturne check --repair heals it where the file, or another version, still holds the same.',
       },
     );
   }
-  return { ...versionOf(row), text: content?.toString('utf8') ?? null };
+  return { ...version, text: content?.toString('utf8') ?? null };
 }
 
 /** The version that a file is at, with its text; undefined for a file the store never saw. */
 export function headVersion(ledger: Ledger, path: string): (Version & { text: string | null }) | undefined {
-  const head = ledger.get('select head from memory where path = ?', path)?.head as string | null | undefined;
+  const head = ledger.get<{ head: string | null }>('select head from memory where path = ?', path)?.head;
   return head ? readVersion(ledger, head) : undefined;
 }
 
@@ -208,20 +209,4 @@ export function dropOldVersions(ledger: Ledger, { now, days, kept }: Retention):
     ledger.run('delete from undo where "commit" in (select id from "commit" where at < ? and applied = 1)', since);
     return dropped.length;
   });
-}
-
-function versionOf(row: Row): Version {
-  return {
-    id: row.id as string,
-    memory: row.memory as string,
-    path: row.path as string | null,
-    operation: row.op as VersionOperation,
-    actor: row.actor as string,
-    at: row.at as string,
-    sha: row.sha as string | null,
-    sizeBytes: row.op === 'deleted' ? null : (row.size as number | null),
-    previous: row.previous as string | null,
-    redactedAt: row.redacted_at as string | null,
-    redactedBy: row.redacted_by as string | null,
-  };
 }

@@ -4,7 +4,7 @@
 
 import { type Bound, batchPrice, boundMicroUsd, costMicroUsd, type Price, priceOf } from '../../base/config/prices.ts';
 import { AppError } from '../../base/errors.ts';
-import { type Clock, dayOf, nextDayAt } from '../../base/time.ts';
+import { type Clock, type Day, dayOf, nextDayAt } from '../../base/time.ts';
 import type { Home } from './home.ts';
 
 /** Tokens of model calls, as the API counts them. */
@@ -76,24 +76,25 @@ export class JobSpend {
    * program's, which may keep its cache for an hour.
    */
   async reserve(tokens: number, outputTokens = 0, continued?: string): Promise<number> {
-    this.#refuseBeyondJob(tokens);
-    const { dayTokens, dayMoneyUsd, zone, clock } = this.#limits;
-    const now = clock.now();
-    const day = dayOf(now, zone);
     const price = this.#priceOf(continued);
-    const forAnHour = continued !== undefined;
-    const bound = { inputTokens: tokens - outputTokens, outputTokens, forAnHour };
+    const bound = { inputTokens: tokens - outputTokens, outputTokens, forAnHour: continued !== undefined };
     const microUsd = price ? boundMicroUsd(bound, price) : 0;
-    this.#home.reserve(day, {
-      tokens,
-      ceilingTokens: dayTokens,
-      microUsd,
-      ceilingMicroUsd: dayMoneyUsd === undefined ? undefined : Math.round(dayMoneyUsd * 1e6),
-      nextDayAt: nextDayAt(now, zone),
-    });
+    const day = this.#reserveOfDay({ tokens, microUsd });
     this.#lastId += 1;
     this.#open.set(this.#lastId, { day, tokens, microUsd, price });
     return this.#lastId;
+  }
+
+  /** Counts an upper bound against the job and the day, under an id where it outlasts this process; answers the day. */
+  #reserveOfDay({ tokens, microUsd }: Bound, id?: string): Day {
+    this.#refuseBeyondJob(tokens);
+    const { dayTokens: ceilingTokens, dayMoneyUsd, zone, clock } = this.#limits;
+    const now = clock.now();
+    const day = dayOf(now, zone);
+    const ceilingMicroUsd = dayMoneyUsd === undefined ? undefined : Math.round(dayMoneyUsd * 1e6);
+    const ask = { tokens, microUsd, ceilingTokens, ceilingMicroUsd, nextDayAt: nextDayAt(now, zone) };
+    this.#home.days.reserve(day, ask, id);
+    return day;
   }
 
   #priceOf(model = this.#limits.model): Price | undefined {
@@ -122,7 +123,7 @@ export class JobSpend {
     const usedMicroUsd = item.price ? costMicroUsd(usage, item.price) : 0;
     this.#microUsd += usedMicroUsd;
     this.#isPriced &&= item.price !== undefined;
-    this.#home.settle(item.day, {
+    this.#home.days.settle(item.day, {
       reservedTokens: item.tokens,
       usedTokens: usage.inputTokens + usage.cachedInputTokens + usage.outputTokens,
       calls: usage.calls,
@@ -141,7 +142,7 @@ export class JobSpend {
   /** How many of these bounds, from the first on, the job and the day have room for. */
   countFitting(bounds: Bound[]): number {
     const { jobTokens, dayTokens, dayMoneyUsd = Number.POSITIVE_INFINITY, zone, clock } = this.#limits;
-    const day = this.#home.spendOf(dayOf(clock.now(), zone));
+    const day = this.#home.days.spendOf(dayOf(clock.now(), zone));
     let tokens = Math.min(jobTokens, dayTokens - day.usedTokens - day.reservedTokens);
     let microUsd = dayMoneyUsd * 1e6 - day.usedMicroUsd - day.reservedMicroUsd;
     const full = bounds.findIndex((bound) => {
@@ -154,19 +155,7 @@ export class JobSpend {
 
   /** Counts the bounds of a whole batch, under its id, until it is settled, by this process or another. Throws as `reserve`. */
   reserveBatch(id: string, bounds: Bound[]): void {
-    const { dayTokens, dayMoneyUsd, zone, clock } = this.#limits;
-    const now = clock.now();
-    const day = dayOf(now, zone);
-    const { tokens, microUsd } = sumOf(bounds);
-    this.#refuseBeyondJob(tokens);
-    const ask = {
-      tokens,
-      ceilingTokens: dayTokens,
-      microUsd,
-      ceilingMicroUsd: dayMoneyUsd === undefined ? undefined : Math.round(dayMoneyUsd * 1e6),
-      nextDayAt: nextDayAt(now, zone),
-    };
-    this.#home.reservations.keep(id, { day, tokens, microUsd, count: () => this.#home.reserve(day, ask) });
+    this.#reserveOfDay(sumOf(bounds), id);
   }
 
   /**
@@ -184,7 +173,7 @@ export class JobSpend {
       microUsd: costs.reduce((sum, cost) => sum + cost, 0),
       calls: total.calls,
     };
-    if (!this.#home.reservations.settle(id, { used: spent, unknown: sumOf(unknown) })) return;
+    if (!this.#home.days.settleUnder(id, { used: spent, unknown: sumOf(unknown) })) return;
     this.#total = addTokens(this.#total, total);
     this.#microUsd += spent.microUsd;
     this.#isPriced &&= this.#priceOf(model) !== undefined;

@@ -56,30 +56,14 @@ export function intendBatch(
   },
 ): void {
   ledger.transaction(() => {
-    ledger.run(
-      'insert into batch (id, model, job, sent_at) values (?, ?, ?, ?)',
-      batch.id,
-      batch.model,
-      batch.job,
-      batch.now.toISOString(),
-    );
-    for (const { id, topics, bound, fresh, withdrawn } of batch.requests) {
-      ledger.run(
-        'insert into batch_request (id, batch, topics, tokens, micro_usd) values (?, ?, ?, ?, ?)',
-        id,
-        batch.id,
-        JSON.stringify(topics),
-        bound.tokens,
-        bound.microUsd,
-      );
+    const { id: name, model, job, now, requests } = batch;
+    ledger.insert('batch', { id: name, model, job, sent_at: now.toISOString() });
+    for (const { id, topics, bound, fresh, withdrawn } of requests) {
+      const { tokens, microUsd } = bound;
+      ledger.insert('batch_request', { id, batch: name, topics: JSON.stringify(topics), tokens, micro_usd: microUsd });
       for (const entry of [...fresh, ...withdrawn]) {
-        ledger.run(
-          'insert into batch_entry (request, entry, said, withdrawn) values (?, ?, ?, ?)',
-          id,
-          entry.id,
-          saidOf(entry),
-          withdrawn.includes(entry) ? 1 : 0,
-        );
+        const isWithdrawn = Number(withdrawn.includes(entry));
+        ledger.insert('batch_entry', { request: id, entry: entry.id, said: saidOf(entry), withdrawn: isWithdrawn });
       }
     }
     askAfter(ledger, batch.lookAt);
@@ -125,16 +109,11 @@ export function endRequest(ledger: Ledger, request: string, became: RequestEnd):
 
 /** The batches that are not over, the oldest first: without results, or with one that is not worked in yet. */
 export function openBatches(ledger: Ledger): Batch[] {
-  const sql = `select batch.*, job.instructions from batch left join job on job.id = batch.job where batch.ended_at is null
-    or exists (select 1 from batch_request where batch = batch.id and became is null) order by sent_at, id`;
-  return ledger.all(sql).map((row) => ({
-    id: row.id as string,
-    remote: row.remote as string | null,
-    model: row.model as string,
-    instructions: row.instructions as string | null,
-    sentAt: row.sent_at as string,
-    endedAt: row.ended_at as string | null,
-  }));
+  return ledger.all<Batch>(
+    `select batch.id, remote, model, job.instructions, sent_at as sentAt, batch.ended_at as endedAt
+     from batch left join job on job.id = batch.job where batch.ended_at is null
+     or exists (select 1 from batch_request where batch = batch.id and became is null) order by sent_at, batch.id`,
+  );
 }
 
 export function requestsOf(ledger: Ledger, batch: string): BatchRequest[] {

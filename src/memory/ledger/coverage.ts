@@ -36,28 +36,26 @@ export interface SessionRow {
   readPoint?: { byte: number; hash: string };
 }
 
+const COVERAGE = 'session, turn, from_message as "from", through_message as throughMessage, became, day, job';
+
 /**
  * What the ledger says of a turn, under whatever session ids. A copy that begins in the middle of a turn knows it by
  * another id, but through the same messages.
  */
 export function coverageOfTurn(ledger: Ledger, turn: { id: string; messageIds: readonly string[] }): Coverage[] {
-  return ledger
-    .all(
-      `select * from coverage where turn = ?
-       union select * from coverage where through_message in (select value from json_each(?))`,
-      turn.id,
-      JSON.stringify(turn.messageIds),
-    )
-    .map(coverageOf);
+  return ledger.all(
+    `select ${COVERAGE} from coverage where turn = ?
+     union select ${COVERAGE} from coverage where through_message in (select value from json_each(?))`,
+    turn.id,
+    JSON.stringify(turn.messageIds),
+  );
 }
 
 /** The covered turns of a session, or of all sessions on a day, or all. */
 export function coverageWhere(ledger: Ledger, where: { session?: string; day?: Day } = {}): Coverage[] {
-  if (where.session !== undefined) {
-    return ledger.all('select * from coverage where session = ?', where.session).map(coverageOf);
-  }
-  if (where.day !== undefined) return ledger.all('select * from coverage where day = ?', where.day).map(coverageOf);
-  return ledger.all('select * from coverage').map(coverageOf);
+  const all = `select ${COVERAGE} from coverage`;
+  if (where.session !== undefined) return ledger.all(`${all} where session = ?`, where.session);
+  return where.day === undefined ? ledger.all(all) : ledger.all(`${all} where day = ?`, where.day);
 }
 
 /** What became of how many turns; a turn of which several ranges are covered counts once for each fate. */
@@ -80,7 +78,7 @@ export function hasMainAgent(ledger: Ledger, session: string): boolean {
 /** The turns of a session that were given up. */
 export function givenUpTurns(ledger: Ledger, session: string): string[] {
   const sql = "select distinct turn from coverage where session = ? and became = 'gave-up'";
-  return ledger.all(sql, session).map((row) => row.turn as string);
+  return ledger.all<{ turn: string }>(sql, session).map(({ turn }) => turn);
 }
 
 /**
@@ -139,8 +137,9 @@ interface CoveredRange extends Coverage {
 }
 
 function rowsOf(ledger: Ledger, session: string, turn: string): CoveredRange[] {
-  const rows = ledger.all('select * from coverage where session = ? and turn = ?', session, turn);
-  return rows.map((row) => ({ ...coverageOf(row), isAgain: row.again === 1 }));
+  const sql = `select ${COVERAGE}, again from coverage where session = ? and turn = ?`;
+  const rows = ledger.all<Coverage & { again: number }>(sql, session, turn);
+  return rows.map(({ again, ...row }) => ({ ...row, isAgain: again === 1 }));
 }
 
 function keyOf({ session, turn, from }: Coverage): Row {
@@ -165,14 +164,22 @@ function writeCoverage(transaction: Transaction, row: CoveredRange): void {
   });
 }
 
+type Kept = Omit<SessionRow, 'cwd' | 'readPoint'> & { cwd: string | null; byte: number; hash: string | null };
+
 export function sessionRow(ledger: Ledger, id: string): SessionRow | undefined {
-  const row = ledger.get('select * from session where id = ?', id);
-  return row && sessionOf(row);
+  const row = ledger.get<Kept>(
+    `select id, path, format, cwd, size as sizeBytes, modified_at as modifiedAt, read_to as byte, prefix_sha as hash
+     from session where id = ?`,
+    id,
+  );
+  if (!row) return undefined;
+  const { cwd, byte, hash, ...session } = row;
+  return { ...session, cwd: cwd ?? undefined, readPoint: hash === null ? undefined : { byte, hash } };
 }
 
 /** Where the sessions ran that this directory knows, each place once; undefined stands for those that did not say. */
 export function sessionDirs(ledger: Ledger): (string | undefined)[] {
-  return ledger.all('select distinct cwd from session').map((row) => (row.cwd as string | null) ?? undefined);
+  return ledger.all<{ cwd: string | null }>('select distinct cwd from session').map(({ cwd }) => cwd ?? undefined);
 }
 
 export function writeSession(transaction: Transaction, row: SessionRow): void {
@@ -186,28 +193,4 @@ export function writeSession(transaction: Transaction, row: SessionRow): void {
     read_to: row.readPoint?.byte ?? null,
     prefix_sha: row.readPoint?.hash ?? null,
   });
-}
-
-function sessionOf(row: Row): SessionRow {
-  return {
-    id: row.id as string,
-    path: row.path as string,
-    format: row.format as string,
-    cwd: (row.cwd as string | null) ?? undefined,
-    sizeBytes: row.size as number,
-    modifiedAt: row.modified_at as string,
-    readPoint: row.prefix_sha === null ? undefined : { byte: row.read_to as number, hash: row.prefix_sha as string },
-  };
-}
-
-function coverageOf(row: Row): Coverage {
-  return {
-    session: row.session as string,
-    turn: row.turn as string,
-    from: row.from_message as string,
-    throughMessage: row.through_message as string,
-    became: row.became as Became,
-    day: row.day as string,
-    job: row.job as string,
-  };
 }

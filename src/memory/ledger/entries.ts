@@ -2,8 +2,8 @@
 // The daily log files are the truth of an entry's text; the ledger knows what became of it.
 
 import type { Day } from '../../base/time.ts';
-import type { Entry, MemoryType } from '../types.ts';
-import { jsonOf, type Ledger, type Row, type Transaction } from './ledger.ts';
+import type { Entry } from '../types.ts';
+import { jsonOf, type Ledger, type Transaction } from './ledger.ts';
 
 /**
  * `new`: no dream has seen it. `held`: an implied habit that one session showed; its line, which is marked as seen once,
@@ -30,13 +30,15 @@ export interface Support {
   entry: string;
 }
 
+const ENTRY = `id, session, turn, at, day, type, text, evidence, said_by as "by", strength, changes, prompt, job, state`;
+
 export function entryRow(ledger: Ledger, id: string): EntryRow | undefined {
-  const row = ledger.get('select * from entry where id = ?', id);
+  const row = ledger.get<KeptEntry>(`select ${ENTRY} from entry where id = ?`, id);
   return row && entryOf(row);
 }
 
 export function allEntries(ledger: Ledger): EntryRow[] {
-  return ledger.all('select * from entry order by at, id').map(entryOf);
+  return ledger.all<KeptEntry>(`select ${ENTRY} from entry order by at, id`).map(entryOf);
 }
 
 /** How many entries are in each state. */
@@ -45,31 +47,31 @@ export function countStates(ledger: Ledger): Partial<Record<EntryState, number>>
 }
 
 export function entriesOfDay(ledger: Ledger, day: Day): EntryRow[] {
-  return ledger.all('select * from entry where day = ? order by at, id', day).map(entryOf);
+  return ledger.all<KeptEntry>(`select ${ENTRY} from entry where day = ? order by at, id`, day).map(entryOf);
 }
 
 /** The days whose logs should hold an entry. */
 export function daysWithEntries(ledger: Ledger): Day[] {
   const sql = "select distinct day from entry where state not in ('sent', 'withdrawn', 'forgotten')";
-  return ledger.all(sql).map((row) => row.day as Day);
+  return ledger.all<{ day: Day }>(sql).map(({ day }) => day);
 }
 
 export function entriesIn(ledger: Ledger, state: EntryState): EntryRow[] {
-  return ledger.all('select * from entry where state = ? order by at, id', state).map(entryOf);
+  return ledger.all<KeptEntry>(`select ${ENTRY} from entry where state = ? order by at, id`, state).map(entryOf);
 }
 
 export function entriesOfSession(ledger: Ledger, session: string): EntryRow[] {
-  return ledger.all('select * from entry where session = ? order by at, id', session).map(entryOf);
+  return ledger.all<KeptEntry>(`select ${ENTRY} from entry where session = ? order by at, id`, session).map(entryOf);
 }
 
 /** The entries said after an instant. */
 export function entriesSince(ledger: Ledger, at: string): EntryRow[] {
-  return ledger.all('select * from entry where at > ? order by at, id', at).map(entryOf);
+  return ledger.all<KeptEntry>(`select ${ENTRY} from entry where at > ? order by at, id`, at).map(entryOf);
 }
 
 /** The entries of exactly this text. */
 export function entriesSaying(ledger: Ledger, text: string): EntryRow[] {
-  return ledger.all('select * from entry where text = ? order by at, id', text).map(entryOf);
+  return ledger.all<KeptEntry>(`select ${ENTRY} from entry where text = ? order by at, id`, text).map(entryOf);
 }
 
 export function writeEntry(transaction: Transaction, entry: EntryRow): void {
@@ -92,15 +94,15 @@ export function writeEntry(transaction: Transaction, entry: EntryRow): void {
 }
 
 export function supportsOf(ledger: Ledger, path: string): Support[] {
-  return ledger.all('select * from support where path = ?', path).map(supportOf);
+  return ledger.all('select path, line, entry from support where path = ?', path);
 }
 
 export function allSupports(ledger: Ledger): Support[] {
-  return ledger.all('select * from support').map(supportOf);
+  return ledger.all('select path, line, entry from support');
 }
 
 export function supportsByEntry(ledger: Ledger, entry: string): Support[] {
-  return ledger.all('select * from support where entry = ?', entry).map(supportOf);
+  return ledger.all('select path, line, entry from support where entry = ?', entry);
 }
 
 export function addSupport(transaction: Transaction, support: Support): void {
@@ -116,10 +118,8 @@ export type Source = Pick<Entry, 'id' | 'at' | 'session' | 'text' | 'strength'>;
 
 /** What the entries with these ids are as sources of a line; those that are not known are left out. */
 export function sourcesOf(ledger: Ledger, ids: string[]): Source[] {
-  return ids.flatMap((id) => {
-    const row = ledger.get('select id, at, session, text, strength from entry where id = ?', id);
-    return row ? [row as unknown as Source] : [];
-  });
+  const sql = 'select id, at, session, text, strength from entry where id = ?';
+  return ids.flatMap((id) => ledger.get<Source>(sql, id) ?? []);
 }
 
 /** Takes what the lines of a topic rest on along to its new name. */
@@ -132,7 +132,7 @@ export function moveSupports(transaction: Transaction, { from, to }: { from: str
 
 /** The lines of `MEMORY.md` that nocturne generated; every other line there is somebody's own. */
 export function indexLines(ledger: Ledger): Set<string> {
-  return new Set(ledger.all('select line from index_line').map((row) => row.line as string));
+  return new Set(ledger.all<{ line: string }>('select line from index_line').map(({ line }) => line));
 }
 
 export function writeIndexLines(transaction: Transaction, lines: string[]): void {
@@ -142,25 +142,8 @@ export function writeIndexLines(transaction: Transaction, lines: string[]): void
   for (const line of after) if (!before.has(line)) transaction.put('index_line', { line });
 }
 
-function supportOf(row: Row): Support {
-  return { path: row.path as string, line: row.line as string, entry: row.entry as string };
-}
+type KeptEntry = Omit<EntryRow, 'changes'> & { changes: string | null };
 
-function entryOf(row: Row): EntryRow {
-  return {
-    id: row.id as string,
-    session: row.session as string,
-    turn: row.turn as string,
-    at: row.at as string,
-    day: row.day as string,
-    type: row.type as MemoryType,
-    text: row.text as string,
-    evidence: jsonOf(row.evidence),
-    by: row.said_by as string,
-    strength: row.strength as 'stated' | 'implied',
-    ...(row.changes !== null && { changes: row.changes as string }),
-    prompt: row.prompt as string,
-    job: row.job as string,
-    state: row.state as EntryState,
-  };
+function entryOf({ changes, ...row }: KeptEntry): EntryRow {
+  return { ...row, evidence: jsonOf(row.evidence), ...(changes !== null && { changes }) };
 }

@@ -1,8 +1,11 @@
 // The inbox: work that waits in a memory directory, by kind and key. It is the truth that the queue only rings for.
 // New input for a key that waits replaces the old, gives its attempts back, and survives the end of a run that began
-// before it came. Also when a key was worked last, and what was left out on purpose, counted by reason.
+// before it came. Also when a key was worked last, what was left out on purpose, counted by reason, and what failed: for
+// each key the last failure, how many there were in a row, and whether it was given up. A failure is dropped when the
+// work is done; work that was given up stays until somebody retries or dismisses it. New input (`input`: for a session
+// the size of its transcript) begins the counting anew.
 
-import { jsonOf, type Ledger, type Row } from './ledger.ts';
+import { jsonOf, type Ledger } from './ledger.ts';
 
 const JOB_KINDS = ['extract', 'dream', 'reprocess'] as const;
 export type JobKind = (typeof JOB_KINDS)[number];
@@ -83,28 +86,22 @@ export function announceInInbox(ledger: Ledger, item: NewItem & { payload: objec
   });
 }
 
+const ITEM = 'id, kind, key, payload, not_before as notBefore, attempts, failure, since';
+const IN_ORDER = "order by case kind when 'extract' then 0 when 'reprocess' then 1 else 2 end, id";
+
 export function inboxItem(ledger: Ledger, kind: JobKind, key: string): InboxItem | undefined {
-  const row = ledger.get('select * from inbox where kind = ? and key = ?', kind, key);
+  const row = ledger.get<InboxItem>(`select ${ITEM} from inbox where kind = ? and key = ?`, kind, key);
   return row && itemOf(row);
 }
 
 /** Everything that waits, extractions first and dreams last, each in the order it came. */
 export function inboxItems(ledger: Ledger): InboxItem[] {
-  const order = "case kind when 'extract' then 0 when 'reprocess' then 1 else 2 end";
-  return ledger.all(`select * from inbox order by ${order}, id`).map(itemOf);
+  return ledger.all<InboxItem>(`select ${ITEM} from inbox ${IN_ORDER}`).map(itemOf);
 }
 
 /** What may be worked at an instant, in the same order, without payloads. `id` and `notBefore` name one state of it. */
 export function dueInInbox(ledger: Ledger, now: string): Pick<InboxItem, 'id' | 'kind' | 'key' | 'notBefore'>[] {
-  const order = "case kind when 'extract' then 0 when 'reprocess' then 1 else 2 end";
-  return ledger
-    .all(`select id, kind, key, not_before from inbox where not_before <= ? order by ${order}, id`, now)
-    .map((row) => ({
-      id: row.id as number,
-      kind: row.kind as JobKind,
-      key: row.key as string,
-      notBefore: row.not_before as string,
-    }));
+  return ledger.all(`select id, kind, key, not_before as notBefore from inbox where not_before <= ? ${IN_ORDER}`, now);
 }
 
 /** The work is done: takes it out, unless new input came meanwhile. */
@@ -129,17 +126,12 @@ export function postponeInboxItem(
 
 /** Notes that the work on a key begins. */
 export function noteWork(ledger: Ledger, work: { kind: JobKind; key: string; now: Date }): void {
-  ledger.run(
-    'insert or replace into worked (kind, key, at) values (?, ?, ?)',
-    work.kind,
-    work.key,
-    work.now.toISOString(),
-  );
+  ledger.replace('worked', { kind: work.kind, key: work.key, at: work.now.toISOString() });
 }
 
 /** When work on a key began last. */
 function lastWorkedAt(ledger: Ledger, { kind, key }: { kind: JobKind; key: string }): string | undefined {
-  return ledger.get('select at from worked where kind = ? and key = ?', kind, key)?.at as string | undefined;
+  return ledger.get<{ at: string }>('select at from worked where kind = ? and key = ?', kind, key)?.at;
 }
 
 export interface Skip {
@@ -166,15 +158,43 @@ export function skips(ledger: Ledger): Skip[] {
   return ledger.all<Skip>('select kind, reason, times, at from skip order by at desc');
 }
 
-function itemOf(row: Row): InboxItem {
-  return {
-    id: row.id as number,
-    kind: row.kind as JobKind,
-    key: row.key as string,
-    payload: jsonOf(row.payload),
-    notBefore: row.not_before as string,
-    attempts: row.attempts as number,
-    failure: row.failure as string | null,
-    since: row.since as string | null,
-  };
+/** The row with its payload, which is kept as JSON. */
+function itemOf<Kept extends { payload: unknown }>(row: Kept): Kept {
+  return { ...row, payload: jsonOf(row.payload) };
+}
+
+export interface FailureRow {
+  kind: JobKind;
+  key: string;
+  /** `retrying`: it waits in the inbox. `failed`: it was given up and waits for a person. */
+  state: 'retrying' | 'failed';
+  /** An `ErrorCode`, as the nocturne that wrote it knew them. */
+  code: string;
+  message: string;
+  /** Tries that were used up. */
+  attempts: number;
+  /** Failures in a row, also those that used up no try. */
+  failures: number;
+  input: string | null;
+  at: string;
+  /** What to put into the inbox again. */
+  payload: unknown;
+}
+
+export function writeFailure(ledger: Ledger, failure: FailureRow): void {
+  ledger.replace('failure', { ...failure, payload: JSON.stringify(failure.payload) });
+}
+
+export function dropFailure(ledger: Ledger, { kind, key }: { kind: JobKind; key: string }): void {
+  ledger.run('delete from failure where kind = ? and key = ?', kind, key);
+}
+
+export function failureRow(ledger: Ledger, kind: JobKind, key: string): FailureRow | undefined {
+  const row = ledger.get<FailureRow>('select * from failure where kind = ? and key = ?', kind, key);
+  return row && itemOf(row);
+}
+
+/** All failures, the latest first. */
+export function failureRows(ledger: Ledger): FailureRow[] {
+  return ledger.all<FailureRow>('select * from failure order by at desc, key').map(itemOf);
 }

@@ -5,7 +5,7 @@ import type { Failure } from '../../base/errors.ts';
 import { isDead, thisProcess } from '../../base/process.ts';
 import type { Day } from '../../base/time.ts';
 import type { JobKind } from './inbox.ts';
-import { type Ledger, newId, type Row, type Transaction } from './ledger.ts';
+import { type Ledger, newId, type Transaction } from './ledger.ts';
 
 /** Over with its one commit: done by a person, or the delivery of an outbox. */
 export type PersonsJobKind =
@@ -42,16 +42,15 @@ export function beginJob(
   job: { kind: JobKind; session?: string; instructions?: string; now: Date },
 ): string {
   const id = newId('job');
-  ledger.run(
-    'insert into job (id, kind, status, session, instructions, created_at, process) values (?, ?, ?, ?, ?, ?, ?)',
+  ledger.insert('job', {
     id,
-    job.kind,
-    'running',
-    job.session ?? null,
-    job.instructions ?? null,
-    job.now.toISOString(),
-    thisProcess(),
-  );
+    kind: job.kind,
+    status: 'running',
+    session: job.session ?? null,
+    instructions: job.instructions ?? null,
+    created_at: job.now.toISOString(),
+    process: thisProcess(),
+  });
   return id;
 }
 
@@ -60,17 +59,10 @@ export function hasJob(ledger: Ledger, id: string): boolean {
 }
 
 /** Enters a job that ran and ended on `day`, of which no more is known; one that is there stays as it is. */
-export function rememberJob(ledger: Ledger, job: { id: string; kind: JobKind; day: Day }): void {
-  const at = `${job.day}T12:00:00.000Z`;
-  ledger.run(
-    'insert or ignore into job (id, kind, status, outcome, created_at, ended_at) values (?, ?, ?, ?, ?, ?)',
-    job.id,
-    job.kind,
-    'ended',
-    'remembered',
-    at,
-    at,
-  );
+export function rememberJob(ledger: Ledger, { id, kind, day }: { id: string; kind: JobKind; day: Day }): void {
+  if (hasJob(ledger, id)) return;
+  const at = `${day}T12:00:00.000Z`;
+  ledger.insert('job', { id, kind, status: 'ended', outcome: 'remembered', created_at: at, ended_at: at });
 }
 
 export function endJob(
@@ -79,8 +71,7 @@ export function endJob(
   end: { outcome: string; error?: Failure; usage: unknown; now: Date },
 ): void {
   ledger.run(
-    'update job set status = ?, outcome = ?, error = ?, code = ?, usage = ?, ended_at = ? where id = ?',
-    'ended',
+    "update job set status = 'ended', outcome = ?, error = ?, code = ?, usage = ?, ended_at = ? where id = ?",
     end.outcome,
     end.error?.message ?? null,
     end.error?.code ?? null,
@@ -89,6 +80,8 @@ export function endJob(
     id,
   );
 }
+
+const JOB = `id, kind, status, outcome, error, code, session, created_at as createdAt, ended_at as endedAt, undoes`;
 
 /** Ends the jobs whose process died before it could: their outcome is `interrupted`. What they committed stays. */
 export function settleInterrupted(ledger: Ledger, now: Date): void {
@@ -104,26 +97,26 @@ export function settleInterrupted(ledger: Ledger, now: Date): void {
 
 /** The newest jobs first. */
 export function lastJobs(ledger: Ledger, limit: number): JobRow[] {
-  return ledger.all('select * from job order by created_at desc, rowid desc limit ?', limit).map(jobOf);
+  return ledger.all<JobRow>(`select ${JOB} from job order by created_at desc, rowid desc limit ?`, limit);
 }
 
 /** The newest jobs of a session first. */
 export function jobsOfSession(ledger: Ledger, session: string, limit: number): JobRow[] {
-  const sql = 'select * from job where session = ? order by created_at desc, rowid desc limit ?';
-  return ledger.all(sql, session, limit).map(jobOf);
+  const sql = `select ${JOB} from job where session = ? order by created_at desc, rowid desc limit ?`;
+  return ledger.all<JobRow>(sql, session, limit);
 }
 
 /** The newest dream that is over. */
 export function lastDreamJob(ledger: Ledger): JobRow | undefined {
-  const sql = "select * from job where kind = 'dream' and status = 'ended' order by ended_at desc, rowid desc limit 1";
-  const row = ledger.get(sql);
-  return row && jobOf(row);
+  return ledger.get<JobRow>(
+    `select ${JOB} from job where kind = 'dream' and status = 'ended' order by ended_at desc, rowid desc limit 1`,
+  );
 }
 
 /** When a job last ended as planned, an undo apart. */
 export function lastSuccessAt(ledger: Ledger): string | null {
   const sql = "select max(ended_at) as at from job where error is null and outcome <> 'interrupted' and kind <> 'undo'";
-  return (ledger.get(sql)?.at as string | null | undefined) ?? null;
+  return ledger.get<{ at: string | null }>(sql)?.at ?? null;
 }
 
 /** When a dream last changed the memory. */
@@ -131,12 +124,11 @@ export function lastDreamAt(ledger: Ledger, now: Date): string | null {
   // What ended in the future ended by a clock that was wrong.
   const sql = `select max(ended_at) as at from job
     where kind = 'dream' and outcome in ('dreamed', 'proposed') and ended_at <= ?`;
-  return (ledger.get(sql, now.toISOString())?.at as string | null | undefined) ?? null;
+  return ledger.get<{ at: string | null }>(sql, now.toISOString())?.at ?? null;
 }
 
 export function jobRow(ledger: Ledger, id: string): JobRow | undefined {
-  const row = ledger.get('select * from job where id = ?', id);
-  return row && jobOf(row);
+  return ledger.get<JobRow>(`select ${JOB} from job where id = ?`, id);
 }
 
 /** Enters what a person did, which is over with its commit; answers its id. `undoes`: the job that an undo took back. */
@@ -146,38 +138,36 @@ export function enterPersonsJob(
 ): string {
   const id = job.id ?? newId('job');
   const now = job.now.toISOString();
-  ledger.run(
-    `insert into job (id, kind, status, outcome, created_at, ended_at, undoes, "commit")
-     values (?, ?, 'ended', ?, ?, ?, ?, ?)`,
+  ledger.insert('job', {
     id,
-    job.kind,
-    job.outcome,
-    now,
-    now,
-    job.undoes ?? null,
+    kind: job.kind,
+    status: 'ended',
+    outcome: job.outcome,
+    created_at: now,
+    ended_at: now,
+    undoes: job.undoes ?? null,
     commit,
-  );
+  });
   return id;
 }
 
 /** The undo that took the whole job back and was not undone itself. */
 export function undoneBy(ledger: Ledger, job: string): string | undefined {
   return ledger
-    .all("select id from job where undoes = ? and outcome = 'undone'", job)
-    .map((row) => row.id as string)
-    .find((undo) => undoneBy(ledger, undo) === undefined);
+    .all<{ id: string }>("select id from job where undoes = ? and outcome = 'undone'", job)
+    .find(({ id }) => undoneBy(ledger, id) === undefined)?.id;
 }
 
 /** The commits of a job, newest first: it made them, or, being a person's, was made by one. */
 export function commitsOf(ledger: Ledger, job: string): number[] {
   const sql = `select id from "commit" where actor = ? or id = (select "commit" from job where id = ?) order by id desc`;
-  return ledger.all(sql, `job:${job}`, job).map((row) => row.id as number);
+  return ledger.all<{ id: number }>(sql, `job:${job}`, job).map(({ id }) => id);
 }
 
 /** The job, no undo, that changed the directory last and was not taken back. */
 export function lastChangingJob(ledger: Ledger): string | undefined {
   return ledger
-    .all(
+    .all<{ id: string }>(
       `select id, max(last) from (
          select job.id, "commit".id as last from "commit" join job on job.id = substr(actor, 5)
            where actor like 'job:%' and kind != 'undo'
@@ -185,21 +175,5 @@ export function lastChangingJob(ledger: Ledger): string | undefined {
          select id, "commit" from job where "commit" is not null and kind != 'undo'
        ) group by id order by 2 desc`,
     )
-    .map((row) => row.id as string)
-    .find((id) => undoneBy(ledger, id) === undefined);
-}
-
-function jobOf(row: Row): JobRow {
-  return {
-    id: row.id as string,
-    kind: row.kind as JobRow['kind'],
-    status: row.status as 'running' | 'ended',
-    outcome: row.outcome as string | null,
-    error: row.error as string | null,
-    code: row.code as string | null,
-    session: row.session as string | null,
-    createdAt: row.created_at as string,
-    endedAt: row.ended_at as string | null,
-    undoes: row.undoes as string | null,
-  };
+    .find(({ id }) => undoneBy(ledger, id) === undefined)?.id;
 }

@@ -11,6 +11,9 @@ export interface Lease {
   fence: number;
 }
 
+/** `owner`: null where nobody holds it. */
+type LeaseRow = { owner: string | null; fence: number; until: string };
+
 export interface LeaseTaking {
   key: string;
   /** A process, and what in it works: `host:pid:start/job`. */
@@ -22,20 +25,12 @@ export interface LeaseTaking {
 /** Takes the lease, or answers null where another live owner holds it. */
 export function takeLease(ledger: Ledger, taking: LeaseTaking): Lease | null {
   return ledger.transaction(() => {
-    const row = ledger.get('select owner, fence, until from lease where key = ?', taking.key);
-    const holder = row?.owner as string | null | undefined;
-    const isHeld = holder && (row?.until as string) > taking.now.toISOString() && !isDead(processOf(holder));
-    if (isHeld) return null;
-    const fence = ((row?.fence as number | undefined) ?? 0) + 1;
-    const until = untilOf(taking);
-    ledger.run(
-      'insert or replace into lease (key, owner, fence, until) values (?, ?, ?, ?)',
-      taking.key,
-      taking.owner,
-      fence,
-      until,
-    );
-    return { key: taking.key, owner: taking.owner, fence };
+    const { key, owner, now } = taking;
+    const row = ledger.get<LeaseRow>('select owner, fence, until from lease where key = ?', key);
+    if (row?.owner && row.until > now.toISOString() && !isDead(processOf(row.owner))) return null;
+    const fence = (row?.fence ?? 0) + 1;
+    ledger.replace('lease', { key, owner, fence, until: untilOf(taking) });
+    return { key, owner, fence };
   });
 }
 

@@ -6,7 +6,7 @@ import { isUtf8 } from 'node:buffer';
 import { logDay, parseLog } from '../text/daily-log.ts';
 import { entriesOfDay, isInLog } from './entries.ts';
 import type { Ledger } from './ledger.ts';
-import { type Content, headOf, memoryAt } from './version-rows.ts';
+import { type Content, headAt } from './version-rows.ts';
 
 /** Why what stands where a log was is not a log that somebody edited, as the end of a sentence; null where it may be. */
 export function whyLost(content: Content, before: Content): string | null {
@@ -75,8 +75,7 @@ export function acceptLost(ledger: Ledger, path: string): void {
 
 /** The entries that a lost log should hold and does not. */
 export function lostIn(ledger: Ledger, path: string): string[] {
-  const memory = memoryAt(ledger, path);
-  const standing = idsIn(path, memory === null ? null : (headOf(ledger, memory)?.content ?? null));
+  const standing = idsIn(path, headAt(ledger, path)?.content ?? null);
   const isGone = isMissing(ledger, path);
   const sql = `select lost_entry.entry from lost_entry join entry on entry.id = lost_entry.entry
     where path = ? and state not in ('sent', 'withdrawn', 'forgotten') and (path <> ? or text = '')`;

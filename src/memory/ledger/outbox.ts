@@ -20,9 +20,7 @@ export interface Sender {
 }
 
 export function outboxRows(ledger: Ledger): OutboxRow[] {
-  return ledger
-    .all('select id, entry from outbox order by id')
-    .map((row) => ({ id: row.id as number, entry: row.entry as string }));
+  return ledger.all('select id, entry from outbox order by id');
 }
 
 /** The user scope knows: takes the rows out, save those to which more happened meanwhile. */
@@ -35,11 +33,14 @@ export function finishOutboxRows(ledger: Ledger, rows: OutboxRow[]): void {
 /** In the user scope's ledger: who sent an entry. */
 export function sendersOf(ledger: Ledger, entry: string): Sender[] {
   return ledger
-    .all('select source, stands from received where entry = ? order by source', entry)
-    .map((row) => ({ source: row.source as string, stands: row.stands === 1 }));
+    .all<{ source: string; stands: number }>(
+      'select source, stands from received where entry = ? order by source',
+      entry,
+    )
+    .map(({ source, stands }) => ({ source, stands: stands === 1 }));
 }
 
 /** In the user scope's ledger: what a directory says of an entry now. */
 export function noteSender(ledger: Ledger, { entry, source, stands }: Sender & { entry: string }): void {
-  ledger.run('insert or replace into received (entry, source, stands) values (?, ?, ?)', entry, source, stands ? 1 : 0);
+  ledger.replace('received', { entry, source, stands: Number(stands) });
 }

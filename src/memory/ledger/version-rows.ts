@@ -4,7 +4,7 @@
 
 import { createHash } from 'node:crypto';
 import { AppError } from '../../base/errors.ts';
-import { type Ledger, newId, type Row } from './ledger.ts';
+import { type Ledger, newId } from './ledger.ts';
 
 /**
  * Who makes a change: `job:<id>`, which may not touch what is pinned; `tool:<id>`; `person`, whom no limits bind.
@@ -34,7 +34,7 @@ export interface NewVersion extends Omit<Version, 'id' | 'sha'> {
 /** Begins a commit; `isApplied` where its versions are on the disk already. Answers its number. */
 export function beginCommit(ledger: Ledger, commit: { actor: Actor; at: string; isApplied: boolean }): number {
   const { actor, at, isApplied } = commit;
-  ledger.run('insert into "commit" (actor, at, applied) values (?, ?, ?)', actor, at, isApplied ? 1 : 0);
+  ledger.insert('commit', { actor, at, applied: Number(isApplied) });
   return ledger.get('select last_insert_rowid() as id')?.id as number;
 }
 
@@ -57,32 +57,20 @@ export function keepVersion(ledger: Ledger, version: NewVersion): string {
   const id = newId('memver');
   const { memory, commit, path, previous, content, actor, at } = version;
   const hadFile = previous !== null && versionOf(ledger, previous).sha !== null;
-  ledger.run(
-    `insert into version (id, memory, "commit", op, path, previous, sha, size, content, actor, at)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    id,
-    memory,
-    commit,
-    content === null ? 'deleted' : hadFile ? 'modified' : 'created',
-    path,
-    previous,
-    shaOf(content),
-    content?.length ?? 0,
-    content,
-    actor,
-    at,
-  );
+  const op = content === null ? 'deleted' : hadFile ? 'modified' : 'created';
+  const size = content?.length ?? 0;
+  ledger.insert('version', { id, memory, commit, op, path, previous, sha: shaOf(content), size, content, actor, at });
   return id;
 }
 
 /** The id of the memory at a path, or null where there never was one. */
 export function memoryAt(ledger: Ledger, path: string): string | null {
-  return (ledger.get('select id from memory where path = ?', path)?.id as string | undefined) ?? null;
+  return ledger.get<{ id: string }>('select id from memory where path = ?', path)?.id ?? null;
 }
 
 export function newMemory(ledger: Ledger, path: string): string {
   const memory = newId('mem');
-  ledger.run('insert into memory (id, path) values (?, ?)', memory, path);
+  ledger.insert('memory', { id: memory, path });
   return memory;
 }
 
@@ -95,16 +83,25 @@ export function markWritten(ledger: Ledger, memory: string, content: Content): v
   );
 }
 
+const VERSION =
+  'version.id, version.memory, version.path, version.previous, version.content, version.sha, version.actor';
+
 export function versionOf(ledger: Ledger, id: string): Version {
-  const row = ledger.get('select * from version where id = ?', id);
-  if (!row) throw new AppError('storage', `The ledger lacks version ${id}.`);
-  return toVersion(row);
+  const version = ledger.get<Version>(`select ${VERSION} from version where id = ?`, id);
+  if (!version) throw new AppError('storage', `The ledger lacks version ${id}.`);
+  return version;
+}
+
+/** The head of the memory at a path; null where there is none. */
+export function headAt(ledger: Ledger, path: string): Version | null {
+  const memory = memoryAt(ledger, path);
+  return memory === null ? null : headOf(ledger, memory);
 }
 
 /** The head of a memory, or null where it has none. */
 export function headOf(ledger: Ledger, memory: string): Version | null {
-  const row = ledger.get('select version.* from version join memory on head = version.id where memory.id = ?', memory);
-  return row ? toVersion(row) : null;
+  const sql = `select ${VERSION} from version join memory on head = version.id where memory.id = ?`;
+  return ledger.get<Version>(sql, memory) ?? null;
 }
 
 /** A head whose file holds what it should, with exactly that as its content: the ledger's own copy may be damaged. */
@@ -128,9 +125,4 @@ export function shaOf(content: Content | string): string | null {
 /** Whether two contents are the same, where null is no file. */
 export function isSame(a: Content, b: Content): boolean {
   return a === null || b === null ? a === b : a.equals(b);
-}
-
-function toVersion(row: Row): Version {
-  const { id, memory, path, previous, content, sha, actor } = row;
-  return { id, memory, path, previous, content, sha, actor } as Version;
 }

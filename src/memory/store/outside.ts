@@ -15,6 +15,7 @@ import {
   addVersion,
   beginCommit,
   type Content,
+  headAt,
   headOf,
   healed,
   markWritten,
@@ -212,9 +213,8 @@ export class OutsideEdits {
 
   /** Records a deletion; what another name or a link there leads to is not looked at. */
   #takeInLoss(path: string): void {
-    const memory = memoryAt(this.#deps.ledger, path);
-    const head = memory === null ? null : headOf(this.#deps.ledger, memory);
-    if (memory !== null && head?.sha) this.#record(memory, { path, content: null, previous: head.id });
+    const head = headAt(this.#deps.ledger, path);
+    if (head?.sha) this.#record(head.memory, { path, content: null, previous: head.id });
   }
 
   #record(memory: string, version: { path: string; content: Content; previous: string | null }): number {

@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import { canonicalPath } from '../../base/files/directories.ts';
 import { readMemoryBytesNow } from '../../base/files/files.ts';
 import { emptyLedger, type Ledger, lookIntoLedger } from '../ledger/ledger.ts';
-import { headOf, memoryAt, shaOf } from '../ledger/version-rows.ts';
+import { headAt, shaOf } from '../ledger/version-rows.ts';
 import { shownText } from '../team/shown-text.ts';
 import { locateFile } from './confine.ts';
 import { type ListChoice, listPaths } from './listing.ts';
@@ -54,11 +54,10 @@ export class ReadOnlyStore implements MemoryReader {
     const content = readMemoryBytesNow(absolute);
     if (content === null) return null;
     const contentSha256 = shaOf(content);
-    const id = memoryAt(this.ledger, path);
-    const head = id === null ? null : headOf(this.ledger, id);
+    const head = headAt(this.ledger, path);
     const version = head?.sha === contentSha256 ? head.id : null;
     const text = shownText(content.toString(), { path, ledger: this.ledger });
-    return { id, path, version, text, contentSha256, sizeBytes: content.length };
+    return { id: head?.memory ?? null, path, version, text, contentSha256, sizeBytes: content.length };
   }
 
   /** Without conflict markers, too. */

@@ -15,7 +15,7 @@ import { type Ledger, Transaction } from '../ledger/ledger.ts';
 import {
   addVersion,
   beginCommit,
-  headOf,
+  headAt,
   keepVersion,
   memoryAt,
   newMemory,
@@ -145,11 +145,6 @@ function generatedElsewhere(index: string, { ledger }: Pick<Store, 'ledger'>): S
   const byPath = Map.groupBy(linesAsGenerated(index), pathOf);
   const isThere = (path: string) => headAt(ledger, path)?.content != null;
   return new Set([...byPath].flatMap(([path, lines]) => (lines.length > 1 || !isThere(path) ? lines : [])));
-}
-
-function headAt(ledger: Ledger, path: string): Version | null {
-  const memory = memoryAt(ledger, path);
-  return memory === null ? null : headOf(ledger, memory);
 }
 
 /** `running`: a process of git works on the tree; `replaying`: it waits for a person amid a series of commits. */

@@ -2,7 +2,7 @@
 // (settle-merges.ts), for those who look before it has. Nothing is changed.
 
 import type { Ledger } from '../ledger/ledger.ts';
-import { headOf, memoryAt, shaOf, versionOf } from '../ledger/version-rows.ts';
+import { headAt, shaOf, versionOf } from '../ledger/version-rows.ts';
 import { isArchivePath, isTopicPath } from '../text/topic.ts';
 import { type Sides, sidesOf } from './conflict.ts';
 import { reconcile, tidyFrontmatter } from './reconcile.ts';
@@ -27,8 +27,7 @@ export function shownText(text: string, { path, ledger }: { path: string; ledger
 
 /** The file before this text; null where the ledger does not know. */
 function textBefore(ledger: Ledger, { path, text }: { path: string; text: string }): string | null {
-  const memory = memoryAt(ledger, path);
-  const head = memory === null ? null : headOf(ledger, memory);
+  const head = headAt(ledger, path);
   if (head?.sha !== shaOf(text)) return head?.content?.toString() ?? null;
   return head.previous === null ? null : (versionOf(ledger, head.previous).content?.toString() ?? null);
 }

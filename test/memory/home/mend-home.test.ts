@@ -30,7 +30,7 @@ function used(): string {
   const home = openHome(dir, clock);
   for (let n = 0; n < 200; n += 1) home.addStore(`/memory/of/some/project/${String(n).padStart(3, '0')}`);
   home.pauses.begin({ project: '/quiet', until: null });
-  home.settle('2026-11-20', { reservedTokens: 0, usedTokens: 0, calls: 0 });
+  home.days.settle('2026-11-20', home.days.spendOf('2026-11-20'));
   home.close();
   return dir;
 }
@@ -72,9 +72,9 @@ test('where nothing can be read, the day counts as spent and everything unasked 
     message: expect.stringContaining('cannot be read'),
     retryAfterMs: 14 * 3_600_000,
   });
-  expect(home.fullFrom('2026-11-20')).toBe(clock.now().toISOString());
+  expect(home.days.fullFrom('2026-11-20')).toBe(clock.now().toISOString());
   await new JobSpend(home, { ...limits, clock: fixedClock('2026-11-21T00:00:01Z') }).reserve(1);
-  home.reopenDay('2026-11-20');
+  home.days.reopen('2026-11-20');
   await new JobSpend(home, limits).reserve(1);
   home.pauses.end(null);
   home.forgetDamage();
@@ -95,7 +95,7 @@ test('rows of pages that are whole are taken over; a table that is whole keeps i
   const home = openHome(dir, clock);
   expect(home.damage()?.lost).toEqual(['store']);
   expect(home.pauses.all()).toEqual([{ project: '/quiet', until: null }]);
-  expect(home.fullFrom('2026-11-20')).toBeNull();
+  expect(home.days.fullFrom('2026-11-20')).toBeNull();
   expect(home.stores().length).toBeGreaterThan(20);
   expect(home.stores().length).toBeLessThan(200);
   home.close();

@@ -1,7 +1,7 @@
 // nocturne resume: ends what nocturne pause began. What waited for that is due at once, for the next worker.
 
 import type { Command } from 'commander';
-import { sayUnreadSpend } from '../../../memory/home/home.ts';
+import { sayUnreadSpend } from '../../../memory/home/day-spend.ts';
 import { isPause } from '../../../memory/home/switches.ts';
 import { inboxItems, postponeInboxItem } from '../../../memory/ledger/inbox.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
@@ -38,7 +38,7 @@ export function addResume(program: Command): void {
         const due = released > 0 ? `; ${released} that waited ${released === 1 ? 'is' : 'are'} due now` : '';
         print(wasPaused ? `${what} is resumed${due}` : `${what} was not paused`);
         if (!enabled) print(`still off: ${reason}`);
-        const unread = app.home.unreadSpend();
+        const unread = app.home.days.unreadDay();
         if (unread) print(sayUnreadSpend(unread));
       }),
     );

@@ -5,8 +5,7 @@ import type { Command } from 'commander';
 import { AppError } from '../../../base/errors.ts';
 import { dayOf } from '../../../base/time.ts';
 import { givenUpTurns, sessionRow } from '../../../memory/ledger/coverage.ts';
-import { dropFailure } from '../../../memory/ledger/failures.ts';
-import { putInInbox } from '../../../memory/ledger/inbox.ts';
+import { dropFailure, putInInbox } from '../../../memory/ledger/inbox.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import type { App } from '../../compose.ts';
 import { extractKey } from '../../hook/announce.ts';
@@ -86,8 +85,8 @@ async function retry(app: App, sessions: string[], options: RetryOptions): Promi
   if (options.dismiss) return;
   // Whoever asks has mended what was wrong, or wants to see.
   app.home.breaker.close();
-  if (app.home.unreadSpend()) note('What is spent today is counted from nothing again: models may be asked.');
-  app.home.reopenDay(dayOf(app.config.clock.now(), app.config.zone));
+  if (app.home.days.unreadDay()) note('What is spent today is counted from nothing again: models may be asked.');
+  app.home.days.reopen(dayOf(app.config.clock.now(), app.config.zone));
   if (count === 0) print('Nothing failed, and nothing waits.');
 }
 

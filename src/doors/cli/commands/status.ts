@@ -53,7 +53,7 @@ async function readStatus(app: App) {
   // Asking for the status of a project makes no memory directory for it.
   const { kept, trouble } = await readKeptAt(app, memory);
   const { attention, ...all } = await readOverview(app);
-  const { reservedMicroUsd, usedMicroUsd, ...tokens } = home.spendOf(day);
+  const { reservedMicroUsd, usedMicroUsd, ...tokens } = home.days.spendOf(day);
   return {
     memory,
     standing: app.standing({ cwd: process.cwd() }),
@@ -75,8 +75,8 @@ async function readStatus(app: App) {
       reservedUsd: reservedMicroUsd / 1e6,
       ceilingUsd: config.dayMoneyUsd ?? null,
       /** Since when nothing more fits, and how often work was turned away for that. */
-      fullFrom: home.fullFrom(day),
-      skips: home.skipsOf(day),
+      fullFrom: home.days.fullFrom(day),
+      skips: home.days.skipsOf(day),
     },
     nextDreamAt: nextNightly(config, home).toISOString(),
     workers: home.workers(),

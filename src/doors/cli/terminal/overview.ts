@@ -6,7 +6,8 @@ import { sayCount } from '../../../base/text/wording.ts';
 import { countWaiting } from '../../../memory/dream/proposals.ts';
 import { longUnplaced } from '../../../memory/dream/unplaced.ts';
 import type { BreakerState } from '../../../memory/home/breaker.ts';
-import { sayDamage, sayUnreadSpend } from '../../../memory/home/home.ts';
+import { sayUnreadSpend } from '../../../memory/home/day-spend.ts';
+import { sayDamage } from '../../../memory/home/home.ts';
 import { lastSuccessAt } from '../../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import type { App } from '../../compose.ts';
@@ -74,7 +75,7 @@ export async function readOverview(app: App): Promise<Overview> {
   for (const [code, { count, message }] of needed) all.attention.push(`${code}, ${count} waiting: ${message}`);
   const damage = app.home.damage();
   if (damage) all.attention.push(sayDamage(damage));
-  const unread = app.home.unreadSpend();
+  const unread = app.home.days.unreadDay();
   if (unread) all.attention.push(sayUnreadSpend(unread));
   const breaker = app.home.breaker.read();
   if (breaker.state !== 'closed') all.attention.push(sayBreaker(breaker));
