@@ -8,11 +8,19 @@
 // 4. Only then the outbox lets go of it. A crash before that delivers again, which changes nothing.
 
 import type { Clock } from '../src/base/time.ts';
-import { type EntryRow, entryRow, writeEntry } from '../src/memory/ledger/entries.ts';
+import {
+  type EntryRow,
+  entryRow,
+  finishOutboxRows,
+  isForgotten,
+  noteSender,
+  type OutboxRow,
+  outboxRows,
+  sendersOf,
+  writeEntry,
+} from '../src/memory/ledger/entries.ts';
 import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
 import type { Ledger } from '../src/memory/ledger/ledger.ts';
-import { finishOutboxRows, noteSender, type OutboxRow, outboxRows, sendersOf } from '../src/memory/ledger/outbox.ts';
-import { isForgotten } from '../src/memory/ledger/tombstones.ts';
 import type { CommitPlan, FileChange, Store, WithLease } from '../src/memory/store/store.ts';
 import { appendEntries, logPath, parseLog, removeEntries } from '../src/memory/text/daily-log.ts';
 import { forget } from './forget.ts';

@@ -5,10 +5,10 @@
 // Memory for an agent of one's own.
 
 export { type AgentMemory, type AgentMemoryOptions, agentMemory } from './doors/agent-memory.ts';
+export type { MemoryToolOptions } from './doors/memory-commands.ts';
 export { memoryTool } from './doors/memory-tool.ts';
 export type { MemoryScope } from './doors/places.ts';
 export { type RecallOptions, recallPrompt } from './doors/recall.ts';
-export type { MemoryToolOptions } from './memory/store/memory-commands.ts';
 
 // The jobs.
 
@@ -50,7 +50,7 @@ export type { Standing } from './memory/home/switches.ts';
 // A memory directory and its history.
 export type { StoreOptions } from './memory/open.ts';
 export { openStore } from './memory/open.ts';
-export type { ListChoice } from './memory/store/listing.ts';
+export type { ListChoice } from './memory/store/live-files.ts';
 export type {
   Actor,
   By,

@@ -5,10 +5,16 @@
 import type { FoundEntry } from '../../src/agent/entry-checks.ts';
 import { type Clock, type Day, dayOf } from '../../src/base/time.ts';
 import { coverRange, type SessionRow, writeSession } from '../../src/memory/ledger/coverage.ts';
-import { type EntryRow, entriesOfSession, entryRow, isInLog, writeEntry } from '../../src/memory/ledger/entries.ts';
+import {
+  type EntryRow,
+  entriesOfSession,
+  entryRow,
+  isForgotten,
+  isInLog,
+  writeEntry,
+} from '../../src/memory/ledger/entries.ts';
 import type { Lease } from '../../src/memory/ledger/leases.ts';
 import type { Ledger } from '../../src/memory/ledger/ledger.ts';
-import { isForgotten } from '../../src/memory/ledger/tombstones.ts';
 import type { FileChange, Store } from '../../src/memory/store/store.ts';
 import { appendEntries, entryId, logPath, parseLog, removeEntries } from '../../src/memory/text/daily-log.ts';
 import type { Session } from '../../src/transcript/session.ts';

@@ -6,8 +6,8 @@ import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableT
 import { ToolError } from '@anthropic-ai/sdk/lib/tools/ToolError';
 import type { BetaMemoryTool20250818Command } from '@anthropic-ai/sdk/resources/beta';
 import { describeError } from '../base/errors.ts';
-import { type MemoryToolOptions, memoryCommands, readMemoryCommand } from '../memory/store/memory-commands.ts';
 import type { Store } from '../memory/store/store.ts';
+import { type MemoryToolOptions, memoryCommands, readMemoryCommand } from './memory-commands.ts';
 
 /**
  * The memory tool for `client.beta.messages.toolRunner({ tools: [memoryTool(store, { mode: 'read-write' })] })`.

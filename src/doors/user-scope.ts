@@ -8,7 +8,7 @@ import { failureOf, isAppError } from '../base/errors.ts';
 import { canonicalPath } from '../base/files/directories.ts';
 import type { Log } from '../base/logger.ts';
 import type { Home } from '../memory/home/home.ts';
-import { outboxRows } from '../memory/ledger/outbox.ts';
+import { outboxRows } from '../memory/ledger/entries.ts';
 import type { Store, WithLease } from '../memory/store/store.ts';
 import { scopeDir } from './places.ts';
 import { eachLedger } from './worker/known-work.ts';

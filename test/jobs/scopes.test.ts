@@ -11,7 +11,7 @@ import { recallFor } from '../../src/doors/recall.ts';
 import { findFaults } from '../../src/memory/history/check/check.ts';
 import { projectMemoryDir } from '../../src/memory/home/paths.ts';
 import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
-import { outboxRows } from '../../src/memory/ledger/outbox.ts';
+import { outboxRows } from '../../src/memory/ledger/entries.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { sized } from '../support/depth.ts';
 import { onEachStep } from '../support/disk-steps.ts';

@@ -8,7 +8,7 @@ import { redact } from '../../base/text/redact.ts';
 import { readVersion } from '../../memory/history/versions.ts';
 import { type Hit, searchMemory } from '../../memory/recall/search.ts';
 import { confine, type Place } from '../../memory/store/confine.ts';
-import { readShown } from '../../memory/store/confined-text.ts';
+import { readShown } from '../../memory/store/live-files.ts';
 import type { MemoryReader, ReadMemory } from '../../memory/store/read-only-store.ts';
 import { notThere } from '../../memory/store/staging.ts';
 import { readLines } from '../../memory/text/blocks.ts';

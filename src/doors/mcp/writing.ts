@@ -4,10 +4,9 @@
 import { AppError } from '../../base/errors.ts';
 import { redact } from '../../base/text/redact.ts';
 import { confine } from '../../memory/store/confine.ts';
-import { refuseJoinedSecret, refuseSecretName, replaceIn } from '../../memory/store/memory-commands.ts';
-import { check, type Precondition } from '../../memory/store/precondition.ts';
-import { notThere } from '../../memory/store/staging.ts';
+import { check, notThere, type Precondition } from '../../memory/store/staging.ts';
 import type { FileChange, Store } from '../../memory/store/store.ts';
+import { refuseJoinedSecret, refuseSecretName, replaceIn } from '../memory-commands.ts';
 import { factsOf, memoryAt, placeOf } from './reading.ts';
 import type { Input, Output } from './tool-shapes.ts';
 

@@ -1,14 +1,20 @@
 // Entries in the ledger: what was recorded, in which state, and which topic lines rest on which entry.
 // The daily log files are the truth of an entry's text; the ledger knows what became of it.
+// Entries about the user are kept in the user scope: in the project's ledger they are `sent`, and its outbox names those of
+// which the user scope may not know yet what became of them. The ledger itself puts them there (triggers in schema.ts),
+// whoever changes the entry. The user scope's ledger knows which directory sent what. Delivering is jobs/deliver.ts's.
+// Forgotten entries keep their row, so that the same statement is not learned again from the same source, however it is
+// worded the next time. Another session may say it anew.
 
 import type { Day } from '../../base/time.ts';
+import { fold } from '../text/blocks.ts';
 import type { Entry } from '../types.ts';
 import { jsonOf, type Ledger, type Transaction } from './ledger.ts';
 
 /**
  * `new`: no dream has seen it. `held`: an implied habit that one session showed; its line, which is marked as seen once,
  * waits for a second witness. `distilled`: in a topic, or
- * dropped with a reason. `sent`: about the user, and kept in the user scope (outbox.ts). `withdrawn`: no longer in the
+ * dropped with a reason. `sent`: about the user, and kept in the user scope. `withdrawn`: no longer in the
  * log. `forgotten`: never to be learned again.
  */
 export type EntryState = 'new' | 'held' | 'distilled' | 'sent' | 'withdrawn' | 'forgotten';
@@ -146,4 +152,101 @@ type KeptEntry = Omit<EntryRow, 'changes'> & { changes: string | null };
 
 function entryOf({ changes, ...row }: KeptEntry): EntryRow {
   return { ...row, evidence: jsonOf(row.evidence), ...(changes !== null && { changes }) };
+}
+
+/** An entry to be looked at; `id` changes whenever something becomes of it once more. */
+export interface OutboxRow {
+  id: number;
+  entry: string;
+}
+
+/** A memory directory that sent an entry. */
+export interface Sender {
+  source: string;
+  /** It says so still: it did not take the entry back. */
+  stands: boolean;
+}
+
+export function outboxRows(ledger: Ledger): OutboxRow[] {
+  return ledger.all('select id, entry from outbox order by id');
+}
+
+/** The user scope knows: takes the rows out, save those to which more happened meanwhile. */
+export function finishOutboxRows(ledger: Ledger, rows: OutboxRow[]): void {
+  ledger.transaction(() => {
+    for (const { id } of rows) ledger.run('delete from outbox where id = ?', id);
+  });
+}
+
+/** In the user scope's ledger: who sent an entry. */
+export function sendersOf(ledger: Ledger, entry: string): Sender[] {
+  return ledger
+    .all<{ source: string; stands: number }>(
+      'select source, stands from received where entry = ? order by source',
+      entry,
+    )
+    .map(({ source, stands }) => ({ source, stands: stands === 1 }));
+}
+
+/** In the user scope's ledger: what a directory says of an entry now. */
+export function noteSender(ledger: Ledger, { entry, source, stands }: Sender & { entry: string }): void {
+  ledger.replace('received', { entry, source, stands: Number(stands) });
+}
+
+export interface Statement {
+  session: string;
+  text: string;
+  /** When it was said. */
+  at: string;
+  /** What carries it. */
+  message: string;
+  quote: string;
+}
+
+/** Words in a row that two quotes of one message share where they are of one statement. */
+const SHARED_RUN = 4;
+/** The part of the shorter text's words that the other has too, where both say the same. */
+const ALIKE = 0.75;
+
+/**
+ * Whether a person had this forgotten: it rests on the same words of the same message as a forgotten entry, or says the
+ * same in the same session, in something said before the forgetting.
+ */
+export function isForgotten(ledger: Ledger, statement: Statement): boolean {
+  const rows = ledger.all(
+    `select entry.session, entry.text, evidence, created_at from entry left join job on job.id = entry.job
+     where state = 'forgotten'`,
+  );
+  return rows.some((row) => {
+    const [first] = jsonOf(row.evidence) as { message: string; quote: string }[];
+    const isSameText = areAlike(row.text as string, statement.text);
+    if (first?.message === statement.message) return isSameText || overlap(first.quote, statement.quote);
+    const isSaidBefore = row.created_at === null || statement.at <= (row.created_at as string);
+    return row.session === statement.session && statement.session !== '' && isSameText && isSaidBefore;
+  });
+}
+
+/** Whether two quotes of one message are about the same words of it. */
+function overlap(a: string, b: string): boolean {
+  const [shorter, longer] = [wordsOf(a), wordsOf(b)].sort((x, y) => x.length - y.length) as [string[], string[]];
+  const run = Math.min(SHARED_RUN, shorter.length);
+  const known = new Set(longer.map((_, at) => longer.slice(at, at + run).join(' ')));
+  return shorter.some((_, at) => at + run <= shorter.length && known.has(shorter.slice(at, at + run).join(' ')));
+}
+
+function areAlike(a: string, b: string): boolean {
+  const [shorter, longer] = [new Set(wordsOf(a)), new Set(wordsOf(b))].sort((x, y) => x.size - y.size) as [
+    Set<string>,
+    Set<string>,
+  ];
+  const shared = [...shorter].filter((word) => longer.has(word)).length;
+  return shorter.size > 0 && shared >= shorter.size * ALIKE;
+}
+
+function wordsOf(text: string): string[] {
+  return (
+    fold(text)
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]+/gu) ?? []
+  );
 }

@@ -1,7 +1,7 @@
 // What recall takes from MEMORY.md: its beginning, as much as agents read of it, and the topics that it names.
 
 import type { Ledger } from '../ledger/ledger.ts';
-import { readShown } from '../store/confined-text.ts';
+import { readShown } from '../store/live-files.ts';
 import { readLines } from '../text/blocks.ts';
 import { INDEX_CAPS, linksIn } from '../text/index-file.ts';
 

@@ -10,7 +10,7 @@ import { redact } from '../../base/text/redact.ts';
 import { entryOfItem } from '../history/log-items.ts';
 import { entryRow } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { readShown } from '../store/confined-text.ts';
+import { readShown } from '../store/live-files.ts';
 import { logPath, parseLog } from '../text/daily-log.ts';
 import { bodyStart } from '../text/frontmatter.ts';
 import { partSeenOnce } from '../text/seen-once.ts';

@@ -7,7 +7,7 @@ import { lookNow, readMemoryNow } from '../../base/files/files.ts';
 import { asItIs } from '../../base/text/change-words.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { isMemoryPath } from '../store/confine.ts';
-import { findConfined } from '../store/confined-text.ts';
+import { findConfined } from '../store/live-files.ts';
 import { isPinned } from '../store/staging.ts';
 import { shownText } from '../team/shown-text.ts';
 import { bodyStart } from '../text/frontmatter.ts';

@@ -1,13 +1,17 @@
-// The Markdown files of a memory directory as they stand, for those who only look.
+// The files of a memory directory as they stand, for those who only look: which are listed, which of them changed, and their
+// texts. A link that leads out of the directory leads nowhere: what came with somebody's repository must not show what is
+// elsewhere.
 // A file that looks as it did when it was last found to be its head (size and times, as outside.ts remembers them) is
 // not opened: the ledger has its text in one place, where ten thousand files are ten thousand seeks. Every other file is
 // read, so what a person wrote a second ago is seen, and a directory without a ledger is read whole. Nothing is changed.
 
 import { join } from 'node:path';
-import { lookNow, readMemoryNow } from '../../base/files/files.ts';
+import { AppError, isAppError } from '../../base/errors.ts';
+import { lookNow, MOST_MEMORY_BYTES, readMemoryNow } from '../../base/files/files.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { memoryAt } from '../ledger/version-rows.ts';
 import { shownText } from '../team/shown-text.ts';
-import { filesByName } from './confine.ts';
+import { confine, filesByName, isMemoryPath } from './confine.ts';
 import { looksAsKnown, VISIBLE } from './known-files.ts';
 
 export interface LiveFile {
@@ -60,4 +64,65 @@ function seenRows(ledger: Ledger): SeenRow[] {
 
 function byPath([a]: [string, string], [b]: [string, string]): number {
   return a < b ? -1 : 1;
+}
+
+export interface ListChoice {
+  /** Only what is under this directory; ends with `/`. */
+  prefix?: string;
+  /**
+   * How many levels below it are shown (default 0: all); what is deeper is folded into the path of its directory, which
+   * ends with `/`.
+   */
+  depth?: number;
+}
+
+/** The paths of all Markdown files and of whatever else went through the store, sorted, without hidden ones. */
+export function listPaths(
+  { dir, ledger }: { dir: string; ledger: Ledger | null },
+  { prefix = '', depth = 0 }: ListChoice = {},
+): string[] {
+  if (prefix !== '' && !prefix.endsWith('/')) {
+    throw new AppError('bad-input', `The prefix ${JSON.stringify(prefix)} does not end with "/".`);
+  }
+  const isKnown = (path: string) => ledger !== null && memoryAt(ledger, path) !== null;
+  const kept = [...filesByName(dir).keys()].filter(
+    (path) => path.startsWith(prefix) && isMemoryPath(path) && (path.endsWith('.md') || isKnown(path)),
+  );
+  return [...new Set(kept.map((path) => fold(path, { prefix, depth })))].sort();
+}
+
+function fold(path: string, { prefix, depth }: { prefix: string; depth: number }): string {
+  const levels = path.slice(prefix.length).split('/');
+  return depth > 0 && levels.length > depth ? `${prefix}${levels.slice(0, depth).join('/')}/` : path;
+}
+
+/** The Markdown files among `paths` that are too large to be read whole. */
+export function oversized(dir: string, paths: string[]): { path: string; bytes: number }[] {
+  return paths.flatMap((path) => {
+    const bytes = path.endsWith('.md') ? (lookNow(join(dir, path))?.bytes ?? 0) : 0;
+    return bytes > MOST_MEMORY_BYTES ? { path, bytes } : [];
+  });
+}
+
+/** Null where no file stands, or where a path cannot be that of a memory. `dir` is canonical. */
+export function readConfined(dir: string, path: string): string | null {
+  const absolute = findConfined(dir, path);
+  return absolute === null ? null : readMemoryNow(absolute);
+}
+
+/** The same as readers are shown it: what git left in it is told by shown-text.ts. */
+export function readShown(dir: string, path: string, ledger: Ledger | null): string | null {
+  const text = readConfined(dir, path);
+  return text === null ? null : shownText(text, { path, ledger });
+}
+
+/** Where the file stands, without any link in it. */
+export function findConfined(dir: string, path: string): string | null {
+  try {
+    const { absolute, kind } = confine(dir, path);
+    return kind === 'file' ? absolute : null;
+  } catch (error) {
+    if (!isAppError(error, 'bad-input')) throw error;
+    return null;
+  }
 }

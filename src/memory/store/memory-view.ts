@@ -4,11 +4,12 @@
 // for by itself is shown whole). What lies deeper than two levels is named, so that it can be viewed.
 // It never shows hidden items, `node_modules`, links, or anything that confine.ts refuses.
 
+import { join } from 'node:path';
 import { AppError } from '../../base/errors.ts';
+import { readDirectory } from '../../base/files/directories.ts';
 import { readLines } from '../text/blocks.ts';
-import { confine } from './confine.ts';
+import { confine, isMemoryPath } from './confine.ts';
 import type { Store } from './store.ts';
-import { readTree, type TreeItem, totalBytes } from './tree.ts';
 
 /** The name of the memory directory in the tool's paths. */
 const TOOL_ROOT = '/memories';
@@ -138,4 +139,37 @@ function formatSize(bytes: number): string {
 
 function notThere(path: string): AppError {
   return new AppError('bad-input', `The path ${path} does not exist. Please provide a valid path.`);
+}
+
+export interface TreeItem {
+  /** Within the memory directory. */
+  path: string;
+  isDirectory: boolean;
+  /** Of a directory: of all files under it. */
+  sizeBytes: number;
+  /** 1 for what is in the directory itself. */
+  level: number;
+  /** Of a directory: how many files are right in it. */
+  files: number;
+}
+
+/** All items under the directory at `absolute`, which is `within` the memory directory ('' for itself), top down. */
+export function readTree(absolute: string, within: string, level = 1): TreeItem[] {
+  const items: TreeItem[] = [];
+  for (const { name, kind, sizeBytes } of readDirectory(absolute) ?? []) {
+    const path = within === '' ? name.normalize('NFC') : `${within}/${name.normalize('NFC')}`;
+    if (!isMemoryPath(path)) continue;
+    if (kind === 'file') items.push({ path, isDirectory: false, sizeBytes, level, files: 0 });
+    if (kind === 'directory') {
+      const inside = readTree(join(absolute, name), path, level + 1);
+      const files = inside.filter((item) => !item.isDirectory && item.level === level + 1).length;
+      items.push({ path, isDirectory: true, sizeBytes: totalBytes(inside), level, files }, ...inside);
+    }
+  }
+  return items;
+}
+
+/** The bytes of all files among `items`. */
+export function totalBytes(items: TreeItem[]): number {
+  return items.reduce((sum, item) => sum + (item.isDirectory ? 0 : item.sizeBytes), 0);
 }

@@ -9,7 +9,7 @@ import { emptyLedger, type Ledger, lookIntoLedger } from '../ledger/ledger.ts';
 import { headAt, shaOf } from '../ledger/version-rows.ts';
 import { shownText } from '../team/shown-text.ts';
 import { locateFile } from './confine.ts';
-import { type ListChoice, listPaths } from './listing.ts';
+import { type ListChoice, listPaths } from './live-files.ts';
 import { missingIn } from './outside.ts';
 
 /** A file as it stands, with what is known of it. */

@@ -1,6 +1,6 @@
 // The files of a commit before its commit point: from what stands there to what shall stand there, with the guards.
 // A guard that refuses takes the whole commit back, and nothing was touched. What stands there unknown to the ledger
-// becomes a version first.
+// becomes a version first. What a caller expects to stand at a path (`Precondition`) is checked by `check`.
 
 import { dirname, join } from 'node:path';
 import { AppError } from '../../base/errors.ts';
@@ -9,7 +9,7 @@ import { lookNow } from '../../base/files/files.ts';
 import { bytesOf, rawText } from '../../base/text/raw-text.ts';
 import { entryRow, moveSupports } from '../ledger/entries.ts';
 import { type Ledger, Transaction } from '../ledger/ledger.ts';
-import { type Actor, addVersion, isSame, memoryAt, newMemory, type Version } from '../ledger/version-rows.ts';
+import { type Actor, addVersion, isSame, memoryAt, newMemory, shaOf, type Version } from '../ledger/version-rows.ts';
 import { logDay, parseLog } from '../text/daily-log.ts';
 import { parseTopic } from '../text/topic.ts';
 import type { Entry } from '../types.ts';
@@ -216,5 +216,27 @@ export function replaceOnly(text: string, { path, ...edit }: { path: string; old
   const found = !edited ? 'is empty' : edited.found.length === 0 ? 'is not in it' : 'is in it more than once';
   throw new AppError('bad-input', `${path} was not edited: the text to replace ${found}.`, {
     remedy: 'Read it again and name text that stands there exactly once.',
+  });
+}
+
+/** What must stand at the path, else nothing is changed and the error is `conflict`. */
+export type Precondition = { contentSha256: string } | { mustNotExist: true };
+
+/** Throws `conflict`, which says what was found, where a precondition does not hold. */
+export function check(
+  { path, precondition }: { path: string; precondition?: Precondition },
+  current: string | null,
+): void {
+  if (!precondition) return;
+  const found = current === null ? 'no file' : `content with the SHA-256 ${shaOf(current)}`;
+  if ('mustNotExist' in precondition) {
+    if (current === null) return;
+    throw new AppError('conflict', `${path} exists already: found ${found}.`, {
+      remedy: 'Choose another path, or edit what stands there.',
+    });
+  }
+  if (current !== null && shaOf(current) === precondition.contentSha256) return;
+  throw new AppError('conflict', `${path} is not what was expected (${precondition.contentSha256}): found ${found}.`, {
+    remedy: 'Read it again and repeat the change on what stands there now.',
   });
 }

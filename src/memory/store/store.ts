@@ -17,14 +17,15 @@ import { shownText } from '../team/shown-text.ts';
 import { applyCommits, applyLateEdits, type Place } from './apply.ts';
 import { Asides } from './asides.ts';
 import { locateFile } from './confine.ts';
-import { type ListChoice, listPaths } from './listing.ts';
+import { type ListChoice, listPaths } from './live-files.ts';
 import { OutsideEdits } from './outside.ts';
-import { check, type Precondition } from './precondition.ts';
 import {
+  check,
   DEFAULT_LIMITS,
   type FileChange,
   type Limits,
   notThere,
+  type Precondition,
   refuseUnwritable,
   replaceOnly,
   stage,
@@ -32,8 +33,7 @@ import {
 import { StoreLock } from './store-lock.ts';
 
 export type { Actor } from '../ledger/version-rows.ts';
-export type { Precondition } from './precondition.ts';
-export type { FileChange, Limits } from './staging.ts';
+export type { FileChange, Limits, Precondition } from './staging.ts';
 
 export interface CommitPlan {
   /** Each path once. */

@@ -17,7 +17,7 @@ import {
 import { scrubOf } from '../../../memory/history/redact/scrub.ts';
 import { isTeamDir } from '../../../memory/home/paths.ts';
 import { allEntries, type EntryRow, entriesIn } from '../../../memory/ledger/entries.ts';
-import { findConfined } from '../../../memory/store/confined-text.ts';
+import { findConfined } from '../../../memory/store/live-files.ts';
 import type { Store } from '../../../memory/store/store.ts';
 import type { App } from '../../compose.ts';
 import { scopeDir } from '../../places.ts';

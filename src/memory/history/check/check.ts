@@ -4,10 +4,8 @@ import type { Store } from '../../store/store.ts';
 import { logDay } from '../../text/daily-log.ts';
 import { isArchivePath, isTopicPath, parseTopic } from '../../text/topic.ts';
 import { readLog } from '../log-items.ts';
-import { findFileFaults } from './check-files.ts';
-import { findIndexFaults } from './check-index.ts';
-import { findLedgerFaults } from './check-ledger.ts';
-import { findDamagedVersions } from './check-versions.ts';
+import { findFileFaults, findIndexFaults } from './check-files.ts';
+import { findDamagedVersions, findLedgerFaults } from './check-ledger.ts';
 import { type Finding, listed, type ReadFiles } from './findings.ts';
 
 /** The ledger's file itself is to be sound. Changes nothing. */

@@ -18,8 +18,7 @@ import type { FileChange, Store } from '../../store/store.ts';
 import { logDay, parseLog } from '../../text/daily-log.ts';
 import { isReportPath } from '../../text/dream-report.ts';
 import { readVersion, type Version } from '../versions.ts';
-import { REDACTED, type Scrub } from './scrub.ts';
-import { FileScrub } from './scrub-files.ts';
+import { FileScrub, REDACTED, type Scrub } from './scrub.ts';
 
 export interface Redaction {
   /** The files that were changed, in the memory directory. */

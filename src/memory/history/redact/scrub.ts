@@ -1,8 +1,17 @@
 // Finds a text or a pattern, in plain text and in JSON, and puts `[redacted]` where it was. In JSON it looks at what the
 // strings say, not at how they are escaped, and into JSON that is kept in a string.
+// `FileScrub` says what becomes of the files of a memory. Their words go, and what hangs on the words follows: the sum of an
+// entry in its log, the ids of lines in reports. So nothing passes for an edit of a person's, and nothing is news to a
+// ledger that is rebuilt from these files.
 
 import { AppError } from '../../../base/errors.ts';
 import { parseJson } from '../../../base/text/json.ts';
+import { allEntries } from '../../ledger/entries.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import { logDay, sealAgain } from '../../text/daily-log.ts';
+import { isReportPath } from '../../text/dream-report.ts';
+import { readFrontmatter, setKeys } from '../../text/frontmatter.ts';
+import { isArchivePath, isTopicPath, lineId, parseTopic } from '../../text/topic.ts';
 
 export const REDACTED = '[redacted]';
 
@@ -45,4 +54,53 @@ function regexOf(source: string, flags: string): RegExp {
   throw new AppError('bad-input', `/${source}/${flags} matches nothing or everything.`, {
     remedy: 'Give a pattern that matches what shall go, and only that.',
   });
+}
+
+/** Ids of lines by those that the same lines had before they were scrubbed. */
+export type MovedIds = Map<string, string>;
+
+export class FileScrub {
+  readonly #scrub: Scrub;
+  readonly #moved: MovedIds;
+
+  /** Knows what becomes of the entries that the ledger holds; what becomes of lines it learns from `learn`. */
+  constructor(scrub: Scrub, ledger: Ledger) {
+    this.#scrub = scrub;
+    const said = allEntries(ledger).filter(({ text }) => scrub.isIn(text));
+    this.#moved = new Map(said.map(({ text }) => [lineId(text), lineId(scrub.text(text))]));
+  }
+
+  /** Takes note of the lines of a file, which reports may name. */
+  learn(path: string, text: string): void {
+    for (const { from, to } of this.movedLines(path, text)) this.#moved.set(from, to);
+  }
+
+  /** The lines of a topic whose ids a scrub of it changes. */
+  movedLines(path: string, text: string): { path: string; from: string; to: string }[] {
+    if (!isTopic(path)) return [];
+    const after = parseTopic(path, this.of(path, text)).lines;
+    return parseTopic(path, text).lines.flatMap(({ id }, at) => {
+      const to = after[at]?.id;
+      return to && to !== id ? [{ path, from: id, to }] : [];
+    });
+  }
+
+  /** What a file becomes; the same text where it holds no match. */
+  of(path: string, text: string): string {
+    const scrub = this.#scrub;
+    if (path.endsWith('.json')) {
+      const scrubbed = scrub.json(text);
+      if (!isReportPath(path)) return scrubbed;
+      return scrubbed.replace(/(?<=")[0-9a-f]{8}(?=")/g, (id) => this.#moved.get(id) ?? id);
+    }
+    if (logDay(path)) return sealAgain(text, scrub.text(text));
+    const description = isTopic(path) ? readFrontmatter(text).data.description : undefined;
+    if (typeof description !== 'string' || !scrub.isIn(description)) return scrub.text(text);
+    // Bare, `[redacted]` would make a list of it.
+    return scrub.text(setKeys(text, { description: scrub.text(description) }));
+  }
+}
+
+function isTopic(path: string): boolean {
+  return isTopicPath(path) || isArchivePath(path);
 }

@@ -5,16 +5,15 @@
 // It never changes a file but through the store.
 
 import { z } from 'zod';
-import { AppError } from '../../base/errors.ts';
-import { removeEmptyDirectories } from '../../base/files/directories.ts';
-import { holdsText } from '../../base/files/files.ts';
-import { redact } from '../../base/text/redact.ts';
-import { readLines } from '../text/blocks.ts';
-import { confine, type Place } from './confine.ts';
-import { type Edited, insertLines, replaceOnce } from './edit-text.ts';
-import { namesNothing, snippet, viewMemory, withinMemory } from './memory-view.ts';
-import type { Actor, FileChange, Store } from './store.ts';
-import { readTree } from './tree.ts';
+import { AppError } from '../base/errors.ts';
+import { removeEmptyDirectories } from '../base/files/directories.ts';
+import { holdsText } from '../base/files/files.ts';
+import { redact } from '../base/text/redact.ts';
+import { confine, type Place } from '../memory/store/confine.ts';
+import { type Edited, insertLines, replaceOnce } from '../memory/store/edit-text.ts';
+import { namesNothing, readTree, snippet, viewMemory, withinMemory } from '../memory/store/memory-view.ts';
+import type { Actor, FileChange, Store } from '../memory/store/store.ts';
+import { readLines } from '../memory/text/blocks.ts';
 
 /** Of an `old_str` that an error repeats. */
 const SHOWN_CHARS = 1_000;

@@ -1,8 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { fixedClock } from '../../../src/base/time.ts';
-import { writeEntry } from '../../../src/memory/ledger/entries.ts';
+import { isForgotten, type Statement, writeEntry } from '../../../src/memory/ledger/entries.ts';
 import { enterPersonsJob } from '../../../src/memory/ledger/job-rows.ts';
-import { isForgotten, type Statement } from '../../../src/memory/ledger/tombstones.ts';
 import { openStore } from '../../../src/memory/open.ts';
 import { fastTempDir } from '../../support/temp.ts';
 
