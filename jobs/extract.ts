@@ -14,9 +14,7 @@
 import { failureOf, isAppError, isGivenUp } from '../src/base/errors.ts';
 import { type Coverage, givenUpTurns, hasMainAgent, hasUndone, sessionRow } from '../src/memory/ledger/coverage.ts';
 import { beginJob, endJob } from '../src/memory/ledger/job-rows.ts';
-import type { ReadPoint } from '../src/transcript/read-point.ts';
-import { openSession, type Session } from '../src/transcript/session.ts';
-import { openSnapshot } from '../src/transcript/snapshot.ts';
+import { openSession, type ReadPoint } from '../src/transcript/session.ts';
 import { coverTurns } from './extract/cover-turns.ts';
 import { countCovered, extractPending } from './extract/extract-pending.ts';
 import { type SortedTurns, sortTurns } from './extract/pending-turns.ts';
@@ -35,7 +33,8 @@ export async function extract(request: ExtractRequest, deps: ExtractDeps): Promi
   const report = emptyReport(request, deps.spend.total());
   try {
     // 1.
-    const session = await open(request);
+    const { transcript, session: id, ended, snapshot } = request;
+    const session = await openSession(transcript, { id, isLive: !ended, snapshot });
     report.session = session.id;
     const store = await deps.storeFor(session);
     report.memory = store.dir;
@@ -50,15 +49,6 @@ export async function extract(request: ExtractRequest, deps: ExtractDeps): Promi
   }
   report.spend = deps.spend.total();
   return report;
-}
-
-async function open({ transcript, snapshot, session, ended }: ExtractRequest): Promise<Session> {
-  try {
-    return await openSession(transcript, { id: session, isLive: !ended });
-  } catch (error) {
-    if (!snapshot || !isAppError(error, 'transcript-gone')) throw error;
-    return openSnapshot(snapshot);
-  }
 }
 
 async function extractSession(run: Run, deps: Deps): Promise<true> {

@@ -12,8 +12,7 @@ import {
 import type { Ledger } from '../../src/memory/ledger/ledger.ts';
 import type { Became } from '../../src/memory/types.ts';
 import { idsOf } from '../../src/transcript/excerpt/excerpt.ts';
-import type { ReadPoint } from '../../src/transcript/read-point.ts';
-import type { Session } from '../../src/transcript/session.ts';
+import type { ReadPoint, Session } from '../../src/transcript/session.ts';
 import { Branches, isOwn, isPrivate, isSettled, readTurns } from '../../src/transcript/turns.ts';
 import type { Turn } from '../../src/transcript/types.ts';
 import { findMemoryWrites, type Memories, type MemoryWrite } from '../../src/transcript/writes/memory-writes.ts';

@@ -3,8 +3,7 @@
 
 import { type SessionRow, sessionRow } from '../../src/memory/ledger/coverage.ts';
 import type { Store } from '../../src/memory/store/store.ts';
-import { readPointAt } from '../../src/transcript/read-point.ts';
-import type { Session } from '../../src/transcript/session.ts';
+import { readPointAt, type Session } from '../../src/transcript/session.ts';
 
 export interface SessionRows {
   meanwhile: SessionRow;

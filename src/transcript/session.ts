@@ -1,10 +1,12 @@
 // Opens a transcript of any format that nocturne reads. The format is known by content, never by the file's name.
 // The file is evidence: it is read, in order and as a stream, and nothing is ever written to it.
 
-import { AppError } from '../base/errors.ts';
+import { hash } from 'node:crypto';
+import { AppError, isAppError } from '../base/errors.ts';
 import { isDirectory } from '../base/files/directories.ts';
+import { readSlice } from '../base/files/file-pieces.ts';
 import { type FileStat, statFile } from '../base/files/files.ts';
-import { readHead, scanDecoded } from './decoded.ts';
+import { readHead, readTail, scanDecoded } from './decoded.ts';
 import { atif } from './formats/atif.ts';
 import { claudeCode } from './formats/claude-code.ts';
 import { codex } from './formats/codex.ts';
@@ -16,10 +18,11 @@ import { messagesFormat } from './formats/messages.ts';
 import { openai } from './formats/openai.ts';
 import { opencode } from './formats/opencode.ts';
 import { pi } from './formats/pi.ts';
-import { markPasted } from './pasted-parts.ts';
-import { isStillThere, type ReadPoint } from './read-point.ts';
-import type { FormatName, Message, Subagent } from './types.ts';
-import { withhold } from './withhold.ts';
+import { markPasted, withhold } from './marks.ts';
+import { openSnapshot } from './snapshot.ts';
+import type { FormatName, ReadPoint, Session } from './types.ts';
+
+export type { ReadPoint, Session } from './types.ts';
 
 const FORMATS: readonly Format[] = [
   claudeCode,
@@ -40,34 +43,29 @@ const HEAD_BYTES = [64 * 2 ** 10, 8 * 2 ** 20, 64 * 2 ** 20];
 /** A file that is one JSON value has to be held in memory whole. */
 const MAX_DOCUMENT_BYTES = 256 * 2 ** 20;
 
-export interface Session {
-  /** Of a subagent's own transcript: `<session>/<agent>`. */
-  id: string;
-  format: FormatName;
-  path: string;
-  sizeBytes: number;
-  /** ISO-8601 UTC. */
-  modifiedAt: string;
-  /** The first working directory recorded. */
-  cwd?: string;
-  subagent?: Subagent;
-  /** The whole request (model, system, tools, messages, …) as it was parsed, where the file is a Messages request. */
-  request?: Readonly<Record<string, unknown>>;
-  /** Lines that were skipped or cut; complete once `messages()` was read to its end. */
-  readonly unreadableLines: number;
-  /** In file order, from the beginning, or from where another reading left off. Also after the file has grown. */
-  messages(from?: ReadPoint): AsyncIterable<Message>;
-}
-
 export interface OpenOptions {
   /** The session's id, where the caller knows it; else it is the one in the file. */
   id?: string;
   /** The session still runs: a last line that is only half there is not unreadable, it waits. */
   isLive?: boolean;
+  /** Where a snapshot of it is, for when the transcript is gone. */
+  snapshot?: string;
 }
 
-/** Throws an AppError: `transcript-gone`, `unknown-format`, or `bad-input` for a directory or a JSON document past 256 MiB. */
+/**
+ * Opens a transcript and tells its format, once for all who need the session: hand the session on, not its path.
+ * an AppError: `transcript-gone`, `unknown-format`, or `bad-input` for a directory or a JSON document past 256 MiB.
+ */
 export async function openSession(path: string, options: OpenOptions = {}): Promise<Session> {
+  try {
+    return await openTranscript(path, options);
+  } catch (error) {
+    if (!options.snapshot || !isAppError(error, 'transcript-gone')) throw error;
+    return openSnapshot(options.snapshot);
+  }
+}
+
+async function openTranscript(path: string, options: OpenOptions): Promise<Session> {
   if (path === '') {
     const which = options.id === undefined ? 'the session' : `session ${options.id}`;
     throw new AppError('transcript-gone', `It is not known where the transcript of ${which} is.`, {
@@ -171,4 +169,34 @@ function tooLarge(path: string, bytes: number): AppError {
   return new AppError('bad-input', `${path} is one JSON document of ${Math.round(bytes / 2 ** 20)} MiB.`, {
     remedy: 'A transcript that is one JSON value may have 256 MiB; split it, or write it as JSON lines.',
   });
+}
+
+const HASHED_BYTES = 64 * 2 ** 10;
+
+/** Where reading can go on from `byte` when the file has grown; null where it has no such byte. */
+export async function readPointAt(path: string, byte: number): Promise<ReadPoint | null> {
+  const start = Math.max(0, byte - HASHED_BYTES);
+  const before = await readSlice(path, start, byte);
+  return before.length < byte - start ? null : { byte, hash: hash('sha256', before) };
+}
+
+/** Whether the file still has before the point what it had; one that was rewritten is read from its beginning. */
+async function isStillThere(path: string, point: ReadPoint): Promise<boolean> {
+  return (await readPointAt(path, point.byte))?.hash === point.hash;
+}
+
+const LOOK_BYTES = 64 * 2 ** 10;
+
+/**
+ * Whether a person sat at the session, and not a program that ran it: `claude -p`, the Agent SDK, `codex exec`. Claude
+ * Code and Codex write it into their records; sessions of other agents do not tell and count as a person's. False only
+ * where all that the beginning and the end of the file say of it names a program: it may be resumed by hand.
+ */
+export async function isInteractive({ path, sizeBytes, format }: Pick<Session, 'path' | 'sizeBytes' | 'format'>) {
+  if (format !== 'claude-code' && format !== 'codex') return true;
+  const ends = [await readHead(path, LOOK_BYTES), await readTail(path, { bytes: LOOK_BYTES, sizeBytes })].join('\n');
+  // Within a text of the conversation these quotes would be escaped.
+  const field = format === 'codex' ? /"originator":\s*"([^"\\]+)"/g : /"entrypoint":\s*"([^"\\]+)"/g;
+  const named = [...ends.matchAll(field)].map((match) => match[1] as string);
+  return named.length === 0 || named.some((name) => !/^sdk-|^codex_(exec|sdk)/.test(name));
 }

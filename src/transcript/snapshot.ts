@@ -7,9 +7,8 @@ import { statFile } from '../base/files/files.ts';
 import { compactJson } from './excerpt/rows.ts';
 import { isObject } from './formats/json.ts';
 import { readObjects } from './formats/jsonl.ts';
-import { markPasted } from './pasted-parts.ts';
-import type { Session } from './session.ts';
-import type { Message, Part } from './types.ts';
+import { markPasted } from './marks.ts';
+import type { Message, Part, Session } from './types.ts';
 
 type Redact = (text: string) => Promise<{ text: string; found: readonly unknown[] }>;
 

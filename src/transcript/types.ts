@@ -76,3 +76,34 @@ export interface Turn {
   /** When it began: the time of the prompt, else of the first message that has one. */
   at?: string;
 }
+
+/** An opened transcript, to be handed on to whoever needs the session. */
+export interface Session {
+  /** Of a subagent's own transcript: `<session>/<agent>`. */
+  id: string;
+  format: FormatName;
+  path: string;
+  sizeBytes: number;
+  /** ISO-8601 UTC. */
+  modifiedAt: string;
+  /** The first working directory recorded. */
+  cwd?: string;
+  subagent?: Subagent;
+  /** The whole request (model, system, tools, messages, …) as it was parsed, where the file is a Messages request. */
+  request?: Readonly<Record<string, unknown>>;
+  /** Lines that were skipped or cut; complete once `messages()` was read to its end. */
+  readonly unreadableLines: number;
+  /** In file order, from the beginning, or from where another reading left off. Also after the file has grown. */
+  messages(from?: ReadPoint): AsyncIterable<Message>;
+}
+
+/**
+ * Where reading a transcript can go on when it has grown: a byte, and a hash of what stands before it, by which one knows
+ * that the file was only appended to.
+ */
+export interface ReadPoint {
+  /** The first byte of the line to begin with. */
+  byte: number;
+  /** SHA-256, in hex, of the 64 KiB before it, or of what there is. */
+  hash: string;
+}

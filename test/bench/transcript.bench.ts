@@ -25,8 +25,7 @@ import { parseArgs } from 'node:util';
 import { isAppError } from '../../src/base/errors.ts';
 import { listFiles } from '../../src/base/files/directories.ts';
 import { countO200k } from '../../src/transcript/excerpt/tokens.ts';
-import { type ReadPoint, readPointAt } from '../../src/transcript/read-point.ts';
-import { openSession } from '../../src/transcript/session.ts';
+import { openSession, type ReadPoint, readPointAt } from '../../src/transcript/session.ts';
 import { readTurns } from '../../src/transcript/turns.ts';
 import { writeRepeated } from './repeated-sessions.ts';
 

@@ -1,8 +1,7 @@
 import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readPointAt } from '../../src/transcript/read-point.ts';
-import { openSession } from '../../src/transcript/session.ts';
+import { openSession, readPointAt } from '../../src/transcript/session.ts';
 import { readTurns } from '../../src/transcript/turns.ts';
 import { collect, hasReal, lines, real, realFiles, transcriptOf } from '../support/transcripts.ts';
 

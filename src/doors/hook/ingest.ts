@@ -16,8 +16,7 @@ import {
   sessionName,
 } from '../../queue/spool.ts';
 import { FOUND_AGENTS, findSessions } from '../../transcript/find-sessions.ts';
-import { isInteractive } from '../../transcript/origin.ts';
-import { openSession, type Session } from '../../transcript/session.ts';
+import { isInteractive, openSession, type Session } from '../../transcript/session.ts';
 import type { App } from '../compose.ts';
 import { announceSession } from './announce.ts';
 import { settleTeamMemory } from './team-memory.ts';

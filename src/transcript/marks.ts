@@ -1,7 +1,9 @@
-// Keeps from everybody what is nobody's to see, in every format alike, before anything else looks at a message: what a
-// person marked as private, and memory that nocturne itself recalled into the session.
-// A mark that is never closed reaches to the end of the message.
+// What every message goes through, in every format alike, before anything else looks at it.
+// What a person marked as private, and memory that nocturne itself recalled into the session, is taken out; a mark that
+// is never closed reaches to the end of the message. What a person sent is cut into what they typed and what they pasted:
+// the parts, a line end apart, make up again what was sent; ids are made before, so that none changes.
 
+import { passagesOf } from '../base/text/pasted.ts';
 import type { Message, Part } from './types.ts';
 
 /** `<private>`, with whatever else stands in the tag. */
@@ -36,4 +38,20 @@ function holdsRecalled(part: Part): boolean {
 
 function withoutRecalled(part: Part): Part {
   return holdsRecalled(part) && 'text' in part ? { ...part, text: part.text.replace(RECALLED, '').trim() } : part;
+}
+
+/** The message with what the person pasted in parts of its own. */
+export function markPasted(message: Message): Message {
+  if (message.speaker !== 'human') return message;
+  const parts = message.parts.flatMap(cut);
+  return parts.length === message.parts.length && !parts.some((part, at) => part !== message.parts[at])
+    ? message
+    : { ...message, parts };
+}
+
+function cut(part: Part): Part[] {
+  if (part.kind !== 'text' || part.untyped !== undefined) return [part];
+  const passages = passagesOf(part.text);
+  if (passages.every(({ isPasted }) => !isPasted)) return [part];
+  return passages.map(({ text, isPasted }) => (isPasted ? { ...part, text, untyped: 'pasted' } : { ...part, text }));
 }
