@@ -102,7 +102,7 @@ test('a worker killed at a step of its commits leaves what the next one brings t
 });
 
 test('a resident worker killed again and again, as it opens and ever later in its work, loses and doubles nothing', async () => {
-  const testing = await nightOf(sessions);
+  const testing = await nightOf(sessions, { hasQueue: true });
   const expected = await memoryWithoutKill(sessions);
   const begun = () => lastJobs(testing.store.ledger, 1_000).length;
   const kill = async (worker: Running) => {

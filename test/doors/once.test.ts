@@ -128,7 +128,11 @@ for (const [kind, { reason, make }] of Object.entries(queues)) {
         if (call === 1) await held;
         return records(request);
       });
-      const testing = await testApp({ server: model, settings: { leaseMs: 2_000, concurrency: 1 } });
+      const testing = await testApp({
+        server: model,
+        settings: { leaseMs: 2_000, concurrency: 1 },
+        hasQueue: kind === 'embedded',
+      });
       // Leases run out by the clock that goes on.
       const { url } = await make(testing);
       const environment = { ...testing.environment, NOCTURNE_NOW: undefined, NOCTURNE_QUEUE_URL: url };
@@ -167,7 +171,11 @@ for (const [kind, { reason, make }] of Object.entries(queues)) {
         if (call === 1) await held;
         return records(request);
       });
-      const testing = await testApp({ server: model, settings: { leaseMs: 1_000, concurrency: 2 } });
+      const testing = await testApp({
+        server: model,
+        settings: { leaseMs: 1_000, concurrency: 2 },
+        hasQueue: kind === 'embedded',
+      });
       const { url, lockIsOver } = await make(testing);
       const environment = { ...testing.environment, NOCTURNE_NOW: undefined, NOCTURNE_QUEUE_URL: url };
       const session = aSession();
@@ -187,7 +195,7 @@ for (const [kind, { reason, make }] of Object.entries(queues)) {
 
 test('the second signal ends a worker at once, its agent with it, and the work waits', async () => {
   const hanging = await testModel(() => 'hang');
-  const testing = await testApp({ server: hanging });
+  const testing = await testApp({ server: hanging, hasQueue: true });
   await run(['enqueue', 'extract', aSession().path], testing.environment);
   const worker = start(['worker'], testing.environment);
   await hanging.received(1);

@@ -137,7 +137,7 @@ test.skipIf(noPostgres)(
 
 test('a worker whose embedded database is deleted goes on, or ends with 75 and the next one makes it anew', async () => {
   const model = await indifferent();
-  const testing = await testApp({ server: model, settings: { deafMs: 2_000 } });
+  const testing = await testApp({ server: model, settings: { deafMs: 2_000 }, hasQueue: true });
   // What no hook wrote is set aside by the first sweep: then the database is open.
   const spool = join(testing.home, 'spool');
   mkdirSync(spool);

@@ -57,7 +57,7 @@ test('worker --once does all that waits, the dream last, says what became of it,
 
 /** A night in the middle of which the worker was killed. */
 async function killedAtWork(): Promise<TestApp> {
-  const testing = await testApp();
+  const testing = await testApp({ hasQueue: true });
   await enqueueNight(testing, sessions);
   const worker = start(['worker'], testing.environment);
   await until(() => coverageWhere(testing.store.ledger).length > 0);
@@ -124,7 +124,7 @@ for (const [kind, { reason, make }] of Object.entries(deletions)) {
     `the ${kind} queue deleted under an idle worker and again under waiting work: all is done after a restart, once ${reason ?? ''}`,
     async () => {
       const model = await testModel(() => says('Nothing worth keeping.'));
-      const testing = await testApp({ server: model, settings: { concurrency: 1 } });
+      const testing = await testApp({ server: model, settings: { concurrency: 1 }, hasQueue: kind === 'embedded' });
       const { url, forget } = await make(testing.home);
       testing.environment.NOCTURNE_QUEUE_URL = url;
       const [first, ...rest] = sessions as [string, ...string[]];

@@ -14,7 +14,7 @@ import { openStore } from '../../src/memory/open.ts';
 import { topicUses } from '../../src/memory/recall/recall-uses.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { countO200k, estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
-import { fastTempDir, tempDir } from '../support/temp.ts';
+import { tempDir } from '../support/temp.ts';
 
 /** A directory with one topic that says `says`. */
 function fill(dir: string, says: string, more: Record<string, string> = {}): string {
@@ -233,7 +233,7 @@ test('a part cannot pass for another, nor end its own', async () => {
 });
 
 test('with anything beside, a section stays within its limits, and what is beside within its share', async () => {
-  const { ask, project, user, local } = await world({ userScope: true }, fastTempDir);
+  const { ask, project, user, local } = await world({ userScope: true }, tempDir);
   const body = fc
     .array(
       fc.oneof(

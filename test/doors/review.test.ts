@@ -9,7 +9,7 @@ import { type TestApp, testApp } from '../support/app.ts';
 import { jobsInProcess } from '../support/jobs-in-process.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
 import { sessionFile } from '../support/session-file.ts';
-import { fastTempDir, tempDir } from '../support/temp.ts';
+import { tempDir } from '../support/temp.ts';
 
 const PROMPTS = [
   'Always use pnpm instead of npm.',
@@ -21,7 +21,7 @@ const SESSION = '11111111-2222-4333-8444-555555555555';
 
 /** A memory with a dream's proposals, one of each type, topic by topic. */
 async function proposed(prompts = PROMPTS): Promise<TestApp & { shown: ShownProposal[] }> {
-  const dir = fastTempDir();
+  const dir = tempDir();
   const jobs = await jobsInProcess(dir, undefined, { review: true });
   const session = sessionFile(tempDir(), { id: SESSION });
   for (const prompt of prompts) session.add(prompt);

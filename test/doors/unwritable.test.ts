@@ -9,7 +9,7 @@ import { openStore } from '../../src/memory/open.ts';
 import { testApp } from '../support/app.ts';
 import { treeHash } from '../support/mcp.ts';
 import { runHere } from '../support/run-here.ts';
-import { fastTempDir, tempDir } from '../support/temp.ts';
+import { tempDir } from '../support/temp.ts';
 import { makeFileSystem, makeUnwritable } from '../support/unwritable.ts';
 
 test('what only looks works where nothing can be written, and says what it says elsewhere', async ({ skip }) => {
@@ -58,7 +58,7 @@ test('files in which nocturne never worked are shown where nothing can be writte
 });
 
 test('a ledger that a running worker writes is read as it is where nothing can be written', async ({ skip }) => {
-  const dir = fastTempDir();
+  const dir = tempDir();
   const clock = fixedClock('2026-11-21T02:00:00Z');
   const store = await openStore(dir, { clock });
   await store.write({ actor: 'person' }, { path: 'a.md', text: '- a\n' });

@@ -1,7 +1,7 @@
 // A set with the offline model, in this process, for the tests: what `npm run eval` does, without forks.
 
 import { jobsInProcess, type Model } from '../support/jobs-in-process.ts';
-import { fastTempDir } from '../support/temp.ts';
+import { tempDir } from '../support/temp.ts';
 import { liveThrough } from './nights.ts';
 import { perfectExtractor } from './perfect.ts';
 import { recognise } from './recognise.ts';
@@ -31,7 +31,7 @@ async function withPerfect(sample: Sample): Promise<ReturnType<typeof score>> {
 
 async function scoreOf(sample: Sample, extractor?: Model): Promise<ReturnType<typeof score>> {
   const open = (dir: string, now: string) => jobsInProcess(dir, now, { extract: extractor });
-  const observed = await liveThrough(sample, { dir: fastTempDir(), open });
+  const observed = await liveThrough(sample, { dir: tempDir(), open });
   const texts = (of: { text: string }[]) => of.map(({ text }) => text);
   return score(sample, observed, {
     entries: recognise(sample.facts, texts(observed.entries)),

@@ -13,7 +13,7 @@ import { openStore } from '../../src/memory/open.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { type JobsInProcess, jobsInProcess } from '../support/jobs-in-process.ts';
 import { type SessionFile, sessionFile } from '../support/session-file.ts';
-import { fastTempDir, tempDir } from '../support/temp.ts';
+import { tempDir } from '../support/temp.ts';
 
 const NOW = '2026-11-21T02:00:00Z';
 const PNPM = 'Always use pnpm instead of npm.';
@@ -22,12 +22,12 @@ const TOLD_TEA = 'The user prefers tea over coffee.';
 const LOG = 'logs/2026/11/2026-11-20.md';
 
 async function userScope(): Promise<{ user: Store; asUser: JobsInProcess }> {
-  const asUser = await jobsInProcess(fastTempDir());
+  const asUser = await jobsInProcess(tempDir());
   onTestFinished(() => asUser.close());
   return { user: asUser.store, asUser };
 }
 
-async function project(user: Store, dir = fastTempDir()): Promise<JobsInProcess> {
+async function project(user: Store, dir = tempDir()): Promise<JobsInProcess> {
   const jobs = await jobsInProcess(dir, NOW, { user });
   onTestFinished(() => jobs.close());
   return jobs;
@@ -242,7 +242,7 @@ test('what was sent is explained on both sides: where it is, and where it came f
 });
 
 test('a directory that is the user scope itself keeps everything as ever', async () => {
-  const dir = fastTempDir();
+  const dir = tempDir();
   const { user } = { user: await openStore(dir, { clock: fixedClock(NOW) }) };
   onTestFinished(() => user.close());
   const { extract, store } = await project(user, dir);

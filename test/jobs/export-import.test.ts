@@ -18,7 +18,7 @@ import { openStore } from '../../src/memory/open.ts';
 import { type JobsInProcess, jobsInProcess } from '../support/jobs-in-process.ts';
 import { sixSessions } from '../support/nights.ts';
 import { inPieces, type TarEntry, tarballOf, tarOf } from '../support/tarballs.ts';
-import { fastTempDir, tempDir } from '../support/temp.ts';
+import { tempDir } from '../support/temp.ts';
 
 const clock = fixedClock('2026-11-22T02:00:00Z');
 /** Three nights, of which the last left an entry that no dream has read. */
@@ -199,7 +199,7 @@ const unfit: [string, Buffer | (() => Buffer), string][] = [
 ];
 
 test.each(unfit)('an archive in which something %s is refused, and nothing is made', async (_, archive, problem) => {
-  const dir = join(fastTempDir(), 'memory');
+  const dir = join(tempDir(), 'memory');
   const pieces = inPieces(typeof archive === 'function' ? archive() : archive, 1 << 16);
   const importing = importMemory(
     { pieces, takesTheirs: true },
@@ -247,7 +247,7 @@ test('an archive that a person made with tar is taken, directories and all', asy
 });
 
 test('a long path and many files go through, and tar reads what export made', async () => {
-  const [dir, to] = [fastTempDir(), await opened(fastTempDir())];
+  const [dir, to] = [tempDir(), await opened(tempDir())];
   const deep = `${'a-rather-long-name-of-a-directory/'.repeat(12)}leaf-ö.md`;
   const from = await opened(dir);
   await from.store.commit({ actor: 'person' }, () => ({
@@ -260,7 +260,7 @@ test('a long path and many files go through, and tar reads what export made', as
   const archive = await buffer((await exportMemory(from.store)).pieces);
   expect((await importInto(to, archive)).added).toHaveLength(302);
   expect(await contents(to.store.dir)).toEqual(await contents(dir));
-  const out = fastTempDir();
+  const out = tempDir();
   execFileSync('tar', ['xz', '-C', out], { input: archive });
   expect(readFileSync(join(out, deep), 'utf8')).toBe(`- ${deep}\n`);
 });
@@ -273,7 +273,7 @@ test('whatever bytes of an archive are changed, it is refused whole or its files
       async (edits) => {
         const bytes = Buffer.from(plain);
         for (const [at, byte] of edits) bytes[at] = byte;
-        const dir = join(fastTempDir(), 'memory');
+        const dir = join(tempDir(), 'memory');
         const jobs: JobsInProcess[] = [];
         const openIt = async () => {
           jobs.push(await jobsInProcess(dir, clock));

@@ -12,7 +12,7 @@ import { testApp, testModel } from '../support/app.ts';
 import { type JobsInProcess, jobsInProcess } from '../support/jobs-in-process.ts';
 import { calls } from '../support/messages-server.ts';
 import { type SessionFile, sessionFile } from '../support/session-file.ts';
-import { fastTempDir, tempDir } from '../support/temp.ts';
+import { tempDir } from '../support/temp.ts';
 
 const PNPM = 'Always use pnpm instead of npm.';
 const DEADLINE = 'The release deadline is 2026-12-04.';
@@ -25,7 +25,7 @@ function sessionSaying(prompts: string[], options: Parameters<typeof sessionFile
 }
 
 async function jobs(): Promise<JobsInProcess> {
-  const opened = await jobsInProcess(fastTempDir());
+  const opened = await jobsInProcess(tempDir());
   onTestFinished(() => opened.close());
   return opened;
 }

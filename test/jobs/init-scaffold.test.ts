@@ -11,12 +11,12 @@ import { testApp, testModel } from '../support/app.ts';
 import { jobsInProcess } from '../support/jobs-in-process.ts';
 import { calls, type MessagesRequest, toolResults } from '../support/messages-server.ts';
 import { run, runJson } from '../support/run.ts';
-import { fastTempDir, tempDir } from '../support/temp.ts';
+import { tempDir } from '../support/temp.ts';
 
 const PATHS = ['startup-notes.md', 'feature-checklist.md', 'progress-log.md'];
 const clock = fixedClock('2026-11-21T02:00:00Z');
 
-async function scaffolded(dir = fastTempDir(), models: Parameters<typeof jobsInProcess>[2] = {}) {
+async function scaffolded(dir = tempDir(), models: Parameters<typeof jobsInProcess>[2] = {}) {
   const jobs = await jobsInProcess(dir, clock, models);
   onTestFinished(() => jobs.close());
   const init = () => initScaffold({ openStore: async () => jobs.store, clock, zone: 'UTC', withLease: jobs.withLease });
@@ -25,7 +25,7 @@ async function scaffolded(dir = fastTempDir(), models: Parameters<typeof jobsInP
 }
 
 test('three topics of the project are written, named in the index, and never written over', async () => {
-  const dir = fastTempDir();
+  const dir = tempDir();
   writeFileSync(join(dir, 'startup-notes.md'), '- Start: make run\n');
   const { init, read, report, jobs } = await scaffolded(dir);
   expect(report).toMatchObject({ outcome: 'written', written: PATHS.slice(1), kept: ['startup-notes.md'] });
@@ -58,7 +58,7 @@ test('no dream changes them, whatever a model proposes, and an agent does', asyn
     return { operations: [{ ...operation, entries: ids, lines, reason: 'Newer.' }] };
   };
   const server = await testModel((request, call) => calls('propose_operations', propose(request, call > 1)));
-  const { jobs, dir, read } = await scaffolded(fastTempDir(), { all: { model: 'test-model', access: server.access } });
+  const { jobs, dir, read } = await scaffolded(tempDir(), { all: { model: 'test-model', access: server.access } });
   for (const text of entries) await jobs.remember({ text, type: 'project' });
   const before = PATHS.map(read);
   expect((await jobs.dream()).outcome).toBe('failed');

@@ -7,13 +7,13 @@ import { allEntries } from '../../src/memory/ledger/entries.ts';
 import { parseLog } from '../../src/memory/text/daily-log.ts';
 import { type JobsInProcess, jobsInProcess } from '../support/jobs-in-process.ts';
 import { reviewedMemory } from '../support/reviewed.ts';
-import { fastTempDir } from '../support/temp.ts';
+import { tempDir } from '../support/temp.ts';
 
 const DAY = '2026-11-21';
 const LOG = `logs/2026/11/${DAY}.md`;
 
 async function jobs(): Promise<JobsInProcess> {
-  const opened = await jobsInProcess(fastTempDir());
+  const opened = await jobsInProcess(tempDir());
   onTestFinished(() => opened.close());
   return opened;
 }

@@ -9,7 +9,7 @@ import { unifiedDiff } from '../../src/memory/history/line-diff.ts';
 import { redactMatches } from '../../src/memory/history/redact/redaction.ts';
 import { scrubOf } from '../../src/memory/history/redact/scrub.ts';
 import { changedLines, meaningOf, type Reviewed, reviewedMemory } from '../support/reviewed.ts';
-import { fastTempDir, tempDir } from '../support/temp.ts';
+import { tempDir } from '../support/temp.ts';
 
 const LOG = 'logs/2026/11/2026-11-21.md';
 const accept = { word: { kind: 'accept' } } as const;
@@ -298,7 +298,7 @@ test('a redaction reaches what is proposed, what was rejected, and what undo kee
 });
 
 test('a ledger that is lost loses the proposals, and the entries are proposed again', async () => {
-  const dir = fastTempDir();
+  const dir = tempDir();
   const before = await settled({}, { dir });
   await before.say('Alpha', 1001);
   await before.dream();

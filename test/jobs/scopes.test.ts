@@ -18,7 +18,7 @@ import { onEachStep } from '../support/disk-steps.ts';
 import { type JobsInProcess, jobsInProcess } from '../support/jobs-in-process.ts';
 import { seeded } from '../support/random.ts';
 import { type SessionFile, sessionFile } from '../support/session-file.ts';
-import { fastTempDir } from '../support/temp.ts';
+import { tempDir } from '../support/temp.ts';
 
 const SESSIONS = sized({ quick: 60, deep: 200 });
 const PROJECTS = ['alpha', 'bravo'] as const;
@@ -70,7 +70,7 @@ test('no fact crosses a project’s border, and what is about the user arrives o
 
 async function liveThrough(seed: number): Promise<void> {
   const random = seeded(seed);
-  const home = fastTempDir();
+  const home = tempDir();
   const at = (...names: string[]) => join(home, ...names);
   for (const dir of ['transcripts', '.nocturne']) mkdirSync(at(dir));
   writeFileSync(at('.nocturne/config.json'), '{ "userScope": true }');

@@ -7,6 +7,7 @@ import { Queue } from 'bullmq';
 import { vi } from 'vitest';
 import { type BackendOptions, openBackend } from '../../src/queue/backend.ts';
 import { type Bell, openBell, type WakeUp } from '../../src/queue/queue.ts';
+import { copyEmbeddedQueue } from '../support/embedded-queue.ts';
 
 export const servers = {
   embedded: undefined,
@@ -47,8 +48,11 @@ export function workshop(kind: 'redis' | 'postgres' | 'embedded') {
     },
     async bell(namespace: string): Promise<Bell> {
       if (kind === 'embedded') {
-        dir ??= temporaryDirectory();
-        options.dataDir = join(dir.path, 'queue');
+        if (!dir) {
+          dir = temporaryDirectory();
+          options.dataDir = join(dir.path, 'queue');
+          await copyEmbeddedQueue(options.dataDir);
+        }
       }
       const bell = await openBell({ ...options, namespace });
       open.add(bell);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, describe, expect, test } from 'vitest';
 import { openBell, type WakeUp } from '../../src/queue/queue.ts';
+import { copyEmbeddedQueue } from '../support/embedded-queue.ts';
 import { eventually, missing, recorder, servers, temporaryDirectory, workshop } from './backends.ts';
 
 const reason = await missing('redis');
@@ -16,6 +17,7 @@ describe('a wake-up whose worker died', { concurrent: true }, () => {
 
   test('by kill -9 is heard by the next process, and so is all that waited', async () => {
     const dataDir = join(dir.path, 'queue');
+    await copyEmbeddedQueue(dataDir);
     const child = spawn(process.execPath, [join(import.meta.dirname, 'killed-worker.ts'), dataDir], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });

@@ -6,13 +6,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isAppError } from '../../src/base/errors.ts';
 import { openPglitePool } from '../../src/queue/pglite-pool.ts';
 import { openBell } from '../../src/queue/queue.ts';
+import { copyEmbeddedQueue } from '../support/embedded-queue.ts';
 import { eventually, recorder, temporaryDirectory } from './backends.ts';
 
 const dir = temporaryDirectory();
 const dataDir = join(dir.path, 'home', 'queue');
 const wakeUp = { kind: 'extract', store: '/memory', key: 's1' } as const;
 
-beforeAll(async () => (await openBell({ dataDir })).close({ deadlineMs: 0 }));
+beforeAll(() => copyEmbeddedQueue(dataDir));
 afterAll(() => dir.remove());
 
 async function migrateToTheFuture(): Promise<void> {

@@ -16,7 +16,6 @@ for (const kind of ['redis', 'postgres', 'embedded'] as const) {
   const concurrent = kind !== 'embedded';
   describe.skipIf(reason)(`a bell on ${kind}${reason ? ` (${reason})` : ''}`, { concurrent }, () => {
     const shop = workshop(kind);
-    // The first embedded database is made here: seconds, and more on a busy machine.
     beforeAll(async () => shop.close(await shop.bell(shop.namespace())));
     (concurrent ? afterAll : afterEach)(() => shop.closeAll());
     afterAll(() => shop.remove());

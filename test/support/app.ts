@@ -7,6 +7,7 @@ import { runAgent as loopInProcess } from '../../src/agent/loop.ts';
 import { type Environment, loadConfig } from '../../src/base/config/config.ts';
 import { type App, compose } from '../../src/doors/compose.ts';
 import type { Store } from '../../src/memory/store/store.ts';
+import { copyEmbeddedQueue } from './embedded-queue.ts';
 import { type MessagesServer, type Script, startMessagesServer } from './messages-server.ts';
 import { tempDir } from './temp.ts';
 
@@ -29,6 +30,8 @@ export interface TestAppOptions {
   home?: string;
   /** The agent runs in a process of its own, as it does for users; for tests of that. Default: in this one. */
   isForked?: boolean;
+  /** The embedded queue is there already, which saves a worker its making. */
+  hasQueue?: boolean;
 }
 
 export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
@@ -49,6 +52,7 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
       ANTHROPIC_BASE_URL: options.server.access.baseURL,
     }),
   };
+  if (options.hasQueue) await copyEmbeddedQueue(join(home, 'queue'));
   const runAgent = options.isForked ? undefined : loopInProcess;
   const app = compose(await loadConfig({}, environment), { runAgent });
   onTestFinished(() => app.close());

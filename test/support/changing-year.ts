@@ -12,7 +12,7 @@ import { calls, says, startMessagesServer } from './messages-server.ts';
 import { entriesShown, shown } from './obedient.ts';
 import type { Random } from './random.ts';
 import { record } from './recorded.ts';
-import { fastTempDir } from './temp.ts';
+import { tempDir } from './temp.ts';
 
 const BEGIN = new Date('2026-01-02T03:00:00Z');
 /** What a person writes into a topic by hand. */
@@ -97,7 +97,7 @@ export async function liveThrough(
     }
     return calls('propose_operations', { operations });
   });
-  const dir = fastTempDir();
+  const dir = tempDir();
   let now = BEGIN;
   const jobs = await jobsInProcess(dir, { now: () => now }, { all: { model: 'test-model', access: server.access } });
   const outcomes: string[] = [];

@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest';
 import type { ShownProposal } from '../../jobs/review/list.ts';
 import { allEntries, type EntryState } from '../../src/memory/ledger/entries.ts';
 import { type JobsInProcess, jobsInProcess } from './jobs-in-process.ts';
-import { fastTempDir } from './temp.ts';
+import { tempDir } from './temp.ts';
 import { type TidyDreamer, tidyDreamer } from './tidy-dreamer.ts';
 
 export interface Reviewed extends JobsInProcess {
@@ -26,7 +26,7 @@ export interface Reviewed extends JobsInProcess {
 export async function reviewedMemory({
   topicOf = (service: string) => service,
   review = true,
-  dir = fastTempDir(),
+  dir = tempDir(),
 } = {}): Promise<Reviewed> {
   let now = Date.parse('2026-11-21T02:00:00Z');
   let onLook = { looks: 0, act: () => {} };

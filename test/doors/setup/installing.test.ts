@@ -18,7 +18,7 @@ import { applyChange, isInstalled, planInstall, planUninstall } from '../../../s
 import { findPrograms, type Programs } from '../../../src/doors/setup/agents/programs.ts';
 import { readSettings } from '../../../src/doors/setup/agents/settings-text.ts';
 import { wildSettings } from '../../support/settings-text.ts';
-import { fastTempDir, tempDir } from '../../support/temp.ts';
+import { tempDir } from '../../support/temp.ts';
 
 const PROGRAMS: Programs = {
   node: '/opt/node/bin/node',
@@ -59,7 +59,7 @@ function write(path: string, text: string): void {
 }
 
 test('install and uninstall leave any settings file to the byte as it was, whatever is in it', async () => {
-  const { config } = await aPerson(fastTempDir());
+  const { config } = await aPerson(tempDir());
   fc.assert(
     fc.property(
       wildSettings,

@@ -96,7 +96,7 @@ test('a clock that was ahead for a while keeps no later night from being dreamed
 });
 
 test('a night that a worker on one queue did is not done again by one on another', async () => {
-  const first = await testApp({ now: '2026-11-20T12:00:00Z' });
+  const first = await testApp({ now: '2026-11-20T12:00:00Z', hasQueue: true });
   await work(first);
   await extractSession(first, 'Always use pnpm instead of npm.', UUIDS[0]);
   const dreams = () => lastJobs(first.store.ledger, 50).filter((job) => job.kind === 'dream').length;

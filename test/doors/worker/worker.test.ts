@@ -35,7 +35,7 @@ function workAt(now: string, { environment }: TestApp) {
 
 test('SIGTERM ends a resident worker within its deadline, its agent with it, and hands the work back', async () => {
   const hanging = await testModel((_, call) => (call === 1 ? 'hang' : says('Nothing worth keeping.')));
-  const testing = await testApp({ server: hanging });
+  const testing = await testApp({ server: hanging, hasQueue: true });
   await run(['enqueue', 'extract', aSession()], testing.environment);
   const worker = start(['worker'], testing.environment);
   await hanging.received(1);
@@ -115,7 +115,7 @@ test('a wrong key uses up no attempt: the work waits, named, however often it wa
 });
 
 test('a supervisor can ask whether a worker is alive: one that runs is, and none is once it ended or was suspended', async () => {
-  const testing = await testApp();
+  const testing = await testApp({ hasQueue: true });
   expect(await run(['worker', '--check'], testing.environment)).toMatchObject({ code: 1 });
   const worker = start(['worker'], testing.environment);
   await until(() => testing.app.home.workers().length === 1);

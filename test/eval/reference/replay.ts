@@ -15,7 +15,7 @@ import {
   says,
   startMessagesServer,
 } from '../../support/messages-server.ts';
-import { fastTempDir } from '../../support/temp.ts';
+import { tempDir } from '../../support/temp.ts';
 import { type CassetteEntry, type CassetteLine, quotesOf } from './cassette.ts';
 import { fileOfSession, pathOf } from './places.ts';
 
@@ -63,7 +63,7 @@ export async function replay(session: string, cassette: CassetteLine[]): Promise
     return says('Done.');
   });
   const model = { model: 'reader', access: server.access };
-  const jobs = await jobsInProcess(join(fastTempDir(), 'memory'), NOW, { all: model });
+  const jobs = await jobsInProcess(join(tempDir(), 'memory'), NOW, { all: model });
   try {
     await jobs.extract(pathOf(fileOfSession(session)));
     const { refused: said } = await jobs.dream();

@@ -7,12 +7,12 @@ import { rememberUses } from '../../../src/memory/recall/recall-uses.ts';
 import { newTopic } from '../../../src/memory/text/topic.ts';
 import { jobsInProcess } from '../../support/jobs-in-process.ts';
 import { record, type Said } from '../../support/recorded.ts';
-import { fastTempDir, tempDir } from '../../support/temp.ts';
+import { tempDir } from '../../support/temp.ts';
 import { tidyDreamer } from '../../support/tidy-dreamer.ts';
 
 /** A memory whose clock a test sets, and a dream over what is said by then. */
 async function memory({ review = false } = {}) {
-  const dir = fastTempDir();
+  const dir = tempDir();
   let now = new Date('2026-01-10T02:00:00Z');
   const dreamer = tidyDreamer((subject) => subject.toLowerCase().replace(/[^a-z0-9]+/g, '-'));
   const jobs = await jobsInProcess(dir, { now: () => now }, { runAgent: dreamer.runAgent, review });

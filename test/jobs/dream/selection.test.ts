@@ -9,7 +9,7 @@ import { reportLine } from '../../../src/memory/text/dream-report.ts';
 import { lineId, newTopic } from '../../../src/memory/text/topic.ts';
 import { type JobsInProcess, jobsInProcess } from '../../support/jobs-in-process.ts';
 import { record, type Said } from '../../support/recorded.ts';
-import { fastTempDir, tempDir } from '../../support/temp.ts';
+import { tempDir } from '../../support/temp.ts';
 import { type TidyDreamer, tidyDreamer } from '../../support/tidy-dreamer.ts';
 
 const NOW = '2026-11-21T02:00:00Z';
@@ -23,7 +23,7 @@ interface Night {
 
 async function night({
   topics = 0,
-  dir = fastTempDir(),
+  dir = tempDir(),
   batchTokens,
   beforeCall,
 }: {
@@ -117,7 +117,7 @@ test('a topic that was not shown is known all the same when the model names it',
 });
 
 test('what a batch committed stays when the next one dies, and the next dream does the rest alone', async () => {
-  const dir = fastTempDir();
+  const dir = tempDir();
   const first = await night({
     dir,
     batchTokens: 500,

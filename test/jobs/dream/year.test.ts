@@ -11,7 +11,7 @@ import { parseJsonReport, type ReportRow } from '../../../src/memory/text/dream-
 import { isArchivePath, isTopicPath, parseTopic } from '../../../src/memory/text/topic.ts';
 import { type JobsInProcess, jobsInProcess } from '../../support/jobs-in-process.ts';
 import { record, type Said } from '../../support/recorded.ts';
-import { fastTempDir } from '../../support/temp.ts';
+import { tempDir } from '../../support/temp.ts';
 import { subjectOf, type TidyDreamer, tidyDreamer } from '../../support/tidy-dreamer.ts';
 
 const NIGHTS = 365;
@@ -43,7 +43,7 @@ interface Night {
 let now = BEGIN;
 let jobs: JobsInProcess;
 let dreamer: TidyDreamer;
-const dir = fastTempDir();
+const dir = tempDir();
 const nights: Night[] = [];
 
 /** The processor's time: other tests run beside. */

@@ -17,7 +17,7 @@ import { type TestApp, testApp, testModel } from '../../support/app.ts';
 import { jobsInProcess } from '../../support/jobs-in-process.ts';
 import { error, type MessagesServer, says } from '../../support/messages-server.ts';
 import { type SessionFile, type Step, sessionFile } from '../../support/session-file.ts';
-import { fastTempDir, tempDir } from '../../support/temp.ts';
+import { tempDir } from '../../support/temp.ts';
 import { collect } from '../../support/transcripts.ts';
 
 const RULE = 'Never deploy on a Friday.';
@@ -461,14 +461,14 @@ const STEPS: Record<(typeof KINDS)[number], (at: { dir: string; n: number }) => 
 
 test('however a session grows, each message is covered once, and each word after the last write is offered once', async () => {
   const grow = async (growth: { begins: boolean; kinds: (typeof KINDS)[number][] }[]) => {
-    const dir = fastTempDir();
+    const dir = tempDir();
     let inputs: string[] = [];
     const runAgent: RunAgent = async ({ input }) => {
       inputs.push(input);
       return 'done';
     };
     const jobs = await jobsInProcess(dir, undefined, { runAgent });
-    const file = sessionFile(fastTempDir());
+    const file = sessionFile(tempDir());
     const rows = () => coverageWhere(jobs.store.ledger, { session: file.id });
     const expectTiles = async () => {
       for (const { id, messages } of await collect(readTurns((await openSession(file.path)).messages()))) {

@@ -3,7 +3,7 @@ import { fixedClock } from '../../../src/base/time.ts';
 import { isForgotten, type Statement, writeEntry } from '../../../src/memory/ledger/entries.ts';
 import { enterPersonsJob } from '../../../src/memory/ledger/job-rows.ts';
 import { openStore } from '../../../src/memory/open.ts';
-import { fastTempDir } from '../../support/temp.ts';
+import { tempDir } from '../../support/temp.ts';
 
 const SAID: Statement = {
   session: 's1',
@@ -16,7 +16,7 @@ const SAID: Statement = {
 /** A ledger in which `SAID` was forgotten on the 21st. */
 async function forgotten() {
   const clock = fixedClock('2026-11-21T02:00:00Z');
-  const store = await openStore(fastTempDir(), { clock });
+  const store = await openStore(tempDir(), { clock });
   onTestFinished(() => store.close());
   await store.commit({ actor: 'person' }, () => ({
     files: [],

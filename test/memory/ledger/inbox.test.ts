@@ -12,7 +12,7 @@ import {
   skips,
 } from '../../../src/memory/ledger/inbox.ts';
 import { openLedger } from '../../../src/memory/ledger/ledger.ts';
-import { fastTempDir, tempDir } from '../../support/temp.ts';
+import { tempDir } from '../../support/temp.ts';
 
 const notBefore = '2026-11-20T10:00:00.000Z';
 const put = (ledger: ReturnType<typeof openLedger>, payload: object) =>
@@ -100,7 +100,7 @@ test('whatever comes when: never twice within the throttle, never held back long
   });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), spans, (steps, { debounceMs, throttleMs }) => {
-      const ledger = openLedger(fastTempDir());
+      const ledger = openLedger(tempDir());
       let now = minute(0).getTime();
       let workedAt = Number.NEGATIVE_INFINITY;
       let firstNewsAt: number | undefined;

@@ -3,12 +3,12 @@
 import { expect, test } from 'vitest';
 import { commitsOf, lastChangingJob, settleInterrupted } from '../../../src/memory/ledger/job-rows.ts';
 import { openLedger } from '../../../src/memory/ledger/ledger.ts';
-import { fastTempDir } from '../../support/temp.ts';
+import { tempDir } from '../../support/temp.ts';
 
 const AT = '2026-11-21T02:00:00.000Z';
 
 test('of twenty thousand jobs, a person’s among them, the last that changed something is found while one waits', () => {
-  const ledger = openLedger(fastTempDir());
+  const ledger = openLedger(tempDir());
   const idOf = (n: number) => `job_${String(n).padStart(12, '0')}`;
   ledger.transaction(() => {
     for (let n = 1; n <= 20_000; n += 1) {

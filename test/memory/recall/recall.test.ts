@@ -13,7 +13,7 @@ import { appendEntries } from '../../../src/memory/text/daily-log.ts';
 import type { Entry } from '../../../src/memory/types.ts';
 import { countO200k, estimateTokens, isWithinTokens } from '../../../src/transcript/excerpt/tokens.ts';
 import { withhold } from '../../../src/transcript/marks.ts';
-import { fastTempDir, tempDir } from '../../support/temp.ts';
+import { tempDir } from '../../support/temp.ts';
 
 const NOW = '2026-11-21T10:00:00Z';
 
@@ -318,7 +318,7 @@ const words = fc.oneof(
 const prose = fc.array(words, { maxLength: 60 }).map((parts) => parts.join(' '));
 
 test('a section is never over its budget, by characters and by an independent count of tokens', async () => {
-  const dir = fastTempDir();
+  const dir = tempDir();
   let shown = 0;
   await fc.assert(
     fc.asyncProperty(

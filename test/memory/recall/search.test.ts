@@ -8,10 +8,10 @@ import { openStore } from '../../../src/memory/open.ts';
 import { catalogTopics } from '../../../src/memory/recall/catalog.ts';
 import { searchMemory } from '../../../src/memory/recall/search.ts';
 import { inOneCase, readQuery, withSingleSpaces } from '../../../src/memory/recall/search-query.ts';
-import { fastTempDir } from '../../support/temp.ts';
+import { tempDir } from '../../support/temp.ts';
 
 function memoryOf(files: Record<string, string>): string {
-  const dir = fastTempDir();
+  const dir = tempDir();
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(dir, path)), { recursive: true });
     writeFileSync(join(dir, path), text);

@@ -11,9 +11,9 @@ import type { Store } from '../../../src/memory/store/store.ts';
 import { sized } from '../../support/depth.ts';
 import { type Fault, onFaultyDisk } from '../../support/faulty-files.ts';
 import { BEFORE, EARLY, LATE, prepare, run, SCENARIOS, type Scenario, stateOf } from '../../support/store-scenarios.ts';
-import { fastTempDir } from '../../support/temp.ts';
+import { tempDir } from '../../support/temp.ts';
 
-const root = fastTempDir();
+const root = tempDir();
 const origin = join(root, 'origin');
 
 const CHILD = {

@@ -7,7 +7,7 @@ import { fixedClock } from '../../../src/base/time.ts';
 import { listVersions } from '../../../src/memory/history/versions.ts';
 import { openStore } from '../../../src/memory/open.ts';
 import type { Store } from '../../../src/memory/store/store.ts';
-import { fastTempDir } from '../../support/temp.ts';
+import { tempDir } from '../../support/temp.ts';
 
 const FILES = 2_500;
 const clock = fixedClock('2026-11-20T10:00:00Z');
@@ -28,7 +28,7 @@ function outsideVersionsOf(path: string): number {
 }
 
 beforeEach(async () => {
-  dir = fastTempDir();
+  dir = tempDir();
   mkdirSync(join(dir, 'topics'));
   for (let n = 0; n < FILES; n += 1) writeLongAgo(name(n), `topic ${n}\n`);
   store = await openStore(dir, { clock });

@@ -10,13 +10,13 @@ import { shaOf } from '../../../src/memory/ledger/version-rows.ts';
 import { openStore } from '../../../src/memory/open.ts';
 import type { Precondition, Store } from '../../../src/memory/store/store.ts';
 import { sized } from '../../support/depth.ts';
-import { fastTempDir } from '../../support/temp.ts';
+import { tempDir } from '../../support/temp.ts';
 
 const RUNS = sized({ quick: 25, deep: 100 });
 const OPERATIONS = 100;
 const clock = fixedClock('2026-11-20T10:00:00Z');
 const by = { actor: 'tool:test' };
-const root = fastTempDir();
+const root = tempDir();
 
 const path = fc.constantFrom('a.md', 'b.md', 'c.txt', 'dir/d.md', 'dir/deep/e.md', 'logs/2026/11/2026-11-20.md');
 const text = fc.constantFrom('', 'x', 'x\n', 'one\ntwo\n', 'one\r\ntwo', 'ünï\n', '---\nname: a\n---\n- b\n');

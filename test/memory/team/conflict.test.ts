@@ -6,9 +6,9 @@ import { expect, test } from 'vitest';
 import { sidesOf } from '../../../src/memory/team/conflict.ts';
 import { reconcile, tidyFrontmatter } from '../../../src/memory/team/reconcile.ts';
 import { tidyTopic } from '../../../src/memory/team/team-topic.ts';
-import { fastTempDir } from '../../support/temp.ts';
+import { tempDir } from '../../support/temp.ts';
 
-const dir = fastTempDir();
+const dir = tempDir();
 
 function resolved(text: string, before: string | null = null): string | null {
   const sides = sidesOf(text, { before });

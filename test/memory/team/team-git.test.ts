@@ -12,7 +12,7 @@ import { openStore } from '../../../src/memory/open.ts';
 import type { Store } from '../../../src/memory/store/store.ts';
 import { isTopicPath, parseTopic } from '../../../src/memory/text/topic.ts';
 import { type GitTree, gitIn } from '../../support/git.ts';
-import { fastTempDir } from '../../support/temp.ts';
+import { tempDir } from '../../support/temp.ts';
 
 const clock = fixedClock('2026-11-21T02:00:00Z');
 const TOPICS = ['deploys', 'hosts', 'people', 'tests'];
@@ -105,7 +105,7 @@ async function opened<T>({ memory }: Clone, work: (store: Store) => Promise<T>):
 }
 
 async function twoClones(): Promise<[Clone, Clone]> {
-  const root = fastTempDir();
+  const root = tempDir();
   gitIn(root).run('init', '-q', '--bare', '-b', 'main', 'origin.git');
   const clones = ['Ann Bo', 'Kim Lee'].map((author, at): Clone => {
     gitIn(root).run('clone', '-q', join(root, 'origin.git'), `clone-${at}`);
