@@ -16,12 +16,13 @@ import {
   timesTold,
   work,
 } from '../support/batched-night.ts';
+import { sized } from '../support/depth.ts';
 import { run, until } from '../support/run.ts';
 
 vi.setConfig({ testTimeout: 900_000 });
 
 const DIES_AT = join(import.meta.dirname, '../support/dies-at.ts');
-const STRIDE = Number(process.env.NOCTURNE_TEST_STRIDE ?? 11);
+const STRIDE = Number(process.env.NOCTURNE_TEST_STRIDE ?? sized({ quick: 23, deep: 11 }));
 const WORDS = ['Always use pnpm.', 'Never push to main.'];
 
 /** Works what is due in a process that dies at a step; answers whether it did. */

@@ -12,6 +12,7 @@ import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { calls, type MessagesRequest } from '../support/messages-server.ts';
 import { agentsOf } from '../support/processes.ts';
 import { run, runJson, start, stop, until } from '../support/run.ts';
+import { runHere } from '../support/run-here.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
@@ -83,7 +84,7 @@ test('a session that two commands and two workers extract at once is committed o
   });
   const testing = await testApp({ server: model });
   const session = aSession();
-  await run(['enqueue', 'extract', session.path], testing.environment);
+  await runHere(['enqueue', 'extract', session.path], testing.environment);
   const first = runJson<ExtractReport>(['extract', session.path], testing.environment);
   await model.received(1);
   const others = [
@@ -109,7 +110,7 @@ test('sessions of one directory are worked side by side: as many model requests 
   });
   const testing = await testApp({ server: model, settings: { concurrency: 3 } });
   const sessions = [1, 2, 3, 4, 5].map((n) => aSession(`${n}1110000-2222-4333-8444-555555555555`));
-  await run(['enqueue', 'extract', ...sessions.map(({ path }) => path)], testing.environment);
+  await runHere(['enqueue', 'extract', ...sessions.map(({ path }) => path)], testing.environment);
   const worker = run(['worker', '--once'], testing.environment);
   await model.received(3);
   if (onLinux) await until(() => agentsOf(testing.home).length === 4);
@@ -137,7 +138,7 @@ for (const [kind, { reason, make }] of Object.entries(queues)) {
       const { url } = await make(testing);
       const environment = { ...testing.environment, NOCTURNE_NOW: undefined, NOCTURNE_QUEUE_URL: url };
       const session = aSession();
-      await run(['enqueue', 'extract', session.path], environment);
+      await runHere(['enqueue', 'extract', session.path], environment);
       const sleeper = start(['worker'], environment);
       await model.received(1);
       const [agent] = agentsOf(testing.home);
@@ -154,7 +155,7 @@ for (const [kind, { reason, make }] of Object.entries(queues)) {
       sleeper.kill('SIGCONT');
       process.kill(agent as number, 'SIGCONT');
       const late = aSession('21110000-2222-4333-8444-555555555555');
-      await run(['enqueue', 'extract', late.path], environment);
+      await runHere(['enqueue', 'extract', late.path], environment);
       await until(() => inboxItems(testing.store.ledger).length === 0, 60_000);
       expect([await stop(sleeper), await stop(other)].map(({ code }) => code)).toEqual([0, 0]);
       expect(agentsOf(testing.home)).toEqual([]);
@@ -179,7 +180,7 @@ for (const [kind, { reason, make }] of Object.entries(queues)) {
       const { url, lockIsOver } = await make(testing);
       const environment = { ...testing.environment, NOCTURNE_NOW: undefined, NOCTURNE_QUEUE_URL: url };
       const session = aSession();
-      await run(['enqueue', 'extract', session.path], environment);
+      await runHere(['enqueue', 'extract', session.path], environment);
       const worker = start(['worker'], environment);
       await model.received(1);
       worker.kill('SIGSTOP');
@@ -196,7 +197,7 @@ for (const [kind, { reason, make }] of Object.entries(queues)) {
 test('the second signal ends a worker at once, its agent with it, and the work waits', async () => {
   const hanging = await testModel(() => 'hang');
   const testing = await testApp({ server: hanging, hasQueue: true });
-  await run(['enqueue', 'extract', aSession().path], testing.environment);
+  await runHere(['enqueue', 'extract', aSession().path], testing.environment);
   const worker = start(['worker'], testing.environment);
   await hanging.received(1);
   worker.kill('SIGTERM');

@@ -11,7 +11,8 @@ import { lineTo } from '../queue/servers.ts';
 import { type TestApp, type TestAppOptions, testApp, testModel } from '../support/app.ts';
 import { type MessagesServer, says } from '../support/messages-server.ts';
 import { isIdle, sixSessions } from '../support/nights.ts';
-import { type Running, run, start, stop, until } from '../support/run.ts';
+import { type Running, start, stop, until } from '../support/run.ts';
+import { runHere } from '../support/run-here.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -54,11 +55,11 @@ test.skipIf(noPostgres)(
       return says('Nothing worth keeping.');
     });
     const { testing, postgres, unrung } = await onPostgres({ server: model });
-    await run(['enqueue', 'extract', first], unrung);
+    await runHere(['enqueue', 'extract', first], unrung);
     const worker = start(['worker'], testing.environment);
     await until(() => isIdle(testing));
     expect(await postgres.terminate()).toBeGreaterThan(0);
-    await run(['enqueue', 'extract', ...others.slice(0, 3)], testing.environment);
+    await runHere(['enqueue', 'extract', ...others.slice(0, 3)], testing.environment);
     await model.received(3);
     // As while a server restarts: nobody is let in for a while.
     await postgres.admit(false);
@@ -66,7 +67,7 @@ test.skipIf(noPostgres)(
     const turns = coverageWhere(testing.store.ledger).length;
     release();
     await until(() => coverageWhere(testing.store.ledger).length > turns);
-    const { code, stderr } = await run(['enqueue', 'extract', ...others.slice(3)], testing.environment);
+    const { code, stderr } = await runHere(['enqueue', 'extract', ...others.slice(3)], testing.environment);
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('The queue was not rung') });
     await postgres.admit(true);
     await until(() => isIdle(testing), 60_000);
@@ -80,11 +81,11 @@ test.skipIf(noPostgres)(
   async () => {
     const model = await indifferent();
     const { testing, postgres, unrung } = await onPostgres({ server: model });
-    await run(['enqueue', 'extract', first], unrung);
+    await runHere(['enqueue', 'extract', first], unrung);
     const worker = start(['worker'], testing.environment);
     await until(() => isIdle(testing), 60_000);
     await postgres.dropSchema();
-    await run(['enqueue', 'extract', ...others], unrung);
+    await runHere(['enqueue', 'extract', ...others], unrung);
     await until(() => isIdle(testing), 60_000);
     await expectAllOnce(testing, model);
     await expectEndsInOrder(worker);
@@ -96,14 +97,14 @@ test.skipIf(noPostgres)(
   async () => {
     const model = await indifferent();
     const { testing, postgres, unrung } = await onPostgres({ server: model });
-    await run(['enqueue', 'extract', first], unrung);
+    await runHere(['enqueue', 'extract', first], unrung);
     const worker = start(['worker'], testing.environment);
     await until(() => isIdle(testing), 60_000);
     await postgres.truncateAll();
-    await run(['enqueue', 'extract', ...others.slice(0, 2)], unrung);
+    await runHere(['enqueue', 'extract', ...others.slice(0, 2)], unrung);
     await until(() => isIdle(testing), 60_000);
     await expectEndsInOrder(worker);
-    await run(['enqueue', 'extract', ...others.slice(2)], unrung);
+    await runHere(['enqueue', 'extract', ...others.slice(2)], unrung);
     await postgres.truncateAll();
     const next = start(['worker'], testing.environment);
     await until(() => isIdle(testing), 60_000);
@@ -122,11 +123,11 @@ test.skipIf(noPostgres)(
     onTestFinished(() => line.cut());
     url.port = String(line.port);
     const environment = { ...testing.environment, NOCTURNE_QUEUE_URL: url.href };
-    await run(['enqueue', 'extract', first], unrung);
+    await runHere(['enqueue', 'extract', first], unrung);
     const worker = start(['worker'], environment);
     await until(() => isIdle(testing), 60_000);
     line.deafen();
-    await run(['enqueue', 'extract', ...others], unrung);
+    await runHere(['enqueue', 'extract', ...others], unrung);
     expect(await worker.ended).toMatchObject({ code: 75, stderr: expect.stringContaining('deaf: the queue has work') });
     const next = start(['worker'], environment);
     await until(() => isIdle(testing), 60_000);
@@ -145,7 +146,7 @@ test('a worker whose embedded database is deleted goes on, or ends with 75 and t
   const worker = start(['worker'], testing.environment);
   await until(() => existsSync(join(spool, 'damaged', 'sign.json')), 60_000);
   rmSync(join(testing.home, 'queue'), { recursive: true });
-  await run(['enqueue', 'extract', ...sessions], testing.environment);
+  await runHere(['enqueue', 'extract', ...sessions], testing.environment);
   const ended = await Promise.race([worker.ended, until(() => isIdle(testing), 60_000)]);
   if (ended === true) await expectEndsInOrder(worker);
   else expect(ended).toMatchObject({ code: 75, stderr: expect.stringContaining('deaf: the embedded queue failed') });

@@ -128,11 +128,11 @@ for (const [kind, { reason, make }] of Object.entries(deletions)) {
       const { url, forget } = await make(testing.home);
       testing.environment.NOCTURNE_QUEUE_URL = url;
       const [first, ...rest] = sessions as [string, ...string[]];
-      await run(['enqueue', 'extract', first], testing.environment);
+      await runHere(['enqueue', 'extract', first], testing.environment);
       const idle = start(['worker'], testing.environment);
       await until(() => isIdle(testing));
       await forget();
-      await run(['enqueue', 'extract', ...rest], testing.environment);
+      await runHere(['enqueue', 'extract', ...rest], testing.environment);
       // An embedded database without its directory cannot end in order; a service manager kills such a process.
       idle.kill('SIGKILL');
       await idle.ended;
@@ -183,13 +183,13 @@ test.skipIf(noRedisOfOurs)(
     const redis = await ownRedis();
     onTestFinished(() => redis.close());
     testing.environment.NOCTURNE_QUEUE_URL = redis.url;
-    await run(['enqueue', 'extract', ...sessions.slice(0, 3)], testing.environment);
+    await runHere(['enqueue', 'extract', ...sessions.slice(0, 3)], testing.environment);
     const worker = start(['worker'], testing.environment);
     await model.received(2);
     await redis.kill();
     release();
     await until(() => coverageWhere(testing.store.ledger).length > 0);
-    await run(['enqueue', 'extract', ...sessions.slice(3)], testing.environment);
+    await runHere(['enqueue', 'extract', ...sessions.slice(3)], testing.environment);
     await redis.start();
     await until(() => isIdle(testing));
     expect(await stop(worker)).toMatchObject({ code: 0 });
@@ -207,11 +207,11 @@ test.skipIf(noRedisOfOurs)(
     const line = await lineTo({ host: '127.0.0.1', port: redis.port });
     onTestFinished(() => line.cut());
     testing.environment.NOCTURNE_QUEUE_URL = `redis://127.0.0.1:${line.port}`;
-    await run(['enqueue', 'extract', sessions[0] as string], testing.environment);
+    await runHere(['enqueue', 'extract', sessions[0] as string], testing.environment);
     const worker = start(['worker'], testing.environment);
     await until(() => isIdle(testing));
     line.deafen();
-    await run(['enqueue', 'extract', sessions[1] as string], testing.environment);
+    await runHere(['enqueue', 'extract', sessions[1] as string], testing.environment);
     const { code, stderr } = await worker.ended;
     expect(code).toBe(75);
     expect(stderr).toContain('deaf: the queue has work for this worker, which heard nothing of it for 3 s.');

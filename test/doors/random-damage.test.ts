@@ -10,7 +10,7 @@ import { type Ended, run } from '../support/run.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
-const CASES = sized({ quick: 5, deep: 25 });
+const CASES = sized({ quick: 3, deep: 25 });
 const SEED = 20_261_122;
 const IN_TIME_MS = 10_000;
 const RULES = [

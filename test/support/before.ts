@@ -35,7 +35,7 @@ export function copyBefore(): Before {
       .replaceAll(madeBy.root, root)
       .replaceAll(madeBy.nodeAt, process.execPath)
       .replaceAll(dirname(madeBy.nodeAt), dirname(process.execPath))
-      .replaceAll(madeBy.packageAt, join(DOOR, '../../../..'));
+      .replaceAll(madeBy.packageAt, join(DOOR, '../..'));
   const user = join(root, 'user');
   for (const item of readdirSync(user, { recursive: true, withFileTypes: true })) {
     const path = join(item.parentPath, item.name);

@@ -6,7 +6,7 @@ import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
 import { allEntries } from '../../src/memory/ledger/entries.ts';
 import { inboxItems } from '../../src/memory/ledger/inbox.ts';
 import type { TestApp } from './app.ts';
-import { run } from './run.ts';
+import { runHere } from './run-here.ts';
 import { sessionFile } from './session-file.ts';
 import { tempDir } from './temp.ts';
 
@@ -33,7 +33,7 @@ export function sixSessions(): string[] {
 /** Puts sessions and a dream into the inbox. */
 export async function enqueueNight({ environment }: Pick<TestApp, 'environment'>, sessions: string[]): Promise<void> {
   for (const args of [['extract', ...sessions], ['dream']]) {
-    const { code, stderr } = await run(['enqueue', ...args], environment);
+    const { code, stderr } = await runHere(['enqueue', ...args], environment);
     if (code !== 0) throw new Error(`enqueue ended with ${code}: ${stderr}`);
   }
 }

@@ -4,8 +4,10 @@
 import { Readable } from 'node:stream';
 import { WriteStream } from 'node:tty';
 import { vi } from 'vitest';
+import { runAgent } from '../../src/agent/loop.ts';
 import type { Environment } from '../../src/base/config/config.ts';
 import { main } from '../../src/doors/cli/cli.ts';
+import { composeWith } from '../../src/doors/cli/terminal/options.ts';
 
 export interface EndedHere {
   code: number;
@@ -18,6 +20,8 @@ export interface HereOptions {
   stdin?: string;
   /** All three streams are a terminal, 80 columns wide. */
   isTerminal?: boolean;
+  /** The agent runs in a process of its own, as it does for users. Default: in this one. */
+  isForked?: boolean;
 }
 
 const OURS = /^(NOCTURNE|ANTHROPIC|CLAUDE)_|^(VISUAL|EDITOR|REDIS_URL|NO_COLOR|FORCE_COLOR)$/;
@@ -26,7 +30,7 @@ const OURS = /^(NOCTURNE|ANTHROPIC|CLAUDE)_|^(VISUAL|EDITOR|REDIS_URL|NO_COLOR|F
 export async function runHere(
   args: string[],
   environment: Environment,
-  { stdin = '', isTerminal = false }: HereOptions = {},
+  { stdin = '', isTerminal = false, isForked = false }: HereOptions = {},
 ): Promise<EndedHere> {
   for (const name of Object.keys(process.env).filter((each) => OURS.test(each))) vi.stubEnv(name, undefined);
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
@@ -43,6 +47,7 @@ export async function runHere(
     }),
   ]);
   process.exitCode = undefined;
+  composeWith(isForked ? {} : { runAgent });
   try {
     await main(['node', 'nocturne', ...args]);
     return { code: Number(process.exitCode ?? 0), ...written };

@@ -7,6 +7,7 @@ import { type TestApp, testApp, testModel } from '../../support/app.ts';
 import { error, says } from '../../support/messages-server.ts';
 import { agentsOf } from '../../support/processes.ts';
 import { run, start, stop, until } from '../../support/run.ts';
+import { runHere } from '../../support/run-here.ts';
 import { sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 
@@ -36,7 +37,7 @@ function workAt(now: string, { environment }: TestApp) {
 test('SIGTERM ends a resident worker within its deadline, its agent with it, and hands the work back', async () => {
   const hanging = await testModel((_, call) => (call === 1 ? 'hang' : says('Nothing worth keeping.')));
   const testing = await testApp({ server: hanging, hasQueue: true });
-  await run(['enqueue', 'extract', aSession()], testing.environment);
+  await runHere(['enqueue', 'extract', aSession()], testing.environment);
   const worker = start(['worker'], testing.environment);
   await hanging.received(1);
   const second = await run(['worker'], testing.environment);
@@ -54,7 +55,7 @@ test('SIGTERM ends a resident worker within its deadline, its agent with it, and
 test('SIGTERM ends worker --once at once: 75, its work named as waiting, its agent gone', async () => {
   const hanging = await testModel(['hang']);
   const testing = await testApp({ server: hanging });
-  await run(['enqueue', 'extract', aSession()], testing.environment);
+  await runHere(['enqueue', 'extract', aSession()], testing.environment);
   const worker = start(['worker', '--once'], testing.environment);
   await hanging.received(1);
   const { code, stderr } = await stop(worker);
@@ -67,7 +68,7 @@ test('a model that always refuses is asked in three runs, up to a minute and the
   const model = await testModel(() => ({ text: 'No.', stop: 'refusal' }));
   const testing = await testApp({ server: model });
   const session = aSession();
-  await run(['enqueue', 'extract', session], testing.environment);
+  await runHere(['enqueue', 'extract', session], testing.environment);
   let now = Date.parse('2026-11-21T02:00:00Z');
   for (const [requests, boundMs] of [
     [1, 60_000],
@@ -101,7 +102,7 @@ test('a wrong key uses up no attempt: the work waits, named, however often it wa
   let isKeyWrong = true;
   const model = await testModel(() => (isKeyWrong ? error(401, 'invalid x-api-key') : says('Nothing worth keeping.')));
   const testing = await testApp({ server: model });
-  await run(['enqueue', 'extract', aSession()], testing.environment);
+  await runHere(['enqueue', 'extract', aSession()], testing.environment);
   for (const now of ['02:00', '02:05', '02:10', '02:15']) {
     const { stderr } = await workAt(`2026-11-21T${now}:00Z`, testing);
     expect(stderr).toMatch(/waits until .*invalid x-api-key/);

@@ -1,4 +1,5 @@
-// A year of nights over one memory: about 5,000 entries, a model that is played in process, and a clock that goes on.
+// A year of nights over one memory (the small size: five months): about 5,000 entries, a model that is played in process,
+// and a clock that goes on.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,12 +10,13 @@ import { allEntries } from '../../../src/memory/ledger/entries.ts';
 import { rememberUses } from '../../../src/memory/recall/recall-uses.ts';
 import { parseJsonReport, type ReportRow } from '../../../src/memory/text/dream-report.ts';
 import { isArchivePath, isTopicPath, parseTopic } from '../../../src/memory/text/topic.ts';
+import { sized } from '../../support/depth.ts';
 import { type JobsInProcess, jobsInProcess } from '../../support/jobs-in-process.ts';
 import { record, type Said } from '../../support/recorded.ts';
 import { tempDir } from '../../support/temp.ts';
 import { subjectOf, type TidyDreamer, tidyDreamer } from '../../support/tidy-dreamer.ts';
 
-const NIGHTS = 365;
+const NIGHTS = sized({ quick: 150, deep: 365 });
 const PER_NIGHT = 14;
 const BEGIN = new Date('2026-01-01T03:00:00Z');
 const COLOURS = ['amber', 'azure', 'beige', 'coral', 'ebony', 'ivory', 'khaki', 'lilac', 'ochre', 'umber'];
@@ -129,7 +131,8 @@ test('the index is within its caps every night', () => {
 });
 
 test('a night late in the year sends no more than one in spring', () => {
-  const [spring, late] = [nights.slice(60, 120), nights.slice(-60)];
+  const each = sized({ quick: 40, deep: 60 });
+  const [spring, late] = [nights.slice(60, 60 + each), nights.slice(-each)];
   const figures = [mean(spring, 'tokens'), mean(late, 'tokens'), mean(spring, 'ms'), mean(late, 'ms')];
   console.info(
     `${Math.round(cpuMs() / 1_000)} s of processor; tokens ${figures.slice(0, 2).map(Math.round)}, processor ms ${figures.slice(2).map(Math.round)} (spring, late)`,
@@ -139,7 +142,7 @@ test('a night late in the year sends no more than one in spring', () => {
 
 test('every fact is still found, or a report names what became of it and why', () => {
   const entries = allEntries(jobs.store.ledger);
-  expect(entries.length).toBeGreaterThan(5_000);
+  expect(entries.length).toBeGreaterThan(sized({ quick: 2_000, deep: 5_000 }));
   const standing = [...texts().values()].join('\n');
   const told = Map.groupBy(reports(), (row) => row.entry);
   const lost = entries.filter(({ id, text }) => {
@@ -179,7 +182,8 @@ test('past dates and what nobody used are in the archive, with the reason, and a
 });
 
 test('undoing a night in the middle in part restores what later nights do not rest on, and says what does', async () => {
-  const night = nights[180] as Night;
+  const middle = Math.floor(NIGHTS / 2) - 2;
+  const night = nights[middle] as Night;
   const before = [...texts()].flatMap(([path, text]) =>
     parseTopic(path, text).lines.map((line) => `${path} ${line.text}`),
   );
@@ -193,7 +197,7 @@ test('undoing a night in the middle in part restores what later nights do not re
   const gone = before.filter((line) => !after.includes(line));
   expect(gone.length).toBeGreaterThan(0);
   const textOf = (line: string) => line.slice(line.indexOf(' ') + 1);
-  const written = new Set(saidOn(180).map(({ text }) => text));
+  const written = new Set(saidOn(middle).map(({ text }) => text));
   // Only what that night wrote goes; what it put away is back where it stood.
   const lost = gone.filter((line) => !written.has(textOf(line)) && !after.includes(line.replace(/^archive\//, '')));
   expect(lost).toEqual([]);

@@ -5,6 +5,7 @@ import { isAppError } from '../../../src/base/errors.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import { readTurns } from '../../../src/transcript/turns.ts';
 import { findMemoryWrites } from '../../../src/transcript/writes/memory-writes.ts';
+import { sized } from '../../support/depth.ts';
 import { countUnreadable, isObjectText, mutatedLines, mutatedValue } from '../../support/mutations.ts';
 import { seeded } from '../../support/random.ts';
 import { collect, fixtures, transcriptOf } from '../../support/transcripts.ts';
@@ -25,7 +26,9 @@ async function readWhole(path: string): Promise<number> {
   return session.unreadableLines;
 }
 
-describe('10,000 damaged lines', () => {
+const LINES = sized({ quick: 2_000, deep: 10_000 });
+
+describe(`${LINES} damaged lines`, () => {
   test.each([
     ['claude-code.jsonl', 2],
     ['codex.jsonl', 3],
@@ -35,7 +38,7 @@ describe('10,000 damaged lines', () => {
     const whole = read(file)
       .split('\n')
       .filter((line) => isObjectText(line));
-    const lines = mutatedLines(whole, 10_000);
+    const lines = mutatedLines(whole, LINES);
     const head = whole.slice(0, intact).map((line) => Buffer.from(line));
     const path = transcriptOf(Buffer.concat([...head, ...lines].flatMap((line) => [line, Buffer.from('\n')])));
     const unreadable = await readWhole(path);
@@ -47,10 +50,10 @@ describe('10,000 damaged lines', () => {
 describe('a damaged document of Gemini CLI', () => {
   const text = read('gemini-legacy.json');
 
-  test('with 10,000 odd messages is read to the end', async () => {
+  test(`with ${LINES} odd messages is read to the end`, async () => {
     const random = seeded(2);
     const document = JSON.parse(text) as { messages: unknown[] };
-    const messages = Array.from({ length: 10_000 }, (_, at) =>
+    const messages = Array.from({ length: LINES }, (_, at) =>
       mutatedValue(document.messages[at % document.messages.length], random),
     );
     await expect(readWhole(transcriptOf(JSON.stringify({ ...document, messages }, null, 1)))).resolves.toBeGreaterThan(
@@ -61,7 +64,7 @@ describe('a damaged document of Gemini CLI', () => {
   test('is read or refused, but never more than that', async () => {
     const line = JSON.stringify(JSON.parse(text));
     let refused = 0;
-    for (const bytes of mutatedLines([line], 1_000, 3)) {
+    for (const bytes of mutatedLines([line], LINES / 10, 3)) {
       try {
         await readWhole(transcriptOf(bytes));
       } catch (error) {
@@ -69,8 +72,8 @@ describe('a damaged document of Gemini CLI', () => {
         refused += 1;
       }
     }
-    expect(refused).toBeGreaterThan(100);
-    expect(refused).toBeLessThan(1_000);
+    expect(refused).toBeGreaterThan(LINES / 100);
+    expect(refused).toBeLessThan(LINES / 10);
   });
 });
 

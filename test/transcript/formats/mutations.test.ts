@@ -5,6 +5,7 @@ import { isAppError } from '../../../src/base/errors.ts';
 import { openSession, type Session } from '../../../src/transcript/session.ts';
 import { readTurns } from '../../../src/transcript/turns.ts';
 import type { Message } from '../../../src/transcript/types.ts';
+import { sized } from '../../support/depth.ts';
 import { countUnreadable, mutatedLines, mutatedValue } from '../../support/mutations.ts';
 import { seeded } from '../../support/random.ts';
 import { tempDir } from '../../support/temp.ts';
@@ -15,6 +16,9 @@ async function readAll(session: Session): Promise<Message[]> {
   expect(new Set(messages.map((message) => message.id)).size).toBe(messages.length);
   return messages;
 }
+
+const LINES = sized({ quick: 2_000, deep: 10_000 });
+const COPIES = sized({ quick: 100, deep: 300 });
 
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
 
@@ -28,12 +32,12 @@ test.each([
   ],
   ['entire', (line: Record<string, unknown>) => line.v === 1 && isText(line.type)],
 ])(
-  '10,000 damaged lines of %s are read without a crash, and each unreadable one is counted',
+  `${LINES} damaged lines of %s are read without a crash, and each unreadable one is counted`,
   async (name, isRecord) => {
     const lines = readFileSync(join(fixtures, `${name}.jsonl`), 'utf8')
       .trimEnd()
       .split('\n');
-    const damaged = mutatedLines(lines, 10_000, 20_261_120);
+    const damaged = mutatedLines(lines, LINES, 20_261_120);
     const path = join(tempDir(), 'damaged.jsonl');
     writeFileSync(
       path,
@@ -44,7 +48,7 @@ test.each([
     expect(session.format).toBe(name);
     expect((await readAll(session)).length).toBeGreaterThan(0);
     const unreadable = countUnreadable(damaged, isRecord);
-    expect(unreadable).toBeGreaterThan(2_000);
+    expect(unreadable).toBeGreaterThan(LINES / 5);
     expect(session.unreadableLines).toBeGreaterThanOrEqual(unreadable);
     // Where several records stand on a line, each counts for itself.
     const glued = damaged.filter((line) => /\}\s*\{/.test(line.toString('utf8'))).length;
@@ -61,14 +65,14 @@ test.each([
   'messages-request.json',
   'openai-chat.json',
   'openai-responses.json',
-])('300 damaged copies of %s are read, or refused as of an unknown format', async (name) => {
+])(`${COPIES} damaged copies of %s are read, or refused as of an unknown format`, async (name) => {
   const text = readFileSync(join(fixtures, name), 'utf8');
   const value: unknown = JSON.parse(text);
   const random = seeded(20_261_121);
-  const damaged = mutatedLines([JSON.stringify(value)], 300, 20_261_121);
+  const damaged = mutatedLines([JSON.stringify(value)], COPIES, 20_261_121);
   const path = join(tempDir(), name);
   let read = 0;
-  for (let count = 0; count < 300; count++) {
+  for (let count = 0; count < COPIES; count++) {
     const damage = count % 4 === 0 ? damaged[count] : JSON.stringify(mutatedValue(value, random));
     writeFileSync(path, damage ?? '');
     try {
@@ -79,7 +83,7 @@ test.each([
     }
   }
   expect(read).toBeGreaterThan(20);
-  expect(read).toBeLessThan(300);
+  expect(read).toBeLessThan(COPIES);
 });
 
 test('an entry of an export and a step of a trajectory that cannot be read are counted', async () => {

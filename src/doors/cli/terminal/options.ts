@@ -5,7 +5,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Config } from '../../../base/config/config.ts';
 import { lookNow } from '../../../base/files/files.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
-import type { App } from '../../compose.ts';
+import type { App, Parts } from '../../compose.ts';
 import { MEMORY_SCOPES, type MemoryScope, memoryDirFor, scopeDir } from '../../places.ts';
 import { note } from './output.ts';
 
@@ -56,6 +56,13 @@ export function undoCommand(job: string | null, { memory, scope }: Pick<CommonOp
   return `nocturne undo${where} ${job}`;
 }
 
+let parts: Parts = {};
+
+/** What the apps of all commands of this process are made with, from now on. */
+export function composeWith(given: Parts): void {
+  parts = given;
+}
+
 /** Runs a command with an app made from its options, and closes the app. A secret in the instructions is kept nowhere. */
 export async function withApp<T>(options: CommonOptions, work: (app: App) => Promise<T>): Promise<T> {
   const [config, { compose }] = await Promise.all([configFor(options), import('../../compose.ts')]);
@@ -63,7 +70,7 @@ export async function withApp<T>(options: CommonOptions, work: (app: App) => Pro
     const { redact } = await import('../../../base/text/redact.ts');
     options.instructions = (await redact(options.instructions)).text;
   }
-  const app = compose(config);
+  const app = compose(config, parts);
   try {
     return await work(app);
   } finally {
