@@ -15,6 +15,9 @@ import type { Ledger } from '../src/memory/ledger/ledger.ts';
 import type { FileChange, Store, WithLease } from '../src/memory/store/store.ts';
 import { type Staying, TakingBack } from './undo/taking-back.ts';
 
+/** Kinds of jobs that need no wing. */
+const OWN_KINDS: string[] = ['extract', 'dream', 'undo', 'remember', 'forget', 'deliver', 'share', 'review'];
+
 export interface UndoRequest {
   /** Exactly one of `job` and `last`. */
   job?: string;
@@ -26,6 +29,8 @@ export interface UndoRequest {
 
 export interface UndoDeps {
   store: Store;
+  /** Kinds of jobs that the wings enter; a job of a wing that is not there is left alone. */
+  wingKinds?: string[];
   clock: Clock;
   withLease: WithLease;
 }
@@ -48,6 +53,7 @@ export async function undo(request: UndoRequest, deps: UndoDeps): Promise<UndoRe
   const { store } = deps;
   // 1.
   const job = findJob(store.ledger, request);
+  refuseUnknown(job, deps);
   const report: UndoReport = {
     outcome: 'busy',
     job: job.id,
@@ -92,6 +98,21 @@ function findJob(ledger: Ledger, { job: id, last, partial }: UndoRequest): JobRo
     throw new AppError('bad-input', `${job.id} is an undo, which is taken back as a whole or not at all.`);
   }
   return job;
+}
+
+/** What a wing kept is put back with what it knows of it, or not at all. */
+function refuseUnknown(job: JobRow, { store: { ledger }, wingKinds = [] }: UndoDeps): void {
+  const jobs = [job, job.undoes ? jobRow(ledger, job.undoes) : null];
+  const unknown = jobs.find((each) => each && !OWN_KINDS.includes(each.kind) && !wingKinds.includes(each.kind));
+  if (!unknown) return;
+  throw new AppError(
+    'bad-input',
+    `${unknown.id} is a job of a kind that this nocturne does not have: ${unknown.kind}.`,
+    {
+      remedy:
+        'Undo it with the nocturne that made it, or take the change out by hand: nocturne history names its files.',
+    },
+  );
 }
 
 async function holdAll<T>(keys: string[], deps: UndoDeps, work: () => Promise<T>): Promise<T | null> {

@@ -2,6 +2,11 @@
 // What fails is thrown as an AppError with a code of ERRORS, mostly with a remedy; a planned ending of a job is the
 // `outcome` of its report.
 
+import { useWings } from './doors/wing.ts';
+import { WINGS } from './wings/index.ts';
+
+useWings(WINGS);
+
 // Memory for an agent of one's own.
 
 export { type AgentMemory, type AgentMemoryOptions, agentMemory } from './doors/agent-memory.ts';

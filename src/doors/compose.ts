@@ -37,6 +37,7 @@ import { foundDirectories, memoriesOf, memoryDirFor } from './places.ts';
 import { refuseSentLedger } from './sent-ledger.ts';
 import { tracing } from './telemetry.ts';
 import { UserScope } from './user-scope.ts';
+import { wings } from './wing.ts';
 import { lanesFor, ModelSlots, withinSlots } from './worker/model-slots.ts';
 
 export interface App {
@@ -276,7 +277,10 @@ export function compose(config: Config, parts: Parts = {}): App {
     },
     undo: async (at, request) => {
       const { undo } = await import('../../jobs/undo.ts');
-      return userScope.deliverAfter(undo(request, { ...job({}), store: at }), () => at);
+      return userScope.deliverAfter(
+        undo(request, { ...job({}), store: at, wingKinds: wings().flatMap(({ jobKinds }) => jobKinds ?? []) }),
+        () => at,
+      );
     },
     remember: async (at, request) =>
       (await import('../../jobs/remember.ts')).remember(request, { ...config, store: at }),

@@ -26,6 +26,7 @@ import { isWithinTokens } from '../transcript/excerpt/tokens.ts';
 import { declaredScope, findDefinition } from './agent-definition.ts';
 import { standingFor } from './compose.ts';
 import { type MemoryScope, scopeDir, scopesBeside } from './places.ts';
+import { wings } from './wing.ts';
 
 /** What Claude Code takes from a hook; more than that it spills into a file. */
 export const MAX_CHARACTERS = 10_000;
@@ -126,8 +127,10 @@ export async function recallFor(config: Config, options: RecallOptions = {}): Pr
     if (before !== null) return { ...result, text: before, isRepeated: true };
     const now = config.clock.now();
     const limits = { ...request.limits, isWithinTokens };
-    const checkout = scope === 'project' && !isAlone ? (checkoutRoot(cwd) ?? undefined) : undefined;
-    const found = await recall({ ...request, notices, dir: memory, ledger, beside, limits, tree, checkout, now });
+    const checkout = scope === 'project' && !isAlone ? checkoutRoot(cwd) : null;
+    const said = wings().map((wing) => wing.recallNotes?.({ dir: memory, ledger, checkout }) ?? []);
+    const notes = (await Promise.all(said)).flat();
+    const found = await recall({ ...request, notices, dir: memory, ledger, beside, limits, tree, notes, now });
     tryToNote(() => noteUses(ledger, { topics: found.topics, now }));
     for (const part of found.beside) {
       const from = beside.find(({ dir }) => dir === part.memory)?.ledger ?? null;

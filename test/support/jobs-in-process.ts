@@ -21,6 +21,7 @@ import { JobSpend } from '../../src/memory/home/spend.ts';
 import { type Lease, releaseLease, takeLease } from '../../src/memory/ledger/leases.ts';
 import { openStore } from '../../src/memory/open.ts';
 import type { Store, WithLease } from '../../src/memory/store/store.ts';
+import { WINGS } from '../../src/wings/index.ts';
 import { tempDir } from './temp.ts';
 
 export interface JobsInProcess {
@@ -106,7 +107,8 @@ export async function jobsInProcess(
       const kept = { batchTokens, holdDays, forgetDays, review: request.review ?? isReviewed };
       return dream(request, { ...deps, ...kept, store, openBatches: open });
     },
-    undo: (request = { last: true }) => undo(request, { ...common(), store }),
+    undo: (request = { last: true }) =>
+      undo(request, { ...common(), store, wingKinds: WINGS.flatMap(({ jobKinds }) => jobKinds ?? []) }),
     reprocess: (what) => reprocess({ ...what, ended: true }, { store, extract: extractInto }),
     proposals: () => listProposals(store),
     review: (request) => review(request, { ...common(), store, batchTokens }),

@@ -8,6 +8,7 @@ import { runAgent } from '../../src/agent/loop.ts';
 import type { Environment } from '../../src/base/config/config.ts';
 import { main } from '../../src/doors/cli/cli.ts';
 import { composeWith } from '../../src/doors/cli/terminal/options.ts';
+import { WINGS } from '../../src/wings/index.ts';
 
 export interface EndedHere {
   code: number;
@@ -49,7 +50,7 @@ export async function runHere(
   process.exitCode = undefined;
   composeWith(isForked ? {} : { runAgent });
   try {
-    await main(['node', 'nocturne', ...args]);
+    await main(['node', 'nocturne', ...args], WINGS);
     return { code: Number(process.exitCode ?? 0), ...written };
   } finally {
     process.exitCode = undefined;

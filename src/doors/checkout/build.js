@@ -55,7 +55,7 @@ const bundled = ['@bomb.sh/tab', '@date-fns/tz', 'cli-table3', 'commander', 'dat
 const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
 const external = Object.keys(dependencies).filter((name) => !bundled.includes(name));
 await build({
-  input: 'src/doors/cli/cli.ts',
+  input: { cli: 'src/doors/cli/cli.ts', wings: 'src/wings/index.ts' },
   platform: 'node',
   external: external.flatMap((name) => [name, new RegExp(`^${name}/`)]),
   // gray-matter can run frontmatter as a program; nobody here lets it (memory/text/frontmatter.ts).
@@ -78,5 +78,6 @@ mkdirSync('dist/src/entry', { recursive: true });
 writeFileSync('dist/src/entry/nocturne.js', "#!/usr/bin/env node\nimport '../../nocturne.js';\n", { mode: 0o755 });
 const door = readFileSync('src/doors/cli/nocturne.js', 'utf8')
   .replace('./small-heap.js', './src/doors/cli/small-heap.js')
-  .replace('./cli.ts', './src/doors/cli/cli.js');
+  .replace('./cli.ts', './src/doors/cli/cli.js')
+  .replace('../../wings/index.ts', './src/doors/cli/wings.js');
 writeFileSync('dist/nocturne.js', door, { mode: 0o755 });

@@ -5,13 +5,11 @@
 import type { Argument, Command } from 'commander';
 import { describeError, isAppError } from '../../base/errors.ts';
 import { packagePath, readTextNow } from '../../base/files/files.ts';
+import { type AddCommand, type CommandGroup, useWings, type Wing, wings } from '../wing.ts';
 import { EXIT, note, print } from './terminal/output.ts';
 
-/** Adds a command to the program. */
-type Add = (program: Command) => void | Promise<void>;
-
 /** The groups of the help, and of each command the word that calls it and where it is. */
-const COMMANDS: Record<string, Record<string, () => Promise<Add>>> = {
+const COMMANDS: Record<CommandGroup, Record<string, () => Promise<AddCommand>>> = {
   'Everyday:': {
     remember: async () => (await import('./commands/remember.ts')).addRemember,
     share: async () => (await import('./commands/share.ts')).addShare,
@@ -49,14 +47,10 @@ const COMMANDS: Record<string, Record<string, () => Promise<Add>>> = {
     redact: async () => (await import('./commands/redact.ts')).addRedact,
   },
   'Setup and care:': {
-    init: async () => (await import('./commands/init.ts')).addInit,
     install: async () => (await import('./commands/install.ts')).addInstall,
     uninstall: async () => (await import('./commands/uninstall.ts')).addUninstall,
     doctor: async () => (await import('./commands/doctor.ts')).addDoctor,
     check: async () => (await import('./commands/check.ts')).addCheck,
-    export: async () => (await import('./commands/export.ts')).addExport,
-    import: async () => (await import('./commands/import.ts')).addImport,
-    snapshot: async () => (await import('./commands/snapshot.ts')).addSnapshot,
     pause: async () => (await import('./commands/pause.ts')).addPause,
     resume: async () => (await import('./commands/resume.ts')).addResume,
     mcp: async () => (await import('./commands/mcp.ts')).addMcp,
@@ -64,8 +58,9 @@ const COMMANDS: Record<string, Record<string, () => Promise<Add>>> = {
   },
 };
 
-/** Runs the command line and sets the exit code, as the table in output.ts says. */
-export async function main(argv: string[]): Promise<void> {
+/** Runs the command line with these wings and sets the exit code, as the table in output.ts says. */
+export async function main(argv: string[], wingList: readonly Wing[] = []): Promise<void> {
+  useWings(wingList);
   const [asked, ...rest] = argv.slice(2);
   // Programs ask this before they ask anything else: it loads nothing.
   if ((asked === '--version' || asked === '-V') && rest.length === 0) return print(version());
@@ -90,8 +85,12 @@ export async function programFor(argv: string[]): Promise<Command> {
     })
     .exitOverride();
   const asked = argv.slice(2).find((word) => !word.startsWith('-'));
-  const isKnown = Object.values(COMMANDS).some((group) => asked !== undefined && Object.hasOwn(group, asked));
-  for (const [heading, group] of Object.entries(COMMANDS)) {
+  const groups = Object.entries(COMMANDS).map(([heading, group]) => ({
+    heading,
+    group: Object.assign({}, group, ...wings().map(({ commands }) => commands?.[heading as CommandGroup])),
+  }));
+  const isKnown = groups.some(({ group }) => asked !== undefined && Object.hasOwn(group, asked));
+  for (const { heading, group } of groups) {
     program.commandsGroup(heading);
     const wanted = Object.keys(group).filter((name) => !isKnown || name === asked);
     for (const add of await Promise.all(wanted.map((name) => group[name]?.()))) await add?.(program);

@@ -26,7 +26,7 @@ import {
   fail,
   warn,
 } from './checks.ts';
-import { checkMemoryDirectory, checkSnapshotOf } from './memory.ts';
+import { checkMemoryDirectory, checkWings } from './memory.ts';
 
 /** `isOnline`: ask the model, too. */
 export async function examine(config: Config, at: { cwd: string; isOnline: boolean }): Promise<Checked[]> {
@@ -47,7 +47,7 @@ export async function examine(config: Config, at: { cwd: string; isOnline: boole
       ...memoryDirectories(config, { cwd: at.cwd, home }).flatMap((dir) =>
         checkMemoryDirectory(dir, home ? { config, home } : undefined),
       ),
-      ...checkSnapshotOf(checkoutRoot(at.cwd), memoryDirFor(config, { cwd: at.cwd })),
+      ...(await checkWings(memoryDirFor(config, { cwd: at.cwd }), checkoutRoot(at.cwd))),
     ];
   } finally {
     home?.close();

@@ -3,17 +3,16 @@
 
 import { join } from 'node:path';
 import type { Config } from '../../base/config/config.ts';
-import { describeError } from '../../base/errors.ts';
+import { describeError, isAppError } from '../../base/errors.ts';
 import { canLink, isDirectory } from '../../base/files/directories.ts';
 import { isPrivate } from '../../base/files/files.ts';
 import { countWaiting } from '../../memory/dream/proposals.ts';
 import type { Home } from '../../memory/home/home.ts';
 import { inboxItems } from '../../memory/ledger/inbox.ts';
 import { type JobRow, lastJobs } from '../../memory/ledger/job-rows.ts';
-import { findLedger, ledgerDamage } from '../../memory/ledger/ledger.ts';
-import { offeredSnapshot, sayOffer } from '../../memory/snapshot/applied-snapshots.ts';
-import { readMemorySnapshot } from '../../memory/snapshot/memory-snapshot.ts';
+import { findLedger, type Ledger, ledgerDamage } from '../../memory/ledger/ledger.ts';
 import { IF_MISSING, missingIn, sayMissing } from '../../memory/store/outside.ts';
+import { wings } from '../wing.ts';
 import { dreamHolds } from '../worker/dream-hold.ts';
 import { type Checked, fail, ok, warn } from './checks.ts';
 
@@ -35,23 +34,24 @@ export function checkMemoryDirectory(dir: string, by?: { config: Config; home: H
   }
 }
 
-/** Whether the repository one stands in has a memory snapshot, and it was applied. */
-export function checkSnapshotOf(tree: string | null, dir: string): Checked[] {
-  if (tree === null) return [];
+/** What the wings look at in the directory, in the working tree one stands in. */
+export async function checkWings(dir: string, checkout: string | null): Promise<Checked[]> {
+  const ledger = isDirectory(join(dir, '.nocturne')) ? ledgerOrNull(dir) : null;
   try {
-    const snapshot = readMemorySnapshot(tree);
-    if (!snapshot) return [];
-    const ledger = findLedger(dir);
-    try {
-      const offer = offeredSnapshot(tree, ledger);
-      if (offer)
-        return [warn('snapshot', sayOffer(offer), 'Run nocturne snapshot check, then nocturne snapshot apply.')];
-      return [ok('snapshot', `${snapshot.id} was applied`)];
-    } finally {
-      ledger?.close();
-    }
+    const found = wings().map((wing) => wing.checks?.({ dir, ledger, checkout }) ?? []);
+    return (await Promise.all(found)).flat();
+  } finally {
+    ledger?.close();
+  }
+}
+
+/** A damaged one is told by the check of the directory. */
+function ledgerOrNull(dir: string): Ledger | null {
+  try {
+    return findLedger(dir);
   } catch (error) {
-    return [warn('snapshot', describeError(error), 'Nothing of it is used until it is mended.')];
+    if (!isAppError(error)) throw error;
+    return null;
   }
 }
 

@@ -13,11 +13,10 @@ export type PersonsJobKind =
   | 'remember'
   | 'forget'
   | 'deliver'
-  | 'apply-snapshot'
-  | 'import'
-  | 'init'
   | 'share'
-  | 'review';
+  | 'review'
+  // Those of wings.
+  | (string & {});
 
 export interface JobRow {
   id: string;

@@ -29,10 +29,10 @@ export interface BesidePlace extends RecallPlace {
 export interface RecallRequest extends RecallPlace {
   /** Shown after the directory's own, in this order. */
   beside?: BesidePlace[];
-  /** The top of the working tree whose memory snapshot is offered where it was not applied; without it none is. */
-  checkout?: string;
   /** What the user is to be told. */
   notices?: string[];
+  /** Paragraphs in nocturne's own words, for the agent. */
+  notes?: string[];
   /** What the session is about; topics that match come first. */
   query?: string;
   limits: RecallLimits;
@@ -62,7 +62,7 @@ export async function recall(request: RecallRequest): Promise<Recall> {
   const { dir, ledger, hasIndex, tree, query, limits, now } = request;
   const isWithin = (text: string, share: number) =>
     text.length <= limits.characters * share && limits.isWithinTokens(text, Math.floor(limits.tokens * share));
-  const ownWords = await recallNotes(request);
+  const ownWords = recallNotes(request);
   const notes = isWithin(ownWords, NOTES_SHARE) ? ownWords : '';
   const section = await frameOf('recall', dir, notes);
   const laid: { scope: BesideScope; memory: string; part: LaidPart; framed(body: string): string }[] = [];

@@ -12,13 +12,14 @@ import { countBecame } from '../../../memory/ledger/coverage.ts';
 import { countStates, outboxRows } from '../../../memory/ledger/entries.ts';
 import { inboxItems, skips } from '../../../memory/ledger/inbox.ts';
 import { lastJobs } from '../../../memory/ledger/job-rows.ts';
-import { offeredSnapshot, sayOffer } from '../../../memory/snapshot/applied-snapshots.ts';
+import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { sayTooLarge } from '../../../memory/store/apply.ts';
 import { oversized } from '../../../memory/store/live-files.ts';
 import { IF_MISSING, sayMissing } from '../../../memory/store/outside.ts';
 import type { MemoryReader } from '../../../memory/store/read-only-store.ts';
 import { isTopicPath } from '../../../memory/text/topic.ts';
 import type { App } from '../../compose.ts';
+import { wings } from '../../wing.ts';
 import { dreamHolds } from '../../worker/dream-hold.ts';
 import { nextNightly } from '../../worker/nightly.ts';
 import { type CommonOptions, withApp, withJson, withMemory } from '../terminal/options.ts';
@@ -38,7 +39,8 @@ export function addStatus(program: Command): void {
     .action((options: CommonOptions) =>
       withApp(options, async (app) => {
         const status = await readStatus(app);
-        print(options.json ? JSON.stringify(status) : describe(status));
+        const { added, addedLines: _, ...own } = status;
+        print(options.json ? JSON.stringify({ ...own, ...added }) : describe(status));
         if (status.attention.length > 0) process.exitCode = EXIT.attention;
       }),
     );
@@ -84,17 +86,25 @@ async function readStatus(app: App) {
 
 /** What cannot be read is named, and the rest told all the same. */
 async function readKeptAt(app: App, memory: string): Promise<{ kept: Kept; trouble: string[] }> {
-  const nothing = (): Kept => ({ ...NOTHING_KEPT, snapshot: offeredSnapshot(checkoutRoot(process.cwd()), null) });
-  if (!isDirectory(join(memory, '.nocturne'))) return { kept: nothing(), trouble: [] };
+  const nothing = async (): Promise<Kept> => ({ ...NOTHING_KEPT, ...(await askWings(memory, null)) });
+  if (!isDirectory(join(memory, '.nocturne'))) return { kept: await nothing(), trouble: [] };
   try {
     return { kept: await withReader(app, (store) => readKept(app, store)), trouble: [] };
   } catch (error) {
     if (!isAppError(error, 'storage')) throw error;
-    return { kept: nothing(), trouble: [describeError(error)] };
+    return { kept: await nothing(), trouble: [describeError(error)] };
   }
 }
 
 type Kept = Awaited<ReturnType<typeof readKept>>;
+
+/** What the wings add: keys of the JSON with their values, and lines that say them. */
+async function askWings(dir: string, ledger: Ledger | null) {
+  const at = { dir, ledger, checkout: checkoutRoot(process.cwd()) };
+  const found = await Promise.all(wings().map((wing) => wing.status?.(at) ?? { values: {}, lines: [] }));
+  const added: Record<string, unknown> = Object.assign({}, ...found.map(({ values }) => values));
+  return { added, addedLines: found.flatMap(({ lines }) => lines) };
+}
 
 async function readKept(app: App, store: MemoryReader) {
   const index = (await store.read('MEMORY.md')) ?? '';
@@ -109,8 +119,7 @@ async function readKept(app: App, store: MemoryReader) {
     topics: paths.filter(isTopicPath).length,
     /** Files that are too large to be read whole. */
     oversized: oversized(store.dir, paths),
-    /** A memory snapshot of the repository that was not applied: the `first`, or a `newer` one. */
-    snapshot: offeredSnapshot(checkoutRoot(process.cwd()), store.ledger),
+    ...(await askWings(store.dir, store.ledger)),
     index: { lines: index.split('\n').length - 1, bytes: Buffer.byteLength(index) },
     /** What was sent as a Message Batch and is not answered yet. */
     batch: waitsOf(store.ledger),
@@ -130,7 +139,8 @@ const NOTHING_KEPT: Kept = {
   dreamHolds: [],
   topics: 0,
   oversized: [],
-  snapshot: null,
+  added: {},
+  addedLines: [],
   index: { lines: 0, bytes: 0 },
   batch: null,
   waiting: [],
@@ -160,9 +170,7 @@ function describe(status: Status): string {
     `entries    ${sayCounts(status.entries)}`,
     `turns      ${sayCounts(status.turns)}`,
     `topics     ${status.topics}; index ${sayCount(status.index.lines, 'line')}, ${sayCount(status.index.bytes, 'byte')}`,
-    ...(status.snapshot
-      ? [`snapshot   ${sayOffer(status.snapshot)}; nocturne snapshot check tells what is in it`]
-      : []),
+    ...status.addedLines,
     `spend      ${spend.usedTokens} tokens used today, ${spend.reservedTokens} reserved, of ${spend.ceilingTokens}; ${sayCount(spend.calls, 'call')}${full}`,
     `money      ${usd(spend.usedUsd)} used today, ${usd(spend.reservedUsd)} reserved, of ${spend.ceilingUsd === null ? 'no limit' : usd(spend.ceilingUsd)}`,
     `breaker    ${sayBreaker(status.breaker)}`,

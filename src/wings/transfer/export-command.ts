@@ -3,13 +3,13 @@
 import { resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
-import { AppError } from '../../../base/errors.ts';
-import { isDirectory } from '../../../base/files/directories.ts';
-import { writePieces } from '../../../base/files/file-pieces.ts';
-import { lookNow } from '../../../base/files/files.ts';
-import { sayCount } from '../../../base/text/wording.ts';
-import { type CommonOptions, withApp, withJson, withMemory } from '../terminal/options.ts';
-import { note, print } from '../terminal/output.ts';
+import { AppError } from '../../base/errors.ts';
+import { isDirectory } from '../../base/files/directories.ts';
+import { writePieces } from '../../base/files/file-pieces.ts';
+import { lookNow } from '../../base/files/files.ts';
+import { sayCount } from '../../base/text/wording.ts';
+import { type CommonOptions, withApp, withJson, withMemory } from '../../doors/cli/terminal/options.ts';
+import { note, print } from '../../doors/cli/terminal/output.ts';
 
 export function addExport(program: Command): void {
   const command = program
@@ -35,7 +35,7 @@ export function addExport(program: Command): void {
             remedy: 'Remove it, or name another file.',
           });
         }
-        const { exportMemory } = await import('../../../../jobs/export-memory.ts');
+        const { exportMemory } = await import('./export.ts');
         const { pieces, files, leftOut } = await exportMemory(await app.storeFor({ cwd: process.cwd() }));
         if (file === '-') await pipeline(pieces, process.stdout, { end: false });
         else await writePieces(resolve(file), pieces);

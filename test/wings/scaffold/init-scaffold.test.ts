@@ -3,15 +3,15 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { initScaffold } from '../../jobs/init-scaffold.ts';
-import { fixedClock } from '../../src/base/time.ts';
-import { memoryTool } from '../../src/doors/memory-tool.ts';
-import { parseTopic } from '../../src/memory/text/topic.ts';
-import { testApp, testModel } from '../support/app.ts';
-import { jobsInProcess } from '../support/jobs-in-process.ts';
-import { calls, type MessagesRequest, toolResults } from '../support/messages-server.ts';
-import { run, runJson } from '../support/run.ts';
-import { tempDir } from '../support/temp.ts';
+import { fixedClock } from '../../../src/base/time.ts';
+import { memoryTool } from '../../../src/doors/memory-tool.ts';
+import { parseTopic } from '../../../src/memory/text/topic.ts';
+import { initScaffold } from '../../../src/wings/scaffold/scaffold.ts';
+import { testApp, testModel } from '../../support/app.ts';
+import { jobsInProcess } from '../../support/jobs-in-process.ts';
+import { calls, type MessagesRequest, toolResults } from '../../support/messages-server.ts';
+import { run, runJson } from '../../support/run.ts';
+import { fastTempDir, tempDir } from '../../support/temp.ts';
 
 const PATHS = ['startup-notes.md', 'feature-checklist.md', 'progress-log.md'];
 const clock = fixedClock('2026-11-21T02:00:00Z');

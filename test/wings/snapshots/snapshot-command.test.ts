@@ -4,10 +4,10 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { SnapshotCheck } from '../../jobs/apply-memory-snapshot.ts';
-import { newTopic } from '../../src/memory/text/topic.ts';
-import { aPerson } from '../support/person.ts';
-import { run, runJson } from '../support/run.ts';
+import { newTopic } from '../../../src/memory/text/topic.ts';
+import type { SnapshotCheck } from '../../../src/wings/snapshots/apply.ts';
+import { aPerson } from '../../support/person.ts';
+import { run, runJson } from '../../support/run.ts';
 
 function git(cwd: string, ...args: string[]): void {
   const own = { GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null', PATH: process.env.PATH };

@@ -1,8 +1,8 @@
 // Which memory snapshots were applied to a memory directory, and what each topic was in the last of them: what a
 // three-way merge with the next one starts from. Rows of the ledger, put back by an undo.
 
-import type { Ledger, Transaction } from '../ledger/ledger.ts';
-import { mergeLines } from '../store/merge.ts';
+import type { Ledger, Transaction } from '../../memory/ledger/ledger.ts';
+import { mergeLines } from '../../memory/store/merge.ts';
 import { peekMemorySnapshot } from './memory-snapshot.ts';
 
 export interface AppliedSnapshot {

@@ -8,22 +8,22 @@
 // 4. Tell the ledger what the logs and reports say: nothing is extracted or distilled a second time.
 
 import { isUtf8 } from 'node:buffer';
-import { AppError } from '../src/base/errors.ts';
-import { readTarball } from '../src/base/files/tarball.ts';
-import type { Clock } from '../src/base/time.ts';
-import { indexChange } from '../src/memory/dream/index-change.ts';
-import { historyPaths } from '../src/memory/history/log-items.ts';
-import { takeInHistory } from '../src/memory/history/rebuild.ts';
-import { allEntries, entryRow, supportsByEntry, writeEntry } from '../src/memory/ledger/entries.ts';
-import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
-import type { Ledger, Transaction } from '../src/memory/ledger/ledger.ts';
-import { isMemoryPath } from '../src/memory/store/confine.ts';
-import type { FileChange, Store, WithLease } from '../src/memory/store/store.ts';
-import { joinLogs, logDay, parseLog } from '../src/memory/text/daily-log.ts';
-import { isReportPath, parseJsonReport } from '../src/memory/text/dream-report.ts';
-import { isOverflow } from '../src/memory/text/index-file.ts';
-import { isArchivePath, isTopicPath } from '../src/memory/text/topic.ts';
-import { isExported } from './export-memory.ts';
+import { AppError } from '../../base/errors.ts';
+import type { Clock } from '../../base/time.ts';
+import { indexChange } from '../../memory/dream/index-change.ts';
+import { historyPaths } from '../../memory/history/log-items.ts';
+import { takeInHistory } from '../../memory/history/rebuild.ts';
+import { allEntries, entryRow, supportsByEntry, writeEntry } from '../../memory/ledger/entries.ts';
+import { enterPersonsJob } from '../../memory/ledger/job-rows.ts';
+import type { Ledger, Transaction } from '../../memory/ledger/ledger.ts';
+import { isMemoryPath } from '../../memory/store/confine.ts';
+import type { FileChange, Store, WithLease } from '../../memory/store/store.ts';
+import { joinLogs, logDay, parseLog } from '../../memory/text/daily-log.ts';
+import { isReportPath, parseJsonReport } from '../../memory/text/dream-report.ts';
+import { isOverflow } from '../../memory/text/index-file.ts';
+import { isArchivePath, isTopicPath } from '../../memory/text/topic.ts';
+import { isExported } from './export.ts';
+import { readTarball } from './tarball.ts';
 
 export interface ImportRequest {
   /** The archive. */

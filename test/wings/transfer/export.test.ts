@@ -4,9 +4,9 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { testApp } from '../support/app.ts';
-import { DOOR, run } from '../support/run.ts';
-import { tempDir } from '../support/temp.ts';
+import { testApp } from '../../support/app.ts';
+import { DOOR, run } from '../../support/run.ts';
+import { tempDir } from '../../support/temp.ts';
 
 test('a memory goes through a pipe into another, and to a file that is never written over', async () => {
   const { app, store, environment } = await testApp();

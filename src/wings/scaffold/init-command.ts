@@ -1,9 +1,9 @@
 // nocturne init: the scaffold of a project that runs over many sessions.
 
 import type { Command } from 'commander';
-import type { InitReport } from '../../../../jobs/init-scaffold.ts';
-import { type CommonOptions, undoCommand, withApp, withJson, withMemory } from '../terminal/options.ts';
-import { exitFor, print } from '../terminal/output.ts';
+import { type CommonOptions, undoCommand, withApp, withJson, withMemory } from '../../doors/cli/terminal/options.ts';
+import { exitFor, print } from '../../doors/cli/terminal/output.ts';
+import type { InitReport } from './scaffold.ts';
 
 export function addInit(program: Command): void {
   const command = program
@@ -17,7 +17,7 @@ export function addInit(program: Command): void {
     )
     .action((options: CommonOptions & { dryRun?: boolean }) =>
       withApp(options, async (app) => {
-        const { initScaffold, planScaffold } = await import('../../../../jobs/init-scaffold.ts');
+        const { initScaffold, planScaffold } = await import('./scaffold.ts');
         const cwd = process.cwd();
         const report = options.dryRun
           ? planScaffold(app.memoryDirOf({ cwd }))

@@ -7,10 +7,11 @@
 //    a person has read and trusts it.
 // 4. Build the index, and enter which snapshot it was.
 
-import type { Clock } from '../src/base/time.ts';
-import { indexChange } from '../src/memory/dream/index-change.ts';
-import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
-import type { Ledger } from '../src/memory/ledger/ledger.ts';
+import type { Clock } from '../../base/time.ts';
+import { indexChange } from '../../memory/dream/index-change.ts';
+import { enterPersonsJob } from '../../memory/ledger/job-rows.ts';
+import type { Ledger } from '../../memory/ledger/ledger.ts';
+import type { Store, WithLease } from '../../memory/store/store.ts';
 import {
   type AppliedSnapshot,
   bringTopic,
@@ -19,14 +20,8 @@ import {
   snapshotBases,
   type TopicStep,
   wasApplied,
-} from '../src/memory/snapshot/applied-snapshots.ts';
-import {
-  type ForeignLine,
-  type MemorySnapshot,
-  readMemorySnapshot,
-  screenTopic,
-} from '../src/memory/snapshot/memory-snapshot.ts';
-import type { Store, WithLease } from '../src/memory/store/store.ts';
+} from './applied.ts';
+import { type ForeignLine, type MemorySnapshot, readMemorySnapshot, screenTopic } from './memory-snapshot.ts';
 
 /** A topic and what would become of it, or became. `withheld`: it speaks to an agent. `dropped`: only older ones held it. */
 export interface SnapshotTopic {

@@ -4,16 +4,16 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { applyMemorySnapshot, checkMemorySnapshot } from '../../jobs/apply-memory-snapshot.ts';
-import { type CreateRequest, createMemorySnapshot } from '../../jobs/create-memory-snapshot.ts';
-import { readTextNow } from '../../src/base/files/files.ts';
-import { fixedClock } from '../../src/base/time.ts';
-import { offeredSnapshot } from '../../src/memory/snapshot/applied-snapshots.ts';
-import { screenTopic } from '../../src/memory/snapshot/memory-snapshot.ts';
-import { newTopic } from '../../src/memory/text/topic.ts';
-import type { MemoryType } from '../../src/memory/types.ts';
-import { type JobsInProcess, jobsInProcess } from '../support/jobs-in-process.ts';
-import { tempDir } from '../support/temp.ts';
+import { readTextNow } from '../../../src/base/files/files.ts';
+import { fixedClock } from '../../../src/base/time.ts';
+import { newTopic } from '../../../src/memory/text/topic.ts';
+import type { MemoryType } from '../../../src/memory/types.ts';
+import { offeredSnapshot } from '../../../src/wings/snapshots/applied.ts';
+import { applyMemorySnapshot, checkMemorySnapshot } from '../../../src/wings/snapshots/apply.ts';
+import { type CreateRequest, createMemorySnapshot } from '../../../src/wings/snapshots/create.ts';
+import { screenTopic } from '../../../src/wings/snapshots/memory-snapshot.ts';
+import { type JobsInProcess, jobsInProcess } from '../../support/jobs-in-process.ts';
+import { fastTempDir, tempDir } from '../../support/temp.ts';
 
 const NOW = '2026-11-21T02:00:00Z';
 
@@ -318,9 +318,15 @@ test('a redaction reaches what the next merge would start from', async () => {
   const ada = await member(tree);
   ada.write('deploys.md', DEPLOYS);
   await ada.create();
+<<<<<<< HEAD:test/jobs/memory-snapshot.test.ts
   const { redactMatches } = await import('../../src/memory/history/redact/redaction.ts');
   const { scrubOf } = await import('../../src/memory/history/redact/scrub.ts');
   const place = { store: ada.jobs.store, home: tempDir(), now: new Date(NOW) };
+=======
+  const { redactMatches } = await import('../../../src/memory/history/redact/redaction.ts');
+  const { scrubOf } = await import('../../../src/memory/history/redact/scrub.ts');
+  const place = { store: ada.jobs.store, home: fastTempDir(), now: new Date(NOW) };
+>>>>>>> d1ca2f9 (wings: the seams, and transfer, scaffold and memory snapshots behind them):test/wings/snapshots/memory-snapshot.test.ts
   expect((await redactMatches(scrubOf('8443'), place)).remaining).toEqual([]);
   expect(ada.check().ownChanges).toEqual([]);
 });

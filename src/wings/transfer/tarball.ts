@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { Header, Pack, Parser, ReadEntry } from 'tar';
-import { AppError, isAppError } from '../errors.ts';
+import { AppError, isAppError } from '../../base/errors.ts';
 
 export interface PackedFile {
   path: string;

@@ -6,13 +6,22 @@
 // 3. In one commit write those that are missing. One that is there is never touched.
 
 import { join } from 'node:path';
-import { lookNow } from '../src/base/files/files.ts';
-import { renderPrompt } from '../src/base/prompt.ts';
-import { type Clock, dayOf } from '../src/base/time.ts';
-import { indexChange } from '../src/memory/dream/index-change.ts';
-import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
-import { SCAFFOLD } from '../src/memory/recall/recall-notes.ts';
-import type { Store, WithLease } from '../src/memory/store/store.ts';
+import { lookNow } from '../../base/files/files.ts';
+import { renderPrompt } from '../../base/prompt.ts';
+import { type Clock, dayOf } from '../../base/time.ts';
+import { indexChange } from '../../memory/dream/index-change.ts';
+import { enterPersonsJob } from '../../memory/ledger/job-rows.ts';
+import type { Store, WithLease } from '../../memory/store/store.ts';
+
+/** The topics that it writes. */
+export const SCAFFOLD = ['startup-notes', 'feature-checklist', 'progress-log'] as const;
+
+/** How those that are there are kept, for the agent. */
+export async function scaffoldNotes(dir: string): Promise<string[]> {
+  const kept = SCAFFOLD.filter((name) => lookNow(join(dir, `${name}.md`))?.isFile);
+  const topics = kept.map((name) => `${name}.md`).join(', ');
+  return kept.length > 0 ? [(await renderPrompt('recall-scaffold', { topics })).text.trimEnd()] : [];
+}
 
 export interface InitReport {
   /** `complete`: all three were there already. `planned`: a dry run. Only `written` changed something. */

@@ -6,21 +6,16 @@
 // 4. Write the files, the manifest last, and enter the snapshot as applied here: its next version is a change to it.
 
 import { join } from 'node:path';
-import { AppError, isAppError } from '../src/base/errors.ts';
-import { lookNow, readTextNow, removeFile, writeWhole } from '../src/base/files/files.ts';
-import { locateSecrets, redact } from '../src/base/text/redact.ts';
-import type { Clock } from '../src/base/time.ts';
-import { headVersion } from '../src/memory/history/versions.ts';
-import { enterApplied, lastApplied, wasApplied } from '../src/memory/snapshot/applied-snapshots.ts';
-import {
-  buildMemorySnapshot,
-  memorySnapshotDir,
-  readMemorySnapshot,
-  screenTopic,
-} from '../src/memory/snapshot/memory-snapshot.ts';
-import type { Store } from '../src/memory/store/store.ts';
-import { partSeenOnce } from '../src/memory/text/seen-once.ts';
-import { isTopicPath, parseTopic } from '../src/memory/text/topic.ts';
+import { AppError, isAppError } from '../../base/errors.ts';
+import { lookNow, readTextNow, removeFile, writeWhole } from '../../base/files/files.ts';
+import { locateSecrets, redact } from '../../base/text/redact.ts';
+import type { Clock } from '../../base/time.ts';
+import { headVersion } from '../../memory/history/versions.ts';
+import type { Store } from '../../memory/store/store.ts';
+import { partSeenOnce } from '../../memory/text/seen-once.ts';
+import { isTopicPath, parseTopic } from '../../memory/text/topic.ts';
+import { enterApplied, lastApplied, wasApplied } from './applied.ts';
+import { buildMemorySnapshot, memorySnapshotDir, readMemorySnapshot, screenTopic } from './memory-snapshot.ts';
 
 export interface CreateRequest {
   /** The top of the working tree. */

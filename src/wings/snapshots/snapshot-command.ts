@@ -2,15 +2,22 @@
 
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import type { ApplyReport, SnapshotCheck, SnapshotTopic } from '../../../../jobs/apply-memory-snapshot.ts';
-import type { CreateReport } from '../../../../jobs/create-memory-snapshot.ts';
-import { readTextNow } from '../../../base/files/files.ts';
-import { sayCount } from '../../../base/text/wording.ts';
-import { unifiedDiff } from '../../../memory/history/line-diff.ts';
-import { checkoutRoot } from '../../../memory/home/paths.ts';
-import { memorySnapshotDir } from '../../../memory/snapshot/memory-snapshot.ts';
-import { type CommonOptions, undoCommand, withApp, withJson, withLooking, withMemory } from '../terminal/options.ts';
-import { EXIT, exitFor, note, print, printRaw } from '../terminal/output.ts';
+import { readTextNow } from '../../base/files/files.ts';
+import { sayCount } from '../../base/text/wording.ts';
+import {
+  type CommonOptions,
+  undoCommand,
+  withApp,
+  withJson,
+  withLooking,
+  withMemory,
+} from '../../doors/cli/terminal/options.ts';
+import { EXIT, exitFor, note, print, printRaw } from '../../doors/cli/terminal/output.ts';
+import { unifiedDiff } from '../../memory/history/line-diff.ts';
+import { checkoutRoot } from '../../memory/home/paths.ts';
+import type { ApplyReport, SnapshotCheck, SnapshotTopic } from './apply.ts';
+import type { CreateReport } from './create.ts';
+import { memorySnapshotDir } from './memory-snapshot.ts';
 
 export function addSnapshot(program: Command): void {
   const snapshot = program
@@ -35,7 +42,7 @@ function addCreate(snapshot: Command): void {
     )
     .action((topics: string[], options: CommonOptions & { redacted?: boolean; replace?: boolean }) =>
       withApp(options, async (app) => {
-        const { createMemorySnapshot } = await import('../../../../jobs/create-memory-snapshot.ts');
+        const { createMemorySnapshot } = await import('./create.ts');
         const report = await createMemorySnapshot(
           {
             tree: treeTop(),
@@ -65,7 +72,7 @@ function addApply(snapshot: Command): void {
     )
     .action((options: CommonOptions & { trusted?: boolean }) =>
       withApp(options, async (app) => {
-        const { applyMemorySnapshot } = await import('../../../../jobs/apply-memory-snapshot.ts');
+        const { applyMemorySnapshot } = await import('./apply.ts');
         const report = await applyMemorySnapshot(
           { tree: treeTop(), isTrusted: options.trusted ?? false },
           {
@@ -92,7 +99,7 @@ function addCheck(snapshot: Command): void {
     )
     .action((options: CommonOptions & { diff?: boolean }) =>
       withLooking(options, async ({ dir, ledger }) => {
-        const { checkMemorySnapshot } = await import('../../../../jobs/apply-memory-snapshot.ts');
+        const { checkMemorySnapshot } = await import('./apply.ts');
         const tree = treeTop();
         const read = (path: string) => readTextNow(join(dir, path));
         const check = checkMemorySnapshot(tree, { ledger, read });

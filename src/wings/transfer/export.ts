@@ -5,9 +5,9 @@
 // 3. Pack these versions, one after another, while the archive is read. Whatever is committed meanwhile is not in it.
 
 import { isUtf8 } from 'node:buffer';
-import { type PackedFile, packTarball } from '../src/base/files/tarball.ts';
-import type { Store } from '../src/memory/store/store.ts';
-import { isReportPath } from '../src/memory/text/dream-report.ts';
+import type { Store } from '../../memory/store/store.ts';
+import { isReportPath } from '../../memory/text/dream-report.ts';
+import { type PackedFile, packTarball } from './tarball.ts';
 
 export interface Export {
   /** The archive. */

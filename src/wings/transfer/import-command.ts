@@ -2,11 +2,11 @@
 
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { ImportReport } from '../../../../jobs/import-memory.ts';
-import { scanChunks } from '../../../base/files/file-pieces.ts';
-import { sayCount } from '../../../base/text/wording.ts';
-import { type CommonOptions, undoCommand, withApp, withJson, withMemory } from '../terminal/options.ts';
-import { exitFor, print } from '../terminal/output.ts';
+import { scanChunks } from '../../base/files/file-pieces.ts';
+import { sayCount } from '../../base/text/wording.ts';
+import { type CommonOptions, undoCommand, withApp, withJson, withMemory } from '../../doors/cli/terminal/options.ts';
+import { exitFor, print } from '../../doors/cli/terminal/output.ts';
+import type { ImportReport } from './import.ts';
 
 export function addImport(program: Command): void {
   const command = program
@@ -21,7 +21,7 @@ export function addImport(program: Command): void {
     )
     .action((file: string, options: CommonOptions & { theirs?: boolean }) =>
       withApp(options, async (app) => {
-        const { importMemory } = await import('../../../../jobs/import-memory.ts');
+        const { importMemory } = await import('./import.ts');
         const report = await importMemory(
           { pieces: file === '-' ? process.stdin : copies(resolve(file)), takesTheirs: options.theirs ?? false },
           {

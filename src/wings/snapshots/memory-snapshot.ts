@@ -12,9 +12,9 @@ import { kindOf } from '../../base/files/directories.ts';
 import { lookNow, readBytesNow, readTextNow } from '../../base/files/files.ts';
 import { hasWrapperTag, speaksToAgent } from '../../base/text/injection.ts';
 import { parseJson } from '../../base/text/json.ts';
-import { shaOf } from '../ledger/version-rows.ts';
-import { isMemoryPath } from '../store/confine.ts';
-import { isTopicPath, lineNumbers, parseTopic } from '../text/topic.ts';
+import { shaOf } from '../../memory/ledger/version-rows.ts';
+import { isMemoryPath } from '../../memory/store/confine.ts';
+import { isTopicPath, lineNumbers, parseTopic } from '../../memory/text/topic.ts';
 
 /** What is in a snapshot, by the file name of each topic. */
 export interface MemorySnapshot {

@@ -1,0 +1,31 @@
+// Snapshots: a memory that the repository hands on, made and taken in.
+
+import type { Wing, WingPlace } from '../../doors/wing.ts';
+
+export const snapshots: Wing = {
+  name: 'snapshots',
+  commands: {
+    'Setup and care:': { snapshot: async () => (await import('./snapshot-command.ts')).addSnapshot },
+  },
+  jobKinds: ['apply-snapshot'],
+  tables: ['memory_snapshot', 'snapshot_topic'],
+  recallNotes: async (at) => {
+    const offer = await offerAt(at);
+    return offer ? [`Memory snapshots: ${offer.words}. Tell the user, who may run \`nocturne snapshot check\`.`] : [];
+  },
+  checks: async (at) => (await import('./check.ts')).checkSnapshot(at),
+  status: async (at) => {
+    const offer = await offerAt(at);
+    return {
+      values: { snapshot: offer?.offer ?? null },
+      lines: offer ? [`snapshot   ${offer.words}; nocturne snapshot check tells what is in it`] : [],
+    };
+  },
+};
+
+async function offerAt({ checkout, ledger }: WingPlace) {
+  if (checkout === null) return null;
+  const { offeredSnapshot, sayOffer } = await import('./applied.ts');
+  const offer = offeredSnapshot(checkout, ledger);
+  return offer && { offer, words: sayOffer(offer) };
+}
