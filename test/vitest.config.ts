@@ -68,10 +68,6 @@ export default defineConfig({
   root: join(HERE, '..'),
   test: {
     globalSetup: 'test/support/build.ts',
-<<<<<<< HEAD
-=======
-    setupFiles: ['test/support/property-seed.ts', 'test/support/wings.ts'],
->>>>>>> d1ca2f9 (wings: the seams, and transfer, scaffold and memory snapshots behind them)
     testTimeout: 240_000,
     hookTimeout: 240_000,
     projects: projects(files),

@@ -4,6 +4,8 @@
 
 import fc from 'fast-check';
 import { afterAll } from 'vitest';
+import { useWings } from '../../src/doors/wing.ts';
+import { WINGS } from '../../src/wings/index.ts';
 import { removeTempDirs } from './temp.ts';
 
 const asked = process.env.PROPERTY_SEED;
@@ -11,3 +13,6 @@ const seed = asked === 'random' ? Date.now() : Number(asked ?? 20_261_121);
 fc.configureGlobal({ ...fc.readConfigureGlobal(), seed });
 
 afterAll(removeTempDirs);
+
+// For tests that use the core without its command line.
+useWings(WINGS);

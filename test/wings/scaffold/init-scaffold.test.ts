@@ -11,7 +11,7 @@ import { testApp, testModel } from '../../support/app.ts';
 import { jobsInProcess } from '../../support/jobs-in-process.ts';
 import { calls, type MessagesRequest, toolResults } from '../../support/messages-server.ts';
 import { run, runJson } from '../../support/run.ts';
-import { fastTempDir, tempDir } from '../../support/temp.ts';
+import { tempDir } from '../../support/temp.ts';
 
 const PATHS = ['startup-notes.md', 'feature-checklist.md', 'progress-log.md'];
 const clock = fixedClock('2026-11-21T02:00:00Z');

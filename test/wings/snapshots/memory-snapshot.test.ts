@@ -13,7 +13,7 @@ import { applyMemorySnapshot, checkMemorySnapshot } from '../../../src/wings/sna
 import { type CreateRequest, createMemorySnapshot } from '../../../src/wings/snapshots/create.ts';
 import { screenTopic } from '../../../src/wings/snapshots/memory-snapshot.ts';
 import { type JobsInProcess, jobsInProcess } from '../../support/jobs-in-process.ts';
-import { fastTempDir, tempDir } from '../../support/temp.ts';
+import { tempDir } from '../../support/temp.ts';
 
 const NOW = '2026-11-21T02:00:00Z';
 
@@ -318,15 +318,9 @@ test('a redaction reaches what the next merge would start from', async () => {
   const ada = await member(tree);
   ada.write('deploys.md', DEPLOYS);
   await ada.create();
-<<<<<<< HEAD:test/jobs/memory-snapshot.test.ts
-  const { redactMatches } = await import('../../src/memory/history/redact/redaction.ts');
-  const { scrubOf } = await import('../../src/memory/history/redact/scrub.ts');
-  const place = { store: ada.jobs.store, home: tempDir(), now: new Date(NOW) };
-=======
   const { redactMatches } = await import('../../../src/memory/history/redact/redaction.ts');
   const { scrubOf } = await import('../../../src/memory/history/redact/scrub.ts');
-  const place = { store: ada.jobs.store, home: fastTempDir(), now: new Date(NOW) };
->>>>>>> d1ca2f9 (wings: the seams, and transfer, scaffold and memory snapshots behind them):test/wings/snapshots/memory-snapshot.test.ts
+  const place = { store: ada.jobs.store, home: tempDir(), now: new Date(NOW) };
   expect((await redactMatches(scrubOf('8443'), place)).remaining).toEqual([]);
   expect(ada.check().ownChanges).toEqual([]);
 });

@@ -18,7 +18,7 @@ import { readTarball } from '../../../src/wings/transfer/tarball.ts';
 import { type JobsInProcess, jobsInProcess } from '../../support/jobs-in-process.ts';
 import { sixSessions } from '../../support/nights.ts';
 import { inPieces, type TarEntry, tarballOf, tarOf } from '../../support/tarballs.ts';
-import { fastTempDir, tempDir } from '../../support/temp.ts';
+import { tempDir } from '../../support/temp.ts';
 
 const clock = fixedClock('2026-11-22T02:00:00Z');
 /** Three nights, of which the last left an entry that no dream has read. */
