@@ -10,13 +10,14 @@ import { AppError, isAppError } from '../src/base/errors.ts';
 import type { Clock } from '../src/base/time.ts';
 import { indexChange } from '../src/memory/dream/index-change.ts';
 import { changesOf, type JobChanges } from '../src/memory/history/undo.ts';
+import { JOB_KINDS } from '../src/memory/ledger/inbox.ts';
 import { enterPersonsJob, type JobRow, jobRow, lastChangingJob, undoneBy } from '../src/memory/ledger/job-rows.ts';
 import type { Ledger } from '../src/memory/ledger/ledger.ts';
 import type { FileChange, Store, WithLease } from '../src/memory/store/store.ts';
 import { type Staying, TakingBack } from './undo/taking-back.ts';
 
 /** Kinds of jobs that need no wing. */
-const OWN_KINDS: string[] = ['extract', 'dream', 'undo', 'remember', 'forget', 'deliver', 'share', 'review'];
+const OWN_KINDS: string[] = [...JOB_KINDS, 'undo', 'remember', 'forget', 'deliver', 'share', 'review'];
 
 export interface UndoRequest {
   /** Exactly one of `job` and `last`. */

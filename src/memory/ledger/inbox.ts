@@ -7,7 +7,7 @@
 
 import { jsonOf, type Ledger } from './ledger.ts';
 
-const JOB_KINDS = ['extract', 'dream', 'reprocess'] as const;
+export const JOB_KINDS = ['extract', 'dream', 'reprocess'] as const;
 export type JobKind = (typeof JOB_KINDS)[number];
 
 export interface InboxItem {

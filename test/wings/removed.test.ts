@@ -1,0 +1,79 @@
+// A wing is what can be removed. Each is taken out of a copy of the checkout: its folder, its lines in the lists, its tests.
+// What is left must compile, tests included, and its tests must pass: all wings in the deep size, one of them here.
+
+import { spawnSync } from 'node:child_process';
+import { cpSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { WINGS } from '../../src/wings/index.ts';
+import { sized } from '../support/depth.ts';
+import { seeded } from '../support/random.ts';
+import { tempDir } from '../support/temp.ts';
+
+const root = join(import.meta.dirname, '../..');
+const NAMES = readdirSync(join(root, 'src/wings'), { withFileTypes: true })
+  .filter((item) => item.isDirectory())
+  .map(({ name }) => name);
+const removed = sized({
+  quick: [seeded(Number(process.env.PROPERTY_SEED ?? 1) || Date.now()).pick(NAMES)],
+  deep: NAMES,
+});
+
+/** Tests of the core that pass through every seam. */
+const CORE = [
+  'test/architecture.test.ts',
+  'test/doors/help.test.ts',
+  'test/doors/doctor.test.ts',
+  'test/jobs/dream.test.ts',
+];
+
+function copyWithout(name: string): string {
+  const copy = join(tempDir(), 'nocturne');
+  for (const item of readdirSync(root)) {
+    if (!['node_modules', 'dist', '.git'].includes(item))
+      cpSync(join(root, item), join(copy, item), { recursive: true });
+  }
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  for (const dir of ['src', 'test']) rmSync(join(copy, dir, 'wings', name), { recursive: true, force: true });
+  for (const list of ['src/wings/index.ts', 'src/index.ts']) {
+    const text = readFileSync(join(copy, list), 'utf8');
+    const statements = text
+      .split(/(?<=;\n)/)
+      .filter((each) => !each.includes(`wings/${name}/`) && !each.includes(`'./${name}/`));
+    writeFileSync(
+      join(copy, list),
+      statements.join('').replace(new RegExp(`^ *${name},\n|\\b${name}, |, ${name}\\b`, 'gm'), ''),
+    );
+  }
+  return copy;
+}
+
+function inside(copy: string, program: string, args: string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join('node_modules', program), ...args], {
+    cwd: copy,
+    encoding: 'utf8',
+  });
+  return { status, said: status === 0 ? '' : `${stdout}${stderr}` };
+}
+
+test('every wing in the list has its folder, its tests, and a name of its own', () => {
+  expect(WINGS.map(({ name }) => name).toSorted()).toEqual(NAMES.toSorted());
+  for (const name of NAMES) expect(readdirSync(join(root, 'test/wings', name))).not.toEqual([]);
+});
+
+test.each(removed)('without the wing %s the core compiles', (name) => {
+  expect(inside(copyWithout(name), 'typescript/bin/tsc', ['--noEmit'])).toEqual({ status: 0, said: '' });
+});
+
+test.each(sized({ quick: [], deep: NAMES }))('without the wing %s the tests of the core pass', (name) => {
+  const copy = copyWithout(name);
+  const run = inside(copy, 'vitest/vitest.mjs', [
+    'run',
+    '--config',
+    'test/vitest.config.ts',
+    '--exclude',
+    'test/wings/**',
+    ...CORE,
+  ]);
+  expect(run).toEqual({ status: 0, said: '' });
+});
