@@ -4,7 +4,7 @@
 
 import type { Command } from 'commander';
 import type { Ledger } from '../memory/ledger/ledger.ts';
-import type { Checked } from './doctor/checks.ts';
+import type { Checked } from './doctor/checked.ts';
 
 /** Adds a command to the program. */
 export type AddCommand = (program: Command) => void | Promise<void>;

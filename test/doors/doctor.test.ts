@@ -5,7 +5,8 @@ import { type Config, type Environment, loadConfig } from '../../src/base/config
 import { makeDirectory } from '../../src/base/files/files.ts';
 import { keepKey } from '../../src/base/key.ts';
 import { systemClock } from '../../src/base/time.ts';
-import { type Checked, checkNode } from '../../src/doors/doctor/checks.ts';
+import type { Checked } from '../../src/doors/doctor/checked.ts';
+import { checkNode } from '../../src/doors/doctor/checks.ts';
 import { examine } from '../../src/doors/doctor/examine.ts';
 import { checkMemoryDirectory } from '../../src/doors/doctor/memory.ts';
 import type { AgentName } from '../../src/doors/setup/agents/agents.ts';

@@ -20,16 +20,7 @@ import { readSettings } from '../setup/agents/settings-text.ts';
 import { schedulers } from '../setup/schedules/schedules.ts';
 import { nextNightly } from '../worker/nightly.ts';
 import { bellOptions } from '../worker/worker.ts';
-
-export interface Checked {
-  /** What was looked at. */
-  what: string;
-  /** `warn` works, but not as well as it could; `fail` needs a person. */
-  state: 'ok' | 'warn' | 'fail';
-  found: string;
-  /** What to do; only beside `warn` and `fail`. */
-  remedy?: string;
-}
+import { type Checked, fail, ok, warn } from './checked.ts';
 
 const OLDEST_NODE = [22, 18] as const;
 const NIGHT_MS = 36 * 60 * 60_000;
@@ -245,16 +236,4 @@ const MOST_NAMED = 20;
 function sayFirst(names: string[]): string {
   const rest = names.length - MOST_NAMED;
   return [...names.slice(0, MOST_NAMED), ...(rest > 0 ? [`and ${rest} more`] : [])].join(', ');
-}
-
-export function ok(what: string, found: string): Checked {
-  return { what, state: 'ok', found };
-}
-
-export function warn(what: string, found: string, remedy: string): Checked {
-  return { what, state: 'warn', found, remedy };
-}
-
-export function fail(what: string, found: string, remedy: string): Checked {
-  return { what, state: 'fail', found, remedy };
 }

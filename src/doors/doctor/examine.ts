@@ -10,8 +10,8 @@ import { type Home, openHome, sayDamage } from '../../memory/home/home.ts';
 import { checkoutRoot } from '../../memory/home/paths.ts';
 import { standingFor } from '../compose.ts';
 import { memoryDirFor } from '../places.ts';
+import { type Checked, fail, warn } from './checked.ts';
 import {
-  type Checked,
   checkHome,
   checkHooks,
   checkKey,
@@ -23,8 +23,6 @@ import {
   checkSpool,
   checkStanding,
   checkWorker,
-  fail,
-  warn,
 } from './checks.ts';
 import { checkMemoryDirectory, checkWings } from './memory.ts';
 

@@ -14,7 +14,7 @@ import { findLedger, type Ledger, ledgerDamage } from '../../memory/ledger/ledge
 import { IF_MISSING, missingIn, sayMissing } from '../../memory/store/outside.ts';
 import { wings } from '../wing.ts';
 import { dreamHolds } from '../worker/dream-hold.ts';
-import { type Checked, fail, ok, warn } from './checks.ts';
+import { type Checked, fail, ok, warn } from './checked.ts';
 
 const JOBS_LOOKED_AT = 200;
 

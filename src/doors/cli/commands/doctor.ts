@@ -3,7 +3,8 @@
 import type { Command } from 'commander';
 import { type Config, loadConfig } from '../../../base/config/config.ts';
 import { describeError } from '../../../base/errors.ts';
-import { type Checked, checkNode, fail } from '../../doctor/checks.ts';
+import { type Checked, fail } from '../../doctor/checked.ts';
+import { checkNode } from '../../doctor/checks.ts';
 import { examine } from '../../doctor/examine.ts';
 import { withJson } from '../terminal/options.ts';
 import { EXIT, print } from '../terminal/output.ts';
