@@ -13,6 +13,7 @@ import { takeLease } from '../../src/memory/ledger/leases.ts';
 import { testApp, testModel } from '../support/app.ts';
 import { error } from '../support/messages-server.ts';
 import { DOOR, run, runJson } from '../support/run.ts';
+import { runHere, runJsonHere } from '../support/run-here.ts';
 import { type SessionFile, sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
@@ -90,7 +91,7 @@ test('a transcript that is gone, one of no known format and a model that fails e
     [`${odd}.gone`, 'transcript-gone', `${odd}.gone`],
     [aSession().path, 'failed', 'not today'],
   ] as const) {
-    const { code, values } = await runJson<ExtractReport>(['extract', path], environment);
+    const { code, values } = await runJsonHere<ExtractReport>(['extract', path], environment);
     expect({ code, values }).toMatchObject({ code: 1, values: [{ outcome, entries: [], coverage: [] }] });
     expect(values[0]?.error?.message).toContain(words);
   }
@@ -99,7 +100,7 @@ test('a transcript that is gone, one of no known format and a model that fails e
 test('a session that cannot be read keeps no other from being extracted', async () => {
   const { environment } = await testApp();
   const args = ['extract', '/nowhere/gone.jsonl', aSession().path];
-  const { code, values } = await runJson<ExtractReport>(args, environment);
+  const { code, values } = await runJsonHere<ExtractReport>(args, environment);
   expect({ code, outcomes: values.map(({ outcome }) => outcome) }).toEqual({
     code: 1,
     outcomes: ['transcript-gone', 'recorded'],
@@ -115,7 +116,7 @@ test('a session that somebody else works on and a ceiling end with 75: try again
   expect(busy).toMatchObject({ code: 75, values: [{ outcome: 'busy', spend: { calls: 0 } }] });
   const model = await testModel([]);
   const poor = await testApp({ server: model, settings: { dayTokens: 1 } });
-  const ceiling = await runJson<ExtractReport>(['extract', session.path], poor.environment);
+  const ceiling = await runJsonHere<ExtractReport>(['extract', session.path], poor.environment);
   expect(ceiling).toMatchObject({ code: 75, values: [{ outcome: 'ceiling' }] });
   expect(model.requests).toEqual([]);
 });
@@ -136,12 +137,12 @@ test.each([
 test('without a key and without the offline model the error names both ways out, and nothing is remembered', async () => {
   const { environment, store, app } = await testApp();
   const args = ['extract', aSession().path];
-  const ended = await runJson<ExtractReport>(args, { ...environment, NOCTURNE_MODEL: undefined });
+  const ended = await runJsonHere<ExtractReport>(args, { ...environment, NOCTURNE_MODEL: undefined });
   expect(ended).toMatchObject({ code: 1, values: [{ outcome: 'failed', error: { code: 'no-model' }, coverage: [] }] });
   expect(ended.values[0]?.error?.message).toMatch(/ANTHROPIC_API_KEY.*--model offline/s);
   expect(await store.list()).toEqual([]);
   expect(app.home.days.spendOf('2026-11-21')).toMatchObject({ reservedTokens: 0, calls: 0 });
-  expect((await run([...args, '--model', 'offline'], environment)).code).toBe(0);
+  expect((await runHere([...args, '--model', 'offline'], environment)).code).toBe(0);
 });
 
 test.each([['extract'], ['dream']])('%s without a key makes nothing where nothing was', async (command) => {
@@ -149,7 +150,7 @@ test.each([['extract'], ['dream']])('%s without a key makes nothing where nothin
   const dir = join(tempDir(), 'memory');
   const args = command === 'extract' ? [command, aSession().path] : [command];
   const without = { ...environment, NOCTURNE_MODEL: undefined, NOCTURNE_MEMORY_DIR: dir };
-  expect((await run(args, without)).code).toBe(1);
+  expect((await runHere(args, without)).code).toBe(1);
   expect(existsSync(dir)).toBe(false);
 });
 
@@ -158,7 +159,7 @@ test('a job whose process died is interrupted, and one that runs is not', async 
   const now = new Date('2026-11-21T01:00:00Z');
   const [dead, alive] = [1, 2].map(() => beginJob(store.ledger, { kind: 'extract', now })) as [string, string];
   store.ledger.run('update job set process = ? where id = ?', `${hostname()}:999999999:1`, dead);
-  const { values } = await runJson<{ lastJobs: JobRow[] }>(['status'], environment);
+  const { values } = await runJsonHere<{ lastJobs: JobRow[] }>(['status'], environment);
   const jobs = new Map(values[0]?.lastJobs.map((job) => [job.id, job]));
   expect(jobs.get(dead)).toMatchObject({
     status: 'ended',
@@ -166,12 +167,12 @@ test('a job whose process died is interrupted, and one that runs is not', async 
     endedAt: '2026-11-21T02:00:00.000Z',
   });
   expect(jobs.get(alive)).toMatchObject({ status: 'running', outcome: null });
-  expect((await run(['status'], environment)).stdout).toContain(`${dead} extract interrupted`);
+  expect((await runHere(['status'], environment)).stdout).toContain(`${dead} extract interrupted`);
 });
 
 test('dream --json says what was done with each entry, and what the index is now', async () => {
   const { environment } = await testApp();
-  const extracted = await runJson<ExtractReport>(['extract', aSession().path], environment);
+  const extracted = await runJsonHere<ExtractReport>(['extract', aSession().path], environment);
   const { code, stderr, values } = await runJson<DreamReport>(['dream'], environment);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const entries = extracted.values[0]?.entries.map(({ id }) => id);
@@ -194,13 +195,13 @@ test('dream --json says what was done with each entry, and what the index is now
 test('reprocess --json extracts a session, a day or everything again, and prints one object per session', async () => {
   const { environment } = await testApp();
   const sessions = [aSession(), aSession({ id: OTHER_ID, startsAt: '2026-11-18T09:00:00Z' })];
-  await run(['extract', ...sessions.map(({ path }) => path)], environment);
+  await runHere(['extract', ...sessions.map(({ path }) => path)], environment);
   for (const [what, expected] of [
     [['--session', sessions[0]?.id ?? ''], [sessions[0]?.id]],
     [['--day', '2026-11-18'], [OTHER_ID]],
     [['--all'], sessions.map(({ id }) => id)],
   ] as const) {
-    const { code, values } = await runJson<ExtractReport>(['reprocess', ...what], environment);
+    const { code, values } = await runJsonHere<ExtractReport>(['reprocess', ...what], environment);
     expect(code).toBe(0);
     expect(values.map(({ session }) => session).sort()).toEqual(expected);
     for (const report of values) expect(report).toMatchObject({ outcome: 'recorded', coverage: { length: 2 } });
@@ -209,7 +210,7 @@ test('reprocess --json extracts a session, a day or everything again, and prints
 
 test('reprocess of what was never extracted is an error that says what to do instead', async () => {
   const { environment } = await testApp();
-  const ended = await run(['reprocess', '--session', 'nobody'], environment);
+  const ended = await runHere(['reprocess', '--session', 'nobody'], environment);
   expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('nocturne extract TRANSCRIPT') });
 });
 
@@ -222,7 +223,7 @@ test('enqueue puts work into the inbox and does none of it; status --json names 
     ['dream'],
     ['reprocess', '--all'],
   ]) {
-    expect(await run(['enqueue', ...args], environment)).toMatchObject({ code: 0, stderr: '' });
+    expect(await runHere(['enqueue', ...args], environment)).toMatchObject({ code: 0, stderr: '' });
   }
   expect(inboxItems(store.ledger).map(({ kind, payload }) => [kind, payload])).toEqual([
     ['extract', { transcript: session.path, ended: true }],
@@ -230,7 +231,7 @@ test('enqueue puts work into the inbox and does none of it; status --json names 
     ['dream', {}],
   ]);
   expect(await store.list()).toEqual([]);
-  const { code, values } = await runJson<Record<string, unknown>>(['status'], environment);
+  const { code, values } = await runJsonHere<Record<string, unknown>>(['status'], environment);
   expect(code).toBe(0);
   expect(values).toMatchObject([
     { memory: store.dir, entries: {}, topics: 0, lastJobs: [], workers: [], waiting: { length: 3 } },
@@ -239,7 +240,7 @@ test('enqueue puts work into the inbox and does none of it; status --json names 
 
 test('a queue that is out of reach fails no enqueue: the work waits and the reader is told', async () => {
   const { environment, store } = await testApp();
-  const ended = await run(['enqueue', 'extract', aSession().path], {
+  const ended = await runHere(['enqueue', 'extract', aSession().path], {
     ...environment,
     NOCTURNE_QUEUE_URL: 'redis://127.0.0.1:1',
   });
@@ -258,7 +259,7 @@ test('without --memory a session goes to its project’s own directory, which a 
   mkdirSync(join(main, 'src'));
   const environment = projectEnvironment(home);
   const sessions = [aSession({ cwd: join(main, 'src') }), aSession({ id: OTHER_ID, cwd: worktree })];
-  const extracted = await run(['extract', ...sessions.map(({ path }) => path)], environment);
+  const extracted = await runHere(['extract', ...sessions.map(({ path }) => path)], environment);
   expect(extracted.code).toBe(0);
   const memory = join(home, '.claude', 'projects', main.replace(/[^A-Za-z0-9]/g, '-'), 'memory');
   expect(readFileSync(join(memory, LOG), 'utf8').match(/\*\*feedback\*\*/g)).toHaveLength(2);
@@ -273,11 +274,11 @@ test('CLAUDE_CONFIG_DIR moves the projects’ directories, and --memory wins ove
   const claude = tempDir();
   const environment: Environment = { ...projectEnvironment(tempDir()), CLAUDE_CONFIG_DIR: claude };
   const [own, given] = [aSession({ cwd: '/nowhere/my orchard' }), aSession({ id: OTHER_ID })];
-  await run(['extract', own.path], environment);
+  await runHere(['extract', own.path], environment);
   expect(existsSync(join(claude, 'projects', '-nowhere-my-orchard', 'memory', LOG))).toBe(true);
   const memory = join(tempDir(), 'given');
   const everywhere = { ...environment, NOCTURNE_MEMORY_DIR: tempDir() };
-  await run(['extract', given.path, '--memory', memory], everywhere);
+  await runHere(['extract', given.path, '--memory', memory], everywhere);
   expect(existsSync(join(memory, LOG))).toBe(true);
 });
 

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { checkMemoryDirectory } from '../../src/doors/doctor/memory.ts';
 import { dreamHolds } from '../../src/doors/worker/dream-hold.ts';
 import { type TestApp, testApp } from '../support/app.ts';
-import { run, runJson } from '../support/run.ts';
+import { runHere, runJsonHere } from '../support/run-here.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
@@ -36,10 +36,10 @@ test('a dream that was refused is named with its reason until one comes to its e
   expect((await testing.app.dream(testing.store, {})).outcome).toBe('refused');
   const why = expect.stringContaining('was refused: 3 of 3 entries are missing from the logs at once');
   expect(dreamHolds(testing.app, testing.store.ledger)).toEqual([{ why, needsPerson: true }]);
-  const status = await runJson<Status>(['status'], testing.environment);
+  const status = await runJsonHere<Status>(['status'], testing.environment);
   expect(status.code).toBe(3);
   expect(status.values[0]?.attention).toEqual([expect.stringContaining('--accept-missing')]);
-  const doctor = await run(['doctor'], testing.environment);
+  const doctor = await runHere(['doctor'], testing.environment);
   expect(doctor.stdout).toContain('was refused: 3 of 3 entries');
   writeFileSync(path, log);
   await testing.app.dream(testing.store, {});
@@ -50,7 +50,7 @@ test('topics that went at once are named as what keeps dreams from running, once
   const testing = await dreamed();
   for (const path of ['MEMORY.md', 'user-profile.md', 'working-agreements.md']) rmSync(join(testing.dir, path));
   expect((await testing.app.dream(testing.store, {})).outcome).toBe('refused');
-  const status = await runJson<Status>(['status'], testing.environment);
+  const status = await runJsonHere<Status>(['status'], testing.environment);
   expect(status.values[0]?.attention).toEqual([expect.stringContaining('3 files are missing')]);
   expect(checkMemoryDirectory(testing.dir, testing.app)).toMatchObject([{ state: 'fail' }]);
 });
@@ -58,24 +58,24 @@ test('topics that went at once are named as what keeps dreams from running, once
 test('a log that is gone is named by status, which ends with 3, and accepted by its day', async () => {
   const testing = await dreamed();
   rmSync(join(testing.dir, LOG));
-  const status = await runJson<Status>(['status'], testing.environment);
+  const status = await runJsonHere<Status>(['status'], testing.environment);
   expect(status.code).toBe(3);
   expect(status.values[0]).toMatchObject({
     missing: [LOG],
     dreamHolds: [],
     attention: [expect.stringContaining(LOG)],
   });
-  const unfit = await run(['dream', '--accept-missing', 'yesterday'], testing.environment);
+  const unfit = await runHere(['dream', '--accept-missing', 'yesterday'], testing.environment);
   expect(unfit.stderr).toContain('"yesterday" is no day');
-  expect((await run(['dream', '--accept-missing', '2026-11-20'], testing.environment)).code).toBe(0);
-  expect((await runJson<Status>(['status'], testing.environment)).values[0]?.missing).toEqual([]);
+  expect((await runHere(['dream', '--accept-missing', '2026-11-20'], testing.environment)).code).toBe(0);
+  expect((await runJsonHere<Status>(['status'], testing.environment)).values[0]?.missing).toEqual([]);
 });
 
 test('status tells the rest where a ledger cannot be read, and what to do', async () => {
   const testing = await dreamed();
   testing.store.close();
   writeFileSync(join(testing.dir, '.nocturne/ledger.db'), 'no database at all');
-  const status = await runJson<Status>(['status'], testing.environment);
+  const status = await runJsonHere<Status>(['status'], testing.environment);
   expect(status.code).toBe(3);
   expect(status.values[0]?.attention[0]).toContain('nocturne check --repair');
 });

@@ -14,7 +14,7 @@ import { inboxItems } from '../../src/memory/ledger/inbox.ts';
 import { topicUses } from '../../src/memory/recall/recall-uses.ts';
 import { type TestApp, testApp } from '../support/app.ts';
 import { DOOR, run, runJson } from '../support/run.ts';
-import { runHere } from '../support/run-here.ts';
+import { runHere, runJsonHere } from '../support/run-here.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
@@ -75,10 +75,10 @@ function sessionStart(more: object = {}): string {
 
 test('nocturne recall prints the section; --json tells what is in it', async () => {
   const { environment, dir } = await filledApp();
-  const { code, stdout, stderr } = await run(['recall', '--query', 'releases'], environment);
+  const { code, stdout, stderr } = await runHere(['recall', '--query', 'releases'], environment);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout).toMatch(/^<nocturne-memory>\n[\s\S]*Cut them on Fridays[\s\S]*\n<\/nocturne-memory>\n$/);
-  const { values } = await runJson<Record<string, unknown>>(['recall', '--query', 'releases'], environment);
+  const { values } = await runJsonHere<Record<string, unknown>>(['recall', '--query', 'releases'], environment);
   expect(values).toMatchObject([
     {
       memory: dir,
@@ -192,7 +192,7 @@ test('what is forgotten or redacted is not given to a session again', async () =
 test('recall says which topics were used: those that a query asked for', async () => {
   const { environment, store } = await filledApp();
   await run(['recall'], environment);
-  await run(['recall', '--query', 'when are releases cut'], environment);
+  await runHere(['recall', '--query', 'when are releases cut'], environment);
   const uses = topicUses(store.ledger);
   expect(uses.get('releases.md')).toMatchObject({ shown: 2, used: 1 });
   expect(uses.get('user.md')).toMatchObject({ shown: 2, used: 0 });
@@ -226,13 +226,13 @@ test('pause and resume: no recall, no extraction, no dream unasked; sessions wai
   const session = sessionFile(tempDir());
   session.add('Always use pnpm instead of npm.');
   session.add('Thanks.');
-  expect(await run(['pause', '--for', '90m'], environment)).toMatchObject({
+  expect(await runHere(['pause', '--for', '90m'], environment)).toMatchObject({
     code: 0,
     stdout: 'nocturne is paused until 2026-11-21T03:30:00.000Z\n',
   });
   expect(await answer(environment)).toBe('');
-  expect((await run(['recall'], environment)).stderr).toContain('paused until 2026-11-21T03:30');
-  await run(['enqueue', 'extract', session.path], environment);
+  expect((await runHere(['recall'], environment)).stderr).toContain('paused until 2026-11-21T03:30');
+  await runHere(['enqueue', 'extract', session.path], environment);
   const { stderr } = await run(['worker', '--once'], environment);
   expect(stderr).toContain('off, again at 2026-11-21T03:00:00.000Z');
   expect(inboxItems(store.ledger)).toMatchObject([
@@ -243,7 +243,7 @@ test('pause and resume: no recall, no extraction, no dream unasked; sessions wai
   const over = { ...environment, NOCTURNE_NOW: '2026-11-21T03:31:00Z' };
   await run(['worker', '--once'], over);
   expect(coverageWhere(store.ledger).map(({ became }) => became)).toEqual(['recorded', 'nothing']);
-  expect(await run(['resume'], over)).toMatchObject({ code: 0, stdout: 'nocturne was not paused\n' });
+  expect(await runHere(['resume'], over)).toMatchObject({ code: 0, stdout: 'nocturne was not paused\n' });
 });
 
 test('resume makes due at once what waited for the end of the pause, and status says while it lasts that it does', async () => {
@@ -266,17 +266,17 @@ test('resume makes due at once what waited for the end of the pause, and status 
 
 test('what a person asks for by name is done in a pause too, with a note', async () => {
   const { environment } = await filledApp();
-  await run(['pause'], environment);
+  await runHere(['pause'], environment);
   const session = sessionFile(tempDir());
   session.add('Always use pnpm instead of npm.');
   session.add('Thanks.');
-  const { code, stdout, stderr } = await run(['extract', session.path], environment);
+  const { code, stdout, stderr } = await runHere(['extract', session.path], environment);
   expect({ code, stderr }).toEqual({
     code: 0,
     stderr: 'nocturne is off here (nocturne is paused until nocturne resume); done all the same, because you asked.\n',
   });
   expect(stdout).toContain('Always use pnpm');
-  expect((await run(['resume'], environment)).stdout).toBe('nocturne is resumed\n');
+  expect((await runHere(['resume'], environment)).stdout).toBe('nocturne is resumed\n');
 });
 
 test('a project is paused by its root, for all its directories and no other', async () => {
@@ -288,13 +288,13 @@ test('a project is paused by its root, for all its directories and no other', as
   expect(paused.values).toEqual([{ project: root, until: null }]);
   expect(await answer(environment, { cwd: root })).toBe('');
   expect(await answer(environment, { cwd: tempDir() })).not.toBe('');
-  await run(['resume', '--project', root], environment);
+  await runHere(['resume', '--project', root], environment);
   expect(await answer(environment, { cwd: root })).not.toBe('');
 });
 
 test.each(['0h', 'soon'])('pause --for %s is refused', async (time) => {
   const { environment } = await testApp();
-  const { code, stderr } = await run(['pause', '--for', time], environment);
+  const { code, stderr } = await runHere(['pause', '--for', time], environment);
   expect(code).toBe(2);
   expect(stderr).toContain('45m, 2h, 3d');
 });
@@ -304,7 +304,7 @@ test('a session of an excluded path is left alone by the worker, and its work is
   const session = sessionFile(tempDir());
   session.add('Always use pnpm instead of npm.');
   session.add('Thanks.');
-  await run(['enqueue', 'extract', session.path], environment);
+  await runHere(['enqueue', 'extract', session.path], environment);
   const { stderr } = await run(['worker', '--once'], environment);
   expect(stderr).toContain('is under the excluded path /home/kim/**');
   expect(inboxItems(store.ledger)).toEqual([]);
@@ -322,7 +322,7 @@ test('a directory is not dreamt over while every project it knows is turned off'
     enabled: false,
     reason: 'the project /home/kim/orchard is turned off in config.json',
   });
-  await run(['enqueue', 'dream'], testing.environment);
+  await runHere(['enqueue', 'dream'], testing.environment);
   const { stderr } = await run(['worker', '--once'], testing.environment);
   expect(stderr).toContain('dream dream: off');
 });

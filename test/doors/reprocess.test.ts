@@ -7,6 +7,7 @@ import { testApp, testModel } from '../support/app.ts';
 import { calls, type MessagesRequest, says } from '../support/messages-server.ts';
 import { memoryOf } from '../support/nights.ts';
 import { runJson } from '../support/run.ts';
+import { runJsonHere } from '../support/run-here.ts';
 import { type SessionFile, sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
@@ -83,13 +84,13 @@ test('a better answer replaces the old entries, an edited line stays, the next d
   );
   const { environment, dir } = await testApp({ server: model });
   const read = (path: string) => readFileSync(join(dir, path), 'utf8');
-  await runJson<ExtractReport>(['extract', session.path], environment);
-  await runJson<DreamReport>(['dream'], environment);
+  await runJsonHere<ExtractReport>(['extract', session.path], environment);
+  await runJsonHere<DreamReport>(['dream'], environment);
   expect(read('ways.md')).toContain('- Use pnpm. Leave main alone. Deploy on Tuesdays.\n');
 
   writeFileSync(join(dir, LOG), read(LOG).replace('** Leave main alone.', '** Leave main alone, Kim says.'));
   texts = ['Use pnpm, never npm.', 'Commit to main only through a review.', 'Deploy on Tuesdays.'];
-  const reprocessed = await runJson<ExtractReport>(['reprocess', '--session', session.id], environment);
+  const reprocessed = await runJsonHere<ExtractReport>(['reprocess', '--session', session.id], environment);
   expect(reprocessed).toMatchObject({ code: 0, values: [{ outcome: 'recorded', entries: { length: 3 } }] });
   const log = read(LOG)
     .split('\n')
@@ -102,7 +103,7 @@ test('a better answer replaces the old entries, an edited line stays, the next d
   ]);
   expect(read('ways.md')).toContain('- Use pnpm. Leave main alone. Deploy on Tuesdays.\n');
 
-  const dreamt = await runJson<DreamReport>(['dream'], environment);
+  const dreamt = await runJsonHere<DreamReport>(['dream'], environment);
   expect(dreamt).toMatchObject({ code: 0, values: [{ outcome: 'dreamed' }] });
   expect(toldWithdrawn).toContain('Use pnpm.');
   expect(read('ways.md')).not.toContain('Use pnpm.');
@@ -113,7 +114,7 @@ test('a transcript that is gone is named, and what was remembered of it stays', 
   const testing = await testApp();
   const [gone, there] = [aSession(), sessionFile(tempDir(), { id: '22222222-2222-4333-8444-555555555555' })];
   there.add('I prefer short answers.');
-  await runJson<ExtractReport>(['extract', gone.path, there.path], testing.environment);
+  await runJsonHere<ExtractReport>(['extract', gone.path, there.path], testing.environment);
   const before = await memoryOf(testing);
   renameSync(gone.path, `${gone.path}.moved`);
   const { code, values } = await runJson<ExtractReport>(['reprocess', '--all'], testing.environment);

@@ -11,8 +11,8 @@ import { writeSpoolItem } from '../../src/queue/spool.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { failures, workDue, workSession } from '../support/due-work.ts';
 import { error, says } from '../support/messages-server.ts';
-import { run, runJson } from '../support/run.ts';
-import { jsonHere, runHere } from '../support/run-here.ts';
+import { run } from '../support/run.ts';
+import { jsonHere, runHere, runJsonHere } from '../support/run-here.ts';
 import { type SessionFile, sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
@@ -43,13 +43,13 @@ async function givenUp(): Promise<{ testing: TestApp; session: SessionFile; mend
 
 test('what was given up is in status, which ends with 3, and why says all about it', async () => {
   const { testing, session } = await givenUp();
-  const { code, values } = await runJson<Record<string, unknown>>(['status'], testing.environment);
+  const { code, values } = await runJsonHere<Record<string, unknown>>(['status'], testing.environment);
   expect(code).toBe(3);
   expect(values[0]).toMatchObject({
     attention: [expect.stringContaining('1 given up')],
     all: { pending: 0, failures: { oversize: 1 }, failed: [{ store: testing.dir, code: 'oversize', kind: 'extract' }] },
   });
-  const why = await runJson<Explained>(['why', session.id.slice(0, 8)], testing.environment);
+  const why = await runJsonHere<Explained>(['why', session.id.slice(0, 8)], testing.environment);
   expect(why.code).toBe(0);
   expect(why.values[0]).toMatchObject({
     session: session.id,
@@ -63,7 +63,7 @@ test('what was given up is in status, which ends with 3, and why says all about 
     ],
     next: expect.stringContaining(`nocturne retry ${session.id}`),
   });
-  const text = await run(['why', session.path], testing.environment);
+  const text = await runHere(['why', session.path], testing.environment);
   expect(text.stdout).toMatch(/^failed {6}2026-11-21T02:00:00.000Z oversize, given up: .*413/m);
 });
 
@@ -80,17 +80,17 @@ test.each([
   expect(failures(testing)).toEqual([]);
   expect(await workDue(testing)).toMatchObject([{ outcome: 'nothing-worth-keeping' }]);
   expect(coverageWhere(testing.store.ledger).map(({ became }) => became)).toEqual(['nothing']);
-  expect(await run(['status'], testing.environment)).toMatchObject({ code: 0 });
+  expect(await runHere(['status'], testing.environment)).toMatchObject({ code: 0 });
 });
 
 test('what is dismissed is off the list and still explained; a person may change his mind', async () => {
   const { testing, session, mend } = await givenUp();
-  expect(await run(['retry', '--dismiss', session.id], testing.environment)).toMatchObject({ code: 0 });
-  expect(await run(['status'], testing.environment)).toMatchObject({ code: 0 });
-  const { values } = await runJson<Explained>(['why', session.id], testing.environment);
+  expect(await runHere(['retry', '--dismiss', session.id], testing.environment)).toMatchObject({ code: 0 });
+  expect(await runHere(['status'], testing.environment)).toMatchObject({ code: 0 });
+  const { values } = await runJsonHere<Explained>(['why', session.id], testing.environment);
   expect(values[0]).toMatchObject({ ranges: [{ state: 'gave-up' }], next: expect.stringContaining('given up') });
   mend();
-  await run(['retry', session.id], testing.environment);
+  await runHere(['retry', session.id], testing.environment);
   expect(await workDue(testing)).toMatchObject([{ outcome: 'nothing-worth-keeping' }]);
 });
 
@@ -101,20 +101,20 @@ test('retry closes the breaker and ends a wait; for what nobody knows it says so
   session.add('Always use pnpm instead of npm.');
   await workSession(testing, session.path);
   expect(testing.app.home.breaker.read().state).toBe('open');
-  const { values } = await runJson<Explained>(['why', session.id], testing.environment);
+  const { values } = await runJsonHere<Explained>(['why', session.id], testing.environment);
   expect(values[0]).toMatchObject({
     ranges: [{ state: 'pending' }],
     waiting: [{ why: expect.stringContaining('invalid x-api-key') }],
     failures: [{ class: 'auth', attempts: 0, tries: null }, { state: 'ended' }],
     next: expect.stringContaining('no model is asked before'),
   });
-  await run(['retry', '--all'], testing.environment);
+  await runHere(['retry', '--all'], testing.environment);
   expect(testing.app.home.breaker.read().state).toBe('closed');
   expect(inboxItems(testing.store.ledger)).toMatchObject([{ notBefore: '2026-11-21T02:00:00.000Z', failure: null }]);
-  const unknown = await run(['retry', 'no-such-session'], testing.environment);
+  const unknown = await runHere(['retry', 'no-such-session'], testing.environment);
   expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('no-such-session') });
-  expect(await run(['retry'], testing.environment)).toMatchObject({ code: 2 });
-  expect(await run(['why', 'no-such-session'], testing.environment)).toMatchObject({ code: 1 });
+  expect(await runHere(['retry'], testing.environment)).toMatchObject({ code: 2 });
+  expect(await runHere(['why', 'no-such-session'], testing.environment)).toMatchObject({ code: 1 });
 });
 
 test('why says of each range what became of it and why it was skipped, also before anything was done', async () => {
@@ -127,11 +127,11 @@ test('why says of each range what became of it and why it was skipped, also befo
     { says: 'Done.' },
   ]);
   session.add('Thanks.');
-  const before = await runJson<Explained>(['why', session.path], testing.environment);
+  const before = await runJsonHere<Explained>(['why', session.path], testing.environment);
   expect(before.values[0]?.ranges.map(({ state }) => state)).toEqual(['pending', 'private', 'main-agent', 'open']);
   expect(before.values[0]?.next).toContain('nocturne enqueue extract');
   await workSession(testing, session.path);
-  const { values } = await runJson<Explained>(['why', session.id], testing.environment);
+  const { values } = await runJsonHere<Explained>(['why', session.id], testing.environment);
   expect(values[0]?.ranges).toMatchObject([
     { state: 'recorded', job: expect.stringMatching(/^job_/) },
     { state: 'private', why: expect.stringContaining('private') },
@@ -140,7 +140,7 @@ test('why says of each range what became of it and why it was skipped, also befo
   ]);
   expect(values[0]?.next).toBe('Nothing: all of it is covered.');
   rmSync(session.path);
-  const gone = await run(['why', session.id], testing.environment);
+  const gone = await runHere(['why', session.id], testing.environment);
   expect(gone).toMatchObject({ code: 0, stdout: expect.stringContaining('cannot be read') });
 });
 

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Inspection } from '../../jobs/inspect.ts';
 import { testApp } from '../support/app.ts';
-import { run, runJson } from '../support/run.ts';
+import { runJson } from '../support/run.ts';
+import { runHere, runJsonHere } from '../support/run-here.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 import { fixtures, lines, transcriptOf } from '../support/transcripts.ts';
@@ -50,13 +51,13 @@ test('transcript goes by the ledger of the memory directory and leaves it as it 
   await app.extract({ transcript: session.path, ended: true });
   session.add('And never commit to main.');
   const before = readdirSync(dir, { recursive: true }).filter((name) => statSync(join(dir, String(name))).isFile());
-  const { values } = await runJson<Inspection>(['transcript', session.path, '--live'], environment);
+  const { values } = await runJsonHere<Inspection>(['transcript', session.path, '--live'], environment);
   expect(values[0]?.turns.map(({ state }) => state)).toEqual(['recorded', 'nothing', 'open']);
   expect(values[0]?.offered).toMatchObject({ turns: 0, tokens: 0 });
   expect(values[0]?.skipped.map(({ what, count }) => `${count} ${what}`)).toEqual(['1 turns', '1 turns', '1 turns']);
   const after = readdirSync(dir, { recursive: true }).filter((name) => statSync(join(dir, String(name))).isFile());
   expect(after).toEqual(before);
-  const ended = await runJson<Inspection>(['transcript', session.path], environment);
+  const ended = await runJsonHere<Inspection>(['transcript', session.path], environment);
   expect(ended.values[0]?.offered.turns).toBe(1);
   expect(ended.values[0]?.offered.excerpts[0]?.messages.at(-2)).toEqual({
     id: session.turn(3),
@@ -68,19 +69,21 @@ test('transcript goes by the ledger of the memory directory and leaves it as it 
 test('transcript says in words what is skipped, and of an unknown file which formats there are', async () => {
   const { environment } = await testApp();
   const session = aSession();
-  const { stdout } = await run(['transcript', session.path], environment);
+  const { stdout } = await runHere(['transcript', session.path], environment);
   expect(stdout).toMatch(/^turns {5}2: 2 pending$/m);
   expect(stdout).toMatch(/^offered {3}7 messages of 2 turns, about \d+ tokens in 1 excerpts$/m);
   const torn = transcriptOf(lines({ type: 'user', uuid: 'u', sessionId: 's', message: { content: 'hi' } }, '{"to'));
-  expect((await run(['transcript', torn], environment)).stdout).toMatch(/^skipped {3}1 lines: they cannot be read$/m);
-  const unknown = await run(['transcript', transcriptOf('Dear diary,')], environment);
+  expect((await runHere(['transcript', torn], environment)).stdout).toMatch(
+    /^skipped {3}1 lines: they cannot be read$/m,
+  );
+  const unknown = await runHere(['transcript', transcriptOf('Dear diary,')], environment);
   expect(unknown.code).toBe(1);
   expect(unknown.stderr).toContain('claude-code');
 });
 
 test('transcript names what was abandoned, by message or by turn', async () => {
   const { environment } = await testApp();
-  const { stdout } = await run(['transcript', join(fixtures, 'pi.jsonl')], environment);
+  const { stdout } = await runHere(['transcript', join(fixtures, 'pi.jsonl')], environment);
   expect(stdout).toMatch(/^skipped {3}2 messages: abandoned: the session went back to before they were said$/m);
   const edited = transcriptOf(
     lines(
@@ -96,7 +99,7 @@ test('transcript names what was abandoned, by message or by turn', async () => {
       })),
     ),
   );
-  expect((await run(['transcript', edited], environment)).stdout).toMatch(
+  expect((await runHere(['transcript', edited], environment)).stdout).toMatch(
     /^skipped {3}1 turns: abandoned: an edited prompt was sent in their place$/m,
   );
 });

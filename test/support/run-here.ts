@@ -60,6 +60,13 @@ export async function runHere(
   }
 }
 
+/** Runs it with `--json` and reads stdout as one JSON value per line, which must be all there is. */
+export async function runJsonHere<T>(args: string[], environment: Environment) {
+  const ended = await runHere([...args, '--json'], environment);
+  const values = ended.stdout.split('\n').filter(Boolean);
+  return { ...ended, values: values.map((line): T => JSON.parse(line)) };
+}
+
 /** Runs it with `--json` and reads stdout as one JSON value. */
 export async function jsonHere<T>(args: string[], environment: Environment): Promise<T> {
   const { stdout, stderr } = await runHere([...args, '--json'], environment);

@@ -10,7 +10,7 @@ import { inboxItems } from '../../../src/memory/ledger/inbox.ts';
 import { type TestApp, testApp } from '../../support/app.ts';
 import { keepAwake, runHook } from '../../support/hook.ts';
 import { run, runJson, start, stop, until } from '../../support/run.ts';
-import { runHere } from '../../support/run-here.ts';
+import { runHere, runJsonHere } from '../../support/run-here.ts';
 import { type SessionFile, sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 import { fixtures } from '../../support/transcripts.ts';
@@ -103,7 +103,7 @@ test('a session that has nothing new is not opened again until its size or time 
   const testing = await testApp();
   const { path } = claudeSession(testing);
   const counts = async () => (await sweepSessions(testing.app)).agents['claude-code'];
-  await run(['extract', path], testing.environment);
+  await runHere(['extract', path], testing.environment);
   expect(await counts()).toEqual({ found: 1, 'nothing-new': 1 });
   // Another session of the same size in its place: it would be found if it were opened.
   writeFileSync(path, readFileSync(path, 'utf8').replaceAll('1111', '2222'));
@@ -117,7 +117,7 @@ test('a session that has nothing new is not opened again until its size or time 
 test('what was learned before counts for the memory directory that learned it', async () => {
   const testing = await testApp();
   const { path } = claudeSession(testing);
-  await run(['extract', path], testing.environment);
+  await runHere(['extract', path], testing.environment);
   const counts = async (app: TestApp) => (await sweepSessions(app.app)).agents['claude-code'];
   expect(await counts(testing)).toEqual({ found: 1, 'nothing-new': 1 });
   expect(await counts(testing)).toEqual({ found: 1, 'nothing-new': 1 });
@@ -141,28 +141,31 @@ test('enqueue extract --all says how many of whom, silently on the way, and may 
   const before = first.values[0]?.agents['claude-code'];
   expect((before?.enqueued ?? 0) + (before?.waiting ?? 0)).toBe(3);
   expect(before).toMatchObject({ found: 4, unreadable: 1 });
-  const second = await run(['enqueue', 'extract', '--all'], testing.environment);
+  const second = await runHere(['enqueue', 'extract', '--all'], testing.environment);
   expect(second).toMatchObject({ code: 0, stderr: '' });
   expect(second.stdout).toMatch(
     /^claude-code +4 found, 0 enqueued, (3 waiting, 1 unreadable|1 unreadable, 3 waiting)$/m,
   );
   expect(inboxItems(testing.store.ledger)).toHaveLength(4);
   await run(['worker', '--once'], testing.environment);
-  const third = await runJson<SweepReport>(['enqueue', 'extract', '--all', '--agent', 'codex'], testing.environment);
+  const third = await runJsonHere<SweepReport>(
+    ['enqueue', 'extract', '--all', '--agent', 'codex'],
+    testing.environment,
+  );
   expect(third.values[0]?.agents).toEqual({ codex: { found: 1, 'nothing-new': 1 } });
 });
 
 test('--since bounds what is looked at, and what cannot be meant is refused', async () => {
   const testing = await testApp();
   claudeSession(testing);
-  const all = (...more: string[]) => run(['enqueue', 'extract', '--all', ...more], testing.environment);
+  const all = (...more: string[]) => runHere(['enqueue', 'extract', '--all', ...more], testing.environment);
   expect((await all('--since', '2026-11-21T01:30:00Z')).stdout).toBe('no sessions found\n');
   expect((await all('--since', '2026-11-20')).stdout).toContain('1 enqueued');
   expect((await all('--since', '1d')).stdout).toContain('1 waiting');
   expect(await all('--since', 'yesterday')).toMatchObject({ code: 2, stderr: expect.stringContaining('is no time') });
   expect(await all('--agent', 'opencode')).toMatchObject({ code: 2, stderr: expect.stringContaining('database') });
   expect(await all('session.jsonl')).toMatchObject({ code: 2 });
-  expect(await run(['enqueue', 'extract'], testing.environment)).toMatchObject({ code: 2 });
+  expect(await runHere(['enqueue', 'extract'], testing.environment)).toMatchObject({ code: 2 });
 });
 
 test('the start of a session makes a worker find what no hook told of', async () => {

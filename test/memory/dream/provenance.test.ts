@@ -6,7 +6,7 @@ import { explainLines, restingOn, toldOf } from '../../../src/memory/dream/prove
 import { allEntries } from '../../../src/memory/ledger/entries.ts';
 import { testApp } from '../../support/app.ts';
 import { jobsInProcess } from '../../support/jobs-in-process.ts';
-import { run } from '../../support/run.ts';
+import { runHere } from '../../support/run-here.ts';
 import { sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 
@@ -105,7 +105,7 @@ test('nocturne explain shows the chain of a line, and what rests on an entry', a
   session.add('Always use pnpm instead of npm, says Zebulon.');
   await testing.app.extract({ transcript: session.path, ended: true });
   await testing.app.dream(testing.store, {});
-  const ask = (...args: string[]) => run(args, testing.environment);
+  const ask = (...args: string[]) => runHere(args, testing.environment);
   const shown = await ask('explain', `${TOPIC}:7`);
   expect(shown).toMatchObject({ code: 0 });
   for (const part of ['Zebulon', '“Always use pnpm', 'said by human', session.id, session.path]) {
@@ -127,9 +127,9 @@ test('redact names the lines that rest on what it took out alone, and removes th
   writeFileSync(topic, readFileSync(topic, 'utf8').replace('- Always use', '- always use'));
   await testing.app.dream(testing.store, {});
   testing.app.close();
-  const asked = await run(['redact', '--match', 'Always use pnpm', '--dry-run'], testing.environment);
+  const asked = await runHere(['redact', '--match', 'Always use pnpm', '--dry-run'], testing.environment);
   expect(asked.stdout).toContain('kept what rests on redacted entries alone (lines: 1; --with-lines removes it)');
-  await run(['redact', '--match', 'Always use pnpm', '--with-lines'], testing.environment);
+  await runHere(['redact', '--match', 'Always use pnpm', '--with-lines'], testing.environment);
   // Nothing was left of it.
   expect(existsSync(topic)).toBe(false);
   expect(readFileSync(join(testing.dir, 'MEMORY.md'), 'utf8')).not.toContain(TOPIC);

@@ -17,7 +17,8 @@ import { checkMemoryDirectory } from '../../../src/doors/doctor/memory.ts';
 import { openHome, sayDamage } from '../../../src/memory/home/home.ts';
 import { JobSpend } from '../../../src/memory/home/spend.ts';
 import { testApp } from '../../support/app.ts';
-import { run, runJson } from '../../support/run.ts';
+import { run } from '../../support/run.ts';
+import { runHere, runJsonHere } from '../../support/run-here.ts';
 import { sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 
@@ -117,34 +118,40 @@ test('commands go on beside a damaged home: directories are found again, and sta
   const recall = await run(['recall'], testing.environment);
   expect(recall).toMatchObject({ code: 0, stdout: expect.stringContaining('home.db was damaged') });
   expect(recall.stdout).toContain('pnpm');
-  const status = await runJson<{ attention: string[]; standing: { reason: string } }>(['status'], testing.environment);
+  const status = await runJsonHere<{ attention: string[]; standing: { reason: string } }>(
+    ['status'],
+    testing.environment,
+  );
   expect(status.code).toBe(3);
   const isFull = expect.stringMatching(
     /^what was spent on 2026-11-21 could not be read: .* until nocturne retry --failed/,
   );
   expect(status.values[0]?.attention).toEqual([expect.stringContaining('home.db was damaged'), isFull]);
   expect(status.values[0]?.standing.reason).toContain('until nocturne resume');
-  const doctor = await run(['doctor'], testing.environment);
+  const doctor = await runHere(['doctor'], testing.environment);
   expect(doctor.stdout).toContain('home.db was damaged');
   expect(doctor.stdout).toContain('nocturne retry --failed');
   const found = openHome(testing.home, clock);
   expect(found.stores()).toEqual([testing.dir, join(projects, 'one/memory')].sort());
   found.close();
-  expect((await run(['remember', 'Deploys are on Fridays.'], testing.environment)).code).toBe(0);
-  const resumed = await run(['resume'], testing.environment);
+  expect((await runHere(['remember', 'Deploys are on Fridays.'], testing.environment)).code).toBe(0);
+  const resumed = await runHere(['resume'], testing.environment);
   expect(resumed).toMatchObject({ code: 0, stdout: expect.stringContaining('until nocturne retry --failed') });
-  const still = await runJson<{ attention: string[] }>(['status'], testing.environment);
+  const still = await runJsonHere<{ attention: string[] }>(['status'], testing.environment);
   expect(still).toMatchObject({ code: 3, values: [{ attention: [isFull] }] });
   // What a person runs by name stops at once, says which command lets it go on, and then it does.
   session.add('Never commit to main directly.');
-  const extract = () => run(['extract', session.path], testing.environment);
+  const extract = () => runHere(['extract', session.path], testing.environment);
   const stopped = await extract();
   expect(stopped.code).toBe(75);
   expect(stopped.stdout + stopped.stderr).toContain('Run nocturne retry --failed');
-  const retried = await run(['retry', '--failed'], testing.environment);
+  const retried = await runHere(['retry', '--failed'], testing.environment);
   expect(retried).toMatchObject({ code: 0, stderr: expect.stringContaining('models may be asked') });
   expect(await extract()).toMatchObject({ code: 0, stdout: expect.stringContaining('Never commit to main') });
-  const after = await runJson<{ attention: string[]; standing: { enabled: boolean } }>(['status'], testing.environment);
+  const after = await runJsonHere<{ attention: string[]; standing: { enabled: boolean } }>(
+    ['status'],
+    testing.environment,
+  );
   expect(after.values[0]).toMatchObject({ attention: [], standing: { enabled: true } });
   expect(checkMemoryDirectory(testing.dir)).toMatchObject([{ state: 'ok' }]);
 });
