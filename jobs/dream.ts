@@ -1,53 +1,40 @@
 // Dream: the logs' undistilled entries become topic files, and the index is rebuilt.
 //
-// 1. Take the directory's dream lease. Ask after what was sent as a Message Batch (dream/answers.ts); what still waits there
-//    is nobody else's meanwhile.
-// 2. Tell the ledger what files from elsewhere know and it does not. Join the logs with it: new entries, what a person wrote or changed, what is missing. Too much missing: stop.
-// 3. Retire what rested on withdrawn entries alone, write down the habits that an older dream held back, and drop what the
-//    project's own files say; that needs no model.
-// 4. Carry out the answers that came, and at night, where that is set, send all else as a batch (dream/batch.ts).
-//    Otherwise batch by batch, show the new entries with the topics they may touch, and let the model propose operations.
-//    What code lets through stands; what it does not is asked for again, and what is left waits for another night.
-// 5. Commit each batch: topics, index, what became of each entry, the report. The living files are touched only here;
-//    in review mode not even here, and what would change waits for a person (dream/proposals.ts).
-// 6. Put away, by code, what is past, long unused, or was seen once and never again (dream/archive.ts).
-// 7. Where no batch was needed, rebuild the index alone, for topics that a person added.
+// 1. Take the directory's dream lease.
+// 2. Fetch what came back of requests that were sent on other nights (seams.ts); what still waits there is left alone.
+// 3. Load the entries: join the logs with the ledger. Too much missing: stop.
+// 4. Write down in the ledger what the logs say.
+// 5. Change what needs no model: retire what rested on withdrawn entries alone, write down the habits that an older dream
+//    held back, and drop what the project's own files say.
+// 6. Carry out the answers that came back, and send what is to be sent (seams.ts).
+// 7. Slice by slice, select the topics that its entries may touch, let the model propose operations, check them, and
+//    commit what code lets through: topics, index, what became of each entry, the report. What it does not is asked for
+//    again, and what is left waits for another night. Where operations need approval, they wait instead (seams.ts).
+// 8. Archive, by code, what is past, long unused, or was seen once and never again.
+// 9. Where nothing was committed, rebuild the index alone, for topics that a person added.
+// 10. End the job, and report.
 
-import { AppError, ERRORS, type Failure, failureOf, isAppError } from '../src/base/errors.ts';
+import { ERRORS, type Failure, failureOf, isAppError } from '../src/base/errors.ts';
 import { type Day, dayOf } from '../src/base/time.ts';
-import { waitedInVain } from '../src/memory/dream/habits.ts';
 import type { IndexSize } from '../src/memory/dream/index-change.ts';
 import type { Operation } from '../src/memory/dream/operations.ts';
-import { noteLeft, resting } from '../src/memory/dream/unplaced.ts';
-import { lookAtHistory, rememberHistory } from '../src/memory/history/log-items.ts';
-import { rebuildFromFiles, takeUpReturned } from '../src/memory/history/rebuild.ts';
+import { noteLeft } from '../src/memory/dream/unplaced.ts';
+import { rememberHistory } from '../src/memory/history/log-items.ts';
 import type { SpentTotal } from '../src/memory/home/spend.ts';
-import { askAfter, lookAgainAt, type Waits, waitsOf } from '../src/memory/ledger/batches.ts';
-import { type EntryRow, supportsByEntry } from '../src/memory/ledger/entries.ts';
 import { beginJob, endJob, lastDreamJob } from '../src/memory/ledger/job-rows.ts';
 import type { Lease } from '../src/memory/ledger/leases.ts';
-import { sayMissing } from '../src/memory/store/outside.ts';
+
 import type { Store } from '../src/memory/store/store.ts';
-import { logDay, logPath } from '../src/memory/text/daily-log.ts';
 import { reportPath } from '../src/memory/text/dream-report.ts';
-import {
-  type Answers,
-  askForAnswers,
-  type BatchDeps,
-  type BatchMode,
-  takeAnswers,
-  withoutWaiting,
-} from './dream/answers.ts';
 import { commitForgotten, type ForgetDays, findForgotten } from './dream/archive.ts';
-import { sendBatch } from './dream/batch.ts';
-import { lineSeenOnce, settleMeaning } from './dream/check.ts';
-import { commitDream, type DreamBatch, type Place, rebuildIndex, reportBatch } from './dream/commit.ts';
-import { isShared, readTopics, retireWithdrawn } from './dream/draft.ts';
+import { dropSaid, retireWithdrawn, writeHabits } from './dream/by-code.ts';
+import { Check } from './dream/check.ts';
+import { type Checked, type CommitAt, commitOperations, rebuildIndex, reportOnly } from './dream/commit.ts';
 import { Guidance } from './dream/guidance.ts';
-import { commitLateMarks, commitLoaded, isMassDeletion, lateMarks, loadEntries } from './dream/load.ts';
-import { commitProposals, proposeForgetting } from './dream/proposals.ts';
-import { type AskedParts, type Part, type Proposal, type ProposedPart, proposeParts } from './dream/propose.ts';
-import { contextOf } from './dream/select.ts';
+import { commitLoaded, type Loaded, loadEntries } from './dream/load.ts';
+import { type ProposeDeps, propose } from './dream/propose.ts';
+import type { Approval, Requests, SentRequests, Waits } from './dream/seams.ts';
+import { Slices, select } from './dream/select.ts';
 import type { ShareReport } from './share.ts';
 
 export interface DreamRequest {
@@ -58,38 +45,28 @@ export interface DreamRequest {
    * these days are.
    */
   acceptMissing?: boolean | Day[];
-  /** For this once: whether what would change waits for a person. */
-  review?: boolean;
-  /** How it is with Message Batches; default: what was answered is used, and nothing is sent. */
-  batch?: BatchMode;
 }
 
-/** `batchTokens`: of entries, and of topics, that one batch is shown. */
-export interface DreamDeps extends BatchDeps {
+export interface DreamDeps extends ProposeDeps {
   /** A habit that one session showed is put away after so many days without another. */
   holdDays: number;
   forgetDays: ForgetDays;
-  /** What would change waits for a person. */
-  review: boolean;
+  approval?: Approval;
+  requests?: Requests;
   withLease<T>(store: Store, key: string, work: (lease: Lease) => Promise<T>): Promise<T | null>;
 }
 
 /**
- * `proposed`: at least some of it waits for a person. `waiting`: it was sent as a Message Batch, or what was sent is not
+ * `proposed`: at least some of it waits for a person. `waiting`: it was sent to be answered later, or what was sent is not
  * answered yet.
  */
-export type DreamOutcome =
-  | 'dreamed'
-  | 'proposed'
-  | 'waiting'
-  | 'nothing-new'
-  | 'busy'
-  | 'ceiling'
-  | 'refused'
-  | 'failed';
+export type DreamEnd =
+  | { outcome: 'dreamed' | 'proposed' | 'waiting' | 'nothing-new' | 'busy'; error?: undefined }
+  | { outcome: 'ceiling' | 'refused' | 'failed'; error: Failure };
 
-export interface DreamReport {
-  outcome: DreamOutcome;
+export type DreamOutcome = DreamEnd['outcome'];
+
+export type DreamReport = DreamEnd & {
   operations: { kind: Operation['kind'] | 'archive'; entries: string[]; topic: string | null; reason: string }[];
   /** Of those, what waits for a person. */
   proposals: string[];
@@ -106,281 +83,187 @@ export interface DreamReport {
   spend: SpentTotal;
   /** What waits to be answered. */
   waits?: Waits;
-  error?: Failure;
   /** What of it went to the team, where that was asked for or set. */
   shared?: ShareReport;
-}
+};
+
+/** What one commit did, or let wait. */
+type Committed = Pick<DreamReport, 'operations' | 'proposals' | 'refused' | 'left'> & { index: IndexSize | null };
+type Ended = DreamEnd & { job: string | null; committed: Committed[] };
 
 /** Contract: throws only what is not an AppError; every planned ending is the report's `outcome`. */
 export async function dream(request: DreamRequest, deps: DreamDeps): Promise<DreamReport> {
-  const report: DreamReport = {
-    outcome: 'nothing-new',
-    operations: [],
-    proposals: [],
-    refused: [],
-    left: [],
-    topics: [],
-    indexLines: 0,
-    indexBytes: 0,
-    job: null,
-    spend: deps.spend.total(),
-  };
+  let ended: Ended = { outcome: 'busy', job: null, committed: [] };
   try {
     // 1.
-    const done = await deps.withLease(deps.store, 'dream', (lease) => dreamWithLease(request, { deps, report, lease }));
-    if (done === null) report.outcome = 'busy';
+    await deps.withLease(deps.store, 'dream', async (lease) => {
+      ended = await dreamWithLease(request, { ...deps, lease });
+      return true;
+    });
   } catch (error) {
-    if (!isAppError(error)) throw error;
-    report.outcome =
-      ERRORS[error.code].class === 'ceiling' ? 'ceiling' : error.code === 'refused' ? 'refused' : 'failed';
-    report.error = failureOf(error);
+    ended = { ...ended, ...failedBy(error) };
   }
-  report.spend = deps.spend.total();
-  const { ledger } = deps.store;
-  report.waits = waitsOf(ledger) ?? undefined;
-  noteEnd(report, deps);
-  const lookAt = lookAgainAt(ledger, deps.clock.now());
-  if (lookAt) askAfter(ledger, lookAt);
-  return report;
+  noteEnd(ended, deps);
+  return reportOf(ended, deps);
 }
 
-/**
- * A dream that was refused before it began is a job all the same, so that whoever looks finds out why; so is the next that
- * found nothing to do, so that nobody looks for long.
- */
-function noteEnd(report: DreamReport, { store: { ledger }, clock }: DreamDeps): void {
-  const now = clock.now();
-  const { job, outcome, error, spend: usage } = report;
-  try {
-    if (job !== null || outcome === 'busy' || (!error && !lastDreamJob(ledger)?.error)) return;
-    endJob(ledger, beginJob(ledger, { kind: 'dream', now }), { outcome, error, usage, now });
-  } catch (error) {
-    // Where the ledger cannot be written the report is all there is.
-    if (!isAppError(error)) throw error;
-  }
-}
+type Night = DreamDeps & { lease: Lease };
 
-interface Run {
-  deps: DreamDeps;
-  report: DreamReport;
-  lease: Lease;
-}
-
-async function dreamWithLease(request: DreamRequest, run: Run): Promise<true> {
-  const { deps, report, lease } = run;
-  const { store, clock, holdDays } = deps;
-  const answers = await askForAnswers(request.batch, deps);
-  if (request.batch === 'collect' && answers.list.length === 0) {
-    report.outcome = answers.waiting.size > 0 ? 'waiting' : 'nothing-new';
-    return true;
-  }
+async function dreamWithLease(request: DreamRequest, deps: Night): Promise<Ended> {
+  const { store, clock, lease } = deps;
   // 2.
-  const { acceptMissing } = request;
-  if (acceptMissing)
-    await store.acceptMissing(acceptMissing === true ? undefined : new Set(acceptMissing.map(logPath)));
-  const refusal = sayMissing(await store.missing()).find(({ keepsDreams }) => keepsDreams);
-  if (refusal) {
-    throw new AppError('refused', `${refusal.what}.`, {
-      remedy: 'Put the files back, or run nocturne dream --accept-missing if they were removed on purpose.',
-    });
-  }
-  const history = await lookAtHistory(store);
-  await rebuildFromFiles(store, history.changed);
-  await takeUpReturned(store, { actor: 'tool:rebuild', lease }, history.changed.filter(logDay));
-  const loaded = withoutWaiting(await loadEntries(store, history), answers, request.batch);
-  if (isMassDeletion(loaded) && !acceptMissing) {
-    throw new AppError('refused', `${loaded.missing} of ${loaded.known} entries are missing from the logs at once.`, {
-      remedy: 'Put the log files back, or run nocturne dream --accept-missing if they were removed on purpose.',
-    });
-  }
-  const rested = resting(store.ledger, clock.now());
-  const isTried = ({ id }: EntryRow) => !rested.has(id);
-  const { held, stale } = loaded;
-  const [fresh, withdrawn] = [loaded.fresh.filter(isTried), loaded.withdrawn.filter(isTried)];
-  const inVain = waitedInVain(store.ledger, { now: clock.now(), holdDays });
-  const hasNews = fresh.length + withdrawn.length + held.length + inVain.length + answers.list.length > 0;
-  const marks = await lateMarks(store);
-  const isIdle = loaded.changed.length + stale.renewed.length + stale.outdated.length + marks.length === 0 && !hasNews;
-  const job = isIdle
-    ? null
-    : beginJob(store.ledger, { kind: 'dream', instructions: request.instructions, now: clock.now() });
-  report.job = job;
+  const sent = await deps.requests?.begin(deps);
+  if (sent?.ends) return { outcome: sent.ends, job: null, committed: [] };
+  // 3.
+  const loaded = await loadEntries(deps, { acceptMissing: request.acceptMissing, lease, sent });
+  const { instructions } = request;
+  const job = loaded.isIdle ? null : beginJob(store.ledger, { kind: 'dream', instructions, now: clock.now() });
+  const committed: Committed[] = [];
+  let end: DreamEnd = { outcome: 'nothing-new' };
   let failure: unknown;
   try {
-    if (job) await commitLoaded(store, { ...loaded, job, lease });
-    if (job && marks.length > 0) await commitLateMarks(marks, { ...deps, job, lease });
-    rememberHistory(store, history);
-    if (job && hasNews) {
-      report.outcome = 'dreamed';
-      await retireAndDistil(request, { ...run, job, fresh, withdrawn, held, answers });
-      if (report.outcome === 'dreamed' && report.proposals.length > 0) report.outcome = 'proposed';
+    // 4.
+    if (job) await commitLoaded(loaded, { ...deps, job });
+    rememberHistory(store, loaded.history);
+    // 5. to 8.
+    if (job && loaded.hasNews) {
+      const add = (done: Committed) => committed.push(done);
+      const isWaiting = await distil({ ...loaded, instructions, sent }, { ...deps, job }, add);
+      const isProposed = committed.some(({ proposals }) => proposals.length > 0);
+      end = { outcome: isWaiting ? 'waiting' : isProposed ? 'proposed' : 'dreamed' };
     }
-    if (report.outcome !== 'dreamed' || request.batch === 'send') {
-      // 7.
-      describeIndex(report, await rebuildIndex(deps, { lease, actor: job ? `job:${job}` : 'job:index' }));
+    // 9.
+    if (!committed.some(({ index }) => index)) {
+      const index = await rebuildIndex(deps, { lease, actor: job ? `job:${job}` : 'job:index' });
+      committed.push({ ...NOTHING, index });
     }
   } catch (error) {
     failure = error;
-    if (job) await reportFailure(error, { ...run, job });
-    throw error;
+    if (job) await reportFailure(error, { ...deps, job });
+    end = failedBy(error);
   } finally {
-    if (job) {
-      endJob(store.ledger, job, {
-        outcome: failure ? 'failed' : report.outcome,
-        error: failure ? failureOf(failure) : undefined,
-        usage: deps.spend.total(),
-        now: clock.now(),
-      });
-    }
+    // 10.
+    const result = failure ? { outcome: 'failed', error: failureOf(failure) } : { outcome: end.outcome };
+    if (job) endJob(store.ledger, job, { ...result, usage: deps.spend.total(), now: clock.now() });
   }
-  return true;
+  return { ...end, job, committed };
 }
 
-interface Batch extends Run {
-  job: string;
-  fresh: EntryRow[];
-  withdrawn: EntryRow[];
-}
-
-async function retireAndDistil(
-  request: DreamRequest,
-  all: Batch & { held: EntryRow[]; answers: Answers },
-): Promise<void> {
-  const { store } = all.deps;
-  // 3.
-  const supports = all.withdrawn.flatMap((entry) => supportsByEntry(store.ledger, entry.id));
-  const topics = await readTopics(store, new Set(supports.map(({ path }) => path)));
-  const retirement = retireWithdrawn(all.withdrawn, topics.values());
-  const gone = new Set(all.withdrawn.map((entry) => entry.id));
-  const lines = [...topics.values()].flatMap((topic) => [...topic.lines]);
-  // An entry waits for a person's word once: with what goes for certain.
-  const waiting = new Set(all.deps.review ? retirement.flatMap((operation) => operation.entries) : []);
-  const withdrawn = all.withdrawn.filter(({ id }) => isShared(id, lines, gone) && !waiting.has(id));
-  const settled = all.withdrawn.filter((entry) => !withdrawn.includes(entry));
-  if (settled.length + retirement.length > 0) {
-    const context = await contextOf([], all.withdrawn, topics);
-    await keep(byCode(retirement), { ...all, fresh: [], withdrawn: settled, context });
-  }
-  if (all.held.length > 0) {
-    const context = await contextOf(all.held, []);
-    const reason = 'A habit that one session showed.';
-    const operations: Operation[] = [];
-    for (const entry of context.entries.values()) {
-      operations.push(await lineSeenOnce([entry], { context, store, reason }));
-    }
-    const meant = await settleMeaning(operations, { context, store });
-    await keep(byCode(meant), { ...all, fresh: all.held, withdrawn: [], context });
-  }
+/** Works what is new into the topics; answers whether some of it was sent to be answered later. */
+async function distil(
+  loaded: Loaded & { instructions?: string; sent?: SentRequests },
+  deps: Night & { job: string },
+  add: (done: Committed) => void,
+): Promise<boolean> {
+  const { store, approval } = deps;
+  const commit = async (checked: Checked | null) => {
+    if (checked) add(await commitChecked(checked, deps));
+  };
+  // 5.
+  const retired = await retireWithdrawn(loaded.withdrawn, { store, needsApproval: approval?.ask !== undefined });
+  await commit(retired.checked);
+  await commit(await writeHabits(loaded.held, store));
   const guidance = await Guidance.read(store.ledger);
-  // What no topic could be committed for is found before a model is asked.
-  const day = dayOf(all.deps.clock.now(), all.deps.zone);
-  await store.rehearse({ actor: `job:${all.job}`, lease: all.lease }, ['MEMORY.md', reportPath(day, 'json')]);
-  const unsaid = await dropSaid(guidance, all);
-  // 4. and 5.
-  const keepPart = (proposal: Proposal, part: ProposedPart) => keep(proposal, { ...all, ...part });
-  const rehearse: AskedParts['rehearse'] = (operations, part) => refusalOf({ ...all, ...part, operations }, all.deps);
-  const { again, left } = await takeAnswers(
-    all.answers,
-    { fresh: unsaid, withdrawn, keep: keepPart, rehearse },
-    all.deps,
-  );
-  const { instructions } = request;
-  let rest: Part = left;
-  if (request.batch === 'send') {
-    rest = await sendBatch({ ...all, ...left, instructions }, all.deps);
-    if (waitsOf(store.ledger)) all.report.outcome = 'waiting';
-  }
-  await proposeParts({ instructions, parts: [...again, rest], keep: keepPart, rehearse }, all.deps);
+  await rehearseCommit(deps);
+  const unsaid = await dropSaid(loaded.fresh, guidance);
+  await commit(unsaid.checked);
   // 6.
-  const forgotten = await findForgotten(all.deps, { ...all.deps, guidance });
-  if (forgotten.length === 0) return;
-  if (all.deps.review) all.report.proposals.push(...(await proposeForgetting(forgotten, all, all.deps)));
-  else describeIndex(all.report, await commitForgotten(forgotten, all, all.deps));
-  all.report.operations.push(
-    ...forgotten.map(({ kind, entries, topic, reason }) => ({ kind, entries, topic, reason })),
-  );
-}
-
-/** Drops the entries that the project's own files say; answers the others. */
-async function dropSaid(guidance: Guidance, all: Batch): Promise<EntryRow[]> {
-  const fileOf = (entry: EntryRow) => (entry.by === 'person' ? undefined : guidance.saying(entry.text, entry.session));
-  const said = all.fresh.filter((entry) => fileOf(entry) !== undefined);
-  if (said.length === 0) return all.fresh;
-  const operations = said.map(
-    (entry): Operation => ({
-      kind: 'drop',
-      entries: [entry.id],
-      because: 'in-repository',
-      reason: `${fileOf(entry)} says it.`,
-    }),
-  );
-  const context = await contextOf(said, []);
-  await keep(byCode(operations), { ...all, fresh: said, withdrawn: [], context });
-  return all.fresh.filter((entry) => !said.includes(entry));
-}
-
-function byCode(operations: Operation[]): Proposal {
-  return { operations, refused: [], left: [] };
-}
-
-/** Why the operations could not be committed as things stand; null: they could. */
-async function refusalOf(
-  batch: Batch & Pick<DreamBatch, 'context' | 'operations'>,
-  place: Place,
-): Promise<string | null> {
-  try {
-    await commitDream({ ...batch, ...placed(batch.operations, batch) }, place, { isRehearsal: true });
-    return null;
-  } catch (error) {
-    if (!isAppError(error) || !['refused', 'bad-input', 'conflict'].includes(error.code)) throw error;
-    return error.message;
+  const night = { fresh: unsaid.rest, withdrawn: retired.rest, instructions: loaded.instructions };
+  const asked = await loaded.sent?.ask(night, { ...deps, commit });
+  // 7.
+  const slices = new Slices(asked?.rest ?? [night], deps.batchTokens);
+  for (let slice = slices.next(); slice; slice = slices.next()) {
+    const selected = await select(slice, { store, mostTokens: slices.tokens });
+    const check = new Check(selected, deps);
+    const proposed = await propose(selected, check, deps);
+    if (proposed.outcome === 'oversize') slices.halve(slice, proposed.error);
+    else await commit({ ...check.checked(), spend: proposed.spend });
   }
+  // 8.
+  const decided = approval?.linesDecided(store.ledger) ?? new Set<string>();
+  const found = await findForgotten(deps, { guidance, decided });
+  if (found.length > 0) {
+    const waits = approval?.ask && { proposals: await approval.ask.archiving(found, deps), index: null };
+    add({ ...NOTHING, ...(waits ?? { index: await commitForgotten(found, deps) }), operations: found.map(told) });
+  }
+  return asked?.isWaiting ?? false;
 }
 
-/** Of a batch, what the operations are about: all else waits. */
-function placed(operations: Operation[], { fresh, withdrawn }: Pick<Batch, 'fresh' | 'withdrawn'>) {
-  const about = new Set(operations.flatMap(({ entries }) => entries));
-  const isAbout = ({ id }: EntryRow) => about.has(id);
-  return { fresh: fresh.filter(isAbout), withdrawn: withdrawn.filter(isAbout) };
+/** What no topic could be committed for is found before a model is asked. */
+async function rehearseCommit({ store, clock, zone, job, lease }: CommitAt): Promise<void> {
+  await store.rehearse({ actor: `job:${job}`, lease }, ['MEMORY.md', reportPath(dayOf(clock.now(), zone), 'json')]);
 }
 
-async function keep(proposal: Proposal, batch: Batch & Pick<DreamBatch, 'context' | 'spend'>): Promise<void> {
-  const { report, deps } = batch;
-  const { operations, refused, left } = proposal;
-  const isByCode = batch.spend === undefined;
-  const about = isByCode ? batch : { ...batch, ...placed(operations, batch) };
-  const told = { ...about, operations, refused, left };
-  if (deps.review) report.proposals.push(...(await commitProposals(told, deps)));
-  else describeIndex(report, await commitDream(told, deps));
+const NOTHING: Committed = { operations: [], proposals: [], refused: [], left: [], index: null };
+
+/** Commits operations, or lets them wait for approval. */
+async function commitChecked(checked: Checked, deps: Night & { job: string }): Promise<Committed> {
+  const { operations, refused = [], left = [] } = checked;
+  const ask = deps.approval?.ask;
+  const proposals = ask ? await ask.operations(checked, deps) : [];
+  const index = ask ? null : await commitOperations(checked, deps);
   const settled = operations.flatMap(({ entries }) => entries);
   noteLeft(deps.store.ledger, { left, settled, now: deps.clock.now() });
-  report.refused.push(...refused);
-  report.left.push(...left);
-  report.operations.push(
-    ...operations.map((operation) => ({
-      kind: operation.kind,
-      entries: operation.entries,
-      topic: 'topic' in operation ? operation.topic : null,
-      reason: operation.reason,
-    })),
-  );
+  return { operations: operations.map(told), proposals, refused, left, index };
+}
+
+function told<Kind>(operation: { kind: Kind; entries: string[]; topic?: string; reason: string }) {
+  const { kind, entries, topic = null, reason } = operation;
+  return { kind, entries, topic, reason };
+}
+
+/** Throws on what is not an AppError. */
+function failedBy(error: unknown): Extract<DreamEnd, { error: Failure }> {
+  if (!isAppError(error)) throw error;
+  const isCeiling = ERRORS[error.code].class === 'ceiling';
+  return { outcome: isCeiling ? 'ceiling' : error.code === 'refused' ? 'refused' : 'failed', error: failureOf(error) };
 }
 
 /** Tells of a dream that failed in the report of its day, where that can still be written. */
-async function reportFailure(error: unknown, { deps, lease, job }: Run & { job: string }): Promise<void> {
+async function reportFailure(error: unknown, at: CommitAt): Promise<void> {
   if (!isAppError(error)) return;
-  const row = { job, entry: '', op: 'failed', topic: null, lines: [], reason: error.message, text: '' };
+  const row = { job: at.job, entry: '', op: 'failed', topic: null, lines: [], reason: error.message, text: '' };
   try {
-    await deps.store.commit({ actor: `job:${job}`, lease }, (ledger) => ({
-      files: reportBatch({ fresh: [], withdrawn: [], job, lease, told: [row] }, deps, ledger),
+    await at.store.commit({ actor: `job:${at.job}`, lease: at.lease }, () => ({
+      files: reportOnly([row], { fresh: [], withdrawn: [] }, at),
     }));
   } catch (again) {
     if (!isAppError(again)) throw again;
   }
 }
 
-function describeIndex(report: DreamReport, index: IndexSize): void {
-  report.topics = index.topics;
-  report.indexLines = index.lines;
-  report.indexBytes = index.bytes;
+/**
+ * A dream that was refused before it began is a job all the same, so that whoever looks finds out why; so is the next that
+ * found nothing to do, so that nobody looks for long.
+ */
+function noteEnd({ job, outcome, error }: Ended, deps: DreamDeps): void {
+  const { ledger } = deps.store;
+  const now = deps.clock.now();
+  try {
+    if (job !== null || outcome === 'busy' || (!error && !lastDreamJob(ledger)?.error)) return;
+    endJob(ledger, beginJob(ledger, { kind: 'dream', now }), { outcome, error, usage: deps.spend.total(), now });
+  } catch (failure) {
+    // Where the ledger cannot be written the report is all there is.
+    if (!isAppError(failure)) throw failure;
+  }
+}
+
+function reportOf({ job, committed, ...end }: Ended, { store: { ledger }, clock, spend, requests }: DreamDeps) {
+  const all = <Item>(of: (each: Committed) => Item[]) => committed.flatMap(of);
+  const index = committed.findLast((each) => each.index)?.index;
+  const waits = requests?.open(ledger).waits ?? undefined;
+  requests?.end(ledger, clock.now());
+  return {
+    ...end,
+    operations: all(({ operations }) => operations),
+    proposals: all(({ proposals }) => proposals),
+    refused: all(({ refused }) => refused),
+    left: all(({ left }) => left),
+    topics: index?.topics ?? [],
+    indexLines: index?.lines ?? 0,
+    indexBytes: index?.bytes ?? 0,
+    job,
+    spend: spend.total(),
+    waits,
+  } satisfies DreamReport;
 }

@@ -24,14 +24,16 @@ import {
 import { entryRow } from '../src/memory/ledger/entries.ts';
 import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
 import type { Lease } from '../src/memory/ledger/leases.ts';
-import { newId, type Transaction } from '../src/memory/ledger/ledger.ts';
+import type { Transaction } from '../src/memory/ledger/ledger.ts';
+import { newId } from '../src/memory/ledger/ledger.ts';
 import { shaOf } from '../src/memory/ledger/version-rows.ts';
 import type { Store, WithLease } from '../src/memory/store/store.ts';
 import { commitForgotten } from './dream/archive.ts';
 import { settleMeaning } from './dream/check.ts';
-import { commitDream, type Decision, type Place } from './dream/commit.ts';
+import type { Decision, Place } from './dream/commit.ts';
+import { commitOperations } from './dream/commit.ts';
 import type { DraftTopic } from './dream/draft.ts';
-import { contextOf, selectTopics } from './dream/select.ts';
+import { contextOf, select } from './dream/select.ts';
 import { type Logged, readLogged } from './review/list.ts';
 import { OwnWrites } from './review/own-writes.ts';
 import { checkProposal, contextOfProposal, pinTopics } from './review/proposal-checks.ts';
@@ -124,11 +126,11 @@ async function accept(
   { word, logged }: { word: Exclude<Word, { kind: 'reject' }>; logged: Logged },
   run: Run,
 ): Promise<{ job: string; note: string | null }> {
-  const { store, clock, lease, own } = run;
+  const { store, clock, own } = run;
   const { context, fresh, withdrawn } = await contextOfProposal(store, proposal, logged);
   const did = word.kind === 'edit' ? 'edited' : 'accepted';
   // 3.
-  if (proposal.madeBy === 'model') await selectTopics(store, { fresh, withdrawn, context }, run.batchTokens);
+  if (proposal.madeBy === 'model') await select({ fresh, withdrawn }, { store, mostTokens: run.batchTokens, context });
   const { forgotten, operations, note } = await wordingOf(proposal, word, { context, store });
   // 4.
   const job = newId('job');
@@ -141,12 +143,12 @@ async function accept(
   };
   const topics = [...proposal.topics, ...pinTopics(operations, context)];
   const decision = await decisionOn(proposal, { topics, logged, rows }, run);
-  const batch = { job, lease, fresh, withdrawn, decision };
+  const at = { ...run, job, decision };
   const told = <Change extends { reason: string }>(change: Change): Change => {
     return { ...change, reason: saidBy(did, proposal, change.reason) };
   };
-  if (forgotten) await commitForgotten([told(forgotten)], batch, run);
-  else await commitDream({ ...batch, operations: operations.map(told), context }, run);
+  if (forgotten) await commitForgotten([told(forgotten)], at, { fresh, withdrawn });
+  else await commitOperations({ fresh, withdrawn, operations: operations.map(told), context }, at);
   noteWritten();
   return { job, note };
 }
@@ -199,7 +201,8 @@ async function reject(
   const idsOf = (each: { id: string }[]) => each.map(({ id }) => id);
   const operations = [...drop(idsOf(fresh), 'unsupported'), ...drop(idsOf(withdrawn), 'withdrawn')];
   const context = await contextOf(fresh, withdrawn);
-  if (operations.length > 0) await commitDream({ operations, context, fresh, withdrawn, job, lease, decision }, run);
+  if (operations.length > 0)
+    await commitOperations({ operations, context, fresh, withdrawn }, { ...run, job, decision });
   else await store.commit({ actor: 'person', lease }, () => ({ files: [], rows }));
   return job;
 }

@@ -18,8 +18,8 @@ export { type RecallOptions, recallPrompt } from './doors/recall.ts';
 // The jobs.
 
 export type { CheckReport, ReportedFinding } from '../jobs/check-memory.ts';
-export type { DreamEstimate } from '../jobs/dream/propose.ts';
-export type { DreamOutcome, DreamReport, DreamRequest } from '../jobs/dream.ts';
+export type { DreamEstimate } from '../jobs/dream/estimate.ts';
+export type { DreamOutcome, DreamReport } from '../jobs/dream.ts';
 export type { ExtractOutcome, ExtractReport, ExtractRequest } from '../jobs/extract.ts';
 export type { Candidate, ForgetPlan } from '../jobs/forget/targets.ts';
 export type { ForgetReport, ForgetRequest } from '../jobs/forget.ts';
@@ -32,7 +32,7 @@ export type { Staying } from '../jobs/undo/taking-back.ts';
 export type { UndoReport, UndoRequest } from '../jobs/undo.ts';
 export { type Config, loadConfig } from './base/config/config.ts';
 export { AppError, ERRORS, type ErrorCode, type Failure, type FailureClass, type RetryRule } from './base/errors.ts';
-export type { JobOptions } from './doors/compose.ts';
+export type { DreamRequest, JobOptions } from './doors/compose.ts';
 export { type Nocturne, openNocturne } from './doors/library.ts';
 export {
   type Redaction,

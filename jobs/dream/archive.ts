@@ -8,7 +8,6 @@ import { dayOf } from '../../src/base/time.ts';
 import { endWaiting, sayWaitedInVain, waitedInVain } from '../../src/memory/dream/habits.ts';
 import type { IndexSize } from '../../src/memory/dream/index-change.ts';
 import type { Forgotten } from '../../src/memory/dream/operations.ts';
-import { linesDecided } from '../../src/memory/dream/proposals.ts';
 import {
   linesDueBefore,
   linesSaying,
@@ -22,7 +21,7 @@ import { topicUses } from '../../src/memory/recall/recall-uses.ts';
 import type { FileChange } from '../../src/memory/store/store.ts';
 import type { ReportedRow } from '../../src/memory/text/dream-report.ts';
 import { archivePath, editLines, isArchivePath, lineId, newTopic, parseTopic } from '../../src/memory/text/topic.ts';
-import { commitTopics, type Place, type TopicsPlan } from './commit.ts';
+import { type CommitAt, commitTopics, type Place, type Told, type TopicsPlan } from './commit.ts';
 import { type DraftTopic, readTopics } from './draft.ts';
 import type { Guidance } from './guidance.ts';
 
@@ -39,10 +38,10 @@ export interface ForgetDays {
 
 const RECENT_DAYS = 30;
 
-/** Finds what is to be put away tonight; changes nothing. */
+/** Finds what is to be put away tonight; changes nothing. `decided`: lines (`path`, a space, the id) that are not asked about. */
 export async function findForgotten(
-  { store, clock, zone }: Place,
-  { forgetDays, holdDays, guidance }: { forgetDays: ForgetDays; holdDays: number; guidance: Guidance },
+  { store, clock, zone, forgetDays, holdDays }: Place & { forgetDays: ForgetDays; holdDays: number },
+  { guidance, decided }: { guidance: Guidance; decided: Set<string> },
 ): Promise<Forgotten[]> {
   const { ledger } = store;
   refreshTopics(ledger);
@@ -50,7 +49,6 @@ export async function findForgotten(
   const use = new Uses(ledger);
   const daysAgo = (days: number) => subDays(clock.now(), days);
   const found = new Map<string, Forgotten>();
-  const decided = linesDecided(ledger);
   const topics = new Map<string, DraftTopic>();
   const add = async (path: string, line: string, why: Pick<Forgotten, 'kind' | 'reason'>) => {
     await readTopics(store, [path], topics);
@@ -103,18 +101,18 @@ export async function findForgotten(
 /** Puts it away, in one commit with the index and the report. */
 export function commitForgotten(
   forgotten: Forgotten[],
-  batch: Omit<Parameters<typeof commitTopics>[0], 'fresh' | 'withdrawn'>,
-  place: Place,
+  at: CommitAt,
+  told: Told = { fresh: [], withdrawn: [] },
 ): Promise<IndexSize> {
-  return commitTopics({ ...batch, fresh: [], withdrawn: [] }, place, (ledger) => {
+  return commitTopics(told, at, (ledger) => {
     const texts = new Map<string, string>();
     const byTopic = Map.groupBy(forgotten, ({ topic }) => topic);
     return {
       topics: [...byTopic].flatMap(([path, parts]) => changesOf(path, parts, texts)),
-      told: forgotten.flatMap((part) => tell(part, { job: batch.job, ledger })),
+      told: forgotten.flatMap((part) => tell(part, { job: at.job, ledger })),
       rows(transaction) {
         moveLines(transaction, forgotten);
-        endWaiting(transaction, forgottenHabits(forgotten, ledger), place.clock.now());
+        endWaiting(transaction, forgottenHabits(forgotten, ledger), at.clock.now());
       },
     } satisfies TopicsPlan;
   });

@@ -4,7 +4,7 @@
 // (draft.ts); what one says of a new topic holds for all that write into it; `hold`, no longer offered, is a line seen
 // once; a duplicate from another session that makes a line certain is merged into it; a new name means the topic.
 // Promises: an operation keeps its number as long as it is about the same entries; what is sent anew about an entry takes
-// the place of what was sent before; what `standing` answers can be committed as it is.
+// the place of what was sent before; what `checked` answers can be committed as it is.
 
 import { z } from 'zod';
 import { isAppError } from '../../src/base/errors.ts';
@@ -23,15 +23,13 @@ import {
   type Writing,
 } from '../../src/memory/dream/operations.ts';
 import { TopicSearch, topicCards } from '../../src/memory/dream/topic-table.ts';
+import type { EntryRow } from '../../src/memory/ledger/entries.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { withoutMark } from '../../src/memory/text/seen-once.ts';
 import type { MemoryType } from '../../src/memory/types.ts';
-import { sizeOf } from './commit.ts';
+import { type Checked, type CommitAt, commitOperations, sizeOf } from './commit.ts';
 import { type DraftTopic, readHolding, readNamed, readTopics } from './draft.ts';
-import type { Context } from './select.ts';
-
-/** Why operations cannot be committed as they are, which only the commit finds; null: nothing. */
-export type Rehearse = (operations: Operation[]) => Promise<string | null>;
+import type { Context, Selected, Slice } from './select.ts';
 
 interface Slot {
   /** The entries that it is about, as far as it has a shape. */
@@ -55,31 +53,66 @@ export interface Verdict {
 }
 
 export class Check {
+  readonly #slice: Slice;
   readonly #context: Context;
-  readonly #store: Store;
-  readonly #rehearse: Rehearse;
+  readonly #at: CommitAt;
+  readonly #refused: string[];
   readonly #slots = new Map<number, Slot>();
   #next = 0;
-  #settled = new Map<number, Operation>();
+  #last: Verdict | undefined;
+  #standing = new Map<number, Operation>();
 
-  constructor({ context, store, rehearse }: { context: Context; store: Store; rehearse: Rehearse }) {
+  constructor({ slice, context }: Pick<Selected, 'slice' | 'context'>, at: CommitAt) {
+    this.#slice = slice;
     this.#context = context;
-    this.#store = store;
-    this.#rehearse = rehearse;
+    this.#at = at;
+    this.#refused = [...(slice.refused ?? [])];
   }
 
   /** Takes what a call sends, and judges the whole list. */
   async take(input: unknown): Promise<Verdict> {
     const list = proposalListSchema.safeParse(await cleaned(input));
-    if (!list.success)
-      return { problems: [z.prettifyError(list.error)], notes: [], standing: [], left: this.#left([]) };
-    this.#put(list.data.operations.map(slotOf));
-    return this.#judge();
+    if (list.success) this.#put(list.data.operations.map(slotOf));
+    this.#last = list.success
+      ? await this.#judge()
+      : { problems: [z.prettifyError(list.error)], notes: [], standing: [], left: this.#left([]) };
+    this.#refused.push(...this.#last.problems);
+    return this.#last;
   }
 
-  /** What stands of it now, as it is committed. */
-  standing(): Operation[] {
-    return [...this.#settled.values()];
+  /** What stands of it now, as it is committed; all else is left. */
+  checked(): Checked & { left: NonNullable<Checked['left']> } {
+    const operations = [...this.#standing.values()];
+    const { problems = [], left = this.#left([]) } = this.#last ?? {};
+    const reason = problems.slice(0, 3).join(' ') || 'The model proposed nothing for it.';
+    return {
+      ...this.#about(operations),
+      refused: this.#refused,
+      left: left.map((entry) => {
+        const own = problems.filter((problem) => problem.includes(entry));
+        return { entry, reason: (own.join(' ') || reason).slice(0, 1_000) };
+      }),
+    };
+  }
+
+  /** Operations with the rows that they are about. */
+  #about(operations: Operation[]): Checked {
+    const placed = new Set(operations.flatMap(({ entries }) => entries));
+    const isPlaced = ({ id }: EntryRow) => placed.has(id);
+    const { fresh, withdrawn } = this.#slice;
+    const rows = { fresh: fresh.filter(isPlaced), withdrawn: withdrawn.filter(isPlaced) };
+    return { operations, context: this.#context, ...rows };
+  }
+
+  /** Why operations could not be committed as things are; null: they could. */
+  async #rehearse(operations: Operation[]): Promise<string | null> {
+    try {
+      await commitOperations(this.#about(operations), { ...this.#at, isRehearsal: true });
+      return null;
+    } catch (error) {
+      if (!isAppError(error) || !['refused', 'bad-input', 'conflict'].includes(error.code)) throw error;
+      return error.message;
+    }
   }
 
   #put(sent: Slot[]): void {
@@ -106,7 +139,7 @@ export class Check {
     if (unreadable) problems.push(unreadable);
     const meant = await settleMeaning(
       shaped.map(({ operation }) => operation),
-      { context: this.#context, store: this.#store },
+      { context: this.#context, store: this.#at.store },
     );
     let kept = shaped.map(({ number }, at) => ({ number, operation: meant[at] as Operation }));
     const tell = ({ number, operation }: (typeof kept)[number], problem: string) =>
@@ -116,7 +149,7 @@ export class Check {
       const { faults } = judgeOperations(
         kept.map(({ operation }) => operation),
         this.#context,
-        this.#store.limits,
+        this.#at.store.limits,
       );
       isWhole = faults.every((each) => each.length === 0);
       kept.forEach((each, at) => {
@@ -126,7 +159,7 @@ export class Check {
     }
     const refusal = kept.length > 0 ? await this.#rehearse(kept.map(({ operation }) => operation)) : null;
     if (refusal !== null) kept = await this.#rehearsed(kept, tell);
-    this.#settled = new Map(kept.map(({ number, operation }) => [number, operation]));
+    this.#standing = new Map(kept.map(({ number, operation }) => [number, operation]));
     const left = this.#left(kept.map(({ operation }) => operation));
     const sent = new Set([...this.#slots.values()].flatMap(({ entries }) => entries));
     const unplaced = left.filter((entry) => !sent.has(entry));
@@ -158,15 +191,15 @@ export class Check {
     const names = operations.flatMap((each) => ('topic' in each ? each.topic : []));
     const others = operations.flatMap((each) => (each.kind === 'rename' ? each.to : []));
     const replaced = operations.flatMap((each) => ('replaces' in each ? each.replaces : []));
-    this.#context.lines ??= sizeOf(this.#store.ledger).lines;
+    this.#context.lines ??= sizeOf(this.#at.store.ledger).lines;
     try {
-      await readNamed(this.#store, [...names, ...others], topics);
+      await readNamed(this.#at.store, [...names, ...others], topics);
     } catch (error) {
       // What stands there is no file of the memory: a link that leads out of it.
       if (isAppError(error, 'bad-input')) return error.message;
       throw error;
     }
-    await readHolding(this.#store, replaced, topics);
+    await readHolding(this.#at.store, replaced, topics);
     return null;
   }
 
@@ -218,13 +251,11 @@ async function cleaned(value: unknown): Promise<unknown> {
   );
 }
 
-interface Place {
-  context: Context;
-  store: Store;
-}
-
 /** The operations as they are meant, in the same order, one for each. */
-export async function settleMeaning(operations: Operation[], { context, store }: Place): Promise<Operation[]> {
+export async function settleMeaning(
+  operations: Operation[],
+  { context, store }: { context: Context; store: Store },
+): Promise<Operation[]> {
   const meant: Operation[] = [];
   for (const operation of operations) {
     const held = operation.kind === 'hold' ? await seenOnce(operation, { context, store }) : operation;
@@ -262,7 +293,10 @@ const HABITS: Record<MemoryType, { topic: string; description: string }> = {
 const NEAR_LINES = 6;
 const NEAR_WORDS = 2;
 
-async function seenOnce(operation: Extract<Operation, { kind: 'hold' }>, place: Place): Promise<Operation> {
+async function seenOnce(
+  operation: Extract<Operation, { kind: 'hold' }>,
+  place: { context: Context; store: Store },
+): Promise<Operation> {
   const entries = operation.entries.flatMap((id) => place.context.entries.get(id) ?? []);
   const [first] = entries;
   // What was stated, or is withdrawn, is held by nobody: the checks say so.
@@ -278,7 +312,7 @@ function isImplied({ strength, isWithdrawn }: KnownEntry): boolean {
 /** The operation that writes habits down, near what is like them; `entries` are of one kind. */
 export async function lineSeenOnce(
   entries: KnownEntry[],
-  { context, store, reason }: Place & { reason: string },
+  { context, store, reason }: { context: Context; store: Store } & { reason: string },
 ): Promise<Operation> {
   const [first] = entries as [KnownEntry];
   const isSaid = first.by === 'human' || first.by === 'person';
@@ -299,7 +333,7 @@ export async function lineSeenOnce(
 
 async function topicFor(
   entry: KnownEntry,
-  { type, context, store }: Place & { type: MemoryType },
+  { type, context, store }: { context: Context; store: Store } & { type: MemoryType },
 ): Promise<{ name: string; known?: DraftTopic }> {
   const found = new TopicSearch(store.ledger).find(entry.text, NEAR_LINES);
   const cards = new Map(topicCards(store.ledger).map((card) => [card.path, card]));

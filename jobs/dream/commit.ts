@@ -37,27 +37,28 @@ import { editLines, lineId, newTopic } from '../../src/memory/text/topic.ts';
 import type { MemoryType } from '../../src/memory/types.ts';
 import { type DraftTopic, editsOf, relinked, type TopicEdit } from './draft.ts';
 
-export interface DreamBatch extends ToldBatch {
+/** Operations that code lets through, with the rows and topics that they are about. */
+export interface Checked extends Told {
   operations: Operation[];
   context: DreamContext<DraftTopic>;
 }
 
-/** Commits the batch; `isRehearsal`: throws what the commit would, and changes nothing. */
-export async function commitDream(batch: DreamBatch, place: Place, { isRehearsal = false } = {}): Promise<IndexSize> {
-  const { store } = place;
-  const edits = editsOf(batch.operations, batch.context);
+/** Commits operations; `isRehearsal`: throws what the commit would, and changes nothing. */
+export async function commitOperations(checked: Checked, at: CommitAt): Promise<IndexSize> {
+  const { store, job, clock } = at;
+  const edits = editsOf(checked.operations, checked.context);
   refreshTopics(store.ledger);
   const links = await relinked(edits, store);
-  return commitTopics({ ...batch, isRehearsal }, place, (ledger) => ({
+  return commitTopics(checked, at, (ledger) => ({
     topics: [...edits.flatMap(changesOf), ...links.files],
-    told: reportRows(batch, edits, ledger),
+    told: reportRows(checked, { edits, job, ledger }),
     rows(transaction) {
       for (const { from, path } of edits) if (from) moveSupports(transaction, { from, to: path });
       const gone = writeSupports(transaction, edits);
       links.rows(transaction);
       const marked = edits.flatMap(({ add }) => add.flatMap((line) => (line.seenOnce ? line.entries : [])));
-      writeStates(transaction, batch, { now: place.clock.now(), seenOnce: new Set(marked) });
-      settleHabits(transaction, { edits, gone, now: place.clock.now() });
+      writeStates(transaction, checked, { now: clock.now(), seenOnce: new Set(marked) });
+      settleHabits(transaction, { edits, gone, now: clock.now() });
     },
   }));
 }
@@ -124,7 +125,7 @@ function writeSupports(transaction: Transaction, edits: TopicEdit[]): string[] {
 /** What became of the entries; of withdrawn ones no line rests any more. */
 export function writeStates(
   transaction: Transaction,
-  { operations, fresh, withdrawn }: Pick<DreamBatch, 'operations' | 'fresh' | 'withdrawn'>,
+  { operations, fresh, withdrawn }: Pick<Checked, 'operations' | 'fresh' | 'withdrawn'>,
   { now, seenOnce = new Set() }: { now: Date /** Entries of lines that are marked so. */; seenOnce?: Set<string> },
 ): void {
   const stateOf = new Map<string, EntryState>();
@@ -146,9 +147,8 @@ export function writeStates(
 
 /** What became of each entry, and of those whose lines a merge took over: it says them on their behalf. */
 export function reportRows(
-  { operations, context, job, fresh, withdrawn }: DreamBatch,
-  edits: TopicEdit[],
-  ledger: Ledger,
+  { operations, context, fresh, withdrawn }: Checked,
+  { edits, job, ledger }: { edits: TopicEdit[]; job: string; ledger: Ledger },
 ) {
   const texts = new Map([...fresh, ...withdrawn].map((entry) => [entry.id, entry.text]));
   const textOf = (entry: string) => texts.get(entry) ?? entryRow(ledger, entry)?.text ?? '';
@@ -191,18 +191,22 @@ export function reportRows(
   });
 }
 
-/** What a commit is about, and what its report tells beside the changes. */
-export interface ToldBatch {
+/** What a report tells beside the changes. */
+export interface Told {
   fresh: EntryRow[];
   withdrawn: EntryRow[];
-  job: string;
-  lease: Lease;
   /** What code refused of the model's proposals. */
   refused?: string[];
   /** Entries that wait for another night. */
   left?: { entry: string; reason: string }[];
-  /** What the batch cost; none where no model was asked. */
+  /** What asking cost; none where no model was asked. */
   spend?: BatchSummary['spend'];
+}
+
+/** Where a commit is made, and as which job's. */
+export interface CommitAt extends Place {
+  job: string;
+  lease: Lease;
   /** Set where a person decided on what had waited. */
   decision?: Decision;
   /** Nothing is changed; what the commit would throw is thrown. */
@@ -227,22 +231,18 @@ export interface TopicsPlan {
 }
 
 /** Commits changes of topics with the index built from them and the report that tells of them. */
-export async function commitTopics(
-  batch: ToldBatch,
-  place: Place,
-  plan: (ledger: Ledger) => TopicsPlan,
-): Promise<IndexSize> {
-  const { decision, lease, job, isRehearsal } = batch;
+export async function commitTopics(told: Told, at: CommitAt, plan: (ledger: Ledger) => TopicsPlan): Promise<IndexSize> {
+  const { decision, lease, job, isRehearsal, store } = at;
   let size: IndexSize = { topics: [], lines: 0, bytes: 0 };
   const by = { actor: decision ? ('person' as const) : (`job:${job}` as const), lease, isRehearsal };
-  await place.store.commit(by, (ledger) => {
+  await store.commit(by, (ledger) => {
     decision?.check(ledger);
     refreshTopics(ledger);
     const before = { ...sizeOf(ledger), indexLines: indexLines(ledger).size };
-    const { topics, told, rows } = plan(ledger);
-    const index = indexChange(place.store);
+    const { topics, told: changes, rows } = plan(ledger);
+    const index = indexChange(store);
     const after = () => ({ ...sizeOf(ledger), indexLines: index.size().generated });
-    const reports = told.length > 0 ? reportFiles({ ...batch, told }, place, { before, after }) : [];
+    const reports = changes.length > 0 ? reportFiles(changes, told, { at, before, after }) : [];
     return {
       files: [...expecting(topics, decision), index.memory, ...index.overflow(), ...reports],
       rows(transaction) {
@@ -256,9 +256,10 @@ export async function commitTopics(
 }
 
 /** The report of what changes no topic. */
-export function reportBatch(batch: ToldBatch & { told: ReportedRow[] }, place: Place, ledger: Ledger): FileChange[] {
+export function reportOnly(rows: ReportedRow[], told: Told, at: CommitAt): FileChange[] {
+  const { ledger } = at.store;
   const size = { ...sizeOf(ledger), indexLines: indexLines(ledger).size };
-  return reportFiles(batch, place, { before: size, after: () => size });
+  return reportFiles(rows, told, { at, before: size, after: () => size });
 }
 
 /** The changes, which throw where a file does not hold what a person decided on; so do those that nothing changes. */
@@ -290,13 +291,13 @@ export function sizeOf(ledger: Ledger): Omit<MemorySize, 'indexLines'> {
 
 /** For a person an entry is told of once, in the dream that read it, or that put its line away. */
 function reportFiles(
-  batch: ToldBatch & { told: ReportedRow[] },
-  { clock, zone }: Place,
-  { before, after }: { before: MemorySize; after(): MemorySize },
+  rows: ReportedRow[],
+  { fresh, withdrawn, spend = NO_SPEND, refused = [], left = [] }: Told,
+  { at, before, after }: { at: CommitAt; before: MemorySize; after(): MemorySize },
 ): FileChange[] {
-  const { job, told: rows, fresh, withdrawn, spend = NO_SPEND, refused = [], left = [] } = batch;
+  const { clock, zone, job } = at;
   const now = clock.now();
-  const [day, at] = [dayOf(now, zone), timeOf(now, zone)];
+  const [day, time] = [dayOf(now, zone), timeOf(now, zone)];
   const summary = (): BatchSummary => ({
     ...{ before, after: after(), spend, refused },
     ...(left.length > 0 && { left }),
@@ -309,7 +310,7 @@ function reportFiles(
     { path: reportPath(day, 'json'), change: (current) => appendJsonReport(current, rows, summary()) },
     {
       path: reportPath(day, 'md'),
-      change: (current) => appendMarkdownReport(current, { day, at, job, rows: told, summary: summary() }),
+      change: (current) => appendMarkdownReport(current, { day, at: time, job, rows: told, summary: summary() }),
     },
   ];
 }

@@ -189,27 +189,6 @@ function lineOf(
   return { text: seenOnce ? markSeenOnce(line.text, seenOnce) : line.text, entries, ...(seenOnce && { seenOnce }) };
 }
 
-/**
- * The operation that needs no model: lines that rest on withdrawn entries alone go. An entry that supports another line
- * too stays to be accounted for, so the operation names one that does not, or any.
- */
-export function retireWithdrawn(withdrawn: { id: string }[], topics: Iterable<DraftTopic>): Operation[] {
-  const gone = new Set(withdrawn.map((entry) => entry.id));
-  const lines = [...topics].filter((topic) => !topic.isPinned).flatMap((topic) => [...topic.lines]);
-  const lost = lines.filter(([, { entries }]) => entries.length > 0 && entries.every((entry) => gone.has(entry)));
-  const all = [...new Set(lost.flatMap(([, line]) => line.entries))];
-  const alone = all.filter((entry) => !isShared(entry, lines, gone));
-  const entries = alone.length > 0 ? alone : all;
-  const reason = 'What it rested on is no longer in the logs.';
-  const replaces = [...new Set(lost.map(([line]) => line))];
-  return entries.length > 0 ? [{ kind: 'retire', entries, replaces, reason }] : [];
-}
-
-/** Whether a line rests on the entry that rests on others, which still hold, too. */
-export function isShared(entry: string, lines: [string, { entries: string[] }][], gone: Set<string>): boolean {
-  return lines.some(([, line]) => line.entries.includes(entry) && line.entries.some((other) => !gone.has(other)));
-}
-
 /** Topics with the ids of the lines that are shown of each, as the model is shown them. */
 export function renderTopics(shown: Map<DraftTopic, Set<string>>, withdrawn: Set<string>): string {
   return [...shown]

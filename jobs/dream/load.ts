@@ -2,15 +2,12 @@
 // changed, wrote or removed is taken at the person's word here; the mark of what was seen once goes from a line that a
 // person made theirs.
 
-import { endWaiting, isWithoutLine, withoutLateMarks } from '../../src/memory/dream/habits.ts';
-import {
-  dropProposal,
-  type Proposal,
-  putProposal,
-  waitingProposals,
-  whatChanged,
-} from '../../src/memory/dream/proposals.ts';
-import { entryOfItem, type HistoryLook, readLogItems } from '../../src/memory/history/log-items.ts';
+import { AppError } from '../../src/base/errors.ts';
+import type { Clock, Day } from '../../src/base/time.ts';
+import { endWaiting, isWithoutLine, waitedInVain, withoutLateMarks } from '../../src/memory/dream/habits.ts';
+import { resting } from '../../src/memory/dream/unplaced.ts';
+import { entryOfItem, type HistoryLook, lookAtHistory, readLogItems } from '../../src/memory/history/log-items.ts';
+import { rebuildFromFiles, takeUpReturned } from '../../src/memory/history/rebuild.ts';
 import {
   allEntries,
   daysWithEntries,
@@ -25,67 +22,126 @@ import {
 } from '../../src/memory/ledger/entries.ts';
 import type { Lease } from '../../src/memory/ledger/leases.ts';
 import { lostIds } from '../../src/memory/ledger/lost-logs.ts';
+
+import { sayMissing } from '../../src/memory/store/outside.ts';
 import { isPinned } from '../../src/memory/store/staging.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { logDay, logPath } from '../../src/memory/text/daily-log.ts';
-import { parseTopic } from '../../src/memory/text/topic.ts';
-import type { Place } from './commit.ts';
 
-export interface Loaded {
-  /** Entries that no topic rests on yet: new ones, and those a person wrote or changed. */
+import { parseTopic } from '../../src/memory/text/topic.ts';
+import type { Approval, Pending, Requests, SentRequests } from './seams.ts';
+
+/** What the logs and the ledger say together. */
+export interface Entries {
+  /** Rows that the ledger does not have so. */
+  changed: EntryRow[];
+  /** Entries that no topic rests on yet: new ones, and those that a person wrote or changed. */
   fresh: EntryRow[];
   /** Habits that an older dream held back without a line. */
   held: EntryRow[];
   /** Entries that are no longer in the logs although topic lines rest on them. */
   withdrawn: EntryRow[];
-  /** Proposals that went stale: those that still are the same change, pinned anew, and those that are none any more. */
-  stale: { renewed: Proposal[]; outdated: Proposal[] };
   /** How many of the known entries are missing from the logs since the last look, of how many. */
   missing: number;
   known: number;
+  /** What waits for approval. */
+  pending: Pending | null;
+}
+
+/** What a dream begins with. */
+export interface Loaded extends Entries {
+  history: HistoryLook;
+  marks: LateMark[];
+  /** There is something to work into the topics. */
+  hasNews: boolean;
+  /** There is nothing to write down either. */
+  isIdle: boolean;
+}
+
+export interface LoadDeps {
+  store: Store;
+  clock: Clock;
+  holdDays: number;
+  approval?: Approval;
+}
+
+/**
+ * Tells the ledger what files from elsewhere know and it does not, then reads what is new. Throws `refused` where so much
+ * is missing that it looks like an accident, unless that is accepted (true: all; else the logs of these days).
+ */
+export async function loadEntries(
+  { store, clock, holdDays, approval }: LoadDeps,
+  { acceptMissing, lease, sent }: { acceptMissing?: boolean | Day[]; lease: Lease; sent?: SentRequests },
+): Promise<Loaded> {
+  if (acceptMissing)
+    await store.acceptMissing(acceptMissing === true ? undefined : new Set(acceptMissing.map(logPath)));
+  const refusal = sayMissing(await store.missing()).find(({ keepsDreams }) => keepsDreams);
+  if (refusal) throw missingError(`${refusal.what}.`, 'files');
+  const history = await lookAtHistory(store);
+  await rebuildFromFiles(store, history.changed);
+  await takeUpReturned(store, { actor: 'tool:rebuild', lease }, history.changed.filter(logDay));
+  const entries = await readEntries(store, { history, approval });
+  if (isMassDeletion(entries) && !acceptMissing) {
+    throw missingError(
+      `${entries.missing} of ${entries.known} entries are missing from the logs at once.`,
+      'log files',
+    );
+  }
+  const rested = resting(store.ledger, clock.now());
+  const isTonight = ({ id }: EntryRow) => !rested.has(id) && (sent?.isFree(id) ?? true);
+  const [fresh, withdrawn] = [entries.fresh.filter(isTonight), entries.withdrawn.filter(isTonight)];
+  const inVain = waitedInVain(store.ledger, { now: clock.now(), holdDays });
+  const hasNews =
+    fresh.length + withdrawn.length + entries.held.length + inVain.length > 0 || sent?.hasAnswers === true;
+  const marks = await lateMarks(store);
+  const isIdle = entries.changed.length + marks.length === 0 && !entries.pending?.isStale && !hasNews;
+  return { ...entries, fresh, withdrawn, history, marks, hasNews, isIdle };
+}
+
+function missingError(what: string, files: string): AppError {
+  return new AppError('refused', what, {
+    remedy: `Put the ${files} back, or run nocturne dream --accept-missing if they were removed on purpose.`,
+  });
 }
 
 /** Whether so much is missing at once that it looks like an accident rather than an edit. */
-export function isMassDeletion({ missing, known }: Pick<Loaded, 'missing' | 'known'>): boolean {
+function isMassDeletion({ missing, known }: Entries): boolean {
   return (missing >= 5 && missing * 4 > known) || (missing >= 3 && missing === known);
 }
 
 /**
  * Reads the logs and says what changed; writes nothing. With a look at what changed since the last time it reads that
- * alone, and all where an entry seems to be gone: it may stand in another log.
+ * alone, and all where an entry seems to be gone: it may stand in another log. What waits for approval is left out.
  */
-export async function loadEntries(store: Store, history?: HistoryLook): Promise<Loaded & { changed: EntryRow[] }> {
-  return leaveWaiting(store, (history && (await readPart(store, history))) ?? (await readWhole(store)));
-}
-
-/** Entries of a proposal that waits for a person are not asked about again, unless it is outdated. */
-async function leaveWaiting(store: Store, found: Found): Promise<Loaded & { changed: EntryRow[] }> {
-  const stale: Loaded['stale'] = { renewed: [], outdated: [] };
+export async function readEntries(
+  store: Store,
+  { history, approval }: { history?: HistoryLook; approval?: Approval } = {},
+): Promise<Entries> {
+  const found = (history && (await readPart(store, history))) ?? (await readWhole(store));
   const changed = new Map(found.changed.map((row) => [row.id, row]));
-  const rowOf = (id: string) => changed.get(id) ?? entryRow(store.ledger, id);
-  const waiting = new Set<string>();
-  for (const proposal of waitingProposals(store.ledger)) {
-    const isStale = (await whatChanged(store, proposal, rowOf)) !== null;
-    // Loaded where it is needed: what reads topics for a model knows secrets by their rules.
-    const renewed = isStale
-      ? await (await import('../review/proposal-checks.ts')).renewProposal(store, proposal, { rowOf })
-      : proposal;
-    if (isStale && renewed) stale.renewed.push(renewed);
-    if (!renewed) stale.outdated.push(proposal);
-    for (const { id } of renewed?.entries ?? []) waiting.add(id);
-  }
-  const isFree = ({ id }: EntryRow) => !waiting.has(id);
+  const pending = (await approval?.pending(store, (id) => changed.get(id) ?? entryRow(store.ledger, id))) ?? null;
+  const isFree = ({ id }: EntryRow) => !pending?.entries.has(id);
   const open = found.fresh.filter(isFree);
   return {
     ...found,
     fresh: open.filter(({ state }) => state === 'new'),
     held: open.filter((row) => isWithoutLine(store.ledger, row)),
     withdrawn: found.withdrawn.filter(isFree),
-    stale,
+    pending,
   };
 }
 
-type Found = Omit<Loaded, 'stale' | 'held'> & { changed: EntryRow[] };
+/** What a dream tonight would be about: entries that are new, changed or gone, without what waits. */
+export async function newsOf(
+  store: Store,
+  { approval, requests }: { approval?: Approval; requests?: Requests },
+): Promise<Set<string>> {
+  const { fresh, changed, withdrawn } = await readEntries(store, { approval });
+  const open = requests?.open(store.ledger).entries ?? new Set<string>();
+  return new Set([...fresh, ...changed, ...withdrawn].map((entry) => entry.id)).difference(open);
+}
+
+type Found = Omit<Entries, 'held' | 'pending'>;
 
 async function readPart(store: Store, { changed, looks }: HistoryLook): Promise<Found | null> {
   const { ledger } = store;
@@ -134,57 +190,23 @@ async function readWhole(store: Store): Promise<Found> {
   };
 }
 
-/** Tells the ledger what the logs say, and which proposals are outdated by that and by what the topics say. */
+/** Tells the ledger what was read, and takes marks from lines that a person made theirs. */
 export async function commitLoaded(
-  store: Store,
-  { job, lease, changed, stale }: { job: string; lease: Lease; changed: EntryRow[]; stale: Loaded['stale'] },
+  { changed, pending, marks }: Loaded,
+  { store, clock, job, lease }: LoadDeps & { job: string; lease: Lease },
 ): Promise<void> {
-  if (changed.length + stale.renewed.length + stale.outdated.length === 0) return;
-  await store.commit({ actor: `job:${job}`, lease }, () => ({
-    files: [],
-    rows: (transaction) => {
-      for (const row of changed) writeEntry(transaction, row);
-      for (const proposal of stale.renewed) putProposal(transaction, proposal);
-      for (const { id } of stale.outdated) dropProposal(transaction, id);
-    },
-  }));
-}
-
-function isSame(row: EntryRow, known: EntryRow | undefined): boolean {
-  return known !== undefined && known.text === row.text && known.state === row.state;
-}
-
-function byTime(a: EntryRow, b: EntryRow): number {
-  return a.at.localeCompare(b.at) || a.id.localeCompare(b.id);
-}
-
-/** An entry whose marked line is no longer what nocturne wrote, and the topics in which it stood. */
-export interface LateMark {
-  entry: string;
-  paths: string[];
-}
-
-export async function lateMarks(store: Store): Promise<LateMark[]> {
-  const lines = new Map<string, Set<string>>();
-  const late: LateMark[] = [];
-  for (const { id: entry } of entriesIn(store.ledger, 'held')) {
-    const supports = supportsByEntry(store.ledger, entry);
-    for (const { path } of supports) {
-      if (lines.has(path)) continue;
-      const text = (await store.read(path)) ?? '';
-      lines.set(path, new Set(parseTopic(path, text).lines.map(({ id }) => id)));
-    }
-    const stands = supports.some(({ path, line }) => lines.get(path)?.has(line));
-    if (supports.length > 0 && !stands) late.push({ entry, paths: supports.map(({ path }) => path) });
+  const by = { actor: `job:${job}` as const, lease };
+  if (changed.length > 0 || pending?.isStale) {
+    await store.commit(by, () => ({
+      files: [],
+      rows(transaction) {
+        for (const row of changed) writeEntry(transaction, row);
+        pending?.write(transaction);
+      },
+    }));
   }
-  return late;
-}
-
-export async function commitLateMarks(
-  marks: LateMark[],
-  { store, clock, job, lease }: Place & { job: string; lease: Lease },
-): Promise<void> {
-  await store.commit({ actor: `job:${job}`, lease }, (ledger) => ({
+  if (marks.length === 0) return;
+  await store.commit(by, (ledger) => ({
     files: [...new Set(marks.flatMap(({ paths }) => paths))].map((path) => ({
       path,
       change(current) {
@@ -200,4 +222,34 @@ export async function commitLateMarks(
         clock.now(),
       ),
   }));
+}
+
+function isSame(row: EntryRow, known: EntryRow | undefined): boolean {
+  return known !== undefined && known.text === row.text && known.state === row.state;
+}
+
+function byTime(a: EntryRow, b: EntryRow): number {
+  return a.at.localeCompare(b.at) || a.id.localeCompare(b.id);
+}
+
+/** An entry whose marked line is no longer what nocturne wrote, and the topics in which it stood. */
+interface LateMark {
+  entry: string;
+  paths: string[];
+}
+
+async function lateMarks(store: Store): Promise<LateMark[]> {
+  const lines = new Map<string, Set<string>>();
+  const late: LateMark[] = [];
+  for (const { id: entry } of entriesIn(store.ledger, 'held')) {
+    const supports = supportsByEntry(store.ledger, entry);
+    for (const { path } of supports) {
+      if (lines.has(path)) continue;
+      const text = (await store.read(path)) ?? '';
+      lines.set(path, new Set(parseTopic(path, text).lines.map(({ id }) => id)));
+    }
+    const stands = supports.some(({ path, line }) => lines.get(path)?.has(line));
+    if (supports.length > 0 && !stands) late.push({ entry, paths: supports.map(({ path }) => path) });
+  }
+  return late;
 }

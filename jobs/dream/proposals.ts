@@ -5,35 +5,66 @@
 import type { Forgotten, Operation } from '../../src/memory/dream/operations.ts';
 import {
   dropProposal,
+  linesDecided,
   type Proposal,
   pinEntry,
   proposalId,
   putProposal,
   waitingProposals,
+  whatChanged,
 } from '../../src/memory/dream/proposals.ts';
 import { refreshTopics } from '../../src/memory/dream/topic-table.ts';
 import type { EntryRow } from '../../src/memory/ledger/entries.ts';
 import type { Ledger, Transaction } from '../../src/memory/ledger/ledger.ts';
+import type { Store } from '../../src/memory/store/store.ts';
 import type { ReportedRow } from '../../src/memory/text/dream-report.ts';
 import { archivePath, lineId } from '../../src/memory/text/topic.ts';
-import { pinTopics } from '../review/proposal-checks.ts';
-import { type DreamBatch, type Place, reportBatch, reportRows, type ToldBatch, writeStates } from './commit.ts';
+import { pinTopics, type RowOf, renewProposal } from '../review/proposal-checks.ts';
+import { type Checked, type CommitAt, reportOnly, reportRows, type Told, writeStates } from './commit.ts';
 import { type DraftTopic, readTopics } from './draft.ts';
+import type { Approval, Pending } from './seams.ts';
 
-/** Lets the operations of a batch wait; answers the ids of what waits now. */
-export async function commitProposals(batch: DreamBatch, place: Place): Promise<string[]> {
-  const { store, clock } = place;
-  const { context, fresh, withdrawn, job } = batch;
+/** Operations wait for a person's word where `isOn`; what waits since earlier dreams is respected either way. */
+export function reviewApproval({ isOn }: { isOn: boolean }): Approval {
+  const ask = { operations: proposeOperations, archiving: proposeForgetting };
+  return { pending: pendingProposals, linesDecided, ...(isOn && { ask }) };
+}
+
+/** What waits: proposals that still hold, and those that went stale and still are the same change, which are pinned anew. */
+async function pendingProposals(store: Store, rowOf: RowOf): Promise<Pending> {
+  const entries = new Set<string>();
+  const [renewed, outdated]: [Proposal[], Proposal[]] = [[], []];
+  for (const proposal of waitingProposals(store.ledger)) {
+    const isStale = (await whatChanged(store, proposal, rowOf)) !== null;
+    const now = isStale ? await renewProposal(store, proposal, { rowOf }) : proposal;
+    if (isStale && now) renewed.push(now);
+    if (!now) outdated.push(proposal);
+    for (const { id } of now?.entries ?? []) entries.add(id);
+  }
+  return {
+    entries,
+    isStale: renewed.length + outdated.length > 0,
+    write(transaction) {
+      for (const proposal of renewed) putProposal(transaction, proposal);
+      for (const { id } of outdated) dropProposal(transaction, id);
+    },
+  };
+}
+
+/** Lets operations wait; answers the ids of what waits now. */
+async function proposeOperations(checked: Checked, commitAt: CommitAt): Promise<string[]> {
+  const { store, clock, job } = commitAt;
+  const { context, fresh, withdrawn, operations: all } = checked;
   refreshTopics(store.ledger);
   const rows = new Map([...fresh, ...withdrawn].map((row) => [row.id, row]));
   const at = clock.now().toISOString();
-  const made = bundle(batch.operations).map((bundled): Proposal => {
+  const made = bundle(all).map((bundled): Proposal => {
     const operations = bundled.map((operation) => withoutUnseenDescription(operation, context.topics));
     return {
       id: proposalId({ operations, forgotten: null }),
       job,
       at,
-      madeBy: batch.spend ? 'model' : 'code',
+      madeBy: checked.spend ? 'model' : 'code',
       operations,
       forgotten: null,
       topics: pinTopics(operations, context),
@@ -48,56 +79,57 @@ export async function commitProposals(batch: DreamBatch, place: Place): Promise<
   // A withdrawn entry that no line rests on any more, or a pinned one alone, needs nobody's word.
   const proposed = new Set(made.flatMap(({ entries }) => entries.map(({ id }) => id)));
   const settled = {
-    ...batch,
+    ...checked,
     operations: [],
     fresh: [],
     withdrawn: withdrawn.filter(({ id }) => !proposed.has(id)),
   };
-  return commitWaiting({ batch, made, texts: rows }, place, {
-    told: (ledger) => reportRows(settled, [], ledger),
+  return commitWaiting({ told: checked, made, texts: rows }, commitAt, {
+    told: (ledger) => reportRows(settled, { edits: [], job, ledger }),
     rows: (transaction) => writeStates(transaction, settled, { now: clock.now() }),
   });
 }
 
 /** The same for what would be put away. */
-export async function proposeForgetting(forgotten: Forgotten[], batch: ToldBatch, place: Place): Promise<string[]> {
-  const at = place.clock.now().toISOString();
+async function proposeForgetting(forgotten: Forgotten[], commitAt: CommitAt): Promise<string[]> {
+  const { store, clock, job } = commitAt;
+  const at = clock.now().toISOString();
   const filesOf = ({ kind, topic }: Forgotten) => (kind === 'archive' ? [topic, archivePath(topic)] : [topic]);
-  const topics = [...(await readTopics(place.store, new Set(forgotten.flatMap(filesOf)))).values()];
+  const topics = [...(await readTopics(store, new Set(forgotten.flatMap(filesOf)))).values()];
   const made = forgotten.map((each): Proposal => {
     const pins = filesOf(each).map((path) => {
       const sha = topics.find((topic) => (topic.from ?? topic.path) === path)?.sha ?? null;
       return { path, sha, description: null, lines: path === each.topic ? each.lines : [] };
     });
     const change = { operations: [], forgotten: each };
-    const made = { job: batch.job, at, madeBy: 'code', state: 'waiting', because: null } as const;
+    const made = { job, at, madeBy: 'code', state: 'waiting', because: null } as const;
     return { ...made, ...change, id: proposalId(change), topics: pins, entries: [] };
   });
-  return commitWaiting({ batch, made, texts: new Map() }, place);
+  return commitWaiting({ told: { fresh: [], withdrawn: [] }, made, texts: new Map() }, commitAt);
 }
 
 interface Waiting {
-  batch: ToldBatch;
+  told: Told;
   made: Proposal[];
   /** What the proposals are about, by id. */
   texts: Map<string, EntryRow>;
 }
 
 async function commitWaiting(
-  { batch, made, texts }: Waiting,
-  place: Place,
+  { told: report, made, texts }: Waiting,
+  at: CommitAt,
   settled?: { told(ledger: Ledger): ReportedRow[]; rows(transaction: Transaction): void },
 ): Promise<string[]> {
   let ids: string[] = [];
-  await place.store.commit({ actor: `job:${batch.job}`, lease: batch.lease }, (ledger) => {
+  await at.store.commit({ actor: `job:${at.job}`, lease: at.lease }, (ledger) => {
     const joined = made.map((proposal) => joinWaiting(proposal, waitingProposals(ledger)));
     ids = joined.map(({ proposal }) => proposal.id);
     const told = [
       ...(settled?.told(ledger) ?? []),
-      ...joined.flatMap(({ proposal }) => tell(proposal, { job: batch.job, texts })),
+      ...joined.flatMap(({ proposal }) => tell(proposal, { job: at.job, texts })),
     ];
     return {
-      files: told.length > 0 ? reportBatch({ ...batch, told }, place, ledger) : [],
+      files: told.length > 0 ? reportOnly(told, report, at) : [],
       rows(transaction) {
         settled?.rows(transaction);
         for (const { proposal, instead } of joined) {

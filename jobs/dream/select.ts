@@ -12,21 +12,63 @@ import { type DraftTopic, readTopics } from './draft.ts';
 
 const CHARACTERS_PER_TOKEN = 3;
 
-/** Splits the entries by what fits into one request; withdrawn ones alone make a batch too. */
-export function batches(entries: EntryRow[], limit: { tokens: number; hasWithdrawn: boolean }): EntryRow[][] {
+/** What one request is about. */
+export interface Slice {
+  fresh: EntryRow[];
+  withdrawn: EntryRow[];
+  /** What code found wrong with an earlier proposal for the same entries. */
+  refused?: string[];
+  /** What steers it. */
+  instructions?: string;
+}
+
+/** Splits a night by what fits into one request; withdrawn entries alone make a slice too. */
+export function slicesOf(night: Slice, tokensOfEach: number): Slice[] {
+  const { fresh, withdrawn } = night;
   const out: EntryRow[][] = [];
   let size = 0;
-  for (const entry of entries) {
+  for (const entry of fresh) {
     const tokens =
       (entry.text.length + entry.evidence.reduce((sum, item) => sum + item.quote.length, 0) + 150) /
       CHARACTERS_PER_TOKEN;
     const last = out.at(-1);
-    const hasRoom = last !== undefined && size + tokens <= limit.tokens;
+    const hasRoom = last !== undefined && size + tokens <= tokensOfEach;
     if (hasRoom) last.push(entry);
     else out.push([entry]);
     size = hasRoom ? size + tokens : tokens;
   }
-  return out.length === 0 && limit.hasWithdrawn ? [[]] : out;
+  if (out.length === 0 && withdrawn.length > 0) out.push([]);
+  return out.map((entries, at) => ({ ...night, fresh: entries, withdrawn: at === 0 ? withdrawn : [] }));
+}
+
+/** What a model finds too long is split down to this. */
+const SMALLEST_SLICE_TOKENS = 500;
+
+/** The slices of a night that are still to be asked about. */
+export class Slices {
+  #waiting: Slice[];
+  #tokens: number;
+
+  constructor(night: Slice[], tokens: number) {
+    this.#tokens = tokens;
+    this.#waiting = night.flatMap((each) => slicesOf(each, tokens));
+  }
+
+  /** Tokens of entries, and of topics, that one request is shown. */
+  get tokens(): number {
+    return this.#tokens;
+  }
+
+  next(): Slice | undefined {
+    return this.#waiting.shift();
+  }
+
+  /** Puts back a slice that was too long, and makes all that follow half as long, beside fewer topics; throws where they are small. */
+  halve(slice: Slice, tooLong: Error): void {
+    if (this.#tokens < 2 * SMALLEST_SLICE_TOKENS) throw tooLong;
+    this.#tokens = Math.floor(this.#tokens / 2);
+    this.#waiting = [slice, ...this.#waiting].flatMap((each) => slicesOf(each, this.#tokens));
+  }
 }
 
 export type Context = DreamContext<DraftTopic>;
@@ -36,7 +78,7 @@ export async function contextOf(
   fresh: EntryRow[],
   withdrawn: EntryRow[],
   topics: Map<string, DraftTopic> = new Map(),
-): Promise<DreamContext<DraftTopic>> {
+): Promise<Context> {
   const entries = new Map<string, KnownEntry>();
   for (const entry of [...fresh, ...withdrawn]) {
     const { id, type, strength, at, by, session } = entry;
@@ -53,8 +95,10 @@ export async function contextOf(
   return { entries, topics };
 }
 
-/** What one request shows of the memory. */
-export interface Selection {
+/** A slice with what its request shows of the memory. */
+export interface Selected {
+  slice: Slice;
+  context: Context;
   /** Topics, with the ids of the lines that are shown of each. */
   shown: Map<DraftTopic, Set<string>>;
   /** Topics that are near, or in use, by their line in the index alone. */
@@ -86,19 +130,20 @@ const OTHERS_PART = 0.15;
 const FRAME_CHARACTERS = 16;
 
 /**
- * Chooses what the entries may touch, and reads it into `context.topics`: lines that withdrawn entries support and those
+ * Chooses what the entries of a slice may touch, and reads it into `context.topics`: lines that withdrawn entries support and those
  * that say what an entry changes, wherever they stand, then those that share most words with an entry or come from its session, then, as far as there is room, their neighbours.
- * What it costs follows the entries: `budgetTokens` is only the most.
+ * What it costs follows the entries: `mostTokens` is only the most.
  */
-export async function selectTopics(
-  store: Store,
-  { fresh, withdrawn, context }: { fresh: EntryRow[]; withdrawn: EntryRow[]; context: DreamContext<DraftTopic> },
-  budgetTokens: number,
-): Promise<Selection> {
+export async function select(
+  slice: Slice,
+  { store, mostTokens, context: given }: { store: Store; mostTokens: number; context?: Context },
+): Promise<Selected> {
+  const { fresh, withdrawn } = slice;
+  const context = given ?? (await contextOf(fresh, withdrawn));
   const { ledger } = store;
   const search = new TopicSearch(ledger);
   const cards = new Map(topicCards(ledger).map((card) => [card.path, card]));
-  const tokens = Math.min(budgetTokens, LEAST_TOKENS + TOKENS_PER_ENTRY * (fresh.length + withdrawn.length));
+  const tokens = Math.min(mostTokens, LEAST_TOKENS + TOKENS_PER_ENTRY * (fresh.length + withdrawn.length));
   const room = new Room(tokens * (1 - OTHERS_PART));
   const scores = scoreLines(search, { ledger, entries: fresh, cards });
   for (const { path, line } of withdrawn.flatMap((entry) => supportsByEntry(ledger, entry.id))) {
@@ -146,7 +191,7 @@ export async function selectTopics(
   );
   const others = fitting([...new Set(left)], tokens * OTHERS_PART);
   const unpinned = [...cards.values()].filter((card) => !card.isPinned).length;
-  return { shown: room.shown, others, unnamed: unpinned - shownPaths.size - others.length, changed };
+  return { slice, context, shown: room.shown, others, unnamed: unpinned - shownPaths.size - others.length, changed };
 }
 
 /** By path, the lines that entries are near to, with how near. */

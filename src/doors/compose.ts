@@ -3,8 +3,9 @@
 
 import { join } from 'node:path';
 import type { CheckReport } from '../../jobs/check-memory.ts';
-import type { DreamEstimate } from '../../jobs/dream/propose.ts';
-import type { DreamReport, DreamRequest } from '../../jobs/dream.ts';
+import type { BatchMode } from '../../jobs/dream/batched.ts';
+import type { DreamEstimate } from '../../jobs/dream/estimate.ts';
+import type { DreamDeps, DreamRequest as DreamJobRequest, DreamReport } from '../../jobs/dream.ts';
 import type { ExtractDeps, ExtractReport, ExtractRequest } from '../../jobs/extract.ts';
 import type { ForgetReport, ForgetRequest } from '../../jobs/forget.ts';
 import type { RememberReport, RememberRequest } from '../../jobs/remember.ts';
@@ -60,8 +61,9 @@ export interface App {
   /** Verifies the memory directory of a project, or the one for all, without making it. */
   check(session: { cwd?: string }, request: { repair: boolean }): Promise<CheckReport>;
   extract(request: ExtractRequest, options?: JobOptions): Promise<ExtractReport>;
-  /** `batch: 'send'` is none with the offline model, which answers at once. */
   dream(store: Store, request: DreamRequest, options?: JobOptions): Promise<DreamReport>;
+  /** The entries that a dream tonight would be about. */
+  dreamNews(store: Store): Promise<Set<string>>;
   /** What a dream would send now, and about what it would cost. */
   estimateDream(store: Store, request: DreamRequest): Promise<DreamEstimate>;
   reprocess(store: Store, request: ReprocessRequest, options?: JobOptions): Promise<ExtractReport[]>;
@@ -81,6 +83,16 @@ export interface App {
   /** Writes a line into the log of the home. */
   log: Log;
   close(): void;
+}
+
+export interface DreamRequest extends DreamJobRequest {
+  /** For this once: whether what would change waits for a person. */
+  review?: boolean;
+  /**
+   * How it is with Message Batches; default: what was answered is used, and nothing is sent. `send` is none with the
+   * offline model, which answers at once.
+   */
+  batch?: BatchMode;
 }
 
 export interface JobOptions {
@@ -172,6 +184,18 @@ export function compose(config: Config, parts: Parts = {}): App {
     withLease: leased,
     signal: AbortSignal.any([wallOf(config.jobWallMs), ...(options.signal ? [options.signal] : [])]),
   });
+  const dreamSeams = async ({ review, batch }: DreamRequest, signal?: AbortSignal) => {
+    const [{ reviewApproval }, { batchedRequests }] = await Promise.all([
+      import('../../jobs/dream/proposals.ts'),
+      import('../../jobs/dream/batched.ts'),
+    ]);
+    const open = (model: string) => batchesOf(config, { model, signal });
+    const mode = batch === 'send' && config.model === OFFLINE_MODEL ? undefined : batch;
+    return {
+      approval: reviewApproval({ isOn: review ?? config.review }),
+      requests: batchedRequests({ mode, open }),
+    } satisfies Partial<DreamDeps>;
+  };
   const extraction = (options: JobOptions): Omit<ExtractDeps, 'storeFor'> => ({
     ...job(options),
     settleMs: config.settleMs,
@@ -228,39 +252,31 @@ export function compose(config: Config, parts: Parts = {}): App {
       const job = () => extract(request, { ...extraction(options), storeFor: find });
       return userScope.deliverAfter(observed('extract', at, job), () => at.store);
     },
-    dream: async (at, { batch, ...request }, options = {}) => {
-      const isAnsweredAtOnce = batch === 'send' && config.model === OFFLINE_MODEL;
+    dream: async (at, request, options = {}) => {
       const common = job(options);
       const { dream } = await import('../../jobs/dream.ts');
       await userScope.deliverBeforeDream(at);
-      const report = await observed('dream', at, () =>
-        dream(
-          { ...request, batch: isAnsweredAtOnce ? undefined : batch },
-          {
-            ...common,
-            store: at,
-            openBatches: (model) => batchesOf(config, { model, signal: common.signal }),
-            batchTokens: config.excerptTokens,
-            holdDays: config.holdDays,
-            forgetDays: config.forgetDays,
-            review: request.review ?? config.review,
-          },
-        ),
+      const seams = await dreamSeams(request, common.signal);
+      const { excerptTokens: batchTokens, holdDays, forgetDays } = config;
+      let report = await observed('dream', at, () =>
+        dream(request, { ...common, ...seams, store: at, batchTokens, holdDays, forgetDays }),
       );
       if (config.team === 'write' || options.shareFrom !== undefined) {
         const { shareChanged } = await import('./sharing.ts');
-        report.shared = await shareChanged(report.job, { ...sharingOf(at), cwd: options.shareFrom });
+        const shared = await shareChanged(report.job, { ...sharingOf(at), cwd: options.shareFrom });
+        report = { ...report, shared };
       }
       dropOldVersions(at.ledger, { now: config.clock.now(), days: config.versionDays, kept: config.versionsKept });
       return report;
     },
     estimateDream: async (at, request) => {
-      const { estimateDream } = await import('../../jobs/dream/propose.ts');
+      const { estimateDream } = await import('../../jobs/dream/estimate.ts');
       const price = priceOf(config.model, config.prices);
-      const { excerptTokens: batchTokens, dreamBatch } = config;
-      const isBatch = config.model !== OFFLINE_MODEL && (request.batch === 'send' || dreamBatch);
-      return estimateDream(request, { ...config, store: at, batchTokens, price, isBatch });
+      const batch = config.dreamBatch ? 'send' : request.batch;
+      const seams = await dreamSeams({ ...request, batch });
+      return estimateDream(request, { ...config, ...seams, store: at, batchTokens: config.excerptTokens, price });
     },
+    dreamNews: async (at) => (await import('../../jobs/dream/load.ts')).newsOf(at, await dreamSeams({})),
     reprocess: async (at, request, options = {}) => {
       const [{ extract }, { reprocess }] = await Promise.all([
         import('../../jobs/extract.ts'),

@@ -14,7 +14,7 @@ export function withAccess(config: Config, run: RunAgent): RunAgent {
 /** Message Batches with the key. The SDK is loaded only where something is sent or asked after. */
 export async function batchesOf(
   config: Config,
-  { model, signal }: { model: string; signal: AbortSignal },
+  { model, signal }: { model: string; signal?: AbortSignal },
 ): Promise<Batches> {
   const { openBatches } = await import('../agent/batches.ts');
   const access = { ...config.access, ...(await readAccess(config)) };

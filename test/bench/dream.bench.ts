@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { requestFor } from '../../jobs/dream/propose.ts';
-import { contextOf } from '../../jobs/dream/select.ts';
+import { select } from '../../jobs/dream/select.ts';
 import { fixedClock } from '../../src/base/time.ts';
 import { refreshTopics } from '../../src/memory/dream/topic-table.ts';
 import { allEntries } from '../../src/memory/ledger/entries.ts';
@@ -88,9 +88,8 @@ async function measure(topics: number, saidOf: (topic: number, at: number) => { 
     refreshTopics(store.ledger);
     const fresh = allEntries(store.ledger);
     const from = performance.now();
-    const context = await contextOf(fresh, []);
-    const place = { store, clock, zone: 'UTC', batchTokens: 12_000 };
-    const { system, input } = await requestFor({ fresh, withdrawn: [], context }, place);
+    const selected = await select({ fresh, withdrawn: [] }, { store, mostTokens: 12_000 });
+    const { system, input } = await requestFor(selected, { store, clock, zone: 'UTC' });
     const ms = Math.round(performance.now() - from);
     return { tokens: estimateTokens(system) + estimateTokens(input), ms };
   } finally {

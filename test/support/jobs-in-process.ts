@@ -2,7 +2,9 @@
 // many of them.
 
 import { deliver } from '../../jobs/deliver.ts';
-import { type DreamRequest, dream } from '../../jobs/dream.ts';
+import { batchedRequests } from '../../jobs/dream/batched.ts';
+import { reviewApproval } from '../../jobs/dream/proposals.ts';
+import { dream } from '../../jobs/dream.ts';
 import { extract } from '../../jobs/extract.ts';
 import { type ForgetRequest, forget } from '../../jobs/forget.ts';
 import { type RememberRequest, remember } from '../../jobs/remember.ts';
@@ -16,6 +18,7 @@ import type { AgentRequest, RunAgent } from '../../src/agent/types.ts';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { thisProcess } from '../../src/base/process.ts';
 import { type Clock, fixedClock } from '../../src/base/time.ts';
+import type { DreamRequest } from '../../src/doors/compose.ts';
 import { openHome } from '../../src/memory/home/home.ts';
 import { JobSpend } from '../../src/memory/home/spend.ts';
 import { type Lease, releaseLease, takeLease } from '../../src/memory/ledger/leases.ts';
@@ -104,8 +107,9 @@ export async function jobsInProcess(
     dream: (request = {}) => {
       const deps = common();
       const open = async (model: string) => openBatches({ ...deps.agent, model });
-      const kept = { batchTokens, holdDays, forgetDays, review: request.review ?? isReviewed };
-      return dream(request, { ...deps, ...kept, store, openBatches: open });
+      const approval = reviewApproval({ isOn: request.review ?? isReviewed });
+      const requests = batchedRequests({ mode: request.batch, open });
+      return dream(request, { ...deps, batchTokens, holdDays, forgetDays, approval, requests, store });
     },
     undo: (request = { last: true }) =>
       undo(request, { ...common(), store, wingKinds: WINGS.flatMap(({ jobKinds }) => jobKinds ?? []) }),

@@ -3,11 +3,9 @@
 // What a person asks for passes every gate but one: no dream runs beside extractions of its directory.
 
 import { Cron } from 'croner';
-import { loadEntries } from '../../../jobs/dream/load.ts';
 import type { Config } from '../../base/config/config.ts';
 import { AppError } from '../../base/errors.ts';
 import type { Home } from '../../memory/home/home.ts';
-import { entriesSent } from '../../memory/ledger/batches.ts';
 import { inboxItem, putInInbox } from '../../memory/ledger/inbox.ts';
 import { lastDreamAt } from '../../memory/ledger/job-rows.ts';
 import { isLeased } from '../../memory/ledger/leases.ts';
@@ -67,7 +65,7 @@ export function isExtracting(store: Store, now: Date): boolean {
  * the index up to what people wrote.
  */
 export async function shutGate(
-  { config, memoryDirOf }: App,
+  { config, memoryDirOf, dreamNews }: App,
   { store, payload }: { store: Store; payload: { isNightly?: boolean } },
 ): Promise<string | null> {
   if (!payload.isNightly) return null;
@@ -78,10 +76,7 @@ export async function shutGate(
   if (lastAt && now.getTime() - Date.parse(lastAt) < config.dreamMinHours * HOUR_MS) {
     return `too soon: dreamed less than ${config.dreamMinHours} hours before`;
   }
-  const { fresh, changed, withdrawn } = await loadEntries(store);
-  const waiting = entriesSent(store.ledger, 'open');
-  const all = new Set([...fresh, ...changed, ...withdrawn].map((entry) => entry.id));
-  const news = all.difference(waiting);
+  const news = await dreamNews(store);
   if (news.size === 0 || news.size >= config.dreamMinEntries) return null;
   return `too few entries: fewer than ${config.dreamMinEntries} are new or changed`;
 }

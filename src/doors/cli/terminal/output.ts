@@ -1,7 +1,7 @@
 // What the commands print: results on stdout, everything else on stderr; and the exit codes.
 
 import { styleText } from 'node:util';
-import type { DreamEstimate } from '../../../../jobs/dream/propose.ts';
+import type { DreamEstimate } from '../../../../jobs/dream/estimate.ts';
 import type { DreamReport } from '../../../../jobs/dream.ts';
 import type { ExtractReport } from '../../../../jobs/extract.ts';
 import type { ShareReport } from '../../../../jobs/share.ts';

@@ -1,0 +1,72 @@
+// A dry run of a dream: what would be sent to the model, and about what it would cost. It asks no model, writes no file
+// and moves no entry.
+
+import { costMicroUsd, type Price } from '../../src/base/config/prices.ts';
+import { lookAtHistory } from '../../src/memory/history/log-items.ts';
+import type { EntryRow } from '../../src/memory/ledger/entries.ts';
+
+import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
+import { readEntries } from './load.ts';
+import { type ProposeDeps, requestFor } from './propose.ts';
+import type { Approval, Requests, Waits } from './seams.ts';
+import { select, slicesOf } from './select.ts';
+
+export interface DreamEstimate {
+  model: string;
+  /** New, changed and held entries, and those that are no longer in the logs. */
+  entries: number;
+  withdrawn: number;
+  requests: { system: string; input: string; inputTokens: number; outputTokens: number }[];
+  /** Estimated on the high side, without what code refuses and the model mends. */
+  inputTokens: number;
+  outputTokens: number;
+  /** Millionths of a dollar; null for a model without a price. */
+  microUsd: number | null;
+  /** The same where requests are asked otherwise. */
+  batchMicroUsd?: number | null;
+  /** What was sent and waits already; it is not among the entries. */
+  waits?: Waits;
+}
+
+/** Tokens of an operation around the words of its line. */
+const OPERATION_TOKENS = 120;
+
+/** Later requests are shown the memory as it is now, before the earlier ones changed it. */
+export async function estimateDream(
+  request: { instructions?: string },
+  deps: Pick<ProposeDeps, 'store' | 'clock' | 'zone' | 'batchTokens'> & {
+    model: string;
+    price?: Price;
+    approval?: Approval;
+    requests?: Requests;
+  },
+): Promise<DreamEstimate> {
+  const { store, model, price, batchTokens: mostTokens } = deps;
+  const open = deps.requests?.open(store.ledger);
+  const all = await readEntries(store, { approval: deps.approval, history: await lookAtHistory(store) });
+  const isFree = ({ id }: EntryRow) => !open?.entries.has(id);
+  const [fresh, withdrawn] = [all.fresh.filter(isFree), all.withdrawn.filter(isFree)];
+  const requests: DreamEstimate['requests'] = [];
+  for (const slice of slicesOf({ ...request, fresh, withdrawn }, mostTokens)) {
+    const asked = await requestFor(await select(slice, { store, mostTokens }), deps);
+    const said = slice.fresh.reduce((sum, entry) => sum + estimateTokens(entry.text) + OPERATION_TOKENS, 0);
+    const inputTokens = estimateTokens(asked.system) + estimateTokens(asked.input);
+    requests.push({ ...asked, inputTokens, outputTokens: said + slice.withdrawn.length * OPERATION_TOKENS });
+  }
+  const sum = (what: 'inputTokens' | 'outputTokens') => requests.reduce((total, each) => total + each[what], 0);
+  const [inputTokens, outputTokens] = [sum('inputTokens'), sum('outputTokens')];
+  // One request for each slice: the prompt is written to the cache, and read from it only where something is refused.
+  const used = { inputTokens, cacheWriteTokens: inputTokens, cachedInputTokens: 0, outputTokens };
+  const { priceOf } = deps.requests ?? {};
+  return {
+    model,
+    entries: fresh.length,
+    withdrawn: withdrawn.length,
+    requests,
+    inputTokens,
+    outputTokens,
+    microUsd: price ? costMicroUsd(used, price) : null,
+    ...(priceOf && { batchMicroUsd: price ? costMicroUsd(used, priceOf(price)) : null }),
+    waits: open?.waits ?? undefined,
+  };
+}
