@@ -26,7 +26,7 @@ import type { Lease } from '../src/memory/ledger/leases.ts';
 
 import type { Store } from '../src/memory/store/store.ts';
 import { reportPath } from '../src/memory/text/dream-report.ts';
-import { commitForgotten, type ForgetDays, findForgotten } from './dream/archive.ts';
+import { type ArchiveAfterDays, commitArchiving, findArchivable } from './dream/archive.ts';
 import { dropSaid, retireWithdrawn, writeHabits } from './dream/by-code.ts';
 import { Check } from './dream/check.ts';
 import { type Checked, type CommitAt, commitOperations, rebuildIndex, reportOnly } from './dream/commit.ts';
@@ -50,7 +50,7 @@ export interface DreamRequest {
 export interface DreamDeps extends ProposeDeps {
   /** A habit that one session showed is put away after so many days without another. */
   holdDays: number;
-  forgetDays: ForgetDays;
+  archiveAfterDays: ArchiveAfterDays;
   approval?: Approval;
   requests?: Requests;
   withLease<T>(store: Store, key: string, work: (lease: Lease) => Promise<T>): Promise<T | null>;
@@ -181,10 +181,10 @@ async function distil(
   }
   // 8.
   const decided = approval?.linesDecided(store.ledger) ?? new Set<string>();
-  const found = await findForgotten(deps, { guidance, decided });
+  const found = await findArchivable(deps, { guidance, decided });
   if (found.length > 0) {
     const waits = approval?.ask && { proposals: await approval.ask.archiving(found, deps), index: null };
-    add({ ...NOTHING, ...(waits ?? { index: await commitForgotten(found, deps) }), operations: found.map(told) });
+    add({ ...NOTHING, ...(waits ?? { index: await commitArchiving(found, deps) }), operations: found.map(told) });
   }
   return asked?.isWaiting ?? false;
 }

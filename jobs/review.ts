@@ -28,7 +28,7 @@ import type { Transaction } from '../src/memory/ledger/ledger.ts';
 import { newId } from '../src/memory/ledger/ledger.ts';
 import { shaOf } from '../src/memory/ledger/version-rows.ts';
 import type { Store, WithLease } from '../src/memory/store/store.ts';
-import { commitForgotten } from './dream/archive.ts';
+import { commitArchiving } from './dream/archive.ts';
 import { settleMeaning } from './dream/check.ts';
 import type { Decision, Place } from './dream/commit.ts';
 import { commitOperations } from './dream/commit.ts';
@@ -131,7 +131,7 @@ async function accept(
   const did = word.kind === 'edit' ? 'edited' : 'accepted';
   // 3.
   if (proposal.madeBy === 'model') await select({ fresh, withdrawn }, { store, mostTokens: run.batchTokens, context });
-  const { forgotten, operations, note } = await wordingOf(proposal, word, { context, store });
+  const { archiving, operations, note } = await wordingOf(proposal, word, { context, store });
   // 4.
   const job = newId('job');
   let noteWritten = () => {};
@@ -147,7 +147,7 @@ async function accept(
   const told = <Change extends { reason: string }>(change: Change): Change => {
     return { ...change, reason: saidBy(did, proposal, change.reason) };
   };
-  if (forgotten) await commitForgotten([told(forgotten)], at, { fresh, withdrawn });
+  if (archiving) await commitArchiving([told(archiving)], at, { fresh, withdrawn });
   else await commitOperations({ fresh, withdrawn, operations: operations.map(told), context }, at);
   noteWritten();
   return { job, note };
@@ -158,19 +158,19 @@ async function wordingOf(
   proposal: Proposal,
   word: Exclude<Word, { kind: 'reject' }>,
   { context, store }: { context: DreamContext<DraftTopic>; store: Store },
-): Promise<Wording & Pick<Proposal, 'forgotten'>> {
-  const { forgotten } = proposal;
+): Promise<Wording & Pick<Proposal, 'archiving'>> {
+  const { archiving } = proposal;
   const operations = await settleMeaning(proposal.operations, { context, store });
   if (word.kind === 'edit') {
     const text = (await redact(word.text)).text;
-    return { ...(await inWords({ ...proposal, operations }, { ...word, text }, { context, store })), forgotten: null };
+    return { ...(await inWords({ ...proposal, operations }, { ...word, text }, { context, store })), archiving: null };
   }
-  const topic = [...context.topics.values()].find(({ path, from }) => (from ?? path) === forgotten?.topic);
-  const isFree = !topic?.isPinned && forgotten?.lines.every((line) => topic?.lines.get(line)?.isPersons === false);
-  if (forgotten && !isFree) throw new AppError('refused', 'It would put away what a person keeps.');
-  const problems = forgotten ? [] : checkProposal({ ...proposal, operations }, context, store);
+  const topic = [...context.topics.values()].find(({ path, from }) => (from ?? path) === archiving?.topic);
+  const isFree = !topic?.isPinned && archiving?.lines.every((line) => topic?.lines.get(line)?.isPersons === false);
+  if (archiving && !isFree) throw new AppError('refused', 'It would put away what a person keeps.');
+  const problems = archiving ? [] : checkProposal({ ...proposal, operations }, context, store);
   if (problems.length > 0) throw new AppError('refused', problems.join('\n'));
-  return { forgotten, operations, note: null };
+  return { archiving, operations, note: null };
 }
 
 /** Nothing of it is done, and its entries are not asked about again; those that gave way to them are. */

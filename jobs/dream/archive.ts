@@ -1,4 +1,4 @@
-// Forgetting: what a dream puts away without a model, by type and use. Habits that were seen once and never again, past
+// Archiving: what a dream puts away without a model, by type and use. Habits that were seen once and never again, past
 // dates, then what nobody asked for or changed in a long time; user and feedback last. Put away means `archive/`: out of the index, found by a search and by
 // the next dream, and back when that touches it. What the project's own files say goes, with that reason.
 // Never touches what is pinned, what a person wrote, or what was used or shown in the last month; deletes no topic.
@@ -7,7 +7,7 @@ import { subDays } from 'date-fns/subDays';
 import { dayOf } from '../../src/base/time.ts';
 import { endWaiting, sayWaitedInVain, waitedInVain } from '../../src/memory/dream/habits.ts';
 import type { IndexSize } from '../../src/memory/dream/index-change.ts';
-import type { Forgotten } from '../../src/memory/dream/operations.ts';
+import type { Archiving } from '../../src/memory/dream/operations.ts';
 import {
   linesDueBefore,
   linesSaying,
@@ -26,7 +26,7 @@ import { type DraftTopic, readTopics } from './draft.ts';
 import type { Guidance } from './guidance.ts';
 
 /** Days after which something is put away; null: never. */
-export interface ForgetDays {
+export interface ArchiveAfterDays {
   /** After the last date that a fact of the project speaks of, where that was to be met. */
   pastDates: number | null;
   /** By type, after a topic was used, shown or changed last. */
@@ -39,18 +39,18 @@ export interface ForgetDays {
 const RECENT_DAYS = 30;
 
 /** Finds what is to be put away tonight; changes nothing. `decided`: lines (`path`, a space, the id) that are not asked about. */
-export async function findForgotten(
-  { store, clock, zone, forgetDays, holdDays }: Place & { forgetDays: ForgetDays; holdDays: number },
+export async function findArchivable(
+  { store, clock, zone, archiveAfterDays, holdDays }: Place & { archiveAfterDays: ArchiveAfterDays; holdDays: number },
   { guidance, decided }: { guidance: Guidance; decided: Set<string> },
-): Promise<Forgotten[]> {
+): Promise<Archiving[]> {
   const { ledger } = store;
   refreshTopics(ledger);
   const cards = new Map(topicCards(ledger).map((card) => [card.path, card]));
   const use = new Uses(ledger);
   const daysAgo = (days: number) => subDays(clock.now(), days);
-  const found = new Map<string, Forgotten>();
+  const found = new Map<string, Archiving>();
   const topics = new Map<string, DraftTopic>();
-  const add = async (path: string, line: string, why: Pick<Forgotten, 'kind' | 'reason'>) => {
+  const add = async (path: string, line: string, why: Pick<Archiving, 'kind' | 'reason'>) => {
     await readTopics(store, [path], topics);
     const topic = [...topics.values()].find((each) => each.path === path);
     const known = topic?.lines.get(line);
@@ -60,10 +60,10 @@ export async function findForgotten(
     const isTold = [...found.values()].some((each) => each.topic === path && each.lines.includes(line));
     if (isTold) return;
     const key = [path, why.kind, why.reason].join('\n');
-    const forgotten = found.get(key) ?? { ...why, topic: path, lines: [], entries: [] };
-    forgotten.lines.push(line);
-    forgotten.entries = [...new Set([...forgotten.entries, ...known.entries])];
-    found.set(key, forgotten);
+    const archiving = found.get(key) ?? { ...why, topic: path, lines: [], entries: [] };
+    archiving.lines.push(line);
+    archiving.entries = [...new Set([...archiving.entries, ...known.entries])];
+    found.set(key, archiving);
   };
   for (const text of guidance.texts()) {
     for (const { path, line } of linesSaying(ledger, text)) {
@@ -77,15 +77,15 @@ export async function findForgotten(
   for (const { path, line } of waitedInVain(ledger, { now: clock.now(), holdDays })) {
     if (!isArchivePath(path)) await add(path, line, { kind: 'archive', reason: sayWaitedInVain(holdDays) });
   }
-  if (forgetDays.pastDates !== null) {
-    const { pastDates } = forgetDays;
+  if (archiveAfterDays.pastDates !== null) {
+    const { pastDates } = archiveAfterDays;
     for (const { path, line, due } of linesDueBefore(ledger, dayOf(daysAgo(pastDates), zone))) {
       if (use.isSince(path, daysAgo(RECENT_DAYS))) continue;
       await add(path, line, { kind: 'archive', reason: `Its date, ${due}, is more than ${pastDates} days past.` });
     }
   }
   for (const card of use.isKnown ? cards.values() : []) {
-    const days = card.type ? forgetDays[card.type] : null;
+    const days = card.type ? archiveAfterDays[card.type] : null;
     if (days === null || card.isPinned || card.isArchived || !isOlder(card, daysAgo(days))) continue;
     if (use.isSince(card.path, daysAgo(Math.max(days, RECENT_DAYS)))) continue;
     await readTopics(store, [card.path], topics);
@@ -99,28 +99,28 @@ export async function findForgotten(
 }
 
 /** Puts it away, in one commit with the index and the report. */
-export function commitForgotten(
-  forgotten: Forgotten[],
+export function commitArchiving(
+  archiving: Archiving[],
   at: CommitAt,
   told: Told = { fresh: [], withdrawn: [] },
 ): Promise<IndexSize> {
   return commitTopics(told, at, (ledger) => {
     const texts = new Map<string, string>();
-    const byTopic = Map.groupBy(forgotten, ({ topic }) => topic);
+    const byTopic = Map.groupBy(archiving, ({ topic }) => topic);
     return {
       topics: [...byTopic].flatMap(([path, parts]) => changesOf(path, parts, texts)),
-      told: forgotten.flatMap((part) => tell(part, { job: at.job, ledger })),
+      told: archiving.flatMap((part) => tell(part, { job: at.job, ledger })),
       rows(transaction) {
-        moveLines(transaction, forgotten);
-        endWaiting(transaction, forgottenHabits(forgotten, ledger), at.clock.now());
+        moveLines(transaction, archiving);
+        endWaiting(transaction, archivedHabits(archiving, ledger), at.clock.now());
       },
     } satisfies TopicsPlan;
   });
 }
 
 /** The entries that wait for a second witness of a line that is put away. */
-function forgottenHabits(forgotten: Forgotten[], ledger: Ledger): string[] {
-  return forgotten.flatMap(({ entries }) => entries).filter((entry) => entryRow(ledger, entry)?.state === 'held');
+function archivedHabits(archiving: Archiving[], ledger: Ledger): string[] {
+  return archiving.flatMap(({ entries }) => entries).filter((entry) => entryRow(ledger, entry)?.state === 'held');
 }
 
 /** When topics were used or shown. */
@@ -147,7 +147,7 @@ function isOlder({ changedAt }: TopicCard, than: Date): boolean {
   return changedAt < than.toISOString();
 }
 
-export function changesOf(path: string, parts: Forgotten[], texts: Map<string, string>): FileChange[] {
+export function changesOf(path: string, parts: Archiving[], texts: Map<string, string>): FileChange[] {
   const remove = new Set(parts.flatMap((part) => part.lines));
   const kept = new Set(parts.filter((part) => part.kind === 'archive').flatMap((part) => part.lines));
   const take = (current: string | null) => {
@@ -170,8 +170,8 @@ export function changesOf(path: string, parts: Forgotten[], texts: Map<string, s
   return [{ path, change: take }, ...away];
 }
 
-function moveLines(transaction: Transaction, forgotten: Forgotten[]): void {
-  for (const { topic, lines, kind } of forgotten) {
+function moveLines(transaction: Transaction, archiving: Archiving[]): void {
+  for (const { topic, lines, kind } of archiving) {
     const gone = supportsOf(transaction.ledger, topic).filter((support) => lines.includes(support.line));
     for (const support of gone) {
       dropSupport(transaction, support);
@@ -181,7 +181,7 @@ function moveLines(transaction: Transaction, forgotten: Forgotten[]): void {
   }
 }
 
-function tell({ kind, topic, lines, reason }: Forgotten, { job, ledger }: { job: string; ledger: Ledger }) {
+function tell({ kind, topic, lines, reason }: Archiving, { job, ledger }: { job: string; ledger: Ledger }) {
   return supportsOf(ledger, topic)
     .filter((support) => lines.includes(support.line))
     .map(({ entry, line }): ReportedRow => {

@@ -2,7 +2,7 @@
 // memory changes. The report says what waits.
 // Two proposals of the same line become one that rests on the entries of both, so that they never pile up.
 
-import type { Forgotten, Operation } from '../../src/memory/dream/operations.ts';
+import type { Archiving, Operation } from '../../src/memory/dream/operations.ts';
 import {
   dropProposal,
   linesDecided,
@@ -26,7 +26,7 @@ import type { Approval, Pending } from './seams.ts';
 
 /** Operations wait for a person's word where `isOn`; what waits since earlier dreams is respected either way. */
 export function reviewApproval({ isOn }: { isOn: boolean }): Approval {
-  const ask = { operations: proposeOperations, archiving: proposeForgetting };
+  const ask = { operations: proposeOperations, archiving: proposeArchiving };
   return { pending: pendingProposals, linesDecided, ...(isOn && { ask }) };
 }
 
@@ -61,12 +61,12 @@ async function proposeOperations(checked: Checked, commitAt: CommitAt): Promise<
   const made = bundle(all).map((bundled): Proposal => {
     const operations = bundled.map((operation) => withoutUnseenDescription(operation, context.topics));
     return {
-      id: proposalId({ operations, forgotten: null }),
+      id: proposalId({ operations, archiving: null }),
       job,
       at,
       madeBy: checked.spend ? 'model' : 'code',
       operations,
-      forgotten: null,
+      archiving: null,
       topics: pinTopics(operations, context),
       entries: entriesOf(operations).flatMap((id) => {
         const row = rows.get(id);
@@ -91,17 +91,17 @@ async function proposeOperations(checked: Checked, commitAt: CommitAt): Promise<
 }
 
 /** The same for what would be put away. */
-async function proposeForgetting(forgotten: Forgotten[], commitAt: CommitAt): Promise<string[]> {
+async function proposeArchiving(archiving: Archiving[], commitAt: CommitAt): Promise<string[]> {
   const { store, clock, job } = commitAt;
   const at = clock.now().toISOString();
-  const filesOf = ({ kind, topic }: Forgotten) => (kind === 'archive' ? [topic, archivePath(topic)] : [topic]);
-  const topics = [...(await readTopics(store, new Set(forgotten.flatMap(filesOf)))).values()];
-  const made = forgotten.map((each): Proposal => {
+  const filesOf = ({ kind, topic }: Archiving) => (kind === 'archive' ? [topic, archivePath(topic)] : [topic]);
+  const topics = [...(await readTopics(store, new Set(archiving.flatMap(filesOf)))).values()];
+  const made = archiving.map((each): Proposal => {
     const pins = filesOf(each).map((path) => {
       const sha = topics.find((topic) => (topic.from ?? topic.path) === path)?.sha ?? null;
       return { path, sha, description: null, lines: path === each.topic ? each.lines : [] };
     });
-    const change = { operations: [], forgotten: each };
+    const change = { operations: [], archiving: each };
     const made = { job, at, madeBy: 'code', state: 'waiting', because: null } as const;
     return { ...made, ...change, id: proposalId(change), topics: pins, entries: [] };
   });
@@ -201,7 +201,7 @@ function joinWaiting(proposal: Proposal, waiting: Proposal[]): { proposal: Propo
   });
   const operations = [{ ...mine, entries: [...new Set([...theirs.entries, ...mine.entries])], lines }];
   const others = same.entries.filter(({ id }) => !proposal.entries.some((pin) => pin.id === id));
-  const id = proposalId({ operations, forgotten: null });
+  const id = proposalId({ operations, archiving: null });
   return { proposal: { ...proposal, id, operations, entries: [...others, ...proposal.entries] }, instead: same.id };
 }
 
@@ -214,8 +214,8 @@ function shapeOf({ operations, madeBy }: Proposal): string | null {
   return JSON.stringify([operation.kind, operation.topic, replaces, lines]);
 }
 
-function tell({ id, operations, forgotten }: Proposal, { job, texts }: { job: string; texts: Map<string, EntryRow> }) {
-  const changes = forgotten ? [forgotten] : operations;
+function tell({ id, operations, archiving }: Proposal, { job, texts }: { job: string; texts: Map<string, EntryRow> }) {
+  const changes = archiving ? [archiving] : operations;
   return changes.flatMap((change) => {
     const topic = 'topic' in change ? change.topic.replace(/(\.md)?$/, '.md') : null;
     const reason = `Waits as ${id}: ${change.kind}. ${change.reason}`;

@@ -2,7 +2,7 @@
 // are committed and requests asked at once; the dream knows nothing else of who stands behind them.
 
 import type { Price } from '../../src/base/config/prices.ts';
-import type { Forgotten } from '../../src/memory/dream/operations.ts';
+import type { Archiving } from '../../src/memory/dream/operations.ts';
 import type { EntryRow } from '../../src/memory/ledger/entries.ts';
 import type { Ledger, Transaction } from '../../src/memory/ledger/ledger.ts';
 import type { Store } from '../../src/memory/store/store.ts';
@@ -19,7 +19,7 @@ export interface Approval {
   /** Where tonight's operations need it: lets them wait, and answers the ids under which they do. */
   ask?: {
     operations(checked: Checked, at: CommitAt): Promise<string[]>;
-    archiving(found: Forgotten[], at: CommitAt): Promise<string[]>;
+    archiving(found: Archiving[], at: CommitAt): Promise<string[]>;
   };
 }
 

@@ -7,7 +7,7 @@ import { entryOfItem, logItemsOf } from '../../src/memory/history/log-items.ts';
 import { type EntryRow, entryRow } from '../../src/memory/ledger/entries.ts';
 import type { FileChange, Store } from '../../src/memory/store/store.ts';
 import { logDay, logPath } from '../../src/memory/text/daily-log.ts';
-import { changesOf as changesOfForgotten } from '../dream/archive.ts';
+import { changesOf as changesOfArchiving } from '../dream/archive.ts';
 import { settleMeaning } from '../dream/check.ts';
 import { changesOf as changesOfEdit } from '../dream/commit.ts';
 import { editsOf } from '../dream/draft.ts';
@@ -50,18 +50,18 @@ export async function listProposals(store: Store, ids?: string[]): Promise<Shown
 }
 
 async function showProposal(store: Store, proposal: Proposal): Promise<ShownProposal> {
-  const { id, job, at, operations, forgotten } = proposal;
+  const { id, job, at, operations, archiving } = proposal;
   const logged = await readLogged(store, proposal.entries);
   const why = await whatChanged(store, proposal, logged.rowOf);
   const [first] = operations;
   const written = operations.flatMap((operation) => ('lines' in operation ? operation.lines : []));
-  const about = forgotten ? forgotten.entries : proposal.entries.map((pin) => pin.id);
+  const about = archiving ? archiving.entries : proposal.entries.map((pin) => pin.id);
   const target = first && 'topic' in first ? `${first.topic}.md` : (proposal.topics[0]?.path ?? null);
   return {
     id,
-    kind: forgotten?.kind ?? first?.kind ?? '',
-    topic: forgotten?.topic ?? target,
-    reason: forgotten?.reason ?? first?.reason ?? '',
+    kind: archiving?.kind ?? first?.kind ?? '',
+    topic: archiving?.topic ?? target,
+    reason: archiving?.reason ?? first?.reason ?? '',
     job,
     at,
     state: why ? 'stale' : 'waiting',
@@ -80,10 +80,10 @@ async function showProposal(store: Store, proposal: Proposal): Promise<ShownProp
 /** What a proposal would change in the files as they are. */
 async function diffOf(store: Store, proposal: Proposal, logged: Logged): Promise<string> {
   const { context } = await contextOfProposal(store, proposal, logged);
-  const { forgotten } = proposal;
+  const { archiving } = proposal;
   const operations = await settleMeaning(proposal.operations, { context, store });
-  const changes: FileChange[] = forgotten
-    ? changesOfForgotten(forgotten.topic, [forgotten], new Map())
+  const changes: FileChange[] = archiving
+    ? changesOfArchiving(archiving.topic, [archiving], new Map())
     : editsOf(operations, context).flatMap(changesOfEdit);
   const diffs: string[] = [];
   for (const { path, change } of changes) {

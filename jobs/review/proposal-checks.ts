@@ -45,12 +45,12 @@ export async function contextOfProposal(
   const [fresh, withdrawn] = [rowsOf(false), rowsOf(true)];
   const paths = proposal.topics.map(({ path }) => path);
   const context = await contextOf(fresh, withdrawn, await readTopics(store, paths));
-  forgetWithdrawnSources(store, context);
+  dropWithdrawnSources(store, context);
   return { context, fresh, withdrawn };
 }
 
 /** In a dream all withdrawn entries are of the context; of a proposal only its own are. */
-function forgetWithdrawnSources({ ledger }: Store, { topics, entries }: Context): void {
+function dropWithdrawnSources({ ledger }: Store, { topics, entries }: Context): void {
   const sql = "select 1 from entry where id = ? and state = 'withdrawn'";
   const isWithdrawn = (id: string) => ledger.get(sql, id) !== undefined;
   for (const topic of topics.values()) {
@@ -87,7 +87,7 @@ export function checkProposal({ madeBy, operations, entries }: Proposal, context
  * meanwhile is never replaced by it.
  */
 export async function renewProposal(store: Store, proposal: Proposal, at: { rowOf: RowOf }): Promise<Proposal | null> {
-  if (proposal.forgotten || proposal.entries.some((pin) => !isPinned(pin, at.rowOf(pin.id)))) return null;
+  if (proposal.archiving || proposal.entries.some((pin) => !isPinned(pin, at.rowOf(pin.id)))) return null;
   const { context } = await contextOfProposal(store, proposal, at);
   const operations = proposal.operations.map((operation) => withoutLateDescription(operation, proposal, context));
   const topics = pinTopics(operations, context);

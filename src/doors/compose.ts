@@ -257,9 +257,9 @@ export function compose(config: Config, parts: Parts = {}): App {
       const { dream } = await import('../../jobs/dream.ts');
       await userScope.deliverBeforeDream(at);
       const seams = await dreamSeams(request, common.signal);
-      const { excerptTokens: batchTokens, holdDays, forgetDays } = config;
+      const { excerptTokens: batchTokens, holdDays, forgetDays: archiveAfterDays } = config;
       let report = await observed('dream', at, () =>
-        dream(request, { ...common, ...seams, store: at, batchTokens, holdDays, forgetDays }),
+        dream(request, { ...common, ...seams, store: at, batchTokens, holdDays, archiveAfterDays }),
       );
       if (config.team === 'write' || options.shareFrom !== undefined) {
         const { shareChanged } = await import('./sharing.ts');

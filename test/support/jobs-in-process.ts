@@ -71,7 +71,7 @@ export async function jobsInProcess(
 ): Promise<JobsInProcess> {
   const { runAgent = loopInProcess, batchTokens = 12_000, user, review: isReviewed = false } = models;
   const clock = typeof now === 'string' ? fixedClock(now) : now;
-  const { forgetDays, holdDays } = await loadConfig({}, { NOCTURNE_HOME: tempDir() });
+  const { forgetDays: archiveAfterDays, holdDays } = await loadConfig({}, { NOCTURNE_HOME: tempDir() });
   const home = openHome(tempDir(), clock);
   const store = await openStore(dir, { clock });
   // The offline model costs nothing.
@@ -109,7 +109,7 @@ export async function jobsInProcess(
       const open = async (model: string) => openBatches({ ...deps.agent, model });
       const approval = reviewApproval({ isOn: request.review ?? isReviewed });
       const requests = batchedRequests({ mode: request.batch, open });
-      return dream(request, { ...deps, batchTokens, holdDays, forgetDays, approval, requests, store });
+      return dream(request, { ...deps, batchTokens, holdDays, archiveAfterDays, approval, requests, store });
     },
     undo: (request = { last: true }) =>
       undo(request, { ...common(), store, wingKinds: WINGS.flatMap(({ jobKinds }) => jobKinds ?? []) }),

@@ -76,7 +76,7 @@ export const proposalSchema = listOf(operationSchema);
 export type Operation = z.infer<typeof operationSchema>;
 
 /** What a dream puts away without a model: lines of one topic, into the archive or out. */
-export interface Forgotten {
+export interface Archiving {
   kind: 'archive' | 'retire';
   /** Path of the topic. */
   topic: string;

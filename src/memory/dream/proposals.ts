@@ -7,7 +7,7 @@ import { type EntryRow, supportsOf } from '../ledger/entries.ts';
 import { jsonOf, type Ledger, type Row, type Transaction } from '../ledger/ledger.ts';
 import { shaOf } from '../ledger/version-rows.ts';
 import type { Store } from '../store/store.ts';
-import type { Forgotten, Operation } from './operations.ts';
+import type { Archiving, Operation } from './operations.ts';
 
 export interface Proposal {
   /** `prop_` and eight hex digits of a hash over what is proposed: the same change has the same id. */
@@ -18,7 +18,7 @@ export interface Proposal {
   madeBy: 'model' | 'code';
   /** One, with the drops that are right only beside it; none where something is put away. */
   operations: Operation[];
-  forgotten: Forgotten | null;
+  archiving: Archiving | null;
   topics: TopicPin[];
   entries: EntryPin[];
   state: 'waiting' | 'rejected';
@@ -44,10 +44,10 @@ export interface EntryPin {
   isWithdrawn: boolean;
 }
 
-export function proposalId(change: Pick<Proposal, 'operations' | 'forgotten'>): string {
+export function proposalId(change: Pick<Proposal, 'operations' | 'archiving'>): string {
   const operations = change.operations.map(({ reason: _, ...operation }) => operation);
-  const { reason: _, ...forgotten } = change.forgotten ?? { reason: '' };
-  return `prop_${shaOf(JSON.stringify([operations, forgotten])).slice(0, 8)}`;
+  const { reason: _, ...archiving } = change.archiving ?? { reason: '' };
+  return `prop_${shaOf(JSON.stringify([operations, archiving])).slice(0, 8)}`;
 }
 
 /** Those that wait, oldest first. */
@@ -76,8 +76,8 @@ function proposalsAbout(ledger: Ledger, entry: string): Proposal[] {
 
 /** What waits, or was rejected, of an entry, as a person is told: a sentence each. */
 export function sayProposals(ledger: Ledger, entry: string): string[] {
-  return proposalsAbout(ledger, entry).map(({ id, operations, forgotten, state, because }) => {
-    const kind = forgotten?.kind ?? operations[0]?.kind;
+  return proposalsAbout(ledger, entry).map(({ id, operations, archiving, state, because }) => {
+    const kind = archiving?.kind ?? operations[0]?.kind;
     if (state === 'waiting') return `A proposal (${kind}, ${id}) waits for your word: nocturne review.`;
     return `A person rejected ${id} (${kind})${because ? `: ${because}` : '.'}`;
   });
@@ -87,17 +87,17 @@ export function sayProposals(ledger: Ledger, entry: string): string[] {
 export function linesDecided(ledger: Ledger): Set<string> {
   const rows = ledger.all('select * from proposal where forgotten is not null').map(proposalOf);
   return new Set(
-    rows.flatMap(({ forgotten }) => (forgotten?.lines ?? []).map((line) => `${forgotten?.topic} ${line}`)),
+    rows.flatMap(({ archiving }) => (archiving?.lines ?? []).map((line) => `${archiving?.topic} ${line}`)),
   );
 }
 
 export function putProposal(transaction: Transaction, proposal: Proposal): void {
-  const { madeBy, operations, forgotten, topics, entries, ...rest } = proposal;
+  const { madeBy, operations, archiving, topics, entries, ...rest } = proposal;
   transaction.put('proposal', {
     ...rest,
     made_by: madeBy,
     operations: JSON.stringify(operations),
-    forgotten: forgotten && JSON.stringify(forgotten),
+    forgotten: archiving && JSON.stringify(archiving),
     topics: JSON.stringify(topics),
     entries: JSON.stringify(entries),
   });
@@ -116,8 +116,8 @@ export function dropProposal(transaction: Transaction, id: string): void {
 /** Takes away all that was proposed, or rejected, of these entries; what else it was about is new to the next dream. */
 export function dropProposalsAbout(transaction: Transaction, entries: string[]): void {
   for (const entry of entries) {
-    for (const { id, forgotten } of proposalsAbout(transaction.ledger, entry)) {
-      if (!forgotten) dropProposal(transaction, id);
+    for (const { id, archiving } of proposalsAbout(transaction.ledger, entry)) {
+      if (!archiving) dropProposal(transaction, id);
     }
   }
 }
@@ -170,7 +170,7 @@ function proposalOf(row: Row): Proposal {
     at: row.at as string,
     madeBy: row.made_by as Proposal['madeBy'],
     operations: jsonOf(row.operations),
-    forgotten: row.forgotten === null ? null : jsonOf(row.forgotten),
+    archiving: row.forgotten === null ? null : jsonOf(row.forgotten),
     topics: jsonOf(row.topics),
     entries: jsonOf(row.entries),
     state: row.state as Proposal['state'],
