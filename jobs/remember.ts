@@ -8,7 +8,7 @@
 import { findRelativeDate } from '../src/agent/relative-dates.ts';
 import { AppError } from '../src/base/errors.ts';
 import { redact } from '../src/base/text/redact.ts';
-import { asSeen, isAbout } from '../src/base/text/wording.ts';
+import { asSeen, sharesTopic } from '../src/base/text/wording.ts';
 import { type Clock, dayOf } from '../src/base/time.ts';
 import {
   type EntryRow,
@@ -105,7 +105,7 @@ export async function remember(
 
 /** Whether something about it was said since: then the latest word is not this one, and may become it again. */
 function isOldNews(ledger: Ledger, { text, at }: EntryRow): boolean {
-  return entriesSince(ledger, at).some((row) => isInLog(row) && row.text !== text && isAbout(text, row.text));
+  return entriesSince(ledger, at).some((row) => isInLog(row) && row.text !== text && sharesTopic(text, row.text));
 }
 
 /** What a dream once read and no topic line rests on any more may be remembered again. */

@@ -3,7 +3,14 @@
 // It cannot know what a sentence means; it tells by form and by which words stand where.
 
 import { asRead, claimsSpeaker, hasWrapperTag, ownWords, speaksToAgent } from '../base/text/injection.ts';
-import { asSeen, contentWords, greppable, isSameWord, stands, standsAsTail } from '../base/text/wording.ts';
+import {
+  asSeen,
+  containsLiteral,
+  containsLiteralTail,
+  contentWords,
+  isSameWord,
+  literals,
+} from '../base/text/wording.ts';
 import { adoptedWords } from './adopted.ts';
 import type { ProposedEntry } from './entry-schema.ts';
 import { countWords, findQuote, foldSpace } from './quotes.ts';
@@ -155,7 +162,7 @@ function foreignProblem(
   const said = quoted.map((each) => supportOf(each, { by, isStrict, quoted, shown })).join('\n');
   const human = shown.filter(({ speaker }) => speaker === 'human').map((each) => ownWords(each.text));
   const names = (options.names ?? []).join('\n');
-  const unsaid = greppable(text).find(
+  const unsaid = literals(text).find(
     (value) =>
       isAddress(value) &&
       !isNamed(value, [said, names, ...human]) &&
@@ -164,7 +171,7 @@ function foreignProblem(
   );
   if (unsaid) {
     const agent = quoted.find(
-      ({ source: { speaker }, quote: words }) => speaker === 'assistant' && stands(unsaid, words),
+      ({ source: { speaker }, quote: words }) => speaker === 'assistant' && containsLiteral(unsaid, words),
     );
     if (agent) {
       return `text: ${JSON.stringify(unsaid)} is only what the agent says in ${agent.source.id}, and the human's answer does not take it up. Leave the value out.`;
@@ -180,7 +187,7 @@ function foreignProblem(
 /** Whether a value stands in one of the texts, also as the tail of a longer path, or without what a link begins with. */
 function isNamed(value: string, texts: string[]): boolean {
   const bare = value.replace(/^[a-z]+:\/\/(?:www\.)?/i, '').replace(/#\d+$/, '');
-  return texts.some((each) => stands(value, each) || standsAsTail(bare, each));
+  return texts.some((each) => containsLiteral(value, each) || containsLiteralTail(bare, each));
 }
 
 /** Whether a value is a path or a name that the agent itself worked with, and no link, address or flag. */
@@ -191,7 +198,8 @@ function isWorkedOn(value: string, shown: EvidenceSource[]): boolean {
 
 /** Whether a value only says "this or that": it stands nowhere as it is, and its words are the conversation's. */
 function isEitherOr(value: string, shown: EvidenceSource[]): boolean {
-  if (!/^[\p{L}-]+(?:\/[\p{L}-]+)+$/u.test(value) || shown.some(({ text }) => standsAsTail(value, text))) return false;
+  if (!/^[\p{L}-]+(?:\/[\p{L}-]+)+$/u.test(value) || shown.some(({ text }) => containsLiteralTail(value, text)))
+    return false;
   const talk = shown.filter(({ speaker }) => speaker === 'human' || speaker === 'assistant').map(({ text }) => text);
   const words = contentWords(talk.join('\n'));
   return [...contentWords(value)].every((word) => isIn(word, words));

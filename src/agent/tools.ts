@@ -4,7 +4,7 @@
 
 import { z } from 'zod';
 import { describeError, isAppError } from '../base/errors.ts';
-import { contentWords, countSharedWords, distinctValues, isOpposite, likeness } from '../base/text/wording.ts';
+import { contentWords, countSharedWords, distinctValues, isOpposite, similarity } from '../base/text/wording.ts';
 import { type CheckOptions, checkEntry, type FoundEntry } from './entry-checks.ts';
 import { entriesJsonSchema, readEntries, readEntry } from './entry-schema.ts';
 import { findQuote } from './quotes.ts';
@@ -109,7 +109,7 @@ function isRewording(a: FoundEntry, b: FoundEntry): boolean {
   if (findQuote(first.quote, other.quote) === null && findQuote(other.quote, first.quote) === null) return false;
   const said = contentWords([...a.evidence, ...b.evidence].map(({ quote }) => quote).join(' '));
   const isSaid = (word: string) => beyond(new Set([word]), said).length === 0;
-  return likeness(a.text, b.text) >= SAME_SHARE && !more.some(isSaid);
+  return similarity(a.text, b.text) >= SAME_SHARE && !more.some(isSaid);
 }
 
 function beyond(words: Set<string>, others: Set<string>): string[] {

@@ -1,7 +1,7 @@
 // The figures of an evaluation, from what was observed and which lines say which facts. Pure: no disk, no model.
 // Every figure is a count or a count of a number, so that samples add up and a reader sees what stands behind a ratio.
 
-import { greppable } from '../../src/base/text/wording.ts';
+import { literals } from '../../src/base/text/wording.ts';
 import type { KeptLine, Observed, Size } from './nights.ts';
 import type { Recognition } from './recognise.ts';
 import { type Fact, type Sample, TIERS, type Tier } from './set.ts';
@@ -246,7 +246,7 @@ function isSupported(line: KeptLine, { entries }: Observed): boolean {
   const own = line.entries.flatMap((id) => byId.get(id) ?? []);
   const around = line.topicEntries.flatMap((id) => byId.get(id) ?? []);
   const source = [...own, ...around].flatMap(({ text, evidence }) => [text, ...evidence.map(({ quote }) => quote)]);
-  return own.length > 0 && greppable(line.text).every((word) => source.some((text) => text.includes(word)));
+  return own.length > 0 && literals(line.text).every((word) => source.some((text) => text.includes(word)));
 }
 
 function tokensOf(spent: Observed['spent']['dream']): number {

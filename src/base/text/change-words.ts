@@ -5,7 +5,7 @@
 
 import type { Day } from '../time.ts';
 import { BEFORE, COPULA, ENDS, GIVEN_UP, MONTH, NO_LONGER, SAID_ON } from './lexicon.ts';
-import { contentWords, countSharedWords, distinctValues, greppable, negationIn, stands } from './wording.ts';
+import { containsLiteral, contentWords, countSharedWords, distinctValues, literals, negationIn } from './wording.ts';
 
 const WORD = String.raw`[^\s,;()（）。、]+`;
 const THING = String.raw`(?:(?:the|a|an|der|die|das|den|le|la|les|el|los|il|lo)\s+)?(?:${'`[^`]+`'}|"[^"]+"|“[^”]+”|${WORD}(?:\s+(?!(?:${ENDS})(?![\p{L}]))${WORD}){0,2})`;
@@ -108,8 +108,8 @@ export function withoutFormer(text: string, changes: string): string {
 /** Whether a text itself names what another has that it has not: then it is about the same. */
 export function namesWhatItChanges(text: string, old: string): boolean {
   const standing = withoutReplaced(text);
-  const gone = greppable(old).filter((value) => !stands(value, standing));
-  if (gone.some((value) => stands(value, text))) return true;
+  const gone = literals(old).filter((value) => !containsLiteral(value, standing));
+  if (gone.some((value) => containsLiteral(value, text))) return true;
   const words = [...contentWords(old)].filter((word) => !contentWords(standing).has(word));
   return words.some((word) => contentWords(text).has(word));
 }
@@ -154,7 +154,7 @@ export function valuesApart(
 export function isSaidIn(text: string, other: string): boolean {
   const words = contentWords(text);
   return (
-    greppable(withoutWhen(text)).every((value) => stands(value, other)) &&
+    literals(withoutWhen(text)).every((value) => containsLiteral(value, other)) &&
     (denialIn(text) === null) === (denialIn(other) === null) &&
     countSharedWords(words, contentWords(other)) * 2 >= words.size
   );
@@ -169,7 +169,7 @@ export function sharedRuns(line: string, said: string): string[] {
     if (token !== '' && there.has(token)) runs.at(-1)?.push(word);
     else if (runs.at(-1)?.length !== 0) runs.push([]);
   }
-  return runs.map((run) => run.join(' ')).filter((run) => run.includes(' ') || greppable(run).length > 0);
+  return runs.map((run) => run.join(' ')).filter((run) => run.includes(' ') || literals(run).length > 0);
 }
 
 interface Segment {

@@ -38,7 +38,7 @@ const CLOSING = /(?<=[\p{L}\p{N}_/)\]])(?<!\.\/)\s?(?:…|\.{3})$|(?<=[\p{L}\p{N
  * The strings of a text that one may search for: code in backticks, URLs, paths, addresses, flags, names of files and
  * of things in code, and all that holds a digit.
  */
-export function greppable(text: string): string[] {
+export function literals(text: string): string[] {
   const spans = [...text.matchAll(/`([^`]+)`/g)].map((match) => (match[1] as string).replace(CLOSING, ''));
   const words = text
     .replace(/`[^`]+`/g, ' ')
@@ -64,7 +64,7 @@ function isValue(word: string): boolean {
 const LONGEST_VALUE = 1_000;
 
 /** Whether a value stands in a text as itself, not as a part of a longer one. */
-export function stands(value: string, text: string): boolean {
+export function containsLiteral(value: string, text: string): boolean {
   // What is shown of a tag begins with `‹`, and a model copies it.
   const [wanted, source] = [value.normalize('NFC'), asSeen(text)].map((each) => each.replaceAll('‹', '<')) as [
     string,
@@ -88,7 +88,7 @@ export function stands(value: string, text: string): boolean {
  * Whether a path or a file's name stands in a text, also as the tail of a longer path and with other capitals:
  * `docs/plans` in `/home/kim/Docs/plans`.
  */
-export function standsAsTail(value: string, text: string): boolean {
+export function containsLiteralTail(value: string, text: string): boolean {
   const wanted = value
     .normalize('NFC')
     .replace(/^(?:[.~]{0,2}[/\\])+/, '')
@@ -97,7 +97,7 @@ export function standsAsTail(value: string, text: string): boolean {
   const source = asSeen(text)
     .toLowerCase()
     .replace(/(?<=[\p{L}\p{N}_.~-])[/\\]|[/\\](?=[\p{L}\p{N}_.])/gu, ' ');
-  return stands(wanted.replace(/[/\\]/g, ' '), source);
+  return containsLiteral(wanted.replace(/[/\\]/g, ' '), source);
 }
 
 function isJoinedBefore(left: string, { isPath, isNumber }: { isPath: boolean; isNumber: boolean }): boolean {
@@ -126,11 +126,11 @@ function kindOf(value: string, text: string): Kind {
  * are none. Such texts may look alike and still speak of different things.
  */
 export function distinctValues(a: string, b: string): [string, string] | null {
-  const [ofA, ofB] = [a, b].map((text) => Map.groupBy(greppable(text), (value) => kindOf(value, text)));
+  const [ofA, ofB] = [a, b].map((text) => Map.groupBy(literals(text), (value) => kindOf(value, text)));
   for (const [kind, values] of ofA ?? []) {
     const others = ofB?.get(kind) ?? [];
-    const onlyA = values.find((value) => !stands(value, b));
-    const onlyB = others.find((value) => !stands(value, a));
+    const onlyA = values.find((value) => !containsLiteral(value, b));
+    const onlyB = others.find((value) => !containsLiteral(value, a));
     if (onlyA !== undefined && onlyB !== undefined) return [onlyA, onlyB];
   }
   return null;
@@ -184,12 +184,12 @@ export function countSharedWords(a: Set<string>, b: Set<string>): number {
 }
 
 /** Whether a text speaks of what another does, as far as words and values tell. */
-export function isAbout(text: string, other: string): boolean {
-  return countShared(text, other) > 0 || greppable(text).some((value) => stands(value, other));
+export function sharesTopic(text: string, other: string): boolean {
+  return countShared(text, other) > 0 || literals(text).some((value) => containsLiteral(value, other));
 }
 
 /** The share of all content words of both that both have: 1 for the same words. */
-export function likeness(a: string, b: string): number {
+export function similarity(a: string, b: string): number {
   const all = contentWords(a).size + contentWords(b).size;
   return all === 0 ? 0 : (countShared(a, b) + countShared(b, a)) / all;
 }

@@ -6,7 +6,7 @@
 // held. Each fault belongs to one operation and is said in sentences for the model to mend; nothing is mended here.
 
 import { denialIn, nearDouble, withoutWhen } from '../../base/text/change-words.ts';
-import { contentWords, countShared, greppable, isAbout, stands } from '../../base/text/wording.ts';
+import { containsLiteral, contentWords, countShared, literals, sharesTopic } from '../../base/text/wording.ts';
 import { DEFAULT_LIMITS } from '../store/staging.ts';
 import { isTopicName } from '../text/topic.ts';
 import type { MemoryType } from '../types.ts';
@@ -210,7 +210,7 @@ function refusalOfSubject(at: {
 }): string | null {
   const { known, standing } = at;
   const text = quoted(known.text);
-  const about = standing.filter((entry) => isAbout(known.text, [entry.text, ...entry.quotes].join('\n')));
+  const about = standing.filter((entry) => sharesTopic(known.text, [entry.text, ...entry.quotes].join('\n')));
   const [first] = about;
   if (!first) return `(${text}) is about something else than these entries: it stays, and they are added`;
   const doubles = about.map((entry) => nearDouble([entry.text, entry.changes ?? ''].join(' ').trim(), known.text));
@@ -334,7 +334,9 @@ function refusalOf(entry: KnownEntry, { drop, of, check }: { drop: Drop; of: str
 }
 
 function refusalOfDuplicate(entry: KnownEntry, text: string): string | null {
-  const lost = greppable(withoutWhen(entry.text, [entry.at.slice(0, 10)])).filter((value) => !stands(value, text));
+  const lost = literals(withoutWhen(entry.text, [entry.at.slice(0, 10)])).filter(
+    (value) => !containsLiteral(value, text),
+  );
   if (lost.length > 0)
     return `${lost.map(quoted).join(', ')} is not said there: ${quoted(text)}. Merge it into the line`;
   const [mine, theirs] = [denialIn(entry.text), denialIn(text)];
@@ -350,5 +352,5 @@ function refusalOfDuplicate(entry: KnownEntry, text: string): string | null {
 
 function refusalOfGivingWay(entry: KnownEntry, newer: { at: string; text: string }): string | null {
   if (newer.at < entry.at) return 'what it would give way to is older';
-  return isAbout(entry.text, newer.text) ? null : 'what it would give way to is about something else';
+  return sharesTopic(entry.text, newer.text) ? null : 'what it would give way to is about something else';
 }

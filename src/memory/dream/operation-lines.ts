@@ -17,15 +17,15 @@ import {
 } from '../../base/text/change-words.ts';
 import { hasWrapperTag, speaksToAgent } from '../../base/text/injection.ts';
 import {
+  containsLiteral,
+  containsLiteralTail,
   contentWords,
   countShared,
-  greppable,
-  isAbout,
   isNegated,
   isOpposite,
+  literals,
   negationIn,
-  stands,
-  standsAsTail,
+  sharesTopic,
 } from '../../base/text/wording.ts';
 import type { Day } from '../../base/time.ts';
 import { lineId } from '../text/topic.ts';
@@ -90,20 +90,20 @@ function checkTopic(operation: Writing, { context, say }: Check): void {
   const entries = operation.entries.flatMap((id) => context.entries.get(id) ?? []);
   const known = [...(topic?.lines.values() ?? [])].map((line) => line.text);
   const source = [...entries.flatMap(wordsOf), ...known, ...operation.lines.map((line) => line.text)].join('\n');
-  const invented = greppable(description).filter((value) => !isNamedIn(value, source));
+  const invented = literals(description).filter((value) => !isNamedIn(value, source));
   if (invented.length > 0) say(`the description says ${invented.map(quoted).join(', ')}, which nothing in it does.`);
   if (speaksToAgent(description) || hasWrapperTag(description)) say('the description speaks to an agent.');
 }
 
 /** Whether what a description names is said; of words to search for it is enough that their parts are, in any case. */
 function isNamedIn(value: string, source: string): boolean {
-  if (stands(value, source) || standsAsTail(value, source)) return true;
+  if (containsLiteral(value, source) || containsLiteralTail(value, source)) return true;
   const isExact = !/\p{L}/u.test(value) || /^-|:\/\/|@|^[~./\\]|\.\p{L}+$|[/\\].*[/\\]|^v?\d+(?:\.\d+)+/u.test(value);
   if (isExact) return false;
   if (/^[\p{L}]+$/u.test(value)) return true;
   const said = source.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, ' ');
   const parts = value.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
-  return parts.every((part) => stands(part, said));
+  return parts.every((part) => containsLiteral(part, said));
 }
 
 function checkCitations(line: NewLine, operation: Writing, { context, say }: Check): void {
@@ -171,7 +171,10 @@ function checkValues(line: NewLine, { operation, entries, old, say }: Rest): voi
     say(
       `nothing that ${quoted(line.text)} rests on says ${invented.map(quoted).join(', ')}: leave it out, or cite the entry that says it.`,
     );
-  } else if (operation.kind === 'supersede' && !ofOld.some((text) => foreign.every((value) => stands(value, text)))) {
+  } else if (
+    operation.kind === 'supersede' &&
+    !ofOld.some((text) => foreign.every((value) => containsLiteral(value, text)))
+  ) {
     if (foreign.length > 0) say(`the line ${quoted(line.text)} mixes values of several lines: use a line for each.`);
   }
   // What an entry changes is named to say what no longer holds, or beside what holds.
@@ -217,7 +220,7 @@ function checkValues(line: NewLine, { operation, entries, old, say }: Rest): voi
 
 /** Values of a line that neither what it rests on says, nor a line whose place it takes. */
 function foreignTo(said: string, [line = '', ...old]: string[]): string[] {
-  return greppable(line).filter((value) => ![said, ...old].some((text) => stands(value, text)));
+  return literals(line).filter((value) => ![said, ...old].some((text) => containsLiteral(value, text)));
 }
 
 /** A merge joins what is said of one thing. */
@@ -229,7 +232,7 @@ function checkJoined(line: NewLine, { operation, entries, old, say }: Rest): voi
     if (turned) say(`${quoted(turned)} says the opposite of ${quoted(text)}: supersede the line.`);
     const isShownAgain = entries.some((entry) => !sources.some((source) => sessionOf(source) === sessionOf(entry)));
     if (seenOnce !== undefined && isShownAgain) {
-      if (!isAbout(text, line.text))
+      if (!sharesTopic(text, line.text))
         say(`the line ${quoted(line.text)} says nothing of ${quoted(text)}, whose place it takes.`);
       continue;
     }
@@ -252,7 +255,7 @@ function isMovedBy({ text, sources = [] }: KnownLine, entry: KnownEntry): boolea
   if (sources.some(({ at }) => at > entry.at) || nearDouble(entry.text, text) !== null) return false;
   const said = [entry.text, entry.changes ?? ''].join('\n');
   const standing = withoutReplaced(entry.text);
-  return greppable(withoutWhen(text)).some((value) => !stands(value, standing) && stands(value, said));
+  return literals(withoutWhen(text)).some((value) => !containsLiteral(value, standing) && containsLiteral(value, said));
 }
 
 /** What is denied stays denied, and nothing else is. */
@@ -276,7 +279,7 @@ function checkSense(line: NewLine, { operation, entries, old, say }: Rest): void
     ...entries.flatMap(({ quotes }) => quotes),
   ];
   // That what it changes no longer holds, an entry says by changing it.
-  const isOfChanged = entries.some(({ changes }) => changes && isAbout(deniedClause(line.text) ?? '', changes));
+  const isOfChanged = entries.some(({ changes }) => changes && sharesTopic(deniedClause(line.text) ?? '', changes));
   const isNew = denied !== null && !isOfChanged && !source.some((text) => isNegated(text));
   if (isNew && operation.kind !== 'supersede') {
     say(
@@ -368,8 +371,8 @@ function tellLost(
   text: string,
   { written, days, of, say }: { written: string; days: Day[]; of: string; say: Check['say'] },
 ): void {
-  const values = greppable(withoutWhen(withoutReplaced(text), days));
-  const lost = values.filter((value) => !stands(value, written));
+  const values = literals(withoutWhen(withoutReplaced(text), days));
+  const lost = values.filter((value) => !containsLiteral(value, written));
   if (lost.length > 0) say(`its lines lose ${lost.map(quoted).join(', ')} of ${of}: keep it letter for letter.`);
 }
 

@@ -6,12 +6,12 @@
 import { asItIs, denialIn, withoutFormer, withoutReplaced, withoutWhen } from '../../base/text/change-words.ts';
 import { ENGLISH_MONTH, WEEKDAY } from '../../base/text/lexicon.ts';
 import {
+  containsLiteral,
+  containsLiteralTail,
   contentWords,
   countSharedWords,
-  greppable,
   isSameWord,
-  stands,
-  standsAsTail,
+  literals,
 } from '../../base/text/wording.ts';
 import { quoted } from './operation-lines.ts';
 import { type DreamContext, type KnownEntry, type KnownLine, type Operation, topicOfLine } from './operations.ts';
@@ -113,7 +113,7 @@ function mainOf(clauses: Clause[], said: string): Clause {
   const rank = ({ text }: Clause) => {
     const words = plainWords(text);
     const shared = countSharedWords(words, allWords(said));
-    const values = greppable(text).filter((value) => isSaid(value, said)).length;
+    const values = literals(text).filter((value) => isSaid(value, said)).length;
     return shared + values + (words.size === 0 ? 0 : shared / words.size / 2);
   };
   return clauses.reduce((best, clause) => (rank(clause) > rank(best) ? clause : best));
@@ -126,7 +126,7 @@ function lostOf(
   const { known, entries, night, own, draft } = at;
   const days = (known.sources ?? []).map((source) => source.at.slice(0, 10));
   const asNow = withoutFormer(withoutWhen(withoutReplaced(clause.text.replace(ORIGIN, ' ')), days), clause.text);
-  const names = [...greppable(asNow), ...namesIn(asNow, known.text)];
+  const names = [...literals(asNow), ...namesIn(asNow, known.text)];
   // Values of any entry of the night stand in its own line, which the checks see to.
   const heard = [...night.map(({ text }) => text), ...entries.flatMap(({ quotes }) => quotes), ...own].join('\n');
   const near = draft.filter((line) => words.size === 0 || countSharedWords(words, allWords(line)) > 0);
@@ -147,10 +147,10 @@ function shareIn(words: Set<string>, text: string): number {
 
 /** Whether a value stands in a text, a number also as it may else be written (5k, 5000, 5,000). */
 function isSaid(value: string, text: string): boolean {
-  if (stands(value, text) || standsAsTail(value, text)) return true;
+  if (containsLiteral(value, text) || containsLiteralTail(value, text)) return true;
   if (/^\p{L}/u.test(value) && text.toLowerCase().includes(value.toLowerCase())) return true;
   const number = asNumber(value);
-  return number !== null && greppable(text).some((other) => asNumber(other) === number);
+  return number !== null && literals(text).some((other) => asNumber(other) === number);
 }
 
 function asNumber(value: string): number | null {
@@ -179,7 +179,7 @@ function allWords(text: string): Set<string> {
 
 /** The words that carry meaning and are no values. */
 function plainWords(text: string): Set<string> {
-  const plain = greppable(text).reduce((left, value) => left.replaceAll(value, ' '), text);
+  const plain = literals(text).reduce((left, value) => left.replaceAll(value, ' '), text);
   return new Set([...allWords(plain)].filter((word) => !LIGHT.has(word)));
 }
 
@@ -253,7 +253,7 @@ const LEADING = /^(?:in|at|on|with|by|for|within|to|from|mit|bei|an|für|von|ave
 /** Too short to say something by itself. */
 function isFragment({ text }: Clause): boolean {
   if (LEADING.test(text) && text.split(/\s+/).length < 4) return true;
-  return text.split(/\s+/).length < 3 && plainWords(text).size + greppable(text).length < 2;
+  return text.split(/\s+/).length < 3 && plainWords(text).size + literals(text).length < 2;
 }
 
 function isReason(text: string): boolean {

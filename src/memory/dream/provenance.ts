@@ -7,7 +7,7 @@ import { AppError } from '../../base/errors.ts';
 import { listNames } from '../../base/files/directories.ts';
 import { readMemoryNow } from '../../base/files/files.ts';
 import { sharedRuns } from '../../base/text/change-words.ts';
-import { likeness } from '../../base/text/wording.ts';
+import { similarity } from '../../base/text/wording.ts';
 import type { Day } from '../../base/time.ts';
 import { entryRow, sendersOf, supportsByEntry, supportsOf } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -103,7 +103,7 @@ export function explainEntry({ dir, ledger }: MemoryReader, id: string): Explain
   const inLog = parseLog(readMemoryNow(join(dir, logPath(row.day))) ?? '', row.day);
   const { prompt: _, job: __, day, ...entry } = row;
   const session = ledger.get('select path from session where id = ?', entry.session);
-  const sentFrom = sendersOf(ledger, id).flatMap(({ source, stands }) => (stands ? [source] : []));
+  const sentFrom = sendersOf(ledger, id).flatMap(({ source, containsLiteral }) => (stands ? [source] : []));
   return {
     ...entry,
     log: logPath(day),
@@ -211,7 +211,9 @@ function counterpart(id: string, { is, was }: { is: TopicLine[]; was: TopicLine[
   const same = came.length === went.length ? went[came.findIndex((line) => line.id === id)] : undefined;
   if (same) return same;
   const text = is[at]?.text ?? '';
-  const others = was.filter((line) => !stayed.has(line.id)).map((line) => ({ line, near: likeness(text, line.text) }));
+  const others = was
+    .filter((line) => !stayed.has(line.id))
+    .map((line) => ({ line, near: similarity(text, line.text) }));
   const best = others.sort((a, b) => b.near - a.near)[0];
   return best && best.near > 0.5 ? best.line : undefined;
 }

@@ -4,7 +4,7 @@
 // It never says that two texts mean the same.
 
 import { asItIs, denialIn, valuesApart, withoutWhen } from '../../base/text/change-words.ts';
-import { contentWords, distinctValues, greppable, isSameWord, stands } from '../../base/text/wording.ts';
+import { containsLiteral, contentWords, distinctValues, isSameWord, literals } from '../../base/text/wording.ts';
 
 const any = (words: string) => new RegExp(String.raw`(?<![\p{L}\p{N}])(?:${words})(?![\p{L}\p{N}])`, 'giu');
 
@@ -159,9 +159,10 @@ function namesAsOver(said: string, line: string): boolean {
   if (standing === said) return false;
   const [now, before] = [contentWords(standing), contentWords(said)];
   const over = [...before].filter((word) => !hasWord([...now], word));
-  const values = greppable(said).filter((value) => !stands(value, standing));
+  const values = literals(said).filter((value) => !containsLiteral(value, standing));
   const there = contentWords(line);
-  const isNamed = over.some((word) => hasWord([...there], word)) || values.some((value) => stands(value, line));
+  const isNamed =
+    over.some((word) => hasWord([...there], word)) || values.some((value) => containsLiteral(value, line));
   return isNamed && sharedOf(now, there).filter((word) => !LIGHT.test(word)).length > 0;
 }
 
@@ -170,7 +171,7 @@ function isOver(said: string, line: Statement): boolean {
   return clausesOf(said).some((clause) => {
     if (!test(ENDED, clause) || test(ENDED, line.text)) return false;
     const { words, values } = statementOf(clause.replace(ENDED, ' '));
-    const named = values.filter((value) => stands(value, line.text)).length;
+    const named = values.filter((value) => containsLiteral(value, line.text)).length;
     const shared = sharedOf(words, line.words).length;
     return shared === words.size && named === values.length && named + shared > 0 && (named > 0 || shared > 1);
   });
@@ -178,7 +179,7 @@ function isOver(said: string, line: Statement): boolean {
 
 function statementOf(text: string): Statement {
   const plain = withoutWhen(text);
-  const values = greppable(plain);
+  const values = literals(plain);
   const left = values
     .reduce((rest, value) => rest.replaceAll(value, ' '), plain)
     .replace(PROGRESS, ' ')
@@ -190,7 +191,7 @@ function statementOf(text: string): Statement {
 function compare(said: Statement, line: Statement): { shared: number; ofSaid: string[]; ofLine: string[] } {
   const ofSaid = [...said.words].filter((word) => !hasWord([...line.words], word));
   const ofLine = [...line.words].filter((word) => !hasWord([...said.words], word));
-  const values = said.values.filter((value) => stands(value, line.text)).length;
+  const values = said.values.filter((value) => containsLiteral(value, line.text)).length;
   return { shared: said.words.size - ofSaid.length + values, ofSaid, ofLine };
 }
 

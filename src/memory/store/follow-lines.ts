@@ -1,7 +1,7 @@
 // What becomes of a line's support when a person edits a topic: it follows a line that is recognisably the same (other
 // case, punctuation, order, form) and one that was moved to another topic. A line that says anything else is the person's.
 
-import { greppable, isNegated, likeness, stands } from '../../base/text/wording.ts';
+import { containsLiteral, isNegated, literals, similarity } from '../../base/text/wording.ts';
 import { addSupport, dropSupport, supportsOf } from '../ledger/entries.ts';
 import type { Transaction } from '../ledger/ledger.ts';
 import { isTopicPath, parseTopic, type TopicLine } from '../text/topic.ts';
@@ -39,9 +39,9 @@ export function followLines(
 
 function isSameLine({ text: a }: TopicLine, { text: b }: TopicLine): boolean {
   return (
-    likeness(a, b) === 1 &&
+    similarity(a, b) === 1 &&
     isNegated(a) === isNegated(b) &&
-    greppable(a).every((value) => stands(value, b)) &&
-    greppable(b).every((value) => stands(value, a))
+    literals(a).every((value) => containsLiteral(value, b)) &&
+    literals(b).every((value) => containsLiteral(value, a))
   );
 }

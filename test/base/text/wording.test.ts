@@ -1,7 +1,7 @@
 // How a number of things is said, and the values that one may search for.
 
 import { expect, test } from 'vitest';
-import { greppable, sayCount, stands, standsAsTail } from '../../../src/base/text/wording.ts';
+import { containsLiteral, containsLiteralTail, literals, sayCount } from '../../../src/base/text/wording.ts';
 
 test.each([
   [1, 'line', '1 line'],
@@ -16,13 +16,13 @@ test.each([
 
 test.each(['A', 'a-', '.', 'x)', '(', '-.', '~'])('a word of a megabyte of %j is looked through once', (part) => {
   const word = `${part.repeat(1_000_000 / part.length)}!x`;
-  expect(greppable(word).length).toBeLessThanOrEqual(1);
-  expect(stands(word, `${word}${word}`)).toBe(true);
+  expect(literals(word).length).toBeLessThanOrEqual(1);
+  expect(containsLiteral(word, `${word}${word}`)).toBe(true);
 });
 
 test('a tag that is shown with `‹`, so that it begins none, is the value it was', () => {
-  expect(stands('<topics>', 'It prints `‹topics>` first.')).toBe(true);
-  expect(stands('‹topics>', 'It prints `<topics>` first.')).toBe(true);
+  expect(containsLiteral('<topics>', 'It prints `‹topics>` first.')).toBe(true);
+  expect(containsLiteral('‹topics>', 'It prints `<topics>` first.')).toBe(true);
 });
 
 test.each([
@@ -33,7 +33,7 @@ test.each([
   ['plans', 'in myplans/x', false],
   ['--force', 'use --Force', false],
 ])('%j stands as the tail of a path in %j: %j', (value, text, isThere) => {
-  expect(standsAsTail(value, text)).toBe(isThere);
+  expect(containsLiteralTail(value, text)).toBe(isThere);
 });
 
 test.each([
@@ -48,5 +48,5 @@ test.each([
   ['Run `go test ./...` first.', 'go test ./...'],
   ['Run `git add .` first.', 'git add .'],
 ])('of %j the value is %j', (text, value) => {
-  expect(greppable(text)).toEqual([value]);
+  expect(literals(text)).toEqual([value]);
 });

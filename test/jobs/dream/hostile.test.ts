@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import type { RunAgent } from '../../../src/agent/types.ts';
 import { denialIn } from '../../../src/base/text/change-words.ts';
-import { asSeen, greppable, stands } from '../../../src/base/text/wording.ts';
+import { asSeen, containsLiteral, literals } from '../../../src/base/text/wording.ts';
 import { sessionOf } from '../../../src/memory/dream/operation-lines.ts';
 import { allEntries, type EntryRow, entryRow, supportsOf } from '../../../src/memory/ledger/entries.ts';
 import type { Store } from '../../../src/memory/store/store.ts';
@@ -367,8 +367,8 @@ function keepsItsPromises(
         ...entries.flatMap((entry) => [entry.text, entry.at.slice(0, 10), ...entry.evidence.map(({ quote }) => quote)]),
         ...gone,
       ].join('\n');
-      for (const value of greppable(withoutMark(line.text)))
-        expect(stands(value, source), say(`${value} in ${line.text}`)).toBe(true);
+      for (const value of literals(withoutMark(line.text)))
+        expect(containsLiteral(value, source), say(`${value} in ${line.text}`)).toBe(true);
       if (topic.type === 'user' || topic.type === 'feedback') {
         for (const { by } of entries) expect(['human', 'person'], say(line.text)).toContain(by);
       }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { greppable } from '../../../src/base/text/wording.ts';
+import { literals } from '../../../src/base/text/wording.ts';
 import { checkOperations } from '../../../src/memory/dream/operation-checks.ts';
 import type { DreamContext, KnownEntry, Operation } from '../../../src/memory/dream/operations.ts';
 
@@ -145,6 +145,6 @@ test('a topic that would outgrow its file is refused in words, whatever else the
 
 test('greppable strings are code, paths, flags, URLs, identifiers and everything with a digit', () => {
   expect(
-    greppable('Run `pnpm run x`, then src/a.ts with --fast on 2026-12-04 (see https://x.org/1), not and/or MAX_SIZE.'),
+    literals('Run `pnpm run x`, then src/a.ts with --fast on 2026-12-04 (see https://x.org/1), not and/or MAX_SIZE.'),
   ).toEqual(['pnpm run x', 'src/a.ts', '--fast', '2026-12-04', 'https://x.org/1', 'and/or', 'MAX_SIZE']);
 });
