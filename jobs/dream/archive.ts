@@ -118,7 +118,7 @@ export function commitArchiving(
   });
 }
 
-/** The entries that wait for a second witness of a line that is put away. */
+/** The entries that wait for a corroboration of a line that is put away. */
 function archivedHabits(archiving: Archiving[], ledger: Ledger): string[] {
   return archiving.flatMap(({ entries }) => entries).filter((entry) => entryRow(ledger, entry)?.state === 'held');
 }

@@ -158,8 +158,8 @@ async function answersOf(batch: Batch, deps: Deps): Promise<Answer[] | null> {
   const instructions = batch.instructions ?? undefined;
   return requests.flatMap((request) => {
     const result = results.get(request.id);
-    if (!result || request.became !== null) return [];
-    if (result.became === 'proposed' || result.became === 'unusable')
+    if (!result || request.disposition !== null) return [];
+    if (result.disposition === 'proposed' || result.disposition === 'unusable')
       return [{ request, instructions, result, model: batch.model }];
     endRequest(store.ledger, request.id, 'vain');
     return [];
@@ -236,7 +236,7 @@ async function refusalOf(
   carryOut: (input: unknown) => Promise<string[]>,
 ): Promise<string[]> {
   if (result === null) return ['The entries it was about are no longer the same.'];
-  if (result.became !== 'proposed') return [result.reason];
+  if (result.disposition !== 'proposed') return [result.reason];
   try {
     return await carryOut(result.input);
   } catch (error) {

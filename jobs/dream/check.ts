@@ -259,7 +259,7 @@ export async function settleMeaning(
   const meant: Operation[] = [];
   for (const operation of operations) {
     const held = operation.kind === 'hold' ? await seenOnce(operation, { context, store }) : operation;
-    meant.push(witnessed(held, context));
+    meant.push(corroborated(held, context));
   }
   const renamed = new Map(meant.flatMap((each) => (each.kind === 'rename' ? [[each.to, each.topic] as const] : [])));
   const begun = new Map<string, Pick<Writing, 'type' | 'description'>>();
@@ -356,8 +356,8 @@ async function topicFor(
   }
 }
 
-/** A drop that takes a second witness for a mere repetition, as the merge that makes the line plain. */
-function witnessed(operation: Operation, context: Context): Operation {
+/** A drop that takes a corroboration for a mere repetition, as the merge that makes the line plain. */
+function corroborated(operation: Operation, context: Context): Operation {
   if (operation.kind !== 'drop' || operation.because !== 'duplicate' || operation.of === undefined) return operation;
   const { of, entries: ids, reason } = operation;
   const topic = topicOfLine(of, context);

@@ -24,8 +24,8 @@ export interface BatchedRequest {
 
 /** What became of a request. Those the API could not answer cost nothing; `usage` null: nobody knows what it cost. */
 export type BatchedResult = { id: string; usage: Usage | null } & (
-  | { became: 'proposed'; input: unknown }
-  | { became: 'unusable' | 'errored' | 'canceled' | 'expired'; reason: string }
+  | { disposition: 'proposed'; input: unknown }
+  | { disposition: 'unusable' | 'errored' | 'canceled' | 'expired'; reason: string }
 );
 
 /** `gone`: the API does not know it, or keeps its results no more. */
@@ -124,7 +124,7 @@ export function openBatches(asking: Asking, signal?: AbortSignal): Batches {
       });
       const unnamed = (of: string): BatchedResult => ({
         id: of,
-        became: 'unusable',
+        disposition: 'unusable',
         reason: 'The results do not name it.',
         usage: null,
       });
@@ -208,13 +208,13 @@ function idOf(result: unknown): string {
 /** Checks what the SDK takes on trust. */
 function readResult(id: string, { result }: { result?: unknown }, asking: Asking): BatchedResult {
   const unusable = (reason: string, usage: Usage | null = null): BatchedResult => {
-    return { id, became: 'unusable', reason, usage };
+    return { id, disposition: 'unusable', reason, usage };
   };
   const free = { calls: 1, inputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 0 };
   if (!isRecord(result)) return unusable('Its result has no shape.');
-  if (result.type === 'errored') return { id, became: 'errored', reason: reasonOf(result), usage: free };
-  if (result.type === 'canceled') return { id, became: 'canceled', reason: 'It was canceled.', usage: free };
-  if (result.type === 'expired') return { id, became: 'expired', reason: 'It was not answered in a day.', usage: free };
+  if (result.type === 'errored') return { id, disposition: 'errored', reason: reasonOf(result), usage: free };
+  if (result.type === 'canceled') return { id, disposition: 'canceled', reason: 'It was canceled.', usage: free };
+  if (result.type === 'expired') return { id, disposition: 'expired', reason: 'It was not answered in a day.', usage: free };
   const message = result.type === 'succeeded' ? result.message : undefined;
   if (!isRecord(message) || !Array.isArray(message.content) || !message.content.every(isRecord)) {
     return unusable('Its result holds no message.');
@@ -229,7 +229,7 @@ function readResult(id: string, { result }: { result?: unknown }, asking: Asking
   const called = message.content.filter((block) => block.type === 'tool_use');
   const [first] = called;
   if (!first || called.length > 1) return unusable('The model did not answer by one proposal.', usage);
-  return { id, became: 'proposed', input: first.input, usage };
+  return { id, disposition: 'proposed', input: first.input, usage };
 }
 
 function reasonOf({ error }: Record<string, unknown>): string {

@@ -173,7 +173,7 @@ function importSupports(
         if (!items.has(row.entry) && last.get(row.entry)?.lines.length === 0) continue;
         addSupport(transaction, { path, line, entry: row.entry });
         const known = entryRow(ledger, row.entry);
-        // What its mark says was seen once waits for a second witness.
+        // What its mark says was seen once waits for corroboration.
         if (known?.state === 'distilled' && seenOnceOn(standing.get(line) ?? '')) {
           writeEntry(transaction, { ...known, state: 'held' });
         }

@@ -34,7 +34,7 @@ export interface BatchRequest {
   /** What it costs at most. */
   bound: Bound;
   /** Null: open. */
-  became: RequestEnd | null;
+  disposition: RequestEnd | null;
 }
 
 /** `vain`: its entries go on without a batch. `taken-back`: a person did not want to wait. */
@@ -103,8 +103,8 @@ export function dropOldBatches(ledger: Ledger, before: Date): void {
 }
 
 /** Says what became of an open request. */
-export function endRequest(ledger: Ledger, request: string, became: RequestEnd): void {
-  ledger.run('update batch_request set became = ? where id = ? and became is null', became, request);
+export function endRequest(ledger: Ledger, request: string, disposition: RequestEnd): void {
+  ledger.run('update batch_request set became = ? where id = ? and became is null', disposition, request);
 }
 
 /** The batches that are not over, the oldest first: without results, or with one that is not worked in yet. */
@@ -121,7 +121,7 @@ export function requestsOf(ledger: Ledger, batch: string): BatchRequest[] {
     id: row.id as string,
     topics: jsonOf(row.topics),
     bound: { tokens: row.tokens as number, microUsd: row.micro_usd as number },
-    became: row.became as RequestEnd | null,
+    disposition: row.became as RequestEnd | null,
     entries: ledger
       .all('select entry, said, withdrawn from batch_entry where request = ?', row.id as string)
       .map(({ entry, said, withdrawn }) => ({
@@ -133,8 +133,8 @@ export function requestsOf(ledger: Ledger, batch: string): BatchRequest[] {
 }
 
 /** The entries of all requests that are open, or that came to nothing. */
-export function entriesSent(ledger: Ledger, became: 'open' | 'vain'): Set<string> {
-  const wanted = became === 'open' ? 'batch_request.became is null' : "batch_request.became = 'vain'";
+export function entriesSent(ledger: Ledger, disposition: 'open' | 'vain'): Set<string> {
+  const wanted = disposition === 'open' ? 'batch_request.became is null' : "batch_request.became = 'vain'";
   const sql = `select entry from batch_entry join batch_request on batch_request.id = batch_entry.request where ${wanted}`;
   return new Set(ledger.all(sql).map(({ entry }) => entry as string));
 }
@@ -159,7 +159,7 @@ export interface Waits {
 
 export function waitsOf(ledger: Ledger): Waits | null {
   const open = openBatches(ledger)
-    .map((batch) => ({ ...batch, open: requestsOf(ledger, batch.id).filter(({ became }) => became === null) }))
+    .map((batch) => ({ ...batch, open: requestsOf(ledger, batch.id).filter(({ disposition }) => disposition === null) }))
     .filter((batch) => batch.open.length > 0);
   const [oldest] = open;
   if (!oldest) return null;

@@ -13,7 +13,7 @@ import { jsonOf, type Ledger, type Transaction } from './ledger.ts';
 
 /**
  * `new`: no dream has seen it. `held`: an implied habit that one session showed; its line, which is marked as seen once,
- * waits for a second witness. `distilled`: in a topic, or
+ * waits for corroboration. `distilled`: in a topic, or
  * dropped with a reason. `sent`: about the user, and kept in the user scope. `withdrawn`: no longer in the
  * log. `forgotten`: never to be learned again.
  */
