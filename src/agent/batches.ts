@@ -214,7 +214,8 @@ function readResult(id: string, { result }: { result?: unknown }, asking: Asking
   if (!isRecord(result)) return unusable('Its result has no shape.');
   if (result.type === 'errored') return { id, disposition: 'errored', reason: reasonOf(result), usage: free };
   if (result.type === 'canceled') return { id, disposition: 'canceled', reason: 'It was canceled.', usage: free };
-  if (result.type === 'expired') return { id, disposition: 'expired', reason: 'It was not answered in a day.', usage: free };
+  if (result.type === 'expired')
+    return { id, disposition: 'expired', reason: 'It was not answered in a day.', usage: free };
   const message = result.type === 'succeeded' ? result.message : undefined;
   if (!isRecord(message) || !Array.isArray(message.content) || !message.content.every(isRecord)) {
     return unusable('Its result holds no message.');

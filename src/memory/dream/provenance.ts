@@ -103,7 +103,7 @@ export function explainEntry({ dir, ledger }: MemoryReader, id: string): Explain
   const inLog = parseLog(readMemoryNow(join(dir, logPath(row.day))) ?? '', row.day);
   const { prompt: _, job: __, day, ...entry } = row;
   const session = ledger.get('select path from session where id = ?', entry.session);
-  const sentFrom = sendersOf(ledger, id).flatMap(({ source, containsLiteral }) => (stands ? [source] : []));
+  const sentFrom = sendersOf(ledger, id).flatMap(({ source, stands }) => (stands ? [source] : []));
   return {
     ...entry,
     log: logPath(day),

@@ -159,7 +159,10 @@ export interface Waits {
 
 export function waitsOf(ledger: Ledger): Waits | null {
   const open = openBatches(ledger)
-    .map((batch) => ({ ...batch, open: requestsOf(ledger, batch.id).filter(({ disposition }) => disposition === null) }))
+    .map((batch) => ({
+      ...batch,
+      open: requestsOf(ledger, batch.id).filter(({ disposition }) => disposition === null),
+    }))
     .filter((batch) => batch.open.length > 0);
   const [oldest] = open;
   if (!oldest) return null;
