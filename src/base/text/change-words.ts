@@ -34,7 +34,44 @@ export function withoutReplaced(text: string): string {
 
 /** The text without all that it says of how it was before: what somebody who looks for that is not to be led by. */
 export function asItIs(text: string): string {
-  return withoutReplaced(text).replace(NOT_ANY_MORE, ' ');
+  // First, since ", no longer" is all that is taken of ", no longer on 3000" else.
+  return withoutReplaced(text.replace(NOT_ANY_MORE, ' '));
+}
+
+const IT = String.raw`(?<![^\s,;()])(?:${'`[^`]+`'}|${WORD})`;
+const AT = String.raw`(?:(?:on|at|in|to|the|port|auf|bei|sur|en|su)\s+)*`;
+const IS = 'is|are|was|were|has been|have been|gets?|ist|sind|wurden?|est|sont|a été|es|son|está|ha sido|è';
+const ENDED =
+  'over|gone|ended|expired|closed|removed|dropped|deleted|deprecated|obsolete|outdated|retired|replaced|renamed|shut down|turned off|vorbei|weg|abgeschaltet|entfernt|ersetzt|fini|terminée?|supprimée?|remplacée?|eliminad[oa]|reemplazad[oa]|terminad[oa]';
+const END = 'remov|dropp|delet|replac|retir|clos|renam';
+/** The thing itself, not so many of something: "4321 tickets are closed" holds. */
+const OVER = [
+  new RegExp(
+    String.raw`${IT}(?:\s+(?:and|or|und|et|y)\s+${IT})?(?:\s+(?:of|for|in|on|von|für|de|du|del)\s+(?:the\s+)?${WORD}){0,2}\s+(?:${IS})\s+(?:${WORD}\s+){0,2}?${edge(ENDED)}`,
+    'giu',
+  ),
+  new RegExp(String.raw`${IT}\s+(?:gibt es nicht mehr|n'existe plus|ya no existe)`, 'giu'),
+  new RegExp(
+    String.raw`${IT}\s+${edge('was|war|était|era|fue')}(?=\s+(?:too|the|an?|our|wrong|only|zu|der|die|das|trop|le|la|el)\s)`,
+    'giu',
+  ),
+  new RegExp(
+    String.raw`${edge(`was|used to be|war|était|era|fue|${BEFORE}|${NO_LONGER}|(?:up|down|raised|lowered) from`)}\s+${AT}${IT}`,
+    'giu',
+  ),
+  new RegExp(
+    String.raw`${edge(`(?:${END})(?:e|es|ed|ped|ing)?`)}\s+${AT}${IT}(?=\s*$|\s+(?:with|by|from|in|on|and)\s)`,
+    'giu',
+  ),
+  new RegExp(String.raw`(?<![^\s,;()])(?:${'`[^`]+`'}|[^\s,;()]*\p{N}[^\s,;()]*?)\s*(?:→|->|=>)`, 'gu'),
+];
+
+/** The text without what it says is over, clause by clause: "3000 is gone", "it was on 3000". */
+export function withoutOver(text: string): string {
+  const clauses = asItIs(text).split(/(?<=[.:;!?,])\s|[()]|\s(?=(?:but|aber|mais|pero)\s)/u);
+  return clauses
+    .map((clause) => OVER.reduce((left, pattern) => left.replace(pattern, ' '), clause.replace(/[.:;!?,]$/, '')))
+    .join(', ');
 }
 
 const DATE = String.raw`(?:\d{4}-\d{2}(?:-\d{2})?|(?:\d{1,2}\.?\s+)?(?:${MONTH})(?:\s+\d{1,2}(?:st|nd|rd|th)?)?(?:,?\s+\d{4})?)(?![\p{L}\p{N}-])`;

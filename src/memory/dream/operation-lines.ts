@@ -12,6 +12,7 @@ import {
   nearDouble,
   valuesApart,
   withoutFormer,
+  withoutOver,
   withoutReplaced,
   withoutWhen,
 } from '../../base/text/change-words.ts';
@@ -350,11 +351,13 @@ function checkKept(
       continue;
     }
     const citing = operation.lines.filter((line) => line.entries.includes(id)).map((line) => line.text);
-    // What a line that goes says, and the entry says beside it, is what is replaced.
-    const { changes = '' } = entry;
-    const replaced = operation.kind === 'supersede' ? [...old.map(({ text }) => text), changes].join('\n') : '';
-    tellLost(withoutFormer(entry.text, changes), {
-      written: `${citing.join('\n')}\n${replaced}`,
+    const { text, changes = '' } = entry;
+    // A value of what goes may go with it, where the entry does not say that it still holds.
+    const goes = operation.kind === 'supersede' ? [...old.map((line) => line.text), changes].join('\n') : '';
+    const holds = withoutOver(text);
+    const replaced = literals(text).filter((each) => containsLiteral(each, goes) && !containsLiteral(each, holds));
+    tellLost(withoutFormer(text, changes), {
+      written: [...citing, ...replaced].join('\n'),
       days: [dayIn(entry.at)],
       of: id,
       say,

@@ -230,6 +230,39 @@ test.each<[string, Operation[], DreamContext, string]>([
     'lose "2026", "8443"',
   ],
   [
+    'a value is lost that the line that goes has and the entry says again',
+    [write('supersede', 'All it orders are migrated.', { replaces: ['l1'] })],
+    context(
+      [{ text: 'All 6213 orders are migrated. That is done, since 2026-11-20.' }],
+      [{ text: 'As of 2026-11-12, 6090 of 6213 orders are migrated.' }],
+    ),
+    'lose "6213"',
+  ],
+  [
+    'a value is lost that what the entry changes has and the entry says again',
+    [write('supersede', 'The cache has 16 shards.', { replaces: ['l1'] })],
+    context(
+      [{ text: 'The cache on 4321 has 16 shards.', changes: 'The cache on 4321 has 8 shards.' }],
+      [{ text: 'The cache has 8 shards.' }],
+    ),
+    'lose "4321"',
+  ],
+  [
+    'a number of things is lost of which it is said that they are closed',
+    [write('supersede', 'All tickets are closed.', { replaces: ['l1'] })],
+    context([{ text: 'All 6213 tickets are closed.' }], [{ text: '6090 of 6213 tickets are closed.' }]),
+    'lose "6213"',
+  ],
+  [
+    'a value that stays is lost beside one that is gone',
+    [write('supersede', 'The cache listens on one port.', { replaces: ['l1'] })],
+    context(
+      [{ text: 'Port 3000 of the cache is gone, it listens on 4321 as before.' }],
+      [{ text: 'The cache listens on 3000 and 4321.' }],
+    ),
+    'lose "4321"',
+  ],
+  [
     'a value of what is changed is written as if it held',
     [write('add', 'The dev server listens on 3000.')],
     context([{ text: 'Use the default from now on.', changes: 'The dev server listens on 3000.' }]),
@@ -453,6 +486,26 @@ test.each<[string, Operation[], DreamContext]>([
     [write('add', 'The default of `--max-refs` is 3000.')],
     context([{ text: 'The default is 3000.', changes: 'The default of `--max-refs` is 5000.' }]),
   ],
+  ...[
+    'The port of the cache is 4321. 3000 is gone.',
+    'The port of the cache is 4321; the old 3000 is closed.',
+    'The port of the cache is 4321 from now on (3000 was too busy).',
+    'The port of the cache was on 3000 and is 4321 now.',
+    'The port of the cache is 4321, we removed 3000.',
+    'The port of the cache used to be 3000: it is 4321.',
+    'The port of the cache is 4321, no longer 3000.',
+    'The port of the cache: 3000 → 4321.',
+    'The port of the cache is 4321 now, no longer on 3000.',
+    'The port of the cache is 4321, up from 3000.',
+    'The port of the cache is 4321, and not 3000 any more.',
+    'Der Port of the cache ist 4321, 3000 wurde abgeschaltet.',
+    'The port of the cache is 4321: 3000 is replaced by it.',
+    'Le port of the cache est 4321, 3000 est supprimé.',
+  ].map((text): [string, Operation[], DreamContext] => [
+    `an entry tells of the old value that it is over: ${text}`,
+    [write('supersede', 'The port of the cache is 4321.', { replaces: ['l1'] })],
+    context([{ text }], [{ text: 'The port of the cache is 3000.' }]),
+  ]),
   [
     'a date of what is over is left out',
     [write('supersede', 'From 0.8 on there are Windows builds, amd64 only.', { replaces: ['l1'] })],
