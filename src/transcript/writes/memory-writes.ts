@@ -4,11 +4,19 @@
 // known here is for the caller to say.
 
 import { homedir } from 'node:os';
-import type { Message, Part, Turn } from '../types.ts';
+import { isObject, objectsOf, textOf } from '../formats/json.ts';
+import type { Call, Message, Part, Turn } from '../types.ts';
 import { homeIn, insideAny, type Place, projectName, resolvePath, withAncestors } from './recorded-paths.ts';
-import { findScriptCommands, findScriptPatches } from './script-calls.ts';
-import { findPowerShellWrites, literalsIn } from './script-writes.ts';
-import { findPatches, findShellWrites, linesOf, type Written } from './shell-writes.ts';
+import {
+  findPatches,
+  findPowerShellWrites,
+  findScriptCommands,
+  findScriptPatches,
+  linesOf,
+  literalsIn,
+  type Written,
+} from './script-writes.ts';
+import { findShellWrites } from './shell-writes.ts';
 
 /** The memories on this disk that a session may write to. */
 export interface Memories {
@@ -34,8 +42,6 @@ export interface MemoryWrite {
   /** The lines that it added; empty for a deletion, a rename, and where nothing tells. */
   added: string[];
 }
-
-type Call = Extract<Part, { kind: 'call' }>;
 
 /** The calls in `turn` that wrote memory, on this disk or by all appearance elsewhere, in order. */
 export function findMemoryWrites(turn: Turn, memories: Memories): MemoryWrite[] {
@@ -123,72 +129,51 @@ function isMemoryPath(path: string): boolean {
   );
 }
 
+/** What a call of each tool writes, by the letters of its name. */
+const WRITERS: readonly [tool: RegExp, written: (input: unknown, place: Place) => Written[]][] = [
+  [/^memory$/, writtenByMemoryTool],
+  [/^(?:write|writefile|create|createfile|edit|editfile|multiedit|notebookedit|replace)$/, writtenByEdit],
+  [/^(?:patch|applypatch)$/, writtenByPatch],
+  [
+    /^(?:bash|shell|localshell|shellcommand|execcommand|runshellcommand)$/,
+    (input, place) => findShellWrites(commandLine(input), place),
+  ],
+  [/^powershell$/, (input, place) => writtenByPowerShell(commandLine(input), place)],
+  [/^exec$/, (input, place) => (typeof input === 'string' ? writtenByScript(input, place) : [])],
+];
+
 function writtenBy({ tool, input }: Call, from: Place): Written[] {
-  const place = placeOf(input, from);
-  switch (tool.toLowerCase().replace(/[^a-z]/g, '')) {
-    case 'memory':
-      return writtenByMemoryTool(input);
-    case 'write':
-    case 'writefile':
-    case 'create':
-    case 'edit':
-    case 'replace':
-    case 'multiedit':
-    case 'notebookedit':
-    case 'createfile':
-    case 'editfile': {
-      const path = ['file_path', 'notebook_path', 'filePath', 'path'].map((key) => textAt(input, key)).find(Boolean);
-      return path === undefined ? [] : [{ path: resolvePath(path, place), added: addedBy(input) }];
-    }
-    case 'patch':
-    case 'applypatch': {
-      const patch =
-        typeof input === 'string'
-          ? input
-          : ['input', 'patch', 'patchText'].map((key) => textAt(input, key)).find(Boolean);
-      // An operation of OpenAI's own patch tool names its one file itself.
-      const path = textAt(input, 'path') ?? '';
-      const diff = `*** Update File: ${path}\n${textAt(input, 'diff') ?? ''}`;
-      return patch === undefined && path === '' ? [] : resolved(findPatches(patch ?? diff), place);
-    }
-    case 'bash':
-    case 'shell':
-    case 'localshell':
-    case 'shellcommand':
-    case 'execcommand':
-    case 'runshellcommand':
-      return findShellWrites(commandLine(input), place);
-    case 'powershell': {
-      const script = commandLine(input);
-      return resolved(
-        findPowerShellWrites(script).map((path) => ({ path, added: literalsIn(script) })),
-        place,
-      );
-    }
-    case 'exec':
-      return typeof input === 'string' ? writtenByScript(input, place) : [];
-    default:
-      return [];
-  }
+  const name = tool.toLowerCase().replace(/[^a-z]/g, '');
+  const written = WRITERS.find(([pattern]) => pattern.test(name))?.[1];
+  return written?.(input, placeOf(input, from)) ?? [];
 }
 
 function writtenByMemoryTool(input: unknown): Written[] {
   const command = textAt(input, 'command') ?? '';
   if (!['create', 'str_replace', 'insert', 'delete', 'rename'].includes(command)) return [];
-  const path = textAt(input, 'path') ?? textAt(input, 'new_path') ?? textAt(input, 'old_path') ?? '';
+  const path = textAt(input, 'path', 'new_path', 'old_path') ?? '';
   return [{ path: path.startsWith('/memories') ? path : `/memories/${path}`, added: addedBy(input) }];
 }
 
-/** The lines of the new text that the old one lacks, for every way in which a tool is told of them. */
-function addedBy(input: unknown): string[] {
-  const edits = valueAt(input, 'edits');
-  return [input, ...(Array.isArray(edits) ? edits : [])].flatMap((each) => {
-    const keysOfNew = ['content', 'contents', 'file_text', 'insert_text', 'new_string', 'newString', 'newText'];
-    const added = [...keysOfNew, 'new_str', 'new_source'].flatMap((key) => linesOf(textAt(each, key) ?? ''));
-    const keysOfOld = ['old_string', 'oldString', 'oldText', 'old_str'];
-    const before = new Set(keysOfOld.flatMap((key) => linesOf(textAt(each, key) ?? '')));
-    return added.filter((line) => !before.has(line));
-  });
+function writtenByEdit(input: unknown, place: Place): Written[] {
+  const path = textAt(input, 'file_path', 'notebook_path', 'filePath', 'path');
+  return path === undefined ? [] : [{ path: resolvePath(path, place), added: addedBy(input) }];
+}
+
+function writtenByPatch(input: unknown, place: Place): Written[] {
+  const patch = typeof input === 'string' ? input : textAt(input, 'input', 'patch', 'patchText');
+  // An operation of OpenAI's own patch tool names its one file itself.
+  const path = textAt(input, 'path') ?? '';
+  const diff = `*** Update File: ${path}\n${textAt(input, 'diff') ?? ''}`;
+  return patch === undefined && path === '' ? [] : resolved(findPatches(patch ?? diff), place);
+}
+
+function writtenByPowerShell(script: string, place: Place): Written[] {
+  const added = literalsIn(script);
+  return resolved(
+    findPowerShellWrites(script).map((path) => ({ path, added })),
+    place,
+  );
 }
 
 function writtenByScript(script: string, place: Place): Written[] {
@@ -199,30 +184,48 @@ function writtenByScript(script: string, place: Place): Written[] {
   ];
 }
 
+const KEYS_OF_NEW = [
+  'content',
+  'contents',
+  'file_text',
+  'insert_text',
+  'new_string',
+  'newString',
+  'newText',
+  'new_str',
+  'new_source',
+];
+const KEYS_OF_OLD = ['old_string', 'oldString', 'oldText', 'old_str'];
+
+/** The lines of the new text that the old one lacks, for every way in which a tool is told of them. */
+function addedBy(input: unknown): string[] {
+  const edits = objectsOf(isObject(input) ? input.edits : undefined);
+  return [input, ...edits].flatMap((each) => {
+    const linesAt = (key: string) => linesOf(textAt(each, key) ?? '');
+    const before = new Set(KEYS_OF_OLD.flatMap(linesAt));
+    return KEYS_OF_NEW.flatMap(linesAt).filter((line) => !before.has(line));
+  });
+}
+
 function resolved(written: Written[], place: Place): Written[] {
   return written.map(({ path, added }) => ({ path: resolvePath(path, place), added }));
 }
 
 /** Some tools are told in which directory to work. */
 function placeOf(input: unknown, place: Place): Place {
-  const directory = ['workdir', 'working_directory', 'dir_path', 'directory'].map((key) => textAt(input, key));
-  const cwd = directory.find(Boolean);
+  const cwd = textAt(input, 'workdir', 'working_directory', 'dir_path', 'directory');
   return cwd === undefined ? place : { ...place, cwd: resolvePath(cwd, place) };
 }
 
 /** A command is a line or, as Codex has it, an argument list such as `["bash", "-lc", line]`. */
 function commandLine(input: unknown): string {
-  const command = valueAt(input, 'command') ?? valueAt(input, 'cmd');
-  if (!Array.isArray(command)) return typeof command === 'string' ? command : '';
+  const command = isObject(input) ? (input.command ?? input.cmd) : undefined;
+  if (!Array.isArray(command)) return textOf(command) ?? '';
   const words = command.map((word) => (typeof word === 'object' ? '' : String(word)));
   return words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
 }
 
-function textAt(input: unknown, key: string): string | undefined {
-  const value = valueAt(input, key);
-  return typeof value === 'string' ? value : undefined;
-}
-
-function valueAt(input: unknown, key: string): unknown {
-  return typeof input === 'object' && input !== null ? (input as Record<string, unknown>)[key] : undefined;
+/** The first of these keys that holds text. */
+function textAt(input: unknown, ...keys: string[]): string | undefined {
+  return isObject(input) ? keys.map((key) => textOf(input[key])).find((text) => text !== undefined) : undefined;
 }

@@ -1,5 +1,17 @@
-// Which files a script in PowerShell, Python or JavaScript writes, moves or removes, as far as its text tells: paths that
-// stand in it as literals. Nothing is run, and what a script puts together itself is not seen.
+// Which files a script writes, moves or removes, as far as its text tells: in PowerShell, Python or JavaScript the paths
+// that stand in it as literals, what a patch names, and which commands a script of Codex's code mode gives to its tools.
+// Nothing is run, and what a script puts together itself is not seen.
+
+/** A file that was written, moved or removed. */
+export interface Written {
+  path: string;
+  /** What was added to it, in lines; empty where nothing was, or nothing tells. */
+  added: string[];
+}
+
+export function linesOf(text: string): string[] {
+  return text.split(/\r?\n/).filter((line) => line.trim() !== '');
+}
 
 /** What is opened for writing, written, moved or removed by a script in Python or JavaScript. */
 export function findProgramWrites(program: string): string[] {
@@ -56,4 +68,56 @@ function writtenByStatement(statement: string): string[] {
     .slice(start + 1)
     .filter((word, at, all) => !word.startsWith('-') && !NO_PATH.test(all[at - 1] ?? ''));
   return [...redirected, ...(/^copy-item$/i.test(words[start] as string) ? operands.slice(1) : operands)];
+}
+
+/** What a patch in the form of `apply_patch` adds, changes, removes or moves. */
+export function findPatches(patch: string): Written[] {
+  const written: Written[] = [];
+  let open: Written[] = [];
+  for (const line of patch.split(/\r?\n/)) {
+    const [, what, path = ''] = /^\*\*\* (?:(Add|Update|Delete) File|Move to): (.+)$/.exec(line) ?? [];
+    if (path !== '') {
+      const next: Written = { path: path.trim(), added: [] };
+      written.push(next);
+      open = what === undefined ? [...open, next] : [next];
+    } else if (line.startsWith('*** End')) {
+      open = [];
+    } else if (line.startsWith('+') && line.slice(1).trim() !== '') {
+      for (const each of open) each.added.push(line.slice(1));
+    }
+  }
+  return written;
+}
+
+// Codex's code mode: the model writes a script that calls tools.
+
+export interface ScriptCommand {
+  line: string;
+  workdir?: string;
+}
+
+/** The commands given to `exec_command({ cmd, workdir })`. */
+export function findScriptCommands(script: string): ScriptCommand[] {
+  const starts = [...script.matchAll(/\bcmd["']?\s*:\s*(?=["'`])/g)].map((match) => match.index + match[0].length);
+  return starts.map((start, at) => {
+    const { text, end } = readString(script, start);
+    const workdir = /\bworkdir["']?\s*:\s*(?=["'`])/.exec(script.slice(end, Math.max(end, starts[at + 1] ?? Infinity)));
+    if (!workdir) return { line: text };
+    return { line: text, workdir: readString(script, end + workdir.index + workdir[0].length).text };
+  });
+}
+
+/** What the patches given to `apply_patch` write. */
+export function findScriptPatches(script: string): Written[] {
+  return script.includes('apply_patch') ? findPatches(withoutEscapes(script)) : [];
+}
+
+function readString(script: string, start: number): { text: string; end: number } {
+  let end = start + 1;
+  while (end < script.length && script[end] !== script[start]) end += script[end] === '\\' ? 2 : 1;
+  return { text: withoutEscapes(script.slice(start + 1, end)), end };
+}
+
+function withoutEscapes(text: string): string {
+  return text.replace(/\\(.)/gs, (_, char: string) => (char === 'n' ? '\n' : char));
 }

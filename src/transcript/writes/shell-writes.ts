@@ -2,14 +2,14 @@
 // It reads words, quotes, redirections, here-documents, `cd` and plain variables; it runs nothing and expands no globs.
 
 import { type Place, resolvePath } from './recorded-paths.ts';
-import { findPowerShellWrites, findProgramWrites, literalsIn } from './script-writes.ts';
-
-/** A file that was written, moved or removed. */
-export interface Written {
-  path: string;
-  /** What was added to it, in lines; empty where nothing was, or nothing tells. */
-  added: string[];
-}
+import {
+  findPatches,
+  findPowerShellWrites,
+  findProgramWrites,
+  linesOf,
+  literalsIn,
+  type Written,
+} from './script-writes.ts';
 
 interface Command {
   words: string[];
@@ -51,10 +51,6 @@ export function findShellWrites(line: string, place: Place): Written[] {
   return written;
 }
 
-export function linesOf(text: string): string[] {
-  return text.split(/\r?\n/).filter((line) => line.trim() !== '');
-}
-
 function saidBy(name: string, args: string[]): string {
   if (name !== 'echo' && name !== 'printf') return '';
   const [first = '', ...rest] = args.filter((arg) => !/^-[neE]+$/.test(arg));
@@ -62,21 +58,7 @@ function saidBy(name: string, args: string[]): string {
   return texts.join('\n').replaceAll('\\n', '\n');
 }
 
-const PREFIXES = new Set([
-  'sudo',
-  'command',
-  'env',
-  'time',
-  'nohup',
-  'exec',
-  'then',
-  'do',
-  'else',
-  'if',
-  'while',
-  '!',
-  '{',
-]);
+const PREFIXES = new Set('sudo command env time nohup exec export local then do else if while ! {'.split(' '));
 
 /** Drops `sudo`, `then` and the like, and takes assignments into `variables`. */
 function withoutPrefixes(words: string[], variables: Map<string, string>): string[] {
@@ -85,30 +67,23 @@ function withoutPrefixes(words: string[], variables: Map<string, string>): strin
     const word = words[at] as string;
     const assignment = /^(\w+)=(.*)$/s.exec(word);
     if (assignment) variables.set(assignment[1] as string, assignment[2] as string);
-    else if (!PREFIXES.has(word) && word !== 'export' && word !== 'local') break;
+    else if (!PREFIXES.has(word)) break;
   }
   return words.slice(at);
 }
 
+/** What finds the files that a script writes, by the program that runs it. */
+const SCRIPTS: readonly [program: RegExp, find: (script: string) => string[]][] = [
+  [/^(?:python|py|node|bun|deno)$/, findProgramWrites],
+  [/^(?:pwsh|powershell)$/, findPowerShellWrites],
+];
+
 /** What a program writes that another language runs: given as an argument (`python -c …`) or by a here-document. */
 function writtenByProgram(name: string, texts: string[]): Written[] {
-  const byScript = (find: (script: string) => string[]) =>
-    texts.flatMap((text) => find(text).map((path) => ({ path, added: literalsIn(text) })));
-  switch (baseName(name).replace(/(?<![\d.])[\d.]*(\.exe)?$/, '')) {
-    case 'apply_patch':
-      return texts.flatMap(findPatches);
-    case 'python':
-    case 'py':
-    case 'node':
-    case 'bun':
-    case 'deno':
-      return byScript(findProgramWrites);
-    case 'pwsh':
-    case 'powershell':
-      return byScript(findPowerShellWrites);
-    default:
-      return [];
-  }
+  const program = baseName(name).replace(/(?<![\d.])[\d.]*(\.exe)?$/, '');
+  if (program === 'apply_patch') return texts.flatMap(findPatches);
+  const find = SCRIPTS.find(([pattern]) => pattern.test(program))?.[1] ?? (() => []);
+  return texts.flatMap((text) => find(text).map((path) => ({ path, added: literalsIn(text) })));
 }
 
 /** The command line in `bash -c '…'`. */
@@ -123,45 +98,12 @@ function operandsWritten(name: string, args: string[]): string[] {
     if (arg === '-t' || arg === '--target-directory') return args[at + 1] ?? [];
     return arg.startsWith('--target-directory=') ? arg.slice(arg.indexOf('=') + 1) : [];
   });
-  switch (baseName(name)) {
-    case 'tee':
-    case 'rm':
-    case 'unlink':
-    case 'rmdir':
-    case 'truncate':
-    // What is moved is gone from where it was.
-    case 'mv':
-      return [...operands, ...into];
-    case 'cp':
-    case 'install':
-    case 'ln':
-    case 'rsync':
-      return into.length > 0 ? into : operands.slice(-1);
-    case 'sed':
-    case 'perl':
-      return args.some((arg) => /^(-[a-zA-Z]*i|--in-place)/.test(arg)) ? operands : [];
-    default:
-      return [];
-  }
-}
-
-/** What a patch in the form of `apply_patch` adds, changes, removes or moves. */
-export function findPatches(patch: string): Written[] {
-  const written: Written[] = [];
-  let open: Written[] = [];
-  for (const line of patch.split(/\r?\n/)) {
-    const [, what, path = ''] = /^\*\*\* (?:(Add|Update|Delete) File|Move to): (.+)$/.exec(line) ?? [];
-    if (path !== '') {
-      const next: Written = { path: path.trim(), added: [] };
-      written.push(next);
-      open = what === undefined ? [...open, next] : [next];
-    } else if (line.startsWith('*** End')) {
-      open = [];
-    } else if (line.startsWith('+') && line.slice(1).trim() !== '') {
-      for (const each of open) each.added.push(line.slice(1));
-    }
-  }
-  return written;
+  const program = baseName(name);
+  // What is moved is gone from where it was.
+  if (/^(?:tee|rm|unlink|rmdir|truncate|mv)$/.test(program)) return [...operands, ...into];
+  if (/^(?:cp|install|ln|rsync)$/.test(program)) return into.length > 0 ? into : operands.slice(-1);
+  const isInPlace = args.some((arg) => /^(-[a-zA-Z]*i|--in-place)/.test(arg));
+  return isInPlace && /^(?:sed|perl)$/.test(program) ? operands : [];
 }
 
 function baseName(name: string): string {
