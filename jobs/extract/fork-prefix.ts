@@ -5,7 +5,7 @@
 import { OFFLINE_MODEL } from '../../src/agent/types.ts';
 import { redact } from '../../src/base/text/redact.ts';
 import type { Excerpt } from '../../src/transcript/excerpt/excerpt.ts';
-import { pointTo } from '../../src/transcript/excerpt/pointers.ts';
+import { listMessages } from '../../src/transcript/excerpt/message-list.ts';
 import type { Session } from '../../src/transcript/session.ts';
 import type { SortedTurns } from './pending-turns.ts';
 import { readShown } from './shown-turns.ts';
@@ -34,7 +34,7 @@ export async function continuationOf(
   if (obstacle) return { request: null, why: obstacle };
   if ([...sorted.states.values()].includes('private')) return { request: null, why: PRIVATE };
   const shown = await Array.fromAsync(readShown({ session, sorted }));
-  const pending = await pointTo(shown, { budgetTokens: deps.excerptTokens, redact, zone: deps.zone });
+  const pending = await listMessages(shown, { budgetTokens: deps.excerptTokens, redact, zone: deps.zone });
   return pending ? { request, pending } : { request: null, why: 'too many of its messages are pending' };
 }
 

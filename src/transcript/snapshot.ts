@@ -4,7 +4,7 @@
 
 import { AppError } from '../base/errors.ts';
 import { statFile } from '../base/files/files.ts';
-import { compactJson } from './excerpt/rows.ts';
+import { compactJson } from './excerpt/segments.ts';
 import { isObject } from './formats/json.ts';
 import { readObjects } from './formats/jsonl.ts';
 import { markPasted } from './marks.ts';

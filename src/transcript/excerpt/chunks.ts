@@ -1,22 +1,22 @@
 // Cuts what is offered into chunks that are shown one after another: between turns, and inside a turn only between human
 // messages. A chunk is handed on as soon as something comes that does not fit; only what is not yet handed on is held.
 
-import type { Row } from './rows.ts';
+import type { Segment } from './segments.ts';
 
-/** Offered rows that stay together: those of a turn, or of a part of it that begins with a human message. */
+/** Offered segments that stay together: those of a turn, or of a part of it that begins with a human message. */
 export interface Unit {
   turn: string;
-  rows: Row[];
+  segments: Segment[];
   endsTurn: boolean;
 }
 
 export interface Cutting {
   fitsTogether(units: Unit[]): Promise<boolean>;
-  /** Contract: takes rows out of the units that are shown in no case, whatever comes. */
-  thin(units: Unit[]): Promise<void>;
+  /** Contract: takes segments out of the units that are shown in no case, whatever comes. */
+  dropUnreachable(units: Unit[]): Promise<void>;
 }
 
-/** How many characters the units of a chunk hold before they are thinned. */
+/** How many characters the units of a chunk hold before they are so cut down. */
 const HELD_CHARACTERS = 4_000_000;
 
 /** The chunks of `units`, in order. One is held back until it is known that something is shown after it. */
@@ -31,11 +31,11 @@ export async function* cutIntoChunks(units: AsyncIterable<Unit>, cutting: Cuttin
         closed.push(open);
         open = [unit];
       }
-      if (unit.rows.length > 0) {
+      if (unit.segments.length > 0) {
         yield* closed;
         closed = [];
       }
-      if (charactersIn(open) > HELD_CHARACTERS) await cutting.thin(open);
+      if (charactersIn(open) > HELD_CHARACTERS) await cutting.dropUnreachable(open);
     }
   }
   yield* closed;
@@ -43,17 +43,17 @@ export async function* cutIntoChunks(units: AsyncIterable<Unit>, cutting: Cuttin
 }
 
 function splitAtHumans(unit: Unit): Unit[] {
-  const parts: Row[][] = [[]];
+  const parts: Segment[][] = [[]];
   // A result in a human's message is what the human answers to, and stays with the answer.
-  const isOfHuman = ({ beside }: Row) => beside.some(({ tier }) => tier === 'human');
-  for (const row of unit.rows) {
+  const isOfHuman = ({ siblings }: Segment) => siblings.some(({ priority }) => priority === 'human');
+  for (const segment of unit.segments) {
     const human = parts.at(-1)?.find(isOfHuman);
-    if (isOfHuman(row) && human && human.position !== row.position) parts.push([]);
-    parts.at(-1)?.push(row);
+    if (isOfHuman(segment) && human && human.position !== segment.position) parts.push([]);
+    parts.at(-1)?.push(segment);
   }
-  return parts.map((rows, at) => ({ turn: unit.turn, rows, endsTurn: at === parts.length - 1 }));
+  return parts.map((segments, at) => ({ turn: unit.turn, segments, endsTurn: at === parts.length - 1 }));
 }
 
 function charactersIn(units: Unit[]): number {
-  return units.reduce((sum, { rows }) => sum + rows.reduce((ofUnit, { text }) => ofUnit + text.length, 0), 0);
+  return units.reduce((sum, { segments }) => sum + segments.reduce((ofUnit, { text }) => ofUnit + text.length, 0), 0);
 }

@@ -7,13 +7,12 @@
 
 import type { Message, Speaker } from '../types.ts';
 import { cutIntoChunks, type Unit } from './chunks.ts';
-import { showWithoutLongPastes } from './long-pastes.ts';
-import { CUT, cutTo, type Frame, quoteLines, renderRows, resolveId, type ShownRow, shortenIds } from './render.ts';
-import { type ExcerptTurn, layOutTurn, type Row, saysAnything, speakerOf, type Tier } from './rows.ts';
-import { assignTiers } from './tiers.ts';
+import { CUT, cutLongPastes, cutTo } from './cut-text.ts';
+import { type DisplayedSegment, type Layout, quoteLines, renderSegments, resolveId, shortenIds } from './render.ts';
+import { type ExcerptTurn, type Priority, type Segment, saysAnything, segmentsOf, speakerOf } from './segments.ts';
 import { estimateTokens, isWithinTokens } from './tokens.ts';
 
-export type { ExcerptTurn } from './rows.ts';
+export type { ExcerptTurn } from './segments.ts';
 
 /** A message that is shown, for checking what is quoted from it. */
 export interface SourceMessage {
@@ -54,7 +53,7 @@ export interface ExcerptOptions {
   isNumbered?: boolean;
 }
 
-/** Most tokens of one row; a human's words have no cap. */
+/** Most tokens of one segment; a human's words have no cap. */
 const CAP_TOKENS = {
   end: 250,
   answer: 1_400,
@@ -64,14 +63,14 @@ const CAP_TOKENS = {
   question: 250,
   call: 70,
   result: 100,
-  idle: 40,
+  routine: 40,
 };
 const CONTEXT_CAP_TOKENS = 120;
-/** The part of the budget that goes to rows of one kind at most. */
-const SHARES = { context: 1 / 5, failed: 1 / 6, asked: 1 / 8, plan: 1 / 4, trace: 1 / 6 };
-/** What a row costs beside its text, with the gap before it. */
+/** The part of the budget that goes to segments of one kind at most. */
+const SHARES = { context: 1 / 5, failed: 1 / 6, question: 1 / 8, plan: 1 / 4, tool: 1 / 6 };
+/** What a segment costs apart from its text, with the gap before it. */
 const HEADER_TOKENS = 20;
-/** No row costs less as context, with its header. */
+/** No segment costs less as context, with its header. */
 const LEAST_CONTEXT_TOKENS = 6;
 /** What a human message that cannot be shown whole may take, so that the answer to it is seen too. */
 const OVERSIZE_SHARE = 3 / 4;
@@ -124,117 +123,145 @@ export function findSource(excerpt: Excerpt, idOrPrefix: string): SourceMessage 
   return id === undefined ? undefined : excerpt.sources.get(id);
 }
 
-function isVital(row: Row): boolean {
-  return row.tier === 'human' || row.tier === 'answered';
+type Redact = ExcerptOptions['redact'];
+
+/** Redacts each segment once, whoever asks. */
+export function redactOnce(redact: Redact): (segment: Segment) => Promise<string> {
+  const redacted = new WeakMap<Segment, Promise<string>>();
+  return (segment) => {
+    const text = redacted.get(segment) ?? redact(segment.text).then((result) => result.text);
+    redacted.set(segment, text);
+    return text;
+  };
 }
 
-/** What `rank` spends on rows of a tier at most. */
-function shareOf(tier: Tier): number {
-  if (tier === 'failed' || tier === 'asked') return SHARES[tier];
-  return tier === 'trace' || tier === 'idle' ? SHARES.trace : 2;
+/** The message of a segment, for checking what is quoted from it. */
+export async function readSource(
+  { message, turn, siblings }: Segment,
+  how: { offered: boolean; redact: Redact; redactSegment: (segment: Segment) => Promise<string> },
+): Promise<SourceMessage> {
+  const speaker = speakerOf(message);
+  const said = siblings.filter((other) => other.speaker === speaker);
+  const textOf = async (segments: Segment[]) => (await Promise.all(segments.map(how.redactSegment))).join('\n');
+  const source: SourceMessage = { id: message.id, turn, speaker, text: await textOf(said), offered: how.offered };
+  if (message.at) source.at = message.at;
+  const inWords = said.filter((other) => other.kind === 'words');
+  if (inWords.length < said.length) source.words = await textOf(inWords);
+  const chosen = message.parts.flatMap((part) => (part.kind === 'text' && part.untyped === 'chosen' ? part.text : []));
+  if (chosen.length > 0) source.chosen = (await how.redact(chosen.join('\n'))).text;
+  const asked = speaker === 'human' ? siblings.filter((other) => other.kind === 'call') : [];
+  if (asked.length > 0) source.asked = await textOf(asked);
+  return source;
 }
 
-function newestFirst(rows: Row[], ...tiers: Tier[]): Row[] {
-  return tiers.flatMap((tier) => rows.filter((row) => row.tier === tier).reverse());
+function isEssential(segment: Segment): boolean {
+  return segment.priority === 'human' || segment.priority === 'answered';
 }
 
-/** In source order; of a row that is shown twice, the later, which shows more of it. */
-function inOrder(shown: ShownRow[]): ShownRow[] {
-  return [...new Map(shown.map((item) => [item.row, item])).values()].sort((a, b) => a.row.index - b.row.index);
+/** What `rank` spends on segments of a priority at most. */
+function shareOf(priority: Priority): number {
+  if (priority === 'failed' || priority === 'question') return SHARES[priority];
+  return priority === 'tool' || priority === 'routine' ? SHARES.tool : 2;
 }
 
-function excerptBuilder({ budgetTokens, redact, zone }: ExcerptOptions, shortIds: Frame['shortIds']) {
-  const whole: Frame = { shortIds, messages: shortIds.count, zone };
-  const mostContextRows = Math.ceil((budgetTokens * SHARES.context) / LEAST_CONTEXT_TOKENS);
-  const redacted = new WeakMap<Row, Promise<string>>();
-  const offered = new WeakMap<Row, Promise<ShownRow | null>>();
-  /** What can be context of what comes: vital rows that were shown, or that are not offered. */
-  let passed: Row[] = [];
+function newestFirst(segments: Segment[], ...priorities: Priority[]): Segment[] {
+  return priorities.flatMap((priority) => segments.filter((segment) => segment.priority === priority).reverse());
+}
+
+/** In source order; of a segment that is shown twice, the later, which shows more of it. */
+function inOrder(shown: DisplayedSegment[]): DisplayedSegment[] {
+  const latest = [...new Map(shown.map((item) => [item.segment, item])).values()];
+  return latest.sort((a, b) => a.segment.index - b.segment.index);
+}
+
+function excerptBuilder({ budgetTokens, redact, zone }: ExcerptOptions, shortIds: Layout['shortIds']) {
+  const whole: Layout = { shortIds, messages: shortIds.count, zone };
+  const mostContextSegments = Math.ceil((budgetTokens * SHARES.context) / LEAST_CONTEXT_TOKENS);
+  const redactSegment = redactOnce(redact);
+  const offered = new WeakMap<Segment, Promise<DisplayedSegment | null>>();
+  /** What can be context of what comes: essential segments that were shown, or that are not offered. */
+  let earlier: Segment[] = [];
 
   async function* takeUnits(turns: AsyncIterable<ExcerptTurn> | Iterable<ExcerptTurn>): AsyncGenerator<Unit> {
-    const before = { messages: 0, rows: 0 };
+    const before = { messages: 0, segments: 0 };
     for await (const shown of turns) {
-      const rows = layOutTurn(shown, before);
-      assignTiers(rows);
-      before.messages = (rows.at(-1)?.position ?? before.messages - 1) + 1;
-      before.rows += rows.length;
-      pass(rows.filter((row) => !row.offered));
+      const segments = segmentsOf(shown, before);
+      before.messages = (segments.at(-1)?.position ?? before.messages - 1) + 1;
+      before.segments += segments.length;
+      addEarlier(segments.filter((segment) => !segment.offered));
       const { turn, offeredFrom } = shown;
       if (offeredFrom === null) continue;
-      yield { turn: turn.id, rows: rows.filter((row) => row.offered), endsTurn: true };
+      yield { turn: turn.id, segments: segments.filter((segment) => segment.offered), endsTurn: true };
     }
   }
 
-  function pass(rows: Row[]): void {
-    const both = [...passed, ...rows.filter(isVital)].sort((a, b) => a.index - b.index);
-    passed = both.slice(-mostContextRows);
+  function addEarlier(segments: Segment[]): void {
+    const both = [...earlier, ...segments.filter(isEssential)].sort((a, b) => a.index - b.index);
+    earlier = both.slice(-mostContextSegments);
   }
 
-  function redactRow(row: Row): Promise<string> {
-    const text = redacted.get(row) ?? redact(row.text).then((result) => result.text);
-    redacted.set(row, text);
-    return text;
+  function render(shown: DisplayedSegment[], layout: Layout = whole): string {
+    return renderSegments(inOrder(shown), layout);
   }
 
-  function render(shown: ShownRow[], frame: Frame = whole): string {
-    return renderRows(inOrder(shown), frame);
+  function fits(shown: DisplayedSegment[], { layout = whole, share = 1 } = {}): boolean {
+    return isWithinTokens(render(shown, layout), budgetTokens * share);
   }
 
-  function fits(shown: ShownRow[], { frame = whole, share = 1 } = {}): boolean {
-    return isWithinTokens(render(shown, frame), budgetTokens * share);
-  }
-
-  /** The row with its lines cut to `capTokens`; null where nothing worth showing is left. */
-  function cutRow(shown: ShownRow, capTokens: number, headShare?: number): ShownRow | null {
+  /** The segment with its lines cut to `capTokens`; null where nothing worth showing is left. */
+  function cutSegment(shown: DisplayedSegment, capTokens: number, headShare?: number): DisplayedSegment | null {
     const isShort = (candidate: string) => isWithinTokens(quoteLines(candidate), capTokens);
     const text = cutTo(shown.text, isShort, headShare);
     return text === null ? null : { ...shown, text };
   }
 
-  async function wholeRow(row: Row): Promise<ShownRow> {
+  async function displayWhole(segment: Segment): Promise<DisplayedSegment> {
     // What a tool said inside a human's message is shown, but nobody can be quoted with it.
-    return { row, text: await redactRow(row), offered: row.offered && row.speaker === speakerOf(row.message) };
+    const isSpeakers = segment.speaker === speakerOf(segment.message);
+    return { segment, text: await redactSegment(segment), offered: segment.offered && isSpeakers };
   }
 
-  function showOffered(row: Row): Promise<ShownRow | null> {
-    const shown = offered.get(row) ?? capOffered(row);
-    offered.set(row, shown);
+  function showOffered(segment: Segment): Promise<DisplayedSegment | null> {
+    const shown = offered.get(segment) ?? cutOffered(segment);
+    offered.set(segment, shown);
     return shown;
   }
 
-  async function capOffered(row: Row): Promise<ShownRow | null> {
-    const { tier, kind } = row;
-    const shown = await wholeRow(row);
-    if (tier === 'human') {
-      const human = { ...shown, text: await showWithoutLongPastes(row, shown.text, redact) };
-      return fits([human]) ? human : cutRow(human, budgetTokens * OVERSIZE_SHARE);
+  async function cutOffered(segment: Segment): Promise<DisplayedSegment | null> {
+    const { priority, kind } = segment;
+    if (priority === 'human') {
+      const human = await showUncut(segment);
+      return fits([human]) ? human : cutSegment(human, budgetTokens * OVERSIZE_SHARE);
     }
+    const shown = await displayWhole(segment);
     if (kind === 'call') {
-      const capTokens = tier === 'asked' ? CAP_TOKENS.question : CAP_TOKENS.call;
-      const call = cutRow({ ...shown, text: shown.text.replace(/\s+/g, ' ') }, capTokens, CUT.end);
+      const capTokens = priority === 'question' ? CAP_TOKENS.question : CAP_TOKENS.call;
+      const call = cutSegment({ ...shown, text: shown.text.replace(/\s+/g, ' ') }, capTokens, CUT.end);
       return call && { ...call, text: call.text.replace('\n', ' ') };
     }
-    if (tier === 'answered') return cutRow(shown, kind === 'words' ? CAP_TOKENS.end : CAP_TOKENS.words, CUT.beginning);
-    if (tier === 'subagent') return cutRow(shown, CAP_TOKENS.report);
-    if (kind === 'words') return cutRow(shown, CAP_TOKENS.words);
-    if (tier === 'idle') return cutRow(shown, CAP_TOKENS.idle, CUT.end);
-    return cutRow(shown, tier === 'failed' ? CAP_TOKENS.error : CAP_TOKENS.result);
+    if (priority === 'answered') {
+      return cutSegment(shown, kind === 'words' ? CAP_TOKENS.end : CAP_TOKENS.words, CUT.beginning);
+    }
+    if (priority === 'subagent') return cutSegment(shown, CAP_TOKENS.report);
+    if (kind === 'words') return cutSegment(shown, CAP_TOKENS.words);
+    if (priority === 'routine') return cutSegment(shown, CAP_TOKENS.routine, CUT.end);
+    return cutSegment(shown, priority === 'failed' ? CAP_TOKENS.error : CAP_TOKENS.result);
   }
 
   /** What is shown of what comes before the first words of a person, which it may be that they answer. */
-  async function showLead(own: Row[]): Promise<ShownRow | null> {
-    const [first] = own.filter(isVital);
-    const before = passed.findLast((row) => row.index < (own[0]?.index ?? 0));
-    if (first?.tier !== 'human' || before?.speaker !== 'assistant') return null;
-    return cutRow({ ...(await wholeRow(before)), offered: false }, CAP_TOKENS.end, CUT.beginning);
+  async function showPreceding(own: Segment[]): Promise<DisplayedSegment | null> {
+    const [first] = own.filter(isEssential);
+    const before = earlier.findLast((segment) => segment.index < (own[0]?.index ?? 0));
+    if (first?.priority !== 'human' || before?.speaker !== 'assistant') return null;
+    return cutSegment({ ...(await displayWhole(before)), offered: false }, CAP_TOKENS.end, CUT.beginning);
   }
 
-  async function showContext(candidates: Row[]): Promise<ShownRow[]> {
-    const context: ShownRow[] = [];
+  async function showContext(candidates: Segment[]): Promise<DisplayedSegment[]> {
+    const context: DisplayedSegment[] = [];
     let leftTokens = budgetTokens * SHARES.context;
-    for (const row of candidates.toReversed()) {
-      const all = { ...(await wholeRow(row)), offered: false };
-      const shown = cutRow(all, CONTEXT_CAP_TOKENS, row.tier === 'human' ? CUT.middle : CUT.beginning);
+    for (const segment of candidates.toReversed()) {
+      const all = { ...(await displayWhole(segment)), offered: false };
+      const shown = cutSegment(all, CONTEXT_CAP_TOKENS, segment.priority === 'human' ? CUT.middle : CUT.beginning);
       if (shown === null) continue;
       leftTokens -= estimateTokens(render([shown]));
       if (leftTokens < 0) break;
@@ -244,129 +271,113 @@ function excerptBuilder({ budgetTokens, redact, zone }: ExcerptOptions, shortIds
   }
 
   async function fitsTogether(units: Unit[]): Promise<boolean> {
-    const vital: ShownRow[] = [];
-    for (const row of units.flatMap((unit) => unit.rows).filter(isVital)) {
-      const shown = await (row.tier === 'human' ? showUncut(row) : showOffered(row));
-      if (shown) vital.push(shown);
+    const essential: DisplayedSegment[] = [];
+    for (const segment of units.flatMap((unit) => unit.segments).filter(isEssential)) {
+      const shown = await (segment.priority === 'human' ? showUncut(segment) : showOffered(segment));
+      if (shown) essential.push(shown);
     }
-    return fits(vital, { share: units.length > 1 ? JOINED_SHARE : 1 });
+    return fits(essential, { share: units.length > 1 ? JOINED_SHARE : 1 });
   }
 
-  async function showUncut(row: Row): Promise<ShownRow> {
-    const shown = await wholeRow(row);
-    return { ...shown, text: await showWithoutLongPastes(row, shown.text, redact) };
+  async function showUncut(segment: Segment): Promise<DisplayedSegment> {
+    const shown = await displayWhole(segment);
+    return { ...shown, text: await cutLongPastes(segment, shown.text, redact) };
   }
 
-  /** Lets go of what stands behind so many newer rows of its tier that `rank` never comes to it. */
-  async function thin(units: Unit[]): Promise<void> {
-    const spent: Partial<Record<Tier, number>> = {};
+  /** Lets go of what stands behind so many newer segments of its priority that `rank` never comes to it. */
+  async function dropUnreachable(units: Unit[]): Promise<void> {
+    const spent: Partial<Record<Priority, number>> = {};
     for (const unit of units.toReversed()) {
-      const kept: Row[] = [];
-      for (const row of unit.rows.toReversed()) {
-        const spentTokens = spent[row.tier] ?? 0;
-        if (!isVital(row) && spentTokens > budgetTokens * shareOf(row.tier)) continue;
-        kept.push(row);
-        if (!isVital(row)) spent[row.tier] = spentTokens + estimateTokens((await showOffered(row))?.text ?? '');
+      const kept: Segment[] = [];
+      for (const segment of unit.segments.toReversed()) {
+        const { priority } = segment;
+        const spentTokens = spent[priority] ?? 0;
+        if (!isEssential(segment) && spentTokens > budgetTokens * shareOf(priority)) continue;
+        kept.push(segment);
+        if (isEssential(segment)) continue;
+        spent[priority] = spentTokens + estimateTokens((await showOffered(segment))?.text ?? '');
       }
-      unit.rows = kept.reverse();
+      unit.segments = kept.reverse();
     }
   }
 
   /** What goes first, in order; stops where nothing more can fit, so that the rest need not even be redacted. */
-  async function rank(own: Row[]): Promise<{ ranked: ShownRow[]; vital: number }> {
-    const ranked: ShownRow[] = [];
+  async function rank(own: Segment[]): Promise<{ ranked: DisplayedSegment[]; essential: number }> {
+    const ranked: DisplayedSegment[] = [];
     let bodyTokens = 0;
-    const costOf = ({ text }: ShownRow) => estimateTokens(text) + HEADER_TOKENS;
-    const take = (shown: ShownRow | null) => {
+    const costOf = ({ text }: DisplayedSegment) => estimateTokens(text) + HEADER_TOKENS;
+    const take = (shown: DisplayedSegment | null) => {
       if (shown === null) return;
       ranked.push(shown);
       bodyTokens += costOf(shown);
     };
-    const takeShare = async (rows: Row[], share: number) => {
+    const takeShare = async (segments: Segment[], share: number) => {
       const mostTokens = Math.min(bodyTokens + budgetTokens * share, budgetTokens * 2);
-      for (const row of rows) {
-        const shown = await showOffered(row);
+      for (const segment of segments) {
+        const shown = await showOffered(segment);
         if (shown && bodyTokens + costOf(shown) > mostTokens) return;
         take(shown);
       }
     };
-    for (const row of newestFirst(own, 'human', 'answered')) take(await showOffered(row));
-    const lead = await showLead(own);
-    take(lead);
-    const vital = ranked.length;
-    const before = passed.filter((row) => row.index < (own.at(-1)?.index ?? 0) && row !== lead?.row);
+    for (const segment of newestFirst(own, 'human', 'answered')) take(await showOffered(segment));
+    const preceding = await showPreceding(own);
+    take(preceding);
+    const essential = ranked.length;
+    const end = own.at(-1)?.index ?? 0;
+    const before = earlier.filter((segment) => segment.index < end && segment !== preceding?.segment);
     for (const shown of await showContext(before)) take(shown);
     await takeShare(newestFirst(own, 'failed'), SHARES.failed);
-    await takeShare(newestFirst(own, 'asked'), SHARES.asked);
-    for (const row of newestFirst(own, 'answered')) {
-      const capTokens = row.isDecidedOn ? budgetTokens * SHARES.plan : CAP_TOKENS.answer;
-      if (row.kind === 'words') take(cutRow(await wholeRow(row), Math.max(capTokens, CAP_TOKENS.end)));
+    await takeShare(newestFirst(own, 'question'), SHARES.question);
+    for (const segment of newestFirst(own, 'answered')) {
+      const capTokens = segment.isDecidedOn ? budgetTokens * SHARES.plan : CAP_TOKENS.answer;
+      if (segment.kind === 'words') take(cutSegment(await displayWhole(segment), Math.max(capTokens, CAP_TOKENS.end)));
     }
     await takeShare(newestFirst(own, 'subagent', 'assistant'), 2);
-    await takeShare(newestFirst(own, 'trace', 'idle'), SHARES.trace);
-    return { ranked, vital };
+    await takeShare(newestFirst(own, 'tool', 'routine'), SHARES.tool);
+    return { ranked, essential };
   }
 
-  function choose(ranked: ShownRow[], { vital, frame }: { vital: number; frame: Frame }): ShownRow[] {
-    // Fewer rows can need more gap lines, so the vital ones are tried first instead of trusting the search with them.
-    let kept = fits(ranked.slice(0, vital), { frame }) ? vital : 0;
+  function choose(ranked: DisplayedSegment[], essential: number, layout: Layout): DisplayedSegment[] {
+    // Fewer segments can need more gap lines, so the essential ones are tried first instead of trusting the search with them.
+    let kept = fits(ranked.slice(0, essential), { layout }) ? essential : 0;
     let tooMany = ranked.length + 1;
     while (tooMany - kept > 1) {
       const middle = Math.floor((kept + tooMany) / 2);
-      if (fits(ranked.slice(0, middle), { frame })) kept = middle;
+      if (fits(ranked.slice(0, middle), { layout })) kept = middle;
       else tooMany = middle;
     }
     const chosen = ranked.slice(0, kept);
     const next = ranked[kept];
-    if (!next || next.row.kind === 'call') return chosen;
-    const cut = cutTo(next.text, (text) => fits([...chosen, { ...next, text }], { frame }));
-    const shown = chosen.find(({ row }) => row === next.row)?.text.length ?? 0;
+    if (!next || next.segment.kind === 'call') return chosen;
+    const cut = cutTo(next.text, (text) => fits([...chosen, { ...next, text }], { layout }));
+    const shown = chosen.find(({ segment }) => segment === next.segment)?.text.length ?? 0;
     return cut === null || cut.length <= shown ? chosen : [...chosen, { ...next, text: cut }];
   }
 
-  async function readSource(row: Row, isOffered: boolean): Promise<SourceMessage> {
-    const { message, turn, beside } = row;
-    const speaker = speakerOf(message);
-    const said = beside.filter((other) => other.speaker === speaker);
-    const textOf = async (rows: Row[]) => (await Promise.all(rows.map(redactRow))).join('\n');
-    const source: SourceMessage = { id: message.id, turn, speaker, text: await textOf(said), offered: isOffered };
-    if (message.at) source.at = message.at;
-    const inWords = said.filter((other) => other.kind === 'words');
-    if (inWords.length < said.length) source.words = await textOf(inWords);
-    const chosen = message.parts.flatMap((part) =>
-      part.kind === 'text' && part.untyped === 'chosen' ? part.text : [],
-    );
-    if (chosen.length > 0) source.chosen = (await redact(chosen.join('\n'))).text;
-    const asked = speaker === 'human' ? beside.filter((other) => other.kind === 'call') : [];
-    if (asked.length > 0) source.asked = await textOf(asked);
-    return source;
-  }
-
   async function build(units: Unit[], { at, of }: { at: number; of: number }): Promise<Excerpt> {
-    const own = units.flatMap((unit) => unit.rows);
+    const own = units.flatMap((unit) => unit.segments);
     const turns = units.filter((unit) => unit.endsTurn).map((unit) => unit.turn);
     const sources = new Map<string, SourceMessage>();
     const [first, last] = [own[0], own.at(-1)];
     if (!first || !last) return { text: '', tokens: 0, turns, sources };
-    const { ranked, vital } = await rank(own);
-    const asPart: Frame = { ...whole, part: { at, of, from: first.position, to: last.position } };
+    const { ranked, essential } = await rank(own);
+    const asPart: Layout = { ...whole, part: { at, of, from: first.position, to: last.position } };
     // Rather than a person's words the lines about parts are left out.
-    const isRoomForPart =
-      of > 1 &&
-      fits(
-        ranked.filter(({ row, offered }) => offered && row.tier === 'human'),
-        { frame: asPart },
+    const human = ranked.filter(({ segment, offered }) => offered && segment.priority === 'human');
+    const isRoomForPart = of > 1 && fits(human, { layout: asPart });
+    const layout = isRoomForPart ? asPart : whole;
+    const chosen = inOrder(choose(ranked, essential, layout));
+    const offeredMessages = new Set(own.map((segment) => segment.position));
+    for (const { segment } of chosen) {
+      sources.set(
+        segment.message.id,
+        await readSource(segment, { offered: offeredMessages.has(segment.position), redact, redactSegment }),
       );
-    const frame = isRoomForPart ? asPart : whole;
-    const chosen = inOrder(choose(ranked, { vital, frame }));
-    const offeredMessages = new Set(own.map((row) => row.position));
-    for (const { row } of chosen) {
-      sources.set(row.message.id, await readSource(row, offeredMessages.has(row.position)));
     }
-    const text = render(chosen, frame);
-    pass(own);
+    const text = render(chosen, layout);
+    addEarlier(own);
     return { text, tokens: estimateTokens(text), turns, sources };
   }
 
-  return { takeUnits, fitsTogether, thin, build };
+  return { takeUnits, fitsTogether, dropUnreachable, build };
 }

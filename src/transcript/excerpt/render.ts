@@ -1,23 +1,22 @@
-// How rows look to the model: a header per message, every line of content behind `| `, gap lines for what is missing,
+// How segments look to the model: a header per message, every line of content behind `| `, gap lines for what is missing,
 // and which part it is of what does not fit into one. Nothing a message says, and no id, can pass for any of these.
-// A text that is cut is never cut inside a character, and says where how much is gone.
 
 import { createHash } from 'node:crypto';
 import { dayOf, isInstant, timeOf } from '../../base/time.ts';
-import type { Row } from './rows.ts';
+import type { Segment } from './segments.ts';
 
-/** A row as it is to be shown: its redacted text, whole or cut. */
-export interface ShownRow {
-  row: Row;
+/** A segment as it is to be shown: its redacted text, whole or cut. */
+export interface DisplayedSegment {
+  segment: Segment;
   text: string;
   /** Whether an entry can rest on it here. */
   offered: boolean;
 }
 
-export interface Frame {
+export interface Layout {
   /** What each message id is shown as. */
   shortIds: ShortIds;
-  /** All messages that have rows, shown or not. */
+  /** All messages that have segments, shown or not. */
   messages: number;
   zone: string;
   /** Where it is one of several. */
@@ -32,17 +31,18 @@ export interface Part {
   to: number;
 }
 
-/** The rows, which must be in source order, as text; empty for none. */
-export function renderRows(shown: ShownRow[], frame: Frame): string {
+/** The segments, which must be in source order, as text; empty for none. */
+export function renderSegments(shown: DisplayedSegment[], layout: Layout): string {
   if (shown.length === 0) return '';
-  const { part, messages } = frame;
+  const { part, messages } = layout;
   const lines = part ? [`(part ${part.at} of ${part.of})`] : [];
-  let last: Row | null = null;
-  for (const { row, text, offered } of shown) {
-    if (row.position !== last?.position) lines.push(...gapBetween(last?.position ?? -1, row.position, part));
-    if (row.position !== last?.position || row.speaker !== last.speaker) lines.push(renderHeader(row, offered, frame));
+  let last: Segment | null = null;
+  for (const { segment, text, offered } of shown) {
+    if (segment.position !== last?.position) lines.push(...gapBetween(last?.position ?? -1, segment.position, part));
+    if (segment.position !== last?.position || segment.speaker !== last.speaker)
+      lines.push(renderHeader(segment, offered, layout));
     lines.push(quoteLines(text));
-    last = row;
+    last = segment;
   }
   lines.push(...gapBetween(last?.position ?? -1, messages, part));
   return lines.join('\n');
@@ -65,7 +65,7 @@ function gapBetween(shownBefore: number, shownAfter: number, part?: Part): strin
 }
 
 /** The line above what a message says. */
-export function renderHeader({ message, speaker }: Row, offered: boolean, { shortIds, zone }: Frame): string {
+export function renderHeader({ message, speaker }: Segment, offered: boolean, { shortIds, zone }: Layout): string {
   const words = [shortIds.get(message.id), speaker];
   // What a tool says, it says right after it was called.
   if (speaker !== 'tool' && isInstant(message.at)) words.push(dayOf(message.at, zone), timeOf(message.at, zone));
@@ -161,59 +161,4 @@ function sharedPrefix(a: string, b: string): number {
   let length = 0;
   while (length < a.length && a[length] === b[length]) length += 1;
   return length;
-}
-
-const LEAST_KEPT = 40;
-/** How far a cut moves to stand between two words. */
-const WORD_CHARACTERS = 30;
-
-/** How much of what is kept is the head; all the rest is the tail. */
-export const CUT = { middle: 0.6, beginning: 0, end: 1 } as const;
-
-/**
- * The longest head and tail of `text` that `fits` accepts, with a mark where something is gone; the text itself where it
- * fits; null where less than 40 characters of it would be left.
- */
-export function cutTo(
-  text: string,
-  fits: (candidate: string) => boolean,
-  headShare: number = CUT.middle,
-): string | null {
-  if (fits(text)) return text;
-  const keep = (kept: number) => keepEnds(text, Math.ceil(kept * headShare), Math.floor(kept * (1 - headShare)));
-  if (text.length <= LEAST_KEPT || !fits(keep(LEAST_KEPT))) return null;
-  let kept = LEAST_KEPT;
-  let tooMany = kept * 2;
-  while (tooMany < text.length && fits(keep(tooMany))) [kept, tooMany] = [tooMany, tooMany * 2];
-  tooMany = Math.min(tooMany, text.length);
-  while (tooMany - kept > 1) {
-    const middle = Math.floor((kept + tooMany) / 2);
-    if (fits(keep(middle))) kept = middle;
-    else tooMany = middle;
-  }
-  return keep(kept);
-}
-
-/** So many characters of the head and of the tail, or a few less, and between them how many `what` are gone. */
-export function keepEnds(text: string, headLength: number, tailLength: number, what = 'characters'): string {
-  const head = headLength > 0 ? text.slice(0, wordEnd(text, headLength)) : '';
-  const tail = tailLength > 0 ? text.slice(wordStart(text, text.length - tailLength)) : '';
-  const mark = `… ${text.length - head.length - tail.length} ${what} left out …`;
-  return [head, mark, tail].filter((line) => line !== '').join('\n');
-}
-
-function wordEnd(text: string, at: number): number {
-  const space = text.slice(Math.max(0, at - WORD_CHARACTERS), at).search(/\s\S*$/);
-  if (space > 0) return Math.max(0, at - WORD_CHARACTERS) + space;
-  return isHighSurrogate(text, at - 1) ? at - 1 : at;
-}
-
-function wordStart(text: string, at: number): number {
-  const space = text.slice(at, at + WORD_CHARACTERS).search(/\s/);
-  if (space >= 0 && at + space + 1 < text.length) return at + space + 1;
-  return isHighSurrogate(text, at - 1) ? at + 1 : at;
-}
-
-function isHighSurrogate(text: string, at: number): boolean {
-  return (text.charCodeAt(at) & 0xfc00) === 0xd800;
 }

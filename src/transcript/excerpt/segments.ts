@@ -1,0 +1,246 @@
+// What of a session can be shown at all: segments in source order, each with its speaker.
+// A segment is what one message says in one breath (its words, one call or one result), so that each can be weighed and
+// cut by itself. Harness messages and empty parts have no segment. The text is decoded, without colour codes, whole and not
+// yet redacted.
+
+import { stripVTControlCharacters } from 'node:util';
+import { AppError } from '../../base/errors.ts';
+import type { Message, Part, Speaker, Turn } from '../types.ts';
+
+/**
+ * In the order of spending. `human`: a person's words. `answered`: the last words of the assistant before a person's and
+ * at the end of a turn, and what else a person's message answers. `failed`: a tool's error, its call, and what the
+ * assistant says next. `question`: a question with what could be chosen. `tool`: what tools were called for, and what they
+ * said. `routine`: what says nothing by itself: announcements, bookkeeping, listings, files as they were read or written.
+ */
+export type Priority = 'human' | 'answered' | 'failed' | 'question' | 'subagent' | 'assistant' | 'tool' | 'routine';
+
+export interface Segment {
+  kind: 'words' | 'call' | 'result';
+  /** Of a call: which tool. */
+  tool?: string;
+  /** Of a call and its result. */
+  callId?: string;
+  isError?: boolean;
+  /** Of what is `answered`: a person chose or approved it. */
+  isDecidedOn?: boolean;
+  /** Of words: where in `text` a paste stands that is too long to be shown whole. */
+  longPastes?: Span[];
+  message: Message;
+  /** Counts the messages that have segments, in source order; what is missing between two segments was left out. */
+  position: number;
+  /** Counts the segments, in source order. */
+  index: number;
+  turn: string;
+  speaker: Speaker;
+  priority: Priority;
+  /** False: context, on which nothing can rest. */
+  offered: boolean;
+  text: string;
+  /** All segments of the same message, this one included. */
+  siblings: Segment[];
+}
+
+export interface Span {
+  start: number;
+  end: number;
+}
+
+export interface ExcerptTurn {
+  turn: Turn;
+  /** The id of the first message that is offered; null: the whole turn is context only. */
+  offeredFrom: string | null;
+}
+
+/** How many messages with segments, and how many segments, stand before a turn. */
+export interface SegmentsBefore {
+  messages: number;
+  segments: number;
+}
+
+/** The segments of a turn, in source order. Throws `bad-input` when `offeredFrom` names no message of it. */
+export function segmentsOf({ turn, offeredFrom }: ExcerptTurn, before: SegmentsBefore): Segment[] {
+  const firstOffered = offeredFrom === null ? Infinity : turn.messages.findIndex(({ id }) => id === offeredFrom);
+  if (firstOffered === -1) throw new AppError('bad-input', `Turn ${turn.id} holds no message ${offeredFrom}.`);
+  const segments: Segment[] = [];
+  let position = before.messages;
+  for (const [at, message] of turn.messages.entries()) {
+    if (!saysAnything(message)) continue;
+    const speaker = speakerOf(message);
+    const siblings: Segment[] = [];
+    for (const part of readParts(message.parts)) {
+      // A result that came in a human's message was said by the tool: no word of it may pass for the human's.
+      const said = speaker === 'human' && part.kind !== 'words' ? 'tool' : speaker;
+      const place = { position, index: before.segments + segments.length, turn: turn.id, offered: at >= firstOffered };
+      const segment: Segment = { ...part, ...place, message, speaker: said, priority: 'routine', siblings };
+      siblings.push(segment);
+      segments.push(segment);
+    }
+    position += 1;
+  }
+  assignPriorities(segments);
+  return segments;
+}
+
+/** Whether a message has segments: what the program wrote, and what is empty, has none. */
+export function saysAnything(message: Message): boolean {
+  return speakerOf(message) !== 'harness' && message.parts.some(isShowable);
+}
+
+function isShowable(part: Part): boolean {
+  return part.kind === 'call' || part.kind === 'attachment' || readPart(part).text.trim() !== '';
+}
+
+/** Who is taken to have said a message: what is said inside a subagent is never the human's or the main agent's. */
+export function speakerOf(message: Message): Speaker {
+  const isSubagent = message.isSidechain && (message.speaker === 'human' || message.speaker === 'assistant');
+  return isSubagent ? 'subagent' : message.speaker;
+}
+
+type ReadPart = Pick<Segment, 'kind' | 'text' | 'tool' | 'callId' | 'isError' | 'longPastes'>;
+
+/** A paste of more characters is shown by its head and its tail. */
+const LONG_PASTE_CHARACTERS = 3_000;
+
+function readParts(parts: Part[]): ReadPart[] {
+  const read: ReadPart[] = [];
+  for (const part of parts) {
+    if (!isShowable(part)) continue;
+    const next = readPart(part);
+    const last = read.at(-1);
+    if (next.kind !== 'words' || last?.kind !== 'words') {
+      read.push(next);
+      continue;
+    }
+    const offset = last.text.length + 1;
+    const moved = next.longPastes?.map(({ start, end }) => ({ start: start + offset, end: end + offset })) ?? [];
+    last.text += `\n${next.text}`;
+    if (moved.length > 0) last.longPastes = [...(last.longPastes ?? []), ...moved];
+  }
+  return read;
+}
+
+function readPart(part: Part): ReadPart {
+  switch (part.kind) {
+    case 'text': {
+      const text = readable(part.text);
+      const isLongPaste = part.untyped === 'pasted' && text.length > LONG_PASTE_CHARACTERS;
+      return { kind: 'words', text, ...(isLongPaste && { longPastes: [{ start: 0, end: text.length }] }) };
+    }
+    case 'attachment':
+      return { kind: 'words', text: `[attachment: ${part.label}]`.toWellFormed() };
+    case 'call': {
+      const text = `call ${part.tool} ${compactJson(part.input)}`.toWellFormed();
+      return { kind: 'call', text, tool: part.tool, callId: part.id };
+    }
+    case 'result': {
+      const text = `${part.isError ? 'error: ' : ''}${readable(part.text)}`;
+      return { kind: 'result', text, callId: part.callId, isError: part.isError };
+    }
+  }
+}
+
+function readable(text: string): string {
+  return (text.includes('\u001b') ? stripVTControlCharacters(text) : text).toWellFormed();
+}
+
+const MAX_DEPTH = 8;
+
+/** JSON as it is shown: eight levels deep, its strings not escaped, for a secret is recognised in decoded text only. */
+export function compactJson(value: unknown, depth = 0): string {
+  if (typeof value === 'string') return `"${value}"`;
+  if (typeof value !== 'object' || value === null) return String(value);
+  if (depth === MAX_DEPTH) return '…';
+  if (Array.isArray(value)) return `[${value.map((item) => compactJson(item, depth + 1)).join(',')}]`;
+  const fields = Object.entries(value).map(([key, item]) => `"${key}":${compactJson(item, depth + 1)}`);
+  return `{${fields.join(',')}}`;
+}
+
+/** Gives all segments of a turn, in source order, their priorities. */
+function assignPriorities(segments: readonly Segment[]): void {
+  const calls = new Map<string, Segment>();
+  for (const segment of segments) {
+    if (segment.kind === 'call' && segment.callId) calls.set(segment.callId, segment);
+    segment.priority = priorityOf(segment, segment.kind === 'result' ? calls.get(segment.callId ?? '') : segment);
+  }
+  raiseFailures(segments, calls);
+  raiseAnswered(segments.filter((segment) => segment.offered));
+  raiseAnswered(segments.filter((segment) => !segment.offered));
+}
+
+/** `call`: of a call and of a result, the call. */
+function priorityOf(segment: Segment, call: Segment | undefined): Priority {
+  const { kind, speaker } = segment;
+  // Without it the human's words beside it say little.
+  if (speaker !== 'human' && segment.message.speaker === 'human' && !segment.message.isSidechain) return 'answered';
+  if (kind === 'words' && speaker !== 'tool') {
+    if (speaker === 'human' || speaker === 'subagent') return speaker;
+    return isAnnouncement(segment.text) ? 'routine' : 'assistant';
+  }
+  if (kind === 'words') return 'tool';
+  if (call?.tool !== undefined) {
+    if ([BOOKKEEPING, LOOKING].some((tools) => tools.test(call.tool ?? ''))) return 'routine';
+    if (segment.isError) return 'tool';
+    if (LISTING.test(call.text)) return 'routine';
+    // What was asked is told apart from what was chosen, which the person's own message says.
+    if (ASKING.test(call.tool)) return kind === 'call' ? 'question' : 'routine';
+    if (kind === 'result' && EDITING.test(call.tool)) return 'routine';
+    if (kind === 'result' && AGENT.test(call.tool)) return 'subagent';
+  }
+  return 'tool';
+}
+
+const BOOKKEEPING =
+  /^(?:todo|task_?(?:create|update|list|get|output|stop)|update_plan|write_todos|update_todo|toolsearch|report_intent|enterplanmode)/i;
+const LOOKING =
+  /^(?:ls|glob|grep|list_?(?:dir|files)|listdir|find_?files|read|view|open_?file|search_?(?:file|text)|notebookread)/i;
+const LISTING = /"(?:command|cmd)":\[?(?:"(?:ba|z)?sh",?"-l?c",)?"(?:cd \S+ && )?(?:ls|find|tree|pwd)\b[^|&;\n]*"/;
+const EDITING = /^(?:edit|multiedit|write|notebookedit|apply_?patch|replace|str_replace|create)/i;
+const ASKING = /^(?:ask_?user|request_?user_?input|question$)/i;
+const AGENT = /^(?:task|agent|spawn_?agent)$/i;
+
+/** What announces the next call, or says that the last one went well. */
+function isAnnouncement(text: string): boolean {
+  const line = text.trim();
+  if (line.length > 160 || line.includes('\n') || line.endsWith('?')) return false;
+  return line.endsWith(':') || ANNOUNCES.test(line);
+}
+
+const ANNOUNCES =
+  /^(?:ack\b|ok(?:ay)?\b|good\b|great\b|perfect\b|excellent\b|done\b|now\b|next\b|let(?:'|’)?s\b|let me\b|i(?:'|’)(?:ll|m going)\b|i will\b|first,|(?:updat|check|read|runn|look|fix|add|creat|commit|push)ing\b|all (?:tests|checks) (?:pass|green))/i;
+
+/** What the program says of a call that it did not even make: the agent used its tool wrongly. */
+const MISUSE =
+  /^error: (?:<tool_use_error>|File (?:has not been read|has been modified|does not exist)|String to replace|Sibling tool call|Cancelled)/;
+
+function raiseFailures(segments: readonly Segment[], calls: Map<string, Segment>): void {
+  let isFailed = false;
+  for (const segment of segments) {
+    if (segment.priority === 'human') isFailed = false;
+    if (segment.kind === 'result' && segment.isError && segment.priority === 'tool' && !MISUSE.test(segment.text)) {
+      segment.priority = 'failed';
+      const call = calls.get(segment.callId ?? '');
+      if (call) call.priority = 'failed';
+      isFailed = true;
+    } else if (isFailed && segment.kind === 'words' && segment.speaker === 'assistant') {
+      segment.priority = 'failed';
+      isFailed = false;
+    }
+  }
+}
+
+function raiseAnswered(segments: readonly Segment[]): void {
+  let last: Segment | undefined;
+  for (const segment of segments) {
+    if (segment.priority === 'human') {
+      if (last) {
+        last.priority = 'answered';
+        last.isDecidedOn = segment.message.parts.some((part) => part.kind === 'text' && part.untyped === 'chosen');
+      }
+      last = undefined;
+    } else if (segment.kind === 'words' && segment.speaker === 'assistant') {
+      last = segment;
+    }
+  }
+  if (last) last.priority = 'answered';
+}
