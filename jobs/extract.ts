@@ -58,9 +58,9 @@ async function extractSession(run: Run, deps: Deps): Promise<true> {
   const retakesUndone = request.reopenUndone === true && hasUndone(ledger);
   const retakesGivenUp = request.reopenGivenUp === true && givenUpTurns(ledger, session.id).length > 0;
   const isRetaken = (row: Coverage) =>
-    (retakesUndone && row.became === 'undone') ||
+    (retakesUndone && row.disposition === 'undone') ||
     // What this run itself gives up stays so.
-    (retakesGivenUp && row.became === 'gave-up' && row.session === session.id && row.job !== report.job);
+    (retakesGivenUp && row.disposition === 'gave-up' && row.session === session.id && row.job !== report.job);
   const sort = (from?: ReadPoint) =>
     sortTurns(session, {
       ledger,

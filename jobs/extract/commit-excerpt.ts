@@ -84,13 +84,13 @@ export async function commitExcerpt(
         for (const entry of withdrawn) writeEntry(transaction, { ...entry, state: 'withdrawn' });
         for (const entry of entries) if (!known.has(entry.id)) writeEntry(transaction, entry);
         for (const { turn, from, throughMessage } of turns) {
-          const became = entries.some((entry) => entry.turn === turn.id) ? 'recorded' : 'nothing';
+          const disposition = entries.some((entry) => entry.turn === turn.id) ? 'recorded' : 'nothing';
           const day = dayOfTurn.get(turn.id) as Day;
           coverRange(transaction, turn, {
             session: result.session.id,
             from,
             throughMessage,
-            became,
+            disposition,
             day,
             job: result.job,
           });

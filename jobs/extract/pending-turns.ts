@@ -10,7 +10,7 @@ import {
   standsForMore,
 } from '../../src/memory/ledger/coverage.ts';
 import type { Ledger } from '../../src/memory/ledger/ledger.ts';
-import type { Became } from '../../src/memory/types.ts';
+import type { Disposition } from '../../src/memory/types.ts';
 import { idsOf } from '../../src/transcript/excerpt/excerpt.ts';
 import type { ReadPoint, Session } from '../../src/transcript/session.ts';
 import { Branches, isOwn, isPrivate, isSettled, readTurns } from '../../src/transcript/turns.ts';
@@ -45,7 +45,7 @@ export interface PartOfTurn {
  * `pending`: to be extracted now. `open`: may still go on. `taken-back`: a person sent an edited prompt in its place.
  * `own`: nocturne's own agent. Else what became of it, or would now without being shown.
  */
-export type TurnState = 'pending' | 'open' | 'taken-back' | 'own' | Became;
+export type TurnState = 'pending' | 'open' | 'taken-back' | 'own' | Disposition;
 
 export interface SortedTurns {
   /** The pending turns, by id, in the order of the session. */

@@ -6,7 +6,7 @@ import type { SpentTotal } from '../../src/memory/home/spend.ts';
 import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
 import type { EntryRow } from '../../src/memory/ledger/entries.ts';
 import type { Store } from '../../src/memory/store/store.ts';
-import type { Became } from '../../src/memory/types.ts';
+import type { Disposition } from '../../src/memory/types.ts';
 import type { Excerpt, SourceMessage } from '../../src/transcript/excerpt/excerpt.ts';
 import type { Fork } from './fork-prefix.ts';
 import type { SortedTurns } from './pending-turns.ts';
@@ -41,7 +41,7 @@ export interface ExtractReport {
   outcome: ExtractOutcome;
   entries: ReportedEntry[];
   /** What the ledger says of the session's turns; consecutive ones of one kind in one row. */
-  coverage: { from: string; to: string; became: Became }[];
+  coverage: { from: string; to: string; became: Disposition }[];
   /** Turns that may still go on: they wait until the session ends or is quiet. */
   unsettledTurns: number;
   unreadableLines: number;
@@ -88,7 +88,7 @@ export function coverageRanges(
   for (const turn of order) {
     const places = (parts.get(turn) ?? []).map(({ from }) => from);
     const rows = (rowsOf.get(turn) ?? []).toSorted((a, b) => places.indexOf(a.from) - places.indexOf(b.from));
-    for (const { became } of rows) {
+    for (const { disposition: became } of rows) {
       const last = ranges.at(-1);
       if (isOpen && last?.became === became) last.to = turn;
       else ranges.push({ from: turn, to: turn, became });

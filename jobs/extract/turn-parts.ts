@@ -4,7 +4,7 @@
 // It decides by what it is given and looks nothing up.
 
 import { type Coverage, type Interval, intervalOf } from '../../src/memory/ledger/coverage.ts';
-import type { Became } from '../../src/memory/types.ts';
+import type { Disposition } from '../../src/memory/types.ts';
 import type { Message, Turn } from '../../src/transcript/types.ts';
 import { isMainAgents, type MemoryWrite } from '../../src/transcript/writes/memory-writes.ts';
 
@@ -32,7 +32,7 @@ export interface PendingTurn {
 
 /** Consecutive messages of a turn with one fate. */
 export interface TurnPart extends Interval {
-  state: 'pending' | Became;
+  state: 'pending' | Disposition;
   /** The job that covered it. */
   job: string | null;
   /** The write that covers it. */
@@ -109,7 +109,7 @@ export async function divideTurn(
     }
     const covering = standing.find((range) => isIn(range, at)) ?? standing.find(({ end }) => end >= at);
     const { row } = covering as { row: Coverage };
-    return { state: row.became, job: row.job, of: row };
+    return { state: row.disposition, job: row.job, of: row };
   };
   const parts: (TurnPart & { of: unknown })[] = [];
   for (const at of said) {
@@ -130,8 +130,8 @@ export async function divideTurn(
 }
 
 /** How what one job said of a turn is told from what others did. */
-export function nameOf({ session, turn, became, job }: Coverage): string {
-  return [session, turn, became, job].join('\n');
+export function nameOf({ session, turn, disposition, job }: Coverage): string {
+  return [session, turn, disposition, job].join('\n');
 }
 
 /** Whether all that follows is the agent's closing words: nobody said anything, and no work went on. */

@@ -42,5 +42,5 @@ export interface Entry {
   prompt: string;
 }
 
-/** What became of a turn. Everything not in the ledger is pending. */
-export type Became = 'recorded' | 'nothing' | 'main-agent' | 'private' | 'gave-up' | 'assumed' | 'undone';
+/** What was made of a turn. Everything not in the ledger is pending. */
+export type Disposition = 'recorded' | 'nothing' | 'main-agent' | 'private' | 'gave-up' | 'assumed' | 'undone';

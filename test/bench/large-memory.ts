@@ -51,7 +51,14 @@ export async function fillMemory(dir: string, topics: number): Promise<void> {
             sizeBytes: 1,
             modifiedAt: at,
           });
-          const range = { session, from: '', throughMessage: turn, became: 'recorded', day, job: 'job_large' } as const;
+          const range = {
+            session,
+            from: '',
+            throughMessage: turn,
+            disposition: 'recorded',
+            day,
+            job: 'job_large',
+          } as const;
           coverRange(transaction, { id: turn, messageIds: [turn] }, range);
         }
         for (const entry of entries) writeEntry(transaction, { ...entry, state: 'distilled', job: 'job_large' });

@@ -62,7 +62,8 @@ function verifySession(session: ChaosSession, { store, violations }: { store: St
   const wanted = new Set(Array.from({ length: session.turns }, (_, index) => session.file.turn(index + 1)));
   for (const row of rows) {
     if (!wanted.delete(row.turn)) violations.push(`${session.file.id}: turn ${row.turn} is none of its turns.`);
-    if (row.became !== 'recorded') violations.push(`${session.file.id}: turn ${row.turn} became ${row.became}.`);
+    if (row.disposition !== 'recorded')
+      violations.push(`${session.file.id}: turn ${row.turn} became ${row.disposition}.`);
   }
   for (const turn of wanted) violations.push(`${session.file.id}: turn ${turn} is not covered.`);
   return rows.length;

@@ -102,7 +102,7 @@ test.each<[string, Answer, number]>([
   expect(await workToTheEnd(testing, options)).toBe(tries);
   expect(model.requests).toHaveLength(tries);
   expect(failures(testing)).toMatchObject([{ state: 'failed', code, failures: tries }]);
-  expect(coverageWhere(testing.store.ledger).map(({ became }) => became)).toEqual(['gave-up']);
+  expect(coverageWhere(testing.store.ledger).map(({ disposition }) => disposition)).toEqual(['gave-up']);
 });
 
 test('a prompt that is too long is split smaller until the model takes it', async () => {
@@ -131,7 +131,9 @@ test('a prompt that is too long however small it is split is given up; what come
     code: 'oversize',
     isGivenUp: true,
   });
-  const fates = Object.fromEntries(coverageWhere(testing.store.ledger).map(({ turn, became }) => [turn, became]));
+  const fates = Object.fromEntries(
+    coverageWhere(testing.store.ledger).map(({ turn, disposition }) => [turn, disposition]),
+  );
   expect(fates).toMatchObject({ [session.turn(1)]: 'gave-up', [session.turn(3)]: 'nothing' });
   expect(Object.keys(fates)).toHaveLength(3);
   expect(failures(testing)).toMatchObject([{ state: 'failed', code: 'oversize' }]);
@@ -161,7 +163,11 @@ test('tries are given back when the transcript grows, also after it was given up
   session.add('Thanks.');
   isRefusing = false;
   await workSession(await laterApp(testing, NOW + 120 * MINUTE, options), session.path);
-  expect(coverageWhere(testing.store.ledger).map(({ became }) => became)).toEqual(['nothing', 'nothing', 'nothing']);
+  expect(coverageWhere(testing.store.ledger).map(({ disposition }) => disposition)).toEqual([
+    'nothing',
+    'nothing',
+    'nothing',
+  ]);
   expect(failures(testing)).toEqual([]);
 });
 
@@ -177,7 +183,7 @@ test('a run that got somewhere before it failed begins to count anew', async () 
   expect(coverageWhere(testing.store.ledger).length).toBeGreaterThan(0);
   expect(failures(testing)).toMatchObject([{ state: 'retrying', attempts: 1 }]);
   expect(await workToTheEnd(testing, options)).toBe(3);
-  const fates = coverageWhere(testing.store.ledger, { session: session.id }).map(({ became }) => became);
+  const fates = coverageWhere(testing.store.ledger, { session: session.id }).map(({ disposition }) => disposition);
   expect(fates.toSorted()).toEqual(['gave-up', 'nothing', 'nothing']);
 });
 

@@ -67,7 +67,7 @@ function records(request: MessagesRequest) {
 
 async function expectOneCommit({ store, dir }: TestApp, turns: number): Promise<void> {
   const covered = coverageWhere(store.ledger);
-  expect(covered.map(({ became }) => became)).toEqual(Array.from({ length: turns }, () => 'recorded'));
+  expect(covered.map(({ disposition }) => disposition)).toEqual(Array.from({ length: turns }, () => 'recorded'));
   const entries = allEntries(store.ledger);
   expect(entries).toHaveLength(turns);
   const logs = (await store.list()).filter((path) => path.startsWith('logs/'));

@@ -242,7 +242,7 @@ test('pause and resume: no recall, no extraction, no dream unasked; sessions wai
 
   const over = { ...environment, NOCTURNE_NOW: '2026-11-21T03:31:00Z' };
   await run(['worker', '--once'], over);
-  expect(coverageWhere(store.ledger).map(({ became }) => became)).toEqual(['recorded', 'nothing']);
+  expect(coverageWhere(store.ledger).map(({ disposition }) => disposition)).toEqual(['recorded', 'nothing']);
   expect(await runHere(['resume'], over)).toMatchObject({ code: 0, stdout: 'nocturne was not paused\n' });
 });
 

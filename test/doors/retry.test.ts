@@ -79,7 +79,7 @@ test.each([
   expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining(`extract ${session.id}@`) });
   expect(failures(testing)).toEqual([]);
   expect(await workDue(testing)).toMatchObject([{ outcome: 'nothing-worth-keeping' }]);
-  expect(coverageWhere(testing.store.ledger).map(({ became }) => became)).toEqual(['nothing']);
+  expect(coverageWhere(testing.store.ledger).map(({ disposition }) => disposition)).toEqual(['nothing']);
   expect(await runHere(['status'], testing.environment)).toMatchObject({ code: 0 });
 });
 

@@ -66,7 +66,7 @@ test('an entry about the user is in the outbox with its coverage, and once deliv
     [TOLD_TEA, user.dir],
     [PNPM, undefined],
   ]);
-  expect(coverageWhere(store.ledger).map(({ became }) => became)).toEqual(['recorded', 'recorded']);
+  expect(coverageWhere(store.ledger).map(({ disposition }) => disposition)).toEqual(['recorded', 'recorded']);
   expect(logged(store)).toEqual([PNPM]);
   expect(logged(user)).toEqual([]);
   expect(outboxRows(store.ledger)).toHaveLength(1);

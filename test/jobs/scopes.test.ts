@@ -190,11 +190,11 @@ async function liveThrough(seed: number): Promise<void> {
     for (const project of PROJECTS) {
       const { store } = jobs[project];
       expect([outboxRows(store.ledger), await findFaults(store)]).toEqual([[], []]);
-      const became = new Map(coverageWhere(store.ledger).map((row) => [row.turn, row.became]));
+      const dispositions = new Map(coverageWhere(store.ledger).map((row) => [row.turn, row.disposition]));
       for (const session of sessions.filter((each) => each.project === project)) {
         for (const [index, fact] of session.facts.entries()) {
-          const isUndone = became.get(session.file.turn(index + 1)) === 'undone';
-          expect(became.has(session.file.turn(index + 1))).toBe(true);
+          const isUndone = dispositions.get(session.file.turn(index + 1)) === 'undone';
+          expect(dispositions.has(session.file.turn(index + 1))).toBe(true);
           if (isUndone) counts.undone += 1;
           if (!fact) continue;
           const home = fact.project ?? 'user';

@@ -76,7 +76,7 @@ test('undoing an extraction removes its entries, no sweep takes the turns up, an
   const { session: made, app, store } = testing;
   expect(await app.undo(store, { last: true })).toMatchObject({ outcome: 'undone', kind: 'extract', turns: 2 });
   expect(await store.read(LOG)).toBeNull();
-  expect(coverageWhere(store.ledger).map((row) => row.became)).toEqual(['undone', 'undone']);
+  expect(coverageWhere(store.ledger).map((row) => row.disposition)).toEqual(['undone', 'undone']);
   const swept = await app.extract({ transcript: made.path, ended: true });
   expect(swept).toMatchObject({ outcome: 'nothing-new', spend: { calls: 0 } });
   for (const outcome of ['recorded', 'nothing-new']) {
@@ -91,7 +91,7 @@ test('reprocess learns an undone session afresh too', async () => {
   await testing.app.undo(testing.store, { last: true });
   await testing.app.reprocess(testing.store, { session: testing.session.id, ended: true });
   expect(times(file(testing, LOG), '** Always use pnpm')).toBe(1);
-  expect(coverageWhere(testing.store.ledger).map((row) => row.became)).toEqual(['recorded']);
+  expect(coverageWhere(testing.store.ledger).map((row) => row.disposition)).toEqual(['recorded']);
 });
 
 test('undoing a reprocess brings back what was there before it, and the coverage of the first run', async () => {
@@ -100,7 +100,7 @@ test('undoing a reprocess brings back what was there before it, and the coverage
   await testing.app.reprocess(testing.store, { all: true, ended: true });
   expect(await testing.app.undo(testing.store, { last: true })).toMatchObject({ outcome: 'undone', kind: 'reprocess' });
   expect(await snapshot(testing)).toEqual(before);
-  expect(coverageWhere(testing.store.ledger).map((row) => row.became)).toEqual(['recorded']);
+  expect(coverageWhere(testing.store.ledger).map((row) => row.disposition)).toEqual(['recorded']);
 });
 
 test('an extraction whose entries were dreamt is refused, naming the dream, and can be undone after it', async () => {
@@ -133,7 +133,7 @@ test('with partial an entry that was distilled since stays with its lines and it
   const report = await app.undo(store, { job: extract, partial: true });
   expect(report).toMatchObject({ outcome: 'undone-in-part', turns: 1, stays: [{ kind: 'entry', name: first.text }] });
   expect(file(testing, LOG)).toBe(log.slice(0, log.lastIndexOf('- 09:')));
-  expect(coverageWhere(store.ledger).map((row) => row.became)).toEqual(['recorded', 'undone']);
+  expect(coverageWhere(store.ledger).map((row) => row.disposition)).toEqual(['recorded', 'undone']);
   await app.extract({ transcript: made.path, ended: true, reopenUndone: true });
   expect(file(testing, LOG)).toBe(log);
   expect(allEntries(store.ledger).map((entry) => entry.state)).toEqual(['distilled', 'new']);
@@ -237,7 +237,7 @@ test('a session that comes through the inbox again leaves its undone turns alone
   expect(await workKey(app, { store, kind: 'extract', key: item?.key ?? '' })).toMatchObject({
     outcome: 'nothing-new',
   });
-  expect(coverageWhere(store.ledger).map((row) => row.became)).toEqual(['undone']);
+  expect(coverageWhere(store.ledger).map((row) => row.disposition)).toEqual(['undone']);
 });
 
 test.each([

@@ -121,7 +121,7 @@ export async function run(
             session: 's',
             from: '',
             throughMessage: 'm',
-            became: 'nothing',
+            disposition: 'nothing',
             day: '2026-11-20',
             job: 'test',
           },

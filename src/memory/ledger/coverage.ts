@@ -1,9 +1,9 @@
-// Coverage: what became of each range of a turn. What lies behind the furthest range is pending.
+// Coverage: what was made of each range of a turn (its disposition). What lies behind the furthest range is pending.
 // Ranges of one turn and session never overlap: a new one cuts what it covers out of those that stand.
 // A turn covered under one session id is covered under every other that holds it (resumed copies).
 
 import type { Day } from '../../base/time.ts';
-import type { Became } from '../types.ts';
+import type { Disposition } from '../types.ts';
 import type { Ledger, Row, Transaction } from './ledger.ts';
 
 export interface Coverage {
@@ -13,7 +13,7 @@ export interface Coverage {
   from: string;
   /** The last message that was looked at; empty: the whole turn and all before it in its session (`standsForMore`). */
   throughMessage: string;
-  became: Became;
+  disposition: Disposition;
   /** The day of the turn. */
   day: Day;
   job: string;
@@ -36,7 +36,8 @@ export interface SessionRow {
   readPoint?: { byte: number; hash: string };
 }
 
-const COVERAGE = 'session, turn, from_message as "from", through_message as throughMessage, became, day, job';
+const COVERAGE =
+  'session, turn, from_message as "from", through_message as throughMessage, became as disposition, day, job';
 
 /**
  * What the ledger says of a turn, under whatever session ids. A copy that begins in the middle of a turn knows it by
@@ -59,7 +60,7 @@ export function coverageWhere(ledger: Ledger, where: { session?: string; day?: D
 }
 
 /** What became of how many turns; a turn of which several ranges are covered counts once for each fate. */
-export function countBecame(ledger: Ledger): Partial<Record<Became, number>> {
+export function countDispositions(ledger: Ledger): Partial<Record<Disposition, number>> {
   const turns = 'select distinct session, turn, became from coverage';
   return Object.fromEntries(ledger.lists(`select became, count(*) from (${turns}) group by became order by became`));
 }
@@ -86,7 +87,7 @@ export function givenUpTurns(ledger: Ledger, session: string): string[] {
  * so all before it was looked at, of which nothing is known any more.
  */
 export function standsForMore(row: Coverage): boolean {
-  return row.became === 'assumed' && row.throughMessage === '';
+  return row.disposition === 'assumed' && row.throughMessage === '';
 }
 
 /**
@@ -114,7 +115,7 @@ export function coverRange(transaction: Transaction, turn: TurnIds, range: Omit<
   for (const row of before) {
     const interval = intervalOf(row, ids);
     if (!own || !interval || interval.start > own.end || interval.end < own.start) continue;
-    if (row.became !== 'undone' && (row.job !== range.job || row.isAgain)) {
+    if (row.disposition !== 'undone' && (row.job !== range.job || row.isAgain)) {
       for (let at = interval.start; at <= interval.end; at++) covered.add(at);
     }
     transaction.drop('coverage', keyOf(row));
@@ -148,7 +149,7 @@ function keyOf({ session, turn, from }: Coverage): Row {
 
 /** Takes a turn, and all before it in its session, for covered. */
 export function assumeCovered(transaction: Transaction, at: { session: string; turn: string; day: Day }): void {
-  writeCoverage(transaction, { ...at, from: '', throughMessage: '', became: 'assumed', job: '', isAgain: false });
+  writeCoverage(transaction, { ...at, from: '', throughMessage: '', disposition: 'assumed', job: '', isAgain: false });
 }
 
 function writeCoverage(transaction: Transaction, row: CoveredRange): void {
@@ -156,7 +157,7 @@ function writeCoverage(transaction: Transaction, row: CoveredRange): void {
     session: row.session,
     turn: row.turn,
     through_message: row.throughMessage,
-    became: row.became,
+    became: row.disposition,
     day: row.day,
     job: row.job,
     from_message: row.from,

@@ -74,5 +74,9 @@ test('news that come while their session is worked are worked once more, after i
   await until(() => inboxItems(testing.store.ledger).length === 0);
   expect(await stop(worker)).toMatchObject({ code: 0 });
   expect(model.requests).toHaveLength(2);
-  expect(coverageWhere(testing.store.ledger).map(({ became }) => became)).toEqual(['nothing', 'nothing', 'nothing']);
+  expect(coverageWhere(testing.store.ledger).map(({ disposition }) => disposition)).toEqual([
+    'nothing',
+    'nothing',
+    'nothing',
+  ]);
 });

@@ -156,7 +156,7 @@ test('a session that plugin and settings announce at once is extracted once, and
   expect(spooledIn(testing.home)).toHaveLength(3);
   expect(await run(['worker', '--once'], testing.environment)).toMatchObject({ code: 0 });
   expect(spooledIn(testing.home)).toEqual([]);
-  expect(coverageWhere(testing.store.ledger).map(({ became }) => became)).toEqual(['recorded', 'recorded']);
+  expect(coverageWhere(testing.store.ledger).map(({ disposition }) => disposition)).toEqual(['recorded', 'recorded']);
   expect(lastJobs(testing.store.ledger, 10)).toHaveLength(1);
   const entries = allEntries(testing.store.ledger).map(({ text }) => text);
   await both();

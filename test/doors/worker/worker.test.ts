@@ -49,7 +49,7 @@ test('SIGTERM ends a resident worker within its deadline, its agent with it, and
   expect(waiting(testing)).toMatchObject([{ kind: 'extract', attempts: 0, failure: null }]);
   expect(testing.app.home.workers()).toEqual([]);
   expect(await run(['worker', '--once'], testing.environment)).toMatchObject({ code: 0 });
-  expect(coverageWhere(testing.store.ledger).map(({ became }) => became)).toEqual(['nothing', 'nothing']);
+  expect(coverageWhere(testing.store.ledger).map(({ disposition }) => disposition)).toEqual(['nothing', 'nothing']);
 });
 
 test('SIGTERM ends worker --once at once: 75, its work named as waiting, its agent gone', async () => {
@@ -91,7 +91,7 @@ test('a model that always refuses is asked in three runs, up to a minute and the
   expect(await workAt(new Date(now).toISOString(), testing)).toMatchObject({ code: 0 });
   expect(waiting(testing)).toEqual([]);
   expect(model.requests).toHaveLength(3);
-  expect(coverageWhere(testing.store.ledger).map(({ became }) => became)).toEqual(['gave-up', 'gave-up']);
+  expect(coverageWhere(testing.store.ledger).map(({ disposition }) => disposition)).toEqual(['gave-up', 'gave-up']);
   expect(await testing.store.list()).toEqual([]);
   // Given up is covered: nothing asks again, not even inline.
   expect(await run(['extract', session], testing.environment)).toMatchObject({ code: 0 });
@@ -112,7 +112,7 @@ test('a wrong key uses up no attempt: the work waits, named, however often it wa
   isKeyWrong = false;
   await workAt('2026-11-21T02:20:00Z', testing);
   expect(waiting(testing)).toEqual([]);
-  expect(coverageWhere(testing.store.ledger).map(({ became }) => became)).toEqual(['nothing', 'nothing']);
+  expect(coverageWhere(testing.store.ledger).map(({ disposition }) => disposition)).toEqual(['nothing', 'nothing']);
 });
 
 test('a supervisor can ask whether a worker is alive: one that runs is, and none is once it ended or was suspended', async () => {

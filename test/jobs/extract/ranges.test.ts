@@ -55,7 +55,7 @@ function linesShown({ requests }: Pick<MessagesServer, 'requests'>, nth = 0) {
 }
 
 const ranges = ({ store }: TestApp) =>
-  coverageWhere(store.ledger).map(({ from, throughMessage, became }) => [from, throughMessage, became]);
+  coverageWhere(store.ledger).map(({ from, throughMessage, disposition }) => [from, throughMessage, disposition]);
 
 const extract = ({ app }: TestApp, file: SessionFile, more: object = {}) =>
   app.extract({ transcript: file.path, ended: true, ...more });
@@ -186,7 +186,7 @@ test.each([
   const other = await testApp();
   put(other.dir, other.home);
   await extract(other, session([memoryTool(less)]));
-  expect(ranges(other).map(([, , became]) => became)).not.toContain('main-agent');
+  expect(ranges(other).map(([, , disposition]) => disposition)).not.toContain('main-agent');
 });
 
 test('what stood in the memory once counts as well', async () => {
@@ -196,17 +196,17 @@ test('what stood in the memory once counts as well', async () => {
   await change(`${DANA}\n`);
   await change(null);
   await extract(testing, session([memoryTool({ command: 'create', path: '/memories/x.md', file_text: DANA })]));
-  expect(ranges(testing).map(([, , became]) => became)).toEqual(['main-agent']);
+  expect(ranges(testing).map(([, , disposition]) => disposition)).toEqual(['main-agent']);
 });
 
 test('a deletion or a rename counts by its path alone', async () => {
   const testing = await testApp();
   writeFileSync(join(testing.dir, 'rules.md'), `${DANA}\n`);
   await extract(testing, session([memoryTool({ command: 'delete', path: '/memories/rules.md' })]));
-  expect(ranges(testing).map(([, , became]) => became)).toEqual(['recorded']);
+  expect(ranges(testing).map(([, , disposition]) => disposition)).toEqual(['recorded']);
   const here = await testApp();
   await extract(here, session([{ calls: 'Bash', input: { command: `rm ${here.dir}/rules.md` }, result: '' }]));
-  expect(ranges(here).map(([, , became]) => became)).toEqual(['main-agent']);
+  expect(ranges(here).map(([, , disposition]) => disposition)).toEqual(['main-agent']);
 });
 
 test('what was deleted elsewhere is shown as the call that it was', async () => {
@@ -224,11 +224,11 @@ test('a write counts through a link, into a memory beside this one, and where it
   const link = join(tempDir(), 'link');
   symlinkSync(beside, link);
   await extract(testing, session([write(`${link}/gone.md`), { says: 'Saved.' }]));
-  expect(ranges(testing).map(([, , became]) => became)).toEqual(['main-agent']);
+  expect(ranges(testing).map(([, , disposition]) => disposition)).toEqual(['main-agent']);
   const off = await testApp({ settings: { userScope: false } });
   mkdirSync(join(off.home, '.claude/memory'), { recursive: true });
   await extract(off, session([write(`${off.home}/.claude/memory/x.md`)]));
-  expect(ranges(off).map(([, , became]) => became)).toEqual(['recorded']);
+  expect(ranges(off).map(([, , disposition]) => disposition)).toEqual(['recorded']);
 });
 
 test('a write counts where the agent’s own settings keep its memory, also where nocturne keeps it elsewhere', async () => {
@@ -238,7 +238,7 @@ test('a write counts where the agent’s own settings keep its memory, also wher
   writeFileSync(join(home, '.claude/settings.json'), JSON.stringify({ autoMemoryDirectory: auto }));
   const testing = await testApp({ home });
   await extract(testing, session([write(`${auto}/x.md`)]));
-  expect(ranges(testing).map(([, , became]) => became)).toEqual(['main-agent']);
+  expect(ranges(testing).map(([, , disposition]) => disposition)).toEqual(['main-agent']);
 });
 
 test('a turn that goes on after it was covered is covered range by range', async () => {
@@ -271,7 +271,7 @@ test('undoing the extraction takes back both ranges, nothing sweeps them, and ex
   const { testing, file } = await halfWritten();
   const before = ranges(testing);
   expect(await testing.app.undo(testing.store, { last: true })).toMatchObject({ outcome: 'undone', turns: 1 });
-  expect(ranges(testing).map(([, , became]) => became)).toEqual(['undone', 'undone']);
+  expect(ranges(testing).map(([, , disposition]) => disposition)).toEqual(['undone', 'undone']);
   expect(await extract(testing, file)).toMatchObject({ outcome: 'nothing-new', spend: { calls: 0 } });
   for (const outcome of ['recorded', 'nothing-new']) {
     expect(await extract(testing, file, { reopenUndone: true })).toMatchObject({ outcome });
@@ -288,10 +288,10 @@ test('where only the later range is undone, only it is taken up again', async ()
   file.goOn([{ types: RULE }, { says: 'Noted.' }]);
   await extract(testing, file);
   await testing.app.undo(testing.store, { last: true });
-  expect(ranges(testing).map(([, , became]) => became)).toEqual(['nothing', 'undone']);
+  expect(ranges(testing).map(([, , disposition]) => disposition)).toEqual(['nothing', 'undone']);
   await extract(testing, file, { reopenUndone: true });
   expect(offered(server, 2)).toEqual([RULE, 'Noted.']);
-  expect(ranges(testing).map(([, , became]) => became)).toEqual(['nothing', 'nothing']);
+  expect(ranges(testing).map(([, , disposition]) => disposition)).toEqual(['nothing', 'nothing']);
 });
 
 test('where only the earlier range is undone, what follows is not offered with it', async () => {
@@ -302,7 +302,7 @@ test('where only the earlier range is undone, what follows is not offered with i
   file.goOn([{ types: RULE }, { says: 'Noted.' }]);
   await extract(testing, file);
   expect(await testing.app.undo(testing.store, { job: first.job ?? '' })).toMatchObject({ outcome: 'undone' });
-  expect(ranges(testing).map(([, , became]) => became)).toEqual(['undone', 'nothing']);
+  expect(ranges(testing).map(([, , disposition]) => disposition)).toEqual(['undone', 'nothing']);
   await extract(testing, file, { reopenUndone: true });
   expect(offered(server, 2)).toEqual(['We ship with Helm.', 'Done.']);
   expect(ranges(testing)).toEqual([
@@ -376,7 +376,7 @@ test('a rest that is given up can be tried again, without the range before it', 
   expect(await extract(testing, file)).toMatchObject({ outcome: 'nothing-new' });
   await extract(testing, file, { reopenGivenUp: true });
   expect(offered(server, server.requests.length - 1)).toEqual([RULE]);
-  expect(ranges(testing).map(([, , became]) => became)).toEqual(['main-agent', 'nothing']);
+  expect(ranges(testing).map(([, , disposition]) => disposition)).toEqual(['main-agent', 'nothing']);
 });
 
 test('a resumed copy under another id has nothing pending, also one that begins in the middle of the turn', async () => {

@@ -154,7 +154,9 @@ test('what was assumed is extracted again by reprocess, and each entry stays onc
   const [report] = await jobs.reprocess({ session: session.id });
   expect(report).toMatchObject({ outcome: 'recorded' });
   expect(report?.entries).toHaveLength(2);
-  expect(coverageWhere(jobs.store.ledger, { session: session.id }).map((row) => row.became)).not.toContain('assumed');
+  expect(coverageWhere(jobs.store.ledger, { session: session.id }).map((row) => row.disposition)).not.toContain(
+    'assumed',
+  );
   expect(await remembered(dir)).toEqual(files);
 });
 

@@ -57,7 +57,7 @@ test('a plan that throws changes neither files nor rows', async () => {
           session: 's',
           from: '',
           throughMessage: 'm',
-          became: 'nothing',
+          disposition: 'nothing',
           day: '2026-11-20',
           job: 'j',
         },

@@ -8,7 +8,7 @@ import { sayCount } from '../../../base/text/wording.ts';
 import { dayOf } from '../../../base/time.ts';
 import { checkoutRoot } from '../../../memory/home/paths.ts';
 import { waitsOf } from '../../../memory/ledger/batches.ts';
-import { countBecame } from '../../../memory/ledger/coverage.ts';
+import { countDispositions } from '../../../memory/ledger/coverage.ts';
 import { countStates, outboxRows } from '../../../memory/ledger/entries.ts';
 import { inboxItems, skips } from '../../../memory/ledger/inbox.ts';
 import { lastJobs } from '../../../memory/ledger/job-rows.ts';
@@ -111,7 +111,7 @@ async function readKept(app: App, store: MemoryReader) {
   const paths = await store.list();
   return {
     entries: countStates(store.ledger),
-    turns: countBecame(store.ledger),
+    turns: countDispositions(store.ledger),
     /** Files that were gone or empty at once, and are not back. */
     missing: await store.missing(),
     /** What keeps dreams from running, or from coming to their end. */

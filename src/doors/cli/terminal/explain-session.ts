@@ -223,7 +223,7 @@ async function readRanges(app: App, { ledger, dir, session, work, transcript }: 
       }
       if (parts.length > 0) continue;
       const rows = ledger ? coverageOfTurn(ledger, { id, messageIds: [] }) : [];
-      const job = rows.find(({ became }) => became === state)?.job ?? null;
+      const job = rows.find(({ disposition }) => disposition === state)?.job ?? null;
       add(id, { state, job, messages: null, wrote: null });
     }
     return { ranges, unreadable: null, cwd: opened.cwd };
