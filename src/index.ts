@@ -51,7 +51,7 @@ export {
   type VersionOperation,
   type VersionPage,
 } from './memory/history/versions.ts';
-export type { Standing } from './memory/home/switches.ts';
+export type { Enablement as Standing } from './memory/home/switches.ts';
 // A memory directory and its history.
 export type { StoreOptions } from './memory/open.ts';
 export { openStore } from './memory/open.ts';

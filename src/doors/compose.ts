@@ -26,7 +26,7 @@ import { dropOldVersions } from '../memory/history/versions.ts';
 import { type Home, openHome } from '../memory/home/home.ts';
 import { gitRoot } from '../memory/home/paths.ts';
 import { JobSpend } from '../memory/home/spend.ts';
-import { decideStanding, type Standing } from '../memory/home/switches.ts';
+import { decideEnablement, type Enablement } from '../memory/home/switches.ts';
 import { sessionDirs } from '../memory/ledger/coverage.ts';
 import type { Lease } from '../memory/ledger/leases.ts';
 import { openStore } from '../memory/open.ts';
@@ -47,9 +47,9 @@ export interface App {
   /** Where the memory of a project is kept, or would be: nothing is opened or made. */
   memoryDirOf(session: { cwd?: string }): string;
   /** Whether nocturne may work unasked for a session that ran in `cwd`; without one, whether it may anywhere. */
-  standing(session?: { cwd?: string }): Standing;
+  standing(session?: { cwd?: string }): Enablement;
   /** The same for all sessions that a memory directory has seen: off where every one of their projects is. */
-  standingOf(store: Store): Standing;
+  standingOf(store: Store): Enablement;
   /** The memory directory of a project or, where one is set, the one for all; it is remembered in the home. */
   storeFor(session: { cwd?: string }): Promise<Store>;
   /** The same for a job that asks a model: without a key it throws `no-model` rather than make a directory for nothing. */
@@ -106,14 +106,14 @@ export interface JobOptions {
 }
 
 /** See `App.standing`. */
-export function standingFor(config: Config, { home, cwd }: { home: Home; cwd?: string }): Standing {
+export function enablementFor(config: Config, { home, cwd }: { home: Home; cwd?: string }): Enablement {
   const { agentMemory } = config;
   const hasMemoryDir =
     (config.memoryDir ?? agentMemory.remoteDir ?? agentMemory.settings.autoMemoryDirectory) !== undefined;
   const switches = { ...config, agent: agentMemory, hasMemoryDir, pauses: home.pauses.all() };
-  if (cwd === undefined) return decideStanding(switches);
+  if (cwd === undefined) return decideEnablement(switches);
   const canonical = canonicalPath(cwd);
-  return decideStanding(switches, [cwd, canonical, gitRoot(cwd) ?? canonical]);
+  return decideEnablement(switches, [cwd, canonical, gitRoot(cwd) ?? canonical]);
 }
 
 /** What a caller may put in the place of the usual parts. */
@@ -148,7 +148,7 @@ export function compose(config: Config, parts: Parts = {}): App {
     if (stores.get(dir) === before && stores.delete(dir)) moved.push(opened);
     return store(dir);
   };
-  const standing = ({ cwd }: { cwd?: string } = {}) => standingFor(config, { home, cwd });
+  const standing = ({ cwd }: { cwd?: string } = {}) => enablementFor(config, { home, cwd });
   const storeToKnow = async (dir: string) => {
     const opened = await store(dir);
     home.addStore(opened.dir);

@@ -11,7 +11,7 @@ import type { TreeSearch } from '../base/files/working-tree.ts';
 import { sayUnreadSpend } from '../memory/home/day-spend.ts';
 import { openHome, sayDamage } from '../memory/home/home.ts';
 import { checkoutRoot } from '../memory/home/paths.ts';
-import type { Standing } from '../memory/home/switches.ts';
+import type { Enablement } from '../memory/home/switches.ts';
 import { isDamagedFile, isUnwritable } from '../memory/ledger/database.ts';
 import { findLedger, type Ledger } from '../memory/ledger/ledger.ts';
 import { type BesidePlace, type Recall, type RecalledTopic, recall } from '../memory/recall/recall.ts';
@@ -24,7 +24,7 @@ import {
 } from '../memory/recall/recall-uses.ts';
 import { isWithinTokens } from '../transcript/excerpt/tokens.ts';
 import { declaredScope, findDefinition } from './agent-definition.ts';
-import { standingFor } from './compose.ts';
+import { enablementFor } from './compose.ts';
 import { type MemoryScope, scopeDir, scopesBeside } from './places.ts';
 import { wings } from './wing.ts';
 
@@ -58,7 +58,7 @@ export interface RecallOptions {
 
 export interface RecallResult extends Recall {
   memory: string;
-  standing: Standing;
+  standing: Enablement;
   /** It is what the session was given before; what it consists of is not told again. */
   isRepeated: boolean;
 }
@@ -211,13 +211,13 @@ export async function recallPrompt(options: RecallOptions & { config?: Config } 
 }
 
 /** Whether anything may be recalled, in which memory directories nocturne works, and what a person should know. */
-function readHome(config: Config, cwd: string): { standing: Standing; known: string[]; notices: string[] } {
+function readHome(config: Config, cwd: string): { standing: Enablement; known: string[]; notices: string[] } {
   const home = openHome(config.home, config.clock, config.zone);
   try {
     const damage = home.damage();
     const unread = home.days.unreadDay();
     const notices = [...(damage ? [sayDamage(damage)] : []), ...(unread ? [sayUnreadSpend(unread)] : [])];
-    return { standing: standingFor(config, { home, cwd }), known: home.stores(), notices };
+    return { standing: enablementFor(config, { home, cwd }), known: home.stores(), notices };
   } finally {
     home.close();
   }

@@ -11,7 +11,7 @@ import { isPrivate, lookNow, readTextNow, statFile } from '../../base/files/file
 import { keyPath, keySource, readAccess } from '../../base/key.ts';
 import type { Home } from '../../memory/home/home.ts';
 import { JobSpend } from '../../memory/home/spend.ts';
-import type { Standing } from '../../memory/home/switches.ts';
+import type { Enablement } from '../../memory/home/switches.ts';
 import { namesInSpool, spoolDir } from '../../queue/spool.ts';
 import { AGENT_NAMES, type Agent, findAgent } from '../setup/agents/agents.ts';
 import { isInstalled } from '../setup/agents/installing.ts';
@@ -112,7 +112,7 @@ function pluginName(text: string, file: string): string | undefined {
 }
 
 /** Whether nocturne may work unasked for the project that doctor is run in. */
-export function checkStanding({ enabled, reason, pausedUntil }: Standing): Checked[] {
+export function checkEnablement({ enabled, reason, pausedUntil }: Enablement): Checked[] {
   if (enabled) return [];
   const remedy =
     pausedUntil === undefined

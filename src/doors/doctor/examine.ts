@@ -8,7 +8,7 @@ import { lookNow } from '../../base/files/files.ts';
 import { sayUnreadSpend } from '../../memory/home/day-spend.ts';
 import { type Home, openHome, sayDamage } from '../../memory/home/home.ts';
 import { checkoutRoot } from '../../memory/home/paths.ts';
-import { standingFor } from '../compose.ts';
+import { enablementFor } from '../compose.ts';
 import { memoryDirFor } from '../places.ts';
 import { type Checked, fail, warn } from './checked.ts';
 import {
@@ -21,7 +21,6 @@ import {
   checkQueue,
   checkSchedule,
   checkSpool,
-  checkStanding,
   checkWorker,
 } from './checks.ts';
 import { checkMemoryDirectory, checkWings } from './memory.ts';
@@ -36,7 +35,7 @@ export async function examine(config: Config, at: { cwd: string; isOnline: boole
       ...trouble,
       ...checkNight(config),
       ...checkHooks(config),
-      ...(home ? checkStanding(standingFor(config, { home, cwd: at.cwd })) : []),
+      ...(home ? checkEnablement(enablementFor(config, { home, cwd: at.cwd })) : []),
       ...(await checkKey(config)),
       ...(home && at.isOnline ? await checkModel(config, home) : []),
       ...(await checkQueue(config)),

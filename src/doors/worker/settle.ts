@@ -3,7 +3,7 @@
 
 import { dropSnapshots } from '../../../jobs/extract/transcript-snapshots.ts';
 import { backoffMs, ERRORS, type Failure, isGivenUp } from '../../base/errors.ts';
-import type { Standing } from '../../memory/home/switches.ts';
+import type { Enablement } from '../../memory/home/switches.ts';
 import { BATCH_KEY, lookAgainAt, waitsOf } from '../../memory/ledger/batches.ts';
 import { givenUpTurns } from '../../memory/ledger/coverage.ts';
 import {
@@ -46,7 +46,7 @@ export interface Ending {
   operations?: unknown[];
   spend?: { calls: number };
   /** Why nothing was done. */
-  off?: Standing;
+  off?: Enablement;
 }
 
 /** What is known of earlier tries of an item, as far as they were on the same input. */
@@ -160,7 +160,7 @@ function finish(store: Store, { item, now }: { item: InboxItem; now: Date }): vo
 /** What is paused waits, and is looked at again every hour; what is turned off is over. */
 function settlePaused(
   app: App,
-  { done, store, item, standing }: { done: WorkResult; store: Store; item: InboxItem; standing: Standing },
+  { done, store, item, standing }: { done: WorkResult; store: Store; item: InboxItem; standing: Enablement },
 ): WorkResult {
   const now = app.config.clock.now();
   const { pausedUntil, reason } = standing;

@@ -6,7 +6,7 @@ import { snapshotPath } from '../../../jobs/extract/transcript-snapshots.ts';
 import { failureOf, isAppError } from '../../base/errors.ts';
 import { statFile } from '../../base/files/files.ts';
 import { isDay } from '../../base/time.ts';
-import type { Standing } from '../../memory/home/switches.ts';
+import type { Enablement } from '../../memory/home/switches.ts';
 import { BATCH_KEY } from '../../memory/ledger/batches.ts';
 import {
   dueInInbox,
@@ -151,7 +151,7 @@ async function runItem(
 }
 
 /** Whether the work may be done unasked: a session by where it ran, all else by what the directory holds. */
-async function standingOf(app: App, { store, item }: { store: Store; item: InboxItem }): Promise<Standing> {
+async function standingOf(app: App, { store, item }: { store: Store; item: InboxItem }): Promise<Enablement> {
   if (item.kind !== 'extract') return app.standingOf(store);
   const { transcript, session: id } = payloadSchemas.extract.parse(item.payload);
   try {

@@ -25,7 +25,7 @@ export interface Switches {
   userDir: string;
 }
 
-export interface Standing {
+export interface Enablement {
   enabled: boolean;
   /** Why, as a sentence without its stop. */
   reason: string;
@@ -46,8 +46,8 @@ export function isPause(reason: string | null): boolean {
 export type Whereabouts = [cwd: string, ...others: string[]];
 
 /** `at` is left out for what belongs to no project. The first switch that is off is the reason. */
-export function decideStanding(switches: Switches, at?: Whereabouts): Standing {
-  const off = (reason: string): Standing => ({ enabled: false, reason });
+export function decideEnablement(switches: Switches, at?: Whereabouts): Enablement {
+  const off = (reason: string): Enablement => ({ enabled: false, reason });
   const paused = switches.pauses.find(({ project }) => project === null || (at && isWithin(at, project)));
   if (paused) {
     const what = paused.project === null ? PAUSED : `${PAUSED} for ${paused.project}`;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { decideStanding, type Switches, type Whereabouts } from '../../../src/memory/home/switches.ts';
+import { decideEnablement, type Switches, type Whereabouts } from '../../../src/memory/home/switches.ts';
 
 const SETTINGS = '/home/ada/.claude/settings.json';
 const AT: Whereabouts = ['/work/app/src', '/work/app'];
@@ -7,7 +7,7 @@ const AT: Whereabouts = ['/work/app/src', '/work/app'];
 type Scene = Partial<Omit<Switches, 'agent'>> & { agent?: Partial<Omit<Switches['agent'], 'settings'>>; own?: object };
 
 function standing(scene: Scene, at: Whereabouts = AT) {
-  return decideStanding(switchesOf(scene), at);
+  return decideEnablement(switchesOf(scene), at);
 }
 
 function switchesOf({ agent, own, ...rest }: Scene): Switches {
@@ -114,5 +114,5 @@ test('what belongs to no project is only turned off as a whole', () => {
     excludedPaths: ['**'],
     pauses: [{ project: '/work/app', until: null }],
   };
-  expect(decideStanding(switchesOf(scene)).enabled).toBe(true);
+  expect(decideEnablement(switchesOf(scene)).enabled).toBe(true);
 });

@@ -6,7 +6,7 @@ import type { DreamReport } from '../../../../jobs/dream.ts';
 import type { ExtractReport } from '../../../../jobs/extract.ts';
 import type { ShareReport } from '../../../../jobs/share.ts';
 import { sayCount } from '../../../base/text/wording.ts';
-import type { Standing } from '../../../memory/home/switches.ts';
+import type { Enablement } from '../../../memory/home/switches.ts';
 import type { Waits } from '../../../memory/ledger/batches.ts';
 
 /** `attention`: something needs a person. `later`: busy, or a ceiling. */
@@ -152,7 +152,7 @@ export function style(format: 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cya
 }
 
 /** Says so where nocturne would not do by itself what a person asked for. */
-export function noteOff({ enabled, reason }: Standing): void {
+export function noteOff({ enabled, reason }: Enablement): void {
   if (!enabled) note(`nocturne is off here (${reason}); done all the same, because you asked.`);
 }
 
