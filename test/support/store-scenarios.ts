@@ -9,7 +9,7 @@ import { openStore } from '../../src/memory/open.ts';
 import type { FileChange, Store } from '../../src/memory/store/store.ts';
 
 export const EARLY = fixedClock('2026-11-20T10:00:00Z');
-/** When every aside has been looked at for long enough. */
+/** When every displaced file has been looked at for long enough. */
 export const LATE = fixedClock('2026-11-20T10:02:00Z');
 
 export interface Scenario {

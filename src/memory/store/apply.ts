@@ -30,13 +30,13 @@ import {
   versionOf,
   wasSeen,
 } from '../ledger/version-rows.ts';
-import type { Asides, LateEdit } from './asides.ts';
+import type { DisplacedFiles, LateEdit } from './displaced-files.ts';
 import { mergeFiles } from './merge.ts';
 
 export interface Place {
   ledger: Ledger;
   clock: Clock;
-  asides: Asides;
+  displaced: DisplacedFiles;
   /** Canonical path of the directory. */
   dir: string;
   /** The absolute path of a file of the directory. */
@@ -67,11 +67,11 @@ export function applyCommits(place: Place): string[] {
 
 /** Merges what reached a file through an old handle after it was moved aside; answers the paths that collided. */
 export function applyLateEdits(place: Place, of: { onlyFresh: boolean }): string[] {
-  const edits = place.asides.late(place.clock.now().getTime(), of);
+  const edits = place.displaced.late(place.clock.now().getTime(), of);
   const collided = edits.flatMap((edit) => {
     const paths = keepLateEdit(edit, place);
     paths.push(...applyCommits(place));
-    edit.settle();
+    edit.accept();
     return paths;
   });
   return [...new Set(collided)];
@@ -106,10 +106,10 @@ function bring(memory: string, { commit, place, collided }: Bringing): void {
       found = isMove(swap) ? move(swap) : replace(swap);
       if (found !== 'done' && found !== 'again') {
         if (keepFound(found, { ...swap, commit })) collided.add(target.path);
-        if (found.content) keepAside(swap, found.content);
+        if (found.content) keepDisplaced(swap, found.content);
       }
     } finally {
-      place.asides.dropTemporary();
+      place.displaced.dropTemporary();
       putBack(memory, place);
     }
     if (found === 'done') return;
@@ -136,11 +136,11 @@ function replace({ target, before, place }: Swap): Found {
   const live = readLive(path);
   if (isSame(live, target.content)) return 'done';
   const expected = before?.content ?? null;
-  const temporary = target.content === null ? null : place.asides.prepare(target.content);
+  const temporary = target.content === null ? null : place.displaced.prepare(target.content);
   if (live !== null || !isTakenByUs(target, expected, place)) {
-    const taken = place.asides.take(target.memory, { path, isEmptyExpected: expected?.length === 0 });
+    const taken = place.displaced.take(target.memory, { path, isEmptyExpected: expected?.length === 0 });
     if (!isSame(taken, expected)) return { content: taken, at: 'path' };
-    if (taken) keepAside({ target, place }, taken);
+    if (taken) keepDisplaced({ target, place }, taken);
   }
   if (temporary !== null) return putInPlace(temporary, path) ? 'done' : 'again';
   return readLive(path) === null ? 'done' : 'again';
@@ -151,14 +151,14 @@ function move({ target, before, place }: Swap): Found {
   const to = place.locate(target.path);
   const there = readLive(to);
   if (there === null) {
-    const temporary = place.asides.prepare(target.content ?? Buffer.alloc(0));
+    const temporary = place.displaced.prepare(target.content ?? Buffer.alloc(0));
     if (!putInPlace(temporary, to)) return 'again';
   } else if (!isSame(there, target.content)) return { content: there, at: 'target' };
   const expected = before?.content ?? null;
   const from = place.locate(before?.path ?? target.path);
-  const taken = place.asides.take(target.memory, { path: from, isEmptyExpected: expected?.length === 0 });
+  const taken = place.displaced.take(target.memory, { path: from, isEmptyExpected: expected?.length === 0 });
   if (taken !== null && !isSame(taken, expected)) return { content: taken, at: 'path' };
-  if (taken) keepAside({ target, place }, taken);
+  if (taken) keepDisplaced({ target, place }, taken);
   return 'done';
 }
 
@@ -217,25 +217,25 @@ function isMove({ target, before }: Pick<Swap, 'target' | 'before'>): boolean {
   return before !== null && before.content !== null && target.content !== null && before.path !== target.path;
 }
 
-function isTakenByUs({ memory, content }: Version, expected: Content, { asides }: Place): boolean {
-  return [expected, content].some((bytes) => bytes !== null && asides.holds(memory, bytes));
+function isTakenByUs({ memory, content }: Version, expected: Content, { displaced }: Place): boolean {
+  return [expected, content].some((bytes) => bytes !== null && displaced.holds(memory, bytes));
 }
 
-function keepAside({ target, place }: Pick<Swap, 'target' | 'place'>, content: Buffer): void {
-  place.asides.keep(target.memory, { sha: shaOf(content), atMs: place.clock.now().getTime() });
+function keepDisplaced({ target, place }: Pick<Swap, 'target' | 'place'>, content: Buffer): void {
+  place.displaced.keep(target.memory, { sha: shaOf(content), atMs: place.clock.now().getTime() });
 }
 
-/** Puts a file back that was taken but not replaced, after a crash or an error; a copy of what is kept is an aside. */
-function putBack(memory: string, { ledger, asides, clock, locate }: Place): void {
-  const taken = asides.taken(memory);
+/** Puts a file back that was taken but not replaced, after a crash or an error; a copy of what is kept stays displaced. */
+function putBack(memory: string, { ledger, displaced, clock, locate }: Place): void {
+  const taken = displaced.taken(memory);
   const target = taken && headOf(ledger, memory);
   if (taken === null || target === null) return;
   const before = target.previous === null ? null : versionOf(ledger, target.previous);
   const expected = before?.content ?? null;
   const atMs = clock.now().getTime();
   if (!isSame(taken, expected) && wasSeen(ledger, memory, shaOf(taken))) {
-    asides.keep(memory, { sha: shaOf(taken), atMs });
-  } else asides.putBack(memory, { path: locate(before?.path ?? target.path), expected, atMs });
+    displaced.keep(memory, { sha: shaOf(taken), atMs });
+  } else displaced.putBack(memory, { path: locate(before?.path ?? target.path), expected, atMs });
 }
 
 function putInPlace(temporary: string, path: string): boolean {

@@ -26,15 +26,15 @@ import {
 } from '../ledger/version-rows.ts';
 import { logDay } from '../text/daily-log.ts';
 import { readLive } from './apply.ts';
-import { type Asides, DISK_TICK_MS, readWritten } from './asides.ts';
 import { filesByName, isMemoryPath } from './confine.ts';
+import { DISK_TICK_MS, type DisplacedFiles, readWritten } from './displaced-files.ts';
 import { followLines } from './follow-lines.ts';
 import { type Known, KnownFiles, looksAsKnown, type Totals, VISIBLE } from './known-files.ts';
 
 export interface OutsideDeps {
   ledger: Ledger;
   clock: Clock;
-  asides: Asides;
+  displaced: DisplacedFiles;
   /** Canonical path of the directory. */
   dir: string;
   /** Git keeps what was there: files that are gone were removed, by whoever changed the branch or pulled. */
@@ -146,7 +146,7 @@ export class OutsideEdits {
   #takeIn(found: Map<string, Look>, gone: Known[]): void {
     const lost = new Map(gone.map((file) => [file.path, file]));
     const emptied: Known[] = [];
-    const diskNowMs = this.#deps.asides.diskNowMs();
+    const diskNowMs = this.#deps.displaced.diskNowMs();
     for (const [path, look] of found) {
       const file = this.#known.get(path);
       if (file?.bytes && (look.bytes === 0 || (logDay(path) && this.#isUnreadable(path)))) emptied.push(file);

@@ -15,8 +15,8 @@ import { type Ledger, Transaction } from '../ledger/ledger.ts';
 import { type Actor, beginCommit, shaOf } from '../ledger/version-rows.ts';
 import { shownText } from '../team/shown-text.ts';
 import { applyCommits, applyLateEdits, type Place } from './apply.ts';
-import { Asides } from './asides.ts';
 import { locateFile } from './confine.ts';
+import { DISPLACED_DIR, DisplacedFiles } from './displaced-files.ts';
 import { type ListChoice, listPaths } from './live-files.ts';
 import { OutsideEdits } from './outside.ts';
 import {
@@ -100,7 +100,7 @@ export class Store {
   readonly #settleEdits: StoreParts['settleEdits'];
   readonly #outside: OutsideEdits;
   readonly #place: Place;
-  readonly #asides: Asides;
+  readonly #displaced: DisplacedFiles;
 
   /** `dir`: canonical, and there. */
   constructor(dir: string, { ledger, clock, limits, isTeam, settleEdits }: StoreParts) {
@@ -111,15 +111,15 @@ export class Store {
     this.#settleEdits = settleEdits;
     this.limits = { ...DEFAULT_LIMITS, ...limits };
     this.#lock = new StoreLock(join(dir, '.nocturne', 'lock.db'));
-    const asides = new Asides(join(dir, '.nocturne', 'aside'));
-    this.#asides = asides;
-    const deps = { ledger, clock, asides, dir, isTeam, locate: (path: string) => this.#locate(path) };
+    const displaced = new DisplacedFiles(join(dir, DISPLACED_DIR));
+    this.#displaced = displaced;
+    const deps = { ledger, clock, displaced, dir, isTeam, locate: (path: string) => this.#locate(path) };
     this.#outside = new OutsideEdits(deps);
     this.#place = { ...deps, takeIn: (path) => this.#outside.takeIn(path) };
     try {
       this.#lock.hold(() => {
-        asides.dropTemporary();
-        writeGitignore(join(dir, '.nocturne'), asides);
+        displaced.dropTemporary();
+        writeGitignore(join(dir, '.nocturne'), displaced);
         this.bringFilesUpToDate();
       });
     } catch (error) {
@@ -222,7 +222,7 @@ export class Store {
         if (error === REHEARSED) return { collisions: [] };
         throw error;
       }
-      // All asides were looked at just now, before the transaction.
+      // All displaced files were looked at just now, before the transaction.
       return { collisions: this.bringFilesUpToDate({ onlyFresh: true }) };
     });
   }
@@ -239,8 +239,8 @@ export class Store {
         const deps = { ...this.#place, limits: this.limits, totals: this.#outside.totals };
         for (const path of paths) refuseUnwritable(this.#nameOf(path), by, deps);
       });
-      this.#asides.prepare(Buffer.alloc(REHEARSED_BYTES));
-      this.#asides.dropTemporary();
+      this.#displaced.prepare(Buffer.alloc(REHEARSED_BYTES));
+      this.#displaced.dropTemporary();
     });
   }
 
@@ -312,8 +312,8 @@ export class Store {
   }
 }
 
-function writeGitignore(dir: string, asides: Asides): void {
+function writeGitignore(dir: string, displaced: DisplacedFiles): void {
   const path = join(dir, '.gitignore');
   if (readTextNow(path)) return;
-  moveFile(asides.prepare(Buffer.from(GITIGNORE)), path);
+  moveFile(displaced.prepare(Buffer.from(GITIGNORE)), path);
 }

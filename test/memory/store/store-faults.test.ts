@@ -35,7 +35,7 @@ function fresh(): string {
   return dir;
 }
 
-/** Opens the directory as the next process would, and once more when all asides are due. */
+/** Opens the directory as the next process would, and once more when all displaced files are due. */
 async function reopen(dir: string): Promise<Store> {
   (await openStore(dir, { clock: EARLY })).close();
   return openStore(dir, { clock: LATE });

@@ -16,6 +16,7 @@ import { isPrivate, makePrivate } from '../../../base/files/files.ts';
 import { indexLines, writeIndexLines } from '../../ledger/entries.ts';
 import { sayTooLarge } from '../../store/apply.ts';
 import { whyNoMemory } from '../../store/confine.ts';
+import { DISPLACED_DIR } from '../../store/displaced-files.ts';
 import { oversized } from '../../store/live-files.ts';
 import type { Store } from '../../store/store.ts';
 import { sidesOf } from '../../team/conflict.ts';
@@ -28,8 +29,6 @@ import { isTopicPath, type Topic } from '../../text/topic.ts';
 import { MEMORY_TYPES } from '../../types.ts';
 import { REPORTS } from '../log-items.ts';
 import { CHECK, type Finding, listed, type Mend, type ReadFiles } from './findings.ts';
-
-const ASIDE = '.nocturne/aside';
 
 type Texts = ReadFiles['texts'];
 
@@ -192,9 +191,9 @@ async function unreadableReports(store: Store): Promise<Finding[]> {
 
 function leftovers(store: Store, files: string[]): Finding[] {
   // While the write lock is held nobody swaps a file, so what is under way then is what a crash left.
-  const asides = store.ledger.transaction(() => listNames(join(store.dir, ASIDE)));
-  const broken = asides.filter((name) => /\.tmp$|\.taking\./.test(name)).map((name) => `${ASIDE}/${name}`);
-  const temporary = files.filter((path) => /\.[0-9a-f-]{36}\.tmp$/.test(path) && !path.startsWith(`${ASIDE}/`));
+  const displaced = store.ledger.transaction(() => listNames(join(store.dir, DISPLACED_DIR)));
+  const broken = displaced.filter((name) => /\.tmp$|\.taking\./.test(name)).map((name) => `${DISPLACED_DIR}/${name}`);
+  const temporary = files.filter((path) => /\.[0-9a-f-]{36}\.tmp$/.test(path) && !path.startsWith(`${DISPLACED_DIR}/`));
   return [...broken, ...temporary].map((where) => ({
     kind: 'leftover',
     what: 'Was left by a crash; look whether it holds something that is missing elsewhere, then remove it.',
@@ -206,7 +205,9 @@ function leftovers(store: Store, files: string[]): Finding[] {
 /** One finding for all: whoever copied the directory copied it whole. */
 function openToOthers(store: Store, files: string[]): Finding[] {
   const own = files.filter((path) => path.endsWith('.md') || path.startsWith('.nocturne/'));
-  const paths = [...new Set([...own.flatMap(parentsOf), ...own])].filter((path) => !path.startsWith(`${ASIDE}/`));
+  const paths = [...new Set([...own.flatMap(parentsOf), ...own])].filter(
+    (path) => !path.startsWith(`${DISPLACED_DIR}/`),
+  );
   // Nobody comes to what is in a directory that is closed to them.
   const isClosed = (path: string) =>
     path !== '.' && parentsOf(path).some((parent) => isPrivate(join(store.dir, parent)));
@@ -229,7 +230,7 @@ function parentsOf(path: string): string[] {
 }
 
 function hardLinks(store: Store): Finding[] {
-  if (canLink(join(store.dir, ASIDE))) return [];
+  if (canLink(join(store.dir, DISPLACED_DIR))) return [];
   const what = 'This file system has no hard links: an edit made while nocturne writes the same file can be lost.';
   return [{ kind: 'hard-links', what, where: '.', mend: null }];
 }

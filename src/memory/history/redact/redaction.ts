@@ -1,5 +1,5 @@
 // Redaction: a text that should never have been kept goes from everywhere the store keeps it: files, versions, rows,
-// what undo keeps, asides, the spool, snapshots, and the pages of the ledger. Who changed something and when stays, and
+// what undo keeps, displaced files, the spool, snapshots, and the pages of the ledger. Who changed something and when stays, and
 // so do ids. It cannot reach what others keep: transcripts, version control, backups. It says where it still finds the
 // text. Files of any size are looked through; one that holds the text and is too large to be changed whole stops the
 // redaction before it begins.
@@ -14,6 +14,7 @@ import { wipeProposals } from '../../dream/proposals.ts';
 import { forgetTopics } from '../../dream/topic-table.ts';
 import { type Ledger, readTextOrDatabase } from '../../ledger/ledger.ts';
 import { sayTooLarge } from '../../store/apply.ts';
+import { DISPLACED_DIR } from '../../store/displaced-files.ts';
 import type { FileChange, Store } from '../../store/store.ts';
 import { logDay, parseLog } from '../../text/daily-log.ts';
 import { isReportPath } from '../../text/dream-report.ts';
@@ -75,7 +76,7 @@ export async function redactVersion(id: string, { store, now }: RedactionPlace):
     for (const row of same) wipe(ledger, row.id as string, now);
     return [same.length, forgetWords(ledger, version)];
   });
-  await removeAsides(store, (path) => shas.some((sha) => path.includes(sha)));
+  await removeDisplaced(store, (path) => shas.some((sha) => path.includes(sha)));
   forgetTopics(ledger);
   ledger.compact();
   return { files: [], versions, rows, spool: [], snapshots: [], remaining: [] };
@@ -100,7 +101,7 @@ export async function redactMatches(scrub: Scrub, place: RedactionPlace & { isDr
   const spool = await scrubWaiting(scrub, { dir: join(place.home, 'spool'), isDry });
   const snapshots = await scrubWaiting(scrub, { dir: join(store.dir, '.nocturne', 'snapshots'), isDry });
   if (isDry) return { files, versions, rows, spool, snapshots, remaining: [] };
-  await removeAsides(store, (path) => holdsMatch(path, scrub));
+  await removeDisplaced(store, (path) => holdsMatch(path, scrub));
   forgetTopics(store.ledger);
   store.ledger.compact();
   return { files, versions, rows, spool, snapshots, remaining: await remainsOf(scrub, [store.dir, place.home]) };
@@ -264,10 +265,10 @@ function forgetWords(ledger: Ledger, { path, memory, text }: Version & { text: s
   return count;
 }
 
-async function removeAsides({ dir }: Store, isToGo: (path: string) => boolean | Promise<boolean>): Promise<void> {
-  const asides = join(dir, '.nocturne', 'aside');
-  for (const name of listNames(asides)) {
-    if (await isToGo(join(asides, name))) removeFile(join(asides, name));
+async function removeDisplaced({ dir }: Store, isToGo: (path: string) => boolean | Promise<boolean>): Promise<void> {
+  for (const name of listNames(join(dir, DISPLACED_DIR))) {
+    const path = join(dir, DISPLACED_DIR, name);
+    if (await isToGo(path)) removeFile(path);
   }
 }
 

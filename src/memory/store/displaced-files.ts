@@ -1,7 +1,7 @@
-// The asides: where a live file is moved while new bytes take its place, so that nothing is overwritten unseen.
+// Displaced files: where a live file is moved while new bytes take its place, so that nothing is overwritten unseen.
 // A file just moved here is `<memory>.taking` until the ledger has what it holds; then its name says the hash of that.
 // An editor that had the file open may still write to it: a file whose bytes differ from its name is a late edit.
-// Every aside is looked at for 60 s and once more before it is removed.
+// Every displaced file is looked at for 60 s and once more before it is removed.
 
 import { basename, dirname, join } from 'node:path';
 import { listNames } from '../../base/files/directories.ts';
@@ -19,8 +19,10 @@ import {
 } from '../../base/files/files.ts';
 import { type Content, shaOf } from '../ledger/version-rows.ts';
 
-/** How long an aside is looked at again. */
-const ASIDE_MS = 60_000;
+/** Where they are, in the memory directory. */
+export const DISPLACED_DIR = '.nocturne/aside';
+/** How long a displaced file is looked at again. */
+const WATCHED_MS = 60_000;
 /** The coarsest clock of a file system: a file written later than this ago may change again without a sign of it. */
 export const DISK_TICK_MS = 2_000;
 /** The same where it tells parts of a second: systems look at their own clock as seldom as every 16 ms. */
@@ -34,11 +36,11 @@ export interface LateEdit {
   /** Hash of what stood in the file when it was last looked at. */
   baseSha: string;
   content: Buffer;
-  /** Goes on watching the aside from what it holds now; to be called once the edit is kept. */
-  settle(): void;
+  /** Goes on watching the file from what it holds now; to be called once the edit is kept. */
+  accept(): void;
 }
 
-interface Aside {
+interface DisplacedFile {
   name: string;
   memory: string;
   sha: string;
@@ -46,9 +48,9 @@ interface Aside {
   n: number;
 }
 
-export class Asides {
+export class DisplacedFiles {
   readonly #dir: string;
-  /** Of each aside, how it looked when its bytes were last those of its name. */
+  /** Of each, how it looked when its bytes were last those of its name. */
   readonly #looks = new Map<string, Look>();
   /** The names of those kept since the last look. */
   #fresh: string[] = [];
@@ -78,7 +80,7 @@ export class Asides {
   /** Whether a file with this content was moved here lately: the sign that its place is empty because of us. */
   holds(memory: string, content: Content): boolean {
     const sha = shaOf(content);
-    return asidesOf(listNames(this.#dir)).some((aside) => aside.memory === memory && aside.sha === sha);
+    return displacedIn(listNames(this.#dir)).some((file) => file.memory === memory && file.sha === sha);
   }
 
   /**
@@ -113,23 +115,23 @@ export class Asides {
   late(nowMs: number, { onlyFresh }: { onlyFresh: boolean }): LateEdit[] {
     const edits: LateEdit[] = [];
     const lastChangeMs = lookNow(this.#dir)?.modifiedMs ?? 0;
-    const asides = asidesOf(onlyFresh ? this.#fresh : listNames(this.#dir));
+    const files = displacedIn(onlyFresh ? this.#fresh : listNames(this.#dir));
     this.#fresh = [];
-    for (const aside of asides) {
-      const path = join(this.#dir, aside.name);
+    for (const file of files) {
+      const path = join(this.#dir, file.name);
       const look = lookNow(path);
-      const known = this.#looks.get(aside.name);
-      const isOld = nowMs - aside.atMs > ASIDE_MS;
+      const known = this.#looks.get(file.name);
+      const isOld = nowMs - file.atMs > WATCHED_MS;
       if (look && !isOld && known && isSameLook(known, look)) continue;
-      const content = readWritten(path, { isEmptyExpected: aside.sha === shaOf('') });
+      const content = readWritten(path, { isEmptyExpected: file.sha === shaOf('') });
       if (content === null) continue;
-      if (shaOf(content) !== aside.sha) {
-        const settle = () => this.#file(path, { ...aside, sha: shaOf(content) });
-        edits.push({ memory: aside.memory, baseSha: aside.sha, content, settle });
+      if (shaOf(content) !== file.sha) {
+        const accept = () => this.#file(path, { ...file, sha: shaOf(content) });
+        edits.push({ memory: file.memory, baseSha: file.sha, content, accept });
       } else if (isOld) {
         removeFile(path);
-        this.#looks.delete(aside.name);
-      } else if (look && lastChangeMs - look.modifiedMs > tickAfter(look)) this.#looks.set(aside.name, look);
+        this.#looks.delete(file.name);
+      } else if (look && lastChangeMs - look.modifiedMs > tickAfter(look)) this.#looks.set(file.name, look);
     }
     return edits;
   }
@@ -142,7 +144,7 @@ export class Asides {
     return lookNow(this.#dir)?.modifiedMs ?? 0;
   }
 
-  #file(from: string, { memory, sha, atMs }: Pick<Aside, 'memory' | 'sha' | 'atMs'>): void {
+  #file(from: string, { memory, sha, atMs }: Pick<DisplacedFile, 'memory' | 'sha' | 'atMs'>): void {
     let n = 0;
     const path = () => join(this.#dir, `${memory}.${sha}.${atMs}.${n}`);
     while (lookNow(path()) !== null) n += 1;
@@ -155,7 +157,7 @@ export class Asides {
   }
 }
 
-function asidesOf(names: string[]): Aside[] {
+function displacedIn(names: string[]): DisplacedFile[] {
   return names
     .map((name) => ({ name, match: /^(mem_\w+)\.([0-9a-f]{64})\.(\d+)\.(\d+)$/.exec(name) }))
     .flatMap(({ name, match }) => {
