@@ -24,14 +24,12 @@ import {
 import { entryRow } from '../src/memory/ledger/entries.ts';
 import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
 import type { Lease } from '../src/memory/ledger/leases.ts';
-import type { Transaction } from '../src/memory/ledger/ledger.ts';
-import { newId } from '../src/memory/ledger/ledger.ts';
+import { newId, type Transaction } from '../src/memory/ledger/ledger.ts';
 import { shaOf } from '../src/memory/ledger/version-rows.ts';
 import type { Store, WithLease } from '../src/memory/store/store.ts';
 import { commitArchiving } from './dream/archive.ts';
 import { settleMeaning } from './dream/check.ts';
-import type { Decision, Place } from './dream/commit.ts';
-import { commitOperations } from './dream/commit.ts';
+import { commitOperations, type Decision, type Place } from './dream/commit.ts';
 import type { DraftTopic } from './dream/draft.ts';
 import { contextOf, select } from './dream/select.ts';
 import { type Logged, readLogged } from './review/list.ts';

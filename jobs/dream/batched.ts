@@ -10,8 +10,7 @@
 // certain that it did not arrive, nothing of it is left. What is sent fits the job's ceiling and the day's.
 
 import type { BatchedRequest, BatchedResult, Batches } from '../../src/agent/batches.ts';
-import type { Bound } from '../../src/base/config/prices.ts';
-import { batchPrice } from '../../src/base/config/prices.ts';
+import { type Bound, batchPrice } from '../../src/base/config/prices.ts';
 import { isAppError } from '../../src/base/errors.ts';
 import {
   askAfter,

@@ -23,7 +23,7 @@ import {
 import type { Lease } from '../../src/memory/ledger/leases.ts';
 import { lostIds } from '../../src/memory/ledger/lost-logs.ts';
 
-import { sayMissing } from '../../src/memory/store/outside.ts';
+import { sayMissing } from '../../src/memory/store/external-edits.ts';
 import { isPinned } from '../../src/memory/store/staging.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { logDay, logPath } from '../../src/memory/text/daily-log.ts';

@@ -12,6 +12,7 @@ import { enablementFor } from '../compose.ts';
 import { memoryDirFor } from '../places.ts';
 import { type Checked, fail, warn } from './checked.ts';
 import {
+  checkEnablement,
   checkHome,
   checkHooks,
   checkKey,

@@ -11,7 +11,7 @@ import type { Home } from '../../memory/home/home.ts';
 import { inboxItems } from '../../memory/ledger/inbox.ts';
 import { type JobRow, lastJobs } from '../../memory/ledger/job-rows.ts';
 import { findLedger, type Ledger, ledgerDamage } from '../../memory/ledger/ledger.ts';
-import { IF_MISSING, missingIn, sayMissing } from '../../memory/store/outside.ts';
+import { IF_MISSING, missingIn, sayMissing } from '../../memory/store/external-edits.ts';
 import { wings } from '../wing.ts';
 import { dreamHolds } from '../worker/dream-hold.ts';
 import { type Checked, fail, ok, warn } from './checked.ts';

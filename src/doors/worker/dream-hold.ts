@@ -7,7 +7,7 @@ import { keySource } from '../../base/key.ts';
 import type { Home } from '../../memory/home/home.ts';
 import { lastDreamJob } from '../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../memory/ledger/ledger.ts';
-import { IF_MISSING, missingIn, sayMissing } from '../../memory/store/outside.ts';
+import { IF_MISSING, missingIn, sayMissing } from '../../memory/store/external-edits.ts';
 import { admissionNow } from './hold.ts';
 
 export interface DreamHold {

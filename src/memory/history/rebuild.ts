@@ -24,7 +24,7 @@ import {
 import { hasJob, rememberJob } from '../ledger/job-rows.ts';
 import type { Ledger, Transaction } from '../ledger/ledger.ts';
 import { noteLostAnywhere } from '../ledger/lost-logs.ts';
-import { missingIn } from '../store/outside.ts';
+import { missingIn } from '../store/external-edits.ts';
 import type { By, Store } from '../store/store.ts';
 import type { LogItem } from '../text/daily-log.ts';
 import { parseJsonReport, type ReportRow, reportDay } from '../text/dream-report.ts';

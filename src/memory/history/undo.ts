@@ -116,7 +116,7 @@ function rowChange(ledger: Ledger, { rowid, table, key, before }: WrittenRow): R
 function fileChanges(ledger: Ledger, { job, commits }: { job: string; commits: number[] }): FileChanges[] {
   const files = new Map<string, FileChanges>();
   for (const commit of commits) {
-    // What an outside edit added while the commit was brought to the file is no work of the job.
+    // What an external edit added while the commit was brought to the file is no work of the job.
     const versions = ledger.all(
       `select version.id, memory.path from version join memory on memory.id = version.memory
        join "commit" on "commit".id = version."commit" and "commit".actor = version.actor

@@ -8,7 +8,7 @@ import { type Ledger, newId } from './ledger.ts';
 
 /**
  * Who makes a change: `job:<id>`, which may not touch what is pinned; `tool:<id>`; `person`, whom no limits bind.
- * `external` is for edits made outside the store.
+ * `external` is for external edits, which did not come through the store.
  */
 export type Actor = string;
 

@@ -1,6 +1,6 @@
 // Brings the files of a memory directory to the heads that a commit set, and takes in what reached them meanwhile.
 // A live file is moved aside, read there and then replaced by a link that overwrites nothing; what it held beyond the
-// expected is kept in the ledger as an outside edit, and merged, before its place is filled again. Each step can be
+// expected is kept in the ledger as an external edit, and merged, before its place is filled again. Each step can be
 // repeated after a crash. Readers may for a moment see no file.
 // Everything here runs under the store's lock.
 
@@ -41,7 +41,7 @@ export interface Place {
   dir: string;
   /** The absolute path of a file of the directory. */
   locate(path: string): string;
-  /** Records what stands at a path as an outside edit where it is not the head; answers the head. */
+  /** Records what stands at a path as an external edit where it is not the head; answers the head. */
   takeIn(path: string): Version | null;
 }
 
@@ -176,10 +176,10 @@ function keepFound(
       return true;
     }
     const base = before?.content ?? null;
-    const merged = mergeFiles(base, { ours: target.content, outside: found.content });
-    const outside = { ...target, commit, at, content: found.content, actor: 'external' };
+    const merged = mergeFiles(base, { ours: target.content, external: found.content });
+    const edit = { ...target, commit, at, content: found.content, actor: 'external' };
     const path = before?.path ?? target.path;
-    const seen = addVersion(ledger, { ...outside, path, previous: before?.id ?? null });
+    const seen = addVersion(ledger, { ...edit, path, previous: before?.id ?? null });
     if (isMove({ target, before }))
       addVersion(ledger, { ...target, commit, at, content: merged.content, previous: target.id });
     else if (!isSame(merged.content, found.content)) {
@@ -205,7 +205,7 @@ function keepLateEdit(edit: LateEdit, { ledger, clock, takeIn }: Place): string[
     const merged =
       head.content === null
         ? { content: edit.content, collisions: 0 }
-        : mergeFiles(base as Content, { ours: head.content, outside: edit.content });
+        : mergeFiles(base as Content, { ours: head.content, external: edit.content });
     if (isSame(merged.content, head.content)) return [];
     const commit = beginCommit(ledger, { actor: 'external', at, isApplied: false });
     addVersion(ledger, { ...seen, content: merged.content, commit });

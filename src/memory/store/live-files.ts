@@ -1,7 +1,7 @@
 // The files of a memory directory as they stand, for those who only look: which are listed, which of them changed, and their
 // texts. A link that leads out of the directory leads nowhere: what came with somebody's repository must not show what is
 // elsewhere.
-// A file that looks as it did when it was last found to be its head (size and times, as outside.ts remembers them) is
+// A file that looks as it did when it was last found to be its head (size and times, as external-edits.ts remembers them) is
 // not opened: the ledger has its text in one place, where ten thousand files are ten thousand seeks. Every other file is
 // read, so what a person wrote a second ago is seen, and a directory without a ledger is read whole. Nothing is changed.
 

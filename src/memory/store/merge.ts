@@ -1,5 +1,5 @@
-// Three-way merge of a file by lines: what stood there, what a commit wants, what somebody outside made of it.
-// Where lines do not collide both live. Where they do the outside edit wins; the caller keeps the loser as a version.
+// Three-way merge of a file by lines: what stood there, what a commit wants, what an external edit made of it.
+// Where lines do not collide both live. Where they do the external edit wins; the caller keeps the loser as a version.
 // Merging a second time what was merged before changes nothing. A last line stays without its newline where it was.
 
 import { isUtf8 } from 'node:buffer';
@@ -8,44 +8,44 @@ import { lineEndOf } from '../text/blocks.ts';
 
 export interface Merged {
   text: string;
-  /** Places where the outside edit replaced what the commit wanted. */
+  /** Places where the external edit replaced what the commit wanted. */
   collisions: number;
 }
 
-export function mergeLines(base: string, edits: { ours: string; outside: string }): Merged {
+export function mergeLines(base: string, edits: { ours: string; external: string }): Merged {
   let collisions = 0;
   const lines: string[] = [];
-  for (const part of diff3Merge(split(edits.ours), split(base), split(edits.outside))) {
+  for (const part of diff3Merge(split(edits.ours), split(base), split(edits.external))) {
     if (part.ok) lines.push(...part.ok);
     else if (part.conflict) {
-      const { before, ours, outside, after } = narrow(part.conflict);
+      const { before, ours, external, after } = narrow(part.conflict);
       const stood = part.conflict.o;
-      lines.push(...before, ...outside);
-      // What was only put behind the lines that the outsider changed collides with nothing.
+      lines.push(...before, ...external);
+      // What was only put behind the lines that the external edit changed collides with nothing.
       if (stood.every((line, index) => ours[index] === line)) lines.push(...ours.slice(stood.length));
       else collisions += 1;
       lines.push(...after);
     }
   }
   const text = lines.join('');
-  const ending = isOpenEnded(edits.outside) === isOpenEnded(base) ? edits.ours : edits.outside;
+  const ending = isOpenEnded(edits.external) === isOpenEnded(base) ? edits.ours : edits.external;
   return { text: isOpenEnded(ending) ? text.replace(/\r?\n$/, '') : text, collisions };
 }
 
 /** The same for bytes; null is no file. Bytes that are no UTF-8 are not merged: they win whole, or lose whole. */
 export function mergeFiles(
   base: Buffer | null,
-  edits: { ours: Buffer | null; outside: Buffer | null },
+  edits: { ours: Buffer | null; external: Buffer | null },
 ): { content: Buffer | null; collisions: number } {
-  const { ours, outside } = edits;
-  const sides = [base, ours, outside].filter((side) => side !== null);
+  const { ours, external } = edits;
+  const sides = [base, ours, external].filter((side) => side !== null);
   if (ours === null || !sides.every((side) => isUtf8(side))) {
-    return { content: outside, collisions: outside === null ? 0 : 1 };
+    return { content: external, collisions: external === null ? 0 : 1 };
   }
-  if (base?.equals(ours)) return { content: outside, collisions: 0 };
-  const merged = mergeLines(base?.toString() ?? '', { ours: ours.toString(), outside: outside?.toString() ?? '' });
-  // Where nothing of ours is left to add, a file that was removed outside stays removed.
-  const content = outside === null && merged.text === '' ? null : Buffer.from(merged.text);
+  if (base?.equals(ours)) return { content: external, collisions: 0 };
+  const merged = mergeLines(base?.toString() ?? '', { ours: ours.toString(), external: external?.toString() ?? '' });
+  // Where nothing of ours is left to add, a file that was removed externally stays removed.
+  const content = external === null && merged.text === '' ? null : Buffer.from(merged.text);
   return { content, collisions: merged.collisions };
 }
 
@@ -59,7 +59,7 @@ function narrow({ a, b }: { a: string[]; b: string[] }) {
   return {
     before: a.slice(0, head),
     ours: a.slice(head, a.length - tail),
-    outside: b.slice(head, b.length - tail),
+    external: b.slice(head, b.length - tail),
     after: a.slice(a.length - tail),
   };
 }

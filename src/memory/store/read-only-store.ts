@@ -1,6 +1,6 @@
 // A memory directory that is only looked at: the same doors for reading as the store's, and none for writing.
 // Promises: it cannot change a file or a row, since it has nothing to do it with: the ledger is opened for looking, and
-// no lock, directory or version is made. What was edited outside is shown as it stands; it has no version yet.
+// no lock, directory or version is made. An external edit is shown as it stands; it has no version yet.
 
 import { resolve } from 'node:path';
 import { canonicalPath } from '../../base/files/directories.ts';
@@ -9,8 +9,8 @@ import { emptyLedger, type Ledger, lookIntoLedger } from '../ledger/ledger.ts';
 import { headAt, shaOf } from '../ledger/version-rows.ts';
 import { shownText } from '../team/shown-text.ts';
 import { locateFile } from './confine.ts';
+import { missingIn } from './external-edits.ts';
 import { type ListChoice, listPaths } from './live-files.ts';
-import { missingIn } from './outside.ts';
 
 /** A file as it stands, with what is known of it. */
 export interface ReadMemory {

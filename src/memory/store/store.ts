@@ -1,6 +1,6 @@
 // The store: the one way in which nocturne changes a memory directory.
 // Promises: a commit of files and ledger rows is all or nothing, across a crash at any moment; commits of all
-// processes of this machine are serialized; a writer whose lease is gone changes nothing; what was edited outside is
+// processes of this machine are serialized; a writer whose lease is gone changes nothing; what was edited past the store is
 // kept as a version, and is what a commit builds on; an edit that arrives while a file is swapped is merged in, and
 // where lines collide it wins. What a commit replaces stays as a version. An error after the commit point (a full
 // disk) leaves the files behind; the next commit or opening brings them there before anything else.
@@ -17,8 +17,8 @@ import { shownText } from '../team/shown-text.ts';
 import { applyCommits, applyLateEdits, type Place } from './apply.ts';
 import { locateFile } from './confine.ts';
 import { DISPLACED_DIR, DisplacedFiles } from './displaced-files.ts';
+import { ExternalEdits } from './external-edits.ts';
 import { type ListChoice, listPaths } from './live-files.ts';
-import { OutsideEdits } from './outside.ts';
 import {
   check,
   DEFAULT_LIMITS,
@@ -43,7 +43,7 @@ export interface CommitPlan {
 }
 
 export interface CommitResult {
-  /** Paths where an outside edit won over lines that the commit wanted; those are kept as a version. */
+  /** Paths where an external edit won over lines that the commit wanted; those are kept as a version. */
   collisions: string[];
 }
 
@@ -98,7 +98,7 @@ export class Store {
   readonly #clock: Clock;
   readonly #lock: StoreLock;
   readonly #settleEdits: StoreParts['settleEdits'];
-  readonly #outside: OutsideEdits;
+  readonly #external: ExternalEdits;
   readonly #place: Place;
   readonly #displaced: DisplacedFiles;
 
@@ -114,8 +114,8 @@ export class Store {
     const displaced = new DisplacedFiles(join(dir, DISPLACED_DIR));
     this.#displaced = displaced;
     const deps = { ledger, clock, displaced, dir, isTeam, locate: (path: string) => this.#locate(path) };
-    this.#outside = new OutsideEdits(deps);
-    this.#place = { ...deps, takeIn: (path) => this.#outside.takeIn(path) };
+    this.#external = new ExternalEdits(deps);
+    this.#place = { ...deps, takeIn: (path) => this.#external.takeIn(path) };
     try {
       this.#lock.hold(() => {
         displaced.dropTemporary();
@@ -136,8 +136,8 @@ export class Store {
   /** A file as it stands now with what the store knows of it, or null. Bytes that are no UTF-8 are shown as U+FFFD. */
   async lookUp(given: string): Promise<Memory | null> {
     return this.#lock.hold(() => {
-      const takeIn = () => this.ledger.transaction(() => this.#outside.takeIn(this.#nameOf(given)));
-      this.#takeInOutsideEdits(takeIn);
+      const takeIn = () => this.ledger.transaction(() => this.#external.takeIn(this.#nameOf(given)));
+      this.#takeInExternalEdits(takeIn);
       const head = takeIn();
       if (!head || head.content === null) return null;
       const { memory: id, path, id: version, content } = head;
@@ -205,13 +205,13 @@ export class Store {
    */
   async commit(by: By, plan: (ledger: Ledger) => CommitPlan): Promise<CommitResult> {
     return this.#lock.hold(() => {
-      this.#takeInOutsideEdits(() => this.#outside.takeInAll());
+      this.#takeInExternalEdits(() => this.#external.takeInAll());
       const stageAll = () => {
         if (by.lease) checkFence(this.ledger, by.lease);
         const { files, rows } = plan(this.ledger);
         const at = this.#clock.now().toISOString();
         const commit = beginCommit(this.ledger, { actor: by.actor, at, isApplied: false });
-        const deps = { ...this.#place, limits: this.limits, totals: this.#outside.totals };
+        const deps = { ...this.#place, limits: this.limits, totals: this.#external.totals };
         for (const file of files) stage(this.#named(file), { id: commit, actor: by.actor, at }, deps);
         rows?.(new Transaction(this.ledger, commit));
         if (by.isRehearsal) throw REHEARSED;
@@ -233,10 +233,10 @@ export class Store {
    */
   async rehearse(by: By, paths: string[]): Promise<void> {
     this.#lock.hold(() => {
-      this.#takeInOutsideEdits(() => this.#outside.takeInAll());
+      this.#takeInExternalEdits(() => this.#external.takeInAll());
       this.ledger.transaction(() => {
         if (by.lease) checkFence(this.ledger, by.lease);
-        const deps = { ...this.#place, limits: this.limits, totals: this.#outside.totals };
+        const deps = { ...this.#place, limits: this.limits, totals: this.#external.totals };
         for (const path of paths) refuseUnwritable(this.#nameOf(path), by, deps);
       });
       this.#displaced.prepare(Buffer.alloc(REHEARSED_BYTES));
@@ -255,8 +255,8 @@ export class Store {
    */
   async missing(): Promise<string[]> {
     return this.#lock.hold(() => {
-      this.#takeInOutsideEdits(() => this.#outside.takeInAll());
-      return this.#outside.missing();
+      this.#takeInExternalEdits(() => this.#external.takeInAll());
+      return this.#external.missing();
     });
   }
 
@@ -266,8 +266,8 @@ export class Store {
    */
   async acceptMissing(only?: Set<string>): Promise<string[]> {
     return this.#lock.hold(() => {
-      this.#takeInOutsideEdits(() => this.#outside.takeInAll());
-      return this.#outside.acceptMissing(only);
+      this.#takeInExternalEdits(() => this.#external.takeInAll());
+      return this.#external.acceptMissing(only);
     });
   }
 
@@ -281,7 +281,7 @@ export class Store {
     this.ledger.close();
   }
 
-  #takeInOutsideEdits(takeIn: () => void): void {
+  #takeInExternalEdits(takeIn: () => void): void {
     this.bringFilesUpToDate();
     takeIn();
     if (this.#settleEdits(this, this.#clock)) this.bringFilesUpToDate();

@@ -70,7 +70,7 @@ export function bringTopic(topic: { base: string | undefined; ours: string | nul
   if (theirs === base) return { step: 'own', text: ours };
   if (ours === base) return { step: 'update', text: theirs };
   if (base === undefined) return { step: 'collides', text: ours };
-  const merged = mergeLines(base, { ours: theirs, outside: ours });
+  const merged = mergeLines(base, { ours: theirs, external: ours });
   if (merged.collisions > 0) return { step: 'collides', text: ours };
   return { step: merged.text === ours ? 'own' : 'merge', text: merged.text };
 }

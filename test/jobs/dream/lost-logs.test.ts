@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { checkMemoryDirectory } from '../../../src/doors/doctor/memory.ts';
 import { allEntries } from '../../../src/memory/ledger/entries.ts';
-import { sayMissing } from '../../../src/memory/store/outside.ts';
+import { sayMissing } from '../../../src/memory/store/external-edits.ts';
 import { type TestApp, testApp, testModel } from '../../support/app.ts';
 import { says } from '../../support/messages-server.ts';
 import { sessionFile } from '../../support/session-file.ts';

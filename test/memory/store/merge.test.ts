@@ -10,6 +10,6 @@ test.each([
   ['they emptied the file while we added to it', `${base}ours\n`, '', 'ours\n', 0],
   ['the same edit on both sides is one', 'one\n2\nthree\n', 'one\n2\nthree\n', 'one\n2\nthree\n', 0],
   ['where lines collide theirs wins', 'one\nours\nthree\n', 'one\ntheirs\nthree\n', 'one\ntheirs\nthree\n', 1],
-])('%s', (_, ours, outside, text, collisions) => {
-  expect(mergeLines(base, { ours, outside })).toEqual({ text, collisions });
+])('%s', (_, ours, external, text, collisions) => {
+  expect(mergeLines(base, { ours, external })).toEqual({ text, collisions });
 });

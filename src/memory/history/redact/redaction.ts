@@ -65,7 +65,7 @@ const WORDS = {
  */
 export async function redactVersion(id: string, { store, now }: RedactionPlace): Promise<Redaction> {
   const { ledger } = store;
-  await seeOutsideEdit(store, id);
+  await seeExternalEdit(store, id);
   const shas: string[] = [];
   const [versions, rows] = ledger.transaction(() => {
     const version = readVersion(ledger, id);
@@ -127,7 +127,7 @@ async function refuseTooLarge(scrub: Scrub, { dir }: Store): Promise<void> {
   });
 }
 
-/** The files that hold a match, and those whose last known text does although they were changed outside since. */
+/** The files that hold a match, and those whose last known text does although they have an external edit since. */
 async function filesWith(
   scrub: Scrub,
   { store: { dir, ledger }, ofFiles }: { store: Store; ofFiles: FileScrub },
@@ -218,7 +218,7 @@ function scrubImage(scrub: Scrub, image: string): string {
 }
 
 /** What a person changed just now counts as changed, also where no commit has noticed it yet. */
-async function seeOutsideEdit(store: Store, id: string): Promise<void> {
+async function seeExternalEdit(store: Store, id: string): Promise<void> {
   const path = store.ledger.get('select path from memory where head = ?', id)?.path as string | undefined;
   const files = path === undefined ? [] : [{ path, change: (current: string | null) => current }];
   await store.commit({ actor: 'person' }, () => ({ files }));

@@ -1,4 +1,4 @@
-// Edits made outside the store: by a person, the main agent, a checkout.
+// External edits, which did not come through the store: by a person, the main agent, a checkout.
 // A file is looked at (size and times, as remembered in the ledger) and read only where that changed. What differs from
 // its head becomes a version with the actor `external`; the same content under a new name is a rename and keeps its
 // memory id. Many files gone or emptied at once look like an accident: they are marked as missing, never recorded as
@@ -31,7 +31,7 @@ import { DISK_TICK_MS, type DisplacedFiles, readWritten } from './displaced-file
 import { followLines } from './follow-lines.ts';
 import { type Known, KnownFiles, looksAsKnown, type Totals, VISIBLE } from './known-files.ts';
 
-export interface OutsideDeps {
+export interface ExternalEditsDeps {
   ledger: Ledger;
   clock: Clock;
   displaced: DisplacedFiles;
@@ -45,8 +45,8 @@ export interface OutsideDeps {
 /** Fewer files than this may always go at once, unless they are all there are. */
 const FEW_FILES = 3;
 
-export class OutsideEdits {
-  readonly #deps: OutsideDeps;
+export class ExternalEdits {
+  readonly #deps: ExternalEditsDeps;
   readonly #known: KnownFiles;
   /** What the last look found in the directory, as the disk spells it. */
   #there = new Map<string, string>();
@@ -54,7 +54,7 @@ export class OutsideEdits {
   /** The one commit of all that a look finds. */
   #commit: number | null = null;
 
-  constructor(deps: OutsideDeps) {
+  constructor(deps: ExternalEditsDeps) {
     this.#deps = deps;
     this.#known = new KnownFiles(deps.ledger);
   }
@@ -84,7 +84,7 @@ export class OutsideEdits {
     }
   }
 
-  /** Records what stands at a path as an outside edit where it is not the head; answers the head. */
+  /** Records what stands at a path as an external edit where it is not the head; answers the head. */
   takeIn(path: string): Version | null {
     const { ledger, locate } = this.#deps;
     const known = memoryAt(ledger, path);
@@ -199,7 +199,7 @@ export class OutsideEdits {
     const all = ledger.get(`select count(*) as n from memory where seen_bytes is not null and ${VISIBLE}`)?.n as number;
     // A log that was lost before says nothing of what is gone now.
     const counted = losses.filter((file) => file.missingSince === null || !isLog(file.path)).length;
-    const isAccident = !this.#deps.isTeam && looksLikeAccident(counted, all);
+    const isAccident = !this.#deps.isTeam && isMassDeletion(counted, all);
     const now = clock.now().toISOString();
     for (const file of fresh) {
       const isLostLog = !this.#deps.isTeam && isLog(file.path);
@@ -272,7 +272,7 @@ export function missingIn(ledger: Ledger): string[] {
   return [...new Set([...paths, ...lostLogs(ledger)])].sort();
 }
 
-function looksLikeAccident(gone: number, all: number): boolean {
+function isMassDeletion(gone: number, all: number): boolean {
   return gone >= FEW_FILES ? gone * 4 > all : gone === all && gone > 1;
 }
 
