@@ -10,7 +10,7 @@ import { gitIdentity, isIgnored } from '../base/files/working-tree.ts';
 import { checkoutRoot, gitRoot, isTeamDir } from '../memory/home/paths.ts';
 import { sessionDirs } from '../memory/ledger/coverage.ts';
 import type { Store } from '../memory/store/store.ts';
-import { authorName } from '../memory/team/authors.ts';
+import { authorName } from '../memory/text/authors.ts';
 import { scopeDir } from './places.ts';
 
 const GIT_TIMEOUT_MS = 5_000;

@@ -8,13 +8,13 @@ import { resolve } from 'node:path';
 import { canonicalPath } from '../base/files/directories.ts';
 import { makeDirectory } from '../base/files/files.ts';
 import { type Clock, systemClock } from '../base/time.ts';
+import { settleMerges } from './conflicts/settle-merges.ts';
 import { rebuildWhereBehind } from './history/rebuild.ts';
 import { isTeamDir } from './home/paths.ts';
 import { settleInterrupted } from './ledger/job-rows.ts';
 import { openLedger } from './ledger/ledger.ts';
 import { refuseLinkedState } from './store/confine.ts';
 import { type Limits, Store } from './store/store.ts';
-import { settleMerges } from './team/settle-merges.ts';
 
 export interface StoreOptions {
   /** Default: the system's. */

@@ -4,9 +4,9 @@
 import { join } from 'node:path';
 import { isDirectory } from '../../base/files/directories.ts';
 import { readTextNow } from '../../base/files/files.ts';
+import { shownText } from '../../memory/conflicts/shown-text.ts';
 import { isTeamDir } from '../../memory/home/paths.ts';
 import { liveFiles } from '../../memory/store/live-files.ts';
-import { shownText } from '../../memory/team/shown-text.ts';
 import type { App } from '../compose.ts';
 import { scopesBeside } from '../places.ts';
 

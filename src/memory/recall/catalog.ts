@@ -4,6 +4,7 @@
 import { walkNow } from '../../base/files/directories.ts';
 import { readMemoryNow } from '../../base/files/files.ts';
 import type { Day } from '../../base/time.ts';
+import { shownText } from '../conflicts/shown-text.ts';
 import { isWithoutLine } from '../dream/habits.ts';
 import { topicCards } from '../dream/topic-table.ts';
 import { logItemsOf, unchangedSince } from '../history/log-items.ts';
@@ -11,7 +12,6 @@ import { type EntryRow, type EntryState, entriesIn, entryRow } from '../ledger/e
 import type { Ledger } from '../ledger/ledger.ts';
 import { filesByName, isMemoryPath } from '../store/confine.ts';
 import { liveFiles, readShown } from '../store/live-files.ts';
-import { shownText } from '../team/shown-text.ts';
 import { type LogItem, logDay, logPath } from '../text/daily-log.ts';
 import { isTopicPath, parseTopic } from '../text/topic.ts';
 import type { MemoryType } from '../types.ts';

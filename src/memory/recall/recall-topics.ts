@@ -5,11 +5,11 @@
 import { join } from 'node:path';
 import { lookNow, readMemoryNow } from '../../base/files/files.ts';
 import { asItIs } from '../../base/text/change-words.ts';
+import { shownText } from '../conflicts/shown-text.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { isMemoryPath } from '../store/confine.ts';
 import { findConfined } from '../store/live-files.ts';
 import { isPinned } from '../store/staging.ts';
-import { shownText } from '../team/shown-text.ts';
 import { bodyStart } from '../text/frontmatter.ts';
 import { INDEX_CAPS } from '../text/index-file.ts';
 import { parseTopic } from '../text/topic.ts';

@@ -8,9 +8,9 @@
 import { join } from 'node:path';
 import { AppError, isAppError } from '../../base/errors.ts';
 import { lookNow, MOST_MEMORY_BYTES, readMemoryNow } from '../../base/files/files.ts';
+import { shownText } from '../conflicts/shown-text.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { memoryAt } from '../ledger/version-rows.ts';
-import { shownText } from '../team/shown-text.ts';
 import { confine, filesByName, isMemoryPath } from './confine.ts';
 import { looksAsKnown, VISIBLE } from './known-files.ts';
 

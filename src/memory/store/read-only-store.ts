@@ -5,9 +5,9 @@
 import { resolve } from 'node:path';
 import { canonicalPath } from '../../base/files/directories.ts';
 import { readMemoryBytesNow } from '../../base/files/files.ts';
+import { shownText } from '../conflicts/shown-text.ts';
 import { emptyLedger, type Ledger, lookIntoLedger } from '../ledger/ledger.ts';
 import { headAt, shaOf } from '../ledger/version-rows.ts';
-import { shownText } from '../team/shown-text.ts';
 import { locateFile } from './confine.ts';
 import { missingIn } from './external-edits.ts';
 import { type ListChoice, listPaths } from './live-files.ts';

@@ -1,14 +1,12 @@
-// The text of a topic in a team's memory: what sharing writes into it, and what makes it tidy again after plain git
-// merged it.
+// The text of a topic in a team's memory, and what sharing writes into it.
 // Promises: a statement is one line with its author at its end, put at its place in the alphabet, so that two clones
 // that share write different places of the file and the order tells nothing of time; what stands there is never taken
-// out or reordered, save a bullet that stands twice, whose authors then stand together. Pure.
+// out or reordered. Pure.
 
+import { authorsOf, withAuthors } from '../text/authors.ts';
 import { lineEndOf } from '../text/blocks.ts';
 import { type LocatedLine, lineNumbers, locateLines, newTopic } from '../text/topic.ts';
 import type { MemoryType } from '../types.ts';
-import { authorsOf, withAuthors } from './authors.ts';
-import { tidyFrontmatter } from './reconcile.ts';
 
 /** What is shared of a topic. */
 export interface SharedTopic {
@@ -66,11 +64,6 @@ export function shareInto(current: string | null, { statements, ...topic }: Shar
   return statements.reduce((raw, statement) => putInPlace(raw, statement, author), start);
 }
 
-/** A topic as it stands, after git may have merged it by keeping the lines of both sides. */
-export function tidyTopic(raw: string): string {
-  return withoutRepeats(tidyFrontmatter(raw));
-}
-
 function putInPlace(raw: string, statement: string, author: string): string {
   const lineEnd = lineEndOf(raw);
   const ended = raw === '' || raw.endsWith('\n') ? raw : raw + lineEnd;
@@ -95,32 +88,6 @@ function lastList(raw: string): LocatedLine[] {
   let first = last;
   while (isPlain(lines[first - 1]) && isNext(lines[first - 1], lines[first])) first -= 1;
   return lines.slice(Math.max(first, 0), last + 1);
-}
-
-/** Takes out the bullets that say what one before them says, and names the authors of all of them there. */
-function withoutRepeats(raw: string): string {
-  const bullets = locateLines(raw).filter(({ kind }) => kind === 'bullet');
-  const edits = [...Map.groupBy(bullets, ({ id }) => id).values()].flatMap((same) => {
-    const [first, ...others] = same;
-    if (!first || others.length === 0) return [];
-    const authors = same.flatMap((line) => line.authors);
-    const text = nameAuthors(raw.slice(first.from, first.to), authors);
-    return [{ from: first.from, to: first.to, text }, ...others.map(({ from, to }) => ({ from, to, text: '' }))];
-  });
-  return edits
-    .sort((a, b) => b.from - a.from)
-    .reduce((text, edit) => text.slice(0, edit.from) + edit.text + text.slice(edit.to), raw);
-}
-
-/** A bullet with these authors, on the line where some stood, else its first. */
-function nameAuthors(bullet: string, authors: string[]): string {
-  const lines = bullet.split('\n');
-  const at = Math.max(
-    lines.findIndex((line) => authorsOf(line).length > 0),
-    0,
-  );
-  const [, text = '', end = ''] = /^(.*?)(\r?)$/.exec(lines[at] ?? '') ?? [];
-  return lines.with(at, withAuthors(text, authors) + end).join('\n');
 }
 
 function withoutIndent(fence: string): string {

@@ -3,8 +3,8 @@
 // lines of it and keeps every other byte.
 
 import { createHash } from 'node:crypto';
-import { authorsOf, withoutAuthors } from '../team/authors.ts';
 import { isMemoryType, type MemoryType } from '../types.ts';
+import { authorsOf, withoutAuthors } from './authors.ts';
 import { type Block, bulletMarker, fold, lineEndOf, readBlocks } from './blocks.ts';
 import { bodyStart, isRecord, readFrontmatter, setKeys } from './frontmatter.ts';
 

@@ -13,14 +13,14 @@ import {
   realPath,
 } from '../../../base/files/directories.ts';
 import { isPrivate, makePrivate } from '../../../base/files/files.ts';
+import { sidesOf } from '../../conflicts/conflict.ts';
+import { lookAgain } from '../../conflicts/settle-merges.ts';
 import { indexLines, writeIndexLines } from '../../ledger/entries.ts';
 import { sayTooLarge } from '../../store/apply.ts';
 import { whyNoMemory } from '../../store/confine.ts';
 import { DISPLACED_DIR } from '../../store/displaced-files.ts';
 import { oversized } from '../../store/live-files.ts';
 import type { Store } from '../../store/store.ts';
-import { sidesOf } from '../../team/conflict.ts';
-import { lookAgain } from '../../team/settle-merges.ts';
 import { logDay } from '../../text/daily-log.ts';
 import { parseJsonReport } from '../../text/dream-report.ts';
 import { isRecord, readFrontmatter, setKeys } from '../../text/frontmatter.ts';

@@ -27,8 +27,8 @@ import type { FileChange, Store } from '../store/store.ts';
 import { linesAsGenerated } from '../text/index-file.ts';
 import { isArchivePath, isTopicPath } from '../text/topic.ts';
 import type { Sides } from './conflict.ts';
+import { tidyTopic } from './reconcile.ts';
 import { withoutMarkers } from './shown-text.ts';
-import { tidyTopic } from './team-topic.ts';
 
 const INDEX = 'MEMORY.md';
 

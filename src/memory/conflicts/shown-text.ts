@@ -5,8 +5,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { headAt, shaOf, versionOf } from '../ledger/version-rows.ts';
 import { isArchivePath, isTopicPath } from '../text/topic.ts';
 import { type Sides, sidesOf } from './conflict.ts';
-import { reconcile, tidyFrontmatter } from './reconcile.ts';
-import { tidyTopic } from './team-topic.ts';
+import { reconcile, tidyFrontmatter, tidyTopic } from './reconcile.ts';
 
 /** The two sides and the one text of them; null without a conflict. `before`: the file before git merged it. */
 export function withoutMarkers(

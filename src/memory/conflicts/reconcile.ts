@@ -1,11 +1,13 @@
 // Two versions of a file as one, with nothing of either lost: what plain git could not merge, or merged by keeping the
 // lines of both sides (`merge=union`).
 // Statements of both stand together, ours first; of a key that the frontmatter has twice one value stays, chosen by the
-// values alone, so that every clone chooses alike. Whoever calls keeps what went as a version. Pure.
+// values alone, so that every clone chooses alike; of a bullet that stands twice one, with the authors of both. Whoever calls keeps what went as a version. Pure.
 
 import { diffComm } from 'node-diff3';
+import { authorsOf, withAuthors } from '../text/authors.ts';
 import { lineEndOf, readLines } from '../text/blocks.ts';
 import { bodyStart } from '../text/frontmatter.ts';
+import { locateLines } from '../text/topic.ts';
 import type { Sides } from './conflict.ts';
 
 /** One file of two. */
@@ -120,4 +122,35 @@ function partsOf(text: string): string[] {
     else if (mark?.startsWith(fence) && line.trim() === mark) fence = undefined;
   }
   return parts;
+}
+
+/** A topic as it stands, after git may have merged it by keeping the lines of both sides. */
+export function tidyTopic(raw: string): string {
+  return withoutRepeats(tidyFrontmatter(raw));
+}
+
+/** Takes out the bullets that say what one before them says, and names the authors of all of them there. */
+function withoutRepeats(raw: string): string {
+  const bullets = locateLines(raw).filter(({ kind }) => kind === 'bullet');
+  const edits = [...Map.groupBy(bullets, ({ id }) => id).values()].flatMap((same) => {
+    const [first, ...others] = same;
+    if (!first || others.length === 0) return [];
+    const authors = same.flatMap((line) => line.authors);
+    const text = nameAuthors(raw.slice(first.from, first.to), authors);
+    return [{ from: first.from, to: first.to, text }, ...others.map(({ from, to }) => ({ from, to, text: '' }))];
+  });
+  return edits
+    .sort((a, b) => b.from - a.from)
+    .reduce((text, edit) => text.slice(0, edit.from) + edit.text + text.slice(edit.to), raw);
+}
+
+/** A bullet with these authors, on the line where some stood, else its first. */
+function nameAuthors(bullet: string, authors: string[]): string {
+  const lines = bullet.split('\n');
+  const at = Math.max(
+    lines.findIndex((line) => authorsOf(line).length > 0),
+    0,
+  );
+  const [, text = '', end = ''] = /^(.*?)(\r?)$/.exec(lines[at] ?? '') ?? [];
+  return lines.with(at, withAuthors(text, authors) + end).join('\n');
 }

@@ -3,9 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { sidesOf } from '../../../src/memory/team/conflict.ts';
-import { reconcile, tidyFrontmatter } from '../../../src/memory/team/reconcile.ts';
-import { tidyTopic } from '../../../src/memory/team/team-topic.ts';
+import { sidesOf } from '../../../src/memory/conflicts/conflict.ts';
+import { reconcile, tidyFrontmatter, tidyTopic } from '../../../src/memory/conflicts/reconcile.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const dir = tempDir();
