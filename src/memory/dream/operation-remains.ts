@@ -126,7 +126,7 @@ function lostOf(
   const { known, entries, night, own, draft } = at;
   const days = (known.sources ?? []).map((source) => source.at.slice(0, 10));
   const asNow = withoutFormer(withoutWhen(withoutReplaced(clause.text.replace(ORIGIN, ' ')), days), clause.text);
-  const names = [...literals(asNow), ...namesIn(asNow, known.text)];
+  const names = [...literals(asNow), ...(asNow.match(HANDLE) ?? []), ...namesIn(asNow, known.text)];
   // Values of any entry of the night stand in its own line, which the checks see to.
   const heard = [...night.map(({ text }) => text), ...entries.flatMap(({ quotes }) => quotes), ...own].join('\n');
   const near = draft.filter((line) => words.size === 0 || countSharedWords(words, allWords(line)) > 0);
@@ -196,6 +196,9 @@ const BOUND =
 
 const CALENDAR = new RegExp(`^${WEEKDAY}|^${ENGLISH_MONTH}$`, 'i');
 const GERMAN = /(?<![\p{L}])(?:der|die|das|und|nicht|ist|für|wird|eine?|im|den|dem)(?![\p{L}])/giu;
+
+/** A channel, or somebody by their handle: #build, @kim. */
+const HANDLE = /(?<![\p{L}\p{N}_/.&])[#@]\p{L}[\p{L}\p{N}_-]*(?![\p{L}\p{N}_/])/gu;
 
 /** What is written with a capital inside a sentence; German writes every noun so. */
 function namesIn(clause: string, line: string): string[] {

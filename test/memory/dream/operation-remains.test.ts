@@ -52,6 +52,24 @@ const WRONG: [string, Case, string[]][] = [
     ['"#96"'],
   ],
   [
+    'a channel in a short clause',
+    {
+      lines: ['The build runs on Jenkins; questions to #build.'],
+      said: ['The build runs on GitHub Actions now.'],
+      becomes: ['The build runs on GitHub Actions.'],
+    },
+    ['"#build"'],
+  ],
+  [
+    'a handle in a short clause',
+    {
+      lines: ['Releases are on Mondays, ask @kim.'],
+      said: ['Releases are on Tuesdays now.'],
+      becomes: ['Releases are on Tuesdays.'],
+    },
+    ['"@kim"'],
+  ],
+  [
     'what stood before the part that changes',
     {
       lines: ['The probe is merged as #96, and the limit is 3000.'],
@@ -176,6 +194,30 @@ const WRONG: [string, Case, string[]][] = [
 ];
 
 const RIGHT: [string, Case][] = [
+  [
+    'a channel is replaced by another',
+    {
+      lines: ['The build runs on Jenkins; questions to #build.'],
+      said: ['Questions about the build go to #ci, no longer to #build.'],
+      becomes: ['The build runs on Jenkins; questions to #ci.'],
+    },
+  ],
+  [
+    'the channel stands in another line that comes',
+    {
+      lines: ['The build runs on Jenkins; questions to #build.'],
+      said: ['The build runs on GitHub Actions now.'],
+      becomes: ['The build runs on GitHub Actions.', 'Questions about the build go to #build.'],
+    },
+  ],
+  [
+    'a handle is given up with its release',
+    {
+      lines: ['Releases are on Mondays, ask @kim.'],
+      said: ['Releases are on Tuesdays, and nobody needs to ask @kim any more.'],
+      becomes: ['Releases are on Tuesdays; nobody needs to ask first.'],
+    },
+  ],
   [
     'the rest is kept in the line',
     {
@@ -588,6 +630,7 @@ const LEFT_OUT: [of: number, becomes: string][] = [
   [12, 'The cache has a TTL of 60s.'],
   [13, 'The vendor allows 300 requests a minute.'],
   [0, 'Deploys go out on Mondays at 10:00.'],
+  [14, 'Der Build läuft auf GitHub Actions, Ingo betreut ihn.'],
   [15, 'A PR goes against main.'],
 ];
 test.each(LEFT_OUT)('of case %i, %j leaves something out', (of, becomes) => {
