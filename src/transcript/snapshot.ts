@@ -4,8 +4,8 @@
 
 import { AppError } from '../base/errors.ts';
 import { statFile } from '../base/files/files.ts';
+import { isObject } from '../base/text/json.ts';
 import { compactJson } from './excerpt/segments.ts';
-import { isObject } from './formats/json.ts';
 import { readObjects } from './formats/jsonl.ts';
 import { markPasted } from './marks.ts';
 import type { Message, Part, Session } from './types.ts';

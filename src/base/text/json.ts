@@ -1,4 +1,6 @@
-// JSON of others, which may be none. What a value looks like is the business of whoever asked for it.
+// JSON of others, which may be none, and values of which nothing is known: looked at without throwing.
+
+export type JsonObject = Record<string, unknown>;
 
 /** The value that the text is the JSON of; undefined where it is no JSON. */
 export function parseJson(text: string): unknown {
@@ -8,4 +10,37 @@ export function parseJson(text: string): unknown {
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }
+}
+
+/** The JSON in `text`, or `text` itself where it holds none. */
+export function parsedOr(text: string): unknown {
+  const value = parseJson(text);
+  return value === undefined ? text : value;
+}
+
+/** A JSON object in text, such as a call's arguments; undefined where it is none. */
+export function parseObject(text: string): JsonObject | undefined {
+  if (!/^\s*\{/.test(text)) return undefined;
+  const value = parseJson(text);
+  return isObject(value) ? value : undefined;
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A string that says something; `undefined` for anything else. */
+export function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** The object at `key`, or an empty one. */
+export function objectAt(object: JsonObject, key: string): JsonObject {
+  const value = object[key];
+  return isObject(value) ? value : {};
+}
+
+/** The objects in a list; none where the value is no list. */
+export function objectsOf(value: unknown): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
 }

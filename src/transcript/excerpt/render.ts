@@ -3,6 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import { dayOf, isInstant, timeOf } from '../../base/time.ts';
+import { SeenKeys } from '../seen-keys.ts';
 import type { Segment } from './segments.ts';
 
 /** A segment as it is to be shown: its redacted text, whole or cut. */
@@ -104,48 +105,27 @@ export interface ShortIds {
 
 /**
  * For each id the first eight characters of its label; a hash of it where another of `ids` begins so too, since of ids
- * that differ at their end only a model drops the end.
+ * that differ at their end only a model drops the end. The ids of a large session are many: none is kept.
  */
 export function shortenIds(ids: Iterable<string>): ShortIds {
-  // One list, no table and no copy: the ids of a large session are many.
-  const labels: string[] = [];
-  for (const id of ids) labels.push(labelOf(id));
-  const count = labels.length;
-  labels.sort();
-  dropRepeated(labels);
+  const labels = new SeenKeys();
+  const beginnings = new SeenKeys();
+  const shared = new Set<string>();
+  let count = 0;
+  for (const id of ids) {
+    count += 1;
+    const label = labelOf(id);
+    const beginning = label.slice(0, SHORTEST_ID);
+    if (labels.add(label) && !beginnings.add(beginning)) shared.add(beginning);
+  }
   return {
     count,
     get(id) {
       const label = labelOf(id);
-      const at = firstNotBefore(labels, label);
-      const after = labels[at] === label ? labels[at + 1] : labels[at];
-      const shared = Math.max(sharedPrefix(label, labels[at - 1] ?? ''), sharedPrefix(label, after ?? ''));
-      return shared < SHORTEST_ID ? label.slice(0, SHORTEST_ID) : hashOf(label).slice(0, HASHED_ID);
+      const beginning = label.slice(0, SHORTEST_ID);
+      return shared.has(beginning) ? hashOf(label).slice(0, HASHED_ID) : beginning;
     },
   };
-}
-
-/** Takes out of a sorted list what equals the one before. */
-function dropRepeated(labels: string[]): void {
-  let kept = 0;
-  for (const label of labels) {
-    if (kept > 0 && label === labels[kept - 1]) continue;
-    labels[kept] = label;
-    kept += 1;
-  }
-  labels.length = kept;
-}
-
-/** Where the first of the sorted `labels` stands that is not before `label`. */
-function firstNotBefore(labels: readonly string[], label: string): number {
-  let low = 0;
-  let high = labels.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((labels[middle] as string) < label) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 /** Finds what `given` names among `ids`: a full id, a full label, or a prefix of exactly one label or of its hash. */
@@ -155,10 +135,4 @@ export function resolveId(ids: Iterable<string>, given: string): string | undefi
   if (exact !== undefined || given.length < SHORTEST_ID) return exact;
   const matches = known.filter((id) => labelOf(id).startsWith(given) || hashOf(labelOf(id)).startsWith(given));
   return matches.length === 1 ? matches[0] : undefined;
-}
-
-function sharedPrefix(a: string, b: string): number {
-  let length = 0;
-  while (length < a.length && a[length] === b[length]) length += 1;
-  return length;
 }

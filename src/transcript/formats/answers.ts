@@ -3,9 +3,9 @@
 // Only what they typed is in their words. What is chosen is marked: a model worded it. What is typed stands behind the
 // question or call that it answers.
 
+import { isObject, type JsonObject, objectsOf, parsedOr, textOf } from '../../base/text/json.ts';
 import type { Call, Part, Result } from '../types.ts';
 import type { Said } from './format.ts';
-import { isObject, type JsonObject, objectsOf, parsedOr, textOf } from './json.ts';
 
 /** What a person chose of what was offered, behind the question; `means`: what the question says of the choice. */
 export function choiceOf(question: string, chosen: string, means = ''): Part {

@@ -2,10 +2,10 @@
 // Steps of the system, and steps copied from another trajectory so that the model knows them, are the harness's. A
 // subagent's trajectory that is embedded is read where the step that refers to it has its results.
 
+import { isObject, type JsonObject, objectAt, objectsOf, textOf } from '../../base/text/json.ts';
 import type { Message } from '../types.ts';
 import { blockOfUrl, blocksOf, soundsFailed } from './blocks.ts';
 import { type Format, mayBeObject } from './format.ts';
-import { isObject, type JsonObject, objectAt, objectsOf, textOf } from './json.ts';
 import { MessageBuilder, type Utterance } from './message-builder.ts';
 
 const KEYS: ReadonlySet<string> = new Set(

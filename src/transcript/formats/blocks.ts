@@ -1,8 +1,8 @@
 // Anthropic content blocks → parts. Formats of another shape put what they hold into such blocks first.
 // Thinking is dropped; binary data is never carried along, a label stands in for it; an unknown block says nothing.
 
+import { isObject, type JsonObject, objectAt, parseObject, textOf } from '../../base/text/json.ts';
 import type { Part } from '../types.ts';
-import { isObject, type JsonObject, objectAt, parseObject, textOf } from './json.ts';
 
 /** The blocks of a message's content: a string is one text block. `null` where it is no content at all. */
 export function blocksOf(content: unknown): JsonObject[] | null {

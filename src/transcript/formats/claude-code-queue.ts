@@ -3,9 +3,9 @@
 // (`remove`, seldom `dequeue`) stays where it was given; one that was never sent is left over; one taken back is gone.
 // An operation that names no text is taken to be about the oldest, or about all where it takes all back.
 
+import { type JsonObject, textOf } from '../../base/text/json.ts';
 import type { Message, Part } from '../types.ts';
 import { blocksOf, partsOf } from './blocks.ts';
-import { type JsonObject, textOf } from './json.ts';
 
 export interface Queued {
   record: JsonObject;

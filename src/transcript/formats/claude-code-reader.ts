@@ -3,16 +3,16 @@
 // them; nothing is said twice, however often the file repeats it; every id is unique and survives growth.
 // Records that are not conversation (progress, snapshots, titles, hooks) yield nothing.
 
+import { isObject, type JsonObject, objectAt, textOf } from '../../base/text/json.ts';
+import { SeenKeys } from '../seen-keys.ts';
 import type { Call, Message, Part, Speaker } from '../types.ts';
 import { approval, feedbackBehindPlan, saidToCalls } from './answers.ts';
 import { blocksOf, isResultBlock, partsOf } from './blocks.ts';
 import { type Queued, TextQueue } from './claude-code-queue.ts';
 import type { Said } from './format.ts';
 import { commandLine, humanParts, isJsonText } from './human-text.ts';
-import { instantOf, isObject, type JsonObject, objectAt, textOf } from './json.ts';
 import type { RecordReader } from './jsonl.ts';
-import { chainId, toMessage } from './message-builder.ts';
-import { SeenKeys } from './seen-keys.ts';
+import { chainId, instantOf, toMessage } from './message-builder.ts';
 
 export class ClaudeCodeReader implements RecordReader {
   readonly #onUnreadable: () => void;

@@ -3,10 +3,10 @@
 // claude-code-reader.ts. Memory stays constant save for a few bytes per record, by which repeats are known.
 
 import { basename, extname } from 'node:path';
+import { isObject, type JsonObject, textOf } from '../../base/text/json.ts';
 import { blocksOf } from './blocks.ts';
 import { ClaudeCodeReader } from './claude-code-reader.ts';
 import type { Format, OnUnreadable } from './format.ts';
-import { isObject, type JsonObject, textOf } from './json.ts';
 import { type JsonlRecord, messagesOf, objectsIn, readObjects, readRecords } from './jsonl.ts';
 
 /** Every record of the conversation begins so; only these are worth saving from a damaged line. */

@@ -1,9 +1,10 @@
 // Codex's response items → parts: calls, what came of them, and what was said.
 // A call that failed is known by its exit code, by the event that ended it, or by how the tool words a failure.
 
+import { isObject, type JsonObject, objectAt, objectsOf, parsedOr, textOf } from '../../base/text/json.ts';
 import type { Call, Part } from '../types.ts';
 import { attachmentPart, textParts } from './blocks.ts';
-import { isObject, type JsonObject, objectAt, objectsOf, parsedOr, textOf } from './json.ts';
+import { humanParts } from './human-text.ts';
 
 /** A record as versions since late 2025 write it: those before had a bare header, bare items, and marks of no meaning. */
 export function enveloped(record: JsonObject): JsonObject {
@@ -117,4 +118,39 @@ export function failedCall(event: JsonObject): string | undefined {
 /** The same of an item that is recorded when it has ended, as newer versions do instead. */
 export function failedItem({ id, status }: JsonObject): string | undefined {
   return status === 'failed' || status === 'declined' ? textOf(id) : undefined;
+}
+
+// What a person typed. Codex's apps wrap a prompt in what the editor knows, and put context of their own where a
+// person's words would stand; some old rollouts hold nothing but that place.
+
+/** Under headings an app lists files, open tabs and what its browser shows, before the prompt itself. */
+const WRAPPER = /^\s*# [^\n]{1,100}:\n[\s\S]*?\n## My request for Codex:[^\S\n]*\n?/;
+
+/** How context begins that is not wrapped in a tag. */
+const INJECTED_BEGINNINGS = [
+  '# AGENTS.md instructions',
+  '## Summary of conversation',
+  'Another language model started to solve this problem',
+  'Warning: apply_patch was requested via',
+  'Warning: The maximum number of unified exec processes',
+];
+
+/** The parts as the person typed them; `null` where nobody typed anything. */
+export function typedParts(parts: readonly Part[]): Part[] | null {
+  return humanParts(
+    parts.map((part): Part => (part.kind === 'text' ? { kind: 'text', text: part.text.replace(WRAPPER, '') } : part)),
+  );
+}
+
+/** The parts of an item in a person's place, without those that the program put there. */
+export function withoutInjected(parts: readonly Part[]): Part[] {
+  return parts.filter((part) => part.kind !== 'text' || !isInjected(part.text));
+}
+
+/** Text that is one element from end to end (`<environment_context>…`) was never typed, and neither were these. */
+function isInjected(text: string): boolean {
+  const trimmed = text.trim();
+  if (INJECTED_BEGINNINGS.some((beginning) => trimmed.startsWith(beginning))) return true;
+  const tag = /^<([a-z][\w-]*)[^<>]{0,300}>/i.exec(trimmed)?.[1];
+  return tag !== undefined && trimmed.endsWith(`</${tag}>`);
 }

@@ -5,6 +5,7 @@
 // Before the first record is read it has to be known whose session it is, where a person's words are, what was rolled back.
 
 import { basename, extname } from 'node:path';
+import { isObject, type JsonObject, objectAt, textOf } from '../../base/text/json.ts';
 import { scanDecoded } from '../decoded.ts';
 import type { Call, Message, Part, Speaker } from '../types.ts';
 import { type Asked, answersOf, askedIn } from './answers.ts';
@@ -19,12 +20,12 @@ import {
   isAnsweredElsewhere,
   isBareHeader,
   outputOf,
+  typedParts,
+  withoutInjected,
 } from './codex-items.ts';
-import { typedParts, withoutInjected } from './codex-words.ts';
 import type { Format } from './format.ts';
-import { instantOf, isObject, type JsonObject, objectAt, textOf } from './json.ts';
 import { messagesOf, objectsIn, type RecordReader, readObjects, readRecords } from './jsonl.ts';
-import { chainId, MessageBuilder } from './message-builder.ts';
+import { chainId, instantOf, MessageBuilder } from './message-builder.ts';
 
 const RECORD_START = '{"timestamp":';
 

@@ -4,14 +4,14 @@
 // execution was recorded; every id is unique and survives growth.
 
 import { basename, dirname, extname } from 'node:path';
+import { isObject, type JsonObject, objectAt, objectsOf, textOf } from '../../base/text/json.ts';
 import type { Message, Part, Speaker } from '../types.ts';
 import { choiceOf } from './answers.ts';
 import { attachmentPart, textParts } from './blocks.ts';
 import type { Format } from './format.ts';
 import { humanParts } from './human-text.ts';
-import { instantOf, isObject, type JsonObject, objectAt, objectsOf, textOf } from './json.ts';
 import { messagesOf, objectsIn, type RecordReader, readObjects, readRecords } from './jsonl.ts';
-import { MessageBuilder } from './message-builder.ts';
+import { instantOf, MessageBuilder } from './message-builder.ts';
 
 const RECORD_START = '{"type":"';
 

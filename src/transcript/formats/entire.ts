@@ -2,10 +2,10 @@
 // A tool's result stands inside the call it answers. It keeps no mark of what a program put in a person's place, but
 // the id of the prompt: only the first text of a prompt can be human, what follows under the same id was put in.
 
+import { isObject, type JsonObject, textOf } from '../../base/text/json.ts';
 import type { Message } from '../types.ts';
 import { blocksOf } from './blocks.ts';
 import type { Format } from './format.ts';
-import { isObject, type JsonObject, textOf } from './json.ts';
 import { objectsIn, readObjects } from './jsonl.ts';
 import { MessageBuilder, type Utterance } from './message-builder.ts';
 

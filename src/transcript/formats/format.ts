@@ -3,8 +3,8 @@
 // Also: whether a file may be one JSON value worth parsing whole, told by how it begins. JSON lines begin alike, and may
 // be too long to be held in memory.
 
+import { type JsonObject, parseObject } from '../../base/text/json.ts';
 import type { FormatName, Message, Subagent } from '../types.ts';
-import { type JsonObject, parseObject } from './json.ts';
 
 /** A file that is being looked at. */
 export interface Source {

@@ -3,11 +3,10 @@
 // numbers, lines cut by redactors, and two records on one line after a crash. What is whole on such a line is kept.
 
 import { AppError } from '../../base/errors.ts';
-import { parseJson } from '../../base/text/json.ts';
+import { isObject, type JsonObject, parseJson } from '../../base/text/json.ts';
 import { scanDecoded } from '../decoded.ts';
 import type { Message } from '../types.ts';
 import type { OnUnreadable } from './format.ts';
-import { isObject, type JsonObject } from './json.ts';
 
 /** No record is this long; past it a line is not collected, so that a file of one endless line costs no memory. */
 const MAX_LINE_BYTES = 64 * 2 ** 20;

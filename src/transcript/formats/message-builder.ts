@@ -4,14 +4,14 @@
 // results come before what is said in the same breath: a person who speaks there knew them, and begins the next turn.
 
 import { hash } from 'node:crypto';
-import { toInstant } from '../../base/time.ts';
+import { isObject, type JsonObject, textOf } from '../../base/text/json.ts';
+import { isInstant, toInstant } from '../../base/time.ts';
+import { SeenKeys } from '../seen-keys.ts';
 import type { Call, Message, Part, Speaker } from '../types.ts';
 import { asksPerson, saidToCalls } from './answers.ts';
 import { isResultBlock, partsOf } from './blocks.ts';
 import type { Said } from './format.ts';
 import { commandLine, humanParts } from './human-text.ts';
-import { isObject, type JsonObject, textOf } from './json.ts';
-import { SeenKeys } from './seen-keys.ts';
 
 /** Where and when something is said. */
 export interface Place {
@@ -31,6 +31,16 @@ export function toMessage(said: Said, { at, cwd, branch, isSidechain = false, is
   if (cwd !== undefined) message.cwd = cwd;
   if (branch !== undefined) message.branch = branch;
   return isAbandoned ? { ...message, speaker: 'harness', beginsTurn: false, isAbandoned } : message;
+}
+
+/** Nearly every timestamp, without the cost of parsing it; only the end of February is left to the calendar. */
+const USUAL_INSTANT =
+  /^\d{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?Z$/;
+
+/** The time of a record as it stands there; undefined where it is none. */
+export function instantOf(value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  return USUAL_INSTANT.test(value) || isInstant(value) ? value : undefined;
 }
 
 /** Something said, in Anthropic's blocks. */

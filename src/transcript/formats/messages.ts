@@ -3,9 +3,9 @@
 // It is one JSON value, so it is read whole. Nothing in it has an id or a time: ids are a hash chain, which an array
 // keeps as it grows, and the session's id is that of its first message.
 
+import { isObject, type JsonObject, objectsOf, textOf } from '../../base/text/json.ts';
 import { blocksOf } from './blocks.ts';
 import { type Format, mayBeArray, mayBeObject, REQUEST_KEYS } from './format.ts';
-import { isObject, type JsonObject, objectsOf, textOf } from './json.ts';
 import { chainId, MessageBuilder } from './message-builder.ts';
 
 interface ApiMessage {

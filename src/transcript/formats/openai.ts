@@ -5,10 +5,10 @@
 // A call's arguments come as JSON in a string and are parsed; what is not JSON stays the string it is. Reasoning, and
 // calls that OpenAI answers itself (web search, code interpreter), say nothing.
 
+import { isObject, type JsonObject, objectAt, objectsOf, parseObject, textOf } from '../../base/text/json.ts';
 import type { Message } from '../types.ts';
 import { blockOfUrl, soundsFailed } from './blocks.ts';
 import { type Format, mayBeArray, mayBeObject, REQUEST_KEYS } from './format.ts';
-import { isObject, type JsonObject, objectAt, objectsOf, parseObject, textOf } from './json.ts';
 import { MessageBuilder, type Utterance } from './message-builder.ts';
 
 const KEYS: ReadonlySet<string> = new Set([...REQUEST_KEYS, 'session']);

@@ -2,9 +2,9 @@
 // A child session is a subagent's: nobody in it is human. What opencode adds to a prompt (`synthetic` parts: files,
 // reminders) and its compaction summaries are the harness's. What was reverted is marked as abandoned.
 
+import { isObject, type JsonObject, objectAt, objectsOf, textOf } from '../../base/text/json.ts';
 import { blockOfUrl } from './blocks.ts';
 import { type Format, mayBeObject } from './format.ts';
-import { isObject, type JsonObject, objectAt, objectsOf, textOf } from './json.ts';
 import { MessageBuilder, type Utterance } from './message-builder.ts';
 
 const KEYS: ReadonlySet<string> = new Set(['info', 'messages']);

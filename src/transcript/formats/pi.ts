@@ -3,10 +3,10 @@
 // through twice for that, with a few bytes held per entry. Skills and files that pi put into a prompt are not the
 // person's; nor are commands run with `!`, what extensions say, and summaries.
 
+import { isObject, type JsonObject, objectAt, textOf } from '../../base/text/json.ts';
 import { toInstant } from '../../base/time.ts';
 import { blocksOf } from './blocks.ts';
 import type { Format } from './format.ts';
-import { isObject, type JsonObject, objectAt, textOf } from './json.ts';
 import { objectsIn, readObjects } from './jsonl.ts';
 import { MessageBuilder, type Utterance } from './message-builder.ts';
 

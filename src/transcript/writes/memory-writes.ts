@@ -4,7 +4,7 @@
 // known here is for the caller to say.
 
 import { homedir } from 'node:os';
-import { isObject, objectsOf, textOf } from '../formats/json.ts';
+import { isObject, objectsOf, textOf } from '../../base/text/json.ts';
 import type { Call, Message, Part, Turn } from '../types.ts';
 import { homeIn, insideAny, type Place, projectName, resolvePath, withAncestors } from './recorded-paths.ts';
 import {
