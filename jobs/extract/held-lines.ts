@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { listFiles } from '../../src/base/files/directories.ts';
 import { readText } from '../../src/base/files/files.ts';
-import { isTeamDir } from '../../src/memory/home/paths.ts';
+import { isCheckedInDir } from '../../src/memory/home/paths.ts';
 import { type Ledger, lookIntoLedger } from '../../src/memory/ledger/ledger.ts';
 
 /** So many versions are held at once. */
@@ -30,7 +30,7 @@ async function* textsOf(dir: string): AsyncGenerator<string> {
     if (path.endsWith('.md') && !path.startsWith('.')) yield (await readText(join(dir, path))) ?? '';
   }
   // A ledger that came with a repository is nobody's word.
-  const ledger = isTeamDir(dir) ? null : lookIntoLedger(dir);
+  const ledger = isCheckedInDir(dir) ? null : lookIntoLedger(dir);
   try {
     if (ledger) yield* versionsIn(ledger);
   } finally {

@@ -15,7 +15,7 @@ export interface Removal {
 }
 
 /** The part of a commit that takes them out, for the ledger as it stands in that commit. */
-export function removalOf({ lines, whole = [] }: Removal, store: Pick<Store, 'ledger' | 'isTeam'>): CommitPlan {
+export function removalOf({ lines, whole = [] }: Removal, store: Pick<Store, 'ledger' | 'isCheckedIn'>): CommitPlan {
   const topics = [...new Set([...whole, ...lines.map((line) => line.path)])];
   if (topics.length === 0) return { files: [] };
   refreshTopics(store.ledger);

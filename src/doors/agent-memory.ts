@@ -50,7 +50,7 @@ export async function agentMemory(options: AgentMemoryOptions): Promise<AgentMem
   const memory = await scopeOf(options);
   const store = await openStore(scopeDir(config, { memory, cwd }), {
     clock: config.clock,
-    isTeam: memory === 'user' ? false : undefined,
+    isCheckedIn: memory === 'user' ? false : undefined,
   });
   try {
     const home = openHome(config.home, config.clock, config.zone);

@@ -131,9 +131,9 @@ export function compose(config: Config, parts: Parts = {}): App {
   const moved: Store[] = [];
   const open = (dir: string) => {
     // Where the user's own directory is a repository, memory in it is the user's all the same.
-    const isTeam = dir === join(config.claudeDir, 'memory') ? false : undefined;
-    const opened = refuseSentLedger(dir, { config, home, isTeam }).then(() =>
-      openStore(dir, { clock: config.clock, limits, isTeam }),
+    const isCheckedIn = dir === join(config.claudeDir, 'memory') ? false : undefined;
+    const opened = refuseSentLedger(dir, { config, home, isCheckedIn }).then(() =>
+      openStore(dir, { clock: config.clock, limits, isCheckedIn }),
     );
     stores.set(dir, opened);
     // What could not be opened is tried anew the next time.

@@ -7,16 +7,16 @@ import { AppError } from '../base/errors.ts';
 import { lookNow } from '../base/files/files.ts';
 import { isTracked } from '../base/files/working-tree.ts';
 import type { Home } from '../memory/home/home.ts';
-import { isTeamDir } from '../memory/home/paths.ts';
+import { isCheckedInDir } from '../memory/home/paths.ts';
 
 const LEDGER = '.claude/memory/.nocturne/ledger.db';
 
-/** Throws `refused` where git tracks the ledger of a team's memory that no command of this home has worked in before. */
+/** Throws `refused` where git tracks the ledger of a memory directory that no command of this home has worked in before. */
 export async function refuseSentLedger(
   dir: string,
-  { config, home, isTeam = isTeamDir(dir) }: { config: Config; home: Home; isTeam?: boolean },
+  { config, home, isCheckedIn = isCheckedInDir(dir) }: { config: Config; home: Home; isCheckedIn?: boolean },
 ): Promise<void> {
-  if (!isTeam || home.stores().includes(dir) || !lookNow(join(dir, '.nocturne', 'ledger.db'))) return;
+  if (!isCheckedIn || home.stores().includes(dir) || !lookNow(join(dir, '.nocturne', 'ledger.db'))) return;
   const root = join(dir, '..', '..');
   if (!(await isTracked(LEDGER, { root, environment: config.environment, timeoutMs: 5_000 }))) return;
   throw new AppError('refused', `${join(root, LEDGER)} came with the repository, and is not what nocturne did here.`, {

@@ -7,7 +7,7 @@ import type { Config } from '../base/config/config.ts';
 import { AppError, failureOf, isAppError } from '../base/errors.ts';
 import { canonicalPath, kindOf } from '../base/files/directories.ts';
 import { gitIdentity, isIgnored } from '../base/files/working-tree.ts';
-import { checkoutRoot, gitRoot, isTeamDir } from '../memory/home/paths.ts';
+import { checkoutRoot, gitRoot, isCheckedInDir } from '../memory/home/paths.ts';
 import { sessionDirs } from '../memory/ledger/coverage.ts';
 import type { Store } from '../memory/store/store.ts';
 import { authorName } from '../memory/text/authors.ts';
@@ -74,7 +74,7 @@ export function teamDirFor({ config, own, cwd }: Pick<Sharing, 'config' | 'own' 
     const what = `${link} is a link to ${canonicalPath(link)}, so what is there is not the repository's.`;
     throw new AppError('bad-input', what, { remedy: `Make ${link} a directory of the working tree to share there.` });
   }
-  if (!isTeamDir(dir)) {
+  if (!isCheckedInDir(dir)) {
     const what = `${cwd} is in no working tree of git, so there is no team to share with.`;
     throw new AppError('bad-input', what, { remedy });
   }

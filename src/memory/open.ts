@@ -10,7 +10,7 @@ import { makeDirectory } from '../base/files/files.ts';
 import { type Clock, systemClock } from '../base/time.ts';
 import { settleMerges } from './conflicts/settle-merges.ts';
 import { rebuildWhereBehind } from './history/rebuild.ts';
-import { isTeamDir } from './home/paths.ts';
+import { isCheckedInDir } from './home/paths.ts';
 import { settleInterrupted } from './ledger/job-rows.ts';
 import { openLedger } from './ledger/ledger.ts';
 import { refuseLinkedState } from './store/confine.ts';
@@ -20,7 +20,9 @@ export interface StoreOptions {
   /** Default: the system's. */
   clock?: Clock;
   limits?: Partial<Limits>;
-  /** A directory that people share by git; default: whether it is `.claude/memory` at the top of a working tree. */
+  /** Git carries it with a repository, so others write there; default: whether it is `.claude/memory` at the top of a working tree. */
+  isCheckedIn?: boolean;
+  /** The earlier name of `isCheckedIn`. */
   isTeam?: boolean;
 }
 
@@ -30,18 +32,18 @@ export interface StoreOptions {
  */
 export async function openStore(
   dir: string,
-  { clock = systemClock, limits, isTeam }: StoreOptions = {},
+  { clock = systemClock, limits, isTeam, isCheckedIn = isTeam }: StoreOptions = {},
 ): Promise<Store> {
   makeDirectory(dir);
   const root = canonicalPath(resolve(dir));
-  const isShared = isTeam ?? isTeamDir(root);
-  if (isShared) refuseLinkedState(root);
+  const isRepositorys = isCheckedIn ?? isCheckedInDir(root);
+  if (isRepositorys) refuseLinkedState(root);
   // Brings the files to what was committed.
   const store = new Store(root, {
     ledger: openLedger(root),
     clock,
     limits,
-    isTeam: isShared,
+    isCheckedIn: isRepositorys,
     settleEdits: settleMerges,
   });
   try {

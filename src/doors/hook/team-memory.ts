@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { isDirectory } from '../../base/files/directories.ts';
 import { readTextNow } from '../../base/files/files.ts';
 import { shownText } from '../../memory/conflicts/shown-text.ts';
-import { isTeamDir } from '../../memory/home/paths.ts';
+import { isCheckedInDir } from '../../memory/home/paths.ts';
 import { liveFiles } from '../../memory/store/live-files.ts';
 import type { App } from '../compose.ts';
 import { scopesBeside } from '../places.ts';
@@ -13,7 +13,7 @@ import { scopesBeside } from '../places.ts';
 export async function settleTeamMemory(app: App, cwd: string): Promise<void> {
   const beside = scopesBeside(app.config, { cwd, memory: app.memoryDirOf({ cwd }) });
   const dir = beside.find(({ scope }) => scope === 'local')?.dir;
-  if (dir === undefined || !isTeamDir(dir) || !app.standing({ cwd }).enabled) return;
+  if (dir === undefined || !isCheckedInDir(dir) || !app.standing({ cwd }).enabled) return;
   const isKnown = app.home.stores().includes(dir);
   // What lies there of nocturne's came with the repository, and is nobody's word for what happened here.
   if (!isKnown && (isDirectory(join(dir, '.nocturne')) || !hasConflict(dir))) return;

@@ -70,7 +70,7 @@ export async function shutGate(
 ): Promise<string | null> {
   if (!payload.isNightly) return null;
   // Two clones would both distil what stands in a log there, and what is shared was distilled already.
-  if (store.isTeam && memoryDirOf({}) !== store.dir) return "a team's memory: only its index is kept up to date";
+  if (store.isCheckedIn && memoryDirOf({}) !== store.dir) return "a team's memory: only its index is kept up to date";
   const now = config.clock.now();
   const lastAt = lastDreamAt(store.ledger, now);
   if (lastAt && now.getTime() - Date.parse(lastAt) < config.dreamMinHours * HOUR_MS) {

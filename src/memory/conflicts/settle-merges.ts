@@ -1,5 +1,5 @@
 // What a merge of plain git left in files that were edited outside, and the end of it: conflict markers in any memory
-// directory; in a team's, where git keeps the lines of both sides, also keys and bullets that stand twice and an index
+// directory; in one that is checked in, where git may keep the lines of both sides, also keys and bullets that stand twice and an index
 // that is not what the topics make it.
 // Promises: nothing of either side is lost; the file as found and both sides are versions with the actor `external`,
 // what becomes of them one of `tool:merge`. While git runs nothing is touched; while it replays commits (a rebase)
@@ -33,11 +33,11 @@ import { withoutMarkers } from './shown-text.ts';
 const INDEX = 'MEMORY.md';
 
 /** Commits what becomes of the edits taken in since the last time; true where that changed a file. */
-export function settleMerges(store: Pick<Store, 'dir' | 'ledger' | 'isTeam'>, clock: Clock): boolean {
-  const { dir, ledger, isTeam } = store;
+export function settleMerges(store: Pick<Store, 'dir' | 'ledger' | 'isCheckedIn'>, clock: Clock): boolean {
+  const { dir, ledger, isCheckedIn } = store;
   const paths = ledger.all('select path from unsettled order by path').map((row) => row.path as string);
   if (paths.length === 0) return false;
-  if (!isTeam && !paths.some((path) => headAt(ledger, path)?.content?.includes('<<<<<<<'))) {
+  if (!isCheckedIn && !paths.some((path) => headAt(ledger, path)?.content?.includes('<<<<<<<'))) {
     ledger.transactionInNoHurry(() => ledger.run('delete from unsettled'));
     return false;
   }
@@ -45,10 +45,10 @@ export function settleMerges(store: Pick<Store, 'dir' | 'ledger' | 'isTeam'>, cl
   if (git === 'running') return false;
   return ledger.transaction(() => {
     const settling = new Settling(store, clock.now().toISOString());
-    for (const path of paths) settling.settle(path, { isTidied: isTeam && git === 'idle' });
-    settling.settleIndex({ isBuilt: isTeam && git === 'idle' });
-    // What a team's directory still needs once git is done is looked at again then.
-    if (!isTeam || git === 'idle') ledger.run('delete from unsettled');
+    for (const path of paths) settling.settle(path, { isTidied: isCheckedIn && git === 'idle' });
+    settling.settleIndex({ isBuilt: isCheckedIn && git === 'idle' });
+    // What a directory that is checked in still needs once git is done is looked at again then.
+    if (!isCheckedIn || git === 'idle') ledger.run('delete from unsettled');
     return settling.hasChanged;
   });
 }
@@ -59,13 +59,13 @@ export function lookAgain(ledger: Ledger, paths: string[]): void {
 }
 
 class Settling {
-  readonly #store: Pick<Store, 'dir' | 'ledger' | 'isTeam'>;
+  readonly #store: Pick<Store, 'dir' | 'ledger' | 'isCheckedIn'>;
   readonly #at: string;
   #commit: number | null = null;
   /** The index and its overflow files where they held markers: written once, when they are built. */
   readonly #lists = new Map<string, string>();
 
-  constructor(store: Pick<Store, 'dir' | 'ledger' | 'isTeam'>, at: string) {
+  constructor(store: Pick<Store, 'dir' | 'ledger' | 'isCheckedIn'>, at: string) {
     this.#store = store;
     this.#at = at;
   }

@@ -19,7 +19,10 @@ export interface IndexSize {
  * The index as a change of files. It builds on the topics as they are by then, so it belongs behind their changes.
  * `generated`: lines that were generated elsewhere, in a directory that plain git merged.
  */
-export function indexChange({ ledger, isTeam }: Pick<Store, 'ledger' | 'isTeam'>, generated = new Set<string>()) {
+export function indexChange(
+  { ledger, isCheckedIn }: Pick<Store, 'ledger' | 'isCheckedIn'>,
+  generated = new Set<string>(),
+) {
   const generatedBefore = indexLines(ledger).union(generated);
   const uses = topicUses(ledger);
   let built: ReturnType<typeof buildIndex> | undefined;
@@ -39,7 +42,7 @@ export function indexChange({ ledger, isTeam }: Pick<Store, 'ledger' | 'isTeam'>
       usedAt: uses.get(path)?.usedAt ?? '',
     }));
     if (isPinned({ path: 'MEMORY.md', text: current })) return current;
-    built = buildIndex({ current, generatedBefore, topics, isTeam });
+    built = buildIndex({ current, generatedBefore, topics, isCheckedIn });
     return built.text;
   };
   const size = () => ({

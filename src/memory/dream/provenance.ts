@@ -41,7 +41,7 @@ export interface ExplainedLine {
   text: string;
   /** Nobody's entries: a person, or the main agent, wrote it. */
   isPersons: boolean;
-  /** Who shared it, in a team's memory. */
+  /** Who shared it, in a memory that is checked in. */
   authors: string[];
   entries: ExplainedEntry[];
   /** Somebody changed it since it rested on entries: when and who, what it said, and what that rested on. */

@@ -91,8 +91,8 @@ export function checkoutRoot(dir: string): string | null {
   return findCheckout(dir)?.top ?? null;
 }
 
-/** Whether `dir` is where a team keeps its memory: `.claude/memory` at the top of a working tree. */
-export function isTeamDir(dir: string): boolean {
+/** Whether `dir` is memory that a repository carries: `.claude/memory` at the top of a working tree. */
+export function isCheckedInDir(dir: string): boolean {
   const top = dirname(dirname(dir));
   return dir === join(top, '.claude', 'memory') && checkoutRoot(top) === top && gitDirOf(top) !== null;
 }

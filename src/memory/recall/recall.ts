@@ -5,7 +5,7 @@
 // said. It changes nothing.
 
 import { renderPrompt } from '../../base/prompt.ts';
-import { isTeamDir } from '../home/paths.ts';
+import { isCheckedInDir } from '../home/paths.ts';
 import { lastDream, recallNotes } from './recall-notes.ts';
 import {
   type LaidPart,
@@ -83,10 +83,10 @@ export async function recall(request: RecallRequest): Promise<Recall> {
     laid.push({ scope, memory: place.dir, part, framed });
     besideText = besides(textOf(part.texts));
   }
-  const isTeam = isTeamDir(dir);
+  const isCheckedIn = isCheckedInDir(dir);
   const bodyOf = (own: string) => {
-    if (besideText === '') return asContent(own, isTeam);
-    return own === '' ? besideText : `# Of this project\n\n${asContent(own, isTeam)}\n${besideText}`;
+    if (besideText === '') return asContent(own, isCheckedIn);
+    return own === '' ? besideText : `# Of this project\n\n${asContent(own, isCheckedIn)}\n${besideText}`;
   };
   const fits = (own: string) => isWithin(section(bodyOf(own)), 1);
   const own = await recallPart({ dir, ledger, hasIndex, tree, query, now, isWithin, fits });

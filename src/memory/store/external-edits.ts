@@ -38,7 +38,7 @@ export interface ExternalEditsDeps {
   /** Canonical path of the directory. */
   dir: string;
   /** Git keeps what was there: files that are gone were removed, by whoever changed the branch or pulled. */
-  isTeam: boolean;
+  isCheckedIn: boolean;
   locate(path: string): string;
 }
 
@@ -199,10 +199,10 @@ export class ExternalEdits {
     const all = ledger.get(`select count(*) as n from memory where seen_bytes is not null and ${VISIBLE}`)?.n as number;
     // A log that was lost before says nothing of what is gone now.
     const counted = losses.filter((file) => file.missingSince === null || !isLog(file.path)).length;
-    const isAccident = !this.#deps.isTeam && isMassDeletion(counted, all);
+    const isAccident = !this.#deps.isCheckedIn && isMassDeletion(counted, all);
     const now = clock.now().toISOString();
     for (const file of fresh) {
-      const isLostLog = !this.#deps.isTeam && isLog(file.path);
+      const isLostLog = !this.#deps.isCheckedIn && isLog(file.path);
       if (isLostLog) noteLost(ledger, { path: file.path, content: null, at: now });
       if (isAccident || isLostLog) {
         ledger.run('update memory set missing_since = ? where id = ?', now, file.memory);
@@ -218,10 +218,10 @@ export class ExternalEdits {
   }
 
   #record(memory: string, version: { path: string; content: Content; previous: string | null }): number {
-    const { ledger, clock, isTeam } = this.#deps;
+    const { ledger, clock, isCheckedIn } = this.#deps;
     const at = clock.now().toISOString();
     const { path, content } = version;
-    if (!isTeam && logDay(path) && whyLost(content, headOf(ledger, memory)?.content ?? null)) {
+    if (!isCheckedIn && logDay(path) && whyLost(content, headOf(ledger, memory)?.content ?? null)) {
       noteLost(ledger, { path, content, at });
     }
     const commit = this.#commit ?? beginCommit(ledger, { actor: 'external', at, isApplied: true });

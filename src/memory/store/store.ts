@@ -72,8 +72,8 @@ export interface StoreParts {
   ledger: Ledger;
   clock: Clock;
   limits?: Partial<Limits>;
-  /** A directory that people share by git. */
-  isTeam: boolean;
+  /** Git carries it with a repository, so others write there too. */
+  isCheckedIn: boolean;
   /** Commits what becomes of the edits that were just taken in; true where that changed a file. */
   settleEdits(store: Store, clock: Clock): boolean;
 }
@@ -94,7 +94,7 @@ export class Store {
   readonly dir: string;
   readonly ledger: Ledger;
   readonly limits: Limits;
-  readonly isTeam: boolean;
+  readonly isCheckedIn: boolean;
   readonly #clock: Clock;
   readonly #lock: StoreLock;
   readonly #settleEdits: StoreParts['settleEdits'];
@@ -103,17 +103,17 @@ export class Store {
   readonly #displaced: DisplacedFiles;
 
   /** `dir`: canonical, and there. */
-  constructor(dir: string, { ledger, clock, limits, isTeam, settleEdits }: StoreParts) {
+  constructor(dir: string, { ledger, clock, limits, isCheckedIn, settleEdits }: StoreParts) {
     this.dir = dir;
     this.ledger = ledger;
-    this.isTeam = isTeam;
+    this.isCheckedIn = isCheckedIn;
     this.#clock = clock;
     this.#settleEdits = settleEdits;
     this.limits = { ...DEFAULT_LIMITS, ...limits };
     this.#lock = new StoreLock(join(dir, '.nocturne', 'lock.db'));
     const displaced = new DisplacedFiles(join(dir, DISPLACED_DIR));
     this.#displaced = displaced;
-    const deps = { ledger, clock, displaced, dir, isTeam, locate: (path: string) => this.#locate(path) };
+    const deps = { ledger, clock, displaced, dir, isCheckedIn, locate: (path: string) => this.#locate(path) };
     this.#external = new ExternalEdits(deps);
     this.#place = { ...deps, takeIn: (path) => this.#external.takeIn(path) };
     try {

@@ -1,4 +1,4 @@
-// Who shared a line of a team's memory: a mark at its end, `<!-- shared by Ann Bo, Kim Lee -->`, that no Markdown shows.
+// Who shared a line of a memory that is checked in: a mark at its end, `<!-- shared by Ann Bo, Kim Lee -->`, that no Markdown shows.
 // It stands on the line itself, so it goes wherever plain git, a person or a merge takes the line, and a grep finds it.
 // It is no part of what the line says: the same words have the same id, whoever shared them. Names are sorted.
 

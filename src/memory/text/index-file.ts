@@ -38,7 +38,7 @@ export interface IndexRequest {
    * An index that several people build and plain git merges: in order of paths alone, and every line of the form that
    * is generated was, by whichever of them.
    */
-  isTeam?: boolean;
+  isCheckedIn?: boolean;
 }
 
 export interface BuiltIndex {
@@ -60,14 +60,14 @@ const OVERFLOW_LINE = /^- \d+ more \[index\/(?:user|feedback|project|reference|o
 
 /** Builds MEMORY.md and its overflow files. The order within a group: pinned, used, changed, then by path. */
 export function buildIndex(request: IndexRequest): BuiltIndex {
-  const { current, generatedBefore, topics, caps = INDEX_CAPS, isTeam = false } = request;
-  const sections = isTeam
+  const { current, generatedBefore, topics, caps = INDEX_CAPS, isCheckedIn = false } = request;
+  const sections = isCheckedIn
     ? withoutRepeats(readSections(current ?? '', generatedBefore.union(linesAsGenerated(current ?? ''))))
     : readSections(current ?? '', generatedBefore);
   const linked = linkedPaths(sections);
   const entries = topics
     .filter((topic) => !linked.has(topic.path))
-    .sort(isTeam ? byPath : byWorth)
+    .sort(isCheckedIn ? byPath : byWorth)
     .map((topic) => ({ group: topic.type ?? ('other' as const), line: indexLine(topic, caps.lineCharacters) }));
 
   const lineEnd = lineEndOf(current ?? '');

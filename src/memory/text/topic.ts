@@ -123,7 +123,7 @@ export function editLines(raw: string, edit: { remove: Set<string>; add: string[
 /** A line of a topic with the bytes it stands on. */
 export interface LocatedLine extends TopicLine {
   kind: Block['kind'];
-  /** Who shared it, in a team's memory. */
+  /** Who shared it, in a memory that is checked in. */
   authors: string[];
   from: number;
   to: number;

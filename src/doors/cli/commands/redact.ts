@@ -15,7 +15,7 @@ import {
   redactVersion,
 } from '../../../memory/history/redact/redaction.ts';
 import { scrubOf } from '../../../memory/history/redact/scrub.ts';
-import { isTeamDir } from '../../../memory/home/paths.ts';
+import { isCheckedInDir } from '../../../memory/home/paths.ts';
 import { allEntries, type EntryRow, entriesIn } from '../../../memory/ledger/entries.ts';
 import { findConfined } from '../../../memory/store/live-files.ts';
 import type { Store } from '../../../memory/store/store.ts';
@@ -81,7 +81,7 @@ function linesRestingOn(store: Store, match: string): Promise<RestingLine[]> {
 /** What was shared is the team's: it is told of, and changed only when that is asked for. */
 async function teamFilesSaying(match: string, { app, store }: { app: App; store: Store }): Promise<string[]> {
   const dir = canonicalPath(scopeDir(app.config, { memory: 'local', cwd: process.cwd() }));
-  if (dir === store.dir || !isTeamDir(dir) || !isDirectory(dir)) return [];
+  if (dir === store.dir || !isCheckedInDir(dir) || !isDirectory(dir)) return [];
   const scrub = scrubOf(match);
   const saying: string[] = [];
   for (const path of (await listFiles(dir)).filter((each) => each.endsWith('.md'))) {

@@ -46,7 +46,7 @@ export async function findFileFaults(store: Store, { texts, topics: all }: ReadF
     ...(await unreadableReports(store)),
     ...leftovers(store, files),
     // What is committed with a repository is as open as that is.
-    ...(store.isTeam ? [] : openToOthers(store, files)),
+    ...(store.isCheckedIn ? [] : openToOthers(store, files)),
     ...hardLinks(store),
   ];
 }
@@ -242,7 +242,8 @@ export function findIndexFaults(store: Store, { texts, topics: all }: ReadFiles)
   const topics = [...all.values()].filter(({ path }) => isTopicPath(path));
   if (topics.length === 0 && current === null) return [];
   const generatedBefore = indexLines(store.ledger);
-  const build = (text: string | null) => buildIndex({ current: text, generatedBefore, topics, isTeam: store.isTeam });
+  const build = (text: string | null) =>
+    buildIndex({ current: text, generatedBefore, topics, isCheckedIn: store.isCheckedIn });
   const built = build(current);
   const mend: Mend = { says: 'Builds the index again; hand-written lines stay.', apply: () => rebuild(store, build) };
   const lines = (current ?? '').split(/\r?\n/);
