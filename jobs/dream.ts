@@ -19,7 +19,7 @@ import { type Day, dayOf } from '../src/base/time.ts';
 import type { IndexSize } from '../src/memory/dream/index-change.ts';
 import type { Operation } from '../src/memory/dream/operations.ts';
 import { noteLeft } from '../src/memory/dream/unplaced.ts';
-import { rememberHistory } from '../src/memory/history/log-items.ts';
+import { markHistoryRead } from '../src/memory/history/log-items.ts';
 import type { SpentTotal } from '../src/memory/home/spend.ts';
 import { beginJob, endJob, lastDreamJob } from '../src/memory/ledger/job-rows.ts';
 import type { Lease } from '../src/memory/ledger/leases.ts';
@@ -124,7 +124,7 @@ async function dreamWithLease(request: DreamRequest, deps: Night): Promise<Ended
   try {
     // 4.
     if (job) await commitLoaded(loaded, { ...deps, job });
-    rememberHistory(store, loaded.history);
+    markHistoryRead(store, loaded.history);
     // 5. to 8.
     if (job && loaded.hasNews) {
       const add = (done: Committed) => committed.push(done);

@@ -2,7 +2,7 @@
 // and moves no entry.
 
 import { costMicroUsd, type Price } from '../../src/base/config/prices.ts';
-import { lookAtHistory } from '../../src/memory/history/log-items.ts';
+import { statHistory } from '../../src/memory/history/log-items.ts';
 import type { EntryRow } from '../../src/memory/ledger/entries.ts';
 
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
@@ -43,7 +43,7 @@ export async function estimateDream(
 ): Promise<DreamEstimate> {
   const { store, model, price, batchTokens: mostTokens } = deps;
   const open = deps.requests?.open(store.ledger);
-  const all = await readEntries(store, { approval: deps.approval, history: await lookAtHistory(store) });
+  const all = await readEntries(store, { approval: deps.approval, history: await statHistory(store) });
   const isFree = ({ id }: EntryRow) => !open?.entries.has(id);
   const [fresh, withdrawn] = [all.fresh.filter(isFree), all.withdrawn.filter(isFree)];
   const requests: DreamEstimate['requests'] = [];

@@ -6,7 +6,7 @@ import { AppError } from '../../src/base/errors.ts';
 import type { Clock, Day } from '../../src/base/time.ts';
 import { endWaiting, isWithoutLine, waitedInVain, withoutLateMarks } from '../../src/memory/dream/habits.ts';
 import { resting } from '../../src/memory/dream/unplaced.ts';
-import { entryOfItem, type HistoryLook, lookAtHistory, readLogItems } from '../../src/memory/history/log-items.ts';
+import { entryOfItem, type HistoryStats, readLogItems, statHistory } from '../../src/memory/history/log-items.ts';
 import { rebuildFromFiles, takeUpReturned } from '../../src/memory/history/rebuild.ts';
 import {
   allEntries,
@@ -50,7 +50,7 @@ export interface Entries {
 
 /** What a dream begins with. */
 export interface Loaded extends Entries {
-  history: HistoryLook;
+  history: HistoryStats;
   marks: LateMark[];
   /** There is something to work into the topics. */
   hasNews: boolean;
@@ -77,7 +77,7 @@ export async function loadEntries(
     await store.acceptMissing(acceptMissing === true ? undefined : new Set(acceptMissing.map(logPath)));
   const refusal = sayMissing(await store.missing()).find(({ keepsDreams }) => keepsDreams);
   if (refusal) throw missingError(`${refusal.what}.`, 'files');
-  const history = await lookAtHistory(store);
+  const history = await statHistory(store);
   await rebuildFromFiles(store, history.changed);
   await takeUpReturned(store, { actor: 'tool:rebuild', lease }, history.changed.filter(logDay));
   const entries = await readEntries(store, { history, approval });
@@ -115,7 +115,7 @@ function isMassDeletion({ missing, known }: Entries): boolean {
  */
 export async function readEntries(
   store: Store,
-  { history, approval }: { history?: HistoryLook; approval?: Approval } = {},
+  { history, approval }: { history?: HistoryStats; approval?: Approval } = {},
 ): Promise<Entries> {
   const found = (history && (await readPart(store, history))) ?? (await readWhole(store));
   const changed = new Map(found.changed.map((row) => [row.id, row]));
@@ -143,9 +143,9 @@ export async function newsOf(
 
 type Found = Omit<Entries, 'held' | 'pending'>;
 
-async function readPart(store: Store, { changed, looks }: HistoryLook): Promise<Found | null> {
+async function readPart(store: Store, { changed, stats }: HistoryStats): Promise<Found | null> {
   const { ledger } = store;
-  if (daysWithEntries(ledger).some((day) => !looks.has(logPath(day)))) return null;
+  if (daysWithEntries(ledger).some((day) => !stats.has(logPath(day)))) return null;
   const paths = changed.filter(logDay);
   const days = new Set(paths.flatMap((path) => logDay(path) ?? []));
   const items = await readLogItems(store, paths);

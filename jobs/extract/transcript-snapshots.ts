@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { listNames } from '../../src/base/files/directories.ts';
 import { writePieces } from '../../src/base/files/file-pieces.ts';
-import { lookNow, moveFile, removeFile } from '../../src/base/files/files.ts';
+import { moveFile, removeFile, statNow } from '../../src/base/files/files.ts';
 import { redact } from '../../src/base/text/redact.ts';
 import { inboxItems, putInInbox } from '../../src/memory/ledger/inbox.ts';
 import type { Store } from '../../src/memory/store/store.ts';
@@ -45,7 +45,7 @@ export function dropSnapshots(store: Store, now: Date): void {
     const needed = new Set(inboxItems(store.ledger).map(({ payload }) => (payload as { snapshot?: string }).snapshot));
     for (const name of listNames(dir)) {
       const path = snapshotPath(store, name);
-      const isUnfinished = name.endsWith('.tmp') && now.getTime() - (lookNow(path)?.modifiedMs ?? 0) < ABANDONED_MS;
+      const isUnfinished = name.endsWith('.tmp') && now.getTime() - (statNow(path)?.modifiedMs ?? 0) < ABANDONED_MS;
       if (!needed.has(name) && !isUnfinished) removeFile(path);
     }
   });

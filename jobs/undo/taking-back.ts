@@ -4,7 +4,7 @@
 // the coverage of its turn.
 
 import { missingLines, takeBackLines } from '../../src/memory/history/line-diff.ts';
-import { forgetLook } from '../../src/memory/history/log-items.ts';
+import { markUnread } from '../../src/memory/history/log-items.ts';
 import { changedSince, type FileChanges, type JobChanges, type RowChange } from '../../src/memory/history/undo.ts';
 import { type JobRow, jobRow } from '../../src/memory/ledger/job-rows.ts';
 import type { Ledger, Row, Transaction } from '../../src/memory/ledger/ledger.ts';
@@ -87,7 +87,7 @@ export class TakingBack {
         (table === 'coverage' && turns.has(key.turn as string));
       if (stays) continue;
       const target = table === 'coverage' && this.#job.kind !== 'undo' ? uncovered(row, this.#job) : row.before;
-      if (table === 'entry' && target?.state === 'new') forgetLook(transaction.ledger, target.day as string);
+      if (table === 'entry' && target?.state === 'new') markUnread(transaction.ledger, target.day as string);
       if (target) transaction.put(table, target);
       else transaction.drop(table, key);
       const moved = table === 'support' && target === null ? this.#moved.get(key.path as string) : undefined;

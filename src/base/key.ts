@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import type { Config, ModelAccess } from './config/config.ts';
 import { AppError } from './errors.ts';
-import { isPrivate, lookNow, makePrivate, readTextNow, writeWhole } from './files/files.ts';
+import { isPrivate, makePrivate, readTextNow, statNow, writeWhole } from './files/files.ts';
 
 const COMMAND_WITHIN_MS = 10_000;
 /** A command may hand out keys that expire, or ask a person: not at every call, and not once for ever. */
@@ -22,7 +22,7 @@ export function keyPath(home: string): string {
 /** Where the key would come from; nothing is read or run. */
 export function keySource({ access, home, keyCommand }: Config): KeySource {
   if (access.apiKey || access.authToken) return 'environment';
-  if (lookNow(keyPath(home))) return 'file';
+  if (statNow(keyPath(home))) return 'file';
   return keyCommand ? 'command' : 'none';
 }
 

@@ -6,7 +6,7 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { type ErrorCode, isAppError } from './errors.ts';
-import { appendText, lookNow, makeDirectory, moveFile } from './files/files.ts';
+import { appendText, makeDirectory, moveFile, statNow } from './files/files.ts';
 import { redact } from './text/redact.ts';
 import type { Clock } from './time.ts';
 
@@ -71,7 +71,7 @@ function appendLine(line: string, { path, maxBytes }: { path: string; maxBytes: 
   try {
     makeDirectory(join(path, '..'));
     appendText(path, line);
-    if ((lookNow(path)?.bytes ?? 0) >= maxBytes) beginAnew(path);
+    if ((statNow(path)?.bytes ?? 0) >= maxBytes) beginAnew(path);
   } catch (error) {
     // A full or read-only disk: the work goes on, and says so itself where it needs the disk.
     if (!isAppError(error, 'storage')) throw error;

@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import type { Config } from '../base/config/config.ts';
 import { AppError } from '../base/errors.ts';
-import { lookNow } from '../base/files/files.ts';
+import { statNow } from '../base/files/files.ts';
 import { isTracked } from '../base/files/working-tree.ts';
 import type { Home } from '../memory/home/home.ts';
 import { isCheckedInDir } from '../memory/home/paths.ts';
@@ -16,7 +16,7 @@ export async function refuseSentLedger(
   dir: string,
   { config, home, isCheckedIn = isCheckedInDir(dir) }: { config: Config; home: Home; isCheckedIn?: boolean },
 ): Promise<void> {
-  if (!isCheckedIn || home.stores().includes(dir) || !lookNow(join(dir, '.nocturne', 'ledger.db'))) return;
+  if (!isCheckedIn || home.stores().includes(dir) || !statNow(join(dir, '.nocturne', 'ledger.db'))) return;
   const root = join(dir, '..', '..');
   if (!(await isTracked(LEDGER, { root, environment: config.environment, timeoutMs: 5_000 }))) return;
   throw new AppError('refused', `${join(root, LEDGER)} came with the repository, and is not what nocturne did here.`, {

@@ -5,7 +5,7 @@
 
 import { join } from 'node:path';
 import { listNames } from '../base/files/directories.ts';
-import { lookNow, readTextNow, removeFile, writeWhole } from '../base/files/files.ts';
+import { readTextNow, removeFile, statNow, writeWhole } from '../base/files/files.ts';
 import { isDead, thisProcess } from '../base/process.ts';
 import type { Clock } from '../base/time.ts';
 
@@ -62,5 +62,5 @@ function isAwake(path: string, clock: Clock): boolean {
   const process = path.endsWith('.tmp') ? null : readTextNow(path);
   if (!process || isDead(process)) return false;
   const isHere = process.split(':')[0] === thisProcess().split(':')[0];
-  return isHere || clock.now().getTime() - (lookNow(path)?.modifiedMs ?? 0) < FORGOTTEN_MS;
+  return isHere || clock.now().getTime() - (statNow(path)?.modifiedMs ?? 0) < FORGOTTEN_MS;
 }

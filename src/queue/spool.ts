@@ -6,7 +6,7 @@
 import { basename, join } from 'node:path';
 import { describeError, isAppError, jsonProblem } from '../base/errors.ts';
 import { listNames } from '../base/files/directories.ts';
-import { lookNow, makeDirectory, moveFile, readTextNow, removeFile, writeNew } from '../base/files/files.ts';
+import { makeDirectory, moveFile, readTextNow, removeFile, statNow, writeNew } from '../base/files/files.ts';
 
 const AGENT_NAMES = ['claude-code', 'codex', 'gemini', 'opencode', 'copilot', 'pi'] as const;
 export type AgentName = (typeof AGENT_NAMES)[number];
@@ -95,7 +95,7 @@ export function readSpool(home: string, onProblem: (problem: string) => void): S
   const found: Spooled[] = [];
   for (const file of spoolFiles(home)) {
     try {
-      const isFile = lookNow(file)?.isFile;
+      const isFile = statNow(file)?.isFile;
       const text = isFile === false ? '' : readTextNow(file);
       // Another worker has taken it in meanwhile.
       if (text === null) continue;
@@ -120,7 +120,7 @@ export function removeSpooled(spooled: Spooled): void {
 export function removeAbandoned(home: string, now: Date): void {
   for (const name of listNames(spoolDir(home)).filter((name) => name.endsWith('.tmp'))) {
     const path = join(spoolDir(home), name);
-    const look = lookNow(path);
+    const look = statNow(path);
     if (look && now.getTime() - look.modifiedMs > ABANDONED_MS) removeFile(path);
   }
 }
@@ -141,7 +141,7 @@ export function namesInSpool(home: string): string[] {
 
 function nameOf(file: string): string {
   try {
-    const text = lookNow(file)?.isFile ? readTextNow(file) : null;
+    const text = statNow(file)?.isFile ? readTextNow(file) : null;
     const item = text === null ? '' : parseItem(text);
     if (typeof item !== 'string') return sessionName(item);
   } catch (error) {
@@ -161,7 +161,7 @@ const MOST_NAME = 100;
 
 /** Tells whether a hook had named a session that no worker had taken in, at the moment of this call. */
 export function lookIntoSpool(home: string): (session: string) => boolean {
-  const texts = spoolFiles(home).map((file) => (lookNow(file)?.isFile && readTextNow(file)) || '');
+  const texts = spoolFiles(home).map((file) => (statNow(file)?.isFile && readTextNow(file)) || '');
   return (session) => texts.some((text) => text.includes(JSON.stringify(session)));
 }
 

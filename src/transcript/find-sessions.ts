@@ -3,7 +3,7 @@
 
 import { join } from 'node:path';
 import { walkNow } from '../base/files/directories.ts';
-import { lookNow } from '../base/files/files.ts';
+import { statNow } from '../base/files/files.ts';
 
 export const FOUND_AGENTS = ['claude-code', 'codex', 'gemini', 'copilot', 'pi'] as const;
 export type FoundAgent = (typeof FOUND_AGENTS)[number];
@@ -49,7 +49,7 @@ export function findSessions(dirs: AgentDirs, options: FindOptions = {}): FoundS
       for (const path of paths) {
         // While Codex goes on with a session that it had compressed, both are there.
         if (path.endsWith('.zst') && paths.has(path.slice(0, -'.zst'.length))) continue;
-        const look = lookNow(join(root, path));
+        const look = statNow(join(root, path));
         if (!look || look.bytes === 0) continue;
         if (options.since && look.modifiedMs < options.since.getTime()) continue;
         if (options.named !== undefined && !path.includes(options.named)) continue;

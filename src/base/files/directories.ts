@@ -9,10 +9,10 @@ import {
   absentAsNull,
   absentOr,
   isAbsence,
-  lookNow,
   makeDirectory,
   moveFile,
   removeFile,
+  statNow,
   storageError,
   syncDirectory,
   writeSynced,
@@ -120,7 +120,7 @@ export function realPath(path: string): string | null {
  * one is 0600.
  */
 export function replaceText(path: string, text: string): void {
-  const isThere = lookNow(path) !== null;
+  const isThere = statNow(path) !== null;
   const target = isThere ? fs.realpathSync.native(path) : path;
   const temporary = `${target}.${randomUUID()}.tmp`;
   makeDirectory(dirname(target));

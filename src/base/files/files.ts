@@ -13,7 +13,7 @@ export interface FileStat {
   modifiedAt: string;
 }
 
-export interface Look {
+export interface Stat {
   /** A regular file: no directory, link, pipe or device. */
   isFile: boolean;
   bytes: number;
@@ -96,7 +96,7 @@ function refuseSpecial(): never {
 }
 
 /** What stands at a path, at once and without following a link; null where nothing does. */
-export function lookNow(path: string): Look | null {
+export function statNow(path: string): Stat | null {
   try {
     const stat = fs.lstatSync(path, { throwIfNoEntry: false });
     return stat ? { isFile: stat.isFile(), bytes: stat.size, modifiedMs: stat.mtimeMs, changedMs: stat.ctimeMs } : null;

@@ -7,7 +7,7 @@ import { openModel } from '../../agent/model.ts';
 import type { Config } from '../../base/config/config.ts';
 import { describeError, isAppError } from '../../base/errors.ts';
 import { isDirectory, listNames, readDirectory } from '../../base/files/directories.ts';
-import { isPrivate, lookNow, readTextNow, statFile } from '../../base/files/files.ts';
+import { isPrivate, readTextNow, statFile, statNow } from '../../base/files/files.ts';
 import { keyPath, keySource, readAccess } from '../../base/key.ts';
 import type { Home } from '../../memory/home/home.ts';
 import { JobSpend } from '../../memory/home/spend.ts';
@@ -33,7 +33,7 @@ export function checkNode(version = process.versions.node): Checked[] {
 
 export function checkHome({ home }: Config): Checked[] {
   if (!isDirectory(home)) {
-    return lookNow(home) === null
+    return statNow(home) === null
       ? [fail('home', `${home} is not there`, 'Run nocturne install AGENT.')]
       : [fail('home', `${home} is no directory`, 'Move it away, or set NOCTURNE_HOME to another place.')];
   }
@@ -76,7 +76,7 @@ function checkHooksOf(agent: Agent, config: Config): Checked[] {
     const programs = findPrograms(config.environment);
     const wanted = agent.find(agent.add('', { programs, rules: [] }, config), file);
     const nodes = new Set(parts.flatMap((part) => nodeIn(part) ?? []));
-    const missing = [...nodes, programs.hook, programs.nocturne].filter((path) => lookNow(path) === null);
+    const missing = [...nodes, programs.hook, programs.nocturne].filter((path) => statNow(path) === null);
     // Another Node is as good, as long as it is there.
     if (wanted.map(withoutNode).join('\n') !== parts.map(withoutNode).join('\n')) {
       return [fail(what, `${file} names another nocturne, or not all of its hooks`, again)];
@@ -127,7 +127,7 @@ export async function checkKey(config: Config): Promise<Checked[]> {
   const keep = 'Run nocturne install AGENT with --key-stdin, --key-file or --key-command.';
   if (source === 'none') return [fail('key', 'there is none', keep)];
   if (source === 'environment') {
-    const isKept = lookNow(keyPath(config.home)) !== null || config.keyCommand !== undefined;
+    const isKept = statNow(keyPath(config.home)) !== null || config.keyCommand !== undefined;
     return [
       isKept
         ? ok('key', 'in the environment, and kept')

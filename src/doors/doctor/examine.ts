@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import type { Config } from '../../base/config/config.ts';
 import { isAppError } from '../../base/errors.ts';
-import { lookNow } from '../../base/files/files.ts';
+import { statNow } from '../../base/files/files.ts';
 import { sayUnreadSpend } from '../../memory/home/day-spend.ts';
 import { type Home, openHome, sayDamage } from '../../memory/home/home.ts';
 import { checkoutRoot } from '../../memory/home/paths.ts';
@@ -54,7 +54,7 @@ export async function examine(config: Config, at: { cwd: string; isOnline: boole
 
 /** What crosses directories: null where nothing is kept of it yet, or where it cannot be opened. */
 function lookIntoHome({ home: dir, clock, zone }: Config): { home: Home | null; trouble: Checked[] } {
-  if (lookNow(join(dir, 'home.db')) === null) return { home: null, trouble: [] };
+  if (statNow(join(dir, 'home.db')) === null) return { home: null, trouble: [] };
   try {
     const home = openHome(dir, clock, zone);
     const damage = home.damage();

@@ -10,7 +10,7 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { jsonProblem } from '../../base/errors.ts';
 import { homeDir } from '../../base/files/directories.ts';
-import { lookNow } from '../../base/files/files.ts';
+import { statNow } from '../../base/files/files.ts';
 import { addLogLine, openLog } from '../../base/files/log-file.ts';
 import { parseJson } from '../../base/text/json.ts';
 import { systemClock } from '../../base/time.ts';
@@ -94,7 +94,7 @@ function spool(text: string): string | undefined {
   const item = itemOf({ args, input: { ...input }, at: systemClock.now().toISOString() });
   if (item === null || typeof item === 'string') return item ?? undefined;
   const transcript = item.transcript && resolve(item.cwd ?? home, item.transcript);
-  const look = transcript ? lookNow(transcript) : null;
+  const look = transcript ? statNow(transcript) : null;
   const mtime = look && new Date(look.modifiedMs).toISOString();
   writeSpoolItem(home, { ...item, transcript, size: look?.bytes ?? null, mtime });
   // In this order: a worker leaves first and then looks into the spool.

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { sortTurns } from '../../../jobs/extract/pending-turns.ts';
 import { describeError, ERRORS, isAppError } from '../../base/errors.ts';
 import { isDirectory } from '../../base/files/directories.ts';
-import type { Look } from '../../memory/home/home.ts';
+import type { SweptTranscript } from '../../memory/home/home.ts';
 import { sessionRow } from '../../memory/ledger/coverage.ts';
 import { inboxItems } from '../../memory/ledger/inbox.ts';
 import { type FoundAgent, type FoundSession, findSessions } from '../../transcript/find-sessions.ts';
@@ -50,7 +50,7 @@ export async function sweepSessions(app: App, options: SweepOptions = {}): Promi
   const found = findSessions(app.config.agentDirs, options);
   options.onFound?.(found.length);
   await deliverEverywhere(app, onProblem);
-  const looks = new Map(app.home.looks.all().map((look) => [look.path, look]));
+  const looks = new Map(app.home.swept.all().map((look) => [look.path, look]));
   const waiting = new Set<string>();
   for (const store of await openStores(app, onProblem)) {
     for (const { payload } of inboxItems(store.ledger)) {
@@ -58,7 +58,7 @@ export async function sweepSessions(app: App, options: SweepOptions = {}): Promi
       if (typeof transcript === 'string') waiting.add(transcript);
     }
   }
-  let unsaved: Look[] = [];
+  let unsaved: SweptTranscript[] = [];
   for (const file of found) {
     if (options.signal?.aborted) break;
     const known = looks.get(file.path);
@@ -76,15 +76,15 @@ export async function sweepSessions(app: App, options: SweepOptions = {}): Promi
     counts[verdict] = (counts[verdict] ?? 0) + 1;
     options.onLooked?.();
     if (unsaved.length < LOOKS_AT_ONCE) continue;
-    app.home.looks.remember(unsaved);
+    app.home.swept.remember(unsaved);
     unsaved = [];
   }
-  app.home.looks.remember(unsaved);
+  app.home.swept.remember(unsaved);
   return report;
 }
 
 /** Whether an earlier verdict still stands: the same file, the same memory directory, the same settings. */
-function isStillTrue(app: App, look: Look, file: FoundSession): boolean {
+function isStillTrue(app: App, look: SweptTranscript, file: FoundSession): boolean {
   if (look.sizeBytes !== file.sizeBytes || look.modifiedAt !== file.modifiedAt) return false;
   if (look.verdict === 'non-interactive') return !app.config.nonInteractive;
   if (look.store === null) return true;
@@ -95,9 +95,9 @@ async function lookAt(
   app: App,
   file: FoundSession,
   { report, instructions }: { report: SweepReport; instructions?: string },
-): Promise<Look> {
+): Promise<SweptTranscript> {
   const { agent, path, sizeBytes, modifiedAt } = file;
-  const look: Look = { path, sizeBytes, modifiedAt, cwd: null, store: null, verdict: 'unreadable' };
+  const look: SweptTranscript = { path, sizeBytes, modifiedAt, cwd: null, store: null, verdict: 'unreadable' };
   try {
     const session = await openSession(path, { isLive: true });
     const skip = await reasonToSkip(app, session);

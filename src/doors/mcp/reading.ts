@@ -3,7 +3,7 @@
 
 import { join } from 'node:path';
 import { AppError } from '../../base/errors.ts';
-import { lookNow } from '../../base/files/files.ts';
+import { statNow } from '../../base/files/files.ts';
 import { redact } from '../../base/text/redact.ts';
 import { readVersion } from '../../memory/history/versions.ts';
 import { type Hit, searchMemory } from '../../memory/recall/search.ts';
@@ -49,7 +49,7 @@ export async function listMemories(reader: MemoryReader, input: Input<'list'>): 
     if (path.endsWith('/')) memories.push({ type: 'memory_prefix', path });
     // What went away meanwhile is left out.
     const found = path.endsWith('/') ? null : await reader.lookUp(path);
-    const modifiedMs = lookNow(join(reader.dir, path))?.modifiedMs ?? 0;
+    const modifiedMs = statNow(join(reader.dir, path))?.modifiedMs ?? 0;
     if (found) memories.push({ type: 'memory', ...factsOf(found), modified_at: new Date(modifiedMs).toISOString() });
   }
   return { store, memories, next_page: rest.length > limit ? (rest[limit - 1] as string) : null };

@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { isAppError } from '../../base/errors.ts';
 import { listFiles, listNames } from '../../base/files/directories.ts';
-import { lookNow } from '../../base/files/files.ts';
+import { statNow } from '../../base/files/files.ts';
 import type { Day } from '../../base/time.ts';
 import { type EntryRow, entryRow } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -122,52 +122,52 @@ export async function historyPaths(store: Pick<Store, 'dir'>): Promise<string[]>
   return [...logs.filter(logDay), ...reports.map((name) => `${REPORTS}/${name}`)];
 }
 
-export interface HistoryLook {
+export interface HistoryStats {
   /** Logs and reports that changed, came or went. */
   changed: string[];
   /** How each file looks now, by path. */
-  looks: Map<string, string>;
+  stats: Map<string, string>;
 }
 
-export async function lookAtHistory({ dir, ledger }: Pick<Store, 'dir' | 'ledger'>): Promise<HistoryLook> {
-  const seen = seenLooks(ledger);
-  const looks = new Map<string, string>();
+export async function statHistory({ dir, ledger }: Pick<Store, 'dir' | 'ledger'>): Promise<HistoryStats> {
+  const seen = seenStats(ledger);
+  const stats = new Map<string, string>();
   for (const path of await historyPaths({ dir })) {
-    const look = lookOf(dir, path);
-    if (look !== null) looks.set(path, look);
+    const stat = statOf(dir, path);
+    if (stat !== null) stats.set(path, stat);
   }
-  const changed = [...new Set([...seen.keys(), ...looks.keys()])].filter((path) => seen.get(path) !== looks.get(path));
-  return { changed, looks };
+  const changed = [...new Set([...seen.keys(), ...stats.keys()])].filter((path) => seen.get(path) !== stats.get(path));
+  return { changed, stats };
 }
 
 /** Those of these files that look as they did when a dream read them. */
 export function unchangedSince(ledger: Ledger, { dir, paths }: { dir: string; paths: string[] }): Set<string> {
-  const seen = seenLooks(ledger);
-  return new Set(paths.filter((path) => seen.has(path) && seen.get(path) === lookOf(dir, path)));
+  const seen = seenStats(ledger);
+  return new Set(paths.filter((path) => seen.has(path) && seen.get(path) === statOf(dir, path)));
 }
 
-function seenLooks(ledger: Ledger): Map<string, string> {
+function seenStats(ledger: Ledger): Map<string, string> {
   return new Map(ledger.lists('select path, look from history_look') as [string, string][]);
 }
 
-function lookOf(dir: string, path: string): string | null {
-  const look = lookNow(join(dir, path));
-  return look?.isFile ? `${look.bytes} ${look.modifiedMs} ${look.changedMs}` : null;
+function statOf(dir: string, path: string): string | null {
+  const stat = statNow(join(dir, path));
+  return stat?.isFile ? `${stat.bytes} ${stat.modifiedMs} ${stat.changedMs}` : null;
 }
 
 /** Says that the dream has read what looked like this. */
-export function rememberHistory({ ledger }: Store, { changed, looks }: HistoryLook): void {
+export function markHistoryRead({ ledger }: Store, { changed, stats }: HistoryStats): void {
   if (changed.length === 0) return;
   ledger.transaction(() => {
     for (const path of changed) {
-      const look = looks.get(path);
-      if (look === undefined) ledger.run('delete from history_look where path = ?', path);
-      else ledger.run('insert or replace into history_look (path, look) values (?, ?)', path, look);
+      const stat = stats.get(path);
+      if (stat === undefined) ledger.run('delete from history_look where path = ?', path);
+      else ledger.replace('history_look', { path, look: stat });
     }
   });
 }
 
 /** The next dream reads this day's log again: of its entries the ledger may no longer know what the log says. */
-export function forgetLook(ledger: Ledger, day: Day): void {
+export function markUnread(ledger: Ledger, day: Day): void {
   ledger.run('delete from history_look where path = ?', logPath(day));
 }

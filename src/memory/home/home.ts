@@ -48,7 +48,7 @@ export class Home {
   readonly dir: string;
   /** Whether models may be asked at all. */
   readonly breaker: Breaker;
-  readonly looks: Looks;
+  readonly swept: SweptTranscripts;
   readonly pauses: Pauses;
   readonly days: DaySpend;
   readonly #sql: Sql;
@@ -61,7 +61,7 @@ export class Home {
     const file = { path: join(dir, 'home.db'), ifDamaged: IF_DAMAGED, now, today: dayOf(now, zone) };
     this.#sql = new Sql(openSoundHome(file), IF_DAMAGED);
     this.breaker = new Breaker(this.#sql, clock);
-    this.looks = new Looks(this.#sql);
+    this.swept = new SweptTranscripts(this.#sql);
     this.pauses = new Pauses(this.#sql, clock);
     this.days = new DaySpend(this.#sql, clock, zone);
   }
@@ -222,7 +222,7 @@ export class Pauses {
 }
 
 /** What a sweep made of a transcript, so that it is not read again while it stays as it is. */
-export interface Look {
+export interface SweptTranscript {
   path: string;
   sizeBytes: number;
   modifiedAt: string;
@@ -233,21 +233,21 @@ export interface Look {
 }
 
 /** What sweeps made of transcripts. Losing it costs time, never work. */
-export class Looks {
+export class SweptTranscripts {
   readonly #sql: Sql;
 
   constructor(sql: Sql) {
     this.#sql = sql;
   }
 
-  all(): Look[] {
+  all(): SweptTranscript[] {
     const columns = 'path, size as sizeBytes, modified_at as modifiedAt, cwd, store, verdict';
-    return this.#sql.all<Look>(`select ${columns} from look`);
+    return this.#sql.all<SweptTranscript>(`select ${columns} from look`);
   }
 
-  remember(looks: Look[]): void {
+  remember(swept: SweptTranscript[]): void {
     this.#sql.transaction(() => {
-      for (const { sizeBytes: size, modifiedAt: modified_at, path, cwd, store, verdict } of looks) {
+      for (const { sizeBytes: size, modifiedAt: modified_at, path, cwd, store, verdict } of swept) {
         this.#sql.replace('look', { path, size, modified_at, cwd, store, verdict });
       }
     });

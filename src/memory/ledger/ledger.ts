@@ -10,7 +10,7 @@ import { basename, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { AppError } from '../../base/errors.ts';
 import { readOverlapping } from '../../base/files/file-pieces.ts';
-import { lookNow, moveFile, readText } from '../../base/files/files.ts';
+import { moveFile, readText, statNow } from '../../base/files/files.ts';
 import {
   isDamage,
   isUnwritable,
@@ -239,7 +239,7 @@ export async function* readTextOrDatabase(path: string): AsyncGenerator<string> 
   // What is locked and holds no text: the locks of a write-ahead log, and the store's own.
   if (/\.db-shm$|(?:^|\/)lock\.db$/.test(path) || !existsSync(path)) return;
   if (!/(?:^|\/)(?:ledger|home)\.db$/.test(path)) {
-    const isLarge = (lookNow(path)?.bytes ?? 0) > PIECES.bytes;
+    const isLarge = (statNow(path)?.bytes ?? 0) > PIECES.bytes;
     if (!isLarge) yield (await readText(path)) ?? '';
     else for await (const piece of readOverlapping(path, PIECES)) yield piece.toString('utf8');
     return;

@@ -3,7 +3,7 @@
 // and of the others only those whose line in an overflow list matches the query.
 
 import { join } from 'node:path';
-import { lookNow, readMemoryNow } from '../../base/files/files.ts';
+import { readMemoryNow, statNow } from '../../base/files/files.ts';
 import { asItIs } from '../../base/text/change-words.ts';
 import { shownText } from '../conflicts/shown-text.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -88,7 +88,7 @@ function readTopic(path: string, { dir, ledger }: { dir: string; ledger: Ledger 
   if (!isMemoryPath(path) || path.toLowerCase() === 'memory.md' || /^(?:index|logs)\//.test(path)) return null;
   // A name right in the directory needs no closer look than at itself: it leads nowhere else.
   const absolute = /^[!-.0-~]+$/.test(path) ? join(dir, path) : findConfined(dir, path);
-  const look = absolute === null ? null : lookNow(absolute);
+  const look = absolute === null ? null : statNow(absolute);
   const found = absolute !== null && look?.isFile ? readMemoryNow(absolute) : null;
   if (!look || found === null) return null;
   const text = shownText(found, { path, ledger });

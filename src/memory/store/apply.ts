@@ -9,10 +9,10 @@ import { AppError } from '../../base/errors.ts';
 import { removeEmptyParents } from '../../base/files/directories.ts';
 import {
   linkNew,
-  lookNow,
   MOST_MEMORY_BYTES,
   makeDirectory,
   readBytesNow,
+  statNow,
   syncDirectory,
 } from '../../base/files/files.ts';
 import type { Clock } from '../../base/time.ts';
@@ -252,13 +252,13 @@ export function sayTooLarge(bytes: number): string {
 
 /** The bytes of a live file; refuses what is no file, which a swap would move away. */
 export function readLive(path: string): Content {
-  const look = lookNow(path);
-  if (look?.isFile && look.bytes > MOST_MEMORY_BYTES) {
-    throw new AppError('storage', `${path} ${sayTooLarge(look.bytes)}.`, {
+  const stat = statNow(path);
+  if (stat?.isFile && stat.bytes > MOST_MEMORY_BYTES) {
+    throw new AppError('storage', `${path} ${sayTooLarge(stat.bytes)}.`, {
       remedy: 'Make it smaller, or move it out of the memory directory; nothing of it was changed.',
     });
   }
-  if (look === null || look.isFile) return look && readBytesNow(path);
+  if (stat === null || stat.isFile) return stat && readBytesNow(path);
   throw new AppError('conflict', `${path} is not a regular file.`, {
     remedy: 'Move it out of the way; what nocturne has to write there waits and is written at the next run.',
   });

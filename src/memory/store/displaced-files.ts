@@ -6,14 +6,14 @@
 import { basename, dirname, join } from 'node:path';
 import { listNames } from '../../base/files/directories.ts';
 import {
-  type Look,
   linkNew,
-  lookNow,
   makeDirectory,
   makeFile,
   moveFile,
   readBytesNow,
   removeFile,
+  type Stat,
+  statNow,
   syncDirectory,
   writeSynced,
 } from '../../base/files/files.ts';
@@ -27,9 +27,9 @@ const WATCHED_MS = 60_000;
 export const DISK_TICK_MS = 2_000;
 /** The same where it tells parts of a second: systems look at their own clock as seldom as every 16 ms. */
 const FINE_TICK_MS = 100;
-/** How long an editor gets to write a file that it has just emptied, and how often one looks. */
-const EMPTIED_LOOKS = 50;
-const EMPTIED_LOOK_MS = 2;
+/** How long an editor gets to write a file that it has just emptied, and how often it is read again. */
+const EMPTIED_READS = 50;
+const EMPTIED_READ_MS = 2;
 
 export interface LateEdit {
   memory: string;
@@ -51,8 +51,8 @@ interface DisplacedFile {
 export class DisplacedFiles {
   readonly #dir: string;
   /** Of each, how it looked when its bytes were last those of its name. */
-  readonly #looks = new Map<string, Look>();
-  /** The names of those kept since the last look. */
+  readonly #stats = new Map<string, Stat>();
+  /** The names of those kept since the last stat. */
   #fresh: string[] = [];
 
   constructor(dir: string) {
@@ -110,19 +110,19 @@ export class DisplacedFiles {
 
   /**
    * Edits that reached a file after it was moved here; what stayed as it was for long enough is removed. `onlyFresh`:
-   * of the files that were moved here since the last look.
+   * of the files that were moved here since the last stat.
    */
   late(nowMs: number, { onlyFresh }: { onlyFresh: boolean }): LateEdit[] {
     const edits: LateEdit[] = [];
-    const lastChangeMs = lookNow(this.#dir)?.modifiedMs ?? 0;
+    const lastChangeMs = statNow(this.#dir)?.modifiedMs ?? 0;
     const files = displacedIn(onlyFresh ? this.#fresh : listNames(this.#dir));
     this.#fresh = [];
     for (const file of files) {
       const path = join(this.#dir, file.name);
-      const look = lookNow(path);
-      const known = this.#looks.get(file.name);
+      const stat = statNow(path);
+      const known = this.#stats.get(file.name);
       const isOld = nowMs - file.atMs > WATCHED_MS;
-      if (look && !isOld && known && isSameLook(known, look)) continue;
+      if (stat && !isOld && known && isSameStat(known, stat)) continue;
       const content = readWritten(path, { isEmptyExpected: file.sha === shaOf('') });
       if (content === null) continue;
       if (shaOf(content) !== file.sha) {
@@ -130,24 +130,24 @@ export class DisplacedFiles {
         edits.push({ memory: file.memory, baseSha: file.sha, content, accept });
       } else if (isOld) {
         removeFile(path);
-        this.#looks.delete(file.name);
-      } else if (look && lastChangeMs - look.modifiedMs > tickAfter(look)) this.#looks.set(file.name, look);
+        this.#stats.delete(file.name);
+      } else if (stat && lastChangeMs - stat.modifiedMs > tickAfter(stat)) this.#stats.set(file.name, stat);
     }
     return edits;
   }
 
-  /** The disk's own idea of the present, in the terms of `Look`. */
+  /** The disk's own idea of the present, in the terms of `Stat`. */
   diskNowMs(): number {
     const path = join(this.#dir, 'new.tmp');
     makeFile(path);
     removeFile(path);
-    return lookNow(this.#dir)?.modifiedMs ?? 0;
+    return statNow(this.#dir)?.modifiedMs ?? 0;
   }
 
   #file(from: string, { memory, sha, atMs }: Pick<DisplacedFile, 'memory' | 'sha' | 'atMs'>): void {
     let n = 0;
     const path = () => join(this.#dir, `${memory}.${sha}.${atMs}.${n}`);
-    while (lookNow(path()) !== null) n += 1;
+    while (statNow(path()) !== null) n += 1;
     moveFile(from, path());
     this.#fresh.push(basename(path()));
   }
@@ -167,22 +167,22 @@ function displacedIn(names: string[]): DisplacedFile[] {
     .sort((a, b) => a.atMs - b.atMs || a.n - b.n);
 }
 
-/** How long after this look the file may still change without a sign of it: where the disk tells parts of a second, not long. */
-function tickAfter({ modifiedMs }: Look): number {
+/** How long after this stat the file may still change without a sign of it: where the disk tells parts of a second, not long. */
+function tickAfter({ modifiedMs }: Stat): number {
   return modifiedMs % 1_000 === 0 ? DISK_TICK_MS : FINE_TICK_MS;
 }
 
 /** Reads a file; one that is empty unexpectedly is looked at again: an editor empties a file before it writes it. */
 export function readWritten(path: string, { isEmptyExpected }: { isEmptyExpected: boolean }): Content {
   let content = readBytesNow(path);
-  for (let looks = 0; looks < EMPTIED_LOOKS && content?.length === 0 && !isEmptyExpected; looks += 1) {
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, EMPTIED_LOOK_MS);
+  for (let reads = 0; reads < EMPTIED_READS && content?.length === 0 && !isEmptyExpected; reads += 1) {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, EMPTIED_READ_MS);
     content = readBytesNow(path);
   }
   return content;
 }
 
-/** Whether a file cannot have been written between two looks. */
-function isSameLook(a: Look, b: Look): boolean {
+/** Whether a file cannot have been written between two stats. */
+function isSameStat(a: Stat, b: Stat): boolean {
   return a.bytes === b.bytes && a.modifiedMs === b.modifiedMs && a.changedMs === b.changedMs;
 }

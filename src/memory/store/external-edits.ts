@@ -6,7 +6,7 @@
 
 import { isAppError } from '../../base/errors.ts';
 import { realPath } from '../../base/files/directories.ts';
-import { type Look, lookNow, MOST_MEMORY_BYTES } from '../../base/files/files.ts';
+import { MOST_MEMORY_BYTES, type Stat, statNow } from '../../base/files/files.ts';
 import type { Clock } from '../../base/time.ts';
 import { moveSupports } from '../ledger/entries.ts';
 import { type Ledger, Transaction } from '../ledger/ledger.ts';
@@ -29,7 +29,7 @@ import { readLive } from './apply.ts';
 import { filesByName, isMemoryPath } from './confine.ts';
 import { DISK_TICK_MS, type DisplacedFiles, readWritten } from './displaced-files.ts';
 import { followLines } from './follow-lines.ts';
-import { type Known, KnownFiles, looksAsKnown, type Totals, VISIBLE } from './known-files.ts';
+import { type Known, KnownFiles, matchesKnown, type Totals, VISIBLE } from './known-files.ts';
 
 export interface ExternalEditsDeps {
   ledger: Ledger;
@@ -48,10 +48,10 @@ const FEW_FILES = 3;
 export class ExternalEdits {
   readonly #deps: ExternalEditsDeps;
   readonly #known: KnownFiles;
-  /** What the last look found in the directory, as the disk spells it. */
+  /** What the last scan found in the directory, as the disk spells it. */
   #there = new Map<string, string>();
-  #isLooking = false;
-  /** The one commit of all that a look finds. */
+  #isTakingIn = false;
+  /** The one commit of all that a scan finds. */
   #commit: number | null = null;
 
   constructor(deps: ExternalEditsDeps) {
@@ -59,17 +59,17 @@ export class ExternalEdits {
     this.#known = new KnownFiles(deps.ledger);
   }
 
-  /** What the last look found. */
+  /** What the last scan found. */
   get totals(): Totals {
     return this.#known.totals;
   }
 
-  /** Takes in whatever changed in the directory since the last look. */
+  /** Takes in whatever changed in the directory since the last stat. */
   takeInAll(): void {
     this.#known.refresh();
-    const { found, gone } = this.#look();
+    const { found, gone } = this.#findChanges();
     if (found.size + gone.length === 0) return;
-    this.#isLooking = true;
+    this.#isTakingIn = true;
     try {
       this.#deps.ledger.transaction(() => {
         this.#takeIn(found, gone);
@@ -79,7 +79,7 @@ export class ExternalEdits {
       this.#known.forget();
       throw error;
     } finally {
-      this.#isLooking = false;
+      this.#isTakingIn = false;
       this.#commit = null;
     }
   }
@@ -117,17 +117,17 @@ export class ExternalEdits {
     return paths;
   }
 
-  /** What does not look as it is known to, or is not known; and what is known and not there. */
-  #look(): { found: Map<string, Look>; gone: Known[] } {
+  /** What does not match what is known of it, or is not known; and what is known and not there. */
+  #findChanges(): { found: Map<string, Stat>; gone: Known[] } {
     const { dir } = this.#deps;
     this.#there = filesByName(dir);
     const there = this.#there;
-    const found = new Map<string, Look>();
+    const found = new Map<string, Stat>();
     const gone: Known[] = [];
     for (const path of there.keys()) {
       if (this.#known.get(path) || !path.endsWith('.md') || !isMemoryPath(path)) continue;
-      const look = lookNow(this.#absolute(path));
-      if (look?.isFile) found.set(path, look);
+      const stat = statNow(this.#absolute(path));
+      if (stat?.isFile) found.set(path, stat);
     }
     for (const file of this.#known.all()) {
       const { path, bytes, missingSince } = file;
@@ -135,35 +135,35 @@ export class ExternalEdits {
       if (!isThere && bytes === null) continue;
       // It may have come back since the walk. What a link or another letter case leads to has a name of its own.
       const absolute = this.#absolute(path);
-      const look = isThere || realPath(absolute) === absolute ? lookNow(absolute) : null;
-      if (look?.isFile && missingSince === null && looksAsKnown(file, look)) continue;
-      if (look?.isFile) found.set(path, look);
+      const stat = isThere || realPath(absolute) === absolute ? statNow(absolute) : null;
+      if (stat?.isFile && missingSince === null && matchesKnown(file, stat)) continue;
+      if (stat?.isFile) found.set(path, stat);
       else if (bytes !== null) gone.push(file);
     }
     return { found, gone };
   }
 
-  #takeIn(found: Map<string, Look>, gone: Known[]): void {
+  #takeIn(found: Map<string, Stat>, gone: Known[]): void {
     const lost = new Map(gone.map((file) => [file.path, file]));
     const emptied: Known[] = [];
     const diskNowMs = this.#deps.displaced.diskNowMs();
-    for (const [path, look] of found) {
+    for (const [path, stat] of found) {
       const file = this.#known.get(path);
-      if (file?.bytes && (look.bytes === 0 || (logDay(path) && this.#isUnreadable(path)))) emptied.push(file);
+      if (file?.bytes && (stat.bytes === 0 || (logDay(path) && this.#isUnreadable(path)))) emptied.push(file);
       // What is too large is not taken in: its last version stays, and whoever would change it is told.
-      else if (look.bytes <= MOST_MEMORY_BYTES) {
+      else if (stat.bytes <= MOST_MEMORY_BYTES) {
         if (file) {
           if (file.bytes === null) this.#takeInRename(path, lost);
           this.#takeInAgain(file);
           if (file.missingSince !== null) this.#forgive(file);
         } else if (!this.#takeInRename(path, lost)) this.#takeInNew(path);
-        if (diskNowMs - look.modifiedMs > DISK_TICK_MS) this.#remember(path, look);
+        if (diskNowMs - stat.modifiedMs > DISK_TICK_MS) this.#remember(path, stat);
       }
     }
     this.#takeInLosses([...lost.values()], emptied);
   }
 
-  /** What was written lately is read at every look: most often it is still what it was. */
+  /** What was written lately is read at every scan: most often it is still what it was. */
   #takeInAgain(file: Known): void {
     const isHead = file.sha != null && shaOf(readLive(this.#absolute(file.path))) === file.sha;
     if (!isHead) file.sha = this.takeIn(file.path)?.sha;
@@ -225,7 +225,7 @@ export class ExternalEdits {
       noteLost(ledger, { path, content, at });
     }
     const commit = this.#commit ?? beginCommit(ledger, { actor: 'external', at, isApplied: true });
-    if (this.#isLooking) this.#commit = commit;
+    if (this.#isTakingIn) this.#commit = commit;
     const before = version.content === null ? null : headOf(ledger, memory)?.content;
     addVersion(ledger, { ...version, memory, commit, actor: 'external', at });
     markWritten(ledger, memory, version.content);
@@ -249,7 +249,7 @@ export class ExternalEdits {
   }
 
   /** Remembers how a file looked before it was read. */
-  #remember(path: string, { bytes, modifiedMs, changedMs }: Look): void {
+  #remember(path: string, { bytes, modifiedMs, changedMs }: Stat): void {
     this.#deps.ledger.run(
       'update memory set seen_bytes = ?, seen_modified = ?, seen_changed = ? where path = ?',
       bytes,

@@ -3,7 +3,7 @@
 // It follows the table by itself: rows that this connection changed are read again, and everything is where another
 // process wrote to the ledger.
 
-import type { Look } from '../../base/files/files.ts';
+import type { Stat } from '../../base/files/files.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 
 /** A path as the ledger knows it. */
@@ -27,8 +27,8 @@ export interface Totals {
 }
 
 /** Whether a file looks as it did when it was last found to be its head. */
-export function looksAsKnown(known: Pick<Known, 'bytes' | 'modifiedMs' | 'changedMs'>, look: Look): boolean {
-  return known.bytes === look.bytes && known.modifiedMs === look.modifiedMs && known.changedMs === look.changedMs;
+export function matchesKnown(known: Pick<Known, 'bytes' | 'modifiedMs' | 'changedMs'>, stat: Stat): boolean {
+  return known.bytes === stat.bytes && known.modifiedMs === stat.modifiedMs && known.changedMs === stat.changedMs;
 }
 
 /** Not under `.nocturne/`, where the store alone writes. */

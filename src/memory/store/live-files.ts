@@ -7,12 +7,12 @@
 
 import { join } from 'node:path';
 import { AppError, isAppError } from '../../base/errors.ts';
-import { lookNow, MOST_MEMORY_BYTES, readMemoryNow } from '../../base/files/files.ts';
+import { MOST_MEMORY_BYTES, readMemoryNow, statNow } from '../../base/files/files.ts';
 import { shownText } from '../conflicts/shown-text.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { memoryAt } from '../ledger/version-rows.ts';
 import { confine, filesByName, isMemoryPath } from './confine.ts';
-import { looksAsKnown, VISIBLE } from './known-files.ts';
+import { matchesKnown, VISIBLE } from './known-files.ts';
 
 export interface LiveFile {
   path: string;
@@ -31,11 +31,11 @@ export function liveFiles(dir: string, ledger: Ledger | null): LiveFile[] {
   const paths = [...filesByName(dir)].filter(([path]) => path.endsWith('.md'));
   return paths.sort(byPath).flatMap(([path, spelled]) => {
     const absolute = join(dir, spelled);
-    const look = lookNow(absolute);
-    if (!look) return [];
+    const stat = statNow(absolute);
+    if (!stat) return [];
     const [, bytes = null, modifiedMs = null, changedMs = null, head = null] = seen.get(path) ?? [];
-    const isHead = look.isFile && looksAsKnown({ bytes, modifiedMs, changedMs }, look);
-    return [{ path, absolute, modifiedMs: look.modifiedMs, head: isHead ? head : null }];
+    const isHead = stat.isFile && matchesKnown({ bytes, modifiedMs, changedMs }, stat);
+    return [{ path, absolute, modifiedMs: stat.modifiedMs, head: isHead ? head : null }];
   });
 }
 
@@ -99,7 +99,7 @@ function fold(path: string, { prefix, depth }: { prefix: string; depth: number }
 /** The Markdown files among `paths` that are too large to be read whole. */
 export function oversized(dir: string, paths: string[]): { path: string; bytes: number }[] {
   return paths.flatMap((path) => {
-    const bytes = path.endsWith('.md') ? (lookNow(join(dir, path))?.bytes ?? 0) : 0;
+    const bytes = path.endsWith('.md') ? (statNow(join(dir, path))?.bytes ?? 0) : 0;
     return bytes > MOST_MEMORY_BYTES ? { path, bytes } : [];
   });
 }

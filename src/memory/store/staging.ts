@@ -5,7 +5,7 @@
 import { dirname, join } from 'node:path';
 import { AppError } from '../../base/errors.ts';
 import { fileSystemOf } from '../../base/files/directories.ts';
-import { lookNow } from '../../base/files/files.ts';
+import { statNow } from '../../base/files/files.ts';
 import { bytesOf, rawText } from '../../base/text/raw-text.ts';
 import { entryRow, moveSupports } from '../ledger/entries.ts';
 import { type Ledger, Transaction } from '../ledger/ledger.ts';
@@ -185,7 +185,7 @@ function refuseElsewhere(path: string, { dir, locate }: StagingDeps): void {
 /** A file cannot stand below another file. */
 function refuseOccupied(path: string, { dir, locate }: StagingDeps): void {
   for (let above = dirname(path); above !== '.'; above = dirname(above)) {
-    if (!lookNow(join(dir, above))?.isFile) continue;
+    if (!statNow(join(dir, above))?.isFile) continue;
     throw new AppError('conflict', `${path} cannot be written: ${above} is a memory, not a directory.`, {
       remedy: `Rename or remove ${above} first, or choose another path.`,
     });

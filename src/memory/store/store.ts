@@ -8,7 +8,7 @@
 
 import { join } from 'node:path';
 import { canonicalPath } from '../../base/files/directories.ts';
-import { lookNow, moveFile, readMemoryNow, readTextNow } from '../../base/files/files.ts';
+import { moveFile, readMemoryNow, readTextNow, statNow } from '../../base/files/files.ts';
 import type { Clock } from '../../base/time.ts';
 import { shownText } from '../conflicts/shown-text.ts';
 import { checkFence, type Lease } from '../ledger/leases.ts';
@@ -293,7 +293,7 @@ export class Store {
 
   #readNow(path: string): string | null {
     const canonical = canonicalPath(this.#locate(path));
-    return lookNow(canonical)?.isFile ? readMemoryNow(canonical) : null;
+    return statNow(canonical)?.isFile ? readMemoryNow(canonical) : null;
   }
 
   /** The change with each path by its one name: however it is spelled, a file has one memory id. */

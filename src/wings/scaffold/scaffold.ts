@@ -6,7 +6,7 @@
 // 3. In one commit write those that are missing. One that is there is never touched.
 
 import { join } from 'node:path';
-import { lookNow } from '../../base/files/files.ts';
+import { statNow } from '../../base/files/files.ts';
 import { renderPrompt } from '../../base/prompt.ts';
 import { type Clock, dayOf } from '../../base/time.ts';
 import { indexChange } from '../../memory/dream/index-change.ts';
@@ -18,7 +18,7 @@ export const SCAFFOLD = ['startup-notes', 'feature-checklist', 'progress-log'] a
 
 /** How those that are there are kept, for the agent. */
 export async function scaffoldNotes(dir: string): Promise<string[]> {
-  const kept = SCAFFOLD.filter((name) => lookNow(join(dir, `${name}.md`))?.isFile);
+  const kept = SCAFFOLD.filter((name) => statNow(join(dir, `${name}.md`))?.isFile);
   const topics = kept.map((name) => `${name}.md`).join(', ');
   return kept.length > 0 ? [(await renderPrompt('recall-scaffold', { topics })).text.trimEnd()] : [];
 }
@@ -44,7 +44,7 @@ export interface InitDeps {
 /** What `initScaffold` would do in a directory, which need not be there. */
 export function planScaffold(dir: string): InitReport {
   const paths = SCAFFOLD.map((name) => `${name}.md`);
-  const isThere = (path: string) => lookNow(join(dir, path)) !== null;
+  const isThere = (path: string) => statNow(join(dir, path)) !== null;
   return {
     outcome: 'planned',
     written: paths.filter((path) => !isThere(path)),

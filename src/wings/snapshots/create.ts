@@ -7,7 +7,7 @@
 
 import { join } from 'node:path';
 import { AppError, isAppError } from '../../base/errors.ts';
-import { lookNow, readTextNow, removeFile, writeWhole } from '../../base/files/files.ts';
+import { readTextNow, removeFile, statNow, writeWhole } from '../../base/files/files.ts';
 import { locateSecrets, redact } from '../../base/text/redact.ts';
 import type { Clock } from '../../base/time.ts';
 import { headVersion } from '../../memory/history/versions.ts';
@@ -73,7 +73,7 @@ export async function createMemorySnapshot(
   for (const { name, text } of files) {
     const path = join(dir, name);
     // A link of the repository's is replaced, never written through.
-    if (lookNow(path)?.isFile && readTextNow(path) === text) continue;
+    if (statNow(path)?.isFile && readTextNow(path) === text) continue;
     writeWhole(path, text);
     isChanged = true;
   }

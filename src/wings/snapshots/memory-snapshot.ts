@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { AppError } from '../../base/errors.ts';
 import { kindOf } from '../../base/files/directories.ts';
-import { lookNow, readBytesNow, readTextNow } from '../../base/files/files.ts';
+import { readBytesNow, readTextNow, statNow } from '../../base/files/files.ts';
 import { hasWrapperTag, speaksToAgent } from '../../base/text/injection.ts';
 import { parseJson } from '../../base/text/json.ts';
 import { shaOf } from '../../memory/ledger/version-rows.ts';
@@ -135,7 +135,7 @@ export function screenTopic({ path, text }: { path: string; text: string }): For
 
 function readManifest(dir: string) {
   const path = join(dir, MANIFEST);
-  const look = lookNow(path);
+  const look = statNow(path);
   if (look === null) return null;
   if (!look.isFile || look.bytes > BOUNDS.manifestBytes) throw broken(dir, `${MANIFEST} is no file of a fitting size`);
   const text = readTextNow(path) ?? '';
@@ -148,7 +148,7 @@ function readTopic(dir: string, { path, sha }: { path: string; sha: string }): s
   if (!isTopicPath(path) || !isMemoryPath(path))
     throw broken(dir, `${JSON.stringify(path)} is no name of a topic file`);
   const at = join(dir, path);
-  const look = lookNow(at);
+  const look = statNow(at);
   if (!look?.isFile) throw broken(dir, `${path} is ${look === null ? 'not there' : 'no regular file'}`);
   if (look.bytes > BOUNDS.topicBytes) throw broken(dir, `${path} has ${look.bytes} bytes, of ${BOUNDS.topicBytes}`);
   const content = readBytesNow(at);

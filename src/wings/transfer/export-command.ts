@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import { AppError } from '../../base/errors.ts';
 import { isDirectory } from '../../base/files/directories.ts';
 import { writePieces } from '../../base/files/file-pieces.ts';
-import { lookNow } from '../../base/files/files.ts';
+import { statNow } from '../../base/files/files.ts';
 import { sayCount } from '../../base/text/wording.ts';
 import { type CommonOptions, withApp, withJson, withMemory } from '../../doors/cli/terminal/options.ts';
 import { note, print } from '../../doors/cli/terminal/output.ts';
@@ -30,7 +30,7 @@ export function addExport(program: Command): void {
             remedy: 'Name a file, or leave --json out.',
           });
         }
-        if (file !== '-' && lookNow(resolve(file)) !== null) {
+        if (file !== '-' && statNow(resolve(file)) !== null) {
           throw new AppError('bad-input', `${file} is there already; nothing was written.`, {
             remedy: 'Remove it, or name another file.',
           });

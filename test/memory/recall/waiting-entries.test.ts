@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { fixedClock } from '../../../src/base/time.ts';
-import { lookAtHistory, rememberHistory } from '../../../src/memory/history/log-items.ts';
+import { markHistoryRead, statHistory } from '../../../src/memory/history/log-items.ts';
 import { openStore } from '../../../src/memory/open.ts';
 import { waitingEntries } from '../../../src/memory/recall/catalog.ts';
 import { logPath } from '../../../src/memory/text/daily-log.ts';
@@ -19,7 +19,7 @@ async function twoDays() {
   onTestFinished(() => store.close());
   await record(store, `${FIRST}T09:00:00Z`, [{ type: 'feedback', text: PNPM }]);
   await record(store, `${SECOND}T09:00:00Z`, [{ type: 'project', text: TREES }]);
-  rememberHistory(store, await lookAtHistory(store));
+  markHistoryRead(store, await statHistory(store));
   const file = (day: string) => join(dir, logPath(day));
   const waiting = () => waitingEntries(dir, store.ledger).map(({ day, text, state }) => `${day} ${state} ${text}`);
   return { dir, store, file, waiting };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { AppError } from '../../../base/errors.ts';
 import { isDirectory } from '../../../base/files/directories.ts';
-import { lookNow } from '../../../base/files/files.ts';
+import { statNow } from '../../../base/files/files.ts';
 import { openEditor } from '../terminal/editor.ts';
 import { type CommonOptions, withJson, withLooking, withMemory } from '../terminal/options.ts';
 import { EXIT, print } from '../terminal/output.ts';
@@ -34,5 +34,5 @@ export function addOpen(program: Command): void {
 }
 
 function pathIn(dir: string, given: string): string {
-  return lookNow(join(dir, given))?.isFile ? join(dir, given) : join(dir, topicFile(dir, given));
+  return statNow(join(dir, given))?.isFile ? join(dir, given) : join(dir, topicFile(dir, given));
 }

@@ -3,7 +3,7 @@
 
 import { Argument, type Command } from 'commander';
 import { loadConfig } from '../../../base/config/config.ts';
-import { lookNow } from '../../../base/files/files.ts';
+import { statNow } from '../../../base/files/files.ts';
 import { keyPath } from '../../../base/key.ts';
 import { AGENT_NAMES, type AgentName } from '../../setup/agents/agents.ts';
 import { applyChange, isInstalled, planUninstall } from '../../setup/agents/installing.ts';
@@ -50,6 +50,6 @@ async function uninstall(agent: AgentName, options: UninstallOptions): Promise<v
   for (const scheduler of schedulers(config.environment)) {
     if (await scheduler.remove()) note(`The night is out of ${scheduler.name}.`);
   }
-  if (lookNow(keyPath(config.home)))
+  if (statNow(keyPath(config.home)))
     note(`The key stays in ${keyPath(config.home)}; remove it if nothing else needs it.`);
 }

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Config } from '../../../base/config/config.ts';
-import { lookNow } from '../../../base/files/files.ts';
+import { statNow } from '../../../base/files/files.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import type { App, Parts } from '../../compose.ts';
 import { MEMORY_SCOPES, type MemoryScope, memoryDirFor, scopeDir } from '../../places.ts';
@@ -90,7 +90,7 @@ export async function withLooking<T>(options: CommonOptions, work: (at: Looking)
   const [config, { findLedger }] = await Promise.all([configFor(options), import('../../../memory/ledger/ledger.ts')]);
   const dir = memoryDirFor(config, {});
   const ledger = findLedger(dir);
-  const isUnread = !ledger && lookNow(join(dir, '.nocturne', 'ledger.db')) !== null;
+  const isUnread = !ledger && statNow(join(dir, '.nocturne', 'ledger.db')) !== null;
   if (isUnread) note(`The ledger of ${dir} cannot be read: what follows is what the files alone say.`);
   try {
     return await work({ config, dir, ledger });

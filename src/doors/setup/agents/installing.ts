@@ -15,7 +15,7 @@ import {
   removeEmptyDirectories,
   replaceText,
 } from '../../../base/files/directories.ts';
-import { holdsText, lookNow, readTextNow, removeFile, writeWhole } from '../../../base/files/files.ts';
+import { holdsText, readTextNow, removeFile, statNow, writeWhole } from '../../../base/files/files.ts';
 import { parseJson } from '../../../base/text/json.ts';
 import { type Agent, type AgentName, findAgent } from './agents.ts';
 import type { Programs } from './programs.ts';
@@ -151,7 +151,7 @@ function readReceipt(config: Config, agent: AgentName): Receipt | null {
 /** The directories above `path` that are not there, the innermost first. */
 function missingAbove(path: string): string[] {
   const dir = dirname(path);
-  return lookNow(dir) !== null || dir === path ? [] : [dir, ...missingAbove(dir)];
+  return statNow(dir) !== null || dir === path ? [] : [dir, ...missingAbove(dir)];
 }
 
 function digest(text: string): string {

@@ -6,7 +6,7 @@ import { userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Environment, userDirectory } from '../../../base/config/config.ts';
 import { AppError } from '../../../base/errors.ts';
-import { lookNow, readTextNow, removeFile, writeWhole } from '../../../base/files/files.ts';
+import { readTextNow, removeFile, statNow, writeWhole } from '../../../base/files/files.ts';
 import { CRON_MARK, cronLine, LABEL, launchdPlist, type Night, systemdUnits } from './units.ts';
 
 export const SCHEDULER_NAMES = ['systemd', 'launchd', 'cron'] as const;
@@ -64,7 +64,7 @@ function systemd(run: Run, environment: Environment): Scheduler {
       refuse(await control('enable', '--now', 'nocturne.timer'), 'systemctl --user enable --now nocturne.timer');
     },
     async remove() {
-      if (lookNow(timer) === null && lookNow(service) === null) return false;
+      if (statNow(timer) === null && statNow(service) === null) return false;
       await control('disable', '--now', 'nocturne.timer');
       removeFile(timer);
       removeFile(service);
@@ -72,7 +72,7 @@ function systemd(run: Run, environment: Environment): Scheduler {
       return true;
     },
     async state() {
-      if (lookNow(timer) === null) return null;
+      if (statNow(timer) === null) return null;
       const { stdout, stderr } = await control('is-active', 'nocturne.timer');
       return stdout.trim() || stderr.trim() || 'systemctl does not answer';
     },
@@ -93,13 +93,13 @@ function launchd(run: Run, environment: Environment): Scheduler {
       refuse(await run('launchctl', ['bootstrap', domain, path]), `launchctl bootstrap ${domain} ${path}`);
     },
     async remove() {
-      if (lookNow(path) === null) return false;
+      if (statNow(path) === null) return false;
       await run('launchctl', ['bootout', `${domain}/${LABEL}`]);
       removeFile(path);
       return true;
     },
     async state() {
-      if (lookNow(path) === null) return null;
+      if (statNow(path) === null) return null;
       const { code } = await run('launchctl', ['print', `${domain}/${LABEL}`]);
       return code === 0 ? 'active' : 'not loaded';
     },

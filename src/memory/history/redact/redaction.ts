@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { AppError } from '../../../base/errors.ts';
 import { isDirectory, listFiles, listNames } from '../../../base/files/directories.ts';
 import { readLines, writePieces } from '../../../base/files/file-pieces.ts';
-import { lookNow, MOST_MEMORY_BYTES, moveFile, readText, removeFile, writeWhole } from '../../../base/files/files.ts';
+import { MOST_MEMORY_BYTES, moveFile, readText, removeFile, statNow, writeWhole } from '../../../base/files/files.ts';
 import { wipeProposals } from '../../dream/proposals.ts';
 import { forgetTopics } from '../../dream/topic-table.ts';
 import { type Ledger, readTextOrDatabase } from '../../ledger/ledger.ts';
@@ -118,7 +118,7 @@ async function refuseTooLarge(scrub: Scrub, { dir }: Store): Promise<void> {
   const tooLarge: string[] = [];
   for (const path of (await listFiles(dir)).filter(isOurs)) {
     if (!isTooLarge(join(dir, path)) || !(await holdsMatch(join(dir, path), scrub))) continue;
-    tooLarge.push(`${path} ${sayTooLarge(lookNow(join(dir, path))?.bytes ?? 0)}`);
+    tooLarge.push(`${path} ${sayTooLarge(statNow(join(dir, path))?.bytes ?? 0)}`);
   }
   if (tooLarge.length === 0) return;
   throw new AppError('refused', `${tooLarge.join('; ')}, and it holds what is to be redacted. Nothing was changed.`, {
@@ -318,7 +318,7 @@ async function remainsOf(scrub: Scrub, dirs: string[]): Promise<string[]> {
 }
 
 function isTooLarge(path: string): boolean {
-  return (lookNow(path)?.bytes ?? 0) > MOST_MEMORY_BYTES;
+  return (statNow(path)?.bytes ?? 0) > MOST_MEMORY_BYTES;
 }
 
 /** Whether a file is part of the memory; databases, what waits for work, and a repository's own are not. */
