@@ -31,8 +31,15 @@ export interface Pending {
   write(transaction: Transaction): void;
 }
 
+/** `send`: what is new is sent. `collect`: only what was answered is worked. `cancel`: nothing waits any more. */
+export type RequestsMode = 'send' | 'collect' | 'cancel';
+
 /** How requests are asked where not at once. */
 export interface Requests {
+  /** The inbox key of the dream that asks after what was sent. */
+  key: string;
+  /** When to ask again; null: nothing waits. */
+  askAgainAt(ledger: Ledger, now: Date): Date | null;
   /** What was sent and is not answered yet. */
   open(ledger: Ledger): { entries: Set<string>; waits: Waits | null };
   /** Fetches what was answered; called under the dream's lease, before anything else. */

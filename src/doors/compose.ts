@@ -3,8 +3,8 @@
 
 import { join } from 'node:path';
 import type { CheckReport } from '../../jobs/check-memory.ts';
-import type { BatchMode } from '../../jobs/dream/batched.ts';
 import type { DreamEstimate } from '../../jobs/dream/estimate.ts';
+import type { Requests, RequestsMode } from '../../jobs/dream/seams.ts';
 import type { DreamDeps, DreamRequest as DreamJobRequest, DreamReport } from '../../jobs/dream.ts';
 import type { ExtractDeps, ExtractReport, ExtractRequest } from '../../jobs/extract.ts';
 import type { ForgetReport, ForgetRequest } from '../../jobs/forget.ts';
@@ -20,7 +20,7 @@ import { OFFLINE_MODEL, type RunAgent } from '../agent/types.ts';
 import type { Config } from '../base/config/config.ts';
 import { priceOf } from '../base/config/prices.ts';
 import { canonicalPath, isDirectory } from '../base/files/directories.ts';
-import { keySource } from '../base/key.ts';
+import { keySource, readAccess } from '../base/key.ts';
 import { type Log, openLog } from '../base/logger.ts';
 import { dropOldVersions } from '../memory/history/versions.ts';
 import { type Home, openHome } from '../memory/home/home.ts';
@@ -33,12 +33,12 @@ import { openStore } from '../memory/open.ts';
 import type { Store, WithLease } from '../memory/store/store.ts';
 import { boundDecompression } from '../transcript/decoded.ts';
 import { wallOf, withLease } from './job-bounds.ts';
-import { batchesOf, withAccess } from './model-key.ts';
+import { withAccess } from './model-key.ts';
 import { foundDirectories, memoriesOf, memoryDirFor } from './places.ts';
 import { refuseSentLedger } from './sent-ledger.ts';
 import { tracing } from './telemetry.ts';
 import { UserScope } from './user-scope.ts';
-import { wings } from './wing.ts';
+import { wings, wingWith } from './wing.ts';
 import { lanesFor, ModelSlots, withinSlots } from './worker/model-slots.ts';
 
 export interface App {
@@ -62,6 +62,8 @@ export interface App {
   check(session: { cwd?: string }, request: { repair: boolean }): Promise<CheckReport>;
   extract(request: ExtractRequest, options?: JobOptions): Promise<ExtractReport>;
   dream(store: Store, request: DreamRequest, options?: JobOptions): Promise<DreamReport>;
+  /** How a dream's requests are asked where not at once; undefined: always at once. */
+  dreamRequests(): Promise<Requests | undefined>;
   /** The entries that a dream tonight would be about. */
   dreamNews(store: Store): Promise<Set<string>>;
   /** What a dream would send now, and about what it would cost. */
@@ -92,7 +94,7 @@ export interface DreamRequest extends DreamJobRequest {
    * How it is with Message Batches; default: what was answered is used, and nothing is sent. `send` is none with the
    * offline model, which answers at once.
    */
-  batch?: BatchMode;
+  batch?: RequestsMode;
 }
 
 export interface JobOptions {
@@ -185,16 +187,11 @@ export function compose(config: Config, parts: Parts = {}): App {
     signal: AbortSignal.any([wallOf(config.jobWallMs), ...(options.signal ? [options.signal] : [])]),
   });
   const dreamSeams = async ({ review, batch }: DreamRequest, signal?: AbortSignal) => {
-    const [{ reviewApproval }, { batchedRequests }] = await Promise.all([
-      import('../../jobs/dream/proposals.ts'),
-      import('../../jobs/dream/batched.ts'),
-    ]);
-    const open = (model: string) => batchesOf(config, { model, signal });
+    const asking = async () => ({ ...config, access: { ...config.access, ...(await readAccess(config)) } });
     const mode = batch === 'send' && config.model === OFFLINE_MODEL ? undefined : batch;
-    return {
-      approval: reviewApproval({ isOn: review ?? config.review }),
-      requests: batchedRequests({ mode, open }),
-    } satisfies Partial<DreamDeps>;
+    const { reviewApproval } = await import('../../jobs/dream/proposals.ts');
+    const requests = await wingWith('requests')?.requests?.({ mode, asking, signal });
+    return { approval: reviewApproval({ isOn: review ?? config.review }), requests } satisfies Partial<DreamDeps>;
   };
   const extraction = (options: JobOptions): Omit<ExtractDeps, 'storeFor'> => ({
     ...job(options),
@@ -276,6 +273,7 @@ export function compose(config: Config, parts: Parts = {}): App {
       const seams = await dreamSeams({ ...request, batch });
       return estimateDream(request, { ...config, ...seams, store: at, batchTokens: config.excerptTokens, price });
     },
+    dreamRequests: async () => (await dreamSeams({})).requests,
     dreamNews: async (at) => (await import('../../jobs/dream/load.ts')).newsOf(at, await dreamSeams({})),
     reprocess: async (at, request, options = {}) => {
       const [{ extract }, { reprocess }] = await Promise.all([

@@ -3,6 +3,8 @@
 // Everything a wing adds is loaded when it is asked for, so that a wing costs nothing where it is not used.
 
 import type { Command } from 'commander';
+import type { Requests, RequestsMode } from '../../jobs/dream/seams.ts';
+import type { AgentRequest } from '../agent/types.ts';
 import type { Ledger } from '../memory/ledger/ledger.ts';
 import type { Checked } from './doctor/checked.ts';
 
@@ -29,12 +31,23 @@ export interface Wing {
   jobKinds?: string[];
   /** Tables that hold its rows; without the wing `status` names those that are not empty. */
   tables?: string[];
+  /** How a dream's requests are asked where not at once. */
+  requests?(options: RequestsOptions): Promise<Requests>;
   /** Paragraphs that recall says in nocturne's own words, before what is remembered. */
   recallNotes?(at: WingPlace): Promise<string[]>;
   /** What `nocturne doctor` looks at for it. */
   checks?(at: WingPlace): Promise<Checked[]>;
   /** A key of `nocturne status --json` with its value, and the lines that say it. */
   status?(at: WingPlace): Promise<{ values: Record<string, unknown>; lines: string[] }>;
+}
+
+/** How a dream's requests may be asked. */
+export interface RequestsOptions {
+  /** Default: what was answered is used, and nothing is sent. */
+  mode?: RequestsMode;
+  /** What a model is asked with; a key that is kept elsewhere is fetched only for this. */
+  asking(): Promise<Pick<AgentRequest, 'access' | 'requestMs' | 'maxOutputTokens'>>;
+  signal?: AbortSignal;
 }
 
 let used: readonly Wing[] = [];
@@ -47,4 +60,9 @@ export function useWings(list: readonly Wing[]): void {
 /** The wings that are there, in their order. */
 export function wings(): readonly Wing[] {
   return used;
+}
+
+/** The wing that has this seam, of those that only one can have. */
+export function wingWith(seam: 'requests'): Wing | undefined {
+  return used.find((wing) => wing[seam]);
 }

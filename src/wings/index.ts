@@ -1,8 +1,9 @@
 // The wings that are built in, in the order of their commands and notes. Only programs load this list.
 
 import type { Wing } from '../doors/wing.ts';
+import { batches } from './batches/wing.ts';
 import { scaffold } from './scaffold/wing.ts';
 import { snapshots } from './snapshots/wing.ts';
 import { transfer } from './transfer/wing.ts';
 
-export const WINGS: readonly Wing[] = [scaffold, transfer, snapshots];
+export const WINGS: readonly Wing[] = [batches, scaffold, transfer, snapshots];

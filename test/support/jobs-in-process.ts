@@ -2,7 +2,6 @@
 // many of them.
 
 import { deliver } from '../../jobs/deliver.ts';
-import { batchedRequests } from '../../jobs/dream/batched.ts';
 import { reviewApproval } from '../../jobs/dream/proposals.ts';
 import { dream } from '../../jobs/dream.ts';
 import { extract } from '../../jobs/extract.ts';
@@ -12,13 +11,13 @@ import { reprocess } from '../../jobs/reprocess.ts';
 import { listProposals } from '../../jobs/review/list.ts';
 import { type ReviewRequest, review } from '../../jobs/review.ts';
 import { undo } from '../../jobs/undo.ts';
-import { openBatches } from '../../src/agent/batches.ts';
 import { runAgent as loopInProcess } from '../../src/agent/loop.ts';
 import type { AgentRequest, RunAgent } from '../../src/agent/types.ts';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { thisProcess } from '../../src/base/process.ts';
 import { type Clock, fixedClock } from '../../src/base/time.ts';
 import type { DreamRequest } from '../../src/doors/compose.ts';
+import { wingWith } from '../../src/doors/wing.ts';
 import { openHome } from '../../src/memory/home/home.ts';
 import { JobSpend } from '../../src/memory/home/spend.ts';
 import { type Lease, releaseLease, takeLease } from '../../src/memory/ledger/leases.ts';
@@ -104,11 +103,10 @@ export async function jobsInProcess(
   return {
     store,
     extract: (transcript, reopen) => extractInto({ transcript, ended: true, reopen }),
-    dream: (request = {}) => {
+    dream: async (request = {}) => {
       const deps = common();
-      const open = async (model: string) => openBatches({ ...deps.agent, model });
       const approval = reviewApproval({ isOn: request.review ?? isReviewed });
-      const requests = batchedRequests({ mode: request.batch, open });
+      const requests = await wingWith('requests')?.requests?.({ mode: request.batch, asking: async () => deps.agent });
       return dream(request, { ...deps, batchTokens, holdDays, archiveAfterDays, approval, requests, store });
     },
     undo: (request = { last: true }) =>

@@ -1,10 +1,10 @@
 // What becomes of an item of an inbox that was worked or held back: done, to be tried again and when, or given up and
 // listed. The rules are those of the table in errors.ts.
 
+import type { Requests } from '../../../jobs/dream/seams.ts';
 import { dropSnapshots } from '../../../jobs/extract/transcript-snapshots.ts';
 import { backoffMs, ERRORS, type Failure, isGivenUp } from '../../base/errors.ts';
 import type { Enablement } from '../../memory/home/switches.ts';
-import { BATCH_KEY, lookAgainAt, waitsOf } from '../../memory/ledger/batches.ts';
 import { givenUpTurns } from '../../memory/ledger/coverage.ts';
 import {
   dropFailure,
@@ -75,10 +75,10 @@ export function holdItem({ store, item }: { store: Store; item: InboxItem }, hol
   return { kind, key, outcome: hold.outcome, delayedUntil: notBefore, reason: hold.reason };
 }
 
-export function settleItem(
+export async function settleItem(
   app: App,
   { store, item, tried, isProbe, ending, hasProgress }: Attempt & { ending: Ending; hasProgress: boolean },
-): WorkResult {
+): Promise<WorkResult> {
   const { kind, key } = item;
   const { ledger } = store;
   const now = app.config.clock.now();
@@ -89,7 +89,8 @@ export function settleItem(
   if (off) return settlePaused(app, { done, store, item, standing: off });
   if (!error) {
     keepWhatWasGivenUp(store, { item, session: ending.session, last: tried.last });
-    if (kind === 'dream' && key === BATCH_KEY) return settleAsking(done, { store, item, now });
+    const requests = kind === 'dream' ? await app.dreamRequests() : undefined;
+    if (requests && key === requests.key) return settleAsking(done, { store, item, now, requests });
     if (!ending.unsettledTurns) {
       finish(store, { item, now });
       return done;
@@ -117,15 +118,15 @@ export function settleItem(
   return { ...postpone(done, { store, item, until, reason: message, attempts }), code };
 }
 
-/** Batches are asked after until none is open. */
+/** What was sent is asked after until nothing is open. */
 function settleAsking(
   done: WorkResult,
-  { store, item, now }: { store: Store; item: InboxItem; now: Date },
+  { store, item, now, requests }: { store: Store; item: InboxItem; now: Date; requests: Requests },
 ): WorkResult {
   // In one transaction, since another process may send one just now.
   return store.ledger.transaction(() => {
-    const until = lookAgainAt(store.ledger, now);
-    if (until) return postpone(done, { store, item, until, reason: sayWaits(waitsOf(store.ledger)) });
+    const until = requests.askAgainAt(store.ledger, now);
+    if (until) return postpone(done, { store, item, until, reason: sayWaits(requests.open(store.ledger).waits) });
     finish(store, { item, now });
     return done;
   });

@@ -7,7 +7,6 @@ import { failureOf, isAppError } from '../../base/errors.ts';
 import { statFile } from '../../base/files/files.ts';
 import { isDay } from '../../base/time.ts';
 import type { Enablement } from '../../memory/home/switches.ts';
-import { BATCH_KEY } from '../../memory/ledger/batches.ts';
 import {
   dueInInbox,
   failureRow,
@@ -93,7 +92,7 @@ export async function workKey(
   const calls = ending.spend?.calls ?? 0;
   const hasProgress = (ending.coveredTurns ?? 0) + (ending.operations?.length ?? 0) > 0 && calls > 0;
   tellBreaker(app, { error: ending.error, calls, hasProgress });
-  const result = settleItem(app, { store, item, tried, isProbe, ending, hasProgress });
+  const result = await settleItem(app, { store, item, tried, isProbe, ending, hasProgress });
   await app.log(result.isGivenUp ? 'error' : 'info', {
     event: result.isGivenUp ? 'gave-up' : result.delayedUntil ? 'waits' : 'done',
     kind: item.kind,
@@ -139,7 +138,8 @@ async function runItem(
     if (item.kind === 'dream') {
       const { isNightly, viaBatch, ...request } = payloadSchemas.dream.parse(item.payload);
       const isSent = viaBatch || (isNightly && app.config.dreamBatch);
-      const batch = item.key === BATCH_KEY ? 'collect' : isSent ? 'send' : undefined;
+      const isAsking = item.key === (await app.dreamRequests())?.key;
+      const batch = isAsking ? 'collect' : isSent ? 'send' : undefined;
       return await app.dream(store, { ...request, batch }, { signal });
     }
     const reports = await app.reprocess(store, payloadSchemas.reprocess.parse(item.payload), { signal });

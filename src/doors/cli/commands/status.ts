@@ -7,7 +7,6 @@ import { isDirectory } from '../../../base/files/directories.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import { dayOf } from '../../../base/time.ts';
 import { checkoutRoot } from '../../../memory/home/paths.ts';
-import { waitsOf } from '../../../memory/ledger/batches.ts';
 import { countDispositions } from '../../../memory/ledger/coverage.ts';
 import { countStates, outboxRows } from '../../../memory/ledger/entries.ts';
 import { inboxItems, skips } from '../../../memory/ledger/inbox.ts';
@@ -23,7 +22,7 @@ import { wings } from '../../wing.ts';
 import { dreamHolds } from '../../worker/dream-hold.ts';
 import { nextNightly } from '../../worker/nightly.ts';
 import { type CommonOptions, withApp, withJson, withMemory } from '../terminal/options.ts';
-import { EXIT, print, sayWaits } from '../terminal/output.ts';
+import { EXIT, print } from '../terminal/output.ts';
 import { readOverview, sayBreaker } from '../terminal/overview.ts';
 import { withReader } from '../terminal/reader.ts';
 
@@ -121,8 +120,6 @@ async function readKept(app: App, store: MemoryReader) {
     oversized: oversized(store.dir, paths),
     ...(await askWings(store.dir, store.ledger)),
     index: { lines: index.split('\n').length - 1, bytes: Buffer.byteLength(index) },
-    /** What was sent as a Message Batch and is not answered yet. */
-    batch: waitsOf(store.ledger),
     waiting: inboxItems(store.ledger).map(({ id: _, payload: __, ...item }) => item),
     /** Entries of which the user scope does not know yet what became of them. */
     outbox: outboxRows(store.ledger).length,
@@ -142,7 +139,6 @@ const NOTHING_KEPT: Kept = {
   added: {},
   addedLines: [],
   index: { lines: 0, bytes: 0 },
-  batch: null,
   waiting: [],
   outbox: 0,
   skipped: [],
@@ -185,7 +181,6 @@ function describe(status: Status): string {
     ...status.skipped.map(
       ({ kind, reason, times, at }) => `skipped    ${kind}: ${reason}, ${sayCount(times, 'time')}, last ${at}`,
     ),
-    ...(status.batch ? [`batch      ${sayWaits(status.batch)}`] : []),
     `waiting    ${status.waiting.length} here`,
     ...waiting,
     ...(status.outbox > 0 ? [`outbox     ${status.outbox} for the user scope; the next worker delivers them`] : []),

@@ -2,12 +2,12 @@
 
 import { styleText } from 'node:util';
 import type { DreamEstimate } from '../../../../jobs/dream/estimate.ts';
+import type { Waits } from '../../../../jobs/dream/seams.ts';
 import type { DreamReport } from '../../../../jobs/dream.ts';
 import type { ExtractReport } from '../../../../jobs/extract.ts';
 import type { ShareReport } from '../../../../jobs/share.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import type { Enablement } from '../../../memory/home/switches.ts';
-import type { Waits } from '../../../memory/ledger/batches.ts';
 
 /** `attention`: something needs a person. `later`: busy, or a ceiling. */
 export const EXIT = { fine: 0, failed: 1, usage: 2, attention: 3, later: 75 } as const;

@@ -4,8 +4,10 @@
 
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { openBatches } from '../../src/memory/ledger/batches.ts';
-import { inboxItems } from '../../src/memory/ledger/inbox.ts';
+import { inboxItems } from '../../../src/memory/ledger/inbox.ts';
+import { openBatches } from '../../../src/wings/batches/rows.ts';
+import { sized } from '../../support/depth.ts';
+import { run, until } from '../../support/run.ts';
 import {
   type BatchedNight,
   batchedNight,
@@ -15,13 +17,11 @@ import {
   statesOf,
   timesTold,
   work,
-} from '../support/batched-night.ts';
-import { sized } from '../support/depth.ts';
-import { run, until } from '../support/run.ts';
+} from './batched-night.ts';
 
 vi.setConfig({ testTimeout: 900_000 });
 
-const DIES_AT = join(import.meta.dirname, '../support/dies-at.ts');
+const DIES_AT = join(import.meta.dirname, '../../support/dies-at.ts');
 const STRIDE = Number(process.env.NOCTURNE_TEST_STRIDE ?? sized({ quick: 23, deep: 11 }));
 const WORDS = ['Always use pnpm.', 'Never push to main.'];
 

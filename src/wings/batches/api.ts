@@ -8,10 +8,10 @@ import { AnthropicError } from '@anthropic-ai/sdk/core/error';
 import type { Middleware } from '@anthropic-ai/sdk/core/middleware';
 import type { BetaMessage } from '@anthropic-ai/sdk/resources/beta/messages';
 import type { MessageBatch, MessageCreateParamsNonStreaming } from '@anthropic-ai/sdk/resources/messages';
-import { AppError, isAppError } from '../base/errors.ts';
-import { readEnding } from './ending.ts';
-import { explainFailure, isRecord, neverReachedServer, openClient, usageOf } from './model.ts';
-import type { AgentRequest, ToolDefinition, Usage } from './types.ts';
+import { readEnding } from '../../agent/ending.ts';
+import { explainFailure, isRecord, neverReachedServer, openClient, usageOf } from '../../agent/model.ts';
+import type { AgentRequest, ToolDefinition, Usage } from '../../agent/types.ts';
+import { AppError, isAppError } from '../../base/errors.ts';
 
 export interface BatchedRequest {
   /** Letters, digits, `_` and `-`, at most 64: the result carries it. */

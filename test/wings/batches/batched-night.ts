@@ -3,13 +3,13 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { allEntries } from '../../src/memory/ledger/entries.ts';
-import { putInInbox } from '../../src/memory/ledger/inbox.ts';
-import type { MemoryType } from '../../src/memory/types.ts';
-import { type TestApp, testApp, testModel } from './app.ts';
-import { laterApp, workDue } from './due-work.ts';
-import type { MessagesServer, ModelReply } from './messages-server.ts';
-import { entriesShown, obey } from './obedient.ts';
+import { allEntries } from '../../../src/memory/ledger/entries.ts';
+import { putInInbox } from '../../../src/memory/ledger/inbox.ts';
+import type { MemoryType } from '../../../src/memory/types.ts';
+import { type TestApp, testApp, testModel } from '../../support/app.ts';
+import { laterApp, workDue } from '../../support/due-work.ts';
+import type { MessagesServer, ModelReply } from '../../support/messages-server.ts';
+import { entriesShown, obey } from '../../support/obedient.ts';
 
 export const NIGHT = '2026-11-21T02:00:00.000Z';
 const SETTINGS = {

@@ -2,11 +2,12 @@
 // Promises: a batch stands here before it is sent, with the inbox item that asks after it, so that no crash loses one;
 // an entry in a request that is open is in no other. It holds ids and hashes, none of the words.
 
+import type { Waits } from '../../../jobs/dream/seams.ts';
 import type { Bound } from '../../base/config/prices.ts';
-import { lineId } from '../text/topic.ts';
-import type { EntryRow } from './entries.ts';
-import { inboxItem, putInInbox } from './inbox.ts';
-import { jsonOf, type Ledger } from './ledger.ts';
+import type { EntryRow } from '../../memory/ledger/entries.ts';
+import { inboxItem, putInInbox } from '../../memory/ledger/inbox.ts';
+import { jsonOf, type Ledger } from '../../memory/ledger/ledger.ts';
+import { lineId } from '../../memory/text/topic.ts';
 
 /** Nobody asks earlier: what was sent by a process that died may be on its way for so long. */
 export const FIRST_LOOK_MS = 5 * 60_000;
@@ -148,15 +149,6 @@ export function lookAgainAt(ledger: Ledger, now: Date): Date | null {
 }
 
 /** What waits to be answered; null: nothing does. */
-export interface Waits {
-  requests: number;
-  entries: number;
-  /** When the oldest was sent. */
-  since: string;
-  /** The API's names of them, as far as known. */
-  batches: string[];
-}
-
 export function waitsOf(ledger: Ledger): Waits | null {
   const open = openBatches(ledger)
     .map((batch) => ({

@@ -9,11 +9,22 @@
 // Promises: the ledger knows of a batch, and the inbox asks after it, before anything is reserved or sent; where it is
 // certain that it did not arrive, nothing of it is left. What is sent fits the job's ceiling and the day's.
 
-import type { BatchedRequest, BatchedResult, Batches } from '../../src/agent/batches.ts';
-import { type Bound, batchPrice } from '../../src/base/config/prices.ts';
-import { isAppError } from '../../src/base/errors.ts';
+import { Check } from '../../../jobs/dream/check.ts';
+import { readTopics } from '../../../jobs/dream/draft.ts';
+import { PROPOSAL_TOOL, type ProposeDeps, requestFor } from '../../../jobs/dream/propose.ts';
+import type { Requests, RequestsMode, SentRequests } from '../../../jobs/dream/seams.ts';
+import { contextOf, type Slice, select, slicesOf } from '../../../jobs/dream/select.ts';
+import type { Bound } from '../../base/config/prices.ts';
+import { batchPrice } from '../../base/config/prices.ts';
+import { isAppError } from '../../base/errors.ts';
+import type { EntryRow } from '../../memory/ledger/entries.ts';
+import { inboxItem, putInInbox } from '../../memory/ledger/inbox.ts';
+import { checkFence } from '../../memory/ledger/leases.ts';
+import { newId } from '../../memory/ledger/ledger.ts';
+import type { BatchedRequest, BatchedResult, Batches } from './api.ts';
 import {
   askAfter,
+  BATCH_KEY,
   type Batch,
   type BatchRequest,
   dropBatch,
@@ -29,24 +40,11 @@ import {
   requestsOf,
   saidOf,
   waitsOf,
-} from '../../src/memory/ledger/batches.ts';
-import type { EntryRow } from '../../src/memory/ledger/entries.ts';
-import { inboxItem, putInInbox } from '../../src/memory/ledger/inbox.ts';
-import { checkFence } from '../../src/memory/ledger/leases.ts';
-import { newId } from '../../src/memory/ledger/ledger.ts';
-
-import { Check } from './check.ts';
-import { readTopics } from './draft.ts';
-import { PROPOSAL_TOOL, type ProposeDeps, requestFor } from './propose.ts';
-import type { Requests, SentRequests } from './seams.ts';
-import { contextOf, type Slice, select, slicesOf } from './select.ts';
-
-/** `send`: what is new goes out as a batch. `collect`: only what was answered is worked. `cancel`: nothing waits any more. */
-export type BatchMode = 'send' | 'collect' | 'cancel';
+} from './rows.ts';
 
 export interface BatchOptions {
   /** Default: what was answered is used, and nothing is sent. */
-  mode?: BatchMode;
+  mode?: RequestsMode;
   /** How batches of a model are sent and asked after. */
   open(model: string): Promise<Batches>;
 }
@@ -58,6 +56,8 @@ type By = Parameters<SentRequests['ask']>[1];
 export function batchedRequests(options: BatchOptions): Requests {
   const { mode } = options;
   return {
+    key: BATCH_KEY,
+    askAgainAt: lookAgainAt,
     open: (ledger) => ({ entries: entriesSent(ledger, 'open'), waits: waitsOf(ledger) }),
     ...(mode === 'send' && { priceOf: batchPrice }),
     async begin(proposing) {

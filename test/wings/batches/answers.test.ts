@@ -3,15 +3,15 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { openBatches } from '../../../src/memory/ledger/batches.ts';
 import { allEntries } from '../../../src/memory/ledger/entries.ts';
 import { lineId } from '../../../src/memory/text/topic.ts';
+import { openBatches } from '../../../src/wings/batches/rows.ts';
 import { testModel } from '../../support/app.ts';
-import { keepAll, linesOf, timesTold } from '../../support/batched-night.ts';
 import { jobsInProcess } from '../../support/jobs-in-process.ts';
 import type { MessagesRequest } from '../../support/messages-server.ts';
 import { entriesShown } from '../../support/obedient.ts';
 import { tempDir } from '../../support/temp.ts';
+import { keepAll, linesOf, timesTold } from './batched-night.ts';
 
 const WORDS = ['Always use pnpm.', 'Never push to main.'];
 const LINES = WORDS.map((text) => `- ${text}`);

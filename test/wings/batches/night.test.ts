@@ -4,22 +4,13 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openBatches } from '../../src/memory/ledger/batches.ts';
-import { inboxItem, inboxItems } from '../../src/memory/ledger/inbox.ts';
-import { testApp } from '../support/app.ts';
-import {
-  batchedNight,
-  beginNight,
-  linesOf,
-  NIGHT,
-  rememberAll,
-  statesOf,
-  timesTold,
-  work,
-} from '../support/batched-night.ts';
-import { error } from '../support/messages-server.ts';
-import { entriesShown } from '../support/obedient.ts';
-import { runHere } from '../support/run-here.ts';
+import { inboxItem, inboxItems } from '../../../src/memory/ledger/inbox.ts';
+import { openBatches } from '../../../src/wings/batches/rows.ts';
+import { testApp } from '../../support/app.ts';
+import { error } from '../../support/messages-server.ts';
+import { entriesShown } from '../../support/obedient.ts';
+import { runHere } from '../../support/run-here.ts';
+import { batchedNight, beginNight, linesOf, NIGHT, rememberAll, statesOf, timesTold, work } from './batched-night.ts';
 
 const DAY = '2026-11-21';
 const WORDS = ['Always use pnpm.', 'Never push to main.'];
