@@ -19,7 +19,7 @@ const BEGINNINGS: [Writing, number[]][] = [
 /** A few kilobytes can be made to hold terabytes. Past this a compressed transcript is not read on. */
 let mostDecompressedBytes = 4 * 2 ** 30;
 
-/** Settles it for this process, whose settings these are: readers of all formats stand between. */
+/** Sets it for this process; a parameter would have to pass through the readers of all formats. */
 export function boundDecompression(bytes: number): void {
   mostDecompressedBytes = bytes;
 }
@@ -90,7 +90,7 @@ function tooLong(path: string): AppError {
   });
 }
 
-/** The decompressor works on while the buffers of a scan are filled anew. */
+/** The decompressor still works on a chunk while the scan reuses its buffer. */
 async function* copies(path: string): AsyncGenerator<Buffer> {
   for await (const chunk of scanChunks(path)) yield Buffer.from(chunk);
 }

@@ -49,12 +49,12 @@ export function findSessions(dirs: AgentDirs, options: FindOptions = {}): FoundS
       for (const path of paths) {
         // While Codex goes on with a session that it had compressed, both are there.
         if (path.endsWith('.zst') && paths.has(path.slice(0, -'.zst'.length))) continue;
-        const look = statNow(join(root, path));
-        if (!look || look.bytes === 0) continue;
-        if (options.since && look.modifiedMs < options.since.getTime()) continue;
+        const stat = statNow(join(root, path));
+        if (!stat || stat.bytes === 0) continue;
+        if (options.since && stat.modifiedMs < options.since.getTime()) continue;
         if (options.named !== undefined && !path.includes(options.named)) continue;
-        const modifiedAt = new Date(look.modifiedMs).toISOString();
-        found.push({ agent, path: join(root, path), sizeBytes: look.bytes, modifiedAt });
+        const modifiedAt = new Date(stat.modifiedMs).toISOString();
+        found.push({ agent, path: join(root, path), sizeBytes: stat.bytes, modifiedAt });
       }
     }
   }

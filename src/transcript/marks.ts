@@ -1,4 +1,4 @@
-// What every message goes through, in every format alike, before anything else looks at it.
+// What every message goes through, in every format alike, before anything else reads it.
 // What a person marked as private, and memory that nocturne itself recalled into the session, is taken out; a mark that
 // is never closed reaches to the end of the message. What a person sent is cut into what they typed and what they pasted:
 // the parts, a line end apart, make up again what was sent; ids are made before, so that none changes.
@@ -6,7 +6,7 @@
 import { passagesOf } from '../base/text/pasted.ts';
 import type { Message, Part } from './types.ts';
 
-/** `<private>`, with whatever else stands in the tag. */
+/** `<private>`, with any attributes. */
 const PRIVATE = /<private(?:\s[^>]{0,200})?>/i;
 
 /** How recalled memory is fenced where it is put into a session: `<nocturne-memory …>` … `</nocturne-memory>`. */

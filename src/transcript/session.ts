@@ -6,6 +6,7 @@ import { AppError, isAppError } from '../base/errors.ts';
 import { isDirectory } from '../base/files/directories.ts';
 import { readSlice } from '../base/files/file-pieces.ts';
 import { type FileStat, statFile } from '../base/files/files.ts';
+import { parseJson } from '../base/text/json.ts';
 import { readHead, readTail, scanDecoded } from './decoded.ts';
 import { atif } from './formats/atif.ts';
 import { claudeCode } from './formats/claude-code.ts';
@@ -37,7 +38,7 @@ const FORMATS: readonly Format[] = [
   openai,
 ];
 
-/** Enough for nearly every file; the further looks are for those that begin with a picture, or with many. */
+/** How much of the beginning is read: the first is enough for nearly every file, the others for those that begin with pictures. */
 const HEAD_BYTES = [64 * 2 ** 10, 8 * 2 ** 20, 64 * 2 ** 20];
 
 /** A file that is one JSON value has to be held in memory whole. */
@@ -157,12 +158,7 @@ async function readDocument(path: string, sizeBytes: number): Promise<unknown> {
     pieces.push(Buffer.from(chunk));
   }
   const text = Buffer.concat(pieces).toString('utf8');
-  try {
-    return JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
+  return parseJson(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
 }
 
 function tooLarge(path: string, bytes: number): AppError {

@@ -79,7 +79,7 @@ async function redactPart(part: Part, redact: Redact): Promise<Part> {
 /** No deeper than it is ever shown. */
 const MAX_DEPTH = 8;
 
-/** The same value with its texts redacted, each beside the name under which it stands: `password` tells what it is. */
+/** The same value with its texts redacted, each with the name of its field: `password` tells what it is. */
 async function redactValue(
   value: unknown,
   { redact, depth, name = '' }: { redact: Redact; depth: number; name?: string },

@@ -62,7 +62,7 @@ export class Branches {
   }
 }
 
-export interface Standing {
+export interface TurnSigns {
   /** Whether another turn follows it. */
   hasNext: boolean;
   /** Whether the session is known, or taken, to have ended. */
@@ -74,7 +74,7 @@ export interface Standing {
 }
 
 /** Whether nothing more will be added to the turn, as far as one can tell. */
-export function isSettled(turn: Turn, { hasNext, ended, quietMs, settleMs }: Standing): boolean {
+export function isSettled(turn: Turn, { hasNext, ended, quietMs, settleMs }: TurnSigns): boolean {
   if (hasNext || ended) return true;
   return quietMs >= (hasOpenCall(turn) ? Math.max(settleMs, QUIET_WITH_OPEN_CALL_MS) : settleMs);
 }
@@ -83,7 +83,7 @@ function isTurn(messages: readonly Message[]): boolean {
   return messages.some((message) => message.speaker !== 'harness');
 }
 
-/** What precedes the first prompt and was answered by nobody: a command to the program, a plan that was approved. */
+/** What precedes the first prompt and got no answer: a command to the program, a plan that was approved. */
 function isPreamble(messages: readonly Message[]): boolean {
   const ids = new Set(messages.map(({ id }) => id));
   return messages.every(

@@ -4,7 +4,7 @@
 export type Speaker = 'human' | 'assistant' | 'tool' | 'subagent' | 'harness';
 
 /**
- * How a text came from a person who did not type it in their own words. `pasted`: somebody else's words that they sent
+ * How a text came from a person who did not type it in their own words. `pasted`: another's words that they sent
  * along (a fence, quoted lines, a mail, a file). `chosen`: what they answered to a question or a plan by choosing from
  * what was offered, e.g. `Which store?\nchose: SQLite`: they decided it, a model worded it.
  */
@@ -35,11 +35,11 @@ export interface Message {
   byte?: number;
   /** Said inside a subagent whose records are inlined in this file. */
   isSidechain: boolean;
-  /** A person marked something in it as private: nothing of what it said is here, and its turn is nobody's business. */
+  /** A person marked something in it as private: nothing of what it said is here, and its turn is never extracted. */
   isPrivate?: true;
   /** The input of nocturne's own agent: its turn is never extracted. */
   isOwn?: true;
-  /** On a branch that was taken back: nobody is taken to have said it, it only keeps its id and its place. */
+  /** On a branch that was taken back: it counts as said by no one and only keeps its id and its place. */
   isAbandoned?: true;
   /** ISO-8601 UTC, where the record has a time. */
   at?: string;
@@ -67,7 +67,7 @@ export interface Subagent {
 
 /** A human prompt and all that answers it, up to the next human prompt. */
 export interface Turn {
-  /** The id of its first message: the prompt's, save for what precedes the first prompt or a session without one. */
+  /** The id of its first message: the prompt's, except for what precedes the first prompt or a session without one. */
   id: string;
   messages: Message[];
   /** Of its prompt. */
@@ -77,7 +77,7 @@ export interface Turn {
   at?: string;
 }
 
-/** An opened transcript, to be handed on to whoever needs the session. */
+/** An opened transcript; functions take this, not a path. */
 export interface Session {
   /** Of a subagent's own transcript: `<session>/<agent>`. */
   id: string;
@@ -98,7 +98,7 @@ export interface Session {
 }
 
 /**
- * Where reading a transcript can go on when it has grown: a byte, and a hash of what stands before it, by which one knows
+ * Where reading a transcript can go on when it has grown: a byte, and a hash of what comes before it, which shows
  * that the file was only appended to.
  */
 export interface ReadPoint {

@@ -12,7 +12,7 @@ export interface Unit {
 
 export interface Cutting {
   fitsTogether(units: Unit[]): Promise<boolean>;
-  /** Contract: takes segments out of the units that are shown in no case, whatever comes. */
+  /** Contract: takes segments out of the units that will never be shown, whatever follows. */
   dropUnreachable(units: Unit[]): Promise<void>;
 }
 

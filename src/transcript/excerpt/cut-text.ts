@@ -4,7 +4,7 @@
 import type { Segment } from './segments.ts';
 
 const LEAST_KEPT = 40;
-/** How far a cut moves to stand between two words. */
+/** How far a cut moves to fall between two words. */
 const WORD_CHARACTERS = 30;
 
 /** How much of what is kept is the head; all the rest is the tail. */

@@ -1,5 +1,5 @@
 // The part of a range that is shown to the model, within a token budget.
-// Promises: no excerpt is over its budget; every offered turn ends in exactly one; every offered human message stands
+// Promises: no excerpt is over its budget; every offered turn ends in exactly one; every offered human message is
 // in exactly one, whole but for long pastes, unless it alone exceeds the budget; every text was redacted whole before
 // any of it was cut.
 // Spent on, in this order: human words, the end of what they answer and of each turn, context, what failed, what could
@@ -125,7 +125,7 @@ export function findSource(excerpt: Excerpt, idOrPrefix: string): SourceMessage 
 
 type Redact = ExcerptOptions['redact'];
 
-/** Redacts each segment once, whoever asks. */
+/** Redacts each segment once. */
 export function redactOnce(redact: Redact): (segment: Segment) => Promise<string> {
   const redacted = new WeakMap<Segment, Promise<string>>();
   return (segment) => {
@@ -216,7 +216,7 @@ function excerptBuilder({ budgetTokens, redact, zone }: ExcerptOptions, shortIds
   }
 
   async function displayWhole(segment: Segment): Promise<DisplayedSegment> {
-    // What a tool said inside a human's message is shown, but nobody can be quoted with it.
+    // What a tool said inside a human's message is shown, but cannot be quoted as theirs.
     const isSpeakers = segment.speaker === speakerOf(segment.message);
     return { segment, text: await redactSegment(segment), offered: segment.offered && isSpeakers };
   }
@@ -284,7 +284,7 @@ function excerptBuilder({ budgetTokens, redact, zone }: ExcerptOptions, shortIds
     return { ...shown, text: await cutLongPastes(segment, shown.text, redact) };
   }
 
-  /** Lets go of what stands behind so many newer segments of its priority that `rank` never comes to it. */
+  /** Drops what has so many newer segments of its priority before it that `rank` never reaches it. */
   async function dropUnreachable(units: Unit[]): Promise<void> {
     const spent: Partial<Record<Priority, number>> = {};
     for (const unit of units.toReversed()) {

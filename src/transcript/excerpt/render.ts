@@ -77,7 +77,7 @@ export function renderHeader({ message, speaker }: Segment, offered: boolean, { 
 // Every character that a reader may take for the end of a line.
 const LINE_END = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
 
-/** The text as it stands under a header: every line behind `| `. */
+/** The text as it is under a header: every line behind `| `. */
 export function quoteLines(text: string): string {
   return text
     .split(LINE_END)
@@ -88,7 +88,7 @@ export function quoteLines(text: string): string {
 const SHORTEST_ID = 8;
 const HASHED_ID = 12;
 
-/** What an id is called in the excerpt, at full length: the id, or a hash of one that could not stand in a header. */
+/** What an id is called in the excerpt, at full length: the id, or a hash of one that does not fit into a header. */
 function labelOf(id: string): string {
   return /^[\w.:/@+-]{1,128}$/.test(id) ? id : hashOf(id).slice(0, 18);
 }

@@ -24,7 +24,7 @@ export interface Segment {
   isError?: boolean;
   /** Of what is `answered`: a person chose or approved it. */
   isDecidedOn?: boolean;
-  /** Of words: where in `text` a paste stands that is too long to be shown whole. */
+  /** Of words: where in `text` a paste is that is too long to be shown whole. */
   longPastes?: Span[];
   message: Message;
   /** Counts the messages that have segments, in source order; what is missing between two segments was left out. */
@@ -52,7 +52,7 @@ export interface ExcerptTurn {
   offeredFrom: string | null;
 }
 
-/** How many messages with segments, and how many segments, stand before a turn. */
+/** How many messages with segments, and how many segments, come before a turn. */
 export interface SegmentsBefore {
   messages: number;
   segments: number;
@@ -171,7 +171,7 @@ function assignPriorities(segments: readonly Segment[]): void {
 /** `call`: of a call and of a result, the call. */
 function priorityOf(segment: Segment, call: Segment | undefined): Priority {
   const { kind, speaker } = segment;
-  // Without it the human's words beside it say little.
+  // The human's words in the same message say little without it.
   if (speaker !== 'human' && segment.message.speaker === 'human' && !segment.message.isSidechain) return 'answered';
   if (kind === 'words' && speaker !== 'tool') {
     if (speaker === 'human' || speaker === 'subagent') return speaker;

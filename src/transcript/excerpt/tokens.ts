@@ -1,6 +1,6 @@
 // How many tokens a text may cost: max(characters ÷ 3, o200k tokens × 1.53), where 1.53 is the measured factor of
 // Claude's present tokenizer. The o200k tokens are estimated, not encoded: the text is cut as that encoder cuts it, into
-// words, numbers, marks and white space, and a word costs by its length, by what stands before it and by how common its
+// words, numbers, marks and white space, and a word costs by its length, by what comes before it and by how common its
 // pairs of letters are (token-costs.ts). Promises: linear in the text; within 5 % of the encoder on each of the shared
 // sessions and their excerpts (test/transcript/excerpt/real-excerpts.test.ts).
 

@@ -1,6 +1,6 @@
-// What a person answered where an agent asked them: what they chose in a dialog, what they typed instead or beside it,
+// What a person answered where an agent asked them: what they chose in a dialog, what they typed instead or in addition,
 // a plan that they approved, the reason for which they rejected a call.
-// Only what they typed is in their words. What is chosen is marked: a model worded it. What is typed stands behind the
+// Only what they typed is in their words. What is chosen is marked: a model worded it. What is typed follows the
 // question or call that it answers.
 
 import { isObject, type JsonObject, objectsOf, parsedOr, textOf } from '../../base/text/json.ts';
@@ -18,7 +18,7 @@ export function choiceOf(question: string, chosen: string, means = ''): Part {
 export interface Asked {
   /** Every string under a `label`, `options` or `choices` in what was offered. */
   offered: ReadonlySet<string>;
-  /** The questions' words, by their id or, for want of one, by what they ask. */
+  /** The questions' words, by their id or, without one, by what they ask. */
   questions: ReadonlyMap<string, string>;
 }
 
@@ -132,7 +132,7 @@ export function approval(feedback?: string): Part[] {
   return [{ kind: 'text', text: 'approved the plan', untyped: 'chosen' }, ...typed];
 }
 
-/** What a person typed about the plan with which they began anew; the program writes it behind the plan. */
+/** What a person typed about the plan with which they started afresh; the program writes it behind the plan. */
 export function feedbackBehindPlan(text: string): string | undefined {
   return textOf(/\n\nUser feedback on this plan: ([\s\S]+)$/.exec(text)?.[1]?.trim());
 }
@@ -157,7 +157,7 @@ interface Question {
   /** What the question says of an option, by its label. */
   meanings: ReadonlyMap<string, string>;
   isMultiple: boolean;
-  /** What stands before the next question's answer in a result's text. */
+  /** The next question, which ends this one's answer in a result's text. */
   next?: string;
 }
 
@@ -224,7 +224,7 @@ const ANSWERED = /^(?:User has answered your questions|Your questions have been 
 const END = /\. You can now continue with (?:the user's|these) answers in mind\.\s*$/;
 
 /**
- * Where no record of the answers stands beside it, the result's text tells them: `"question"="answer"`, what was
+ * Without a structured record of the answers, the result's text tells them: `"question"="answer"`, what was
  * previewed, what was noted, and then the next question or the end.
  */
 function answerInText({ text: question, next }: Question, text: string): { answer?: string; notes?: string } {

@@ -36,7 +36,7 @@ function isTrajectory(document: unknown): document is Trajectory {
 }
 
 function readSteps(trajectory: Trajectory, id: string | undefined, onUnreadable: () => void): Generator<Message, void> {
-  // Step numbers start anew in a trajectory that continues another under the same session, so they are no ids.
+  // Step numbers restart in a trajectory that continues another under the same session, so they are no ids.
   const builder = new MessageBuilder(id);
   const cwd = extraOf(trajectory.agent).cwd;
   return read(trajectory, false);

@@ -10,7 +10,7 @@ import { blocksOf, partsOf } from './blocks.ts';
 export interface Queued {
   record: JsonObject;
   parts: Part[];
-  /** Where it was given to the agent: what stands there until a record says the same. */
+  /** Where it was given to the agent: the message there until a record says the same. */
   message?: Message;
   givenAt?: string;
   /** The operation that gave it named no text: it may have been about another. */
@@ -70,7 +70,7 @@ export class TextQueue {
 
   /** What was given before an instant stays where it is: no record of it is waited for any more. */
   settle(before?: string): Queued[] {
-    // A file that was put together anew may begin with the end of its queue.
+    // A rewritten file may begin with the end of its queue.
     const isLater = ({ givenAt = '' }: Queued): boolean => before !== undefined && givenAt > before;
     const settled = this.#given.filter((queued) => !isLater(queued));
     this.#given = this.#given.filter(isLater);
@@ -120,7 +120,7 @@ export class TextQueue {
   }
 }
 
-/** A picture or a long text stands in the queue as a mark, in the record as itself. */
+/** A picture or a long text is a placeholder in the queue, and itself in the record. */
 const MARK = /\[(?:Pasted text|Image) #\d+[^\]\n]{0,40}\]/;
 
 function isSame(sent: string, queued: string): boolean {

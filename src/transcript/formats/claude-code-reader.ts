@@ -1,5 +1,5 @@
 // Claude Code's records → messages, one record at a time.
-// Promises: the lines of one API message become one message, or several in file order where something stands between
+// Promises: the lines of one API message become one message, or several in file order where something comes between
 // them; nothing is said twice, however often the file repeats it; every id is unique and survives growth.
 // Records that are not conversation (progress, snapshots, titles, hooks) yield nothing.
 
@@ -30,7 +30,7 @@ export class ClaudeCodeReader implements RecordReader {
   #behindOpen: Message[] = [];
   /** Those among them of which a record may still follow; with the first of them all waits. */
   readonly #undecided = new Set<Message>();
-  /** Whether a prompt of this file named a human as its origin: from there on, one that names nobody is nobody's. */
+  /** Whether a prompt of this file named a human as its origin: from there on, one that names none is a program's. */
   #namesHumans = false;
 
   constructor(onUnreadable: () => void) {
@@ -70,7 +70,7 @@ export class ClaudeCodeReader implements RecordReader {
     return at === -1 ? this.#ready.length : at;
   }
 
-  /** Completes what is still open when the file ends, and what was queued in vain. */
+  /** Completes what is still open when the file ends, and what was queued and never sent. */
   end(): void {
     this.#close();
     this.#settleQueue();
@@ -123,28 +123,23 @@ export class ClaudeCodeReader implements RecordReader {
     if (parts.length === 0) return;
     this.#close();
     if (textOf(record.planContent) !== undefined && !isMachines(record)) this.#takePlan(record, { spoken, parts });
-    else this.#takeSpoken(record, { spoken, parts, byte, isBesideResult: results.length > 0 });
+    else this.#takeSpoken(record, { spoken, parts, byte, hasResult: results.length > 0 });
   }
 
-  /** What stands in a person's place. What they typed while a tool ran is theirs too, but it begins nothing. */
+  /** A record with role `user` beyond tool results. What a person typed while a tool ran is theirs, but begins no turn. */
   #takeSpoken(
     record: JsonObject,
-    {
-      spoken,
-      parts,
-      byte,
-      isBesideResult,
-    }: { spoken: JsonObject[]; parts: Part[]; byte: number; isBesideResult: boolean },
+    { spoken, parts, byte, hasResult }: { spoken: JsonObject[]; parts: Part[]; byte: number; hasResult: boolean },
   ): void {
     const command = isMachines(record) ? null : commandLine(parts);
     const typed = this.#isFromPerson(record) ? humanParts(parts) : null;
     const own = typed ?? (command?.hasArguments ? command.parts : null);
-    const isPrompt = typed !== null && !isBesideResult;
+    const isPrompt = typed !== null && !hasResult;
     const wasQueued = this.#dropQueued(command?.parts ?? parts);
-    // Whoever types a prompt while texts are queued has started the program anew: they will never be sent.
+    // A prompt typed while texts are queued means that the program was restarted: they will never be sent.
     if (isPrompt && !wasQueued) this.#settleQueue(textOf(record.timestamp));
     const uuid = uuidOf(record);
-    const id = isBesideResult && uuid ? `${uuid}/text` : uuid;
+    const id = hasResult && uuid ? `${uuid}/text` : uuid;
     const said: Omit<Said, 'id'> = { speaker: own ? 'human' : 'harness', parts: own ?? parts, beginsTurn: isPrompt };
     if (isPrompt) said.follows = textOf(record.parentUuid);
     if (isPrompt && this.#canBeginAt(record)) said.byte = byte;
@@ -162,7 +157,7 @@ export class ClaudeCodeReader implements RecordReader {
     this.#ready.push(...said.map((each) => messageOf(record, each)));
   }
 
-  /** A plan with which a session begins anew: the model wrote it, a person approved it, the program entered it. */
+  /** A plan with which a session starts afresh: the model wrote it, a person approved it, the program entered it. */
   #takePlan(record: JsonObject, { spoken, parts }: { spoken: JsonObject[]; parts: Part[] }): void {
     const plan: Part[] = [{ kind: 'text', text: textOf(record.planContent) ?? '' }];
     const id = this.#say(record, { id: uuidOf(record), speaker: 'assistant', parts: plan }, spoken, 'harness');
@@ -289,7 +284,7 @@ export class ClaudeCodeReader implements RecordReader {
     return uuid !== undefined && !this.#seen.add(uuid);
   }
 
-  /** `ownId`, which no message has had yet, or for want of one an id chained to the message before. */
+  /** `ownId`, which no message has had yet, or else an id chained to the message before. */
   #idOf(ownId: string | undefined, speaker: Speaker, blocks: JsonObject[]): string {
     this.#lastId = ownId ?? chainId(this.#lastId, speaker, blocks);
     return this.#lastId;

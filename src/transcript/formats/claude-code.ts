@@ -1,6 +1,6 @@
 // Claude Code's JSONL: one record per line, read in file order (timestamps and `parentUuid` are not to be trusted).
 // Knows such a file by its records and finds what names the session; record by record reading is in
-// claude-code-reader.ts. Memory stays constant save for a few bytes per record, by which repeats are known.
+// claude-code-reader.ts. Memory stays constant but for a few bytes per record, by which repeats are known.
 
 import { basename, extname } from 'node:path';
 import { isObject, type JsonObject, textOf } from '../../base/text/json.ts';
@@ -59,7 +59,7 @@ interface Tail {
 
 const SHORT_BYTES = 1 << 20;
 
-/** Looks at what stands from `byte` on. */
+/** Reads ahead from `byte` on. */
 async function lookAhead(path: string, byte: number): Promise<Tail> {
   const tail: Tail = { isNew: false, records: [], unreadable: [] };
   const onUnreadable: OnUnreadable = (line) => tail.unreadable.push(line);

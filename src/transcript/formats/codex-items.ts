@@ -26,7 +26,7 @@ export function contentParts(content: unknown): Part[] {
   return objectsOf(content).flatMap((item): Part[] => {
     if (item.type === 'input_image' || item.type === 'image') return [imagePart(item.image_url)];
     if (item.type === 'local_image') return [imagePart(item.path)];
-    // Around an image stands a tag that names it.
+    // An image is wrapped in a tag that names it.
     return textParts(item.text).filter(({ text }) => !/^<\/?image\b[^>]{0,300}>$/.test(text));
   });
 }
@@ -121,7 +121,7 @@ export function failedItem({ id, status }: JsonObject): string | undefined {
 }
 
 // What a person typed. Codex's apps wrap a prompt in what the editor knows, and put context of their own where a
-// person's words would stand; some old rollouts hold nothing but that place.
+// person's words would be; some old rollouts have no other record of them.
 
 /** Under headings an app lists files, open tabs and what its browser shows, before the prompt itself. */
 const WRAPPER = /^\s*# [^\n]{1,100}:\n[\s\S]*?\n## My request for Codex:[^\S\n]*\n?/;
@@ -135,7 +135,7 @@ const INJECTED_BEGINNINGS = [
   'Warning: The maximum number of unified exec processes',
 ];
 
-/** The parts as the person typed them; `null` where nobody typed anything. */
+/** The parts as the person typed them; `null` where no person typed. */
 export function typedParts(parts: readonly Part[]): Part[] | null {
   return humanParts(
     parts.map((part): Part => (part.kind === 'text' ? { kind: 'text', text: part.text.replace(WRAPPER, '') } : part)),

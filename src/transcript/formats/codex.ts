@@ -60,7 +60,7 @@ function isRecord(record: JsonObject): boolean {
   return typeof record.type === 'string' && RECORD_TYPES.has(record.type) && isObject(record.payload);
 }
 
-/** The session that this one's agent works for; itself, where it is nobody's conversation and names no other. */
+/** The session that this one's agent works for; itself, where no person takes part and it names no other. */
 function parentOf(meta: JsonObject): string | undefined {
   const source = objectAt(meta, 'source');
   const spawn = objectAt(objectAt(source, 'subagent'), 'thread_spawn');
@@ -289,7 +289,7 @@ class CodexReader implements RecordReader {
     if (item.role === 'assistant') this.#say('assistant', parts, { key: textOf(item.id) });
     else if (item.role === 'user' && isReport) this.#say('subagent', parts);
     else if (item.role !== 'user' || own.length === 0) this.#say('harness', parts);
-    // Else what the person typed stands in an event as well.
+    // Else an event holds what the person typed as well.
     else if (!this.#file.hasUserEvents) this.#takePrompt(own);
   }
 

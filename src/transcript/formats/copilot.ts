@@ -45,7 +45,7 @@ async function findNames(path: string): Promise<{ session?: string; cwd?: string
   return {};
 }
 
-/** Copilot keeps each session in a directory called like it. */
+/** Copilot keeps each session in a directory of its name. */
 function nameOf(path: string): string {
   return basename(path) === 'events.jsonl' ? basename(dirname(path)) : basename(path, extname(path));
 }
@@ -73,7 +73,7 @@ class CopilotReader implements RecordReader {
     }
     const { place } = this.#builder;
     place.at = instantOf(event.timestamp);
-    // A subagent's events stand among those of the session.
+    // A subagent's events are among those of the session.
     place.isSidechain = textOf(event.agentId) !== undefined || textOf(data.parentToolCallId) !== undefined;
     switch (type) {
       case 'session.start':

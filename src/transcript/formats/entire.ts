@@ -1,5 +1,5 @@
 // Entire's compact transcript, version 1: JSON lines of any agent's session, `{ v: 1, agent, type, ts, content }`.
-// A tool's result stands inside the call it answers. It keeps no mark of what a program put in a person's place, but
+// A tool's result is inside the call it answers. It keeps no mark of what a program put in a person's place, but
 // the id of the prompt: only the first text of a prompt can be human, what follows under the same id was put in.
 
 import { isObject, type JsonObject, textOf } from '../../base/text/json.ts';

@@ -12,7 +12,7 @@ export interface Source {
   /** The beginning of the file as text: all of it where it is short, else cut anywhere, even within a character. */
   head: string;
   /**
-   * The whole file as one JSON value, `undefined` where it is none; parsed once, whoever asks.
+   * The whole file as one JSON value, `undefined` where it is none; parsed once.
    * Throws an AppError `bad-input` for a file past 256 MiB.
    */
   document(): Promise<unknown>;

@@ -52,7 +52,7 @@ function isDocument(value: unknown): value is JsonObject & { messages: unknown[]
   return isObject(value) && isMetadata(value) && Array.isArray(value.messages);
 }
 
-/** All that the file says of the session; later lines prevail. */
+/** All that the file says of the session; later lines win. */
 async function findMetadata(path: string): Promise<JsonObject> {
   let metadata: JsonObject = {};
   for await (const record of readObjects(path, { recordStart: RECORD_START })) {
@@ -62,7 +62,7 @@ async function findMetadata(path: string): Promise<JsonObject> {
   return metadata;
 }
 
-/** A subagent's file does not name its parent; it lies in a directory that is called like it. */
+/** A subagent's file does not name its parent; it is in a directory that has the parent's name. */
 function subagentOf(agent: string, path: string): Subagent {
   const parent = basename(dirname(path));
   return { session: /^[0-9a-f-]{8,}$/i.test(parent) ? parent : agent, agent };
@@ -280,7 +280,7 @@ const MACHINE_BEGINNINGS = [
 /** `/chat save` and the like, but not a path. */
 const COMMAND = /^(\/[a-z][\w:-]*(\s|$)|\?$)/i;
 
-/** The parts as the person typed them; `null` where nobody typed anything, or typed a command. */
+/** The parts as the person typed them; `null` where no person typed, or typed a command. */
 function typedParts(parts: readonly Part[]): Part[] | null {
   const files = parts.findIndex((part) => part.kind === 'text' && REFERENCED_FILES.test(part.text));
   const own = humanParts(files === -1 ? parts : parts.slice(0, files));
@@ -296,7 +296,7 @@ function typedCommand(parts: readonly Part[]): Part[] | null {
   return /^\/[a-z][\w:-]*\s+\S/i.test(first) ? own : null;
 }
 
-/** What stands for the turns before, once they were compressed. */
+/** The summary that replaces earlier turns once they were compressed. */
 function isSnapshot(parts: readonly Part[]): boolean {
   return parts.some((part) => part.kind === 'text' && part.text.trimStart().startsWith('<state_snapshot>'));
 }

@@ -4,7 +4,7 @@
 import { parseJson } from '../../base/text/json.ts';
 import type { Part } from '../types.ts';
 
-/** In such an element a program puts what it has to say where a person's words would stand. */
+/** Elements in which a program writes with the role of the user. */
 const MACHINE_ELEMENT = new RegExp(
   `^<(?:${`command-(?:name|message|args) local-command-[\\w-]+ bash-(?:input|stdout|stderr) task-notification
   system-reminder user-memory-input user-prompt-submit-hook teammate-message agent-message cross-session-message
@@ -44,7 +44,7 @@ const INJECTED = /<(system-reminder|ide_opened_file|ide_selection|ide_diagnostic
 /** What a person pasted is part of what they sent; the marks around it are the program's. */
 const PASTE = /<pasted_content(?: id="[^"]{0,100}")?>\n?([\s\S]*?)(?:<\/pasted_content(?: id="[^"]{0,100}")?>\n?|$)/g;
 
-/** The parts as the person sent them, without what was injected into them; `null` where nobody typed anything. */
+/** The parts as the person sent them, without what was injected into them; `null` where no person typed. */
 export function humanParts(parts: readonly Part[]): Part[] | null {
   const own = parts.flatMap((part): Part[] => {
     if (part.kind !== 'text') return [part];
@@ -90,7 +90,7 @@ function isMachineText(text: string): boolean {
   return MACHINE_ELEMENT.test(text) || HOOK_WORDS.test(text) || MACHINE_WORDS.some((words) => text.startsWith(words));
 }
 
-/** Whether all text is one JSON object or array: nobody types that into a queue while the agent works. */
+/** Whether all text is one JSON object or array: no person types that into a queue while the agent works. */
 export function isJsonText(parts: readonly Part[]): boolean {
   const text = parts.map((part) => (part.kind === 'text' ? part.text : '')).join('');
   return /^\s*[[{]/.test(text) && parseJson(text) !== undefined;

@@ -44,16 +44,16 @@ export interface JsonlRecord {
  */
 export async function* readRecords(path: string, options: JsonlOptions): AsyncGenerator<Iterable<JsonlRecord>> {
   const splitter = new LineSplitter(options.startByte ?? 0);
-  let inVain = 0;
+  let skipped = 0;
   const onUnreadable: OnUnreadable = (line) => {
     options.onUnreadable?.(line);
-    if (++inVain > MAX_LINES_WITHOUT_RECORD) throw notATranscript(path);
+    if (++skipped > MAX_LINES_WITHOUT_RECORD) throw notATranscript(path);
   };
   function* recordsIn(lines: Iterable<Line>): Generator<JsonlRecord> {
     for (const { text, byte, isEnded } of lines) {
       const objects: JsonObject[] = [];
       if (text === null || !readLine(text, options.recordStart, objects)) onUnreadable({ isHalfWritten: !isEnded });
-      if (objects.length > 0) inVain = 0;
+      if (objects.length > 0) skipped = 0;
       for (const object of objects) yield { object, byte };
     }
   }

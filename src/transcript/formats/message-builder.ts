@@ -1,6 +1,6 @@
 // What the readers of all formats found → messages with an id, a speaker and a place.
 // Promises: every id is unique and depends on nothing that comes later, so it survives growth; what carries no id of its
-// own gets a hash chained to what came before it. Nobody inside a subagent is the person or the main agent. A tool's
+// own gets a hash chained to what came before it. Inside a subagent no message is the person's or the main agent's. A tool's
 // results come before what is said in the same breath: a person who speaks there knew them, and begins the next turn.
 
 import { hash } from 'node:crypto';
@@ -37,7 +37,7 @@ export function toMessage(said: Said, { at, cwd, branch, isSidechain = false, is
 const USUAL_INSTANT =
   /^\d{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?Z$/;
 
-/** The time of a record as it stands there; undefined where it is none. */
+/** The time of a record, unchanged; undefined where it is none. */
 export function instantOf(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined;
   return USUAL_INSTANT.test(value) || isInstant(value) ? value : undefined;
@@ -45,7 +45,7 @@ export function instantOf(value: unknown): string | undefined {
 
 /** Something said, in Anthropic's blocks. */
 export interface Utterance extends Omit<Place, 'at' | 'cwd' | 'branch'> {
-  /** `user`: tools' results, and what a person typed, save for what reads like a program's. `harness`: neither. */
+  /** `user`: tools' results, and what a person typed, except what reads like a program's. `harness`: neither. */
   by: 'user' | 'assistant' | 'harness';
   blocks: readonly JsonObject[];
   /** The format's own id, where it is stable over growth and copies and differs from session to session. */

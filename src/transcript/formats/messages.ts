@@ -1,5 +1,5 @@
 // Anthropic Messages: a plain JSON array `[{ role: 'user' | 'assistant', content }, …]`, or a whole request that holds
-// one beside `model`, `system` and `tools`; the request is handed on as it stands.
+// one with `model`, `system` and `tools`; the request is handed on unchanged.
 // It is one JSON value, so it is read whole. Nothing in it has an id or a time: ids are a hash chain, which an array
 // keeps as it grows, and the session's id is that of its first message.
 
@@ -13,7 +13,7 @@ interface ApiMessage {
   content: string | JsonObject[];
 }
 
-/** An OpenAI array looks alike from afar; its part types are others, and so are its roles and its `tool_calls`. */
+/** An OpenAI array looks similar; its part types are others, and so are its roles and its `tool_calls`. */
 const BLOCK_TYPE =
   /^(text|image|document|search_result|container_upload|(redacted_)?thinking|fallback|\w*tool_(use|result))$/;
 

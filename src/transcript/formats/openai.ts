@@ -25,7 +25,7 @@ export const openai: Format = {
 
 function itemsIn(document: unknown): JsonObject[] | null {
   const list = isObject(document) ? (document.messages ?? document.input ?? firstCodexItems(document)) : document;
-  // A mere `input` can be anything's; with a model beside it, it is a prompt.
+  // A mere `input` can be anything's; with a `model`, it is a prompt.
   const isPrompt = isObject(document) && typeof list === 'string' && typeof document.model === 'string';
   const items = isPrompt ? [{ role: 'user', content: list }] : list;
   const isOurs = Array.isArray(items) && items.every(isItem) && items.some((item) => item.role !== undefined);

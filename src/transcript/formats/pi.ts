@@ -57,7 +57,7 @@ async function findActiveBranch(path: string): Promise<boolean[]> {
   const places = new Map<string, number>();
   for await (const { id, parentId } of readObjects(path, { recordStart: RECORD_START })) {
     const place = parents.length;
-    // Version 1 has no parents, and a parent's line may be damaged: then it follows what stands before it.
+    // Version 1 has no parents, and a parent's line may be damaged: then it follows the record before it.
     const parent = typeof parentId === 'string' ? places.get(parentId) : undefined;
     parents.push(parentId === null ? -1 : (parent ?? place - 1));
     if (typeof id === 'string') places.set(id, place);

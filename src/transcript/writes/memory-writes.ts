@@ -1,5 +1,5 @@
 // What the main agent itself wrote into a memory in a turn, and whether that memory is on this disk. Only a write that
-// succeeded is one: not reading, not a file beside it, not what a subagent did.
+// succeeded is one: not reading, not a file next to it, not what a subagent did.
 // Judged by what the transcript records; nothing is looked up but links in paths. Whether what was written elsewhere is
 // known here is for the caller to say.
 
@@ -20,7 +20,7 @@ import { findShellWrites } from './shell-writes.ts';
 
 /** The memories on this disk that a session may write to. */
 export interface Memories {
-  /** The memory directory, and those that are recalled beside it. */
+  /** The memory directory, and those of extra scopes. */
   dirs: readonly string[];
   /** Where Claude Code on this disk keeps a folder for each project; of these the session's own count. */
   projectsDirs?: readonly string[];
