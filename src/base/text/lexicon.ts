@@ -30,6 +30,17 @@ export const EMPTY = new Set(
   ),
 );
 
+/** Words that carry little of what a text says, beyond those that say nothing (memory/dream/operation-merges.ts, operation-remains.ts). */
+export const LIGHT = new Set(
+  (
+    'can could may might must should would shall does did done been being has had not than then also only just still now very more most ' +
+    'too any all some each both own they them she him her his its this that these those which who what when where while into onto over under ' +
+    'about after before because since said says asked wants agreed decided noted already always please itself themselves one two namely everybody everyone ' +
+    'auch nur noch sehr wird wurde werden kann soll muss weil dass sich nicht kein keine aber wenn als wie bei nach vor über unter ' +
+    'pas plus que qui pour par dans sur mais avec peut doit está están para con por como más pero'
+  ).split(' '),
+);
+
 /** What is named behind these is only named to be left: "instead of npm" (wording.ts, change-words.ts). */
 export const GIVEN_UP =
   'instead of|rather than|in place of|anstatt|statt|anstelle(?: von)?|au lieu(?: de)?|plutôt que|en lugar de|en vez de|invece di|em vez de|in plaats van|zamiast|вместо|i stället för|i stedet for';

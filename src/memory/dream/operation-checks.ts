@@ -1,9 +1,10 @@
 // What code lets through of a dream's operations.
 // Promises: every entry is in exactly one operation; nothing is replaced that is not there, is a person's, is pinned, is
 // newer, or speaks of something else; no night loses much of the memory. What a line may say is checked in
-// operation-lines.ts, what of an old line stays in operation-remains.ts. What is dropped is said by what is named in its
-// place, as far as values and words tell; what is dropped at the model's word alone is little; only implied habits are
-// held. Each fault belongs to one operation and is said in sentences for the model to mend; nothing is mended here.
+// operation-lines.ts, what may be merged in operation-merges.ts, what of an old line stays in operation-remains.ts.
+// What is dropped is said by what is named in its place, as far as values and words tell; what is dropped at the model's
+// word alone is little; only implied habits are held. Each fault belongs to one operation and is said in sentences for
+// the model to mend; nothing is mended here.
 
 import { denialIn, nearDouble, withoutWhen } from '../../base/text/change-words.ts';
 import { containsLiteral, contentWords, countShared, literals, sharesTopic } from '../../base/text/wording.ts';
@@ -11,6 +12,7 @@ import { DEFAULT_LIMITS } from '../store/staging.ts';
 import { isTopicName } from '../text/topic.ts';
 import type { MemoryType } from '../types.ts';
 import { checkLines, quoted } from './operation-lines.ts';
+import { checkMerge } from './operation-merges.ts';
 import { checkRemains } from './operation-remains.ts';
 import {
   type DreamContext,
@@ -71,7 +73,8 @@ export function judgeOperations(
     }
     if (operation.kind === 'hold') checkHeld(operation, { context, say });
     if (operation.kind === 'drop') checkDropped(operation, { operations, context, gone, say });
-    if ('lines' in operation) checkLines(operation, { context, added, gone, say });
+    if ('lines' in operation) checkLines(operation, { operations, context, added, gone, say });
+    if (operation.kind === 'merge') checkMerge(operation, { context, say });
     if (operation.kind === 'rename') checkRename(operation, { operations, context, say });
   });
   return { faults, missing };

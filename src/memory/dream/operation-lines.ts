@@ -20,7 +20,6 @@ import { hasWrapperTag, speaksToAgent } from '../../base/text/injection.ts';
 import {
   containsLiteral,
   containsLiteralTail,
-  contentWords,
   countShared,
   isNegated,
   isOpposite,
@@ -37,11 +36,14 @@ import {
   type KnownEntry,
   type KnownLine,
   type LineSource,
+  type Operation,
   topicOfLine,
   type Writing,
 } from './operations.ts';
 
 interface Check {
+  /** The whole list. */
+  operations: Operation[];
   context: DreamContext;
   /** Lines of all operations so far, by topic and id, with the type of the topic. */
   added: Map<string, { type: MemoryType | undefined; text: string }>;
@@ -62,22 +64,18 @@ export function checkLines(operation: Writing, check: Check): void {
     checkCitations(line, operation, check);
     checkPlace(line, operation, check);
     checkValues(line, { operation, entries, old, say });
-    checkJoined(line, { operation, entries, old, say });
     checkSense(line, { operation, entries, old, say });
     checkSpeakers(line, { operation, entries, old, context, say });
   }
   checkKept(operation, { context, cited, old, say });
-  if (operation.kind === 'merge' && operation.lines.length > 1) {
-    say('a merge puts lines into one line: use one operation for each.');
-  }
 }
 
-function replacedLines(operation: Writing, context: DreamContext): KnownLine[] {
+export function replacedLines(operation: Writing, context: DreamContext): KnownLine[] {
   if (operation.kind === 'add') return [];
   return operation.replaces.flatMap((id) => topicOfLine(id, context, operation.topic)?.lines.get(id) ?? []);
 }
 
-function checkTopic(operation: Writing, { context, say }: Check): void {
+function checkTopic(operation: Writing, { operations, context, say }: Check): void {
   const topic = context.topics.get(operation.topic);
   if (!topic && !(operation.description && operation.type)) {
     say(`the topic ${operation.topic} does not exist yet: give its description and type.`);
@@ -90,7 +88,9 @@ function checkTopic(operation: Writing, { context, say }: Check): void {
   if (!description) return;
   const entries = operation.entries.flatMap((id) => context.entries.get(id) ?? []);
   const known = [...(topic?.lines.values() ?? [])].map((line) => line.text);
-  const source = [...entries.flatMap(wordsOf), ...known, ...operation.lines.map((line) => line.text)].join('\n');
+  // Any operation of the list may write what it describes.
+  const into = operations.flatMap((each) => ('lines' in each && each.topic === operation.topic ? each.lines : []));
+  const source = [...entries.flatMap(wordsOf), ...known, ...into.map((line) => line.text)].join('\n');
   const invented = literals(description).filter((value) => !isNamedIn(value, source));
   if (invented.length > 0) say(`the description says ${invented.map(quoted).join(', ')}, which nothing in it does.`);
   if (speaksToAgent(description) || hasWrapperTag(description)) say('the description speaks to an agent.');
@@ -222,27 +222,6 @@ function checkValues(line: NewLine, { operation, entries, old, say }: Rest): voi
 /** Values of a line that neither what it rests on says, nor a line whose place it takes. */
 function foreignTo(said: string, [line = '', ...old]: string[]): string[] {
   return literals(line).filter((value) => ![said, ...old].some((text) => containsLiteral(value, text)));
-}
-
-/** A merge joins what is said of one thing. */
-function checkJoined(line: NewLine, { operation, entries, old, say }: Rest): void {
-  if (operation.kind !== 'merge') return;
-  for (const { text, seenOnce, sources = [] } of old) {
-    const said = entries.map((entry) => entry.text);
-    const turned = said.find((each) => isOpposite(each, text));
-    if (turned) say(`${quoted(turned)} says the opposite of ${quoted(text)}: supersede the line.`);
-    const isShownAgain = entries.some((entry) => !sources.some((source) => sessionOf(source) === sessionOf(entry)));
-    if (seenOnce !== undefined && isShownAgain) {
-      if (!sharesTopic(text, line.text))
-        say(`the line ${quoted(line.text)} says nothing of ${quoted(text)}, whose place it takes.`);
-      continue;
-    }
-    const shared = countShared(text, said.join('\n'));
-    const size = contentWords(text).size;
-    const isOne = shared * 2 >= size || (shared > 1 && shared * 3 > size);
-    if (!isOne)
-      say(`${quoted(text)} says something else than ${said.map(quoted).join(', ')}: let it stay, and add a line.`);
-  }
 }
 
 /** The lines that a merge keeps what they say of: not those whose value a newer entry of the same subject changes. */

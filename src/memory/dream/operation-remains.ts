@@ -1,10 +1,19 @@
 // What a line that goes says besides what changes. A line may say several things, and an entry often changes one of them.
 // Promises: a clause of a line that goes, of which the entries say nothing, is said by a line that stands afterwards:
 // its values and names letter for letter, its other words for the most part. What the entries speak of may go as they
-// say, old values, numbers, denials and dates included. It never says that two texts mean the same.
+// say, old values, numbers, denials and dates included; so may what they name as changed, and the reasons that they deny.
+// No refusal asks for a value that the entries replace. It never says that two texts mean the same.
 
-import { asItIs, denialIn, withoutFormer, withoutReplaced, withoutWhen } from '../../base/text/change-words.ts';
-import { ENGLISH_MONTH, WEEKDAY } from '../../base/text/lexicon.ts';
+import {
+  asItIs,
+  denialIn,
+  deniedClause,
+  valuesApart,
+  withoutFormer,
+  withoutReplaced,
+  withoutWhen,
+} from '../../base/text/change-words.ts';
+import { ENGLISH_MONTH, LIGHT, WEEKDAY } from '../../base/text/lexicon.ts';
 import {
   containsLiteral,
   containsLiteralTail,
@@ -12,6 +21,7 @@ import {
   countSharedWords,
   isSameWord,
   literals,
+  sharesTopic,
 } from '../../base/text/wording.ts';
 import { quoted } from './operation-lines.ts';
 import { type DreamContext, type KnownEntry, type KnownLine, type Operation, topicOfLine } from './operations.ts';
@@ -30,14 +40,22 @@ export interface Clause {
   text: string;
   /** A reason or a bracket: it may be worded anew or go, but for its values and names. */
   isAside: boolean;
+  /** It stands behind a colon, or says why: it is said of what stands before it. */
+  isReason: boolean;
   /** It begins with a word that points back, so that what ends the clause before it ends it, too. */
   isDependent: boolean;
 }
 
 export function checkRemains(operation: Replacing, { operations, context, gone, say }: Check): void {
   const entries = operation.entries.flatMap((id) => context.entries.get(id) ?? []);
+  const knownLine = (id: string) =>
+    topicOfLine(id, context, 'topic' in operation ? operation.topic : undefined)?.lines.get(id);
+  const former = formerValues(
+    operation.replaces.flatMap((id) => knownLine(id)?.text ?? []),
+    entries,
+  );
   for (const id of operation.replaces) {
-    const known = topicOfLine(id, context, 'topic' in operation ? operation.topic : undefined)?.lines.get(id);
+    const known = knownLine(id);
     if (!known || /^open:/i.test(known.text)) continue;
     // Whether another session shows the same habit, in whatever words, only a model can tell.
     if (operation.kind === 'merge' && known.seenOnce !== undefined) continue;
@@ -46,22 +64,46 @@ export function checkRemains(operation: Replacing, { operations, context, gone, 
     const draft = linesAfter(operations, { context, gone });
     const own = 'lines' in operation ? operation.lines.map(({ text }) => text) : [];
     for (const { clause, words } of clauses) {
-      const lost = lostOf({ clause, words }, { known, entries, night: [...context.entries.values()], own, draft });
-      if (lost.length > 0) say(sayLost({ id, known, clause, lost, operation }));
+      const night = [...context.entries.values()];
+      const lost = lostOf({ clause, words }, { known, entries, night, own, draft, former });
+      if (lost.length > 0) say(sayLost({ id, known, clause, lost, operation, former }));
     }
   }
 }
 
-function sayLost(at: { id: string; known: KnownLine; clause: Clause; lost: string[]; operation: Replacing }): string {
-  const { id, known, clause, lost, operation } = at;
+/** The values in the place of which the entries say others, of what the lines say that they speak of. */
+function formerValues(lines: string[], entries: KnownEntry[]): string {
+  const said = entries.map(({ text }) => asItIs(text)).join('\n');
+  const known = [...lines, ...entries.flatMap(({ changes }) => changes ?? [])].flatMap((text) => {
+    const clauses = clausesOf(text);
+    return clauses.length > 0 ? [mainOf(clauses, said).text] : [];
+  });
+  const former = known.filter((text) => valuesApart({ text }, { text: said }) !== null);
+  return former.flatMap((text) => literals(withoutWhen(text)).filter((value) => !isSaid(value, said))).join('\n');
+}
+
+interface Loss {
+  id: string;
+  known: KnownLine;
+  clause: Clause;
+  lost: string[];
+  operation: Replacing;
+  former: string;
+}
+
+function sayLost({ id, known, clause, lost, operation, former }: Loss): string {
   const ids = operation.entries.join(', ');
   const line = JSON.stringify({ text: asLine(clause.text), entries: operation.entries.slice(0, 1) });
+  // A line that says the old value is false now.
+  const isFormer = literals(clause.text).some((value) => isSaid(value, former));
   const how =
-    operation.kind === 'supersede'
-      ? `keep it in the line that comes, or add to "lines" one of its own, such as ${line}`
-      : operation.kind === 'merge'
-        ? 'keep it in the line'
-        : `use supersede in place of retire, with "lines": [${line}]`;
+    operation.kind === 'merge'
+      ? 'keep it in the line'
+      : isFormer
+        ? `say it of what holds now, in a line that ${operation.kind === 'retire' ? 'a supersede in place of retire adds' : 'comes'}`
+        : operation.kind === 'supersede'
+          ? `keep it in the line that comes, or add to "lines" one of its own, such as ${line}`
+          : `use supersede in place of retire, with "lines": [${line}]`;
   return `line ${id} (${quoted(known.text)}) says ${quoted(clause.text)}, too, which ${ids} does not change, and no line would say ${lost.map(quoted).join(', ')} any more: ${how}.`;
 }
 
@@ -96,6 +138,7 @@ function unspoken(
   const main = mainOf(clauses, said);
   const texts = [said, ...night.filter((entry) => !entries.includes(entry)).map(({ text: own }) => own)];
   const replaced = without(allWords(said), allWords(entries.map(({ text: own }) => asItIs(own)).join('\n')));
+  const mayGo = endedBy(entries, clauses);
   return clauses.flatMap((clause) => {
     // What is said of a thing that is given up goes with it.
     const isOfReplaced = countSharedWords(allWords(clause.text), replaced) > 0;
@@ -103,9 +146,36 @@ function unspoken(
     const isSpokenOf =
       clause === main ||
       isOfReplaced ||
+      mayGo(clause) ||
       (words.size > 0 && texts.some((each) => shareIn(words, each) >= (each === said ? MOST : 1)));
     return isSpokenOf ? [] : [{ clause, words }];
   });
+}
+
+/** A denial that shares so many words with a line is about what the line says. */
+const ABOUT = 2;
+
+/** Which clauses the entries end: what they name as changed, and the reasons of the line that they deny. */
+function endedBy(entries: KnownEntry[], clauses: Clause[]): (clause: Clause) => boolean {
+  const reasons = clauses.filter(({ isReason: is }) => is);
+  const isDenied = (told: Clause[]) => {
+    const words = heavyWords(told.map(({ text }) => text).join('\n'));
+    const denied = entries.map(({ text }) => heavyWords(deniedClause(text) ?? ''));
+    return denied.some((each) => countSharedWords(words, each) >= ABOUT);
+  };
+  const changes = entries.flatMap((entry) => entry.changes ?? []).join('\n');
+  // Who copies the whole line says nothing of what in it changes.
+  const isChosen = clauses.some((clause) => !isNamedIn(clause, changes)) || isDenied(clauses);
+  const said = entries.map(({ text }) => asItIs(text)).join('\n');
+  const isReplaced = (clause: Clause) => valuesApart(clause, { text: said }) !== null && sharesTopic(clause.text, said);
+  const areReasonsDenied = clauses.some((clause) => !clause.isReason && isReplaced(clause)) && isDenied(reasons);
+  return (clause) => (isChosen && isNamedIn(clause, changes)) || (areReasonsDenied && clause.isReason);
+}
+
+function isNamedIn({ text }: Clause, changes: string): boolean {
+  const [words, values] = [plainWords(text), literals(withoutWhen(text))];
+  if (words.size + values.length === 0 || !values.every((value) => isSaid(value, changes))) return false;
+  return words.size === 0 || shareIn(words, changes) >= MOST;
 }
 
 /** The clause that the entries speak of most. */
@@ -114,23 +184,31 @@ function mainOf(clauses: Clause[], said: string): Clause {
     const words = plainWords(text);
     const shared = countSharedWords(words, allWords(said));
     const values = literals(text).filter((value) => isSaid(value, said)).length;
-    return shared + values + (words.size === 0 ? 0 : shared / words.size / 2);
+    // Of two that are as near, the one with the value.
+    return shared + values * 1.1 + (words.size === 0 ? 0 : shared / words.size / 2);
   };
   return clauses.reduce((best, clause) => (rank(clause) > rank(best) ? clause : best));
 }
 
 function lostOf(
   { clause, words }: { clause: Clause; words: Set<string> },
-  at: { known: KnownLine; entries: KnownEntry[]; night: KnownEntry[]; own: string[]; draft: string[] },
+  at: {
+    known: KnownLine;
+    entries: KnownEntry[];
+    night: KnownEntry[];
+    own: string[];
+    draft: string[];
+    former: string;
+  },
 ): string[] {
-  const { known, entries, night, own, draft } = at;
+  const { known, entries, night, own, draft, former } = at;
   const days = (known.sources ?? []).map((source) => source.at.slice(0, 10));
   const asNow = withoutFormer(withoutWhen(withoutReplaced(clause.text.replace(ORIGIN, ' ')), days), clause.text);
   const names = [...literals(asNow), ...(asNow.match(HANDLE) ?? []), ...namesIn(asNow, known.text)];
   // Values of any entry of the night stand in its own line, which the checks see to.
   const heard = [...night.map(({ text }) => text), ...entries.flatMap(({ quotes }) => quotes), ...own].join('\n');
   const near = draft.filter((line) => words.size === 0 || countSharedWords(words, allWords(line)) > 0);
-  const lost = names.filter((value) => ![heard, ...near].some((text) => isSaid(value, text)));
+  const lost = names.filter((value) => ![heard, former, ...near].some((text) => isSaid(value, text)));
   if (lost.length > 0 || clause.isAside) return [...new Set(lost)];
   const kept = [entries.map(({ text }) => text).join('\n'), own.join('\n')].join('\n');
   const left = [...words].filter((word) => ![...allWords(kept)].some((other) => isSameWord(word, other)));
@@ -160,16 +238,6 @@ function asNumber(value: string): number | null {
   return Number(digits.replace(/[,_]/g, '')) * scale;
 }
 
-const LIGHT = new Set(
-  (
-    'can could may might must should would shall does did done been being has had not than then also only just still now very more most ' +
-    'too any all some each both own they them she him her his its this that these those which who what when where while into onto over under ' +
-    'about after before because since said says asked wants agreed decided noted already always please itself themselves one two ' +
-    'auch nur noch sehr wird wurde werden kann soll muss weil dass sich nicht kein keine aber wenn als wie bei nach vor über unter ' +
-    'pas plus que qui pour par dans sur mais avec peut doit está están para con por como más pero'
-  ).split(' '),
-);
-
 /** A name of one or two letters: QA, CI, B. */
 const SHORT_NAME = /(?<![\p{L}\p{N}])(?:(?!I\s)[B-Z]|A(?=\s(?:is|was|has|runs)\s)|\p{Lu}{2})(?![\p{L}\p{N}])/gu;
 
@@ -179,8 +247,11 @@ function allWords(text: string): Set<string> {
 
 /** The words that carry meaning and are no values. */
 function plainWords(text: string): Set<string> {
-  const plain = literals(text).reduce((left, value) => left.replaceAll(value, ' '), text);
-  return new Set([...allWords(plain)].filter((word) => !LIGHT.has(word)));
+  return heavyWords(literals(text).reduce((left, value) => left.replaceAll(value, ' '), text));
+}
+
+function heavyWords(text: string): Set<string> {
+  return new Set([...allWords(text)].filter((word) => !LIGHT.has(word)));
 }
 
 function without(words: Set<string>, others: Set<string>): Set<string> {
@@ -235,12 +306,12 @@ export function clausesOf(line: string): Clause[] {
     ...rest
       .split(/[.;!?](?=\s|$)/)
       .flatMap(partsOf)
-      .map((text) => ({ text, isAside: isReason(text) })),
-    ...asides.map((text) => ({ text, isAside: true })),
+      .map(({ text, isBehind }) => ({ text, isAside: isReason(text), isReason: isBehind || isReason(text) })),
+    ...asides.map((text) => ({ text, isAside: true, isReason: false })),
   ];
-  const shown = clauses.map(({ text, isAside }) => {
-    const whole = text.replace(/\uE000(\d+)\uE001/g, (_, at) => spans[Number(at)] ?? '').trim();
-    return { text: whole, isAside, isDependent: POINTS_BACK.test(whole) };
+  const shown = clauses.map((clause) => {
+    const text = clause.text.replace(/\uE000(\d+)\uE001/g, (_, at) => spans[Number(at)] ?? '').trim();
+    return { ...clause, text, isDependent: POINTS_BACK.test(text) };
   });
   const [first, second, ...others] = joinedUp(
     shown.filter(({ text }) => text !== ''),
@@ -263,11 +334,13 @@ function isReason(text: string): boolean {
   return new RegExp(`^${REASON}\\s`, 'iu').test(text);
 }
 
-function partsOf(sentence: string): string[] {
+/** The clauses of a sentence, each with whether it stands behind a colon. */
+function partsOf(sentence: string): { text: string; isBehind: boolean }[] {
+  const cut = (text: string, isBehind: boolean) => text.split(PARTS).map((part) => ({ text: part, isBehind }));
   const [, head, tail] = /^(.{2,}?):\s+(.+)$/s.exec(sentence) ?? [];
-  if (head === undefined || tail === undefined) return sentence.split(PARTS);
-  if (PLANNED.test(head) || tail.split(/,\s+/).length >= LIST) return [sentence];
-  return [...head.split(PARTS), ...tail.split(PARTS)];
+  if (head === undefined || tail === undefined) return cut(sentence, false);
+  if (PLANNED.test(head) || tail.split(/,\s+/).length >= LIST) return [{ text: sentence, isBehind: false }];
+  return [...cut(head, false), ...cut(tail, true)];
 }
 
 /** Clauses with those of which `isPart` holds put back to the one before. */

@@ -18,6 +18,15 @@ const EARLIER = '2026-11-01T09:00:00.000Z';
 /** What one session showed, and nobody said. */
 const SHOWN = [{ id: 'e_old', at: EARLIER, session: 's_old', strength: 'implied' as const }];
 
+/** A rule, what shows it again in other words, and both in a line. */
+const SHORT_ERROR = "An error has to say what the user can do next; 'exited 1' (of the remote helper) is not enough.";
+const SHOWN_ERROR = {
+  text: 'Takes no error that tells what broke and not how people get out of it.',
+  strength: 'implied' as const,
+  quotes: ['as with the helper: it tells them what broke and not how they get out of it'],
+};
+const BOTH_ERRORS = `${SHORT_ERROR.slice(0, -1)}; ${SHOWN_ERROR.text}`;
+
 interface Given extends Partial<KnownEntry> {
   text: string;
 }
@@ -158,6 +167,27 @@ test.each<[string, Operation[], DreamContext, string]>([
     [write('merge', 'Tea is at four.', { replaces: ['l1'] })],
     context([{ text: 'Tea is at four.' }], [{ text: 'Asks for a review.', seenOnce: '2026-11-19' }]),
     'says nothing of',
+  ],
+  [
+    'what one session shows is put behind a rule of something else',
+    [write('merge', 'Show the diff before a commit; wants ways compared as a table.', { replaces: ['l1'] })],
+    context(
+      [{ text: 'Wants ways compared as a table.', strength: 'implied' }],
+      [{ text: 'Show the diff before a commit.' }],
+    ),
+    'says something else than',
+  ],
+  [
+    'a rule that is shown again loses what shows it',
+    [write('merge', SHORT_ERROR, { replaces: ['l1'] })],
+    context([SHOWN_ERROR], [{ text: SHORT_ERROR }]),
+    `where it is the same, say both as they are worded, as in ${JSON.stringify(BOTH_ERRORS)}; else let it stay`,
+  ],
+  [
+    'a rule that is shown again loses its own words',
+    [write('merge', 'Do not say what broke, say how to get out of it.', { replaces: ['l1'] })],
+    context([SHOWN_ERROR], [{ text: SHORT_ERROR }]),
+    'where it is the same, say both',
   ],
   [
     'one habit is taken for another that differs in a word',
@@ -447,6 +477,39 @@ test.each<[string, Operation[], DreamContext]>([
           seenOnce: '2026-11-19',
         },
       ],
+    ),
+  ],
+  [
+    'a rule that was stated is shown again in other words, and the line says both',
+    [
+      write(
+        'merge',
+        "An error has to say what the user can do next, how they get out of it, and not only what broke; 'exited 1' (of the remote helper) is not enough.",
+        { replaces: ['l1'] },
+      ),
+    ],
+    context([SHOWN_ERROR], [{ text: SHORT_ERROR }]),
+  ],
+  [
+    'a rule that was stated is shown again in other words, as the refusal words it',
+    [write('merge', BOTH_ERRORS, { replaces: ['l1'] })],
+    context([SHOWN_ERROR], [{ text: SHORT_ERROR }]),
+  ],
+  [
+    'a description names what another operation of the list writes there',
+    [
+      write('supersede', '0.7 is out.', {
+        replaces: ['l1'],
+        description: 'Before a release (0.7, 0.8) or Windows builds',
+      }),
+      write('add', 'From 0.8 on there are Windows builds.', {
+        entries: ['e2'],
+        lines: [{ text: 'From 0.8 on there are Windows builds.', entries: ['e2'] }],
+      }),
+    ],
+    context(
+      [{ text: '0.7 is out.' }, { text: 'From 0.8 on there are Windows builds.' }],
+      [{ text: 'The plan is to tag 0.7 on Friday.' }],
     ),
   ],
   [

@@ -9,7 +9,9 @@ interface Case {
   lines: string[];
   /** What is said the day after, as entries e1, e2, … */
   said: (string | Pick<KnownEntry, 'text' | 'changes'>)[];
-  /** The lines that come in the place of l1, each citing all that the operation is about. */
+  /** Which lines go; default: l1. */
+  replaces?: string[];
+  /** The lines that come in their place, each citing all that the operation is about. */
   becomes?: string[];
   /** Of which entries the operation is; default: all. */
   of?: string[];
@@ -35,7 +37,7 @@ function contextOf({ lines, said }: Case): DreamContext {
 function judged(given: Case): string {
   const context = contextOf(given);
   const entries = given.of ?? [...context.entries.keys()];
-  const common = { entries, reason: 'x', replaces: ['l1'] };
+  const common = { entries, reason: 'x', replaces: given.replaces ?? ['l1'] };
   const lines = (given.becomes ?? []).map((text) => ({ text, entries }));
   const operation: Operation =
     lines.length > 0 ? { kind: 'supersede', topic: 'ops', ...common, lines } : { kind: 'retire', ...common };
@@ -104,6 +106,47 @@ const WRONG: [string, Case, string[]][] = [
       becomes: ['The default is 3000 ref updates per push.'],
     },
     ['"10k"', '"GitHub"'],
+  ],
+  [
+    'the limit of one host, though the entry names the whole line as what it changes and denies something else',
+    {
+      lines: ['The default is 5000 ref updates per push (10k gave an internal server error at GitHub; 5k works).'],
+      said: [
+        {
+          text: 'The default is 3000 ref updates per push; the proxy was never slow.',
+          changes: 'The default is 5000 ref updates per push (10k gave an internal server error at GitHub; 5k works).',
+        },
+      ],
+      becomes: ['The default is 3000 ref updates per push; the proxy was never slow.'],
+    },
+    ['"10k"', '"GitHub"'],
+  ],
+  [
+    'what the entry does not name of the line as changed',
+    {
+      lines: ['The default is 3000, the docs name it in docs/limits.md, and #96 measures it.'],
+      said: [{ text: 'The default is 5000.', changes: 'The default is 3000, the docs name it in docs/limits.md.' }],
+      becomes: ['The default is 5000.'],
+    },
+    ['"#96"'],
+  ],
+  [
+    'the same value of another thing',
+    {
+      lines: ['The limit of staging is 3000 and the limit of production is 3000.'],
+      said: ['The limit of staging is 4321.'],
+      becomes: ['The limit of staging is 4321.'],
+    },
+    ['"production"'],
+  ],
+  [
+    'the other port behind a colon, though the entry denies the first',
+    {
+      lines: ['The local dev server: its git port is 8080, its pprof port is 8081.'],
+      said: ['The git port of the local dev server is 8443, the git port is not 8080.'],
+      becomes: ['The git port of the local dev server is 8443, not 8080.'],
+    },
+    ['"8081"'],
   ],
   [
     'that a value is higher than the default',
@@ -293,6 +336,63 @@ const RIGHT: [string, Case][] = [
     },
   ],
   [
+    'an entry names what changes in two lines, and denies what was the reason',
+    {
+      lines: [
+        'By default a push has 3000 ref updates: two customers with GitHub Enterprise Server get the 500 again at 5000 (the build of #94); one of them bisected it, 4000 still dies, 3000 always goes through.',
+        'There is one default of ref updates per push, 3000 for everybody: none that is bigger for our own hosts; who wants more takes the flag (--target-max-ref-updates).',
+      ],
+      said: [
+        {
+          text: 'By default a push has 5000 ref updates again: the 500s never came from GitHub Enterprise, both customers were behind one proxy with a timeout of 20s, which is mended; 5000 goes through (2026-06-25).',
+          changes:
+            'By default a push has 3000 ref updates: two customers with GitHub Enterprise Server get the 500 at 5000, 4000 still dies, 3000 goes through; one default, 3000 for everybody.',
+        },
+      ],
+      replaces: ['l1', 'l2'],
+      becomes: [
+        'By default a push has 5000 ref updates: the 500s never came from GitHub Enterprise, both customers were behind one proxy with a timeout of 20s, which is mended; 5000 goes through (2026-06-25).',
+        'There is one default of ref updates per push for everybody: none that is bigger for our own hosts; who wants more takes the flag (--target-max-ref-updates).',
+      ],
+    },
+  ],
+  [
+    'an entry copies the whole line as what it changes, and denies what was the reason',
+    {
+      lines: ['The default is 3000: two customers with GitHub Enterprise fail at 5000, 4000 still dies.'],
+      said: [
+        {
+          text: 'The default is 5000 again: it never was GitHub Enterprise, but a proxy.',
+          changes: 'The default is 3000: two customers with GitHub Enterprise fail at 5000, 4000 still dies.',
+        },
+      ],
+      becomes: ['The default is 5000: it never was GitHub Enterprise, but a proxy.'],
+    },
+  ],
+  [
+    'an entry denies the reason and names nothing as changed',
+    {
+      lines: ['The default is 3000: two customers with GitHub Enterprise fail at 5000, 4000 still dies.'],
+      said: ['The default is 5000 again: it never was GitHub Enterprise, but a proxy.'],
+      becomes: ['The default is 5000: it never was GitHub Enterprise, but a proxy.'],
+    },
+  ],
+  [
+    'the old value stands in another line of the same subject, in other words',
+    {
+      lines: [
+        'The default concurrency of a push is 3000.',
+        'One concurrency for everybody who pushes, namely 3000; `--concurrency` sets another.',
+      ],
+      said: ['The default concurrency of a push is 5000.'],
+      replaces: ['l1', 'l2'],
+      becomes: [
+        'The default concurrency of a push is 5000.',
+        'One concurrency for everybody who pushes; `--concurrency` sets another.',
+      ],
+    },
+  ],
+  [
     'what was the cause is said by another entry of the night',
     {
       lines: ['The default is 3000, because the GitHub Enterprise Server of two customers fails at 4000.'],
@@ -452,6 +552,18 @@ test('a refusal names the operation, the line, the words and a form that passes'
     'operations[0] (supersede): line l1 ("The limit is 3000, and the probe is merged as #96.") says "the probe is merged as #96", too, which e1 does not change, and no line would say "#96" any more: keep it in the line that comes, or add to "lines" one of its own, such as {"text":"The probe is merged as #96.","entries":["e1"]}.',
   );
   expect(judged({ ...given, becomes: [...given.becomes, 'The probe is merged as #96.'] })).toBe('');
+});
+
+test('a refusal never asks for a line with the value that was replaced', () => {
+  const given = {
+    lines: ['The default is 3000; GitHub takes 3000 as well.'],
+    said: ['The default is 5000 now.'],
+    becomes: ['The default is 5000.'],
+  };
+  expect(judged(given)).toBe(
+    'operations[0] (supersede): line l1 ("The default is 3000; GitHub takes 3000 as well.") says "GitHub takes 3000 as well", too, which e1 does not change, and no line would say "GitHub" any more: say it of what holds now, in a line that comes.',
+  );
+  expect(judged({ ...given, becomes: ['The default is 5000, which GitHub takes as well.'] })).toBe('');
 });
 
 /** What a line says of one thing, what is said of it the next day, and what the line says then. */
