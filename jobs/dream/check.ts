@@ -144,18 +144,25 @@ export class Check {
     let kept = shaped.map(({ number }, at) => ({ number, operation: meant[at] as Operation }));
     const tell = ({ number, operation }: (typeof kept)[number], problem: string) =>
       problems.push(`operations[${number}] (${operation.kind}): ${problem}`);
-    // What rests on an operation that falls, falls with it.
-    for (let isWhole = false; !isWhole; ) {
-      const { faults } = judgeOperations(
-        kept.map(({ operation }) => operation),
+    const faultsOf = (list: typeof kept) =>
+      judgeOperations(
+        list.map(({ operation }) => operation),
         this.#context,
         this.#at.store.limits,
-      );
-      isWhole = faults.every((each) => each.length === 0);
-      kept.forEach((each, at) => {
-        for (const problem of faults[at] ?? []) tell(each, problem);
-      });
+      ).faults;
+    // What rests on an operation that falls, falls with it.
+    const fallen: { each: (typeof kept)[number]; faults: string[] }[] = [];
+    for (let isWhole = false; !isWhole; ) {
+      const faults = faultsOf(kept);
+      isWhole = faults.every((found) => found.length === 0);
+      fallen.push(...kept.flatMap((each, at) => (faults[at]?.length ? [{ each, faults: faults[at] }] : [])));
       kept = kept.filter((_, at) => faults[at]?.length === 0);
+    }
+    // And what only an operation that falls stood in the way of, stands.
+    for (const { each, faults } of fallen) {
+      const beside = [...kept, each].sort((a, b) => a.number - b.number);
+      if (fallen.length > 1 && faultsOf(beside).every((found) => found.length === 0)) kept = beside;
+      else for (const problem of faults) tell(each, problem);
     }
     const refusal = kept.length > 0 ? await this.#rehearse(kept.map(({ operation }) => operation)) : null;
     if (refusal !== null) kept = await this.#rehearsed(kept, tell);

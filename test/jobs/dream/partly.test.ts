@@ -85,6 +85,42 @@ test('what an operation that is refused says of a new topic holds for those besi
   expect(file('facts.md')).toContain(`- ${B}\n`);
 });
 
+test('an operation stands that only one which is refused stood in the way of, and a line that it drops for stays', async () => {
+  const { night, file } = await nights();
+  await night([A], ([a]) => [add(a, A)]);
+  const wrong = { kind: 'supersede', replaces: [lineId(A)] };
+  const { report, ids, requests } = await night([`${A.slice(0, -1)} of wood.`, A], ([b, c], call) =>
+    call === 1
+      ? [
+          add(b, `${A.slice(0, -1)} of wood on port 9000.`, wrong),
+          { kind: 'drop', entries: [c], because: 'duplicate', of: lineId(A), reason: 'It stands there.' },
+        ]
+      : [add(b, `${A.slice(0, -1)} of wood.`, { kind: 'add' })],
+  );
+  expect(report).toMatchObject({ outcome: 'dreamed', left: [] });
+  const said = told(requests[1]);
+  expect(said).toContain('These stand, and are not to be sent again: operations 1.');
+  expect(said).toContain(`Send only operations for what is left: ${ids[0]}.`);
+  expect(said).not.toContain('is taken out');
+  expect(file('facts.md')).toContain(`- ${A}\n- ${A.slice(0, -1)} of wood.\n`);
+});
+
+test('of two operations that take out one line the second stands where the first is refused, and is refused where not', async () => {
+  const { night, file } = await nights();
+  await night([A], ([a]) => [add(a, A)]);
+  const takes = { kind: 'supersede', replaces: [lineId(A)] };
+  const { requests } = await night(['The harvest runs on 12 crates.', 'The harvest runs on sacks.'], ([b, c], call) =>
+    call === 1
+      ? [add(b, 'The harvest runs on 15 crates.', takes), add(c, 'The harvest runs on sacks.', takes)]
+      : call === 2
+        ? [add(b, 'The harvest runs on 12 crates.', takes)]
+        : null,
+  );
+  expect(told(requests[1])).toContain('These stand, and are not to be sent again: operations 1.');
+  expect(told(requests[2])).toContain('is replaced by another operation already');
+  expect(file('facts.md')).not.toContain(A);
+});
+
 test('a description that is too long is shortened where a clause ends, and holds nothing back', async () => {
   const { night, file } = await nights();
   const description =
