@@ -23,7 +23,7 @@ import {
 import type { Lease } from '../../src/memory/ledger/leases.ts';
 import { lostIds } from '../../src/memory/ledger/lost-logs.ts';
 
-import { sayMissing } from '../../src/memory/store/external-edits.ts';
+import { formatMissing } from '../../src/memory/store/external-edits.ts';
 import { isPinned } from '../../src/memory/store/staging.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { logDay, logPath } from '../../src/memory/text/daily-log.ts';
@@ -75,7 +75,7 @@ export async function loadEntries(
 ): Promise<Loaded> {
   if (acceptMissing)
     await store.acceptMissing(acceptMissing === true ? undefined : new Set(acceptMissing.map(logPath)));
-  const refusal = sayMissing(await store.missing()).find(({ keepsDreams }) => keepsDreams);
+  const refusal = formatMissing(await store.missing()).find(({ keepsDreams }) => keepsDreams);
   if (refusal) throw missingError(`${refusal.what}.`, 'files');
   const history = await statHistory(store);
   await rebuildFromFiles(store, history.changed);

@@ -8,8 +8,8 @@ import { type Config, loadConfig } from '../base/config/config.ts';
 import { describeError } from '../base/errors.ts';
 import { canonicalPath, isDirectory } from '../base/files/directories.ts';
 import type { TreeSearch } from '../base/files/working-tree.ts';
-import { sayUnreadSpend } from '../memory/home/day-spend.ts';
-import { openHome, sayDamage } from '../memory/home/home.ts';
+import { formatUnreadSpend } from '../memory/home/day-spend.ts';
+import { formatDamage, openHome } from '../memory/home/home.ts';
 import { checkoutRoot } from '../memory/home/paths.ts';
 import type { Enablement } from '../memory/home/switches.ts';
 import { isDamagedFile, isUnwritable } from '../memory/ledger/database.ts';
@@ -216,7 +216,7 @@ function readHome(config: Config, cwd: string): { standing: Enablement; known: s
   try {
     const damage = home.damage();
     const unread = home.days.unreadDay();
-    const notices = [...(damage ? [sayDamage(damage)] : []), ...(unread ? [sayUnreadSpend(unread)] : [])];
+    const notices = [...(damage ? [formatDamage(damage)] : []), ...(unread ? [formatUnreadSpend(unread)] : [])];
     return { standing: enablementFor(config, { home, cwd }), known: home.stores(), notices };
   } finally {
     home.close();

@@ -11,7 +11,7 @@ import type { Home } from '../../memory/home/home.ts';
 import { inboxItems } from '../../memory/ledger/inbox.ts';
 import { type JobRow, lastJobs } from '../../memory/ledger/job-rows.ts';
 import { findLedger, type Ledger, ledgerDamage } from '../../memory/ledger/ledger.ts';
-import { IF_MISSING, missingIn, sayMissing } from '../../memory/store/external-edits.ts';
+import { formatMissing, IF_MISSING, missingIn } from '../../memory/store/external-edits.ts';
 import { wings } from '../wing.ts';
 import { dreamHolds } from '../worker/dream-hold.ts';
 import { type Checked, fail, ok, warn } from './checked.ts';
@@ -82,10 +82,10 @@ function checkWork(dir: string, by?: { config: Config; home: Home }): Checked[] 
     const failing = waiting.filter((item) => item.failure !== null);
     const found = `${dir}: ${lastOf(jobs, 'extract')}, ${lastOf(jobs, 'dream')}, ${waiting.length} waiting${proposals > 0 ? `, proposed changes for nocturne review: ${proposals}` : ''}`;
     const [first] = failing;
-    const missing = sayMissing(missingIn(ledger)).map(({ what, keepsDreams }) =>
+    const missing = formatMissing(missingIn(ledger)).map(({ what, keepsDreams }) =>
       fail('memory', `${dir}: ${what}`, keepsDreams ? `No dream runs: ${IF_MISSING}.` : sentence(IF_MISSING)),
     );
-    const isSaid = (why: string) => sayMissing(missingIn(ledger)).some(({ what }) => why.startsWith(what));
+    const isSaid = (why: string) => formatMissing(missingIn(ledger)).some(({ what }) => why.startsWith(what));
     const holds = by ? dreamHolds(by, ledger).filter(({ why }) => !isSaid(why)) : [];
     const held = holds.map(({ why, needsPerson }) =>
       (needsPerson ? fail : warn)('dream', `${dir}: ${why}`, 'nocturne dream tries again.'),

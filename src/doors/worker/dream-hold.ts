@@ -7,7 +7,7 @@ import { keySource } from '../../base/key.ts';
 import type { Home } from '../../memory/home/home.ts';
 import { lastDreamJob } from '../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../memory/ledger/ledger.ts';
-import { IF_MISSING, missingIn, sayMissing } from '../../memory/store/external-edits.ts';
+import { formatMissing, IF_MISSING, missingIn } from '../../memory/store/external-edits.ts';
 import { admissionNow } from './hold.ts';
 
 export interface DreamHold {
@@ -19,7 +19,7 @@ export interface DreamHold {
 const PASSING = new Set(['transient', 'rate-limit', 'ceiling']);
 
 export function dreamHolds({ config, home }: { config: Config; home: Home }, ledger: Ledger): DreamHold[] {
-  const holds = sayMissing(missingIn(ledger)).flatMap(({ what, keepsDreams }): DreamHold[] =>
+  const holds = formatMissing(missingIn(ledger)).flatMap(({ what, keepsDreams }): DreamHold[] =>
     keepsDreams ? [{ why: `${what}; ${IF_MISSING}`, needsPerson: true }] : [],
   );
   const last = lastDreamJob(ledger);

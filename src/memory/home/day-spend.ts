@@ -29,7 +29,7 @@ export interface Ask extends Bound {
 }
 
 /** As a sentence without its stop: why no model is asked on a day, and the one command that lets it go on. */
-export function sayUnreadSpend(day: Day): string {
+export function formatUnreadSpend(day: Day): string {
   return `what was spent on ${day} could not be read: the day counts as spent in full, and no model is asked, until nocturne retry --failed or the next day`;
 }
 

@@ -39,7 +39,7 @@ export interface HomeDamage {
 }
 
 /** As a sentence without its stop. */
-export function sayDamage({ at, kept, lost }: HomeDamage): string {
+export function formatDamage({ at, kept, lost }: HomeDamage): string {
   const pauses = lost.includes('pause') ? ', nothing is done unasked until nocturne resume' : '';
   return `home.db was damaged, kept as ${kept} and made anew at ${at}${pauses}`;
 }

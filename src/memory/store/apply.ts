@@ -245,7 +245,7 @@ function putInPlace(temporary: string, path: string): boolean {
   return isLinked;
 }
 
-export function sayTooLarge(bytes: number): string {
+export function formatTooLarge(bytes: number): string {
   const megabytes = (of: number) => `${Math.ceil(of / 2 ** 20)} MB`;
   return `has ${megabytes(bytes)}, of which nocturne reads ${megabytes(MOST_MEMORY_BYTES)} and changes none`;
 }
@@ -254,7 +254,7 @@ export function sayTooLarge(bytes: number): string {
 export function readLive(path: string): Content {
   const stat = statNow(path);
   if (stat?.isFile && stat.bytes > MOST_MEMORY_BYTES) {
-    throw new AppError('storage', `${path} ${sayTooLarge(stat.bytes)}.`, {
+    throw new AppError('storage', `${path} ${formatTooLarge(stat.bytes)}.`, {
       remedy: 'Make it smaller, or move it out of the memory directory; nothing of it was changed.',
     });
   }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { checkMemoryDirectory } from '../../../src/doors/doctor/memory.ts';
 import { allEntries } from '../../../src/memory/ledger/entries.ts';
-import { sayMissing } from '../../../src/memory/store/external-edits.ts';
+import { formatMissing } from '../../../src/memory/store/external-edits.ts';
 import { type TestApp, testApp, testModel } from '../../support/app.ts';
 import { says } from '../../support/messages-server.ts';
 import { sessionFile } from '../../support/session-file.ts';
@@ -73,7 +73,7 @@ test.each(damages)('a log that was %s takes no memory with it, and is named unti
   expect(topic(testing)).toEqual([...RULES].sort());
   expect(states(testing)).toEqual(['distilled', 'distilled', 'distilled', 'distilled']);
   expect(await testing.store.missing()).toEqual([LAST]);
-  expect(sayMissing(await testing.store.missing())).toMatchObject([
+  expect(formatMissing(await testing.store.missing())).toMatchObject([
     { what: expect.stringContaining(LAST), keepsDreams: false },
   ]);
   expect(checkMemoryDirectory(testing.dir)).toMatchObject([

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fixedClock } from '../../../src/base/time.ts';
 import { checkMemoryDirectory } from '../../../src/doors/doctor/memory.ts';
-import { openHome, sayDamage } from '../../../src/memory/home/home.ts';
+import { formatDamage, openHome } from '../../../src/memory/home/home.ts';
 import { JobSpend } from '../../../src/memory/home/spend.ts';
 import { testApp } from '../../support/app.ts';
 import { run } from '../../support/run.ts';
@@ -56,7 +56,7 @@ test.each(GARBAGE)('a home.db that is %s is kept aside and made anew, once, with
   const home = openHome(dir, clock);
   const kept = readdirSync(dir).filter((name) => name.includes('.broken-') && !/-(?:shm|wal)$/.test(name));
   expect(kept).toHaveLength(1);
-  expect(sayDamage(home.damage() as NonNullable<ReturnType<typeof home.damage>>)).toContain(kept[0]);
+  expect(formatDamage(home.damage() as NonNullable<ReturnType<typeof home.damage>>)).toContain(kept[0]);
   expect(existsSync(join(dir, 'home.db.mending'))).toBe(false);
   home.close();
   openHome(dir, clock).close();

@@ -1,7 +1,7 @@
 // nocturne resume: ends what nocturne pause began. What waited for that is due at once, for the next worker.
 
 import type { Command } from 'commander';
-import { sayUnreadSpend } from '../../../memory/home/day-spend.ts';
+import { formatUnreadSpend } from '../../../memory/home/day-spend.ts';
 import { isPause } from '../../../memory/home/switches.ts';
 import { inboxItems, postponeInboxItem } from '../../../memory/ledger/inbox.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
@@ -39,7 +39,7 @@ export function addResume(program: Command): void {
         print(wasPaused ? `${what} is resumed${due}` : `${what} was not paused`);
         if (!enabled) print(`still off: ${reason}`);
         const unread = app.home.days.unreadDay();
-        if (unread) print(sayUnreadSpend(unread));
+        if (unread) print(formatUnreadSpend(unread));
       }),
     );
 }

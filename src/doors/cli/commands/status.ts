@@ -12,8 +12,8 @@ import { countStates, outboxRows } from '../../../memory/ledger/entries.ts';
 import { inboxItems, skips } from '../../../memory/ledger/inbox.ts';
 import { lastJobs } from '../../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
-import { sayTooLarge } from '../../../memory/store/apply.ts';
-import { IF_MISSING, sayMissing } from '../../../memory/store/external-edits.ts';
+import { formatTooLarge } from '../../../memory/store/apply.ts';
+import { formatMissing, IF_MISSING } from '../../../memory/store/external-edits.ts';
 import { oversized } from '../../../memory/store/live-files.ts';
 import type { MemoryReader } from '../../../memory/store/read-only-store.ts';
 import { isTopicPath } from '../../../memory/text/topic.ts';
@@ -59,8 +59,8 @@ async function readStatus(app: App) {
     standing: app.standing({ cwd: process.cwd() }),
     attention: [
       ...trouble,
-      ...sayMissing(kept.missing).flatMap(({ what, keepsDreams }) => (keepsDreams ? [] : `${what}; ${IF_MISSING}`)),
-      ...kept.oversized.map(({ path, bytes }) => `${path} ${sayTooLarge(bytes)}: split it, or move it out`),
+      ...formatMissing(kept.missing).flatMap(({ what, keepsDreams }) => (keepsDreams ? [] : `${what}; ${IF_MISSING}`)),
+      ...kept.oversized.map(({ path, bytes }) => `${path} ${formatTooLarge(bytes)}: split it, or move it out`),
       ...kept.dreamHolds.flatMap(({ why, needsPerson }) => (needsPerson ? `no dream: ${why}` : [])),
       ...attention,
     ],

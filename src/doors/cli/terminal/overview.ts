@@ -6,8 +6,8 @@ import { sayCount } from '../../../base/text/wording.ts';
 import { countWaiting } from '../../../memory/dream/proposals.ts';
 import { longUnplaced } from '../../../memory/dream/unplaced.ts';
 import type { BreakerState } from '../../../memory/home/breaker.ts';
-import { sayUnreadSpend } from '../../../memory/home/day-spend.ts';
-import { sayDamage } from '../../../memory/home/home.ts';
+import { formatUnreadSpend } from '../../../memory/home/day-spend.ts';
+import { formatDamage } from '../../../memory/home/home.ts';
 import { lastSuccessAt } from '../../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import type { App } from '../../compose.ts';
@@ -74,9 +74,9 @@ export async function readOverview(app: App): Promise<Overview> {
   all.attention.push(...unreadable);
   for (const [code, { count, message }] of needed) all.attention.push(`${code}, ${count} waiting: ${message}`);
   const damage = app.home.damage();
-  if (damage) all.attention.push(sayDamage(damage));
+  if (damage) all.attention.push(formatDamage(damage));
   const unread = app.home.days.unreadDay();
-  if (unread) all.attention.push(sayUnreadSpend(unread));
+  if (unread) all.attention.push(formatUnreadSpend(unread));
   const breaker = app.home.breaker.read();
   if (breaker.state !== 'closed') all.attention.push(sayBreaker(breaker));
   if (all.failed.length > 0) {

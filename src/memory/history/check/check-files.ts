@@ -16,7 +16,7 @@ import { isPrivate, makePrivate } from '../../../base/files/files.ts';
 import { sidesOf } from '../../conflicts/conflict.ts';
 import { lookAgain } from '../../conflicts/settle-merges.ts';
 import { indexLines, writeIndexLines } from '../../ledger/entries.ts';
-import { sayTooLarge } from '../../store/apply.ts';
+import { formatTooLarge } from '../../store/apply.ts';
 import { whyNoMemory } from '../../store/confine.ts';
 import { DISPLACED_DIR } from '../../store/displaced-files.ts';
 import { oversized } from '../../store/live-files.ts';
@@ -76,7 +76,7 @@ function topicFaults(store: Store, topic: Topic, texts: Texts): Finding[] {
 
 function tooLargeToRead(store: Store, files: string[]): Finding[] {
   return oversized(store.dir, files).map(({ path, bytes }) => {
-    const what = `It ${sayTooLarge(bytes)}. Split it, or move it out of the memory directory.`;
+    const what = `It ${formatTooLarge(bytes)}. Split it, or move it out of the memory directory.`;
     return { kind: 'size', what, where: path, mend: null };
   });
 }

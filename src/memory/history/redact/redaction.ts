@@ -13,7 +13,7 @@ import { MOST_MEMORY_BYTES, moveFile, readText, removeFile, statNow, writeWhole 
 import { wipeProposals } from '../../dream/proposals.ts';
 import { forgetTopics } from '../../dream/topic-table.ts';
 import { type Ledger, readTextOrDatabase } from '../../ledger/ledger.ts';
-import { sayTooLarge } from '../../store/apply.ts';
+import { formatTooLarge } from '../../store/apply.ts';
 import { DISPLACED_DIR } from '../../store/displaced-files.ts';
 import type { FileChange, Store } from '../../store/store.ts';
 import { logDay, parseLog } from '../../text/daily-log.ts';
@@ -118,7 +118,7 @@ async function refuseTooLarge(scrub: Scrub, { dir }: Store): Promise<void> {
   const tooLarge: string[] = [];
   for (const path of (await listFiles(dir)).filter(isOurs)) {
     if (!isTooLarge(join(dir, path)) || !(await holdsMatch(join(dir, path), scrub))) continue;
-    tooLarge.push(`${path} ${sayTooLarge(statNow(join(dir, path))?.bytes ?? 0)}`);
+    tooLarge.push(`${path} ${formatTooLarge(statNow(join(dir, path))?.bytes ?? 0)}`);
   }
   if (tooLarge.length === 0) return;
   throw new AppError('refused', `${tooLarge.join('; ')}, and it holds what is to be redacted. Nothing was changed.`, {
