@@ -9,7 +9,7 @@ import { AppError } from '../base/errors.ts';
 import { removeEmptyDirectories } from '../base/files/directories.ts';
 import { holdsText } from '../base/files/files.ts';
 import { redact } from '../base/text/redact.ts';
-import { confine, type Place } from '../memory/store/confine.ts';
+import { confine, type Location } from '../memory/store/confine.ts';
 import { type Edited, insertLines, replaceOnce } from '../memory/store/edit-text.ts';
 import { namesNothing, readTree, snippet, viewMemory, withinMemory } from '../memory/store/memory-view.ts';
 import type { Actor, FileChange, Store } from '../memory/store/store.ts';
@@ -168,7 +168,7 @@ export function memoryCommands(store: Store, options: MemoryToolOptions): Memory
       return commit(() => {
         const source = treeAt(store, path);
         const files = filesOf(store, source).map((file) => ({ path: file, change: () => null }));
-        return { files, done: () => `Successfully deleted ${path}${sweep(store, source)}` };
+        return { files, done: () => `Successfully deleted ${path}${removeEmptied(store, source)}` };
       });
     },
 
@@ -191,7 +191,7 @@ export function memoryCommands(store: Store, options: MemoryToolOptions): Memory
             from,
             change: (current) => current,
           })),
-          done: () => `Successfully renamed ${old_path} to ${new_path}${sweep(store, source)}`,
+          done: () => `Successfully renamed ${old_path} to ${new_path}${removeEmptied(store, source)}`,
         };
       });
     },
@@ -237,14 +237,14 @@ export function replaceIn(current: string, edit: { path: string; old_str: string
 }
 
 /** Throws as for a path that is not there where it names none: `/`, or one with a segment `.`. */
-function placeOf(store: Store, path: string, missing = `Error: The path ${path} does not exist`): Place {
+function placeOf(store: Store, path: string, missing = `Error: The path ${path} does not exist`): Location {
   if (namesNothing(path)) throw refusal(missing);
   const within = withinMemory(path);
   return within === '' ? { path: '', absolute: store.dir, kind: 'directory' } : confine(store.dir, within);
 }
 
 /** The file or directory at a path; a directory may be named with a slash behind it. */
-function treeAt(store: Store, path: string): Place {
+function treeAt(store: Store, path: string): Location {
   const place = placeOf(store, withoutSlash(path));
   if (place.kind === 'nothing') throw refusal(`Error: The path ${path} does not exist`);
   return place;
@@ -255,7 +255,7 @@ function withoutSlash(path: string): string {
 }
 
 /** The paths of the files that a file or a directory consists of; all of them text. */
-function filesOf(store: Store, source: Place): string[] {
+function filesOf(store: Store, source: Location): string[] {
   const items = source.kind === 'file' ? [] : readTree(source.absolute, source.path);
   const inside = items.filter((item) => !item.isDirectory).map((item) => confine(store.dir, item.path));
   const files = source.kind === 'file' ? [source] : inside;
@@ -264,7 +264,7 @@ function filesOf(store: Store, source: Place): string[] {
 }
 
 /** Takes away what is left of a directory whose files are gone; answers a note if something is left in it. */
-function sweep(store: Store, { kind, absolute }: Place): string {
+function removeEmptied(store: Store, { kind, absolute }: Location): string {
   if (kind !== 'directory') return '';
   // Within a transaction, so that no other commit is making a file in there.
   const isGone = store.ledger.transaction(() => removeEmptyDirectories(absolute));
@@ -283,7 +283,7 @@ function requireSize(after: string, file: { path: string; before: string; maxByt
 }
 
 /** The store keeps text: the bytes of a picture would not survive a change or come back from a version. */
-function requireText({ path, absolute }: Place): void {
+function requireText({ path, absolute }: Location): void {
   if (!holdsText(absolute)) throw refusal(`Error: ${path} is not UTF-8 text; the memory tool leaves it alone.`);
 }
 

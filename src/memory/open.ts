@@ -11,7 +11,7 @@ import { type Clock, systemClock } from '../base/time.ts';
 import { settleMerges } from './conflicts/settle-merges.ts';
 import { rebuildWhereBehind } from './history/rebuild.ts';
 import { isCheckedInDir } from './home/paths.ts';
-import { settleInterrupted } from './ledger/job-rows.ts';
+import { endInterrupted } from './ledger/job-rows.ts';
 import { openLedger } from './ledger/ledger.ts';
 import { refuseLinkedState } from './store/confine.ts';
 import { type Limits, Store } from './store/store.ts';
@@ -44,13 +44,13 @@ export async function openStore(
     clock,
     limits,
     isCheckedIn: isRepositorys,
-    settleEdits: settleMerges,
+    resolveEdits: settleMerges,
   });
   try {
     // Before external edits are taken in: a ledger that is behind the files is known by what it remembers of them.
     await rebuildWhereBehind(store);
     await store.missing();
-    settleInterrupted(store.ledger, clock.now());
+    endInterrupted(store.ledger, clock.now());
   } catch (error) {
     store.close();
     throw error;

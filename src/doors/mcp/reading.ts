@@ -7,7 +7,7 @@ import { statNow } from '../../base/files/files.ts';
 import { redact } from '../../base/text/redact.ts';
 import { readVersion } from '../../memory/history/versions.ts';
 import { type Hit, searchMemory } from '../../memory/recall/search.ts';
-import { confine, type Place } from '../../memory/store/confine.ts';
+import { confine, type Location } from '../../memory/store/confine.ts';
 import { readShown } from '../../memory/store/live-files.ts';
 import type { MemoryReader, ReadMemory } from '../../memory/store/read-only-store.ts';
 import { notThere } from '../../memory/store/staging.ts';
@@ -18,7 +18,7 @@ import type { Input, Output } from './tool-shapes.ts';
 const MAX_CHARS = 16_000;
 
 /** The place that a client names by path or by id. Throws `bad-input` for one that cannot be. */
-export function placeOf({ dir, ledger }: MemoryReader, given: string): Place {
+export function placeOf({ dir, ledger }: MemoryReader, given: string): Location {
   const known = /^mem_[0-9a-f]{12}$/.test(given) && ledger.get('select path from memory where id = ?', given)?.path;
   return confine(dir, typeof known === 'string' ? known : given);
 }

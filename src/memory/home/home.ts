@@ -81,7 +81,7 @@ export class Home {
   }
 
   /** A person has seen that the database was made anew. */
-  forgetDamage(): void {
+  dismissDamage(): void {
     this.#sql.run('delete from damage');
   }
 

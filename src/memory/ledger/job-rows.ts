@@ -83,7 +83,7 @@ export function endJob(
 const JOB = `id, kind, status, outcome, error, code, session, created_at as createdAt, ended_at as endedAt, undoes`;
 
 /** Ends the jobs whose process died before it could: their outcome is `interrupted`. What they committed stays. */
-export function settleInterrupted(ledger: Ledger, now: Date): void {
+export function endInterrupted(ledger: Ledger, now: Date): void {
   for (const { id, process } of ledger.all("select id, process from job where status = 'running'")) {
     if (process !== null && !isDead(process as string)) continue;
     ledger.run(

@@ -58,7 +58,7 @@ export function lostIds(ledger: Ledger): Set<string> {
 }
 
 /** Lets go of what is in its log again; called where the ledger may be written. */
-export function settleLost(ledger: Ledger): void {
+export function dropFoundAgain(ledger: Ledger): void {
   for (const { path } of ledger.all<{ path: string }>('select distinct path from lost_entry')) {
     const lost = new Set(lostIn(ledger, path));
     for (const { entry } of ledger.all<{ entry: string }>('select entry from lost_entry where path = ?', path)) {

@@ -33,7 +33,8 @@ import {
 import type { DisplacedFiles, LateEdit } from './displaced-files.ts';
 import { mergeFiles } from './merge.ts';
 
-export interface Place {
+/** What a swap works with. */
+export interface SwapContext {
   ledger: Ledger;
   clock: Clock;
   displaced: DisplacedFiles;
@@ -48,13 +49,13 @@ export interface Place {
 const MAX_TRIES = 200;
 
 /** Brings all files to their heads where a commit was not applied yet; answers the paths that collided. */
-export function applyCommits(place: Place): string[] {
-  const { ledger } = place;
+export function applyCommits(context: SwapContext): string[] {
+  const { ledger } = context;
   const collided = new Set<string>();
   for (const { id } of ledger.all('select id from "commit" where applied = 0 order by id')) {
     const rows = ledger.all('select distinct memory from version where "commit" = ?', id as number);
-    for (const row of rows) bring(row.memory as string, { commit: id as number, place, collided });
-    removeEmptied(id as number, place);
+    for (const row of rows) bring(row.memory as string, { commit: id as number, context, collided });
+    removeEmptied(id as number, context);
     ledger.transactionInNoHurry(() => {
       for (const { memory } of rows) {
         markWritten(ledger, memory as string, headOf(ledger, memory as string)?.content ?? null);
@@ -66,11 +67,11 @@ export function applyCommits(place: Place): string[] {
 }
 
 /** Merges what reached a file through an old handle after it was moved aside; answers the paths that collided. */
-export function applyLateEdits(place: Place, of: { onlyFresh: boolean }): string[] {
-  const edits = place.displaced.late(place.clock.now().getTime(), of);
+export function applyLateEdits(context: SwapContext, of: { onlyFresh: boolean }): string[] {
+  const edits = context.displaced.late(context.clock.now().getTime(), of);
   const collided = edits.flatMap((edit) => {
-    const paths = keepLateEdit(edit, place);
-    paths.push(...applyCommits(place));
+    const paths = keepLateEdit(edit, context);
+    paths.push(...applyCommits(context));
     edit.accept();
     return paths;
   });
@@ -78,7 +79,7 @@ export function applyLateEdits(place: Place, of: { onlyFresh: boolean }): string
 }
 
 /** Directories that a commit emptied go with what was in them. */
-function removeEmptied(commit: number, { ledger, dir, locate }: Place): void {
+function removeEmptied(commit: number, { ledger, dir, locate }: SwapContext): void {
   const left = ledger.all(
     `select distinct before.path from version join version before on before.id = version.previous
      where version."commit" = ? and before.path like '%/%' and before.path not like '.%'
@@ -90,31 +91,31 @@ function removeEmptied(commit: number, { ledger, dir, locate }: Place): void {
 
 interface Bringing {
   commit: number;
-  place: Place;
+  context: SwapContext;
   collided: Set<string>;
 }
 
-function bring(memory: string, { commit, place, collided }: Bringing): void {
+function bring(memory: string, { commit, context, collided }: Bringing): void {
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-    const target = headOf(place.ledger, memory);
+    const target = headOf(context.ledger, memory);
     if (!target) return;
-    const before = target.previous === null ? null : versionOf(place.ledger, target.previous);
-    const swap = { target, before, place };
+    const before = target.previous === null ? null : versionOf(context.ledger, target.previous);
+    const swap = { target, before, context };
     let found: Found;
     try {
-      putBack(memory, place);
+      putBack(memory, context);
       found = isMove(swap) ? move(swap) : replace(swap);
       if (found !== 'done' && found !== 'again') {
         if (keepFound(found, { ...swap, commit })) collided.add(target.path);
         if (found.content) keepDisplaced(swap, found.content);
       }
     } finally {
-      place.displaced.dropTemporary();
-      putBack(memory, place);
+      context.displaced.dropTemporary();
+      putBack(memory, context);
     }
     if (found === 'done') return;
   }
-  const path = headOf(place.ledger, memory)?.path;
+  const path = headOf(context.ledger, memory)?.path;
   throw new AppError('conflict', `${path} changes faster than it can be written.`, {
     remedy: 'Close the program that keeps rewriting it; the change waits and is made at the next run.',
   });
@@ -125,50 +126,50 @@ interface Swap {
   target: Version;
   /** What should stand there now; at another path where the memory is moved. */
   before: Version | null;
-  place: Place;
+  context: SwapContext;
 }
 
 /** `again`: somebody was faster. Otherwise what stood where the expected should have, and where. */
 type Found = 'done' | 'again' | { content: Content; at: 'path' | 'target' };
 
-function replace({ target, before, place }: Swap): Found {
-  const path = place.locate(target.path);
+function replace({ target, before, context }: Swap): Found {
+  const path = context.locate(target.path);
   const live = readLive(path);
   if (isSame(live, target.content)) return 'done';
   const expected = before?.content ?? null;
-  const temporary = target.content === null ? null : place.displaced.prepare(target.content);
-  if (live !== null || !isTakenByUs(target, expected, place)) {
-    const taken = place.displaced.take(target.memory, { path, isEmptyExpected: expected?.length === 0 });
+  const temporary = target.content === null ? null : context.displaced.prepare(target.content);
+  if (live !== null || !isTakenByUs(target, expected, context)) {
+    const taken = context.displaced.take(target.memory, { path, isEmptyExpected: expected?.length === 0 });
     if (!isSame(taken, expected)) return { content: taken, at: 'path' };
-    if (taken) keepDisplaced({ target, place }, taken);
+    if (taken) keepDisplaced({ target, context }, taken);
   }
   if (temporary !== null) return putInPlace(temporary, path) ? 'done' : 'again';
   return readLive(path) === null ? 'done' : 'again';
 }
 
 /** Puts the memory under its new name, then takes away the old one. */
-function move({ target, before, place }: Swap): Found {
-  const to = place.locate(target.path);
+function move({ target, before, context }: Swap): Found {
+  const to = context.locate(target.path);
   const there = readLive(to);
   if (there === null) {
-    const temporary = place.displaced.prepare(target.content ?? Buffer.alloc(0));
+    const temporary = context.displaced.prepare(target.content ?? Buffer.alloc(0));
     if (!putInPlace(temporary, to)) return 'again';
   } else if (!isSame(there, target.content)) return { content: there, at: 'target' };
   const expected = before?.content ?? null;
-  const from = place.locate(before?.path ?? target.path);
-  const taken = place.displaced.take(target.memory, { path: from, isEmptyExpected: expected?.length === 0 });
+  const from = context.locate(before?.path ?? target.path);
+  const taken = context.displaced.take(target.memory, { path: from, isEmptyExpected: expected?.length === 0 });
   if (taken !== null && !isSame(taken, expected)) return { content: taken, at: 'path' };
-  if (taken) keepDisplaced({ target, place }, taken);
+  if (taken) keepDisplaced({ target, context }, taken);
   return 'done';
 }
 
 /** Keeps what stood there instead of the expected and, after it, what ours becomes with it; true where they collide. */
 function keepFound(
   found: Exclude<Found, string>,
-  { target, before, place, commit }: Swap & { commit: number },
+  { target, before, context, commit }: Swap & { commit: number },
 ): boolean {
-  const { ledger } = place;
-  const at = place.clock.now().toISOString();
+  const { ledger } = context;
+  const at = context.clock.now().toISOString();
   return ledger.transaction(() => {
     if (found.at === 'target' && before) {
       // Somebody took the new name meanwhile: theirs stays, and ours stays under the old one.
@@ -190,7 +191,7 @@ function keepFound(
 }
 
 /** Keeps a late edit as a version, and commits what the live file becomes with it; answers the path if it collided. */
-function keepLateEdit(edit: LateEdit, { ledger, clock, takeIn }: Place): string[] {
+function keepLateEdit(edit: LateEdit, { ledger, clock, takeIn }: SwapContext): string[] {
   return ledger.transaction(() => {
     if (wasSeen(ledger, edit.memory, shaOf(edit.content))) return [];
     const path = ledger.get('select path from memory where id = ?', edit.memory)?.path as string | null | undefined;
@@ -217,16 +218,16 @@ function isMove({ target, before }: Pick<Swap, 'target' | 'before'>): boolean {
   return before !== null && before.content !== null && target.content !== null && before.path !== target.path;
 }
 
-function isTakenByUs({ memory, content }: Version, expected: Content, { displaced }: Place): boolean {
+function isTakenByUs({ memory, content }: Version, expected: Content, { displaced }: SwapContext): boolean {
   return [expected, content].some((bytes) => bytes !== null && displaced.holds(memory, bytes));
 }
 
-function keepDisplaced({ target, place }: Pick<Swap, 'target' | 'place'>, content: Buffer): void {
-  place.displaced.keep(target.memory, { sha: shaOf(content), atMs: place.clock.now().getTime() });
+function keepDisplaced({ target, context }: Pick<Swap, 'target' | 'context'>, content: Buffer): void {
+  context.displaced.keep(target.memory, { sha: shaOf(content), atMs: context.clock.now().getTime() });
 }
 
 /** Puts a file back that was taken but not replaced, after a crash or an error; a copy of what is kept stays displaced. */
-function putBack(memory: string, { ledger, displaced, clock, locate }: Place): void {
+function putBack(memory: string, { ledger, displaced, clock, locate }: SwapContext): void {
   const taken = displaced.taken(memory);
   const target = taken && headOf(ledger, memory);
   if (taken === null || target === null) return;

@@ -13,7 +13,7 @@ const MAX_SEGMENTS = 20;
 const MAX_SEGMENT_BYTES = 255;
 
 /** Which file a path means. */
-export interface Place {
+export interface Location {
   /** Its one name: relative to the memory directory, with `/`, NFC, and as the directory spells it. */
   path: string;
   /** Where it stands, without any link in it. */
@@ -26,8 +26,8 @@ export interface Door {
   reports?: boolean;
 }
 
-/** The place that `path` means in the directory `root`, a canonical path. Throws `bad-input`. */
-export function confine(root: string, path: string, door: Door = {}): Place {
+/** The location that `path` means in the directory `root`, a canonical path. Throws `bad-input`. */
+export function confine(root: string, path: string, door: Door = {}): Location {
   const problem = findProblem(path, door);
   if (problem) throw refusal(path, problem);
   const absolute = resolveIn(root, path);
@@ -40,8 +40,8 @@ export function confine(root: string, path: string, door: Door = {}): Place {
   return { path: found, absolute, kind };
 }
 
-/** The place of a file that the store may read and write, reports of jobs included. Throws `bad-input`. */
-export function locateFile(root: string, path: string): Place {
+/** The location of a file that the store may read and write, reports of jobs included. Throws `bad-input`. */
+export function locateFile(root: string, path: string): Location {
   const place = confine(root, path, { reports: true });
   if (place.kind === 'directory') throw refusal(path, 'it is a directory');
   return place;

@@ -10,7 +10,7 @@ import { MOST_MEMORY_BYTES, type Stat, statNow } from '../../base/files/files.ts
 import type { Clock } from '../../base/time.ts';
 import { moveSupports } from '../ledger/entries.ts';
 import { type Ledger, Transaction } from '../ledger/ledger.ts';
-import { acceptLost, isLog, lostLogs, noteLost, settleLost, whyLost } from '../ledger/lost-logs.ts';
+import { acceptLost, dropFoundAgain, isLog, lostLogs, noteLost, whyLost } from '../ledger/lost-logs.ts';
 import {
   addVersion,
   beginCommit,
@@ -73,10 +73,10 @@ export class ExternalEdits {
     try {
       this.#deps.ledger.transaction(() => {
         this.#takeIn(found, gone);
-        settleLost(this.#deps.ledger);
+        dropFoundAgain(this.#deps.ledger);
       });
     } catch (error) {
-      this.#known.forget();
+      this.#known.invalidate();
       throw error;
     } finally {
       this.#isTakingIn = false;
@@ -155,7 +155,7 @@ export class ExternalEdits {
         if (file) {
           if (file.bytes === null) this.#takeInRename(path, lost);
           this.#takeInAgain(file);
-          if (file.missingSince !== null) this.#forgive(file);
+          if (file.missingSince !== null) this.#dismissMissing(file);
         } else if (!this.#takeInRename(path, lost)) this.#takeInNew(path);
         if (diskNowMs - stat.modifiedMs > DISK_TICK_MS) this.#remember(path, stat);
       }
@@ -244,7 +244,7 @@ export class ExternalEdits {
     }
   }
 
-  #forgive(file: Known): void {
+  #dismissMissing(file: Known): void {
     this.#deps.ledger.run('update memory set missing_since = null where id = ?', file.memory);
   }
 

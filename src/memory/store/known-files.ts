@@ -64,7 +64,7 @@ export class KnownFiles {
   }
 
   /** Nothing is known until the next refresh: for when a transaction was taken back. */
-  forget(): void {
+  invalidate(): void {
     this.#dataVersion = null;
   }
 

@@ -14,7 +14,7 @@ import { shownText } from '../conflicts/shown-text.ts';
 import { checkFence, type Lease } from '../ledger/leases.ts';
 import { type Ledger, Transaction } from '../ledger/ledger.ts';
 import { type Actor, beginCommit, shaOf } from '../ledger/version-rows.ts';
-import { applyCommits, applyLateEdits, type Place } from './apply.ts';
+import { applyCommits, applyLateEdits, type SwapContext } from './apply.ts';
 import { locateFile } from './confine.ts';
 import { DISPLACED_DIR, DisplacedFiles } from './displaced-files.ts';
 import { ExternalEdits } from './external-edits.ts';
@@ -75,7 +75,7 @@ export interface StoreParts {
   /** Git carries it with a repository, so others write there too. */
   isCheckedIn: boolean;
   /** Commits what becomes of the edits that were just taken in; true where that changed a file. */
-  settleEdits(store: Store, clock: Clock): boolean;
+  resolveEdits(store: Store, clock: Clock): boolean;
 }
 
 /** A disk that has no room for so much is full. */
@@ -97,25 +97,25 @@ export class Store {
   readonly isCheckedIn: boolean;
   readonly #clock: Clock;
   readonly #lock: StoreLock;
-  readonly #settleEdits: StoreParts['settleEdits'];
+  readonly #resolveEdits: StoreParts['resolveEdits'];
   readonly #external: ExternalEdits;
-  readonly #place: Place;
+  readonly #context: SwapContext;
   readonly #displaced: DisplacedFiles;
 
   /** `dir`: canonical, and there. */
-  constructor(dir: string, { ledger, clock, limits, isCheckedIn, settleEdits }: StoreParts) {
+  constructor(dir: string, { ledger, clock, limits, isCheckedIn, resolveEdits }: StoreParts) {
     this.dir = dir;
     this.ledger = ledger;
     this.isCheckedIn = isCheckedIn;
     this.#clock = clock;
-    this.#settleEdits = settleEdits;
+    this.#resolveEdits = resolveEdits;
     this.limits = { ...DEFAULT_LIMITS, ...limits };
     this.#lock = new StoreLock(join(dir, '.nocturne', 'lock.db'));
     const displaced = new DisplacedFiles(join(dir, DISPLACED_DIR));
     this.#displaced = displaced;
     const deps = { ledger, clock, displaced, dir, isCheckedIn, locate: (path: string) => this.#locate(path) };
     this.#external = new ExternalEdits(deps);
-    this.#place = { ...deps, takeIn: (path) => this.#external.takeIn(path) };
+    this.#context = { ...deps, takeIn: (path) => this.#external.takeIn(path) };
     try {
       this.#lock.hold(() => {
         displaced.dropTemporary();
@@ -211,7 +211,7 @@ export class Store {
         const { files, rows } = plan(this.ledger);
         const at = this.#clock.now().toISOString();
         const commit = beginCommit(this.ledger, { actor: by.actor, at, isApplied: false });
-        const deps = { ...this.#place, limits: this.limits, totals: this.#external.totals };
+        const deps = { ...this.#context, limits: this.limits, totals: this.#external.totals };
         for (const file of files) stage(this.#named(file), { id: commit, actor: by.actor, at }, deps);
         rows?.(new Transaction(this.ledger, commit));
         if (by.isRehearsal) throw REHEARSED;
@@ -236,7 +236,7 @@ export class Store {
       this.#takeInExternalEdits(() => this.#external.takeInAll());
       this.ledger.transaction(() => {
         if (by.lease) checkFence(this.ledger, by.lease);
-        const deps = { ...this.#place, limits: this.limits, totals: this.#external.totals };
+        const deps = { ...this.#context, limits: this.limits, totals: this.#external.totals };
         for (const path of paths) refuseUnwritable(this.#nameOf(path), by, deps);
       });
       this.#displaced.prepare(Buffer.alloc(REHEARSED_BYTES));
@@ -246,7 +246,7 @@ export class Store {
 
   /** Brings the files to what the ledger says where a commit was not applied yet; answers the paths that collided. */
   bringFilesUpToDate(of = { onlyFresh: false }): string[] {
-    return this.#lock.hold(() => [...new Set([...applyCommits(this.#place), ...applyLateEdits(this.#place, of)])]);
+    return this.#lock.hold(() => [...new Set([...applyCommits(this.#context), ...applyLateEdits(this.#context, of)])]);
   }
 
   /**
@@ -284,7 +284,7 @@ export class Store {
   #takeInExternalEdits(takeIn: () => void): void {
     this.bringFilesUpToDate();
     takeIn();
-    if (this.#settleEdits(this, this.#clock)) this.bringFilesUpToDate();
+    if (this.#resolveEdits(this, this.#clock)) this.bringFilesUpToDate();
   }
 
   #change(by: By, file: FileChange): Promise<CommitResult> {

@@ -78,7 +78,7 @@ test('where nothing can be read, the day counts as spent and everything unasked 
   home.days.reopen('2026-11-20');
   await new JobSpend(home, limits).reserve(1);
   home.pauses.end(null);
-  home.forgetDamage();
+  home.dismissDamage();
   expect(home.damage()).toBeNull();
   home.close();
 });

@@ -1,7 +1,7 @@
 // What the ledger tells of jobs, also after many years of them.
 
 import { expect, test } from 'vitest';
-import { commitsOf, lastChangingJob, settleInterrupted } from '../../../src/memory/ledger/job-rows.ts';
+import { commitsOf, endInterrupted, lastChangingJob } from '../../../src/memory/ledger/job-rows.ts';
 import { openLedger } from '../../../src/memory/ledger/ledger.ts';
 import { tempDir } from '../../support/temp.ts';
 
@@ -28,6 +28,6 @@ test('of twenty thousand jobs, a person’s among them, the last that changed so
   expect(lastChangingJob(ledger)).toBe('job_person');
   person('job_undo', 'undo', 20_002, 'job_person');
   expect(lastChangingJob(ledger)).toBe(idOf(20_000));
-  settleInterrupted(ledger, new Date(AT));
+  endInterrupted(ledger, new Date(AT));
   ledger.close();
 });

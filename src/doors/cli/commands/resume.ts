@@ -20,7 +20,7 @@ export function addResume(program: Command): void {
       withApp(options, async (app) => {
         const project = projectFrom(options);
         const wasPaused = app.home.pauses.end(project);
-        if (project === null) app.home.forgetDamage();
+        if (project === null) app.home.dismissDamage();
         const now = app.config.clock.now().toISOString();
         let released = 0;
         const look = (ledger: Ledger) => {

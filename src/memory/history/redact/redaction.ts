@@ -74,7 +74,7 @@ export async function redactVersion(id: string, { store, now }: RedactionPlace):
     const same = version.sha ? ledger.all('select id from version where sha = ?', version.sha) : [{ id }];
     for (const row of same) refuseHead(ledger, row.id as string);
     for (const row of same) wipe(ledger, row.id as string, now);
-    return [same.length, forgetWords(ledger, version)];
+    return [same.length, wipeWords(ledger, version)];
   });
   await removeDisplaced(store, (path) => shas.some((sha) => path.includes(sha)));
   forgetTopics(ledger);
@@ -242,7 +242,7 @@ function refuseHead(ledger: Ledger, id: string): void {
 }
 
 /** Wipes the entries and index lines that stood in this version and stand in none that is left; answers how many. */
-function forgetWords(ledger: Ledger, { path, memory, text }: Version & { text: string | null }): number {
+function wipeWords(ledger: Ledger, { path, memory, text }: Version & { text: string | null }): number {
   const day = logDay(path ?? '');
   if (text === null) return 0;
   const others = ledger
