@@ -79,18 +79,19 @@ interface Answered {
 }
 
 /**
- * The plans that a person approved and what they said, as messages behind the results, whose message is `id`.
- * `callOf` gives each call once.
+ * The plans that a person approved and what they said, as messages behind the results, whose message is `id`. What is
+ * answered is taken out of `calls`.
  */
 export function saidToCalls(
   results: readonly Part[],
-  { callOf, outcome, id }: { callOf(id: string): Call | undefined; outcome?: unknown; id: string },
+  { calls, outcome, id }: { calls: Map<string, Call>; outcome?: unknown; id: string },
 ): Said[] {
   const plans: Part[] = [];
   const parts: Part[] = [];
   for (const result of results) {
-    const call = result.kind === 'result' ? callOf(result.callId) : undefined;
+    const call = result.kind === 'result' ? calls.get(result.callId) : undefined;
     if (result.kind !== 'result' || !call) continue;
+    calls.delete(result.callId);
     const answered: Answered = { call, result, outcome };
     const plan = approvedPlan(answered);
     if (plan !== undefined) plans.push({ kind: 'text', text: plan });

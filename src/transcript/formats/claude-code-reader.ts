@@ -116,21 +116,24 @@ export class ClaudeCodeReader implements RecordReader {
     if (resultParts.length > 0) {
       this.#close();
       const id = this.#say(record, { id: uuidOf(record), speaker: 'tool', parts: resultParts }, results);
-      this.#takeAnswers(record, { id, results: resultParts });
+      const answers = saidToCalls(resultParts, { calls: this.#calls, outcome: record.toolUseResult, id });
+      if (record.isSidechain !== true) this.#ready.push(...answers.map((answer) => messageOf(record, answer)));
     }
     const spoken = blocks.filter((block) => !isResultBlock(block));
     const parts = this.#dropRepeated(repeatKey(record), partsOf(spoken));
     if (parts.length === 0) return;
     this.#close();
     if (textOf(record.planContent) !== undefined && !isMachines(record)) this.#takePlan(record, { spoken, parts });
-    else this.#takeSpoken(record, { spoken, parts, byte, hasResult: results.length > 0 });
+    else this.#takeSpoken(record, spoken, { parts, byte, hasResult: results.length > 0 });
   }
 
   /** A record with role `user` beyond tool results. What a person typed while a tool ran is theirs, but begins no turn. */
   #takeSpoken(
     record: JsonObject,
-    { spoken, parts, byte, hasResult }: { spoken: JsonObject[]; parts: Part[]; byte: number; hasResult: boolean },
+    spoken: JsonObject[],
+    how: { parts: Part[]; byte: number; hasResult: boolean },
   ): void {
+    const { parts, byte, hasResult } = how;
     const command = isMachines(record) ? null : commandLine(parts);
     const typed = this.#isFromPerson(record) ? humanParts(parts) : null;
     const own = typed ?? (command?.hasArguments ? command.parts : null);
@@ -144,17 +147,6 @@ export class ClaudeCodeReader implements RecordReader {
     if (isPrompt) said.follows = textOf(record.parentUuid);
     if (isPrompt && this.#canBeginAt(record)) said.byte = byte;
     this.#say(record, { ...said, id }, spoken, typed ? 'human' : 'harness');
-  }
-
-  /** What a person said or decided in a tool's result. */
-  #takeAnswers(record: JsonObject, { id, results }: { id: string; results: Part[] }): void {
-    const callOf = (callId: string): Call | undefined => {
-      const call = this.#calls.get(callId);
-      this.#calls.delete(callId);
-      return record.isSidechain === true ? undefined : call;
-    };
-    const said = saidToCalls(results, { callOf, outcome: record.toolUseResult, id });
-    this.#ready.push(...said.map((each) => messageOf(record, each)));
   }
 
   /** A plan with which a session starts afresh: the model wrote it, a person approved it, the program entered it. */

@@ -17,7 +17,7 @@ export const claudeCode: Format = {
 
   async open({ path, head }) {
     if (!isOurs(head)) return null;
-    const { session, cwd, agent } = namesIn(objectsIn(head, RECORD_START)) ?? (await findNames(path));
+    const { session, cwd, agent } = await findNames(path, head);
     const id = session ?? basename(path, extname(path));
     const read = (startByte: number, onUnreadable: OnUnreadable) => {
       const records = readRecords(path, { recordStart: RECORD_START, onUnreadable, startByte });
@@ -99,15 +99,10 @@ interface Names {
   hasSpoken?: true;
 }
 
-/** Null where the beginning does not tell all of them. */
-function namesIn(records: Iterable<JsonObject>): Names | null {
+/** From the beginning that was read already, where it tells all of them. */
+async function findNames(path: string, head: string): Promise<Names> {
   const names: Names = {};
-  for (const record of records) if (addNames(names, record)) return names;
-  return null;
-}
-
-async function findNames(path: string): Promise<Names> {
-  const names: Names = {};
+  for (const record of objectsIn(head, RECORD_START)) if (addNames(names, record)) return names;
   for await (const record of readObjects(path, { recordStart: RECORD_START })) if (addNames(names, record)) break;
   return names;
 }

@@ -56,19 +56,11 @@ export function humanParts(parts: readonly Part[]): Part[] | null {
 
 /** The text in parts: what was pasted between marks, and what was typed. */
 function pastesOf(text: string): Part[] {
-  const parts: Part[] = [];
-  const add = (piece: string, isPasted: boolean): void => {
-    if (piece.trim() === '') return;
-    parts.push({ kind: 'text', text: piece.trim(), ...(isPasted ? { untyped: 'pasted' } : {}) });
-  };
-  let from = 0;
-  for (const paste of text.matchAll(PASTE)) {
-    add(text.slice(from, paste.index), false);
-    add(paste[1] ?? '', true);
-    from = paste.index + paste[0].length;
-  }
-  add(text.slice(from), false);
-  return parts;
+  // The one group of the pattern is every second piece.
+  const pieces = text.split(PASTE).map((piece, at): Part => {
+    return { kind: 'text', text: piece.trim(), ...(at % 2 === 1 && { untyped: 'pasted' }) };
+  });
+  return pieces.filter((part) => part.kind === 'text' && part.text !== '');
 }
 
 /**

@@ -124,12 +124,7 @@ export class MessageBuilder {
     if (resultParts.length > 0) {
       const resultId = this.#idOfBlocks(id, by, results);
       messages.push(toMessage({ id: resultId, speaker: 'tool', parts: resultParts }, place));
-      const callOf = (callId: string): Call | undefined => {
-        const call = this.#asked.get(callId);
-        this.#asked.delete(callId);
-        return call;
-      };
-      const answers = isSidechain ? [] : saidToCalls(resultParts, { callOf, id: resultId });
+      const answers = isSidechain ? [] : saidToCalls(resultParts, { calls: this.#asked, id: resultId });
       messages.push(...answers.map((answer) => toMessage(answer, place)));
     }
     const said = blocks.filter((block) => !isResult(block));
