@@ -22,7 +22,7 @@ import {
 import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
 import type { Ledger } from '../src/memory/ledger/ledger.ts';
 import type { CommitPlan, FileChange, Store, WithLease } from '../src/memory/store/store.ts';
-import { appendEntries, logPath, parseLog, removeEntries } from '../src/memory/text/daily-log.ts';
+import { changeLog, logPath } from '../src/memory/text/daily-log.ts';
 import { forget } from './forget.ts';
 
 /** The memory directory with the outbox. */
@@ -88,14 +88,14 @@ function planDelivery({ ledger, source, sent, unsent }: Said, { clock, zone }: D
     (day): FileChange => ({
       path: logPath(day),
       change(current) {
-        const own = new Set(
-          parseLog(current ?? '', day).flatMap((item) => (item.kind === 'own' && !item.edited ? [item.id] : [])),
-        );
-        const gone = back.filter((entry) => entry.day === day && own.has(entry.id));
-        withdrawn.push(...gone);
-        const rest = gone.length > 0 ? removeEntries(current ?? '', new Set(gone.map(({ id }) => id))) : current;
-        const added = news.filter((entry) => entry.day === day && !own.has(entry.id));
-        return added.length > 0 ? appendEntries(rest, added, { day, zone }) : rest;
+        const ofDay = (entry: EntryRow) => entry.day === day;
+        const { text, removed } = changeLog(current, {
+          ...{ day, zone },
+          remove: back.filter(ofDay),
+          add: news.filter(ofDay),
+        });
+        withdrawn.push(...removed);
+        return text;
       },
     }),
   );

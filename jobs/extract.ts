@@ -1,165 +1,315 @@
 // Extract: a session's pending turns become entries in the daily logs.
 //
-// 1. Open the transcript and take the session's lease.
-// 2. Sort its turns: covered, private, written by the main agent, pending.
+// 1. Open the transcript, once for all that follow, its memory directory, and take the session's lease.
+// 2. Sort its turns by what the ledger says of them: covered, private, written by the main agent, pending.
 // 3. Cover the private turns, those in which the main agent wrote memory, and those that a rebuilt ledger assumes,
-//    without extracting.
+//    without a model.
 // 4. Show the pending turns, redacted, within the token budget: one excerpt, or several for a long session; or, where
 //    that is asked for, continue the request that the transcript holds.
-// 5. For each excerpt let the forked extractor record entries, each checked by code, and
-// 6. commit its entries and its coverage together (4 to 6: extract/extract-pending.ts). What fails leaves nothing behind
-//    and stays pending,
-// 7. but what is too long is split smaller, and what failed too often is given up, so that the rest is not held up.
+// 5. For each excerpt let the forked extractor propose entries, each checked by code, and
+// 6. commit its entries and its coverage together.
+// 7. What fails leaves nothing behind and stays pending; but what cannot be continued is shown as an excerpt, what is too
+//    long is split smaller, and what failed too often is given up, so that the rest is not held up: again from 2.
+// 8. End the job, and report.
 
-import { failureOf, isAppError, isGivenUp } from '../src/base/errors.ts';
-import { type Coverage, givenUpTurns, hasMainAgent, hasUndone, sessionRow } from '../src/memory/ledger/coverage.ts';
+import type { FoundEntry } from '../src/agent/entry-checks.ts';
+import { type AppError, ERRORS, type Failure, failureOf, isAppError, isGivenUp } from '../src/base/errors.ts';
+import { givenUpTurns, hasMainAgent, hasUndone, sessionRow } from '../src/memory/ledger/coverage.ts';
 import { beginJob, endJob } from '../src/memory/ledger/job-rows.ts';
-import { openSession, type ReadPoint } from '../src/transcript/session.ts';
-import { coverTurns } from './extract/cover-turns.ts';
-import { countCovered, extractPending } from './extract/extract-pending.ts';
-import { type SortedTurns, sortTurns } from './extract/pending-turns.ts';
-import { coverageRanges, type ExtractOutcome, type ExtractReport, emptyReport, outcomeOf } from './extract/report.ts';
-import type { Deps, ExtractDeps, ExtractRequest, Run } from './extract/run.ts';
-import { sessionRows } from './extract/session-rows.ts';
+import type { Lease } from '../src/memory/ledger/leases.ts';
+import type { Store, WithLease } from '../src/memory/store/store.ts';
+import type { Disposition } from '../src/memory/types.ts';
+import { openSession, type ReadPoint, type Session } from '../src/transcript/session.ts';
+import type { Memories } from '../src/transcript/writes/memory-writes.ts';
+import {
+  type CommitAt,
+  type CommitDeps,
+  commitExcerpt,
+  coverTurns,
+  rehearseCommit,
+  sessionRows,
+} from './extract/commit.ts';
+import { type CitedMessages, type ProposeDeps, type Proposed, propose } from './extract/propose.ts';
+import {
+  coverageRanges,
+  type Done,
+  type ExtractEnd,
+  type ExtractReport,
+  failedBy,
+  NOTHING_DONE,
+  type ReportedEntry,
+  reportedEntry,
+} from './extract/report.ts';
+import { type Fork, type Offered, offerPending, type ShownBy } from './extract/show.ts';
+import { type PendingTurn, type SortedTurns, sortTurns } from './extract/sort-turns.ts';
+
+export type { ExtractOutcome, ExtractReport } from './extract/report.ts';
+
+export interface ExtractRequest {
+  transcript: string;
+  /** Where a snapshot of it is, for when it is gone. */
+  snapshot?: string;
+  /** The session's id, for formats whose files hold none. */
+  session?: string;
+  /** The transcript, where the caller opened it already. */
+  opened?: Session;
+  /** Take the session as ended, so that its last turn is settled too. */
+  ended: boolean;
+  /** Steers what to keep; never overrides the rules. */
+  instructions?: string;
+  /** Turns to be extracted again; what they gave before is replaced. */
+  reopen?: Set<string>;
+  /** Asked for by a person: take up again what was undone. Hooks and sweeps leave it alone. */
+  reopenUndone?: boolean;
+  /** Take up again what was given up: there is new input, or a person asks. */
+  reopenGivenUp?: boolean;
+  /** Default: `fork` of the deps. */
+  fork?: Fork;
+  /** Tries that failed before this one. What fails for the last time is covered as `gave-up`; without it nothing is. */
+  attempts?: number;
+}
+
+export interface ExtractDeps extends ProposeDeps, CommitDeps {
+  /** The memory directory that a session belongs to. */
+  storeFor(session: { cwd?: string }): Promise<Store>;
+  /** The memories on this disk that a session's agent may write to. Default: the memory directory alone. */
+  memoriesOf?(session: { cwd?: string }, memory: string): Memories;
+  /** How long a transcript must not have changed for its last turn to be settled. */
+  quietMs: number;
+  excerptTokens: number;
+  /** What the extractor continues: an excerpt of the transcript, or the request that it holds. Default: `excerpt`. */
+  fork?: Fork;
+  withLease: WithLease;
+}
 
 /** An excerpt that a model finds too long is split down to this. */
 const SMALLEST_EXCERPT_TOKENS = 500;
 
-export type { ExtractOutcome, ExtractReport } from './extract/report.ts';
-export type { ExtractDeps, ExtractRequest } from './extract/run.ts';
+/** A session that this job alone works on. */
+interface Opened {
+  session: Session;
+  store: Store;
+  lease: Lease;
+}
 
 /** Contract: throws only what is not an AppError; every planned ending is the report's `outcome`. */
 export async function extract(request: ExtractRequest, deps: ExtractDeps): Promise<ExtractReport> {
-  const report = emptyReport(request, deps.spend.total());
+  const { transcript, session: id, ended, snapshot } = request;
+  let [session, memory]: [string, string | null] = [id ?? '', null];
+  let done: ExtractEnd & Done = { outcome: 'busy', ...NOTHING_DONE };
   try {
     // 1.
-    const { transcript, session: id, ended, snapshot } = request;
-    const session = await openSession(transcript, { id, isLive: !ended, snapshot });
-    report.session = session.id;
-    const store = await deps.storeFor(session);
-    report.memory = store.dir;
-    const done = await deps.withLease(store, `session:${session.id}`, (lease) =>
-      extractSession({ session, request, report, lease }, { ...deps, store }),
-    );
-    if (done === null) report.outcome = 'busy';
+    const opened = request.opened ?? (await openSession(transcript, { id, isLive: !ended, snapshot }));
+    session = opened.id;
+    const store = await deps.storeFor(opened);
+    memory = store.dir;
+    await deps.withLease(store, `session:${session}`, async (lease) => {
+      done = await extractOpened({ session: opened, store, lease }, request, deps);
+      return true;
+    });
   } catch (error) {
-    if (!isAppError(error)) throw error;
-    report.outcome = outcomeOf(error);
-    report.error = failureOf(error);
+    done = { ...done, ...failedBy(error) };
   }
-  report.spend = deps.spend.total();
-  return report;
+  return { session, transcript, memory, ...done, spend: deps.spend.total() };
 }
 
-async function extractSession(run: Run, deps: Deps): Promise<true> {
-  const { session, request, report } = run;
-  const { ledger } = deps.store;
-  const reopened = new Set(request.reopen);
-  const retakesUndone = request.reopenUndone === true && hasUndone(ledger);
-  const retakesGivenUp = request.reopenGivenUp === true && givenUpTurns(ledger, session.id).length > 0;
-  const isRetaken = (row: Coverage) =>
-    (retakesUndone && row.disposition === 'undone') ||
-    // What this run itself gives up stays so.
-    (retakesGivenUp && row.disposition === 'gave-up' && row.session === session.id && row.job !== report.job);
-  const sort = (from?: ReadPoint) =>
-    sortTurns(session, {
-      ledger,
-      memories: deps.memoriesOf?.(session, deps.store.dir) ?? { dirs: [deps.store.dir] },
-      ended: request.ended,
-      quietMs: deps.clock.now().getTime() - Date.parse(session.modifiedAt),
-      settleMs: deps.settleMs,
-      reopened,
-      isRetaken,
-      from,
-    });
-  let job: string | undefined;
-  let order: Iterable<string> = [];
-  const ensureJob = () => {
-    job ??= beginJob(deps.store.ledger, {
-      kind: request.reopen ? 'reprocess' : 'extract',
-      session: session.id,
-      instructions: request.instructions,
-      now: deps.clock.now(),
-    });
-    report.job = job;
-    return job;
-  };
-  let failure: unknown;
-  let { attempts } = request;
-  let budgetTokens = deps.excerptTokens;
-  let givenUp: unknown;
+async function extractOpened(opened: Opened, request: ExtractRequest, deps: ExtractDeps): Promise<ExtractEnd & Done> {
+  const { session, store } = opened;
+  const again = takenAgain(opened, request);
+  const wanted = { by: request.fork ?? deps.fork ?? 'excerpt' };
+  let plan: Plan = { wanted, excerptTokens: deps.excerptTokens, attempts: request.attempts, gaveUp: [] };
+  const extracted: Extracted[] = [];
   const covered = new Set<string>();
-  let parts: SortedTurns['parts'] = new Map();
+  let sorted: SortedTurns | undefined;
+  let shown: ShownBy | undefined;
+  let job: string | null = null;
+  let unreadableLines = 0;
+  let pendingTurns = 0;
+  let end: ExtractEnd = { outcome: 'nothing-new' };
+  let failure: unknown;
   try {
     for (;;) {
       // 2.
-      const isContinued = reopened.size === 0 && !retakesUndone && !retakesGivenUp;
-      const from = isContinued ? sessionRow(ledger, session.id)?.readPoint : undefined;
-      let sorted = await sort(from);
-      // What the agent wrote down before is read again, so that it is known.
-      if (from && sorted.pending.size > 0 && hasMainAgent(ledger, session.id)) sorted = await sort();
-      order = sorted.states.keys();
-      parts = sorted.parts;
-      report.unsettledTurns = sorted.unsettled;
-      report.unreadableLines = session.unreadableLines;
-      // 3.
-      const rows = await sessionRows(session, { store: deps.store, lastTurnByte: sorted.lastTurnByte });
-      const withoutModel = {
-        private: sorted.private,
-        'main-agent': sorted.mainAgent,
-        assumed: sorted.assumed,
-      } as const;
-      const isAllCovered = sorted.pending.size === 0;
-      const turns = Object.values(withoutModel).flat();
-      if (turns.length > 0) {
-        await coverTurns(
-          withoutModel,
-          { ...run, row: isAllCovered ? rows.atEnd : rows.meanwhile, job: ensureJob() },
-          deps,
-        );
-        // Of a turn whose other part is pending, what it gave before is replaced with that.
-        for (const { turn } of turns) if (!sorted.pending.has(turn.id)) reopened.delete(turn.id);
-        countCovered({ turns, covered, report });
-      }
-      if (isAllCovered) break;
-      const pending = { ...run, sorted, reopened, covered, rows, job: ensureJob() };
-      const broken = await extractPending(pending, { ...deps, excerptTokens: budgetTokens });
-      if (broken === null) break;
-      // 7.
-      const { error } = broken;
-      if (isAppError(error, 'oversize') && budgetTokens >= 2 * SMALLEST_EXCERPT_TOKENS) {
-        budgetTokens = Math.floor(budgetTokens / 2);
-        continue;
-      }
-      report.pendingTurns = broken.pendingTurns;
-      const isLastTry = isAppError(error) && attempts !== undefined && isGivenUp(error.code, attempts + 1);
-      if (!isLastTry || broken.turns.length === 0) throw error;
-      await coverTurns({ 'gave-up': broken.turns }, { ...pending, row: rows.meanwhile }, deps);
-      for (const { turn } of broken.turns) reopened.delete(turn.id);
-      report.pendingTurns = 0;
-      attempts = 0;
-      givenUp = error;
-    }
-    if (givenUp) throw givenUp;
-  } catch (error) {
-    failure = error;
-    throw error;
-  } finally {
-    report.coverage = coverageRanges(deps.store, session.id, { order, parts });
-    if (job) {
-      endJob(deps.store.ledger, job, {
-        ...endOf(failure, { outcome: report.outcome, isStopped: deps.signal?.aborted ?? false }),
-        usage: deps.spend.total(),
+      sorted = await sortPending(opened, { request, again, job }, deps);
+      unreadableLines = session.unreadableLines;
+      const { pending, private: hidden, mainAgent, assumed } = sorted;
+      const byCode = [...hidden, ...mainAgent, ...assumed];
+      if (byCode.length + pending.size === 0) break;
+      job ??= beginJob(store.ledger, {
+        kind: request.reopen ? 'reprocess' : 'extract',
+        session: session.id,
+        instructions: request.instructions,
         now: deps.clock.now(),
       });
+      const at: CommitAt = { ...opened, job, rows: await sessionRows(opened, sorted) };
+      // 3.
+      if (byCode.length > 0) {
+        const isLast = pending.size === 0;
+        await coverTurns({ private: hidden, 'main-agent': mainAgent, assumed }, { ...at, isLast }, deps);
+        // Of a turn whose other part is pending, what it gave before is replaced with that.
+        for (const { turn } of byCode) if (!pending.has(turn.id)) again.reopened.delete(turn.id);
+        for (const { turn } of byCode) covered.add(turn.id);
+      }
+      if (pending.size === 0) break;
+      end = { outcome: 'nothing-worth-keeping' };
+      // 4. to 6.
+      let failed: Failed | undefined;
+      const { instructions } = request;
+      for await (const each of extractPending({ ...at, sorted, reopened: again.reopened, instructions }, plan, deps)) {
+        shown = each.shown;
+        if (each.outcome === 'failed') {
+          failed = each;
+          break;
+        }
+        extracted.push(each);
+        for (const { turn } of each.turns) {
+          again.reopened.delete(turn.id);
+          covered.add(turn.id);
+        }
+      }
+      if (!failed) break;
+      // 7.
+      pendingTurns = failed.left;
+      plan = await planAgain(failed, { plan, at }, deps);
+      pendingTurns = 0;
+      for (const { turn } of plan.gaveUp) again.reopened.delete(turn.id);
     }
+    if (plan.error) throw plan.error;
+  } catch (error) {
+    failure = error;
   }
-  return true;
+  // 8.
+  const entries = extracted.flatMap((each) => each.entries);
+  if (extracted.some(({ ending }) => ending === 'turn-limit')) end = { outcome: 'turn-limit' };
+  else if (entries.length > 0) end = { outcome: 'recorded' };
+  const coverage = sorted ? coverageRanges(store.ledger, session.id, sorted) : [];
+  if (job)
+    endJob(store.ledger, job, { ...rowEnd(failure, end, deps), usage: deps.spend.total(), now: deps.clock.now() });
+  if (failure !== undefined) end = failedBy(failure);
+  const counts = { unsettledTurns: sorted?.unsettled ?? 0, unreadableLines, pendingTurns, coveredTurns: covered.size };
+  return { ...end, entries, coverage, ...counts, job, ...(shown && { fork: shown }) };
+}
+
+/** What is taken up again although it was covered. */
+interface Again {
+  /** Turns that a person asks for by name; each until it is extracted. */
+  reopened: Set<string>;
+  /** What no longer counts as covered. */
+  dispositions: Set<Disposition>;
+}
+
+function takenAgain({ session, store: { ledger } }: Opened, request: ExtractRequest): Again {
+  const dispositions = new Set<Disposition>();
+  if (request.reopenUndone && hasUndone(ledger)) dispositions.add('undone');
+  if (request.reopenGivenUp && givenUpTurns(ledger, session.id).length > 0) dispositions.add('gave-up');
+  return { reopened: new Set(request.reopen), dispositions };
+}
+
+/** Reads on where the last extraction left off, unless something before that is taken up again. */
+async function sortPending(
+  { session, store }: Opened,
+  { request, again, job }: { request: ExtractRequest; again: Again; job: string | null },
+  deps: ExtractDeps,
+): Promise<SortedTurns> {
+  const { reopened, dispositions } = again;
+  const { ledger, dir } = store;
+  const sort = (from?: ReadPoint) =>
+    sortTurns(session, {
+      ledger,
+      memories: deps.memoriesOf?.(session, dir) ?? { dirs: [dir] },
+      ended: request.ended,
+      now: deps.clock.now(),
+      quietMs: deps.quietMs,
+      reopened,
+      // What this job itself gives up stays so.
+      isRetaken: ({ disposition, session: of, job: by }) =>
+        dispositions.has(disposition) && (disposition === 'undone' || (of === session.id && by !== job)),
+      from,
+    });
+  const isContinued = reopened.size + dispositions.size === 0;
+  const from = isContinued ? sessionRow(ledger, session.id)?.readPoint : undefined;
+  const sorted = await sort(from);
+  // What the agent wrote down before is read again, so that it is known.
+  return from && sorted.pending.size > 0 && hasMainAgent(ledger, session.id) ? sort() : sorted;
+}
+
+/** How the pending turns are shown this time. */
+interface Plan {
+  wanted: ShownBy;
+  excerptTokens: number;
+  /** Tries that failed before. */
+  attempts: number | undefined;
+  /** Turns that failed too often, and what the last of them failed with. */
+  gaveUp: PendingTurn[];
+  error?: AppError;
+}
+
+interface Pending extends CommitAt {
+  sorted: SortedTurns;
+  reopened: ReadonlySet<string>;
+  instructions: string | undefined;
+}
+
+type Extracted = Pick<Proposed, 'shown' | 'turns' | 'ending'> & { outcome: 'committed'; entries: ReportedEntry[] };
+type Failed = Offered & { outcome: 'failed'; error: unknown };
+
+/** Excerpt after excerpt, until one fails. What was committed before stays. */
+async function* extractPending(
+  pending: Pending,
+  plan: Plan,
+  deps: ExtractDeps,
+): AsyncGenerator<Extracted | Failed, void, void> {
+  const { session, store, sorted, reopened, instructions } = pending;
+  let waiting: FoundEntry[] = [];
+  let cited: CitedMessages = new Map();
+  // 4.
+  for await (const offered of offerPending(pending, { ...deps, ...plan })) {
+    let extracted: Extracted | Failed;
+    try {
+      await rehearseCommit(offered.touched, pending, deps);
+      // 5.
+      const known = { session, store, instructions, reopened, written: sorted.written, waiting };
+      const proposed = await propose(offered, known, deps);
+      // 6.
+      const committed = await commitExcerpt(proposed, pending, deps);
+      waiting = proposed.waiting;
+      cited = new Map([...cited, ...proposed.cited]);
+      const entries = committed.entries.map((entry) => reportedEntry(entry, { cited, userMemory: deps.userMemory }));
+      extracted = { ...proposed, outcome: 'committed', entries };
+    } catch (error) {
+      extracted = { ...offered, outcome: 'failed', error };
+    }
+    yield extracted;
+    if (extracted.outcome === 'failed') return;
+  }
+}
+
+/** How it is tried again at once; throws the error where it is not. */
+async function planAgain(
+  { error, continues, touched }: Failed,
+  { plan, at }: { plan: Plan; at: CommitAt },
+  deps: ExtractDeps,
+): Promise<Plan> {
+  if (!isAppError(error)) throw error;
+  const { attempts, excerptTokens, gaveUp } = plan;
+  // What failed as a continuation may well pass as an excerpt.
+  if (continues && ERRORS[error.code].tries !== null) return { ...plan, wanted: { by: 'excerpt', why: error.message } };
+  if (error.code === 'oversize' && excerptTokens >= 2 * SMALLEST_EXCERPT_TOKENS) {
+    return { ...plan, excerptTokens: Math.floor(excerptTokens / 2) };
+  }
+  const isLastTry = attempts !== undefined && isGivenUp(error.code, attempts + 1);
+  if (!isLastTry || touched.length === 0) throw error;
+  await coverTurns({ 'gave-up': touched }, { ...at, isLast: false }, deps);
+  return { ...plan, attempts: 0, gaveUp: [...gaveUp, ...touched], error };
 }
 
 /** How a job ended, for its row: one that was stopped did not fail. */
-function endOf(failure: unknown, { outcome, isStopped }: { outcome: ExtractOutcome; isStopped: boolean }) {
+function rowEnd(
+  failure: unknown,
+  { outcome }: ExtractEnd,
+  { signal }: ExtractDeps,
+): { outcome: string; error?: Failure } {
   if (failure === undefined) return { outcome };
-  if (isAppError(failure)) return { outcome: outcomeOf(failure), error: failureOf(failure) };
-  return isStopped ? { outcome: 'interrupted' } : { outcome: 'failed', error: failureOf(failure) };
+  if (isAppError(failure)) return failedBy(failure);
+  return signal?.aborted ? { outcome: 'interrupted' } : { outcome: 'failed', error: failureOf(failure) };
 }

@@ -8,8 +8,8 @@ import type { Ledger } from '../src/memory/ledger/ledger.ts';
 import type { Session } from '../src/transcript/session.ts';
 import type { Message, Speaker } from '../src/transcript/types.ts';
 import type { Memories } from '../src/transcript/writes/memory-writes.ts';
-import { type PartOfTurn, sortTurns, type TurnState } from './extract/pending-turns.ts';
-import { excerptsOf } from './extract/shown-turns.ts';
+import { excerptsOf } from './extract/show.ts';
+import { type PartOfTurn, sortTurns, type TurnState } from './extract/sort-turns.ts';
 
 export interface InspectRequest {
   session: Session;
@@ -25,7 +25,7 @@ export interface InspectDeps {
   ledger: Ledger | null;
   now: Date;
   zone: string;
-  settleMs: number;
+  quietMs: number;
   excerptTokens: number;
 }
 
@@ -68,13 +68,13 @@ export async function inspect({ session, ended }: InspectRequest, deps: InspectD
     }
   }
   const sorted = await sortTurns(
-    { id: session.id, cwd: session.cwd, messages: counted },
+    { id: session.id, cwd: session.cwd, modifiedAt: session.modifiedAt, messages: counted },
     {
       ledger: deps.ledger,
       memories: deps.memories ?? { dirs: [deps.memoryDir] },
       ended,
-      quietMs: deps.now.getTime() - Date.parse(session.modifiedAt),
-      settleMs: deps.settleMs,
+      now: deps.now,
+      quietMs: deps.quietMs,
       reopened: new Set(),
     },
   );

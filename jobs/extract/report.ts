@@ -1,26 +1,21 @@
 // What an extraction answers: how it ended, what it recorded, what the ledger says of the session's turns, what it cost.
 
-import type { FoundEntry } from '../../src/agent/entry-checks.ts';
-import { type AppError, ERRORS, type Failure } from '../../src/base/errors.ts';
+import { ERRORS, type Failure, failureOf, isAppError } from '../../src/base/errors.ts';
 import type { SpentTotal } from '../../src/memory/home/spend.ts';
 import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
 import type { EntryRow } from '../../src/memory/ledger/entries.ts';
-import type { Store } from '../../src/memory/store/store.ts';
+import type { Ledger } from '../../src/memory/ledger/ledger.ts';
 import type { Disposition } from '../../src/memory/types.ts';
-import type { Excerpt, SourceMessage } from '../../src/transcript/excerpt/excerpt.ts';
-import type { Fork } from './fork-prefix.ts';
-import type { SortedTurns } from './pending-turns.ts';
+import type { CitedMessages } from './propose.ts';
+import type { ShownBy } from './show.ts';
+import type { SortedTurns } from './sort-turns.ts';
 
-export type ExtractOutcome =
-  | 'recorded'
-  | 'nothing-new'
-  | 'nothing-worth-keeping'
-  | 'turn-limit'
-  | 'busy'
-  | 'ceiling'
-  | 'transcript-gone'
-  | 'unknown-format'
-  | 'failed';
+export type ExtractEnd =
+  | { outcome: 'recorded' | 'nothing-new' | 'nothing-worth-keeping' | 'turn-limit' | 'busy'; error?: undefined }
+  /** Why it failed, or what was given up, and which class of failure it is. */
+  | { outcome: 'ceiling' | 'transcript-gone' | 'unknown-format' | 'failed'; error: Failure };
+
+export type ExtractOutcome = ExtractEnd['outcome'];
 
 export interface ReportedEntry {
   id: string;
@@ -33,12 +28,17 @@ export interface ReportedEntry {
   memory?: string;
 }
 
-export interface ExtractReport {
-  session: string;
-  transcript: string;
-  /** The memory directory that it belongs to; null where the session could not be read. */
-  memory: string | null;
-  outcome: ExtractOutcome;
+export type ExtractReport = ExtractEnd &
+  Done & {
+    session: string;
+    transcript: string;
+    /** The memory directory that it belongs to; null where the session could not be read. */
+    memory: string | null;
+    spend: SpentTotal;
+  };
+
+/** What an extraction did of a session, as far as it came. */
+export interface Done {
   entries: ReportedEntry[];
   /** What the ledger says of the session's turns; consecutive ones of one kind in one row. */
   coverage: { from: string; to: string; became: Disposition }[];
@@ -51,41 +51,30 @@ export interface ExtractReport {
   pendingTurns: number;
   /** Turns that this run covered, those that it gave up apart. */
   coveredTurns: number;
-  spend: SpentTotal;
-  /** How the model was shown the session, where it was asked; `why`: not by the prefix, though that was wanted. */
-  fork?: { by: Fork; why?: string };
-  /** Why it failed, or what was given up, and which class of failure it is. */
-  error?: Failure;
+  /** How the model was shown the session, where it was asked. */
+  fork?: ShownBy;
 }
 
-/** Of a session of which nothing is known yet. */
-export function emptyReport(of: { session?: string; transcript: string }, spend: SpentTotal): ExtractReport {
-  return {
-    session: of.session ?? '',
-    transcript: of.transcript,
-    memory: null,
-    outcome: 'nothing-new',
-    entries: [],
-    coverage: [],
-    unsettledTurns: 0,
-    unreadableLines: 0,
-    job: null,
-    pendingTurns: 0,
-    coveredTurns: 0,
-    spend,
-  };
-}
+export const NOTHING_DONE: Done = {
+  entries: [],
+  coverage: [],
+  unsettledTurns: 0,
+  unreadableLines: 0,
+  job: null,
+  pendingTurns: 0,
+  coveredTurns: 0,
+};
 
-/** `order`: the turns of the session; `parts`: how those were divided that are not of one fate. */
+/** What the ledger says of the turns as they were sorted. */
 export function coverageRanges(
-  store: Store,
+  ledger: Ledger,
   session: string,
-  { order, parts }: { order: Iterable<string>; parts: SortedTurns['parts'] },
-): ExtractReport['coverage'] {
-  const rowsOf = Map.groupBy(coverageWhere(store.ledger, { session }), (row) => row.turn);
-  const ranges: ExtractReport['coverage'] = [];
+  { states, parts }: Pick<SortedTurns, 'states' | 'parts'>,
+): Done['coverage'] {
+  const rowsOf = Map.groupBy(coverageWhere(ledger, { session }), (row) => row.turn);
+  const ranges: Done['coverage'] = [];
   let isOpen = false;
-  for (const turn of order) {
+  for (const turn of states.keys()) {
     const places = (parts.get(turn) ?? []).map(({ from }) => from);
     const rows = (rowsOf.get(turn) ?? []).toSorted((a, b) => places.indexOf(a.from) - places.indexOf(b.from));
     for (const { disposition: became } of rows) {
@@ -97,17 +86,6 @@ export function coverageRanges(
     if (rows.length === 0) isOpen = false;
   }
   return ranges;
-}
-
-/** What is known of the messages that entries rest on, by id. */
-export type CitedMessages = Map<string, Pick<SourceMessage, 'speaker' | 'at'>>;
-
-/** Keeps that much of an excerpt, which is let go of. */
-export function addCited(cited: CitedMessages, { found, excerpt }: { found: FoundEntry[]; excerpt: Excerpt }): void {
-  for (const { message } of found.flatMap(({ evidence }) => evidence)) {
-    const source = excerpt.sources.get(message);
-    if (source) cited.set(message, { speaker: source.speaker, at: source.at });
-  }
 }
 
 export function reportedEntry(
@@ -123,8 +101,11 @@ export function reportedEntry(
   return { id, type, text, evidence, session, turn, ...place };
 }
 
-export function outcomeOf(error: AppError): ExtractOutcome {
+/** Throws on what is not an AppError. */
+export function failedBy(error: unknown): Extract<ExtractEnd, { error: Failure }> {
+  if (!isAppError(error)) throw error;
   const { code } = error;
-  if (code === 'transcript-gone' || code === 'unknown-format') return code;
-  return ERRORS[code].class === 'ceiling' ? 'ceiling' : 'failed';
+  const isGone = code === 'transcript-gone' || code === 'unknown-format';
+  const outcome = isGone ? code : ERRORS[code].class === 'ceiling' ? 'ceiling' : 'failed';
+  return { outcome, error: failureOf(error) };
 }

@@ -195,7 +195,7 @@ export function compose(config: Config, parts: Parts = {}): App {
   };
   const extraction = (options: JobOptions): Omit<ExtractDeps, 'storeFor'> => ({
     ...job(options),
-    settleMs: config.settleMs,
+    quietMs: config.quietMs,
     excerptTokens: config.excerptTokens,
     fork: config.fork,
     memoriesOf: ({ cwd }, memory) => memoriesOf(config, { cwd, memory }),

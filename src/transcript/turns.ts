@@ -68,15 +68,15 @@ export interface TurnSigns {
   /** Whether the session is known, or taken, to have ended. */
   ended: boolean;
   /** Time since the file last changed. */
-  quietMs: number;
+  unchangedMs: number;
   /** How long the file must be quiet for its last turn to count as finished. */
-  settleMs: number;
+  quietMs: number;
 }
 
 /** Whether nothing more will be added to the turn, as far as one can tell. */
-export function isSettled(turn: Turn, { hasNext, ended, quietMs, settleMs }: TurnSigns): boolean {
+export function isSettled(turn: Turn, { hasNext, ended, unchangedMs, quietMs }: TurnSigns): boolean {
   if (hasNext || ended) return true;
-  return quietMs >= (hasOpenCall(turn) ? Math.max(settleMs, QUIET_WITH_OPEN_CALL_MS) : settleMs);
+  return unchangedMs >= (hasOpenCall(turn) ? Math.max(quietMs, QUIET_WITH_OPEN_CALL_MS) : quietMs);
 }
 
 function isTurn(messages: readonly Message[]): boolean {

@@ -67,7 +67,7 @@ const MEASURED: Record<string, (path: string, from?: ReadPoint) => Promise<numbe
       ledger: null,
       now: new Date(),
       zone: 'UTC',
-      settleMs: 0,
+      quietMs: 0,
       excerptTokens: 12_000,
     };
     return (await inspect({ session: await openSession(path), ended: true }, deps)).offered.excerpts.length;

@@ -93,7 +93,7 @@ export async function jobsInProcess(
     return {
       ...deps,
       agent: { ...deps.agent, ...models.extract },
-      settleMs: 0,
+      quietMs: 0,
       excerptTokens: 12_000,
       userMemory: user?.dir,
     };

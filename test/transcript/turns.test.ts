@@ -51,7 +51,7 @@ describe('a turn', () => {
   const open: Turn = { id: 'p', messages: [prompt('p'), call] };
   const closed: Turn = { id: 'p', messages: [prompt('p'), call, result] };
   const minute = 60_000;
-  const live = { hasNext: false, ended: false, quietMs: 0, settleMs: 30 * minute };
+  const live = { hasNext: false, ended: false, unchangedMs: 0, quietMs: 30 * minute };
 
   test('has an open call until its result is there, a failed one too', () => {
     expect([hasOpenCall(open), hasOpenCall(closed)]).toEqual([true, false]);
@@ -66,12 +66,12 @@ describe('a turn', () => {
   });
 
   test('at the end of a live session is settled once the file was quiet for long enough', () => {
-    expect(isSettled(closed, { ...live, quietMs: 30 * minute - 1 })).toBe(false);
-    expect(isSettled(closed, { ...live, quietMs: 30 * minute })).toBe(true);
+    expect(isSettled(closed, { ...live, unchangedMs: 30 * minute - 1 })).toBe(false);
+    expect(isSettled(closed, { ...live, unchangedMs: 30 * minute })).toBe(true);
   });
 
   test('with an open call waits for it, but not for ever', () => {
-    expect(isSettled(open, { ...live, quietMs: 23 * 60 * minute })).toBe(false);
-    expect(isSettled(open, { ...live, quietMs: 24 * 60 * minute })).toBe(true);
+    expect(isSettled(open, { ...live, unchangedMs: 23 * 60 * minute })).toBe(false);
+    expect(isSettled(open, { ...live, unchangedMs: 24 * 60 * minute })).toBe(true);
   });
 });

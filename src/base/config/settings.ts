@@ -92,7 +92,7 @@ const settingsSchema = z
     /** OpenTelemetry spans; default: where the environment sets OTEL_*. Needs an SDK that you register. */
     telemetry: z.boolean().optional(),
     /** A transcript that was quiet so long has ended. */
-    settleMs: z
+    quietMs: z
       .int()
       .min(0)
       .default(30 * 60_000),
@@ -179,10 +179,20 @@ export async function readSettings(path: string): Promise<Settings> {
       remedy: 'Mend or remove it.',
     });
   }
-  const settings = settingsSchema.safeParse(found);
+  const settings = settingsSchema.safeParse(withTodaysNames(found));
   if (settings.success) return settings.data;
   const { issues } = settings.error;
   throw new AppError('bad-input', `${path}: ${issues.map(sayIssue).join('; ')}.`, { remedy: remedyFor(issues) });
+}
+
+/** Settings under names of earlier versions; one that is given under both is refused under the earlier. */
+const EARLIER_NAMES = { settleMs: 'quietMs' };
+
+function withTodaysNames(found: unknown): unknown {
+  if (typeof found !== 'object' || found === null || Array.isArray(found)) return found;
+  const today = (name: string): string => EARLIER_NAMES[name as keyof typeof EARLIER_NAMES] ?? name;
+  const named = (name: string) => (Object.hasOwn(found, today(name)) ? name : today(name));
+  return Object.fromEntries(Object.entries(found).map(([name, value]) => [named(name), value]));
 }
 
 function sayIssue({ path, message, ...issue }: z.core.$ZodIssue): string {

@@ -3,7 +3,7 @@
 // it again, or ending it anywhere, does no harm. Asks no model.
 
 import { join } from 'node:path';
-import { sortTurns } from '../../../jobs/extract/pending-turns.ts';
+import { sortTurns } from '../../../jobs/extract/sort-turns.ts';
 import { describeError, ERRORS, isAppError } from '../../base/errors.ts';
 import { isDirectory } from '../../base/files/directories.ts';
 import type { SweptTranscript } from '../../memory/home/home.ts';
@@ -131,8 +131,8 @@ async function sort(app: App, { session, store }: { session: Session; store: str
     ledger,
     memories: memoriesOf(app.config, { cwd: session.cwd, memory }),
     ended: false,
-    quietMs: app.config.clock.now().getTime() - Date.parse(session.modifiedAt),
-    settleMs: app.config.settleMs,
+    now: app.config.clock.now(),
+    quietMs: app.config.quietMs,
     reopened: new Set(),
     from: ledger ? sessionRow(ledger, session.id)?.readPoint : undefined,
   });

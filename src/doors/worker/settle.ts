@@ -2,7 +2,6 @@
 // listed. The rules are those of the table in errors.ts.
 
 import type { Requests } from '../../../jobs/dream/seams.ts';
-import { dropSnapshots } from '../../../jobs/extract/transcript-snapshots.ts';
 import { backoffMs, ERRORS, type Failure, isGivenUp } from '../../base/errors.ts';
 import type { Enablement } from '../../memory/home/switches.ts';
 import { givenUpTurns } from '../../memory/ledger/coverage.ts';
@@ -19,6 +18,7 @@ import type { Store } from '../../memory/store/store.ts';
 import { sayWaits } from '../cli/terminal/output.ts';
 import type { App } from '../compose.ts';
 import type { Hold } from './hold.ts';
+import { dropSnapshots } from './transcript-snapshots.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -95,7 +95,7 @@ export async function settleItem(
       finish(store, { item, now });
       return done;
     }
-    const ms = Math.max(app.config.settleMs, MINUTE_MS);
+    const ms = Math.max(app.config.quietMs, MINUTE_MS);
     return postpone(done, { store, item, until: new Date(now.getTime() + ms), reason: 'the session goes on' });
   }
   const { tries } = ERRORS[error.code];

@@ -2,11 +2,10 @@
 // becomes of the item is settle.ts's.
 
 import { z } from 'zod';
-import { snapshotPath } from '../../../jobs/extract/transcript-snapshots.ts';
+import type { ExtractRequest } from '../../../jobs/extract.ts';
 import { failureOf, isAppError } from '../../base/errors.ts';
 import { statFile } from '../../base/files/files.ts';
 import { isDay } from '../../base/time.ts';
-import type { Enablement } from '../../memory/home/switches.ts';
 import {
   dueInInbox,
   failureRow,
@@ -18,11 +17,12 @@ import {
   noteWork,
 } from '../../memory/ledger/inbox.ts';
 import type { Store } from '../../memory/store/store.ts';
-import { openSession } from '../../transcript/session.ts';
+import { openSession, type Session } from '../../transcript/session.ts';
 import type { App } from '../compose.ts';
 import { admit, tellBreaker } from './hold.ts';
 import { isExtracting, shutGate } from './nightly.ts';
 import { type Attempt, type Ending, holdItem, settleItem, type Tried, type WorkResult } from './settle.ts';
+import { snapshotPath } from './transcript-snapshots.ts';
 
 const payloadSchemas = {
   extract: z.strictObject({
@@ -125,16 +125,19 @@ async function runItem(
   { store, item, tried, isProbe, signal }: Attempt & { signal?: AbortSignal },
 ): Promise<Ending> {
   try {
-    const standing = await standingOf(app, { store, item });
-    if (!standing.enabled) return { outcome: 'off', off: standing };
     if (item.kind === 'extract') {
-      const payload = payloadSchemas.extract.parse(item.payload);
-      const snapshot = payload.snapshot && snapshotPath(store, payload.snapshot);
+      const { snapshot: name, ...payload } = payloadSchemas.extract.parse(item.payload);
+      const request = { ...payload, snapshot: name && snapshotPath(store, name) };
+      const opened = await openToWork(request);
+      const standing = app.standing({ cwd: opened?.cwd });
+      if (!standing.enabled) return { outcome: 'off', off: standing };
       // The one that tries for all, after the breaker was open, is not to be given up for that.
       const attempts = isProbe ? undefined : tried.attempts;
       const reopenGivenUp = payload.reopenGivenUp || tried.hasNews;
-      return await app.extract({ ...payload, snapshot, reopenGivenUp, attempts }, { store, signal });
+      return await app.extract({ ...request, opened, reopenGivenUp, attempts }, { store, signal });
     }
+    const standing = app.standingOf(store);
+    if (!standing.enabled) return { outcome: 'off', off: standing };
     if (item.kind === 'dream') {
       const { isNightly, viaBatch, ...request } = payloadSchemas.dream.parse(item.payload);
       const isSent = viaBatch || (isNightly && app.config.dreamBatch);
@@ -150,15 +153,13 @@ async function runItem(
   }
 }
 
-/** Whether the work may be done unasked: a session by where it ran, all else by what the directory holds. */
-async function standingOf(app: App, { store, item }: { store: Store; item: InboxItem }): Promise<Enablement> {
-  if (item.kind !== 'extract') return app.standingOf(store);
-  const { transcript, session: id } = payloadSchemas.extract.parse(item.payload);
+/** The session, opened once for the job; where it cannot be, the job meets the same and names it. */
+async function openToWork(request: ExtractRequest): Promise<Session | undefined> {
+  const { transcript, session: id, ended, snapshot } = request;
   try {
-    return app.standing({ cwd: (await openSession(transcript, { id })).cwd });
+    return await openSession(transcript, { id, isLive: !ended, snapshot });
   } catch (error) {
-    // The job meets the same and names it.
     if (!isAppError(error)) throw error;
-    return app.standing();
+    return undefined;
   }
 }

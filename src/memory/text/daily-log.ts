@@ -58,6 +58,22 @@ export function removeEntries(current: string, ids: Set<string>, day: Day = ''):
   return out + current.slice(end);
 }
 
+/**
+ * Takes entries out of a day's log, as far as they stand there as nocturne wrote them (what a person edited is the
+ * person's), and adds those that do not stand there. Answers what was taken out, too.
+ */
+export function changeLog<Item extends Entry>(
+  current: string | null,
+  { remove, add, ...at }: { remove: Item[]; add: Entry[]; day: Day; zone: string },
+): { text: string | null; removed: Item[] } {
+  const items = parseLog(current ?? '', at.day);
+  const own = new Set(items.flatMap((item) => (item.kind === 'own' && !item.edited ? [item.id] : [])));
+  const removed = remove.filter(({ id }) => own.has(id));
+  const added = add.filter(({ id }) => !own.has(id));
+  const rest = removed.length > 0 ? removeEntries(current ?? '', new Set(removed.map(({ id }) => id))) : current;
+  return { text: added.length > 0 ? appendEntries(rest, added, at) : rest, removed };
+}
+
 /** `current` with what another log of the same day holds beyond it, as it stands there, at the end. */
 export function joinLogs(current: string, other: string, { day, leftOut }: { day: Day; leftOut: Set<string> }): string {
   const known = new Set([...leftOut, ...parseLog(current, day).map(({ id }) => id)]);

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type PendingTurn, type SortedTurns, sortTurns } from '../../../jobs/extract/pending-turns.ts';
+import { type PendingTurn, type SortedTurns, sortTurns } from '../../../jobs/extract/sort-turns.ts';
 import type { Transaction } from '../../../src/memory/ledger/ledger.ts';
 import { openSession, type Session } from '../../../src/transcript/session.ts';
 import { type JobsInProcess, jobsInProcess } from '../../support/jobs-in-process.ts';
@@ -52,8 +52,8 @@ async function sortCovered(
     ledger: jobs.store.ledger,
     memories: { dirs: ['/nowhere'] },
     ended: true,
+    now: new Date(),
     quietMs: 0,
-    settleMs: 0,
     reopened: new Set(),
   });
 }

@@ -2,8 +2,8 @@
 
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { sortTurns } from '../../../jobs/extract/pending-turns.ts';
-import { excerptsOf, readShown } from '../../../jobs/extract/shown-turns.ts';
+import { excerptsOf, readShown } from '../../../jobs/extract/show.ts';
+import { sortTurns } from '../../../jobs/extract/sort-turns.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import { sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
@@ -16,8 +16,8 @@ async function sortedFile(prompts: string[]) {
     ledger: null,
     memories: { dirs: ['/nowhere'] },
     ended: true,
+    now: new Date(),
     quietMs: 0,
-    settleMs: 0,
     reopened: new Set(),
   });
   return { file, session, sorted };

@@ -1,7 +1,7 @@
 import { appendFileSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import { sortTurns } from '../../../jobs/extract/pending-turns.ts';
+import { sortTurns } from '../../../jobs/extract/sort-turns.ts';
 import { listFiles } from '../../../src/base/files/directories.ts';
 import { coverageWhere } from '../../../src/memory/ledger/coverage.ts';
 import { allEntries, indexLines } from '../../../src/memory/ledger/entries.ts';
@@ -126,8 +126,8 @@ test('only turns after a session’s newest entry are offered again, and the tur
     ledger: jobs.store.ledger,
     memories: { dirs: [dir] },
     ended: true,
+    now: new Date(),
     quietMs: 0,
-    settleMs: 0,
     reopened: new Set(),
   });
   expect([...sorted.pending.keys()]).toEqual([session.turn(5)]);

@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, test } from 'vitest';
-import { sortTurns } from '../../../jobs/extract/pending-turns.ts';
-import { excerptsOf } from '../../../jobs/extract/shown-turns.ts';
+import { excerptsOf } from '../../../jobs/extract/show.ts';
+import { sortTurns } from '../../../jobs/extract/sort-turns.ts';
 import { isAppError } from '../../../src/base/errors.ts';
 import { redact } from '../../../src/base/text/redact.ts';
 import type { Excerpt } from '../../../src/transcript/excerpt/excerpt.ts';
@@ -50,8 +50,8 @@ async function readShown(file: string, excerptTokens: number): Promise<Shown | n
       ledger: null,
       memories: { dirs: [] },
       ended: true,
+      now: new Date(),
       quietMs: 0,
-      settleMs: 0,
       reopened: new Set<string>(),
     };
     const sorted = await sortTurns(session, options);

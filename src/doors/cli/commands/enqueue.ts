@@ -3,12 +3,12 @@
 
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { takeSnapshot } from '../../../../jobs/extract/transcript-snapshots.ts';
 import { describeError, isAppError } from '../../../base/errors.ts';
 import { putInInbox } from '../../../memory/ledger/inbox.ts';
 import { openSession } from '../../../transcript/session.ts';
 import type { App } from '../../compose.ts';
 import { extractKey, type Waiting } from '../../hook/announce.ts';
+import { takeSnapshot } from '../../worker/transcript-snapshots.ts';
 import { bellOptions } from '../../worker/worker.ts';
 import { type CommonOptions, withApp, withInstructions, withJson, withMemory } from '../terminal/options.ts';
 import { note, type Printing, print } from '../terminal/output.ts';

@@ -1,7 +1,7 @@
 // nocturne extract: sessions into the daily log, inline and now.
 
 import { type Command, Option } from 'commander';
-import type { Fork } from '../../../../jobs/extract/fork-prefix.ts';
+import type { Fork } from '../../../../jobs/extract/show.ts';
 import { AppError } from '../../../base/errors.ts';
 import { type CommonOptions, withApp, withInstructions, withJson, withMemory, withModel } from '../terminal/options.ts';
 import { exitFor, noteOff, printExtract } from '../terminal/output.ts';

@@ -2,7 +2,7 @@
 // It reads ledgers and transcripts, asks no model and changes nothing.
 
 import { resolve } from 'node:path';
-import type { TurnState } from '../../../../jobs/extract/pending-turns.ts';
+import type { TurnState } from '../../../../jobs/extract/sort-turns.ts';
 import { inspect, WHY_SKIPPED } from '../../../../jobs/inspect.ts';
 import { AppError, describeError, isAppError, ruleOf } from '../../../base/errors.ts';
 import { sayProposals } from '../../../memory/dream/proposals.ts';

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { dropSnapshots, snapshotPath, takeSnapshot } from '../../../jobs/extract/transcript-snapshots.ts';
 import { listFiles } from '../../../src/base/files/directories.ts';
 import { enqueueExtract } from '../../../src/doors/cli/commands/enqueue.ts';
+import { dropSnapshots, snapshotPath, takeSnapshot } from '../../../src/doors/worker/transcript-snapshots.ts';
 import { workKey } from '../../../src/doors/worker/work.ts';
 import { inboxItem, inboxItems } from '../../../src/memory/ledger/inbox.ts';
 import { openSession } from '../../../src/transcript/session.ts';

@@ -1,7 +1,11 @@
 // Sorts a session's turns by what the ledger says of them: which are pending and from which message on, which ranges the
 // main agent wrote down itself, which are private, which serve as context. One pass over the stream; of no turn more is
-// kept than the ids by which it and its messages are known: shown-turns.ts reads them again.
+// kept than the ids by which it and its messages are known: show.ts reads them again.
 
+import { join } from 'node:path';
+import { listFiles } from '../../src/base/files/directories.ts';
+import { readText } from '../../src/base/files/files.ts';
+import { isCheckedInDir } from '../../src/memory/home/paths.ts';
 import {
   type Coverage,
   coverageOfTurn,
@@ -9,14 +13,13 @@ import {
   intervalOf,
   standsForMore,
 } from '../../src/memory/ledger/coverage.ts';
-import type { Ledger } from '../../src/memory/ledger/ledger.ts';
+import { type Ledger, lookIntoLedger } from '../../src/memory/ledger/ledger.ts';
 import type { Disposition } from '../../src/memory/types.ts';
 import { idsOf } from '../../src/transcript/excerpt/excerpt.ts';
 import type { ReadPoint, Session } from '../../src/transcript/session.ts';
 import { Branches, isOwn, isPrivate, isSettled, readTurns } from '../../src/transcript/turns.ts';
 import type { Turn } from '../../src/transcript/types.ts';
 import { findMemoryWrites, type Memories, type MemoryWrite } from '../../src/transcript/writes/memory-writes.ts';
-import { areHeld } from './held-lines.ts';
 import { divideTurn, type KnownTurn, nameOf, type PendingTurn, type TurnPart } from './turn-parts.ts';
 
 export type { KnownTurn, PendingTurn } from './turn-parts.ts';
@@ -79,9 +82,9 @@ export interface SortOptions {
   memories: Memories;
   /** The session is over: its last turn is settled too. */
   ended: boolean;
-  /** How long the transcript was quiet. */
+  now: Date;
+  /** How long the transcript must not have changed for its last turn to be settled. */
   quietMs: number;
-  settleMs: number;
   /** Turns to be extracted again, whatever the ledger says. */
   reopened: Set<string>;
   /** Rows of the ledger that no longer count. Default: all count. */
@@ -96,7 +99,7 @@ const NO_WRITES: ReadonlySet<string> = new Set();
 const CONTEXT_TURNS = 3;
 
 export async function sortTurns(
-  session: Pick<Session, 'id' | 'cwd' | 'messages'>,
+  session: Pick<Session, 'id' | 'cwd' | 'modifiedAt' | 'messages'>,
   options: SortOptions,
 ): Promise<SortedTurns> {
   const sorted: SortedTurns = {
@@ -133,8 +136,8 @@ export async function sortTurns(
     const isSettledNow = isSettled(turn, {
       hasNext,
       ended: options.ended,
+      unchangedMs: options.now.getTime() - Date.parse(session.modifiedAt),
       quietMs: options.quietMs,
-      settleMs: options.settleMs,
     });
     sorted.lastTurnByte = turn.byte ?? null;
     const takenBack = branches.takenBackBy(turn);
@@ -267,4 +270,60 @@ async function* withNext(turns: AsyncIterable<Turn>): AsyncGenerator<{ turn: Tur
     held = turn;
   }
   if (held) yield { turn: held, hasNext: false };
+}
+
+/** So many versions are held at once. */
+const VERSIONS_AT_ONCE = 100;
+
+/** Whether lines stand in a memory on this disk, or stood there once: at least half of those that say anything. */
+async function areHeld(lines: readonly string[], dirs: readonly string[]): Promise<boolean> {
+  const wanted = lines.map(plain).filter(saysSomething);
+  if (wanted.length === 0) return false;
+  for (const dir of new Set(dirs)) {
+    const missing = new Set(wanted);
+    const isEnough = () => wanted.filter((line) => !missing.has(line)).length * 2 >= wanted.length;
+    for await (const text of textsOf(dir)) {
+      for (const line of text.split(/\r?\n/)) missing.delete(plain(line));
+      if (isEnough()) return true;
+    }
+  }
+  return false;
+}
+
+/** The files of a memory directory, and what its ledger keeps of what they were. */
+async function* textsOf(dir: string): AsyncGenerator<string> {
+  for (const path of await listFiles(dir)) {
+    if (path.endsWith('.md') && !path.startsWith('.')) yield (await readText(join(dir, path))) ?? '';
+  }
+  // A ledger that came with a repository is nobody's word.
+  const ledger = isCheckedInDir(dir) ? null : lookIntoLedger(dir);
+  try {
+    if (ledger) yield* versionsIn(ledger);
+  } finally {
+    ledger?.close();
+  }
+}
+
+function* versionsIn(ledger: Ledger): Generator<string> {
+  const sql = 'select rowid as at, content from version where content is not null and rowid > ? order by rowid limit ?';
+  for (let after = 0; ; ) {
+    const rows = ledger.all<{ at: number; content: Buffer }>(sql, after, VERSIONS_AT_ONCE);
+    for (const { content } of rows) yield content.toString('utf8');
+    const last = rows.at(-1);
+    if (!last) return;
+    after = last.at;
+  }
+}
+
+function plain(line: string): string {
+  return line
+    .normalize('NFC')
+    .replace(/^[\s>*+-]+/, '')
+    .replace(/\s+/g, ' ')
+    .trim();
+}
+
+/** A heading and a field of one word (`type: project`) stand in every other file. */
+function saysSomething(line: string): boolean {
+  return /[\p{L}\p{N}]/u.test(line) && !/^(?:#+ |[\w-]+:(?: ?\S*)?$)/.test(line);
 }

@@ -4,14 +4,14 @@
 
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { listNames } from '../../src/base/files/directories.ts';
-import { writePieces } from '../../src/base/files/file-pieces.ts';
-import { moveFile, removeFile, statNow } from '../../src/base/files/files.ts';
-import { redact } from '../../src/base/text/redact.ts';
-import { inboxItems, putInInbox } from '../../src/memory/ledger/inbox.ts';
-import type { Store } from '../../src/memory/store/store.ts';
-import type { Session } from '../../src/transcript/session.ts';
-import { snapshotLines } from '../../src/transcript/snapshot.ts';
+import { listNames } from '../../base/files/directories.ts';
+import { writePieces } from '../../base/files/file-pieces.ts';
+import { moveFile, removeFile, statNow } from '../../base/files/files.ts';
+import { redact } from '../../base/text/redact.ts';
+import { inboxItems, putInInbox } from '../../memory/ledger/inbox.ts';
+import type { Store } from '../../memory/store/store.ts';
+import type { Session } from '../../transcript/session.ts';
+import { snapshotLines } from '../../transcript/snapshot.ts';
 
 /** What was being written by a process that died is removed after this. */
 const ABANDONED_MS = 24 * 60 * 60_000;

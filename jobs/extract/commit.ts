@@ -1,0 +1,183 @@
+// Commits what one run of the extractor found: log entries and coverage, in one commit; or coverage alone. Turns that
+// another run covered meanwhile are left out, so that work done twice at once is committed once. What is about the user,
+// where the user scope keeps that, goes into no log here: it is `sent`, and so in the outbox with the same commit.
+
+import type { FoundEntry } from '../../src/agent/entry-checks.ts';
+import { type Clock, type Day, dayOf } from '../../src/base/time.ts';
+import { coverRange, type SessionRow, sessionRow, writeSession } from '../../src/memory/ledger/coverage.ts';
+import {
+  type EntryRow,
+  entriesOfSession,
+  entryRow,
+  isForgotten,
+  isInLog,
+  writeEntry,
+} from '../../src/memory/ledger/entries.ts';
+import type { Lease } from '../../src/memory/ledger/leases.ts';
+import type { Ledger } from '../../src/memory/ledger/ledger.ts';
+import type { FileChange, Store } from '../../src/memory/store/store.ts';
+import { changeLog, entryId, logPath } from '../../src/memory/text/daily-log.ts';
+import type { Disposition } from '../../src/memory/types.ts';
+import { readPointAt, type Session } from '../../src/transcript/session.ts';
+import type { Proposed } from './propose.ts';
+import { isUntouched, type PendingTurn } from './sort-turns.ts';
+
+export interface CommitDeps {
+  /** Where entries about the user are kept, if not in the store; canonical. */
+  userMemory?: string;
+  clock: Clock;
+  zone: string;
+}
+
+/** What every commit of a job is made with. */
+export interface CommitAt {
+  session: Session;
+  store: Store;
+  lease: Lease;
+  job: string;
+  rows: SessionRows;
+}
+
+/** What one run of the extractor came to. */
+export interface Committed {
+  /** The turns that are done with it. */
+  turns: PendingTurn[];
+  /** Entries of these turns: new ones, and those that were found again. */
+  entries: EntryRow[];
+}
+
+/** Commits what the extractor recorded. `reopened`: turns that were extracted before; what they gave is replaced. */
+export async function commitExcerpt(
+  { turns: offered, left, found: recorded, prompt }: Pick<Proposed, 'turns' | 'left' | 'found' | 'prompt'>,
+  { session, store, lease, job, rows, reopened }: CommitAt & { reopened: ReadonlySet<string> },
+  { userMemory = store.dir, clock, zone }: CommitDeps,
+): Promise<Committed> {
+  const sendsUser = userMemory !== store.dir;
+  const kept: EntryRow[] = [];
+  await store.commit({ actor: `job:${job}`, lease }, (ledger) => {
+    const turns = offered.filter((pending) => isUntouched(ledger, pending, job));
+    const dayOfTurn = new Map(turns.map(({ turn }) => [turn.id, dayOf(turn.at ?? clock.now(), zone)]));
+    const entries = recorded.flatMap((found): EntryRow[] => {
+      const day = dayOfTurn.get(found.turn);
+      if (!day) return [];
+      const state = sendsUser && found.type === 'user' ? 'sent' : 'new';
+      const [{ message, quote }] = found.evidence as [FoundEntry['evidence'][number]];
+      const { type, strength, text, evidence, changes, by, turn, at = clock.now().toISOString() } = found;
+      // What a person had forgotten is dropped without a word: nobody is to be reminded of it.
+      if (isForgotten(ledger, { session: session.id, text, at, message, quote })) return [];
+      const said = { type, strength, text, evidence, ...(changes && { changes }), by, session: session.id, turn, at };
+      return [{ id: entryId({ message, quote, text }), ...said, day, prompt, job, state }];
+    });
+    const before = replaceable(ledger, { session, turns, reopened });
+    const known = new Set(entries.map(({ id }) => id).filter((id) => isKept(ledger, id)));
+    kept.push(...entries.map((entry) => (known.has(entry.id) && entryRow(ledger, entry.id)) || entry));
+    const again = new Set(entries.map(({ id }) => id));
+    const added = entries.filter(({ id }) => !known.has(id));
+    const replaced = before.filter(({ id }) => !again.has(id));
+    const withdrawn = replaced.filter(({ state }) => state === 'sent');
+    const days = new Set([...entries, ...before].filter(isInLog).map(({ day }) => day));
+    const files = [...days].sort().map((day): FileChange => {
+      const ofDay = (row: EntryRow) => row.day === day && isInLog(row);
+      return {
+        path: logPath(day),
+        change(current) {
+          const { text, removed } = changeLog(current, {
+            ...{ day, zone },
+            remove: replaced.filter(ofDay),
+            add: added.filter(ofDay),
+          });
+          withdrawn.push(...removed);
+          return text;
+        },
+      };
+    });
+    return {
+      files,
+      rows(transaction) {
+        writeSession(transaction, left === offered.length ? rows.atEnd : rows.meanwhile);
+        for (const entry of withdrawn) writeEntry(transaction, { ...entry, state: 'withdrawn' });
+        for (const entry of added) writeEntry(transaction, entry);
+        for (const { turn, from, throughMessage } of turns) {
+          const disposition = entries.some((entry) => entry.turn === turn.id) ? 'recorded' : 'nothing';
+          const day = dayOfTurn.get(turn.id) as Day;
+          coverRange(transaction, turn, { session: session.id, from, throughMessage, disposition, day, job });
+        }
+      },
+    };
+  });
+  return { turns: offered, entries: kept };
+}
+
+/** Covers turns without extracting them: private ones, what the main agent wrote down itself, what is given up. */
+export async function coverTurns(
+  turns: Partial<Record<Disposition, PendingTurn[]>>,
+  { session, store, lease, job, rows, isLast }: CommitAt & { isLast: boolean },
+  { clock, zone }: CommitDeps,
+): Promise<void> {
+  await store.commit({ actor: `job:${job}`, lease }, () => ({
+    files: [],
+    rows(transaction) {
+      writeSession(transaction, isLast ? rows.atEnd : rows.meanwhile);
+      for (const [disposition, covered] of Object.entries(turns) as [Disposition, PendingTurn[]][]) {
+        for (const { turn, from, throughMessage } of covered) {
+          const day = dayOf(turn.at ?? clock.now(), zone);
+          coverRange(transaction, turn, { session: session.id, from, throughMessage, disposition, day, job });
+        }
+      }
+    },
+  }));
+}
+
+/** What turns' logs cannot be written for is found before a model is paid for what goes there. */
+export async function rehearseCommit(
+  turns: PendingTurn[],
+  { store, lease, job }: CommitAt,
+  { clock, zone }: CommitDeps,
+): Promise<void> {
+  const days = new Set(turns.map(({ turn }) => dayOf(turn.at ?? clock.now(), zone)));
+  await store.rehearse({ actor: `job:${job}`, lease }, [...days].map(logPath));
+}
+
+/**
+ * What the ledger is told of a session while a job commits, and when all of it is committed: only then may the next
+ * reading begin where the last turn begins.
+ */
+export interface SessionRows {
+  meanwhile: SessionRow;
+  atEnd: SessionRow;
+}
+
+/** `lastTurnByte`: where the last turn begins; null where the next reading has to be from the beginning. */
+export async function sessionRows(
+  { session, store }: { session: Session; store: Store },
+  { lastTurnByte }: { lastTurnByte: number | null },
+): Promise<SessionRows> {
+  const { id, path, format, cwd, sizeBytes, modifiedAt } = session;
+  const row: SessionRow = { id, path, format, cwd, sizeBytes, modifiedAt };
+  const point = lastTurnByte === null ? null : await readPointAt(path, lastTurnByte);
+  return {
+    meanwhile: { ...row, readPoint: sessionRow(store.ledger, id)?.readPoint },
+    atEnd: { ...row, readPoint: point ?? undefined },
+  };
+}
+
+/** The entries that a reopened turn gave before, as far as it is looked at again. */
+function replaceable(
+  ledger: Ledger,
+  { session, turns, reopened }: { session: Session; turns: PendingTurn[]; reopened: ReadonlySet<string> },
+): EntryRow[] {
+  const ranges = new Map(turns.map((pending) => [pending.turn.id, pending]));
+  return entriesOfSession(ledger, session.id).filter((entry) => {
+    const range = ranges.get(entry.turn);
+    if (!range || !reopened.has(entry.turn)) return false;
+    if (entry.state === 'withdrawn' || entry.state === 'forgotten') return false;
+    const ids = range.turn.messageIds;
+    const at = ids.indexOf(entry.evidence[0]?.message ?? '');
+    return at === -1 || range.from === '' || at >= ids.indexOf(range.from);
+  });
+}
+
+function isKept(ledger: Ledger, id: string): boolean {
+  const state = entryRow(ledger, id)?.state;
+  return state !== undefined && state !== 'withdrawn';
+}

@@ -1,0 +1,161 @@
+// Shows the pending turns: reads again those that sorting found, and makes their excerpts one at a time, so that of a
+// session of any size no more is held than the excerpt that is being made; or, where that is asked for and nothing stands
+// against it, continues the request that the transcript holds, so that the agent's own prompt cache is read.
+// What was written into the file meanwhile is left for the next extraction; a file that was rewritten is a `conflict`.
+
+import { OFFLINE_MODEL } from '../../src/agent/types.ts';
+import { AppError } from '../../src/base/errors.ts';
+import { redact } from '../../src/base/text/redact.ts';
+import { buildExcerpts, type Excerpt, type ExcerptTurn } from '../../src/transcript/excerpt/excerpt.ts';
+import { listMessages } from '../../src/transcript/excerpt/message-list.ts';
+import type { Session } from '../../src/transcript/session.ts';
+import { readTurns } from '../../src/transcript/turns.ts';
+import { sayWrites } from '../../src/transcript/writes/memory-writes.ts';
+import type { PendingTurn, SortedTurns } from './sort-turns.ts';
+
+/** What the extractor continues: an excerpt of the transcript, or the request that it holds. */
+export type Fork = 'excerpt' | 'prefix';
+
+/** How the model is shown a session; `why`: not by the prefix, though that was wanted. */
+export interface ShownBy {
+  by: Fork;
+  why?: string;
+}
+
+/** One excerpt, with the pending turns that it is about. */
+export interface Offered {
+  /** Where a request is continued, what points to its messages. */
+  excerpt: Excerpt;
+  /** The request to be continued, which holds the messages themselves. */
+  continues?: Session['request'];
+  shown: ShownBy;
+  /** Those that end in it. */
+  turns: PendingTurn[];
+  /** Those of which it offers anything. */
+  touched: PendingTurn[];
+  /** How many turns of the session are pending, these included. */
+  left: number;
+}
+
+type Source = Pick<Session, 'path' | 'messages' | 'request'>;
+
+export interface ShowOptions {
+  wanted: ShownBy;
+  excerptTokens: number;
+  zone: string;
+  agent: { model: string };
+}
+
+/** What the pending turns are shown in. Contract: the next is asked for once what was offered is committed. */
+export async function* offerPending(
+  of: { session: Source; sorted: SortedTurns },
+  options: ShowOptions,
+): AsyncGenerator<Offered> {
+  const { pending } = of.sorted;
+  const by: Continuation = options.wanted.by === 'prefix' ? await continuationOf(of, options) : options.wanted;
+  const { continues, excerpt: pointers, ...shown } = by;
+  let left = pending.size;
+  for await (const excerpt of pointers ? [pointers] : excerptsOf(of, options)) {
+    const offered = [...excerpt.sources.values()].filter((source) => source.offered).map(({ turn }) => turn);
+    const turnsOf = (ids: string[]) => [...new Set(ids)].flatMap((id) => pending.get(id) ?? []);
+    const turns = turnsOf(excerpt.turns);
+    yield { excerpt, continues, shown, turns, touched: turnsOf([...offered, ...excerpt.turns]), left };
+    left -= turns.length;
+  }
+}
+
+export interface ToShow {
+  session: Pick<Session, 'path' | 'messages'>;
+  sorted: Pick<SortedTurns, 'shown' | 'from'>;
+}
+
+/** The excerpts that the pending turns are shown in. */
+export function excerptsOf(
+  of: ToShow,
+  { excerptTokens, zone, isNumbered }: { excerptTokens: number; zone: string; isNumbered?: boolean },
+): AsyncGenerator<Excerpt> {
+  const options = { ids: saidIds(of), budgetTokens: excerptTokens, redact, zone, isNumbered };
+  return buildExcerpts(() => readShown(of), options);
+}
+
+function* saidIds({ sorted }: ToShow): Generator<string> {
+  for (const { turn } of sorted.shown) yield* turn.saidIds;
+}
+
+/** The turns themselves: those that are pending and their context. */
+export async function* readShown({ session, sorted }: ToShow): AsyncGenerator<ExcerptTurn> {
+  const { shown, from } = sorted;
+  let next = 0;
+  if (shown.length === 0) return;
+  for await (const turn of readTurns(session.messages(from))) {
+    const wanted = shown[next];
+    if (wanted?.turn.id !== turn.id) continue;
+    const messages = turn.messages.slice(0, wanted.turn.messageIds.length);
+    if (messages.some((message, at) => message.id !== wanted.turn.messageIds[at])) break;
+    const said = messages.map((message) => sayWrites(message, wanted.writes));
+    yield { turn: { ...turn, messages: said }, offeredFrom: wanted.offeredFrom };
+    next += 1;
+    if (next === shown.length) return;
+  }
+  throw new AppError('conflict', `${session.path} was rewritten while it was read.`, { remedy: 'Run it again.' });
+}
+
+/** The request to be continued and which of its messages are offered; or why it is not continued. */
+type Continuation = ShownBy & { continues?: Session['request']; excerpt?: Excerpt };
+
+/** What stands in a request was sent to the provider before: it goes out again as it is, or not at all. */
+async function continuationOf(
+  of: { session: Source; sorted: SortedTurns },
+  { agent, excerptTokens, zone }: ShowOptions,
+): Promise<Continuation> {
+  const { request } = of.session;
+  const obstacle = obstacleIn(request, agent.model);
+  if (obstacle) return { by: 'excerpt', why: obstacle };
+  if ([...of.sorted.states.values()].includes('private')) return { by: 'excerpt', why: PRIVATE };
+  const excerpt = await listMessages(await Array.fromAsync(readShown(of)), {
+    budgetTokens: excerptTokens,
+    redact,
+    zone,
+  });
+  if (!excerpt) return { by: 'excerpt', why: 'too many of its messages are pending' };
+  return { by: 'prefix', continues: request, excerpt };
+}
+
+const PRIVATE = 'something in it is marked as private';
+
+/** What the program that sent the request runs itself; all other kinds of tools run at the provider. */
+const RUN_BY_CLIENT = /^(custom|(bash|text_editor|computer|memory)_\d+)$/;
+
+function obstacleIn(request: Session['request'], agentModel: string): string | undefined {
+  if (!request) return 'the transcript holds no request';
+  if (agentModel === OFFLINE_MODEL) return 'the offline model reads excerpts only';
+  const { model, tools, tool_choice: choice } = request;
+  if (typeof model !== 'string') return 'the request names no model';
+  const values = [...valuesIn(request)];
+  if (/<private[\s>]/i.test(values.map(({ value }) => (typeof value === 'string' ? value : '')).join('\n'))) {
+    return PRIVATE;
+  }
+  if (/^(any|tool)$/.test(String(fieldOf(choice, 'type')))) return 'the request demands a call';
+  if (request.output_format ?? fieldOf(request.output_config, 'format')) return 'the request demands a format';
+  const kinds = (Array.isArray(tools) ? tools : []).map((tool) => fieldOf(tool, 'type') ?? 'custom');
+  const isRunElsewhere = (kind: unknown) => !RUN_BY_CLIENT.test(String(kind));
+  if (request.mcp_servers || request.container || kinds.some(isRunElsewhere)) {
+    return 'the provider would run tools of the request';
+  }
+  // A ceiling stands before the bytes that are sent; how much such a file holds is not among them.
+  if (values.some(({ key, value }) => key === 'source' && /^(url|file)$/.test(String(fieldOf(value, 'type'))))) {
+    return 'the request names files that are kept elsewhere';
+  }
+  return undefined;
+}
+
+/** Every value inside a JSON value, with the name under which it stands. */
+function* valuesIn(value: unknown, key = ''): Generator<{ key: string; value: unknown }> {
+  yield { key, value };
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, inner] of Object.entries(value)) yield* valuesIn(inner, name);
+}
+
+function fieldOf(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined;
+}
