@@ -35,7 +35,6 @@ import { commitLoaded, type Loaded, loadEntries } from './dream/load.ts';
 import { type ProposeDeps, propose } from './dream/propose.ts';
 import type { Approval, Requests, SentRequests, Waits } from './dream/seams.ts';
 import { Slices, select } from './dream/select.ts';
-import type { ShareReport } from './share.ts';
 
 export interface DreamRequest {
   /** Steers how memory is kept; never overrides the rules. */
@@ -66,7 +65,8 @@ export type DreamEnd =
 
 export type DreamOutcome = DreamEnd['outcome'];
 
-export type DreamReport = DreamEnd & {
+/** What every dream tells, however it ended; wings declare keys of theirs. */
+export interface DreamFacts {
   operations: { kind: Operation['kind'] | 'archive'; entries: string[]; topic: string | null; reason: string }[];
   /** Of those, what waits for a person. */
   proposals: string[];
@@ -83,9 +83,9 @@ export type DreamReport = DreamEnd & {
   spend: SpentTotal;
   /** What waits to be answered. */
   waits?: Waits;
-  /** What of it went to the team, where that was asked for or set. */
-  shared?: ShareReport;
-};
+}
+
+export type DreamReport = DreamEnd & DreamFacts;
 
 /** What one commit did, or let wait. */
 type Committed = Pick<DreamReport, 'operations' | 'proposals' | 'refused' | 'left'> & { index: IndexSize | null };

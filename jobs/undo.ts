@@ -17,7 +17,7 @@ import type { FileChange, Store, WithLease } from '../src/memory/store/store.ts'
 import { type Staying, TakingBack } from './undo/taking-back.ts';
 
 /** Kinds of jobs that need no wing. */
-const OWN_KINDS: string[] = [...JOB_KINDS, 'undo', 'remember', 'forget', 'deliver', 'share', 'review'];
+const OWN_KINDS: string[] = [...JOB_KINDS, 'undo', 'remember', 'forget', 'deliver', 'review'];
 
 export interface UndoRequest {
   /** Exactly one of `job` and `last`. */

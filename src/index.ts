@@ -27,12 +27,12 @@ export type { RememberReport, RememberRequest } from '../jobs/remember.ts';
 export type { ReprocessRequest } from '../jobs/reprocess.ts';
 export type { ShownProposal } from '../jobs/review/list.ts';
 export type { ReviewReport, ReviewRequest } from '../jobs/review.ts';
-export type { ShareReport, ShareRequest, ShareSource } from '../jobs/share.ts';
 export type { Staying } from '../jobs/undo/taking-back.ts';
 export type { UndoReport, UndoRequest } from '../jobs/undo.ts';
 export { type Config, loadConfig } from './base/config/config.ts';
 export { AppError, ERRORS, type ErrorCode, type Failure, type FailureClass, type RetryRule } from './base/errors.ts';
-export type { DreamRequest, JobOptions } from './doors/compose.ts';
+export type { DreamRequest } from './doors/compose.ts';
+export type { JobOptions } from './doors/job-bounds.ts';
 export { type Nocturne, openNocturne } from './doors/library.ts';
 export {
   type Redaction,
@@ -67,6 +67,7 @@ export type {
   Precondition,
   Store,
 } from './memory/store/store.ts';
+export type { ShareReport, ShareRequest, ShareSource } from './wings/team/share.ts';
 
 // Transcripts, secrets in text, and time.
 

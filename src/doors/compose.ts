@@ -5,14 +5,13 @@ import { join } from 'node:path';
 import type { CheckReport } from '../../jobs/check-memory.ts';
 import type { DreamEstimate } from '../../jobs/dream/estimate.ts';
 import type { Requests, RequestsMode } from '../../jobs/dream/seams.ts';
-import type { DreamDeps, DreamRequest as DreamJobRequest, DreamReport } from '../../jobs/dream.ts';
+import type { DreamDeps, DreamFacts, DreamRequest as DreamJobRequest, DreamReport } from '../../jobs/dream.ts';
 import type { ExtractDeps, ExtractReport, ExtractRequest } from '../../jobs/extract.ts';
 import type { ForgetReport, ForgetRequest } from '../../jobs/forget.ts';
 import type { RememberReport, RememberRequest } from '../../jobs/remember.ts';
 import type { ReprocessRequest } from '../../jobs/reprocess.ts';
 import type { ShownProposal } from '../../jobs/review/list.ts';
 import type { ReviewReport, ReviewRequest } from '../../jobs/review.ts';
-import type { ShareReport, ShareRequest } from '../../jobs/share.ts';
 import type { UndoReport, UndoRequest } from '../../jobs/undo.ts';
 import { requireAccess } from '../agent/access.ts';
 import { forkAgent } from '../agent/child/fork.ts';
@@ -32,30 +31,22 @@ import type { Lease } from '../memory/ledger/leases.ts';
 import { openStore } from '../memory/open.ts';
 import type { Store, WithLease } from '../memory/store/store.ts';
 import { boundDecompression } from '../transcript/decoded.ts';
-import { wallOf, withLease } from './job-bounds.ts';
+import { type JobOptions, wallOf, withLease } from './job-bounds.ts';
 import { withAccess } from './model-key.ts';
 import { foundDirectories, memoriesOf, memoryDirFor } from './places.ts';
 import { refuseSentLedger } from './sent-ledger.ts';
 import { tracing } from './telemetry.ts';
 import { UserScope } from './user-scope.ts';
-import { wings, wingWith } from './wing.ts';
+import { type DreamPart, type WingApp, wings, wingWith } from './wing.ts';
 import { lanesFor, ModelSlots, withinSlots } from './worker/model-slots.ts';
 
-export interface App {
-  config: Config;
-  home: Home;
-  /** Where the memory of a project is kept, or would be: nothing is opened or made. */
-  memoryDirOf(session: { cwd?: string }): string;
-  /** Whether nocturne may work unasked for a session that ran in `cwd`; without one, whether it may anywhere. */
-  standing(session?: { cwd?: string }): Enablement;
+export interface App extends WingApp {
   /** The same for all sessions that a memory directory has seen: off where every one of their projects is. */
   standingOf(store: Store): Enablement;
   /** The memory directory of a project or, where one is set, the one for all; it is remembered in the home. */
   storeFor(session: { cwd?: string }): Promise<Store>;
   /** The same for a job that asks a model: without a key it throws `no-model` rather than make a directory for nothing. */
   storeForWork(session: { cwd?: string }): Promise<Store>;
-  /** Opens a memory directory; one that is open already is shared. */
-  store(dir: string): Promise<Store>;
   /** The memory of the user in all projects, and the delivery of what is sent there. */
   userScope: UserScope;
   /** Verifies the memory directory of a project, or the one for all, without making it. */
@@ -72,8 +63,6 @@ export interface App {
   undo(store: Store, request: UndoRequest): Promise<UndoReport>;
   /** Keeps what a person says, without a model. */
   remember(store: Store, request: RememberRequest): Promise<RememberReport>;
-  /** Puts statements of one's own memory into that of the team whose working tree holds `cwd`. */
-  share(own: Store, request: ShareRequest, by: { cwd: string; withEmail?: boolean }): Promise<ShareReport>;
   /** Takes something out of the memory and does not learn it again from the same source. */
   forget(store: Store, request: ForgetRequest): Promise<ForgetReport>;
   /** Runs `work` while no other process works on the key in the store; null where one does. */
@@ -95,16 +84,6 @@ export interface DreamRequest extends DreamJobRequest {
    * offline model, which answers at once.
    */
   batch?: RequestsMode;
-}
-
-export interface JobOptions {
-  /** Ends the job; what it did not commit is lost. */
-  signal?: AbortSignal;
-  /** The directory to work in, where it is known already. */
-  store?: Store;
-  /** A dream shares what it changed with the team whose working tree holds this directory. */
-  shareFrom?: string;
-  onReport?(report: ExtractReport): void;
 }
 
 /** See `App.standing`. */
@@ -157,7 +136,6 @@ export function compose(config: Config, parts: Parts = {}): App {
     return opened;
   };
   const storeFor = (session: { cwd?: string }) => storeToKnow(memoryDirFor(config, session));
-  const sharingOf = (own: Store) => ({ config, own, openStore: storeToKnow });
   const storeForWork = async (session: { cwd?: string }) => {
     const isNew = !isDirectory(join(memoryDirFor(config, session), '.nocturne'));
     if (isNew && keySource(config) === 'none') requireAccess(config);
@@ -216,15 +194,18 @@ export function compose(config: Config, parts: Parts = {}): App {
     await log(error ? 'warn' : 'info', { event: 'job', kind, job, ...found, store: at.dir, outcome, ...failed, spend });
     return report;
   };
+  const forWings: WingApp = { config, home, memoryDirOf: (session) => memoryDirFor(config, session), standing, store };
+  /** The keys that wings add to a dream's report. */
+  const afterDream = async (done: Parameters<DreamPart['after']>[0]): Promise<Partial<DreamFacts>> => {
+    const added: Partial<DreamFacts> = {};
+    for (const { dream } of wings()) Object.assign(added, await dream?.after(done, forWings));
+    return added;
+  };
   return {
-    config,
-    home,
+    ...forWings,
     log,
     withLease: leased,
-    store,
     userScope,
-    memoryDirOf: (session) => memoryDirFor(config, session),
-    standing,
     standingOf(at) {
       const overall = standing();
       if (!overall.enabled) return overall;
@@ -255,16 +236,12 @@ export function compose(config: Config, parts: Parts = {}): App {
       await userScope.deliverBeforeDream(at);
       const seams = await dreamSeams(request, common.signal);
       const { excerptTokens: batchTokens, holdDays, forgetDays: archiveAfterDays } = config;
-      let report = await observed('dream', at, () =>
+      const report = await observed('dream', at, () =>
         dream(request, { ...common, ...seams, store: at, batchTokens, holdDays, archiveAfterDays }),
       );
-      if (config.team === 'write' || options.shareFrom !== undefined) {
-        const { shareChanged } = await import('./sharing.ts');
-        const shared = await shareChanged(report.job, { ...sharingOf(at), cwd: options.shareFrom });
-        report = { ...report, shared };
-      }
+      const added = await afterDream({ job: report.job, own: at, options });
       dropOldVersions(at.ledger, { now: config.clock.now(), days: config.versionDays, kept: config.versionsKept });
-      return report;
+      return { ...report, ...added };
     },
     estimateDream: async (at, request) => {
       const { estimateDream } = await import('../../jobs/dream/estimate.ts');
@@ -302,15 +279,11 @@ export function compose(config: Config, parts: Parts = {}): App {
       const { forget } = await import('../../jobs/forget.ts');
       return userScope.deliverAfter(forget(request, { ...config, store: at, withLease: leased }), () => at);
     },
-    share: async (own, request, by) =>
-      (await import('./sharing.ts')).shareWithTeam(request, { ...sharingOf(own), ...by }),
     listProposals: async (at, ids) => (await import('../../jobs/review/list.ts')).listProposals(at, ids),
     review: async (at, request) => {
       const { review } = await import('../../jobs/review.ts');
       const report = await review(request, { ...job({}), store: at, batchTokens: config.excerptTokens });
-      if (config.team !== 'write') return report;
-      const { shareChanged } = await import('./sharing.ts');
-      for (const { job } of report.decided) await shareChanged(job, sharingOf(at));
+      for (const { job } of report.decided) await afterDream({ job, own: at, options: {} });
       return report;
     },
     close() {

@@ -1,11 +1,21 @@
 // What a job is held by: the lease of what it works on, renewed while it works, and its wall time.
 
+import type { ExtractReport } from '../../jobs/extract.ts';
 import type { Config } from '../base/config/config.ts';
 import { AppError, isAppError } from '../base/errors.ts';
 import { thisProcess } from '../base/process.ts';
 import { type Lease, releaseLease, renewLease, takeLease } from '../memory/ledger/leases.ts';
 import { newId } from '../memory/ledger/ledger.ts';
 import type { Store } from '../memory/store/store.ts';
+
+/** What may be asked for with a job; wings declare more of it. */
+export interface JobOptions {
+  /** Ends the job; what it did not commit is lost. */
+  signal?: AbortSignal;
+  /** The directory to work in, where it is known already. */
+  store?: Store;
+  onReport?(report: ExtractReport): void;
+}
 
 /** Runs `work` while no other process works on the key in the store; null where one does. */
 export async function withLease<T>(

@@ -3,28 +3,32 @@
 
 import { type Config, loadConfig } from '../base/config/config.ts';
 import { type App, compose } from './compose.ts';
+import { wings } from './wing.ts';
 
-/** The jobs, and the memory directories they work on. Every job asks for its lease, and ends with a report. */
-export type Nocturne = Pick<
-  App,
-  | 'config'
-  | 'standing'
-  | 'memoryDirOf'
-  | 'storeFor'
-  | 'store'
-  | 'extract'
-  | 'dream'
-  | 'estimateDream'
-  | 'reprocess'
-  | 'undo'
-  | 'remember'
-  | 'forget'
-  | 'listProposals'
-  | 'review'
-  | 'share'
-  | 'check'
-  | 'close'
->;
+/**
+ * The jobs, and the memory directories they work on. Every job asks for its lease, and ends with a report. Wings declare
+ * functions of theirs.
+ */
+export interface Nocturne
+  extends Pick<
+    App,
+    | 'config'
+    | 'standing'
+    | 'memoryDirOf'
+    | 'storeFor'
+    | 'store'
+    | 'extract'
+    | 'dream'
+    | 'estimateDream'
+    | 'reprocess'
+    | 'undo'
+    | 'remember'
+    | 'forget'
+    | 'listProposals'
+    | 'review'
+    | 'check'
+    | 'close'
+  > {}
 
 /**
  * Opens nocturne with the settings of this machine's user, or with others: `{ ...(await loadConfig()), model: 'offline' }`.
@@ -32,5 +36,6 @@ export type Nocturne = Pick<
  * cannot be used. Call `close()` when done: it closes the stores, too.
  */
 export async function openNocturne(config?: Config): Promise<Nocturne> {
-  return compose(config ?? (await loadConfig()));
+  const app = compose(config ?? (await loadConfig()));
+  return Object.assign({}, app, ...wings().map((wing) => wing.library?.(app)));
 }

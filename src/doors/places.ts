@@ -5,7 +5,9 @@ import type { Config } from '../base/config/config.ts';
 import { AppError, isAppError } from '../base/errors.ts';
 import { canonicalPath, isDirectory, listNames } from '../base/files/directories.ts';
 import { checkoutRoot, memoryDirOf, projectMemoryDir } from '../memory/home/paths.ts';
+import type { ExtraScope } from '../memory/recall/recall.ts';
 import type { Memories } from '../transcript/writes/memory-writes.ts';
+import { wings } from './wing.ts';
 
 /** Whose memory: `project` by the chain of places, `user` and `local` in fixed ones. */
 export const MEMORY_SCOPES = ['project', 'user', 'local'] as const;
@@ -78,19 +80,23 @@ function ownMemory(config: Config, cwd: string): string[] {
 }
 
 /**
- * The memories that are recalled beside a project's, each where it is: the user's, where that is on, and the working
- * tree's, where the team's is read. One that a link in the working tree leads elsewhere for is not the repository's.
+ * The memories that are recalled beside a project's, each where it is: the user's, where that is on, and what wings
+ * add. Where a link in the working tree leads elsewhere, what is there is not the repository's.
  */
 export function scopesBeside(
   config: Config,
   { cwd, memory }: { cwd: string; memory: string },
-): { scope: 'user' | 'local'; dir: string }[] {
+): { scope: ExtraScope; dir: string }[] {
   const user = canonicalPath(scopeDir(config, { memory: 'user', cwd }));
   const local = canonicalPath(scopeDir(config, { memory: 'local', cwd }));
   const tree = canonicalPath(checkoutRoot(cwd) ?? cwd);
   const isRepositorys = local.startsWith(`${tree}${sep}`) && local !== user && local !== memory;
-  return [
-    ...(config.userScope && user !== memory ? [{ scope: 'user' as const, dir: user }] : []),
-    ...(config.team !== 'off' && isRepositorys ? [{ scope: 'local' as const, dir: local }] : []),
-  ].filter(({ dir }) => isDirectory(dir));
+  const scopes: ExtraScope[] = [
+    ...(config.userScope ? ['user' as const] : []),
+    ...wings().flatMap((wing) => wing.extraScopes?.(config) ?? []),
+  ];
+  return scopes
+    .filter((scope) => (scope === 'user' ? user !== memory : isRepositorys))
+    .map((scope) => ({ scope, dir: scope === 'user' ? user : local }))
+    .filter(({ dir }) => isDirectory(dir));
 }

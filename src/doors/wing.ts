@@ -4,9 +4,17 @@
 
 import type { Command } from 'commander';
 import type { Requests, RequestsMode } from '../../jobs/dream/seams.ts';
+import type { DreamFacts, DreamReport } from '../../jobs/dream.ts';
 import type { AgentRequest } from '../agent/types.ts';
+import type { Config } from '../base/config/config.ts';
+import type { Home } from '../memory/home/home.ts';
+import type { Enablement } from '../memory/home/switches.ts';
 import type { Ledger } from '../memory/ledger/ledger.ts';
+import type { ExtraScope } from '../memory/recall/recall.ts';
+import type { Store } from '../memory/store/store.ts';
+import type { MemoryType } from '../memory/types.ts';
 import type { Checked } from './doctor/checked.ts';
+import type { JobOptions } from './job-bounds.ts';
 
 /** Adds a command to the program. */
 export type AddCommand = (program: Command) => void | Promise<void>;
@@ -21,6 +29,58 @@ export interface WingPlace {
   ledger: Ledger | null;
   /** The top of the working tree, where there is one and the memory is the project's. */
   checkout: string | null;
+}
+
+/** What of the app a wing may use. */
+export interface WingApp {
+  config: Config;
+  home: Home;
+  /** Where the memory of a project is kept, or would be: nothing is opened or made. */
+  memoryDirOf(session: { cwd?: string }): string;
+  /** Whether nocturne may work unasked for a session that ran in `cwd`; without one, whether it may anywhere. */
+  standing(session?: { cwd?: string }): Enablement;
+  /** Opens a memory directory; one that is open already is not opened twice. */
+  store(dir: string): Promise<Store>;
+}
+
+/** An option that is added to a command of the core: its flags, and what the help says of it. */
+export type AddedOption = [flags: string, about: string];
+
+/** The values of a command's options, by name. */
+export type GivenOptions = Record<string, unknown>;
+
+/** What is said of a part of a report; the outcome counts for the exit code. */
+export interface Said {
+  outcome: string;
+  lines: string[];
+}
+
+/** What a wing adds to `nocturne dream` and to the job itself. Its keys of the report are declared in `DreamFacts`. */
+export interface DreamPart {
+  options: AddedOption[];
+  /** The keys as the help lists them. */
+  keys: string[];
+  /** What the options ask of the job. */
+  asks(given: GivenOptions, at: { cwd: string }): JobOptions;
+  /** Done with what a dream changed, or a person accepted of one; `job` is null where nothing was. */
+  after(done: { job: string | null; own: Store; options: JobOptions }, app: WingApp): Promise<Partial<DreamFacts>>;
+  /** Null where the report has none of its keys. */
+  say(report: DreamReport): Promise<Said | null>;
+}
+
+/** What a wing adds to `nocturne remember`. */
+export interface RememberPart {
+  options: AddedOption[];
+  /** Its keys of the JSON, as the help lists them. */
+  keys: string[];
+  /**
+   * Asked before anything is kept: throws what forbids it. What is answered is done after the words were kept; null
+   * where no option asks for it.
+   */
+  begin(
+    given: GivenOptions,
+    at: { app: WingApp; own: Store; words: string; type: MemoryType; cwd: string },
+  ): Promise<(() => Promise<Said & { values: Record<string, unknown> }>) | null>;
 }
 
 export interface Wing {
@@ -39,6 +99,18 @@ export interface Wing {
   checks?(at: WingPlace): Promise<Checked[]>;
   /** A key of `nocturne status --json` with its value, and the lines that say it. */
   status?(at: WingPlace): Promise<{ values: Record<string, unknown>; lines: string[] }>;
+  dream?: DreamPart;
+  remember?: RememberPart;
+  /** Scopes that are recalled beside a project's memory. */
+  extraScopes?(config: Config): ExtraScope[];
+  /** Done in the working tree where a session begins. */
+  onSessionStart?(cwd: string, at: { app: WingApp; onProblem(message: string): void }): Promise<void>;
+  /** What keeps the nightly dream from a directory, as a sentence, or null. */
+  keepsNightFrom?(store: Store, app: WingApp): string | null;
+  /** What a person is to know after a text was redacted in a directory, each a sentence. */
+  afterRedact?(match: string, at: { app: WingApp; store: Store; cwd: string }): Promise<string[]>;
+  /** Functions for programs, declared in `Nocturne`. */
+  library?(app: WingApp): object;
 }
 
 /** How a dream's requests may be asked. */

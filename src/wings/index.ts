@@ -4,6 +4,7 @@ import type { Wing } from '../doors/wing.ts';
 import { batches } from './batches/wing.ts';
 import { scaffold } from './scaffold/wing.ts';
 import { snapshots } from './snapshots/wing.ts';
+import { team } from './team/wing.ts';
 import { transfer } from './transfer/wing.ts';
 
-export const WINGS: readonly Wing[] = [batches, scaffold, transfer, snapshots];
+export const WINGS: readonly Wing[] = [team, batches, scaffold, transfer, snapshots];

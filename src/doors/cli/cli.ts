@@ -12,7 +12,6 @@ import { EXIT, note, print } from './terminal/output.ts';
 const COMMANDS: Record<CommandGroup, Record<string, () => Promise<AddCommand>>> = {
   'Everyday:': {
     remember: async () => (await import('./commands/remember.ts')).addRemember,
-    share: async () => (await import('./commands/share.ts')).addShare,
     forget: async () => (await import('./commands/forget.ts')).addForget,
     list: async () => (await import('./commands/list.ts')).addList,
     search: async () => (await import('./commands/search.ts')).addSearch,

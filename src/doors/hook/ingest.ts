@@ -1,7 +1,6 @@
 // From the spool into the inboxes: what hooks have said becomes work of the memory directory the session belongs to.
 // Promises that a spool file goes only after its inbox has the work, so that a crash repeats and never loses it, and
-// that however many hooks named a session it waits once. Never starts work; where a session begins it settles what git
-// left in the team's memory.
+// that however many hooks named a session it waits once. Never starts work, save what a wing does where a session begins.
 
 import { sep } from 'node:path';
 import { describeError, ERRORS, isAppError } from '../../base/errors.ts';
@@ -18,8 +17,8 @@ import {
 import { FOUND_AGENTS, findSessions } from '../../transcript/find-sessions.ts';
 import { isInteractive, openSession, type Session } from '../../transcript/session.ts';
 import type { App } from '../compose.ts';
+import { wings } from '../wing.ts';
 import { announceSession } from './announce.ts';
-import { settleTeamMemory } from './team-memory.ts';
 
 export interface IngestOptions {
   /** Told, in a sentence, of everything that will not become work. */
@@ -41,7 +40,9 @@ export async function ingestSpool(app: App, options: IngestOptions): Promise<Ing
   const spooled = readSpool(home, options.onProblem);
   removeAbandoned(home, clock.now());
   const began = spooled.filter(({ item }) => kindOfEvent(item.event) === 'start');
-  for (const cwd of new Set(began.flatMap(({ item }) => item.cwd ?? []))) await settleIn(cwd, app, options);
+  for (const cwd of new Set(began.flatMap(({ item }) => item.cwd ?? []))) {
+    for (const wing of wings()) await wing.onSessionStart?.(cwd, { app, ...options });
+  }
   for (const each of began) removeSpooled(each);
   const sessions = Map.groupBy(
     spooled.filter((each) => !began.includes(each)),
@@ -53,16 +54,6 @@ export async function ingestSpool(app: App, options: IngestOptions): Promise<Ing
     if (became !== 'skipped') ingested[became] += 1;
   }
   return ingested;
-}
-
-/** Where that cannot be, the next session, or whoever opens the directory, tries again. */
-async function settleIn(cwd: string, app: App, { onProblem }: IngestOptions): Promise<void> {
-  try {
-    await settleTeamMemory(app, cwd);
-  } catch (error) {
-    if (!isAppError(error)) throw error;
-    onProblem(`The team's memory at ${cwd}: ${describeError(error)}`);
-  }
 }
 
 /** Puts the session of one or more hook calls, in their order, into its inbox. */

@@ -11,6 +11,7 @@ import { lastDreamAt } from '../../memory/ledger/job-rows.ts';
 import { isLeased } from '../../memory/ledger/leases.ts';
 import type { Store } from '../../memory/store/store.ts';
 import type { App } from '../compose.ts';
+import { wings } from '../wing.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -65,12 +66,15 @@ export function isExtracting(store: Store, now: Date): boolean {
  * the index up to what people wrote.
  */
 export async function shutGate(
-  { config, memoryDirOf, dreamNews }: App,
+  app: App,
   { store, payload }: { store: Store; payload: { isNightly?: boolean } },
 ): Promise<string | null> {
   if (!payload.isNightly) return null;
-  // Two clones would both distil what stands in a log there, and what is shared was distilled already.
-  if (store.isCheckedIn && memoryDirOf({}) !== store.dir) return "a team's memory: only its index is kept up to date";
+  const { config, dreamNews } = app;
+  for (const wing of wings()) {
+    const reason = wing.keepsNightFrom?.(store, app) ?? null;
+    if (reason !== null) return reason;
+  }
   const now = config.clock.now();
   const lastAt = lastDreamAt(store.ledger, now);
   if (lastAt && now.getTime() - Date.parse(lastAt) < config.dreamMinHours * HOUR_MS) {

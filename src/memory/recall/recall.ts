@@ -20,10 +20,10 @@ import {
 export type { RecalledPart, RecalledTopic, RecallPlace } from './recall-part.ts';
 
 /** Whose memory stands beside a project's: the user's in all projects, or what comes with the working tree. */
-export type BesideScope = 'user' | 'local';
+export type ExtraScope = 'user' | 'local';
 
 export interface BesidePlace extends RecallPlace {
-  scope: BesideScope;
+  scope: ExtraScope;
 }
 
 export interface RecallRequest extends RecallPlace {
@@ -50,11 +50,11 @@ export interface Recall extends RecalledPart {
   /** Empty where nothing is remembered. */
   text: string;
   /** What of the text comes from beside; each with its directory. */
-  beside: (RecalledPart & { scope: BesideScope; memory: string })[];
+  beside: (RecalledPart & { scope: ExtraScope; memory: string })[];
 }
 
 /** How much of the section what is beside may take, with its heading. */
-const SHARES: Record<BesideScope, number> = { user: 0.25, local: 0.2 };
+const SHARES: Record<ExtraScope, number> = { user: 0.25, local: 0.2 };
 /** And what nocturne itself says, else it says nothing. */
 const NOTES_SHARE = 0.25;
 
@@ -65,7 +65,7 @@ export async function recall(request: RecallRequest): Promise<Recall> {
   const ownWords = recallNotes(request);
   const notes = isWithin(ownWords, NOTES_SHARE) ? ownWords : '';
   const section = await frameOf('recall', dir, notes);
-  const laid: { scope: BesideScope; memory: string; part: LaidPart; framed(body: string): string }[] = [];
+  const laid: { scope: ExtraScope; memory: string; part: LaidPart; framed(body: string): string }[] = [];
   let besideText = '';
   // First, so that the directory's own part knows what room is left.
   for (const { scope, ...place } of request.beside ?? []) {

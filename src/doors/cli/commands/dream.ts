@@ -3,24 +3,36 @@
 import { type Command, Option } from 'commander';
 import { AppError } from '../../../base/errors.ts';
 import { type Day, isDay } from '../../../base/time.ts';
-import { type CommonOptions, withApp, withInstructions, withJson, withMemory, withModel } from '../terminal/options.ts';
+import type { JobOptions } from '../../job-bounds.ts';
+import { wings } from '../../wing.ts';
+import {
+  addOptions,
+  type CommonOptions,
+  keysOf,
+  withApp,
+  withInstructions,
+  withJson,
+  withMemory,
+  withModel,
+} from '../terminal/options.ts';
 import { exitFor, noteOff, printDream, printEstimate } from '../terminal/output.ts';
 import { progress } from '../terminal/progress.ts';
 
 interface DreamOptions extends CommonOptions {
   acceptMissing?: boolean | string[];
   dryRun?: boolean;
-  share?: boolean;
   review?: boolean;
   batch?: boolean;
 }
 
 export function addDream(program: Command): void {
+  const parts = wings().flatMap(({ dream }) => dream ?? []);
   const command = program
     .command('dream')
     .description('the logs into topic files and the index, now')
-    .option('--now', 'at once, past the gates of the nightly dream; a dream that somebody asks for always is')
-    .option('--share', "share what it changed in topics of the project and references with the working tree's team")
+    .option('--now', 'at once, past the gates of the nightly dream; a dream that somebody asks for always is');
+  addOptions(command, parts);
+  command
     .option('--dry-run', 'print what would be sent to the model and about what it would cost; change nothing')
     .option(
       '--review',
@@ -35,7 +47,7 @@ export function addDream(program: Command): void {
     );
   withJson(
     withInstructions(withModel(withMemory(command))),
-    '{ outcome, operations: [{ kind, entries, topic, reason }], proposals, topics, indexLines, indexBytes, spend, waits?, shared?, error? }',
+    `{ outcome, operations: [{ kind, entries, topic, reason }], proposals, topics, indexLines, indexBytes, spend, waits?${keysOf(parts)}, error? }`,
   )
     .addHelpText('after', '\nExample:\n  nocturne dream --memory ./memory --json')
     .action((options: DreamOptions) =>
@@ -51,11 +63,12 @@ export function addDream(program: Command): void {
           return;
         }
         const bar = progress(`dreaming over ${store.dir}`);
-        const shareFrom = options.share ? session.cwd : undefined;
-        const dreaming = app.dream(store, { instructions, acceptMissing, review, batch }, { shareFrom });
+        const asked: JobOptions = Object.assign({}, ...parts.map((part) => part.asks({ ...options }, session)));
+        const dreaming = app.dream(store, { instructions, acceptMissing, review, batch }, asked);
         const report = await dreaming.finally(() => bar.stop());
-        printDream(report, options);
-        process.exitCode = exitFor([report.outcome, ...(report.shared ? [report.shared.outcome] : [])]);
+        const said = (await Promise.all(parts.map((part) => part.say(report)))).flatMap((each) => each ?? []);
+        printDream(report, { ...options, more: said.flatMap(({ lines }) => lines) });
+        process.exitCode = exitFor([report.outcome, ...said.map(({ outcome }) => outcome)]);
       }),
     );
 }

@@ -1,26 +1,20 @@
 // nocturne redact: takes a version, or a text wherever it is, out of everything nocturne keeps.
 
-import { join } from 'node:path';
 import type { Command } from 'commander';
 import { removeLines } from '../../../../jobs/forget/remove-lines.ts';
 import { AppError } from '../../../base/errors.ts';
-import { canonicalPath, isDirectory, listFiles } from '../../../base/files/directories.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import { type RestingLine, restingOn } from '../../../memory/dream/provenance.ts';
 import {
-  holdsMatch,
   type Redaction,
   type RedactionPlace,
   redactMatches,
   redactVersion,
 } from '../../../memory/history/redact/redaction.ts';
 import { scrubOf } from '../../../memory/history/redact/scrub.ts';
-import { isCheckedInDir } from '../../../memory/home/paths.ts';
 import { allEntries, type EntryRow, entriesIn } from '../../../memory/ledger/entries.ts';
-import { findConfined } from '../../../memory/store/live-files.ts';
 import type { Store } from '../../../memory/store/store.ts';
-import type { App } from '../../compose.ts';
-import { scopeDir } from '../../places.ts';
+import { wings } from '../../wing.ts';
 import { type CommonOptions, withApp, withJson, withMemory } from '../terminal/options.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
 
@@ -58,11 +52,10 @@ export function addRedact(program: Command): void {
         print(options.json ? JSON.stringify({ ...report, lines, userScope: sent }) : describe(report, options));
         if (!options.json && sent) print(`in the user scope, where it was sent: ${describe(sent, options)}`);
         if (!options.json) tellLines(lines, options);
-        const shared = options.match === undefined ? [] : await teamFilesSaying(options.match, { app, store });
-        if (shared.length > 0) {
-          note(
-            `It stands in the team's memory, too: ${shared.join(', ')}. The same with --scope local takes it out there.`,
-          );
+        if (options.match !== undefined) {
+          const at = { app, store, cwd: process.cwd() };
+          for (const wing of wings())
+            for (const each of (await wing.afterRedact?.(options.match, at)) ?? []) note(each);
         }
         if ([...report.remaining, ...(sent?.remaining ?? [])].length > 0) process.exitCode = EXIT.failed;
       }),
@@ -76,19 +69,6 @@ function linesRestingOn(store: Store, match: string): Promise<RestingLine[]> {
     store,
     said.map(({ id }) => id),
   ).then(({ alone }) => alone.filter(({ text }) => !scrubOf(match).isIn(text)));
-}
-
-/** What was shared is the team's: it is told of, and changed only when that is asked for. */
-async function teamFilesSaying(match: string, { app, store }: { app: App; store: Store }): Promise<string[]> {
-  const dir = canonicalPath(scopeDir(app.config, { memory: 'local', cwd: process.cwd() }));
-  if (dir === store.dir || !isCheckedInDir(dir) || !isDirectory(dir)) return [];
-  const scrub = scrubOf(match);
-  const saying: string[] = [];
-  for (const path of (await listFiles(dir)).filter((each) => each.endsWith('.md'))) {
-    const absolute = findConfined(dir, path);
-    if (absolute !== null && (await holdsMatch(absolute, scrub))) saying.push(join(dir, path));
-  }
-  return saying;
 }
 
 /** The entries that say it, or rest on words that do. */

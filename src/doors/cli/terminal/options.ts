@@ -7,6 +7,7 @@ import { statNow } from '../../../base/files/files.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import type { App, Parts } from '../../compose.ts';
 import { MEMORY_SCOPES, type MemoryScope, memoryDirFor, scopeDir } from '../../places.ts';
+import type { AddedOption } from '../../wing.ts';
 import { note } from './output.ts';
 
 export interface CommonOptions {
@@ -106,4 +107,14 @@ export function countUpTo(most: number): (value: string) => number {
     if (Number.isInteger(count) && count >= 1 && count <= most) return count;
     throw new InvalidArgumentError(`It is no whole number from 1 to ${most}.`);
   };
+}
+
+/** Adds the options of wings to a command of the core. */
+export function addOptions(command: Command, parts: { options: AddedOption[] }[]): void {
+  for (const [flags, about] of parts.flatMap(({ options }) => options)) command.option(flags, about);
+}
+
+/** Their keys of the JSON, each with a comma before it. */
+export function keysOf(parts: { keys: string[] }[]): string {
+  return parts.flatMap(({ keys }) => keys.map((key) => `, ${key}`)).join('');
 }

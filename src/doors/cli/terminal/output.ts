@@ -5,7 +5,6 @@ import type { DreamEstimate } from '../../../../jobs/dream/estimate.ts';
 import type { Waits } from '../../../../jobs/dream/seams.ts';
 import type { DreamReport } from '../../../../jobs/dream.ts';
 import type { ExtractReport } from '../../../../jobs/extract.ts';
-import type { ShareReport } from '../../../../jobs/share.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import type { Enablement } from '../../../memory/home/switches.ts';
 
@@ -48,8 +47,9 @@ function sayTokens(spend: ExtractReport['spend'], { by, why }: NonNullable<Extra
   return `by ${by}${reason}: ${sayCount(calls, 'call')}, ${rawInputTokens} input tokens, ${weightedInputTokens} weighted by cache, ${outputTokens} output`;
 }
 
-export function printDream(report: DreamReport, { json }: Printing): void {
-  print(json ? JSON.stringify(report) : describeDream(report));
+/** `more`: what wings say of their part. */
+export function printDream(report: DreamReport, { json, more = [] }: Printing & { more?: string[] }): void {
+  print(json ? JSON.stringify(report) : [describeDream(report), ...more].join('\n'));
 }
 
 /** What is sent and not answered yet, in words. */
@@ -78,29 +78,7 @@ function describeDream(report: DreamReport): string {
     );
   if (report.waits) lines.push(`  ${sayWaits(report.waits)}; nocturne dream --no-batch does not wait for it`);
   if (report.error) lines.push(`  ${report.error.message}`);
-  if (report.shared) lines.push(...sayShare(report.shared));
   return lines.join('\n');
-}
-
-/** What was shared with the team, or why nothing was. */
-export function sayShare(report: ShareReport, { dryRun = false } = {}): string[] {
-  const { outcome, memory, author, topics, secrets, personalPaths, job, isIgnored, error } = report;
-  const warnings = personalPaths.map(({ path, line }) => `  note: ${path}:${line} names a directory of a person`);
-  if (isIgnored) warnings.push('  note: git ignores it; take .claude out of .gitignore, or nobody else gets it');
-  if (outcome === 'failed') return [`share: failed; ${error?.message ?? ''}`];
-  if (outcome === 'known') return [`share: nothing new for ${memory}`, ...warnings];
-  if (outcome === 'refused') {
-    const where = secrets.map(({ path, line, rule }) => `  ${path}:${line} holds a secret (${rule})`);
-    return ['share: refused, nothing was shared; take the secrets out, or give --redacted', ...where, ...warnings];
-  }
-  const lines = topics.flatMap((topic) => [
-    `  ${topic.path}${topic.isNew ? ' (new)' : ''}`,
-    ...topic.lines.map((line) => `    ${line.replaceAll('\n', '\n    ')}`),
-    ...topic.replaced.map((line) => `    no longer: ${line}`),
-  ]);
-  const verb = dryRun ? 'would share' : 'shared';
-  const undo = job ? [`nocturne undo ${job} --scope local takes it back.`] : [];
-  return [`share: ${verb} with the team in ${memory}, as ${author}`, ...lines, ...warnings, ...undo];
 }
 
 export function printEstimate(estimate: DreamEstimate, { json }: Printing): void {

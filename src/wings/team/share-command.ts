@@ -1,10 +1,12 @@
 // nocturne share: topics of one's own memory into the team's, which is committed with the repository.
 
 import type { Command } from 'commander';
-import type { ShareSource } from '../../../../jobs/share.ts';
-import { type CommonOptions, withApp, withJson, withMemory } from '../terminal/options.ts';
-import { exitFor, print, sayShare } from '../terminal/output.ts';
-import { topicFile } from '../terminal/topic-name.ts';
+import { type CommonOptions, withApp, withJson, withMemory } from '../../doors/cli/terminal/options.ts';
+import { exitFor, print } from '../../doors/cli/terminal/output.ts';
+import { topicFile } from '../../doors/cli/terminal/topic-name.ts';
+import { sayShare } from './said.ts';
+import type { ShareSource } from './share.ts';
+import { shareWithTeam, sharingOf } from './sharing.ts';
 
 interface ShareOptions extends CommonOptions {
   redacted?: boolean;
@@ -40,7 +42,7 @@ Example:
         const sources: ShareSource[] = [];
         for (const path of paths) sources.push({ path, text: (await own.read(path)) ?? '' });
         const request = { sources, isRedacted: options.redacted, isDryRun: options.dryRun };
-        const report = await app.share(own, request, { cwd, withEmail: options.email });
+        const report = await shareWithTeam(request, { ...sharingOf(app, own), cwd, withEmail: options.email });
         print(options.json ? JSON.stringify(report) : sayShare(report, options).join('\n'));
         process.exitCode = exitFor([report.outcome]);
       }),

@@ -7,21 +7,21 @@
 //    goes where nobody else shared it.
 
 import { join } from 'node:path';
-import type { Failure } from '../src/base/errors.ts';
-import { isDirectory } from '../src/base/files/directories.ts';
-import { readTextNow, writeNew } from '../src/base/files/files.ts';
-import { locateSecrets, redact } from '../src/base/text/redact.ts';
-import type { Clock } from '../src/base/time.ts';
-import { indexChange } from '../src/memory/dream/index-change.ts';
-import { refreshTopics, saidId } from '../src/memory/dream/topic-table.ts';
-import { changesOf } from '../src/memory/history/undo.ts';
-import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
-import { isPinned } from '../src/memory/store/staging.ts';
-import type { FileChange, Store } from '../src/memory/store/store.ts';
-import { sharedAlone, shareInto, statementsOf } from '../src/memory/team/team-topic.ts';
-import { seenOnceOn } from '../src/memory/text/seen-once.ts';
-import { editLines, parseTopic } from '../src/memory/text/topic.ts';
-import type { MemoryType } from '../src/memory/types.ts';
+import type { Failure } from '../../base/errors.ts';
+import { isDirectory } from '../../base/files/directories.ts';
+import { readTextNow, writeNew } from '../../base/files/files.ts';
+import { locateSecrets, redact } from '../../base/text/redact.ts';
+import type { Clock } from '../../base/time.ts';
+import { indexChange } from '../../memory/dream/index-change.ts';
+import { refreshTopics, saidId } from '../../memory/dream/topic-table.ts';
+import { changesOf } from '../../memory/history/undo.ts';
+import { enterPersonsJob } from '../../memory/ledger/job-rows.ts';
+import { isPinned } from '../../memory/store/staging.ts';
+import type { FileChange, Store } from '../../memory/store/store.ts';
+import { seenOnceOn } from '../../memory/text/seen-once.ts';
+import { editLines, parseTopic } from '../../memory/text/topic.ts';
+import type { MemoryType } from '../../memory/types.ts';
+import { sharedAlone, shareInto, statementsOf } from './team-topic.ts';
 
 /** A topic of one's own memory. */
 export interface ShareSource {
@@ -69,6 +69,26 @@ export interface ShareReport {
   /** Set by whoever asks git: it leaves the team's memory out of commits. */
   isIgnored?: boolean;
   error?: Failure;
+}
+
+// Its keys and functions in what the core exports.
+declare module '../../../jobs/dream.ts' {
+  interface DreamFacts {
+    /** What of it went to the team, where that was asked for or set. */
+    shared?: ShareReport;
+  }
+}
+declare module '../../doors/job-bounds.ts' {
+  interface JobOptions {
+    /** A dream shares what it changed with the team whose working tree holds this directory. */
+    shareFrom?: string;
+  }
+}
+declare module '../../doors/library.ts' {
+  interface Nocturne {
+    /** Puts statements of one's own memory into that of the team whose working tree holds `cwd`. */
+    share(own: Store, request: ShareRequest, by: { cwd: string; withEmail?: boolean }): Promise<ShareReport>;
+  }
 }
 
 const ATTRIBUTES = `# Memory of the team: what two people add at the same place is both kept, and nocturne tidies up behind it.

@@ -4,13 +4,13 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { share } from '../../../jobs/share.ts';
 import { walkNow } from '../../../src/base/files/directories.ts';
 import { fixedClock } from '../../../src/base/time.ts';
 import { findFaults } from '../../../src/memory/history/check/check.ts';
 import { openStore } from '../../../src/memory/open.ts';
 import type { Store } from '../../../src/memory/store/store.ts';
 import { isTopicPath, parseTopic } from '../../../src/memory/text/topic.ts';
+import { share } from '../../../src/wings/team/share.ts';
 import { type GitTree, gitIn } from '../../support/git.ts';
 import { tempDir } from '../../support/temp.ts';
 

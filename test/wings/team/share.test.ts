@@ -3,14 +3,14 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import type { RememberReport } from '../../jobs/remember.ts';
-import type { ShareReport } from '../../jobs/share.ts';
-import { shutGate } from '../../src/doors/worker/nightly.ts';
-import { writeSession } from '../../src/memory/ledger/coverage.ts';
-import { type TestApp, testApp } from '../support/app.ts';
-import { type GitTree, gitIn } from '../support/git.ts';
-import { type EndedHere, runHere } from '../support/run-here.ts';
-import { tempDir } from '../support/temp.ts';
+import type { RememberReport } from '../../../jobs/remember.ts';
+import { shutGate } from '../../../src/doors/worker/nightly.ts';
+import { writeSession } from '../../../src/memory/ledger/coverage.ts';
+import type { ShareReport } from '../../../src/wings/team/share.ts';
+import { type TestApp, testApp } from '../../support/app.ts';
+import { type GitTree, gitIn } from '../../support/git.ts';
+import { type EndedHere, runHere } from '../../support/run-here.ts';
+import { tempDir } from '../../support/temp.ts';
 
 const HOSTS = `---
 name: hosts

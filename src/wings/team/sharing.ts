@@ -2,16 +2,17 @@
 
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { ShareReport, ShareRequest } from '../../jobs/share.ts';
-import type { Config } from '../base/config/config.ts';
-import { AppError, failureOf, isAppError } from '../base/errors.ts';
-import { canonicalPath, kindOf } from '../base/files/directories.ts';
-import { gitIdentity, isIgnored } from '../base/files/working-tree.ts';
-import { checkoutRoot, gitRoot, isCheckedInDir } from '../memory/home/paths.ts';
-import { sessionDirs } from '../memory/ledger/coverage.ts';
-import type { Store } from '../memory/store/store.ts';
-import { authorName } from '../memory/text/authors.ts';
-import { scopeDir } from './places.ts';
+import type { Config } from '../../base/config/config.ts';
+import { AppError, failureOf, isAppError } from '../../base/errors.ts';
+import { canonicalPath, kindOf } from '../../base/files/directories.ts';
+import { gitIdentity, isIgnored } from '../../base/files/working-tree.ts';
+import { scopeDir } from '../../doors/places.ts';
+import type { WingApp } from '../../doors/wing.ts';
+import { checkoutRoot, gitRoot, isCheckedInDir } from '../../memory/home/paths.ts';
+import { sessionDirs } from '../../memory/ledger/coverage.ts';
+import type { Store } from '../../memory/store/store.ts';
+import { authorName } from '../../memory/text/authors.ts';
+import type { ShareReport, ShareRequest } from './share.ts';
 
 const GIT_TIMEOUT_MS = 5_000;
 
@@ -26,11 +27,21 @@ export interface Sharing {
   withEmail?: boolean;
 }
 
+/** One's own memory and the way to others; what is shared with is known to the nightly dream from then on. */
+export function sharingOf(app: WingApp, own: Store): Omit<Sharing, 'cwd'> {
+  const openStore = async (dir: string) => {
+    const team = await app.store(dir);
+    app.home.addStore(team.dir);
+    return team;
+  };
+  return { config: app.config, own, openStore };
+}
+
 /** Throws `bad-input` where there is no team to share with. */
 export async function shareWithTeam(request: ShareRequest, at: Sharing): Promise<ShareReport> {
   const { config, openStore } = at;
   const dir = teamDirFor(at);
-  const { share } = await import('../../jobs/share.ts');
+  const { share } = await import('./share.ts');
   const { environment, clock } = config;
   const tree = { root: join(dir, '..', '..'), environment, timeoutMs: GIT_TIMEOUT_MS };
   const author = await authorIn(tree, at);
@@ -48,7 +59,7 @@ export async function shareChanged(
 ): Promise<ShareReport | undefined> {
   const from = cwd ?? onlyRepository(at.own);
   if (job === null || from === undefined) return undefined;
-  const { sourcesOfDream } = await import('../../jobs/share.ts');
+  const { sourcesOfDream } = await import('./share.ts');
   const sources = await sourcesOfDream(at.own, job);
   if (sources.length === 0) return undefined;
   return orFailed(shareWithTeam({ sources, isUnasked: true }, { ...at, cwd: from }));

@@ -3,10 +3,10 @@
 // that share write different places of the file and the order tells nothing of time; what stands there is never taken
 // out or reordered. Pure.
 
-import { authorsOf, withAuthors } from '../text/authors.ts';
-import { lineEndOf } from '../text/blocks.ts';
-import { type LocatedLine, lineNumbers, locateLines, newTopic } from '../text/topic.ts';
-import type { MemoryType } from '../types.ts';
+import { authorsOf, withAuthors } from '../../memory/text/authors.ts';
+import { lineEndOf } from '../../memory/text/blocks.ts';
+import { type LocatedLine, lineNumbers, locateLines, newTopic } from '../../memory/text/topic.ts';
+import type { MemoryType } from '../../memory/types.ts';
 
 /** What is shared of a topic. */
 export interface SharedTopic {
