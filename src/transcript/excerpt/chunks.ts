@@ -16,7 +16,7 @@ export interface Cutting {
   dropUnreachable(units: Unit[]): Promise<void>;
 }
 
-/** How many characters the units of a chunk hold before they are so cut down. */
+/** How many characters the units of a chunk hold before `dropUnreachable` thins them. */
 const HELD_CHARACTERS = 4_000_000;
 
 /** The chunks of `units`, in order. One is held back until it is known that something is shown after it. */

@@ -15,7 +15,7 @@ export interface MessageListOptions {
 
 const BEGINNING_CHARACTERS = 80;
 
-/** Points to all that is offered of `turns`, tools left out where it is too much; null where it still is. */
+/** Lists all that is offered of `turns`, tools left out where it is too much; null where it still is. */
 export async function listMessages(turns: ExcerptTurn[], options: MessageListOptions): Promise<Excerpt | null> {
   const segments: Segment[] = [];
   for (const turn of turns) {

@@ -21,10 +21,10 @@ export interface Layout {
   messages: number;
   zone: string;
   /** Where it is one of several. */
-  part?: Part;
+  part?: ExcerptPart;
 }
 
-export interface Part {
+export interface ExcerptPart {
   at: number;
   of: number;
   /** The positions of the first and the last message that this part offers. */
@@ -50,7 +50,7 @@ export function renderSegments(shown: DisplayedSegment[], layout: Layout): strin
 }
 
 /** What is missing between two messages that are shown: what other parts show is not left out. */
-function gapBetween(shownBefore: number, shownAfter: number, part?: Part): string[] {
+function gapBetween(shownBefore: number, shownAfter: number, part?: ExcerptPart): string[] {
   const { at, of, from, to } = part ?? { at: 1, of: 1, from: 0, to: Infinity };
   const between = (least: number, most: number) =>
     Math.max(0, Math.min(shownAfter - 1, most) - Math.max(shownBefore + 1, least) + 1);

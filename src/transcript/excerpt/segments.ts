@@ -1,7 +1,8 @@
-// What of a session can be shown at all: segments in source order, each with its speaker.
-// A segment is what one message says in one breath (its words, one call or one result), so that each can be weighed and
-// cut by itself. Harness messages and empty parts have no segment. The text is decoded, without colour codes, whole and not
-// yet redacted.
+// What of a session can be shown at all: segments in source order, each with its speaker and its priority.
+// A segment is a message's words, one call or one result, so that each can be weighed and cut by itself. Harness messages
+// and empty parts have none. The text is decoded, without colour codes, whole and not yet redacted.
+// The priority goes by form alone, since no code knows what a sentence means: who says it, whether a person answers it,
+// whether it failed, what kind of tool it comes from.
 
 import { stripVTControlCharacters } from 'node:util';
 import { AppError } from '../../base/errors.ts';
