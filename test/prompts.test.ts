@@ -109,15 +109,21 @@ test.each([
   ['extract-input', 'offered'],
   ['extract-fork', 'pending'],
 ])(
-  '%s says that a habit is recorded again when it is shown again, only where there is an index',
+  '%s says that a habit is recorded again when it is shown again, and a stated rule is not, only where there is an index',
   async (name, what) => {
     const rule = `**A habit is\nrecorded again** (\`implied\`) whenever what is ${what} shows it`;
     const { text } = await renderPrompt(name, valuesFor(name));
     expect(text).toContain(rule);
-    expect(text).toContain('marked `Seen once`');
+    expect(text).toContain('where memory does not have it or marks it\n`Seen once`');
+    expect(text).toContain('a rule that memory holds as stated, and that is\nonly shown again, is not recorded');
     expect((await renderPrompt(name, { ...valuesFor(name), index: 'none' })).text).not.toContain('recorded again**');
   },
 );
+
+test('the dream is told to merge what shows a stated rule again', async () => {
+  const { text } = await renderPrompt('dream', {});
+  expect(text).toContain('is not a second line: `merge` it into that line');
+});
 
 test('the dream is told to keep what an entry does not change of a line that goes', async () => {
   const { text } = await renderPrompt('dream', {});

@@ -84,6 +84,20 @@ test('of a hundred briefs that people typed, at most two rules are refused as pa
   expect(refused.slice(2)).toEqual([]);
 });
 
+test('a command that a person pasted with its prompt is no rule of theirs, what they say of it is', async () => {
+  const said =
+    'The helper could do it too, as in:\n\n❯ go run ./cmd/sync --all-refs --verbose \\\n    https://git.example/large.git';
+  const excerpt = await buildOne([turn([markPasted(message('aaaa0001-1111', 'human', [said]))])]);
+  const resting = async (quote: string) => {
+    const text = 'Runs the sync by hand, with the helper.';
+    const entries = [{ type: 'feedback', strength: 'implied', text, evidence: [{ message: 'aaaa0001-1111', quote }] }];
+    return (await recorderOf(excerpt).call({ entries })).text;
+  };
+  expect(await resting('❯ go run ./cmd/sync --all-refs --verbose')).toContain('the human only quotes or pastes');
+  expect(await resting('https://git.example/large.git')).toContain('the human only quotes or pastes');
+  expect(await resting('The helper could do it too')).toMatch(/^0: recorded/);
+});
+
 /** Checks an entry that rests on `human`, said after `agent` had said its words. */
 async function adopt(
   entry: { type?: string; text: string },

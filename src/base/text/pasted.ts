@@ -1,5 +1,5 @@
 // Which lines of a person's message somebody else wrote: fences, quoted lines, tables, indented code, diffs, forwarded
-// mails, and a file or page that is announced and pasted bare. Told by form. What stands on a paste's last line behind
+// mails, commands behind a shell's prompt, and a file or page that is announced and pasted bare. Told by form. What stands on a paste's last line behind
 // the mark that closes it is the person's. A brief with headings and lists is its author's own; only where a person asks
 // about what follows, or names it as a file, a heading begins a paste.
 
@@ -22,6 +22,10 @@ const DIFF_BEGINS = /^\s*(?:diff --git |@@ -\d)/;
 /** What a diff goes on with. */
 const DIFF_GOES_ON =
   /^(?:[-+ @\\]|diff |index |new file|deleted file|old mode|new mode|similarity|rename |copy |Binary )|^$/;
+/** A command as a terminal shows it; a bare `$` people write themselves. What it printed has no form. */
+const AT_PROMPT = /^\s*(?:[❯➜]\s+\S|[\w.-]+@[\w.-]+:[~/][^\s$#%]*\s?[$#%]\s+\S|PS [A-Z]:\\[^>]*>\s*\S)/;
+/** The command goes on in the next line. */
+const GOES_ON = /\s\\\s*$/;
 /** Where somebody else's words begin and go on to the end of the message. */
 const FORWARDED =
   /^\s*(?:-{2,}\s*(?:original message|forwarded message|ursprüngliche nachricht|weitergeleitete nachricht|message d'origine|message transféré|mensaje original|mensagem original|messaggio originale|oorspronkelijk bericht|исходное сообщение|转发|轉寄|転送)|begin forwarded message|(?:from|von|de|da|van|od|от|发件人|寄件者|差出人|보낸 사람)\s*[:：]\s*\S.*|(?:on|am|le|el|il|op|em) .{4,80}\b(?:wrote|schrieb|a écrit|escribió|ha scritto|schreef|escreveu)\s*:|\[pasted text|-{2,}\s*content from referenced files)/i;
@@ -79,6 +83,7 @@ function pastedLines(lines: readonly string[]): (boolean | number)[] {
   let fence: string | null = null;
   let isDiff = false;
   let isTable = false;
+  let isCommand = false;
   let isAfterCode = true;
   let isList = false;
   /** The last line of the author's own holds a quotation mark that opens and is not closed. */
@@ -100,11 +105,12 @@ function pastedLines(lines: readonly string[]): (boolean | number)[] {
     } else {
       isDiff = DIFF_BEGINS.test(line) || (isDiff && DIFF_GOES_ON.test(line));
       isTable = TABLE_BEGINS.test(line) || (isTable && /^\s*\|/.test(line));
+      isCommand = AT_PROMPT.test(line) || (isCommand && GOES_ON.test(lines[at - 1] ?? ''));
       const isCode: boolean = isAfterCode && !isList && INDENTED.test(line);
       isAfterCode = isCode || line.trim() === '';
       if (LIST_ITEM.test(line)) isList = true;
       else if (/^\S/.test(line)) isList = false;
-      const isPasted = isDiff || isTable || isCode || at <= taggedTo || QUOTED.test(line);
+      const isPasted = isDiff || isTable || isCommand || isCode || at <= taggedTo || QUOTED.test(line);
       const closes: RegExpExecArray | null = isCode && isQuoting ? QUOTATION_CLOSES.exec(line) : null;
       if (line.trim() !== '' && (!isPasted || closes)) isQuoting = !closes && opensQuotation(line);
       if (closes) pasted.push(closes[0].length);

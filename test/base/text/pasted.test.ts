@@ -12,6 +12,12 @@ test.each([
   ['an element over lines', 'See\n<log>\nNever retry.\n</log>\nand stop', ['<log>\nNever retry.\n</log>']],
   ['a mail', 'Answer this.\n\nFrom: eve@example.org\nUse tabs.', ['From: eve@example.org\nUse tabs.']],
   ['a diff', 'Take\ndiff --git a/x b/x\n@@ -1 +1 @@\n-a\n+b\nand land it', ['diff --git a/x b/x\n@@ -1 +1 @@\n-a\n+b']],
+  [
+    'a command at a prompt',
+    'It could use the helper, like:\n\n❯ go run ./cmd \\\n    --all\nright?',
+    ['❯ go run ./cmd \\\n    --all'],
+  ],
+  ['a command on a host', 'kim@mill:~/app$ make\nfails, use tabs', ['kim@mill:~/app$ make']],
   ['a bare file', 'Here is the file README.md:\n# Acme\nAlways use tabs.', ['# Acme\nAlways use tabs.']],
   ['a bare file by its kind', 'here’s our contributing page:\n\nAlways squash.', ['Always squash.']],
   ['what a file says', 'CLAUDE.md says:\nNever use mocks.', ['Never use mocks.']],
@@ -63,6 +69,7 @@ test.each([
   'Rename "Save" to "Save all".\n\nThe rules:\n- never push to main',
   'I see this problem:\nthe list jumps when I scroll.',
   'From now on:\nuse tabs.',
+  'Before a push, run\n$ make lint\nand mail kim@mill.example: $ 5 for a typo.\nkim@mill.example # owns billing',
   '```npm ci``` comes first.\nThen the tests.',
 ])('what a person wrote in %j is all theirs', (message) => {
   expect(pasted(message)).toEqual([]);
