@@ -28,7 +28,7 @@ import { type BuiltIndex, buildIndex, INDEX_CAPS } from '../../text/index-file.t
 import { isTopicPath, type Topic } from '../../text/topic.ts';
 import { MEMORY_TYPES } from '../../types.ts';
 import { REPORTS } from '../log-items.ts';
-import { CHECK, type Finding, listed, type Mend, type ReadFiles } from './findings.ts';
+import { CHECK, type Finding, finding, listed, type Mend, type ReadFiles } from './findings.ts';
 
 type Texts = ReadFiles['texts'];
 
@@ -62,7 +62,7 @@ function conflicts(store: Store, texts: Texts): Finding[] {
     },
   };
   const what = 'Holds conflict markers that a merge left.';
-  return paths.map((where) => ({ kind: 'conflict', what, where, mend }));
+  return paths.map((where) => finding('conflict', where, what, mend));
 }
 
 function topicFaults(store: Store, topic: Topic, texts: Texts): Finding[] {
@@ -77,7 +77,7 @@ function topicFaults(store: Store, topic: Topic, texts: Texts): Finding[] {
 function tooLargeToRead(store: Store, files: string[]): Finding[] {
   return oversized(store.dir, files).map(({ path, bytes }) => {
     const what = `It ${formatTooLarge(bytes)}. Split it, or move it out of the memory directory.`;
-    return { kind: 'size', what, where: path, mend: null };
+    return finding('size', path, what);
   });
 }
 
@@ -86,12 +86,12 @@ function tooLarge({ limits }: Store, where: string, text: string): Finding[] {
   const bytes = Buffer.byteLength(text);
   if (bytes <= limits.memoryBytes) return [];
   const what = `Has ${bytes} bytes; a memory may have ${limits.memoryBytes}, so that no job can add to it. Split it.`;
-  return [{ kind: 'size', what, where, mend: null }];
+  return [finding('size', where, what)];
 }
 
 function frontmatterFaults(store: Store, { path, name, type, pinned }: Topic, text: string): Finding[] {
   const { data, problem } = readFrontmatter(text);
-  if (problem) return [{ kind: 'frontmatter', what: problem, where: path, mend: null }];
+  if (problem) return [finding('frontmatter', path, problem)];
   if (Object.keys(data).length === 0) return [];
   const faults: Finding[] = [];
   const said = data.name ?? (isRecord(data.metadata) ? data.metadata.name : undefined);
@@ -99,11 +99,11 @@ function frontmatterFaults(store: Store, { path, name, type, pinned }: Topic, te
     const apply = () => rename(store, path, name);
     const mend = pinned ? null : { says: `Sets the name to ${name}, the file's.`, apply };
     const what = `Its frontmatter calls it ${JSON.stringify(said)}, its file ${name}.`;
-    faults.push({ kind: 'name', what, where: path, mend });
+    faults.push(finding('name', path, what, mend));
   }
   if (type === undefined) {
     const what = `Its frontmatter names no type; one of ${MEMORY_TYPES.join(', ')} is expected.`;
-    faults.push({ kind: 'type', what, where: path, mend: null });
+    faults.push(finding('type', path, what));
   }
   return faults;
 }
@@ -120,7 +120,7 @@ function deadLinks(where: string, { text, texts }: { text: string; texts: Texts 
   const paths = links.map(([, path, name]) => path ?? `${name}.md`);
   return [...new Set(paths)]
     .filter((path) => !/^\/|:\/\/|^\.\./.test(path) && !texts.has(path))
-    .map((path) => ({ kind: 'link', what: `Links ${path}, which is not there.`, where, mend: null }));
+    .map((path) => finding('link', where, `Links ${path}, which is not there.`));
 }
 
 /** What looks like memory to whoever put it there, and is none: no version of it is kept, and no dream reads it. */
@@ -132,7 +132,7 @@ function leftAlone(root: string, below = ''): Finding[] {
     const isMarkdown = name.endsWith('.md') || isDirectory(join(root, where));
     const why = kind === 'link' ? whyNotFollowed(root, where) : whyNoMemory(where);
     if (!isMarkdown || why === null) return [];
-    return [{ kind: 'left-alone', what: `Is left alone: ${why}.`, where, mend: null }];
+    return [finding('left-alone', where, `Is left alone: ${why}.`)];
   });
 }
 
@@ -147,12 +147,9 @@ function repeatedNames(paths: string[]): Finding[] {
   const groups = Map.groupBy(paths, (path) => path.normalize('NFC').toLowerCase());
   return [...groups.values()]
     .filter((group) => group.length > 1)
-    .map((group) => ({
-      kind: 'duplicate',
-      what: `Differs from ${group.slice(1).join(', ')} in letter case alone.`,
-      where: group[0] as string,
-      mend: null,
-    }));
+    .map(([where = '', ...others]) =>
+      finding('duplicate', where, `Differs from ${others.join(', ')} in letter case alone.`),
+    );
 }
 
 /** Lines that stand twice and of which nocturne wrote at least one; what people repeat is their business. */
@@ -163,7 +160,7 @@ function repeatedLines(store: Store, topics: Topic[]): Finding[] {
     const [first, ...others] = lines;
     if (!first || others.length === 0 || !own.has(id)) return [];
     const places = [...new Set(others.map((line) => line.path))].join(', ');
-    return [{ kind: 'duplicate', what: `Says again in ${places}: ${first.text}`, where: first.path, mend: null }];
+    return [finding('duplicate', first.path, `Says again in ${places}: ${first.text}`)];
   });
 }
 
@@ -175,7 +172,7 @@ function repeatedEntries(texts: Texts): Finding[] {
   return [...Map.groupBy(all, (entry) => entry.id)].flatMap(([id, places]): Finding[] => {
     const [, second] = places;
     const what = `Holds entry ${id}, which stands in ${places[0]?.path} already; the first counts.`;
-    return second ? [{ kind: 'duplicate', what, where: second.path, mend: null }] : [];
+    return second ? [finding('duplicate', second.path, what)] : [];
   });
 }
 
@@ -184,7 +181,7 @@ async function unreadableReports(store: Store): Promise<Finding[]> {
   for (const name of listNames(join(store.dir, REPORTS)).filter((each) => each.endsWith('.json'))) {
     const where = `${REPORTS}/${name}`;
     if (parseJsonReport((await store.read(where)) ?? '')) continue;
-    faults.push({ kind: 'report', what: 'Cannot be read as a dream report.', where, mend: null });
+    faults.push(finding('report', where, 'Cannot be read as a dream report.'));
   }
   return faults;
 }
@@ -194,12 +191,8 @@ function leftovers(store: Store, files: string[]): Finding[] {
   const displaced = store.ledger.transaction(() => listNames(join(store.dir, DISPLACED_DIR)));
   const broken = displaced.filter((name) => /\.tmp$|\.taking\./.test(name)).map((name) => `${DISPLACED_DIR}/${name}`);
   const temporary = files.filter((path) => /\.[0-9a-f-]{36}\.tmp$/.test(path) && !path.startsWith(`${DISPLACED_DIR}/`));
-  return [...broken, ...temporary].map((where) => ({
-    kind: 'leftover',
-    what: 'Was left by a crash; look whether it holds something that is missing elsewhere, then remove it.',
-    where,
-    mend: null,
-  }));
+  const what = 'Was left by a crash; look whether it holds something that is missing elsewhere, then remove it.';
+  return [...broken, ...temporary].map((where) => finding('leftover', where, what));
 }
 
 /** One finding for all: whoever copied the directory copied it whole. */
@@ -220,7 +213,7 @@ function openToOthers(store: Store, files: string[]): Finding[] {
     },
   };
   const what = `Other users may read ${listed(open)}.`;
-  return [{ kind: 'mode', what, where: '.', mend }];
+  return [finding('mode', '.', what, mend)];
 }
 
 /** The directories that a path is in, the memory directory (`.`) first. */
@@ -232,7 +225,7 @@ function parentsOf(path: string): string[] {
 function hardLinks(store: Store): Finding[] {
   if (canLink(join(store.dir, DISPLACED_DIR))) return [];
   const what = 'This file system has no hard links: an edit made while nocturne writes the same file can be lost.';
-  return [{ kind: 'hard-links', what, where: '.', mend: null }];
+  return [finding('hard-links', '.', what)];
 }
 
 const INDEX = 'MEMORY.md';
@@ -248,30 +241,21 @@ export function findIndexFaults(store: Store, { texts, topics: all }: ReadFiles)
   const mend: Mend = { says: 'Builds the index again; hand-written lines stay.', apply: () => rebuild(store, build) };
   const lines = (current ?? '').split(/\r?\n/);
   const linked = linkedPaths([...texts].flatMap(([path, text]) => (isIndex(path) ? text : [])).join('\n'));
+  const unlisted = topics.map(({ path }) => path).filter((path) => !linked.has(path));
   const faults = [
     ...caps(built, { current: current ?? '', mend }),
-    ...unlisted(topics.map(({ path }) => path).filter((path) => !linked.has(path))).map((what) => ({
-      kind: 'index-line',
-      what,
-      where: INDEX,
-      mend,
-    })),
+    ...(unlisted.length === 0 ? [] : [finding('index-line', INDEX, `Has no line for ${listed(unlisted)}.`, mend)]),
     ...lines
       .filter((line) => generatedBefore.has(line) && !built.generated.includes(line))
-      .map((line) => ({ kind: 'index-stale', what: `Says what is true no more: ${line}`, where: INDEX, mend })),
+      .map((line) => finding('index-stale', INDEX, `Says what is true no more: ${line}`, mend)),
     ...[...linkedPaths(built.text)]
       .filter((path) => !texts.has(path) && !built.overflow.some((file) => file.path === path))
-      .map((link) => ({
-        kind: 'link',
-        what: `Links ${link}, which is not there; the line is hand-written.`,
-        where: INDEX,
-        mend: null,
-      })),
+      .map((link) => finding('link', INDEX, `Links ${link}, which is not there; the line is hand-written.`)),
     ...overflow(built, { texts, mend }),
   ];
   const isExplained = faults.some((fault) => fault.mend === mend);
   if (current === built.text || isExplained) return faults;
-  return [...faults, { kind: 'index', what: 'Is not what its topics make it.', where: INDEX, mend }];
+  return [...faults, finding('index', INDEX, 'Is not what its topics make it.', mend)];
 }
 
 function caps(built: BuiltIndex, { current, mend }: { current: string; mend: Mend }): Finding[] {
@@ -280,37 +264,18 @@ function caps(built: BuiltIndex, { current, mend }: { current: string; mend: Men
   if (lines <= INDEX_CAPS.lines && bytes <= INDEX_CAPS.bytes) return [];
   const what = `Has ${lines} lines and ${bytes} bytes; agents read ${INDEX_CAPS.lines} lines and ${INDEX_CAPS.bytes} bytes.`;
   const isTheirs = built.handWrittenOverCaps;
-  return [
-    {
-      kind: 'index-caps',
-      what: isTheirs ? `${what} Its hand-written lines alone are too many.` : what,
-      where: INDEX,
-      mend: isTheirs ? null : mend,
-    },
-  ];
-}
-
-function unlisted(topics: string[]): string[] {
-  return topics.length === 0 ? [] : [`Has no line for ${listed(topics)}.`];
+  if (!isTheirs) return [finding('index-caps', INDEX, what, mend)];
+  return [finding('index-caps', INDEX, `${what} Its hand-written lines alone are too many.`)];
 }
 
 function overflow(built: BuiltIndex, { texts, mend }: Pick<ReadFiles, 'texts'> & { mend: Mend }): Finding[] {
   const wanted = built.overflow
     .filter(({ path, text }) => texts.get(path) !== text)
-    .map(({ path }) => ({
-      kind: 'overflow',
-      what: 'Does not list what the index has no room for.',
-      where: path,
-      mend,
-    }));
+    .map(({ path }) => finding('overflow', path, 'Does not list what the index has no room for.', mend));
+  const what = 'Is no longer needed: the index has room for all; the next dream removes what nocturne made.';
   const unwanted = [...texts.keys()]
     .filter((path) => path.startsWith('index/') && !built.overflow.some((file) => file.path === path))
-    .map((where) => ({
-      kind: 'overflow',
-      what: 'Is no longer needed: the index has room for all; the next dream removes what nocturne made.',
-      where,
-      mend: null,
-    }));
+    .map((where) => finding('overflow', where, what));
   return [...wanted, ...unwanted];
 }
 

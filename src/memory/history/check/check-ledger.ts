@@ -14,7 +14,7 @@ import { locateFile } from '../../store/confine.ts';
 import type { Store } from '../../store/store.ts';
 import { joinLogs, logDay, logPath, parseLog } from '../../text/daily-log.ts';
 import { isRemains, logItemsOf } from '../log-items.ts';
-import { CHECK, type Finding, type Mend, type ReadFiles } from './findings.ts';
+import { CHECK, commitEach, type Finding, finding, type Mend, type ReadFiles } from './findings.ts';
 
 const LEDGER = '.nocturne/ledger.db';
 
@@ -42,7 +42,7 @@ function unfinishedCommits(store: Store): Finding[] {
   const count = store.ledger.get('select count(*) as n from "commit" where applied = 0')?.n as number;
   const mend = { says: 'Brings the files to what they say.', apply: async () => void store.bringFilesUpToDate() };
   const what = `${count} commits have not reached the files.`;
-  return count > 0 ? [{ kind: 'commit', what, where: LEDGER, mend }] : [];
+  return count > 0 ? [finding('commit', LEDGER, what, mend)] : [];
 }
 
 /** Files that went so many at once that the store does not take them for deleted, and logs that were lost. */
@@ -51,7 +51,7 @@ async function missingFiles(store: Store): Promise<Finding[]> {
     const what = isLog(where)
       ? 'Was lost: it is gone, empty or damaged. What it held stays remembered; nocturne dream --accept-missing lets go of it.'
       : 'Was gone or emptied with many others at once. Put it back, or let nocturne dream --accept-missing believe it.';
-    return { kind: 'missing-file', what, where, mend: mendLost(store, where) };
+    return finding('missing-file', where, what, mendLost(store, where));
   });
 }
 
@@ -95,12 +95,11 @@ function missingEntries(store: Store, { entries, texts }: ReadFiles & { entries:
   const items = logItemsOf(texts);
   const lost = lostIds(store.ledger);
   const missing = entries.filter((entry) => !items.has(entry.id) && isInLog(entry) && !lost.has(entry.id));
-  return [...Map.groupBy(missing, (entry) => logPath(entry.day))].map(([where, rows]) => ({
-    kind: 'missing-entry',
-    what: `Lacks ${rows.length} known entries (${rows.map((row) => row.id).join(', ')}); the next dream takes them for withdrawn, or asks where they are many.`,
-    where,
-    mend: null,
-  }));
+  return [...Map.groupBy(missing, (entry) => logPath(entry.day))].map(([where, rows]) => {
+    const ids = rows.map((row) => row.id).join(', ');
+    const then = 'the next dream takes them for withdrawn, or asks where they are many';
+    return finding('missing-entry', where, `Lacks ${rows.length} known entries (${ids}); ${then}.`);
+  });
 }
 
 function looseSupports(store: Store, { entries, topics }: ReadFiles & { entries: Known[] }): Finding[] {
@@ -113,13 +112,10 @@ function looseSupports(store: Store, { entries, topics }: ReadFiles & { entries:
     if (topic === undefined) return [];
     const loose = rows.filter(({ entry }) => !known.has(entry));
     if (loose.length === 0) return [];
-    const mend = {
-      says: 'Forgets these supports; the lines and entries stay.',
-      apply: () => dropAll(store, loose),
-    };
+    const apply = () => commitEach(store, loose, dropSupport);
     const supports = loose.length === 1 ? 'A support names' : `${loose.length} supports name`;
     const what = `${supports} an entry that is not known.`;
-    return [{ kind: 'support', what, where, mend }];
+    return [finding('support', where, what, { says: 'Forgets these supports; the lines and entries stay.', apply })];
   });
 }
 
@@ -128,26 +124,10 @@ function looseProposals(store: Store, entries: Known[]): Finding[] {
   const known = new Set(entries.map((entry) => entry.id));
   const loose = waitingProposals(store.ledger).filter((each) => each.entries.some(({ id }) => !known.has(id)));
   if (loose.length === 0) return [];
-  const apply = async () => {
-    await store.commit({ actor: CHECK }, () => ({
-      files: [],
-      rows(transaction) {
-        for (const { id } of loose) dropProposal(transaction, id);
-      },
-    }));
-  };
+  const apply = () => commitEach(store, loose, (tx, { id }) => dropProposal(tx, id));
   const what = `${loose.length} proposals (${loose.map(({ id }) => id).join(', ')}) are about entries that are not known.`;
   const says = 'Lets go of these proposals; the next dream looks at what is left of their entries.';
-  return [{ kind: 'proposal', what, where: LEDGER, mend: { says, apply } }];
-}
-
-async function dropAll(store: Store, supports: Support[]): Promise<void> {
-  await store.commit({ actor: CHECK }, () => ({
-    files: [],
-    rows: (transaction) => {
-      for (const support of supports) dropSupport(transaction, support);
-    },
-  }));
+  return [finding('proposal', LEDGER, what, { says, apply })];
 }
 
 /** Entries whose turn the ledger takes for pending: it would be extracted again. Those received were extracted elsewhere. */
@@ -163,34 +143,24 @@ function uncoveredEntries(store: Store, entries: Known[]): Finding[] {
       !covered.has(`${session}\n${turn}`) &&
       sendersOf(store.ledger, id).length === 0,
   );
-  return [...Map.groupBy(open, (entry) => entry.session)].map(([session, rows]) => ({
-    kind: 'coverage',
-    what: `${rows.length} entries of session ${session} come from turns that count as never extracted.`,
-    where: LEDGER,
-    mend: {
+  return [...Map.groupBy(open, (entry) => entry.session)].map(([session, rows]) => {
+    const what = `${rows.length} entries of session ${session} come from turns that count as never extracted.`;
+    const apply = () => commitEach(store, rows, (tx, { turn, day }) => assumeCovered(tx, { session, turn, day }));
+    return finding('coverage', LEDGER, what, {
       says: 'Takes these turns, and those before them, for extracted.',
-      apply: async () => {
-        await store.commit({ actor: CHECK }, () => ({
-          files: [],
-          rows: (transaction) => {
-            for (const { turn, day } of rows) assumeCovered(transaction, { session, turn, day });
-          },
-        }));
-      },
-    },
-  }));
+      apply,
+    });
+  });
 }
 
 function lostSessions(store: Store): Finding[] {
   // A rebuilt ledger knows that turns were extracted, and not where from.
   const sql = `select distinct session from coverage where not (became = 'assumed' and through_message = '')
     and session not in (select id from session)`;
-  return store.ledger.lists(sql).map(([session]) => ({
-    kind: 'session',
-    what: `Has turns of session ${session}, but not where its transcript is; nocturne extract TRANSCRIPT tells it.`,
-    where: LEDGER,
-    mend: null,
-  }));
+  return store.ledger.lists(sql).map(([session]) => {
+    const what = `Has turns of session ${session}, but not where its transcript is`;
+    return finding('session', LEDGER, `${what}; nocturne extract TRANSCRIPT tells it.`);
+  });
 }
 
 const AT_ONCE = 200;
@@ -221,7 +191,7 @@ export function findDamagedVersions(store: Store): Finding[] {
     const { id, path, at, actor } = version;
     const { says, apply } = mendOf(store, version);
     const what = `The ledger's version ${id} (${at}, by ${actor}) no longer holds what its checksum says; the file itself is not meant.`;
-    return { kind: 'version', what, where: path ?? '.nocturne/ledger.db', mend: { says, apply: async () => apply() } };
+    return finding('version', path ?? LEDGER, what, { says, apply: async () => apply() });
   });
 }
 

@@ -6,7 +6,7 @@ import { isArchivePath, isTopicPath, parseTopic } from '../../text/topic.ts';
 import { readLog } from '../log-items.ts';
 import { findFileFaults, findIndexFaults } from './check-files.ts';
 import { findDamagedVersions, findLedgerFaults } from './check-ledger.ts';
-import { type Finding, listed, type ReadFiles } from './findings.ts';
+import { type Finding, finding, listed, type ReadFiles } from './findings.ts';
 
 /** The ledger's file itself is to be sound. Changes nothing. */
 export async function findFaults(store: Store): Promise<Finding[]> {
@@ -34,5 +34,5 @@ function findWipe(store: Store, texts: Map<string, string>): Finding | null {
   const gone = topics.filter((path) => !texts.has(path));
   if (gone.length < 3 || gone.length * 4 <= topics.length) return null;
   const what = `${gone.length} of ${topics.length} topics are gone: ${listed(gone)}. Put them back; nothing is mended before.`;
-  return { kind: 'wiped', what, where: '.', mend: null };
+  return finding('wiped', '.', what);
 }
