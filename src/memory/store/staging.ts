@@ -77,15 +77,8 @@ export function stage(file: FileChange, commit: Commit, deps: StagingDeps): bool
   if (isMove) refuseTaken({ from, to: file.path, current }, deps);
   const memory = head?.memory ?? memoryAt(ledger, file.path) ?? newMemory(ledger, file.path);
   const previous = head?.id ?? null;
-  addVersion(ledger, {
-    memory,
-    path: file.path,
-    previous,
-    content,
-    actor: commit.actor,
-    at: commit.at,
-    commit: commit.id,
-  });
+  const { id, actor, at } = commit;
+  addVersion(ledger, { memory, path: file.path, previous, content, actor, at, commit: id });
   if (isMove) moveSupports(new Transaction(ledger, commit.id), { from, to: file.path });
   return true;
 }
@@ -152,26 +145,19 @@ function refuseOversize(
     path.startsWith('.nocturne/') || (/^(?:logs\/|index\/|MEMORY\.md$)/.test(path) && actor.startsWith('job:'));
   if (grownBytes <= 0 || isFree || actor === 'person') return;
   if (content.length > limits.memoryBytes) {
-    throw new AppError(
-      'bad-input',
-      `${path} would have ${content.length} bytes; a memory may have ${limits.memoryBytes}.`,
-      {
-        remedy: 'Split it into several memories, or shorten it.',
-      },
-    );
+    const message = `${path} would have ${content.length} bytes; a memory may have ${limits.memoryBytes}.`;
+    throw new AppError('bad-input', message, { remedy: 'Split it into several memories, or shorten it.' });
   }
   totals.memories += before === null ? 1 : 0;
   totals.bytes += grownBytes;
-  if (before === null && totals.memories > limits.memories) {
-    throw new AppError('bad-input', `${path} would be memory ${totals.memories}; there may be ${limits.memories}.`, {
-      remedy: 'Remove memories that are no longer needed, or raise the limit.',
-    });
-  }
-  if (totals.bytes > limits.totalBytes) {
-    throw new AppError('bad-input', `The memories would have ${totals.bytes} bytes, of ${limits.totalBytes} at most.`, {
-      remedy: 'Remove memories that are no longer needed, or raise the limit.',
-    });
-  }
+  const tooMany = before === null && totals.memories > limits.memories;
+  if (!tooMany && totals.bytes <= limits.totalBytes) return;
+  const message = tooMany
+    ? `${path} would be memory ${totals.memories}; there may be ${limits.memories}.`
+    : `The memories would have ${totals.bytes} bytes, of ${limits.totalBytes} at most.`;
+  throw new AppError('bad-input', message, {
+    remedy: 'Remove memories that are no longer needed, or raise the limit.',
+  });
 }
 
 /** Files are swapped by a link and a move, which reach no other file system. */

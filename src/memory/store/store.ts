@@ -28,6 +28,7 @@ import {
   type Precondition,
   refuseUnwritable,
   replaceOnly,
+  type StagingDeps,
   stage,
 } from './staging.ts';
 import { StoreLock } from './store-lock.ts';
@@ -204,14 +205,12 @@ export class Store {
    * before the commit. It may throw to take everything back. A rehearsal does all this and takes it back itself.
    */
   async commit(by: By, plan: (ledger: Ledger) => CommitPlan): Promise<CommitResult> {
-    return this.#lock.hold(() => {
-      this.#takeInExternalEdits(() => this.#external.takeInAll());
+    return this.#holdWithEdits(() => {
       const stageAll = () => {
-        if (by.lease) checkFence(this.ledger, by.lease);
+        const deps = this.#stagingFor(by);
         const { files, rows } = plan(this.ledger);
         const at = this.#clock.now().toISOString();
         const commit = beginCommit(this.ledger, { actor: by.actor, at, isApplied: false });
-        const deps = { ...this.#context, limits: this.limits, totals: this.#external.totals };
         for (const file of files) stage(this.#named(file), { id: commit, actor: by.actor, at }, deps);
         rows?.(new Transaction(this.ledger, commit));
         if (by.isRehearsal) throw REHEARSED;
@@ -232,11 +231,9 @@ export class Store {
    * commits. Changes nothing.
    */
   async rehearse(by: By, paths: string[]): Promise<void> {
-    this.#lock.hold(() => {
-      this.#takeInExternalEdits(() => this.#external.takeInAll());
+    this.#holdWithEdits(() => {
       this.ledger.transaction(() => {
-        if (by.lease) checkFence(this.ledger, by.lease);
-        const deps = { ...this.#context, limits: this.limits, totals: this.#external.totals };
+        const deps = this.#stagingFor(by);
         for (const path of paths) refuseUnwritable(this.#nameOf(path), by, deps);
       });
       this.#displaced.prepare(Buffer.alloc(REHEARSED_BYTES));
@@ -254,10 +251,7 @@ export class Store {
    * was lost. They are not taken for deleted; what writes to one of them begins it anew.
    */
   async missing(): Promise<string[]> {
-    return this.#lock.hold(() => {
-      this.#takeInExternalEdits(() => this.#external.takeInAll());
-      return this.#external.missing();
-    });
+    return this.#holdWithEdits(() => this.#external.missing());
   }
 
   /**
@@ -265,10 +259,7 @@ export class Store {
    * versions stay.
    */
   async acceptMissing(only?: Set<string>): Promise<string[]> {
-    return this.#lock.hold(() => {
-      this.#takeInExternalEdits(() => this.#external.takeInAll());
-      return this.#external.acceptMissing(only);
-    });
+    return this.#holdWithEdits(() => this.#external.acceptMissing(only));
   }
 
   /** Whether the directory that was opened is still the one at its path. */
@@ -279,6 +270,20 @@ export class Store {
   close(): void {
     this.#lock.close();
     this.ledger.close();
+  }
+
+  /** Runs `work` under the lock, with every external edit taken in. */
+  #holdWithEdits<T>(work: () => T): T {
+    return this.#lock.hold(() => {
+      this.#takeInExternalEdits(() => this.#external.takeInAll());
+      return work();
+    });
+  }
+
+  /** What a commit is staged with. Throws `fenced` where the lease is somebody else's by now. */
+  #stagingFor({ lease }: By): StagingDeps {
+    if (lease) checkFence(this.ledger, lease);
+    return { ...this.#context, limits: this.limits, totals: this.#external.totals };
   }
 
   #takeInExternalEdits(takeIn: () => void): void {
