@@ -36,7 +36,7 @@ async function world(): Promise<World> {
     writeFileSync(path, text);
     return path;
   };
-  write(join(home, '.nocturne/config.json'), JSON.stringify({ userScope: true }));
+  write(join(home, '.nocturne/config.json'), JSON.stringify({ userScope: true, team: 'off' }));
   const environment = { PATH: process.env.PATH, HOME: home, NOCTURNE_NOW: '2026-11-21T02:00:00Z' };
   const places = {
     user: join(home, '.claude/memory'),
@@ -105,11 +105,7 @@ test.each(['reviewer', 'Explore', '../../secrets'])(
     at.define('project', 'agents/reviewer.md', 'name: reviewer');
     at.define('project', 'secrets.md', 'name: secrets\nmemory: user');
     expect(await hooked(at, subagent(type))).toEqual({ says: [], text: '' });
-    expect((await hooked(at, { hook_event_name: 'SessionStart', agent_type: type })).says).toEqual([
-      'project',
-      'user',
-      'local',
-    ]);
+    expect((await hooked(at, { hook_event_name: 'SessionStart', agent_type: type })).says).toEqual(['project', 'user']);
     expect(await hooked(at, { hook_event_name: 'Stop', agent_id: 'agent-1', agent_type: type })).toMatchObject({
       says: [],
     });

@@ -24,6 +24,10 @@ const CORE = [
   'test/architecture.test.ts',
   'test/doors/help.test.ts',
   'test/doors/doctor.test.ts',
+  'test/doors/recall-beside.test.ts',
+  'test/doors/hook/ingest.test.ts',
+  'test/doors/worker/nightly.test.ts',
+  'test/jobs/undo.test.ts',
   'test/jobs/dream.test.ts',
 ];
 

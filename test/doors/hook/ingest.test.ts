@@ -9,7 +9,6 @@ import { inboxItems } from '../../../src/memory/ledger/inbox.ts';
 import { namesInSpool, type SpoolItem, writeSpoolItem } from '../../../src/queue/spool.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import { type TestApp, testApp } from '../../support/app.ts';
-import { gitIn } from '../../support/git.ts';
 import { filesIn, spooledIn } from '../../support/hook.ts';
 import { run, runJson } from '../../support/run.ts';
 import { type SessionFile, sessionFile } from '../../support/session-file.ts';
@@ -228,67 +227,6 @@ test('the start of a session is a reason to sweep, and nothing waits for it', as
   spool(testing, { event: 'SessionStart' });
   expect(await ingest(testing)).toEqual({ announced: 0, lagging: 0, sessionBegan: true, problems: [] });
   expect(spooledIn(testing.home)).toEqual([]);
-});
-
-const TOPIC = '---\nname: hosts\ndescription: Hosts\ntype: project\n---\n\n';
-const CONFLICT = `${TOPIC}<<<<<<< HEAD\n- Live is beta.\n=======\n- Mail is gamma.\n>>>>>>> origin/main\n`;
-const SETTLED = `${TOPIC}- Live is beta.\n- Mail is gamma.\n`;
-
-/** A working tree with a conflict in its team's memory. */
-function treeWithConflict(): { tree: string; team: string; says(): string } {
-  const tree = tempDir();
-  const team = join(tree, '.claude/memory');
-  gitIn(tree).run('init', '-q');
-  mkdirSync(team, { recursive: true });
-  writeFileSync(join(team, 'hosts.md'), CONFLICT);
-  return { tree, team, says: () => readFileSync(join(team, 'hosts.md'), 'utf8') };
-}
-
-test('where a session begins, what a pull left in the team memory is settled, also a second time', async () => {
-  const testing = await testApp();
-  const { tree, team, says } = treeWithConflict();
-  const begin = () => spool(testing, { event: 'SessionStart', cwd: join(tree) });
-  begin();
-  expect(await ingest(testing)).toMatchObject({ sessionBegan: true, problems: [] });
-  expect(says()).toBe(SETTLED);
-  expect(testing.app.home.stores()).toContain(team);
-  writeFileSync(join(team, 'hosts.md'), CONFLICT);
-  begin();
-  await ingest(testing);
-  expect(says()).toBe(SETTLED);
-});
-
-test.each<[string, (at: { tree: string; team: string }) => object]>([
-  ['the team is turned off', () => ({ team: 'off' })],
-  ['the project is turned off', ({ tree }) => ({ excludedPaths: [tree] })],
-])('where %s, a session that begins changes nothing in its working tree', async (_, settingsFor) => {
-  const at = treeWithConflict();
-  const testing = await testApp({ settings: settingsFor(at) });
-  spool(testing, { event: 'SessionStart', cwd: at.tree });
-  await ingest(testing);
-  expect(at.says()).toBe(CONFLICT);
-  expect(filesIn(at.team)).toEqual(['hosts.md']);
-});
-
-test('a ledger that came with a repository is not opened because a session begins there', async () => {
-  const { tree, team, says } = treeWithConflict();
-  const theirs = await testApp({ dir: team });
-  writeFileSync(join(team, 'hosts.md'), CONFLICT);
-  const testing = await testApp();
-  theirs.app.close();
-  spool(testing, { event: 'SessionStart', cwd: tree });
-  await ingest(testing);
-  expect(says()).toBe(CONFLICT);
-  expect(testing.app.home.stores()).not.toContain(team);
-});
-
-test('a team memory without a conflict that nobody worked in stays as it is when a session begins', async () => {
-  const testing = await testApp();
-  const { tree, team } = treeWithConflict();
-  writeFileSync(join(team, 'hosts.md'), `${TOPIC}- An example: \`<<<<<<<\`.\n`);
-  spool(testing, { event: 'SessionStart', cwd: tree });
-  await ingest(testing);
-  expect(filesIn(team)).toEqual(['hosts.md']);
 });
 
 test('of what strangers put into hooks nothing stays in the spool for ever, and what waits has a name', async () => {

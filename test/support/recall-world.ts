@@ -1,0 +1,66 @@
+// A working tree with the memories that recall may show there: its project's, the user's, the tree's own.
+
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { loadConfig } from '../../src/base/config/config.ts';
+import { type RecallOptions, recallFor } from '../../src/doors/recall.ts';
+import { openStore } from '../../src/memory/open.ts';
+import type { Store } from '../../src/memory/store/store.ts';
+import { tempDir } from './temp.ts';
+
+/** A directory with one topic that says `says`. */
+export function fill(dir: string, says: string, more: Record<string, string> = {}): string {
+  const files = {
+    'MEMORY.md': `# Memory\n\n- About ${says} [about.md]\n`,
+    'about.md': `---\nname: about\ndescription: About it\ntype: project\n---\n- Says ${says}.\n`,
+    ...more,
+  };
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(dir, path)), { recursive: true });
+    writeFileSync(join(dir, path), text);
+  }
+  return dir;
+}
+
+export interface RecallWorld {
+  home: string;
+  /** A working tree, its project's memory, the user's, the tree's. */
+  root: string;
+  project: string;
+  user: string;
+  local: string;
+  ask(options?: RecallOptions): ReturnType<typeof recallFor>;
+  open(dir: string): Promise<Store>;
+}
+
+export async function recallWorld(settings: object = { userScope: true }, make = tempDir): Promise<RecallWorld> {
+  const home = make();
+  const root = join(home, 'code/orchard');
+  mkdirSync(root, { recursive: true });
+  execFileSync('git', ['init', '-q', root]);
+  mkdirSync(join(home, '.nocturne'));
+  writeFileSync(join(home, '.nocturne/config.json'), JSON.stringify(settings));
+  const config = await loadConfig({}, { HOME: home, NOCTURNE_NOW: '2026-11-21T02:00:00Z', PATH: process.env.PATH });
+  const project = join(home, '.claude/projects', root.replaceAll(/[^A-Za-z0-9]/g, '-'), 'memory');
+  return {
+    ...{ home, root, project },
+    user: join(home, '.claude/memory'),
+    local: join(root, '.claude/memory'),
+    ask: (options = {}) => recallFor(config, { cwd: root, ...options }),
+    async open(dir) {
+      const store = await openStore(dir, { clock: config.clock });
+      onTestFinished(() => store.close());
+      return store;
+    },
+  };
+}
+
+export async function filledRecallWorld(settings?: object): Promise<RecallWorld> {
+  const made = await recallWorld(settings);
+  fill(made.project, 'plums');
+  fill(made.user, 'pears');
+  fill(made.local, 'figs');
+  return made;
+}

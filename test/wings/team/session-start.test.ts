@@ -1,0 +1,82 @@
+// What is done in the team's memory of the working tree where a session begins.
+
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { ingestSpool } from '../../../src/doors/hook/ingest.ts';
+import { writeSpoolItem } from '../../../src/queue/spool.ts';
+import { type TestApp, testApp } from '../../support/app.ts';
+import { gitIn } from '../../support/git.ts';
+import { filesIn } from '../../support/hook.ts';
+import { tempDir } from '../../support/temp.ts';
+
+/** A session begins in `cwd`, and what its hook said is taken in. */
+async function begin({ app, home }: TestApp, cwd: string) {
+  const told = {
+    v: 1 as const,
+    agent: 'claude-code' as const,
+    session: 's1',
+    transcript: null,
+    size: null,
+    mtime: null,
+  };
+  writeSpoolItem(home, { ...told, cwd, event: 'SessionStart', at: '2026-11-21T02:00:00.000Z' });
+  const problems: string[] = [];
+  const ingested = await ingestSpool(app, { onProblem: (message) => problems.push(message) });
+  return { ...ingested, problems };
+}
+
+const TOPIC = '---\nname: hosts\ndescription: Hosts\ntype: project\n---\n\n';
+const CONFLICT = `${TOPIC}<<<<<<< HEAD\n- Live is beta.\n=======\n- Mail is gamma.\n>>>>>>> origin/main\n`;
+const SETTLED = `${TOPIC}- Live is beta.\n- Mail is gamma.\n`;
+
+/** A working tree with a conflict in its team's memory. */
+function treeWithConflict(): { tree: string; team: string; says(): string } {
+  const tree = tempDir();
+  const team = join(tree, '.claude/memory');
+  gitIn(tree).run('init', '-q');
+  mkdirSync(team, { recursive: true });
+  writeFileSync(join(team, 'hosts.md'), CONFLICT);
+  return { tree, team, says: () => readFileSync(join(team, 'hosts.md'), 'utf8') };
+}
+
+test('where a session begins, what a pull left in the team memory is settled, also a second time', async () => {
+  const testing = await testApp();
+  const { tree, team, says } = treeWithConflict();
+  expect(await begin(testing, tree)).toMatchObject({ sessionBegan: true, problems: [] });
+  expect(says()).toBe(SETTLED);
+  expect(testing.app.home.stores()).toContain(team);
+  writeFileSync(join(team, 'hosts.md'), CONFLICT);
+  await begin(testing, tree);
+  expect(says()).toBe(SETTLED);
+});
+
+test.each<[string, (at: { tree: string; team: string }) => object]>([
+  ['the team is turned off', () => ({ team: 'off' })],
+  ['the project is turned off', ({ tree }) => ({ excludedPaths: [tree] })],
+])('where %s, a session that begins changes nothing in its working tree', async (_, settingsFor) => {
+  const at = treeWithConflict();
+  const testing = await testApp({ settings: settingsFor(at) });
+  await begin(testing, at.tree);
+  expect(at.says()).toBe(CONFLICT);
+  expect(filesIn(at.team)).toEqual(['hosts.md']);
+});
+
+test('a ledger that came with a repository is not opened because a session begins there', async () => {
+  const { tree, team, says } = treeWithConflict();
+  const theirs = await testApp({ dir: team });
+  writeFileSync(join(team, 'hosts.md'), CONFLICT);
+  const testing = await testApp();
+  theirs.app.close();
+  await begin(testing, tree);
+  expect(says()).toBe(CONFLICT);
+  expect(testing.app.home.stores()).not.toContain(team);
+});
+
+test('a team memory without a conflict that nobody worked in stays as it is when a session begins', async () => {
+  const testing = await testApp();
+  const { tree, team } = treeWithConflict();
+  writeFileSync(join(team, 'hosts.md'), `${TOPIC}- An example: \`<<<<<<<\`.\n`);
+  await begin(testing, tree);
+  expect(filesIn(team)).toEqual(['hosts.md']);
+});
