@@ -1,4 +1,4 @@
-// Where the bell hangs: Redis, a Postgres server, or PGlite inside this process; BullMQ speaks to all three alike.
+// Where the queue hangs: Redis, a Postgres server, or PGlite inside this process; BullMQ speaks to all three alike.
 // Owns the connections and their options. Promises that opening and asking end, in time, with an answer or with an
 // AppError `queue-unavailable` that names the URL without its password.
 // Holds no truth: an embedded database that cannot be opened is deleted and made anew.
@@ -28,7 +28,7 @@ export interface BackendOptions {
 
 export interface Backend {
   readonly kind: 'redis' | 'postgres' | 'embedded';
-  /** The embedded database could not be opened and was made anew: wake-ups rung before are gone. */
+  /** The embedded database could not be opened and was made anew: wake-ups of before are gone. */
   readonly rebuilt: boolean;
   readonly factory: BackendFactory<IQueueBackend, unknown>;
   /** What a BullMQ Queue connects through. */

@@ -10,7 +10,7 @@ import { Queue } from 'bullmq';
 import { Hono } from 'hono';
 import { AppError } from '../base/errors.ts';
 import { openBackend } from './backend.ts';
-import { type BellOptions, PREFIX } from './queue.ts';
+import { PREFIX, type WakeQueueOptions } from './queue.ts';
 
 export interface Board {
   /** Answers a request as `fetch` would. */
@@ -28,7 +28,7 @@ const POLICY =
  * Opens the board of a namespace at `/ui`. Errors: `bad-input` for the embedded queue, which only the process of the
  * worker can open; those of `openBackend`.
  */
-export async function openBoard({ url, dataDir, namespace }: BellOptions): Promise<Board> {
+export async function openBoard({ url, dataDir, namespace }: WakeQueueOptions): Promise<Board> {
   if (url === undefined) {
     throw new AppError('bad-input', 'The queue is embedded in the worker, and only that process can open it.', {
       remedy:

@@ -1,6 +1,6 @@
-// The bell: wakes a worker so that it looks into an inbox. The work itself is in the ledger, never in here.
-// Promises that a ring is heard at least once while the queue lives, that many rings of one key are one wake-up, and
-// that a ring during a wake-up brings exactly one more. Losing the queue loses nothing: a sweep rings again.
+// The wake-up queue: wakes a worker so that it looks into an inbox. The work itself is in the ledger, never in here.
+// Promises that a notification arrives at least once while the queue lives, that many of one key are one wake-up, and
+// that one during a wake-up brings exactly one more. Losing the queue loses nothing: a worker's sweep notifies again.
 // One BullMQ queue with the job names extract, dream and reprocess, rather than a queue for each: its concurrency then
 // bounds all work together, and a worker holds two connections instead of six.
 
@@ -23,7 +23,7 @@ const wakeUpSchema = z.object({
 export type WakeUp = z.infer<typeof wakeUpSchema>;
 
 /**
- * Contract: looks into the inbox and does what is due. It may be called twice for one ring, and even at the same time
+ * Contract: looks into the inbox and does what is due. It may be called twice for one notification, and even at the same time
  * (a lease that was lost), so it takes the ledger's lease itself. When `signal` aborts it ends soon, committing nothing.
  * What it throws is reported and not tried again from here: the inbox decides on retries.
  */
@@ -36,7 +36,7 @@ export interface ListenOptions {
   onError(error: unknown, wakeUp?: WakeUp): void;
 }
 
-export interface BellOptions extends BackendOptions {
+export interface WakeQueueOptions extends BackendOptions {
   /** Keeps homes apart that share a server: letters, digits, `_`, `-`; at most 60. Default `nocturne`. */
   namespace?: string;
   /** Spans of adding and handling wake-ups, by bullmq-otel. */
@@ -44,7 +44,7 @@ export interface BellOptions extends BackendOptions {
 }
 
 /**
- * Measured: a killed worker's wake-up is heard again after 7.5 to 15 s, and it may kill five workers before it is
+ * Measured: a killed worker's wake-up arrives again after 7.5 to 15 s, and it may kill five workers before it is
  * dropped. `runRetryDelay` is how soon a worker looks for a Postgres that went away; 15 s unless set.
  */
 const WATCH = { lockDuration: 10_000, stalledInterval: 5_000, maxStalledCount: 5, runRetryDelay: 2_000 };
@@ -56,7 +56,7 @@ export const PREFIX = 'nocturne';
 const GRACE_MS = 500;
 
 /** Opens the queue. Errors: those of `openBackend`, and `bad-input` for a namespace that cannot be one. */
-export async function openBell(options: BellOptions): Promise<Bell> {
+export async function openWakeQueue(options: WakeQueueOptions): Promise<WakeQueue> {
   const namespace = options.namespace ?? PREFIX;
   if (!/^[\w-]{1,60}$/.test(namespace)) {
     throw new AppError('bad-input', `The queue namespace ${JSON.stringify(namespace)} is not a plain name.`, {
@@ -67,19 +67,19 @@ export async function openBell(options: BellOptions): Promise<Bell> {
   const telemetry = options.telemetry
     ? new (await import('bullmq-otel')).BullMQOtel({ tracerName: PREFIX })
     : undefined;
-  const bell = new Bell(await openBackend(options), { namespace, telemetry });
+  const wakeQueue = new WakeQueue(await openBackend(options), { namespace, telemetry });
   try {
-    await bell.ready();
-    return bell;
+    await wakeQueue.ready();
+    return wakeQueue;
   } catch (error) {
-    await bell.close({ deadlineMs: 0 });
+    await wakeQueue.close({ deadlineMs: 0 });
     throw error;
   }
 }
 
-export class Bell {
+export class WakeQueue {
   readonly kind: Backend['kind'];
-  /** The embedded database could not be opened and was made anew: wake-ups rung before are gone. */
+  /** The embedded database could not be opened and was made anew: wake-ups of before are gone. */
   readonly rebuilt: boolean;
   readonly #backend: Backend;
   readonly #queue: WakeUpQueue;
@@ -104,26 +104,26 @@ export class Bell {
     this.#queue.on('error', () => {});
   }
 
-  /** Connects the queue. One whose first connection fails keeps that failure for good: a ring would fail ever after. */
+  /** Connects the queue. One whose first connection fails keeps that failure for good: every notification would fail. */
   async ready(): Promise<void> {
     await this.#backend.attempt('reach', () => this.#queue.waitUntilReady());
   }
 
   /**
-   * Wakes a worker now, or after `delayMs`; if none listens, the next one that does. A ring without a delay overtakes
-   * a delayed one of its key; a ring with a delay changes nothing about one that waits already.
-   * Errors: `queue-unavailable`, within two seconds on a server; the ring may then still be heard.
+   * Wakes a worker now, or after `delayMs`; if none listens, the next one that does. Without a delay it overtakes a
+   * delayed one of its key; with a delay it changes nothing about one that waits already.
+   * Errors: `queue-unavailable`, within two seconds on a server; the notification may still arrive then.
    */
-  async ring(wakeUp: WakeUp, options: { delayMs?: number } = {}): Promise<void> {
+  async notify(wakeUp: WakeUp, options: { delayMs?: number } = {}): Promise<void> {
     const { kind, store, key } = wakeUp;
     const delay = options.delayMs ?? 0;
     const deduplication = { id: keyOf(wakeUp), keepLastIfActive: true, reschedule: delay === 0 };
-    await this.#backend.attempt('ring', () => this.#queue.add(kind, { store, key }, { delay, deduplication }));
+    await this.#backend.attempt('notify', () => this.#queue.add(kind, { store, key }, { delay, deduplication }));
   }
 
-  /** Starts handling wake-ups. Once per bell. */
+  /** Starts handling wake-ups. Once per queue. */
   listen(handler: WakeUpHandler, options: ListenOptions): void {
-    if (this.#worker) throw new AppError('bad-input', 'This bell is listened to already.');
+    if (this.#worker) throw new AppError('bad-input', 'This queue is listened to already.');
     const telemetry = this.#telemetry;
     const worker: WakeUpWorker = new Worker(
       this.#queue.name,
@@ -149,7 +149,7 @@ export class Bell {
       for (const id of ids) worker.cancelJob(id, 'the lock of this wake-up was lost');
     });
     // One that could not connect keeps that failure for good, and would meet it again without a pause, for ever, while no
-    // timer of the process runs. It hears nothing instead, which its owner notices.
+    // timer of the process runs. It gets nothing instead, which its owner notices.
     worker
       .waitUntilReady()
       .then(() => this.#closing ?? worker.run(), report)

@@ -39,10 +39,10 @@ const root = join(import.meta.dirname, '../..');
 const dist = join(root, 'dist/src');
 if (!existsSync(join(dist, 'agent/child/child.js'))) throw new Error('There is no build: run npm run build first.');
 const built = <T>(path: string): Promise<T> => import(pathToFileURL(join(dist, path)).href);
-const { openBell } = await built<typeof BellModule>('queue/queue.js');
+const { openWakeQueue } = await built<typeof BellModule>('queue/queue.js');
 const { compose } = await built<typeof ComposeModule>('doors/compose.js');
 const { forkAgent } = await built<typeof ForkModule>('agent/child/fork.js');
-const { runWorker, drainInboxes, bellOptions } = await built<typeof WorkerModule>('doors/worker/worker.js');
+const { runWorker, drainInboxes, wakeQueueOptions } = await built<typeof WorkerModule>('doors/worker/worker.js');
 const { loadConfig } = await built<typeof ConfigModule>('config.js');
 const { putInInbox, inboxItem, inboxItems, finishInboxItem, noteWork } =
   await built<typeof InboxModule>('memory/ledger/inbox.js');
@@ -127,18 +127,18 @@ async function throughInbox(queueUrl: string, count: number, concurrency: number
   const name = `inbox-${Object.values(urls).indexOf(queueUrl)}-${concurrency}`;
   const made = await app(name, { model: 'offline', concurrency, queueUrl });
   const store = await made.storeFor({});
-  const options = bellOptions(made.config);
-  const bell = await openBell(options);
+  const options = wakeQueueOptions(made.config);
+  const queue = await openWakeQueue(options);
   const now = new Date();
   const began = performance.now();
   for (let n = 0; n < count; n += 1) {
     const item = { kind: 'extract', key: `s${n}` } as const;
     putInInbox(store.ledger, { ...item, payload: { n }, notBefore: now.toISOString() });
-    await bell.ring({ ...item, store: store.dir });
+    await queue.notify({ ...item, store: store.dir });
   }
   const { promise: done, resolve } = Promise.withResolvers<void>();
   let left = count;
-  bell.listen(
+  queue.listen(
     async ({ kind, key }) => {
       const item = inboxItem(store.ledger, kind, key);
       if (!item) return;
@@ -151,7 +151,7 @@ async function throughInbox(queueUrl: string, count: number, concurrency: number
   );
   await done;
   const tookMs = performance.now() - began;
-  await bell.close({ deadlineMs: 1_000 });
+  await queue.close({ deadlineMs: 1_000 });
   made.close();
   await forget({ ...options, name: options.namespace });
   return (count / tookMs) * 1_000;
@@ -312,7 +312,7 @@ async function busySlots(slots: number, count: number): Promise<void> {
     `  over ${(spanMs / 1_000).toFixed(0)} s; the worker itself used ${((cpu.user + cpu.system) / 1e3 / count).toFixed(0)} ms CPU a session`,
   );
   made.close();
-  const queue = bellOptions(made.config);
+  const queue = wakeQueueOptions(made.config);
   await forget({ ...queue, name: queue.namespace });
   model.close();
 }

@@ -3,8 +3,8 @@
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
-import { bellOptions } from '../../src/doors/worker/worker.ts';
-import { openBell } from '../../src/queue/queue.ts';
+import { wakeQueueOptions } from '../../src/doors/worker/worker.ts';
+import { openWakeQueue } from '../../src/queue/queue.ts';
 import { forget, servers } from '../queue/backends.ts';
 import { type TestApp, testApp } from '../support/app.ts';
 import { run, start, stop, until } from '../support/run.ts';
@@ -30,13 +30,13 @@ test.each([
   ['Postgres', servers.postgres],
 ])('it shows the queue on %s, on this machine alone, asks nobody else, and changes nothing', async (_, queueUrl) => {
   const testing = await testApp();
-  const options = { ...bellOptions(testing.app.config), url: queueUrl };
-  const bell = await openBell(options);
+  const options = { ...wakeQueueOptions(testing.app.config), url: queueUrl };
+  const queue = await openWakeQueue(options);
   onTestFinished(async () => {
-    await bell.close({ deadlineMs: 1_000 });
+    await queue.close({ deadlineMs: 1_000 });
     await forget(options, options.namespace);
   });
-  await bell.ring({ kind: 'extract', store: '/memory', key: 'session' }, { delayMs: 3_600_000 });
+  await queue.notify({ kind: 'extract', store: '/memory', key: 'session' }, { delayMs: 3_600_000 });
   const { board, url } = await openBoard(testing, queueUrl);
   expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/ui$/);
   const page = await get(url);
@@ -50,7 +50,7 @@ test.each([
   expect(queues).toMatchObject([{ name: options.namespace, readOnlyMode: true, counts: { delayed: 1 } }]);
   const cleaned = await get(`${url}/api/queues/${options.namespace}/empty`, { method: 'PUT' });
   expect(cleaned.status).toBeGreaterThanOrEqual(400);
-  expect(await bell.counts()).toMatchObject({ delayed: 1 });
+  expect(await queue.counts()).toMatchObject({ delayed: 1 });
   expect((await get(url, { host: 'attacker.example' })).status).toBe(403);
   expect(await stop(board)).toMatchObject({ code: 0 });
 });

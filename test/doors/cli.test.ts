@@ -244,7 +244,7 @@ test('a queue that is out of reach fails no enqueue: the work waits and the read
     ...environment,
     NOCTURNE_QUEUE_URL: 'redis://127.0.0.1:1',
   });
-  expect(ended).toMatchObject({ code: 0, stderr: expect.stringContaining('The queue was not rung') });
+  expect(ended).toMatchObject({ code: 0, stderr: expect.stringContaining('The queue was not notified') });
   expect(inboxItems(store.ledger)).toHaveLength(1);
 });
 

@@ -68,7 +68,7 @@ test.skipIf(noPostgres)(
     release();
     await until(() => coverageWhere(testing.store.ledger).length > turns);
     const { code, stderr } = await runHere(['enqueue', 'extract', ...others.slice(3)], testing.environment);
-    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('The queue was not rung') });
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('The queue was not notified') });
     await postgres.admit(true);
     await until(() => isIdle(testing), 60_000);
     await expectAllOnce(testing, model);
@@ -128,7 +128,10 @@ test.skipIf(noPostgres)(
     await until(() => isIdle(testing), 60_000);
     line.deafen();
     await runHere(['enqueue', 'extract', ...others], unrung);
-    expect(await worker.ended).toMatchObject({ code: 75, stderr: expect.stringContaining('deaf: the queue has work') });
+    expect(await worker.ended).toMatchObject({
+      code: 75,
+      stderr: expect.stringContaining('stalled: the queue has work'),
+    });
     const next = start(['worker'], environment);
     await until(() => isIdle(testing), 60_000);
     await expectAllOnce(testing, model);
@@ -149,7 +152,7 @@ test('a worker whose embedded database is deleted goes on, or ends with 75 and t
   await runHere(['enqueue', 'extract', ...sessions], testing.environment);
   const ended = await Promise.race([worker.ended, until(() => isIdle(testing), 60_000)]);
   if (ended === true) await expectEndsInOrder(worker);
-  else expect(ended).toMatchObject({ code: 75, stderr: expect.stringContaining('deaf: the embedded queue failed') });
+  else expect(ended).toMatchObject({ code: 75, stderr: expect.stringContaining('stalled: the embedded queue failed') });
   const next = start(['worker'], testing.environment);
   await until(() => isIdle(testing), 60_000);
   await expectAllOnce(testing, model);

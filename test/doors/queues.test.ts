@@ -4,7 +4,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
-import { bellOptions } from '../../src/doors/worker/worker.ts';
+import { wakeQueueOptions } from '../../src/doors/worker/worker.ts';
 import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
 import { inboxItems } from '../../src/memory/ledger/inbox.ts';
 import { missing, servers, stopwatch } from '../queue/backends.ts';
@@ -161,7 +161,7 @@ test('enqueue tells within two seconds that Redis is down or silent, keeps the w
     const { code, stderr } = await runHere(['enqueue', 'extract', sessions[index] as string], environment);
     expect(took()).toBeLessThan(2_000);
     expect(code).toBe(0);
-    expect(stderr).toContain('The queue was not rung');
+    expect(stderr).toContain('The queue was not notified');
     expect(inboxItems(testing.store.ledger)).toHaveLength(index + 2);
   }
   await run(['worker', '--once'], testing.environment);
@@ -199,7 +199,7 @@ test.skipIf(noRedisOfOurs)(
 );
 
 test.skipIf(noRedisOfOurs)(
-  `a worker that an outage left deaf ends with 75 and says why; the one that its supervisor starts does the work ${noRedisOfOurs ?? ''}`,
+  `a worker that an outage left stalled ends with 75 and says why; the one that its supervisor starts does the work ${noRedisOfOurs ?? ''}`,
   async () => {
     const testing = await testApp({ settings: { deafMs: 3_000 } });
     const redis = await ownRedis();
@@ -214,7 +214,7 @@ test.skipIf(noRedisOfOurs)(
     await runHere(['enqueue', 'extract', sessions[1] as string], testing.environment);
     const { code, stderr } = await worker.ended;
     expect(code).toBe(75);
-    expect(stderr).toContain('deaf: the queue has work for this worker, which heard nothing of it for 3 s.');
+    expect(stderr).toContain('stalled: the queue has work for this worker, and nothing of it arrived for 3 s.');
     expect(testing.app.home.workers()).toEqual([]);
     expect(isIdle(testing)).toBe(false);
     await workUntilIdle(testing);
@@ -225,7 +225,7 @@ test.skipIf(noRedisOfOurs)(
 async function onRedis() {
   const testing = await testApp();
   testing.environment.NOCTURNE_QUEUE_URL = servers.redis;
-  const keys = `nocturne:${bellOptions(testing.app.config).namespace}:*`;
+  const keys = `nocturne:${wakeQueueOptions(testing.app.config).namespace}:*`;
   const redis = new Redis(servers.redis);
   const forget = async () => {
     const found = await redis.keys(keys);

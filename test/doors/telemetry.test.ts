@@ -4,7 +4,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Context, context, propagation, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { openBell } from '../../src/queue/queue.ts';
+import { openWakeQueue } from '../../src/queue/queue.ts';
 import { forget, servers } from '../queue/backends.ts';
 import { testApp, testModel } from '../support/app.ts';
 import { calls, error, says } from '../support/messages-server.ts';
@@ -102,7 +102,7 @@ test('with telemetry off there are no spans, whoever registered an SDK', async (
 
 test('ringing and hearing a wake-up are spans of one trace', async () => {
   const namespace = `telemetry-${process.pid}`;
-  const bell = await openBell({
+  const queue = await openWakeQueue({
     url: servers.redis,
     dataDir: tempDir(),
     namespace,
@@ -110,10 +110,10 @@ test('ringing and hearing a wake-up are spans of one trace', async () => {
   });
   onTestFinished(() => forget({ url: servers.redis, dataDir: '' }, namespace));
   const heard = Promise.withResolvers<void>();
-  bell.listen(async () => heard.resolve(), { concurrency: 1, onError: heard.reject });
-  await bell.ring({ kind: 'extract', store: '/memory', key: 'session' });
+  queue.listen(async () => heard.resolve(), { concurrency: 1, onError: heard.reject });
+  await queue.notify({ kind: 'extract', store: '/memory', key: 'session' });
   await heard.promise;
-  await bell.close({ deadlineMs: 1_000 });
+  await queue.close({ deadlineMs: 1_000 });
   const traces = new Set(
     exporter
       .getFinishedSpans()

@@ -1,4 +1,4 @@
-// Which queues the tests can reach, and a bell with a namespace of its own on each of them.
+// Which queues the tests can reach, and a queue with a namespace of its own on each of them.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Queue } from 'bullmq';
 import { vi } from 'vitest';
 import { type BackendOptions, openBackend } from '../../src/queue/backend.ts';
-import { type Bell, openBell, type WakeUp } from '../../src/queue/queue.ts';
+import { openWakeQueue, type WakeQueue, type WakeUp } from '../../src/queue/queue.ts';
 import { copyEmbeddedQueue } from '../support/embedded-queue.ts';
 
 export const servers = {
@@ -39,14 +39,14 @@ export function workshop(kind: 'redis' | 'postgres' | 'embedded') {
   const options: BackendOptions = { url: servers[kind], dataDir: '' };
   let dir: ReturnType<typeof temporaryDirectory> | undefined;
   const namespaces: string[] = [];
-  const open = new Set<Bell>();
+  const open = new Set<WakeQueue>();
   return {
     namespace(): string {
       const name = `test-${process.pid}-${Math.random().toString(36).slice(2)}`;
       namespaces.push(name);
       return name;
     },
-    async bell(namespace: string): Promise<Bell> {
+    async queue(namespace: string): Promise<WakeQueue> {
       if (kind === 'embedded') {
         if (!dir) {
           dir = temporaryDirectory();
@@ -54,16 +54,16 @@ export function workshop(kind: 'redis' | 'postgres' | 'embedded') {
           await copyEmbeddedQueue(options.dataDir);
         }
       }
-      const bell = await openBell({ ...options, namespace });
-      open.add(bell);
-      return bell;
+      const queue = await openWakeQueue({ ...options, namespace });
+      open.add(queue);
+      return queue;
     },
-    async close(bell: Bell): Promise<void> {
-      open.delete(bell);
-      await bell.close({ deadlineMs: 2_000 });
+    async close(queue: WakeQueue): Promise<void> {
+      open.delete(queue);
+      await queue.close({ deadlineMs: 2_000 });
     },
     async closeAll(): Promise<void> {
-      for (const bell of open) await bell.close({ deadlineMs: 0 });
+      for (const queue of open) await queue.close({ deadlineMs: 0 });
       open.clear();
     },
     async remove(): Promise<void> {

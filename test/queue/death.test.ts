@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, describe, expect, test } from 'vitest';
-import { openBell, type WakeUp } from '../../src/queue/queue.ts';
+import { openWakeQueue, type WakeUp } from '../../src/queue/queue.ts';
 import { copyEmbeddedQueue } from '../support/embedded-queue.ts';
 import { eventually, missing, recorder, servers, temporaryDirectory, workshop } from './backends.ts';
 
@@ -25,28 +25,28 @@ describe('a wake-up whose worker died', { concurrent: true }, () => {
     child.kill('SIGKILL');
     await once(child, 'exit');
 
-    const bell = await openBell({ dataDir, namespace: 'killed' });
-    expect(bell.rebuilt).toBe(false);
+    const queue = await openWakeQueue({ dataDir, namespace: 'killed' });
+    expect(queue.rebuilt).toBe(false);
     const { keys, handler, onError } = recorder();
-    bell.listen(handler, { concurrency: 8, onError });
+    queue.listen(handler, { concurrency: 8, onError });
     const waited = Array.from({ length: 100 }, (_, n) => `waiting ${n}`);
     await eventually(() => expect(keys()).toEqual(expect.arrayContaining(waited)));
     await eventually(() => expect(keys()).toContain('active'));
-    await bell.close({ deadlineMs: 1_000 });
+    await queue.close({ deadlineMs: 1_000 });
   });
 
   test.skipIf(reason)(`or lost its lock is heard again, and the late handler is stopped ${reason ?? ''}`, async () => {
     const shop = workshop('redis');
     const namespace = shop.namespace();
-    const bell = await shop.bell(namespace);
+    const queue = await shop.queue(namespace);
     const signals: AbortSignal[] = [];
     const handler = async (_wakeUp: WakeUp, signal: AbortSignal) => {
       signals.push(signal);
       if (signals.length > 1) return;
       await new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('stopped'))));
     };
-    bell.listen(handler, { concurrency: 1, onError: () => {} });
-    await bell.ring({ kind: 'extract', store: '/memory', key: 's1' });
+    queue.listen(handler, { concurrency: 1, onError: () => {} });
+    await queue.notify({ kind: 'extract', store: '/memory', key: 's1' });
     await eventually(() => expect(signals).toHaveLength(1));
 
     // As after a sleep of the machine: the lock ran out, and the renewal finds none.

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isAppError } from '../../src/base/errors.ts';
 import { openPglitePool } from '../../src/queue/pglite-pool.ts';
-import { openBell } from '../../src/queue/queue.ts';
+import { openWakeQueue } from '../../src/queue/queue.ts';
 import { copyEmbeddedQueue } from '../support/embedded-queue.ts';
 import { eventually, recorder, temporaryDirectory } from './backends.ts';
 
@@ -24,28 +24,28 @@ async function migrateToTheFuture(): Promise<void> {
 
 test('is made anew where its directory was deleted, and rings', async () => {
   rmSync(dataDir, { recursive: true });
-  const bell = await openBell({ dataDir });
-  expect(bell.rebuilt).toBe(false);
-  await bell.ring(wakeUp);
-  expect(await bell.counts()).toEqual({ waiting: 1, active: 0, delayed: 0 });
-  await bell.close({ deadlineMs: 0 });
+  const queue = await openWakeQueue({ dataDir });
+  expect(queue.rebuilt).toBe(false);
+  await queue.notify(wakeUp);
+  expect(await queue.counts()).toEqual({ waiting: 1, active: 0, delayed: 0 });
+  await queue.close({ deadlineMs: 0 });
 });
 
 test.each([
   ['of another Postgres', () => writeFileSync(join(dataDir, 'PG_VERSION'), '14\n')],
   ['with a broken control file', () => truncateSync(join(dataDir, 'global', 'pg_control'), 100)],
   ['migrated by a newer BullMQ', migrateToTheFuture],
-])('a directory %s is replaced, and the bell says so', async (_what, damage) => {
+])('a directory %s is replaced, and the queue says so', async (_what, damage) => {
   await damage();
-  const bell = await openBell({ dataDir });
-  expect(bell.rebuilt).toBe(true);
+  const queue = await openWakeQueue({ dataDir });
+  expect(queue.rebuilt).toBe(true);
   const { heard, handler, onError } = recorder();
-  bell.listen(handler, { concurrency: 1, onError });
-  await bell.ring(wakeUp);
+  queue.listen(handler, { concurrency: 1, onError });
+  await queue.notify(wakeUp);
   await eventually(() => expect(heard).toEqual([wakeUp]));
-  await bell.close({ deadlineMs: 0 });
+  await queue.close({ deadlineMs: 0 });
 
-  const again = await openBell({ dataDir });
+  const again = await openWakeQueue({ dataDir });
   expect(again.rebuilt).toBe(false);
   await again.close({ deadlineMs: 0 });
 });
@@ -53,7 +53,7 @@ test.each([
 test('a place where no directory can be made is an error that names it', async () => {
   const file = join(dir.path, 'file');
   writeFileSync(file, '');
-  const error = await openBell({ dataDir: join(file, 'queue') }).catch((thrown) => thrown);
+  const error = await openWakeQueue({ dataDir: join(file, 'queue') }).catch((thrown) => thrown);
   expect(isAppError(error, 'storage')).toBe(true);
   expect(error.message).toContain(file);
 });

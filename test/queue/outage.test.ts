@@ -1,9 +1,9 @@
-// What a bell does when what it hangs on is away, silent or unfit.
+// What a queue does when what it hangs on is away, silent or unfit.
 
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type AppError, isAppError } from '../../src/base/errors.ts';
 import { checkPostgresVersion, openBackend } from '../../src/queue/backend.ts';
-import { type Bell, openBell } from '../../src/queue/queue.ts';
+import { openWakeQueue, type WakeQueue } from '../../src/queue/queue.ts';
 import { eventually, missing, recorder, servers, stopwatch, workshop } from './backends.ts';
 import { ownPostgres } from './own-postgres.ts';
 import { lineTo, redisThatSays, refusedPort, silentServer } from './servers.ts';
@@ -48,14 +48,14 @@ describe('opening', { concurrent: true }, () => {
   );
 
   test('refuses a namespace that is not a plain name', async () => {
-    const { error } = await failure(openBell({ dataDir: '', namespace: 'a:b' }));
+    const { error } = await failure(openWakeQueue({ dataDir: '', namespace: 'a:b' }));
     expect(error.code).toBe('bad-input');
   });
 
   test.each(['redis', 'postgres'])('says within two seconds that %s refuses, without its password', async (scheme) => {
     const port = await refusedPort();
     const url = `${scheme}://user:hunter2@127.0.0.1:${port}/0?password=hunter2`;
-    const { error, tookMs } = await failure(openBell({ url, dataDir: '' }));
+    const { error, tookMs } = await failure(openWakeQueue({ url, dataDir: '' }));
     expect(error.code).toBe('queue-unavailable');
     expect(error.message).toContain(`${scheme}://user@127.0.0.1:${port}/0`);
     expect(error.message).toContain('ECONNREFUSED');
@@ -65,7 +65,9 @@ describe('opening', { concurrent: true }, () => {
 
   test.each(['redis', 'postgres'])('says within two seconds that %s does not answer', async (scheme) => {
     const silent = await silentServer();
-    const { error, tookMs } = await failure(openBell({ url: `${scheme}://127.0.0.1:${silent.port}`, dataDir: '' }));
+    const { error, tookMs } = await failure(
+      openWakeQueue({ url: `${scheme}://127.0.0.1:${silent.port}`, dataDir: '' }),
+    );
     await silent.close();
     expect(error.code).toBe('queue-unavailable');
     expect(tookMs).toBeLessThan(2_000);
@@ -76,7 +78,7 @@ describe('opening', { concurrent: true }, () => {
     ['may evict jobs', 'redis_version:7.2.4\r\nmaxmemory_policy:allkeys-lru\r\n', 'allkeys-lru'],
   ])('refuses a Redis that %s, with a remedy', async (_what, info, found) => {
     const redis = await redisThatSays(info);
-    const { error } = await failure(openBell({ url: `redis://127.0.0.1:${redis.port}`, dataDir: '' }));
+    const { error } = await failure(openWakeQueue({ url: `redis://127.0.0.1:${redis.port}`, dataDir: '' }));
     await redis.close();
     expect(error.code).toBe('queue-unavailable');
     expect(error.message).toContain(found);
@@ -87,13 +89,13 @@ describe('opening', { concurrent: true }, () => {
 for (const kind of ['redis', 'postgres'] as const) {
   const reason = await missing(kind);
   describe.skipIf(reason)(
-    `a bell on ${kind} that goes away${reason ? ` (${reason})` : ''}`,
+    `a queue on ${kind} that goes away${reason ? ` (${reason})` : ''}`,
     { concurrent: true },
     () => {
       const shop = workshop(kind);
-      const bells: Bell[] = [];
+      const bells: WakeQueue[] = [];
       afterAll(async () => {
-        await Promise.all(bells.map((bell) => bell.close({ deadlineMs: 0 })));
+        await Promise.all(bells.map((queue) => queue.close({ deadlineMs: 0 })));
         await shop.remove();
       });
 
@@ -101,47 +103,47 @@ for (const kind of ['redis', 'postgres'] as const) {
         const url = new URL(servers[kind]);
         const line = await lineTo({ host: url.hostname, port: Number(url.port || defaultPort[kind]) });
         url.host = `127.0.0.1:${line.port}`;
-        const bell = await openBell({ url: url.href, dataDir: '', namespace: shop.namespace() });
-        bells.push(bell);
-        return { bell, line };
+        const queue = await openWakeQueue({ url: url.href, dataDir: '', namespace: shop.namespace() });
+        bells.push(queue);
+        return { queue, line };
       }
 
       test('fails to ring within two seconds, and is heard again once it is back', async () => {
-        const { bell, line } = await openOnLine();
+        const { queue, line } = await openOnLine();
         const { heard, handler, onError } = recorder();
-        bell.listen(handler, { concurrency: 1, onError });
-        await bell.ring(wakeUp);
+        queue.listen(handler, { concurrency: 1, onError });
+        await queue.notify(wakeUp);
         await eventually(() => expect(heard).toHaveLength(1));
 
         await line.cut();
-        const { error, tookMs } = await failure(bell.ring(wakeUp));
+        const { error, tookMs } = await failure(queue.notify(wakeUp));
         expect(error.code).toBe('queue-unavailable');
         expect(tookMs).toBeLessThan(2_000);
 
         await line.mend();
-        await eventually(() => bell.ring({ ...wakeUp, key: 'after' }));
+        await eventually(() => queue.notify({ ...wakeUp, key: 'after' }));
         await eventually(() => expect(heard).toContainEqual({ ...wakeUp, key: 'after' }));
       });
 
       test('fails to ring within two seconds when it falls silent', async () => {
-        const { bell, line } = await openOnLine();
+        const { queue, line } = await openOnLine();
         line.silence();
-        const { error, tookMs } = await failure(bell.ring(wakeUp));
+        const { error, tookMs } = await failure(queue.notify(wakeUp));
         expect(error.code).toBe('queue-unavailable');
         expect(tookMs).toBeLessThan(2_000);
         await line.cut();
       });
 
       test.each(['silence', 'cut'] as const)('closes in time after a %s while a handler runs', async (what) => {
-        const { bell, line } = await openOnLine();
+        const { queue, line } = await openOnLine();
         const record = recorder();
         record.holdAll();
-        bell.listen(record.handler, { concurrency: 1, onError: record.onError });
-        await bell.ring(wakeUp);
+        queue.listen(record.handler, { concurrency: 1, onError: record.onError });
+        await queue.notify(wakeUp);
         await eventually(() => expect(record.heard).toHaveLength(1));
         await line[what]();
         const took = stopwatch();
-        await bell.close({ deadlineMs: 200 });
+        await queue.close({ deadlineMs: 200 });
         expect(took()).toBeLessThan(3_200);
         if (what === 'silence') await line.cut();
       });
@@ -150,19 +152,19 @@ for (const kind of ['redis', 'postgres'] as const) {
 }
 
 test.skipIf(noPostgres)(
-  `a bell that is not let in when it begins to listen says so and hears nothing; the process goes on ${noPostgres ?? ''}`,
+  `a queue that is not let in when it begins to listen says so and hears nothing; the process goes on ${noPostgres ?? ''}`,
   async () => {
     const postgres = await ownPostgres();
     onTestFinished(() => postgres.close());
-    const bell = await openBell({ url: postgres.url, dataDir: '' });
+    const queue = await openWakeQueue({ url: postgres.url, dataDir: '' });
     await postgres.admit(false);
     await postgres.terminate();
     const { errors, handler, onError } = recorder();
-    bell.listen(handler, { concurrency: 1, onError });
+    queue.listen(handler, { concurrency: 1, onError });
     await eventually(() => expect(errors.length).toBeGreaterThan(0));
     // Where the worker tried again without a pause, no timer would run, and this would never be answered.
-    await expect(bell.ring(wakeUp)).rejects.toMatchObject({ code: 'queue-unavailable' });
+    await expect(queue.notify(wakeUp)).rejects.toMatchObject({ code: 'queue-unavailable' });
     expect(errors.length).toBeLessThan(3);
-    await bell.close({ deadlineMs: 0 });
+    await queue.close({ deadlineMs: 0 });
   },
 );

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { openBell } from '../../src/queue/queue.ts';
+import { openWakeQueue } from '../../src/queue/queue.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const CACHE = join(ROOT, 'node_modules/.cache/nocturne-test');
@@ -27,7 +27,7 @@ function madeFrom(): string {
 async function make(place: string): Promise<void> {
   mkdirSync(CACHE, { recursive: true });
   const dir = mkdtempSync(join(CACHE, 'making-'));
-  await (await openBell({ dataDir: join(dir, 'queue') })).close({ deadlineMs: 0 });
+  await (await openWakeQueue({ dataDir: join(dir, 'queue') })).close({ deadlineMs: 0 });
   try {
     renameSync(join(dir, 'queue'), place);
   } catch (error) {

@@ -19,7 +19,7 @@ import { findPrograms } from '../setup/agents/programs.ts';
 import { readSettings } from '../setup/agents/settings-text.ts';
 import { schedulers } from '../setup/schedules/schedules.ts';
 import { nextNightly } from '../worker/nightly.ts';
-import { bellOptions } from '../worker/worker.ts';
+import { wakeQueueOptions } from '../worker/worker.ts';
 import { type Checked, fail, ok, warn } from './checked.ts';
 
 const OLDEST_NODE = [22, 18] as const;
@@ -172,10 +172,10 @@ export async function checkModel(config: Config, home: Home): Promise<Checked[]>
 export async function checkQueue(config: Config): Promise<Checked[]> {
   if (!config.queueUrl) return [ok('queue', 'embedded in the worker')];
   try {
-    const { openBell } = await import('../../queue/queue.ts');
-    const bell = await openBell(bellOptions(config));
-    const { waiting, active } = await bell.counts().finally(() => bell.close({ deadlineMs: 0 }));
-    return [ok('queue', `${bell.kind}, ${waiting} waiting, ${active} under way`)];
+    const { openWakeQueue } = await import('../../queue/queue.ts');
+    const queue = await openWakeQueue(wakeQueueOptions(config));
+    const { waiting, active } = await queue.counts().finally(() => queue.close({ deadlineMs: 0 }));
+    return [ok('queue', `${queue.kind}, ${waiting} waiting, ${active} under way`)];
   } catch (error) {
     return [fail('queue', describeError(error), 'Nothing is lost: the work waits in the inboxes.')];
   }

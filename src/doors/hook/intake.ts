@@ -15,7 +15,8 @@ const DAY_MS = 86_400_000;
 const LOOK_MS = 250;
 
 export interface Intake {
-  takeIn(): Promise<void>;
+  /** Answers whether something came into an inbox. */
+  takeIn(): Promise<boolean>;
   /** What the last call found. */
   last(): Ingested;
   /** Waits for a sweep under way, which ends soon when the signal has aborted. */
@@ -37,6 +38,7 @@ export function openIntake(app: App, { signal, isResident, isNight, onError }: I
   let sweepAtMs = isResident || isNight ? 0 : Infinity;
   let sweeping: Promise<void> | undefined;
   let isWanted = false;
+  let hasSwept = false;
   const awake = awakeIn(home, clock);
   if (isResident) awake.enter();
   const sweep = async () => {
@@ -51,16 +53,21 @@ export function openIntake(app: App, { signal, isResident, isNight, onError }: I
       const nowMs = clock.now().getTime();
       // What asks for a sweep while one is under way gets another: that one may have passed by already.
       isWanted ||= last.sessionBegan;
-      if (sweeping || !(isWanted || nowMs >= sweepAtMs)) return;
+      const hasCome = last.announced > 0 || hasSwept;
+      hasSwept = false;
+      if (sweeping || !(isWanted || nowMs >= sweepAtMs)) return hasCome;
       isWanted = false;
       sweepAtMs = isResident ? nowMs + SWEEP_EVERY_MS : Infinity;
       const ended = () => {
         sweeping = undefined;
+        hasSwept = true;
       };
       sweeping = sweep()
         .catch((error: unknown) => onError(`The sweep ended early: ${error instanceof Error ? error.message : error}`))
         .finally(ended);
-      if (!isResident) await sweeping;
+      if (isResident) return hasCome;
+      await sweeping;
+      return true;
     },
     async end() {
       awake.leave();

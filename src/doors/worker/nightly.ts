@@ -35,10 +35,12 @@ export function nextNightly({ dreamCron, zone }: Config, home: Pick<Home, 'night
   return next;
 }
 
-/** Puts the nightly dream into the inboxes if it is due. */
-export async function roundIfDue(app: App, openStores: () => Promise<Store[]>): Promise<void> {
+/** Puts the nightly dream into the inboxes if it is due; answers whether it was. */
+export async function roundIfDue(app: App, openStores: () => Promise<Store[]>): Promise<boolean> {
   const dueAt = nextNightly(app.config, app.home);
-  if (dueAt <= app.config.clock.now()) await beginRound(app, openStores, dueAt);
+  if (dueAt > app.config.clock.now()) return false;
+  await beginRound(app, openStores, dueAt);
+  return true;
 }
 
 /**

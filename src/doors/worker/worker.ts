@@ -1,17 +1,18 @@
-// The worker: wakes when the queue rings, looks into inboxes, and works what is due. What the queue forgot, its own
-// sweep of all known inboxes finds again.
+// The worker: works what the queue wakes it for. It notifies the queue of what comes due in the inboxes: when something
+// was put there or ended here, at the instant the next item is due, and by a slow sweep, which finds what was missed.
 
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Config } from '../../base/config/config.ts';
 import { AppError, describeError, isAppError } from '../../base/errors.ts';
 import { isDirectory } from '../../base/files/directories.ts';
+import { inboxItems } from '../../memory/ledger/inbox.ts';
 import type { Store } from '../../memory/store/store.ts';
-import type { Bell } from '../../queue/queue.ts';
+import type { WakeQueue } from '../../queue/queue.ts';
 import type { App } from '../compose.ts';
-import { Hearing } from './hearing.ts';
 import { lanesFor } from './model-slots.ts';
 import { nextNightly, roundIfDue } from './nightly.ts';
+import { QueueWatchdog } from './queue-watchdog.ts';
 import type { WorkResult } from './settle.ts';
 import { dueItems, workKey } from './work.ts';
 
@@ -20,23 +21,26 @@ export interface WorkerOptions {
   signal: AbortSignal;
   /** End when nothing is due in any inbox. */
   untilIdle?: boolean;
-  /** Called before each look into the inboxes: puts into them what has come meanwhile. */
-  takeIn?(): Promise<void>;
+  /** Puts into the inboxes what has come meanwhile; answers whether anything did. */
+  takeIn?(): Promise<boolean>;
   onResult(result: WorkResult, store: Store): void;
   onError(message: string): void;
 }
 
-/** `deaf`: work waits in the queue and nobody does it, because the queue is no longer heard in this process. */
-export type WorkerEnding = 'ended' | 'deaf';
+/** `stalled`: work waits in the queue and nobody does it, because nothing of the queue arrives in this process any more. */
+export type WorkerEnding = 'ended' | 'stalled';
 
-const SWEEP_MS = 1_000;
+/** How often the worker takes in what hooks left, and asks the clock; in between it sleeps. */
+const TICK_MS = 1_000;
 const CLOSE_MS = 10_000;
-/** Sweeps after which a wake-up is rung again that was rung already: the queue may have lost it. */
-const SWEEPS_BEFORE_ANOTHER_RING = 30;
-const SWEEPS_BETWEEN_SIGNS_OF_LIFE = 30;
+/** Ticks between looks into all inboxes where nothing calls for one. */
+const SWEEP_TICKS = 5;
+/** Sweeps after which the queue is notified again of the same: it may have lost it. */
+const SWEEPS_BEFORE_ANOTHER_NOTIFICATION = 6;
+const TICKS_BETWEEN_SIGNS_OF_LIFE = 30;
 
 /** The queue of a home: several homes may share one server. */
-export function bellOptions(config: Config) {
+export function wakeQueueOptions(config: Config) {
   const namespace = `nocturne-${createHash('sha256').update(config.home).digest('hex').slice(0, 8)}`;
   return {
     url: config.queueUrl || undefined,
@@ -49,24 +53,22 @@ export function bellOptions(config: Config) {
 /** Works until it is told to end, until nothing is due, or until it hears its queue no more. */
 export async function runWorker(app: App, options: WorkerOptions): Promise<WorkerEnding> {
   // Loaded only here: BullMQ and its drivers cost every other command a third of its start.
-  const [{ openBell }, { backendKind }] = await Promise.all([
+  const [{ openWakeQueue }, { backendKind }] = await Promise.all([
     import('../../queue/queue.ts'),
     import('../../queue/backend.ts'),
   ]);
   nextNightly(app.config, app.home);
   // Entered before the queue opens: the embedded one must never be opened by two processes.
-  const queue = bellOptions(app.config);
-  app.home.enterWorker(backendKind(queue.url));
-  let bell: Bell | undefined;
+  const place = wakeQueueOptions(app.config);
+  app.home.enterWorker(backendKind(place.url));
+  let queue: WakeQueue | undefined;
   try {
-    bell = await openBell(queue);
-    if (bell.rebuilt) options.onError('The embedded queue could not be read and was made anew; nothing is lost.');
-    const rung: Rung = new Map();
-    const hearing = new Hearing(bell, app.config.deafMs / SWEEP_MS);
-    listen(app, { bell, rung, hearing }, options);
-    return await sweepUntilEnd(app, { bell, rung, hearing }, options);
+    queue = await openWakeQueue(place);
+    if (queue.rebuilt) options.onError('The embedded queue could not be read and was made anew; nothing is lost.');
+    const engine = new Engine(app, queue, options);
+    return await engine.run();
   } finally {
-    await bell?.close({ deadlineMs: CLOSE_MS });
+    await queue?.close({ deadlineMs: CLOSE_MS });
     app.home.leaveWorker();
   }
 }
@@ -105,76 +107,116 @@ export async function openStores(app: App, onError: (message: string) => void): 
   return stores;
 }
 
-/** What was rung and not yet heard: the state of the item, and how many sweeps ago. */
-type Rung = Map<string, { state: string; sweeps: number }>;
+/** What wakes, notifies and watches, as one. */
+class Engine {
+  readonly #app: App;
+  readonly #queue: WakeQueue;
+  readonly #options: WorkerOptions;
+  readonly #watchdog: QueueWatchdog;
+  /** What the queue was notified of and is not worked yet: the state of the item, and how many looks ago. */
+  readonly #notified = new Map<string, { state: string; looks: number }>();
+  #due: Due[] = [];
+  /** When the next item is due that is not yet; ISO. */
+  #nextDueAt: string | undefined;
+  /** Something ended here: what waited for it may be due. */
+  #hasEnded = false;
 
-interface Listening {
-  bell: Bell;
-  rung: Rung;
-  hearing: Hearing;
-}
+  constructor(app: App, queue: WakeQueue, options: WorkerOptions) {
+    this.#app = app;
+    this.#queue = queue;
+    this.#options = options;
+    this.#watchdog = new QueueWatchdog(queue, app.config.deafMs / TICK_MS);
+  }
 
-function listen(app: App, { bell, rung, hearing }: Listening, options: WorkerOptions): void {
-  bell.listen(
-    async (wakeUp, signal) => {
-      const store = await app.store(wakeUp.store);
-      const { kind, key } = wakeUp;
-      const result = await hearing.during(() => workKey(app, { store, kind, key, signal }));
-      // What came for the key meanwhile is rung for by the next sweep.
-      rung.delete(nameOf({ store, kind, key }));
-      if (result) options.onResult(result, store);
-    },
-    {
-      concurrency: lanesFor(app.config.concurrency),
-      onError: (error, wakeUp) => {
-        if (!options.signal.aborted) options.onError(`${wakeUp ? `${wakeUp.kind}: ` : ''}${describeError(error)}`);
+  async run(): Promise<WorkerEnding> {
+    const { signal, untilIdle } = this.#options;
+    this.#listen();
+    for (let tick = 0; !signal.aborted; tick += 1) {
+      if (tick % TICKS_BETWEEN_SIGNS_OF_LIFE === 0) this.#app.home.seeWorker();
+      const isSweep = tick % SWEEP_TICKS === 0;
+      if ((await this.#hasNews()) || isSweep || untilIdle) await this.#look(isSweep);
+      if (this.#due.length === 0 && untilIdle) return 'ended';
+      if (await this.#isStalled()) return 'stalled';
+      await pause(TICK_MS, signal);
+    }
+    return 'ended';
+  }
+
+  #listen(): void {
+    const { signal: ending, onResult, onError } = this.#options;
+    this.#queue.listen(
+      async (wakeUp, signal) => {
+        const store = await this.#app.store(wakeUp.store);
+        const { kind, key } = wakeUp;
+        const result = await this.#watchdog.during(() => workKey(this.#app, { store, kind, key, signal }));
+        this.#notified.delete(nameOf({ store, kind, key }));
+        this.#hasEnded = true;
+        if (result) onResult(result, store);
       },
-    },
-  );
-}
+      {
+        concurrency: lanesFor(this.#app.config.concurrency),
+        onError: (error, wakeUp) => {
+          if (!ending.aborted) onError(`${wakeUp ? `${wakeUp.kind}: ` : ''}${describeError(error)}`);
+        },
+      },
+    );
+  }
 
-async function sweepUntilEnd(app: App, listening: Listening, options: WorkerOptions): Promise<WorkerEnding> {
-  const patience = `${app.config.deafMs / 1_000} s`;
-  for (let sweep = 1; !options.signal.aborted; sweep += 1) {
-    if (sweep % SWEEPS_BETWEEN_SIGNS_OF_LIFE === 0) app.home.seeWorker();
-    const due = await dueEverywhere(app, options);
-    if (due.length === 0 && options.untilIdle) return 'ended';
+  async #hasNews(): Promise<boolean> {
+    const hasCome = await this.#options.takeIn?.();
+    const hasBegun = await roundIfDue(this.#app, () => openStores(this.#app, this.#options.onError));
+    const isDue = this.#nextDueAt !== undefined && this.#nextDueAt <= this.#app.config.clock.now().toISOString();
+    const hasEnded = this.#hasEnded;
+    this.#hasEnded = false;
+    return hasCome || hasBegun || isDue || hasEnded;
+  }
+
+  /** Looks into all inboxes, and notifies the queue of what is due. */
+  async #look(isSweep: boolean): Promise<void> {
+    const { onError } = this.#options;
+    await deliverEverywhere(this.#app, onError);
+    const stores = await openStores(this.#app, onError);
+    const now = this.#app.config.clock.now().toISOString();
+    this.#due = stores.flatMap((store) => dueItems(this.#app, store).map((item) => ({ store, ...item })));
+    const later = stores.flatMap(({ ledger }) => inboxItems(ledger).flatMap(({ notBefore }) => notBefore));
+    this.#nextDueAt = later.filter((at) => at > now).sort()[0];
+    if (isSweep) for (const each of this.#notified.values()) each.looks += 1;
     try {
-      await ringFor(due, listening);
-      if (await listening.hearing.isDeaf({ hasWork: due.length > 0 })) {
-        options.onError(`deaf: the queue has work for this worker, which heard nothing of it for ${patience}.`);
-        return 'deaf';
-      }
+      for (const item of this.#due) await this.#notify(item);
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      options.onError(describeError(error));
-      if (listening.hearing.isDeafByFailure()) {
-        options.onError(`deaf: the embedded queue failed for ${patience}; a new worker makes it anew.`);
-        return 'deaf';
-      }
+      onError(describeError(error));
+      // Tried again at the next tick.
+      this.#hasEnded = true;
+      this.#watchdog.queueFailed();
     }
-    await pause(SWEEP_MS, options.signal);
   }
-  return 'ended';
-}
 
-/** Rings for what is due, unless it was rung for a short while ago. */
-async function ringFor(due: Due[], { bell, rung }: Listening): Promise<void> {
-  for (const item of due) {
+  async #notify(item: Due): Promise<void> {
     const name = nameOf(item);
     const state = `${item.id} ${item.notBefore}`;
-    const last = rung.get(name);
-    if (last?.state === state && last.sweeps < SWEEPS_BEFORE_ANOTHER_RING) {
-      last.sweeps += 1;
-      continue;
+    const last = this.#notified.get(name);
+    if (last?.state === state && last.looks < SWEEPS_BEFORE_ANOTHER_NOTIFICATION) return;
+    await this.#queue.notify({ kind: item.kind, store: item.store.dir, key: item.key });
+    this.#notified.set(name, { state, looks: 0 });
+  }
+
+  async #isStalled(): Promise<boolean> {
+    const { onError } = this.#options;
+    const patience = `${this.#app.config.deafMs / 1_000} s`;
+    const stall = await this.#watchdog.look({ hasWork: this.#due.length > 0 });
+    if (stall === 'silent') {
+      onError(`stalled: the queue has work for this worker, and nothing of it arrived for ${patience}.`);
+    } else if (stall === 'failing') {
+      onError(`stalled: the embedded queue failed for ${patience}; a new worker makes it anew.`);
     }
-    await bell.ring({ kind: item.kind, store: item.store.dir, key: item.key });
-    rung.set(name, { state, sweeps: 0 });
+    return stall !== null;
   }
 }
 
 type Due = ReturnType<typeof dueItems>[number] & { store: Store };
 
+/** What is due in all inboxes, with what has come meanwhile. */
 async function dueEverywhere(app: App, { onError, takeIn }: Pick<WorkerOptions, 'onError' | 'takeIn'>): Promise<Due[]> {
   await takeIn?.();
   await deliverEverywhere(app, onError);

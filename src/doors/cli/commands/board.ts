@@ -2,7 +2,7 @@
 
 import { type Command, InvalidArgumentError } from 'commander';
 import { AppError } from '../../../base/errors.ts';
-import { bellOptions } from '../../worker/worker.ts';
+import { wakeQueueOptions } from '../../worker/worker.ts';
 import { withApp, withJson } from '../terminal/options.ts';
 import { note, print } from '../terminal/output.ts';
 
@@ -22,7 +22,7 @@ export function addBoard(program: Command): void {
           import('../../../queue/board.ts'),
           import('@hono/node-server'),
         ]);
-        const board = await openBoard(bellOptions(app.config));
+        const board = await openBoard(wakeQueueOptions(app.config));
         const ended = Promise.withResolvers<void>();
         const server = serve({ fetch: board.fetch, hostname: '127.0.0.1', port: options.port }, ({ port }) =>
           print(options.json ? JSON.stringify({ url: urlOf(port) }) : urlOf(port)),

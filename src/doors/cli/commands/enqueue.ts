@@ -1,4 +1,4 @@
-// nocturne enqueue: puts work into a memory directory's inbox and rings the queue, where one is configured.
+// nocturne enqueue: puts work into a memory directory's inbox and notifies the queue, where one is configured.
 // The inbox is what counts: with the queue out of reach the work waits there until a worker sweeps it.
 
 import { resolve } from 'node:path';
@@ -9,7 +9,7 @@ import { openSession } from '../../../transcript/session.ts';
 import type { App } from '../../compose.ts';
 import { extractKey, type Waiting } from '../../hook/announce.ts';
 import { takeSnapshot } from '../../worker/transcript-snapshots.ts';
-import { bellOptions } from '../../worker/worker.ts';
+import { wakeQueueOptions } from '../../worker/worker.ts';
 import { type CommonOptions, withApp, withInstructions, withJson, withMemory } from '../terminal/options.ts';
 import { note, type Printing, print } from '../terminal/output.ts';
 import { type ReprocessOptions, requestOf, withWhat } from './reprocess.ts';
@@ -39,7 +39,7 @@ export function addEnqueue(program: Command): void {
           for (const transcript of transcripts) {
             waiting.push(await enqueueExtract(app, { transcript, ended: !live, instructions, snapshot }));
           }
-          await ring(app, waiting, options);
+          await tellQueue(app, waiting, options);
         });
       },
     );
@@ -49,7 +49,7 @@ export function addEnqueue(program: Command): void {
       withApp(options, async (app) => {
         const store = await app.storeFor({ cwd: process.cwd() });
         const { instructions } = options;
-        await ring(app, [put(app, { store, kind: 'dream', key: 'dream' }, { instructions })], options);
+        await tellQueue(app, [put(app, { store, kind: 'dream', key: 'dream' }, { instructions })], options);
       }),
     );
   const reprocess = withWhat(enqueue.command('reprocess').description('extract again'));
@@ -61,7 +61,7 @@ export function addEnqueue(program: Command): void {
         const store = await app.storeFor({ cwd: process.cwd() });
         const key = request.session ?? request.day ?? 'all';
         const { instructions } = options;
-        await ring(app, [put(app, { store, kind: 'reprocess', key }, { ...request, instructions })], options);
+        await tellQueue(app, [put(app, { store, kind: 'reprocess', key }, { ...request, instructions })], options);
       });
     });
 }
@@ -88,28 +88,28 @@ export function put(app: App, waiting: Waiting, payload: object): Waiting {
   return waiting;
 }
 
-async function ring(app: App, waiting: Waiting[], { json }: Printing): Promise<void> {
-  const isRung = app.config.queueUrl ? await ringBell(app, waiting) : false;
+async function tellQueue(app: App, waiting: Waiting[], { json }: Printing): Promise<void> {
+  const isNotified = app.config.queueUrl ? await notifyQueue(app, waiting) : false;
   for (const { store, kind, key } of waiting) {
-    if (json) print(JSON.stringify({ memory: store.dir, kind, key, isRung }));
+    if (json) print(JSON.stringify({ memory: store.dir, kind, key, isRung: isNotified }));
     else print(`${kind} ${key} waits in ${store.dir}`);
   }
 }
 
 /** Whether the queue could be told. */
-async function ringBell(app: App, waiting: Waiting[]): Promise<boolean> {
+async function notifyQueue(app: App, waiting: Waiting[]): Promise<boolean> {
   try {
-    const { openBell } = await import('../../../queue/queue.ts');
-    const bell = await openBell(bellOptions(app.config));
+    const { openWakeQueue } = await import('../../../queue/queue.ts');
+    const queue = await openWakeQueue(wakeQueueOptions(app.config));
     try {
-      for (const { store, kind, key } of waiting) await bell.ring({ kind, store: store.dir, key });
+      for (const { store, kind, key } of waiting) await queue.notify({ kind, store: store.dir, key });
       return true;
     } finally {
-      await bell.close({ deadlineMs: 500 });
+      await queue.close({ deadlineMs: 500 });
     }
   } catch (error) {
     if (!isAppError(error)) throw error;
-    note(`The queue was not rung: ${describeError(error)} The work waits; a worker finds it by itself.`);
+    note(`The queue was not notified: ${describeError(error)} The work waits; a worker finds it by itself.`);
     return false;
   }
 }

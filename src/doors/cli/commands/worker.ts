@@ -56,7 +56,7 @@ export function addWorker(program: Command): void {
           if (!options.once) {
             if (process.stderr.isTTY) note('Waiting for work; Ctrl-C ends it. nocturne status tells what waits.');
             // Its supervisor starts it anew. BullMQ may keep timers for a connection that is dead.
-            if ((await runWorker(app, work)) === 'deaf') process.exit(EXIT.later);
+            if ((await runWorker(app, work)) === 'stalled') process.exit(EXIT.later);
             return;
           }
           if (options.afterHook) return await workAfterHook(app, { ...work, intake });
