@@ -2,10 +2,13 @@
 // command. It runs on whatever Node there is; the project brings its own newer one.
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, statSync } from 'node:fs';
 
 const installed = 'node_modules/.package-lock.json';
-const isCurrent = existsSync(installed) && statSync(installed).mtimeMs >= statSync('package-lock.json').mtimeMs;
+// One that is linked in from elsewhere is not ours to make anew: npm would empty it where it is.
+const isLinked = lstatSync('node_modules', { throwIfNoEntry: false })?.isSymbolicLink();
+const isCurrent =
+  isLinked || (existsSync(installed) && statSync(installed).mtimeMs >= statSync('package-lock.json').mtimeMs);
 if (!isCurrent) {
   console.error('Installing what is missing (npm ci) …');
   const npm = process.env.npm_execpath;
