@@ -25,8 +25,6 @@ export type { Candidate, ForgetPlan } from '../jobs/forget/targets.ts';
 export type { ForgetReport, ForgetRequest } from '../jobs/forget.ts';
 export type { RememberReport, RememberRequest } from '../jobs/remember.ts';
 export type { ReprocessRequest } from '../jobs/reprocess.ts';
-export type { ShownProposal } from '../jobs/review/list.ts';
-export type { ReviewReport, ReviewRequest } from '../jobs/review.ts';
 export type { Staying } from '../jobs/undo/taking-back.ts';
 export type { UndoReport, UndoRequest } from '../jobs/undo.ts';
 export { type Config, loadConfig } from './base/config/config.ts';
@@ -67,6 +65,8 @@ export type {
   Precondition,
   Store,
 } from './memory/store/store.ts';
+export type { ShownProposal } from './wings/review/list.ts';
+export type { ReviewReport, ReviewRequest } from './wings/review/review.ts';
 export type { ShareReport, ShareRequest, ShareSource } from './wings/team/share.ts';
 
 // Transcripts, secrets in text, and time.

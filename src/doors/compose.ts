@@ -10,14 +10,13 @@ import type { ExtractDeps, ExtractReport, ExtractRequest } from '../../jobs/extr
 import type { ForgetReport, ForgetRequest } from '../../jobs/forget.ts';
 import type { RememberReport, RememberRequest } from '../../jobs/remember.ts';
 import type { ReprocessRequest } from '../../jobs/reprocess.ts';
-import type { ShownProposal } from '../../jobs/review/list.ts';
-import type { ReviewReport, ReviewRequest } from '../../jobs/review.ts';
 import type { UndoReport, UndoRequest } from '../../jobs/undo.ts';
 import { requireAccess } from '../agent/access.ts';
 import { forkAgent } from '../agent/child/fork.ts';
 import { OFFLINE_MODEL, type RunAgent } from '../agent/types.ts';
 import type { Config } from '../base/config/config.ts';
 import { priceOf } from '../base/config/prices.ts';
+import { AppError } from '../base/errors.ts';
 import { canonicalPath, isDirectory } from '../base/files/directories.ts';
 import { keySource, readAccess } from '../base/key.ts';
 import { type Log, openLog } from '../base/logger.ts';
@@ -29,7 +28,7 @@ import { decideEnablement, type Enablement } from '../memory/home/switches.ts';
 import { sessionDirs } from '../memory/ledger/coverage.ts';
 import type { Lease } from '../memory/ledger/leases.ts';
 import { openStore } from '../memory/open.ts';
-import type { Store, WithLease } from '../memory/store/store.ts';
+import type { Store } from '../memory/store/store.ts';
 import { boundDecompression } from '../transcript/decoded.ts';
 import { type JobOptions, wallOf, withLease } from './job-bounds.ts';
 import { withAccess } from './model-key.ts';
@@ -37,7 +36,7 @@ import { foundDirectories, memoriesOf, memoryDirFor } from './places.ts';
 import { refuseSentLedger } from './sent-ledger.ts';
 import { tracing } from './telemetry.ts';
 import { UserScope } from './user-scope.ts';
-import { type DreamPart, type WingApp, wings, wingWith } from './wing.ts';
+import { type WingApp, wings, wingWith } from './wing.ts';
 import { lanesFor, ModelSlots, withinSlots } from './worker/model-slots.ts';
 
 export interface App extends WingApp {
@@ -65,12 +64,6 @@ export interface App extends WingApp {
   remember(store: Store, request: RememberRequest): Promise<RememberReport>;
   /** Takes something out of the memory and does not learn it again from the same source. */
   forget(store: Store, request: ForgetRequest): Promise<ForgetReport>;
-  /** Runs `work` while no other process works on the key in the store; null where one does. */
-  withLease: WithLease;
-  /** What a dream proposed and waits for a person, as a person is shown it. */
-  listProposals(store: Store, ids?: string[]): Promise<ShownProposal[]>;
-  /** Does, or leaves for good, what was proposed, as a person says. */
-  review(store: Store, request: ReviewRequest): Promise<ReviewReport>;
   /** Writes a line into the log of the home. */
   log: Log;
   close(): void;
@@ -167,9 +160,15 @@ export function compose(config: Config, parts: Parts = {}): App {
   const dreamSeams = async ({ review, batch }: DreamRequest, signal?: AbortSignal) => {
     const asking = async () => ({ ...config, access: { ...config.access, ...(await readAccess(config)) } });
     const mode = batch === 'send' && config.model === OFFLINE_MODEL ? undefined : batch;
-    const { reviewApproval } = await import('../../jobs/dream/proposals.ts');
+    const isReviewed = review ?? config.review;
+    const approval = await wingWith('approval')?.approval?.(isReviewed);
+    if (isReviewed && !approval) {
+      throw new AppError('bad-input', 'What a dream would change is to wait for review, and this nocturne has none.', {
+        remedy: 'Set review to false in config.json, or use a nocturne that has it.',
+      });
+    }
     const requests = await wingWith('requests')?.requests?.({ mode, asking, signal });
-    return { approval: reviewApproval({ isOn: review ?? config.review }), requests } satisfies Partial<DreamDeps>;
+    return { approval, requests } satisfies Partial<DreamDeps>;
   };
   const extraction = (options: JobOptions): Omit<ExtractDeps, 'storeFor'> => ({
     ...job(options),
@@ -194,17 +193,22 @@ export function compose(config: Config, parts: Parts = {}): App {
     await log(error ? 'warn' : 'info', { event: 'job', kind, job, ...found, store: at.dir, outcome, ...failed, spend });
     return report;
   };
-  const forWings: WingApp = { config, home, memoryDirOf: (session) => memoryDirFor(config, session), standing, store };
-  /** The keys that wings add to a dream's report. */
-  const afterDream = async (done: Parameters<DreamPart['after']>[0]): Promise<Partial<DreamFacts>> => {
-    const added: Partial<DreamFacts> = {};
-    for (const { dream } of wings()) Object.assign(added, await dream?.after(done, forWings));
-    return added;
+  const forWings: WingApp = {
+    config,
+    home,
+    memoryDirOf: (session) => memoryDirFor(config, session),
+    standing,
+    store,
+    withLease: leased,
+    async afterDream(done) {
+      const added: Partial<DreamFacts> = {};
+      for (const { dream } of wings()) Object.assign(added, await dream?.after(done, forWings));
+      return added;
+    },
   };
   return {
     ...forWings,
     log,
-    withLease: leased,
     userScope,
     standingOf(at) {
       const overall = standing();
@@ -239,7 +243,7 @@ export function compose(config: Config, parts: Parts = {}): App {
       const report = await observed('dream', at, () =>
         dream(request, { ...common, ...seams, store: at, batchTokens, holdDays, archiveAfterDays }),
       );
-      const added = await afterDream({ job: report.job, own: at, options });
+      const added = await forWings.afterDream({ job: report.job, own: at, options });
       dropOldVersions(at.ledger, { now: config.clock.now(), days: config.versionDays, kept: config.versionsKept });
       return { ...report, ...added };
     },
@@ -278,13 +282,6 @@ export function compose(config: Config, parts: Parts = {}): App {
     forget: async (at, request) => {
       const { forget } = await import('../../jobs/forget.ts');
       return userScope.deliverAfter(forget(request, { ...config, store: at, withLease: leased }), () => at);
-    },
-    listProposals: async (at, ids) => (await import('../../jobs/review/list.ts')).listProposals(at, ids),
-    review: async (at, request) => {
-      const { review } = await import('../../jobs/review.ts');
-      const report = await review(request, { ...job({}), store: at, batchTokens: config.excerptTokens });
-      for (const { job } of report.decided) await afterDream({ job, own: at, options: {} });
-      return report;
     },
     close() {
       forked.close();

@@ -24,8 +24,6 @@ export interface Nocturne
     | 'undo'
     | 'remember'
     | 'forget'
-    | 'listProposals'
-    | 'review'
     | 'check'
     | 'close'
   > {}

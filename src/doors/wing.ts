@@ -3,7 +3,7 @@
 // Everything a wing adds is loaded when it is asked for, so that a wing costs nothing where it is not used.
 
 import type { Command } from 'commander';
-import type { Requests, RequestsMode } from '../../jobs/dream/seams.ts';
+import type { Approval, Requests, RequestsMode } from '../../jobs/dream/seams.ts';
 import type { DreamFacts, DreamReport } from '../../jobs/dream.ts';
 import type { AgentRequest } from '../agent/types.ts';
 import type { Config } from '../base/config/config.ts';
@@ -11,7 +11,7 @@ import type { Home } from '../memory/home/home.ts';
 import type { Enablement } from '../memory/home/switches.ts';
 import type { Ledger } from '../memory/ledger/ledger.ts';
 import type { ExtraScope } from '../memory/recall/recall.ts';
-import type { Store } from '../memory/store/store.ts';
+import type { Store, WithLease } from '../memory/store/store.ts';
 import type { MemoryType } from '../memory/types.ts';
 import type { Checked } from './doctor/checked.ts';
 import type { JobOptions } from './job-bounds.ts';
@@ -41,6 +41,10 @@ export interface WingApp {
   standing(session?: { cwd?: string }): Enablement;
   /** Opens a memory directory; one that is open already is not opened twice. */
   store(dir: string): Promise<Store>;
+  /** Runs `work` while no other process works on the key in the store; null where one does. */
+  withLease: WithLease;
+  /** What wings do with what a dream changed, or a person accepted of one: the keys that they add to its report. */
+  afterDream(done: { job: string | null; own: Store; options: JobOptions }): Promise<Partial<DreamFacts>>;
 }
 
 /** An option that is added to a command of the core: its flags, and what the help says of it. */
@@ -91,6 +95,8 @@ export interface Wing {
   jobKinds?: string[];
   /** Tables that hold its rows; without the wing `status` names those that are not empty. */
   tables?: string[];
+  /** Whether a dream's operations need approval; `isOn`: those of tonight do. */
+  approval?(isOn: boolean): Promise<Approval>;
   /** How a dream's requests are asked where not at once. */
   requests?(options: RequestsOptions): Promise<Requests>;
   /** Paragraphs that recall says in nocturne's own words, before what is remembered. */
@@ -135,6 +141,6 @@ export function wings(): readonly Wing[] {
 }
 
 /** The wing that has this seam, of those that only one can have. */
-export function wingWith(seam: 'requests'): Wing | undefined {
+export function wingWith(seam: 'approval' | 'requests'): Wing | undefined {
   return used.find((wing) => wing[seam]);
 }

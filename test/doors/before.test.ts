@@ -7,11 +7,11 @@ import { copyFileSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
-import type { ShownProposal } from '../../jobs/review/list.ts';
 import type { Environment } from '../../src/base/config/config.ts';
 import { testModel } from '../support/app.ts';
 import { type Before, copyBefore } from '../support/before.ts';
 import { keepAwake, spooledIn } from '../support/hook.ts';
+import type { Proposed } from '../support/jobs-in-process.ts';
 import type { MessagesRequest, MessagesServer } from '../support/messages-server.ts';
 import { entriesShown, messagesBy, obey, shown } from '../support/obedient.ts';
 import { aPerson } from '../support/person.ts';
@@ -205,7 +205,7 @@ test('proposals that wait are shown, accepted and rejected, and do not come agai
   const environment = before.environment(NOW, server);
   const cellar = before.memory('cellar');
   const at = ['--memory', cellar];
-  const shownNow = () => jsonHere<ShownProposal[]>(['review', ...at], environment);
+  const shownNow = () => jsonHere<Proposed[]>(['review', ...at], environment);
   const proposals = await shownNow();
   expect(proposals.map(({ kind, state }) => `${kind} ${state}`).sort()).toEqual([
     ...['add waiting', 'add waiting', 'supersede waiting'],

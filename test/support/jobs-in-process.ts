@@ -2,14 +2,11 @@
 // many of them.
 
 import { deliver } from '../../jobs/deliver.ts';
-import { reviewApproval } from '../../jobs/dream/proposals.ts';
 import { dream } from '../../jobs/dream.ts';
 import { extract } from '../../jobs/extract.ts';
 import { type ForgetRequest, forget } from '../../jobs/forget.ts';
 import { type RememberRequest, remember } from '../../jobs/remember.ts';
 import { reprocess } from '../../jobs/reprocess.ts';
-import { listProposals } from '../../jobs/review/list.ts';
-import { type ReviewRequest, review } from '../../jobs/review.ts';
 import { undo } from '../../jobs/undo.ts';
 import { runAgent as loopInProcess } from '../../src/agent/loop.ts';
 import type { AgentRequest, RunAgent } from '../../src/agent/types.ts';
@@ -17,9 +14,10 @@ import { loadConfig } from '../../src/base/config/config.ts';
 import { thisProcess } from '../../src/base/process.ts';
 import { type Clock, fixedClock } from '../../src/base/time.ts';
 import type { DreamRequest } from '../../src/doors/compose.ts';
-import { wingWith } from '../../src/doors/wing.ts';
+import { wings, wingWith } from '../../src/doors/wing.ts';
 import { openHome } from '../../src/memory/home/home.ts';
 import { JobSpend } from '../../src/memory/home/spend.ts';
+import type { Enablement } from '../../src/memory/home/switches.ts';
 import { type Lease, releaseLease, takeLease } from '../../src/memory/ledger/leases.ts';
 import { openStore } from '../../src/memory/open.ts';
 import type { Store, WithLease } from '../../src/memory/store/store.ts';
@@ -34,9 +32,9 @@ export interface JobsInProcess {
   /** Default: the last job. */
   undo(request?: Parameters<typeof undo>[0]): ReturnType<typeof undo>;
   reprocess(what: { session?: string; day?: string }): ReturnType<typeof reprocess>;
-  /** What waits for a person's word. */
-  proposals(): ReturnType<typeof listProposals>;
-  review(request: ReviewRequest): ReturnType<typeof review>;
+  /** What waits for a person's word, where the wing is there. */
+  proposals(): Promise<Proposed[]>;
+  review(request: ReviewAsked): Promise<Reviewed>;
   remember(request: RememberRequest): ReturnType<typeof remember>;
   /** Confirms what is asked, unless told otherwise. */
   forget(target: string, more?: Partial<ForgetRequest>): ReturnType<typeof forget>;
@@ -44,6 +42,33 @@ export interface JobsInProcess {
   deliver(): Promise<void>;
   withLease: WithLease;
   close(): void;
+}
+
+/** What tests of the core see of a proposal, and of a review. */
+export interface Proposed {
+  id: string;
+  kind: string;
+  topic: string | null;
+  reason: string;
+  job: string;
+  at: string;
+  state: 'waiting' | 'stale';
+  why: string | null;
+  lines: string[];
+  diff: string;
+  entries: { id: string; type: string; text: string; by: string; at: string; session: string; quotes: string[] }[];
+}
+export interface ReviewAsked {
+  ids?: string[];
+  word: { kind: 'accept' } | { kind: 'reject'; because?: string } | { kind: 'edit'; text: string; topic?: string };
+}
+export interface Reviewed {
+  outcome: string;
+  decided: { id: string; outcome: string; why: string | null; job: string | null }[];
+}
+export interface ReviewMethods {
+  listProposals(store: Store, ids?: string[]): Promise<Proposed[]>;
+  review(store: Store, request: ReviewAsked): Promise<Reviewed>;
 }
 
 /** Which model is asked, and how it is reached. */
@@ -70,7 +95,8 @@ export async function jobsInProcess(
 ): Promise<JobsInProcess> {
   const { runAgent = loopInProcess, batchTokens = 12_000, user, review: isReviewed = false } = models;
   const clock = typeof now === 'string' ? fixedClock(now) : now;
-  const { forgetDays: archiveAfterDays, holdDays } = await loadConfig({}, { NOCTURNE_HOME: tempDir() });
+  const config = await loadConfig({}, { NOCTURNE_HOME: tempDir() });
+  const { forgetDays: archiveAfterDays, holdDays } = config;
   const home = openHome(tempDir(), clock);
   const store = await openStore(dir, { clock });
   // The offline model costs nothing.
@@ -98,6 +124,16 @@ export async function jobsInProcess(
       userMemory: user?.dir,
     };
   };
+  const { withLease: leased } = common();
+  const app = { config: { ...config, clock, zone: 'UTC', excerptTokens: batchTokens }, home, withLease: leased };
+  const forWings = {
+    ...app,
+    memoryDirOf: () => dir,
+    standing: () => ({ enabled: true }) as Enablement,
+    store: async () => store,
+    afterDream: async () => ({}),
+  };
+  const reviewing: ReviewMethods = Object.assign({}, ...wings().map(({ library }) => library?.(forWings)));
   const extractInto = (request: Parameters<typeof extract>[0]) =>
     extract(request, { ...extraction(), storeFor: async () => store });
   return {
@@ -105,15 +141,15 @@ export async function jobsInProcess(
     extract: (transcript, reopen) => extractInto({ transcript, ended: true, reopen }),
     dream: async (request = {}) => {
       const deps = common();
-      const approval = reviewApproval({ isOn: request.review ?? isReviewed });
+      const approval = await wingWith('approval')?.approval?.(request.review ?? isReviewed);
       const requests = await wingWith('requests')?.requests?.({ mode: request.batch, asking: async () => deps.agent });
       return dream(request, { ...deps, batchTokens, holdDays, archiveAfterDays, approval, requests, store });
     },
     undo: (request = { last: true }) =>
       undo(request, { ...common(), store, wingKinds: WINGS.flatMap(({ jobKinds }) => jobKinds ?? []) }),
+    proposals: () => reviewing.listProposals(store),
+    review: (request) => reviewing.review(store, request),
     reprocess: (what) => reprocess({ ...what, ended: true }, { store, extract: extractInto }),
-    proposals: () => listProposals(store),
-    review: (request) => review(request, { ...common(), store, batchTokens }),
     remember: (request) => remember(request, { store, clock, zone: 'UTC' }),
     forget: (target, more) => forget({ target, confirm: async () => true, ...more }, { ...common(), store }),
     deliver: async () => user && deliver(store, { ...common(), store: user }),

@@ -27,7 +27,6 @@ const COMMANDS: Record<CommandGroup, Record<string, () => Promise<AddCommand>>> 
   'Jobs:': {
     extract: async () => (await import('./commands/extract.ts')).addExtract,
     dream: async () => (await import('./commands/dream.ts')).addDream,
-    review: async () => (await import('./commands/review.ts')).addReview,
     reprocess: async () => (await import('./commands/reprocess.ts')).addReprocess,
     enqueue: async () => (await import('./commands/enqueue.ts')).addEnqueue,
     worker: async () => (await import('./commands/worker.ts')).addWorker,

@@ -1,14 +1,18 @@
 // What a proposal is made against: its pins as the dream sets them, the context it is checked in when its turn comes, and
-// whether one that went stale still is the same change. It reads and decides; it changes nothing.
+// whether one that went stale still is the same change. What a review wrote itself of a proposal's files does not make it
+// stale: it is pinned to the text after, where nobody else changed the file in between (`OwnWrites`).
 
-import { checkOperations } from '../../src/memory/dream/operation-checks.ts';
-import { type DreamContext, type Operation, topicOfLine, topicsLosing } from '../../src/memory/dream/operations.ts';
-import { isPinned, type Proposal, type TopicPin } from '../../src/memory/dream/proposals.ts';
-import { type EntryRow, entryRow } from '../../src/memory/ledger/entries.ts';
-import type { Store } from '../../src/memory/store/store.ts';
-import { lineId } from '../../src/memory/text/topic.ts';
-import { type DraftTopic, editsOf, readTopics } from '../dream/draft.ts';
-import { contextOf } from '../dream/select.ts';
+import { type DraftTopic, editsOf, readTopics } from '../../../jobs/dream/draft.ts';
+import { contextOf } from '../../../jobs/dream/select.ts';
+import { checkOperations } from '../../memory/dream/operation-checks.ts';
+import { type DreamContext, type Operation, topicOfLine, topicsLosing } from '../../memory/dream/operations.ts';
+import { isPinned, type Proposal, putProposal, type TopicPin, waitingProposals } from '../../memory/dream/proposals.ts';
+import { type EntryRow, entryRow } from '../../memory/ledger/entries.ts';
+import type { Lease } from '../../memory/ledger/leases.ts';
+import type { Transaction } from '../../memory/ledger/ledger.ts';
+import type { Store } from '../../memory/store/store.ts';
+import { lineId } from '../../memory/text/topic.ts';
+import { type Logged, readLogged } from './list.ts';
 
 type Context = DreamContext<DraftTopic>;
 export type RowOf = (id: string) => EntryRow | undefined;
@@ -107,4 +111,62 @@ function withoutLateDescription(operation: Operation, { topics }: Proposal, cont
 
 function linesOf(pins: TopicPin[]): [string, string[]][] {
   return pins.map(({ path, lines }): [string, string[]] => [path, lines]).sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+export class OwnWrites {
+  readonly #store: Store;
+  /** In order, by path: SHA-256 of a file before and after each commit. */
+  readonly #steps = new Map<string, { before: string | null; after: string | null }[]>();
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** Answers what a commit is about to write; to be added once it did. */
+  read({ ledger, commit }: Transaction): () => void {
+    const rows = ledger.all(
+      `select version.path, version.sha, before.sha as before from version
+       left join version before on before.id = version.previous where version."commit" = ?`,
+      commit,
+    ) as { path: string; sha: string | null; before: string | null }[];
+    return () => {
+      for (const { path, before, sha: after } of rows) {
+        this.#steps.set(path, [...(this.#steps.get(path) ?? []), { before, after }]);
+      }
+    };
+  }
+
+  /** The proposal pinned to what this review made of its files; as it is where it did not, or may not be. */
+  async renewed(proposal: Proposal, { rowOf }: Pick<Logged, 'rowOf'>): Promise<Proposal> {
+    const shaBefore = (path: string) => proposal.topics.find((pin) => pin.path === path)?.sha ?? null;
+    if (proposal.topics.every(({ path, sha }) => this.#made(path, sha) === sha)) return proposal;
+    const now = await renewProposal(this.#store, proposal, { rowOf });
+    const isOurs = now?.topics.every(({ path, sha }) => sha === this.#made(path, shaBefore(path)));
+    return now && isOurs ? now : proposal;
+  }
+
+  /** Pins all that go on waiting, in one commit. */
+  async renewWaiting(lease: Lease): Promise<void> {
+    const renewed: Proposal[] = [];
+    const waiting = this.#steps.size > 0 ? waitingProposals(this.#store.ledger) : [];
+    const pins = waiting.flatMap(({ entries }) => entries);
+    const logged = await readLogged(this.#store, pins);
+    for (const proposal of waiting) {
+      const now = await this.renewed(proposal, logged);
+      if (now !== proposal) renewed.push(now);
+    }
+    if (renewed.length === 0) return;
+    await this.#store.commit({ actor: 'person', lease }, () => ({
+      files: [],
+      rows(transaction) {
+        for (const proposal of renewed) putProposal(transaction, proposal);
+      },
+    }));
+  }
+
+  /** What the commits of this review made of a file that had this hash. */
+  #made(path: string, sha: string | null): string | null {
+    const steps = this.#steps.get(path) ?? [];
+    return steps.reduce((now, { before, after }) => (before === now ? after : now), sha);
+  }
 }

@@ -1,14 +1,18 @@
 // Proposals at a terminal, one by one: shown whole, then a key. What is decided is done at once.
 
-import type { ShownProposal } from '../../../jobs/review/list.ts';
-import type { Decided, ReviewReport, Word } from '../../../jobs/review.ts';
-import { isAppError } from '../../base/errors.ts';
+import { join } from 'node:path';
+import type { Config } from '../../base/config/config.ts';
+import { AppError, isAppError } from '../../base/errors.ts';
+import { readTextNow, removeFile, writeWhole } from '../../base/files/files.ts';
+import { Questions } from '../../doors/cli/terminal/ask.ts';
+import { openEditor } from '../../doors/cli/terminal/editor.ts';
+import { note } from '../../doors/cli/terminal/output.ts';
+import type { App } from '../../doors/compose.ts';
 import type { Store } from '../../memory/store/store.ts';
-import { Questions } from '../cli/terminal/ask.ts';
-import { note } from '../cli/terminal/output.ts';
-import type { App } from '../compose.ts';
 import { describeProposal, describeReport, type Place } from './describe.ts';
-import { editText } from './editor.ts';
+import { listProposals, type ShownProposal } from './list.ts';
+import type { Decided, ReviewReport, Word } from './review.ts';
+import { reviewIn } from './wing.ts';
 
 /** Asks until there is nothing left, or the person quits; answers what was decided. */
 export async function reviewOneByOne(
@@ -20,7 +24,7 @@ export async function reviewOneByOne(
   try {
     for (const [at, { id }] of shown.entries()) {
       // What was accepted before may have changed it.
-      const [proposal] = await app.listProposals(store, [id]);
+      const [proposal] = await listProposals(store, [id]);
       if (!proposal) continue;
       note(`\n(${at + 1} of ${shown.length}) ${describeProposal(proposal)}`);
       const said = await askUntilDone(app, store, { proposal, questions, place });
@@ -42,7 +46,7 @@ async function askUntilDone(app: App, store: Store, asking: Asking): Promise<Rev
   for (;;) {
     const word = await askFor(app, asking);
     if (word === 'quit' || word === 'skip') return word;
-    const report = await app.review(store, { ids: [asking.proposal.id], word });
+    const report = await reviewIn(app, { at: store, request: { ids: [asking.proposal.id], word } });
     note(describeReport(report, asking.place));
     if (word.kind !== 'edit' || report.decided[0]?.outcome !== 'refused') return report;
   }
@@ -91,4 +95,22 @@ async function inWords(app: App, proposal: ShownProposal, questions: Questions):
   const isNowhere = proposal.kind === 'drop' && proposal.topic === null;
   const topic = isNowhere ? await questions.ask('The topic that it goes into: ') : undefined;
   return { kind: 'edit', text: words ?? '', topic: topic?.trim() || undefined };
+}
+
+/** What a person makes of the words. Throws `bad-input` where there is no editor, or where it failed. */
+export function editText({ editor, home }: Pick<Config, 'editor' | 'home'>, proposal: ShownProposal): string {
+  if (editor === undefined || !process.stdin.isTTY) {
+    throw new AppError('bad-input', 'There are no words: no --text, and no editor at a terminal.', {
+      remedy: 'Give --text "…", or set EDITOR.',
+    });
+  }
+  const path = join(home, `${proposal.id}.txt`);
+  const words = proposal.lines.length > 0 ? proposal.lines : proposal.entries.map(({ text }) => text);
+  writeWhole(path, `${words.join('\n')}\n`);
+  try {
+    if (!openEditor(editor, path)) throw new AppError('bad-input', `${editor} failed, so nothing was changed.`);
+    return (readTextNow(path) ?? '').trim();
+  } finally {
+    removeFile(path);
+  }
 }

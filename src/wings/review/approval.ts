@@ -2,7 +2,17 @@
 // memory changes. The report says what waits.
 // Two proposals of the same line become one that rests on the entries of both, so that they never pile up.
 
-import type { Archiving, Operation } from '../../src/memory/dream/operations.ts';
+import {
+  type Checked,
+  type CommitAt,
+  reportOnly,
+  reportRows,
+  type Told,
+  writeStates,
+} from '../../../jobs/dream/commit.ts';
+import { type DraftTopic, readTopics } from '../../../jobs/dream/draft.ts';
+import type { Approval, Pending } from '../../../jobs/dream/seams.ts';
+import type { Archiving, Operation } from '../../memory/dream/operations.ts';
 import {
   dropProposal,
   linesDecided,
@@ -12,17 +22,14 @@ import {
   putProposal,
   waitingProposals,
   whatChanged,
-} from '../../src/memory/dream/proposals.ts';
-import { refreshTopics } from '../../src/memory/dream/topic-table.ts';
-import type { EntryRow } from '../../src/memory/ledger/entries.ts';
-import type { Ledger, Transaction } from '../../src/memory/ledger/ledger.ts';
-import type { Store } from '../../src/memory/store/store.ts';
-import type { ReportedRow } from '../../src/memory/text/dream-report.ts';
-import { archivePath, lineId } from '../../src/memory/text/topic.ts';
-import { pinTopics, type RowOf, renewProposal } from '../review/proposal-checks.ts';
-import { type Checked, type CommitAt, reportOnly, reportRows, type Told, writeStates } from './commit.ts';
-import { type DraftTopic, readTopics } from './draft.ts';
-import type { Approval, Pending } from './seams.ts';
+} from '../../memory/dream/proposals.ts';
+import { refreshTopics } from '../../memory/dream/topic-table.ts';
+import type { EntryRow } from '../../memory/ledger/entries.ts';
+import type { Ledger, Transaction } from '../../memory/ledger/ledger.ts';
+import type { Store } from '../../memory/store/store.ts';
+import type { ReportedRow } from '../../memory/text/dream-report.ts';
+import { archivePath, lineId } from '../../memory/text/topic.ts';
+import { pinTopics, type RowOf, renewProposal } from './checks.ts';
 
 /** Operations wait for a person's word where `isOn`; what waits since earlier dreams is respected either way. */
 export function reviewApproval({ isOn }: { isOn: boolean }): Approval {

@@ -8,9 +8,15 @@
 //    still be what was checked.
 // 5. Pin those that go on waiting for the same files to what is there now, where they still are the same change.
 
-import { AppError, isAppError } from '../src/base/errors.ts';
-import { redact } from '../src/base/text/redact.ts';
-import type { DreamContext, Operation } from '../src/memory/dream/operations.ts';
+import { commitArchiving } from '../../../jobs/dream/archive.ts';
+import { settleMeaning } from '../../../jobs/dream/check.ts';
+import type { Decision, Place } from '../../../jobs/dream/commit.ts';
+import { commitOperations } from '../../../jobs/dream/commit.ts';
+import type { DraftTopic } from '../../../jobs/dream/draft.ts';
+import { contextOf, select } from '../../../jobs/dream/select.ts';
+import { AppError, isAppError } from '../../base/errors.ts';
+import { redact } from '../../base/text/redact.ts';
+import type { DreamContext, Operation } from '../../memory/dream/operations.ts';
 import {
   dropProposal,
   isPinned,
@@ -20,22 +26,17 @@ import {
   repinProposal,
   waitingProposals,
   whatChanged,
-} from '../src/memory/dream/proposals.ts';
-import { entryRow } from '../src/memory/ledger/entries.ts';
-import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
-import type { Lease } from '../src/memory/ledger/leases.ts';
-import { newId, type Transaction } from '../src/memory/ledger/ledger.ts';
-import { shaOf } from '../src/memory/ledger/version-rows.ts';
-import type { Store, WithLease } from '../src/memory/store/store.ts';
-import { commitArchiving } from './dream/archive.ts';
-import { settleMeaning } from './dream/check.ts';
-import { commitOperations, type Decision, type Place } from './dream/commit.ts';
-import type { DraftTopic } from './dream/draft.ts';
-import { contextOf, select } from './dream/select.ts';
-import { type Logged, readLogged } from './review/list.ts';
-import { OwnWrites } from './review/own-writes.ts';
-import { checkProposal, contextOfProposal, pinTopics } from './review/proposal-checks.ts';
-import { inWords, type Wording } from './review/words.ts';
+} from '../../memory/dream/proposals.ts';
+import { entryRow } from '../../memory/ledger/entries.ts';
+import { enterPersonsJob } from '../../memory/ledger/job-rows.ts';
+import type { Lease } from '../../memory/ledger/leases.ts';
+import type { Transaction } from '../../memory/ledger/ledger.ts';
+import { newId } from '../../memory/ledger/ledger.ts';
+import { shaOf } from '../../memory/ledger/version-rows.ts';
+import type { Store, WithLease } from '../../memory/store/store.ts';
+import { checkProposal, contextOfProposal, OwnWrites, pinTopics } from './checks.ts';
+import { type Logged, readLogged } from './list.ts';
+import { inWords, type Wording } from './words.ts';
 
 export type Word =
   | { kind: 'accept' }

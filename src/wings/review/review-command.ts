@@ -1,17 +1,17 @@
 // nocturne review: what a dream proposed, shown one by one or as a list, and what a person says to it.
 
 import { type Command, Option } from 'commander';
-import type { ShownProposal } from '../../../../jobs/review/list.ts';
-import type { Decided, ReviewReport, Word } from '../../../../jobs/review.ts';
-import { AppError } from '../../../base/errors.ts';
-import type { Store } from '../../../memory/store/store.ts';
-import type { App } from '../../compose.ts';
-import { describeProposal, describeReport, listOf } from '../../review/describe.ts';
-import { editText } from '../../review/editor.ts';
-import { reviewOneByOne } from '../../review/one-by-one.ts';
-import { canAsk } from '../terminal/ask.ts';
-import { type CommonOptions, withApp, withJson, withMemory } from '../terminal/options.ts';
-import { EXIT, print } from '../terminal/output.ts';
+import { AppError } from '../../base/errors.ts';
+import { canAsk } from '../../doors/cli/terminal/ask.ts';
+import { type CommonOptions, withApp, withJson, withMemory } from '../../doors/cli/terminal/options.ts';
+import { EXIT, print } from '../../doors/cli/terminal/output.ts';
+import type { App } from '../../doors/compose.ts';
+import type { Store } from '../../memory/store/store.ts';
+import { describeProposal, describeReport, listOf } from './describe.ts';
+import { listProposals, type ShownProposal } from './list.ts';
+import { editText, reviewOneByOne } from './one-by-one.ts';
+import type { Decided, ReviewReport, Word } from './review.ts';
+import { reviewIn } from './wing.ts';
 
 interface ReviewOptions extends CommonOptions {
   list?: boolean;
@@ -67,7 +67,7 @@ Example:
         const store = await app.storeFor({ cwd: process.cwd() });
         const asked = wordOf(options);
         if (asked) return decide(app, store, { ...asked, options });
-        const shown = await app.listProposals(store);
+        const shown = await listProposals(store);
         if (options.show !== undefined) return showOne(shown, { id: options.show, json: options.json });
         if (options.json) return print(JSON.stringify(shown));
         if (options.list || shown.length === 0 || !canAsk()) return print(listOf(shown, store.dir));
@@ -101,11 +101,11 @@ async function decide(
 ): Promise<void> {
   let { ids, word } = asked;
   if (asked.edit !== undefined) {
-    const [shown] = await app.listProposals(store, [asked.edit]);
+    const [shown] = await listProposals(store, [asked.edit]);
     const text = shown ? editText(app.config, shown) : '';
     [ids, word] = [[asked.edit], { kind: 'edit', text, topic: asked.topic }];
   }
-  const report = await app.review(store, { ids, word: word as Word });
+  const report = await reviewIn(app, { at: store, request: { ids, word: word as Word } });
   print(options.json ? JSON.stringify(report) : describeReport(report, options));
   process.exitCode = exitOf(report);
 }

@@ -1,9 +1,9 @@
 // Proposals and decisions as a person reads them.
 
-import type { ShownProposal } from '../../../jobs/review/list.ts';
-import type { Decided, ReviewReport } from '../../../jobs/review.ts';
-import { type CommonOptions, undoCommand } from '../cli/terminal/options.ts';
-import { style } from '../cli/terminal/output.ts';
+import { type CommonOptions, undoCommand } from '../../doors/cli/terminal/options.ts';
+import { style } from '../../doors/cli/terminal/output.ts';
+import type { ShownProposal } from './list.ts';
+import type { Decided, ReviewReport } from './review.ts';
 
 /** Whose proposals they are, as it was said on the command line. */
 export type Place = Pick<CommonOptions, 'memory' | 'scope'>;

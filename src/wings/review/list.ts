@@ -1,17 +1,17 @@
 // What waits for a person's word, as they are shown it: the change as a diff of the files, why it is proposed, and the
 // words that it rests on, with who said them and when. It changes nothing.
 
-import { type EntryPin, type Proposal, waitingProposals, whatChanged } from '../../src/memory/dream/proposals.ts';
-import { unifiedDiff } from '../../src/memory/history/line-diff.ts';
-import { entryOfItem, logItemsOf } from '../../src/memory/history/log-items.ts';
-import { type EntryRow, entryRow } from '../../src/memory/ledger/entries.ts';
-import type { FileChange, Store } from '../../src/memory/store/store.ts';
-import { logDay, logPath } from '../../src/memory/text/daily-log.ts';
-import { changesOf as changesOfArchiving } from '../dream/archive.ts';
-import { settleMeaning } from '../dream/check.ts';
-import { changesOf as changesOfEdit } from '../dream/commit.ts';
-import { editsOf } from '../dream/draft.ts';
-import { contextOfProposal } from './proposal-checks.ts';
+import { changesOf as changesOfArchiving } from '../../../jobs/dream/archive.ts';
+import { settleMeaning } from '../../../jobs/dream/check.ts';
+import { changesOf as changesOfEdit } from '../../../jobs/dream/commit.ts';
+import { editsOf } from '../../../jobs/dream/draft.ts';
+import { type EntryPin, type Proposal, waitingProposals, whatChanged } from '../../memory/dream/proposals.ts';
+import { unifiedDiff } from '../../memory/history/line-diff.ts';
+import { entryOfItem, logItemsOf } from '../../memory/history/log-items.ts';
+import { type EntryRow, entryRow } from '../../memory/ledger/entries.ts';
+import type { FileChange, Store } from '../../memory/store/store.ts';
+import { logDay, logPath } from '../../memory/text/daily-log.ts';
+import { contextOfProposal } from './checks.ts';
 
 export interface ShownProposal {
   id: string;

@@ -1,20 +1,20 @@
 // A proposal in a person's own words. The line keeps what it rests on where code finds support for the words in the
 // entries; else it is the person's, and rests on none. What a dream would leave out can be kept this way.
 
-import { AppError } from '../../src/base/errors.ts';
-import { checkOperations } from '../../src/memory/dream/operation-checks.ts';
+import { type DraftTopic, readNamed } from '../../../jobs/dream/draft.ts';
+import { AppError } from '../../base/errors.ts';
+import { checkOperations } from '../../memory/dream/operation-checks.ts';
 import {
   type DreamContext,
   type Operation,
   proposalSchema,
   topicOfLine,
   type Writing,
-} from '../../src/memory/dream/operations.ts';
-import type { Proposal } from '../../src/memory/dream/proposals.ts';
-import type { Store } from '../../src/memory/store/store.ts';
-import { lineId } from '../../src/memory/text/topic.ts';
-import { type DraftTopic, readNamed } from '../dream/draft.ts';
-import { checkProposal } from './proposal-checks.ts';
+} from '../../memory/dream/operations.ts';
+import type { Proposal } from '../../memory/dream/proposals.ts';
+import type { Store } from '../../memory/store/store.ts';
+import { lineId } from '../../memory/text/topic.ts';
+import { checkProposal } from './checks.ts';
 
 export interface Wording {
   operations: Operation[];

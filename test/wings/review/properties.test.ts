@@ -6,10 +6,10 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isAppError } from '../../src/base/errors.ts';
-import { unifiedDiff } from '../../src/memory/history/line-diff.ts';
-import { sized } from '../support/depth.ts';
-import { changedLines, meaningOf, type Reviewed, reviewedMemory } from '../support/reviewed.ts';
+import { isAppError } from '../../../src/base/errors.ts';
+import { unifiedDiff } from '../../../src/memory/history/line-diff.ts';
+import { sized } from '../../support/depth.ts';
+import { changedLines, meaningOf, type Reviewed, reviewedMemory } from '../../support/reviewed.ts';
 
 const SERVICES = ['Alpha', 'Beta', 'Gamma', 'Delta', 'Omega'];
 /** Two topics have two services each. */
