@@ -6,15 +6,24 @@ import { type DraftTopic, editsOf, readTopics } from '../../../jobs/dream/draft.
 import { contextOf } from '../../../jobs/dream/select.ts';
 import { checkOperations } from '../../memory/dream/operation-checks.ts';
 import { type DreamContext, type Operation, topicOfLine, topicsLosing } from '../../memory/dream/operations.ts';
+import type { EntryPin } from '../../memory/dream/proposals.ts';
 import { isPinned, type Proposal, putProposal, type TopicPin, waitingProposals } from '../../memory/dream/proposals.ts';
+import { entryOfItem, logItemsOf } from '../../memory/history/log-items.ts';
 import { type EntryRow, entryRow } from '../../memory/ledger/entries.ts';
 import type { Lease } from '../../memory/ledger/leases.ts';
 import type { Transaction } from '../../memory/ledger/ledger.ts';
 import type { Store } from '../../memory/store/store.ts';
+import { logDay, logPath } from '../../memory/text/daily-log.ts';
 import { lineId } from '../../memory/text/topic.ts';
-import { type Logged, readLogged } from './list.ts';
 
 type Context = DreamContext<DraftTopic>;
+/** Entries as the logs say them now, and these logs. */
+export interface Logged {
+  rowOf(id: string): EntryRow | undefined;
+  /** By path; null: no file. */
+  logs: Map<string, string | null>;
+}
+
 export type RowOf = (id: string) => EntryRow | undefined;
 
 /** The files that operations touch or rest on, as the context has them. */
@@ -169,4 +178,26 @@ export class OwnWrites {
     const steps = this.#steps.get(path) ?? [];
     return steps.reduce((now, { before, after }) => (before === now ? after : now), sha);
   }
+}
+
+/** Reads the logs that should hold these entries, and all logs where one is not there. */
+export async function readLogged(store: Store, entries: EntryPin[]): Promise<Logged> {
+  const { ledger } = store;
+  const pins = entries.filter(({ id }) => entryRow(ledger, id));
+  const own = new Set(pins.map(({ id }) => logPath(entryRow(ledger, id)?.day ?? '')));
+  const logs = new Map<string, string | null>();
+  const read = async (paths: Iterable<string>) => {
+    for (const path of paths) if (!logs.has(path)) logs.set(path, await store.read(path));
+    return logItemsOf(new Map([...logs].map(([path, text]) => [path, text ?? ''])));
+  };
+  let items = await read(own);
+  const isMissing = pins.some(({ id, isWithdrawn }) => !isWithdrawn && !items.has(id));
+  if (isMissing) items = await read((await store.list({ prefix: 'logs/' })).filter((path) => logDay(path)));
+  const rowOf = (id: string) => {
+    const row = entryRow(ledger, id);
+    const item = items.get(id);
+    if (!row || row.state === 'forgotten' || !pins.some((pin) => pin.id === id)) return row;
+    return item ? entryOfItem(item, row) : { ...row, state: 'withdrawn' as const };
+  };
+  return { rowOf, logs };
 }

@@ -5,13 +5,11 @@ import { changesOf as changesOfArchiving } from '../../../jobs/dream/archive.ts'
 import { settleMeaning } from '../../../jobs/dream/check.ts';
 import { changesOf as changesOfEdit } from '../../../jobs/dream/commit.ts';
 import { editsOf } from '../../../jobs/dream/draft.ts';
-import { type EntryPin, type Proposal, waitingProposals, whatChanged } from '../../memory/dream/proposals.ts';
+import { type Proposal, waitingProposals, whatChanged } from '../../memory/dream/proposals.ts';
 import { unifiedDiff } from '../../memory/history/line-diff.ts';
-import { entryOfItem, logItemsOf } from '../../memory/history/log-items.ts';
-import { type EntryRow, entryRow } from '../../memory/ledger/entries.ts';
+import { entryRow } from '../../memory/ledger/entries.ts';
 import type { FileChange, Store } from '../../memory/store/store.ts';
-import { logDay, logPath } from '../../memory/text/daily-log.ts';
-import { contextOfProposal } from './checks.ts';
+import { contextOfProposal, type Logged, readLogged } from './checks.ts';
 
 export interface ShownProposal {
   id: string;
@@ -31,13 +29,6 @@ export interface ShownProposal {
   entries: { id: string; type: string; text: string; by: string; at: string; session: string; quotes: string[] }[];
   /** Of the files as they are; empty where none changes, or where it is stale. */
   diff: string;
-}
-
-/** Entries as the logs say them now, and these logs. */
-export interface Logged {
-  rowOf(id: string): EntryRow | undefined;
-  /** By path; null: no file. */
-  logs: Map<string, string | null>;
 }
 
 /** All that wait, or those of `ids`, topic by topic. */
@@ -93,26 +84,4 @@ async function diffOf(store: Store, proposal: Proposal, logged: Logged): Promise
     diffs.push(unifiedDiff(side(before), side(after)));
   }
   return diffs.join('');
-}
-
-/** Reads the logs that should hold these entries, and all logs where one is not there. */
-export async function readLogged(store: Store, entries: EntryPin[]): Promise<Logged> {
-  const { ledger } = store;
-  const pins = entries.filter(({ id }) => entryRow(ledger, id));
-  const own = new Set(pins.map(({ id }) => logPath(entryRow(ledger, id)?.day ?? '')));
-  const logs = new Map<string, string | null>();
-  const read = async (paths: Iterable<string>) => {
-    for (const path of paths) if (!logs.has(path)) logs.set(path, await store.read(path));
-    return logItemsOf(new Map([...logs].map(([path, text]) => [path, text ?? ''])));
-  };
-  let items = await read(own);
-  const isMissing = pins.some(({ id, isWithdrawn }) => !isWithdrawn && !items.has(id));
-  if (isMissing) items = await read((await store.list({ prefix: 'logs/' })).filter((path) => logDay(path)));
-  const rowOf = (id: string) => {
-    const row = entryRow(ledger, id);
-    const item = items.get(id);
-    if (!row || row.state === 'forgotten' || !pins.some((pin) => pin.id === id)) return row;
-    return item ? entryOfItem(item, row) : { ...row, state: 'withdrawn' as const };
-  };
-  return { rowOf, logs };
 }

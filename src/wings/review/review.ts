@@ -34,8 +34,7 @@ import type { Transaction } from '../../memory/ledger/ledger.ts';
 import { newId } from '../../memory/ledger/ledger.ts';
 import { shaOf } from '../../memory/ledger/version-rows.ts';
 import type { Store, WithLease } from '../../memory/store/store.ts';
-import { checkProposal, contextOfProposal, OwnWrites, pinTopics } from './checks.ts';
-import { type Logged, readLogged } from './list.ts';
+import { checkProposal, contextOfProposal, type Logged, OwnWrites, pinTopics, readLogged } from './checks.ts';
 import { inWords, type Wording } from './words.ts';
 
 export type Word =
