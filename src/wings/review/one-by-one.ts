@@ -12,7 +12,7 @@ import type { Store } from '../../memory/store/store.ts';
 import { describeProposal, describeReport, type Place } from './describe.ts';
 import { listProposals, type ShownProposal } from './list.ts';
 import type { Decided, ReviewReport, Word } from './review.ts';
-import { reviewIn } from './wing.ts';
+import { reviewIn } from './review.ts';
 
 /** Asks until there is nothing left, or the person quits; answers what was decided. */
 export async function reviewOneByOne(

@@ -11,7 +11,7 @@ import { describeProposal, describeReport, listOf } from './describe.ts';
 import { listProposals, type ShownProposal } from './list.ts';
 import { editText, reviewOneByOne } from './one-by-one.ts';
 import type { Decided, ReviewReport, Word } from './review.ts';
-import { reviewIn } from './wing.ts';
+import { reviewIn } from './review.ts';
 
 interface ReviewOptions extends CommonOptions {
   list?: boolean;

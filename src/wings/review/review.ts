@@ -16,6 +16,7 @@ import type { DraftTopic } from '../../../jobs/dream/draft.ts';
 import { contextOf, select } from '../../../jobs/dream/select.ts';
 import { AppError, isAppError } from '../../base/errors.ts';
 import { redact } from '../../base/text/redact.ts';
+import type { WingApp } from '../../doors/wing.ts';
 import type { DreamContext, Operation } from '../../memory/dream/operations.ts';
 import {
   dropProposal,
@@ -90,6 +91,17 @@ export async function review({ ids, word }: ReviewRequest, deps: ReviewDeps): Pr
     report.outcome = 'reviewed';
     return true;
   });
+  return report;
+}
+
+/** Reviews, and lets the other wings do what they do after a dream. */
+export async function reviewIn(
+  { config, withLease, afterDream }: Pick<WingApp, 'config' | 'withLease' | 'afterDream'>,
+  { at, request }: { at: Store; request: ReviewRequest },
+): Promise<ReviewReport> {
+  const { clock, zone, excerptTokens: batchTokens } = config;
+  const report = await review(request, { clock, zone, withLease, store: at, batchTokens });
+  for (const { job } of report.decided) await afterDream({ job, own: at, options: {} });
   return report;
 }
 
