@@ -2,8 +2,7 @@
 // added. Every entry it is given ends in exactly one operation; a line a person wrote is never replaced.
 // It reads the input as prompts/dream-input.md lays it out, passes over what it cannot read, and never throws.
 
-import { z } from 'zod';
-import { parseJson } from '../../base/text/json.ts';
+import { isObject, parseJson } from '../../base/text/json.ts';
 import { contentWords, countSharedWords, isOpposite } from '../../base/text/wording.ts';
 import { isChanged, isSame } from './similarity.ts';
 
@@ -35,8 +34,11 @@ interface Fact {
 /** The parts of a dream's input that are read. */
 export const DREAM_PARTS = ['entries', 'withdrawn', 'topics', 'others'] as const;
 export type DreamInput = Record<(typeof DREAM_PARTS)[number], string>;
-type Line = z.infer<typeof lineSchema>;
-type GivenEntry = z.infer<typeof entrySchema>;
+interface Line {
+  text: string;
+  entries: string[];
+}
+type GivenEntry = Record<'id' | 'text' | 'type' | 'strength' | 'at' | 'session', string>;
 type ShownTopic = ReturnType<typeof topicsOf>[number];
 type ShownLine = ShownTopic['lines'][number];
 
@@ -54,14 +56,23 @@ const NAMED_CHARS = 60;
 const HEADING = /^### (.+)\.md \((\w+)\)(?: — (.*))?$/m;
 const LINE = /^\[([0-9a-f]{8})(?: seen once \S+)?( person)?(?: withdrawn [^\]]+)?\] (.*)$/gm;
 const OFFER = /^operations\[\d+\].* such as (\{.*\})\.$/gm;
-const some = z.string();
-const lineSchema = z.object({ text: some, entries: z.array(some) });
-const given = some.catch('');
-const entrySchema = z.object({ id: some, text: some, type: given, strength: given, at: given, session: given });
+
+function readEntry(value: unknown): GivenEntry | undefined {
+  const { id, text, type, strength, at, session } = isObject(value) ? value : {};
+  const given = (field: unknown) => (typeof field === 'string' ? field : '');
+  if (typeof id !== 'string' || typeof text !== 'string') return undefined;
+  return { id, text, type: given(type), strength: given(strength), at: given(at), session: given(session) };
+}
+
+function readLine(value: unknown): Line | undefined {
+  const { text, entries } = isObject(value) ? value : {};
+  const isList = Array.isArray(entries) && entries.every((id) => typeof id === 'string');
+  return typeof text === 'string' && isList ? { text, entries } : undefined;
+}
 
 /** The entries of JSON lines; of an id that comes twice the last. */
 export function entriesOf(jsonLines: string): GivenEntry[] {
-  const entries = jsonLines.split('\n').flatMap((line) => entrySchema.safeParse(parseJson(line)).data ?? []);
+  const entries = jsonLines.split('\n').flatMap((line) => readEntry(parseJson(line)) ?? []);
   return [...new Map(entries.map((entry) => [entry.id, entry])).values()];
 }
 
@@ -109,7 +120,7 @@ export function proposeOperations(input: DreamInput, faulty: string[] = [], offe
 
 /** The lines that a refusal offers, so that what a line that goes says besides is not lost. */
 export function offeredLines(refusal: string): Line[] {
-  return [...refusal.matchAll(OFFER)].flatMap(([, line = '']) => lineSchema.safeParse(parseJson(line)).data ?? []);
+  return [...refusal.matchAll(OFFER)].flatMap(([, line = '']) => readLine(parseJson(line)) ?? []);
 }
 
 /** The entries to which the problems of a refusal point: the line or the operation that one names, else those it names. */

@@ -2,10 +2,10 @@
 // It finds explicit statements in English ("always …", "I prefer …", "the deadline is …") and files them by their words.
 // It is no language model: it understands nothing, and is there to try nocturne out, and to test it, without key or network.
 // The same request gets the same answer, byte for byte. It never calls out and never throws over what it is sent.
+// It reads without zod, which leaves globals behind: a child that had loaded it would not be kept for another run.
 
 import { createHash } from 'node:crypto';
-import { z } from 'zod';
-import { parseJson } from '../../base/text/json.ts';
+import { isObject, type JsonObject, parseJson } from '../../base/text/json.ts';
 import { OFFLINE_MODEL } from '../types.ts';
 import { DREAM_PARTS, type DreamInput, faultyEntries, offeredLines, proposeOperations } from './dream.ts';
 import { findEntries } from './statements.ts';
@@ -24,7 +24,7 @@ export async function offlineFetch(input: string | URL | Request, init?: Request
     return refuse(404, 'not_found_error', 'The offline model answers POST /v1/messages only.');
   }
   const body = await request.text();
-  const conversation = conversationSchema.parse(parseJson(body));
+  const conversation = readConversation(parseJson(body));
   if (conversation.stream) return refuse(400, 'invalid_request_error', 'The offline model does not stream.');
   const id = createHash('sha256').update(body).digest('hex').slice(0, 24);
   const reply = answer(conversation);
@@ -44,23 +44,28 @@ export async function offlineFetch(input: string | URL | Request, init?: Request
   });
 }
 
-const some = z.string().catch('');
-const blocksSchema = z.array(z.object({ type: some, text: some, content: z.unknown().optional() })).catch([]);
-const conversationSchema = z
-  .object({
-    model: z.string().catch(OFFLINE_MODEL),
-    stream: z.boolean().catch(false),
-    tools: z.array(z.object({ name: z.string() })).catch([]),
-    messages: z.array(z.object({ role: some, content: z.unknown().optional() })).catch([]),
-  })
-  .catch({ model: OFFLINE_MODEL, stream: false, tools: [], messages: [] });
+/** What is read of a request; what is odd in it counts as not there. */
+function readConversation(value: unknown) {
+  const { model, stream, tools, messages } = isObject(value) ? value : {};
+  return {
+    model: typeof model === 'string' ? model : OFFLINE_MODEL,
+    stream: stream === true,
+    tools: recordsIn(tools),
+    messages: recordsIn(messages),
+  };
+}
+
+/** The records of a list, or none where something else is in it. */
+function recordsIn(list: unknown): JsonObject[] {
+  return Array.isArray(list) && list.every(isObject) ? list : [];
+}
 
 /** A sentence, or calls of tools. */
 type Answer = string | { tool: string; input: unknown }[];
 
-function answer({ tools, messages }: z.infer<typeof conversationSchema>): Answer {
+function answer({ tools, messages }: ReturnType<typeof readConversation>): Answer {
   const [first, ...later] = messages.filter(({ role }) => role === 'user').map(({ content }) => content);
-  const results = later.flatMap((content) => blocksSchema.parse(content)).filter(({ type }) => type === 'tool_result');
+  const results = later.flatMap((content) => recordsIn(content)).filter(({ type }) => type === 'tool_result');
   const knows = (tool: string) => tools.some(({ name }) => name === tool);
   if (knows('record_entries')) return extract(textOf(first), results.length > 0);
   if (knows('propose_operations')) return dream(textOf(first), results);
@@ -103,8 +108,10 @@ function partOf(question: string, tag: string): string {
 }
 
 function textOf(content: unknown): string {
-  const texts = blocksSchema.parse(content).filter(({ type }) => type === 'text');
-  return typeof content === 'string' ? content : texts.map(({ text }) => text).join('\n');
+  const texts = recordsIn(content).filter(({ type }) => type === 'text');
+  return typeof content === 'string'
+    ? content
+    : texts.map(({ text }) => (typeof text === 'string' ? text : '')).join('\n');
 }
 
 function refuse(status: number, type: string, message: string): Response {
