@@ -9,6 +9,7 @@ import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { type MessagesRequest, says } from '../support/messages-server.ts';
 import { runJson } from '../support/run.ts';
+import { runJsonHere } from '../support/run-here.ts';
 import { hasReal, real, realFiles } from '../support/transcripts.ts';
 
 const skipped = hasReal ? '' : ' (skipped: the real transcripts are not here)';
@@ -69,7 +70,7 @@ async function offeredBy(files: string[]): Promise<string[]> {
   const model = await testModel(() => says('Nothing worth keeping.'));
   const { environment } = await testApp({ server: model });
   for (const [index, file] of files.entries()) {
-    expect((await runJson<ExtractReport>(['extract', file], environment)).code).toBe(0);
+    expect((await runJsonHere<ExtractReport>(['extract', file], environment)).code).toBe(0);
     expect(model.requests.length).toBeGreaterThan(index);
   }
   return model.requests.flatMap((request) => {

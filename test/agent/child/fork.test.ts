@@ -25,10 +25,13 @@ afterEach(async () => {
   server = undefined;
 });
 
+/** As users have it: it starts in a fifth of the time that its source takes. */
+const CHILD = new URL('../../../dist/src/agent/child/child.js', import.meta.url);
+
 /** Runs the real child against a scripted model. */
 async function run(script: Script, ports = recordingPorts(), options: Partial<ForkOptions> = {}) {
   server = await startMessagesServer(script);
-  return forkAgent({ ...limits, ...options })(agentRequest({ access: server.access }), ports);
+  return forkAgent({ ...limits, entry: CHILD, ...options })(agentRequest({ access: server.access }), ports);
 }
 
 /** Runs a child that goes wrong in the named way. */
