@@ -1,4 +1,4 @@
-// A year of nights over one memory (the small size: five months): about 5,000 entries, a model that is played in process,
+// A year of nights over one memory (the small size: 200 nights): about 5,000 entries, a model that is played in process,
 // and a clock that goes on.
 
 import { readdirSync, readFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { record, type Said } from '../../support/recorded.ts';
 import { tempDir } from '../../support/temp.ts';
 import { subjectOf, type TidyDreamer, tidyDreamer } from '../../support/tidy-dreamer.ts';
 
-const NIGHTS = sized({ quick: 150, deep: 365 });
+const NIGHTS = sized({ quick: 200, deep: 365 });
 const PER_NIGHT = 14;
 const BEGIN = new Date('2026-01-01T03:00:00Z');
 const COLOURS = ['amber', 'azure', 'beige', 'coral', 'ebony', 'ivory', 'khaki', 'lilac', 'ochre', 'umber'];
@@ -131,7 +131,7 @@ test('the index is within its caps every night', () => {
 });
 
 test('a night late in the year sends no more than one in spring', () => {
-  const each = sized({ quick: 40, deep: 60 });
+  const each = sized({ quick: 50, deep: 60 });
   const [spring, late] = [nights.slice(60, 60 + each), nights.slice(-each)];
   const figures = [mean(spring, 'tokens'), mean(late, 'tokens'), mean(spring, 'ms'), mean(late, 'ms')];
   console.info(
@@ -182,7 +182,8 @@ test('past dates and what nobody used are in the archive, with the reason, and a
 });
 
 test('undoing a night in the middle in part restores what later nights do not rest on, and says what does', async () => {
-  const middle = Math.floor(NIGHTS / 2) - 2;
+  // It put something away, and what it wrote was said again a hundred nights later.
+  const middle = sized({ quick: 95, deep: 180 });
   const night = nights[middle] as Night;
   const before = [...texts()].flatMap(([path, text]) =>
     parseTopic(path, text).lines.map((line) => `${path} ${line.text}`),

@@ -18,7 +18,7 @@ async function readAll(session: Session): Promise<Message[]> {
 }
 
 const LINES = sized({ quick: 2_000, deep: 10_000 });
-const COPIES = sized({ quick: 100, deep: 300 });
+const COPIES = 300;
 
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
 
