@@ -132,9 +132,9 @@ function countWalk(walk: Walked[], code: Code): Omit<Count, 'calls'> {
     const direct = ways.findLast(({ at, way }) => stack[at] === file || way?.length === 1);
     const cost = ({ at, way }: { at: number; way: string[] | null }) => stack.length - at + (way?.length ?? Infinity);
     const best = direct ?? ways.toReversed().reduce((a, b) => (cost(b) < cost(a) ? b : a));
-    const { at, way } = best.way ? best : { at: stack.length - 1, way: [file] };
+    const at = best.way ? best.at : stack.length - 1;
     while (stack.length - 1 > at) step(stack.pop() as string, stack.at(-1) as string, 'returns');
-    for (const next of way) {
+    for (const next of best.way ?? [file]) {
       step(stack.at(-1) as string, next, 'hops');
       stack.push(next);
     }
