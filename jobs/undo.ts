@@ -9,12 +9,23 @@
 import { AppError, isAppError } from '../src/base/errors.ts';
 import type { Clock } from '../src/base/time.ts';
 import { indexChange } from '../src/memory/dream/index-change.ts';
-import { changesOf, type JobChanges } from '../src/memory/history/undo.ts';
+import { missingLines, takeBackLines } from '../src/memory/history/line-diff.ts';
+import { markUnread } from '../src/memory/history/log-items.ts';
+import {
+  changedSince,
+  changesOf,
+  type FileChanges,
+  type JobChanges,
+  type RowChange,
+} from '../src/memory/history/undo.ts';
 import { JOB_KINDS } from '../src/memory/ledger/inbox.ts';
 import { enterPersonsJob, type JobRow, jobRow, lastChangingJob, undoneBy } from '../src/memory/ledger/job-rows.ts';
-import type { Ledger } from '../src/memory/ledger/ledger.ts';
+import type { Ledger, Row, Transaction } from '../src/memory/ledger/ledger.ts';
 import type { FileChange, Store, WithLease } from '../src/memory/store/store.ts';
-import { type Staying, TakingBack } from './undo/taking-back.ts';
+import { logDay, removeEntries } from '../src/memory/text/daily-log.ts';
+import { isReportPath, takeBackReport } from '../src/memory/text/dream-report.ts';
+import { bodyStart } from '../src/memory/text/frontmatter.ts';
+import { isArchivePath, isTopicPath, parseTopic } from '../src/memory/text/topic.ts';
 
 /** Kinds of jobs that need no wing. */
 const OWN_KINDS: string[] = [...JOB_KINDS, 'undo', 'remember', 'forget', 'deliver', 'review'];
@@ -121,13 +132,10 @@ async function holdAll<T>(keys: string[], deps: UndoDeps, work: () => Promise<T>
   return key === undefined ? work() : deps.withLease(deps.store, key, () => holdAll(rest, deps, work));
 }
 
-interface Run {
-  job: JobRow;
-  request: UndoRequest;
-  report: UndoReport;
-}
-
-async function takeBack({ job, request, report }: Run, { store, clock }: UndoDeps): Promise<true> {
+async function takeBack(
+  { job, request, report }: { job: JobRow; request: UndoRequest; report: UndoReport },
+  { store, clock }: UndoDeps,
+): Promise<true> {
   await store.commit({ actor: 'person' }, (ledger) => {
     // 2.
     const changes = changesOf(ledger, job.id);
@@ -176,4 +184,171 @@ function withoutEmpty(index: FileChange, changes: JobChanges): FileChange {
       return isBegun && /^(?:# Memory)?\s*$/.test(text ?? '') ? null : text;
     },
   };
+}
+
+/** Something of the job that stays, since it was changed or built on since. */
+export interface Staying {
+  kind: 'entry' | 'turn' | 'line' | 'file';
+  /** The entry's text, the turn's id, the line's text, the file's path. */
+  name: string;
+  /** Who changed it since. */
+  by: string[];
+}
+
+/** Takes the changes of one job back, and keeps account of what stays. */
+class TakingBack {
+  readonly #ledger: Ledger;
+  readonly #job: JobRow;
+  readonly #rows: RowChange[];
+  /** Entries whose row or support somebody changed since: their lines and their turns stay with them. */
+  readonly #staying: Set<string>;
+  /** Lines of topics that are no longer there as the job wrote them: `path`, a space, the line's id. */
+  readonly #goneLines = new Map<string, Staying>();
+  readonly #stays: Staying[] = [];
+  /** By the name that the job gave a file, the one that it has again. */
+  readonly #moved = new Map<string, string>();
+
+  constructor(ledger: Ledger, { job, changes }: { job: JobRow; changes: JobChanges }) {
+    this.#ledger = ledger;
+    this.#job = job;
+    this.#rows = changes.rows.filter(({ table }) => table !== 'session' && table !== 'index_line');
+    this.#staying = new Set();
+    for (const row of this.#rows.filter(isChangedSince)) {
+      if (row.table === 'entry') this.#staying.add(row.key.id as string);
+      if (row.table === 'support') this.#staying.add(row.key.entry as string);
+      // A proposal that somebody decided on is theirs by now.
+      if (row.table !== 'support' && row.table !== 'proposal') this.#stays.push(this.#describeRow(row));
+    }
+  }
+
+  fileChange(file: FileChanges): FileChange {
+    const { path, steps, movedFrom } = file;
+    if (movedFrom !== undefined) this.#moved.set(path, movedFrom);
+    const change = (current: string | null) => {
+      if (isReportPath(path))
+        return steps.reduce((text, step) => takeBackReport(path, { ...step, current: text }), current);
+      const by = changedSince(this.#ledger, file).map((actor) => this.#describeActor(actor));
+      const gone = isTopic(path) ? goneLines(file, current) : [];
+      for (const { id, text } of gone) this.#goneLines.set(`${path} ${id}`, { kind: 'line', name: text, by });
+      const { text, collisions } = this.#takeBackSteps(file, current);
+      if (collisions > 0 && gone.length === 0) this.#stays.push({ kind: 'file', name: path, by });
+      return text;
+    };
+    return movedFrom === undefined ? { path, change } : { path: movedFrom, from: path, change };
+  }
+
+  stays(): Staying[] {
+    return [...this.#stays, ...this.#goneLines.values()];
+  }
+
+  /** Answers how many turns are `undone` now. */
+  putRowsBack(transaction: Transaction): number {
+    const turns = new Set<string>();
+    // What a line said that somebody has taken over or taken away is not to be distilled again.
+    const settled = new Set(
+      this.#rows.filter((row) => row.table === 'support' && this.#isGone(row)).map((row) => row.key.entry as string),
+    );
+    for (const { id, turn } of this.#entries()) if (this.#staying.has(id)) turns.add(turn);
+    const undone = new Set<string>();
+    for (const row of this.#rows) {
+      const { table, key } = row;
+      const stays =
+        isChangedSince(row) ||
+        (table === 'entry' && (this.#staying.has(key.id as string) || settled.has(key.id as string))) ||
+        (table === 'support' && this.#isGone(row)) ||
+        (table === 'coverage' && turns.has(key.turn as string));
+      if (stays) continue;
+      const target = table === 'coverage' && this.#job.kind !== 'undo' ? uncovered(row, this.#job) : row.before;
+      if (table === 'entry' && target?.state === 'new') markUnread(transaction.ledger, target.day as string);
+      if (target) transaction.put(table, target);
+      else transaction.drop(table, key);
+      const moved = table === 'support' && target === null ? this.#moved.get(key.path as string) : undefined;
+      // What the lines rested on went along with the file.
+      const there = { ...key, path: moved ?? '' };
+      if (moved && !this.#rows.some((other) => other.before && isKey(other, there))) transaction.drop(table, there);
+      if (target?.became === 'undone') undone.add(key.turn as string);
+    }
+    return undone.size;
+  }
+
+  #takeBackSteps({ path, steps }: FileChanges, current: string | null): { text: string | null; collisions: number } {
+    let collisions = 0;
+    let text = current;
+    for (const { before, after } of steps) {
+      const keep =
+        after !== null && logDay(path) ? missingLines(after, removeEntries(after, this.#staying)) : new Set<number>();
+      if (text === after && keep.size === 0) text = before;
+      else if (text === null || after === null) collisions += text === before ? 0 : 1;
+      else {
+        const frame = frameOf(path, after);
+        const back = takeBackLines({ before: before ?? frame, after, current: text }, keep);
+        collisions += back.collisions;
+        text = before === null && back.text.trim() === frame.trim() ? null : back.text;
+      }
+    }
+    return { text, collisions };
+  }
+
+  #isGone({ key }: RowChange): boolean {
+    return this.#goneLines.has(`${key.path} ${key.line}`);
+  }
+
+  #entries(): { id: string; turn: string }[] {
+    return this.#rows
+      .filter((row) => row.table === 'entry')
+      .map(({ key, after, current }) => ({ id: key.id as string, turn: (after ?? current)?.turn as string }));
+  }
+
+  #describeRow({ table, key, after, changedBy }: RowChange): Staying {
+    const by = [this.#describeActor(changedBy ?? '')];
+    if (table === 'entry') return { kind: 'entry', name: (after?.text ?? key.id) as string, by };
+    if (table === 'coverage') return { kind: 'turn', name: key.turn as string, by };
+    return { kind: 'file', name: Object.values(key).join(' '), by };
+  }
+
+  #describeActor(actor: string): string {
+    if (actor === 'external') return 'an edit made outside';
+    const id = actor.replace(/^job:/, '');
+    return id === actor ? `a ${actor}` : `${jobRow(this.#ledger, id)?.kind ?? 'job'} ${id}`;
+  }
+}
+
+/**
+ * Whether the row is not as the job left it. One that is `undone` already, or as before, needs no taking back; a proposal
+ * that was pinned anew still is the job's.
+ */
+function isChangedSince({ table, changedBy, after, current }: RowChange): boolean {
+  if (table === 'proposal' && current !== null && current.state === after?.state) return false;
+  return changedBy !== null && !(table === 'coverage' && current?.became === 'undone');
+}
+
+/** A range as it is once its extraction is taken back: as other runs had covered it, else `undone`. */
+function uncovered({ before, after }: RowChange, job: JobRow): RowChange['before'] {
+  if (!after || after.job !== job.id || after.again === 1) return before;
+  return before?.through_message === after.through_message ? before : { ...after, became: 'undone' };
+}
+
+/** The lines that the job left in a topic and that are no longer there. */
+function goneLines({ path, steps }: FileChanges, current: string | null): { id: string; text: string }[] {
+  const linesOf = (text: string | null | undefined) => parseTopic(path, text ?? '').lines;
+  const before = new Set(linesOf(steps.at(-1)?.before).map((line) => line.id));
+  const now = new Set(linesOf(current).map((line) => line.id));
+  return linesOf(steps[0]?.after).filter((line) => !before.has(line.id) && !now.has(line.id));
+}
+
+function isKey({ table, key }: RowChange, support: Row): boolean {
+  return table === 'support' && ['path', 'line', 'entry'].every((column) => key[column] === support[column]);
+}
+
+function isTopic(path: string): boolean {
+  return isTopicPath(path) || isArchivePath(path);
+}
+
+/** What belongs to a file rather than to a line that a job wrote into it: it stays while others have lines there. */
+function frameOf(path: string, text: string): string {
+  if (isTopic(path)) {
+    const body = bodyStart(text);
+    return text.slice(0, body) + (/^(?:[ \t]*\r?\n)*/.exec(text.slice(body))?.[0] ?? '');
+  }
+  return logDay(path) ? (/^# [^\n]*\n\n?/.exec(text)?.[0] ?? '') : '';
 }

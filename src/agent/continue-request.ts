@@ -12,8 +12,7 @@ import type {
 } from '@anthropic-ai/sdk/resources/beta/messages';
 import { AppError } from '../base/errors.ts';
 import { parseJson } from '../base/text/json.ts';
-import { readEnding } from './ending.ts';
-import { explainFailure, openModel } from './model.ts';
+import { explainFailure, openModel, readEnding } from './model.ts';
 import type { AgentEnding, AgentPorts, AgentRequest } from './types.ts';
 
 type Json = Record<string, unknown>;

@@ -9,8 +9,7 @@ import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableT
 import { ToolError } from '@anthropic-ai/sdk/lib/tools/ToolError';
 import { AppError } from '../base/errors.ts';
 import { continueRequest } from './continue-request.ts';
-import { readEnding } from './ending.ts';
-import { explainFailure, openModel } from './model.ts';
+import { explainFailure, openModel, readEnding } from './model.ts';
 import type { AgentEnding, AgentPorts, RunAgent, ToolDefinition } from './types.ts';
 
 /** Marks the end of a prefix the server keeps for the next calls. Two are used of the four a request may hold. */

@@ -5,10 +5,18 @@
 
 import Anthropic, { APIConnectionError, APIConnectionTimeoutError, APIError } from '@anthropic-ai/sdk';
 import type { Middleware } from '@anthropic-ai/sdk/core/middleware';
+import type { BetaMessage } from '@anthropic-ai/sdk/resources/beta/messages';
 import { AppError, type ErrorCode, isAppError } from '../base/errors.ts';
-import { requireAccess } from './access.ts';
 import { offlineFetch } from './offline/model.ts';
-import { type AgentPorts, type AgentRequest, NO_USAGE, OFFLINE_MODEL, type Usage } from './types.ts';
+import {
+  type AgentEnding,
+  type AgentPorts,
+  type AgentRequest,
+  NO_USAGE,
+  OFFLINE_MODEL,
+  requireAccess,
+  type Usage,
+} from './types.ts';
 
 /** A longer pause is not slept through: the run's wall clock would end it as a crash, and a crash costs an attempt. */
 const LONGEST_RETRY_WAIT_MS = 30_000;
@@ -242,6 +250,45 @@ export function explainFailure(error: unknown, request: Pick<AgentRequest, 'mode
       if (error.status >= 500) return fail('server-error', `is not able to answer now: ${said}${wordsOf(pauseMs)}`);
       if (TOO_LONG.test(said)) return fail('oversize', `takes no request of this length: ${said}`);
       return fail('bad-reply', `did not take the request: ${said}`);
+  }
+}
+
+/**
+ * What a reply means for a run, before its tools run: `turn-limit` stands as long as the model wants to go on. One that is
+ * unfinished (cut, refused, too long) is an AppError, and its tools are not run.
+ */
+export function readEnding(reply: BetaMessage, request: { model: string; maxOutputTokens: number }): AgentEnding {
+  const fail = (what: string, remedy?: string) =>
+    new AppError('bad-reply', `The reply of model ${request.model} ${what}`, { remedy });
+  const wantsTools = reply.content.some((block) => block.type === 'tool_use');
+  switch (reply.stop_reason) {
+    case 'tool_use':
+      if (!wantsTools) throw fail('stopped for tools but calls none.');
+      return 'turn-limit';
+    case 'pause_turn':
+      return 'turn-limit';
+    case 'end_turn':
+    case 'stop_sequence':
+      // The SDK would not run them, and what they record would be lost without a word.
+      if (wantsTools) throw fail('calls tools but says it has ended.');
+      return 'done';
+    case 'max_tokens':
+      throw fail(
+        `was cut at ${request.maxOutputTokens} output tokens.`,
+        'Raise maxOutputTokens in config.json of the nocturne home.',
+      );
+    case 'model_context_window_exceeded':
+      throw new AppError(
+        'oversize',
+        `The conversation with model ${request.model} is oversize, longer than its context window.`,
+      );
+    case 'refusal':
+      throw new AppError(
+        'refusal',
+        `Model ${request.model} refused: ${reply.stop_details?.explanation ?? reply.stop_details?.category ?? 'no reason given'}.`,
+      );
+    default:
+      throw fail(`ended for an unknown reason: ${reply.stop_reason}.`);
   }
 }
 

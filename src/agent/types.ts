@@ -1,4 +1,7 @@
 // What the agent loop is asked, and what it answers. The same words are spoken over the pipe to the forked child.
+// It loads no SDK, so that a command can tell whether a model can be asked at all.
+
+import { AppError } from '../base/errors.ts';
 
 /** A custom tool, or Anthropic's memory tool (which the model knows; only its name is sent). */
 export type ToolDefinition =
@@ -94,3 +97,12 @@ export type AgentEnding = 'done' | 'turn-limit';
 
 /** Contract: throws an AppError for every unplanned ending (refusal, cut reply, auth, network, ceiling, crash). */
 export type RunAgent = (request: AgentRequest, ports: AgentPorts, signal?: AbortSignal) => Promise<AgentEnding>;
+
+/** Throws `no-model` where there is neither key nor token, unless the model is offline. */
+export function requireAccess({ model, access }: Pick<AgentRequest, 'model' | 'access'>): void {
+  if (model === OFFLINE_MODEL || access.apiKey || access.authToken) return;
+  throw new AppError('no-model', `There is no key for model ${model}.`, {
+    remedy:
+      'Set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN; for a local endpoint also ANTHROPIC_BASE_URL), or use --model offline.',
+  });
+}

@@ -8,8 +8,7 @@ import { AnthropicError } from '@anthropic-ai/sdk/core/error';
 import type { Middleware } from '@anthropic-ai/sdk/core/middleware';
 import type { BetaMessage } from '@anthropic-ai/sdk/resources/beta/messages';
 import type { MessageBatch, MessageCreateParamsNonStreaming } from '@anthropic-ai/sdk/resources/messages';
-import { readEnding } from '../../agent/ending.ts';
-import { explainFailure, isRecord, neverReachedServer, openClient, usageOf } from '../../agent/model.ts';
+import { explainFailure, isRecord, neverReachedServer, openClient, readEnding, usageOf } from '../../agent/model.ts';
 import type { AgentRequest, ToolDefinition, Usage } from '../../agent/types.ts';
 import { AppError, isAppError } from '../../base/errors.ts';
 

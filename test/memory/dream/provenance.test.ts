@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { removeLines } from '../../../jobs/forget/remove-lines.ts';
+import { removeLines } from '../../../jobs/forget.ts';
 import { explainLines, restingOn, toldOf } from '../../../src/memory/dream/provenance.ts';
 import { allEntries } from '../../../src/memory/ledger/entries.ts';
 import { testApp } from '../../support/app.ts';

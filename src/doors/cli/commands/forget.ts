@@ -2,8 +2,7 @@
 
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
-import type { ForgetPlan } from '../../../../jobs/forget/targets.ts';
-import type { ForgetReport } from '../../../../jobs/forget.ts';
+import type { ForgetPlan, ForgetReport } from '../../../../jobs/forget.ts';
 import { didYouMean } from '../../../base/config/nearest.ts';
 import { AppError } from '../../../base/errors.ts';
 import type { EntryState } from '../../../memory/ledger/entries.ts';

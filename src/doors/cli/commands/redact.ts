@@ -1,7 +1,7 @@
 // nocturne redact: takes a version, or a text wherever it is, out of everything nocturne keeps.
 
 import type { Command } from 'commander';
-import { removeLines } from '../../../../jobs/forget/remove-lines.ts';
+import { removeLines } from '../../../../jobs/forget.ts';
 import { AppError } from '../../../base/errors.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import { type RestingLine, restingOn } from '../../../memory/dream/provenance.ts';
