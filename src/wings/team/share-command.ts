@@ -1,12 +1,15 @@
-// nocturne share: topics of one's own memory into the team's, which is committed with the repository.
+// nocturne share: topics of one's own memory into the team's, which is committed with the repository; and what the option
+// --share of nocturne remember does.
 
 import type { Command } from 'commander';
 import { type CommonOptions, withApp, withJson, withMemory } from '../../doors/cli/terminal/options.ts';
 import { exitFor, print } from '../../doors/cli/terminal/output.ts';
 import { topicFile } from '../../doors/cli/terminal/topic-name.ts';
-import { sayShare } from './said.ts';
-import type { ShareSource } from './share.ts';
-import { shareWithTeam, sharingOf } from './sharing.ts';
+import type { RememberPart } from '../../doors/wing.ts';
+import { fold } from '../../memory/text/blocks.ts';
+import type { MemoryType } from '../../memory/types.ts';
+import type { ShareReport, ShareSource } from './share.ts';
+import { orFailed, shareWithTeam, sharingOf, teamDirFor } from './sharing.ts';
 
 interface ShareOptions extends CommonOptions {
   redacted?: boolean;
@@ -47,4 +50,56 @@ Example:
         process.exitCode = exitFor([report.outcome]);
       }),
     );
+}
+
+/** What was shared with the team, or why nothing was. */
+export function sayShare(report: ShareReport, { dryRun = false } = {}): string[] {
+  const { outcome, memory, author, topics, secrets, personalPaths, job, isIgnored, error } = report;
+  const warnings = personalPaths.map(({ path, line }) => `  note: ${path}:${line} names a directory of a person`);
+  if (isIgnored) warnings.push('  note: git ignores it; take .claude out of .gitignore, or nobody else gets it');
+  if (outcome === 'failed') return [`share: failed; ${error?.message ?? ''}`];
+  if (outcome === 'known') return [`share: nothing new for ${memory}`, ...warnings];
+  if (outcome === 'refused') {
+    const where = secrets.map(({ path, line, rule }) => `  ${path}:${line} holds a secret (${rule})`);
+    return ['share: refused, nothing was shared; take the secrets out, or give --redacted', ...where, ...warnings];
+  }
+  const lines = topics.flatMap((topic) => [
+    `  ${topic.path}${topic.isNew ? ' (new)' : ''}`,
+    ...topic.lines.map((line) => `    ${line.replaceAll('\n', '\n    ')}`),
+    ...topic.replaced.map((line) => `    no longer: ${line}`),
+  ]);
+  const verb = dryRun ? 'would share' : 'shared';
+  const undo = job ? [`nocturne undo ${job} --scope local takes it back.`] : [];
+  return [`share: ${verb} with the team in ${memory}, as ${author}`, ...lines, ...warnings, ...undo];
+}
+
+/** `nocturne remember --share`: what a person says, into one topic for each type. */
+export const beginRemember: RememberPart['begin'] = async ({ redacted }, { app, own, words, type, cwd }) => {
+  const at = { ...sharingOf(app, own), cwd };
+  teamDirFor(at);
+  return async () => {
+    const request = { sources: [sourceFor(type, words)], isRedacted: redacted === true };
+    const shared = await orFailed(shareWithTeam(request, at));
+    return { values: { shared }, outcome: shared.outcome, lines: sayShared(shared) };
+  };
+};
+
+/** The topics of a team for what no dream has sorted yet. */
+const TEAM_TOPICS: Record<MemoryType, { name: string; description: string }> = {
+  user: { name: 'people', description: 'Who is in the team' },
+  feedback: { name: 'working-agreements', description: 'How the team works' },
+  project: { name: 'project-facts', description: 'What holds for the project' },
+  reference: { name: 'references', description: 'Where things are' },
+};
+
+function sourceFor(type: MemoryType, words: string): ShareSource {
+  const { name, description } = TEAM_TOPICS[type];
+  return { path: `${name}.md`, text: `- ${fold(words)}\n`, described: { description, type } };
+}
+
+function sayShared(shared: ShareReport): string[] {
+  if (shared.outcome === 'failed') return [...sayShare(shared), 'The words were kept; say it again to share them.'];
+  if (shared.outcome !== 'refused') return sayShare(shared);
+  const rules = [...new Set(shared.secrets.map(({ rule }) => rule))].join(', ');
+  return [`share: refused; the words hold a secret (${rules}). They were kept without it; --redacted shares them so.`];
 }

@@ -22,7 +22,7 @@ export const team: Wing = {
       return { shared: await shareChanged(job, { ...sharingOf(app, own), cwd: options.shareFrom }) };
     },
     async say({ shared }) {
-      return shared ? { outcome: shared.outcome, lines: (await import('./said.ts')).sayShare(shared) } : null;
+      return shared ? { outcome: shared.outcome, lines: (await import('./share-command.ts')).sayShare(shared) } : null;
     },
   },
   remember: {
@@ -31,14 +31,14 @@ export const team: Wing = {
       ['--redacted', 'with --share: share secrets as placeholders; without it, they keep the words from being shared'],
     ],
     keys: ['shared?'],
-    begin: async (given, at) => (given.share ? (await import('./remember-part.ts')).begin(given, at) : null),
+    begin: async (given, at) => (given.share ? (await import('./share-command.ts')).beginRemember(given, at) : null),
   },
   extraScopes: (config) => (config.team === 'off' ? [] : ['local']),
-  onSessionStart: async (cwd, at) => (await import('./session-start.ts')).onSessionStart(cwd, at),
+  onSessionStart: async (cwd, at) => (await import('./team-memory.ts')).onSessionStart(cwd, at),
   // Two clones would both distil what stands in a log there, and what is shared was distilled already.
   keepsNightFrom: (store, { memoryDirOf }) =>
     store.isCheckedIn && memoryDirOf({}) !== store.dir ? "a team's memory: only its index is kept up to date" : null,
-  afterRedact: async (match, at) => (await import('./redacted.ts')).afterRedact(match, at),
+  afterRedact: async (match, at) => (await import('./team-memory.ts')).afterRedact(match, at),
   library: (app) => ({
     share: async (...[own, request, by]: Parameters<Nocturne['share']>) => {
       const { shareWithTeam, sharingOf } = await import('./sharing.ts');

@@ -1,15 +1,18 @@
-// The team's memory of the working tree in which a session begins: a pull may have left conflicts in it that nobody has
-// opened since. They are settled soon, where nocturne works there and is not turned off.
+// The team's memory as it lies in a working tree. Where a session begins, conflicts that a pull left there and nobody has
+// opened since are settled, where nocturne works and is not turned off. Where a text was redacted in one's own memory,
+// what the team's still says of it is told, and changed only when that is asked for.
 
 import { join } from 'node:path';
 import { describeError, isAppError } from '../../base/errors.ts';
-import { isDirectory } from '../../base/files/directories.ts';
+import { canonicalPath, isDirectory, listFiles } from '../../base/files/directories.ts';
 import { readTextNow } from '../../base/files/files.ts';
-import { scopesBeside } from '../../doors/places.ts';
+import { scopeDir, scopesBeside } from '../../doors/places.ts';
 import type { Wing, WingApp } from '../../doors/wing.ts';
 import { shownText } from '../../memory/conflicts/shown-text.ts';
+import { holdsMatch } from '../../memory/history/redact/redaction.ts';
+import { scrubOf } from '../../memory/history/redact/scrub.ts';
 import { isCheckedInDir } from '../../memory/home/paths.ts';
-import { liveFiles } from '../../memory/store/live-files.ts';
+import { findConfined, liveFiles } from '../../memory/store/live-files.ts';
 
 export const onSessionStart: NonNullable<Wing['onSessionStart']> = async (cwd, { app, onProblem }) => {
   try {
@@ -38,3 +41,16 @@ function hasConflict(dir: string): boolean {
     return shownText(text, { path, ledger: null }) !== text;
   });
 }
+
+export const afterRedact: NonNullable<Wing['afterRedact']> = async (match, { app, store, cwd }) => {
+  const dir = canonicalPath(scopeDir(app.config, { memory: 'local', cwd }));
+  if (dir === store.dir || !isCheckedInDir(dir) || !isDirectory(dir)) return [];
+  const scrub = scrubOf(match);
+  const saying: string[] = [];
+  for (const path of (await listFiles(dir)).filter((each) => each.endsWith('.md'))) {
+    const absolute = findConfined(dir, path);
+    if (absolute !== null && (await holdsMatch(absolute, scrub))) saying.push(join(dir, path));
+  }
+  if (saying.length === 0) return [];
+  return [`It stands in the team's memory, too: ${saying.join(', ')}. The same with --scope local takes it out there.`];
+};
