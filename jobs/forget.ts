@@ -55,9 +55,12 @@ export interface ForgetDeps {
   withLease: WithLease;
 }
 
-export interface ForgetReport {
-  /** All but `forgotten` changed nothing. */
-  outcome: 'forgotten' | 'ambiguous' | 'unknown' | 'unconfirmed' | 'busy';
+/** `job`: with which it can be undone; all but `forgotten` changed nothing. */
+export type ForgetEnd =
+  | { outcome: 'forgotten'; job: string }
+  | { outcome: 'ambiguous' | 'unknown' | 'unconfirmed' | 'busy'; job: null };
+
+export type ForgetReport = ForgetEnd & {
   /** Topic files that are gone. */
   topics: string[];
   lines: { path: string; id: string; text: string }[];
@@ -65,43 +68,36 @@ export interface ForgetReport {
   entries: { id: string; day: string; text: string; scope?: 'user' }[];
   /** What it may mean, where that is not one thing. */
   candidates: Candidate[];
-  /** With which it can be undone; null where nothing was changed. */
-  job: string | null;
-}
+};
+
+const NOTHING = { topics: [], lines: [], entries: [], candidates: [] };
 
 /** Contract: every planned ending is the report's `outcome`. */
 export async function forget(request: ForgetRequest, deps: ForgetDeps): Promise<ForgetReport> {
-  const report: ForgetReport = { outcome: 'busy', topics: [], lines: [], entries: [], candidates: [], job: null };
   // 1.
-  await deps.withLease(deps.store, 'dream', async () => {
-    await forgetWithLease(request, report, deps);
-    return true;
-  });
-  return report;
+  const report = await deps.withLease(deps.store, 'dream', () => forgetWithLease(request, deps));
+  return report ?? { outcome: 'busy', job: null, ...NOTHING };
 }
 
-async function forgetWithLease(request: ForgetRequest, report: ForgetReport, deps: ForgetDeps): Promise<void> {
-  if (request.target.trim() === '') throw new AppError('bad-input', 'Say what to forget: a topic, an entry or a text.');
+async function forgetWithLease(request: ForgetRequest, deps: ForgetDeps): Promise<ForgetReport> {
+  const target = request.target.trim();
+  if (target === '') throw new AppError('bad-input', 'Say what to forget: a topic, an entry or a text.');
   // 2.
   const remembered = await readRemembered(deps.store);
-  const candidates = findCandidates(request.target.trim(), remembered);
-  if (candidates.length !== 1 && !(request.all && candidates.length > 0)) {
-    report.outcome = candidates.length === 0 ? 'unknown' : 'ambiguous';
-    report.candidates = candidates;
-    return;
-  }
+  const candidates = findCandidates(target, remembered);
+  if (candidates.length === 0) return { outcome: 'unknown', job: null, ...NOTHING };
+  if (candidates.length > 1 && !request.all) return { outcome: 'ambiguous', job: null, ...NOTHING, candidates };
   const plan = await planOf(candidates, { remembered, store: deps.store });
-  report.topics = plan.topics;
-  report.lines = plan.lines.map(({ path, id, text }) => ({ path, id, text }));
-  report.entries = plan.entries.map((entry) => ({ id: entry.id, day: entry.day, text: entry.text, ...scopeOf(entry) }));
+  const meant = {
+    topics: plan.topics,
+    lines: plan.lines.map(({ path, id, text }) => ({ path, id, text })),
+    entries: plan.entries.map((entry) => ({ id: entry.id, day: entry.day, text: entry.text, ...scopeOf(entry) })),
+    candidates: [],
+  };
   // 3.
-  if (!(await request.confirm(plan))) {
-    report.outcome = 'unconfirmed';
-    return;
-  }
+  if (!(await request.confirm(plan))) return { outcome: 'unconfirmed', job: null, ...meant };
   // 4.
-  report.job = await commitPlan(plan, deps);
-  report.outcome = 'forgotten';
+  return { outcome: 'forgotten', job: await commitPlan(plan, deps), ...meant };
 }
 
 async function commitPlan(plan: ForgetPlan, { store, clock }: ForgetDeps): Promise<string> {
@@ -166,7 +162,7 @@ export interface ForgetPlan {
   again: EntryRow[];
 }
 
-export interface Remembered {
+interface Remembered {
   /** The lines of each topic, by path. */
   topics: Map<string, PlannedLine[]>;
   /** What is in the logs, and what was sent to the user scope, by id. */
@@ -175,7 +171,7 @@ export interface Remembered {
   supporters: Map<string, Set<string>>;
 }
 
-export async function readRemembered(store: Store): Promise<Remembered> {
+async function readRemembered(store: Store): Promise<Remembered> {
   const topics = new Map<string, PlannedLine[]>();
   for (const path of await store.list()) {
     if (!isTopicPath(path) && !isArchivePath(path)) continue;
@@ -201,7 +197,7 @@ export async function readRemembered(store: Store): Promise<Remembered> {
 }
 
 /** What the words of a person may mean: a name or an id one thing, a text everything that holds it. */
-export function findCandidates(target: string, remembered: Remembered): Candidate[] {
+function findCandidates(target: string, remembered: Remembered): Candidate[] {
   const { topics, entries } = remembered;
   const entry = entries.get(target);
   if (entry) return [entryCandidate(entry)];
@@ -225,7 +221,7 @@ export function findCandidates(target: string, remembered: Remembered): Candidat
 }
 
 /** Everything that goes where these go. */
-export async function planOf(
+async function planOf(
   candidates: Candidate[],
   { remembered, store }: { remembered: Remembered; store: Store },
 ): Promise<ForgetPlan> {
@@ -280,7 +276,7 @@ function entryCandidate(entry: EntryRow): Candidate {
   return { kind: 'entry', id: entry.id, path: logPath(entry.day), text: entry.text, ...scopeOf(entry) };
 }
 
-export function scopeOf({ state }: EntryRow): { scope?: 'user' } {
+function scopeOf({ state }: EntryRow): { scope?: 'user' } {
   return state === 'sent' ? { scope: 'user' } : {};
 }
 
@@ -305,7 +301,7 @@ export interface Removal {
 }
 
 /** The part of a commit that takes them out, for the ledger as it stands in that commit. */
-export function removalOf({ lines, whole = [] }: Removal, store: Pick<Store, 'ledger' | 'isCheckedIn'>): CommitPlan {
+function removalOf({ lines, whole = [] }: Removal, store: Pick<Store, 'ledger' | 'isCheckedIn'>): CommitPlan {
   const topics = [...new Set([...whole, ...lines.map((line) => line.path)])];
   if (topics.length === 0) return { files: [] };
   refreshTopics(store.ledger);

@@ -47,44 +47,35 @@ export interface UndoDeps {
   withLease: WithLease;
 }
 
-export interface UndoReport {
-  outcome: 'undone' | 'undone-in-part' | 'refused' | 'busy';
+/** `undo`: the undo's own job, with which it can be undone; null where nothing was changed. */
+export type UndoEnd =
+  | { outcome: 'undone' | 'undone-in-part'; undo: string }
+  | { outcome: 'refused' | 'busy'; undo: null };
+
+export type UndoReport = UndoEnd & {
   /** The job that was to be taken back. */
   job: string;
   kind: JobRow['kind'];
-  /** The undo's own job, with which it can be undone; null where nothing was changed. */
-  undo: string | null;
   files: string[];
   /** Turns that are `undone` now. */
   turns: number;
   stays: Staying[];
-}
+};
+
+/** What was taken back, and what stays. */
+type TakenBack = UndoEnd & Pick<UndoReport, 'files' | 'turns' | 'stays'>;
 
 /** Contract: throws `bad-input` for a job that cannot be undone; every other ending is the report's `outcome`. */
 export async function undo(request: UndoRequest, deps: UndoDeps): Promise<UndoReport> {
-  const { store } = deps;
+  const { ledger } = deps.store;
   // 1.
-  const job = findJob(store.ledger, request);
+  const job = findJob(ledger, request);
   refuseUnknown(job, deps);
-  const report: UndoReport = {
-    outcome: 'busy',
-    job: job.id,
-    kind: job.kind,
-    undo: null,
-    files: [],
-    turns: 0,
-    stays: [],
-  };
-  const { rows } = changesOf(store.ledger, job.id);
-  const sessions = new Set(rows.filter((row) => row.table === 'coverage').map((row) => row.key.session as string));
-  const keys = ['dream', ...[...sessions].map((session) => `session:${session}`)];
-  try {
-    await holdAll(keys, deps, () => takeBack({ job, request, report }, deps));
-  } catch (error) {
-    if (!isAppError(error, 'refused') || report.stays.length === 0) throw error;
-    report.outcome = 'refused';
-  }
-  return report;
+  const covered = changesOf(ledger, job.id).rows.filter((row) => row.table === 'coverage');
+  const sessions = new Set(covered.map((row) => `session:${row.key.session}`));
+  const done = await holdAll(['dream', ...sessions], deps, () => takeBack(job, request, deps));
+  const busy: TakenBack = { outcome: 'busy', undo: null, files: [], turns: 0, stays: [] };
+  return { job: job.id, kind: job.kind, ...(done ?? busy) };
 }
 
 function findJob(ledger: Ledger, { job: id, last, partial }: UndoRequest): JobRow {
@@ -132,41 +123,45 @@ async function holdAll<T>(keys: string[], deps: UndoDeps, work: () => Promise<T>
   return key === undefined ? work() : deps.withLease(deps.store, key, () => holdAll(rest, deps, work));
 }
 
-async function takeBack(
-  { job, request, report }: { job: JobRow; request: UndoRequest; report: UndoReport },
-  { store, clock }: UndoDeps,
-): Promise<true> {
-  await store.commit({ actor: 'person' }, (ledger) => {
-    // 2.
-    const changes = changesOf(ledger, job.id);
-    if (changes.rows.length + changes.files.length === 0) {
-      throw new AppError('bad-input', `${job.id} changed nothing that could be taken back.`);
-    }
-    const back = new TakingBack(ledger, { job, changes });
-    // 3.
-    const files = changes.files.filter((file) => !isIndexPath(file.path)).map((file) => back.fileChange(file));
-    const index = changes.files.some((file) => isIndexPath(file.path)) ? indexChange(store) : null;
-    if (index) files.push(withoutEmpty(index.memory, changes), ...index.overflow());
-    return {
-      files,
-      rows(transaction) {
-        index?.finish(transaction);
-        // 4.
-        report.stays = back.stays();
-        const isWhole = report.stays.length === 0;
-        if (!isWhole && !request.partial) throw new AppError('refused', `Later work rests on ${job.id}.`);
-        // 5.
-        report.turns = back.putRowsBack(transaction);
-        report.outcome = isWhole ? 'undone' : 'undone-in-part';
-        const undoes = { kind: 'undo', undoes: job.id, outcome: report.outcome, now: clock.now() } as const;
-        report.undo = enterPersonsJob(transaction, undoes);
-        report.files = store.ledger
-          .all('select path from version where "commit" = ? order by path', transaction.commit)
-          .map((row) => row.path as string);
-      },
-    };
-  });
-  return true;
+async function takeBack(job: JobRow, request: UndoRequest, { store, clock }: UndoDeps): Promise<TakenBack> {
+  let stays: Staying[] = [];
+  let done: TakenBack | undefined;
+  try {
+    await store.commit({ actor: 'person' }, (ledger) => {
+      // 2.
+      const changes = changesOf(ledger, job.id);
+      if (changes.rows.length + changes.files.length === 0) {
+        throw new AppError('bad-input', `${job.id} changed nothing that could be taken back.`);
+      }
+      const back = new TakingBack(ledger, { job, changes });
+      // 3.
+      const files = changes.files.filter((file) => !isIndexPath(file.path)).map((file) => back.fileChange(file));
+      const index = changes.files.some((file) => isIndexPath(file.path)) ? indexChange(store) : null;
+      if (index) files.push(withoutEmpty(index.memory, changes), ...index.overflow());
+      return {
+        files,
+        rows(transaction) {
+          index?.finish(transaction);
+          // 4.
+          stays = back.stays();
+          const isWhole = stays.length === 0;
+          if (!isWhole && !request.partial) throw new AppError('refused', `Later work rests on ${job.id}.`);
+          // 5.
+          const turns = back.putRowsBack(transaction);
+          const outcome = isWhole ? 'undone' : 'undone-in-part';
+          const undoes = { kind: 'undo', undoes: job.id, outcome, now: clock.now() } as const;
+          const undo = enterPersonsJob(transaction, undoes);
+          const changed = 'select path from version where "commit" = ? order by path';
+          const paths = store.ledger.all(changed, transaction.commit).map((row) => row.path as string);
+          done = { outcome, undo, files: paths, turns, stays };
+        },
+      };
+    });
+  } catch (error) {
+    if (!isAppError(error, 'refused') || stays.length === 0) throw error;
+    return { outcome: 'refused', undo: null, files: [], turns: 0, stays };
+  }
+  return done as TakenBack;
 }
 
 function isIndexPath(path: string): boolean {
