@@ -1,10 +1,12 @@
 // Memory for agents that are built with the Agent SDK or on the Messages API: the words for the system prompt, and the
 // tool that reads and writes the directory they speak of.
 
+import { betaMemoryTool } from '@anthropic-ai/sdk/helpers/beta/memory';
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
+import { ToolError } from '@anthropic-ai/sdk/lib/tools/ToolError';
 import type { BetaMemoryTool20250818Command } from '@anthropic-ai/sdk/resources/beta';
 import { type Config, loadConfig } from '../base/config/config.ts';
-import { AppError } from '../base/errors.ts';
+import { AppError, describeError } from '../base/errors.ts';
 import { renderPrompt } from '../base/prompt.ts';
 import { openHome } from '../memory/home/home.ts';
 import { openStore } from '../memory/open.ts';
@@ -12,7 +14,7 @@ import { rememberUses } from '../memory/recall/recall-uses.ts';
 import type { Store } from '../memory/store/store.ts';
 import { isTopicPath } from '../memory/text/topic.ts';
 import { declaredScope } from './agent-definition.ts';
-import { memoryTool } from './memory-tool.ts';
+import { type MemoryToolOptions, memoryCommands, readMemoryCommand } from './memory-commands.ts';
 import { MEMORY_SCOPES, type MemoryScope, scopeDir } from './places.ts';
 import { type RecallOptions, recallFor } from './recall.ts';
 
@@ -94,4 +96,23 @@ function countView(store: Store, { input, now }: { input: unknown; now: Date }):
   if (command !== 'view' || typeof path !== 'string') return;
   const topic = path.replace(/^\/?memories\//, '');
   if (isTopicPath(topic)) rememberUses(store.ledger, { used: [topic], now });
+}
+
+/**
+ * The memory tool for `client.beta.messages.toolRunner({ tools: [memoryTool(store, { mode: 'read-write' })] })`.
+ * Every change it makes is one commit of the store, by the actor `tool:memory` unless another is given.
+ */
+export function memoryTool(store: Store, options: MemoryToolOptions): BetaRunnableTool<BetaMemoryTool20250818Command> {
+  const tool = betaMemoryTool(memoryCommands(store, options));
+  return {
+    ...tool,
+    // The SDK checks neither the command nor its arguments.
+    async run(input: unknown) {
+      try {
+        return await tool.run(readMemoryCommand(input));
+      } catch (error) {
+        throw new ToolError(describeError(error));
+      }
+    },
+  };
 }

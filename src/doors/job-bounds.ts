@@ -1,8 +1,10 @@
 // What a job is held by: the lease of what it works on, renewed while it works, and its wall time.
 
 import type { ExtractReport } from '../../jobs/extract.ts';
+import type { RunAgent } from '../agent/types.ts';
 import type { Config } from '../base/config/config.ts';
 import { AppError, isAppError } from '../base/errors.ts';
+import { readAccess } from '../base/key.ts';
 import { thisProcess } from '../base/process.ts';
 import { type Lease, releaseLease, renewLease, takeLease } from '../memory/ledger/leases.ts';
 import { newId } from '../memory/ledger/ledger.ts';
@@ -50,4 +52,10 @@ export function wallOf(jobWallMs: number): AbortSignal {
   });
   setTimeout(() => wall.abort(reason), jobWallMs).unref();
   return wall.signal;
+}
+
+/** Gives every run the key. */
+export function withAccess(config: Config, run: RunAgent): RunAgent {
+  return async (request, ports, signal) =>
+    run({ ...request, access: { ...request.access, ...(await readAccess(config)) } }, ports, signal);
 }

@@ -13,7 +13,7 @@ import { type JobRow, lastJobs } from '../../memory/ledger/job-rows.ts';
 import { findLedger, type Ledger, ledgerDamage } from '../../memory/ledger/ledger.ts';
 import { formatMissing, IF_MISSING, missingIn } from '../../memory/store/external-edits.ts';
 import { wings } from '../wing.ts';
-import { dreamHolds } from '../worker/dream-hold.ts';
+import { dreamHolds } from '../worker/hold.ts';
 import { type Checked, fail, ok, warn } from './checked.ts';
 
 const JOBS_LOOKED_AT = 200;

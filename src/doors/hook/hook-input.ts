@@ -2,6 +2,7 @@
 // The contracts: Claude Code, Codex and Gemini write snake_case with `hook_event_name`; Codex's older `notify` writes
 // kebab-case; Copilot writes camelCase without the event's name; opencode's plugin writes what Claude Code does.
 
+import { parseJson } from '../../base/text/json.ts';
 import { type AgentName, isAgentName, kindOfEvent, type SpoolItem } from '../../queue/spool.ts';
 
 export interface HookCall {
@@ -54,4 +55,35 @@ function agentOf(input: HookCall['input']): AgentName {
 
 function text(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+const WAIT_MS = 500;
+const MAX_CHARACTERS = 1 << 20;
+
+/** The object, or null where none came, or what came is none. */
+export function readHookJson(input: NodeJS.ReadStream): Promise<Record<string, unknown> | null> {
+  if (input.isTTY) return Promise.resolve(null);
+  return new Promise((resolve) => {
+    let text = '';
+    const end = (found: Record<string, unknown> | null) => {
+      clearTimeout(timer);
+      input.removeAllListeners();
+      input.destroy();
+      resolve(found);
+    };
+    const timer = setTimeout(() => end(parse(text)), WAIT_MS);
+    input.setEncoding('utf8');
+    input.on('data', (chunk: string) => {
+      text += chunk;
+      const found = text.trimEnd().endsWith('}') ? parse(text) : null;
+      if (found || text.length > MAX_CHARACTERS) end(found);
+    });
+    input.once('end', () => end(parse(text)));
+    input.once('error', () => end(null));
+  });
+}
+
+function parse(text: string): Record<string, unknown> | null {
+  const value = parseJson(text);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;
 }

@@ -2,9 +2,15 @@
 // held back waits in its inbox, with the reason and the time; how often that happened is counted in the home.
 
 import { OFFLINE_MODEL } from '../../agent/types.ts';
-import { backoffMs, ERRORS, type Failure } from '../../base/errors.ts';
+import type { Config } from '../../base/config/config.ts';
+import { backoffMs, ERRORS, type Failure, ruleOf } from '../../base/errors.ts';
+import { keySource } from '../../base/key.ts';
 import { dayOf, nextDayAt } from '../../base/time.ts';
+import type { Home } from '../../memory/home/home.ts';
 import type { InboxItem } from '../../memory/ledger/inbox.ts';
+import { lastDreamJob } from '../../memory/ledger/job-rows.ts';
+import type { Ledger } from '../../memory/ledger/ledger.ts';
+import { formatMissing, IF_MISSING, missingIn } from '../../memory/store/external-edits.ts';
 import type { App } from '../compose.ts';
 
 export interface Hold {
@@ -55,4 +61,30 @@ export function tellBreaker(
   else if (error && ERRORS[error.code].countsForBreaker) home.breaker.fail(error, { after: config.breakerAfter });
   else if (!error && calls > 0) home.breaker.close();
   else home.breaker.pass();
+}
+
+export interface DreamHold {
+  /** A sentence, which says what to do where a person can do something. */
+  why: string;
+  needsPerson: boolean;
+}
+
+const PASSING = new Set(['transient', 'rate-limit', 'ceiling']);
+
+export function dreamHolds({ config, home }: { config: Config; home: Home }, ledger: Ledger): DreamHold[] {
+  const holds = formatMissing(missingIn(ledger)).flatMap(({ what, keepsDreams }): DreamHold[] =>
+    keepsDreams ? [{ why: `${what}; ${IF_MISSING}`, needsPerson: true }] : [],
+  );
+  const last = lastDreamJob(ledger);
+  if (last?.error) {
+    const why = `the last dream, at ${last.endedAt}, ${last.outcome === 'refused' ? 'was refused' : 'failed'}: ${last.error}`;
+    // What is missing and not taken as meant is said already.
+    const isSaid = last.outcome === 'refused' && holds.length > 0;
+    if (!isSaid) holds.push({ why, needsPerson: !PASSING.has(ruleOf(last.code).class) });
+  }
+  if (config.model === OFFLINE_MODEL) return holds;
+  if (keySource(config) === 'none') holds.push({ why: 'there is no key for the model', needsPerson: false });
+  const admission = admissionNow({ config, home });
+  if (admission) holds.push({ why: admission, needsPerson: false });
+  return holds;
 }

@@ -2,9 +2,8 @@
 // --share of nocturne remember does.
 
 import type { Command } from 'commander';
-import { type CommonOptions, withApp, withJson, withMemory } from '../../doors/cli/terminal/options.ts';
+import { type CommonOptions, topicFile, withApp, withJson, withMemory } from '../../doors/cli/terminal/options.ts';
 import { exitFor, print } from '../../doors/cli/terminal/output.ts';
-import { topicFile } from '../../doors/cli/terminal/topic-name.ts';
 import type { RememberPart } from '../../doors/wing.ts';
 import { fold } from '../../memory/text/blocks.ts';
 import type { MemoryType } from '../../memory/types.ts';

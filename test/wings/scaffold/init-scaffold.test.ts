@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { fixedClock } from '../../../src/base/time.ts';
-import { memoryTool } from '../../../src/doors/memory-tool.ts';
+import { memoryTool } from '../../../src/doors/agent-memory.ts';
 import { parseTopic } from '../../../src/memory/text/topic.ts';
 import { initScaffold } from '../../../src/wings/scaffold/scaffold.ts';
 import { testApp, testModel } from '../../support/app.ts';

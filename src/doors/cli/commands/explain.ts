@@ -12,8 +12,7 @@ import {
   toldOf,
 } from '../../../memory/dream/provenance.ts';
 import type { MemoryReader } from '../../../memory/store/read-only-store.ts';
-import { memoryPath } from '../terminal/memory-path.ts';
-import { type CommonOptions, withApp, withJson, withMemory } from '../terminal/options.ts';
+import { type CommonOptions, memoryPath, withApp, withJson, withMemory } from '../terminal/options.ts';
 import { print } from '../terminal/output.ts';
 import { withReader } from '../terminal/reader.ts';
 

@@ -6,8 +6,7 @@ import { sayCount } from '../../../base/text/wording.ts';
 import { timeOf } from '../../../base/time.ts';
 import { type CatalogEntry, catalogEntries, logDays } from '../../../memory/recall/catalog.ts';
 import { logPath } from '../../../memory/text/daily-log.ts';
-import { dayFrom } from '../terminal/days.ts';
-import { type CommonOptions, withJson, withLooking, withMemory } from '../terminal/options.ts';
+import { type CommonOptions, dayFrom, withJson, withLooking, withMemory } from '../terminal/options.ts';
 import { print, style } from '../terminal/output.ts';
 
 export function addLog(program: Command): void {

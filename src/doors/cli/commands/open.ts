@@ -5,10 +5,9 @@ import type { Command } from 'commander';
 import { AppError } from '../../../base/errors.ts';
 import { isDirectory } from '../../../base/files/directories.ts';
 import { statNow } from '../../../base/files/files.ts';
-import { openEditor } from '../terminal/editor.ts';
-import { type CommonOptions, withJson, withLooking, withMemory } from '../terminal/options.ts';
+import { openEditor } from '../terminal/ask.ts';
+import { type CommonOptions, topicFile, withJson, withLooking, withMemory } from '../terminal/options.ts';
 import { EXIT, print } from '../terminal/output.ts';
-import { topicFile } from '../terminal/topic-name.ts';
 
 export function addOpen(program: Command): void {
   const command = program

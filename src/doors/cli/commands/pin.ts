@@ -3,9 +3,8 @@
 import type { Command } from 'commander';
 import { dropKey, setKeys } from '../../../memory/text/frontmatter.ts';
 import { parseTopic } from '../../../memory/text/topic.ts';
-import { type CommonOptions, withApp, withJson, withMemory } from '../terminal/options.ts';
+import { type CommonOptions, topicFile, withApp, withJson, withMemory } from '../terminal/options.ts';
 import { print } from '../terminal/output.ts';
-import { topicFile } from '../terminal/topic-name.ts';
 
 export function addPin(program: Command): void {
   add(program, {

@@ -3,7 +3,7 @@
 
 import { type Command, InvalidArgumentError } from 'commander';
 import { describeError } from '../../../base/errors.ts';
-import { readHookJson } from '../../hook/hook-json.ts';
+import { readHookJson } from '../../hook/hook-input.ts';
 import { answerHook, MAX_CHARACTERS, type RecallOptions, recallFor } from '../../recall.ts';
 import { type CommonOptions, configFor, withJson, withMemory } from '../terminal/options.ts';
 import { note, print } from '../terminal/output.ts';

@@ -11,8 +11,7 @@ import { entryRow } from '../../../memory/ledger/entries.ts';
 import { jobRow } from '../../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { countOps, parseJsonReport, type ReportRow, reportDay, reportPath } from '../../../memory/text/dream-report.ts';
-import { dayFrom } from '../terminal/days.ts';
-import { type CommonOptions, withJson, withLooking, withMemory } from '../terminal/options.ts';
+import { type CommonOptions, dayFrom, withJson, withLooking, withMemory } from '../terminal/options.ts';
 import { print, style } from '../terminal/output.ts';
 
 interface ReportedDream {

@@ -19,7 +19,7 @@ import type { MemoryReader } from '../../../memory/store/read-only-store.ts';
 import { isTopicPath } from '../../../memory/text/topic.ts';
 import type { App } from '../../compose.ts';
 import { wings } from '../../wing.ts';
-import { dreamHolds } from '../../worker/dream-hold.ts';
+import { dreamHolds } from '../../worker/hold.ts';
 import { nextNightly } from '../../worker/nightly.ts';
 import { type CommonOptions, withApp, withJson, withMemory } from '../terminal/options.ts';
 import { EXIT, print } from '../terminal/output.ts';

@@ -1,5 +1,6 @@
 // Questions to a person at a terminal, on stderr, so that stdout stays for results.
 
+import { spawnSync } from 'node:child_process';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 
@@ -48,4 +49,13 @@ async function ask(question: string, { isHidden = false } = {}): Promise<string>
   } finally {
     lines.close();
   }
+}
+
+/** The editor may be a command with arguments (`code --wait`), so a shell reads it; the path is never read by one. */
+export function openEditor(editor: string, path: string): boolean {
+  const isWindows = process.platform === 'win32';
+  const run = isWindows
+    ? spawnSync(`${editor} "${path}"`, { stdio: 'inherit', shell: true })
+    : spawnSync('/bin/sh', ['-c', `${editor} "$@"`, editor, path], { stdio: 'inherit' });
+  return run.status === 0;
 }

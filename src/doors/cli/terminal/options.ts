@@ -1,10 +1,19 @@
 // Options that several commands share, and what they lead to: the app, or for those who only look the directory.
 
-import { join } from 'node:path';
+import { isAbsolute, join, relative, sep } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Config } from '../../../base/config/config.ts';
+import { didYouMean } from '../../../base/config/nearest.ts';
+import { AppError } from '../../../base/errors.ts';
+import { canonicalPath } from '../../../base/files/directories.ts';
 import { statNow } from '../../../base/files/files.ts';
+import { type Day, dayOf, isDay } from '../../../base/time.ts';
+import { readVersion, type Version } from '../../../memory/history/versions.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
+import { catalogTopics } from '../../../memory/recall/catalog.ts';
+import { locateFile } from '../../../memory/store/confine.ts';
+import type { MemoryReader } from '../../../memory/store/read-only-store.ts';
+import { isTopicPath } from '../../../memory/text/topic.ts';
 import type { App, Parts } from '../../compose.ts';
 import { MEMORY_SCOPES, type MemoryScope, memoryDirFor, scopeDir } from '../../places.ts';
 import type { AddedOption } from '../../wing.ts';
@@ -117,4 +126,62 @@ export function addOptions(command: Command, parts: { options: AddedOption[] }[]
 /** Their keys of the JSON, each with a comma before it. */
 export function keysOf(parts: { keys: string[] }[]): string {
   return parts.flatMap(({ keys }) => keys.map((key) => `, ${key}`)).join('');
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/** From `YYYY-MM-DD`, `today`, `yesterday` or `-N` days before today. `days` are those worth naming in an error. */
+export function dayFrom(given: string, { now, zone, days }: { now: Date; zone: string; days: Day[] }): Day {
+  if (isDay(given)) return given;
+  const back = given === 'today' ? 0 : given === 'yesterday' ? 1 : /^-\d{1,5}$/.test(given) ? -Number(given) : null;
+  if (back !== null) return daysBefore(dayOf(now, zone), back);
+  throw new AppError('bad-input', `${JSON.stringify(given)} is no day.`, {
+    remedy: `Use YYYY-MM-DD, today, yesterday or -1${days.length > 0 ? `; the latest is ${days.at(-1)}` : ''}.`,
+  });
+}
+
+/** Counted on the calendar: a day of 23 or 25 hours is a day. */
+function daysBefore(day: Day, count: number): Day {
+  return new Date(Date.parse(`${day}T00:00:00Z`) - count * DAY_MS).toISOString().slice(0, 10);
+}
+
+/** The file of a topic in the memory directory. Throws `bad-input` that names the nearest where there is none. */
+export function topicFile(dir: string, given: string): string {
+  const path = isAbsolute(given) ? relative(dir, canonicalPath(given)).split(sep).join('/') : given;
+  const found = [path, `${path}.md`].find((each) => isTopicPath(each) && statNow(`${dir}/${each}`)?.isFile);
+  if (found) return found;
+  const names = catalogTopics(dir, null).map((topic) => topic.name);
+  throw new AppError('bad-input', `There is no topic ${JSON.stringify(given)} in ${dir}.`, {
+    remedy: didYouMean(given, names, 'nocturne list names the topics.'),
+  });
+}
+
+/** The one name of a file, relative to the memory directory, however it is spelled. Refuses what leads out of it. */
+export function memoryPath({ dir }: MemoryReader, given: string): string {
+  const path = isAbsolute(given) ? relative(dir, canonicalPath(given)) : given;
+  return locateFile(dir, path.split(sep).join('/').replace(/^\.\//, '')).path;
+}
+
+/** A version of the file at `path`; throws `bad-input` for one of another file. */
+export function versionOf(
+  store: MemoryReader,
+  { path, id }: { path: string; id: string },
+): Version & { text: string | null } {
+  const version = readVersion(store.ledger, id);
+  const memory = store.ledger.get('select id from memory where path = ?', path)?.id;
+  if (version.path === path || version.memory === memory) return version;
+  throw new AppError(
+    'bad-input',
+    `Version ${id} is of ${version.path ?? 'a file whose path was redacted'}, not of ${path}.`,
+    {
+      remedy: `nocturne history ${path} lists the versions of ${path}.`,
+    },
+  );
+}
+
+/** The text of a version. Throws `bad-input` where it holds none. */
+export function textOf({ id, text, operation, redactedAt }: Version & { text: string | null }): string {
+  if (redactedAt) throw new AppError('bad-input', `Version ${id} was redacted at ${redactedAt}.`);
+  if (text === null) throw new AppError('bad-input', `In version ${id} the file was ${operation}.`);
+  return text;
 }

@@ -7,9 +7,8 @@ import { join, resolve } from 'node:path';
 import { type Config, userDirectory } from '../../../base/config/config.ts';
 import { AppError } from '../../../base/errors.ts';
 import { packagePath } from '../../../base/files/files.ts';
-import { memoryRules } from './memory-rules.ts';
-import { isOpencodePlugin, opencodePlugin } from './opencode-plugin.ts';
 import type { Programs } from './programs.ts';
+import { isOpencodePlugin, memoryRules, opencodePlugin } from './programs.ts';
 import { addElement, type Json, type Path, readSettings, takeOut } from './settings-text.ts';
 
 export const AGENT_NAMES = ['claude-code', 'codex', 'gemini', 'opencode'] as const;
