@@ -1,9 +1,10 @@
 // What is given to a name that says it is a secret: `API_KEY=`, `"password": "`, `my password is`, `--token`, `OPENAI_KEY`.
 // Names of variables, types, expressions, placeholders, paths and places in a list of pages are no secrets.
 
+import { BREAK } from './edges.ts';
 import { namesVendor } from './named-tokens.ts';
+import { isMachineMade, isShuffled } from './randomness.ts';
 import type { SecretRule } from './rule.ts';
-import { BREAK, isMachineMade, isShuffled } from './rule.ts';
 import { isCode, isMixed, isPath, isPlaceholder, TYPE_WORD } from './values.ts';
 
 const SECRET_NAME = String.raw`(?:api[ _-]?key|secret(?:[ _-]?(?:access[ _-]?)?key)?|(?:access|account|auth|encryption|private|shared|signing)[_-]?key|(?:client|tls)[_-]key[_-]data|token|passw(?:or)?d|passphrase|pass[_-]?code|pwd|[_-]pass|credentials?|kennwort|passwort|mot de passe|contrase[ñn]a|senha|wachtwoord|has[łl]o|пароль|密[码碼]|パスワード|비밀번호)(?:[_-]?\d{1,2})?`;

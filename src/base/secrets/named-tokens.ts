@@ -3,7 +3,8 @@
 // `heroku_app_id:`, `discord commit`.
 // Promises: linear time; looks at no more than WINDOW characters after a name.
 
-import { isAtWordStart, isMachineMade } from './rule.ts';
+import { isAtWordStart } from './edges.ts';
+import { isMachineMade } from './randomness.ts';
 import { type Found, partsOf, plainForms, sourceOf } from './token-forms.ts';
 import { NAMED, TOKENS } from './vendor-table.ts';
 

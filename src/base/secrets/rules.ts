@@ -2,8 +2,8 @@
 // headers, logins in URLs and on command lines, secrets of Kubernetes.
 // Every pattern is linear: what it repeats is bounded or can be split in one way only, so no text can make it slow.
 
+import { BREAK, WORD_START } from './edges.ts';
 import type { SecretRule } from './rule.ts';
-import { BREAK, WORD_START } from './rule.ts';
 import type { Found } from './token-forms.ts';
 import { isCode, isPlaceholder } from './values.ts';
 

@@ -3,7 +3,8 @@
 // Promises: linear time, since what a form repeats is bounded or cannot begin again inside itself.
 
 import { crc32 } from 'node:zlib';
-import { BREAK, bitsOf, isAtWordStart, isMachineMade, isShuffled } from './rule.ts';
+import { BREAK, isAtWordStart } from './edges.ts';
+import { bitsOf, isMachineMade, isShuffled } from './randomness.ts';
 import { TOKENS, type TokenLine } from './vendor-table.ts';
 
 export interface Found {

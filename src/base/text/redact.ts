@@ -7,8 +7,9 @@
 import { lintSource } from '@secretlint/core';
 import { secretLintProfiler } from '@secretlint/profiler';
 import { rules as presetRules } from '@secretlint/secretlint-rule-preset-recommend';
+import { blankEscapes } from '../secrets/edges.ts';
 import { FINDERS } from '../secrets/find.ts';
-import { blankEscapes, PLACEHOLDER } from '../secrets/rule.ts';
+import { PLACEHOLDER } from '../secrets/rule.ts';
 import type { Found } from '../secrets/token-forms.ts';
 
 export interface Redaction {
