@@ -1,7 +1,8 @@
 // Whether something said since the last dream changes what a topic's line says, so that recall puts it before that line.
-// Where the entry itself says what it changes, that decides. Else the words do: one thing has another value, is over, is
-// denied or allowed now, or goes by another name. What differs in more than that speaks of something else, or adds.
-// It never says that two texts mean the same.
+// Where the entry itself says what it changes, that decides: of all lines, those that say it best. Else the words do: one
+// thing has another value, is over, is denied or allowed now, or goes by another name. What differs in more than that speaks
+// of something else, or adds; what is put off, or was shown only once, changes nothing. It never says that two texts mean
+// the same.
 
 import { asItIs, denialIn, valuesApart, withoutWhen } from '../../base/text/change-words.ts';
 import { containsLiteral, contentWords, distinctValues, isSameWord, literals } from '../../base/text/wording.ts';
@@ -23,6 +24,13 @@ const ADDS = any('also|too|as well|in addition|additionally|auch|ebenfalls|zudem
 /** What somebody wants or says is not how it is. */
 const REPORTED = any(
   'asked|asks|request(?:ed|s)|suggest(?:ed|s)|propos(?:ed|es)|wished|wondered|claimed|bat|wünscht|wünschte|schlug|fragte|demandait|propuso|pidió',
+);
+const PENDING =
+  'put off|postponed|deferred|tabled|not now|nicht jetzt|pas maintenant|ahora no|undecided|not decided|not settled|aufgeschoben|zurückgestellt|vertagt|unentschieden|nicht entschieden|reporté|pas décidé|aplazado|pospuesto|rinviato';
+/** What is not decided is not how it is; what is put off to a day has that day. */
+const UNSETTLED = new RegExp(
+  String.raw`^(?:${PENDING}|open|offen|ouvert|abierto|aperto)\s*:|(?<![\p{L}\p{N}])(?:${PENDING})(?![\p{L}\p{N}]|\s+(?:to|till|until|auf|bis|au|jusqu|hasta|al)(?![\p{L}]))`,
+  'iu',
 );
 /** Who holds what one person holds at a time. */
 const HOLDS = any('owns?|leads?|maintains?|decides?|manages?|heads?|leitet|verantwortet|dirige|lidera');
@@ -54,45 +62,92 @@ interface Statement {
   /** The words for the thing, without values. */
   words: Set<string>;
   values: string[];
+  /** It is said behind what names the thing, so that a single word of it names none. */
+  isRest?: boolean;
 }
 
-/** What was said, with what of the things known before it changes. */
+/** What was said; `changes`: what of the things known before; `isHabit`: it was only shown, once. */
+interface Said {
+  text: string;
+  changes?: string;
+  isHabit?: boolean;
+}
+
 export interface SaidSince {
-  said: { text: string; changes?: string };
+  said: Said;
   words: Set<string>;
   parts: Statement[];
+  /** What it says that it changes, thing by thing. */
+  named: Thing[];
 }
 
-export function readSaid(said: { text: string; changes?: string }): SaidSince {
+export function readSaid(said: Said): SaidSince {
   const { text, changes = '' } = said;
-  const parts = [text, ...clausesOf(text)].map(statementOf);
-  return { said, parts, words: contentWords(`${text} ${changes}`) };
+  const parts = [text, ...clausesOf(text)].map((part, at) => ({ ...statementOf(part), isRest: at > 1 }));
+  return { said, parts, words: contentWords(`${text} ${changes}`), named: namedIn(changes) };
 }
 
-/** Those of what was said since that change what a line says. */
-export function newerThan<Each extends SaidSince>(line: string, all: Each[]): Each[] {
-  const words = contentWords(line);
-  // Most of it has nothing to do with the line, which is quickly told.
-  const near = all.filter((each) => words.intersection(each.words).size > 0);
-  if (near.length === 0) return [];
+/** So much of the shorter of the two stands in the other; as where a dream looks for the line. */
+const SAYS_IT = 0.6;
+/** And so much of what the line says that says it best: "staging" or "production" is then no small difference. */
+const AS_WELL = 0.9;
+/** A part of so few words names no thing by itself. */
+const MOST_OF_NONE = 2;
+
+/** A text with the words for the thing of which it speaks. */
+interface Thing {
+  text: string;
+  words: Set<string>;
+}
+
+/** By any line, those of what was said since that change what it says; `lines`: all among which they may find theirs. */
+export function newerAmong<Each extends SaidSince>(lines: string[], all: Each[]): (line: string) => Each[] {
+  const named = all.flatMap((each) => each.named);
+  const things = new Map((named.length > 0 ? lines : []).map((line) => [line, thingOf(line)]));
+  const best = new Map(
+    named.map((each) => [each, Math.max(0, ...[...things.values()].map((line) => shareOf(each, line)))]),
+  );
+  return (line) => {
+    const words = contentWords(line);
+    // Most of it has nothing to do with the line, which is quickly told.
+    const near = all.filter((each) => words.intersection(each.words).size > 0);
+    if (near.length === 0) return [];
+    const thing = things.get(line) ?? thingOf(line);
+    return near.filter((each) => {
+      if (!each.said.changes) return isChangedBy(each, line);
+      return each.named.some((one) => shareOf(one, thing) >= Math.max(SAYS_IT, AS_WELL * (best.get(one) ?? 0)));
+    });
+  };
+}
+
+function namedIn(changes: string): Thing[] {
+  const parts = changes.split(/;\s|(?<=[.!?])\s+(?=\p{Lu})/u).map(thingOf);
+  const alone = parts.filter(({ words }) => words.size > MOST_OF_NONE);
+  return alone.length > 1 ? alone : [thingOf(changes)].filter(({ words }) => words.size > 0);
+}
+
+/** How much of what is named a line says, or of the line what is named; 0 where that is too little, or a value is another. */
+function shareOf(named: Thing, line: Thing): number {
+  const least = Math.min(named.words.size, line.words.size);
+  if (least === 0 || named.words.intersection(line.words).size === 0) return 0;
+  // One word of the one may be like two of the other: "entire" is in "entire" and "entiredb".
+  const shared = Math.min(sharedOf(named.words, line.words).length, sharedOf(line.words, named.words).length);
+  return shared >= SAYS_IT * least && valuesApart(named, line) === null ? shared / least : 0;
+}
+
+function thingOf(text: string): Thing {
+  return { text, words: new Set([...contentWords(withoutWhen(text))].filter((word) => !LIGHT.test(word))) };
+}
+
+/** Whether what was said changes a line, by the words of both. */
+function isChangedBy({ said, parts }: SaidSince, line: string): boolean {
+  if (said.isHabit) return false;
+  if (test(REPORTED, said.text) && !test(REPORTED, line)) return false;
   const whole = statementOf(line);
+  if (isOver(said.text, whole)) return true;
+  if (test(UNSETTLED, said.text)) return false;
   const lines = [whole, statementOf(clausesOf(line)[0] ?? line)];
-  return near.filter(({ said, parts }) => {
-    if (said.changes) return isMeant(said.changes, line);
-    if (test(REPORTED, said.text) && !test(REPORTED, line)) return false;
-    const isChanged = parts.some((part) => lines.some((each) => isOtherNow(part, each)));
-    return isChanged || namesAsOver(said.text, line) || isOver(said.text, whole);
-  });
-}
-
-/**
- * Whether what an entry says that it changes is this line: half of the shorter one stands in the other, and no
- * value is another.
- */
-function isMeant(changes: string, line: string): boolean {
-  const [meant, there] = [contentWords(changes), contentWords(line)];
-  if (2 * sharedOf(meant, there).length < Math.min(meant.size, there.size)) return false;
-  return valuesApart({ text: changes }, { text: line }) === null;
+  return parts.some((part) => lines.some((each) => isOtherNow(part, each))) || namesAsOver(said.text, line);
 }
 
 /** One thing, of which the one says another value, name or holder, or denies what the other does not. */
@@ -105,7 +160,7 @@ function isOtherNow(said: Statement, line: Statement): boolean {
   if (test(ADDS, said.text)) return false;
   const isTurned = test(TURNED, said.text);
   if (hasOtherValue(said.text, line.text) && !beginsApart(said, line)) {
-    if (shared > 0 && isOne && rest <= shared + 1) return true;
+    if (shared > (said.isRest ? 1 : 0) && isOne && rest <= shared + 1) return true;
     if (isTurned && shared > 0 && subjectOf(said).every((word) => hasWord(subjectOf(line), word))) return true;
   }
   return hasOtherName(said.text, line.text) || isHeldByOther(said.text, line.text, isTurned);
@@ -158,7 +213,7 @@ function namesAsOver(said: string, line: string): boolean {
   const standing = asItIs(said);
   if (standing === said) return false;
   const [now, before] = [contentWords(standing), contentWords(said)];
-  const over = [...before].filter((word) => !hasWord([...now], word));
+  const over = [...before].filter((word) => !LIGHT.test(word) && !hasWord([...now], word));
   const values = literals(said).filter((value) => !containsLiteral(value, standing));
   const there = contentWords(line);
   const isNamed =

@@ -16,7 +16,7 @@ import { bodyStart } from '../text/frontmatter.ts';
 import { partSeenOnce } from '../text/seen-once.ts';
 import { editLines, lineId, locateLines } from '../text/topic.ts';
 import type { MemoryType } from '../types.ts';
-import { newerThan, readSaid, type SaidSince } from './newer.ts';
+import { newerAmong, readSaid, type SaidSince } from './newer.ts';
 import { cutIndex, cutWarning } from './recall-index.ts';
 import { type RankedTopic, type ReadTopic, rankTopics, readRanked } from './recall-topics.ts';
 import { ageCaveat, ageDays, type NamedThing, namedThings, sayAge } from './staleness.ts';
@@ -108,16 +108,19 @@ export async function recallPart(request: PartRequest): Promise<LaidPart> {
   }
 
   let misses = 0;
+  const said: (SaidSince & { day: string })[] = [];
   // The newest entries win, and are told in the order in which they were said.
   for (const unseen of unseenEntries(request)) {
     if (misses === MOST_MISSES) break;
     const changes = unseen.changes && (await clean(unseen.changes));
-    const entry = { ...unseen, text: await clean(unseen.text), ...(changes && { changes }) };
+    const { isHabit, ...known } = unseen;
+    const entry = { ...known, text: await clean(unseen.text), ...(changes && { changes }) };
     const instead = changes ? ` (instead of: ${changes})` : '';
     const text = `- ${entry.day} **${entry.type}** ${entry.text}${instead}\n`;
     parts.entries.unshift({ text, isChange: Boolean(changes) });
     if (isWithin(parts.entries.map((each) => each.text).join(''), SHARES.entries) && fits(bodyOf(parts))) {
       found.entries.unshift(entry);
+      said.unshift({ ...readSaid({ ...entry, isHabit }), day: entry.day });
     } else {
       parts.entries.shift();
       misses += 1;
@@ -128,14 +131,17 @@ export async function recallPart(request: PartRequest): Promise<LaidPart> {
   const gone = await goneThings(ranked, request.tree);
   misses = 0;
   const marked: string[] = [];
-  const said = found.entries.map((entry) => ({ ...readSaid(entry), day: entry.day }));
+  const newerThan = newerAmong(
+    ranked.flatMap((raw) => locateLines(readRanked(raw).body).map(({ text }) => text)),
+    said,
+  );
   for (const raw of ranked) {
     if (misses === MOST_MISSES) break;
     const whole = readRanked({ ...raw, text: await clean(raw.text) });
     const { text: body, marked: once, isAll } = partSeenOnce(whole.body);
     marked.push(...once.map(({ text }) => `- ${text} (${raw.path})\n`));
     if (isAll) continue;
-    const topic = { ...raw, ...whole, body: besideNewer(body.trim(), said) };
+    const topic = { ...raw, ...whole, body: besideNewer(body.trim(), newerThan) };
     const marks = namedThings(topic.body).flatMap(({ shown }) => (gone.has(shown) ? [shown] : []));
     const block = topicBlock(
       topic,
@@ -215,12 +221,11 @@ export function bodyOf({ index, topics, entries, seenOnce }: LaidPart['texts']):
 }
 
 /** A topic's body with what was said since and changes a line of it before that line. */
-function besideNewer(body: string, since: (SaidSince & { day: string })[]): string {
-  if (since.length === 0) return body;
+function besideNewer(body: string, newerThan: (line: string) => (SaidSince & { day: string })[]): string {
   let out = '';
   let end = 0;
   for (const { text, from } of locateLines(body)) {
-    const newer = newerThan(text, since).map(({ said, day }) => `- Newer, ${day}: ${said.text}\n`);
+    const newer = newerThan(text).map(({ said, day }) => `- Newer, ${day}: ${said.text}\n`);
     out += body.slice(end, from) + newer.join('');
     end = from;
   }
@@ -270,15 +275,20 @@ function topicBlock(
 }
 
 /** Entries in the newest logs that no dream has seen, as the logs say them now; newest first. */
-function* unseenEntries({ dir, ledger }: RecallPlace): Generator<RecalledPart['entries'][number]> {
+function* unseenEntries({
+  dir,
+  ledger,
+}: RecallPlace): Generator<RecalledPart['entries'][number] & { isHabit: boolean }> {
   const known =
     ledger?.all("select distinct day from entry where state = 'new' order by day desc limit ?", MOST_DAYS) ?? [];
   const days = new Set([...known.map((row) => row.day as string), ...newestLogs(dir)]);
   for (const day of [...days].sort().reverse()) {
     const items = parseLog(readShown(dir, logPath(day), ledger) ?? '', day).reverse();
     for (const item of items) {
-      const { id, type, text, state, changes } = entryOfItem(item, ledger ? entryRow(ledger, item.id) : undefined);
-      if (state === 'new') yield { id, day, type, text, ...(changes && { changes }) };
+      const entry = entryOfItem(item, ledger ? entryRow(ledger, item.id) : undefined);
+      const { id, type, text, changes } = entry;
+      const isHabit = entry.strength === 'implied';
+      if (entry.state === 'new') yield { id, day, type, text, isHabit, ...(changes && { changes }) };
     }
   }
 }

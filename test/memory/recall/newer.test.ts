@@ -1,10 +1,11 @@
-// Which lines a newer entry is marked beside, over pairs of both kinds as a play of sessions makes them: the entry changes the
-// line, or it does not. A third of the pairs was written before the rules and held back from work on them.
+// Which lines a newer entry is marked before. Pairs of both kinds: the entry changes the line, or it does not; a third of
+// them was written before the rules and held back from work on them. And evenings of a play of sessions: all lines of the
+// topics with all entries since, of which every pair is told (texts shortened).
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { newerThan, readSaid } from '../../../src/memory/recall/newer.ts';
+import { newerAmong, readSaid } from '../../../src/memory/recall/newer.ts';
 
 interface Pair {
   /** What is right: the entry changes the line, or the line stays as it is. */
@@ -13,16 +14,35 @@ interface Pair {
   newer: string;
   standing: string;
   changes?: string;
+  isHabit?: true;
   heldBack?: true;
 }
 
-const PAIRS: Pair[] = readFileSync(join(import.meta.dirname, 'newer-pairs.jsonl'), 'utf8')
+interface Evening {
+  evening: number;
+  lines: string[];
+  said: { text: string; changes?: string; isHabit?: boolean }[];
+  /** Which of `said` changes which of `lines`; no other does. */
+  marks: [said: number, line: number][];
+}
+
+const fileText = (name: string) => readFileSync(join(import.meta.dirname, name), 'utf8');
+const PAIRS: Pair[] = fileText('newer-pairs.jsonl')
   .trim()
   .split('\n')
   .map((row) => JSON.parse(row));
 
-function isMarked({ newer, standing, changes }: Pair): boolean {
-  return newerThan(standing, [readSaid({ text: newer, ...(changes && { changes }) })]).length > 0;
+const EVENINGS: Evening[] = JSON.parse(fileText('newer-evenings.json'));
+
+function isMarked({ newer: text, standing, changes, isHabit }: Pair): boolean {
+  const said = readSaid({ text, ...(changes && { changes }), ...(isHabit && { isHabit }) });
+  return newerAmong([standing], [said])(standing).length > 0;
+}
+
+/** What was said, and the line that it is marked before. */
+function marksOf({ lines, said }: Evening): string[] {
+  const newerThan = newerAmong(lines, said.map(readSaid));
+  return lines.flatMap((line) => newerThan(line).map((each) => `${each.said.text} → ${line}`));
 }
 
 const share = (pairs: Pair[], is: (pair: Pair) => boolean) => pairs.filter(is).length / pairs.length;
@@ -43,4 +63,24 @@ describe.each([
     console.info(`${right.filter(isMarked).length} of ${right.length} marked rightly`);
     expect(share(right, isMarked)).toBeGreaterThanOrEqual(least);
   });
+});
+
+test.each(EVENINGS)(
+  'of evening $evening of the play every line that an entry changes is marked, and no other',
+  (evening) => {
+    const wanted = evening.marks.map(([said, line]) => `${evening.said[said]?.text} → ${evening.lines[line]}`);
+    expect(marksOf(evening).toSorted()).toEqual(wanted.toSorted());
+  },
+);
+
+test('an entry that says what it changes stands before the line that says it best, and before such as say it as well', () => {
+  const [staging, again] = ['The staging database is on port 5433.', 'On staging the database listens on port 5433.'];
+  const production = 'The production database listens on port 5433.';
+  const changes = 'The staging database listens on port 5433.';
+  const marked = (lines: string[]) => {
+    const newerThan = newerAmong(lines, [readSaid({ text: 'It is on 5544 since the move.', changes })]);
+    return lines.filter((line) => newerThan(line).length > 0);
+  };
+  expect(marked([production, staging])).toEqual([staging]);
+  expect(marked([staging, production, again])).toEqual([staging, again]);
 });
