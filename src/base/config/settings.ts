@@ -17,8 +17,11 @@ const mcpStoreSchema = z
     name: z.string().min(1),
     /** What is in it. */
     description: z.string().max(1_024).optional(),
+    /** The memory directory, absolute or from `~/`. */
     path: z.string().min(1).optional(),
+    /** Whose memory, in place of a path. */
     scope: z.enum(['project', 'user', 'local']).optional(),
+    /** Whether clients may write. */
     access: z.enum(['read_only', 'read_write']).default('read_only'),
     /** How clients shall use it. */
     instructions: z
@@ -31,21 +34,25 @@ const mcpStoreSchema = z
   })
   .refine(({ path, scope }) => (path === undefined) !== (scope === undefined), 'needs either a path or a scope');
 
-const settingsSchema = z
+/** The comment of each setting is its line in docs/settings.md (test/docs/generate.ts). */
+export const settingsSchema = z
   .strictObject({
-    /** Model id, or `offline`. */
+    /** Model id, or `offline`; for both jobs. `NOCTURNE_MODEL` and `--model` win. */
     model: z.string().min(1).default('claude-opus-5-5'),
-    /** IANA time zone of days and of the nightly dream; default: this machine's. */
+    /** IANA time zone of days and of the nightly dream; default: this machine's. `NOCTURNE_ZONE` wins. */
     zone: z.string().refine(isZone, 'not a time zone').optional(),
-    /** Redis or PostgreSQL URL; none: the embedded queue. */
+    /** Redis or PostgreSQL URL, as `NOCTURNE_QUEUE_URL`, which wins; none: the embedded queue. */
     queueUrl: z.string().optional(),
-    /** When the nightly dream runs: a cron pattern in `zone`. */
+    /** When a resident worker dreams: a cron pattern in `zone`. */
     dreamCron: z.string().default('30 3 * * *'),
     /** The nightly dream leaves a directory alone that has news, but less than so many new or changed entries. */
     dreamMinEntries: z.int().min(1).default(1),
     /** The nightly dream leaves a directory alone in which a dream ended less than so many hours ago. */
     dreamMinHours: z.number().min(0).default(8),
-    /** A habit that one session showed and nobody stated waits so many days for another session to show it. */
+    /**
+     * A line that only one session showed and that was never stated (`Seen once, …`) waits so many days for a second
+     * session, then goes to the archive.
+     */
     holdDays: z.int().min(1).default(30),
     /** After a session's last news its extraction waits so long: the transcript may lag behind. */
     debounceMs: z.int().min(0).default(10_000),
@@ -56,18 +63,18 @@ const settingsSchema = z
       .default(5 * 60_000),
     /** How long the lease of a process that cannot be seen to be dead outlasts its last renewal. */
     leaseMs: z.int().min(1_000).default(60_000),
-    /** A worker that hears nothing for so long, though work waits in the queue that nobody does, ends itself. */
+    /** A worker that hears nothing for so long, though work waits in the queue and is not taken, ends itself. */
     deafMs: z
       .int()
       .min(1_000)
       .default(5 * 60_000),
     /** Model requests that one worker has under way at once; half as many sessions more are made ready meanwhile. */
     concurrency: z.int().min(1).max(64).default(2),
-    /** Model calls with their tool results, per extraction or batch of a dream. */
+    /** Model calls with their tool results, per excerpt and per request of a dream. */
     maxTurns: z.int().min(1).max(5).default(5),
     /** Output tokens per model call. */
     maxOutputTokens: z.int().min(256).default(8_000),
-    /** Tokens of transcript that one extraction is shown. */
+    /** Tokens of transcript that one extraction is shown; longer sessions are split. */
     excerptTokens: z.int().min(500).default(12_000),
     /** What the extractor continues: an excerpt, or the request that a transcript holds, whose prompt cache is warm. */
     fork: z.enum(['excerpt', 'prefix']).default('excerpt'),
@@ -77,7 +84,7 @@ const settingsSchema = z
     jobWallMs: z.int().min(100).default(1_800_000),
     /** Tokens one job may send and receive, all its requests together. */
     jobTokens: z.int().min(1).default(1_000_000),
-    /** Tokens all jobs of all memory directories may use in a day. */
+    /** Tokens all jobs of all memory directories may use in a day: input, cached and output. */
     dayTokens: z.int().min(0).default(5_000_000),
     /** US dollars all jobs of all memory directories may cost in a day, for models with a price; none: no such limit. */
     dayMoneyUsd: z.number().min(0).optional(),
@@ -121,8 +128,8 @@ const settingsSchema = z
     /** A program and its arguments that print the model's key, where neither the environment nor the key file has one. */
     keyCommand: z.array(z.string().min(1)).min(1).optional(),
     /**
-     * Days after which a dream puts away in `archive/`: past dates of the project, and by type what nobody used, was
-     * shown or changed; null: never. Use is judged only where recall is in use.
+     * Days after which a dream puts away in `archive/`: past dates of the project, and by type what was not
+     * used, shown or changed; null: never. Use is judged only where recall is in use.
      */
     forgetDays: z
       .strictObject({
@@ -136,13 +143,16 @@ const settingsSchema = z
     /** What is remembered of the user goes to the user scope, `memory/` in Claude Code's directory, for all projects. */
     userScope: z.boolean().default(false),
     /**
-     * The team's memory, `.claude/memory/` at the top of the working tree: `off`; `read`, beside one's own; or `write`:
-     * what is kept about the project is shared without being asked.
+     * The team's memory, `.claude/memory/` at the top of the working tree: `off`; `read`, together with your own; or
+     * `write`: dreams share what they keep about the project without being asked.
      */
     team: z.enum(['off', 'read', 'write']).default('read'),
-    /** What a dream would change waits until somebody accepts it. */
+    /** What a dream would change waits for `nocturne review`. */
     review: z.boolean().default(false),
-    /** The nightly dream's requests go through the Message Batches API: half the price, an answer within a day. */
+    /**
+     * The nightly dream's requests go through the Message Batches API: half the price, an answer within a day;
+     * `nocturne dream --no-batch` takes it back.
+     */
     dreamBatch: z.boolean().default(false),
     /**
      * What `nocturne mcp` serves where it is given no `--store`: up to eight memory directories, each by a path (absolute,
@@ -155,7 +165,7 @@ const settingsSchema = z
      * Tokens that one recall may cost, all of it, by an estimate that leaves room for its error.
      */
     recallTokens: z.int().min(500).default(16_000),
-    /** By path (`~/` is the user's directory): `{ "enabled": false }` turns a project off; the longest path counts. */
+    /** By path (`~/` is the user's directory): `{ "~/secret": { "enabled": false } }` turns a project off; the longest path counts. */
     projects: z.record(z.string().min(1), z.strictObject({ enabled: z.boolean().default(true) })).default({}),
     /** Globs of directories (`~/clients/**`): sessions that ran in or under one are left alone. */
     excludedPaths: z.array(z.string().min(1)).default([]),
@@ -206,6 +216,6 @@ function remedyFor(issues: z.core.$ZodIssue[]): string {
   const unknown = issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys' && issue.path.length === 0 ? issue.keys : [],
   );
-  const meant = unknown.map((key) => didYouMean(key, names, 'README.md lists the settings.'));
+  const meant = unknown.map((key) => didYouMean(key, names, 'docs/settings.md lists the settings.'));
   return [...new Set(meant), 'Mend or remove it.'].join(' ');
 }

@@ -68,9 +68,9 @@ test('Gemini CLI’s sessions are looked for where its settings are', async () =
   expect(agentDirs.gemini).toBe('/elsewhere/.gemini');
 });
 
-test('the README has a row for every setting, with its default', async () => {
-  const readme = readFileSync(join(import.meta.dirname, '../../../README.md'), 'utf8');
-  const rows = readme.split('\n').filter((line) => line.startsWith('| `'));
+test('docs/settings.md has a row for every setting, with its default', async () => {
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/settings.md'), 'utf8');
+  const rows = page.split('\n').filter((line) => line.startsWith('| `'));
   const defaults = Object.entries(await readSettings(join(tempDir(), 'config.json')));
   expect(defaults.length).toBeGreaterThan(40);
   for (const [name, value] of defaults) {
