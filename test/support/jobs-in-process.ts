@@ -81,6 +81,8 @@ export interface InProcessOptions {
   /** In place of the loop and a model. */
   runAgent?: RunAgent;
   batchTokens?: number;
+  /** Of one excerpt; default: 12,000. */
+  excerptTokens?: number;
   /** The user scope, where entries about the user are kept; default: beside the others. */
   user?: Store;
   /** Dreams propose. */
@@ -93,7 +95,8 @@ export async function jobsInProcess(
   now: string | Clock = '2026-11-21T02:00:00Z',
   models: InProcessOptions = {},
 ): Promise<JobsInProcess> {
-  const { runAgent = loopInProcess, batchTokens = 12_000, user, review: isReviewed = false } = models;
+  const { runAgent = loopInProcess, batchTokens = 12_000, excerptTokens = 12_000 } = models;
+  const { user, review: isReviewed = false } = models;
   const clock = typeof now === 'string' ? fixedClock(now) : now;
   const config = await loadConfig({}, { NOCTURNE_HOME: tempDir() });
   const { forgetDays: archiveAfterDays, holdDays } = config;
@@ -120,7 +123,7 @@ export async function jobsInProcess(
       ...deps,
       agent: { ...deps.agent, ...models.extract },
       quietMs: 0,
-      excerptTokens: 12_000,
+      excerptTokens,
       userMemory: user?.dir,
     };
   };

@@ -1,6 +1,7 @@
 // Plays a cassette again: today's extraction and dream of a session, with the answers of a reader in place of a model.
-// Not by request: as soon as an excerpt shows what an entry of the session rests on, the entry is recorded. So a cassette
-// stays of use where prompts change, or what goes into which excerpt.
+// Not by request: the session is shown whole, in one excerpt, and every entry is proposed with all that it quotes. So a
+// cassette stays of use where prompts change, or how tokens are counted, or what goes into which excerpt. With a budget
+// of tokens an entry is proposed as soon as an excerpt shows what it rests on.
 
 import { join } from 'node:path';
 import { foldSpace } from '../../../src/agent/quotes.ts';
@@ -21,6 +22,8 @@ import { fileOfSession, pathOf } from './places.ts';
 
 const NOW = '2026-11-22T05:00:00Z';
 const ENTRIES_PER_CALL = 20;
+/** Far more than the longest of the sessions takes (44,000). */
+const WHOLE_SESSION_TOKENS = 4_000_000;
 
 export interface Replayed {
   /** Texts of what was recorded. */
@@ -42,8 +45,12 @@ interface Waiting {
   partly: string[];
 }
 
-/** `cassette`: the lines of one session. */
-export async function replay(session: string, cassette: CassetteLine[]): Promise<Replayed> {
+/** `cassette`: the lines of one session; `excerptTokens`: of one excerpt, default: the whole session is one. */
+export async function replay(
+  session: string,
+  cassette: CassetteLine[],
+  { excerptTokens = WHOLE_SESSION_TOKENS } = {},
+): Promise<Replayed> {
   const entries = cassette.flatMap((line) => line.entries ?? []).filter(({ taken }) => taken);
   const waiting = new Map(entries.map((entry) => [foldSpace(entry.text), entry]));
   const partly: string[] = [];
@@ -63,7 +70,7 @@ export async function replay(session: string, cassette: CassetteLine[]): Promise
     return says('Done.');
   });
   const model = { model: 'reader', access: server.access };
-  const jobs = await jobsInProcess(join(tempDir(), 'memory'), NOW, { all: model });
+  const jobs = await jobsInProcess(join(tempDir(), 'memory'), NOW, { all: model, excerptTokens });
   try {
     await jobs.extract(pathOf(fileOfSession(session)));
     const { refused: said } = await jobs.dream();
@@ -165,10 +172,14 @@ function shownMessages(input: string): Shown[] {
   return shown.map((message) => ({ ...message, text: foldSpace(message.text) }));
 }
 
-/** The quoted message as it is shown; where its id does not tell, the first that says the words. */
+/**
+ * The quoted message as it is shown; where its id does not tell, the first that says the words. What is shown of it can
+ * be cut before the words: the checks read all of it.
+ */
 function findShown({ message, quote }: { message: string; quote: string }, shown: Shown[]): Shown | undefined {
+  const isNamed = ({ id }: Shown) => message.startsWith(id);
   const saying = shown.filter(({ text }) => text.includes(foldSpace(quote)));
-  return saying.find(({ id }) => message.startsWith(id)) ?? saying[0];
+  return saying.find(isNamed) ?? saying[0] ?? shown.find(isNamed);
 }
 
 /** What came last: the input, or what a call came to. */
