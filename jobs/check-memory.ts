@@ -1,6 +1,6 @@
 // Check: what is wrong with a memory directory, and, where it is asked for, the mending of it.
 //
-// 1. Look at the ledger's file before anybody opens it. A damaged one is kept aside and the ledger rebuilt, or, without
+// 1. Look at the ledger's file before it is opened. A damaged one is kept aside and the ledger rebuilt, or, without
 //    repair, is the one finding there is: nothing else can be judged by it.
 // 2. Open the store; that finishes what a crash left half done and imports what the ledger lost.
 // 3. Find what is wrong.

@@ -126,7 +126,7 @@ function isNews(ledger: Ledger, entry: EntryRow): boolean {
   return !isForgotten(ledger, { ...entry, message, quote });
 }
 
-/** Whether nobody else stands behind what a directory sent. */
+/** Whether no other directory sent the same. */
 function isForOneAlone(ledger: Ledger, { entry, source }: { entry: string; source: string }): boolean {
   const standing = sendersOf(ledger, entry).filter(({ stands }) => stands);
   return standing.length === 1 && standing[0]?.source === source;

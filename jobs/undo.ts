@@ -195,7 +195,7 @@ class TakingBack {
   readonly #ledger: Ledger;
   readonly #job: JobRow;
   readonly #rows: RowChange[];
-  /** Entries whose row or support somebody changed since: their lines and their turns stay with them. */
+  /** Entries whose row or support was changed since: their lines and their turns stay with them. */
   readonly #staying: Set<string>;
   /** Lines of topics that are no longer there as the job wrote them: `path`, a space, the line's id. */
   readonly #goneLines = new Map<string, Staying>();
@@ -211,7 +211,7 @@ class TakingBack {
     for (const row of this.#rows.filter(isChangedSince)) {
       if (row.table === 'entry') this.#staying.add(row.key.id as string);
       if (row.table === 'support') this.#staying.add(row.key.entry as string);
-      // A proposal that somebody decided on is theirs by now.
+      // A proposal that a person decided on is theirs by now.
       if (row.table !== 'support' && row.table !== 'proposal') this.#stays.push(this.#describeRow(row));
     }
   }
@@ -239,7 +239,7 @@ class TakingBack {
   /** Answers how many turns are `undone` now. */
   putRowsBack(transaction: Transaction): number {
     const turns = new Set<string>();
-    // What a line said that somebody has taken over or taken away is not to be distilled again.
+    // What a line said that was since taken over or taken away is not to be distilled again.
     const settled = new Set(
       this.#rows.filter((row) => row.table === 'support' && this.#isGone(row)).map((row) => row.key.entry as string),
     );

@@ -1,4 +1,4 @@
-// How far somebody goes who follows a transcript, or an entry, through the code.
+// How far a reader goes who follows a transcript, or an entry, through the code.
 
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-// Counts what somebody reads who follows two walks through the code: a transcript's way from the hook to the line in a
+// Counts what a reader meets who follows two walks through the code: a transcript's way from the hook to the line in a
 // log, and an entry's from the log to the index. Each walk is a list of the calls on it, in order, under their names of
 // today and of earlier versions; a call that is in no file of a checkout is not walked there.
 // From one call to the next one goes along the imports; where the call cannot be reached so, back to a file one came

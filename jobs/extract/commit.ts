@@ -63,7 +63,7 @@ export async function commitExcerpt(
       const state = sendsUser && found.type === 'user' ? 'sent' : 'new';
       const [{ message, quote }] = found.evidence as [FoundEntry['evidence'][number]];
       const { type, strength, text, evidence, changes, by, turn, at = clock.now().toISOString() } = found;
-      // What a person had forgotten is dropped without a word: nobody is to be reminded of it.
+      // What a person had forgotten is dropped without a word: no report reminds them of it.
       if (isForgotten(ledger, { session: session.id, text, at, message, quote })) return [];
       const said = { type, strength, text, evidence, ...(changes && { changes }), by, session: session.id, turn, at };
       return [{ id: entryId({ message, quote, text }), ...said, day, prompt, job, state }];

@@ -31,7 +31,7 @@ export interface ProposeDeps extends AgentDeps {
   zone: string;
 }
 
-/** What the extractor is told beside the excerpt. */
+/** What the extractor is told in addition to the excerpt. */
 export interface Known {
   session: Pick<Session, 'id' | 'cwd'>;
   store: Store;

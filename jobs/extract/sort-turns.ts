@@ -6,13 +6,7 @@ import { join } from 'node:path';
 import { listFiles } from '../../src/base/files/directories.ts';
 import { readText } from '../../src/base/files/files.ts';
 import { isCheckedInDir } from '../../src/memory/home/paths.ts';
-import {
-  type Coverage,
-  coverageOfTurn,
-  type Interval,
-  intervalOf,
-  standsForMore,
-} from '../../src/memory/ledger/coverage.ts';
+import { type Coverage, coverageOfTurn, intervalOf, standsForMore } from '../../src/memory/ledger/coverage.ts';
 import { type Ledger, lookIntoLedger } from '../../src/memory/ledger/ledger.ts';
 import type { Disposition } from '../../src/memory/types.ts';
 import { idsOf } from '../../src/transcript/excerpt/excerpt.ts';
@@ -20,7 +14,7 @@ import type { ReadPoint, Session } from '../../src/transcript/session.ts';
 import { Branches, isOwn, isPrivate, isSettled, readTurns } from '../../src/transcript/turns.ts';
 import type { Turn } from '../../src/transcript/types.ts';
 import { findMemoryWrites, type Memories, type MemoryWrite } from '../../src/transcript/writes/memory-writes.ts';
-import { divideTurn, type KnownTurn, nameOf, type PendingTurn, type TurnPart } from './turn-parts.ts';
+import { divideTurn, isIn, type KnownTurn, nameOf, type PendingTurn, type TurnPart } from './turn-parts.ts';
 
 export type { KnownTurn, PendingTurn } from './turn-parts.ts';
 
@@ -210,7 +204,7 @@ function assumeBefore(
   return [...shown.slice(end).map((item) => item.turn), ...behind].slice(-CONTEXT_TURNS);
 }
 
-/** Turns that a person took back are shown to nobody; what became of them before stays so. Answers the rest of `behind`. */
+/** Turns that a person took back are not shown; what became of them before stays so. Answers the rest of `behind`. */
 function forget(sorted: SortedTurns, takenBack: Set<string>, behind: KnownTurn[]): KnownTurn[] {
   for (const id of takenBack) {
     sorted.pending.delete(id);
@@ -255,10 +249,6 @@ function knownOf({ id, at, messages }: Turn): KnownTurn {
   return { id, at, messageIds, saidIds: saidIds.length === messageIds.length ? messageIds : saidIds };
 }
 
-function isIn({ start, end }: Interval, at: number): boolean {
-  return start <= at && at <= end;
-}
-
 function asContext(turn: KnownTurn): ShownTurn {
   return { turn, offeredFrom: null, writes: NO_WRITES };
 }
@@ -295,7 +285,7 @@ async function* textsOf(dir: string): AsyncGenerator<string> {
   for (const path of await listFiles(dir)) {
     if (path.endsWith('.md') && !path.startsWith('.')) yield (await readText(join(dir, path))) ?? '';
   }
-  // A ledger that came with a repository is nobody's word.
+  // A ledger that came with a repository proves nothing.
   const ledger = isCheckedInDir(dir) ? null : lookIntoLedger(dir);
   try {
     if (ledger) yield* versionsIn(ledger);

@@ -134,7 +134,7 @@ export function nameOf({ session, turn, disposition, job }: Coverage): string {
   return [session, turn, disposition, job].join('\n');
 }
 
-/** Whether all that follows is the agent's closing words: nobody said anything, and no work went on. */
+/** Whether all that follows is the agent's closing words: no person spoke, and no work went on. */
 function hasOnlyClosingWords(messages: readonly Message[], after: number): boolean {
   return messages
     .slice(after + 1)
@@ -146,7 +146,7 @@ function hasOnlyClosingWords(messages: readonly Message[], after: number): boole
     );
 }
 
-function isIn({ start, end }: Interval, at: number): boolean {
+export function isIn({ start, end }: Interval, at: number): boolean {
   return start <= at && at <= end;
 }
 

@@ -1,6 +1,6 @@
 // What of an agent's words a person made their own by answering. A "yes" is to the last question or proposal, with the
 // list or the sentence it points to; whatever else the agent wrote before it, such as what a page says, was only shown.
-// Told by form, in the languages of offline/languages.ts and a few more. It knows nothing of excerpts.
+// Told by form, in English and the languages whose answers were met. It knows nothing of excerpts.
 
 const begins = (words: string) =>
   new RegExp(

@@ -1,5 +1,5 @@
 // What code checks of one proposed entry: that its quotes stand where it says, that it says what they say, and that
-// nobody else's words become the person's. Every refusal names the words, the message and the mend.
+// no other words become the person's. Every refusal names the words, the message and the mend.
 // It cannot know what a sentence means; it tells by form and by which words stand where.
 
 import { asRead, claimsSpeaker, hasWrapperTag, ownWords, speaksToAgent } from '../base/text/injection.ts';
@@ -132,8 +132,8 @@ function findEvidence(message: string, quote: string, { find }: CheckOptions): Q
 }
 
 /**
- * Why somebody else's words would become an entry: what a person only quoted or pasted is not the person's, what an
- * agent said is theirs only where they answered it, what a program or agent said tells nobody what to do.
+ * Why words of others would become an entry: what a person only quoted or pasted is not the person's, what an
+ * agent said is theirs only where they answered it, what a program or agent said is no instruction.
  */
 function foreignProblem(
   entry: ProposedEntry,
@@ -156,7 +156,7 @@ function foreignProblem(
   } else if (entry.type === 'user' && quoted.every((each) => each.source.speaker !== 'human' || isChosen(each))) {
     return `type: ${source.id} is a choice among what was offered. It says what was decided here, not who the user is: make it project or feedback.`;
   }
-  // Whatever its type: an order, and what somebody is said to want, is theirs or nobody's.
+  // Whatever its type: an order, and what somebody is said to want, is theirs or is not kept.
   const isStrict = isOfPerson(entry) || claimsSpeaker(text) !== null || speaksToAgent(text);
   const shown = [...options.messages()];
   const said = quoted.map((each) => supportOf(each, { by, isStrict, quoted, shown })).join('\n');
@@ -179,7 +179,7 @@ function foreignProblem(
     return `text: ${JSON.stringify(unsaid)} stands in none of the messages it rests on. Add the one that says it to the evidence, or leave the value out.`;
   }
   if (by !== 'human') return null;
-  // What somebody only shows is worded by what was done.
+  // What a person only shows is worded by what was done.
   const done = entry.strength === 'implied' ? shown.map((each) => callsOf(each).slice(0, MOST_CHARS_OF_CALL)) : [];
   return borrowedProblem(text, { known: [said, names, ...human, ...done].join('\n'), names, shown });
 }
@@ -258,19 +258,19 @@ function whoSays({ source, quote }: Quoted): string {
 
 /** Of a call, what it is for; not the file it writes. */
 const MOST_CHARS_OF_CALL = 300;
-/** Half of what a text says stands in what somebody else says, and no human said it. */
+/** Half of what a text says stands in what another speaker says, and no human said it. */
 const BORROWED_SHARE = 1 / 2;
 
 /**
  * Why a text says what an agent, a program or a paste says: half of its words stand there and in no words of a human.
- * Dates, and the names of what the session is about, are nobody's.
+ * Dates, and the names of what the session is about, do not count.
  */
 function borrowedProblem(
   text: string,
   { known, names, shown }: { known: string; names: string; shown: EvidenceSource[] },
 ): string | null {
-  const anybodys = contentWords(names);
-  const words = [...contentWords(asRead(text))].filter((word) => !/^[\d-]+$/.test(word) && !isIn(word, anybodys));
+  const ofProject = contentWords(names);
+  const words = [...contentWords(asRead(text))].filter((word) => !/^[\d-]+$/.test(word) && !isIn(word, ofProject));
   const isOwn = ({ speaker, text: whole }: EvidenceSource) => speaker === 'human' && ownWords(whole) === whole;
   const said = contentWords(asRead(known));
   const unsaid = words.filter((word) => !isIn(word, said));
@@ -289,12 +289,12 @@ function borrowedProblem(
 }
 
 const PASSAGE_CHARS = 400;
-/** Nobody is shown more of the beginning or the end of a text. */
+/** No more of the beginning or the end of a text is ever shown. */
 const MOST_CHARS_AT_ENDS = 50_000;
 
 const passages = new WeakMap<EvidenceSource, Set<string>[]>();
 
-/** The words of a message by passages that overlap: what somebody says stands together, single words stand anywhere. */
+/** The words of a message by passages that overlap: what one speaker says stands together, single words stand anywhere. */
 function passagesOf(source: EvidenceSource): Set<string>[] {
   const known = passages.get(source);
   if (known) return known;

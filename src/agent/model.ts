@@ -192,7 +192,7 @@ function withoutLongWait(response: Response): Response {
 
 /**
  * The pause the server asks for, in milliseconds, or null. A date is read against the server's own clock; where that
- * cannot be, the pause is endless: nobody knows how long it is.
+ * cannot be, the pause is endless: how long it is cannot be known.
  */
 function retryAfterMs(headers: Headers): number | null {
   const asked = headers.get('retry-after-ms') ?? headers.get('retry-after');

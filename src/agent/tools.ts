@@ -96,7 +96,7 @@ const SAME_SHARE = 0.6;
 
 /**
  * Whether an entry says no more than another that was kept: all its words, in the same message; or most of them, of the
- * same quote, and what it says beyond the other nobody said; "the api package" and "the web package" are two.
+ * same quote, and what it says beyond the other was not said; "the api package" and "the web package" are two.
  */
 function isRewording(a: FoundEntry, b: FoundEntry): boolean {
   if (a.text === b.text && a.type === b.type) return true;

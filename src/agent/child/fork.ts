@@ -32,7 +32,7 @@ const HANDED_ON =
   /^(PATH|HOME|USERPROFILE|TMPDIR|TEMP|TMP|SystemRoot|(HTTPS?|ALL|NO)_PROXY|NODE_USE_ENV_PROXY|NODE_USE_SYSTEM_CA|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|NOCTURNE_WORKER)$/i;
 
 /** What a process may take beyond its heap: Node itself, the program, buffers. */
-const BESIDE_HEAP_MB = 256;
+const BEYOND_HEAP_MB = 256;
 
 const STDERR_TAIL_CHARS = 4096;
 
@@ -77,12 +77,12 @@ export function forkAgent(options: ForkOptions): ForkedAgent {
 
 function startChild({ entry, environment, memoryLimitMb }: ForkOptions): ChildProcess {
   try {
-    const child = fork(entry ?? AGENT_ENTRY, [String(memoryLimitMb + BESIDE_HEAP_MB)], {
+    const child = fork(entry ?? AGENT_ENTRY, [String(memoryLimitMb + BEYOND_HEAP_MB)], {
       env: Object.fromEntries(Object.entries(environment).filter(([name]) => HANDED_ON.test(name))),
       execArgv: [`--max-old-space-size=${memoryLimitMb}`],
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
-    // What comes between runs is nobody's, and would be thrown.
+    // An error between runs belongs to no run, and would be thrown.
     child.on('error', () => undefined);
     child.stderr?.setEncoding('utf8');
     return child;

@@ -1,4 +1,4 @@
-// Forked children between their runs. A start costs several times what a run does beside the model.
+// Forked children between their runs. A start costs several times what a run does apart from the model.
 // Promises: a child is given out for the memory directory it has served, and for no other; at most so many runs and so
 // long idle; one that says a word or ends while it is idle is not given out again; idle ones keep no process alive.
 
@@ -22,7 +22,7 @@ export interface Child {
 
 interface Idle {
   child: Child;
-  /** From here on it is nobody's idle child any more. */
+  /** From here on it is no idle child any more. */
   leave(): void;
 }
 

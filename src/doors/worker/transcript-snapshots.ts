@@ -25,7 +25,7 @@ export async function takeSnapshot(
   const path = snapshotPath(store, name);
   const unfinished = `${path}.tmp`;
   await writePieces(unfinished, snapshotLines(session, redact));
-  // In one transaction with its mention, so that nobody takes it for one that is not needed.
+  // In one transaction with its mention, so that it is not taken for one that is not needed.
   store.ledger.transaction(() => {
     moveFile(unfinished, path);
     putInInbox(store.ledger, { ...item, kind: 'extract', payload: { ...item.payload, snapshot: name } });
