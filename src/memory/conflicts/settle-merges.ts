@@ -1,6 +1,6 @@
 // What a merge of plain git left in files that were edited outside, and the end of it: conflict markers in any memory
-// directory; in one that is checked in, where git may keep the lines of both sides, also keys and bullets that stand twice and an index
-// that is not what the topics make it.
+// directory; in one that is checked in, where git may keep the lines of both sides, also keys and bullets that stand
+// twice and an index that is not what the topics make it.
 // Promises: nothing of either side is lost; the file as found and both sides are versions with the actor `external`,
 // what becomes of them one of `tool:merge`. While git runs nothing is touched; while it replays commits (a rebase)
 // only files with markers are, so that `git add` of these and `git rebase --continue` go on.

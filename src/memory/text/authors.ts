@@ -1,6 +1,7 @@
-// Who shared a line of a memory that is checked in: a mark at its end, `<!-- shared by Ann Bo, Kim Lee -->`, that no Markdown shows.
-// It stands on the line itself, so it goes wherever plain git, a person or a merge takes the line, and a grep finds it.
-// It is no part of what the line says: the same words have the same id, whoever shared them. Names are sorted.
+// Who shared a line of a memory that is checked in: a mark at its end, `<!-- shared by Ann Bo, Kim Lee -->`, that no
+// Markdown shows. It stands on the line itself, so it goes wherever plain git, a person or a merge takes the line, and a
+// grep finds it. It is no part of what the line says: the same words have the same id, whoever shared them. Names are
+// sorted.
 
 const MARK = /(?<![ \t])[ \t]*<!-- shared by ([^<>\n]*?) -->/g;
 
