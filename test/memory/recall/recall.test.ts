@@ -406,12 +406,12 @@ test('what is known of the use of a topic follows it to another name, given by a
 const LOG = 'logs/2026/11/2026-11-20.md';
 
 /** A log's entry as nocturne writes it, with what it changes. */
-function logged(text: string, changes?: string): string {
+function logged(text: string, changes?: string, strength: Entry['strength'] = 'stated'): string {
   const evidence: Entry['evidence'] = [];
   const entry = {
     id: `e_${'0'.repeat(12)}`,
     type: 'project',
-    strength: 'stated',
+    strength,
     text,
     evidence,
     by: 'human',
@@ -449,6 +449,37 @@ test('a correction stands before the line that it changes, and before no other t
   });
   const { text } = await ask(dir);
   expect(text.match(/^- Newer.*\n.*$/gm)).toEqual([`- Newer, 2026-11-20: ${said}\n- ${old}`]);
+});
+
+test('the line that a correction names best is looked for in all topics', async () => {
+  const dir = tempDir();
+  const old = 'Every pull request of the press gets a line in CHANGELOG.md.';
+  const near = 'Every pull request of the mill gets a line in its log.';
+  const said = 'No changelog lines are written for the press any more.';
+  write(dir, {
+    'MEMORY.md': indexOf('mill.md', 'press.md'),
+    'mill.md': topic('project', `- ${near}`),
+    'press.md': topic('project', `- ${old}`),
+    [LOG]: logged(said, 'Every pull request of the press gets a changelog line.'),
+  });
+  const { text } = await ask(dir);
+  expect(text).toContain(near);
+  expect(text.match(/^- Newer.*\n.*$/gm)).toEqual([`- Newer, 2026-11-20: ${said}\n- ${old}`]);
+});
+
+test.each([
+  ['stated', 'stands'],
+  ['implied', 'does not stand'],
+] as const)('another value that was %s %s before the line', async (strength, stands) => {
+  const dir = tempDir();
+  const said = 'The press listens on port 4321.';
+  write(dir, {
+    'MEMORY.md': indexOf('press.md'),
+    'press.md': topic('project', '- The press listens on port 3000.'),
+    [LOG]: logged(said, '', strength),
+  });
+  const { text } = await ask(dir);
+  expect(text.includes(`- Newer, 2026-11-20: ${said}`)).toBe(stands === 'stands');
 });
 
 test.each([
