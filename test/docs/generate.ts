@@ -5,6 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Argument, Command, Option } from 'commander';
 import { z } from 'zod';
+import { LIST_PRICES } from '../../src/base/config/prices.ts';
 import { settingsSchema } from '../../src/base/config/settings.ts';
 import { programFor } from '../../src/doors/cli/cli.ts';
 import { manual } from '../../src/doors/cli/terminal/manual.ts';
@@ -164,7 +165,9 @@ function settingsPage(): string {
     '## Each of mcpStores',
     'Needs either `path` or `scope`.',
     table(rows(mcpStores?.items ?? {})),
-    `## Prices\n\nEach value of \`prices\`: \`{ input, cacheRead, cacheWrite, output }\`, in US dollars per million tokens.`,
+    '## prices',
+    'Each value is `{ "input", "cacheRead", "cacheWrite", "output" }`, in US dollars per million tokens. Built in are:',
+    pricesTable(),
   ].join('\n\n')}\n`;
 }
 
@@ -172,6 +175,14 @@ function table(rows: string[][]): string {
   const columns = rows.some(([, , , about]) => about) ? 4 : 3;
   const lines = [['Setting', 'Default', 'Allowed', ''], ['---', '---', '---', '---'], ...rows];
   return lines.map((cells) => `| ${cells.slice(0, columns).join(' | ')} |`).join('\n');
+}
+
+function pricesTable(): string {
+  const rows = Object.entries(LIST_PRICES).map(
+    ([model, { input, cacheRead, cacheWrite, output }]) =>
+      `| \`${model}\` | ${input} | ${cacheRead} | ${cacheWrite} | ${output} |`,
+  );
+  return ['| Model | Input | Cache read | Cache write | Output |', '|---|---|---|---|---|', ...rows].join('\n');
 }
 
 /** The comment before each key. */

@@ -23,7 +23,7 @@ const mcpStoreSchema = z
     scope: z.enum(['project', 'user', 'local']).optional(),
     /** Whether clients may write. */
     access: z.enum(['read_only', 'read_write']).default('read_only'),
-    /** How clients shall use it. */
+    /** How clients should use it. */
     instructions: z
       .string()
       .refine((text) => text.length <= MAX_INSTRUCTIONS_CHARACTERS, {

@@ -68,7 +68,7 @@ function addApply(snapshot: Command): void {
   withJson(withMemory(command), '{ outcome, snapshot, topics: [{ path, step, lines }], job }')
     .addHelpText(
       'after',
-      '\nAdds what is missing, updates what nobody changed here since the last time, merges where lines do not collide.\n\nExample:\n  nocturne snapshot apply',
+      '\nAdds what is missing, updates what was not changed here since the last time, merges where lines do not collide.\n\nExample:\n  nocturne snapshot apply',
     )
     .action((options: CommonOptions & { trusted?: boolean }) =>
       withApp(options, async (app) => {

@@ -22,7 +22,7 @@ export function addShare(program: Command): void {
     .description("topics of your own memory into the team's, .claude/memory in the working tree")
     .argument('<topic...>', 'names or files of topics')
     .option('--redacted', 'share secrets as placeholders; without it, a secret keeps all of it from being shared')
-    .option('--email', "write the address of git's user.email beside your name")
+    .option('--email', "write the address of git's user.email after your name")
     .option('--dry-run', 'say what would be shared; change nothing');
   withJson(
     withMemory(command),

@@ -30,7 +30,7 @@ export function addDream(program: Command): void {
   const command = program
     .command('dream')
     .description('the logs into topic files and the index, now')
-    .option('--now', 'at once, past the gates of the nightly dream; a dream that somebody asks for always is');
+    .option('--now', 'at once, past the gates of the nightly dream; nocturne dream does this without it, too');
   addOptions(command, parts);
   command
     .option('--dry-run', 'print what would be sent to the model and about what it would cost; change nothing')

@@ -22,7 +22,7 @@ export const FOUND_SHAPE = '{ agents, enqueued: [{ agent, transcript, memory }],
 export function addSweep(program: Command): void {
   const command = program
     .command('sweep')
-    .description('find sessions that changed lately and put what nobody has extracted into the inbox');
+    .description('find sessions that changed lately and put what was not extracted yet into the inbox');
   withFinding(withJson(withMemory(command), FOUND_SHAPE))
     .addHelpText('after', '\nExample:\n  nocturne sweep && nocturne worker --once')
     .action((options: FindingOptions) =>
