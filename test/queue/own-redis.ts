@@ -14,7 +14,7 @@ export function noOwnRedis(): string | null {
   return spawnSync('redis-server', ['--version']).error ? 'skipped, there is no redis-server on the path' : null;
 }
 
-/** A real Redis on a port of its own, as the README asks for it, which can be killed and started again with its data. */
+/** A real Redis on a port of its own, as docker-compose.yml has it, which can be killed and started again with its data. */
 export async function ownRedis() {
   const port = await refusedPort();
   const dir = mkdtempSync(join(tmpdir(), 'nocturne-redis-'));
