@@ -27,15 +27,17 @@ function temporary(): Record<string, string> {
 }
 
 /**
- * `fast` computes, `system` starts processes and queues and waits more than it computes: so it has one more file at once
- * than there are cores, two. The files of a project share the modules that are loaded: loading them was a fourth of what
- * a run costs. No module of ours holds state that a test changes.
+ * `fast` computes, `system` starts processes and queues and waits more than it computes: so there is one more file at once
+ * than there are cores, two. Both run in one group: the first of `system` begin while the last of `fast` are still at work.
+ * The files of a project share the modules that are loaded: loading them was a fourth of what a run costs. No module of
+ * ours holds state that a test changes.
  */
 export function projects(of: string[]) {
   const shared = {
     root: join(HERE, '..'),
     setupFiles: 'test/support/setup.ts',
     isolate: false,
+    maxWorkers: 3,
     env: temporary(),
   };
   const include = (paths: string[]) => paths.map((path) => `test/${path}`);
@@ -46,8 +48,6 @@ export function projects(of: string[]) {
         ...shared,
         name: 'fast',
         include: include(of.filter((path) => !isSystem(path))),
-        maxWorkers: 2,
-        sequence: { groupOrder: 0 },
       },
     },
     {
@@ -56,8 +56,6 @@ export function projects(of: string[]) {
         ...shared,
         name: 'system',
         include: include(of.filter(isSystem)),
-        maxWorkers: 3,
-        sequence: { groupOrder: 1 },
       },
     },
   ];

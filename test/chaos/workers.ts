@@ -1,7 +1,9 @@
 // The workers of a chaos run, each restarted as soon as it ends, as a service manager does; and what befalls them.
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as after } from 'node:timers/promises';
 import type { Environment } from '../../src/base/config/config.ts';
 import { agentsOf } from '../support/processes.ts';
 import type { Random } from '../support/random.ts';
@@ -9,6 +11,7 @@ import type { Random } from '../support/random.ts';
 const DOOR = join(import.meta.dirname, '../../dist/nocturne.js');
 const COMPILED = join(import.meta.dirname, '../../node_modules/.cache/nocturne-test');
 const STDERR_TAIL_CHARS = 4_000;
+const MOST_START_MS = 30_000;
 /** Lets a process go on after some milliseconds; one that is gone by then is left in peace. */
 const WAKER = `
 const [ms, pid] = process.argv.slice(1).map(Number);
@@ -92,16 +95,28 @@ export function startWorkers(
       note(kind);
     },
     async stop() {
-      isStopping = true;
       for (const waker of wakers) waker.kill();
-      for (const { child } of slots) {
-        child.kill('SIGCONT');
-        child.kill('SIGTERM');
-      }
+      for (const { child } of slots) child.kill('SIGCONT');
+      // One that was just opened would die of a signal that it does not listen to yet.
+      const isUp = ({ child }: (typeof slots)[number]) =>
+        child.exitCode !== null || child.signalCode !== null || begunIn(home).includes(`"pid":${child.pid},`);
+      const from = performance.now();
+      while (!slots.every(isUp) && performance.now() - from < MOST_START_MS) await after(50);
+      isStopping = true;
+      for (const { child } of slots) child.kill('SIGTERM');
       for (const pid of agentsOf(home)) signal(pid, 'SIGCONT');
       return Promise.all(slots.map(({ ended }) => ended));
     },
   };
+}
+
+/** What the log has of workers that began. */
+function begunIn(home: string): string {
+  const path = join(home, 'logs/nocturne.log');
+  return (existsSync(path) ? readFileSync(path, 'utf8') : '')
+    .split('\n')
+    .filter((line) => line.includes('"worker-started"'))
+    .join('\n');
 }
 
 /** To a process that may be gone by now. */

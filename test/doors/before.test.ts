@@ -15,7 +15,7 @@ import type { Proposed } from '../support/jobs-in-process.ts';
 import type { MessagesRequest, MessagesServer } from '../support/messages-server.ts';
 import { entriesShown, messagesBy, obey, shown } from '../support/obedient.ts';
 import { aPerson } from '../support/person.ts';
-import { run, until } from '../support/run.ts';
+import { until } from '../support/run.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
 import { sessionFile } from '../support/session-file.ts';
 
@@ -238,7 +238,7 @@ test('the batch in flight is collected once, with an answer that holds a habit a
   const before = copyBefore();
   const server = await withBatch(before);
   const mill = before.memory('mill');
-  const work = (now: string) => run(['worker', '--once'], before.environment(now, server));
+  const work = (now: string) => runHere(['worker', '--once'], before.environment(now, server));
   expect((await work(NOW)).code).toBe(0);
   expect(await timesKept('Never run the mill at night.', mill, before.environment(NOW, server))).toBe(1);
   await server.batches.answer(({ params }) => ({
@@ -296,7 +296,7 @@ test('of a session that was half read only the rest is offered, by what waits in
   const server = await model();
   const environment = before.environment(NOW, server);
   const orchard = before.memory('orchard');
-  expect((await run(['worker', '--once'], environment)).code).toBe(0);
+  expect((await runHere(['worker', '--once'], environment)).code).toBe(0);
   const times = (words: string) => logsOf(orchard).split(`** ${words}`).length - 1;
   expect([times('Never log customer names.'), times('We use Redis 8 for the sessions.')]).toEqual([1, 1]);
   expect([times('Never touch the vendored folder.'), times('Always run the linter twice.')]).toEqual([0, 0]);
@@ -308,8 +308,8 @@ test('of a session that was half read only the rest is offered, by what waits in
 test('the session that a hook told of, and nobody took in, is worked once', async () => {
   const before = copyBefore();
   const environment = before.environment(NOW);
-  expect((await run(['worker', '--once'], environment)).code).toBe(0);
-  expect((await run(['worker', '--once'], environment)).code).toBe(0);
+  expect((await runHere(['worker', '--once'], environment)).code).toBe(0);
+  expect((await runHere(['worker', '--once'], environment)).code).toBe(0);
   expect(spooledIn(before.home)).toEqual([]);
   expect(logsOf(before.memory('orchard')).split('** Never mock the database in tests.')).toHaveLength(2);
 });

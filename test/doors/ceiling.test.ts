@@ -11,6 +11,7 @@ import { testApp, testModel } from '../support/app.ts';
 import { failures, laterApp, workDue, workSession } from '../support/due-work.ts';
 import { error, says } from '../support/messages-server.ts';
 import { run } from '../support/run.ts';
+import { runHere } from '../support/run-here.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
@@ -65,7 +66,7 @@ test('with a daily ceiling two workers never send more than it allows; the rest 
     expect(failure).toMatch(/daily ceiling of|ceiling of 2026-11-21 is reached/);
     expect(notBefore > '2026-11-21T24:00:00').toBe(notBefore > '2026-11-22');
   }
-  const { code, stdout } = await run(['status', '--json'], shared);
+  const { code, stdout } = await runHere(['status', '--json'], shared);
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({
     all: { pending: SESSIONS - costs.length, directories: DIRECTORIES + 1, failed: [] },
@@ -121,7 +122,7 @@ test('after five jobs in a row without progress no model is asked; then one trie
   expect((await workDue(mended)).map(({ outcome }) => outcome)).toEqual(Array(8).fill('nothing-worth-keeping'));
   expect(mended.app.home.breaker.read()).toMatchObject({ state: 'closed', failures: 0 });
   expect(failures(testing)).toEqual([]);
-  expect(await run(['status'], { ...testing.environment, NOCTURNE_NOW: '2026-11-21T03:00:00Z' })).toMatchObject({
+  expect(await runHere(['status'], { ...testing.environment, NOCTURNE_NOW: '2026-11-21T03:00:00Z' })).toMatchObject({
     code: 0,
   });
 });

@@ -15,6 +15,7 @@ import { says } from '../support/messages-server.ts';
 import { isIdle, memoryOf, sixSessions } from '../support/nights.ts';
 import { agentsOf } from '../support/processes.ts';
 import { type Running, run, start, until } from '../support/run.ts';
+import { runHere } from '../support/run-here.ts';
 
 const DIES_AT = join(import.meta.dirname, '../support/dies-at.ts');
 const onLinux = process.platform === 'linux';
@@ -29,7 +30,7 @@ async function nightOf(transcripts: string[], options: Parameters<typeof testApp
 
 async function memoryWithoutKill(transcripts: string[]): ReturnType<typeof memoryOf> {
   const testing = await nightOf(transcripts);
-  await run(['worker', '--once'], testing.environment);
+  await runHere(['worker', '--once'], testing.environment);
   expect(isIdle(testing)).toBe(true);
   return memoryOf(testing);
 }
@@ -81,7 +82,7 @@ async function handWrittenNight(): Promise<TestApp> {
 
 test('a worker killed at a step of its commits leaves what the next one brings to the same memory', async () => {
   const undisturbed = await handWrittenNight();
-  await run(['worker', '--once'], undisturbed.environment);
+  await runHere(['worker', '--once'], undisturbed.environment);
   const expected = await bothMemoriesOf(undisturbed);
   expect(expected.project.files['project-facts.md']).toEqual(
     expect.arrayContaining(['- It is about apples.', '- The release deadline is 2026-12-04.']),

@@ -164,7 +164,7 @@ test('enqueue tells within two seconds that Redis is down or silent, keeps the w
     expect(stderr).toContain('The queue was not notified');
     expect(inboxItems(testing.store.ledger)).toHaveLength(index + 2);
   }
-  await run(['worker', '--once'], testing.environment);
+  await runHere(['worker', '--once'], testing.environment);
   expect(isIdle(testing)).toBe(true);
   expect(coverageWhere(testing.store.ledger)).toHaveLength(4);
 });

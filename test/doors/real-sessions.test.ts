@@ -16,10 +16,10 @@ const skipped = hasReal ? '' : ' (skipped: the real transcripts are not here)';
 const CLAUDE_CODE = /^claude-code\/.*\.jsonl$/;
 const FOREIGN = /^(?:codex|copilot|gemini|opencode)\/|\.summary\.json$/;
 
-async function extractAll(pattern: RegExp, testing: TestApp) {
+async function extractAll(pattern: RegExp, testing: TestApp, runs: typeof runJsonHere | typeof runJson = runJsonHere) {
   const files = (await realFiles(pattern)).map((file) => join(real, file));
   expect(files.length).toBeGreaterThan(10);
-  const ended = await runJson<ExtractReport>(['extract', ...files], testing.environment);
+  const ended = await runs<ExtractReport>(['extract', ...files], testing.environment);
   expect(ended.stderr).toBe('');
   expect(ended.values.map(({ transcript }) => transcript)).toEqual(files);
   return ended;
@@ -27,7 +27,7 @@ async function extractAll(pattern: RegExp, testing: TestApp) {
 
 test.skipIf(!hasReal)(`all Claude Code sessions extract in one call, and again at no cost${skipped}`, async () => {
   const testing = await testApp();
-  const first = await extractAll(CLAUDE_CODE, testing);
+  const first = await extractAll(CLAUDE_CODE, testing, runJson);
   expect(first.code).toBe(0);
   const outcomes = new Set(first.values.map(({ outcome }) => outcome));
   for (const outcome of outcomes) expect(['recorded', 'nothing-worth-keeping', 'nothing-new']).toContain(outcome);

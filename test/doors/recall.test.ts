@@ -233,7 +233,7 @@ test('pause and resume: no recall, no extraction, no dream unasked; sessions wai
   expect(await answer(environment)).toBe('');
   expect((await runHere(['recall'], environment)).stderr).toContain('paused until 2026-11-21T03:30');
   await runHere(['enqueue', 'extract', session.path], environment);
-  const { stderr } = await run(['worker', '--once'], environment);
+  const { stderr } = await runHere(['worker', '--once'], environment);
   expect(stderr).toContain('off, again at 2026-11-21T03:00:00.000Z');
   expect(inboxItems(store.ledger)).toMatchObject([
     { kind: 'extract', attempts: 0, notBefore: '2026-11-21T03:00:00.000Z' },
@@ -241,7 +241,7 @@ test('pause and resume: no recall, no extraction, no dream unasked; sessions wai
   expect(coverageWhere(store.ledger)).toEqual([]);
 
   const over = { ...environment, NOCTURNE_NOW: '2026-11-21T03:31:00Z' };
-  await run(['worker', '--once'], over);
+  await runHere(['worker', '--once'], over);
   expect(coverageWhere(store.ledger).map(({ disposition }) => disposition)).toEqual(['recorded', 'nothing']);
   expect(await runHere(['resume'], over)).toMatchObject({ code: 0, stdout: 'nocturne was not paused\n' });
 });
@@ -252,7 +252,7 @@ test('resume makes due at once what waited for the end of the pause, and status 
   const session = sessionFile(tempDir());
   session.add('Always use pnpm instead of npm.');
   await runHere(['enqueue', 'extract', session.path], environment);
-  await run(['worker', '--once'], environment);
+  await runHere(['worker', '--once'], environment);
   expect(inboxItems(store.ledger)).toMatchObject([{ notBefore: '2026-11-21T03:00:00.000Z' }]);
   const off = 'off        nothing is done unasked here: nocturne is paused until nocturne resume\n';
   expect((await runHere(['status'], environment)).stdout).toContain(off);
@@ -305,7 +305,7 @@ test('a session of an excluded path is left alone by the worker, and its work is
   session.add('Always use pnpm instead of npm.');
   session.add('Thanks.');
   await runHere(['enqueue', 'extract', session.path], environment);
-  const { stderr } = await run(['worker', '--once'], environment);
+  const { stderr } = await runHere(['worker', '--once'], environment);
   expect(stderr).toContain('is under the excluded path /home/kim/**');
   expect(inboxItems(store.ledger)).toEqual([]);
   expect(coverageWhere(store.ledger)).toEqual([]);
@@ -323,7 +323,7 @@ test('a directory is not dreamt over while every project it knows is turned off'
     reason: 'the project /home/kim/orchard is turned off in config.json',
   });
   await runHere(['enqueue', 'dream'], testing.environment);
-  const { stderr } = await run(['worker', '--once'], testing.environment);
+  const { stderr } = await runHere(['worker', '--once'], testing.environment);
   expect(stderr).toContain('dream dream: off');
 });
 

@@ -6,7 +6,8 @@ import type { ExtractReport } from '../../jobs/extract.ts';
 import { keepKey } from '../../src/base/key.ts';
 import { lastJobs } from '../../src/memory/ledger/job-rows.ts';
 import { testApp, testModel } from '../support/app.ts';
-import { run, runJson } from '../support/run.ts';
+import { run } from '../support/run.ts';
+import { runHere, runJsonHere } from '../support/run-here.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
@@ -21,7 +22,7 @@ test('worker --once --nightly extracts what waits, dreams over every known direc
   const { environment, store, app } = await testApp();
   const other = await app.store(tempDir());
   app.home.addStore(other.dir);
-  await run(['enqueue', 'extract', aSession()], environment);
+  await runHere(['enqueue', 'extract', aSession()], environment);
   const night = await run(['worker', '--once', '--nightly'], environment);
   expect(night).toMatchObject({ code: 0, stdout: '' });
   expect(night.stderr).toContain(`dream dream: nothing-new [${other.dir}]`);
@@ -45,7 +46,7 @@ test('without a key in the environment the kept one is used, by file or by comma
   const { environment, home } = await testApp({ server: model });
   const scheduler = { ...environment, ANTHROPIC_API_KEY: undefined };
   const extract = async () => {
-    const { values } = await runJson<ExtractReport>(['extract', aSession()], scheduler);
+    const { values } = await runJsonHere<ExtractReport>(['extract', aSession()], scheduler);
     return { outcome: values[0]?.outcome, code: values[0]?.error?.code, text: JSON.stringify(values) };
   };
   expect(await extract()).toMatchObject({ outcome: 'failed', code: 'no-model' });

@@ -5,7 +5,7 @@ import { testApp, testModel } from '../support/app.ts';
 import { calls, says } from '../support/messages-server.ts';
 import { entriesShown } from '../support/obedient.ts';
 import { record } from '../support/recorded.ts';
-import { run, runJson } from '../support/run.ts';
+import { runHere, runJsonHere } from '../support/run-here.ts';
 
 test('status tells of an entry once no dream could place it for three nights, and no longer when one has', async () => {
   let isRight = false;
@@ -24,19 +24,19 @@ test('status tells of an entry once no dream could place it for three nights, an
   const [entry] = await record(store, '2026-11-20T12:00:00Z', [said]);
   const at = (day: string, hour: number) => ({ ...environment, NOCTURNE_NOW: `${day}T0${hour}:00:00Z` });
   const told = async (day: string) => {
-    const { code, values } = await runJson<{ attention: string[] }>(['status'], at(day, 8));
+    const { code, values } = await runJsonHere<{ attention: string[] }>(['status'], at(day, 8));
     return { code, about: values[0]?.attention.filter((each) => each.includes('found no place')) };
   };
-  for (const day of ['2026-11-21', '2026-11-22']) await run(['dream'], at(day, 3));
+  for (const day of ['2026-11-21', '2026-11-22']) await runHere(['dream'], at(day, 3));
   expect((await told('2026-11-22')).about).toEqual([]);
-  await run(['dream'], at('2026-11-23', 3));
+  await runHere(['dream'], at('2026-11-23', 3));
   const why = `1 entry found no place in the topics of ${dir} for 3 nights, ${entry?.id} since 2026-11-21: operations[0] (add): nothing that`;
   expect(await told('2026-11-23')).toEqual({ code: 3, about: [expect.stringContaining(why)] });
-  const shown = await run(['status'], at('2026-11-23', 8));
+  const shown = await runHere(['status'], at('2026-11-23', 8));
   expect(shown).toMatchObject({ code: 3, stdout: expect.stringContaining(why) });
   expect(shown.stdout).toContain('"9000"');
   isRight = true;
   // After three nights it rests for three weeks.
-  expect(await run(['dream'], at('2026-12-13', 3))).toMatchObject({ code: 0 });
+  expect(await runHere(['dream'], at('2026-12-13', 3))).toMatchObject({ code: 0 });
   expect((await told('2026-12-13')).about).toEqual([]);
 });

@@ -4,9 +4,12 @@ import { execFile } from 'node:child_process';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { runAgent } from '../../src/agent/loop.ts';
 import { testModel } from '../support/app.ts';
 import { says } from '../support/messages-server.ts';
+import { hereWith } from '../support/run-here.ts';
 import { tempDir } from '../support/temp.ts';
+import { evaluate as evaluateWith } from './main.ts';
 
 /** As in run.ts: halves the CPU time that a start costs. */
 const COMPILED = join(import.meta.dirname, '../../node_modules/.cache/nocturne-test');
@@ -34,6 +37,11 @@ function evaluate(
   });
 }
 
+/** The same in this process, agents too. */
+function evaluateHere(args: string[]) {
+  return hereWith(() => evaluateWith(args, { runAgent }), { PATH: process.env.PATH, HOME: tempDir() });
+}
+
 test('without a key the offline model is measured, and leaves nothing behind', async () => {
   const temporary = tempDir();
   const { code, stdout, stderr } = await evaluate([...LOCOMO, '--json'], { TMPDIR: temporary });
@@ -49,7 +57,7 @@ test('a table for people compares with an earlier result, and says how it was me
   const before = join(tempDir(), 'before.json');
   const values = { 'dream: facts retained': 0.5, 'dream: unsupported lines': 0 };
   writeFileSync(before, JSON.stringify({ version: 1, set: 'locomo', samples: ['conv-1'], values }));
-  const { code, stdout } = await evaluate([...LOCOMO, '--perfect', '--against', before, '--details']);
+  const { code, stdout } = await evaluateHere([...LOCOMO, '--perfect', '--against', before, '--details']);
   expect(code).toBe(0);
   expect(stdout).toMatch(/dream: facts retained +│ 1\.00 {2}4 of 4 .*│ 0\.500 \(\+0\.500\)/);
   expect(stdout).toMatch(/dream: unsupported lines +│ 0 of 4 .*│ the same/);
@@ -58,12 +66,12 @@ test('a table for people compares with an earlier result, and says how it was me
 });
 
 test('what it is likely to cost is said before a model is asked, also without a key', async () => {
-  const { code, stdout, stderr } = await evaluate([...LOCOMO, '--model', 'claude-haiku-5-5', '--estimate']);
+  const { code, stdout, stderr } = await evaluateHere([...LOCOMO, '--model', 'claude-haiku-5-5', '--estimate']);
   expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
   expect(stderr).toMatch(
     /^Model claude-haiku-5-5: about 4 requests, \d+k tokens in, \d+k out: about \$\d+\.\d\d at list price\.$/m,
   );
-  expect((await evaluate([...LOCOMO, '--model', 'mine', '--estimate'])).stderr).toContain('mine has no price here');
+  expect((await evaluateHere([...LOCOMO, '--model', 'mine', '--estimate'])).stderr).toContain('mine has no price here');
 });
 
 test('a run that is interrupted goes on where it stopped, and its figures are those of the whole', async () => {
@@ -92,11 +100,9 @@ test('a run that is interrupted goes on where it stopped, and its figures are th
 test('what was asked for wrongly is told with what to do', async () => {
   const other = join(tempDir(), 'other.json');
   writeFileSync(other, JSON.stringify({ version: 1, set: 'own', samples: [], values: {} }));
-  const [noFile, noKey, ofAnother] = await Promise.all([
-    evaluate(['--set', 'locomo']),
-    evaluate(['--model', 'some-model']),
-    evaluate([...LOCOMO, '--against', other]),
-  ]);
+  const noFile = await evaluateHere(['--set', 'locomo']);
+  const noKey = await evaluateHere(['--model', 'some-model']);
+  const ofAnother = await evaluateHere([...LOCOMO, '--against', other]);
   expect(noFile).toMatchObject({ code: 2, stderr: expect.stringContaining('--set locomo needs --locomo FILE') });
   expect(noKey).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no key for model some-model') });
   expect(ofAnother).toMatchObject({ code: 2, stderr: expect.stringContaining('is of the set own') });

@@ -14,7 +14,7 @@ import { readText } from '../../src/base/files/files.ts';
 import { renderPrompt } from '../../src/base/prompt.ts';
 import { EXIT, note, print } from '../../src/doors/cli/terminal/output.ts';
 import { progress } from '../../src/doors/cli/terminal/progress.ts';
-import { compose } from '../../src/doors/compose.ts';
+import { compose, type Parts } from '../../src/doors/compose.ts';
 import { describeChecks, measureChecks } from './checks.ts';
 import { estimateRun, sayEstimate } from './estimate.ts';
 import { judge } from './judge.ts';
@@ -44,41 +44,47 @@ interface Options {
   nights: number;
 }
 
-const program = new Command('npm run eval --')
-  .description('measures extraction and dream over sessions whose facts are known')
-  .option('--model <id>', 'the model of both jobs; default: the configured one where a key is there, else offline')
-  .addOption(new Option('--set <name>', 'which sessions').choices(['own', 'held-out', 'locomo']).default('own'))
-  .option('--locomo <file>', "LoCoMo's locomo10.json, for --set locomo")
-  .option('--samples <count>', 'only the first ones of the set (a person, a conversation)', readCount)
-  .option('--perfect', "take the set's own facts for the extraction, so that the dream alone is measured")
-  .option('--judge <model>', 'let a model say which lines say which facts; default: words do')
-  .option('--against <file>', 'compare with an earlier result, as --json wrote it')
-  .option('--details', 'name what was missed, lost, wrong, twice')
-  .option('--estimate', 'only say what it is likely to cost')
-  .option('--keep', 'leave the memory directories in place and say where')
-  .option('--json', 'the result as one JSON value')
-  .option('--checks', 'only count what each check of operations stops, right and wrong, without a model')
-  .option('--nights <count>', 'nights of the year that --checks lives through', readCount, 120)
-  .exitOverride()
-  .addHelpText(
-    'after',
-    '\nA model is reached as nocturne reaches it: ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_BASE_URL.\n' +
-      'What it is likely to cost is said before it begins. Interrupted, the same command goes on where it stopped.\n\n' +
-      'Examples:\n  npm run eval -- --model offline --details\n' +
-      '  npm run -s eval -- --model claude-opus-5-5 --json > after.json\n  npm run eval -- --against before.json\n  npm run eval -- --checks',
-  );
+const program = () =>
+  new Command('npm run eval --')
+    .description('measures extraction and dream over sessions whose facts are known')
+    .option('--model <id>', 'the model of both jobs; default: the configured one where a key is there, else offline')
+    .addOption(new Option('--set <name>', 'which sessions').choices(['own', 'held-out', 'locomo']).default('own'))
+    .option('--locomo <file>', "LoCoMo's locomo10.json, for --set locomo")
+    .option('--samples <count>', 'only the first ones of the set (a person, a conversation)', readCount)
+    .option('--perfect', "take the set's own facts for the extraction, so that the dream alone is measured")
+    .option('--judge <model>', 'let a model say which lines say which facts; default: words do')
+    .option('--against <file>', 'compare with an earlier result, as --json wrote it')
+    .option('--details', 'name what was missed, lost, wrong, twice')
+    .option('--estimate', 'only say what it is likely to cost')
+    .option('--keep', 'leave the memory directories in place and say where')
+    .option('--json', 'the result as one JSON value')
+    .option('--checks', 'only count what each check of operations stops, right and wrong, without a model')
+    .option('--nights <count>', 'nights of the year that --checks lives through', readCount, 120)
+    .exitOverride()
+    .addHelpText(
+      'after',
+      '\nA model is reached as nocturne reaches it: ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_BASE_URL.\n' +
+        'What it is likely to cost is said before it begins. Interrupted, the same command goes on where it stopped.\n\n' +
+        'Examples:\n  npm run eval -- --model offline --details\n' +
+        '  npm run -s eval -- --model claude-opus-5-5 --json > after.json\n  npm run eval -- --against before.json\n  npm run eval -- --checks',
+    );
 
-try {
-  await main(program.parse().opts<Options>());
-} catch (error) {
-  // Commander has said what it found; asking for help is no mistake.
-  const isUsage = error instanceof CommanderError || isAppError(error, 'bad-input');
-  if (!(error instanceof CommanderError)) note(`eval: ${describeError(error)}`);
-  const isHelp = error instanceof CommanderError && error.exitCode === 0;
-  process.exitCode = isHelp ? EXIT.fine : isUsage ? EXIT.usage : EXIT.failed;
+if (process.argv[1] === import.meta.filename) await evaluate(process.argv.slice(2));
+
+/** `parts`: how agents are run, if not as users run them. */
+export async function evaluate(args: string[], parts: Parts = {}): Promise<void> {
+  try {
+    await main(program().parse(args, { from: 'user' }).opts<Options>(), parts);
+  } catch (error) {
+    // Commander has said what it found; asking for help is no mistake.
+    const isUsage = error instanceof CommanderError || isAppError(error, 'bad-input');
+    if (!(error instanceof CommanderError)) note(`eval: ${describeError(error)}`);
+    const isHelp = error instanceof CommanderError && error.exitCode === 0;
+    process.exitCode = isHelp ? EXIT.fine : isUsage ? EXIT.usage : EXIT.failed;
+  }
 }
 
-async function main(options: Options): Promise<void> {
+async function main(options: Options, parts: Parts): Promise<void> {
   if (options.checks) {
     const bar = progress('opening');
     const counted = await measureChecks(options, (text) => bar.say(text)).finally(() => bar.stop());
@@ -115,7 +121,7 @@ async function main(options: Options): Promise<void> {
       const dir = join(root, sample.name);
       const say = (text: string) => bar.say(`${sample.name} (${at + 1} of ${set.samples.length}) ${text}`);
       const run = { dir, model, perfect: options.perfect === true, say };
-      scored.push(await measure(sample, { ...run, judgedBy: options.judge, config }));
+      scored.push(await measure(sample, { ...run, judgedBy: options.judge, config, parts }));
     }
     const figures = sum(scored.map((each) => each.figures));
     const result: Result = {
@@ -164,6 +170,7 @@ interface Run {
   perfect: boolean;
   judgedBy?: string;
   config: Config;
+  parts: Parts;
   say(text: string): void;
 }
 
@@ -193,7 +200,7 @@ type Reached = Pick<Config, 'model' | 'access'>;
 
 /** Nights as the doors wire them, in a home of their own, with the user's settings for the jobs left alone. */
 function openWith(
-  { dir, config }: Run,
+  { dir, config, parts }: Run,
   { extracting, dreaming }: { extracting: Reached; dreaming: Reached },
 ): OpenNight {
   return async (memory, now) => {
@@ -204,7 +211,7 @@ function openWith(
       { memoryDir: memory, queueUrl: '' },
       { ...isolated, NOCTURNE_ZONE: 'UTC', NOCTURNE_NOW: now },
     );
-    const [day, night] = [extracting, dreaming].map((reached) => compose({ ...own, ...reached }));
+    const [day, night] = [extracting, dreaming].map((reached) => compose({ ...own, ...reached }, parts));
     if (!day || !night) throw new Error('two apps were composed');
     const store = await night.storeFor({});
     return {

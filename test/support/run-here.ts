@@ -26,10 +26,17 @@ export interface HereOptions {
 }
 
 const OURS = /^(NOCTURNE|ANTHROPIC|CLAUDE)_|^(VISUAL|EDITOR|REDIS_URL|NO_COLOR|FORCE_COLOR)$/;
+/** What a worker listens to, for as long as its process is there. */
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 /** Runs `nocturne ARGS` to its end with this environment; one at a time. */
-export async function runHere(
-  args: string[],
+export function runHere(args: string[], environment: Environment, options: HereOptions = {}): Promise<EndedHere> {
+  return hereWith(() => main(['node', 'nocturne', ...args], WINGS), environment, options);
+}
+
+/** Runs a program to its end as if it were a process of its own, with this environment; one at a time. */
+export async function hereWith(
+  program: () => Promise<unknown>,
   environment: Environment,
   { stdin = '', isTerminal = false, isForked = false }: HereOptions = {},
 ): Promise<EndedHere> {
@@ -47,14 +54,17 @@ export async function runHere(
       return true;
     }),
   ]);
+  const heard = SIGNALS.map((name) => ({ name, before: process.listeners(name) }));
   process.exitCode = undefined;
   composeWith(isForked ? {} : { runAgent });
   try {
-    await main(['node', 'nocturne', ...args], WINGS);
+    await program();
     return { code: Number(process.exitCode ?? 0), ...written };
   } finally {
     process.exitCode = undefined;
     for (const back of restore) back();
+    for (const { name, before } of heard)
+      for (const each of process.listeners(name)) if (!before.includes(each)) process.off(name, each);
     vi.restoreAllMocks();
     vi.unstubAllEnvs();
   }

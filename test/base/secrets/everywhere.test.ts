@@ -41,10 +41,13 @@ const PLACES: [string, (line: string) => { prompt?: string; steps: Step[] }][] =
   ],
 ];
 
-describe.each(PLACES)('%s', (_, put) => {
+// The small size takes a seeded half in each place.
+describe.each(PLACES)('%s', (place, put) => {
   test('of 100 forms of secrets at least 97 reach neither the model nor the disk', async () => {
     const random = seeded(5);
-    const secrets = all(random);
+    const every = sized({ quick: 2, deep: 1 });
+    const from = seeded(place.length).below(every);
+    const secrets = all(random).filter((_, at) => at % every === from);
     const session = sessionFile(tempDir());
     for (const { before, secret } of secrets) {
       const { prompt = 'Deploy it, please, as we always do.', steps } = put(before + secret);

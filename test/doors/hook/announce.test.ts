@@ -7,7 +7,8 @@ import { coverageWhere } from '../../../src/memory/ledger/coverage.ts';
 import { inboxItems } from '../../../src/memory/ledger/inbox.ts';
 import { type TestApp, testApp, testModel } from '../../support/app.ts';
 import { says } from '../../support/messages-server.ts';
-import { run, start, stop, until } from '../../support/run.ts';
+import { start, stop, until } from '../../support/run.ts';
+import { runHere } from '../../support/run-here.ts';
 import { sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 
@@ -31,9 +32,9 @@ test('news wait half a minute, and news of a session that goes on come no more o
   expect(await announceSession(testing.app, news)).toMatchObject({ notBefore: '2026-11-21T02:00:30.000Z' });
   await announceSession((await at('02:00:10')).app, news);
   expect(dueAt(testing)).toEqual(['02:00:40']);
-  const early = await run(['worker', '--once'], (await at('02:00:39')).environment);
+  const early = await runHere(['worker', '--once'], (await at('02:00:39')).environment);
   expect(early.stderr).toMatch(/^waits until 2026-11-21T02:00:40\.000Z: extract/);
-  await run(['worker', '--once'], (await at('02:00:40')).environment);
+  await runHere(['worker', '--once'], (await at('02:00:40')).environment);
   expect(dueAt(testing)).toEqual(['02:30:40']);
 
   await announceSession((await at('02:01:00')).app, news);
@@ -45,7 +46,7 @@ test('news wait half a minute, and news of a session that goes on come no more o
 test('an extraction that a person asked for and one that a hook announces are one', async () => {
   const testing = await testApp();
   const session = aSession();
-  await run(['enqueue', 'extract', session.path, '--instructions', 'Only facts.'], testing.environment);
+  await runHere(['enqueue', 'extract', session.path, '--instructions', 'Only facts.'], testing.environment);
   await announceSession(testing.app, { transcript: session.path, session: session.id, ended: true });
   expect(inboxItems(testing.store.ledger)).toMatchObject([
     { kind: 'extract', payload: { instructions: 'Only facts.' } },

@@ -10,6 +10,7 @@ import { lastJobs } from '../../../src/memory/ledger/job-rows.ts';
 import { type TestApp, testApp } from '../../support/app.ts';
 import { filesIn, hookLog, keepAwake, runHook, SILENT, spooledIn, startHook } from '../../support/hook.ts';
 import { run, start, until } from '../../support/run.ts';
+import { runHere } from '../../support/run-here.ts';
 import { sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 
@@ -160,7 +161,7 @@ test('a session that plugin and settings announce at once is extracted once, and
   expect(lastJobs(testing.store.ledger, 10)).toHaveLength(1);
   const entries = allEntries(testing.store.ledger).map(({ text }) => text);
   await both();
-  expect((await run(['worker', '--once'], testing.environment)).stderr).toContain('nothing-new');
+  expect((await runHere(['worker', '--once'], testing.environment)).stderr).toContain('nothing-new');
   expect(allEntries(testing.store.ledger).map(({ text }) => text)).toEqual(entries);
   expect(lastJobs(testing.store.ledger, 10)).toHaveLength(1);
 });
@@ -273,7 +274,7 @@ test('with the queue out of reach a hook is as quick, and nothing is lost', asyn
   const ended = await runHook(claudeCode(aSession()), environment);
   expect(ended).toMatchObject(SILENT);
   expect(ended.ms - alone.ms).toBeLessThan(2_000);
-  expect(await run(['worker', '--once'], environment)).toMatchObject({ code: 0 });
+  expect(await runHere(['worker', '--once'], environment)).toMatchObject({ code: 0 });
   expect(coverageWhere(testing.store.ledger)).toHaveLength(2);
 });
 

@@ -88,12 +88,12 @@ test('a session is enqueued once, then done, and again when it has grown', async
   const counts = async () => (await sweepSessions(testing.app)).agents['claude-code'];
   expect(await counts()).toEqual({ found: 1, enqueued: 1 });
   expect(await counts()).toEqual({ found: 1, waiting: 1 });
-  await run(['worker', '--once'], testing.environment);
+  await runHere(['worker', '--once'], testing.environment);
   expect(await counts()).toEqual({ found: 1, 'nothing-new': 1 });
   session.add('I prefer short answers.');
   quiet(session.path);
   expect(await counts()).toEqual({ found: 1, enqueued: 1 });
-  await run(['worker', '--once'], testing.environment);
+  await runHere(['worker', '--once'], testing.environment);
   session.add('One more thing.');
   utimesSync(session.path, new Date('2026-11-21T01:50:00Z'), new Date('2026-11-21T01:50:00Z'));
   expect(await counts()).toEqual({ found: 1, 'still-open': 1 });
@@ -147,7 +147,7 @@ test('enqueue extract --all says how many of whom, silently on the way, and may 
     /^claude-code +4 found, 0 enqueued, (3 waiting, 1 unreadable|1 unreadable, 3 waiting)$/m,
   );
   expect(inboxItems(testing.store.ledger)).toHaveLength(4);
-  await run(['worker', '--once'], testing.environment);
+  await runHere(['worker', '--once'], testing.environment);
   const third = await runJsonHere<SweepReport>(
     ['enqueue', 'extract', '--all', '--agent', 'codex'],
     testing.environment,

@@ -13,6 +13,7 @@ import { lastJobs } from '../../../src/memory/ledger/job-rows.ts';
 import { takeLease } from '../../../src/memory/ledger/leases.ts';
 import { type TestApp, testApp } from '../../support/app.ts';
 import { run, runJson, start, stop, until } from '../../support/run.ts';
+import { runHere } from '../../support/run-here.ts';
 import { sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 
@@ -138,7 +139,7 @@ test('a person’s enqueued dream passes the gates too, and no night replaces it
   const first = await testApp({ now: '2026-11-20T12:00:00Z', settings: { dreamMinEntries: 5 } });
   await work(first);
   await extractSession(first, 'Always use pnpm instead of npm.', UUIDS[0]);
-  await run(['enqueue', 'dream', '--instructions', 'Be brief.'], first.environment);
+  await runHere(['enqueue', 'dream', '--instructions', 'Be brief.'], first.environment);
   expect(await work(await at('2026-11-21T04:00:00Z', first))).toEqual(['dream dreamed']);
   expect(lastJobs(first.store.ledger, 1)).toMatchObject([{ kind: 'dream', outcome: 'dreamed' }]);
 });
@@ -158,11 +159,11 @@ test('no dream runs beside an extraction of its directory: due, or under way in 
   const session = sessionFile(tempDir());
   session.add('Always use pnpm instead of npm.');
   await announceSession(app, { transcript: session.path, session: session.id, cwd: '/', ended: true });
-  await run(['enqueue', 'dream'], testing.environment);
+  await runHere(['enqueue', 'dream'], testing.environment);
   const later = await at('2026-11-20T12:00:30Z', testing);
   expect(await work(later)).toEqual(['extract recorded', 'dream dreamed']);
 
-  await run(['enqueue', 'dream'], testing.environment);
+  await runHere(['enqueue', 'dream'], testing.environment);
   const taking = { now: app.config.clock.now(), ttlMs: 600_000, owner: `${thisProcess()}/x` };
   expect(takeLease(store.ledger, { ...taking, key: 'session:elsewhere' })).not.toBeNull();
   expect(await work(later)).toEqual([]);
