@@ -1,4 +1,4 @@
-// A copy of test/fixtures/before-issue-12: a home, memory directories and settings as an older nocturne left them, with
+// A copy of test/fixtures/before-issue-12 or before-issue-15: a home, memory directories and settings as an older nocturne left them, with
 // this machine's paths in place of those that stand there.
 
 import { chmodSync, cpSync, readdirSync, readFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,8 @@ import type { MessagesServer } from './messages-server.ts';
 import { DOOR } from './run.ts';
 import { tempDir } from './temp.ts';
 
-const FIXTURE = join(import.meta.dirname, '../fixtures/before-issue-12');
+/** Made before the issues "Every word a person said" and "A house one would live in". */
+export const FIXTURES = ['before-issue-12', 'before-issue-15'] as const;
 
 export interface Before {
   /** The directory of the user. */
@@ -26,10 +27,11 @@ export interface Before {
   batch: SentBatch;
 }
 
-export function copyBefore(): Before {
+export function copyBefore(name: (typeof FIXTURES)[number]): Before {
+  const fixture = join(import.meta.dirname, '../fixtures', name);
   const root = tempDir();
-  cpSync(FIXTURE, root, { recursive: true, filter: (path) => !/\.db-(?:wal|shm)$/.test(path) });
-  const madeBy = JSON.parse(readFileSync(join(FIXTURE, 'made-by.json'), 'utf8'));
+  cpSync(fixture, root, { recursive: true, filter: (path) => !/\.db-(?:wal|shm)$/.test(path) });
+  const madeBy = JSON.parse(readFileSync(join(fixture, 'made-by.json'), 'utf8'));
   const here = (text: string) =>
     text
       .replaceAll(madeBy.root, root)
