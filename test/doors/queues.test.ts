@@ -55,9 +55,9 @@ test('worker --once does all that waits, the dream last, says what became of it,
   expect(files['MEMORY.md']?.filter((line) => line.startsWith('- '))).toHaveLength(4);
 });
 
-/** A night in the middle of which the worker was killed. */
+/** A night in the middle of which the worker was killed; one session after the other, so that it has a middle. */
 async function killedAtWork(): Promise<TestApp> {
-  const testing = await testApp({ hasQueue: true });
+  const testing = await testApp({ hasQueue: true, settings: { concurrency: 1 } });
   await enqueueNight(testing, sessions);
   const worker = start(['worker'], testing.environment);
   await until(() => coverageWhere(testing.store.ledger).length > 0);
