@@ -169,12 +169,14 @@ export function reportRows(
     );
     const entries = new Set([...operation.entries, ...added.flatMap((line) => line.entries)]);
     const gone = 'replaces' in operation ? operation.replaces : [];
+    const over = ('over' in operation && operation.over) || [];
     const untold = new Set(added);
     return [...entries].map((entry, at) => {
       const lines = added.filter((line) => line.entries.includes(entry)).map((line) => lineId(line.text));
       const said = lineId(textOf(entry));
       const text = context.entries.get(entry)?.text ?? '';
-      const row = { job, entry, op, topic, lines, said, reason, operation: number, text };
+      const about = { ...(over.length > 0 && { over }), text };
+      const row = { job, entry, op, topic, lines, said, reason, operation: number, ...about };
       // Each line is told once: one that went with the operation's first entry, one that came with its own.
       const came = [...untold].filter((line) => line.entries.includes(entry));
       for (const line of came) untold.delete(line);

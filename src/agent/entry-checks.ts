@@ -162,10 +162,12 @@ function foreignProblem(
   const said = quoted.map((each) => supportOf(each, { by, isStrict, quoted, shown })).join('\n');
   const human = shown.filter(({ speaker }) => speaker === 'human').map((each) => ownWords(each.text));
   const names = (options.names ?? []).join('\n');
+  // What a person pasted is not their word, yet a value that stands there was not made up.
+  const whole = isStrict ? [] : quoted.map(({ source: each }) => (each.speaker === 'human' ? each.text : ''));
   const unsaid = literals(text).find(
     (value) =>
       isAddress(value) &&
-      !isNamed(value, [said, names, ...human]) &&
+      !isNamed(value, [said, names, ...human, ...whole]) &&
       !isWorkedOn(value, shown) &&
       !isEitherOr(value, shown),
   );

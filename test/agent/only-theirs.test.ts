@@ -98,6 +98,23 @@ test('a command that a person pasted with its prompt is no rule of theirs, what 
   expect(await resting('The helper could do it too')).toMatch(/^0: recorded/);
 });
 
+test('a value of what a person pasted stands in their message, though it makes nothing their word', async () => {
+  const said =
+    '❯ go run ./cmd/sync --all-refs \\\n    https://git.example/large.git \\\n    entire://git.example/target\nerror: Get "entire://git.example/target": unsupported scheme';
+  const excerpt = await buildOne([turn([markPasted(message('aaaa0001-1111', 'human', [said]))])]);
+  const text =
+    'entire://git.example/target is the target of the sync, with https://git.example/large.git as the source.';
+  const resting = async (more: object, quotes: string[]) => {
+    const evidence = quotes.map((quote) => ({ message: 'aaaa0001-1111', quote }));
+    const entries = [{ type: 'reference', strength: 'implied', text, evidence, ...more }];
+    return (await recorderOf(excerpt).call({ entries })).text;
+  };
+  const quotes = ['Get "entire://git.example/target": unsupported scheme', 'https://git.example/large.git'];
+  expect(await resting({}, quotes)).toMatch(/^0: recorded/);
+  expect(await resting({ text: text.replace('large.git', 'other.git') }, quotes)).toContain('stands in none');
+  expect(await resting({ type: 'feedback' }, quotes)).toContain('stands in none');
+});
+
 /** Checks an entry that rests on `human`, said after `agent` had said its words. */
 async function adopt(
   entry: { type?: string; text: string },

@@ -28,6 +28,7 @@ const CHECKS: Record<string, RegExp> = {
   'a denial left out': /leaves out what/,
   'a denial that nobody said': /rests on denies anything/,
   'a value that is lost': /its lines lose/,
+  'what else a line says': /is that still true\?|which is in "over"/,
   'what looks alike': /what looks alike is not the same/,
   'about something else': /is about something else/,
   'older than the line': /which is newer than these/,

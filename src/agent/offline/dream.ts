@@ -55,7 +55,7 @@ const NAMED_CHARS = 60;
 
 const HEADING = /^### (.+)\.md \((\w+)\)(?: — (.*))?$/m;
 const LINE = /^\[([0-9a-f]{8})(?: seen once \S+)?( person)?(?: withdrawn [^\]]+)?\] (.*)$/gm;
-const OFFER = /^operations\[\d+\].* such as (\{.*\})\.$/gm;
+const OFFER = /^operations\[\d+\].* (?:such as|one of its own:) (\{.*?\})\.(?: If it is no longer true, .*)?$/gm;
 
 function readEntry(value: unknown): GivenEntry | undefined {
   const { id, text, type, strength, at, session } = isObject(value) ? value : {};

@@ -41,6 +41,16 @@ export const LIGHT = new Set(
   ).split(' '),
 );
 
+/** Verbs that tell little without what they are said of (memory/dream/operation-remains.ts). */
+export const COMMON_VERBS = new Set(
+  (
+    'get gets got go goes went gone come comes came die dies died fail fails failed work works worked run runs ran take takes took ' +
+    'make makes made keep keeps kept use uses used need needs needed give gives gave put puts let lets see sees saw try tries tried ' +
+    'hit hits happen happens happened become becomes became begin begins began stay stays stayed hold holds held stand stands stood ' +
+    'geht ging kommt kam läuft lief bleibt blieb macht gibt nimmt braucht va vient marche fait reste prend funciona hace queda'
+  ).split(' '),
+);
+
 /** What is named behind these is only named to be left: "instead of npm" (wording.ts, change-words.ts). */
 export const GIVEN_UP =
   'instead of|rather than|in place of|anstatt|statt|anstelle(?: von)?|au lieu(?: de)?|plutôt que|en lugar de|en vez de|invece di|em vez de|in plaats van|zamiast|вместо|i stället för|i stedet for';

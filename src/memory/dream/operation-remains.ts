@@ -2,7 +2,9 @@
 // Promises: a clause of a line that goes, of which the entries say nothing, is said by a line that stands afterwards:
 // its values and names letter for letter, its other words for the most part. What the entries speak of may go as they
 // say, old values, numbers, denials and dates included; so may what they name as changed, and the reasons that they deny.
-// No refusal asks for a value that the entries replace. It never says that two texts mean the same.
+// Whether the rest is still true, words cannot tell: the model is asked, and says in `over` what is not. What it names there
+// may go, unless an entry says it. No question asks for a value that the entries replace. It never says that two texts
+// mean the same.
 
 import {
   asItIs,
@@ -13,7 +15,7 @@ import {
   withoutReplaced,
   withoutWhen,
 } from '../../base/text/change-words.ts';
-import { ENGLISH_MONTH, LIGHT, WEEKDAY } from '../../base/text/lexicon.ts';
+import { COMMON_VERBS, ENGLISH_MONTH, LIGHT, WEEKDAY } from '../../base/text/lexicon.ts';
 import {
   containsLiteral,
   containsLiteralTail,
@@ -66,7 +68,13 @@ export function checkRemains(operation: Replacing, { operations, context, gone, 
     for (const { clause, words } of clauses) {
       const night = [...context.entries.values()];
       const lost = lostOf({ clause, words }, { known, entries, night, own, draft, former });
-      if (lost.length > 0) say(sayLost({ id, known, clause, lost, operation, former }));
+      const isOver = lost.length > 0 && isNamedOver(clause, { lost, over: operation.over });
+      const other = isOver ? saidByAnother(clause, { operation, night, draft }) : undefined;
+      if (other)
+        say(
+          `line ${id} says ${quoted(clause.text)}, which "over" names, and ${other.id} says so, too: keep it in a line.`,
+        );
+      else if (lost.length > 0 && !isOver) say(askLost({ id, known, clause, lost, operation, former }));
     }
   }
 }
@@ -91,8 +99,8 @@ interface Loss {
   former: string;
 }
 
-function sayLost({ id, known, clause, lost, operation, former }: Loss): string {
-  const ids = operation.entries.join(', ');
+/** The question whether a clause is still true, with what is to be sent for either answer. */
+function askLost({ id, known, clause, lost, operation, former }: Loss): string {
   const line = JSON.stringify({ text: asLine(clause.text), entries: operation.entries.slice(0, 1) });
   // A line that says the old value is false now.
   const isFormer = literals(clause.text).some((value) => isSaid(value, former));
@@ -102,9 +110,39 @@ function sayLost({ id, known, clause, lost, operation, former }: Loss): string {
       : isFormer
         ? `say it of what holds now, in a line that ${operation.kind === 'retire' ? 'a supersede in place of retire adds' : 'comes'}`
         : operation.kind === 'supersede'
-          ? `keep it in the line that comes, or add to "lines" one of its own, such as ${line}`
+          ? `keep it in the line that comes, or add to "lines" one of its own: ${line}`
           : `use supersede in place of retire, with "lines": [${line}]`;
-  return `line ${id} (${quoted(known.text)}) says ${quoted(clause.text)}, too, which ${ids} does not change, and no line would say ${lost.map(quoted).join(', ')} any more: ${how}.`;
+  return `line ${id} (${quoted(known.text)}) says ${quoted(clause.text)}, too, and no line would say ${lost.map(quoted).join(', ')} any more: is that still true? Then ${how}. If it is no longer true, send the operation again with "over": [${JSON.stringify(clause.text)}].`;
+}
+
+/** Whether the model says of a clause that it is no longer true: in most of its words, and with each value that goes. */
+function isNamedOver({ text }: Clause, { lost, over = [] }: { lost: string[]; over?: string[] }): boolean {
+  const values = literals(withoutWhen(text));
+  const words = plainWords(text);
+  const shareOf = (item: string) =>
+    (countSharedWords(words, allWords(item)) + values.filter((value) => isSaid(value, item)).length) /
+    (words.size + values.length);
+  const items = over.filter((item) => item === text || shareOf(item) >= MOST);
+  const gone = lost.filter((each) => values.includes(each) || /^[#@\p{Lu}]/u.test(each));
+  return items.length > 0 && gone.every((value) => isSaid(value, items.join('\n')));
+}
+
+/** The entry of the night that says a clause which the model calls over, where no line would; those of the operation change it. */
+function saidByAnother(
+  { text }: Clause,
+  { operation, night, draft }: { operation: Replacing; night: KnownEntry[]; draft: string[] },
+): KnownEntry | undefined {
+  const [values, words] = [literals(withoutWhen(text)), plainWords(text)];
+  const isSaidIn = (other: string) =>
+    values.every((each) => isSaid(each, other)) && (words.size === 0 || shareIn(words, other) >= MOST);
+  if (draft.some(isSaidIn)) return undefined;
+  return night.find(
+    ({ id, isWithdrawn, text: said }) =>
+      !isWithdrawn &&
+      !operation.entries.includes(id) &&
+      isSaidIn(asItIs(said)) &&
+      (denialIn(text) === null) === (denialIn(said) === null),
+  );
 }
 
 function asLine(clause: string): string {
@@ -211,12 +249,14 @@ function lostOf(
   const lost = names.filter((value) => ![heard, former, ...near].some((text) => isSaid(value, text)));
   if (lost.length > 0 || clause.isAside) return [...new Set(lost)];
   const kept = [entries.map(({ text }) => text).join('\n'), own.join('\n')].join('\n');
-  const left = [...words].filter((word) => ![...allWords(kept)].some((other) => isSameWord(word, other)));
+  const left = [...without(words, allWords(kept))];
+  // What happens to a value is prose, where the value stands.
+  const telling = names.length > 0 ? [...without(new Set(left), COMMON_VERBS)] : left;
   const isKept = draft.some((line) => shareIn(plainWords(clause.text), line) > MOST);
   const isBound = names.length > 0 || BOUND.test(clause.text) || denialIn(clause.text) !== null;
   const isLost =
     left.length > words.size * MOST && (left.length > (isBound ? 1 : 2) || (isBound && left.length === words.size));
-  return isLost && !isKept ? left : [];
+  return isLost && !isKept ? telling : [];
 }
 
 function shareIn(words: Set<string>, text: string): number {
@@ -292,7 +332,7 @@ const LIST = 3;
 /** What a line says, clause by clause; a list stays whole with what it is of. */
 export function clausesOf(line: string): Clause[] {
   const spans: string[] = [];
-  const masked = line.replace(/`[^`]+`|"[^"]{1,60}"/g, (span) => {
+  const masked = line.replace(/`[^`]+`|"[^"]{1,60}"|\[[^\]]{1,60}\]/g, (span) => {
     spans.push(span);
     return `\uE000${spans.length - 1}\uE001`;
   });

@@ -36,11 +36,17 @@ const target = {
   lines,
 };
 
+const over = z
+  .array(oneLine(1_000))
+  .max(100)
+  .optional()
+  .describe('What else of the lines that go is no longer true, in their words.');
+
 const offered = [
   z.strictObject({ kind: z.literal('add'), entries: ids, reason, ...target }),
-  z.strictObject({ kind: z.literal('merge'), entries: ids, reason, ...target, replaces: ids }),
-  z.strictObject({ kind: z.literal('supersede'), entries: ids, reason, ...target, replaces: ids }),
-  z.strictObject({ kind: z.literal('retire'), entries: ids, reason, replaces: ids }),
+  z.strictObject({ kind: z.literal('merge'), entries: ids, reason, ...target, replaces: ids, over }),
+  z.strictObject({ kind: z.literal('supersede'), entries: ids, reason, ...target, replaces: ids, over }),
+  z.strictObject({ kind: z.literal('retire'), entries: ids, reason, replaces: ids, over }),
   z.strictObject({
     kind: z.literal('rename'),
     entries: z.array(z.string()).max(0).default([]),

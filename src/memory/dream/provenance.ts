@@ -142,13 +142,15 @@ export function toldOf(
   dir: string,
   id: string,
   most = 3,
-): ({ day: Day } & Pick<ReportRow, 'op' | 'topic' | 'reason'>)[] {
+): ({ day: Day } & Pick<ReportRow, 'op' | 'topic' | 'reason' | 'over'>)[] {
   const told: ReturnType<typeof toldOf> = [];
   const days = listNames(join(dir, '.nocturne', 'dreams')).flatMap((name) => reportDay(name) ?? []);
   for (const day of days.sort().reverse()) {
     const json = readMemoryNow(join(dir, reportPath(day, 'json'))) ?? '';
     const rows = json.includes(id) ? (parseJsonReport(json) ?? []).filter(({ entry }) => entry === id) : [];
-    told.push(...rows.reverse().map(({ op, topic, reason }) => ({ day, op, topic, reason })));
+    told.push(
+      ...rows.reverse().map(({ op, topic, reason, over }) => ({ day, op, topic, reason, ...(over && { over }) })),
+    );
     if (told.length >= most) break;
   }
   return told.slice(0, most);

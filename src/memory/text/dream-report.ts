@@ -48,6 +48,8 @@ const rowSchema = z.object({
   operation: z.int().optional(),
   /** Ids of the lines that went, each in one row of its operation. */
   gone: z.array(z.string()).optional(),
+  /** What else of the lines that went the dream held to be no longer true. */
+  over: z.array(z.string()).optional(),
   /** In the first row of a batch. */
   batch: summarySchema.optional(),
 });
@@ -189,6 +191,7 @@ function describeItem(rows: ReportedRow[]): string[] {
   const where = topic ? ` → [${topic}](${linkTo(`../../${topic}`)})` : '';
   const came = rows.flatMap((row) => row.cameTexts ?? []);
   const gone = rows.flatMap((row) => row.goneTexts ?? []);
+  const over = [...new Set(rows.flatMap((row) => row.over ?? []))];
   const said = [...new Set(rows.map(({ text }) => text).filter((text) => text !== ''))];
   const [first = reason, ...more] = came.length > 0 ? came : said;
   const entries = [...new Set(rows.map(({ entry }) => entry).filter((entry) => entry !== ''))];
@@ -196,6 +199,7 @@ function describeItem(rows: ReportedRow[]): string[] {
     `- **${op}**${where}: ${first}`,
     ...more.map((text) => `  - ${came.length > 0 ? 'is' : 'and'}: ${text}`),
     ...gone.map((text) => `  - was: ${text}`),
+    ...over.map((text) => `  - no longer true: ${text}`),
     `  ${reason}${entries.map((entry) => ` <!-- ${entry} -->`).join('')}`,
   ];
 }

@@ -4,8 +4,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { addDays } from 'date-fns/addDays';
-import { expect, onTestFinished, test } from 'vitest';
-import { explainLines } from '../../../src/memory/dream/provenance.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { explainLines, toldOf } from '../../../src/memory/dream/provenance.ts';
 import { longUnplaced } from '../../../src/memory/dream/unplaced.ts';
 import { listVersions } from '../../../src/memory/history/versions.ts';
 import { entryRow, supportsOf } from '../../../src/memory/ledger/entries.ts';
@@ -159,6 +159,60 @@ test('of a line that goes, what the entry does not change is asked for alone, wi
   expect(told(requests[1])).toContain('no line would say \\"#96\\" any more');
   expect(file('facts.md')).toContain('- The press has a limit of 4321.\n- The valve was put in by #96.\n');
   expect(file('facts.md')).not.toContain('3000');
+});
+
+describe('what a line that goes says besides', () => {
+  const old = 'The press has a limit of 3000; bisected by Kim, at 4000 the valve of #96 still leaks.';
+  const text = 'The press has a limit of 5000 again: it was the cellar.';
+  const changed = (id: string | undefined, more: object = {}) => ({
+    ...{ kind: 'supersede', entries: [id], topic: 'facts', reason: 'x', replaces: [lineId(old)] },
+    ...{ lines: [{ text, entries: [id] }], ...more },
+  });
+  const asked = 'at 4000 the valve of #96 still leaks';
+
+  test('is asked about, and goes in one more request when it is no longer true, as the report and explain tell', async () => {
+    const { night, file, dir, store } = await nights();
+    await night([old], ([a]) => [add(a, old)]);
+    const { report, ids, requests } = await night([text], ([a], call) => [
+      changed(a, call === 1 ? {} : { over: ['bisected by Kim', asked] }),
+    ]);
+    expect(report).toMatchObject({ outcome: 'dreamed', left: [] });
+    expect(requests).toHaveLength(2);
+    expect(told(requests[1])).toContain('is that still true? Then keep it in the line that comes');
+    expect(told(requests[1])).toContain(JSON.stringify(JSON.stringify(asked)).slice(1, -1));
+    expect(file('facts.md')).toContain(`- ${text}\n`);
+    expect(file('facts.md')).not.toContain('#96');
+    const path = join(dir, '.nocturne/dreams/2026-11-22');
+    expect(readFileSync(`${path}.md`, 'utf8')).toContain(
+      `  - was: ${old}\n  - no longer true: bisected by Kim\n  - no longer true: ${asked}\n`,
+    );
+    const rows = JSON.parse(readFileSync(`${path}.json`, 'utf8'));
+    expect(rows).toMatchObject([{ op: 'supersede', over: ['bisected by Kim', asked] }]);
+    expect(toldOf(store.dir, ids[0] ?? '')).toMatchObject([{ op: 'supersede', over: ['bisected by Kim', asked] }]);
+  });
+
+  test('is not asked about when it is named as over at once', async () => {
+    const { night, file } = await nights();
+    await night([old], ([a]) => [add(a, old)]);
+    const { report, requests } = await night([text], ([a]) => [
+      changed(a, { over: ['bisected by Kim, 4000: the valve of #96 leaks'] }),
+    ]);
+    expect(report).toMatchObject({ outcome: 'dreamed', refused: [] });
+    expect(requests).toHaveLength(1);
+    expect(file('facts.md')).toContain(`- ${text}\n`);
+  });
+
+  test('stays with its line, and the entry waits, when the model does not answer', async () => {
+    const { night, file } = await nights();
+    await night([old], ([a]) => [add(a, old)]);
+    const { report } = await night([text, B], ([a, b], call) => (call < 4 ? [changed(a), add(b, B)] : null));
+    expect(report).toMatchObject({
+      outcome: 'dreamed',
+      left: [{ reason: expect.stringContaining('is that still true?') }],
+    });
+    expect(file('facts.md')).toContain(`- ${old}\n`);
+    expect(file('facts.md')).not.toContain(text);
+  });
 });
 
 test('what is left waits for the next night with its reason, and after three nights a person is told', async () => {

@@ -17,6 +17,8 @@ interface Case {
   of?: string[];
   /** Further operations of the list. */
   more?: Operation[];
+  /** What the model says is no longer true. */
+  over?: string[];
 }
 
 function contextOf({ lines, said }: Case): DreamContext {
@@ -37,7 +39,7 @@ function contextOf({ lines, said }: Case): DreamContext {
 function judged(given: Case): string {
   const context = contextOf(given);
   const entries = given.of ?? [...context.entries.keys()];
-  const common = { entries, reason: 'x', replaces: given.replaces ?? ['l1'] };
+  const common = { entries, reason: 'x', replaces: given.replaces ?? ['l1'], ...(given.over && { over: given.over }) };
   const lines = (given.becomes ?? []).map((text) => ({ text, entries }));
   const operation: Operation =
     lines.length > 0 ? { kind: 'supersede', topic: 'ops', ...common, lines } : { kind: 'retire', ...common };
@@ -546,24 +548,149 @@ describe('of a line that goes', () => {
   });
 });
 
-test('a refusal names the operation, the line, the words and a form that passes', () => {
+test('a question names the operation, the line, the words and a form that passes for either answer', () => {
   const given = { lines: [PORTS], said: ['The limit is 4321 now.'], becomes: ['The limit is 4321.'] };
   expect(judged(given)).toBe(
-    'operations[0] (supersede): line l1 ("The limit is 3000, and the probe is merged as #96.") says "the probe is merged as #96", too, which e1 does not change, and no line would say "#96" any more: keep it in the line that comes, or add to "lines" one of its own, such as {"text":"The probe is merged as #96.","entries":["e1"]}.',
+    'operations[0] (supersede): line l1 ("The limit is 3000, and the probe is merged as #96.") says "the probe is merged as #96", too, and no line would say "#96" any more: is that still true? Then keep it in the line that comes, or add to "lines" one of its own: {"text":"The probe is merged as #96.","entries":["e1"]}. If it is no longer true, send the operation again with "over": ["the probe is merged as #96"].',
   );
   expect(judged({ ...given, becomes: [...given.becomes, 'The probe is merged as #96.'] })).toBe('');
 });
 
-test('a refusal never asks for a line with the value that was replaced', () => {
+test('a question never asks for a line with the value that was replaced', () => {
   const given = {
     lines: ['The default is 3000; GitHub takes 3000 as well.'],
     said: ['The default is 5000 now.'],
     becomes: ['The default is 5000.'],
   };
   expect(judged(given)).toBe(
-    'operations[0] (supersede): line l1 ("The default is 3000; GitHub takes 3000 as well.") says "GitHub takes 3000 as well", too, which e1 does not change, and no line would say "GitHub" any more: say it of what holds now, in a line that comes.',
+    'operations[0] (supersede): line l1 ("The default is 3000; GitHub takes 3000 as well.") says "GitHub takes 3000 as well", too, and no line would say "GitHub" any more: is that still true? Then say it of what holds now, in a line that comes. If it is no longer true, send the operation again with "over": ["GitHub takes 3000 as well"].',
   );
   expect(judged({ ...given, becomes: ['The default is 5000, which GitHub takes as well.'] })).toBe('');
+});
+
+/** As two fresh readers proposed them: true, and no words tell so. */
+const ASKED: [string, Case, string[]][] = [
+  [
+    'a bisected limit whose cause was another',
+    {
+      lines: [
+        'The default number of ref updates per push is 3000: two customers on github enterprise server get the 500 again at 5000 (with the #94 build); bisected by one of them, 4000 still dies, 3000 goes through every time.',
+      ],
+      said: [
+        {
+          text: 'The default number of ref updates per push is 5000 again: the 500s were a proxy with a 20s timeout, now fixed; 5000 runs through.',
+          changes: 'default 3000 because of 500s on GitHub Enterprise Server',
+        },
+      ],
+      becomes: [
+        'The default number of ref updates per push is 5000: the 500s were a proxy with a 20s timeout, now fixed; 5000 runs through.',
+      ],
+    },
+    ['two customers on github enterprise server get the 500 again (#94 build, at 5000)', '4000 still dies'],
+  ],
+  [
+    'a list of what is left of a plan that is done',
+    {
+      lines: [
+        'Plan is to tag git-sync 0.7 on 2026-06-26; #96 is in; as of 2026-06-22 also left: docs for --target-max-ref-updates, a sha256 smoke test against an entire target.',
+      ],
+      said: ['git-sync 0.7 is tagged and on the tap; #96 and all the rest made it, so that plan is done.'],
+      becomes: ['git-sync 0.7 is tagged and on the tap; #96 and all the rest made it.'],
+    },
+    ['docs for --target-max-ref-updates, a sha256 smoke test against an entire target are left'],
+  ],
+  [
+    'a rule that hangs on one',
+    { lines: [PORTS], said: ['The limit is 4321 now.'], becomes: ['The limit is 4321.'] },
+    ['The probe is #96'],
+  ],
+];
+
+test.each(ASKED)('%s is asked about, and may go when the model names it as over', (_, given, over) => {
+  expect(judged(given)).toContain('is that still true?');
+  expect(judged({ ...given, over })).toBe('');
+  expect(judged({ ...given, over: ['Something else is over.'] })).toBe(judged(given));
+});
+
+test('what is asked for is taken as it was asked for, all of a line at once', () => {
+  const given = {
+    lines: ['The press is run by Kim, the valve was put in by #96, and the probe listens on 8081.'],
+    said: ['The press is run by Ines now.'],
+    becomes: ['The press is run by Ines.'],
+  };
+  const over = [...judged(given).matchAll(/"over": (\[.*?\])\./g)].flatMap(
+    ([, list]) => JSON.parse(list ?? '') as string[],
+  );
+  expect(over).toEqual(['the valve was put in by #96', 'the probe listens on 8081']);
+  expect(judged({ ...given, over })).toBe('');
+  expect(judged({ ...given, over: over.slice(1) })).toContain('"#96" any more: ');
+});
+
+test('what is over may be named for a line that is taken back, and in a merge', () => {
+  const given = {
+    lines: ['The dev server listens on 8080, and its pprof is on 8081.'],
+    said: ['There is no dev server any more.'],
+  };
+  expect(judged(given)).toContain('"8081" any more: is that still true? Then use supersede in place of retire');
+  expect(judged({ ...given, over: ['its pprof is on 8081'] })).toBe('');
+});
+
+test('no value goes that what is over does not name', () => {
+  const given = {
+    lines: ['The press is run by Kim; questions about valves and barrels go to #press or @mira.'],
+    said: ['The press is run by Ines now.'],
+    becomes: ['The press is run by Ines.'],
+  };
+  expect(judged({ ...given, over: ['questions about valves and barrels go to #press'] })).toContain('"@mira"');
+  expect(judged({ ...given, over: ['questions about valves go to #press or @mira'] })).toBe('');
+});
+
+test('what the model calls over stays where another entry of the night says it and no line would', () => {
+  const more = (because: 'ephemeral'): Operation[] => [{ kind: 'drop', entries: ['e2'], because, reason: 'x' }];
+  const given = {
+    lines: [PORTS],
+    said: ['The limit is 4321 now.', 'The probe is in since #96.'],
+    becomes: ['The limit is 4321.'],
+    of: ['e1'],
+    more: more('ephemeral'),
+    over: ['the probe is merged as #96'],
+  };
+  expect(judged(given)).toContain('"over" names, and e2 says so, too: keep it in a line');
+  expect(judged({ ...given, becomes: ['The limit is 4321; the probe is merged as #96.'] })).toBe('');
+});
+
+test('a value that the entry itself says stays, whatever is called over', () => {
+  const given = {
+    lines: [PORTS],
+    said: ['The limit is 4321 now, and #96 stays.'],
+    becomes: ['The limit is 4321.'],
+    over: ['the probe is merged as #96'],
+  };
+  expect(judged(given)).toContain('"#96"');
+});
+
+test("what the model calls over is never a person's line, nor does it let in what else is refused", () => {
+  const context = contextOf({ lines: [PORTS], said: ['The limit is 4321 now.'] });
+  const over = [PORTS];
+  const operation = { kind: 'supersede', topic: 'ops', entries: ['e1'], reason: 'x', replaces: ['l1'], over } as const;
+  const told = (text: string) =>
+    checkOperations(
+      [{ ...operation, replaces: ['l1'], entries: ['e1'], over, lines: [{ text, entries: ['e1'] }] }],
+      context,
+    );
+  expect(told('The limit is 4321.')).toEqual([]);
+  expect(told('The limit is 9999.').join()).toContain('"9999"');
+  for (const line of context.topics.get('ops')?.lines.values() ?? []) line.isPersons = true;
+  expect(told('The limit is 4321.').join()).toContain('person');
+});
+
+test('an ordinary verb is not asked for where the values stand', () => {
+  const given = {
+    lines: ['The default is 3000; bisected by a customer, 4000 still dies.'],
+    said: ['The default is 5000 again, it was a proxy.'],
+    becomes: ['The default is 5000 again; the 500s at 4000, bisected by a customer, were a proxy.'],
+  };
+  expect(judged(given)).not.toContain('"dies"');
 });
 
 /** What a line says of one thing, what is said of it the next day, and what the line says then. */

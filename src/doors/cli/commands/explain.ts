@@ -51,8 +51,9 @@ async function explainOne(store: MemoryReader, { id, json }: { id: string; json?
   print([describeEntry(entry, ''), ...told.map(describeTold), ...proposals, rests, ...found].join('\n'));
 }
 
-function describeTold({ day, op, topic, reason }: ReturnType<typeof toldOf>[number]): string {
-  return `  dream of ${day}: ${op}${topic ? ` → ${topic}` : ''}. ${reason}`;
+function describeTold({ day, op, topic, reason, over = [] }: ReturnType<typeof toldOf>[number]): string {
+  const gone = over.length > 0 ? ` No longer true: ${over.join('; ')}` : '';
+  return `  dream of ${day}: ${op}${topic ? ` → ${topic}` : ''}. ${reason}${gone}`;
 }
 
 function describeLine({ path, number, id, text, isPersons, authors, entries, changed }: ExplainedLine): string {

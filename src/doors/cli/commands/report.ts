@@ -18,7 +18,7 @@ interface ReportedDream {
   job: string;
   /** Null where the ledger does not know the job any more. */
   at: string | null;
-  rows: (Pick<ReportRow, 'entry' | 'op' | 'topic' | 'lines' | 'reason' | 'operation'> & {
+  rows: (Pick<ReportRow, 'entry' | 'op' | 'topic' | 'lines' | 'reason' | 'operation' | 'over'> & {
     /** What the entry says. */
     text: string | null;
     /** The lines that rest on it, as they were written, as far as a version still has them. */
@@ -36,7 +36,7 @@ export function addReport(program: Command): void {
     .option('--last', 'the last dream (what is done without a day)');
   withJson(
     withMemory(command),
-    '{ day, dreams: [{ job, at, rows: [{ entry, op, operation, topic, lines, reason, text, written }], left: [{ entry, reason }] }] }',
+    '{ day, dreams: [{ job, at, rows: [{ entry, op, operation, topic, lines, reason, over, text, written }], left: [{ entry, reason }] }] }',
   )
     .addHelpText('after', '\nExample:\n  nocturne report --last')
     .action((given: string | undefined, options: CommonOptions & { last?: boolean }) =>
@@ -58,7 +58,7 @@ function dreamsOf(text: string, ledger: Ledger | null): ReportedDream[] {
   return [...jobs].map(([job, rows]) => ({
     job,
     at: (ledger && jobRow(ledger, job)?.createdAt) ?? null,
-    rows: rows.map(({ entry, op, operation, topic, lines, reason }) => {
+    rows: rows.map(({ entry, op, operation, topic, lines, reason, over }) => {
       const said = ledger ? entryRow(ledger, entry)?.text : undefined;
       const written = ledger && topic ? writtenLines(ledger, { path: topic, lines }) : [];
       return {
@@ -68,6 +68,7 @@ function dreamsOf(text: string, ledger: Ledger | null): ReportedDream[] {
         topic,
         lines,
         reason,
+        ...(over && { over }),
         text: said || null,
         written,
       };
@@ -86,10 +87,12 @@ function describe({ job, at, rows, left }: ReportedDream, { day, zone }: { day: 
     const [{ op, topic, reason }] = item as [ReportedDream['rows'][number]];
     const written = [...new Set(item.flatMap((row) => row.written))];
     const said = written.length > 0 ? written : [...new Set(item.map(({ entry, text }) => text ?? entry))];
+    const over = [...new Set(item.flatMap((row) => row.over ?? []))];
     const entries = [...new Set(item.map(({ entry }) => entry))].filter((entry) => entry !== '').join(', ');
     const where = topic ? `${topic}: ` : '';
     return [
       ...said.map((text, at) => `${style('bold', (at === 0 ? op : '').padEnd(9))}  ${where}${text}`),
+      ...over.map((text) => style('dim', `${' '.repeat(11)}no longer true: ${text}`)),
       style('dim', `${' '.repeat(11)}${reason}${entries && ` (${entries})`}`),
     ];
   });
