@@ -332,7 +332,7 @@ const LIST = 3;
 /** What a line says, clause by clause; a list stays whole with what it is of. */
 export function clausesOf(line: string): Clause[] {
   const spans: string[] = [];
-  const masked = line.replace(/`[^`]+`|"[^"]{1,60}"|\[[^\]]{1,60}\]/g, (span) => {
+  const masked = line.replace(/`[^`]+`|"[^"]{1,60}"/g, (span) => {
     spans.push(span);
     return `\uE000${spans.length - 1}\uE001`;
   });
