@@ -31,7 +31,7 @@ const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 /** Runs `nocturne ARGS` to its end with this environment; one at a time. */
 export function runHere(args: string[], environment: Environment, options: HereOptions = {}): Promise<EndedHere> {
-  return hereWith(() => main(['node', 'nocturne', ...args], WINGS), environment, options);
+  return hereWith(() => main(['node', 'nocturne', ...args], async () => ({ WINGS })), environment, options);
 }
 
 /** Runs a program to its end as if it were a process of its own, with this environment; one at a time. */

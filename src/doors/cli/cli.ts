@@ -57,12 +57,12 @@ const COMMANDS: Record<CommandGroup, Record<string, () => Promise<AddCommand>>> 
 };
 
 /** Runs the command line with these wings and sets the exit code, as the table in output.ts says. */
-export async function main(argv: string[], wingList: readonly Wing[] = []): Promise<void> {
-  useWings(wingList);
+export async function main(argv: string[], loadWings: () => Promise<{ WINGS: readonly Wing[] }>): Promise<void> {
   const [asked, ...rest] = argv.slice(2);
   // Programs ask this before they ask anything else: it loads nothing.
   if ((asked === '--version' || asked === '-V') && rest.length === 0) return print(version());
   try {
+    useWings((await loadWings()).WINGS);
     await (await programFor(argv)).parseAsync(argv);
   } catch (error) {
     process.exitCode = exitOf(error);

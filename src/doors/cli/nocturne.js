@@ -10,5 +10,5 @@ if (major < 22 || (major === 22 && minor < 18)) {
 // A reader that has seen enough (`nocturne … | head`) is no error.
 process.stdout.on('error', (error) => process.exit(error.code === 'EPIPE' ? 0 : 1));
 void import('./small-heap.js')
-  .then(() => Promise.all([import('./cli.ts'), import('../../wings/index.ts')]))
-  .then(([{ main }, { WINGS }]) => main(process.argv, WINGS));
+  .then(() => import('./cli.ts'))
+  .then(({ main }) => main(process.argv, () => import('../../wings/index.ts')));

@@ -23,8 +23,9 @@ import {
   withJson,
   withMemory,
 } from '../terminal/options.ts';
-import { print, printRaw, printTable } from '../terminal/output.ts';
+import { print, printRaw } from '../terminal/output.ts';
 import { withReader } from '../terminal/reader.ts';
+import { printTable } from '../terminal/table.ts';
 
 interface HistoryOptions extends CommonOptions {
   limit: number;

@@ -5,7 +5,8 @@ import { type CatalogTopic, catalogTopics, waitingEntries } from '../../../memor
 import { cutDescription } from '../../../memory/text/index-file.ts';
 import { MEMORY_TYPES, type MemoryType } from '../../../memory/types.ts';
 import { type CommonOptions, type Looking, withJson, withLooking, withMemory } from '../terminal/options.ts';
-import { print, printTable, style } from '../terminal/output.ts';
+import { print, style } from '../terminal/output.ts';
+import { printTable } from '../terminal/table.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 

@@ -1,7 +1,6 @@
 // What the commands print: results on stdout, everything else on stderr; and the exit codes.
 
 import { styleText } from 'node:util';
-import Table from 'cli-table3';
 import type { DreamEstimate } from '../../../../jobs/dream/estimate.ts';
 import type { Waits } from '../../../../jobs/dream/seams.ts';
 import type { DreamReport } from '../../../../jobs/dream.ts';
@@ -144,36 +143,4 @@ function sayExtract(report: ExtractReport): string {
   const waiting = report.unsettledTurns > 0 ? `, ${sayCount(report.unsettledTurns, 'turn')} still open` : '';
   const kept = report.entries.length > 0 ? ` (${sayCount(report.entries.length, 'entry')})` : '';
   return `${report.outcome}${kept}${unread}${waiting}`;
-}
-
-const NO_BORDER = Object.fromEntries(
-  ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right', 'left']
-    .concat(['left-mid', 'mid', 'mid-mid', 'right', 'right-mid', 'middle'])
-    .map((part) => [part, '']),
-);
-
-/**
- * Rows in columns under their names, the last one wrapped to the terminal; without names and padding where stdout is
- * no terminal, one tab between.
- */
-export function printTable(names: string[], rows: string[][]): void {
-  if (!process.stdout.isTTY) {
-    for (const row of rows) print(row.join('\t'));
-    return;
-  }
-  const firstColumns = names.slice(0, -1).map((_, at) => at);
-  const takenColumns = firstColumns.map((at) => 2 + Math.max(...[names, ...rows].map((row) => row[at]?.length ?? 0)));
-  const room = (process.stdout.columns || 80) - takenColumns.reduce((sum, width) => sum + width, 0);
-  // A path is never cut: who copies it needs all of it.
-  const longestWord = Math.max(...rows.flatMap((row) => (row.at(-1) ?? '').split(' ').map((word) => word.length)));
-  const left = Math.max(room, longestWord + 2, 24);
-  const table = new Table({
-    head: names.map((name) => name && style('bold', name)),
-    chars: NO_BORDER,
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 2 },
-    colWidths: [...firstColumns.map(() => null), left],
-    wordWrap: true,
-  });
-  table.push(...rows);
-  print(table.toString().replace(/(?<![ \t])[ \t]+$/gm, ''));
 }
