@@ -23,7 +23,7 @@ import type * as ComposeModule from '../../src/doors/compose.ts';
 import type * as WorkerModule from '../../src/doors/worker/worker.ts';
 import type * as InboxModule from '../../src/memory/ledger/inbox.ts';
 import type * as BackendModule from '../../src/queue/backend.ts';
-import type * as BellModule from '../../src/queue/queue.ts';
+import type * as QueueModule from '../../src/queue/queue.ts';
 import { sessionFile } from '../support/session-file.ts';
 
 const { values: given } = parseArgs({
@@ -39,7 +39,7 @@ const root = join(import.meta.dirname, '../..');
 const dist = join(root, 'dist/src');
 if (!existsSync(join(dist, 'agent/child/child.js'))) throw new Error('There is no build: run npm run build first.');
 const built = <T>(path: string): Promise<T> => import(pathToFileURL(join(dist, path)).href);
-const { openWakeQueue } = await built<typeof BellModule>('queue/queue.js');
+const { openWakeQueue } = await built<typeof QueueModule>('queue/queue.js');
 const { compose } = await built<typeof ComposeModule>('doors/compose.js');
 const { forkAgent } = await built<typeof ForkModule>('agent/child/fork.js');
 const { runWorker, drainInboxes, wakeQueueOptions } = await built<typeof WorkerModule>('doors/worker/worker.js');

@@ -28,7 +28,7 @@ let calls = 0;
 let running = 0;
 const waiting = new Map<number, (value: never) => void>();
 const bytesAtFirst = process.memoryUsage.rss();
-const globalsAtFirst = globalNames();
+const globalsAtFirst = Object.getOwnPropertyNames(globalThis).join(' ');
 
 function portsOf(run: number): AgentPorts {
   const ask = <Value>(call: (id: number) => PortCall): Promise<Value> =>
@@ -66,13 +66,12 @@ async function hear(message: ToChild): Promise<void> {
 
 function isAsAtFirst(): boolean {
   const grownMb = (process.memoryUsage.rss() - bytesAtFirst) / 2 ** 20;
-  return isFreshEachTime && waiting.size === 0 && grownMb <= LEFT_OVER_MB && globalNames() === globalsAtFirst;
-}
-
-/** Without those of zod, which makes two at its first load: settings, and a registry in which we enter nothing. */
-function globalNames(): string {
-  const names = Object.getOwnPropertyNames(globalThis);
-  return names.filter((name) => !name.startsWith('__zod_global')).join(' ');
+  return (
+    isFreshEachTime &&
+    waiting.size === 0 &&
+    grownMb <= LEFT_OVER_MB &&
+    Object.getOwnPropertyNames(globalThis).join(' ') === globalsAtFirst
+  );
 }
 
 endWithParent();
