@@ -28,7 +28,7 @@ import { bodyStart } from '../src/memory/text/frontmatter.ts';
 import { isArchivePath, isTopicPath, parseTopic } from '../src/memory/text/topic.ts';
 
 /** Kinds of jobs that need no wing. */
-const OWN_KINDS: string[] = [...JOB_KINDS, 'undo', 'remember', 'forget', 'deliver', 'review'];
+const OWN_KINDS: string[] = [...JOB_KINDS, 'undo', 'remember', 'forget', 'deliver'];
 
 export interface UndoRequest {
   /** Exactly one of `job` and `last`. */

@@ -10,6 +10,7 @@ import type { Config } from '../base/config/config.ts';
 import type { Home } from '../memory/home/home.ts';
 import type { Enablement } from '../memory/home/switches.ts';
 import type { Ledger } from '../memory/ledger/ledger.ts';
+import { setWingSchemas, type WingSchema } from '../memory/ledger/schema.ts';
 import type { ExtraScope } from '../memory/recall/recall.ts';
 import type { Store, WithLease } from '../memory/store/store.ts';
 import type { MemoryType } from '../memory/types.ts';
@@ -87,14 +88,11 @@ export interface RememberPart {
   ): Promise<(() => Promise<Said & { values: Record<string, unknown> }>) | null>;
 }
 
-export interface Wing {
-  name: string;
+export interface Wing extends WingSchema {
   /** The word that calls a command, by group of the help, and where it is. */
   commands?: Partial<Record<CommandGroup, Record<string, () => Promise<AddCommand>>>>;
   /** Kinds of jobs that it enters into the ledger; without the wing they are not undone. */
   jobKinds?: string[];
-  /** Tables that hold its rows; without the wing `status` names those that are not empty. */
-  tables?: string[];
   /** Whether a dream's operations need approval; `isOn`: those of tonight do. */
   approval?(isOn: boolean): Promise<Approval>;
   /** How a dream's requests are asked where not at once. */
@@ -133,6 +131,7 @@ let used: readonly Wing[] = [];
 /** Called once, by a program's own file, before anything else. */
 export function useWings(list: readonly Wing[]): void {
   used = list;
+  setWingSchemas(list);
 }
 
 /** The wings that are there, in their order. */

@@ -13,7 +13,6 @@ export type PersonsJobKind =
   | 'remember'
   | 'forget'
   | 'deliver'
-  | 'review'
   // Those of wings.
   | (string & {});
 

@@ -21,7 +21,7 @@ import {
   schemaGaps,
   type Value,
 } from './database.ts';
-import { LEDGER_STEPS } from './schema.ts';
+import { getWingSchemas, LEDGER_STEPS, type WingSchema } from './schema.ts';
 
 const IF_DAMAGED =
   'Run nocturne check --repair: it keeps the damaged file and rebuilds the ledger from the logs and dream reports.';
@@ -90,6 +90,48 @@ export class Ledger extends Sql {
     );
   }
 
+  /** Takes the steps of the wings that are there and notes their tables; what other wings left stays as it is. */
+  takeWingSteps(): void {
+    const behind = () => getWingSchemas().filter((wing) => !this.#isUpToDate(wing));
+    if (behind().length === 0) return;
+    this.transaction(() => {
+      for (const { name, tables = [], schema = [] } of behind()) {
+        const taken = this.#wingVersion(name)?.version ?? 0;
+        if (taken > schema.length) {
+          throw new AppError('storage', `${this.db.name} was written by a newer nocturne (${name} ${taken}).`, {
+            remedy: 'Update nocturne on this machine.',
+          });
+        }
+        for (const step of schema.slice(taken)) this.db.exec(step);
+        this.replace('wing_version', { wing: name, version: schema.length, tables: JSON.stringify(tables) });
+      }
+    });
+  }
+
+  /** Whether the wings that are there find their tables as they know them. */
+  hasWingSteps(): boolean {
+    return getWingSchemas().every(({ name, schema = [] }) => (this.#wingVersion(name)?.version ?? 0) === schema.length);
+  }
+
+  /** Tables with rows of wings that are not there. */
+  tablesWithoutWing(): { wing: string; table: string; rows: number }[] {
+    const there = new Set(getWingSchemas().map(({ name }) => name));
+    return this.all<{ wing: string; tables: string }>('select wing, tables from wing_version order by wing')
+      .filter(({ wing }) => !there.has(wing))
+      .flatMap(({ wing, tables }) => jsonOf<string[]>(tables).map((table) => ({ wing, table })))
+      .map((each) => ({ ...each, rows: this.get<{ n: number }>(`select count(*) as n from "${each.table}"`)?.n ?? 0 }))
+      .filter(({ rows }) => rows > 0);
+  }
+
+  #isUpToDate({ name, tables = [], schema = [] }: WingSchema): boolean {
+    const row = this.#wingVersion(name);
+    return row?.version === schema.length && row.tables === JSON.stringify(tables);
+  }
+
+  #wingVersion(wing: string): { version: number; tables: string } | undefined {
+    return this.get('select version, tables from wing_version where wing = ?', wing);
+  }
+
   /** Changes whenever another connection has committed to this file. */
   dataVersion(): number {
     return this.db.pragma('data_version', { simple: true }) as number;
@@ -128,7 +170,14 @@ export class Transaction {
 
 /** Opens the ledger of a memory directory, making both where they are missing. */
 export function openLedger(dir: string): Ledger {
-  return new Ledger(openDatabase(ledgerPath(dir), { steps: LEDGER_STEPS, ifDamaged: IF_DAMAGED }));
+  const ledger = new Ledger(openDatabase(ledgerPath(dir), { steps: LEDGER_STEPS, ifDamaged: IF_DAMAGED }));
+  try {
+    ledger.takeWingSteps();
+    return ledger;
+  } catch (error) {
+    ledger.close();
+    throw error;
+  }
 }
 
 /** What is wrong with the ledger of a memory directory as a database; nothing where it is sound or not there. */
@@ -215,15 +264,20 @@ export function lookIntoLedger(dir: string): Ledger | null {
   const path = ledgerPath(dir);
   if (!existsSync(path)) return null;
   const db = openForLooking(path, { steps: LEDGER_STEPS, isInUse: existsSync(`${path}-wal`) });
-  return db && new Ledger(db);
+  const ledger = db && new Ledger(db);
+  if (!ledger || ledger.hasWingSteps()) return ledger;
+  ledger.close();
+  return null;
 }
 
 /** The ledger of a memory directory in which nothing is known, in memory. */
 export function emptyLedger(): Ledger {
   const db = new Database(':memory:');
   for (const step of LEDGER_STEPS) db.exec(step);
+  const ledger = new Ledger(db);
+  ledger.takeWingSteps();
   db.pragma('query_only = on');
-  return new Ledger(db);
+  return ledger;
 }
 
 /** How much of a file is held at once, and what its pieces share: a text of up to 1 MB stands whole in one of them. */

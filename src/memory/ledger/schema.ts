@@ -1,5 +1,6 @@
 // The tables of the two databases, as steps: a step that was released is never changed, only followed by another.
-// How many a file has taken is its `user_version` (`openDatabase` in database.ts). What the rows mean is told where they
+// How many a file has taken is its `user_version` (`openDatabase` in database.ts); a wing's later steps are its own, and
+// counted in `wing_version`. What the rows mean is told where they
 // are read: store.ts, coverage.ts, entries.ts, inbox.ts, leases.ts, job-rows.ts, home.ts and their neighbours.
 
 /** `.nocturne/ledger.db` of a memory directory. */
@@ -146,7 +147,33 @@ create table unplaced (entry text primary key, nights integer not null, since te
 alter table entry add column changes text;
 `,
   'alter table version add column lost integer not null default 0',
+  `
+create table wing_version (wing text primary key, version integer not null, tables text not null) strict, without rowid;
+insert into wing_version values ('review', 0, '["proposal"]'), ('batches', 0, '["batch","batch_request","batch_entry"]'),
+  ('snapshots', 0, '["memory_snapshot","snapshot_topic"]');
+`,
 ];
+
+/** What a wing keeps in a ledger. */
+export interface WingSchema {
+  name: string;
+  /** Tables that hold its rows; where the wing is not there, `status` names those that are not empty. */
+  tables?: string[];
+  /** Its own steps, counted in `wing_version`; a ledger takes them when it is opened with the wing. */
+  schema?: string[];
+}
+
+let wingSchemas: readonly WingSchema[] = [];
+
+/** From now on ledgers are opened with these wings. */
+export function setWingSchemas(list: readonly WingSchema[]): void {
+  wingSchemas = list.filter(({ tables, schema }) => tables || schema);
+}
+
+/** Of the wings that are there. */
+export function getWingSchemas(): readonly WingSchema[] {
+  return wingSchemas;
+}
 
 /** `home.db` of the home. */
 export const HOME_STEPS = [

@@ -29,7 +29,7 @@ import { withReader } from '../terminal/reader.ts';
 export function addStatus(program: Command): void {
   withJson(
     withMemory(program.command('status').description('what is kept, what waits, what failed, what was spent')),
-    '{ memory, standing, attention, entries, turns, missing, dreamHolds, topics, oversized, index, snapshot, waiting, batch, outbox, skipped, lastJobs, all, breaker, spendToday, nextDreamAt, workers }',
+    '{ memory, standing, attention, entries, turns, missing, dreamHolds, topics, oversized, index, snapshot, waiting, batch, withoutWing, outbox, skipped, lastJobs, all, breaker, spendToday, nextDreamAt, workers }',
   )
     .addHelpText(
       'after',
@@ -101,8 +101,12 @@ type Kept = Awaited<ReturnType<typeof readKept>>;
 async function askWings(dir: string, ledger: Ledger | null) {
   const at = { dir, ledger, checkout: checkoutRoot(process.cwd()) };
   const found = await Promise.all(wings().map((wing) => wing.status?.(at) ?? { values: {}, lines: [] }));
-  const added: Record<string, unknown> = Object.assign({}, ...found.map(({ values }) => values));
-  return { added, addedLines: found.flatMap(({ lines }) => lines) };
+  const left = ledger?.tablesWithoutWing() ?? [];
+  const added: Record<string, unknown> = Object.assign({ withoutWing: left }, ...found.map(({ values }) => values));
+  const rows = left.map(
+    (each) => `kept       ${sayCount(each.rows, 'row')} in ${each.table}, of the wing ${each.wing}, which is not there`,
+  );
+  return { added, addedLines: [...found.flatMap(({ lines }) => lines), ...rows] };
 }
 
 async function readKept(app: App, store: MemoryReader) {
