@@ -35,7 +35,7 @@ test('a store is opened by its directory alone, and a commit may be files alone'
 });
 
 test('the build is loaded by import and by require alike', () => {
-  const entry = join(root, 'dist/src/index.js');
+  const entry = join(root, 'dist/lib/index.js');
   const program = `import(${JSON.stringify(pathToFileURL(entry))}).then((imported) =>
     console.log(Object.keys(imported).join() === Object.keys(require(${JSON.stringify(entry)})).join()))`;
   const said = execFileSync(process.execPath, ['--input-type=commonjs', '--eval', program], { encoding: 'utf8' });

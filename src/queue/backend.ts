@@ -13,11 +13,9 @@ import {
   runMigrations,
 } from 'bullmq';
 import { Redis, type RedisOptions } from 'ioredis';
-import pg from 'pg';
 import { AppError, describeError, isAppError } from '../base/errors.ts';
 import { removeTree } from '../base/files/directories.ts';
-import { makeDirectory } from '../base/files/files.ts';
-import { openPglitePool } from './pglite-pool.ts';
+import { makeDirectory, packagePath, readTextNow } from '../base/files/files.ts';
 
 export interface BackendOptions {
   /** `redis:`, `rediss:`, `postgres:` or `postgresql:`; without one the queue is embedded in this process. */
@@ -83,6 +81,23 @@ export async function openBackend({ url, dataDir }: BackendOptions): Promise<Bac
   const kind = backendKind(url);
   if (url === undefined) return openEmbedded(dataDir);
   return kind === 'redis' ? openRedis(url) : openPostgres(url);
+}
+
+/**
+ * A package that is not installed with nocturne, because few need it. Errors: `bad-input` with the command that installs
+ * it, where it is not there.
+ */
+export async function optionalPackage<T>(name: string, need: string, load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    const { peerDependencies } = JSON.parse(readTextNow(packagePath('package.json')) ?? '{}');
+    const isGlobal = readTextNow(packagePath('..', '..', 'package.json')) === null;
+    throw new AppError('bad-input', `The package ${name} is not installed; ${need} needs it.`, {
+      remedy: `npm install ${isGlobal ? '--global ' : ''}"${name}@${peerDependencies?.[name] ?? 'latest'}"`,
+    });
+  }
 }
 
 async function openRedis(url: string): Promise<Backend> {
@@ -162,6 +177,7 @@ function checkRedis(info: string, server: string): void {
 
 async function openPostgres(url: string): Promise<Backend> {
   const server = withoutSecrets(url);
+  const { default: pg } = await optionalPackage('pg', 'a queue on Postgres', () => import('pg'));
   const pool = new pg.Pool({
     connectionString: url,
     // A pool that is handed to BullMQ must find BullMQ's schema by itself.
@@ -198,6 +214,11 @@ async function openPostgres(url: string): Promise<Backend> {
 
 async function openEmbedded(dataDir: string): Promise<Backend> {
   const attempt = attempts(`the embedded database in ${dataDir}`);
+  const { openPglitePool } = await optionalPackage(
+    '@electric-sql/pglite',
+    'a queue without a server',
+    () => import('./pglite-pool.ts'),
+  );
   const open = () =>
     attempt('open', async () => {
       makeDirectory(dataDir);

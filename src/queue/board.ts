@@ -2,14 +2,11 @@
 // Promises: it answers only to a browser that asks for this machine by name (no rebinding of foreign names), its pages
 // ask nobody else for anything, and nothing in the queue can be changed through it.
 
-import { createBullBoard } from '@bull-board/api';
-import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
-import { HonoAdapter } from '@bull-board/hono';
 import { serveStatic } from '@hono/node-server/serve-static';
 import { Queue } from 'bullmq';
 import { Hono } from 'hono';
 import { AppError } from '../base/errors.ts';
-import { openBackend } from './backend.ts';
+import { openBackend, optionalPackage } from './backend.ts';
 import { PREFIX, type WakeQueueOptions } from './queue.ts';
 
 export interface Board {
@@ -35,6 +32,9 @@ export async function openBoard({ url, dataDir, namespace }: WakeQueueOptions): 
         'nocturne status shows what waits. For a board let the queue be on a server: NOCTURNE_QUEUE_URL=redis://… or postgres://….',
     });
   }
+  const { createBullBoard } = await optionalPackage('@bull-board/api', 'the board', () => import('@bull-board/api'));
+  const { BullMQAdapter } = await import('@bull-board/api/bullMQAdapter');
+  const { HonoAdapter } = await optionalPackage('@bull-board/hono', 'the board', () => import('@bull-board/hono'));
   const backend = await openBackend({ url, dataDir });
   const queue = new Queue(namespace ?? PREFIX, { connection: backend.producer, prefix: PREFIX }, backend.factory);
   queue.on('error', () => {});

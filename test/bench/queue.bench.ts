@@ -5,7 +5,7 @@
 //   3. how busy ten model slots are with a model that answers after two seconds;
 //   4. extractions a second with the offline model, two side by side, with a process for each run and with processes that
 //      are kept for further ones.
-// It works from the build, as users do: `node test/bench/queue.bench.ts --redis URL --postgres URL` after `npm run build`.
+// The forked child is the build's, as users have it: `node test/bench/queue.bench.ts --redis URL --postgres URL` after `npm run build`.
 // 2 and 3 are on Redis, 4 works the inboxes without a queue.
 
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -13,17 +13,16 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Queue, Worker } from 'bullmq';
-import type * as ForkModule from '../../src/agent/child/fork.ts';
-import type * as ConfigModule from '../../src/base/config/config.ts';
+import { forkAgent } from '../../src/agent/child/fork.ts';
+import { loadConfig } from '../../src/base/config/config.ts';
 import { enqueueExtract } from '../../src/doors/cli/commands/enqueue.ts';
-import type * as ComposeModule from '../../src/doors/compose.ts';
-import type * as WorkerModule from '../../src/doors/worker/worker.ts';
-import type * as InboxModule from '../../src/memory/ledger/inbox.ts';
-import type * as BackendModule from '../../src/queue/backend.ts';
-import type * as QueueModule from '../../src/queue/queue.ts';
+import { compose } from '../../src/doors/compose.ts';
+import { drainInboxes, runWorker, wakeQueueOptions } from '../../src/doors/worker/worker.ts';
+import { finishInboxItem, inboxItem, inboxItems, noteWork, putInInbox } from '../../src/memory/ledger/inbox.ts';
+import { type BackendOptions, openBackend } from '../../src/queue/backend.ts';
+import { openWakeQueue } from '../../src/queue/queue.ts';
 import { sessionFile } from '../support/session-file.ts';
 
 const { values: given } = parseArgs({
@@ -36,17 +35,8 @@ const { values: given } = parseArgs({
   },
 });
 const root = join(import.meta.dirname, '../..');
-const dist = join(root, 'dist/src');
-if (!existsSync(join(dist, 'agent/child/child.js'))) throw new Error('There is no build: run npm run build first.');
-const built = <T>(path: string): Promise<T> => import(pathToFileURL(join(dist, path)).href);
-const { openWakeQueue } = await built<typeof QueueModule>('queue/queue.js');
-const { compose } = await built<typeof ComposeModule>('doors/compose.js');
-const { forkAgent } = await built<typeof ForkModule>('agent/child/fork.js');
-const { runWorker, drainInboxes, wakeQueueOptions } = await built<typeof WorkerModule>('doors/worker/worker.js');
-const { loadConfig } = await built<typeof ConfigModule>('config.js');
-const { putInInbox, inboxItem, inboxItems, finishInboxItem, noteWork } =
-  await built<typeof InboxModule>('memory/ledger/inbox.js');
-const { openBackend } = await built<typeof BackendModule>('queue/backend.js');
+const CHILD = join(root, 'dist/lib/child.js');
+if (!existsSync(CHILD)) throw new Error('There is no build: run npm run build first.');
 
 const dir = mkdtempSync(join(tmpdir(), 'nocturne-bench-'));
 const urls = { Redis: given.redis, PostgreSQL: given.postgres, embedded: '' };
@@ -80,7 +70,7 @@ async function app(
 }
 
 /** A queue's place: where it hangs, and its name there. */
-type Place = BackendModule.BackendOptions & { name: string };
+type Place = BackendOptions & { name: string };
 
 /** A bare queue of BullMQ at a place. */
 async function bareQueue({ name, ...options }: Place) {

@@ -40,7 +40,7 @@ const STDERR_TAIL_CHARS = 4096;
 const AGENT_ENTRY = pathToFileURL(
   import.meta.url.endsWith('.ts')
     ? packagePath('src', 'agent', 'child', 'child.ts')
-    : packagePath('dist', 'src', 'agent', 'child', 'child.js'),
+    : packagePath('dist', 'lib', 'child.js'),
 );
 
 /** A child that was given no work for so long is ended, and one that has had so many runs. */

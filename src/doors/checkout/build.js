@@ -1,20 +1,21 @@
 // `npm run build`: what is installed is built, because Node refuses TypeScript under node_modules.
-// tsc emits JavaScript and declarations for the library. The forked child and the hook become one file each, and the
-// command line one file per command and what they share, with the small packages in them: all start in a fraction of
-// the time.
+// The library and the command line are a few files that share their parts, one for each command; the forked child and the
+// hook are one file each. Packages that only our own code uses are in them: all start in a fraction of the time, and are
+// not installed beside them. Declarations are those of the library.
 
 import { execFileSync } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { build } from 'rolldown';
 
 rmSync('dist', { recursive: true, force: true });
-execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '--project', 'tsconfig.json', '--noEmit', 'false'], {
-  stdio: 'inherit',
-});
-// The tests, and the demonstration that needs their example sessions, stay in the checkout.
-for (const path of ['dist/test', 'dist/src/doors/checkout', 'dist/src/doors/cli/commands']) {
-  rmSync(path, { recursive: true, force: true });
-}
+execFileSync(
+  process.execPath,
+  ['node_modules/typescript/bin/tsc', '--project', 'tsconfig.json', '--noEmit', 'false', '--emitDeclarationOnly'],
+  { stdio: 'inherit' },
+);
+keepDeclarationsOf('dist/src/index.d.ts');
+
 // Compiled with the child, and evaluated anew for each of its runs (fresh-run.ts).
 const runs = await build({
   input: 'src/agent/child/agent-run.ts',
@@ -23,8 +24,9 @@ const runs = await build({
   write: false,
   logLevel: 'warn',
 });
+mkdirSync('dist/lib', { recursive: true });
 writeFileSync(
-  'dist/src/agent/child/fresh-run.js',
+  'dist/lib/fresh-run.js',
   `import { createRequire } from 'node:module';
 const require = createRequire(import.meta.url);
 export const isFreshEachTime = true;
@@ -47,20 +49,17 @@ await build({
       resolveId: (id) => (id === './fresh-run.ts' ? { id: './fresh-run.js', external: true } : null),
     },
   ],
-  output: { file: 'dist/src/agent/child/child.js', format: 'esm', codeSplitting: false },
+  output: { file: 'dist/lib/child.js', format: 'esm', codeSplitting: false },
   logLevel: 'warn',
 });
-// Packages of hundreds of files of which little is needed; all others are loaded from where they are installed.
-const bundled = ['@bomb.sh/tab', '@date-fns/tz', 'cli-table3', 'commander', 'date-fns', 'gray-matter', 'yaml', 'zod'];
-const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
-const external = Object.keys(dependencies).filter((name) => !bundled.includes(name));
+const { dependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
 await build({
-  input: { cli: 'src/doors/cli/cli.ts', wings: 'src/wings/index.ts' },
+  input: { cli: 'src/doors/cli/cli.ts', wings: 'src/wings/index.ts', index: 'src/index.ts' },
   platform: 'node',
-  external: external.flatMap((name) => [name, new RegExp(`^${name}/`)]),
+  external: Object.keys({ ...dependencies, ...peerDependencies }).flatMap((name) => [name, new RegExp(`^${name}/`)]),
   // gray-matter can run frontmatter as a program; nobody here lets it (memory/text/frontmatter.ts).
   checks: { eval: false },
-  output: { dir: 'dist/src/doors/cli', format: 'esm', chunkFileNames: 'cli-[name].js' },
+  output: { dir: 'dist/lib', format: 'esm', chunkFileNames: 'part-[name].js' },
   logLevel: 'warn',
 });
 
@@ -71,13 +70,27 @@ await build({
   logLevel: 'warn',
 });
 chmodSync('dist/hook.js', 0o755);
-cpSync('src/doors/cli/small-heap.js', 'dist/src/doors/cli/small-heap.js');
+cpSync('src/doors/cli/small-heap.js', 'dist/lib/small-heap.js');
 cpSync('src/doors/setup/agents/opencode-module.js', 'dist/opencode-module.js');
 // What settings and schedules of earlier versions name.
 mkdirSync('dist/src/entry', { recursive: true });
 writeFileSync('dist/src/entry/nocturne.js', "#!/usr/bin/env node\nimport '../../nocturne.js';\n", { mode: 0o755 });
 const door = readFileSync('src/doors/cli/nocturne.js', 'utf8')
-  .replace('./small-heap.js', './src/doors/cli/small-heap.js')
-  .replace('./cli.ts', './src/doors/cli/cli.js')
-  .replace('../../wings/index.ts', './src/doors/cli/wings.js');
+  .replace('./small-heap.js', './lib/small-heap.js')
+  .replace('./cli.ts', './lib/cli.js')
+  .replace('../../wings/index.ts', './lib/wings.js');
 writeFileSync('dist/nocturne.js', door, { mode: 0o755 });
+
+/** Removes all declarations but this one and those that it is made of. */
+function keepDeclarationsOf(entry) {
+  const kept = new Set([entry]);
+  for (const path of kept) {
+    for (const [, name] of readFileSync(path, 'utf8').matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)) {
+      kept.add(join(dirname(path), name.replace(/\.[jt]s$/, '.d.ts')));
+    }
+  }
+  for (const name of readdirSync('dist', { recursive: true })) {
+    const path = join('dist', name);
+    if (path.endsWith('.d.ts') && !kept.has(path)) rmSync(path);
+  }
+}

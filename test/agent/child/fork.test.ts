@@ -26,7 +26,7 @@ afterEach(async () => {
 });
 
 /** As users have it: it starts in a fifth of the time that its source takes. */
-const CHILD = new URL('../../../dist/src/agent/child/child.js', import.meta.url);
+const CHILD = new URL('../../../dist/lib/child.js', import.meta.url);
 
 /** Runs the real child against a scripted model. */
 async function run(script: Script, ports = recordingPorts(), options: Partial<ForkOptions> = {}) {

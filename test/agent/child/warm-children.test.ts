@@ -6,7 +6,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import type * as Fork from '../../../src/agent/child/fork.ts';
 import { type ForkedAgent, type ForkOptions, forkAgent } from '../../../src/agent/child/fork.ts';
 import type * as FreshRun from '../../../src/agent/child/fresh-run.ts';
 import { agentRequest, recordingPorts } from '../../support/agent-ports.ts';
@@ -21,7 +20,7 @@ const limits: ForkOptions = {
   maxIdle: 2,
 };
 const built = <T>(name: string): Promise<T> =>
-  import(pathToFileURL(join(import.meta.dirname, '../../../dist/src/agent/child', name)).href);
+  import(pathToFileURL(join(import.meta.dirname, '../../../dist/lib', name)).href);
 
 /** Children that go wrong in the way they are told, or end well; answers the pid of the one that ran. */
 function children(options: Partial<ForkOptions> = {}) {
@@ -117,9 +116,8 @@ test('by default none is kept', async () => {
 });
 
 /** The built child, which has its modules anew for each run. */
-async function builtAgent(): Promise<ForkedAgent> {
-  const { forkAgent } = await built<typeof Fork>('fork.js');
-  const agent = forkAgent(limits);
+function builtAgent(options: Partial<ForkOptions> = {}): ForkedAgent {
+  const agent = forkAgent({ ...limits, ...options, entry: new URL('../../../dist/lib/child.js', import.meta.url) });
   onTestFinished(() => agent.close());
   return agent;
 }
@@ -129,7 +127,7 @@ test('what one run was told, asked, answered and refused is in no later request 
   const model = await testModel((_, call) =>
     call === 1 ? calls('record_entries', { entries: [word] }) : says('Done.'),
   );
-  const agent = await builtAgent();
+  const agent = builtAgent();
   const ports = recordingPorts({ callTool: () => ({ text: `no ${word}`, isError: true }) });
   const planted = {
     ...agentRequest({ access: { ...model.access, headers: { 'x-planted': word } }, system: word, input: word }),
@@ -156,7 +154,7 @@ test('what one run was told, asked, answered and refused is in no later request 
 
 test('a process that has nothing else to do ends although a child of it waits for another run', () => {
   const program = `
-    import { forkAgent } from ${JSON.stringify(new URL('../../../dist/src/agent/child/fork.js', import.meta.url).href)};
+    import { forkAgent } from ${JSON.stringify(new URL('../../../src/agent/child/fork.ts', import.meta.url).href)};
     const agent = forkAgent({ wallMs: 25_000, memoryLimitMb: 128, environment: {}, maxIdle: 1 });
     const request = ${JSON.stringify({ ...agentRequest({ access: {}, model: 'offline' }), memory: '/orchard' })};
     const usage = async () => 1;
@@ -178,7 +176,7 @@ test('in a build each run has modules of its own', async () => {
 
 test('a built child serves twenty runs of its directory, and no more', async () => {
   const model = await testModel(() => says('Done.'));
-  const agent = await builtAgent();
+  const agent = builtAgent();
   const run = () => agent({ ...agentRequest({ access: model.access }), memory: '/orchard' }, recordingPorts());
   for (let times = 0; times < 25; times += 1) await run();
   // A connection is a process's own.
@@ -187,9 +185,7 @@ test('a built child serves twenty runs of its directory, and no more', async () 
 
 test('a built child is as bounded in a later run as in its first: it is killed at the wall clock', async () => {
   const model = await testModel((_, call) => (call === 1 ? says('Done.') : 'hang'));
-  const { forkAgent } = await built<typeof Fork>('fork.js');
-  const agent = forkAgent({ ...limits, wallMs: 4_000 });
-  onTestFinished(() => agent.close());
+  const agent = builtAgent({ wallMs: 4_000 });
   const request = { ...agentRequest({ access: model.access }), memory: '/orchard' };
   expect(await agent(request, recordingPorts())).toBe('done');
   await expect(agent(request, recordingPorts())).rejects.toMatchObject({
