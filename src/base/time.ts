@@ -71,9 +71,9 @@ export function timeOf(instant: string | Date, zone: string): string {
   return format(inZone(instant, zone), 'HH:mm');
 }
 
-/** When the calendar day after that of `instant` begins in `zone`. */
-export function nextDayAt(instant: string | Date, zone: string): Date {
-  return new Date(startOfDay(addDays(inZone(instant, zone), 1)).getTime());
+/** When a calendar day begins in `zone`: the one after that of `instant`, or so many days after it. */
+export function nextDayAt(instant: string | Date, zone: string, days = 1): Date {
+  return new Date(startOfDay(addDays(inZone(instant, zone), days)).getTime());
 }
 
 function inZone(instant: string | Date, zone: string): TZDate {

@@ -26,6 +26,7 @@ import { isWithinTokens } from '../transcript/excerpt/tokens.ts';
 import { declaredScope, findDefinition } from './agent-definition.ts';
 import { enablementFor } from './compose.ts';
 import { type MemoryScope, scopeDir, scopesBeside } from './places.ts';
+import { sessionSign } from './session-sign.ts';
 import { wings } from './wing.ts';
 
 /** What Claude Code takes from a hook; more than that it spills into a file. */
@@ -184,7 +185,11 @@ export async function answerHook(
   const memory = definition === null ? undefined : await declaredScope(definition);
   if (isSubagent && memory === undefined) return '';
   const agent = options.agent ?? 'claude-code';
-  const { text } = await recallFor(config, {
+  const {
+    text,
+    memory: dir,
+    standing,
+  } = await recallFor(config, {
     ...options,
     ...(memory && { memory, isAlone: true }),
     // Claude Code loads the index for the session, not for its subagents.
@@ -194,7 +199,13 @@ export async function answerHook(
     isAnew: input.source === 'clear' || input.source === 'compact',
     characters: Math.min(options.characters ?? MAX_CHARACTERS, MAX_CHARACTERS),
   });
-  return text === '' ? '' : JSON.stringify({ hookSpecificOutput: { hookEventName, additionalContext: text } });
+  const isShown = config.sessionSign && !isSubagent && (input.source === 'startup' || input.source === 'resume');
+  const sign = isShown && standing.enabled ? sessionSign(config, { memory: dir, text }) : '';
+  if (text + sign === '') return '';
+  return JSON.stringify({
+    ...(sign !== '' && { systemMessage: sign }),
+    ...(text !== '' && { hookSpecificOutput: { hookEventName, additionalContext: text } }),
+  });
 }
 
 function stringOf(value: unknown): string | undefined {

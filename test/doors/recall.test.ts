@@ -125,7 +125,8 @@ test('the hook answers a SessionStart in kind, without the index that Claude Cod
   const { code, stdout } = await hook(sessionStart(), environment);
   expect(code).toBe(0);
   const { context, ...others } = { context: await answer(environment), ...JSON.parse(stdout) };
-  expect(others).toEqual({ hookSpecificOutput: { hookEventName: 'SessionStart', additionalContext: context } });
+  const hookSpecificOutput = { hookEventName: 'SessionStart', additionalContext: context };
+  expect(others).toEqual({ systemMessage: 'nocturne: 2 lines recalled', hookSpecificOutput });
   expect(context).toContain('Cut them on Fridays');
   expect(context).not.toContain('## MEMORY.md');
   expect(await answer(environment, {}, { agent: 'codex' })).toContain('## MEMORY.md');

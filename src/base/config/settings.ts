@@ -165,6 +165,8 @@ export const settingsSchema = z
      * Tokens that one recall may cost, all of it, by an estimate that leaves room for its error.
      */
     recallTokens: z.int().min(500).default(16_000),
+    /** Where a session begins or is resumed, the agent shows you one line: what was recalled, learned, and waits for review. */
+    sessionSign: z.boolean().default(true),
     /** By path (`~/` is the user's directory): `{ "~/secret": { "enabled": false } }` turns a project off; the longest path counts. */
     projects: z.record(z.string().min(1), z.strictObject({ enabled: z.boolean().default(true) })).default({}),
     /** Globs of directories (`~/clients/**`): sessions that ran in or under one are left alone. */

@@ -1,0 +1,59 @@
+// The one line that a person is shown where a session begins: what it says, when it is shown, and to whom.
+
+import { expect, test } from 'vitest';
+import { loadConfig } from '../../src/base/config/config.ts';
+import { answerHook } from '../../src/doors/recall.ts';
+import { testApp } from '../support/app.ts';
+import { jobsInProcess } from '../support/jobs-in-process.ts';
+import { sessionFile } from '../support/session-file.ts';
+import { tempDir } from '../support/temp.ts';
+
+/** A memory that learned three things at 02:00 on the 21st, of which a dream's changes wait. */
+async function taught(): Promise<string> {
+  const dir = tempDir();
+  const jobs = await jobsInProcess(dir, '2026-11-21T02:00:00Z', { review: true });
+  const session = sessionFile(tempDir());
+  for (const prompt of ['Always use pnpm instead of npm.', 'I prefer short answers.', 'The deadline is 2026-12-04.'])
+    session.add(prompt);
+  await jobs.extract(session.path);
+  await jobs.dream();
+  jobs.close();
+  return dir;
+}
+
+async function hookAt(now: string, { dir = '', settings = {}, source = 'startup', event = 'SessionStart' } = {}) {
+  const { environment } = await testApp({ dir, settings, now });
+  const input = {
+    hook_event_name: event,
+    source,
+    session_id: '11111111-2222-4333-8444-555555555555',
+    cwd: '/work/app',
+  };
+  const said = await answerHook(await loadConfig({}, environment), { input });
+  return (said === '' ? {} : JSON.parse(said)) as { systemMessage?: string; hookSpecificOutput?: object };
+}
+
+test('a session that begins or is resumed shows one line: recalled, learned since yesterday, waiting for review', async () => {
+  const dir = await taught();
+  const begun = await hookAt('2026-11-21T09:00:00Z', { dir });
+  expect(begun.systemMessage).toBe('nocturne: 3 lines recalled; 3 learned since yesterday; 3 wait for review');
+  expect(begun.hookSpecificOutput).toMatchObject({ hookEventName: 'SessionStart' });
+  const resumed = await hookAt('2026-11-22T23:00:00Z', { dir, source: 'resume' });
+  expect(resumed.systemMessage).toMatch(/; 3 learned since yesterday; /);
+  const later = await hookAt('2026-11-23T00:00:00Z', { dir });
+  expect(later.systemMessage).toBe('nocturne: 3 lines recalled; 3 wait for review');
+});
+
+test('no line after clear and compact, for a subagent, where it is turned off, or where nothing is to tell', async () => {
+  const dir = await taught();
+  const now = '2026-11-21T09:00:00Z';
+  for (const source of ['clear', 'compact', 'fork']) {
+    const said = await hookAt(now, { dir, source });
+    expect(said.hookSpecificOutput).toMatchObject({ hookEventName: 'SessionStart' });
+    expect(said).not.toHaveProperty('systemMessage');
+  }
+  expect(await hookAt(now, { dir, event: 'SubagentStart' })).toEqual({});
+  expect(await hookAt(now, { dir, settings: { sessionSign: false } })).not.toHaveProperty('systemMessage');
+  expect(await hookAt(now, { dir, settings: { projects: { '/work/app': { enabled: false } } } })).toEqual({});
+  expect(await hookAt(now, { dir: tempDir() })).toEqual({});
+});
