@@ -7,6 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { build } from 'rolldown';
+import { writeThirdParties } from './third-parties.js';
 
 rmSync('dist', { recursive: true, force: true });
 execFileSync(
@@ -40,7 +41,7 @@ ${runs.output[0].code}
 }
 `,
 );
-await build({
+const child = await build({
   input: 'src/agent/child/child.ts',
   platform: 'node',
   plugins: [
@@ -53,7 +54,7 @@ await build({
   logLevel: 'warn',
 });
 const { dependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
-await build({
+const library = await build({
   input: { cli: 'src/doors/cli/cli.ts', wings: 'src/wings/index.ts', index: 'src/index.ts' },
   platform: 'node',
   external: Object.keys({ ...dependencies, ...peerDependencies }).flatMap((name) => [name, new RegExp(`^${name}/`)]),
@@ -63,7 +64,7 @@ await build({
   logLevel: 'warn',
 });
 
-await build({
+const hook = await build({
   input: 'src/doors/hook/hook.ts',
   platform: 'node',
   output: { file: 'dist/hook.js', format: 'esm', codeSplitting: false },
@@ -79,6 +80,7 @@ const door = readFileSync('src/doors/cli/nocturne.js', 'utf8')
   .replace('./small-heap.js', './lib/small-heap.js')
   .replace('./cli.ts', './lib/cli.js')
   .replace('../../wings/index.ts', './lib/wings.js');
+writeThirdParties([runs, child, library, hook].flatMap(({ output }) => output.flatMap((each) => each.moduleIds ?? [])));
 writeFileSync('dist/nocturne.js', door, { mode: 0o755 });
 
 /** Removes all declarations but this one and those that it is made of. */
