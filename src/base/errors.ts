@@ -48,6 +48,8 @@ const LOCAL = { ...PASSES, class: 'local', firstMs: 5 * MINUTE_MS, countsForBrea
 /** What each code means to a worker. */
 export const ERRORS = {
   'bad-input': { ...ONCE, class: 'unreadable' },
+  /** Settings of nocturne or of an agent that cannot be used: what depends on them waits until they are mended. */
+  settings: { ...LOCAL, needsPerson: true },
   'unknown-format': { ...ONCE, class: 'unreadable' },
   'transcript-gone': { ...ONCE, class: 'gone' },
   'no-model': { ...PERSON, class: 'auth', countsForBreaker: true },

@@ -13,12 +13,12 @@ import { wings } from './wing.ts';
 export const MEMORY_SCOPES = ['project', 'user', 'local'] as const;
 export type MemoryScope = (typeof MEMORY_SCOPES)[number];
 
-/** Where the memory of a session is kept, or would be. Throws `bad-input` for a place that cannot be. */
+/** Where the memory of a session is kept, or would be. Throws `settings` where they name no place that can be. */
 export function memoryDirFor(config: Config, { cwd }: { cwd?: string }): string {
   const { agentMemory, memoryDir, userDir } = config;
   const { settings } = agentMemory;
   if (memoryDir === undefined && settings.problem) {
-    throw new AppError('bad-input', `Where memory lives cannot be told: ${settings.problem}`, {
+    throw new AppError('settings', `Where memory lives cannot be told: ${settings.problem}`, {
       remedy: `Mend the file, or name the directory with NOCTURNE_MEMORY_DIR or --memory.`,
     });
   }
@@ -74,7 +74,7 @@ function ownMemory(config: Config, cwd: string): string[] {
     return [memoryDirFor({ ...config, memoryDir: undefined }, { cwd })];
   } catch (error) {
     // Settings that tell no place are no obstacle where the memory is elsewhere.
-    if (isAppError(error, 'bad-input')) return [];
+    if (isAppError(error, 'settings')) return [];
     throw error;
   }
 }

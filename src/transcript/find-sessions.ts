@@ -2,7 +2,8 @@
 // file is opened. opencode keeps its sessions in a database, so none of them is found here.
 
 import { join } from 'node:path';
-import { walkNow } from '../base/files/directories.ts';
+import { isAppError } from '../base/errors.ts';
+import { type OnClosed, walkNow } from '../base/files/directories.ts';
 import { statNow } from '../base/files/files.ts';
 
 export const FOUND_AGENTS = ['claude-code', 'codex', 'gemini', 'copilot', 'pi'] as const;
@@ -37,19 +38,31 @@ export interface FindOptions {
   since?: Date;
   /** Only paths that hold this text: a session's id. */
   named?: string;
+  /** Told of a directory that may not be read; default: an AppError `storage` is thrown. */
+  onClosed?: OnClosed;
 }
 
-/** The newest first. Throws an AppError `storage` for a directory that may not be read. */
+function statOr(path: string, { onClosed }: FindOptions): ReturnType<typeof statNow> {
+  try {
+    return statNow(path);
+  } catch (error) {
+    if (!onClosed || !isAppError(error, 'storage')) throw error;
+    onClosed(path, error);
+    return null;
+  }
+}
+
+/** The newest first. */
 export function findSessions(dirs: AgentDirs, options: FindOptions = {}): FoundSession[] {
   const found: FoundSession[] = [];
   for (const agent of options.agents ?? FOUND_AGENTS) {
     for (const { under, pattern } of PLACES[agent]) {
       const root = join(dirs[agent], under);
-      const paths = new Set(walkNow(root).filter((path) => pattern.test(path)));
+      const paths = new Set(walkNow(root, '', options.onClosed).filter((path) => pattern.test(path)));
       for (const path of paths) {
         // While Codex goes on with a session that it had compressed, both are there.
         if (path.endsWith('.zst') && paths.has(path.slice(0, -'.zst'.length))) continue;
-        const stat = statNow(join(root, path));
+        const stat = statOr(join(root, path), options);
         if (!stat || stat.bytes === 0) continue;
         if (options.since && stat.modifiedMs < options.since.getTime()) continue;
         if (options.named !== undefined && !path.includes(options.named)) continue;

@@ -4,8 +4,9 @@
 
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
+import type { ParseError } from 'jsonc-parser';
 import { z } from 'zod';
-import { AppError, jsonProblem } from '../errors.ts';
+import { AppError, isAppError, jsonProblem } from '../errors.ts';
 import { homeDir } from '../files/directories.ts';
 import { readText } from '../files/files.ts';
 import { type Clock, fixedClock, isInstant, isZone, machineZone, systemClock } from '../time.ts';
@@ -133,17 +134,37 @@ const agentSettingsSchema = z.looseObject({
   autoMemoryEnabled: z.boolean().optional(),
 });
 
-/** A foreign file that is broken keeps nobody from working but who needs what it says. */
+/** Reads the agent's settings again, for processes that stay: what was broken may be mended. */
+export async function refreshAgentSettings({ agentMemory }: Config): Promise<void> {
+  agentMemory.settings = await readAgentSettings(agentMemory.settings.path);
+}
+
+/** A foreign file that is broken, or closed to this user, keeps nobody from working but who needs what it says. */
 async function readAgentSettings(path: string): Promise<AgentSettings> {
-  const text = await readText(path);
-  if (!text?.trim()) return { path };
   try {
-    const settings = agentSettingsSchema.safeParse(JSON.parse(text));
+    const text = (await readText(path))?.replace(/^\uFEFF/, '');
+    if (!text?.trim()) return { path };
+    const settings = agentSettingsSchema.safeParse(await parseWithComments(text));
     if (!settings.success) return { path, problem: `${path}: ${z.prettifyError(settings.error)}.` };
     const { autoMemoryDirectory, autoMemoryEnabled } = settings.data;
     return { path, autoMemoryDirectory: autoMemoryDirectory || undefined, autoMemoryEnabled };
   } catch (error) {
-    return { path, problem: `${path} is not JSON: ${jsonProblem(error)}.` };
+    if (isAppError(error, 'storage')) return { path, problem: error.message };
+    if (error instanceof SyntaxError) return { path, problem: `${path} is not JSON: ${jsonProblem(error)}.` };
+    throw error;
+  }
+}
+
+/** JSON as Claude Code reads it: with comments, and a comma behind the last. Throws as `JSON.parse`. */
+async function parseWithComments(text: string): Promise<unknown> {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const { parse } = await import('jsonc-parser');
+    const problems: ParseError[] = [];
+    const value: unknown = parse(text, problems, { allowTrailingComma: true, allowEmptyContent: true });
+    if (problems.length > 0) throw error;
+    return value ?? {};
   }
 }
 

@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import { dirname, join, resolve, sep } from 'node:path';
-import { isAppError } from '../errors.ts';
+import { type AppError, isAppError } from '../errors.ts';
 import {
   absentAsNull,
   absentOr,
@@ -24,7 +24,7 @@ export function isDirectory(path: string): boolean {
   } catch (error) {
     // A path that none can have, as a stranger's record may hold.
     if (isAbsence(error)) return false;
-    throw error;
+    throw storageError('look at', path, error);
   }
 }
 
@@ -39,23 +39,31 @@ export async function listFiles(dir: string): Promise<string[]> {
 
 /**
  * The paths of all regular files under `dir`, relative to it, with `/`, unsorted, at once. Links are not followed;
- * names that begin with a dot are left out.
+ * names that begin with a dot are left out. `onClosed` is told of a directory that may not be read; default: it is thrown.
  */
-export function walkNow(dir: string, below = '', found: string[] = []): string[] {
-  for (const item of itemsIn(below === '' ? dir : join(dir, below))) {
-    if (item.name.startsWith('.')) continue;
-    const path = below === '' ? item.name : `${below}/${item.name}`;
-    if (item.isFile()) found.push(path);
-    else if (item.isDirectory()) walkNow(dir, path, found);
-  }
+export function walkNow(dir: string, below = '', onClosed?: OnClosed): string[] {
+  const found: string[] = [];
+  const walk = (under: string) => {
+    for (const item of itemsIn(under === '' ? dir : join(dir, under), onClosed)) {
+      if (item.name.startsWith('.')) continue;
+      const path = under === '' ? item.name : `${under}/${item.name}`;
+      if (item.isFile()) found.push(path);
+      else if (item.isDirectory()) walk(path);
+    }
+  };
+  walk(below);
   return found;
 }
 
-function itemsIn(dir: string): fs.Dirent[] {
+export type OnClosed = (dir: string, error: AppError) => void;
+
+function itemsIn(dir: string, onClosed?: OnClosed): fs.Dirent[] {
   try {
     return fs.readdirSync(dir, { withFileTypes: true });
   } catch (error) {
-    return absentOr(dir, error) ?? [];
+    if (!onClosed || isAbsence(error)) return absentOr(dir, error) ?? [];
+    onClosed(dir, storageError('read', dir, error));
+    return [];
   }
 }
 

@@ -3,9 +3,10 @@
 // mended, no key is shown, and the model is asked only where the person wants it.
 
 import { join } from 'node:path';
-import { openModel } from '../../agent/model.ts';
+import { explainFailure, openModel } from '../../agent/model.ts';
+import { OFFLINE_MODEL } from '../../agent/types.ts';
 import type { Config } from '../../base/config/config.ts';
-import { describeError, isAppError } from '../../base/errors.ts';
+import { describeError, isAppError, ruleOf } from '../../base/errors.ts';
 import { isDirectory, listNames, readDirectory } from '../../base/files/directories.ts';
 import { isPrivate, readTextNow, statFile, statNow } from '../../base/files/files.ts';
 import { keyPath, keySource, readAccess } from '../../base/key.ts';
@@ -23,6 +24,7 @@ import { wakeQueueOptions } from '../worker/worker.ts';
 import { type Checked, fail, ok, warn } from './checked.ts';
 
 const OLDEST_NODE = [22, 18] as const;
+const ANSWERS_WITHIN_MS = 20_000;
 const NIGHT_MS = 36 * 60 * 60_000;
 
 export function checkNode(version = process.versions.node): Checked[] {
@@ -134,7 +136,7 @@ export async function checkKey(config: Config): Promise<Checked[]> {
         : warn('key', 'in this environment alone; schedulers have none', keep),
     ];
   }
-  // A command may ask a person, or a server: it is run only with --online.
+  // A command may ask a person, or a server: it is run only to ask the model.
   if (source === 'command') return [ok('key', `by the command ${config.keyCommand?.[0]}`)];
   try {
     await readAccess(config);
@@ -144,8 +146,19 @@ export async function checkKey(config: Config): Promise<Checked[]> {
   }
 }
 
-/** Sends one request of a few tokens. */
+/** Whether the model takes the key, told by one request of a few tokens. */
 export async function checkModel(config: Config, home: Home): Promise<Checked[]> {
+  if (config.model === OFFLINE_MODEL || keySource(config) === 'none') return [];
+  const error = await tryModel(config, home);
+  if (!error) return [ok('model', `${config.model} answers`)];
+  const { class: kind } = ruleOf(isAppError(error) ? error.code : null);
+  return kind === 'transient' || kind === 'rate-limit' || kind === 'ceiling'
+    ? [warn('model', `could not be asked: ${describeError(error)}`, 'Nothing is lost: the work waits.')]
+    : [fail('model', describeError(error), 'Check key, model and network.')];
+}
+
+/** Sends the model one request of a few tokens; answers what it failed with. */
+export async function tryModel(config: Config, home: Home): Promise<unknown> {
   try {
     const request = {
       model: config.model,
@@ -155,7 +168,7 @@ export async function checkModel(config: Config, home: Home): Promise<Checked[]>
       tools: [],
       maxTurns: 1,
       maxOutputTokens: 1,
-      requestMs: config.requestMs,
+      requestMs: Math.min(config.requestMs, ANSWERS_WITHIN_MS),
     };
     const spend = new JobSpend(home, config);
     const client = openModel(request, {
@@ -163,9 +176,9 @@ export async function checkModel(config: Config, home: Home): Promise<Checked[]>
       settle: (reservation, usage) => spend.settle(reservation, usage),
     });
     await client.messages.create({ model: config.model, max_tokens: 1, messages: [{ role: 'user', content: 'Hi' }] });
-    return [ok('model', `${config.model} answers`)];
+    return undefined;
   } catch (error) {
-    return [fail('model', describeError(error), 'Check key, model and network.')];
+    return explainFailure(error, config);
   }
 }
 
@@ -213,6 +226,24 @@ export async function checkSchedule(config: Config, home: Home): Promise<Checked
   return isLate
     ? [...found, warn('schedule', `the last night was ${lastAt}`, 'Run nocturne worker --once --nightly.')]
     : found;
+}
+
+/** The agent's own settings, where they tell where memory lives and whether it is on. */
+export function checkAgentSettings({ agentMemory }: Config): Checked[] {
+  const { problem, path } = agentMemory.settings;
+  return problem ? [fail('agent settings', problem, `Mend ${path}: what sessions taught waits until then.`)] : [];
+}
+
+/** Sessions that could not be taken, each with its reason. */
+export function checkBlocked(home: Home): Checked[] {
+  const blocked = home.blocked.all();
+  return [...Map.groupBy(blocked, ({ reason }) => reason)].map(([reason, paths]) =>
+    fail(
+      'sessions',
+      `${sayFirst(paths.map(({ path }) => path))}: ${reason}`,
+      'Mend that: they are taken by themselves then.',
+    ),
+  );
 }
 
 /** Sessions that hooks told of and no worker has taken up yet. */

@@ -12,6 +12,8 @@ import { enablementFor } from '../compose.ts';
 import { memoryDirFor } from '../places.ts';
 import { type Checked, fail, warn } from './checked.ts';
 import {
+  checkAgentSettings,
+  checkBlocked,
   checkEnablement,
   checkHome,
   checkHooks,
@@ -29,6 +31,7 @@ import { checkMemoryDirectory, checkWings } from './memory.ts';
 /** `isOnline`: ask the model, too. */
 export async function examine(config: Config, at: { cwd: string; isOnline: boolean }): Promise<Checked[]> {
   const { home, trouble } = lookIntoHome(config);
+  const own = ownMemory(config, at.cwd);
   try {
     return [
       ...checkNode(),
@@ -36,16 +39,18 @@ export async function examine(config: Config, at: { cwd: string; isOnline: boole
       ...trouble,
       ...checkNight(config),
       ...checkHooks(config),
+      ...checkAgentSettings(config),
       ...(home ? checkEnablement(enablementFor(config, { home, cwd: at.cwd })) : []),
       ...(await checkKey(config)),
       ...(home && at.isOnline ? await checkModel(config, home) : []),
       ...(await checkQueue(config)),
       ...(home ? [...checkWorker(config, home), ...(await checkSchedule(config, home))] : []),
       ...(await checkSpool(config)),
-      ...memoryDirectories(config, { cwd: at.cwd, home }).flatMap((dir) =>
+      ...(home ? checkBlocked(home) : []),
+      ...memoryDirectories({ own, home }).flatMap((dir) =>
         checkMemoryDirectory(dir, home ? { config, home } : undefined),
       ),
-      ...(await checkWings(memoryDirFor(config, { cwd: at.cwd }), checkoutRoot(at.cwd))),
+      ...(own === null ? [] : await checkWings(own, checkoutRoot(at.cwd))),
     ];
   } finally {
     home?.close();
@@ -70,6 +75,16 @@ function lookIntoHome({ home: dir, clock, zone }: Config): { home: Home | null; 
 }
 
 /** That of the project one stands in, and all that are known. */
-function memoryDirectories(config: Config, { cwd, home }: { cwd: string; home: Home | null }): string[] {
-  return [...new Set([memoryDirFor(config, { cwd }), ...(home?.stores() ?? [])])];
+function memoryDirectories({ own, home }: { own: string | null; home: Home | null }): string[] {
+  return [...new Set([...(own === null ? [] : [own]), ...(home?.stores() ?? [])])];
+}
+
+/** Null where settings cannot tell; which those are is found by looking at them. */
+function ownMemory(config: Config, cwd: string): string | null {
+  try {
+    return memoryDirFor(config, { cwd });
+  } catch (error) {
+    if (!isAppError(error, 'settings')) throw error;
+    return null;
+  }
 }

@@ -20,8 +20,8 @@ const JOBS_LOOKED_AT = 200;
 
 /** `by`: the settings, and what crosses directories, to say what keeps dreams from running. */
 export function checkMemoryDirectory(dir: string, by?: { config: Config; home: Home }): Checked[] {
-  if (!isDirectory(join(dir, '.nocturne'))) return [ok('memory', `${dir}: nothing kept yet`)];
   try {
+    if (!isDirectory(join(dir, '.nocturne'))) return [ok('memory', `${dir}: nothing kept yet`)];
     const damage = ledgerDamage(dir);
     if (damage.length > 0) {
       return [

@@ -1,10 +1,11 @@
 // From the spool into the inboxes: what hooks have said becomes work of the memory directory the session belongs to.
 // Promises that a spool file goes only after its inbox has the work, so that a crash repeats and never loses it, and
-// that however many hooks named a session it waits once. Never starts work, save what a wing does where a session begins.
+// that however many hooks named a session it waits once; what settings, permissions or a missing directory keep from
+// being taken stays, and the home names it (`blocked`). Never starts work, save what a wing does where a session begins.
 
-import { sep } from 'node:path';
+import { dirname, sep } from 'node:path';
 import { describeError, ERRORS, isAppError } from '../../base/errors.ts';
-import { canonicalPath } from '../../base/files/directories.ts';
+import { canonicalPath, isDirectory } from '../../base/files/directories.ts';
 import {
   kindOfEvent,
   readSpool,
@@ -56,6 +57,9 @@ export async function ingestSpool(app: App, options: IngestOptions): Promise<Ing
   return ingested;
 }
 
+/** A directory that is gone may be a disk that is not there; after so long it is not coming back. */
+const CUT_OFF_MS = 30 * 86_400_000;
+
 /** Puts the session of one or more hook calls, in their order, into its inbox. */
 async function ingestSession(
   app: App,
@@ -79,13 +83,19 @@ async function ingestSession(
       await announceSession(app, { transcript, session: id, cwd, ended: hasEnded(calls), at });
     }
     for (const each of calls) removeSpooled(each);
+    app.home.blocked.remove(session.path);
     return reason ? 'skipped' : 'announced';
   } catch (error) {
     if (!isAppError(error)) throw error;
     if (error.code === 'transcript-gone' && mayStillCome) return 'lagging';
-    if (ERRORS[error.code].tries === null) {
-      onProblem(`${name} stays in the spool: ${describeError(error)}`);
+    const transcript = transcriptTold(calls);
+    const isCutOff = error.code === 'transcript-gone' && transcript !== null && !isDirectory(dirname(transcript));
+    if (ERRORS[error.code].tries === null || (isCutOff && sinceMs < CUT_OFF_MS)) {
+      const reason = describeError(error);
+      onProblem(`${name} stays in the spool: ${reason}`);
+      if (transcript) app.home.blocked.add({ path: transcript, reason, since: item.at });
     } else {
+      if (transcript) app.home.blocked.remove(transcript);
       onProblem(`${name} is skipped: ${describeError(error)}`);
       for (const each of calls) removeSpooled(each);
     }
@@ -95,11 +105,15 @@ async function ingestSession(
 
 /** Copilot tells the path at some events only, Codex's `notify` never: then it is found by the session's id. */
 function transcriptOf(app: App, calls: Spooled[]): string {
-  const told = calls.findLast(({ item }) => item.transcript !== null)?.item.transcript;
+  const told = transcriptTold(calls);
   const { agent, session } = (calls.at(-1) as Spooled).item;
   if (told || session === null) return told ?? '';
   const agents = FOUND_AGENTS.filter((found) => found === agent);
   return findSessions(app.config.agentDirs, { agents, named: session })[0]?.path ?? '';
+}
+
+function transcriptTold(calls: Spooled[]): string | null {
+  return calls.findLast(({ item }) => item.transcript !== null)?.item.transcript ?? null;
 }
 
 /** The session was over, and nothing was added to its transcript since. */

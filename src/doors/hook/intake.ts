@@ -2,6 +2,7 @@
 // hour has passed. And how a worker that a hook has started goes on: until nothing that hooks named is due any more.
 // Promises that a hook which saw a worker awake is heard by it.
 
+import { refreshAgentSettings } from '../../base/config/config.ts';
 import { inboxItems } from '../../memory/ledger/inbox.ts';
 import { awakeIn } from '../../queue/awake.ts';
 import { spoolFiles } from '../../queue/spool.ts';
@@ -49,6 +50,7 @@ export function openIntake(app: App, { signal, isResident, isNight, onError }: I
   return {
     last: () => last,
     async takeIn() {
+      if (app.config.agentMemory.settings.problem) await refreshAgentSettings(app.config);
       last = await ingestSpool(app, { onProblem: onError });
       const nowMs = clock.now().getTime();
       // What asks for a sweep while one is under way gets another: that one may have passed by already.

@@ -1,12 +1,14 @@
 // The sweep: finds, on this disk, sessions with turns that nobody has extracted, and puts them into their inboxes, so
 // that every hook is optional. Promises to open no file that is as it was when it was last looked at, and that running
-// it again, or ending it anywhere, does no harm. Asks no model.
+// it again, or ending it anywhere, does no harm; what settings or permissions keep closed is named in the home, and taken
+// once it is open, however old it is then. Asks no model.
 
-import { join } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 import { sortTurns } from '../../../jobs/extract/sort-turns.ts';
-import { describeError, ERRORS, isAppError } from '../../base/errors.ts';
+import { type AppError, describeError, ERRORS, isAppError } from '../../base/errors.ts';
 import { isDirectory } from '../../base/files/directories.ts';
-import type { SweptTranscript } from '../../memory/home/home.ts';
+import { statNow } from '../../base/files/files.ts';
+import type { BlockedPath, SweptTranscript } from '../../memory/home/home.ts';
 import { sessionRow } from '../../memory/ledger/coverage.ts';
 import { inboxItems } from '../../memory/ledger/inbox.ts';
 import { type FoundAgent, type FoundSession, findSessions } from '../../transcript/find-sessions.ts';
@@ -17,7 +19,14 @@ import { deliverEverywhere, openStores } from '../worker/worker.ts';
 import { announceSession } from './announce.ts';
 import { reasonToSkip, type SkipReason } from './ingest.ts';
 
-export type SweepVerdict = 'enqueued' | 'waiting' | 'nothing-new' | 'still-open' | 'unreadable' | SkipReason;
+export type SweepVerdict =
+  | 'enqueued'
+  | 'waiting'
+  | 'nothing-new'
+  | 'still-open'
+  | 'unreadable'
+  | 'blocked'
+  | SkipReason;
 
 export interface SweepReport {
   /** How many sessions were found, and what became of them, by agent. */
@@ -43,11 +52,19 @@ export interface SweepOptions {
 const LASTING: ReadonlySet<SweepVerdict> = new Set(['nothing-new', 'unreadable', 'non-interactive', 'subagent', 'own']);
 
 const LOOKS_AT_ONCE = 100;
+const DAY_MS = 86_400_000;
 
 export async function sweepSessions(app: App, options: SweepOptions = {}): Promise<SweepReport> {
   const report: SweepReport = { agents: {}, enqueued: [], problems: [] };
   const onProblem = (message: string) => report.problems.push(message);
-  const found = findSessions(app.config.agentDirs, options);
+  const now = app.config.clock.now().toISOString();
+  const blocked = new Map(app.home.blocked.all().map((each) => [each.path, each]));
+  const found = findAll(app, { options, blocked, onClosed: (path, reason) => block({ path, reason }) });
+  function block({ path, reason }: { path: string; reason: string }) {
+    onProblem(`${path}: ${reason}`);
+    app.home.blocked.add({ path, reason, since: now });
+    blocked.delete(path);
+  }
   options.onFound?.(found.length);
   await deliverEverywhere(app, onProblem);
   const looks = new Map(app.home.swept.all().map((look) => [look.path, look]));
@@ -66,10 +83,11 @@ export async function sweepSessions(app: App, options: SweepOptions = {}): Promi
     if (waiting.has(file.path)) verdict = 'waiting';
     else if (known && isStillTrue(app, known, file)) verdict = known.verdict as SweepVerdict;
     else {
-      const look = await lookAt(app, file, { report, instructions: options.instructions });
+      const look = await lookAt(app, file, { report, instructions: options.instructions, block });
       verdict = look.verdict as SweepVerdict;
       if (LASTING.has(verdict)) unsaved.push(look);
     }
+    if (verdict !== 'blocked' && blocked.delete(file.path)) app.home.blocked.remove(file.path);
     report.agents[file.agent] ??= { found: 0 };
     const counts = report.agents[file.agent] as { found: number } & Partial<Record<SweepVerdict, number>>;
     counts.found += 1;
@@ -80,7 +98,36 @@ export async function sweepSessions(app: App, options: SweepOptions = {}): Promi
     unsaved = [];
   }
   app.home.swept.remember(unsaved);
+  const isWhole = !options.agents && !options.signal?.aborted;
+  // What is left of these was taken by hand, is gone, or is a directory that is open again.
+  if (isWhole) for (const { path } of blocked.values()) if (!isCutOff(path)) app.home.blocked.remove(path);
   return report;
+}
+
+/** What the options ask for, and what was blocked when a sweep would have found it. */
+function findAll(
+  app: App,
+  ask: { options: SweepOptions; blocked: Map<string, BlockedPath>; onClosed(path: string, reason: string): void },
+): FoundSession[] {
+  const { agents, since } = ask.options;
+  const onClosed = (path: string, error: AppError) => ask.onClosed(path, describeError(error));
+  const days = app.config.sweepDays * DAY_MS;
+  const sinceMs = [...ask.blocked.values()].map((each) => Date.parse(each.since) - days);
+  const earliest = since && new Date(Math.min(since.getTime(), ...sinceMs));
+  const found = findSessions(app.config.agentDirs, { agents, since: earliest, onClosed });
+  const wasBlocked = (path: string) =>
+    ask.blocked.has(path) || [...ask.blocked.keys()].some((dir) => path.startsWith(dir + sep));
+  return found.filter(({ path, modifiedAt }) => !since || modifiedAt >= since.toISOString() || wasBlocked(path));
+}
+
+/** Whether nobody can tell if it is there. */
+function isCutOff(path: string): boolean {
+  try {
+    return statNow(path) === null && !isDirectory(dirname(path));
+  } catch (error) {
+    if (!isAppError(error, 'storage')) throw error;
+    return true;
+  }
 }
 
 /** Whether an earlier verdict still stands: the same file, the same memory directory, the same settings. */
@@ -88,13 +135,23 @@ function isStillTrue(app: App, look: SweptTranscript, file: FoundSession): boole
   if (look.sizeBytes !== file.sizeBytes || look.modifiedAt !== file.modifiedAt) return false;
   if (look.verdict === 'non-interactive') return !app.config.nonInteractive;
   if (look.store === null) return true;
-  return look.store === app.memoryDirOf({ cwd: look.cwd ?? undefined }) && hasLedger(look.store);
+  try {
+    return look.store === app.memoryDirOf({ cwd: look.cwd ?? undefined }) && hasLedger(look.store);
+  } catch (error) {
+    // Settings that cannot be read: whoever looks at the session says so.
+    if (!isAppError(error)) throw error;
+    return false;
+  }
 }
 
 async function lookAt(
   app: App,
   file: FoundSession,
-  { report, instructions }: { report: SweepReport; instructions?: string },
+  {
+    report,
+    instructions,
+    block,
+  }: { report: SweepReport; instructions?: string; block(found: { path: string; reason: string }): void },
 ): Promise<SweptTranscript> {
   const { agent, path, sizeBytes, modifiedAt } = file;
   const look: SweptTranscript = { path, sizeBytes, modifiedAt, cwd: null, store: null, verdict: 'unreadable' };
@@ -116,9 +173,14 @@ async function lookAt(
     return { ...look, cwd: session.cwd ?? null, store, verdict };
   } catch (error) {
     if (!isAppError(error)) throw error;
-    report.problems.push(`${path}: ${describeError(error)}`);
-    // What the disk or a database refused today is looked at again.
-    return { ...look, verdict: ERRORS[error.code].tries === null ? 'still-open' : 'unreadable' };
+    const reason = describeError(error);
+    // What settings, the disk or a database refused today is looked at again.
+    if (ERRORS[error.code].tries === null) {
+      block({ path, reason });
+      return { ...look, verdict: 'blocked' };
+    }
+    report.problems.push(`${path}: ${reason}`);
+    return look;
   }
 }
 

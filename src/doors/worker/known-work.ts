@@ -22,10 +22,10 @@ export async function eachLedger(
   { only, look }: { only?: string; look: (ledger: Ledger, dir: string) => Promise<void> | void },
 ): Promise<string[]> {
   const unreadable: string[] = [];
-  for (const dir of only ? [only] : home.stores().filter(isDirectory)) {
+  for (const dir of only ? [only] : home.stores()) {
     let ledger: Ledger | null = null;
     try {
-      ledger = findLedger(dir);
+      ledger = only || isDirectory(dir) ? findLedger(dir) : null;
       if (ledger) await look(ledger, dir);
     } catch (error) {
       if (!isAppError(error, 'storage')) throw error;

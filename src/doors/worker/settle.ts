@@ -158,13 +158,19 @@ function finish(store: Store, { item, now }: { item: InboxItem; now: Date }): vo
   if (item.kind === 'extract') dropSnapshots(store, now);
 }
 
-/** What is paused waits, and is looked at again every hour; what is turned off is over. */
+/**
+ * What is paused waits, and is looked at again every hour; where settings that cannot be read keep from telling, every
+ * five minutes. What is turned off is over.
+ */
 function settlePaused(
   app: App,
   { done, store, item, standing }: { done: WorkResult; store: Store; item: InboxItem; standing: Enablement },
 ): WorkResult {
   const now = app.config.clock.now();
-  const { pausedUntil, reason } = standing;
+  const { pausedUntil, reason, isUnknown } = standing;
+  if (isUnknown) {
+    return postpone(done, { store, item, until: new Date(now.getTime() + ERRORS.settings.firstMs), reason });
+  }
   if (pausedUntil === undefined) {
     finish(store, { item, now });
     return { ...done, reason };

@@ -96,9 +96,9 @@ export async function drainInboxes(app: App, options: Omit<WorkerOptions, 'until
 /** The known memory directories that are there; one that cannot be opened is named and keeps nobody from the others. */
 export async function openStores(app: App, onError: (message: string) => void): Promise<Store[]> {
   const stores: Store[] = [];
-  for (const dir of app.home.stores().filter(isDirectory)) {
+  for (const dir of app.home.stores()) {
     try {
-      stores.push(await app.store(dir));
+      if (isDirectory(dir)) stores.push(await app.store(dir));
     } catch (error) {
       if (!isAppError(error)) throw error;
       onError(`${dir}: ${describeError(error)}`);

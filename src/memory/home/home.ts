@@ -1,5 +1,5 @@
 // The home: `$NOCTURNE_HOME/home.db`, what is known over all memory directories of this user: which there are, what
-// was spent (day-spend.ts), which workers run, what a person paused, and what sweeps made of the transcripts they looked at.
+// was spent (day-spend.ts), which workers run, what a person paused or declined, what sweeps made of the transcripts they looked at, and what could not be taken yet.
 
 import { join } from 'node:path';
 import { AppError } from '../../base/errors.ts';
@@ -49,6 +49,7 @@ export class Home {
   /** Whether models may be asked at all. */
   readonly breaker: Breaker;
   readonly swept: SweptTranscripts;
+  readonly blocked: Blocked;
   readonly pauses: Pauses;
   readonly days: DaySpend;
   readonly #sql: Sql;
@@ -62,6 +63,7 @@ export class Home {
     this.#sql = new Sql(openSoundHome(file), IF_DAMAGED);
     this.breaker = new Breaker(this.#sql, clock);
     this.swept = new SweptTranscripts(this.#sql);
+    this.blocked = new Blocked(this.#sql);
     this.pauses = new Pauses(this.#sql, clock);
     this.days = new DaySpend(this.#sql, clock, zone);
   }
@@ -160,6 +162,15 @@ export class Home {
     return this.#sql.get<{ at: string }>('select at from nightly')?.at ?? null;
   }
 
+  /** What was said before this instant, ISO-8601, was declined at set-up: only who asks for it by name is given it. */
+  declinedBefore(): string | undefined {
+    return this.#sql.get<{ before: string }>('select before from declined')?.before;
+  }
+
+  decline(before: Date): void {
+    this.#sql.replace('declined', { id: 1, before: before.toISOString() });
+  }
+
   close(): void {
     this.#sql.close();
   }
@@ -218,6 +229,43 @@ export class Pauses {
 
   #now(): string {
     return this.#clock.now().toISOString();
+  }
+}
+
+/** A session, or a directory of sessions, that could not be taken for settings, permissions or a missing directory. */
+export interface BlockedPath {
+  path: string;
+  /** As a sentence. */
+  reason: string;
+  since: string;
+}
+
+/** What is taken as soon as it can be, however old it is then. */
+export class Blocked {
+  readonly #sql: Sql;
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+  }
+
+  all(): BlockedPath[] {
+    return this.#sql.all<BlockedPath>('select path, reason, since from blocked order by since, path');
+  }
+
+  add({ path, reason, since }: BlockedPath): void {
+    this.#sql.run(
+      `insert into blocked (path, reason, since) values (?, ?, ?)
+         on conflict (path) do update set reason = excluded.reason where reason <> excluded.reason`,
+      path,
+      reason,
+      since,
+    );
+  }
+
+  remove(path: string): void {
+    // Looked up first: who only asks waits for nobody that writes.
+    if (this.#sql.get('select 1 from blocked where path = ?', path))
+      this.#sql.run('delete from blocked where path = ?', path);
   }
 }
 

@@ -10,7 +10,7 @@ import { isDead, type ProcessName, thisProcess } from '../../base/process.ts';
 import { isDamagedFile, openDatabase, requireSound, salvageRows } from '../ledger/database.ts';
 import { HOME_STEPS } from '../ledger/schema.ts';
 
-const TABLES = ['store', 'spend', 'pause', 'breaker', 'nightly', 'look', 'reservation'];
+const TABLES = ['store', 'spend', 'pause', 'breaker', 'nightly', 'look', 'reservation', 'blocked', 'declined'];
 const MOST_TRIES = 1_000;
 const BETWEEN_TRIES_MS = 10;
 

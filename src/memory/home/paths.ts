@@ -1,7 +1,7 @@
 // Which memory directory belongs to a project: an override, else the place the user's own settings name, else Claude
 // Code's own place for it, keyed by the canonical git root, so that all worktrees of a repository share one.
 // Promises: a path that is given is absolute and no place where a mistake would hurt (a root, the user's directory, a
-// network share), or an AppError `bad-input` says which one was found where, and what is allowed. Nothing is made.
+// network share), or an AppError `settings` says which one was found where, and what is allowed. Nothing is made.
 
 import { createHash } from 'node:crypto';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -37,11 +37,11 @@ export function projectMemoryDir(claudeDir: string, cwd: string): string {
   return join(claudeDir, 'projects', sanitizePath(gitRoot(cwd) ?? cwd), 'memory');
 }
 
-/** A given path as one that can be used: absolute, `~/` expanded, NFC. Throws `bad-input`. */
+/** A given path as one that can be used: absolute, `~/` expanded, NFC. Throws `settings`. */
 export function checkedDir({ path, from }: GivenPath, userDir: string): string {
   const problem = problemOf(path, userDir);
   if (!problem) return absoluteOf(path, userDir);
-  throw new AppError('bad-input', `The memory directory ${JSON.stringify(path)} (${from}) is refused: ${problem}.`, {
+  throw new AppError('settings', `The memory directory ${JSON.stringify(path)} (${from}) is refused: ${problem}.`, {
     remedy: 'Give an absolute path of a directory of its own, like ~/notes/memory or /srv/agents/memory.',
   });
 }

@@ -33,6 +33,8 @@ export interface Enablement {
   pausedUntil?: string | null;
   /** It is a pause that nobody made: those that there were could not be read. Memory is recalled all the same. */
   isAssumed?: boolean;
+  /** Whether it is on cannot be told, for settings that cannot be read: what waits goes on waiting. */
+  isUnknown?: boolean;
 }
 
 const PAUSED = 'nocturne is paused';
@@ -47,7 +49,6 @@ export type Whereabouts = [cwd: string, ...others: string[]];
 
 /** `at` is left out for what belongs to no project. The first switch that is off is the reason. */
 export function decideEnablement(switches: Switches, at?: Whereabouts): Enablement {
-  const off = (reason: string): Enablement => ({ enabled: false, reason });
   const paused = switches.pauses.find(({ project }) => project === null || (at && isWithin(at, project)));
   if (paused) {
     const what = paused.project === null ? PAUSED : `${PAUSED} for ${paused.project}`;
@@ -56,7 +57,7 @@ export function decideEnablement(switches: Switches, at?: Whereabouts): Enableme
     return { enabled: false, reason, pausedUntil: paused.until, ...(paused.isAssumed && { isAssumed: true }) };
   }
   const agent = switches.ignoreAgentSwitches ? null : whyAgentIsOff(switches);
-  if (agent) return off(agent);
+  if (agent) return agent;
   if (at) {
     const excluded = switches.excludedPaths.find((glob) => isExcluded(at, expand(glob, switches.userDir)));
     if (excluded) return off(`${at[0]} is under the excluded path ${excluded}`);
@@ -67,15 +68,19 @@ export function decideEnablement(switches: Switches, at?: Whereabouts): Enableme
 }
 
 /** A word in the environment wins over the settings file, also one that says "on". */
-function whyAgentIsOff({ agent, hasMemoryDir }: Switches): string | null {
-  if (agent.isDisabled === true) return 'CLAUDE_CODE_DISABLE_AUTO_MEMORY is set';
+function whyAgentIsOff({ agent, hasMemoryDir }: Switches): Enablement | null {
+  if (agent.isDisabled === true) return off('CLAUDE_CODE_DISABLE_AUTO_MEMORY is set');
   if (agent.isDisabled === false) return null;
-  if (agent.isSimple) return 'CLAUDE_CODE_SIMPLE is set';
-  if (agent.isRemote && !hasMemoryDir) return 'CLAUDE_CODE_REMOTE is set and no memory directory is';
+  if (agent.isSimple) return off('CLAUDE_CODE_SIMPLE is set');
+  if (agent.isRemote && !hasMemoryDir) return off('CLAUDE_CODE_REMOTE is set and no memory directory is');
   // Whoever turned it off there must not be overheard because of a missing comma.
-  if (agent.settings.problem) return `autoMemoryEnabled cannot be read: ${agent.settings.problem.replace(/\.$/, '')}`;
-  if (agent.settings.autoMemoryEnabled === false) return `autoMemoryEnabled is false in ${agent.settings.path}`;
-  return null;
+  const { problem, path, autoMemoryEnabled } = agent.settings;
+  if (problem) return { ...off(`autoMemoryEnabled cannot be read: ${problem.replace(/\.$/, '')}`), isUnknown: true };
+  return autoMemoryEnabled === false ? off(`autoMemoryEnabled is false in ${path}`) : null;
+}
+
+function off(reason: string): Enablement {
+  return { enabled: false, reason };
 }
 
 function projectOf(at: Whereabouts, { projects, userDir }: Switches): { path: string; enabled: boolean } | undefined {

@@ -212,4 +212,10 @@ create table damage (id integer primary key check (id = 1), at text not null, ke
 alter table spend add column unreadable integer not null default 0;
 alter table pause add column assumed integer not null default 0;
 `,
+  // A look that failed for settings counted for as long as the file stayed as it was.
+  `
+create table blocked (path text primary key, reason text not null, since text not null) strict;
+create table declined (id integer primary key check (id = 1), before text not null) strict;
+delete from look where verdict = 'unreadable';
+`,
 ];

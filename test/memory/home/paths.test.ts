@@ -50,6 +50,11 @@ test.each([
   ['~/ stands for the user’s directory', { env: { NOCTURNE_MEMORY_DIR: '~/mine/memory' } }, '~/mine/memory'],
   ['a remote machine’s mount', { env: { CLAUDE_CODE_REMOTE_MEMORY_DIR: '/mnt/m' } }, '/mnt/m/projects/-srv-app/memory'],
   ['an empty override is none', { settings: SETTING, env: { NOCTURNE_MEMORY_DIR: '' } }, '~/notes/memory'],
+  [
+    'a setting among comments, as the agent reads it',
+    { settings: '\uFEFF{\n  // notes\n  "autoMemoryDirectory": "/srv/x/y", /* mine */\n}' },
+    '/srv/x/y',
+  ],
   ['an empty setting is none', { settings: '{ "autoMemoryDirectory": "" }' }, '~/.claude/projects/-srv-app/memory'],
   ['an empty settings file says nothing', { settings: '' }, '~/.claude/projects/-srv-app/memory'],
   [
@@ -62,7 +67,7 @@ test.each([
 });
 
 test.each([
-  ['is not JSON', '{ "autoMemoryDirectory": "/srv/x/y", }'],
+  ['is not JSON', '{ "autoMemoryDirectory": "/srv/x/y" '],
   ['names a directory by a number', '{ "autoMemoryDirectory": 7 }'],
 ])('a settings file that %s is named, not passed over', async (_, settings) => {
   await expect(placeOf({ settings })).rejects.toThrow(/settings\.json/);

@@ -57,11 +57,6 @@ test.each<[string, Scene, string]>([
   ['CLAUDE_CODE_REMOTE', { agent: { isRemote: true } }, 'CLAUDE_CODE_REMOTE is set and no memory directory is'],
   ['autoMemoryEnabled', { own: { autoMemoryEnabled: false } }, `autoMemoryEnabled is false in ${SETTINGS}`],
   [
-    'settings that cannot be read',
-    { own: { problem: 'x is not JSON.' } },
-    'autoMemoryEnabled cannot be read: x is not JSON',
-  ],
-  [
     'the project',
     { projects: { '/work/app': { enabled: false } } },
     'the project /work/app is turned off in config.json',
@@ -86,6 +81,11 @@ test.each<[string, Scene, string]>([
   ],
 ])('%s turns it off', (_, scene, reason) => {
   expect(standing(scene)).toEqual({ enabled: false, reason });
+});
+
+test('settings that cannot be read turn it off as long as nobody can tell, which is not for good', () => {
+  const reason = 'autoMemoryEnabled cannot be read: x is not JSON';
+  expect(standing({ own: { problem: 'x is not JSON.' } })).toEqual({ enabled: false, reason, isUnknown: true });
 });
 
 test('~/ in a project and an excluded path is the user’s directory', () => {

@@ -1,6 +1,6 @@
 // nocturne check: what is wrong with a memory directory, and --repair for what can be mended without a guess.
 
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { CheckReport } from '../../../../jobs/check-memory.ts';
 import { type Config, loadConfig } from '../../../base/config/config.ts';
 import { describeError } from '../../../base/errors.ts';
@@ -49,9 +49,10 @@ export function addDoctor(program: Command): void {
   const command = program
     .command('doctor')
     .description('look whether hooks, key, queue, worker, schedule and memory directories work, and say what to do')
-    .option('--online', 'ask the model, too: one request of a few tokens');
+    .option('--no-online', 'do not ask the model, which is one request of a few tokens')
+    .addOption(new Option('--online', 'ask the model').hideHelp());
   withJson(command, '{ isFine, checks: [{ what, state, found, remedy? }] }')
-    .addHelpText('after', '\nExample:\n  nocturne doctor --online\n\nExit code: 0 fine, 3 something needs a person.')
+    .addHelpText('after', '\nExample:\n  nocturne doctor\n\nExit code: 0 fine, 3 something needs a person.')
     .action(async (options: DoctorOptions) => {
       const checked = await examineAll(options);
       const isFine = checked.every(({ state }) => state !== 'fail');
@@ -68,7 +69,7 @@ async function examineAll({ online }: DoctorOptions): Promise<Checked[]> {
     // Nothing else can be judged without them.
     return [...checkNode(), fail('settings', describeError(error), 'Mend config.json, then look again.')];
   }
-  return examine(config, { cwd: process.cwd(), isOnline: online ?? false });
+  return examine(config, { cwd: process.cwd(), isOnline: online ?? true });
 }
 
 function describeChecked({ what, state, found, remedy }: Checked): string {

@@ -73,6 +73,9 @@ export async function readOverview(app: App): Promise<Overview> {
   const unreadable = await eachLedger(app.home, { look });
   all.attention.push(...unreadable);
   for (const [code, { count, message }] of needed) all.attention.push(`${code}, ${count} waiting: ${message}`);
+  for (const [reason, paths] of Map.groupBy(app.home.blocked.all(), (each) => each.reason)) {
+    all.attention.push(`${sayCount(paths.length, 'session')} could not be taken yet: ${reason}`);
+  }
   const damage = app.home.damage();
   if (damage) all.attention.push(formatDamage(damage));
   const unread = app.home.days.unreadDay();
