@@ -138,9 +138,9 @@ function isStillTrue(app: App, look: SweptTranscript, file: FoundSession): boole
   try {
     return look.store === app.memoryDirOf({ cwd: look.cwd ?? undefined }) && hasLedger(look.store);
   } catch (error) {
-    // Settings that cannot be read: whoever looks at the session says so.
     if (!isAppError(error)) throw error;
-    return false;
+    // Settings that cannot be read: until they are mended it stands.
+    return true;
   }
 }
 
