@@ -12,7 +12,7 @@ import type { RememberReport, RememberRequest } from '../../jobs/remember.ts';
 import type { ReprocessRequest } from '../../jobs/reprocess.ts';
 import type { UndoReport, UndoRequest } from '../../jobs/undo.ts';
 import { forkAgent } from '../agent/child/fork.ts';
-import { OFFLINE_MODEL, type RunAgent, requireAccess } from '../agent/types.ts';
+import { OFFLINE_MODEL, requireAccess } from '../agent/types.ts';
 import type { Config } from '../base/config/config.ts';
 import { priceOf } from '../base/config/prices.ts';
 import { AppError } from '../base/errors.ts';
@@ -29,7 +29,7 @@ import type { Lease } from '../memory/ledger/leases.ts';
 import { openStore } from '../memory/open.ts';
 import type { Store } from '../memory/store/store.ts';
 import { boundDecompression } from '../transcript/decoded.ts';
-import { type JobOptions, wallOf, withAccess, withLease } from './job-bounds.ts';
+import { type JobOptions, type Parts, wallOf, withAccess, withLease } from './job-bounds.ts';
 import { foundDirectories, memoriesOf, memoryDirFor } from './places.ts';
 import { refuseSentLedger } from './sent-ledger.ts';
 import { tracing } from './telemetry.ts';
@@ -86,12 +86,6 @@ export function enablementFor(config: Config, { home, cwd }: { home: Home; cwd?:
   if (cwd === undefined) return decideEnablement(switches);
   const canonical = canonicalPath(cwd);
   return decideEnablement(switches, [cwd, canonical, gitRoot(cwd) ?? canonical]);
-}
-
-/** What a caller may put in the place of the usual parts. */
-export interface Parts {
-  /** Runs the agent; default: in a process of its own. */
-  runAgent?: RunAgent;
 }
 
 export function compose(config: Config, parts: Parts = {}): App {

@@ -10,6 +10,12 @@ import { type Lease, releaseLease, renewLease, takeLease } from '../memory/ledge
 import { newId } from '../memory/ledger/ledger.ts';
 import type { Store } from '../memory/store/store.ts';
 
+/** What a caller may put in the place of the usual parts. */
+export interface Parts {
+  /** Runs the agent; default: in a process of its own. */
+  runAgent?: RunAgent;
+}
+
 /** What may be asked for with a job; wings declare more of it. */
 export interface JobOptions {
   /** Ends the job; what it did not commit is lost. */

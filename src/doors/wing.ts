@@ -2,7 +2,6 @@
 // line in src/wings/index.ts, its tests. The core names none; programs hand it the list before they begin (`useWings`).
 // Everything a wing adds is loaded when it is asked for, so that a wing costs nothing where it is not used.
 
-import type { Command } from 'commander';
 import type { Approval, Requests, RequestsMode } from '../../jobs/dream/seams.ts';
 import type { DreamFacts, DreamReport } from '../../jobs/dream.ts';
 import type { AgentRequest } from '../agent/types.ts';
@@ -14,14 +13,9 @@ import { setWingSchemas, type WingSchema } from '../memory/ledger/schema.ts';
 import type { ExtraScope } from '../memory/recall/recall.ts';
 import type { Store, WithLease } from '../memory/store/store.ts';
 import type { MemoryType } from '../memory/types.ts';
+import type { CommandModule, OptionSpec } from './cli/spec.ts';
 import type { Checked } from './doctor/checked.ts';
 import type { JobOptions } from './job-bounds.ts';
-
-/** Adds a command to the program. */
-export type AddCommand = (program: Command) => void | Promise<void>;
-
-/** Where a command stands in the help. */
-export type CommandGroup = 'Everyday:' | 'Jobs:' | 'History and undo:' | 'Setup and care:';
 
 /** A memory directory as it is looked at. */
 export interface WingPlace {
@@ -48,9 +42,6 @@ export interface WingApp {
   afterDream(done: { job: string | null; own: Store; options: JobOptions }): Promise<Partial<DreamFacts>>;
 }
 
-/** An option that is added to a command of the core: its flags, and what the help says of it. */
-export type AddedOption = [flags: string, about: string];
-
 /** The values of a command's options, by name. */
 export type GivenOptions = Record<string, unknown>;
 
@@ -62,7 +53,7 @@ export interface Said {
 
 /** What a wing adds to `nocturne dream` and to the job itself. Its keys of the report are declared in `DreamFacts`. */
 export interface DreamPart {
-  options: AddedOption[];
+  options: OptionSpec[];
   /** The keys as the help lists them. */
   keys: string[];
   /** What the options ask of the job. */
@@ -75,7 +66,7 @@ export interface DreamPart {
 
 /** What a wing adds to `nocturne remember`. */
 export interface RememberPart {
-  options: AddedOption[];
+  options: OptionSpec[];
   /** Its keys of the JSON, as the help lists them. */
   keys: string[];
   /**
@@ -89,8 +80,7 @@ export interface RememberPart {
 }
 
 export interface Wing extends WingSchema {
-  /** The word that calls a command, by group of the help, and where it is. */
-  commands?: Partial<Record<CommandGroup, Record<string, () => Promise<AddCommand>>>>;
+  commands?: CommandModule;
   /** Kinds of jobs that it enters into the ledger; without the wing they are not undone. */
   jobKinds?: string[];
   /** Whether a dream's operations need approval; `isOn`: those of tonight do. */

@@ -61,7 +61,9 @@ test('the examples of the help are called with options that exist', async () => 
 test('the help names every command once, in four groups, and every exit code', async () => {
   const { stdout, code } = await runHere(['--help'], {});
   expect(code).toBe(0);
-  const groups = stdout.split('\n').filter((line) => /^(Everyday|Jobs|History and undo|Setup and care):$/.test(line));
+  const groups = stdout
+    .split('\n')
+    .filter((line) => /^(Every day|Jobs and numbers|Under the hood|Older names):$/.test(line));
   expect(groups).toHaveLength(4);
   for (const { name } of program.commands.map((command) => ({ name: command.name() }))) {
     if (name !== 'complete') expect(stdout.match(new RegExp(`^  ${name}\\b`, 'gm')), name).toHaveLength(1);

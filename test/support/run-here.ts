@@ -7,7 +7,6 @@ import { vi } from 'vitest';
 import { runAgent } from '../../src/agent/loop.ts';
 import type { Environment } from '../../src/base/config/config.ts';
 import { main } from '../../src/doors/cli/cli.ts';
-import { composeWith } from '../../src/doors/cli/terminal/options.ts';
 import { WINGS } from '../../src/wings/index.ts';
 
 export interface EndedHere {
@@ -31,14 +30,15 @@ const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 /** Runs `nocturne ARGS` to its end with this environment; one at a time. */
 export function runHere(args: string[], environment: Environment, options: HereOptions = {}): Promise<EndedHere> {
-  return hereWith(() => main(['node', 'nocturne', ...args], async () => ({ WINGS })), environment, options);
+  const given = { loadWings: async () => ({ WINGS }), parts: options.isForked ? {} : { runAgent } };
+  return hereWith(() => main(['node', 'nocturne', ...args], given), environment, options);
 }
 
 /** Runs a program to its end as if it were a process of its own, with this environment; one at a time. */
 export async function hereWith(
   program: () => Promise<unknown>,
   environment: Environment,
-  { stdin = '', isTerminal = false, isForked = false }: HereOptions = {},
+  { stdin = '', isTerminal = false }: HereOptions = {},
 ): Promise<EndedHere> {
   for (const name of Object.keys(process.env).filter((each) => OURS.test(each))) vi.stubEnv(name, undefined);
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
@@ -56,7 +56,6 @@ export async function hereWith(
   ]);
   const heard = SIGNALS.map((name) => ({ name, before: process.listeners(name) }));
   process.exitCode = undefined;
-  composeWith(isForked ? {} : { runAgent });
   try {
     await program();
     return { code: Number(process.exitCode ?? 0), ...written };

@@ -1,77 +1,60 @@
-// The command line: which commands there are and how they end. What each does is in commands/, one file each, and is
-// loaded only when it is asked for; the help and a word that is no command load them all.
+// The command line: which commands there are and how they end. What each is says its spec in commands/, by subject; a file
+// of them is loaded only when one of its names is asked for, and all for the help and a word that is no command.
 // With --json stdout carries JSON only; everything else goes to stderr.
 
 import type { Argument, Command } from 'commander';
 import { describeError, isAppError } from '../../base/errors.ts';
 import { packagePath, readTextNow } from '../../base/files/files.ts';
-import { type AddCommand, type CommandGroup, useWings, type Wing, wings } from '../wing.ts';
+import type { Parts } from '../job-bounds.ts';
+import { useWings, type Wing, wings } from '../wing.ts';
+import type { CommandModule } from './spec.ts';
 import { EXIT, note, print } from './terminal/output.ts';
 
-/** The groups of the help, and of each command the word that calls it and where it is. */
-const COMMANDS: Record<CommandGroup, Record<string, () => Promise<AddCommand>>> = {
-  'Everyday:': {
-    remember: async () => (await import('./commands/remember.ts')).addRemember,
-    forget: async () => (await import('./commands/forget.ts')).addForget,
-    list: async () => (await import('./commands/list.ts')).addList,
-    search: async () => (await import('./commands/search.ts')).addSearch,
-    log: async () => (await import('./commands/log.ts')).addLog,
-    report: async () => (await import('./commands/report.ts')).addReport,
-    open: async () => (await import('./commands/open.ts')).addOpen,
-    pin: async () => (await import('./commands/pin.ts')).addPin,
-    unpin: async () => (await import('./commands/pin.ts')).addUnpin,
-    recall: async () => (await import('./commands/recall.ts')).addRecall,
-    status: async () => (await import('./commands/status.ts')).addStatus,
-    why: async () => (await import('./commands/why.ts')).addWhy,
-  },
-  'Jobs:': {
-    extract: async () => (await import('./commands/extract.ts')).addExtract,
-    dream: async () => (await import('./commands/dream.ts')).addDream,
-    reprocess: async () => (await import('./commands/reprocess.ts')).addReprocess,
-    enqueue: async () => (await import('./commands/enqueue.ts')).addEnqueue,
-    worker: async () => (await import('./commands/worker.ts')).addWorker,
-    retry: async () => (await import('./commands/retry.ts')).addRetry,
-    board: async () => (await import('./commands/board.ts')).addBoard,
-    sweep: async () => (await import('./commands/sweep.ts')).addSweep,
-    transcript: async () => (await import('./commands/transcript.ts')).addTranscript,
-  },
-  'History and undo:': {
-    history: async () => (await import('./commands/history.ts')).addHistory,
-    show: async () => (await import('./commands/history.ts')).addShow,
-    explain: async () => (await import('./commands/explain.ts')).addExplain,
-    diff: async () => (await import('./commands/history.ts')).addDiff,
-    restore: async () => (await import('./commands/history.ts')).addRestore,
-    undo: async () => (await import('./commands/undo.ts')).addUndo,
-    redact: async () => (await import('./commands/redact.ts')).addRedact,
-  },
-  'Setup and care:': {
-    install: async () => (await import('./commands/install.ts')).addInstall,
-    uninstall: async () => (await import('./commands/install.ts')).addUninstall,
-    doctor: async () => (await import('./commands/check.ts')).addDoctor,
-    check: async () => (await import('./commands/check.ts')).addCheck,
-    pause: async () => (await import('./commands/pause.ts')).addPause,
-    resume: async () => (await import('./commands/pause.ts')).addResume,
-    mcp: async () => (await import('./commands/mcp.ts')).addMcp,
-    completion: async () => (await import('./commands/completion.ts')).addCompletion,
-  },
-};
+/** In the order of the help, group by group; what completes all others comes last. */
+const MODULES: CommandModule[] = [
+  { names: ['doctor', 'check'], load: () => import('./commands/check.ts') },
+  { names: ['list', 'log', 'search'], load: () => import('./commands/list.ts') },
+  { names: ['show', 'history', 'diff', 'restore', 'open'], load: () => import('./commands/history.ts') },
+  { names: ['remember', 'forget'], load: () => import('./commands/remember.ts') },
+  { names: ['pin', 'unpin'], load: () => import('./commands/pin.ts') },
+  { names: ['why', 'explain', 'transcript'], load: () => import('./commands/why.ts') },
+  { names: ['report'], load: () => import('./commands/report.ts') },
+  { names: ['undo'], load: () => import('./commands/undo.ts') },
+  { names: ['extract', 'dream', 'reprocess'], load: () => import('./commands/learn.ts') },
+  { names: ['pause', 'resume'], load: () => import('./commands/pause.ts') },
+  { names: ['worker', 'board'], load: () => import('./commands/worker.ts') },
+  { names: ['status'], load: () => import('./commands/status.ts') },
+  { names: ['enqueue', 'retry'], load: () => import('./commands/enqueue.ts') },
+  { names: ['sweep'], load: () => import('./commands/sweep.ts') },
+  { names: ['redact'], load: () => import('./commands/redact.ts') },
+  { names: ['recall'], load: () => import('./commands/recall.ts') },
+  { names: ['mcp'], load: () => import('./commands/mcp.ts') },
+  { names: ['install', 'uninstall'], load: () => import('./commands/install.ts') },
+  { names: ['completion'], load: () => import('./commands/completion.ts') },
+];
 
-/** Runs the command line with these wings and sets the exit code, as the table in output.ts says. */
-export async function main(argv: string[], loadWings: () => Promise<{ WINGS: readonly Wing[] }>): Promise<void> {
+interface Given {
+  loadWings(): Promise<{ WINGS: readonly Wing[] }>;
+  /** What apps are made with in the place of the usual. */
+  parts?: Parts;
+}
+
+/** Runs the command line and sets the exit code, as the table in output.ts says. */
+export async function main(argv: string[], { loadWings, parts }: Given): Promise<void> {
   const [asked, ...rest] = argv.slice(2);
   // Programs ask this before they ask anything else: it loads nothing.
   if ((asked === '--version' || asked === '-V') && rest.length === 0) return print(version());
   try {
     useWings((await loadWings()).WINGS);
-    await (await programFor(argv)).parseAsync(argv);
+    await (await programFor(argv, parts)).parseAsync(argv);
   } catch (error) {
     process.exitCode = exitOf(error);
   }
 }
 
 /** The program with the command that `argv` names, or with all of them. */
-export async function programFor(argv: string[]): Promise<Command> {
-  const { Command } = await import('commander');
+export async function programFor(argv: string[], parts: Parts = {}): Promise<Command> {
+  const [{ Command }, { addCommands }] = await Promise.all([import('commander'), import('./spec.ts')]);
   const program = new Command('nocturne')
     .description('Background memory for coding and chat agents: finished sessions in, Markdown out.')
     .version(version(), '-V, --version')
@@ -82,19 +65,15 @@ export async function programFor(argv: string[]): Promise<Command> {
       subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(termOf)].join(' '),
     })
     .exitOverride();
-  const asked = argv.slice(2).find((word) => !word.startsWith('-'));
-  const groups = Object.entries(COMMANDS).map(([heading, group]) => ({
-    heading,
-    group: Object.assign({}, group, ...wings().map(({ commands }) => commands?.[heading as CommandGroup])),
-  }));
-  const isKnown = groups.some(({ group }) => asked !== undefined && Object.hasOwn(group, asked));
-  for (const { heading, group } of groups) {
-    program.commandsGroup(heading);
-    const wanted = Object.keys(group).filter((name) => !isKnown || name === asked);
-    for (const add of await Promise.all(wanted.map((name) => group[name]?.()))) await add?.(program);
-  }
+  const modules = [...MODULES, ...wings().flatMap(({ commands }) => commands ?? [])];
+  const asked = argv.slice(2).find((word) => !word.startsWith('-')) ?? '';
+  const known = modules.find(({ names }) => names.includes(asked));
+  const loaded = await Promise.all((known ? [known] : modules).map(({ load }) => load()));
+  const specs = loaded.flatMap(({ commands }) => commands);
+  const wanted = known ? specs.filter(({ name }) => name.split(' ')[0] === asked) : specs;
+  addCommands(program, wanted, { parts, version: version() });
   program.helpCommand('help [command]', 'what a command does, its options and an example');
-  if (!isKnown) program.addHelpText('after', (await import('./terminal/manual.ts')).manual());
+  if (!known) program.addHelpText('after', (await import('./terminal/manual.ts')).manual());
   nameOptionsAfterErrors(program);
   return program;
 }

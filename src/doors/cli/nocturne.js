@@ -11,4 +11,4 @@ if (major < 22 || (major === 22 && minor < 18)) {
 process.stdout.on('error', (error) => process.exit(error.code === 'EPIPE' ? 0 : 1));
 void import('./small-heap.js')
   .then(() => import('./cli.ts'))
-  .then(({ main }) => main(process.argv, () => import('../../wings/index.ts')));
+  .then(({ main }) => main(process.argv, { loadWings: () => import('../../wings/index.ts') }));

@@ -1,9 +1,9 @@
-// nocturne review: what a dream proposed, shown one by one or as a list, and what a person says to it.
+// review: what a dream proposed, shown one by one or as a list, and what a person says to it.
 
-import { type Command, Option } from 'commander';
 import { AppError } from '../../base/errors.ts';
+import type { CommandSpec, OptionSpec } from '../../doors/cli/spec.ts';
 import { canAsk } from '../../doors/cli/terminal/ask.ts';
-import { type CommonOptions, withApp, withJson, withMemory } from '../../doors/cli/terminal/options.ts';
+import { type CommonOptions, MEMORY, withApp } from '../../doors/cli/terminal/options.ts';
 import { EXIT, print } from '../../doors/cli/terminal/output.ts';
 import type { App } from '../../doors/compose.ts';
 import type { Store } from '../../memory/store/store.ts';
@@ -29,52 +29,46 @@ interface ReviewOptions extends CommonOptions {
 /** What review is asked to do: one of these, or to ask one by one. Looking is never deciding as well. */
 const WORDS = ['list', 'show', 'accept', 'acceptAll', 'reject', 'rejectAll', 'edit'];
 
-function alone(flags: string, description: string): Option {
-  const option = new Option(flags, description);
-  return option.conflicts(WORDS.filter((word) => word !== option.attributeName()));
+function alone(flags: string, about: string): OptionSpec {
+  const own = flags.replace(/^--| .*$/g, '').replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+  return [flags, about, { conflicts: WORDS.filter((word) => word !== own) }];
 }
 
-export function addReview(program: Command): void {
-  const command = program
-    .command('review')
-    .description('what a dream would change and waits for your word')
-    .addOption(alone('--list', 'only list what waits'))
-    .addOption(alone('--show <id>', 'one proposal whole: its reason, its quotes, its diff'))
-    .addOption(alone('--accept <id...>', 'do it'))
-    .addOption(alone('--accept-all', 'do all that is as it was when it was proposed'))
-    .addOption(alone('--reject <id...>', 'leave it, and do not propose it again'))
-    .addOption(alone('--reject-all', 'leave all of it'))
-    .option('--because <text>', 'with --reject: the reason that is kept')
-    .addOption(alone('--edit <id>', 'do it in your own words: --text, or in your editor'))
-    .option('--text <text>', 'with --edit: the line; several lines, several lines')
-    .option('--topic <name>', 'with --edit of what would be left out: the topic that it goes into');
-  withJson(
-    withMemory(command),
-    '[{ id, kind, topic, reason, job, at, state, why, lines, entries, diff }]; after a decision { outcome, decided: [{ id, outcome, why, job }] }',
-  )
-    .addHelpText(
-      'after',
-      `
-With review: true in config.json, or dream --review, a dream changes nothing: what it would do waits here. What is
+const review: CommandSpec<ReviewOptions> = {
+  name: 'review',
+  about: 'what a dream would change and waits for your word',
+  group: 'Every day',
+  options: [
+    alone('--list', 'only list what waits'),
+    alone('--show <id>', 'one proposal whole: its reason, its quotes, its diff'),
+    alone('--accept <id...>', 'do it'),
+    alone('--accept-all', 'do all that is as it was when it was proposed'),
+    alone('--reject <id...>', 'leave it, and do not propose it again'),
+    alone('--reject-all', 'leave all of it'),
+    ['--because <text>', 'with --reject: the reason that is kept'],
+    alone('--edit <id>', 'do it in your own words: --text, or in your editor'),
+    ['--text <text>', 'with --edit: the line; several lines, several lines'],
+    ['--topic <name>', 'with --edit of what would be left out: the topic that it goes into'],
+    ...MEMORY,
+  ],
+  json: '[{ id, kind, topic, reason, job, at, state, why, lines, entries, diff }]; after a decision { outcome, decided: [{ id, outcome, why, job }] }',
+  more: `With review: true in config.json, or dream --review, a dream changes nothing: what it would do waits here. What is
 stale (its topic or an entry changed since) cannot be accepted; the next dream makes it anew.
-Each decision is a job that nocturne undo takes back. Exit code 3 where something asked for was not done.
-
-Example:
-  nocturne review --accept prop_0123abcd`,
-    )
-    .action((options: ReviewOptions) =>
-      withApp(options, async (app) => {
-        const store = await app.storeFor({ cwd: process.cwd() });
-        const asked = wordOf(options);
-        if (asked) return decide(app, store, { ...asked, options });
-        const shown = await listProposals(store);
-        if (options.show !== undefined) return showOne(shown, { id: options.show, json: options.json });
-        if (options.json) return print(JSON.stringify(shown));
-        if (options.list || shown.length === 0 || !canAsk()) return print(listOf(shown, store.dir));
-        process.exitCode = exitOf(await reviewOneByOne(app, { store, shown, place: options }));
-      }),
-    );
-}
+Each decision is a job that nocturne undo takes back. Exit code 3 where something asked for was not done.`,
+  examples: ['review --accept prop_0123abcd'],
+  run: (call) =>
+    withApp(call, async (app) => {
+      const { options } = call;
+      const store = await app.storeFor({ cwd: process.cwd() });
+      const asked = wordOf(options);
+      if (asked) return decide(app, store, { ...asked, options });
+      const shown = await listProposals(store);
+      if (options.show !== undefined) return showOne(shown, { id: options.show, json: options.json });
+      if (options.json) return print(JSON.stringify(shown));
+      if (options.list || shown.length === 0 || !canAsk()) return print(listOf(shown, store.dir));
+      process.exitCode = exitOf(await reviewOneByOne(app, { store, shown, place: options }));
+    }),
+};
 
 type Asked = { ids?: string[]; word?: Word; edit?: string; topic?: string };
 
@@ -123,3 +117,5 @@ function exitOf({ outcome, decided }: ReviewReport): number {
   const isDone = (each: Decided) => ['accepted', 'edited', 'rejected'].includes(each.outcome);
   return decided.every(isDone) ? EXIT.fine : EXIT.attention;
 }
+
+export const commands: CommandSpec[] = [review];

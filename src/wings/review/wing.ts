@@ -17,9 +17,7 @@ declare module '../../doors/library.ts' {
 
 export const review: Wing = {
   name: 'review',
-  commands: {
-    'Jobs:': { review: async () => (await import('./review-command.ts')).addReview },
-  },
+  commands: { names: ['review'], load: () => import('./review-command.ts') },
   jobKinds: ['review'],
   tables: ['proposal'],
   approval: async (isOn) => (await import('./approval.ts')).reviewApproval({ isOn }),

@@ -4,9 +4,7 @@ import type { Wing } from '../../doors/wing.ts';
 
 export const scaffold: Wing = {
   name: 'scaffold',
-  commands: {
-    'Setup and care:': { init: async () => (await import('./init-command.ts')).addInit },
-  },
+  commands: { names: ['init'], load: () => import('./init-command.ts') },
   jobKinds: ['init'],
   recallNotes: async ({ dir }) => (await import('./scaffold.ts')).scaffoldNotes(dir),
 };

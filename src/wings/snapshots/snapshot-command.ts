@@ -1,17 +1,10 @@
-// nocturne snapshot: topics that lie in the repository for everybody who works there; made, looked at, taken in.
+// snapshot: topics that lie in the repository for everybody who works there; made, looked at, taken in.
 
 import { join } from 'node:path';
-import type { Command } from 'commander';
 import { readTextNow } from '../../base/files/files.ts';
 import { sayCount } from '../../base/text/wording.ts';
-import {
-  type CommonOptions,
-  undoCommand,
-  withApp,
-  withJson,
-  withLooking,
-  withMemory,
-} from '../../doors/cli/terminal/options.ts';
+import type { CommandSpec } from '../../doors/cli/spec.ts';
+import { type CommonOptions, MEMORY, undoCommand, withApp, withLooking } from '../../doors/cli/terminal/options.ts';
 import { EXIT, exitFor, note, print, printRaw } from '../../doors/cli/terminal/output.ts';
 import { unifiedDiff } from '../../memory/history/line-diff.ts';
 import { checkoutRoot } from '../../memory/home/paths.ts';
@@ -19,102 +12,89 @@ import type { ApplyReport, SnapshotCheck, SnapshotTopic } from './apply.ts';
 import type { CreateReport } from './create.ts';
 import { memorySnapshotDir } from './memory-snapshot.ts';
 
-export function addSnapshot(program: Command): void {
-  const snapshot = program
-    .command('snapshot')
-    .description('a memory that the repository hands to everybody who works there');
-  addCreate(snapshot);
-  addApply(snapshot);
-  addCheck(snapshot);
-}
+const snapshot: CommandSpec = {
+  name: 'snapshot',
+  about: 'a memory that the repository hands to everybody who works there',
+  group: 'Under the hood',
+};
 
-function addCreate(snapshot: Command): void {
-  const command = snapshot
-    .command('create')
-    .description('lay topics into .claude/memory-snapshot of the working tree, to be committed')
-    .argument('[topics...]', 'which (default: all of type project and reference)')
-    .option('--redacted', 'take secrets out instead of refusing')
-    .option('--replace', 'replace a snapshot that is broken, or that was never applied here');
-  withJson(withMemory(command), '{ outcome, dir, id, topics, redacted, commanding: [{ path, line, text }] }')
-    .addHelpText(
-      'after',
-      '\nThe same topics give the same bytes. Logs and the ledger stay with you.\n\nExample:\n  nocturne snapshot create deploys.md staging.md && git add .claude/memory-snapshot',
-    )
-    .action((topics: string[], options: CommonOptions & { redacted?: boolean; replace?: boolean }) =>
-      withApp(options, async (app) => {
-        const { createMemorySnapshot } = await import('./create.ts');
-        const report = await createMemorySnapshot(
-          {
-            tree: treeTop(),
-            topics: topics.map((topic) => topic.replace(/(?:\.md)?$/i, '.md')),
-            isRedacted: options.redacted ?? false,
-            isReplacing: options.replace ?? false,
-          },
-          { store: await app.storeFor({ cwd: process.cwd() }), clock: app.config.clock },
-        );
-        print(options.json ? JSON.stringify(report) : describeCreated(report));
-        if (report.commanding.length === 0) return;
-        note('These lines tell an agent what to do; who applies the snapshot gets their topics only with --trusted:');
-        for (const { path, line, text } of report.commanding) note(`  ${path}:${line}: ${text}`);
-      }),
-    );
-}
+const create: CommandSpec<CommonOptions & { redacted?: boolean; replace?: boolean }, [string[]]> = {
+  name: 'snapshot create',
+  about: 'lay topics into .claude/memory-snapshot of the working tree, to be committed',
+  group: 'Under the hood',
+  args: [['[topics...]', 'which (default: all of type project and reference)']],
+  options: [
+    ['--redacted', 'take secrets out instead of refusing'],
+    ['--replace', 'replace a snapshot that is broken, or that was never applied here'],
+    ...MEMORY,
+  ],
+  json: '{ outcome, dir, id, topics, redacted, commanding: [{ path, line, text }] }',
+  more: 'The same topics give the same bytes. Logs and the ledger stay with you.',
+  examples: ['snapshot create deploys.md staging.md && git add .claude/memory-snapshot'],
+  run: (call) =>
+    withApp(call, async (app) => {
+      const { createMemorySnapshot } = await import('./create.ts');
+      const report = await createMemorySnapshot(
+        {
+          tree: treeTop(),
+          topics: call.args[0].map((topic) => topic.replace(/(?:\.md)?$/i, '.md')),
+          isRedacted: call.options.redacted ?? false,
+          isReplacing: call.options.replace ?? false,
+        },
+        { store: await app.storeFor({ cwd: process.cwd() }), clock: app.config.clock },
+      );
+      print(call.options.json ? JSON.stringify(report) : describeCreated(report));
+      if (report.commanding.length === 0) return;
+      note('These lines tell an agent what to do; who applies the snapshot gets their topics only with --trusted:');
+      for (const { path, line, text } of report.commanding) note(`  ${path}:${line}: ${text}`);
+    }),
+};
 
-function addApply(snapshot: Command): void {
-  const command = snapshot
-    .command('apply')
-    .description("take the repository's topics into the memory; what is there is never overwritten")
-    .option('--trusted', 'also topics that tell an agent what to do: you have read them');
-  withJson(withMemory(command), '{ outcome, snapshot, topics: [{ path, step, lines }], job }')
-    .addHelpText(
-      'after',
-      '\nAdds what is missing, updates what was not changed here since the last time, merges where lines do not collide.\n\nExample:\n  nocturne snapshot apply',
-    )
-    .action((options: CommonOptions & { trusted?: boolean }) =>
-      withApp(options, async (app) => {
-        const { applyMemorySnapshot } = await import('./apply.ts');
-        const report = await applyMemorySnapshot(
-          { tree: treeTop(), isTrusted: options.trusted ?? false },
-          {
-            openStore: () => app.storeFor({ cwd: process.cwd() }),
-            clock: app.config.clock,
-            withLease: app.withLease,
-          },
-        );
-        print(options.json ? JSON.stringify(report) : describeApplied(report, options));
-        process.exitCode = exitFor([report.outcome]);
-      }),
-    );
-}
+const apply: CommandSpec<CommonOptions & { trusted?: boolean }> = {
+  name: 'snapshot apply',
+  about: "take the repository's topics into the memory; what is there is never overwritten",
+  group: 'Under the hood',
+  options: [['--trusted', 'also topics that tell an agent what to do: you have read them'], ...MEMORY],
+  json: '{ outcome, snapshot, topics: [{ path, step, lines }], job }',
+  more: 'Adds what is missing, updates what was not changed here since the last time, merges where lines do not collide.',
+  examples: ['snapshot apply'],
+  run: (call) =>
+    withApp(call, async (app) => {
+      const { applyMemorySnapshot } = await import('./apply.ts');
+      const openStore = () => app.storeFor({ cwd: process.cwd() });
+      const report = await applyMemorySnapshot(
+        { tree: treeTop(), isTrusted: call.options.trusted ?? false },
+        { openStore, clock: app.config.clock, withLease: app.withLease },
+      );
+      print(call.options.json ? JSON.stringify(report) : describeApplied(report, call.options));
+      process.exitCode = exitFor([report.outcome]);
+    }),
+};
 
-function addCheck(snapshot: Command): void {
-  const command = snapshot
-    .command('check')
-    .description('whether there is a snapshot, or a newer one, and what applying it would do')
-    .option('--diff', 'show how each topic differs from the one here');
-  withJson(withMemory(command), '{ state, snapshot, applied, topics: [{ path, step, lines }], ownChanges }')
-    .addHelpText(
-      'after',
-      '\nExit code: 0 nothing to apply, 3 a snapshot waits to be applied, 1 it is broken.\n\nExample:\n  nocturne snapshot check --diff',
-    )
-    .action((options: CommonOptions & { diff?: boolean }) =>
-      withLooking(options, async ({ dir, ledger }) => {
-        const { checkMemorySnapshot } = await import('./apply.ts');
-        const tree = treeTop();
-        const read = (path: string) => readTextNow(join(dir, path));
-        const check = checkMemorySnapshot(tree, { ledger, read });
-        print(options.json ? JSON.stringify(check) : describeCheck(check));
-        if (options.diff && !options.json) {
-          const theirs = (path: string) => readTextNow(join(memorySnapshotDir(tree), path));
-          for (const { path } of check.topics) {
-            const from = { name: `here/${path}`, text: read(path) ?? '' };
-            printRaw(unifiedDiff(from, { name: `snapshot/${path}`, text: theirs(path) ?? '' }));
-          }
-        }
-        process.exitCode = isOffered(check) ? EXIT.attention : EXIT.fine;
-      }),
-    );
-}
+const check: CommandSpec<CommonOptions & { diff?: boolean }> = {
+  name: 'snapshot check',
+  about: 'whether there is a snapshot, or a newer one, and what applying it would do',
+  group: 'Under the hood',
+  options: [['--diff', 'show how each topic differs from the one here'], ...MEMORY],
+  json: '{ state, snapshot, applied, topics: [{ path, step, lines }], ownChanges }',
+  more: 'Exit code: 0 nothing to apply, 3 a snapshot waits to be applied, 1 it is broken.',
+  examples: ['snapshot check --diff'],
+  run: (call) =>
+    withLooking(call, async ({ dir, ledger }) => {
+      const { checkMemorySnapshot } = await import('./apply.ts');
+      const { diff, json } = call.options;
+      const tree = treeTop();
+      const read = (path: string) => readTextNow(join(dir, path));
+      const found = checkMemorySnapshot(tree, { ledger, read });
+      print(json ? JSON.stringify(found) : describeCheck(found));
+      for (const { path } of diff && !json ? found.topics : []) {
+        const theirs = readTextNow(join(memorySnapshotDir(tree), path)) ?? '';
+        const from = { name: `here/${path}`, text: read(path) ?? '' };
+        printRaw(unifiedDiff(from, { name: `snapshot/${path}`, text: theirs }));
+      }
+      process.exitCode = isOffered(found) ? EXIT.attention : EXIT.fine;
+    }),
+};
 
 /** Where the snapshot of the project lies that one stands in. */
 function treeTop(): string {
@@ -169,3 +149,5 @@ function describeTopic({ path, step, lines }: SnapshotTopic): string {
   const quoted = lines.map(({ line, text }) => `\n    line ${line}: ${text}`).join('');
   return `  ${step.padEnd(10)}  ${path}${why[step] ?? ''}${quoted}`;
 }
+
+export const commands: CommandSpec[] = [snapshot, create, apply, check];

@@ -4,9 +4,7 @@ import type { Wing, WingPlace } from '../../doors/wing.ts';
 
 export const snapshots: Wing = {
   name: 'snapshots',
-  commands: {
-    'Setup and care:': { snapshot: async () => (await import('./snapshot-command.ts')).addSnapshot },
-  },
+  commands: { names: ['snapshot'], load: () => import('./snapshot-command.ts') },
   jobKinds: ['apply-snapshot'],
   tables: ['memory_snapshot', 'snapshot_topic'],
   recallNotes: async (at) => {

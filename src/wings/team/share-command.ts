@@ -1,8 +1,8 @@
-// nocturne share: topics of one's own memory into the team's, which is committed with the repository; and what the option
-// --share of nocturne remember does.
+// share: topics of one's own memory into the team's, which is committed with the repository; and what the option
+// --share of remember does.
 
-import type { Command } from 'commander';
-import { type CommonOptions, topicFile, withApp, withJson, withMemory } from '../../doors/cli/terminal/options.ts';
+import type { CommandSpec } from '../../doors/cli/spec.ts';
+import { type CommonOptions, MEMORY, topicFile, withApp } from '../../doors/cli/terminal/options.ts';
 import { exitFor, print } from '../../doors/cli/terminal/output.ts';
 import type { RememberPart } from '../../doors/wing.ts';
 import { fold } from '../../memory/text/blocks.ts';
@@ -16,40 +16,34 @@ interface ShareOptions extends CommonOptions {
   dryRun?: boolean;
 }
 
-export function addShare(program: Command): void {
-  const command = program
-    .command('share')
-    .description("topics of your own memory into the team's, .claude/memory in the working tree")
-    .argument('<topic...>', 'names or files of topics')
-    .option('--redacted', 'share secrets as placeholders; without it, a secret keeps all of it from being shared')
-    .option('--email', "write the address of git's user.email after your name")
-    .option('--dry-run', 'say what would be shared; change nothing');
-  withJson(
-    withMemory(command),
-    '{ outcome, memory, author, topics: [{ path, isNew, lines, replaced }], secrets: [{ path, line, rule }], personalPaths: [{ path, line }], job, isIgnored }',
-  )
-    .addHelpText(
-      'after',
-      `
-What stands in the team's memory already stays as it is. Commit it with git as you do with other files.
-
-Example:
-  nocturne share project-facts`,
-    )
-    .action((names: string[], options: ShareOptions) =>
-      withApp(options, async (app) => {
-        const cwd = process.cwd();
-        const paths = new Set(names.map((name) => topicFile(app.memoryDirOf({ cwd }), name)));
-        const own = await app.storeFor({ cwd });
-        const sources: ShareSource[] = [];
-        for (const path of paths) sources.push({ path, text: (await own.read(path)) ?? '' });
-        const request = { sources, isRedacted: options.redacted, isDryRun: options.dryRun };
-        const report = await shareWithTeam(request, { ...sharingOf(app, own), cwd, withEmail: options.email });
-        print(options.json ? JSON.stringify(report) : sayShare(report, options).join('\n'));
-        process.exitCode = exitFor([report.outcome]);
-      }),
-    );
-}
+const share: CommandSpec<ShareOptions, [string[]]> = {
+  name: 'share',
+  about: "topics of your own memory into the team's, .claude/memory in the working tree",
+  group: 'Every day',
+  args: [['<topic...>', 'names or files of topics']],
+  options: [
+    ['--redacted', 'share secrets as placeholders; without it, a secret keeps all of it from being shared'],
+    ['--email', "write the address of git's user.email after your name"],
+    ['--dry-run', 'say what would be shared; change nothing'],
+    ...MEMORY,
+  ],
+  json: '{ outcome, memory, author, topics: [{ path, isNew, lines, replaced }], secrets: [{ path, line, rule }], personalPaths: [{ path, line }], job, isIgnored }',
+  more: "What stands in the team's memory already stays as it is. Commit it with git as you do with other files.",
+  examples: ['share project-facts'],
+  run: (call) =>
+    withApp(call, async (app) => {
+      const { redacted, dryRun, email, json } = call.options;
+      const cwd = process.cwd();
+      const paths = new Set(call.args[0].map((name) => topicFile(app.memoryDirOf({ cwd }), name)));
+      const own = await app.storeFor({ cwd });
+      const sources: ShareSource[] = [];
+      for (const path of paths) sources.push({ path, text: (await own.read(path)) ?? '' });
+      const request = { sources, isRedacted: redacted, isDryRun: dryRun };
+      const report = await shareWithTeam(request, { ...sharingOf(app, own), cwd, withEmail: email });
+      print(json ? JSON.stringify(report) : sayShare(report, { dryRun }).join('\n'));
+      process.exitCode = exitFor([report.outcome]);
+    }),
+};
 
 /** What was shared with the team, or why nothing was. */
 export function sayShare(report: ShareReport, { dryRun = false } = {}): string[] {
@@ -102,3 +96,5 @@ function sayShared(shared: ShareReport): string[] {
   const rules = [...new Set(shared.secrets.map(({ rule }) => rule))].join(', ');
   return [`share: refused; the words hold a secret (${rules}). They were kept without it; --redacted shares them so.`];
 }
+
+export const commands: CommandSpec[] = [share];

@@ -6,9 +6,7 @@ import type { Wing } from '../../doors/wing.ts';
 
 export const team: Wing = {
   name: 'team',
-  commands: {
-    'Everyday:': { share: async () => (await import('./share-command.ts')).addShare },
-  },
+  commands: { names: ['share'], load: () => import('./share-command.ts') },
   jobKinds: ['share'],
   dream: {
     options: [

@@ -4,11 +4,6 @@ import type { Wing } from '../../doors/wing.ts';
 
 export const transfer: Wing = {
   name: 'transfer',
-  commands: {
-    'Setup and care:': {
-      export: async () => (await import('./export-command.ts')).addExport,
-      import: async () => (await import('./import-command.ts')).addImport,
-    },
-  },
+  commands: { names: ['export', 'import'], load: () => import('./transfer-command.ts') },
   jobKinds: ['import'],
 };

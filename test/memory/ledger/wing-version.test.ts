@@ -34,7 +34,7 @@ function withLedger<T>(list: readonly Wing[], work: (ledger: Ledger) => T): T {
 
 const rows = (ledger: Ledger) => ledger.all('select * from lantern');
 const run = (args: string[], list: readonly Wing[]) =>
-  hereWith(() => main(['node', 'nocturne', ...args], async () => ({ WINGS: list })), environment);
+  hereWith(() => main(['node', 'nocturne', ...args], { loadWings: async () => ({ WINGS: list }) }), environment);
 
 test('a wing finds its rows again after a nocturne without it has worked, and takes each of its steps once', () => {
   withLedger([...WINGS, lantern], (ledger) => ledger.insert('lantern', { id: 'a' }));

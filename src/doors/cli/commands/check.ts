@@ -1,33 +1,30 @@
-// nocturne check: what is wrong with a memory directory, and --repair for what can be mended without a guess.
+// doctor, check: what is wrong with a memory directory, and --repair for what can be mended without a guess.
 
-import { type Command, Option } from 'commander';
 import type { CheckReport } from '../../../../jobs/check-memory.ts';
 import { type Config, loadConfig } from '../../../base/config/config.ts';
 import { describeError } from '../../../base/errors.ts';
 import { type Checked, fail } from '../../doctor/checked.ts';
 import { checkNode } from '../../doctor/checks.ts';
 import { examine } from '../../doctor/examine.ts';
-import { type CommonOptions, withApp, withJson, withMemory } from '../terminal/options.ts';
+import type { CommandSpec } from '../spec.ts';
+import { type CommonOptions, MEMORY, withApp } from '../terminal/options.ts';
 import { EXIT, print } from '../terminal/output.ts';
 
-export function addCheck(program: Command): void {
-  const command = program
-    .command('check')
-    .description('verify the memory, and mend what needs no guess')
-    .option('--repair', 'mend what can be mended without a guess; no file is deleted');
-  withJson(withMemory(command), '{ memory, findings: [{ kind, what, where, mend, isMended }] }')
-    .addHelpText(
-      'after',
-      '\nExample:\n  nocturne check --memory ./memory --repair\n\nExit code: 0 fine or mended, 1 findings remain.',
-    )
-    .action((options: CommonOptions & { repair?: boolean }) =>
-      withApp(options, async (app) => {
-        const report = await app.check({ cwd: process.cwd() }, { repair: options.repair ?? false });
-        print(options.json ? JSON.stringify(report) : describe(report));
-        process.exitCode = report.findings.every((finding) => finding.isMended) ? EXIT.fine : EXIT.failed;
-      }),
-    );
-}
+const check: CommandSpec<CommonOptions & { repair?: boolean }> = {
+  name: 'check',
+  about: 'verify the memory, and mend what needs no guess',
+  group: 'Older names',
+  options: [['--repair', 'mend what can be mended without a guess; no file is deleted'], ...MEMORY],
+  json: '{ memory, findings: [{ kind, what, where, mend, isMended }] }',
+  more: 'Exit code: 0 fine or mended, 1 findings remain.',
+  examples: ['check --memory ./memory --repair'],
+  run: (call) =>
+    withApp(call, async (app) => {
+      const report = await app.check({ cwd: process.cwd() }, { repair: call.options.repair ?? false });
+      print(call.options.json ? JSON.stringify(report) : describe(report));
+      process.exitCode = report.findings.every((finding) => finding.isMended) ? EXIT.fine : EXIT.failed;
+    }),
+};
 
 function describe({ memory, findings }: CheckReport): string {
   if (findings.length === 0) return `${memory}: fine`;
@@ -45,21 +42,24 @@ interface DoctorOptions {
   json?: boolean;
 }
 
-export function addDoctor(program: Command): void {
-  const command = program
-    .command('doctor')
-    .description('look whether hooks, key, queue, worker, schedule and memory directories work, and say what to do')
-    .option('--no-online', 'do not ask the model, which is one request of a few tokens')
-    .addOption(new Option('--online', 'ask the model').hideHelp());
-  withJson(command, '{ isFine, checks: [{ what, state, found, remedy? }] }')
-    .addHelpText('after', '\nExample:\n  nocturne doctor\n\nExit code: 0 fine, 3 something needs a person.')
-    .action(async (options: DoctorOptions) => {
-      const checked = await examineAll(options);
-      const isFine = checked.every(({ state }) => state !== 'fail');
-      print(options.json ? JSON.stringify({ isFine, checks: checked }) : checked.map(describeChecked).join('\n'));
-      process.exitCode = isFine ? EXIT.fine : EXIT.attention;
-    });
-}
+const doctor: CommandSpec<DoctorOptions> = {
+  name: 'doctor',
+  about: 'look whether hooks, key, queue, worker, schedule and memory directories work, and say what to do',
+  group: 'Every day',
+  options: [
+    ['--no-online', 'do not ask the model, which is one request of a few tokens'],
+    ['--online', 'ask the model', { isHidden: true }],
+  ],
+  json: '{ isFine, checks: [{ what, state, found, remedy? }] }',
+  more: 'Exit code: 0 fine, 3 something needs a person.',
+  examples: ['doctor'],
+  async run({ options }) {
+    const checked = await examineAll(options);
+    const isFine = checked.every(({ state }) => state !== 'fail');
+    print(options.json ? JSON.stringify({ isFine, checks: checked }) : checked.map(describeChecked).join('\n'));
+    process.exitCode = isFine ? EXIT.fine : EXIT.attention;
+  },
+};
 
 async function examineAll({ online }: DoctorOptions): Promise<Checked[]> {
   let config: Config;
@@ -75,3 +75,5 @@ async function examineAll({ online }: DoctorOptions): Promise<Checked[]> {
 function describeChecked({ what, state, found, remedy }: Checked): string {
   return `${state.padEnd(4)}  ${what}: ${found}${remedy ? `\n      ${remedy}` : ''}`;
 }
+
+export const commands: CommandSpec[] = [doctor, check];

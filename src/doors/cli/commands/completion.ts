@@ -1,4 +1,4 @@
-// nocturne completion: the script that lets a shell complete commands, options, topics and days; and the hidden
+// completion: the script that lets a shell complete commands, options, topics and days; and the hidden
 // `complete`, which that script asks. It has to be added last: it completes the commands that are there.
 
 import tab from '@bomb.sh/tab/commander';
@@ -6,6 +6,7 @@ import type { Command } from 'commander';
 import { isAppError } from '../../../base/errors.ts';
 import { logDay } from '../../../memory/text/daily-log.ts';
 import { isTopicPath } from '../../../memory/text/topic.ts';
+import type { CommandSpec } from '../spec.ts';
 import { withLooking } from '../terminal/options.ts';
 
 interface Names {
@@ -14,24 +15,27 @@ interface Names {
   days: string[];
 }
 
-export function addCompletion(program: Command): void {
+const completion: CommandSpec = {
+  name: 'completion',
+  about: 'a script that lets your shell complete all this',
+  group: 'Under the hood',
+  examples: [
+    'completion bash > ~/.local/share/bash-completion/completions/nocturne    # needs bash-completion',
+    'completion zsh > ~/.zfunc/_nocturne        # a directory of fpath',
+    'completion fish > ~/.config/fish/completions/nocturne.fish',
+    'completion powershell >> $PROFILE',
+  ],
+  add: addCompletion,
+};
+
+function addCompletion(program: Command): void {
   const root = tab(program, { completionCommandName: 'completion' });
-  const commandOf = (name: string) => program.commands.find((command) => command.name() === name);
-  commandOf('completion')
-    ?.description('a script that lets your shell complete all this')
-    .addHelpText(
-      'after',
-      `
-Example:
-  nocturne completion bash > ~/.local/share/bash-completion/completions/nocturne    # needs bash-completion
-  nocturne completion zsh > ~/.zfunc/_nocturne        # a directory of fpath
-  nocturne completion fish > ~/.config/fish/completions/nocturne.fish
-  nocturne completion powershell >> $PROFILE`,
-    );
   let known: Names = { topics: [], days: [] };
-  commandOf('complete')?.hook('preAction', async () => {
-    known = await readNames();
-  });
+  program.commands
+    .find((command) => command.name() === 'complete')
+    ?.hook('preAction', async () => {
+      known = await readNames();
+    });
   for (const [command, argument, names] of [
     ['forget', 'what', 'topics'],
     ['pin', 'topic', 'topics'],
@@ -54,7 +58,7 @@ Example:
 async function readNames(): Promise<Names> {
   const { markdownFiles } = await import('../../../memory/recall/catalog.ts');
   try {
-    return await withLooking({}, ({ dir }) => {
+    return await withLooking({ options: {} }, ({ dir }) => {
       const paths = markdownFiles(dir);
       const topics = paths.filter(isTopicPath).map((path) => path.replace(/\.md$/i, ''));
       return { topics, days: paths.flatMap((path) => logDay(path) ?? []).reverse() };
@@ -64,3 +68,5 @@ async function readNames(): Promise<Names> {
     return { topics: [], days: [] };
   }
 }
+
+export const commands: CommandSpec[] = [completion];

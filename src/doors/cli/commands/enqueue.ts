@@ -1,70 +1,105 @@
-// nocturne enqueue: puts work into a memory directory's inbox and notifies the queue, where one is configured.
-// The inbox is what counts: with the queue out of reach the work waits there until a worker sweeps it.
+// Work for a worker. enqueue puts it into a memory directory's inbox and notifies the queue, where one is configured: the
+// inbox is what counts, and with the queue out of reach the work waits there until a worker sweeps it. retry puts what
+// failed, or waits after a failure, into its inbox again, due now, or says that it may be forgotten.
 
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
-import { describeError, isAppError } from '../../../base/errors.ts';
-import { putInInbox } from '../../../memory/ledger/inbox.ts';
+import { AppError, describeError, isAppError } from '../../../base/errors.ts';
+import { dayOf } from '../../../base/time.ts';
+import { givenUpTurns, sessionRow } from '../../../memory/ledger/coverage.ts';
+import { dropFailure, putInInbox } from '../../../memory/ledger/inbox.ts';
+import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { openSession } from '../../../transcript/session.ts';
 import type { App } from '../../compose.ts';
 import { extractKey, type Waiting } from '../../hook/announce.ts';
+import { eachLedger, isMeant, isSessionMeant, type KnownWork, knownWork } from '../../worker/known-work.ts';
 import { takeSnapshot } from '../../worker/transcript-snapshots.ts';
 import { wakeQueueOptions } from '../../worker/worker.ts';
-import { type CommonOptions, withApp, withInstructions, withJson, withMemory } from '../terminal/options.ts';
+import type { CommandSpec } from '../spec.ts';
+import { type CommonOptions, INSTRUCTIONS, MEMORY, withApp } from '../terminal/options.ts';
 import { note, type Printing, print } from '../terminal/output.ts';
-import { type ReprocessOptions, requestOf, withWhat } from './reprocess.ts';
-import { type FindingOptions, FOUND_SHAPE, find, withFinding } from './sweep.ts';
+import { AGAIN, type ReprocessOptions, requestOf } from './learn.ts';
+import { FINDING, type FindingOptions, FOUND_SHAPE, find } from './sweep.ts';
 
-export function addEnqueue(program: Command): void {
-  const enqueue = program.command('enqueue').description('put work into the inbox for a worker');
-  const shape = 'one line per piece of work: { memory, kind, key, isRung }';
-  const extract = enqueue
-    .command('extract')
-    .description('extract sessions')
-    .argument('[transcript...]', 'session files')
-    .option('--all', 'every session on this disk that has pending turns')
-    .option('--live', 'the sessions still run: leave their last turns alone')
-    .option('--snapshot', 'keep redacted copies, for agents that delete their sessions before a worker comes');
-  withFinding(withJson(withInstructions(withMemory(extract)), `${shape}; with --all ${FOUND_SHAPE}`))
-    .addHelpText('after', '\nExample:\n  nocturne enqueue extract --all --since 30d && nocturne worker --once')
-    .action(
-      (transcripts: string[], options: FindingOptions & { live?: boolean; all?: boolean; snapshot?: boolean }) => {
-        if (options.all ? transcripts.length > 0 || options.snapshot : transcripts.length === 0) {
-          extract.error('error: give session files or --all, one of both');
-        }
-        return withApp(options, async (app) => {
-          if (options.all) return find(app, options);
-          const { live, snapshot, instructions } = options;
-          const waiting: Waiting[] = [];
-          for (const transcript of transcripts) {
-            waiting.push(await enqueueExtract(app, { transcript, ended: !live, instructions, snapshot }));
-          }
-          await tellQueue(app, waiting, options);
-        });
-      },
-    );
-  withJson(withInstructions(withMemory(enqueue.command('dream').description('dream'))), shape)
-    .addHelpText('after', '\nExample:\n  nocturne enqueue dream && nocturne worker --once')
-    .action((options: CommonOptions) =>
-      withApp(options, async (app) => {
-        const store = await app.storeFor({ cwd: process.cwd() });
-        const { instructions } = options;
-        await tellQueue(app, [put(app, { store, kind: 'dream', key: 'dream' }, { instructions })], options);
-      }),
-    );
-  const reprocess = withWhat(enqueue.command('reprocess').description('extract again'));
-  withJson(withInstructions(withMemory(reprocess)), shape)
-    .addHelpText('after', '\nExample:\n  nocturne enqueue reprocess --day 2026-11-20')
-    .action((options: CommonOptions & ReprocessOptions) => {
-      const request = requestOf(options, reprocess);
-      return withApp(options, async (app) => {
-        const store = await app.storeFor({ cwd: process.cwd() });
-        const key = request.session ?? request.day ?? 'all';
-        const { instructions } = options;
-        await tellQueue(app, [put(app, { store, kind: 'reprocess', key }, { ...request, instructions })], options);
-      });
-    });
+const SHAPE = 'one line per piece of work: { memory, kind, key, isRung }';
+
+const enqueue: CommandSpec = {
+  name: 'enqueue',
+  about: 'put work into the inbox for a worker',
+  group: 'Under the hood',
+};
+
+interface EnqueueOptions extends FindingOptions {
+  live?: boolean;
+  all?: boolean;
+  snapshot?: boolean;
 }
+
+const enqueueSessions: CommandSpec<EnqueueOptions, [string[]]> = {
+  name: 'enqueue extract',
+  about: 'extract sessions',
+  group: 'Under the hood',
+  args: [['[transcript...]', 'session files']],
+  options: [
+    ['--all', 'every session on this disk that has pending turns'],
+    ['--live', 'the sessions still run: leave their last turns alone'],
+    ['--snapshot', 'keep redacted copies, for agents that delete their sessions before a worker comes'],
+    ...FINDING,
+    ...MEMORY,
+    INSTRUCTIONS,
+  ],
+  json: `${SHAPE}; with --all ${FOUND_SHAPE}`,
+  examples: ['enqueue extract --all --since 30d && nocturne worker --once'],
+  run: (call) => {
+    const [transcripts] = call.args;
+    const { all, live, snapshot } = call.options;
+    if (all ? transcripts.length > 0 || snapshot : transcripts.length === 0) {
+      call.wrong('give session files or --all, one of both');
+    }
+    return withApp(call, async (app) => {
+      if (all) return find(app, call.options);
+      const { instructions } = call.options;
+      const waiting: Waiting[] = [];
+      for (const transcript of transcripts) {
+        waiting.push(await enqueueExtract(app, { transcript, ended: !live, instructions, snapshot }));
+      }
+      await tellQueue(app, waiting, call.options);
+    });
+  },
+};
+
+const enqueueDream: CommandSpec<CommonOptions> = {
+  name: 'enqueue dream',
+  about: 'dream',
+  group: 'Under the hood',
+  options: [...MEMORY, INSTRUCTIONS],
+  json: SHAPE,
+  examples: ['enqueue dream && nocturne worker --once'],
+  run: (call) =>
+    withApp(call, async (app) => {
+      const store = await app.storeFor({ cwd: process.cwd() });
+      const { instructions } = call.options;
+      await tellQueue(app, [put(app, { store, kind: 'dream', key: 'dream' }, { instructions })], call.options);
+    }),
+};
+
+const enqueueAgain: CommandSpec<ReprocessOptions> = {
+  name: 'enqueue reprocess',
+  about: 'extract again',
+  group: 'Under the hood',
+  options: [...AGAIN, ...MEMORY, INSTRUCTIONS],
+  json: SHAPE,
+  examples: ['enqueue reprocess --day 2026-11-20'],
+  run: (call) => {
+    const request = requestOf(call);
+    return withApp(call, async (app) => {
+      const store = await app.storeFor({ cwd: process.cwd() });
+      const key = request.session ?? request.day ?? 'all';
+      const { instructions } = call.options;
+      const waiting = put(app, { store, kind: 'reprocess', key }, { ...request, instructions });
+      await tellQueue(app, [waiting], call.options);
+    });
+  },
+};
 
 /** Puts a session into the inbox of the memory directory it belongs to. */
 export async function enqueueExtract(
@@ -113,3 +148,105 @@ async function notifyQueue(app: App, waiting: Waiting[]): Promise<boolean> {
     return false;
   }
 }
+
+interface RetryOptions extends CommonOptions {
+  all?: boolean;
+  failed?: boolean;
+  dismiss?: boolean;
+}
+
+const retry: CommandSpec<RetryOptions, [string[]]> = {
+  name: 'retry',
+  about: 'try again what failed: given up, or waiting after a failure',
+  group: 'Under the hood',
+  args: [['[session...]', 'sessions by id or transcript, or other work by its key (dream, a day)']],
+  options: [
+    ['--failed', 'all work that was given up'],
+    ['--all', 'that, and all that waits after a failure or a pause'],
+    ['--dismiss', 'do not try it again: take it off the list of what failed'],
+    ...MEMORY,
+  ],
+  json: 'one line per piece of work: { memory, kind, key, isDismissed }',
+  more: 'Looks into all known memory directories, or with --memory into one.',
+  examples: ['retry --failed'],
+  run: (call) => {
+    const [sessions] = call.args;
+    const { failed, all } = call.options;
+    if (sessions.length === 0 && !failed && !all) call.wrong('name a session, or use --failed or --all');
+    return withApp(call, (app) => tryAgain(app, sessions, call.options));
+  },
+};
+
+/** Work to be put in again. */
+type Again = Pick<KnownWork, 'kind' | 'key'> & { payload: object };
+
+async function tryAgain(app: App, sessions: string[], options: RetryOptions): Promise<void> {
+  const left = new Set(sessions);
+  let count = 0;
+  const say = ({ kind, key }: Pick<Again, 'kind' | 'key'>, dir: string) => {
+    const isDismissed = options.dismiss ?? false;
+    if (options.json) print(JSON.stringify({ memory: dir, kind, key, isDismissed }));
+    else print(`${kind} ${key} ${isDismissed ? 'is off the list' : 'waits'} in ${dir}`);
+  };
+  const look = (ledger: Ledger, dir: string) => {
+    const meant = knownWork(ledger).filter((work) => {
+      const names = sessions.filter((name) => isMeant(work, name));
+      for (const name of names) left.delete(name);
+      const isFailed = work.failure?.state === 'failed';
+      return (
+        names.length > 0 ||
+        (isFailed && options.failed) ||
+        (options.all && !options.dismiss) ||
+        (isFailed && options.all)
+      );
+    });
+    const given = options.dismiss ? [] : givenUpSessions(ledger, [...left]);
+    for (const { name } of given) left.delete(name);
+    for (const work of meant) {
+      if (options.dismiss) dropFailure(ledger, work);
+      else putAgain(app, { ledger, work: { ...work, payload: (work.item ?? work.failure)?.payload as object } });
+      say(work, dir);
+    }
+    for (const { work } of given) {
+      putAgain(app, { ledger, work });
+      say(work, dir);
+    }
+    count += meant.length + given.length;
+  };
+  for (const message of await eachLedger(app.home, { only: options.memory, look })) note(`nocturne: ${message}`);
+  if (left.size > 0) {
+    throw new AppError('bad-input', `Nothing failed or waits under ${[...left].join(', ')}.`, {
+      remedy: 'nocturne why SESSION says what became of a session; nocturne status lists what failed and waits.',
+    });
+  }
+  if (options.dismiss) return;
+  // Whoever asks has mended what was wrong, or wants to see.
+  app.home.breaker.close();
+  if (app.home.days.unreadDay()) note('What is spent today is counted from nothing again: models may be asked.');
+  app.home.days.reopen(dayOf(app.config.clock.now(), app.config.zone));
+  if (count === 0) print('Nothing failed, and nothing waits.');
+}
+
+function putAgain(app: App, { ledger, work }: { ledger: Ledger; work: Again }): void {
+  const { kind, key } = work;
+  const payload = { ...work.payload, ...(kind === 'extract' && { reopenGivenUp: true }) };
+  ledger.transaction(() => {
+    dropFailure(ledger, work);
+    putInInbox(ledger, { kind, key, payload, notBefore: app.config.clock.now().toISOString() });
+  });
+}
+
+/** Sessions of which turns were given up, although no failure is listed any more. */
+function givenUpSessions(ledger: Ledger, names: string[]): { name: string; work: Again }[] {
+  const sessions = ledger.all("select distinct session from coverage where became = 'gave-up'");
+  return sessions.flatMap(({ session }) => {
+    const id = String(session);
+    const name = names.find((meant) => isSessionMeant(id, meant));
+    const transcript = sessionRow(ledger, id)?.path;
+    if (!name || !transcript || givenUpTurns(ledger, id).length === 0) return [];
+    const key = extractKey({ session: id, transcript });
+    return [{ name, work: { kind: 'extract', key, payload: { transcript, ended: true } } }];
+  });
+}
+
+export const commands: CommandSpec[] = [enqueue, enqueueSessions, enqueueDream, enqueueAgain, retry];

@@ -1,7 +1,10 @@
-// nocturne history: who changed which file when, newest first.
+// Files of the memory as they are and as they were: show, history, diff, restore, and open in the person's editor.
 
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { join } from 'node:path';
+import { InvalidArgumentError } from 'commander';
 import { AppError } from '../../../base/errors.ts';
+import { isDirectory } from '../../../base/files/directories.ts';
+import { statNow } from '../../../base/files/files.ts';
 import { toInstant } from '../../../base/time.ts';
 import { unifiedDiff } from '../../../memory/history/line-diff.ts';
 import {
@@ -13,17 +16,20 @@ import {
   type VersionOperation,
 } from '../../../memory/history/versions.ts';
 import type { MemoryReader } from '../../../memory/store/read-only-store.ts';
+import type { CommandSpec } from '../spec.ts';
+import { openEditor } from '../terminal/ask.ts';
 import {
   type CommonOptions,
   countUpTo,
+  MEMORY,
   memoryPath,
   textOf,
+  topicFile,
   versionOf,
   withApp,
-  withJson,
-  withMemory,
+  withLooking,
 } from '../terminal/options.ts';
-import { print, printRaw } from '../terminal/output.ts';
+import { EXIT, print, printRaw } from '../terminal/output.ts';
 import { withReader } from '../terminal/reader.ts';
 import { printTable } from '../terminal/table.ts';
 
@@ -36,40 +42,40 @@ interface HistoryOptions extends CommonOptions {
   until?: string;
 }
 
-export function addHistory(program: Command): void {
-  const command = program
-    .command('history')
-    .description('the versions of a file or of all, newest first')
-    .argument('[path]', 'file of the memory directory')
-    .addOption(new Option('--limit <n>', 'so many versions').default(20).argParser(countUpTo(1_000)))
-    .option('--page <cursor>', 'go on behind this version, the nextPage of --json')
-    .addOption(new Option('--operation <name>', 'only what was done so').choices(OPERATIONS))
-    .option('--actor <actor>', 'job, person, external, or one of them: job:job_0123456789ab')
-    .addOption(new Option('--since <instant>', 'not older, ISO-8601').argParser(instantFrom))
-    .addOption(new Option('--until <instant>', 'not newer, ISO-8601').argParser(instantFrom));
-  withJson(
-    withMemory(command),
-    '{ versions: [{ id, memory, path, operation, actor, at, sha, sizeBytes, … }], nextPage }',
-  )
-    .addHelpText('after', '\nExample:\n  nocturne history working-agreements.md --limit 5')
-    .action((path: string | undefined, options: HistoryOptions) =>
-      withApp(options, (app) =>
-        withReader(app, async (store) => {
-          const { limit, page, operation, actor, since, until } = options;
-          const wanted = path === undefined ? undefined : memoryPath(store, path);
-          const found = listVersions(store.ledger, { path: wanted, limit, page, operation, actor, since, until });
-          if (wanted !== undefined && listVersions(store.ledger, { path: wanted, limit: 1 }).versions.length === 0) {
-            throw new AppError('bad-input', `No version of ${wanted} is known in ${store.dir}.`, {
-              remedy: 'nocturne history without a path lists all versions, with their paths.',
-            });
-          }
-          if (options.json) return print(JSON.stringify(found));
-          printTable(['at', 'version', 'operation', 'bytes', 'by', 'path'], found.versions.map(rowOf));
-          if (found.nextPage) print(`… older ones: --page ${found.nextPage}`);
-        }),
-      ),
-    );
-}
+const history: CommandSpec<HistoryOptions, [string | undefined]> = {
+  name: 'history',
+  about: 'the versions of a file or of all, newest first',
+  group: 'Older names',
+  args: [['[path]', 'file of the memory directory']],
+  options: [
+    ['--limit <n>', 'so many versions', { default: 20, parse: countUpTo(1_000) }],
+    ['--page <cursor>', 'go on behind this version, the nextPage of --json'],
+    ['--operation <name>', 'only what was done so', { choices: OPERATIONS }],
+    ['--actor <actor>', 'job, person, external, or one of them: job:job_0123456789ab'],
+    ['--since <instant>', 'not older, ISO-8601', { parse: instantFrom }],
+    ['--until <instant>', 'not newer, ISO-8601', { parse: instantFrom }],
+    ...MEMORY,
+  ],
+  json: '{ versions: [{ id, memory, path, operation, actor, at, sha, sizeBytes, … }], nextPage }',
+  examples: ['history working-agreements.md --limit 5'],
+  run: (call) =>
+    withApp(call, (app) =>
+      withReader(app, async (store) => {
+        const { limit, page, operation, actor, since, until, json } = call.options;
+        const [path] = call.args;
+        const wanted = path === undefined ? undefined : memoryPath(store, path);
+        const found = listVersions(store.ledger, { path: wanted, limit, page, operation, actor, since, until });
+        if (wanted !== undefined && listVersions(store.ledger, { path: wanted, limit: 1 }).versions.length === 0) {
+          throw new AppError('bad-input', `No version of ${wanted} is known in ${store.dir}.`, {
+            remedy: 'nocturne history without a path lists all versions, with their paths.',
+          });
+        }
+        if (json) return print(JSON.stringify(found));
+        printTable(['at', 'version', 'operation', 'bytes', 'by', 'path'], found.versions.map(rowOf));
+        if (found.nextPage) print(`… older ones: --page ${found.nextPage}`);
+      }),
+    ),
+};
 
 function rowOf(version: Version): string[] {
   const { at, id, operation, sizeBytes, actor, path, redactedAt } = version;
@@ -84,65 +90,60 @@ function instantFrom(text: string): string {
   throw new InvalidArgumentError('It is no ISO-8601 instant like 2026-11-21 or 2026-11-21T09:30:00Z.');
 }
 
-export function addShow(program: Command): void {
-  const command = program
-    .command('show')
-    .description('a file as it is or as it was')
-    .argument('<path>', 'file of the memory directory')
-    .option('--version <id>', 'as it was in this version (memver_…)');
-  withJson(withMemory(command), '{ path, text }, or with --version the version and its text')
-    .addHelpText('after', '\nExample:\n  nocturne show MEMORY.md --version memver_0123456789ab')
-    .action((given: string, options: CommonOptions & { version?: string }) =>
-      withApp(options, (app) =>
-        withReader(app, async (store) => {
-          const path = memoryPath(store, given);
-          if (options.version) {
-            const version = versionOf(store, { path, id: options.version });
-            if (options.json) return print(JSON.stringify(version));
-            return printRaw(textOf(version));
-          }
-          const text = await store.read(path);
-          if (text === null) {
-            throw new AppError('bad-input', `There is no ${path} in ${store.dir}.`, {
-              remedy: `Where it was deleted, nocturne history ${path} names its versions.`,
-            });
-          }
-          if (options.json) return print(JSON.stringify({ path, text }));
-          printRaw(text);
-        }),
-      ),
-    );
-}
+const show: CommandSpec<CommonOptions & { version?: string }, [string]> = {
+  name: 'show',
+  about: 'a file as it is or as it was',
+  group: 'Every day',
+  args: [['<path>', 'file of the memory directory']],
+  options: [['--version <id>', 'as it was in this version (memver_…)'], ...MEMORY],
+  json: '{ path, text }, or with --version the version and its text',
+  examples: ['show MEMORY.md --version memver_0123456789ab'],
+  run: (call) =>
+    withApp(call, (app) =>
+      withReader(app, async (store) => {
+        const { version: id, json } = call.options;
+        const path = memoryPath(store, call.args[0]);
+        if (id) {
+          const version = versionOf(store, { path, id });
+          return json ? print(JSON.stringify(version)) : printRaw(textOf(version));
+        }
+        const text = await store.read(path);
+        if (text === null) {
+          throw new AppError('bad-input', `There is no ${path} in ${store.dir}.`, {
+            remedy: `Where it was deleted, nocturne history ${path} names its versions.`,
+          });
+        }
+        if (json) return print(JSON.stringify({ path, text }));
+        printRaw(text);
+      }),
+    ),
+};
 
-interface DiffOptions extends CommonOptions {
-  version?: string;
-  with?: string;
-}
-
-export function addDiff(program: Command): void {
-  const command = program
-    .command('diff')
-    .description('what changed in a file, as a unified diff')
-    .argument('<path>', 'file of the memory directory')
-    .option('--version <id>', 'from this version on (default: the one before the last change)')
-    .option('--with <id>', 'up to this version (default: the file as it is)');
-  withJson(withMemory(command), '{ path, from, to, diff }')
-    .addHelpText('after', '\nExample:\n  nocturne diff working-agreements.md --version memver_0123456789ab')
-    .action((given: string, options: DiffOptions) =>
-      withApp(options, (app) =>
-        withReader(app, async (store) => {
-          const path = memoryPath(store, given);
-          const from = versionSide(store, { path, id: options.version ?? beforeLastChange(store, path) });
-          const to = options.with
-            ? versionSide(store, { path, id: options.with })
-            : { name: path, text: (await store.read(path)) ?? '' };
-          const diff = unifiedDiff(from, to);
-          if (options.json) return print(JSON.stringify({ path, from: from.name, to: to.name, diff }));
-          printRaw(diff);
-        }),
-      ),
-    );
-}
+const diff: CommandSpec<CommonOptions & { version?: string; with?: string }, [string]> = {
+  name: 'diff',
+  about: 'what changed in a file, as a unified diff',
+  group: 'Older names',
+  args: [['<path>', 'file of the memory directory']],
+  options: [
+    ['--version <id>', 'from this version on (default: the one before the last change)'],
+    ['--with <id>', 'up to this version (default: the file as it is)'],
+    ...MEMORY,
+  ],
+  json: '{ path, from, to, diff }',
+  examples: ['diff working-agreements.md --version memver_0123456789ab'],
+  run: (call) =>
+    withApp(call, (app) =>
+      withReader(app, async (store) => {
+        const { version, with: upTo, json } = call.options;
+        const path = memoryPath(store, call.args[0]);
+        const from = versionSide(store, { path, id: version ?? beforeLastChange(store, path) });
+        const to = upTo ? versionSide(store, { path, id: upTo }) : { name: path, text: (await store.read(path)) ?? '' };
+        const changes = unifiedDiff(from, to);
+        if (json) return print(JSON.stringify({ path, from: from.name, to: to.name, diff: changes }));
+        printRaw(changes);
+      }),
+    ),
+};
 
 function versionSide(store: MemoryReader, at: { path: string; id: string | null }): { name: string; text: string } {
   if (at.id === null) return { name: '/dev/null', text: '' };
@@ -160,20 +161,47 @@ function beforeLastChange(store: MemoryReader, path: string): string | null {
   });
 }
 
-export function addRestore(program: Command): void {
-  const command = program
-    .command('restore')
-    .description('make a file what it was in a version')
-    .argument('<path>', 'file of the memory directory')
-    .requiredOption('--version <id>', 'the version (memver_…)');
-  withJson(withMemory(command), 'the version that the file is at now, as history prints it')
-    .addHelpText('after', '\nExample:\n  nocturne restore working-agreements.md --version memver_0123456789ab')
-    .action((given: string, options: CommonOptions & { version: string }) =>
-      withApp(options, async (app) => {
-        const store = await app.storeFor({ cwd: process.cwd() });
-        const { id } = versionOf(store, { path: memoryPath(store, given), id: options.version });
-        const head = await restoreVersion(store, id);
-        print(options.json ? JSON.stringify(head) : `${head.path} is what it was in ${id}; version ${head.id}.`);
-      }),
-    );
+const restore: CommandSpec<CommonOptions & { version: string }, [string]> = {
+  name: 'restore',
+  about: 'make a file what it was in a version',
+  group: 'Under the hood',
+  args: [['<path>', 'file of the memory directory']],
+  options: [['--version <id>', 'the version (memver_…)', { isRequired: true }], ...MEMORY],
+  json: 'the version that the file is at now, as history prints it',
+  examples: ['restore working-agreements.md --version memver_0123456789ab'],
+  run: (call) =>
+    withApp(call, async (app) => {
+      const store = await app.storeFor({ cwd: process.cwd() });
+      const { id } = versionOf(store, { path: memoryPath(store, call.args[0]), id: call.options.version });
+      const head = await restoreVersion(store, id);
+      print(call.options.json ? JSON.stringify(head) : `${head.path} is what it was in ${id}; version ${head.id}.`);
+    }),
+};
+
+const open: CommandSpec<CommonOptions, [string | undefined]> = {
+  name: 'open',
+  about: 'the memory, or a file of it, in your editor',
+  group: 'Older names',
+  args: [['[path]', 'name of a topic, or file of the memory directory']],
+  options: MEMORY,
+  json: '{ path }; nothing is opened',
+  more: 'VISUAL or EDITOR names the editor. Without one, or piped, the path is printed.',
+  examples: ['open working-agreements'],
+  run: (call) =>
+    withLooking(call, ({ config, dir }) => {
+      const [given] = call.args;
+      const path = given === undefined ? dir : pathIn(dir, given);
+      if (given === undefined && !isDirectory(dir)) {
+        throw new AppError('bad-input', `There is no ${dir} yet.`, { remedy: 'nocturne remember begins it.' });
+      }
+      if (call.options.json) return print(JSON.stringify({ path }));
+      if (!config.editor || !process.stdout.isTTY) return print(path);
+      process.exitCode = openEditor(config.editor, path) ? EXIT.fine : EXIT.failed;
+    }),
+};
+
+function pathIn(dir: string, given: string): string {
+  return statNow(join(dir, given))?.isFile ? join(dir, given) : join(dir, topicFile(dir, given));
 }
+
+export const commands: CommandSpec[] = [show, history, diff, restore, open];

@@ -1,8 +1,7 @@
-// nocturne install: puts nocturne's hooks into an agent's settings, and, where the person wants it, the night into the
+// install, uninstall: puts nocturne's hooks into an agent's settings, and, where the person wants it, the night into the
 // system's scheduler and the key where both find it. Everything is shown before anything is written.
 
 import { text as readAll } from 'node:stream/consumers';
-import { Argument, type Command, Option } from 'commander';
 import { type Config, loadConfig } from '../../../base/config/config.ts';
 import { AppError } from '../../../base/errors.ts';
 import { replaceText } from '../../../base/files/directories.ts';
@@ -21,8 +20,8 @@ import {
   standing,
 } from '../../setup/schedules/schedules.ts';
 import { type Night, nightOf } from '../../setup/schedules/units.ts';
+import type { CommandSpec } from '../spec.ts';
 import { askHidden, canAsk, confirm } from '../terminal/ask.ts';
-import { withJson } from '../terminal/options.ts';
 import { EXIT, note, print, printRaw } from '../terminal/output.ts';
 
 interface InstallOptions {
@@ -42,31 +41,24 @@ interface Plan {
   night: Night | null;
 }
 
-export function addInstall(program: Command): void {
-  const command = program
-    .command('install')
-    .description("put nocturne's hooks into an agent's settings, and the night into the system's scheduler")
-    .addArgument(new Argument('<agent>', 'the agent').choices(AGENT_NAMES))
-    .option('--yes', 'do not ask')
-    .option('--dry-run', 'show what would be changed, and change nothing')
-    .option('--allow-memory-writes', 'let the agent write its memory files without asking (Claude Code)')
-    .addOption(
-      new Option('--schedule <which>', 'who starts the night')
-        .choices(['auto', ...SCHEDULER_NAMES, 'none'])
-        .default('auto'),
-    )
-    .addOption(
-      new Option('--key-file <path>', 'keep the key in this file in the nocturne home').conflicts([
-        'keyStdin',
-        'keyCommand',
-      ]),
-    )
-    .addOption(new Option('--key-stdin', 'read the key to keep from stdin').conflicts(['keyCommand']))
-    .option('--key-command <command>', 'a command that prints the key, run whenever one is needed');
-  withJson(command, '{ agent, file, isChanged, diff, rules, schedule: { name, texts } }')
-    .addHelpText('after', '\nExample:\n  nocturne install claude-code --allow-memory-writes')
-    .action(install);
-}
+const installCommand: CommandSpec<InstallOptions, [AgentName]> = {
+  name: 'install',
+  about: "put nocturne's hooks into an agent's settings, and the night into the system's scheduler",
+  group: 'Older names',
+  args: [['<agent>', 'the agent', AGENT_NAMES]],
+  options: [
+    ['--yes', 'do not ask'],
+    ['--dry-run', 'show what would be changed, and change nothing'],
+    ['--allow-memory-writes', 'let the agent write its memory files without asking (Claude Code)'],
+    ['--schedule <which>', 'who starts the night', { choices: ['auto', ...SCHEDULER_NAMES, 'none'], default: 'auto' }],
+    ['--key-file <path>', 'keep the key in this file in the nocturne home', { conflicts: ['keyStdin', 'keyCommand'] }],
+    ['--key-stdin', 'read the key to keep from stdin', { conflicts: 'keyCommand' }],
+    ['--key-command <command>', 'a command that prints the key, run whenever one is needed'],
+  ],
+  json: '{ agent, file, isChanged, diff, rules, schedule: { name, texts } }',
+  examples: ['install claude-code --allow-memory-writes'],
+  run: ({ args: [agent], options }) => install(agent, options),
+};
 
 async function install(agent: AgentName, options: InstallOptions): Promise<void> {
   const config = await loadConfig();
@@ -213,17 +205,19 @@ interface UninstallOptions {
   json?: boolean;
 }
 
-export function addUninstall(program: Command): void {
-  const command = program
-    .command('uninstall')
-    .description("take nocturne's hooks out of an agent's settings; memory stays")
-    .addArgument(new Argument('<agent>', 'the agent').choices(AGENT_NAMES))
-    .option('--yes', 'do not ask')
-    .option('--dry-run', 'show what would be changed, and change nothing');
-  withJson(command, '{ agent, file, isChanged, diff }')
-    .addHelpText('after', '\nExample:\n  nocturne uninstall claude-code')
-    .action(uninstall);
-}
+const uninstallCommand: CommandSpec<UninstallOptions, [AgentName]> = {
+  name: 'uninstall',
+  about: "take nocturne's hooks out of an agent's settings; memory stays",
+  group: 'Older names',
+  args: [['<agent>', 'the agent', AGENT_NAMES]],
+  options: [
+    ['--yes', 'do not ask'],
+    ['--dry-run', 'show what would be changed, and change nothing'],
+  ],
+  json: '{ agent, file, isChanged, diff }',
+  examples: ['uninstall claude-code'],
+  run: ({ args: [agent], options }) => uninstall(agent, options),
+};
 
 async function uninstall(agent: AgentName, options: UninstallOptions): Promise<void> {
   const config = await loadConfig();
@@ -247,3 +241,5 @@ async function uninstall(agent: AgentName, options: UninstallOptions): Promise<v
   if (statNow(keyPath(config.home)))
     note(`The key stays in ${keyPath(config.home)}; remove it if nothing else needs it.`);
 }
+
+export const commands: CommandSpec[] = [installCommand, uninstallCommand];

@@ -1,12 +1,12 @@
-// nocturne mcp: the memory for every MCP client, over stdin and stdout.
+// mcp: the memory for every MCP client, over stdin and stdout.
 // stdout carries the protocol alone. It ends when stdin ends, or at SIGTERM or SIGINT.
 
-import type { Command } from 'commander';
 import { describeError } from '../../../base/errors.ts';
 import type { App } from '../../compose.ts';
 import type { AttachedStore } from '../../mcp/attached-stores.ts';
 import type { AnsweringTransport } from '../../mcp/transport.ts';
-import { withApp, withJson } from '../terminal/options.ts';
+import type { CommandSpec } from '../spec.ts';
+import { withApp } from '../terminal/options.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
 
 interface Given {
@@ -14,31 +14,31 @@ interface Given {
   json?: boolean;
 }
 
-export function addMcp(program: Command): void {
-  const command = program
-    .command('mcp')
-    .description('serve memory to MCP clients over stdio: list, search, read, write, edit, delete')
-    .option(
+const mcp: CommandSpec<Given> = {
+  name: 'mcp',
+  about: 'serve memory to MCP clients over stdio: list, search, read, write, edit, delete',
+  group: 'Under the hood',
+  options: [
+    [
       '--store <name=path[:rw]>',
       'a memory directory, or project, user or local; repeatable, at most 8; read-only without :rw ' +
         "(default: mcpStores of the settings, else the project's memory, read-only)",
-      (value: string, before: string[] = []) => [...before, value],
-    );
-  withJson(command, 'of what would be served, and nothing is: [{ name, description, dir, access, instructions }]')
-    .addHelpText(
-      'after',
-      '\nExamples:\n  nocturne mcp --store project=project:rw --store notes=~/notes/memory' +
-        '\n  claude mcp add nocturne -- nocturne mcp --store project=project:rw',
-    )
-    .action((given: Given) =>
-      withApp({}, async (app) => {
-        const { attachedStores } = await import('../../mcp/attached-stores.ts');
-        const stores = attachedStores(app.config, { given: given.store ?? [], cwd: process.cwd() });
-        if (given.json) print(JSON.stringify(stores));
-        else await serve(app, { stores, version: program.version() ?? '' });
-      }),
-    );
-}
+      { parse: (value, before) => [...((before as string[] | undefined) ?? []), value] },
+    ],
+  ],
+  json: 'of what would be served, and nothing is: [{ name, description, dir, access, instructions }]',
+  examples: [
+    'mcp --store project=project:rw --store notes=~/notes/memory',
+    'claude mcp add nocturne -- nocturne mcp --store project=project:rw',
+  ],
+  run: ({ options, parts, version }) =>
+    withApp({ options: {}, parts }, async (app) => {
+      const { attachedStores } = await import('../../mcp/attached-stores.ts');
+      const stores = attachedStores(app.config, { given: options.store ?? [], cwd: process.cwd() });
+      if (options.json) print(JSON.stringify(stores));
+      else await serve(app, { stores, version });
+    }),
+};
 
 async function serve(app: App, { stores, version }: { stores: AttachedStore[]; version: string }): Promise<void> {
   const [{ serveStdio }, { memoryServer }, { AnsweringTransport }] = await Promise.all([
@@ -80,3 +80,5 @@ function endOfInput(transport: AnsweringTransport): Promise<void> {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
   });
 }
+
+export const commands: CommandSpec[] = [mcp];

@@ -1,11 +1,12 @@
-// nocturne recall: what is remembered, as a section for an agent's prompt; by hand, or as a hook of an agent that
+// recall: what is remembered, as a section for an agent's prompt; by hand, or as a hook of an agent that
 // starts.
 
-import { type Command, InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { describeError } from '../../../base/errors.ts';
 import { readHookJson } from '../../hook/hook-input.ts';
 import { answerHook, MAX_CHARACTERS, type RecallOptions, recallFor } from '../../recall.ts';
-import { type CommonOptions, configFor, withJson, withMemory } from '../terminal/options.ts';
+import type { CommandSpec } from '../spec.ts';
+import { type CommonOptions, configFor, MEMORY } from '../terminal/options.ts';
 import { note, print } from '../terminal/output.ts';
 
 interface Given extends CommonOptions {
@@ -18,38 +19,35 @@ interface Given extends CommonOptions {
   hook?: boolean;
 }
 
-export function addRecall(program: Command): void {
-  const command = program
-    .command('recall')
-    .description("what is remembered, as a section for an agent's prompt")
-    .option('--query <words>', 'what the session is about: topics that match come first')
-    .option('--agent <name>', 'for whom: claude-code loads MEMORY.md by itself, so it is left out')
-    .option('--tokens <number>', 'the most it may cost (default: recallTokens of config.json)', count)
-    .option('--characters <number>', `the longest it may be (default: ${MAX_CHARACTERS})`, count)
-    .option('--session <id>', 'a session: asked again for the same, it gets the same, until it is cleared or compacted')
-    .option('--definition <file>', 'the file that defines the agent: it gets the memory that it declares, alone')
-    .option(
-      '--hook',
-      'as a SessionStart or SubagentStart hook: reads its JSON from stdin, answers in kind, never fails',
+const recall: CommandSpec<Given> = {
+  name: 'recall',
+  about: "what is remembered, as a section for an agent's prompt",
+  group: 'Under the hood',
+  options: [
+    ['--query <words>', 'what the session is about: topics that match come first'],
+    ['--agent <name>', 'for whom: claude-code loads MEMORY.md by itself, so it is left out'],
+    ['--tokens <number>', 'the most it may cost (default: recallTokens of config.json)', { parse: count }],
+    ['--characters <number>', `the longest it may be (default: ${MAX_CHARACTERS})`, { parse: count }],
+    ['--session <id>', 'a session: asked again for the same, it gets the same, until it is cleared or compacted'],
+    ['--definition <file>', 'the file that defines the agent: it gets the memory that it declares, alone'],
+    ['--hook', 'as a SessionStart or SubagentStart hook: reads its JSON from stdin, answers in kind, never fails'],
+    ...MEMORY,
+  ],
+  json: '{ memory, standing, isRepeated, text, index, topics, entries, beside: [{ scope, memory, index, topics, entries }] }',
+  examples: ['recall --query "how do we deploy"'],
+  async run({ options: given }) {
+    if (given.hook) return answerAgent(given);
+    const config = await configFor(given);
+    const result = await recallFor(config, optionsOf(given));
+    if (given.json) return print(JSON.stringify(result));
+    if (result.text !== '') return print(result.text);
+    note(
+      result.standing.enabled
+        ? `Nothing is remembered in ${result.memory}.`
+        : `Nothing is recalled: ${result.standing.reason}.`,
     );
-  withJson(
-    withMemory(command),
-    '{ memory, standing, isRepeated, text, index, topics, entries, beside: [{ scope, memory, index, topics, entries }] }',
-  )
-    .addHelpText('after', '\nExample:\n  nocturne recall --query "how do we deploy"')
-    .action(async (given: Given) => {
-      if (given.hook) return answerAgent(given);
-      const config = await configFor(given);
-      const result = await recallFor(config, optionsOf(given));
-      if (given.json) return print(JSON.stringify(result));
-      if (result.text !== '') return print(result.text);
-      note(
-        result.standing.enabled
-          ? `Nothing is remembered in ${result.memory}.`
-          : `Nothing is recalled: ${result.standing.reason}.`,
-      );
-    });
-}
+  },
+};
 
 /** An agent that starts must not be kept from it: what goes wrong is said on stderr, and the answer is nothing. */
 async function answerAgent(given: Given): Promise<void> {
@@ -72,3 +70,5 @@ function count(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
   throw new InvalidArgumentError('It is a whole number above 0.');
 }
+
+export const commands: CommandSpec[] = [recall];

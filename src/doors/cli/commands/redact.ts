@@ -1,6 +1,5 @@
-// nocturne redact: takes a version, or a text wherever it is, out of everything nocturne keeps.
+// redact: takes a version, or a text wherever it is, out of everything nocturne keeps.
 
-import type { Command } from 'commander';
 import { removeLines } from '../../../../jobs/forget.ts';
 import { AppError } from '../../../base/errors.ts';
 import { sayCount } from '../../../base/text/wording.ts';
@@ -15,7 +14,8 @@ import { scrubOf } from '../../../memory/history/redact/scrub.ts';
 import { allEntries, type EntryRow, entriesIn } from '../../../memory/ledger/entries.ts';
 import type { Store } from '../../../memory/store/store.ts';
 import { wings } from '../../wing.ts';
-import { type CommonOptions, withApp, withJson, withMemory } from '../terminal/options.ts';
+import type { CommandSpec } from '../spec.ts';
+import { type CommonOptions, MEMORY, withApp } from '../terminal/options.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
 
 interface RedactOptions extends CommonOptions {
@@ -24,43 +24,43 @@ interface RedactOptions extends CommonOptions {
   withLines?: boolean;
 }
 
-export function addRedact(program: Command): void {
-  const command = program
-    .command('redact')
-    .description('take a secret out of everything')
-    .argument('[version]', 'one version (memver_…)')
-    .option('--match <text>', 'a text, or a pattern /…/, in files, versions, entries, reports and the ledger')
-    .option('--dry-run', 'only say what would be changed')
-    .option('--with-lines', 'remove the lines that rest on redacted entries alone');
-  withJson(withMemory(command), '{ versions, rows, files, spool, snapshots, remaining, lines, userScope }')
-    .addHelpText(
-      'after',
-      '\nTranscripts, version control and backups are not touched.\n\nExample:\n  nocturne redact --match "correct horse" --dry-run',
-    )
-    .action((version: string | undefined, options: RedactOptions) =>
-      withApp(options, async (app) => {
-        const store = await app.storeFor({ cwd: process.cwd() });
-        const lines = options.match === undefined ? [] : await linesRestingOn(store, options.match);
-        const place = { store, home: app.config.home, now: app.config.clock.now() };
-        const wasSent =
-          options.match !== undefined && saying(options.match, entriesIn(store.ledger, 'sent')).length > 0;
-        const sent = wasSent
-          ? await redact(version, { options, place: { ...place, store: await app.userScope.open() } })
-          : null;
-        const report = await redact(version, { options, place });
-        if (options.withLines && !options.dryRun) await removeLines(store, lines);
-        print(options.json ? JSON.stringify({ ...report, lines, userScope: sent }) : describe(report, options));
-        if (!options.json && sent) print(`in the user scope, where it was sent: ${describe(sent, options)}`);
-        if (!options.json) tellLines(lines, options);
-        if (options.match !== undefined) {
-          const at = { app, store, cwd: process.cwd() };
-          for (const wing of wings())
-            for (const each of (await wing.afterRedact?.(options.match, at)) ?? []) note(each);
-        }
-        if ([...report.remaining, ...(sent?.remaining ?? [])].length > 0) process.exitCode = EXIT.failed;
-      }),
-    );
-}
+const redactCommand: CommandSpec<RedactOptions, [string | undefined]> = {
+  name: 'redact',
+  about: 'take a secret out of everything',
+  group: 'Under the hood',
+  args: [['[version]', 'one version (memver_…)']],
+  options: [
+    ['--match <text>', 'a text, or a pattern /…/, in files, versions, entries, reports and the ledger'],
+    ['--dry-run', 'only say what would be changed'],
+    ['--with-lines', 'remove the lines that rest on redacted entries alone'],
+    ...MEMORY,
+  ],
+  json: '{ versions, rows, files, spool, snapshots, remaining, lines, userScope }',
+  more: 'Transcripts, version control and backups are not touched.',
+  examples: ['redact --match "correct horse" --dry-run'],
+  run: (call) =>
+    withApp(call, async (app) => {
+      const { options } = call;
+      const [version] = call.args;
+      const store = await app.storeFor({ cwd: process.cwd() });
+      const lines = options.match === undefined ? [] : await linesRestingOn(store, options.match);
+      const place = { store, home: app.config.home, now: app.config.clock.now() };
+      const wasSent = options.match !== undefined && saying(options.match, entriesIn(store.ledger, 'sent')).length > 0;
+      const sent = wasSent
+        ? await redact(version, { options, place: { ...place, store: await app.userScope.open() } })
+        : null;
+      const report = await redact(version, { options, place });
+      if (options.withLines && !options.dryRun) await removeLines(store, lines);
+      print(options.json ? JSON.stringify({ ...report, lines, userScope: sent }) : describe(report, options));
+      if (!options.json && sent) print(`in the user scope, where it was sent: ${describe(sent, options)}`);
+      if (!options.json) tellLines(lines, options);
+      if (options.match !== undefined) {
+        const at = { app, store, cwd: process.cwd() };
+        for (const wing of wings()) for (const each of (await wing.afterRedact?.(options.match, at)) ?? []) note(each);
+      }
+      if ([...report.remaining, ...(sent?.remaining ?? [])].length > 0) process.exitCode = EXIT.failed;
+    }),
+};
 
 /** The lines that rest alone on entries which say it, or rest on words that do. */
 function linesRestingOn(store: Store, match: string): Promise<RestingLine[]> {
@@ -111,3 +111,5 @@ function describe(report: Redaction, { dryRun }: RedactOptions): string {
   }
   return lines.join('\n');
 }
+
+export const commands: CommandSpec[] = [redactCommand];

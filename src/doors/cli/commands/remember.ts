@@ -1,66 +1,66 @@
-// nocturne remember: what a person says to be kept, at once and without a model.
+// A person's words: remember keeps them at once and without a model, forget takes something out for good, after showing
+// what goes.
 
+import { createInterface } from 'node:readline/promises';
 import { text as readAll } from 'node:stream/consumers';
-import { type Command, Option } from 'commander';
+import type { ForgetPlan, ForgetReport } from '../../../../jobs/forget.ts';
 import type { RememberReport } from '../../../../jobs/remember.ts';
+import { didYouMean } from '../../../base/config/nearest.ts';
+import { AppError } from '../../../base/errors.ts';
+import type { EntryState } from '../../../memory/ledger/entries.ts';
+import { catalogTopics } from '../../../memory/recall/catalog.ts';
 import { MEMORY_TYPES, type MemoryType } from '../../../memory/types.ts';
 import type { App } from '../../compose.ts';
 import { wings } from '../../wing.ts';
-import {
-  addOptions,
-  type CommonOptions,
-  keysOf,
-  undoCommand,
-  withApp,
-  withJson,
-  withMemory,
-} from '../terminal/options.ts';
-import { exitFor, note, print } from '../terminal/output.ts';
+import type { CommandSpec, OptionSpec } from '../spec.ts';
+import { type CommonOptions, keysOf, MEMORY, undoCommand, withApp } from '../terminal/options.ts';
+import { EXIT, exitFor, note, print } from '../terminal/output.ts';
 
-export function addRemember(program: Command): void {
-  const parts = wings().flatMap(({ remember }) => remember ?? []);
-  const command = program
-    .command('remember')
-    .description('keep something, in your own words')
-    .argument('<words...>', 'what to remember; - reads it from stdin')
-    .addOption(new Option('--type <type>', 'what it is').choices([...MEMORY_TYPES]).default('feedback'));
-  addOptions(command, parts);
-  withJson(
-    withMemory(command),
-    `{ outcome, entry: { id, type, text, day }, memory, path, job, redacted, relativeDate${keysOf(parts)} }`,
-  )
-    .addHelpText(
-      'after',
-      `
-Types: feedback (how to work), user (about you), project (facts), reference (where things are).
+/** What wings add to what is remembered. */
+const parts = () => wings().flatMap(({ remember: part }) => part ?? []);
 
-Example:
-  nocturne remember "Always use pnpm instead of npm."`,
-    )
-    .action(async (words: string[], options: CommonOptions & { type: MemoryType }) => {
-      const text = words.length === 1 && words[0] === '-' ? await readAll(process.stdin) : words.join(' ');
-      await withApp(options, async (app) => {
-        const { store, scope } = await placeFor(app, options);
-        const { type } = options;
-        const at = { app, own: store, words: text, type, cwd: process.cwd() };
-        // Before anything is kept: who asks for what cannot be is not left with half of it.
-        const begun = await Promise.all(parts.map((part) => part.begin({ ...options }, at)));
-        const report = await app.remember(store, { text, type });
-        const added = await Promise.all(begun.flatMap((finish) => finish?.() ?? []));
-        const values: object = Object.assign({}, ...added.map((each) => each.values));
-        print(
-          options.json
-            ? JSON.stringify({ ...report, memory: store.dir, ...values })
-            : [describe(report, { memory: options.memory, scope }), ...added.flatMap(({ lines }) => lines)].join('\n'),
-        );
-        if (added.length > 0) process.exitCode = exitFor(added.map(({ outcome }) => outcome));
-        if (report.redacted > 0) note(`Secrets were taken out of the words: ${report.redacted}.`);
-        if (report.relativeDate) {
-          note(`“${report.relativeDate}” means nothing on another day; better remember it again with the date.`);
-        }
-      });
+const remember: CommandSpec<CommonOptions & { type: MemoryType }, [string[]]> = {
+  name: 'remember',
+  about: 'keep something, in your own words',
+  group: 'Every day',
+  args: [['<words...>', 'what to remember; - reads it from stdin']],
+  get options(): OptionSpec[] {
+    const type: OptionSpec = ['--type <type>', 'what it is', { choices: MEMORY_TYPES, default: 'feedback' }];
+    return [type, ...parts().flatMap(({ options }) => options), ...MEMORY];
+  },
+  get json() {
+    return `{ outcome, entry: { id, type, text, day }, memory, path, job, redacted, relativeDate${keysOf(parts())} }`;
+  },
+  more: 'Types: feedback (how to work), user (about you), project (facts), reference (where things are).',
+  examples: ['remember "Always use pnpm instead of npm."'],
+  async run(call) {
+    const { options } = call;
+    const [words] = call.args;
+    const text = words.length === 1 && words[0] === '-' ? await readAll(process.stdin) : words.join(' ');
+    await withApp(call, async (app) => {
+      const { store, scope } = await placeFor(app, options);
+      const { type } = options;
+      const at = { app, own: store, words: text, type, cwd: process.cwd() };
+      // Before anything is kept: who asks for what cannot be is not left with half of it.
+      const begun = await Promise.all(parts().map((part) => part.begin({ ...options }, at)));
+      const report = await app.remember(store, { text, type });
+      const added = await Promise.all(begun.flatMap((finish) => finish?.() ?? []));
+      const values: object = Object.assign({}, ...added.map((each) => each.values));
+      print(
+        options.json
+          ? JSON.stringify({ ...report, memory: store.dir, ...values })
+          : [describeKept(report, { memory: options.memory, scope }), ...added.flatMap(({ lines }) => lines)].join(
+              '\n',
+            ),
+      );
+      if (added.length > 0) process.exitCode = exitFor(added.map(({ outcome }) => outcome));
+      if (report.redacted > 0) note(`Secrets were taken out of the words: ${report.redacted}.`);
+      if (report.relativeDate) {
+        note(`“${report.relativeDate}” means nothing on another day; better remember it again with the date.`);
+      }
     });
-}
+  },
+};
 
 /** The project's directory or the one that is named; for what is about the user, where that is on, the user scope. */
 async function placeFor(app: App, { type, memory, scope }: CommonOptions & { type: MemoryType }) {
@@ -70,7 +70,7 @@ async function placeFor(app: App, { type, memory, scope }: CommonOptions & { typ
   return { store: await app.storeFor({ cwd: process.cwd() }), scope };
 }
 
-function describe(
+function describeKept(
   { outcome, entry, path, job }: RememberReport,
   { memory, scope }: Pick<CommonOptions, 'memory' | 'scope'>,
 ): string {
@@ -79,3 +79,107 @@ function describe(
   const undo = undoCommand(job, { memory, scope });
   return `${entry.id} ${entry.type}: ${entry.text} [${where}]\n${undo} takes it back.`;
 }
+
+interface ForgetOptions extends CommonOptions {
+  yes?: boolean;
+  all?: boolean;
+}
+
+/** So many candidates of an ambiguous text are listed. */
+const MAX_LISTED = 20;
+
+const forget: CommandSpec<ForgetOptions, [string[]]> = {
+  name: 'forget',
+  about: 'take something out; it is not learned again from there',
+  group: 'Every day',
+  args: [['<what...>', 'name of a topic, id of an entry, a line or a session, or words that what is meant holds']],
+  options: [
+    ['--all', 'everything that holds the words, or was said in the session'],
+    ['--yes', 'do not ask'],
+    ...MEMORY,
+  ],
+  json: '{ outcome, topics, lines, entries, candidates: [{ kind, id, path, text }], job }',
+  more: `Versions of what goes are kept for nocturne undo; nocturne redact takes a text out of these too.
+Words that may mean several things change nothing: exit code 2, and the candidates are listed with their ids.`,
+  examples: ['forget "use pnpm"'],
+  run: (call) =>
+    withApp(call, async (app) => {
+      const { options } = call;
+      const store = await app.storeFor({ cwd: process.cwd() });
+      const target = call.args[0].join(' ');
+      const confirm = (plan: ForgetPlan) => (options.yes ? Promise.resolve(true) : ask(plan));
+      const report = await app.forget(store, { target, all: options.all, confirm });
+      if (report.outcome === 'unknown') {
+        const names = catalogTopics(store.dir, store.ledger).map((topic) => topic.name);
+        throw new AppError('bad-input', `Nothing in ${store.dir} is called or holds ${JSON.stringify(target)}.`, {
+          remedy: didYouMean(target, names, 'nocturne list and nocturne search show what is remembered.'),
+        });
+      }
+      print(options.json ? JSON.stringify(report) : describeForgotten(report, target, options));
+      process.exitCode = exitOf(report);
+    }),
+};
+
+/** Shows what goes on stderr and asks, where somebody is there to answer. */
+async function ask(plan: ForgetPlan): Promise<boolean> {
+  note(['This goes:', ...describePlan(plan)].join('\n'));
+  if (!process.stdin.isTTY || !process.stderr.isTTY) {
+    note('Nobody is there to be asked, so nothing was changed: --yes forgets it.');
+    return false;
+  }
+  const questions = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^y(es)?$/i.test((await questions.question('Forget it? [y/N] ')).trim());
+  } finally {
+    questions.close();
+  }
+}
+
+/** What goes, as the plan and the report have it. */
+interface Going extends Pick<ForgetReport, 'topics' | 'lines'> {
+  entries: (ForgetReport['entries'][number] & { state?: EntryState })[];
+  again?: ForgetPlan['again'];
+}
+
+function describePlan({ topics, lines, entries, again }: Going): string[] {
+  return [
+    ...topics.map((path) => `  topic  ${path}`),
+    ...lines.map((line) => `  line   ${line.path}: ${line.text}`),
+    ...entries.map((entry) => `  entry  ${entry.id} (${entry.day}${sayScope(entry)}): ${entry.text}`),
+    ...(again ?? []).map((entry) => `  The next dream reads ${entry.id} anew: ${entry.text}`),
+  ];
+}
+
+function describeForgotten(report: ForgetReport, target: string, options: CommonOptions): string {
+  if (report.outcome === 'busy') return 'A dream works on this memory; try again when it is done.';
+  if (report.outcome === 'unconfirmed') return 'Nothing was forgotten.';
+  if (report.outcome === 'forgotten') {
+    const isSent = report.entries.some(({ scope }) => scope === 'user');
+    return [
+      'Forgotten:',
+      ...describePlan(report),
+      `${undoCommand(report.job, options)} brings it back.`,
+      ...(isSent ? ['In the user scope nocturne undo --scope user --last does.'] : []),
+    ].join('\n');
+  }
+  const { candidates } = report;
+  const more = candidates.length - MAX_LISTED;
+  return [
+    `${JSON.stringify(target)} may mean ${candidates.length} things; nothing was forgotten. Name one by its id, or take --all:`,
+    ...candidates
+      .slice(0, MAX_LISTED)
+      .map((each) => `  ${each.id.padEnd(14)}  ${each.path}${sayScope(each)}: ${each.text}`),
+    ...(more > 0 ? [`  … and ${more} more`] : []),
+  ].join('\n');
+}
+
+function sayScope(of: { scope?: 'user'; state?: EntryState }): string {
+  return of.scope === 'user' || of.state === 'sent' ? ', user scope' : '';
+}
+
+function exitOf({ outcome }: ForgetReport): number {
+  if (outcome === 'forgotten') return EXIT.fine;
+  return outcome === 'busy' ? EXIT.later : EXIT.usage;
+}
+
+export const commands: CommandSpec[] = [remember, forget];

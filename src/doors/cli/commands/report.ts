@@ -1,7 +1,6 @@
-// nocturne report: what a dream did with each entry, and why.
+// report: what a dream did with each entry, and why.
 
 import { join } from 'node:path';
-import type { Command } from 'commander';
 import { AppError } from '../../../base/errors.ts';
 import { listNames } from '../../../base/files/directories.ts';
 import { readTextNow } from '../../../base/files/files.ts';
@@ -11,7 +10,8 @@ import { entryRow } from '../../../memory/ledger/entries.ts';
 import { jobRow } from '../../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { countOps, parseJsonReport, type ReportRow, reportDay, reportPath } from '../../../memory/text/dream-report.ts';
-import { type CommonOptions, dayFrom, withJson, withLooking, withMemory } from '../terminal/options.ts';
+import type { CommandSpec } from '../spec.ts';
+import { type CommonOptions, dayFrom, MEMORY, withLooking } from '../terminal/options.ts';
 import { print, style } from '../terminal/output.ts';
 
 interface ReportedDream {
@@ -28,30 +28,27 @@ interface ReportedDream {
   left: { entry: string; reason: string }[];
 }
 
-export function addReport(program: Command): void {
-  const command = program
-    .command('report')
-    .description('what the last dream, or those of a day, did and why')
-    .argument('[day]', 'all dreams of a day: YYYY-MM-DD, today, yesterday, -1')
-    .option('--last', 'the last dream (what is done without a day)');
-  withJson(
-    withMemory(command),
-    '{ day, dreams: [{ job, at, rows: [{ entry, op, operation, topic, lines, reason, over, text, written }], left: [{ entry, reason }] }] }',
-  )
-    .addHelpText('after', '\nExample:\n  nocturne report --last')
-    .action((given: string | undefined, options: CommonOptions & { last?: boolean }) =>
-      withLooking(options, ({ config, dir, ledger }) => {
-        const { clock, zone } = config;
-        const days = listNames(join(dir, '.nocturne/dreams')).flatMap((name) => reportDay(name) ?? []);
-        const day = given === undefined ? days.at(-1) : dayFrom(given, { now: clock.now(), zone, days });
-        if (day === undefined || !days.includes(day)) throw noReport(day, { dir, days });
-        const all = dreamsOf(readTextNow(join(dir, reportPath(day, 'json'))) ?? '', ledger);
-        const dreams = given === undefined || options.last ? all.slice(-1) : all;
-        if (options.json) print(JSON.stringify({ day, dreams }));
-        else print(dreams.map((dream) => describe(dream, { day, zone })).join('\n\n'));
-      }),
-    );
-}
+const report: CommandSpec<CommonOptions & { last?: boolean }, [string | undefined]> = {
+  name: 'report',
+  about: 'what the last dream, or those of a day, did and why',
+  group: 'Older names',
+  args: [['[day]', 'all dreams of a day: YYYY-MM-DD, today, yesterday, -1']],
+  options: [['--last', 'the last dream (what is done without a day)'], ...MEMORY],
+  json: '{ day, dreams: [{ job, at, rows: [{ entry, op, operation, topic, lines, reason, over, text, written }], left: [{ entry, reason }] }] }',
+  examples: ['report --last'],
+  run: (call) =>
+    withLooking(call, ({ config, dir, ledger }) => {
+      const { clock, zone } = config;
+      const [given] = call.args;
+      const days = listNames(join(dir, '.nocturne/dreams')).flatMap((name) => reportDay(name) ?? []);
+      const day = given === undefined ? days.at(-1) : dayFrom(given, { now: clock.now(), zone, days });
+      if (day === undefined || !days.includes(day)) throw noReport(day, { dir, days });
+      const all = dreamsOf(readTextNow(join(dir, reportPath(day, 'json'))) ?? '', ledger);
+      const dreams = given === undefined || call.options.last ? all.slice(-1) : all;
+      if (call.options.json) print(JSON.stringify({ day, dreams }));
+      else print(dreams.map((dream) => describeDream(dream, { day, zone })).join('\n\n'));
+    }),
+};
 
 function dreamsOf(text: string, ledger: Ledger | null): ReportedDream[] {
   const jobs = Map.groupBy(parseJsonReport(text) ?? [], (row) => row.job);
@@ -78,7 +75,7 @@ function dreamsOf(text: string, ledger: Ledger | null): ReportedDream[] {
 }
 
 /** An operation with what it wrote is one item, whatever the number of entries it is about. */
-function describe({ job, at, rows, left }: ReportedDream, { day, zone }: { day: Day; zone: string }): string {
+function describeDream({ job, at, rows, left }: ReportedDream, { day, zone }: { day: Day; zone: string }): string {
   const counts = countOps(rows)
     .map(([op, count]) => `${count} ${op}`)
     .join(', ');
@@ -112,3 +109,5 @@ function noReport(day: Day | undefined, { dir, days }: { dir: string; days: Day[
     remedy: latest ? `The last day with one: ${latest}.` : 'There is no report of any day.',
   });
 }
+
+export const commands: CommandSpec[] = [report];

@@ -1,7 +1,6 @@
-// nocturne status: what is kept, what waits, what failed, what was spent, who works; and whether a person is needed.
+// status: what is kept, what waits, what failed, what was spent, who works; and whether a person is needed.
 
 import { join } from 'node:path';
-import type { Command } from 'commander';
 import { describeError, isAppError } from '../../../base/errors.ts';
 import { isDirectory } from '../../../base/files/directories.ts';
 import { sayCount } from '../../../base/text/wording.ts';
@@ -21,29 +20,28 @@ import type { App } from '../../compose.ts';
 import { wings } from '../../wing.ts';
 import { dreamHolds } from '../../worker/hold.ts';
 import { nextNightly } from '../../worker/nightly.ts';
-import { type CommonOptions, withApp, withJson, withMemory } from '../terminal/options.ts';
+import type { CommandSpec } from '../spec.ts';
+import { type CommonOptions, MEMORY, withApp } from '../terminal/options.ts';
 import { EXIT, print } from '../terminal/output.ts';
 import { readOverview, sayBreaker } from '../terminal/overview.ts';
 import { withReader } from '../terminal/reader.ts';
 
-export function addStatus(program: Command): void {
-  withJson(
-    withMemory(program.command('status').description('what is kept, what waits, what failed, what was spent')),
-    '{ memory, standing, attention, entries, turns, missing, dreamHolds, topics, oversized, index, snapshot, waiting, batch, withoutWing, outbox, skipped, lastJobs, all, breaker, spendToday, nextDreamAt, workers }',
-  )
-    .addHelpText(
-      'after',
-      '\nExit code 3 where something needs a person: a key, a budget, an open breaker, work that was given up, missing files, proposed changes that wait.\n\nExample:\n  nocturne status --json',
-    )
-    .action((options: CommonOptions) =>
-      withApp(options, async (app) => {
-        const status = await readStatus(app);
-        const { added, addedLines: _, ...own } = status;
-        print(options.json ? JSON.stringify({ ...own, ...added }) : describe(status));
-        if (status.attention.length > 0) process.exitCode = EXIT.attention;
-      }),
-    );
-}
+const status: CommandSpec<CommonOptions> = {
+  name: 'status',
+  about: 'what is kept, what waits, what failed, what was spent',
+  group: 'Jobs and numbers',
+  options: MEMORY,
+  json: '{ memory, standing, attention, entries, turns, missing, dreamHolds, topics, oversized, index, snapshot, waiting, batch, withoutWing, outbox, skipped, lastJobs, all, breaker, spendToday, nextDreamAt, workers }',
+  more: 'Exit code 3 where something needs a person: a key, a budget, an open breaker, work that was given up, missing files, proposed changes that wait.',
+  examples: ['status --json'],
+  run: (call) =>
+    withApp(call, async (app) => {
+      const found = await readStatus(app);
+      const { added, addedLines: _, ...own } = found;
+      print(call.options.json ? JSON.stringify({ ...own, ...added }) : describe(found));
+      if (found.attention.length > 0) process.exitCode = EXIT.attention;
+    }),
+};
 
 async function readStatus(app: App) {
   const { config, home } = app;
@@ -200,3 +198,5 @@ function sayCounts(counts: Record<string, number>): string {
       .join(', ') || 'none'
   );
 }
+
+export const commands: CommandSpec[] = [status];

@@ -1,12 +1,13 @@
-// nocturne sweep: finds sessions that no hook told of, and puts what has pending turns into the inboxes.
+// sweep: finds sessions that no hook told of, and puts what has pending turns into the inboxes.
 
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { isInstant } from '../../../base/time.ts';
 import { FOUND_AGENTS, type FoundAgent } from '../../../transcript/find-sessions.ts';
 import type { App } from '../../compose.ts';
 import { ingestSpool } from '../../hook/ingest.ts';
 import { type SweepReport, sweepSessions } from '../../hook/sweep.ts';
-import { type CommonOptions, withApp, withJson, withMemory } from '../terminal/options.ts';
+import type { CommandSpec, OptionSpec } from '../spec.ts';
+import { type CommonOptions, MEMORY, withApp } from '../terminal/options.ts';
 import { note, print } from '../terminal/output.ts';
 import { progressBar } from '../terminal/progress.ts';
 
@@ -19,31 +20,24 @@ const DAY_MS = 86_400_000;
 
 export const FOUND_SHAPE = '{ agents, enqueued: [{ agent, transcript, memory }], problems }';
 
-export function addSweep(program: Command): void {
-  const command = program
-    .command('sweep')
-    .description('find sessions that changed lately and put what was not extracted yet into the inbox');
-  withFinding(withJson(withMemory(command), FOUND_SHAPE))
-    .addHelpText('after', '\nExample:\n  nocturne sweep && nocturne worker --once')
-    .action((options: FindingOptions) =>
-      withApp(options, async (app) => {
-        await ingestSpool(app, { onProblem: note });
-        await find(app, { ...options, since: options.since ?? `${app.config.sweepDays}d` });
-      }),
-    );
-}
+export const FINDING: OptionSpec[] = [
+  ['--since <when>', 'only sessions that changed since then: a date, or so many days ago (7d)', { parse: whenFrom }],
+  ['--agent <name>', `only sessions of one agent: ${FOUND_AGENTS.join(', ')}`, { parse: agentFrom }],
+];
 
-export function withFinding(command: Command): Command {
-  return command
-    .addOption(
-      new Option('--since <when>', 'only sessions that changed since then: a date, or so many days ago (7d)').argParser(
-        whenFrom,
-      ),
-    )
-    .addOption(
-      new Option('--agent <name>', `only sessions of one agent: ${FOUND_AGENTS.join(', ')}`).argParser(agentFrom),
-    );
-}
+const sweep: CommandSpec<FindingOptions> = {
+  name: 'sweep',
+  about: 'find sessions that changed lately and put what was not extracted yet into the inbox',
+  group: 'Older names',
+  options: [...FINDING, ...MEMORY],
+  json: FOUND_SHAPE,
+  examples: ['sweep && nocturne worker --once'],
+  run: (call) =>
+    withApp(call, async (app) => {
+      await ingestSpool(app, { onProblem: note });
+      await find(app, { ...call.options, since: call.options.since ?? `${app.config.sweepDays}d` });
+    }),
+};
 
 /**
  * Finds sessions and puts what is pending into the inboxes, with a bar on the way; prints what it found. A file that
@@ -88,3 +82,5 @@ function describe(report: SweepReport): string {
   });
   return lines.length > 0 ? lines.join('\n') : 'no sessions found';
 }
+
+export const commands: CommandSpec[] = [sweep];

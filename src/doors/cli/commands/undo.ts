@@ -1,33 +1,33 @@
-// nocturne undo: takes one job back, files and ledger together.
+// undo: takes one job back, files and ledger together.
 
-import type { Command } from 'commander';
 import type { UndoReport } from '../../../../jobs/undo.ts';
 import { sayCount } from '../../../base/text/wording.ts';
-import { type CommonOptions, undoCommand, withApp, withJson, withMemory } from '../terminal/options.ts';
+import type { CommandSpec } from '../spec.ts';
+import { type CommonOptions, MEMORY, undoCommand, withApp } from '../terminal/options.ts';
 import { exitFor, print } from '../terminal/output.ts';
 
-export function addUndo(program: Command): void {
-  const command = program
-    .command('undo')
-    .description('take back what a job did')
-    .argument('[job]', 'the job (job_…); an undo can be undone too')
-    .option('--last', 'the job that changed the memory last')
-    .option('--partial', 'take back what nothing rests on, and leave the rest');
-  withJson(withMemory(command), '{ outcome, job, kind, undo, files, turns, stays }')
-    .addHelpText(
-      'after',
-      '\nWhat an undone extraction covered is extracted again by nocturne extract or reprocess only.\n\nExample:\n  nocturne undo --last',
-    )
-    .action((job: string | undefined, options: CommonOptions & { last?: boolean; partial?: boolean }) =>
-      withApp(options, async (app) => {
-        const store = await app.storeFor({ cwd: process.cwd() });
-        const { last, partial } = options;
-        const report = await app.undo(store, { job, last, partial });
-        print(options.json ? JSON.stringify(report) : describe(report, options));
-        process.exitCode = exitFor([report.outcome]);
-      }),
-    );
-}
+const undo: CommandSpec<CommonOptions & { last?: boolean; partial?: boolean }, [string | undefined]> = {
+  name: 'undo',
+  about: 'take back what a job did',
+  group: 'Every day',
+  args: [['[job]', 'the job (job_…); an undo can be undone too']],
+  options: [
+    ['--last', 'the job that changed the memory last'],
+    ['--partial', 'take back what nothing rests on, and leave the rest'],
+    ...MEMORY,
+  ],
+  json: '{ outcome, job, kind, undo, files, turns, stays }',
+  more: 'What an undone extraction covered is extracted again by nocturne extract or reprocess only.',
+  examples: ['undo --last'],
+  run: (call) =>
+    withApp(call, async (app) => {
+      const store = await app.storeFor({ cwd: process.cwd() });
+      const { last, partial, json } = call.options;
+      const report = await app.undo(store, { job: call.args[0], last, partial });
+      print(json ? JSON.stringify(report) : describe(report, call.options));
+      process.exitCode = exitFor([report.outcome]);
+    }),
+};
 
 function describe(report: UndoReport, options: CommonOptions): string {
   const name = `${report.kind} ${report.job}`;
@@ -46,3 +46,5 @@ function describe(report: UndoReport, options: CommonOptions): string {
   if (stays.length > 0) lines.push('What stays:', ...stays);
   return lines.join('\n');
 }
+
+export const commands: CommandSpec[] = [undo];

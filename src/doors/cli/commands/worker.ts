@@ -1,6 +1,7 @@
-// nocturne worker: works what waits, for ever or once.
+// worker: works what waits, for ever or once; board: a view of the queue in the browser, on this machine alone.
 
-import { type Command, Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
+import { AppError } from '../../../base/errors.ts';
 import { inboxItems } from '../../../memory/ledger/inbox.ts';
 import type { Store } from '../../../memory/store/store.ts';
 import { namesInSpool } from '../../../queue/spool.ts';
@@ -8,73 +9,82 @@ import type { App } from '../../compose.ts';
 import { openIntake, workAfterHook } from '../../hook/intake.ts';
 import { beginRound } from '../../worker/nightly.ts';
 import type { WorkResult } from '../../worker/settle.ts';
-import { drainInboxes, openStores, runWorker } from '../../worker/worker.ts';
-import { type CommonOptions, withApp, withJson, withModel } from '../terminal/options.ts';
+import { drainInboxes, openStores, runWorker, wakeQueueOptions } from '../../worker/worker.ts';
+import type { Call, CommandSpec } from '../spec.ts';
+import { type CommonOptions, MODEL, withApp } from '../terminal/options.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
 
 const SIGN_OF_LIFE_WITHIN_MS = 120_000;
 /** Kept in mind at once. */
 const MOST_TROUBLES = 100;
 
-interface WorkerCommandOptions extends CommonOptions {
+interface WorkerOptions extends CommonOptions {
   once?: boolean;
   nightly?: boolean;
   afterHook?: boolean;
   check?: boolean;
 }
 
-export function addWorker(program: Command): void {
-  const command = withModel(program.command('worker').description('work what waits in the inboxes'));
-  withJson(command, 'one line per piece of work: { memory, kind, key, outcome, delayedUntil, reason }')
-    .option('--once', 'work the inboxes without the queue, and end when nothing is due')
-    .option('--nightly', 'with --once: sweep, and dream over every known directory; what a scheduler runs')
-    .addOption(new Option('--after-hook', 'with --once: wait for what hooks have named to be due').hideHelp())
-    .option('--check', 'do nothing, and tell by the exit code whether a worker of this home is alive')
-    .addHelpText('after', '\nExample:\n  nocturne worker --once --model offline')
-    .action((options: WorkerCommandOptions) => {
-      if (options.nightly && !options.once) command.error('error: --nightly goes with --once');
-      return withApp(options, async (app) => {
-        if (options.check) return checkAlive(app);
-        const signal = endOnSignals();
-        const { say, sayTrouble } = sayOnce();
-        const onError = (message: string) => {
-          if (sayTrouble(`nocturne: ${message}`)) void app.log('warn', { event: 'trouble', error: message });
-        };
-        const { once, nightly } = options;
-        const intake = openIntake(app, { signal, onError, isResident: !once, isNight: nightly });
-        const work = {
-          signal,
-          takeIn: intake.takeIn,
-          onResult(result: WorkResult, store: Store) {
-            if (options.json) print(JSON.stringify({ memory: store.dir, ...result }));
-            else say(describeResult(result, store));
-          },
-          onError,
-        };
-        await app.log('info', { event: 'worker-started' });
-        try {
-          if (!options.once) {
-            if (process.stderr.isTTY) note('Waiting for work; Ctrl-C ends it. nocturne status tells what waits.');
-            // Its supervisor starts it anew. BullMQ may keep timers for a connection that is dead.
-            if ((await runWorker(app, work)) === 'stalled') process.exit(EXIT.later);
-            return;
-          }
-          if (options.afterHook) return await workAfterHook(app, { ...work, intake });
-          // Swept first: what is new has a directory then, and a dream waits for its extractions.
-          if (options.nightly) {
-            await intake.takeIn();
-            await beginRound(app, () => openStores(app, onError));
-          }
-          await drainInboxes(app, work);
-        } finally {
-          await intake.end();
-          await app.log('info', { event: 'worker-ended' });
-        }
-        await nameDelayed(app, work.onError);
-        for (const name of namesInSpool(app.config.home)) note(`waits in the spool for its transcript: ${name}`);
-        if (signal.aborted) process.exitCode = EXIT.later;
-      });
-    });
+const worker: CommandSpec<WorkerOptions> = {
+  name: 'worker',
+  about: 'work what waits in the inboxes',
+  group: 'Jobs and numbers',
+  options: [
+    ['--once', 'work the inboxes without the queue, and end when nothing is due'],
+    ['--nightly', 'with --once: sweep, and dream over every known directory; what a scheduler runs'],
+    ['--after-hook', 'with --once: wait for what hooks have named to be due', { isHidden: true }],
+    ['--check', 'do nothing, and tell by the exit code whether a worker of this home is alive'],
+    MODEL,
+  ],
+  json: 'one line per piece of work: { memory, kind, key, outcome, delayedUntil, reason }',
+  examples: ['worker --once --model offline'],
+  run: work,
+};
+
+function work(call: Call<WorkerOptions>): Promise<void> {
+  const { options } = call;
+  if (options.nightly && !options.once) call.wrong('--nightly goes with --once');
+  return withApp(call, async (app) => {
+    if (options.check) return checkAlive(app);
+    const signal = endOnSignals();
+    const { say, sayTrouble } = sayOnce();
+    const onError = (message: string) => {
+      if (sayTrouble(`nocturne: ${message}`)) void app.log('warn', { event: 'trouble', error: message });
+    };
+    const { once, nightly } = options;
+    const intake = openIntake(app, { signal, onError, isResident: !once, isNight: nightly });
+    const work = {
+      signal,
+      takeIn: intake.takeIn,
+      onResult(result: WorkResult, store: Store) {
+        if (options.json) print(JSON.stringify({ memory: store.dir, ...result }));
+        else say(describeResult(result, store));
+      },
+      onError,
+    };
+    await app.log('info', { event: 'worker-started' });
+    try {
+      if (!options.once) {
+        if (process.stderr.isTTY) note('Waiting for work; Ctrl-C ends it. nocturne status tells what waits.');
+        // Its supervisor starts it anew. BullMQ may keep timers for a connection that is dead.
+        if ((await runWorker(app, work)) === 'stalled') process.exit(EXIT.later);
+        return;
+      }
+      if (options.afterHook) return await workAfterHook(app, { ...work, intake });
+      // Swept first: what is new has a directory then, and a dream waits for its extractions.
+      if (options.nightly) {
+        await intake.takeIn();
+        await beginRound(app, () => openStores(app, onError));
+      }
+      await drainInboxes(app, work);
+    } finally {
+      await intake.end();
+      await app.log('info', { event: 'worker-ended' });
+    }
+    await nameDelayed(app, work.onError);
+    for (const name of namesInSpool(app.config.home)) note(`waits in the spool for its transcript: ${name}`);
+    if (signal.aborted) process.exitCode = EXIT.later;
+  });
 }
 
 /** For supervisors: a worker that hangs or was suspended gives no sign of life. */
@@ -140,3 +150,51 @@ function endOnSignals(): AbortSignal {
   }
   return controller.signal;
 }
+
+const board: CommandSpec<{ port: number; json?: boolean }> = {
+  name: 'board',
+  about: 'a read-only view of the queue in the browser (bull-board), for Redis and Postgres',
+  group: 'Under the hood',
+  options: [['--port <number>', 'port on 127.0.0.1; 0: a free one', { parse: portOf, default: 3210 }]],
+  json: '{ url }',
+  more: 'The queue only wakes workers; what waits and why is told by nocturne status.',
+  examples: ['board --port 3210'],
+  run: (call) =>
+    withApp({ ...call, options: {} }, async (app) => {
+      const { port: asked, json } = call.options;
+      const [{ openBoard }, { serve }] = await Promise.all([
+        import('../../../queue/board.ts'),
+        import('@hono/node-server'),
+      ]);
+      const view = await openBoard(wakeQueueOptions(app.config));
+      const ended = Promise.withResolvers<void>();
+      const server = serve({ fetch: view.fetch, hostname: '127.0.0.1', port: asked }, ({ port }) =>
+        print(json ? JSON.stringify({ url: urlOf(port) }) : urlOf(port)),
+      );
+      server.on('error', (error) =>
+        ended.reject(
+          new AppError('bad-input', `Cannot listen on 127.0.0.1:${asked}: ${error.message}.`, {
+            remedy: 'Choose another with --port.',
+          }),
+        ),
+      );
+      for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => ended.resolve());
+      note('Ctrl-C ends it.');
+      await ended.promise.finally(async () => {
+        server.close();
+        await view.close();
+      });
+    }),
+};
+
+function urlOf(port: number): string {
+  return `http://127.0.0.1:${port}/ui`;
+}
+
+function portOf(text: string): number {
+  const port = Number(text);
+  if (Number.isInteger(port) && port >= 0 && port < 65_536) return port;
+  throw new InvalidArgumentError('It must be a port, 0 to 65535.');
+}
+
+export const commands: CommandSpec[] = [worker, board];

@@ -1,7 +1,7 @@
 // Options that several commands share, and what they lead to: the app, or for those who only look the directory.
 
 import { isAbsolute, join, relative, sep } from 'node:path';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import type { Config } from '../../../base/config/config.ts';
 import { didYouMean } from '../../../base/config/nearest.ts';
 import { AppError } from '../../../base/errors.ts';
@@ -14,9 +14,9 @@ import { catalogTopics } from '../../../memory/recall/catalog.ts';
 import { locateFile } from '../../../memory/store/confine.ts';
 import type { MemoryReader } from '../../../memory/store/read-only-store.ts';
 import { isTopicPath } from '../../../memory/text/topic.ts';
-import type { App, Parts } from '../../compose.ts';
+import type { App } from '../../compose.ts';
 import { MEMORY_SCOPES, type MemoryScope, memoryDirFor, scopeDir } from '../../places.ts';
-import type { AddedOption } from '../../wing.ts';
+import type { Call, OptionSpec } from '../spec.ts';
 import { note } from './output.ts';
 
 export interface CommonOptions {
@@ -27,15 +27,21 @@ export interface CommonOptions {
   json?: boolean;
 }
 
-export function withMemory(command: Command): Command {
-  return command
-    .option('--memory <dir>', "memory directory (default: NOCTURNE_MEMORY_DIR, else the project's own)")
-    .addOption(
-      new Option('--scope <whose>', "whose memory: the project's, the user's in all projects, or the working tree's")
-        .choices(MEMORY_SCOPES)
-        .conflicts('memory'),
-    );
-}
+export const MEMORY: OptionSpec[] = [
+  ['--memory <dir>', "memory directory (default: NOCTURNE_MEMORY_DIR, else the project's own)"],
+  [
+    '--scope <whose>',
+    "whose memory: the project's, the user's in all projects, or the working tree's",
+    { choices: MEMORY_SCOPES, conflicts: 'memory' },
+  ],
+];
+
+export const MODEL: OptionSpec = ['--model <id>', 'model id, or offline'];
+
+export const INSTRUCTIONS: OptionSpec = [
+  '--instructions <text>',
+  'what to keep, in your words; never overrides the rules',
+];
 
 /** The settings with what a command was given of them. */
 export async function configFor({ memory, model, scope }: CommonOptions): Promise<Config> {
@@ -46,19 +52,6 @@ export async function configFor({ memory, model, scope }: CommonOptions): Promis
   return { ...config, memoryDir, memoryDirFrom: `--scope ${scope}` };
 }
 
-export function withModel(command: Command): Command {
-  return command.option('--model <id>', 'model id, or offline');
-}
-
-export function withInstructions(command: Command): Command {
-  return command.option('--instructions <text>', 'what to keep, in your words; never overrides the rules');
-}
-
-/** `shape`: what is printed, as a person who scripts it reads it; it stays as it is from release to release. */
-export function withJson(command: Command, shape: string): Command {
-  return command.option('--json', `JSON on stdout: ${shape}`);
-}
-
 /** The command that undoes a job of the memory that these options name, as it can be pasted. */
 export function undoCommand(job: string | null, { memory, scope }: Pick<CommonOptions, 'memory' | 'scope'>): string {
   const quoted = memory && (/^[\w./~-]+$/.test(memory) ? memory : `'${memory.replaceAll("'", "'\\''")}'`);
@@ -66,15 +59,11 @@ export function undoCommand(job: string | null, { memory, scope }: Pick<CommonOp
   return `nocturne undo${where} ${job}`;
 }
 
-let parts: Parts = {};
-
-/** What the apps of all commands of this process are made with, from now on. */
-export function composeWith(given: Parts): void {
-  parts = given;
-}
-
 /** Runs a command with an app made from its options, and closes the app. A secret in the instructions is kept nowhere. */
-export async function withApp<T>(options: CommonOptions, work: (app: App) => Promise<T>): Promise<T> {
+export async function withApp<T>(
+  { options, parts }: Pick<Call<CommonOptions>, 'options' | 'parts'>,
+  work: (app: App) => Promise<T>,
+): Promise<T> {
   const [config, { compose }] = await Promise.all([configFor(options), import('../../compose.ts')]);
   if (options.instructions !== undefined) {
     const { redact } = await import('../../../base/text/redact.ts');
@@ -96,7 +85,10 @@ export interface Looking {
 }
 
 /** Runs a command that only reads: nothing is made or locked, also where there is no memory yet. */
-export async function withLooking<T>(options: CommonOptions, work: (at: Looking) => T | Promise<T>): Promise<T> {
+export async function withLooking<T>(
+  { options }: Pick<Call<CommonOptions>, 'options'>,
+  work: (at: Looking) => T | Promise<T>,
+): Promise<T> {
   const [config, { findLedger }] = await Promise.all([configFor(options), import('../../../memory/ledger/ledger.ts')]);
   const dir = memoryDirFor(config, {});
   const ledger = findLedger(dir);
@@ -118,12 +110,7 @@ export function countUpTo(most: number): (value: string) => number {
   };
 }
 
-/** Adds the options of wings to a command of the core. */
-export function addOptions(command: Command, parts: { options: AddedOption[] }[]): void {
-  for (const [flags, about] of parts.flatMap(({ options }) => options)) command.option(flags, about);
-}
-
-/** Their keys of the JSON, each with a comma before it. */
+/** The keys that wings add to the JSON, each with a comma before it. */
 export function keysOf(parts: { keys: string[] }[]): string {
   return parts.flatMap(({ keys }) => keys.map((key) => `, ${key}`)).join('');
 }

@@ -1,0 +1,114 @@
+// What a command is: one spec says its name, what it is for, its arguments and options, the JSON it prints and an example,
+// and runs it. The builder makes commander's commands of specs; the help and docs/commands.md say what the specs say.
+// A module of commands is loaded when one of its names is asked for. JSON shapes stay as they are from release to release.
+
+import { Argument, type Command, Option } from 'commander';
+import type { Parts } from '../job-bounds.ts';
+
+/** Where a command stands in the help; only the first two are in the short one. */
+export const GROUPS = ['Every day', 'Jobs and numbers', 'Under the hood', 'Older names'] as const;
+
+export type CommandGroup = (typeof GROUPS)[number];
+
+/** `<name>` must be there, `[name]` may; `...` behind it takes all that follow. */
+export type ArgumentSpec = [term: string, about: string, choices?: readonly string[]];
+
+/** Default: what is given, or with flags without a value true. */
+export type OptionSpec = [flags: string, about: string, more?: OptionMore];
+
+interface OptionMore {
+  choices?: readonly string[];
+  default?: unknown;
+  /** Throws commander's `InvalidArgumentError`. `before`: what the same option gave already. */
+  parse?(text: string, before: unknown): unknown;
+  /** Names of options, as they are in `Call.options`. */
+  conflicts?: string | string[];
+  isRequired?: boolean;
+  isHidden?: boolean;
+}
+
+/** What a command is called with. */
+export interface Call<Options extends object = object, Args extends unknown[] = unknown[]> {
+  args: Args;
+  options: Options;
+  /** What its app is made with in the place of the usual. */
+  parts: Parts;
+  /** Of nocturne. */
+  version: string;
+  /** Ends in wrong usage, with what is right. */
+  wrong(message: string): never;
+}
+
+export interface CommandSpec<Options extends object = object, Args extends unknown[] = unknown[]> {
+  /** Two words: a command of a command. */
+  name: string;
+  about: string;
+  group: CommandGroup;
+  args?: ArgumentSpec[];
+  options?: OptionSpec[];
+  /** What `--json` prints, as a person who scripts it reads it; without it the command has no such option. */
+  json?: string;
+  /** What the help says below the options. */
+  more?: string;
+  /** Calls of it, without `nocturne` before them where that is what they begin with. */
+  examples?: string[];
+  /** Where a library adds the command itself; the rest is then only what the help says. */
+  add?(program: Command): void;
+  run?(call: Call<Options, Args>): void | Promise<void>;
+}
+
+/** Commands that share a subject, and so a file. */
+export interface CommandModule {
+  names: string[];
+  load(): Promise<{ commands: CommandSpec[] }>;
+}
+
+/** Adds the commands to the program, group by group. */
+export function addCommands(program: Command, specs: CommandSpec[], at: Pick<Call, 'parts' | 'version'>): void {
+  for (const group of GROUPS) {
+    program.commandsGroup(`${group}:`);
+    for (const spec of specs.filter((each) => each.group === group && !each.add)) addCommand(program, spec, at);
+  }
+  // What completes the others is added when they are there.
+  for (const spec of specs.filter(({ add }) => add)) {
+    program.commandsGroup(`${spec.group}:`);
+    spec.add?.(program);
+    describe(program.commands.find((each) => each.name() === spec.name) as Command, spec);
+  }
+}
+
+function addCommand(program: Command, spec: CommandSpec, at: Pick<Call, 'parts' | 'version'>): void {
+  const [first = '', second] = spec.name.split(' ');
+  const above = second === undefined ? program : program.commands.find((each) => each.name() === first);
+  const command = describe((above ?? program).command(second ?? first), spec);
+  for (const [term, about, choices] of spec.args ?? []) {
+    const argument = new Argument(term, about);
+    command.addArgument(choices ? argument.choices(choices) : argument);
+  }
+  for (const option of spec.options ?? []) command.addOption(optionOf(option));
+  if (spec.json !== undefined) command.option('--json', `JSON on stdout: ${spec.json}`);
+  if (!spec.run) return;
+  command.action((...given: unknown[]) => {
+    const wrong = (message: string): never => command.error(`error: ${message}`);
+    const args = given.slice(0, command.registeredArguments.length);
+    return spec.run?.({ ...at, args, options: command.opts(), wrong });
+  });
+}
+
+function describe(command: Command, { about, more, examples = [] }: CommandSpec): Command {
+  const calls = examples.map((each) => `  ${/^(?:nocturne|claude) /.test(each) ? each : `nocturne ${each}`}`);
+  const example = calls.length > 0 ? `${calls.length > 1 ? 'Examples' : 'Example'}:\n${calls.join('\n')}` : undefined;
+  const after = [more, example].filter((each) => each !== undefined).join('\n\n');
+  command.description(about);
+  return after === '' ? command : command.addHelpText('after', `\n${after}`);
+}
+
+function optionOf([flags, about, more = {}]: OptionSpec): Option {
+  const option = new Option(flags, about);
+  if (more.choices) option.choices(more.choices);
+  if (more.parse) option.argParser(more.parse);
+  if (more.default !== undefined) option.default(more.default);
+  if (more.conflicts) option.conflicts(more.conflicts);
+  if (more.isRequired) option.makeOptionMandatory();
+  return more.isHidden ? option.hideHelp() : option;
+}
