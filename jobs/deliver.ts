@@ -104,7 +104,8 @@ function planDelivery({ ledger, source, sent, unsent }: Said, { clock, zone }: D
     rows(transaction) {
       const now = clock.now();
       const isChange = news.length + withdrawn.length > 0;
-      const job = isChange ? enterPersonsJob(transaction, { kind: 'deliver', outcome: 'delivered', now }) : '';
+      const delivery = { kind: 'deliver', outcome: 'delivered', now, startedBy: 'program' } as const;
+      const job = isChange ? enterPersonsJob(transaction, delivery) : '';
       for (const entry of news) writeEntry(transaction, { ...entry, job, state: 'new' });
       for (const entry of withdrawn) writeEntry(transaction, { ...entry, state: 'withdrawn' });
       for (const { id: entry } of sent) noteSender(ledger, { entry, source, stands: true });

@@ -5,12 +5,14 @@
 // 3. Take its lines out of the files, whatever else was written into them meanwhile; build the index anew.
 // 4. Refuse where something stays, unless that was asked for.
 // 5. Put the rows back. What it covered becomes `undone`; what no other run had covered is not swept again.
+// 6. Name what git has handed on since: that is not taken back there.
 
 import { AppError, isAppError } from '../src/base/errors.ts';
 import type { Clock } from '../src/base/time.ts';
 import { indexChange } from '../src/memory/dream/index-change.ts';
 import { missingLines, takeBackLines } from '../src/memory/history/line-diff.ts';
 import { markUnread } from '../src/memory/history/log-items.ts';
+import { type Pushed, pushedBy } from '../src/memory/history/pushed.ts';
 import {
   changedSince,
   changesOf,
@@ -21,6 +23,7 @@ import {
 import { JOB_KINDS } from '../src/memory/ledger/inbox.ts';
 import { enterPersonsJob, type JobRow, jobRow, lastChangingJob, undoneBy } from '../src/memory/ledger/job-rows.ts';
 import type { Ledger, Row, Transaction } from '../src/memory/ledger/ledger.ts';
+import { findId, shortId } from '../src/memory/ledger/short-ids.ts';
 import type { FileChange, Store, WithLease } from '../src/memory/store/store.ts';
 import { logDay, removeEntries } from '../src/memory/text/daily-log.ts';
 import { isReportPath, takeBackReport } from '../src/memory/text/dream-report.ts';
@@ -28,7 +31,7 @@ import { bodyStart } from '../src/memory/text/frontmatter.ts';
 import { isArchivePath, isTopicPath, parseTopic } from '../src/memory/text/topic.ts';
 
 /** Kinds of jobs that need no wing. */
-const OWN_KINDS: string[] = [...JOB_KINDS, 'undo', 'remember', 'forget', 'deliver'];
+const OWN_KINDS: string[] = [...JOB_KINDS, 'undo', 'remember', 'forget', 'deliver', 'pin', 'unpin', 'restore', 'edit'];
 
 export interface UndoRequest {
   /** Exactly one of `job` and `last`. */
@@ -45,6 +48,8 @@ export interface UndoDeps {
   wingKinds?: string[];
   clock: Clock;
   withLease: WithLease;
+  /** For asking git. */
+  environment: Record<string, string | undefined>;
 }
 
 /** `undo`: the undo's own job, with which it can be undone; null where nothing was changed. */
@@ -60,6 +65,8 @@ export type UndoReport = UndoEnd & {
   /** Turns that are `undone` now. */
   turns: number;
   stays: Staying[];
+  /** Lines of it have left this machine in these files, to these branches. */
+  pushed: Pushed[];
 };
 
 /** What was taken back, and what stays. */
@@ -75,33 +82,38 @@ export async function undo(request: UndoRequest, deps: UndoDeps): Promise<UndoRe
   const sessions = new Set(covered.map((row) => `session:${row.key.session}`));
   const done = await holdAll(['dream', ...sessions], deps, () => takeBack(job, request, deps));
   const busy: TakenBack = { outcome: 'busy', undo: null, files: [], turns: 0, stays: [] };
-  return { job: job.id, kind: job.kind, ...(done ?? busy) };
+  // 6.
+  const pushed = done?.undo ? await pushedBy(deps.store, job.id, deps.environment) : [];
+  return { job: job.id, kind: job.kind, ...(done ?? busy), pushed };
 }
 
 function findJob(ledger: Ledger, { job: id, last, partial }: UndoRequest): JobRow {
   if ((id === undefined) === !last) {
     throw new AppError('bad-input', 'Say what to undo: one job, or --last, not both.', {
-      remedy: 'nocturne status and nocturne history name the jobs.',
+      remedy: NAMED,
     });
   }
-  const found = id ?? lastChangingJob(ledger);
+  const found = id ? findId(ledger, 'job', id) : lastChangingJob(ledger)?.id;
   const job = found && jobRow(ledger, found);
   if (!job) {
     throw new AppError('bad-input', id ? `There is no job ${id} here.` : 'There is no job left to undo here.', {
-      remedy: 'nocturne status and nocturne history name the jobs.',
+      remedy: NAMED,
     });
   }
+  const name = shortId(ledger, 'job', job.id);
   const undone = undoneBy(ledger, job.id);
   if (undone) {
-    throw new AppError('bad-input', `${job.id} was taken back already.`, {
-      remedy: `nocturne undo ${undone} redoes it.`,
+    throw new AppError('bad-input', `${name} was taken back already.`, {
+      remedy: `nocturne undo ${shortId(ledger, 'job', undone)} redoes it.`,
     });
   }
   if (job.kind === 'undo' && partial) {
-    throw new AppError('bad-input', `${job.id} is an undo, which is taken back as a whole or not at all.`);
+    throw new AppError('bad-input', `${name} is an undo, which is taken back as a whole or not at all.`);
   }
   return job;
 }
+
+const NAMED = 'nocturne status and nocturne history name the jobs.';
 
 /** What a wing kept is put back with what it knows of it, or not at all. */
 function refuseUnknown(job: JobRow, { store: { ledger }, wingKinds = [] }: UndoDeps): void {
@@ -110,7 +122,7 @@ function refuseUnknown(job: JobRow, { store: { ledger }, wingKinds = [] }: UndoD
   if (!unknown) return;
   throw new AppError(
     'bad-input',
-    `${unknown.id} is a job of a kind that this nocturne does not have: ${unknown.kind}.`,
+    `${shortId(ledger, 'job', unknown.id)} is a job of a kind that this nocturne does not have: ${unknown.kind}.`,
     {
       remedy:
         'Undo it with the nocturne that made it, or take the change out by hand: nocturne history names its files.',
@@ -131,7 +143,7 @@ async function takeBack(job: JobRow, request: UndoRequest, { store, clock }: Und
       // 2.
       const changes = changesOf(ledger, job.id);
       if (changes.rows.length + changes.files.length === 0) {
-        throw new AppError('bad-input', `${job.id} changed nothing that could be taken back.`);
+        throw new AppError('bad-input', `${shortId(ledger, 'job', job.id)} changed nothing that could be taken back.`);
       }
       const back = new TakingBack(ledger, { job, changes });
       // 3.

@@ -71,6 +71,13 @@ export function timeOf(instant: string | Date, zone: string): string {
   return format(inZone(instant, zone), 'HH:mm');
 }
 
+/** An instant as a person in `zone` says it on the day of `now`: `today 14:03`, `yesterday 14:03`, `2026-11-19 14:03`. */
+export function sayWhen(instant: string | Date, { now, zone }: { now: Date; zone: string }): string {
+  const day = dayOf(instant, zone);
+  const isYesterday = day === format(addDays(inZone(now, zone), -1), 'yyyy-MM-dd');
+  return `${day === dayOf(now, zone) ? 'today' : isYesterday ? 'yesterday' : day} ${timeOf(instant, zone)}`;
+}
+
 /** When a calendar day begins in `zone`: the one after that of `instant`, or so many days after it. */
 export function nextDayAt(instant: string | Date, zone: string, days = 1): Date {
   return new Date(startOfDay(addDays(inZone(instant, zone), days)).getTime());

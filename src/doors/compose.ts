@@ -99,7 +99,7 @@ export function compose(config: Config, parts: Parts = {}): App {
     // Where the user's own directory is a repository, memory in it is the user's all the same.
     const isCheckedIn = dir === join(config.claudeDir, 'memory') ? false : undefined;
     const opened = refuseSentLedger(dir, { config, home, isCheckedIn }).then(() =>
-      openStore(dir, { clock: config.clock, limits, isCheckedIn }),
+      openStore(dir, { clock: config.clock, limits, isCheckedIn, startedBy: parts.startedBy }),
     );
     stores.set(dir, opened);
     // What could not be opened is tried anew the next time.
@@ -265,7 +265,12 @@ export function compose(config: Config, parts: Parts = {}): App {
     undo: async (at, request) => {
       const { undo } = await import('../../jobs/undo.ts');
       return userScope.deliverAfter(
-        undo(request, { ...job({}), store: at, wingKinds: wings().flatMap(({ jobKinds }) => jobKinds ?? []) }),
+        undo(request, {
+          ...config,
+          withLease: leased,
+          store: at,
+          wingKinds: wings().flatMap(({ jobKinds }) => jobKinds ?? []),
+        }),
         () => at,
       );
     },

@@ -7,13 +7,15 @@ import { AppError, isAppError } from '../base/errors.ts';
 import { readAccess } from '../base/key.ts';
 import { thisProcess } from '../base/process.ts';
 import { type Lease, releaseLease, renewLease, takeLease } from '../memory/ledger/leases.ts';
-import { newId } from '../memory/ledger/ledger.ts';
+import { newId, type StartedBy } from '../memory/ledger/ledger.ts';
 import type { Store } from '../memory/store/store.ts';
 
 /** What a caller may put in the place of the usual parts. */
 export interface Parts {
   /** Runs the agent; default: in a process of its own. */
   runAgent?: RunAgent;
+  /** Whether a person at this machine begins what is done; default: a program. */
+  startedBy?: StartedBy;
 }
 
 /** What may be asked for with a job; wings declare more of it. */

@@ -12,7 +12,7 @@ import { settleMerges } from './conflicts/settle-merges.ts';
 import { rebuildWhereBehind } from './history/rebuild.ts';
 import { isCheckedInDir } from './home/paths.ts';
 import { endInterrupted } from './ledger/job-rows.ts';
-import { openLedger } from './ledger/ledger.ts';
+import { openLedger, type StartedBy } from './ledger/ledger.ts';
 import { refuseLinkedState } from './store/confine.ts';
 import { type Limits, Store } from './store/store.ts';
 
@@ -24,6 +24,8 @@ export interface StoreOptions {
   isCheckedIn?: boolean;
   /** The earlier name of `isCheckedIn`. */
   isTeam?: boolean;
+  /** Whose actions are done through it; default: a program's. */
+  startedBy?: StartedBy;
 }
 
 /**
@@ -32,7 +34,7 @@ export interface StoreOptions {
  */
 export async function openStore(
   dir: string,
-  { clock = systemClock, limits, isTeam, isCheckedIn = isTeam }: StoreOptions = {},
+  { clock = systemClock, limits, isTeam, isCheckedIn = isTeam, startedBy }: StoreOptions = {},
 ): Promise<Store> {
   makeDirectory(dir);
   const root = canonicalPath(resolve(dir));
@@ -40,7 +42,7 @@ export async function openStore(
   if (isRepositorys) refuseLinkedState(root);
   // Brings the files to what was committed.
   const store = new Store(root, {
-    ledger: openLedger(root),
+    ledger: openLedger(root, startedBy),
     clock,
     limits,
     isCheckedIn: isRepositorys,

@@ -167,7 +167,7 @@ describe.each(FIXTURES)('%s', (fixture) => {
     const environment = before.environment(NOW, server);
     const orchard = before.memory('orchard');
     const at = ['--memory', orchard];
-    const undoLast = () => jsonHere<{ outcome: string; kind: string }>(['undo', '--last', ...at], environment);
+    const undoLast = () => jsonHere<{ outcome: string; kind: string }>(['undo', '--last', '--any', ...at], environment);
     expect(await undoLast()).toMatchObject({ outcome: 'undone', kind: 'dream' });
     expect(existsSync(join(orchard, 'deploys.md'))).toBe(false);
     expect(await timesKept(DELTA, orchard, environment)).toBe(1);

@@ -56,9 +56,9 @@ test('undo refuses with the reason and exit code 1, takes back what is asked for
     status: 1,
     stdout: expect.stringContaining('changed by dream'),
   });
-  expect(run(testing, 'undo')).toMatchObject({ status: 1, stderr: expect.stringContaining('--last') });
-  expect(run(testing, 'undo', '--last').status).toBe(0);
-  expect(JSON.parse(run(testing, 'undo', '--last', '--json').stdout)).toMatchObject({
+  expect(run(testing, 'undo')).toMatchObject({ status: 1, stderr: expect.stringContaining('--any') });
+  expect(run(testing, 'undo', '--last', '--any').status).toBe(0);
+  expect(JSON.parse(run(testing, 'undo', '--last', '--any', '--json').stdout)).toMatchObject({
     outcome: 'undone',
     job: extract,
   });

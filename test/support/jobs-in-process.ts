@@ -149,7 +149,12 @@ export async function jobsInProcess(
       return dream(request, { ...deps, batchTokens, holdDays, archiveAfterDays, approval, requests, store });
     },
     undo: (request = { last: true }) =>
-      undo(request, { ...common(), store, wingKinds: WINGS.flatMap(({ jobKinds }) => jobKinds ?? []) }),
+      undo(request, {
+        ...common(),
+        environment: {},
+        store,
+        wingKinds: WINGS.flatMap(({ jobKinds }) => jobKinds ?? []),
+      }),
     proposals: () => reviewing.listProposals(store),
     review: (request) => reviewing.review(store, request),
     reprocess: (what) => reprocess({ ...what, ended: true }, { store, extract: extractInto }),

@@ -21,7 +21,7 @@ import {
   writeEntry,
   writeIndexLines,
 } from '../ledger/entries.ts';
-import { hasJob, rememberJob } from '../ledger/job-rows.ts';
+import { committedAt, hasJob, rememberJob } from '../ledger/job-rows.ts';
 import type { Ledger, Transaction } from '../ledger/ledger.ts';
 import { noteLostAnywhere } from '../ledger/lost-logs.ts';
 import { missingIn } from '../store/external-edits.ts';
@@ -97,7 +97,8 @@ export function takeInHistory(
   importEntries(transaction, { history, isKnown });
   importSupports(transaction, { history, topics, isKnown });
   recogniseIndexLines(transaction, { index, topics });
-  for (const row of history.rows) rememberJob(transaction.ledger, { id: row.job, kind: 'dream', day: row.day });
+  const now = committedAt(transaction);
+  for (const row of history.rows) rememberJob(transaction.ledger, { id: row.job, kind: 'dream', day: row.day, now });
 }
 
 function historyOf(texts: Map<string, string>, ledger: Ledger): History {

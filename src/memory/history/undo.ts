@@ -5,6 +5,7 @@
 import { AppError } from '../../base/errors.ts';
 import { commitsOf } from '../ledger/job-rows.ts';
 import { KEYS, type Ledger, type Row, type UndoableTable } from '../ledger/ledger.ts';
+import { shortId } from '../ledger/short-ids.ts';
 import { readVersion } from './versions.ts';
 
 export interface RowChange {
@@ -47,7 +48,7 @@ export function changesOf(ledger: Ledger, job: string): JobChanges {
   const commits = commitsOf(ledger, job);
   const oldestKept = ledger.get('select min("commit") as id from undo')?.id as number | null;
   const oldest = commits.at(-1);
-  if (oldest !== undefined && (oldestKept === null || oldest < oldestKept)) throw tooOld(job);
+  if (oldest !== undefined && (oldestKept === null || oldest < oldestKept)) throw tooOld(ledger, job);
   return { rows: rowChanges(ledger, commits), files: fileChanges(ledger, { job, commits }) };
 }
 
@@ -135,7 +136,7 @@ function fileChanges(ledger: Ledger, { job, commits }: { job: string; commits: n
       const before = version.previous === null ? null : readVersion(ledger, version.previous).path;
       const isMove = before !== null && version.operation === 'modified' && before !== version.path;
       if (isMove && version.path === (file.movedFrom ?? file.path)) file.movedFrom = before;
-      if (version.operation !== 'created' && version.previous === null) throw tooOld(job);
+      if (version.operation !== 'created' && version.previous === null) throw tooOld(ledger, job);
       file.steps.push({
         before: version.previous === null ? null : textOf(ledger, version.previous),
         after: textOf(ledger, version.id),
@@ -148,13 +149,18 @@ function fileChanges(ledger: Ledger, { job, commits }: { job: string; commits: n
 function textOf(ledger: Ledger, id: string): string | null {
   const { text, redactedAt } = readVersion(ledger, id);
   if (redactedAt === null) return text;
-  throw new AppError('refused', `Version ${id} was redacted, and with it what undoing would need.`, {
-    remedy: 'Edit the files by hand; nocturne takes the edit at your word.',
-  });
+  throw new AppError(
+    'refused',
+    `Version ${shortId(ledger, 'version', id)} was redacted, and with it what undoing would need.`,
+    {
+      remedy: 'Edit the files by hand; nocturne takes the edit at your word.',
+    },
+  );
 }
 
-function tooOld(job: string): AppError {
-  return new AppError('refused', `${job} is older than versions are kept, so it cannot be taken back any more.`, {
+function tooOld(ledger: Ledger, job: string): AppError {
+  const name = shortId(ledger, 'job', job);
+  return new AppError('refused', `${name} is older than versions are kept, so it cannot be taken back any more.`, {
     remedy:
       'Edit the files by hand; nocturne takes the edit at your word. versionDays in config.json keeps them longer.',
   });

@@ -4,6 +4,7 @@
 
 import { AppError } from '../../base/errors.ts';
 import { addSupport, entryRow, isInLog, type Support } from '../ledger/entries.ts';
+import { enterPersonsJob } from '../ledger/job-rows.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { shaOf } from '../ledger/version-rows.ts';
 import type { Actor, Store } from '../store/store.ts';
@@ -143,7 +144,7 @@ export function headVersion(ledger: Ledger, path: string): (Version & { text: st
 }
 
 /**
- * Makes a file what it was: a new version by a person. Lines that come back rest on what they rested on, as far as undo
+ * Makes a file what it was: a new version by a person, which `undo` takes back. Lines that come back rest on what they rested on, as far as undo
  * has kept that. Throws `bad-input` for a version that holds no text.
  */
 export async function restoreVersion(store: Store, id: string): Promise<Version> {
@@ -156,13 +157,19 @@ export async function restoreVersion(store: Store, id: string): Promise<Version>
   }
   // A deleted file gave its place up to one that was moved there: that one is what the path means now.
   const path = (store.ledger.get('select path from memory where id = ?', memory)?.path ?? version.path) as string;
+  let isChange = false;
+  const change = (current: string | null) => {
+    isChange = current !== text;
+    return text;
+  };
   await store.commit({ actor: 'person' }, (ledger) => {
     const lines = new Set(isTopicPath(path) ? parseTopic(path, text).lines.map((line) => line.id) : []);
     const supports = supportsThen(ledger, { id, path: version.path as string }).filter(({ line }) => lines.has(line));
     return {
-      files: [{ path, change: () => text }],
+      files: [{ path, change }],
       rows(transaction) {
         for (const { line, entry } of supports) addSupport(transaction, { path, line, entry });
+        if (isChange) enterPersonsJob(transaction, { kind: 'restore', outcome: 'restored' });
       },
     };
   });

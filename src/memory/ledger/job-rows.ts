@@ -5,7 +5,7 @@ import type { Failure } from '../../base/errors.ts';
 import { isDead, thisProcess } from '../../base/process.ts';
 import type { Day } from '../../base/time.ts';
 import type { JobKind } from './inbox.ts';
-import { type Ledger, newId, type Transaction } from './ledger.ts';
+import { type Ledger, newId, type StartedBy, type Transaction } from './ledger.ts';
 
 /** Over with its one commit: done by a person, or the delivery of an outbox. */
 export type PersonsJobKind =
@@ -13,6 +13,10 @@ export type PersonsJobKind =
   | 'remember'
   | 'forget'
   | 'deliver'
+  | 'pin'
+  | 'unpin'
+  | 'restore'
+  | 'edit'
   // Those of wings.
   | (string & {});
 
@@ -47,6 +51,7 @@ export function beginJob(
     instructions: job.instructions ?? null,
     created_at: job.now.toISOString(),
     process: thisProcess(),
+    started_by: ledger.startedBy,
   });
   return id;
 }
@@ -55,10 +60,17 @@ export function hasJob(ledger: Ledger, id: string): boolean {
   return ledger.get('select 1 from job where id = ?', id) !== undefined;
 }
 
-/** Enters a job that ran and ended on `day`, of which no more is known; one that is there stays as it is. */
-export function rememberJob(ledger: Ledger, { id, kind, day }: { id: string; kind: JobKind; day: Day }): void {
+/**
+ * Enters a job that ran and ended on `day`, of which no more is known; one that is there stays as it is. None ended after
+ * `now`, when that is learned.
+ */
+export function rememberJob(
+  ledger: Ledger,
+  { id, kind, day, now }: { id: string; kind: JobKind; day: Day; now: string },
+): void {
   if (hasJob(ledger, id)) return;
-  const at = `${day}T12:00:00.000Z`;
+  const noon = `${day}T12:00:00.000Z`;
+  const at = noon < now ? noon : now;
   ledger.insert('job', { id, kind, status: 'ended', outcome: 'remembered', created_at: at, ended_at: at });
 }
 
@@ -128,13 +140,16 @@ export function jobRow(ledger: Ledger, id: string): JobRow | undefined {
   return ledger.get<JobRow>(`select ${JOB} from job where id = ?`, id);
 }
 
-/** Enters what a person did, which is over with its commit; answers its id. `undoes`: the job that an undo took back. */
+/**
+ * Enters what a person did, which is over with its commit; answers its id. `now`: default: when the commit was made.
+ * `undoes`: the job that an undo took back. `startedBy`: who began it, where that is not whoever works with the ledger.
+ */
 export function enterPersonsJob(
-  { ledger, commit }: Transaction,
-  job: { kind: PersonsJobKind; outcome: string; now: Date; undoes?: string; id?: string },
+  { ledger, commit }: Pick<Transaction, 'ledger' | 'commit'>,
+  job: { kind: PersonsJobKind; outcome: string; now?: Date; undoes?: string; id?: string; startedBy?: StartedBy },
 ): string {
   const id = job.id ?? newId('job');
-  const now = job.now.toISOString();
+  const now = job.now?.toISOString() ?? committedAt({ ledger, commit });
   ledger.insert('job', {
     id,
     kind: job.kind,
@@ -144,8 +159,14 @@ export function enterPersonsJob(
     ended_at: now,
     undoes: job.undoes ?? null,
     commit,
+    started_by: job.startedBy ?? ledger.startedBy,
   });
   return id;
+}
+
+/** When a commit was made, as it is being written. */
+export function committedAt({ ledger, commit }: Pick<Transaction, 'ledger' | 'commit'>): string {
+  return ledger.get('select at from "commit" where id = ?', commit)?.at as string;
 }
 
 /** The undo that took the whole job back and was not undone itself. */
@@ -161,16 +182,24 @@ export function commitsOf(ledger: Ledger, job: string): number[] {
   return ledger.all<{ id: number }>(sql, `job:${job}`, job).map(({ id }) => id);
 }
 
-/** The job, no undo, that changed the directory last and was not taken back. */
-export function lastChangingJob(ledger: Ledger): string | undefined {
+/** Of jobs that were entered before it was noted: what only a person began. */
+const BY_PERSON = `(started_by = 'person' or
+  (started_by is null and kind not in ('extract', 'dream', 'deliver') and process is null))`;
+
+/**
+ * The job, no undo, that changed the directory last and was not taken back; `byPerson`: of those that a person began.
+ * Answers when its last commit was made, too.
+ */
+export function lastChangingJob(ledger: Ledger, { byPerson = false } = {}): { id: string; at: string } | undefined {
+  const isWanted = `kind != 'undo'${byPerson ? ` and ${BY_PERSON}` : ''}`;
   return ledger
-    .all<{ id: string }>(
-      `select id, max(last) from (
-         select job.id, "commit".id as last from "commit" join job on job.id = substr(actor, 5)
-           where actor like 'job:%' and kind != 'undo'
+    .all<{ id: string; at: string }>(
+      `select id, max(last), at from (
+         select job.id, "commit".id as last, at from "commit" join job on job.id = substr(actor, 5)
+           where actor like 'job:%' and ${isWanted}
          union all
-         select id, "commit" from job where "commit" is not null and kind != 'undo'
+         select job.id, "commit".id, at from job join "commit" on "commit".id = job."commit" where ${isWanted}
        ) group by id order by 2 desc`,
     )
-    .find(({ id }) => undoneBy(ledger, id) === undefined)?.id;
+    .find(({ id }) => undoneBy(ledger, id) === undefined);
 }

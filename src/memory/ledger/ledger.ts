@@ -41,10 +41,17 @@ export const KEYS = {
 
 export type { Row } from './database.ts';
 export type UndoableTable = keyof typeof KEYS;
+
+/** Who begins what is done through a ledger: a person at this machine, or a night, a hook, a client. */
+export type StartedBy = 'person' | 'program';
+
 export class Ledger extends Sql {
+  readonly startedBy: StartedBy;
+
   /** @internal */
-  constructor(db: Database.Database) {
+  constructor(db: Database.Database, startedBy: StartedBy = 'program') {
     super(db, IF_DAMAGED);
+    this.startedBy = startedBy;
   }
 
   /** Like `transaction`, for what is found again after a power loss took it back: it does not wait for the disk. */
@@ -169,8 +176,8 @@ export class Transaction {
 }
 
 /** Opens the ledger of a memory directory, making both where they are missing. */
-export function openLedger(dir: string): Ledger {
-  const ledger = new Ledger(openDatabase(ledgerPath(dir), { steps: LEDGER_STEPS, ifDamaged: IF_DAMAGED }));
+export function openLedger(dir: string, startedBy?: StartedBy): Ledger {
+  const ledger = new Ledger(openDatabase(ledgerPath(dir), { steps: LEDGER_STEPS, ifDamaged: IF_DAMAGED }), startedBy);
   try {
     ledger.takeWingSteps();
     return ledger;

@@ -152,6 +152,7 @@ create table wing_version (wing text primary key, version integer not null, tabl
 insert into wing_version values ('review', 0, '["proposal"]'), ('batches', 0, '["batch","batch_request","batch_entry"]'),
   ('snapshots', 0, '["memory_snapshot","snapshot_topic"]');
 `,
+  'alter table job add column started_by text',
 ];
 
 /** What a wing keeps in a ledger. */

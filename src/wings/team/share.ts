@@ -253,7 +253,9 @@ async function commit(sharing: Sharing[], { request, report, team, author, clock
       rows(transaction) {
         if (isDryRun || report.topics.every(({ lines }) => lines.length === 0)) return;
         index.finish(transaction);
-        report.job = enterPersonsJob(transaction, { kind: 'share', outcome: 'shared', now: clock.now() });
+        const startedBy = isUnasked ? 'program' : undefined;
+        const shared = { kind: 'share', outcome: 'shared', now: clock.now(), startedBy } as const;
+        report.job = enterPersonsJob(transaction, shared);
       },
     };
   });

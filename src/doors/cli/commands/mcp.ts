@@ -32,7 +32,7 @@ const mcp: CommandSpec<Given> = {
     'claude mcp add nocturne -- nocturne mcp --store project=project:rw',
   ],
   run: ({ options, parts, version }) =>
-    withApp({ options: {}, parts }, async (app) => {
+    withApp({ options: {}, parts: { ...parts, startedBy: 'program' } }, async (app) => {
       const { attachedStores } = await import('../../mcp/attached-stores.ts');
       const stores = attachedStores(app.config, { given: options.store ?? [], cwd: process.cwd() });
       if (options.json) print(JSON.stringify(stores));

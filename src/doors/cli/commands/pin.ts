@@ -1,7 +1,6 @@
 // pin, unpin: whether jobs must leave a topic as it is.
 
-import { dropKey, setKeys } from '../../../memory/text/frontmatter.ts';
-import { parseTopic } from '../../../memory/text/topic.ts';
+import { pin as pinTopic } from '../../../../jobs/pin.ts';
 import type { Call, CommandSpec } from '../spec.ts';
 import { type CommonOptions, MEMORY, topicFile, withApp } from '../terminal/options.ts';
 import { print } from '../terminal/output.ts';
@@ -37,13 +36,7 @@ function setPinned(call: PinCall, pinned: boolean): Promise<void> {
   return withApp(call, async (app) => {
     const path = topicFile(app.memoryDirOf({ cwd: process.cwd() }), call.args[0]);
     const store = await app.storeFor({ cwd: process.cwd() });
-    let changed = false;
-    const change = (current: string | null) => {
-      changed = current !== null && parseTopic(path, current).pinned !== pinned;
-      if (!changed || current === null) return current;
-      return pinned ? setKeys(current, { pinned }) : dropKey(current, 'pinned');
-    };
-    await store.commit({ actor: 'person' }, () => ({ files: [{ path, change }] }));
+    const { changed } = await pinTopic({ path, pinned }, { store, clock: app.config.clock });
     const state = `${pinned ? 'pinned' : 'not pinned'}${changed ? '' : ' already'}`;
     print(call.options.json ? JSON.stringify({ path, pinned, changed }) : `${path} is ${state}.`);
   });

@@ -44,7 +44,7 @@ const worker: CommandSpec<WorkerOptions> = {
 function work(call: Call<WorkerOptions>): Promise<void> {
   const { options } = call;
   if (options.nightly && !options.once) call.wrong('--nightly goes with --once');
-  return withApp(call, async (app) => {
+  return withApp({ options, parts: { ...call.parts, startedBy: 'program' } }, async (app) => {
     if (options.check) return checkAlive(app);
     const signal = endOnSignals();
     const { say, sayTrouble } = sayOnce();

@@ -10,6 +10,7 @@ import { statNow } from '../../../base/files/files.ts';
 import { type Day, dayOf, isDay } from '../../../base/time.ts';
 import { readVersion, type Version } from '../../../memory/history/versions.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
+import { shortId, wholeId } from '../../../memory/ledger/short-ids.ts';
 import { catalogTopics } from '../../../memory/recall/catalog.ts';
 import { locateFile } from '../../../memory/store/confine.ts';
 import type { MemoryReader } from '../../../memory/store/read-only-store.ts';
@@ -59,7 +60,10 @@ export function undoCommand(job: string | null, { memory, scope }: Pick<CommonOp
   return `nocturne undo${where} ${job}`;
 }
 
-/** Runs a command with an app made from its options, and closes the app. A secret in the instructions is kept nowhere. */
+/**
+ * Runs a command with an app made from its options, and closes the app. A secret in the instructions is kept nowhere. What it
+ * does is begun by the person who typed it, unless its parts say otherwise.
+ */
 export async function withApp<T>(
   { options, parts }: Pick<Call<CommonOptions>, 'options' | 'parts'>,
   work: (app: App) => Promise<T>,
@@ -69,7 +73,7 @@ export async function withApp<T>(
     const { redact } = await import('../../../base/text/redact.ts');
     options.instructions = (await redact(options.instructions)).text;
   }
-  const app = compose(config, parts);
+  const app = compose(config, { startedBy: 'person', ...parts });
   try {
     return await work(app);
   } finally {
@@ -152,14 +156,15 @@ export function memoryPath({ dir }: MemoryReader, given: string): string {
 /** A version of the file at `path`; throws `bad-input` for one of another file. */
 export function versionOf(
   store: MemoryReader,
-  { path, id }: { path: string; id: string },
+  { path, id: given }: { path: string; id: string },
 ): Version & { text: string | null } {
+  const id = wholeId(store.ledger, 'version', given);
   const version = readVersion(store.ledger, id);
   const memory = store.ledger.get('select id from memory where path = ?', path)?.id;
   if (version.path === path || version.memory === memory) return version;
   throw new AppError(
     'bad-input',
-    `Version ${id} is of ${version.path ?? 'a file whose path was redacted'}, not of ${path}.`,
+    `Version ${shortId(store.ledger, 'version', id)} is of ${version.path ?? 'a file whose path was redacted'}, not of ${path}.`,
     {
       remedy: `nocturne history ${path} lists the versions of ${path}.`,
     },
