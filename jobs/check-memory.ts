@@ -9,8 +9,8 @@
 import { AppError } from '../src/base/errors.ts';
 import { isDirectory } from '../src/base/files/directories.ts';
 import type { Clock } from '../src/base/time.ts';
-import { findFaults } from '../src/memory/history/check/check.ts';
-import type { Finding } from '../src/memory/history/check/findings.ts';
+import { findFaults } from '../src/memory/history/check.ts';
+import type { Finding } from '../src/memory/history/check-files.ts';
 import { ledgerDamage, setLedgerAside } from '../src/memory/ledger/ledger.ts';
 import type { Store, WithLease } from '../src/memory/store/store.ts';
 

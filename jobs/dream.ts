@@ -16,21 +16,21 @@
 
 import { ERRORS, type Failure, failureOf, isAppError } from '../src/base/errors.ts';
 import { type Day, dayOf } from '../src/base/time.ts';
+import { noteLeft } from '../src/memory/dream/habits.ts';
 import type { IndexSize } from '../src/memory/dream/index-change.ts';
 import type { Operation } from '../src/memory/dream/operations.ts';
-import { noteLeft } from '../src/memory/dream/unplaced.ts';
 import { markHistoryRead } from '../src/memory/history/log-items.ts';
 import type { SpentTotal } from '../src/memory/home/spend.ts';
+import type { Lease } from '../src/memory/ledger/job-rows.ts';
 import { beginJob, endJob, lastDreamJob } from '../src/memory/ledger/job-rows.ts';
-import type { Lease } from '../src/memory/ledger/leases.ts';
 
 import type { Store } from '../src/memory/store/store.ts';
 import { reportPath } from '../src/memory/text/dream-report.ts';
+import { Guidance } from './agent-request.ts';
 import { type ArchiveAfterDays, commitArchiving, findArchivable } from './dream/archive.ts';
 import { dropSaid, retireWithdrawn, writeHabits } from './dream/by-code.ts';
 import { Check } from './dream/check.ts';
 import { type Checked, type CommitAt, commitOperations, rebuildIndex, reportOnly } from './dream/commit.ts';
-import { Guidance } from './dream/guidance.ts';
 import { commitLoaded, type Loaded, loadEntries } from './dream/load.ts';
 import { type ProposeDeps, propose } from './dream/propose.ts';
 import type { Approval, Requests, SentRequests, Waits } from './dream/seams.ts';

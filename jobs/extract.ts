@@ -15,8 +15,8 @@
 import type { FoundEntry } from '../src/agent/entry-checks.ts';
 import { type AppError, ERRORS, type Failure, failureOf, isAppError, isGivenUp } from '../src/base/errors.ts';
 import { givenUpTurns, hasMainAgent, hasUndone, sessionRow } from '../src/memory/ledger/coverage.ts';
+import type { Lease } from '../src/memory/ledger/job-rows.ts';
 import { beginJob, endJob } from '../src/memory/ledger/job-rows.ts';
-import type { Lease } from '../src/memory/ledger/leases.ts';
 import type { Store, WithLease } from '../src/memory/store/store.ts';
 import type { Disposition } from '../src/memory/types.ts';
 import { openSession, type ReadPoint, type Session } from '../src/transcript/session.ts';

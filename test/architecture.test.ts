@@ -97,7 +97,6 @@ test.each([
       'src/base/files/files.ts',
       'src/base/files/file-pieces.ts',
       'src/base/files/directories.ts',
-      'src/base/files/log-file.ts',
       'src/memory/ledger/ledger.ts',
     ],
   ],

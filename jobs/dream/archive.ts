@@ -21,9 +21,9 @@ import { topicUses } from '../../src/memory/recall/recall-uses.ts';
 import type { FileChange } from '../../src/memory/store/store.ts';
 import type { ReportedRow } from '../../src/memory/text/dream-report.ts';
 import { archivePath, editLines, isArchivePath, lineId, newTopic, parseTopic } from '../../src/memory/text/topic.ts';
+import type { Guidance } from '../agent-request.ts';
 import { type CommitAt, commitTopics, type Place, type Told, type TopicsPlan } from './commit.ts';
 import { type DraftTopic, readTopics } from './draft.ts';
-import type { Guidance } from './guidance.ts';
 
 /** Days after which something is put away; null: never. */
 export interface ArchiveAfterDays {

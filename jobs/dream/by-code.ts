@@ -4,10 +4,10 @@
 import type { Operation } from '../../src/memory/dream/operations.ts';
 import { type EntryRow, supportsByEntry } from '../../src/memory/ledger/entries.ts';
 import type { Store } from '../../src/memory/store/store.ts';
+import type { Guidance } from '../agent-request.ts';
 import { lineSeenOnce, settleMeaning } from './check.ts';
 import type { Checked } from './commit.ts';
 import { type DraftTopic, readTopics } from './draft.ts';
-import type { Guidance } from './guidance.ts';
 import { contextOf } from './select.ts';
 
 /** What code alone changes, if anything, and the entries of which a model says what becomes. */

@@ -25,7 +25,7 @@ import {
 import { TopicSearch, topicCards } from '../../src/memory/dream/topic-table.ts';
 import type { EntryRow } from '../../src/memory/ledger/entries.ts';
 import type { Store } from '../../src/memory/store/store.ts';
-import { withoutMark } from '../../src/memory/text/seen-once.ts';
+import { withoutMark } from '../../src/memory/text/topic.ts';
 import type { MemoryType } from '../../src/memory/types.ts';
 import { type Checked, type CommitAt, commitOperations, sizeOf } from './commit.ts';
 import { type DraftTopic, readHolding, readNamed, readTopics } from './draft.ts';

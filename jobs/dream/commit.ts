@@ -20,7 +20,7 @@ import {
   supportsOf,
   writeEntry,
 } from '../../src/memory/ledger/entries.ts';
-import type { Lease } from '../../src/memory/ledger/leases.ts';
+import type { Lease } from '../../src/memory/ledger/job-rows.ts';
 import type { Ledger, Transaction } from '../../src/memory/ledger/ledger.ts';
 import type { FileChange, Store } from '../../src/memory/store/store.ts';
 import {
@@ -32,8 +32,7 @@ import {
   reportPath,
 } from '../../src/memory/text/dream-report.ts';
 import { bodyStart, readFrontmatter, setKeys } from '../../src/memory/text/frontmatter.ts';
-import { withoutMark } from '../../src/memory/text/seen-once.ts';
-import { editLines, lineId, newTopic } from '../../src/memory/text/topic.ts';
+import { editLines, lineId, newTopic, withoutMark } from '../../src/memory/text/topic.ts';
 import type { MemoryType } from '../../src/memory/types.ts';
 import { type DraftTopic, editsOf, relinked, type TopicEdit } from './draft.ts';
 

@@ -23,8 +23,17 @@ import { shaOf } from '../../src/memory/ledger/version-rows.ts';
 import { isPinned } from '../../src/memory/store/staging.ts';
 import type { FileChange, Store } from '../../src/memory/store/store.ts';
 import { linksIn } from '../../src/memory/text/index-file.ts';
-import { markSeenOnce, seenOnceOn, withoutMark } from '../../src/memory/text/seen-once.ts';
-import { archivePath, editLines, isArchivePath, isTopicPath, lineId, parseTopic } from '../../src/memory/text/topic.ts';
+import {
+  archivePath,
+  editLines,
+  isArchivePath,
+  isTopicPath,
+  lineId,
+  markSeenOnce,
+  parseTopic,
+  seenOnceOn,
+  withoutMark,
+} from '../../src/memory/text/topic.ts';
 import type { MemoryType } from '../../src/memory/types.ts';
 
 type DraftLine = KnownLine & { /** Ids of what it rests on. */ entries: string[] };

@@ -4,8 +4,7 @@
 
 import { AppError } from '../../src/base/errors.ts';
 import type { Clock, Day } from '../../src/base/time.ts';
-import { endWaiting, isWithoutLine, waitedInVain, withoutLateMarks } from '../../src/memory/dream/habits.ts';
-import { resting } from '../../src/memory/dream/unplaced.ts';
+import { endWaiting, isWithoutLine, resting, waitedInVain, withoutLateMarks } from '../../src/memory/dream/habits.ts';
 import { entryOfItem, type HistoryStats, readLogItems, statHistory } from '../../src/memory/history/log-items.ts';
 import { rebuildFromFiles, takeUpReturned } from '../../src/memory/history/rebuild.ts';
 import {
@@ -20,8 +19,8 @@ import {
   supportsOf,
   writeEntry,
 } from '../../src/memory/ledger/entries.ts';
-import type { Lease } from '../../src/memory/ledger/leases.ts';
-import { lostIds } from '../../src/memory/ledger/lost-logs.ts';
+import type { Lease } from '../../src/memory/ledger/job-rows.ts';
+import { lostIds } from '../../src/memory/ledger/version-rows.ts';
 
 import { formatMissing } from '../../src/memory/store/external-edits.ts';
 import { isPinned } from '../../src/memory/store/staging.ts';

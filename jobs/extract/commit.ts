@@ -13,7 +13,7 @@ import {
   isInLog,
   writeEntry,
 } from '../../src/memory/ledger/entries.ts';
-import type { Lease } from '../../src/memory/ledger/leases.ts';
+import type { Lease } from '../../src/memory/ledger/job-rows.ts';
 import type { Ledger } from '../../src/memory/ledger/ledger.ts';
 import type { FileChange, Store } from '../../src/memory/store/store.ts';
 import { changeLog, entryId, logPath } from '../../src/memory/text/daily-log.ts';

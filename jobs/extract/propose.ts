@@ -14,9 +14,7 @@ import type { Store } from '../../src/memory/store/store.ts';
 import { entryId } from '../../src/memory/text/daily-log.ts';
 import { findSource, type SourceMessage } from '../../src/transcript/excerpt/excerpt.ts';
 import type { Session } from '../../src/transcript/session.ts';
-import { Guidance } from '../dream/guidance.ts';
-import { type AgentDeps, runWithTools } from '../run-agent.ts';
-import { describePlace } from '../session-place.ts';
+import { type AgentDeps, describePlace, Guidance, runWithTools } from '../agent-request.ts';
 import type { Offered } from './show.ts';
 import type { SortedTurns } from './sort-turns.ts';
 

@@ -25,7 +25,7 @@ import { gitRoot } from '../memory/home/paths.ts';
 import { JobSpend } from '../memory/home/spend.ts';
 import { decideEnablement, type Enablement } from '../memory/home/switches.ts';
 import { sessionDirs } from '../memory/ledger/coverage.ts';
-import type { Lease } from '../memory/ledger/leases.ts';
+import type { Lease } from '../memory/ledger/job-rows.ts';
 import { openStore } from '../memory/open.ts';
 import type { Store } from '../memory/store/store.ts';
 import { boundDecompression } from '../transcript/decoded.ts';

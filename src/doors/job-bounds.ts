@@ -6,7 +6,7 @@ import type { Config } from '../base/config/config.ts';
 import { AppError, isAppError } from '../base/errors.ts';
 import { readAccess } from '../base/key.ts';
 import { thisProcess } from '../base/process.ts';
-import { type Lease, releaseLease, renewLease, takeLease } from '../memory/ledger/leases.ts';
+import { type Lease, releaseLease, renewLease, takeLease } from '../memory/ledger/job-rows.ts';
 import { newId, type StartedBy } from '../memory/ledger/ledger.ts';
 import type { Store } from '../memory/store/store.ts';
 

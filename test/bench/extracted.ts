@@ -6,7 +6,7 @@ import { runAgent } from '../../src/agent/loop.ts';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { openHome } from '../../src/memory/home/home.ts';
 import { JobSpend } from '../../src/memory/home/spend.ts';
-import { releaseLease, takeLease } from '../../src/memory/ledger/leases.ts';
+import { releaseLease, takeLease } from '../../src/memory/ledger/job-rows.ts';
 import { openStore } from '../../src/memory/open.ts';
 import { type MessagesRequest, type Script, startMessagesServer } from '../support/messages-server.ts';
 

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { beforeAll, expect, test } from 'vitest';
-import { nearest } from '../../src/base/config/nearest.ts';
+import { nearest } from '../../src/base/text/wording.ts';
 import { programFor } from '../../src/doors/cli/cli.ts';
 import { EXIT } from '../../src/doors/cli/terminal/output.ts';
 import { testApp } from '../support/app.ts';

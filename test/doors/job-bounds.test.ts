@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { withLease } from '../../src/doors/job-bounds.ts';
-import { isLeased } from '../../src/memory/ledger/leases.ts';
+import { isLeased } from '../../src/memory/ledger/job-rows.ts';
 import { testApp } from '../support/app.ts';
 import { until } from '../support/run.ts';
 

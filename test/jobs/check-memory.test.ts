@@ -20,7 +20,7 @@ import { fixedClock } from '../../src/base/time.ts';
 import { explainLines } from '../../src/memory/dream/provenance.ts';
 import { restoreVersion } from '../../src/memory/history/versions.ts';
 import { allEntries } from '../../src/memory/ledger/entries.ts';
-import { releaseLease, takeLease } from '../../src/memory/ledger/leases.ts';
+import { releaseLease, takeLease } from '../../src/memory/ledger/job-rows.ts';
 import { openStore } from '../../src/memory/open.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { jobsInProcess } from '../support/jobs-in-process.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { fixedClock } from '../../src/base/time.ts';
 import { explainEntry } from '../../src/memory/dream/provenance.ts';
-import { findFaults } from '../../src/memory/history/check/check.ts';
+import { findFaults } from '../../src/memory/history/check.ts';
 import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
 import { allEntries, outboxRows } from '../../src/memory/ledger/entries.ts';
 import { openStore } from '../../src/memory/open.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { thisProcess } from '../../src/base/process.ts';
 import { addSupport, allEntries, type EntryRow, entryRow, writeEntry } from '../../src/memory/ledger/entries.ts';
-import { takeLease } from '../../src/memory/ledger/leases.ts';
+import { takeLease } from '../../src/memory/ledger/job-rows.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { lineId } from '../../src/memory/text/topic.ts';
 import { testApp, testModel } from '../support/app.ts';

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { describePlace } from '../../jobs/session-place.ts';
+import { describePlace } from '../../jobs/agent-request.ts';
 import { testApp, testModel } from '../support/app.ts';
 import { calls, type MessagesRequest, says } from '../support/messages-server.ts';
 import { sessionFile } from '../support/session-file.ts';

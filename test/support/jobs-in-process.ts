@@ -18,7 +18,7 @@ import { wings, wingWith } from '../../src/doors/wing.ts';
 import { openHome } from '../../src/memory/home/home.ts';
 import { JobSpend } from '../../src/memory/home/spend.ts';
 import type { Enablement } from '../../src/memory/home/switches.ts';
-import { type Lease, releaseLease, takeLease } from '../../src/memory/ledger/leases.ts';
+import { type Lease, releaseLease, takeLease } from '../../src/memory/ledger/job-rows.ts';
 import { openStore } from '../../src/memory/open.ts';
 import type { Store, WithLease } from '../../src/memory/store/store.ts';
 import { WINGS } from '../../src/wings/index.ts';

@@ -4,8 +4,8 @@
 import { z } from 'zod';
 import { AppError, jsonProblem } from '../errors.ts';
 import { readText } from '../files/files.ts';
+import { didYouMean } from '../text/wording.ts';
 import { isZone } from '../time.ts';
-import { didYouMean } from './nearest.ts';
 import { priceSchema } from './prices.ts';
 
 /** Instructions of one attached store. */

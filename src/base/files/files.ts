@@ -1,6 +1,7 @@
 // The disk, for everybody else. Only this file, memory/ledger/ledger.ts and memory/home/home.ts touch it.
 // Reads return null for "not there"; every other failure is an AppError `storage` that names the path.
-// Directories are made 0700 and files 0600: what is kept here is private.
+// Directories are made 0700 and files 0600: what is kept here is private. A log of bounded size that is full becomes
+// `<path>.1`. Loads nothing but Node's own modules, for the hook's sake.
 
 import { isUtf8 } from 'node:buffer';
 import fs, { existsSync } from 'node:fs';
@@ -291,4 +292,24 @@ export function storageError(verb: string, path: string, error: unknown): AppErr
     remedy: 'Check that the path is right, the disk is not full and this user may use it.',
     cause: error,
   });
+}
+
+const MAX_BYTES = 256 * 1024;
+
+/** Opens a log for adding to it, for this process or for one that it starts. Throws what the disk throws. */
+export function openLog(path: string): number {
+  fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const stat = fs.statSync(path, { throwIfNoEntry: false });
+  if (stat && stat.size > MAX_BYTES) fs.renameSync(path, `${path}.1`);
+  return fs.openSync(path, 'a', 0o600);
+}
+
+/** Adds one line; ends of lines within it become spaces. */
+export function addLogLine(path: string, line: string): void {
+  const log = openLog(path);
+  try {
+    fs.writeSync(log, `${line.replaceAll(/(?<!\s)\s*\n\s*/g, ' ')}\n`);
+  } finally {
+    fs.closeSync(log);
+  }
 }

@@ -3,15 +3,8 @@
 // Promises: linear time, since what a form repeats is bounded or cannot begin again inside itself.
 
 import { crc32 } from 'node:zlib';
-import { BREAK, isAtWordStart } from './edges.ts';
-import { bitsOf, isMachineMade, isShuffled } from './randomness.ts';
+import { BREAK, bitsOf, type Found, isAtWordStart, isMachineMade, isShuffled } from './rule.ts';
 import { TOKENS, type TokenLine } from './vendor-table.ts';
-
-export interface Found {
-  rule: string;
-  start: number;
-  end: number;
-}
 
 /** Literal text, or a run of a set. */
 export type FormPart = string | { set: string; least: number; most: number; short: number };

@@ -1,16 +1,15 @@
 // Takes secrets out of text, before a model sees it and again before the disk does.
-// secretlint's recommended preset knows the vendors, secrets/ what it misses. Text must be decoded first;
-// escapes left inside it are understood.
+// secretlint's recommended preset knows the vendors, secrets/ what it misses; what is surest is tried first. Text must be
+// decoded first; escapes left inside it are understood.
 // Promises: what is around a secret stays; redacting twice changes nothing more; values are never reported; the time
 // is linear in the text, whatever the text.
 
 import { lintSource } from '@secretlint/core';
 import { secretLintProfiler } from '@secretlint/profiler';
 import { rules as presetRules } from '@secretlint/secretlint-rule-preset-recommend';
-import { blankEscapes } from '../secrets/edges.ts';
-import { FINDERS } from '../secrets/find.ts';
-import { PLACEHOLDER } from '../secrets/rule.ts';
-import type { Found } from '../secrets/token-forms.ts';
+import { blankEscapes, type Found, findByRule, PLACEHOLDER, type SecretRule } from '../secrets/rule.ts';
+import { ASSIGNMENTS, findKubernetesSecrets, findNamedTokens, IN_PLACES, JWT, PRIVATE_KEY } from '../secrets/rules.ts';
+import { findTokens } from '../secrets/token-forms.ts';
 
 export interface Redaction {
   text: string;
@@ -120,3 +119,34 @@ function widenToRuns(text: string, spans: Found[]): Found[] {
   }
   return widened;
 }
+
+type Find = (text: string) => Found[];
+
+const byRule =
+  (rule: SecretRule): Find =>
+  (text) =>
+    findByRule(text, rule);
+
+// Found by what it says once it is decoded.
+const BASE64: SecretRule = {
+  id: 'base64',
+  pattern: /(?<![\w+/-])[\w+/-]{24,8000}={0,2}(?![\w+/=-])/g,
+  isSecret(value) {
+    const said = Buffer.from(value, 'base64').toString('latin1');
+    return (
+      /^[\x20-\x7e\s]{16,}$/.test(said) &&
+      (findTokens(said).length > 0 || said.search(JWT.pattern) >= 0 || said.search(PRIVATE_KEY.pattern) >= 0)
+    );
+  },
+};
+
+const FINDERS: Find[] = [
+  byRule(PRIVATE_KEY),
+  byRule(JWT),
+  findTokens,
+  ...IN_PLACES.map(byRule),
+  findKubernetesSecrets,
+  ...ASSIGNMENTS.map(byRule),
+  findNamedTokens,
+  byRule(BASE64),
+];

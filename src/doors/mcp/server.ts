@@ -8,7 +8,7 @@ import { AppError, isAppError } from '../../base/errors.ts';
 import { renderPrompt } from '../../base/prompt.ts';
 import type { Clock } from '../../base/time.ts';
 import { rememberUses } from '../../memory/recall/recall-uses.ts';
-import { type MemoryReader, ReadOnlyStore } from '../../memory/store/read-only-store.ts';
+import { type MemoryReader, ReadOnlyStore } from '../../memory/store/live-files.ts';
 import type { Store } from '../../memory/store/store.ts';
 import { isTopicPath } from '../../memory/text/topic.ts';
 import { failure, TEXTS } from './answers.ts';

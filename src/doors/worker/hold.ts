@@ -10,7 +10,8 @@ import type { Home } from '../../memory/home/home.ts';
 import type { InboxItem } from '../../memory/ledger/inbox.ts';
 import { lastDreamJob } from '../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../memory/ledger/ledger.ts';
-import { formatMissing, IF_MISSING, missingIn } from '../../memory/store/external-edits.ts';
+import { missingIn } from '../../memory/ledger/version-rows.ts';
+import { formatMissing, IF_MISSING } from '../../memory/store/external-edits.ts';
 import type { App } from '../compose.ts';
 
 export interface Hold {

@@ -22,13 +22,12 @@ import {
   type Version,
   versionOf,
 } from '../ledger/version-rows.ts';
-import { followLines } from '../store/follow-lines.ts';
+import { followLines } from '../store/external-edits.ts';
 import type { FileChange, Store } from '../store/store.ts';
 import { linesAsGenerated } from '../text/index-file.ts';
 import { isArchivePath, isTopicPath } from '../text/topic.ts';
 import type { Sides } from './conflict.ts';
-import { tidyTopic } from './reconcile.ts';
-import { withoutMarkers } from './shown-text.ts';
+import { tidyTopic, withoutMarkers } from './conflict.ts';
 
 const INDEX = 'MEMORY.md';
 

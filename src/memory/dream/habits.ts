@@ -1,13 +1,13 @@
-// Habits that one session showed and nobody stated: each is a line at once, marked as seen once, until another session
-// shows it too or somebody states it; then the line is plain. One that nobody showed again for `holdDays` is put away.
-// An entry of such a line is in the state `held`; the table `held` knows since when. Held entries without a line are of
-// older dreams: they get one.
+// Entries that wait. A habit that one session showed and nobody stated is a line at once, marked as seen once, until
+// another session shows it too or somebody states it. One that nobody showed again for `holdDays` is put away. Its entry
+// is in the state `held`; the table `held` knows since when. Held entries without a line are of older dreams: they get one.
+// An entry that no dream could work into the topics stays new, with the nights it was tried and what stood in its way;
+// after three nights a person is told, and it is tried once a week.
 
 import { contentWords, countSharedWords, isSameWord } from '../../base/text/wording.ts';
 import { type EntryRow, entriesIn, entryRow, supportsByEntry, writeEntry } from '../ledger/entries.ts';
 import type { Ledger, Transaction } from '../ledger/ledger.ts';
-import { withoutMark } from '../text/seen-once.ts';
-import { editLines, locateLines } from '../text/topic.ts';
+import { editLines, locateLines, withoutMark } from '../text/topic.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -120,4 +120,67 @@ export function withoutLateMarks(text: string, supported: Set<string>): string |
     (now, { id, text: said }) => editLines(now, { remove: new Set([id]), add: [withoutMark(said)] }),
     text,
   );
+}
+
+/** From so many nights on a person is told. */
+const TELL_AFTER_NIGHTS = 3;
+
+interface Unplaced {
+  entry: string;
+  text: string;
+  nights: number;
+  since: string;
+  reason: string;
+}
+
+/** What no dream has placed yet, the oldest first. */
+function unplaced(ledger: Ledger): Unplaced[] {
+  return ledger
+    .all(
+      `select unplaced.entry, entry.text, nights, since, reason from unplaced join entry on entry.id = unplaced.entry
+       where entry.state in ('new', 'held', 'withdrawn') order by since, unplaced.entry`,
+    )
+    .map((row) => row as unknown as Unplaced);
+}
+
+/** What a person is to be told of. */
+export function longUnplaced(ledger: Ledger): Unplaced[] {
+  return unplaced(ledger).filter(({ nights }) => nights >= TELL_AFTER_NIGHTS);
+}
+
+/** After these nights one is tried again once a week. */
+const AGAIN_AFTER_MS = 7 * 86_400_000;
+
+/** The entries that are not asked about tonight: they were tried in vain for nights, and a person was told. */
+export function resting(ledger: Ledger, now: Date): Set<string> {
+  return new Set(
+    longUnplaced(ledger).flatMap(({ entry, nights, since }) => {
+      return now.getTime() - Date.parse(since) < nights * AGAIN_AFTER_MS ? entry : [];
+    }),
+  );
+}
+
+/** Why earlier dreams left these entries, as the model is told it. */
+export function reasonsLeft(ledger: Ledger, entries: string[]): string[] {
+  const wanted = new Set(entries);
+  return unplaced(ledger).flatMap(({ entry, reason }) => (wanted.has(entry) ? [`${entry}: ${reason}`] : []));
+}
+
+/** Notes a night's end: `left` wait for another one, `settled` do not any more. */
+export function noteLeft(
+  ledger: Ledger,
+  { left, settled, now }: { left: { entry: string; reason: string }[]; settled: Iterable<string>; now: Date },
+): void {
+  ledger.transaction(() => {
+    for (const entry of settled) ledger.run('delete from unplaced where entry = ?', entry);
+    for (const { entry, reason } of left) {
+      ledger.run(
+        `insert into unplaced (entry, nights, since, reason) values (?, 1, ?, ?)
+         on conflict (entry) do update set nights = nights + 1, reason = excluded.reason`,
+        entry,
+        now.toISOString(),
+        reason,
+      );
+    }
+  });
 }

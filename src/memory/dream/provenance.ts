@@ -12,11 +12,10 @@ import type { Day } from '../../base/time.ts';
 import { entryRow, sendersOf, supportsByEntry, supportsOf } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { memoryAt } from '../ledger/version-rows.ts';
-import type { MemoryReader } from '../store/read-only-store.ts';
+import type { MemoryReader } from '../store/live-files.ts';
 import { logPath, parseLog } from '../text/daily-log.ts';
 import { parseJsonReport, type ReportRow, reportDay, reportPath } from '../text/dream-report.ts';
-import { withoutMark } from '../text/seen-once.ts';
-import { isArchivePath, isTopicPath, lineNumbers, parseTopic, type TopicLine } from '../text/topic.ts';
+import { isArchivePath, isTopicPath, lineNumbers, parseTopic, type TopicLine, withoutMark } from '../text/topic.ts';
 import type { Entry } from '../types.ts';
 
 export interface ExplainedEntry extends Omit<Entry, 'prompt' | 'day'> {

@@ -5,8 +5,7 @@
 
 import type { Day } from '../../base/time.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { dueDay } from '../text/due-dates.ts';
-import { isArchivePath, isTopicPath, lineId, parseTopic } from '../text/topic.ts';
+import { dueDay, isArchivePath, isTopicPath, lineId, parseTopic } from '../text/topic.ts';
 import { isMemoryType, type MemoryType } from '../types.ts';
 
 /** What the tables know of a topic file. */

@@ -9,7 +9,7 @@ import { statNow } from '../../base/files/files.ts';
 import type { Day } from '../../base/time.ts';
 import { type EntryRow, entryRow } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { lostIds } from '../ledger/lost-logs.ts';
+import { lostIds } from '../ledger/version-rows.ts';
 import type { Store } from '../store/store.ts';
 import { entryId, type LogItem, logDay, logPath, parseLog } from '../text/daily-log.ts';
 import { reportDay } from '../text/dream-report.ts';
@@ -54,7 +54,7 @@ export function isRemains(item: LogItem, lost: Pick<EntryRow, 'id' | 'day' | 'te
   return lost.some(({ day, text }) => day === item.day && isLeftOf(text, item.text));
 }
 
-/** What cannot be read: bytes that are no text, in either form in which they come (raw-text.ts). */
+/** What cannot be read: bytes that are no text, in either form in which they come (edit-text.ts). */
 const UNREADABLE = /[\ufffd\0\udc80-\udcff]/u;
 /** So many characters in a row tell which text they are of. */
 const TELLING_CHARACTERS = 12;

@@ -23,14 +23,12 @@ import {
 } from '../ledger/entries.ts';
 import { committedAt, hasJob, rememberJob } from '../ledger/job-rows.ts';
 import type { Ledger, Transaction } from '../ledger/ledger.ts';
-import { noteLostAnywhere } from '../ledger/lost-logs.ts';
-import { missingIn } from '../store/external-edits.ts';
+import { missingIn, noteLostAnywhere } from '../ledger/version-rows.ts';
 import type { By, Store } from '../store/store.ts';
 import type { LogItem } from '../text/daily-log.ts';
 import { parseJsonReport, type ReportRow, reportDay } from '../text/dream-report.ts';
 import { indexLine, indexTopic } from '../text/index-file.ts';
-import { seenOnceOn } from '../text/seen-once.ts';
-import { isArchivePath, isTopicPath, lineId, parseTopic } from '../text/topic.ts';
+import { isArchivePath, isTopicPath, lineId, parseTopic, seenOnceOn } from '../text/topic.ts';
 import { entryOfItem, historyPaths, logItemsOf, REPORTS, readLog, readLogItems, withoutRemains } from './log-items.ts';
 
 /** Whether the ledger has taken in what the reports say of a dream. */

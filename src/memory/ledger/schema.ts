@@ -1,7 +1,7 @@
 // The tables of the two databases, as steps: a step that was released is never changed, only followed by another.
 // How many a file has taken is its `user_version` (`openDatabase` in database.ts); a wing's later steps are its own, and
 // counted in `wing_version`. What the rows mean is told where they
-// are read: store.ts, coverage.ts, entries.ts, inbox.ts, leases.ts, job-rows.ts, home.ts and their neighbours.
+// are read: store.ts, coverage.ts, entries.ts, inbox.ts, job-rows.ts, home.ts and their neighbours.
 
 /** `.nocturne/ledger.db` of a memory directory. */
 export const LEDGER_STEPS = [

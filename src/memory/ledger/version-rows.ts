@@ -1,9 +1,14 @@
 // What the ledger knows of the files: each is a memory with an id, a path and a head, its newest version.
 // `previous` of a version is the one that stood on the disk before it, so that a head that is not on the disk yet says
 // what to expect there. Bytes are kept as they were found. The functions belong inside the store's own transactions.
+// A daily log that is gone, empty, cut off or unreadable is lost, which is no person's word about its lines: the entries
+// that it held are remembered and keep their state, until a log holds them again or a person takes the loss as meant.
 
+import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { AppError } from '../../base/errors.ts';
+import { logDay, parseLog } from '../text/daily-log.ts';
+import { entriesOfDay, isInLog } from './entries.ts';
 import { type Ledger, newId } from './ledger.ts';
 
 /**
@@ -26,7 +31,7 @@ export interface Version {
   actor: Actor;
 }
 
-export interface NewVersion extends Omit<Version, 'id' | 'sha'> {
+interface NewVersion extends Omit<Version, 'id' | 'sha'> {
   commit: number;
   at: string;
 }
@@ -125,4 +130,94 @@ export function shaOf(content: Content | string): string | null {
 /** Whether two contents are the same, where null is no file. */
 export function isSame(a: Content, b: Content): boolean {
   return a === null || b === null ? a === b : a.equals(b);
+}
+
+/** Why what stands where a log was is not a log that somebody edited, as the end of a sentence; null where it may be. */
+export function whyLost(content: Content, before: Content): string | null {
+  if (!before || before.length === 0) return null;
+  if (content === null) return 'is gone';
+  if (content.length === 0) return 'is empty';
+  if (content.includes(0)) return 'holds zero bytes';
+  if (!isUtf8(content) && isUtf8(before)) return 'is not UTF-8 text';
+  return isCutOff(content, before) ? 'ends in the middle of an entry' : null;
+}
+
+function isCutOff(content: Buffer, before: Buffer): boolean {
+  if (content.length >= before.length || !before.subarray(0, content.length).equals(content)) return false;
+  const day = '';
+  const known = new Set(parseLog(before.toString(), day).map(({ id }) => id));
+  const last = parseLog(content.toString(), day).at(-1);
+  return last !== undefined && !known.has(last.id);
+}
+
+/** Remembers the entries that a lost log should hold and does not. */
+export function noteLost(ledger: Ledger, { path, content, at }: { path: string; content: Content; at: string }): void {
+  const standing = idsIn(path, content);
+  for (const entry of entriesOfDay(ledger, logDay(path) ?? '')) {
+    if (!isInLog(entry) || standing.has(entry.id)) continue;
+    ledger.run('insert or ignore into lost_entry (entry, path, since) values (?, ?, ?)', entry.id, path, at);
+  }
+}
+
+/** Stands for the log of an entry of which the ledger knows no day. */
+const SOME_LOG = 'logs';
+
+export function noteLostAnywhere(ledger: Ledger, { entry, at }: { entry: string; at: string }): void {
+  ledger.run('insert or ignore into lost_entry (entry, path, since) values (?, ?, ?)', entry, SOME_LOG, at);
+}
+
+export function isLog(path: string): boolean {
+  return path === SOME_LOG || logDay(path) !== null;
+}
+
+/** The logs that lack entries since they were lost, sorted. What stands in them again, or is wanted in none, is let go of. */
+function lostLogs(ledger: Ledger): string[] {
+  const paths = ledger.all<{ path: string }>('select distinct path from lost_entry order by path');
+  return paths.map(({ path }) => path).filter((path) => lostIn(ledger, path).length > 0);
+}
+
+/** The ids of entries whose log was lost. */
+export function lostIds(ledger: Ledger): Set<string> {
+  return new Set(ledger.all<{ entry: string }>('select entry from lost_entry').map(({ entry }) => entry));
+}
+
+/** Lets go of what is in its log again; called where the ledger may be written. */
+export function dropFoundAgain(ledger: Ledger): void {
+  for (const { path } of ledger.all<{ path: string }>('select distinct path from lost_entry')) {
+    const lost = new Set(lostIn(ledger, path));
+    for (const { entry } of ledger.all<{ entry: string }>('select entry from lost_entry where path = ?', path)) {
+      if (!lost.has(entry)) ledger.run('delete from lost_entry where entry = ?', entry);
+    }
+  }
+}
+
+/** A person says that the log was meant to go: its entries count as removed. */
+export function acceptLost(ledger: Ledger, path: string): void {
+  ledger.run('delete from lost_entry where path = ?', path);
+  ledger.run('delete from history_look where path = ?', path);
+}
+
+/** The entries that a lost log should hold and does not. */
+export function lostIn(ledger: Ledger, path: string): string[] {
+  const standing = idsIn(path, headAt(ledger, path)?.content ?? null);
+  const isGone = isMissing(ledger, path);
+  const sql = `select lost_entry.entry from lost_entry join entry on entry.id = lost_entry.entry
+    where path = ? and state not in ('sent', 'withdrawn', 'forgotten') and (path <> ? or text = '')`;
+  const rows = ledger.all<{ entry: string }>(sql, path, SOME_LOG);
+  return rows.flatMap(({ entry }) => (isGone || !standing.has(entry) ? entry : []));
+}
+
+function isMissing(ledger: Ledger, path: string): boolean {
+  return ledger.get('select 1 from memory where path = ? and missing_since is not null', path) !== undefined;
+}
+
+function idsIn(path: string, content: Content): Set<string> {
+  return new Set(parseLog(content?.toString() ?? '', logDay(path) ?? '').map(({ id }) => id));
+}
+
+/** The files that were gone or empty at once when the directory was last looked at, and the logs that were lost. */
+export function missingIn(ledger: Ledger): string[] {
+  const sql = 'select path from memory where missing_since is not null';
+  const paths = ledger.all(sql).map((row) => row.path as string);
+  return [...new Set([...paths, ...lostLogs(ledger)])].sort();
 }

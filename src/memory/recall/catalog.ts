@@ -4,7 +4,7 @@
 import { walkNow } from '../../base/files/directories.ts';
 import { readMemoryNow } from '../../base/files/files.ts';
 import type { Day } from '../../base/time.ts';
-import { shownText } from '../conflicts/shown-text.ts';
+import { shownText } from '../conflicts/conflict.ts';
 import { isWithoutLine } from '../dream/habits.ts';
 import { topicCards } from '../dream/topic-table.ts';
 import { logItemsOf, unchangedSince } from '../history/log-items.ts';

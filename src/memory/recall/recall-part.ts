@@ -13,13 +13,22 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { readShown } from '../store/live-files.ts';
 import { logPath, parseLog } from '../text/daily-log.ts';
 import { bodyStart } from '../text/frontmatter.ts';
-import { partSeenOnce } from '../text/seen-once.ts';
-import { editLines, lineId, locateLines } from '../text/topic.ts';
+import { editLines, lineId, locateLines, partSeenOnce } from '../text/topic.ts';
 import type { MemoryType } from '../types.ts';
 import { newerAmong, readSaid, type SaidSince } from './newer.ts';
-import { cutIndex, cutWarning } from './recall-index.ts';
-import { type RankedTopic, type ReadTopic, rankTopics, readRanked } from './recall-topics.ts';
-import { ageCaveat, ageDays, type NamedThing, namedThings, sayAge } from './staleness.ts';
+import {
+  ageCaveat,
+  ageDays,
+  cutIndex,
+  cutWarning,
+  type NamedThing,
+  namedThings,
+  type RankedTopic,
+  type ReadTopic,
+  rankTopics,
+  readRanked,
+  sayAge,
+} from './recall-topics.ts';
 
 /** A memory directory that is recalled. */
 export interface RecallPlace {

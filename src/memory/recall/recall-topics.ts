@@ -1,20 +1,22 @@
-// Which topics recall shows, most useful first: pinned, matching the query, used, changed lately, then as the index
-// has them. Of ten thousand topics it reads those that MEMORY.md itself names, which the dream chose by the same order,
-// and of the others only those whose line in an overflow list matches the query.
+// What recall takes from MEMORY.md (its beginning, as much as agents read of it) and which topics it shows, most useful
+// first: pinned, matching the query, used, changed lately, then as the index has them. Of ten thousand topics it reads
+// those that MEMORY.md itself names, which the dream chose by the same order, and of the others only those whose line in
+// an overflow list matches. Also how old a memory may be before one should look again (what a project is about changes
+// within days, people hardly), and which things it names that can be looked for.
 
 import { join } from 'node:path';
 import { readMemoryNow, statNow } from '../../base/files/files.ts';
 import { asItIs } from '../../base/text/change-words.ts';
-import { shownText } from '../conflicts/shown-text.ts';
+import { shownText } from '../conflicts/conflict.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { isMemoryPath } from '../store/confine.ts';
-import { findConfined } from '../store/live-files.ts';
+import { findConfined, readShown } from '../store/live-files.ts';
 import { isPinned } from '../store/staging.ts';
+import { readLines } from '../text/blocks.ts';
 import { bodyStart } from '../text/frontmatter.ts';
-import { INDEX_CAPS } from '../text/index-file.ts';
+import { INDEX_CAPS, linksIn } from '../text/index-file.ts';
 import { parseTopic } from '../text/topic.ts';
 import type { MemoryType } from '../types.ts';
-import { listedTopics, type NamedTopic, namedTopics } from './recall-index.ts';
 import { topicUses } from './recall-uses.ts';
 
 export interface RankedTopic {
@@ -110,4 +112,160 @@ function countMatches(text: string, words: string[]): number {
   // What a line names only as given up leads nobody to it.
   const folded = asItIs(text).toLowerCase().normalize('NFC');
   return words.filter((word) => folded.includes(word)).length;
+}
+
+interface CutIndex {
+  /** Whole lines, the last one ended. */
+  text: string;
+  shownLines: number;
+  lines: number;
+  bytes: number;
+  isCut: boolean;
+}
+
+/** At most 200 lines, then at most 25,000 bytes of UTF-8, cut at a line end; `holds` may ask for less. */
+export function cutIndex(text: string, holds: (part: string) => boolean = () => true): CutIndex {
+  const all = readLines(text);
+  const firstLines = all.slice(0, INDEX_CAPS.lines);
+  let bytes = 0;
+  const within = firstLines.findIndex(({ raw }) => {
+    bytes += Buffer.byteLength(raw);
+    return bytes > INDEX_CAPS.bytes;
+  });
+  const partOf = (count: number) =>
+    all
+      .slice(0, count)
+      .map(({ raw }) => raw)
+      .join('');
+  // The most lines that are held: by halves, since a part of what is held is held.
+  let [most, tooMany] = [0, (within < 0 ? firstLines.length : within) + 1];
+  if (holds(partOf(tooMany - 1))) most = tooMany - 1;
+  while (tooMany - most > 1) {
+    const middle = (most + tooMany) >> 1;
+    if (holds(partOf(middle))) most = middle;
+    else tooMany = middle;
+  }
+  const part = partOf(most);
+  return {
+    text: part === '' || part.endsWith('\n') ? part : `${part}\n`,
+    shownLines: most,
+    lines: all.length,
+    bytes: Buffer.byteLength(text),
+    isCut: most < all.length,
+  };
+}
+
+/** What to say below an index that was cut. */
+export function cutWarning({ shownLines, lines, bytes }: CutIndex): string {
+  return `WARNING: MEMORY.md has ${lines} lines and ${bytes} bytes; only its first ${shownLines} lines stand here. Read the file for the rest.`;
+}
+
+interface NamedTopic {
+  path: string;
+  /** What the index says of it. */
+  line: string;
+}
+
+const LIST = /^index\/\w+\.md$/;
+
+/** The files that MEMORY.md names, each once, in order, without its overflow lists. */
+function namedTopics(index: string): NamedTopic[] {
+  return topicsIn(index).filter(({ path }) => !LIST.test(path));
+}
+
+/** The files that its overflow lists (`index/<type>.md`) name. */
+function listedTopics({ dir, ledger }: { dir: string; ledger: Ledger | null }, index: string): NamedTopic[] {
+  const lists = topicsIn(index).filter(({ path }) => LIST.test(path));
+  return lists.flatMap(({ path }) => topicsIn(readShown(dir, path, ledger) ?? ''));
+}
+
+function topicsIn(text: string): NamedTopic[] {
+  const found = new Map<string, NamedTopic>();
+  for (const line of text.split('\n')) {
+    // Lines of our own end with their one link; thousands of them are read for a query.
+    const own = line.startsWith('- ') && line.endsWith('.md]') ? [line.slice(line.lastIndexOf('[') + 1, -1)] : null;
+    for (const path of own ?? (line.includes('.md') ? linksIn(line) : [])) {
+      if (!found.has(path)) found.set(path, { path, line });
+    }
+  }
+  return [...found.values()];
+}
+
+const DAY_MS = 86_400_000;
+
+/** From so many whole days on a memory of the type is marked; a file without a type counts as a project's. */
+export const STALE_DAYS: Record<MemoryType, number> = { project: 1, reference: 7, user: 30, feedback: 60 };
+
+const CAVEATS: Record<MemoryType, string> = {
+  project: 'Plans, dates and code may have moved on: check before relying on it.',
+  reference: 'What it points at may have moved: look before relying on it.',
+  user: 'It may have changed since: go by what the user says now.',
+  feedback: 'Ways of working may have changed since: go by what the user says now.',
+};
+
+/** Whole days since a change; 0 for one that lies in the future. */
+export function ageDays(changed: Date, now: Date): number {
+  return Math.max(0, Math.floor((now.getTime() - changed.getTime()) / DAY_MS));
+}
+
+/** `today`, `1 day ago`, `12 days ago`. */
+export function sayAge(days: number): string {
+  if (days === 0) return 'today';
+  return days === 1 ? '1 day ago' : `${days} days ago`;
+}
+
+/** What to say of a memory of this age, or null while it is fresh. */
+export function ageCaveat(type: MemoryType | undefined, days: number): string | null {
+  return days >= STALE_DAYS[type ?? 'project'] ? CAVEATS[type ?? 'project'] : null;
+}
+
+/** A file, flag or function that a text names. */
+export interface NamedThing {
+  kind: 'path' | 'word';
+  /** As it stands in the text. */
+  shown: string;
+  /** The path with `/`, or the words of which one stands in code that has the thing. */
+  search: string[];
+}
+
+const EXTENSION =
+  /\.(?:[cm]?[jt]sx?|json[c5]?|ya?ml|toml|mdx?|py|rb|go|rs|java|kts?|swift|[ch]|cc|[ch]pp|cs|php|(?:ba|z)?sh|sql|s?css|html?|vue|svelte|proto|tf|lock|gradle|xml|ini|cfg|txt)$/i;
+const BARE_PATH = /(?<![\w@/.:~`-])(?:\.\/)?(?:[\w@.-]+\/)+[\w.-]+\.[a-z]\w{0,5}(?![\w/`])/gi;
+
+/** The files, flags and functions that `text` names, each once. What may well be somebody else's is left out. */
+export function namedThings(text: string): NamedThing[] {
+  const prose = text.replace(/^(```|~~~)[\s\S]*?^\1/gm, '').replace(/\b\w+:\/\/[^\s`)>\]]+/g, '');
+  const spans = [...prose.matchAll(/`([^`\n]+)`/g)].map((match) => match[1] ?? '');
+  const bare = prose.match(BARE_PATH) ?? [];
+  const things = new Map<string, NamedThing>();
+  for (const thing of [...spans.map(thingOf), ...bare.map(pathOf)]) if (thing) things.set(thing.shown, thing);
+  return [...things.values()];
+}
+
+function thingOf(span: string): NamedThing | null {
+  const shown = span.trim();
+  return pathOf(shown) ?? flagOf(shown) ?? functionOf(shown);
+}
+
+function pathOf(shown: string): NamedThing | null {
+  const path = shown.replace(/^\.\//, '').replace(/:\d+(?:[-:]\d+)?$/, '');
+  if (/[\s*?{}<>$|"'\\(),;=]/.test(path) || /^(?:[/~@]|\.\.)|(?:^|\/)(?:\.\.|node_modules)\//.test(path)) return null;
+  if (!EXTENSION.test(path) && !/^[\w.-]+\/(?:[\w.-]+\/)*$/.test(path)) return null;
+  return { kind: 'path', shown, search: [path.replace(/\/$/, '')] };
+}
+
+/** Options are written in code with dashes, underscores or humps. */
+function flagOf(shown: string): NamedThing | null {
+  const name = /^--([a-z][a-z0-9]*(?:-[a-z0-9]+)*)(?:[= ].*)?$/i.exec(shown)?.[1];
+  if (!name || name.length < 3) return null;
+  const humps = name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+  return { kind: 'word', shown, search: [...new Set([name, name.replaceAll('-', '_'), humps])] };
+}
+
+/** A name counts as code by its brackets, its humps, its underscores or its owner. */
+function functionOf(shown: string): NamedThing | null {
+  const [, owner, name, brackets] = /^((?:[A-Za-z_$][\w$]*(?:\.|::|#))*)([A-Za-z_$][\w$]*)(\(.*\))?$/.exec(shown) ?? [];
+  if (!name || name.length < 3 || /^[A-Z0-9_]+$/.test(name)) return null;
+  const isCode = brackets || /[a-z\d][A-Z]|\w_\w/.test(name) || /::|#/.test(owner ?? '');
+  return isCode ? { kind: 'word', shown, search: [name] } : null;
 }

@@ -1,7 +1,8 @@
 // Finds words in what is remembered: topic files, what was put away, daily logs and lines of one's own in the index.
-// The one full-text search: people, agents and MCP clients ask it. It goes through the texts as they stand, line by
-// line, so it is right a second after an edit, without a ledger, and in every language; to go through ten thousand topics
-// takes about as long as to find out whether an index of them is up to date. It changes nothing.
+// The one full-text search: people, agents and MCP clients ask it, for words, "phrases" and begin* of words; scripts
+// without spaces are taken apart by the system's dictionary. It goes through the texts as they stand, line by line, so it
+// is right a second after an edit, without a ledger, and in every language; ten thousand topics take about as long as to
+// find out whether an index of them is up to date. It changes nothing.
 
 import { asItIs } from '../../base/text/change-words.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -9,7 +10,6 @@ import { liveTexts } from '../store/live-files.ts';
 import { logDay } from '../text/daily-log.ts';
 import { bodyStart } from '../text/frontmatter.ts';
 import { isArchivePath, isTopicPath } from '../text/topic.ts';
-import { inOneCase, qualityIn, readQuery, type Term, withSingleSpaces } from './search-query.ts';
 
 export interface Hit {
   /** `archive`: a topic that was put away. */
@@ -23,7 +23,7 @@ export interface Hit {
   words: number;
 }
 
-export interface SearchRequest {
+interface SearchRequest {
   /** Words, "phrases", which a hit must have, and begin*. Empty: nothing is found. */
   query: string;
   limit: number;
@@ -33,7 +33,7 @@ export interface SearchRequest {
   under?: string;
 }
 
-export interface SearchResult {
+interface SearchResult {
   /** Best first: by the words they have, the rarer the better, whole ones before parts; topics before logs; newer ones. */
   hits: Hit[];
   /** How many there are in all. */
@@ -206,4 +206,62 @@ function cutAround(text: string, word: string): string {
     .replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, '')
     .trim();
   return `${from > 0 ? '…' : ''}${cut}${from + SNIPPET_CHARACTERS < text.length ? '…' : ''}`;
+}
+
+interface Term {
+  /** In lower case and NFC; a phrase with single spaces. */
+  text: string;
+  /** A `word` may stand inside of another; a `prefix` begins one; a `phrase` must be in the line. */
+  kind: 'word' | 'prefix' | 'phrase';
+}
+
+const TERM = /["“„]([^"“”„]+)["“”]|([\p{L}\p{N}\p{M}_./@-]+)(\*?)/gu;
+const WITHOUT_SPACES = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u;
+
+/** The terms of a query, each once; one without a letter or digit is looked for as it stands, such as an emoji. */
+export function readQuery(query: string): Term[] {
+  const terms = [...inOneCase(query).matchAll(TERM)].flatMap(([, phrase, run = '', star]): Term[] => {
+    if (phrase !== undefined) return [{ text: withSingleSpaces(phrase).trim(), kind: 'phrase' }];
+    if (star) return [{ text: run, kind: 'prefix' }];
+    return wordsIn(run).map((text) => ({ text, kind: 'word' }));
+  });
+  const meant = terms.filter(({ text }) => /[\p{L}\p{N}_]/u.test(text));
+  const asItStands = withSingleSpaces(inOneCase(query)).trim();
+  if (meant.length === 0 && asItStands !== '') return [{ text: asItStands, kind: 'phrase' }];
+  return [...new Map(meant.map((term) => [`${term.kind} ${term.text}`, term])).values()];
+}
+
+/** Text as it is compared. */
+export function inOneCase(text: string): string {
+  return text.normalize('NFC').toLowerCase();
+}
+
+/** Text as phrases are looked for in it; its lines stay lines. */
+export function withSingleSpaces(text: string): string {
+  return text.replace(/[^\S\n]+/gu, ' ');
+}
+
+/** 3: the term stands in the line as a word; 2: it begins one; 1: it is part of one; 0: it is not there. */
+function qualityIn(line: string, { text, kind }: Term): number {
+  let best = 0;
+  for (let at = line.indexOf(text); at >= 0 && best < 3; at = line.indexOf(text, at + 1)) {
+    const begins = !isOfWord(line[at - 1]);
+    best = Math.max(best, begins ? (isOfWord(line[at + text.length]) ? 2 : 3) : 1);
+  }
+  return kind === 'prefix' && best < 2 ? 0 : best;
+}
+
+function wordsIn(run: string): string[] {
+  // The end of a sentence is no part of its last word.
+  if (!WITHOUT_SPACES.test(run)) return [run.replace(/(?<![./-])[./-]+$/, '')];
+  const words = [...new Intl.Segmenter(undefined, { granularity: 'word' }).segment(run)].flatMap((part) =>
+    part.isWordLike ? part.segment : [],
+  );
+  // Single kana are endings and particles, which every line holds.
+  const telling = words.filter((word) => !/^\p{sc=Hiragana}$/u.test(word));
+  return telling.length > 0 ? telling : words;
+}
+
+function isOfWord(character: string | undefined): boolean {
+  return character !== undefined && /[\p{L}\p{N}_]/u.test(character);
 }

@@ -31,7 +31,7 @@ import {
   wasSeen,
 } from '../ledger/version-rows.ts';
 import type { DisplacedFiles, LateEdit } from './displaced-files.ts';
-import { mergeFiles } from './merge.ts';
+import { mergeFiles } from './edit-text.ts';
 
 /** What a swap works with. */
 export interface SwapContext {

@@ -1,7 +1,10 @@
-// Edits of a file's text as the memory tool asks for them: one replacement, one insertion.
-// Promises: the line ends of the file stay as they are, whatever the caller writes (`\n` matches `\r\n`, and what is
-// put in takes the file's own), and so does a missing last line end; every other byte is kept.
+// What is done to a file's text: one replacement, one insertion, and a three-way merge by lines.
+// Promises: line ends stay as the file has them, whatever the caller writes, and so does a missing last one; every other
+// byte is kept, also those that are no UTF-8 (`rawText`). In a merge lines that do not collide both live; where they do
+// the external edit wins, and the caller keeps the loser as a version. Merging a second time changes nothing.
 
+import { isUtf8 } from 'node:buffer';
+import { diff3Merge } from 'node-diff3';
 import { lineEndOf, readLines } from '../text/blocks.ts';
 
 /** More places than this need not be told apart. */
@@ -76,4 +79,102 @@ function inOriginal(text: string, place: number): number {
   let at = 0;
   for (let seen = 0; seen < place; seen += 1) at += text.startsWith('\r\n', at) ? 2 : 1;
   return at;
+}
+
+interface Merged {
+  text: string;
+  /** Places where the external edit replaced what the commit wanted. */
+  collisions: number;
+}
+
+export function mergeLines(base: string, edits: { ours: string; external: string }): Merged {
+  let collisions = 0;
+  const lines: string[] = [];
+  for (const part of diff3Merge(split(edits.ours), split(base), split(edits.external))) {
+    if (part.ok) lines.push(...part.ok);
+    else if (part.conflict) {
+      const { before, ours, external, after } = narrow(part.conflict);
+      const stood = part.conflict.o;
+      lines.push(...before, ...external);
+      // What was only put behind the lines that the external edit changed collides with nothing.
+      if (stood.every((line, index) => ours[index] === line)) lines.push(...ours.slice(stood.length));
+      else collisions += 1;
+      lines.push(...after);
+    }
+  }
+  const text = lines.join('');
+  const ending = isOpenEnded(edits.external) === isOpenEnded(base) ? edits.ours : edits.external;
+  return { text: isOpenEnded(ending) ? text.replace(/\r?\n$/, '') : text, collisions };
+}
+
+/** The same for bytes; null is no file. Bytes that are no UTF-8 are not merged: they win whole, or lose whole. */
+export function mergeFiles(
+  base: Buffer | null,
+  edits: { ours: Buffer | null; external: Buffer | null },
+): { content: Buffer | null; collisions: number } {
+  const { ours, external } = edits;
+  const sides = [base, ours, external].filter((side) => side !== null);
+  if (ours === null || !sides.every((side) => isUtf8(side))) {
+    return { content: external, collisions: external === null ? 0 : 1 };
+  }
+  if (base?.equals(ours)) return { content: external, collisions: 0 };
+  const merged = mergeLines(base?.toString() ?? '', { ours: ours.toString(), external: external?.toString() ?? '' });
+  // Where nothing of ours is left to add, a file that was removed externally stays removed.
+  const content = external === null && merged.text === '' ? null : Buffer.from(merged.text);
+  return { content, collisions: merged.collisions };
+}
+
+/** What both sides did alike at the borders of a collision does not collide. */
+function narrow({ a, b }: { a: string[]; b: string[] }) {
+  let head = 0;
+  while (head < a.length && head < b.length && a[head] === b[head]) head += 1;
+  let tail = 0;
+  const most = Math.min(a.length, b.length) - head;
+  while (tail < most && a[a.length - 1 - tail] === b[b.length - 1 - tail]) tail += 1;
+  return {
+    before: a.slice(0, head),
+    ours: a.slice(head, a.length - tail),
+    external: b.slice(head, b.length - tail),
+    after: a.slice(a.length - tail),
+  };
+}
+
+function isOpenEnded(text: string): boolean {
+  return text !== '' && !text.endsWith('\n');
+}
+
+/** Lines with their ends, so that joining them gives the same bytes; a missing last newline is added to merge on. */
+function split(text: string): string[] {
+  return (isOpenEnded(text) ? text + lineEndOf(text) : text).match(/[^\n]*\n/g) ?? [];
+}
+
+/** The text of bytes that may not be UTF-8. */
+export function rawText(bytes: Buffer): string {
+  if (isUtf8(bytes)) return bytes.toString();
+  const pieces: string[] = [];
+  let from = 0;
+  for (let at = 0; at < bytes.length; ) {
+    const length = lengthOfCharacter(bytes, at);
+    if (length === 0)
+      pieces.push(bytes.toString('utf8', from, at), String.fromCharCode(0xdc00 + (bytes[at] as number)));
+    at += length || 1;
+    if (length === 0) from = at;
+  }
+  return [...pieces, bytes.toString('utf8', from)].join('');
+}
+
+/** The bytes of a text that `rawText` gave, or that was made of one. */
+export function bytesOf(text: string): Buffer {
+  if (text.isWellFormed()) return Buffer.from(text);
+  const pieces = text.split(/([\udc80-\udcff])/u);
+  return Buffer.concat(
+    pieces.map((piece, at) => (at % 2 === 1 ? Buffer.of(piece.charCodeAt(0) - 0xdc00) : Buffer.from(piece))),
+  );
+}
+
+/** How many bytes the character at a place has; 0 where none begins there. */
+function lengthOfCharacter(bytes: Buffer, at: number): number {
+  const first = bytes[at] as number;
+  const length = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+  return length > 0 && isUtf8(bytes.subarray(at, at + length)) ? length : 0;
 }

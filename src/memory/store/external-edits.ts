@@ -1,37 +1,44 @@
 // External edits, which did not come through the store: by a person, the main agent, a checkout.
 // A file is looked at (size and times, as remembered in the ledger) and read only where that changed. What differs from
 // its head becomes a version with the actor `external`; the same content under a new name is a rename and keeps its
-// memory id. Many files gone or emptied at once look like an accident: they are marked as missing, never recorded as
-// deletions, until they are back or a person confirms. A daily log is so by itself (lost-logs.ts).
+// memory id. What a line rests on follows it where it is recognisably the same, or moved to another topic.
+// Many files gone or emptied at once look like an accident: they are marked as missing, never recorded as deletions,
+// until they are back or a person confirms. A daily log is so by itself (version-rows.ts).
 
 import { isAppError } from '../../base/errors.ts';
 import { realPath } from '../../base/files/directories.ts';
 import { MOST_MEMORY_BYTES, type Stat, statNow } from '../../base/files/files.ts';
+import { containsLiteral, isNegated, literals, similarity } from '../../base/text/wording.ts';
 import type { Clock } from '../../base/time.ts';
-import { moveSupports } from '../ledger/entries.ts';
+import { addSupport, dropSupport, moveSupports, supportsOf } from '../ledger/entries.ts';
 import { type Ledger, Transaction } from '../ledger/ledger.ts';
-import { acceptLost, dropFoundAgain, isLog, lostLogs, noteLost, whyLost } from '../ledger/lost-logs.ts';
 import {
+  acceptLost,
   addVersion,
   beginCommit,
   type Content,
+  dropFoundAgain,
   headAt,
   headOf,
   healed,
+  isLog,
   markWritten,
   memoryAt,
+  missingIn,
   newMemory,
+  noteLost,
   shaOf,
   type Version,
+  whyLost,
 } from '../ledger/version-rows.ts';
 import { logDay } from '../text/daily-log.ts';
+import { isTopicPath, parseTopic, type TopicLine } from '../text/topic.ts';
 import { readLive } from './apply.ts';
 import { filesByName, isMemoryPath } from './confine.ts';
 import { DISK_TICK_MS, type DisplacedFiles, readWritten } from './displaced-files.ts';
-import { followLines } from './follow-lines.ts';
-import { type Known, KnownFiles, matchesKnown, type Totals, VISIBLE } from './known-files.ts';
+import { type Known, KnownFiles, matchesKnown, type Totals, VISIBLE } from './live-files.ts';
 
-export interface ExternalEditsDeps {
+interface ExternalEditsDeps {
   ledger: Ledger;
   clock: Clock;
   displaced: DisplacedFiles;
@@ -265,13 +272,6 @@ export class ExternalEdits {
   }
 }
 
-/** The files that were gone or empty at once when the directory was last looked at, and the logs that were lost. */
-export function missingIn(ledger: Ledger): string[] {
-  const sql = 'select path from memory where missing_since is not null';
-  const paths = ledger.all(sql).map((row) => row.path as string);
-  return [...new Set([...paths, ...lostLogs(ledger)])].sort();
-}
-
 function isMassDeletion(gone: number, all: number): boolean {
   return gone >= FEW_FILES ? gone * 4 > all : gone === all && gone > 1;
 }
@@ -311,4 +311,44 @@ export function formatMissing(paths: string[]): { what: string; keepsDreams: boo
     said.push({ what, keepsDreams: false });
   }
   return said;
+}
+
+/** Follows the lines of a topic from what it was to what somebody made of it, as part of a commit. */
+export function followLines(
+  transaction: Transaction,
+  { path, before, after }: { path: string; before: string; after: string },
+): void {
+  if (!isTopicPath(path)) return;
+  const was = parseTopic(path, before).lines;
+  const is = parseTopic(path, after).lines;
+  const known = new Set(was.map(({ id }) => id));
+  const standing = new Set(is.map(({ id }) => id));
+  const added = is.filter(({ id }) => !known.has(id));
+  if (added.length === 0) return;
+  const supports = Map.groupBy(supportsOf(transaction.ledger, path), ({ line }) => line);
+  for (const line of was) {
+    const rests = supports.get(line.id);
+    if (!rests || standing.has(line.id)) continue;
+    const now = added.find((other) => !supports.has(other.id) && isSameLine(line, other));
+    if (!now) continue;
+    for (const support of rests) {
+      dropSupport(transaction, support);
+      addSupport(transaction, { ...support, line: now.id });
+    }
+    supports.set(now.id, rests);
+  }
+  for (const { id } of added) {
+    if (supports.has(id)) continue;
+    const elsewhere = transaction.ledger.all('select distinct entry from support where line = ?', id);
+    for (const { entry } of elsewhere) addSupport(transaction, { path, line: id, entry: entry as string });
+  }
+}
+
+function isSameLine({ text: a }: TopicLine, { text: b }: TopicLine): boolean {
+  return (
+    similarity(a, b) === 1 &&
+    isNegated(a) === isNegated(b) &&
+    literals(a).every((value) => containsLiteral(value, b)) &&
+    literals(b).every((value) => containsLiteral(value, a))
+  );
 }

@@ -6,7 +6,6 @@ import { dirname, join } from 'node:path';
 import { AppError } from '../../base/errors.ts';
 import { fileSystemOf } from '../../base/files/directories.ts';
 import { statNow } from '../../base/files/files.ts';
-import { bytesOf, rawText } from '../../base/text/raw-text.ts';
 import { entryRow, moveSupports } from '../ledger/entries.ts';
 import { type Ledger, Transaction } from '../ledger/ledger.ts';
 import { type Actor, addVersion, isSame, memoryAt, newMemory, shaOf, type Version } from '../ledger/version-rows.ts';
@@ -14,7 +13,7 @@ import { logDay, parseLog } from '../text/daily-log.ts';
 import { parseTopic } from '../text/topic.ts';
 import type { Entry } from '../types.ts';
 import { readLive } from './apply.ts';
-import { replaceOnce } from './edit-text.ts';
+import { bytesOf, rawText, replaceOnce } from './edit-text.ts';
 
 export interface FileChange {
   /** Relative to the memory directory, with `/`. */

@@ -1,7 +1,8 @@
 // Splits Markdown into the blocks a memory can be: bullets with all that belongs to them, paragraphs, code fences,
 // comments. Headings, blank lines and rules are no blocks. Every block knows the bytes it stands on, so that one can
-// be taken out and every other byte kept.
-// What is left open (a fence, a comment) never swallows what follows it: it is a line like others.
+// be taken out and every other byte kept. What is left open (a fence, a comment) never swallows what follows it.
+// Who shared a line is a mark at its end that no Markdown shows, `<!-- shared by Ann Bo, Kim Lee -->`: it goes wherever
+// git, a person or a merge takes the line, and is no part of what the line says.
 
 export interface Block {
   kind: 'bullet' | 'paragraph' | 'fence' | 'comment';
@@ -136,4 +137,36 @@ function endOfComment(lines: Line[], at: number): number {
     if (/<!--|-->/.test(textAt(lines, end))) return textAt(lines, end).includes('<!--') ? at : end;
   }
   return at;
+}
+
+const MARK = /(?<![ \t])[ \t]*<!-- shared by ([^<>\n]*?) -->/g;
+
+/** The names in the marks of a text, each once, sorted. */
+export function authorsOf(text: string): string[] {
+  return sorted([...text.matchAll(MARK)].flatMap(([, names = '']) => names.split(',')));
+}
+
+/** The text without its marks. */
+export function withoutAuthors(text: string): string {
+  return text.includes('<!-- shared by ') ? text.replace(MARK, '') : text;
+}
+
+/** The text with one mark for all of these, at its end. */
+export function withAuthors(text: string, authors: string[]): string {
+  const names = sorted(authors);
+  return names.length === 0 ? text : `${withoutAuthors(text)} <!-- shared by ${names.join(', ')} -->`;
+}
+
+/** A name as a mark can hold it: on one line, without a comma or anything that ends a comment. */
+export function authorName(name: string): string {
+  return name
+    .replace(/[\p{Cc}\p{Cf}<>,]+|-{2,}/gu, ' ')
+    .replace(/\s+/g, ' ')
+    .trim()
+    .slice(0, 80)
+    .trim();
+}
+
+function sorted(names: string[]): string[] {
+  return [...new Set(names.map(authorName))].filter((name) => name !== '').sort();
 }

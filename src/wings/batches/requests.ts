@@ -19,7 +19,7 @@ import { batchPrice } from '../../base/config/prices.ts';
 import { isAppError } from '../../base/errors.ts';
 import type { EntryRow } from '../../memory/ledger/entries.ts';
 import { inboxItem, putInInbox } from '../../memory/ledger/inbox.ts';
-import { checkFence } from '../../memory/ledger/leases.ts';
+import { checkFence } from '../../memory/ledger/job-rows.ts';
 import { newId } from '../../memory/ledger/ledger.ts';
 import type { BatchedRequest, BatchedResult, Batches } from './api.ts';
 import {

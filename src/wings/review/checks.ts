@@ -10,7 +10,7 @@ import type { EntryPin } from '../../memory/dream/proposals.ts';
 import { isPinned, type Proposal, putProposal, type TopicPin, waitingProposals } from '../../memory/dream/proposals.ts';
 import { entryOfItem, logItemsOf } from '../../memory/history/log-items.ts';
 import { type EntryRow, entryRow } from '../../memory/ledger/entries.ts';
-import type { Lease } from '../../memory/ledger/leases.ts';
+import type { Lease } from '../../memory/ledger/job-rows.ts';
 import type { Transaction } from '../../memory/ledger/ledger.ts';
 import type { Store } from '../../memory/store/store.ts';
 import { logDay, logPath } from '../../memory/text/daily-log.ts';

@@ -29,8 +29,8 @@ import {
   whatChanged,
 } from '../../memory/dream/proposals.ts';
 import { entryRow } from '../../memory/ledger/entries.ts';
+import type { Lease } from '../../memory/ledger/job-rows.ts';
 import { enterPersonsJob } from '../../memory/ledger/job-rows.ts';
-import type { Lease } from '../../memory/ledger/leases.ts';
 import type { Transaction } from '../../memory/ledger/ledger.ts';
 import { newId } from '../../memory/ledger/ledger.ts';
 import { shaOf } from '../../memory/ledger/version-rows.ts';

@@ -2,7 +2,7 @@
 // three-way merge with the next one starts from. Rows of the ledger, put back by an undo.
 
 import type { Ledger, Transaction } from '../../memory/ledger/ledger.ts';
-import { mergeLines } from '../../memory/store/merge.ts';
+import { mergeLines } from '../../memory/store/edit-text.ts';
 import { peekMemorySnapshot } from './memory-snapshot.ts';
 
 export interface AppliedSnapshot {

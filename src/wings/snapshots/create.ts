@@ -12,8 +12,7 @@ import { locateSecrets, redact } from '../../base/text/redact.ts';
 import type { Clock } from '../../base/time.ts';
 import { headVersion } from '../../memory/history/versions.ts';
 import type { Store } from '../../memory/store/store.ts';
-import { partSeenOnce } from '../../memory/text/seen-once.ts';
-import { isTopicPath, parseTopic } from '../../memory/text/topic.ts';
+import { isTopicPath, parseTopic, partSeenOnce } from '../../memory/text/topic.ts';
 import { enterApplied, lastApplied, wasApplied } from './applied.ts';
 import { buildMemorySnapshot, memorySnapshotDir, readMemorySnapshot, screenTopic } from './memory-snapshot.ts';
 

@@ -18,8 +18,7 @@ import { changesOf } from '../../memory/history/undo.ts';
 import { enterPersonsJob } from '../../memory/ledger/job-rows.ts';
 import { isPinned } from '../../memory/store/staging.ts';
 import type { FileChange, Store } from '../../memory/store/store.ts';
-import { seenOnceOn } from '../../memory/text/seen-once.ts';
-import { editLines, parseTopic } from '../../memory/text/topic.ts';
+import { editLines, parseTopic, seenOnceOn } from '../../memory/text/topic.ts';
 import type { MemoryType } from '../../memory/types.ts';
 import { sharedAlone, shareInto, statementsOf } from './team-topic.ts';
 

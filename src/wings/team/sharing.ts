@@ -11,7 +11,7 @@ import type { WingApp } from '../../doors/wing.ts';
 import { checkoutRoot, gitRoot, isCheckedInDir } from '../../memory/home/paths.ts';
 import { sessionDirs } from '../../memory/ledger/coverage.ts';
 import type { Store } from '../../memory/store/store.ts';
-import { authorName } from '../../memory/text/authors.ts';
+import { authorName } from '../../memory/text/blocks.ts';
 import type { ShareReport, ShareRequest } from './share.ts';
 
 const GIT_TIMEOUT_MS = 5_000;

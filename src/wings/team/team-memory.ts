@@ -8,7 +8,7 @@ import { canonicalPath, isDirectory, listFiles } from '../../base/files/director
 import { readTextNow } from '../../base/files/files.ts';
 import { scopeDir, scopesBeside } from '../../doors/places.ts';
 import type { Wing, WingApp } from '../../doors/wing.ts';
-import { shownText } from '../../memory/conflicts/shown-text.ts';
+import { shownText } from '../../memory/conflicts/conflict.ts';
 import { holdsMatch } from '../../memory/history/redact/redaction.ts';
 import { scrubOf } from '../../memory/history/redact/scrub.ts';
 import { isCheckedInDir } from '../../memory/home/paths.ts';

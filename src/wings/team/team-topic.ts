@@ -3,8 +3,7 @@
 // that share write different places of the file and the order tells nothing of time; what stands there is never taken
 // out or reordered. Pure.
 
-import { authorsOf, withAuthors } from '../../memory/text/authors.ts';
-import { lineEndOf } from '../../memory/text/blocks.ts';
+import { authorsOf, lineEndOf, withAuthors } from '../../memory/text/blocks.ts';
 import { type LocatedLine, lineNumbers, locateLines, newTopic } from '../../memory/text/topic.ts';
 import type { MemoryType } from '../../memory/types.ts';
 

@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { foldSpace } from '../../../src/agent/quotes.ts';
-import { withoutMark } from '../../../src/memory/text/seen-once.ts';
+import { withoutMark } from '../../../src/memory/text/topic.ts';
 import { ratio, type Share } from '../score.ts';
 import { TIERS, type Tier } from '../set.ts';
 import type { ReferenceFact } from './facts.ts';

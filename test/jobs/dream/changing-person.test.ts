@@ -3,7 +3,7 @@
 // sloppy one that first proposes something else.
 
 import { beforeAll, describe, expect, test } from 'vitest';
-import { seenOnceOn, withoutMark } from '../../../src/memory/text/seen-once.ts';
+import { seenOnceOn, withoutMark } from '../../../src/memory/text/topic.ts';
 import { asOneHabit, liveThrough, PERSONS, type Sent, spoil, type Year } from '../../support/changing-year.ts';
 import { countChecks } from '../../support/check-counts.ts';
 import { sized } from '../../support/depth.ts';

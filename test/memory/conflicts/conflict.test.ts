@@ -3,8 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { sidesOf } from '../../../src/memory/conflicts/conflict.ts';
-import { reconcile, tidyFrontmatter, tidyTopic } from '../../../src/memory/conflicts/reconcile.ts';
+import { reconcile, sidesOf, tidyFrontmatter, tidyTopic } from '../../../src/memory/conflicts/conflict.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const dir = tempDir();

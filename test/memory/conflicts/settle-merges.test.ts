@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { fixedClock } from '../../../src/base/time.ts';
-import { findFaults } from '../../../src/memory/history/check/check.ts';
+import { findFaults } from '../../../src/memory/history/check.ts';
 import { listVersions, readVersion } from '../../../src/memory/history/versions.ts';
 import { indexLines, writeIndexLines } from '../../../src/memory/ledger/entries.ts';
 import { openStore } from '../../../src/memory/open.ts';

@@ -9,7 +9,7 @@ import { openStore } from '../../../src/memory/open.ts';
 import { catalogEntries, catalogTopics } from '../../../src/memory/recall/catalog.ts';
 import { recall } from '../../../src/memory/recall/recall.ts';
 import { searchMemory } from '../../../src/memory/recall/search.ts';
-import { ReadOnlyStore } from '../../../src/memory/store/read-only-store.ts';
+import { ReadOnlyStore } from '../../../src/memory/store/live-files.ts';
 import { treeHash } from '../../support/mcp.ts';
 import { tempDir } from '../../support/temp.ts';
 

@@ -7,7 +7,7 @@ import { fixedClock } from '../../../src/base/time.ts';
 import { findLedger } from '../../../src/memory/ledger/ledger.ts';
 import { openStore } from '../../../src/memory/open.ts';
 import { type RecallRequest, recall } from '../../../src/memory/recall/recall.ts';
-import { cutIndex, cutWarning } from '../../../src/memory/recall/recall-index.ts';
+import { cutIndex, cutWarning } from '../../../src/memory/recall/recall-topics.ts';
 import { rememberUses, topicUses } from '../../../src/memory/recall/recall-uses.ts';
 import { appendEntries } from '../../../src/memory/text/daily-log.ts';
 import type { Entry } from '../../../src/memory/types.ts';

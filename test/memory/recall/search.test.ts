@@ -6,8 +6,7 @@ import { fixedClock } from '../../../src/base/time.ts';
 import { refreshTopics } from '../../../src/memory/dream/topic-table.ts';
 import { openStore } from '../../../src/memory/open.ts';
 import { catalogTopics } from '../../../src/memory/recall/catalog.ts';
-import { searchMemory } from '../../../src/memory/recall/search.ts';
-import { inOneCase, readQuery, withSingleSpaces } from '../../../src/memory/recall/search-query.ts';
+import { inOneCase, readQuery, searchMemory, withSingleSpaces } from '../../../src/memory/recall/search.ts';
 import { tempDir } from '../../support/temp.ts';
 
 function memoryOf(files: Record<string, string>): string {

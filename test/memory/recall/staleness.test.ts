@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ageCaveat, ageDays, namedThings, STALE_DAYS, sayAge } from '../../../src/memory/recall/staleness.ts';
+import { ageCaveat, ageDays, namedThings, STALE_DAYS, sayAge } from '../../../src/memory/recall/recall-topics.ts';
 import { MEMORY_TYPES } from '../../../src/memory/types.ts';
 
 const NOW = new Date('2026-11-21T10:00:00Z');

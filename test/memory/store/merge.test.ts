@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { mergeLines } from '../../../src/memory/store/merge.ts';
+import { mergeLines } from '../../../src/memory/store/edit-text.ts';
 
 const base = 'one\ntwo\nthree\n';
 

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { fixedClock } from '../../../src/base/time.ts';
 import { lookIntoLedger } from '../../../src/memory/ledger/ledger.ts';
 import { openStore } from '../../../src/memory/open.ts';
-import { ReadOnlyStore } from '../../../src/memory/store/read-only-store.ts';
+import { ReadOnlyStore } from '../../../src/memory/store/live-files.ts';
 import { treeHash } from '../../support/mcp.ts';
 import { tempDir } from '../../support/temp.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { mergeFiles, mergeLines } from '../../../src/memory/store/merge.ts';
+import { mergeFiles, mergeLines } from '../../../src/memory/store/edit-text.ts';
 
 test.each([
   ['both add elsewhere', '1\n2\n3\n', '1\n2\n3\n4\n', '0\n1\n2\n3\n', '0\n1\n2\n3\n4\n'],

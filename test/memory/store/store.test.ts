@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { thisProcess } from '../../../src/base/process.ts';
 import { fixedClock } from '../../../src/base/time.ts';
 import { coverRange } from '../../../src/memory/ledger/coverage.ts';
-import { takeLease } from '../../../src/memory/ledger/leases.ts';
+import { takeLease } from '../../../src/memory/ledger/job-rows.ts';
 import { openStore } from '../../../src/memory/open.ts';
 import type { Store } from '../../../src/memory/store/store.ts';
 import { tempDir } from '../../support/temp.ts';

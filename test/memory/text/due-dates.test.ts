@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { dueDay } from '../../../src/memory/text/due-dates.ts';
+import { dueDay } from '../../../src/memory/text/topic.ts';
 
 test.each([
   'Release is due by 2026-02-01.',

@@ -4,7 +4,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { explainLines } from '../../../src/memory/dream/provenance.ts';
-import { findFaults } from '../../../src/memory/history/check/check.ts';
+import { findFaults } from '../../../src/memory/history/check.ts';
 import { unifiedDiff } from '../../../src/memory/history/line-diff.ts';
 import { redactMatches } from '../../../src/memory/history/redact/redaction.ts';
 import { scrubOf } from '../../../src/memory/history/redact/scrub.ts';

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { walkNow } from '../../../src/base/files/directories.ts';
 import { fixedClock } from '../../../src/base/time.ts';
-import { findFaults } from '../../../src/memory/history/check/check.ts';
+import { findFaults } from '../../../src/memory/history/check.ts';
 import { openStore } from '../../../src/memory/open.ts';
 import type { Store } from '../../../src/memory/store/store.ts';
 import { isTopicPath, parseTopic } from '../../../src/memory/text/topic.ts';

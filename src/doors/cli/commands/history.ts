@@ -15,7 +15,7 @@ import {
   type Version,
   type VersionOperation,
 } from '../../../memory/history/versions.ts';
-import type { MemoryReader } from '../../../memory/store/read-only-store.ts';
+import type { MemoryReader } from '../../../memory/store/live-files.ts';
 import type { CommandSpec } from '../spec.ts';
 import { openEditor } from '../terminal/ask.ts';
 import {

@@ -12,7 +12,7 @@ import {
   toldOf,
 } from '../../../memory/dream/provenance.ts';
 import { findLedger } from '../../../memory/ledger/ledger.ts';
-import type { MemoryReader } from '../../../memory/store/read-only-store.ts';
+import type { MemoryReader } from '../../../memory/store/live-files.ts';
 import { openSession } from '../../../transcript/session.ts';
 import { memoriesOf, memoryDirFor } from '../../places.ts';
 import type { CommandSpec } from '../spec.ts';

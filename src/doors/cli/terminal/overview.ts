@@ -3,8 +3,8 @@
 
 import { ruleOf } from '../../../base/errors.ts';
 import { sayCount } from '../../../base/text/wording.ts';
+import { longUnplaced } from '../../../memory/dream/habits.ts';
 import { countWaiting } from '../../../memory/dream/proposals.ts';
-import { longUnplaced } from '../../../memory/dream/unplaced.ts';
 import type { BreakerState } from '../../../memory/home/breaker.ts';
 import { formatUnreadSpend } from '../../../memory/home/day-spend.ts';
 import { formatDamage } from '../../../memory/home/home.ts';

@@ -2,7 +2,7 @@
 // can be written there, the directory as it stands.
 
 import { isAppError } from '../../../base/errors.ts';
-import { type MemoryReader, ReadOnlyStore } from '../../../memory/store/read-only-store.ts';
+import { type MemoryReader, ReadOnlyStore } from '../../../memory/store/live-files.ts';
 import type { App } from '../../compose.ts';
 
 export async function withReader<T>(app: App, work: (reader: MemoryReader) => Promise<T> | T): Promise<T> {

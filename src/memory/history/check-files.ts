@@ -1,34 +1,28 @@
-// Checks the files by themselves: that each topic can be read and is what its name says, that nothing stands twice,
-// that links lead somewhere, that nothing was left by a crash and nobody else can read along. And MEMORY.md with its
-// overflow files against the topics: what nocturne generated can be generated again; what somebody wrote there is only
-// reported.
+// What `check` finds in the files by themselves: that each topic can be read and is what its name says, that nothing
+// stands twice, that links lead somewhere, that nothing was left by a crash and nobody else can read along; and MEMORY.md
+// with its overflow files against the topics.
+// A finding says what is wrong, where, and what would mend it. A mend follows from what is there, without a guess; what
+// only a person can decide has none. Mends are ordinary commits of the store and never delete a file.
 
 import { dirname, join, sep } from 'node:path';
-import {
-  canLink,
-  isDirectory,
-  listFiles,
-  listNames,
-  readDirectory,
-  realPath,
-} from '../../../base/files/directories.ts';
-import { isPrivate, makePrivate } from '../../../base/files/files.ts';
-import { sidesOf } from '../../conflicts/conflict.ts';
-import { lookAgain } from '../../conflicts/settle-merges.ts';
-import { indexLines, writeIndexLines } from '../../ledger/entries.ts';
-import { formatTooLarge } from '../../store/apply.ts';
-import { whyNoMemory } from '../../store/confine.ts';
-import { DISPLACED_DIR } from '../../store/displaced-files.ts';
-import { oversized } from '../../store/live-files.ts';
-import type { Store } from '../../store/store.ts';
-import { logDay } from '../../text/daily-log.ts';
-import { parseJsonReport } from '../../text/dream-report.ts';
-import { isRecord, readFrontmatter, setKeys } from '../../text/frontmatter.ts';
-import { type BuiltIndex, buildIndex, INDEX_CAPS } from '../../text/index-file.ts';
-import { isTopicPath, type Topic } from '../../text/topic.ts';
-import { MEMORY_TYPES } from '../../types.ts';
-import { REPORTS } from '../log-items.ts';
-import { CHECK, type Finding, finding, listed, type Mend, type ReadFiles } from './findings.ts';
+import { canLink, isDirectory, listFiles, listNames, readDirectory, realPath } from '../../base/files/directories.ts';
+import { isPrivate, makePrivate } from '../../base/files/files.ts';
+import { sidesOf } from '../conflicts/conflict.ts';
+import { lookAgain } from '../conflicts/settle-merges.ts';
+import { indexLines, writeIndexLines } from '../ledger/entries.ts';
+import type { Transaction } from '../ledger/ledger.ts';
+import { formatTooLarge } from '../store/apply.ts';
+import { whyNoMemory } from '../store/confine.ts';
+import { DISPLACED_DIR } from '../store/displaced-files.ts';
+import { oversized } from '../store/live-files.ts';
+import type { Actor, Store } from '../store/store.ts';
+import { logDay } from '../text/daily-log.ts';
+import { parseJsonReport } from '../text/dream-report.ts';
+import { isRecord, readFrontmatter, setKeys } from '../text/frontmatter.ts';
+import { type BuiltIndex, buildIndex, INDEX_CAPS } from '../text/index-file.ts';
+import { isTopicPath, type Topic } from '../text/topic.ts';
+import { MEMORY_TYPES } from '../types.ts';
+import { REPORTS } from './log-items.ts';
 
 type Texts = ReadFiles['texts'];
 
@@ -309,4 +303,49 @@ async function rebuild(store: Store, build: (current: string | null) => BuiltInd
     ],
     rows: (transaction) => writeIndexLines(transaction, generated),
   }));
+}
+
+/** What is looked at: the text of each file, and the topics among them, archived ones too, both by path. */
+export interface ReadFiles {
+  texts: Map<string, string>;
+  topics: Map<string, Topic>;
+}
+
+export interface Finding {
+  /** One word for programs: `ledger`, `support`, `link`, … */
+  kind: string;
+  /** A sentence about the thing at `where`. */
+  what: string;
+  /** A path in the memory directory. */
+  where: string;
+  /** Findings of one cause share one. */
+  mend: Mend | null;
+}
+
+export interface Mend {
+  /** A sentence: what it does. */
+  says: string;
+  /** Contract: no dream runs meanwhile. */
+  apply(): Promise<void>;
+}
+
+/** Who makes the commits of mends. */
+export const CHECK: Actor = 'tool:check';
+
+export function finding(kind: string, where: string, what: string, mend: Mend | null = null): Finding {
+  return { kind, what, where, mend };
+}
+
+/** Commits a mend that changes the rows of each of these, and no file. */
+export async function commitEach<Item>(store: Store, items: Item[], change: (tx: Transaction, item: Item) => void) {
+  const rows = (tx: Transaction) => {
+    for (const item of items) change(tx, item);
+  };
+  await store.commit({ actor: CHECK }, () => ({ files: [], rows }));
+}
+
+/** The first of many paths, and how many more there are. */
+export function listed(paths: string[]): string {
+  const shown = paths.slice(0, 3).join(', ');
+  return paths.length > 3 ? `${shown} and ${paths.length - 3} more` : shown;
 }

@@ -1,24 +1,64 @@
-// Checks that the ledger and the files agree (commits, heads, entries, supports, coverage), and that every version still
-// holds what its checksum says. A damaged one is healed from the living file, or from another version of the same content;
-// where neither has it, it is marked as lost.
+// Everything that is wrong with a memory directory as far as one can see from its files (check-files.ts) and its ledger:
+// that both agree (commits, heads, entries, supports, coverage), and that every version still holds what its checksum
+// says. A damaged version is healed from the living file, or from another of the same content; where neither has it, it
+// is marked as lost.
 
 import { join } from 'node:path';
-import { isAppError } from '../../../base/errors.ts';
-import { readBytesNow } from '../../../base/files/files.ts';
-import { dropProposal, waitingProposals } from '../../dream/proposals.ts';
-import { assumeCovered } from '../../ledger/coverage.ts';
-import { dropSupport, type EntryRow, entryRow, isInLog, type Support, sendersOf } from '../../ledger/entries.ts';
-import { isLog, lostIds, lostIn } from '../../ledger/lost-logs.ts';
-import { memoryAt, shaOf } from '../../ledger/version-rows.ts';
-import { locateFile } from '../../store/confine.ts';
-import type { Store } from '../../store/store.ts';
-import { joinLogs, logDay, logPath, parseLog } from '../../text/daily-log.ts';
-import { isRemains, logItemsOf } from '../log-items.ts';
-import { CHECK, commitEach, type Finding, finding, type Mend, type ReadFiles } from './findings.ts';
+import { isAppError } from '../../base/errors.ts';
+import { readBytesNow } from '../../base/files/files.ts';
+import { dropProposal, waitingProposals } from '../dream/proposals.ts';
+import { assumeCovered } from '../ledger/coverage.ts';
+import { dropSupport, type EntryRow, entryRow, isInLog, type Support, sendersOf } from '../ledger/entries.ts';
+import { isLog, lostIds, lostIn, memoryAt, shaOf } from '../ledger/version-rows.ts';
+import { locateFile } from '../store/confine.ts';
+import type { Store } from '../store/store.ts';
+import { joinLogs, logDay, logPath, parseLog } from '../text/daily-log.ts';
+import { isArchivePath, isTopicPath, parseTopic } from '../text/topic.ts';
+import {
+  CHECK,
+  commitEach,
+  type Finding,
+  findFileFaults,
+  findIndexFaults,
+  finding,
+  listed,
+  type Mend,
+  type ReadFiles,
+} from './check-files.ts';
+import { isRemains, logItemsOf, readLog } from './log-items.ts';
+
+/** The ledger's file itself is to be sound. Changes nothing. */
+export async function findFaults(store: Store): Promise<Finding[]> {
+  const texts = new Map<string, string>();
+  for (const path of await store.list())
+    texts.set(path, logDay(path) ? await readLog(store, path) : ((await store.read(path)) ?? ''));
+  const isTopic = (path: string) => isTopicPath(path) || isArchivePath(path);
+  const parsed = [...texts].flatMap(([path, text]) => (isTopic(path) ? [parseTopic(path, text)] : []));
+  const files: ReadFiles = { texts, topics: new Map(parsed.map((topic) => [topic.path, topic])) };
+  const findings = [
+    ...findDamagedVersions(store),
+    ...(await findLedgerFaults(store, files)),
+    ...(await findFileFaults(store, files)),
+    ...findIndexFaults(store, files),
+  ];
+  const wiped = findWipe(store, texts);
+  // What would follow from the files that are there must not, before the others are back.
+  return wiped ? [wiped, ...findings.map((finding) => ({ ...finding, mend: null }))] : findings;
+}
+
+/** So many topics gone at once look like an accident rather than an edit. */
+function findWipe(store: Store, texts: Map<string, string>): Finding | null {
+  const heads = store.ledger.all("select m.path from memory m join version v on v.id = m.head where v.op <> 'deleted'");
+  const topics = heads.map((row) => row.path as string).filter(isTopicPath);
+  const gone = topics.filter((path) => !texts.has(path));
+  if (gone.length < 3 || gone.length * 4 <= topics.length) return null;
+  const what = `${gone.length} of ${topics.length} topics are gone: ${listed(gone)}. Put them back; nothing is mended before.`;
+  return finding('wiped', '.', what);
+}
 
 const LEDGER = '.nocturne/ledger.db';
 
-export async function findLedgerFaults(store: Store, files: ReadFiles): Promise<Finding[]> {
+async function findLedgerFaults(store: Store, files: ReadFiles): Promise<Finding[]> {
   const entries = knownEntries(store);
   return [
     ...unfinishedCommits(store),
@@ -176,7 +216,7 @@ interface DamagedVersion {
 
 type Row = DamagedVersion & { n: number };
 
-export function findDamagedVersions(store: Store): Finding[] {
+function findDamagedVersions(store: Store): Finding[] {
   const damaged: DamagedVersion[] = [];
   const sql = `select rowid as n, id, path, sha, content, at, actor from version
     where rowid > ? and content is not null and sha is not null order by rowid limit ${AT_ONCE}`;

@@ -1,0 +1,128 @@
+// What extract and dream ask an agent with: one run of the forked agent, its tools answered here and its spend counted
+// against the job's ceilings; where a session ran, in words for a model; and what the project itself says (CLAUDE.md,
+// AGENTS.md), which memory need not say again.
+// Careful on purpose: a whole line or sentence of those must say the same in the same words, so that "use npm" is not
+// found in "never use npm"; and only in the project whose sessions an entry comes from.
+
+import { isAbsolute, join } from 'node:path';
+import { routeTools, type Tool } from '../src/agent/tools.ts';
+import type { AgentEnding, AgentRequest, RunAgent } from '../src/agent/types.ts';
+import { isAppError } from '../src/base/errors.ts';
+import { readText } from '../src/base/files/files.ts';
+import { redact } from '../src/base/text/redact.ts';
+import { saidId } from '../src/memory/dream/topic-table.ts';
+import { gitRoot } from '../src/memory/home/paths.ts';
+import type { JobSpend } from '../src/memory/home/spend.ts';
+import type { Ledger } from '../src/memory/ledger/ledger.ts';
+
+export interface AgentDeps {
+  agent: Pick<AgentRequest, 'model' | 'access' | 'maxTurns' | 'maxOutputTokens' | 'requestMs'>;
+  runAgent: RunAgent;
+  spend: JobSpend;
+  signal?: AbortSignal;
+}
+
+/** Resolves with how the run ended; what its tools were told is the tools' to answer. */
+export function runWithTools(
+  ask: Pick<AgentRequest, 'memory' | 'system' | 'input' | 'continues'>,
+  tools: Tool[],
+  { agent, runAgent, spend, signal }: AgentDeps,
+): Promise<AgentEnding> {
+  const continued = ask.continues && String(ask.continues.model);
+  return runAgent(
+    { ...agent, ...ask, tools: tools.map((tool) => tool.definition) },
+    {
+      callTool: routeTools(tools),
+      reserve: (tokens, outputTokens) => spend.reserve(tokens, outputTokens, continued),
+      settle: (reservation, usage) => spend.settle(reservation, usage),
+    },
+    signal,
+  );
+}
+
+/** A path is no longer; what is, was made to be read. */
+const MOST_CHARACTERS = 500;
+
+/** `project shop, in /home/ada/shop`; `unknown` where the transcript names no directory. Redacted. */
+export async function describePlace(cwd: string | undefined): Promise<string> {
+  if (!cwd) return 'unknown';
+  const directory = cwd.replace(/[<>\p{Cc}]/gu, '').slice(0, MOST_CHARACTERS);
+  return (await redact(`project ${projectOf(directory)}, in ${directory}`)).text;
+}
+
+function projectOf(cwd: string): string {
+  const name = (repositoryOf(cwd) ?? cwd).split(/[/\\]+/).findLast(Boolean) ?? cwd;
+  return name.replace(/(?<=.)\.git$/, '');
+}
+
+function repositoryOf(cwd: string): string | null {
+  if (!isAbsolute(cwd)) return null;
+  try {
+    return gitRoot(cwd);
+  } catch (error) {
+    if (isAppError(error, 'storage')) return null;
+    throw error;
+  }
+}
+
+const FILES = ['CLAUDE.md', '.claude/CLAUDE.md', 'AGENTS.md'];
+/** What is shorter is a heading or a word, not a rule. */
+const LEAST_WORDS = 4;
+
+export class Guidance {
+  /** By the project's directory: what it says, by id, with the file that says it. */
+  readonly #byProject = new Map<string, Map<string, { file: string; text: string }>>();
+  readonly #projectOf = new Map<string, string>();
+
+  /** Reads the files of all projects whose sessions the ledger knows. */
+  static async read(ledger: Ledger): Promise<Guidance> {
+    const guidance = new Guidance();
+    for (const [id, cwd] of ledger.lists('select id, cwd from session where cwd is not null') as [string, string][]) {
+      await guidance.#add(id, cwd);
+    }
+    return guidance;
+  }
+
+  /** Reads the files of the one project that a session runs in. */
+  static async ofSession({ id, cwd }: { id: string; cwd?: string }): Promise<Guidance> {
+    const guidance = new Guidance();
+    if (cwd !== undefined) await guidance.#add(id, cwd);
+    return guidance;
+  }
+
+  async #add(id: string, cwd: string): Promise<void> {
+    try {
+      const project = gitRoot(cwd) ?? cwd;
+      this.#projectOf.set(id, project);
+      if (!this.#byProject.has(project)) this.#byProject.set(project, await readProject(project));
+    } catch (error) {
+      // A project that cannot be read says nothing.
+      if (!isAppError(error, 'storage')) throw error;
+    }
+  }
+
+  /** The file that says the same as `text` in the project that the session ran in; undefined where none does. */
+  saying(text: string, session: string): string | undefined {
+    const project = this.#projectOf.get(session) ?? this.#projectOf.get(session.split('/')[0] ?? '');
+    return project === undefined ? undefined : this.#byProject.get(project)?.get(saidId(text))?.file;
+  }
+
+  /** Everything that any project says, each once. */
+  texts(): string[] {
+    return [...new Set([...this.#byProject.values()].flatMap((said) => [...said.values()].map(({ text }) => text)))];
+  }
+}
+
+async function readProject(project: string): Promise<Map<string, { file: string; text: string }>> {
+  const said = new Map<string, { file: string; text: string }>();
+  for (const file of FILES) {
+    const lines = ((await readText(join(project, file))) ?? '').split('\n');
+    for (const line of lines) {
+      for (const text of [line, ...line.split(/(?<=[.!?])\s+/)]) {
+        if ((text.match(/[\p{L}\p{N}]+/gu)?.length ?? 0) < LEAST_WORDS) continue;
+        if (!said.has(saidId(text))) said.set(saidId(text), { file, text });
+      }
+    }
+  }
+  return said;
+}
