@@ -58,17 +58,41 @@ test('the examples of the help are called with options that exist', async () => 
   expect(unknown).toEqual([]);
 });
 
-test('the help names every command once, in four groups, and every exit code', async () => {
+test('the help fits a screen of 80 columns and 40 lines, with the commands of every day and the jobs', async () => {
   const { stdout, code } = await runHere(['--help'], {});
   expect(code).toBe(0);
-  const groups = stdout
-    .split('\n')
-    .filter((line) => /^(Every day|Jobs and numbers|Under the hood|Older names):$/.test(line));
-  expect(groups).toHaveLength(4);
-  for (const { name } of program.commands.map((command) => ({ name: command.name() }))) {
-    if (name !== 'complete') expect(stdout.match(new RegExp(`^  ${name}\\b`, 'gm')), name).toHaveLength(1);
+  const lines = stdout.trimEnd().split('\n');
+  expect(lines.length).toBeLessThanOrEqual(40);
+  expect(lines.filter((line) => line.length > 80)).toEqual([]);
+  expect(lines.filter((line) => /^\S.*:$/.test(line))).toEqual(['Every day:', 'Jobs and numbers:']);
+  for (const name of ['list', 'why', 'pause', 'extract', 'status'])
+    expect(stdout).toMatch(new RegExp(`^  ${name}\\b`, 'm'));
+  for (const name of ['unpin', 'mcp', 'history']) expect(stdout).not.toMatch(new RegExp(`^  ${name}\\b`, 'm'));
+});
+
+test('help --all names every command once, in four groups, and every exit code', async () => {
+  const { stdout, code } = await runHere(['help', '--all'], {});
+  expect(code).toBe(0);
+  const lines = stdout.split('\n');
+  expect(lines.filter((line) => /^(Every day|Jobs and numbers|Under the hood|Older names):$/.test(line))).toHaveLength(
+    4,
+  );
+  expect(lines.filter((line) => line.length > 80)).toEqual([]);
+  for (const name of commands().map(([name]) => name)) {
+    expect(
+      stdout.match(new RegExp(`^  ${name}\\b(?! (?:extract|dream|reprocess|create|apply|check))`, 'gm')),
+      name,
+    ).toHaveLength(1);
   }
   for (const code of Object.values(EXIT)) expect(stdout).toMatch(new RegExp(`^ +${code}  \\S`, 'm'));
+});
+
+test('help of a command is its own --help, and of none names the nearest', async () => {
+  expect((await runHere(['help', 'snapshot', 'check'], {})).stdout).toBe(await helpOf('snapshot check'));
+  expect(await runHere(['help', 'lits'], {})).toMatchObject({
+    code: EXIT.usage,
+    stderr: expect.stringContaining('list'),
+  });
 });
 
 test.each([

@@ -2,7 +2,7 @@
 // of them is loaded only when one of its names is asked for, and all for the help and a word that is no command.
 // With --json stdout carries JSON only; everything else goes to stderr.
 
-import type { Argument, Command } from 'commander';
+import type { Command } from 'commander';
 import { describeError, isAppError } from '../../base/errors.ts';
 import { packagePath, readTextNow } from '../../base/files/files.ts';
 import type { Parts } from '../job-bounds.ts';
@@ -56,14 +56,11 @@ export async function main(argv: string[], { loadWings, parts }: Given): Promise
 export async function programFor(argv: string[], parts: Parts = {}): Promise<Command> {
   const [{ Command }, { addCommands }] = await Promise.all([import('commander'), import('./spec.ts')]);
   const program = new Command('nocturne')
-    .description('Background memory for coding and chat agents: finished sessions in, Markdown out.')
     .version(version(), '-V, --version')
     // So that --version behind a command is the command's own.
     .enablePositionalOptions()
     .showHelpAfterError('(nocturne --help lists the commands)')
-    .configureHelp({
-      subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(termOf)].join(' '),
-    })
+    .helpCommand(false)
     .exitOverride();
   const modules = [...MODULES, ...wings().flatMap(({ commands }) => commands ?? [])];
   const asked = argv.slice(2).find((word) => !word.startsWith('-')) ?? '';
@@ -72,8 +69,7 @@ export async function programFor(argv: string[], parts: Parts = {}): Promise<Com
   const specs = loaded.flatMap(({ commands }) => commands);
   const wanted = known ? specs.filter(({ name }) => name.split(' ')[0] === asked) : specs;
   addCommands(program, wanted, { parts, version: version() });
-  program.helpCommand('help [command]', 'what a command does, its options and an example');
-  if (!known) program.addHelpText('after', (await import('./terminal/manual.ts')).manual());
+  if (!known) (await import('./terminal/manual.ts')).addHelp(program, specs);
   nameOptionsAfterErrors(program);
   return program;
 }
@@ -86,11 +82,6 @@ function nameOptionsAfterErrors(program: Command): void {
     command.showHelpAfterError(`Usage: ${help}${options && `\nOptions: ${options}`}\n(--help says more)`);
     nameOptionsAfterErrors(command);
   }
-}
-
-function termOf(argument: Argument): string {
-  const name = `${argument.name()}${argument.variadic ? '...' : ''}`;
-  return argument.required ? `<${name}>` : `[${name}]`;
 }
 
 function exitOf(error: unknown): number {

@@ -4,6 +4,7 @@
 
 import { Argument, type Command, Option } from 'commander';
 import type { Parts } from '../job-bounds.ts';
+import { wrap } from './terminal/wrap.ts';
 
 /** Where a command stands in the help; only the first two are in the short one. */
 export const GROUPS = ['Every day', 'Jobs and numbers', 'Under the hood', 'Older names'] as const;
@@ -63,6 +64,9 @@ export interface CommandModule {
   load(): Promise<{ commands: CommandSpec[] }>;
 }
 
+/** Of the help. */
+export const HELP_COLUMNS = 80;
+
 /** Adds the commands to the program, group by group. */
 export function addCommands(program: Command, specs: CommandSpec[], at: Pick<Call, 'parts' | 'version'>): void {
   for (const group of GROUPS) {
@@ -98,7 +102,9 @@ function addCommand(program: Command, spec: CommandSpec, at: Pick<Call, 'parts' 
 function describe(command: Command, { about, more, examples = [] }: CommandSpec): Command {
   const calls = examples.map((each) => `  ${/^(?:nocturne|claude) /.test(each) ? each : `nocturne ${each}`}`);
   const example = calls.length > 0 ? `${calls.length > 1 ? 'Examples' : 'Example'}:\n${calls.join('\n')}` : undefined;
-  const after = [more, example].filter((each) => each !== undefined).join('\n\n');
+  // Paragraphs are laid out here, whatever the width of the lines in the spec.
+  const said = more && wrap(more.replace(/(?<!\n)\n(?!\n)/g, ' '), HELP_COLUMNS);
+  const after = [said, example].filter((each) => each !== undefined).join('\n\n');
   command.description(about);
   return after === '' ? command : command.addHelpText('after', `\n${after}`);
 }

@@ -18,7 +18,7 @@ interface ShareOptions extends CommonOptions {
 
 const share: CommandSpec<ShareOptions, [string[]]> = {
   name: 'share',
-  about: "topics of your own memory into the team's, .claude/memory in the working tree",
+  about: "topics into the team's memory, which git carries",
   group: 'Every day',
   args: [['<topic...>', 'names or files of topics']],
   options: [
@@ -28,7 +28,7 @@ const share: CommandSpec<ShareOptions, [string[]]> = {
     ...MEMORY,
   ],
   json: '{ outcome, memory, author, topics: [{ path, isNew, lines, replaced }], secrets: [{ path, line, rule }], personalPaths: [{ path, line }], job, isIgnored }',
-  more: "What stands in the team's memory already stays as it is. Commit it with git as you do with other files.",
+  more: "They are copied into .claude/memory of the working tree. What stands in the team's memory already stays as it is. Commit it with git as you do with other files.",
   examples: ['share project-facts'],
   run: (call) =>
     withApp(call, async (app) => {

@@ -44,14 +44,14 @@ interface DoctorOptions {
 
 const doctor: CommandSpec<DoctorOptions> = {
   name: 'doctor',
-  about: 'look whether hooks, key, queue, worker, schedule and memory directories work, and say what to do',
+  about: 'whether everything works, and what to do where not',
   group: 'Every day',
   options: [
     ['--no-online', 'do not ask the model, which is one request of a few tokens'],
     ['--online', 'ask the model', { isHidden: true }],
   ],
   json: '{ isFine, checks: [{ what, state, found, remedy? }] }',
-  more: 'Exit code: 0 fine, 3 something needs a person.',
+  more: 'Looks at hooks, key, queue, worker, schedule and memory directories. Exit code: 0 fine, 3 something needs a person.',
   examples: ['doctor'],
   async run({ options }) {
     const checked = await examineAll(options);

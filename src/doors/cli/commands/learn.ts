@@ -23,7 +23,7 @@ const extract: CommandSpec<ExtractOptions, [string[]]> = {
   name: 'extract',
   about: 'sessions into the daily log, now',
   group: 'Jobs and numbers',
-  args: [['<transcript...>', 'session files, in any format that nocturne reads']],
+  args: [['<session...>', 'session files, in any format that nocturne reads']],
   options: [
     ['--session <id>', 'the id of the session, where its file holds none'],
     ['--live', 'the session still runs: leave its last turn alone'],

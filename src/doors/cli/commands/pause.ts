@@ -22,13 +22,14 @@ const PROJECT: OptionSpec = ['--project [dir]', 'only the project of this direct
 
 const pause: CommandSpec<PauseOptions> = {
   name: 'pause',
-  about: 'do nothing unasked for now: sessions wait, nothing is recalled',
+  about: 'do nothing unasked for now',
   group: 'Every day',
   options: [
     ['--for <time>', 'how long: 45m, 2h, 3d (default: until pause --off)', { parse: durationMs }],
     ['--off', 'end the pause', { conflicts: 'for' }],
     PROJECT,
   ],
+  more: 'Sessions wait meanwhile, and nothing is recalled.',
   json: '{ project, until }; with --off { project, wasPaused, released, enabled, reason }',
   examples: ['pause --for 2h --project', 'pause --off'],
   run: (call) => (call.options.off ? endPause(call) : beginPause(call)),

@@ -23,7 +23,7 @@ import { withReader } from '../terminal/reader.ts';
 
 const why: CommandSpec<CommonOptions, [string]> = {
   name: 'why',
-  about: 'what became of a session, what of it waits and why, and what would happen next',
+  about: 'what became of a session, and what would happen next',
   group: 'Every day',
   args: [['<session>', 'its id, the beginning of it, or its transcript']],
   options: MEMORY,

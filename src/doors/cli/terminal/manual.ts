@@ -1,7 +1,66 @@
-// What `nocturne --help` says below the commands: models, environment, exit codes.
+// The help: `nocturne --help` fits a screen of 80 columns and 40 lines and holds the commands of every day; `nocturne help
+// --all` has every command, older names, models, environment and exit codes. Both say what the specs say.
 
+import type { Command } from 'commander';
 import { OFFLINE_DESCRIPTION } from '../../../agent/offline/model.ts';
-import { EXIT, EXIT_MEANINGS } from './output.ts';
+import { type CommandGroup, type CommandSpec, GROUPS, HELP_COLUMNS } from '../spec.ts';
+import { EXIT, EXIT_MEANINGS, print } from './output.ts';
+import { wrap } from './wrap.ts';
+
+const SHORT: CommandGroup[] = ['Every day', 'Jobs and numbers'];
+
+/** Gives the program its help, and the command that asks for it. */
+export function addHelp(program: Command, specs: CommandSpec[]): void {
+  program.helpInformation = () => shortHelp(specs);
+  program
+    .command('help')
+    .description('what a command does, its options and an example')
+    .argument('[command...]')
+    .option('--all', 'every command, older names, models, environment, exit codes')
+    .action((words: string[], { all }: { all?: boolean }) => {
+      if (all) return print(fullHelp(specs));
+      let command = program;
+      for (const word of words) {
+        const named = command.commands.find((each) => each.name() === word);
+        // Says what is nearest to it.
+        if (!named) return program.parseAsync(['node', 'nocturne', word]).then(() => {});
+        command = named;
+      }
+      command.outputHelp();
+    });
+}
+
+export function shortHelp(specs: CommandSpec[]): string {
+  return `${[
+    'Usage: nocturne [command] [options]',
+    '',
+    'The memory of your coding agents: finished sessions in, Markdown out.',
+    ...SHORT.flatMap((group) => ['', `${group}:`, ...rowsOf(specs, group)]),
+    '',
+    'Wherever it makes sense: --json, --memory <dir>, --scope <whose>',
+    'nocturne help <command> says more; nocturne help --all lists the rest.',
+    `Exit codes: ${Object.values(EXIT)
+      .map((code, at) => `${code} ${SHORT_MEANINGS[at]}`)
+      .join(', ')}.`,
+  ].join('\n')}\n`;
+}
+
+const SHORT_MEANINGS = ['fine', 'failed', 'wrong usage', 'it needs you', 'try again later'];
+
+export function fullHelp(specs: CommandSpec[]): string {
+  const groups = GROUPS.flatMap((group) => ['', `${group}:`, ...rowsOf(specs, group)]);
+  return ['Usage: nocturne [command] [options]', ...groups, manual()].join('\n');
+}
+
+/** Each with what calls it and what it is for, wrapped. */
+function rowsOf(specs: CommandSpec[], group: CommandGroup): string[] {
+  return specs
+    .filter((spec) => spec.group === group && spec.about !== '')
+    .map((spec) => {
+      const call = [spec.name, ...(spec.args ?? []).map(([term]) => term)].join(' ');
+      return wrap(`  ${call.padEnd(20)}  ${spec.about}`, HELP_COLUMNS, 24);
+    });
+}
 
 export function manual(): string {
   const codes = Object.entries(EXIT).map(
@@ -9,18 +68,24 @@ export function manual(): string {
   );
   return `
 Models:
-  A model id of the Anthropic Messages API, reached with ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN and, for another
-  endpoint of the same protocol, ANTHROPIC_BASE_URL; or offline: ${OFFLINE_DESCRIPTION}.
+  A model id of the Anthropic Messages API, reached with ANTHROPIC_API_KEY or
+  ANTHROPIC_AUTH_TOKEN and, for another endpoint of the same protocol,
+  ANTHROPIC_BASE_URL; or offline:
+${wrap(`  ${OFFLINE_DESCRIPTION}.`, HELP_COLUMNS)}
 
 Environment:
-  NOCTURNE_HOME        settings, spend, the embedded queue (default ~/.nocturne)
-  NOCTURNE_MEMORY_DIR  one memory directory for every session (else CLAUDE_COWORK_MEMORY_PATH_OVERRIDE, else
-                       autoMemoryDirectory of your Claude Code settings, else the project's own)
+  NOCTURNE_HOME        settings, spend, the embedded queue (~/.nocturne)
+  NOCTURNE_MEMORY_DIR  one memory directory for every session (else
+                       CLAUDE_COWORK_MEMORY_PATH_OVERRIDE, else
+                       autoMemoryDirectory of your Claude Code settings, else
+                       the project's own)
   NOCTURNE_MODEL       default of --model
-  NOCTURNE_QUEUE_URL   redis://… or postgres://… (else REDIS_URL; empty: the embedded queue)
-  VISUAL, EDITOR       what nocturne open starts
-  NO_COLOR             no colours; there are none either where the output is no terminal
+  NOCTURNE_QUEUE_URL   redis://… or postgres://… (else REDIS_URL; empty: the
+                       embedded queue)
+  VISUAL, EDITOR       what nocturne show --edit and nocturne open start
+  NO_COLOR             no colours; there are none either where the output is
+                       no terminal
 
 Exit codes:
-${codes.join('\n')}`;
+${codes.map((line) => wrap(line, HELP_COLUMNS, 6)).join('\n')}`;
 }

@@ -7,6 +7,7 @@ import type { DreamReport } from '../../../../jobs/dream.ts';
 import type { ExtractReport } from '../../../../jobs/extract.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import type { Enablement } from '../../../memory/home/switches.ts';
+import { wrap } from './wrap.ts';
 
 /** `attention`: something needs a person. `later`: busy, or a ceiling. */
 export const EXIT = { fine: 0, failed: 1, usage: 2, attention: 3, later: 75 } as const;
@@ -107,8 +108,9 @@ export function exitFor(outcomes: string[]): number {
   return outcomes.some((outcome) => outcome === 'busy' || outcome === 'ceiling') ? EXIT.later : EXIT.fine;
 }
 
+/** A terminal gets lines that fit it, a pipe the text as it is. */
 export function print(text: string): void {
-  printRaw(`${text}\n`);
+  printRaw(`${fitting(text, process.stdout)}\n`);
 }
 
 /** Prints text as it is, without an end of line of its own. */
@@ -135,7 +137,11 @@ export function noteOff({ enabled, reason }: Enablement): void {
 }
 
 export function note(text: string): void {
-  process.stderr.write(readable(`${text}\n`, process.stderr));
+  process.stderr.write(readable(`${fitting(text, process.stderr)}\n`, process.stderr));
+}
+
+function fitting(text: string, stream: { isTTY?: boolean; columns?: number }): string {
+  return stream.isTTY ? wrap(text, stream.columns || 80) : text;
 }
 
 function sayExtract(report: ExtractReport): string {
