@@ -208,8 +208,12 @@ function isHeldByOther(said: string, line: string, isTurned: boolean): boolean {
   return from === 0 ? to > 1 && test(HOLDS, said) : isTurned && from > 1;
 }
 
+/** What is set apart from it is not over: "large-blob-test, not large-ref-test". */
+const APART = /,\s*(?:and\s+|und\s+)?(?:not|nicht|no|non|pas|niet)\s(?!longer|mehr)[^,;:.()]*/giu;
+
 /** Whether an entry names, as what is no longer so, what a line says of something that it names too. */
-function namesAsOver(said: string, line: string): boolean {
+function namesAsOver(text: string, line: string): boolean {
+  const said = text.replace(APART, ' ');
   const standing = asItIs(said);
   if (standing === said) return false;
   const [now, before] = [contentWords(standing), contentWords(said)];

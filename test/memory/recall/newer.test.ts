@@ -84,3 +84,14 @@ test('an entry that says what it changes stands before the line that says it bes
   expect(marked([production, staging])).toEqual([staging]);
   expect(marked([staging, production, again])).toEqual([staging, again]);
 });
+
+test('what an entry sets apart from its own thing is not over, and marks no line that shares a word with it', () => {
+  const marked = (text: string, line: string) => newerAmong([line], [readSaid({ text })])(line).length > 0;
+  const apart = 'Large files of lumen are tried on wide-blob-check, not wide-ref-check.';
+  expect(marked(apart, 'lumen prints no bare ref where it pushes in batches.')).toBe(false);
+  expect(marked('Retries of lumen wait with jitter, not a fixed delay.', 'The tag of lumen has a fixed version.')).toBe(
+    false,
+  );
+  // Where the word is one of ending, it is.
+  expect(marked('lumen pushes to wharf, no longer to quay.', 'lumen pushes its images to quay at night.')).toBe(true);
+});
