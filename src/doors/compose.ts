@@ -16,21 +16,20 @@ import { OFFLINE_MODEL, requireAccess } from '../agent/types.ts';
 import type { Config } from '../base/config/config.ts';
 import { priceOf } from '../base/config/prices.ts';
 import { AppError } from '../base/errors.ts';
-import { canonicalPath, isDirectory } from '../base/files/directories.ts';
+import { isDirectory } from '../base/files/directories.ts';
 import { keySource, readAccess } from '../base/key.ts';
 import { type Log, openLog } from '../base/logger.ts';
 import { dropOldVersions } from '../memory/history/versions.ts';
-import { type Home, openHome } from '../memory/home/home.ts';
-import { gitRoot } from '../memory/home/paths.ts';
+import { openHome } from '../memory/home/home.ts';
 import { JobSpend } from '../memory/home/spend.ts';
-import { decideEnablement, type Enablement } from '../memory/home/switches.ts';
+import type { Enablement } from '../memory/home/switches.ts';
 import { sessionDirs } from '../memory/ledger/coverage.ts';
 import type { Lease } from '../memory/ledger/job-rows.ts';
 import { openStore } from '../memory/open.ts';
 import type { Store } from '../memory/store/store.ts';
 import { boundDecompression } from '../transcript/decoded.ts';
 import { type JobOptions, type Parts, wallOf, withAccess, withLease } from './job-bounds.ts';
-import { foundDirectories, memoriesOf, memoryDirFor } from './places.ts';
+import { enablementFor, foundDirectories, memoriesOf, memoryDirFor } from './places.ts';
 import { refuseSentLedger } from './sent-ledger.ts';
 import { tracing } from './telemetry.ts';
 import { UserScope } from './user-scope.ts';
@@ -77,17 +76,6 @@ export interface DreamRequest extends DreamJobRequest {
   batch?: RequestsMode;
 }
 
-/** See `App.standing`. */
-export function enablementFor(config: Config, { home, cwd }: { home: Home; cwd?: string }): Enablement {
-  const { agentMemory } = config;
-  const hasMemoryDir =
-    (config.memoryDir ?? agentMemory.remoteDir ?? agentMemory.settings.autoMemoryDirectory) !== undefined;
-  const switches = { ...config, agent: agentMemory, hasMemoryDir, pauses: home.pauses.all() };
-  if (cwd === undefined) return decideEnablement(switches);
-  const canonical = canonicalPath(cwd);
-  return decideEnablement(switches, [cwd, canonical, gitRoot(cwd) ?? canonical]);
-}
-
 export function compose(config: Config, parts: Parts = {}): App {
   boundDecompression(config.decompressedBytes);
   const home = openHome(config.home, config.clock, config.zone);
@@ -114,7 +102,7 @@ export function compose(config: Config, parts: Parts = {}): App {
     if (stores.get(dir) === before && stores.delete(dir)) moved.push(opened);
     return store(dir);
   };
-  const standing = ({ cwd }: { cwd?: string } = {}) => enablementFor(config, { home, cwd });
+  const standing = ({ cwd }: { cwd?: string } = {}) => enablementFor(config, { pauses: home.pauses.all(), cwd });
   const storeToKnow = async (dir: string) => {
     const opened = await store(dir);
     home.addStore(opened.dir);

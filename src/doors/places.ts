@@ -1,10 +1,12 @@
-// Where memory lives, as the settings and the scopes say. Nothing is made or opened.
+// Where memory lives, as the settings and the scopes say, and whether nocturne may work there. Nothing is made or opened.
 
 import { isAbsolute, join, sep } from 'node:path';
 import type { Config } from '../base/config/config.ts';
 import { AppError, isAppError } from '../base/errors.ts';
 import { canonicalPath, isDirectory, listNames } from '../base/files/directories.ts';
-import { checkoutRoot, memoryDirOf, projectMemoryDir } from '../memory/home/paths.ts';
+import type { Pause } from '../memory/home/home.ts';
+import { checkoutRoot, gitRoot, memoryDirOf, projectMemoryDir } from '../memory/home/paths.ts';
+import { decideEnablement, type Enablement } from '../memory/home/switches.ts';
 import type { ExtraScope } from '../memory/recall/recall.ts';
 import type { Memories } from '../transcript/writes/memory-writes.ts';
 import { wings } from './wing.ts';
@@ -99,4 +101,15 @@ export function scopesBeside(
     .filter((scope) => (scope === 'user' ? user !== memory : isRepositorys))
     .map((scope) => ({ scope, dir: scope === 'user' ? user : local }))
     .filter(({ dir }) => isDirectory(dir));
+}
+
+/** See `App.standing`. */
+export function enablementFor(config: Config, { pauses, cwd }: { pauses: Pause[]; cwd?: string }): Enablement {
+  const { agentMemory } = config;
+  const hasMemoryDir =
+    (config.memoryDir ?? agentMemory.remoteDir ?? agentMemory.settings.autoMemoryDirectory) !== undefined;
+  const switches = { ...config, agent: agentMemory, hasMemoryDir, pauses };
+  if (cwd === undefined) return decideEnablement(switches);
+  const canonical = canonicalPath(cwd);
+  return decideEnablement(switches, [cwd, canonical, gitRoot(cwd) ?? canonical]);
 }

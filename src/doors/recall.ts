@@ -8,6 +8,7 @@ import { type Config, loadConfig } from '../base/config/config.ts';
 import { describeError } from '../base/errors.ts';
 import { canonicalPath, isDirectory } from '../base/files/directories.ts';
 import type { TreeSearch } from '../base/files/working-tree.ts';
+import { textOf } from '../base/text/json.ts';
 import { formatUnreadSpend } from '../memory/home/day-spend.ts';
 import { formatDamage, openHome } from '../memory/home/home.ts';
 import { checkoutRoot } from '../memory/home/paths.ts';
@@ -24,8 +25,7 @@ import {
 } from '../memory/recall/recall-uses.ts';
 import { isWithinTokens } from '../transcript/excerpt/tokens.ts';
 import { declaredScope, findDefinition } from './agent-definition.ts';
-import { enablementFor } from './compose.ts';
-import { type MemoryScope, scopeDir, scopesBeside } from './places.ts';
+import { enablementFor, type MemoryScope, scopeDir, scopesBeside } from './places.ts';
 import { sessionSign } from './session-sign.ts';
 import { wings } from './wing.ts';
 
@@ -175,11 +175,11 @@ export async function answerHook(
   config: Config,
   { input, options = {} }: { input: Record<string, unknown>; options?: RecallOptions },
 ): Promise<string> {
-  const hookEventName = stringOf(input.hook_event_name) ?? 'SessionStart';
+  const hookEventName = textOf(input.hook_event_name) ?? 'SessionStart';
   const isSubagent = hookEventName === 'SubagentStart';
-  if (stringOf(input.agent_id) && !isSubagent) return '';
-  const cwd = stringOf(input.cwd) ?? options.cwd;
-  const type = stringOf(input.agent_type);
+  if (textOf(input.agent_id) && !isSubagent) return '';
+  const cwd = textOf(input.cwd) ?? options.cwd;
+  const type = textOf(input.agent_type);
   const at = { cwd: cwd ?? process.cwd(), claudeDir: config.claudeDir };
   const definition = type === undefined ? null : await findDefinition(type, at);
   const memory = definition === null ? undefined : await declaredScope(definition);
@@ -195,7 +195,7 @@ export async function answerHook(
     // Claude Code loads the index for the session, not for its subagents.
     agent: isSubagent ? undefined : agent,
     cwd,
-    session: stringOf(input.session_id) ?? options.session,
+    session: textOf(input.session_id) ?? options.session,
     isAnew: input.source === 'clear' || input.source === 'compact',
     characters: Math.min(options.characters ?? MAX_CHARACTERS, MAX_CHARACTERS),
   });
@@ -206,10 +206,6 @@ export async function answerHook(
     ...(sign !== '' && { systemMessage: sign }),
     ...(text !== '' && { hookSpecificOutput: { hookEventName, additionalContext: text } }),
   });
-}
-
-function stringOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 /**
@@ -228,7 +224,7 @@ function readHome(config: Config, cwd: string): { standing: Enablement; known: s
     const damage = home.damage();
     const unread = home.days.unreadDay();
     const notices = [...(damage ? [formatDamage(damage)] : []), ...(unread ? [formatUnreadSpend(unread)] : [])];
-    return { standing: enablementFor(config, { home, cwd }), known: home.stores(), notices };
+    return { standing: enablementFor(config, { pauses: home.pauses.all(), cwd }), known: home.stores(), notices };
   } finally {
     home.close();
   }

@@ -167,6 +167,11 @@ export const settingsSchema = z
     recallTokens: z.int().min(500).default(16_000),
     /** Where a session begins or is resumed, the agent shows you one line: what was recalled, learned, and waits for review. */
     sessionSign: z.boolean().default(true),
+    /**
+     * With each prompt a session is given what is near to it and it was not shown yet, up to 1,000 tokens, within 300 ms
+     * (`NOCTURNE_PROMPT_MS`) or nothing. After a change run `nocturne install` again, which adds the agents' hook or takes it out.
+     */
+    recallPrompts: z.boolean().default(false),
     /** By path (`~/` is the user's directory): `{ "~/secret": { "enabled": false } }` turns a project off; the longest path counts. */
     projects: z.record(z.string().min(1), z.strictObject({ enabled: z.boolean().default(true) })).default({}),
     /** Globs of directories (`~/clients/**`): sessions that ran in or under one are left alone. */

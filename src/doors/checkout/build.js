@@ -70,6 +70,22 @@ const hook = await build({
   output: { file: 'dist/hook.js', format: 'esm', codeSplitting: false },
   logLevel: 'warn',
 });
+// What the hook loads to answer a prompt, for which a person waits: all in one file, without what wings load when asked.
+const prompt = await build({
+  input: 'src/doors/hook/prompt.js',
+  platform: 'node',
+  external: ['better-sqlite3'],
+  plugins: [
+    {
+      name: 'wings-when-asked',
+      resolveId: (id, from, { kind }) =>
+        kind === 'dynamic-import' && /[\\/]wings[\\/]/.test(from ?? '') ? { id, external: true } : null,
+    },
+  ],
+  checks: { eval: false },
+  output: { file: 'dist/prompt.js', format: 'esm', codeSplitting: false, minify: true },
+  logLevel: 'warn',
+});
 chmodSync('dist/hook.js', 0o755);
 cpSync('src/doors/cli/small-heap.js', 'dist/lib/small-heap.js');
 cpSync('src/doors/setup/agents/opencode-module.js', 'dist/opencode-module.js');
@@ -80,7 +96,9 @@ const door = readFileSync('src/doors/cli/nocturne.js', 'utf8')
   .replace('./small-heap.js', './lib/small-heap.js')
   .replace('./cli.ts', './lib/cli.js')
   .replace('../../wings/index.ts', './lib/wings.js');
-writeThirdParties([runs, child, library, hook].flatMap(({ output }) => output.flatMap((each) => each.moduleIds ?? [])));
+writeThirdParties(
+  [runs, child, library, hook, prompt].flatMap(({ output }) => output.flatMap((each) => each.moduleIds ?? [])),
+);
 writeFileSync('dist/nocturne.js', door, { mode: 0o755 });
 
 /** Removes all declarations but this one and those that it is made of. */

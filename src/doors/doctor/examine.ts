@@ -8,8 +8,7 @@ import { statNow } from '../../base/files/files.ts';
 import { formatUnreadSpend } from '../../memory/home/day-spend.ts';
 import { formatDamage, type Home, openHome } from '../../memory/home/home.ts';
 import { checkoutRoot } from '../../memory/home/paths.ts';
-import { enablementFor } from '../compose.ts';
-import { memoryDirFor } from '../places.ts';
+import { enablementFor, memoryDirFor } from '../places.ts';
 import { type Checked, fail, warn } from './checked.ts';
 import {
   checkAgentSettings,
@@ -40,7 +39,7 @@ export async function examine(config: Config, at: { cwd: string; isOnline: boole
       ...checkNight(config),
       ...checkHooks(config),
       ...checkAgentSettings(config),
-      ...(home ? checkEnablement(enablementFor(config, { home, cwd: at.cwd })) : []),
+      ...(home ? checkEnablement(enablementFor(config, { pauses: home.pauses.all(), cwd: at.cwd })) : []),
       ...(await checkKey(config)),
       ...(home && at.isOnline ? await checkModel(config, home) : []),
       ...(await checkQueue(config)),

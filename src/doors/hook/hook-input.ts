@@ -57,6 +57,11 @@ function text(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
+/** Whether an agent asks before it takes up a prompt: Gemini CLI by a name of its own. */
+export function isPromptEvent(event: unknown): boolean {
+  return event === 'UserPromptSubmit' || event === 'BeforeAgent';
+}
+
 const WAIT_MS = 500;
 const MAX_CHARACTERS = 1 << 20;
 

@@ -4,6 +4,7 @@
 // and ends. Prints nothing and exits with 0 whatever happens; what went wrong is a line in `logs/hook.log` of the home.
 // Never reads a transcript, opens no database and no connection, waits no longer than half a second for its input, and
 // does nothing in a process that a worker has started. Loads nothing but Node's own modules: it is bundled to one file.
+// Only a prompt is answered, by a module of its own (prompt.js), within 300 ms of the start or not at all.
 
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -11,11 +12,11 @@ import { fileURLToPath } from 'node:url';
 import { jsonProblem } from '../../base/errors.ts';
 import { homeDir } from '../../base/files/directories.ts';
 import { addLogLine, openLog, statNow } from '../../base/files/files.ts';
-import { parseJson } from '../../base/text/json.ts';
+import { isObject, parseJson } from '../../base/text/json.ts';
 import { systemClock } from '../../base/time.ts';
 import { isAnyAwake } from '../../queue/awake.ts';
 import { isAgentName, LATE, writeSpoolItem } from '../../queue/spool.ts';
-import { itemOf } from './hook-input.ts';
+import { isPromptEvent, itemOf } from './hook-input.ts';
 
 // Agents send these while they end; what is under way takes less time than they wait.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
@@ -23,6 +24,8 @@ process.on('uncaughtException', (error) => end(error));
 
 const INPUT_MS = 500;
 const MAX_INPUT_BYTES = 4 * 2 ** 20;
+/** A person waits for it: from the start of this process. On a slow machine one may give it more. */
+const PROMPT_MS = Number(process.env.NOCTURNE_PROMPT_MS) || 300;
 
 const home = homeDir(process.env.NOCTURNE_HOME, homedir());
 const args = process.argv.slice(2);
@@ -55,6 +58,8 @@ function readInput(): void {
   process.stdin.on('error', (error) => end(error));
   function finish(): void {
     clearTimeout(timer);
+    // The answer to a prompt takes its time, in which a pipe may be closed.
+    process.stdin.removeAllListeners().on('error', () => {});
     if (bytes > MAX_INPUT_BYTES) end(`the input has ${bytes} bytes, more than ${MAX_INPUT_BYTES}`);
     else call(text());
   }
@@ -62,7 +67,29 @@ function readInput(): void {
 
 function call(text: string): void {
   try {
-    end(spool(text));
+    const input = readPrompt(text);
+    if (input) void answer(input);
+    else end(spool(text));
+  } catch (error) {
+    end(error);
+  }
+}
+
+/** The input, where it is that of an event before a prompt. */
+function readPrompt(text: string): object | null {
+  const input = /"(?:UserPromptSubmit|BeforeAgent)"/.test(text) ? parseJson(text) : undefined;
+  return isObject(input) && isPromptEvent(input.hook_event_name) ? input : null;
+}
+
+async function answer(input: object): Promise<void> {
+  const isOver = () => performance.now() > PROMPT_MS;
+  setTimeout(end, Math.max(0, PROMPT_MS - performance.now()));
+  try {
+    // Beside this file in the checkout, and in the build.
+    const { answerPrompt } = await import(new URL('./prompt.js', import.meta.url).href);
+    const said: string = await answerPrompt({ input, isOver });
+    if (said === '' || isOver()) end();
+    process.stdout.write(`${said}\n`, () => end());
   } catch (error) {
     end(error);
   }

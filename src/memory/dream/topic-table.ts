@@ -37,8 +37,8 @@ const MOST_WORDS = 12;
 /** Words that more lines than these hold tell little, and cost most. */
 const MOST_LINES = 2_000;
 
-/** Brings the tables to the files as the ledger knows them. */
-export function refreshTopics(ledger: Ledger): void {
+/** Brings the tables to the files as the ledger knows them; `most`: no more of them than so many, the rest another time. */
+export function refreshTopics(ledger: Ledger, { most = Number.POSITIVE_INFINITY }: { most?: number } = {}): void {
   const stale = ledger.lists(
     `select memory.path, memory.head from memory left join topic on topic.path = memory.path
      where memory.path is not null and memory.head is not null and memory.head is not topic.head
@@ -47,7 +47,7 @@ export function refreshTopics(ledger: Ledger): void {
   const lost = ledger.lists(
     'select path from topic where not exists (select 1 from memory where memory.path = topic.path)',
   ) as [string][];
-  const changed = stale.filter(([path]) => isTopicPath(path) || isArchivePath(path));
+  const changed = stale.filter(([path]) => isTopicPath(path) || isArchivePath(path)).slice(0, most);
   if (changed.length + lost.length === 0) return;
   ledger.transaction(() => {
     for (const [path] of lost) dropTopic(ledger, path);
@@ -55,13 +55,18 @@ export function refreshTopics(ledger: Ledger): void {
   });
 }
 
+const CARDS =
+  'select path, head, name, description, type, pinned, bytes, lines, changed_at from topic where lines >= 0';
+
 /** All topics with a file, archived ones too, by path. Call `refreshTopics` first. */
 export function topicCards(ledger: Ledger): TopicCard[] {
-  return ledger
-    .lists(
-      'select path, head, name, description, type, pinned, bytes, lines, changed_at from topic where lines >= 0 order by path',
-    )
-    .map((row) => cardOf(row as CardRow));
+  return ledger.lists(`${CARDS} order by path`).map((row) => cardOf(row as CardRow));
+}
+
+/** The topic at a path. Call `refreshTopics` first. */
+export function topicCard(ledger: Ledger, path: string): TopicCard | null {
+  const [row] = ledger.lists(`${CARDS} and path = ?`, path);
+  return row ? cardOf(row as CardRow) : null;
 }
 
 /** Looks for lines in topics and in the archive; for many texts what is known of a word is asked once. */
@@ -69,9 +74,9 @@ export class TopicSearch {
   readonly #ledger: Ledger;
   readonly #linesWith = new Map<string, number>();
 
-  /** Brings the tables up to date with what the ledger knows. */
-  constructor(ledger: Ledger) {
-    refreshTopics(ledger);
+  /** Brings the tables up to date with what the ledger knows, or so many topics of them. */
+  constructor(ledger: Ledger, bound: { most?: number } = {}) {
+    refreshTopics(ledger, bound);
     this.#ledger = ledger;
   }
 

@@ -3,9 +3,11 @@
 
 import { join } from 'node:path';
 import { AppError } from '../../base/errors.ts';
+import { statNow } from '../../base/files/files.ts';
 import { isDead, type ProcessName, thisProcess } from '../../base/process.ts';
 import { type Clock, dayOf } from '../../base/time.ts';
-import { Sql } from '../ledger/database.ts';
+import { openForLooking, Sql } from '../ledger/database.ts';
+import { HOME_STEPS } from '../ledger/schema.ts';
 import { Breaker } from './breaker.ts';
 import { DaySpend } from './day-spend.ts';
 import { openSoundHome } from './mend-home.ts';
@@ -27,6 +29,27 @@ const IF_DAMAGED =
 /** `zone`: whose days spend is counted by. */
 export function openHome(dir: string, clock: Clock, zone = 'UTC'): Home {
   return new Home(dir, clock, zone);
+}
+
+/**
+ * What a home says of where nocturne may work, looked up and nothing else, for those who must not wait: the pauses that
+ * last, and the memory directories that are known. Null where it cannot be told; nothing is made or mended.
+ */
+export function lookIntoHome(dir: string, clock: Clock): { pauses: Pause[]; stores: string[] } | null {
+  const path = join(dir, 'home.db');
+  if (!statNow(path)) return { pauses: [], stores: [] };
+  const db = openForLooking(path, { steps: HOME_STEPS, isInUse: statNow(`${path}-wal`) !== null });
+  if (!db) return null;
+  const sql = new Sql(db, IF_DAMAGED);
+  try {
+    return { pauses: new Pauses(sql, clock).all(), stores: storesOf(sql) };
+  } finally {
+    sql.close();
+  }
+}
+
+function storesOf(sql: Sql): string[] {
+  return sql.all<{ path: string }>('select path from store order by path').map(({ path }) => path);
 }
 
 /** That the database of the home was damaged and made anew. */
@@ -95,7 +118,7 @@ export class Home {
   }
 
   stores(): string[] {
-    return this.#sql.all<{ path: string }>('select path from store order by path').map(({ path }) => path);
+    return storesOf(this.#sql);
   }
 
   /** Enters this process as a worker. Only one embedded worker may run on a home: a second is refused by name. */

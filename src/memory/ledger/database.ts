@@ -18,13 +18,16 @@ const BETWEEN_TRIES_MS = 10;
  * Opens a SQLite file of ours: write-ahead log, durable commits, waits up to 15 s for other writers. `steps` of the
  * schema that the file has not seen yet are taken; how many it has is its `user_version`.
  */
-export function openDatabase(path: string, options: { steps: string[]; ifDamaged?: string }): Database.Database {
+export function openDatabase(
+  path: string,
+  options: { steps: string[]; ifDamaged?: string; waitMs?: number },
+): Database.Database {
   makeDirectory(dirname(path));
   // SQLite gives its files the mode of this one, which it would make readable by others.
   makeFile(path);
   let db: Database.Database | undefined;
   try {
-    db = new Database(path, { timeout: 15_000 });
+    db = new Database(path, { timeout: options.waitMs ?? 15_000 });
     keepLog(db);
     db.pragma('synchronous = full');
     db.pragma('secure_delete = on');

@@ -176,8 +176,9 @@ export class Transaction {
 }
 
 /** Opens the ledger of a memory directory, making both where they are missing. */
-export function openLedger(dir: string, startedBy?: StartedBy): Ledger {
-  const ledger = new Ledger(openDatabase(ledgerPath(dir), { steps: LEDGER_STEPS, ifDamaged: IF_DAMAGED }), startedBy);
+export function openLedger(dir: string, startedBy?: StartedBy, waitMs?: number): Ledger {
+  const db = openDatabase(ledgerPath(dir), { steps: LEDGER_STEPS, ifDamaged: IF_DAMAGED, waitMs });
+  const ledger = new Ledger(db, startedBy);
   try {
     ledger.takeWingSteps();
     return ledger;
@@ -251,12 +252,12 @@ function ledgerPath(dir: string): string {
 
 /**
  * The ledger of a memory directory in which nocturne has worked, or null: nothing is made. One that cannot be written is
- * looked into.
+ * looked into. `waitMs`: so long for others that write, and no longer.
  */
-export function findLedger(dir: string): Ledger | null {
+export function findLedger(dir: string, { waitMs }: { waitMs?: number } = {}): Ledger | null {
   if (!existsSync(ledgerPath(dir))) return null;
   try {
-    return openLedger(dir);
+    return openLedger(dir, undefined, waitMs);
   } catch (error) {
     if (!isUnwritable(error)) throw error;
     return lookIntoLedger(dir);

@@ -284,10 +284,10 @@ function topicBlock(
 }
 
 /** Entries in the newest logs that no dream has seen, as the logs say them now; newest first. */
-function* unseenEntries({
+export function* unseenEntries({
   dir,
   ledger,
-}: RecallPlace): Generator<RecalledPart['entries'][number] & { isHabit: boolean }> {
+}: Pick<RecallPlace, 'dir' | 'ledger'>): Generator<RecalledPart['entries'][number] & { isHabit: boolean }> {
   const known =
     ledger?.all("select distinct day from entry where state = 'new' order by day desc limit ?", MOST_DAYS) ?? [];
   const days = new Set([...known.map((row) => row.day as string), ...newestLogs(dir)]);

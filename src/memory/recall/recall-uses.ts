@@ -50,6 +50,11 @@ export function recalledBefore(ledger: Ledger, given: { session: string; request
   return (row?.text as string | undefined) ?? null;
 }
 
+/** All that a session was given and, as far as is known, still has. */
+export function recalledTexts(ledger: Ledger, session: string): string[] {
+  return ledger.all<{ text: string }>('select text from recalled where session = ?', session).map(({ text }) => text);
+}
+
 export function rememberRecalled(
   ledger: Ledger,
   given: { session: string; request: string; text: string; now: Date },

@@ -278,17 +278,24 @@ const GOES_ON = [
   '以来* 以降* から* いつも* 自 起 始终* 总是* 부터* 항상*',
 ];
 
-const ANY_TO_BE_MET = pattern(TO_BE_MET);
-const ANY_GOES_ON = pattern(GOES_ON);
 const DATE = String.raw`\d{4}-\d{2}-\d{2}`;
-const RIGHT_BEFORE = new RegExp(String.raw`${pattern(UNTIL).source}\s(?:[\p{L}.]+\s)?${DATE}`, 'iu');
-const RIGHT_BEHIND = new RegExp(String.raw`${DATE}\s?(?:${BEHIND.join('|')})`, 'u');
+const ANY_DATE = new RegExp(String.raw`(?<!\d)${DATE}(?!\d)`, 'g');
+
+/** Made when the first date is met: to make them takes longer than all else that a hook loads. */
+let patterns: { toBeMet: RegExp[]; goesOn: RegExp } | undefined;
+
+function makePatterns() {
+  const rightBefore = new RegExp(String.raw`${pattern(UNTIL).source}\s(?:[\p{L}.]+\s)?${DATE}`, 'iu');
+  const rightBehind = new RegExp(String.raw`${DATE}\s?(?:${BEHIND.join('|')})`, 'u');
+  return { toBeMet: [pattern(TO_BE_MET), rightBefore, rightBehind], goesOn: pattern(GOES_ON) };
+}
 
 /** The last date of a text that speaks of something to be met by then; null for none, or where it begins or goes on. */
 export function dueDay(text: string): Day | null {
-  const isToBeMet = ANY_TO_BE_MET.test(text) || RIGHT_BEFORE.test(text) || RIGHT_BEHIND.test(text);
-  if (!isToBeMet || ANY_GOES_ON.test(text)) return null;
-  return (text.match(new RegExp(String.raw`(?<!\d)${DATE}(?!\d)`, 'g')) ?? []).filter(isDay).sort().at(-1) ?? null;
+  const last = text.match(ANY_DATE)?.filter(isDay).sort().at(-1);
+  if (last === undefined) return null;
+  patterns ??= makePatterns();
+  return patterns.toBeMet.some((each) => each.test(text)) && !patterns.goesOn.test(text) ? last : null;
 }
 
 /** Any of the words, as whole words; in scripts without spaces wherever they stand. */

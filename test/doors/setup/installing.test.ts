@@ -115,6 +115,25 @@ test('a directory that was made stays where something else is in it by now', asy
   expect(readdirSync(join(user, '.claude'))).toEqual(['projects']);
 });
 
+test.each([
+  ['claude-code', 'UserPromptSubmit', 2],
+  ['codex', 'UserPromptSubmit', 2],
+  ['gemini', 'BeforeAgent', 2_000],
+] as const)(
+  '%s: the hook of prompts is there only where recallPrompts is on, and goes with it',
+  async (agent, event, timeout) => {
+    const { config } = await aPerson();
+    const hooksOf = (recallPrompts: boolean) => {
+      install({ ...config, recallPrompts }, agent);
+      const file = findAgent(agent).file(config);
+      return Object(readSettings(readFileSync(file, 'utf8'), file).hooks)[event];
+    };
+    expect(hooksOf(false)).toBeUndefined();
+    expect(hooksOf(true)).toMatchObject([{ hooks: [{ type: 'command', timeout }] }]);
+    expect(hooksOf(false)).toBeUndefined();
+  },
+);
+
 test.each(AGENT_NAMES)('%s: installed twice is installed once', async (agent) => {
   const { config } = await aPerson();
   install(config, agent, { allowMemoryWrites: true });

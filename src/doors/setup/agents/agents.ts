@@ -41,12 +41,15 @@ interface Hook {
   handler: { [key: string]: Json };
 }
 
+/** The hook itself ends far sooner. */
+const PROMPT_S = 2;
+
 export function findAgent(name: AgentName): Agent {
   return AGENTS[name];
 }
 
-/** The hooks of Claude Code, as its settings and the plugin have them. */
-export function claudeCodeHooks({ node, hook, nocturne }: Programs): Hook[] {
+/** The hooks of Claude Code, as its settings and the plugin have them; that of prompts only its settings. */
+export function claudeCodeHooks({ node, hook, nocturne }: Programs, { prompts = false } = {}): Hook[] {
   const run = (program: string, args: string[], more: { [key: string]: Json }) => ({
     type: 'command',
     command: node,
@@ -63,10 +66,11 @@ export function claudeCodeHooks({ node, hook, nocturne }: Programs): Hook[] {
     { event: 'SessionStart', handler: record({ timeout: 30, async: true }) },
     { event: 'SessionStart', handler: recall },
     { event: 'SubagentStart', handler: recall },
+    ...(prompts ? [{ event: 'UserPromptSubmit', handler: record({ timeout: PROMPT_S }) }] : []),
   ];
 }
 
-function codexHooks({ node, hook, nocturne }: Programs): Hook[] {
+function codexHooks({ node, hook, nocturne }: Programs, { prompts = false } = {}): Hook[] {
   const record = (timeout: number) => ({ type: 'command', command: shellWords([node, hook, 'codex']), timeout });
   const recall = shellWords([node, nocturne, 'recall', '--hook', '--agent', 'codex']);
   return [
@@ -76,10 +80,11 @@ function codexHooks({ node, hook, nocturne }: Programs): Hook[] {
     { event: 'PreCompact', handler: record(10) },
     { event: 'SessionStart', handler: record(10) },
     { event: 'SessionStart', handler: { type: 'command', command: recall, timeout: 15 } },
+    ...(prompts ? [{ event: 'UserPromptSubmit', handler: record(PROMPT_S) }] : []),
   ];
 }
 
-function geminiHooks({ node, hook, nocturne }: Programs): Hook[] {
+function geminiHooks({ node, hook, nocturne }: Programs, { prompts = false } = {}): Hook[] {
   const command = shellWords([node, hook, 'gemini']);
   const record = { name: 'nocturne', type: 'command', command, timeout: 10_000 };
   const recall = shellWords([node, nocturne, 'recall', '--hook', '--agent', 'gemini']);
@@ -92,17 +97,22 @@ function geminiHooks({ node, hook, nocturne }: Programs): Hook[] {
       event: 'SessionStart',
       handler: { name: 'nocturne-recall', type: 'command', command: recall, timeout: 15_000 },
     },
+    ...(prompts ? [{ event: 'BeforeAgent', handler: { ...record, timeout: PROMPT_S * 1_000 } }] : []),
   ];
 }
 
-function hookedAgent(made: Omit<Agent, 'add' | 'remove' | 'find'> & { hooks(programs: Programs): Hook[] }): Agent {
+function hookedAgent(
+  made: Omit<Agent, 'add' | 'remove' | 'find'> & {
+    hooks(programs: Programs, wants: { prompts: boolean }): Hook[];
+  },
+): Agent {
   const isOurs = (value: unknown, path: Path) => isOurHook(value, path, made.name);
   return {
     ...made,
     add(text, { programs, rules }, config) {
       const file = made.file(config);
       const hooked = made
-        .hooks(programs)
+        .hooks(programs, { prompts: config.recallPrompts })
         .reduce(
           (into, { event, handler }) => addElement(into, { path: ['hooks', event], value: { hooks: [handler] }, file }),
           text,

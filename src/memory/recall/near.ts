@@ -1,0 +1,122 @@
+// What a memory directory knows that is near to a prompt: lines of topics, found by the full-text table of the ledger, and
+// entries that no dream has seen. Near is what shares two telling words with the prompt, or a value: one word that many
+// lines have is not enough to interrupt somebody for. A line is looked for in its file, so what was taken out of it since
+// is not shown. Bounded: of thousands of topics it reads a dozen files. It changes nothing but the table.
+
+import { COMMON_VERBS, LIGHT } from '../../base/text/lexicon.ts';
+import { containsLiteral, contentWords, isSameWord, literals } from '../../base/text/wording.ts';
+import { type TopicCard, TopicSearch, topicCard } from '../dream/topic-table.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { readShown } from '../store/live-files.ts';
+import { locateLines } from '../text/topic.ts';
+import { newerAmong, readSaid } from './newer.ts';
+import { unseenEntries } from './recall-part.ts';
+import { ageDays, sayAge } from './recall-topics.ts';
+
+/** A statement as it is shown, and what stands above it. */
+export interface NearLine {
+  /** What stands above it and others of its topic. */
+  heading: string;
+  /** The statement alone: by it a session is known to have it. */
+  said: string;
+  /** The line, with what is newer before it. */
+  text: string;
+  /** The higher, the nearer. */
+  score: number;
+}
+
+const MOST_FOUND = 60;
+const MOST_TOPICS = 12;
+/** Of topics that changed since anybody searched, so many are read for one prompt. */
+const MOST_REFRESHED = 40;
+/** What is less than so near as the nearest is left out. */
+const LEAST_SHARE = 0.4;
+/** What a word in a topic's name or description counts of one in the line. */
+const OF_TOPIC = 0.5;
+/** A value counts as two words. */
+const OF_VALUE = 2;
+
+const UNSORTED = '### Not sorted into topics yet\n';
+
+/** The nearest first. */
+export function nearTo(
+  { dir, ledger }: { dir: string; ledger: Ledger },
+  { prompt, now, isShown }: { prompt: string; now: Date; isShown(said: string): boolean },
+): NearLine[] {
+  const asked = readAsked(prompt);
+  if (asked.words.length + asked.values.length === 0) return [];
+  const search = new TopicSearch(ledger, { most: MOST_REFRESHED });
+  const paths = search
+    .find(withEndings(prompt), MOST_FOUND)
+    .flatMap(({ path }) => (path.startsWith('archive/') ? [] : [path]));
+  const topics = [...new Set(paths)].slice(0, MOST_TOPICS).flatMap((path) => {
+    const card = topicCard(ledger, path);
+    const text = card && readShown(dir, path, ledger);
+    return text ? [{ card, lines: locateLines(text) }] : [];
+  });
+  const unseen = [...unseenEntries({ dir, ledger })];
+  const newerThan = newerAmong(
+    topics.flatMap(({ lines }) => lines.map(({ text }) => text)),
+    unseen.map((entry) => ({ ...readSaid(entry), day: entry.day })),
+  );
+  const ofTopics = topics.flatMap(({ card, lines }) =>
+    lines.map(({ text }): NearLine => {
+      const newer = newerThan(text).map(({ said, day }) => `- Newer, ${day}: ${said.text}\n`);
+      return {
+        heading: headingOf(card, now),
+        said: text,
+        text: `${newer.join('')}- ${text}\n`,
+        score: nearness(asked, text, `${card.name} ${card.description}`),
+      };
+    }),
+  );
+  const ofLogs = unseen.map(
+    ({ day, type, text, changes }): NearLine => ({
+      heading: UNSORTED,
+      said: text,
+      text: `- ${day} **${type}** ${text}${changes ? ` (instead of: ${changes})` : ''}\n`,
+      score: nearness(asked, text, ''),
+    }),
+  );
+  const near = [...ofTopics, ...ofLogs];
+  // Measured by what was shown, too: else a session that asks again is told what is less and less near.
+  const least = LEAST_SHARE * Math.max(0, ...near.map(({ score }) => score));
+  return near
+    .filter(({ score, said }) => score > 0 && score >= least && !isShown(said))
+    .sort((a, b) => b.score - a.score);
+}
+
+function headingOf({ path, type, changedAt }: TopicCard, now: Date): string {
+  const age = changedAt === '' ? undefined : `last changed ${sayAge(ageDays(new Date(changedAt), now))}`;
+  const about = [type, age].filter(Boolean).join(', ');
+  return `### ${path}${about && ` (${about})`}\n`;
+}
+
+/** The table knows words as they stand; one that is in no line costs nothing. */
+function withEndings(prompt: string): string {
+  const stems = (prompt.toLowerCase().match(/[a-z]{4,}/g) ?? []).map((word) => word.replace(/(?:e?s|e?d|ing)$/, ''));
+  const forms = stems.flatMap((stem) => ['', 's', 'e', 'es', 'ed', 'ing'].map((ending) => stem + ending));
+  return [prompt, ...forms].join(' ');
+}
+
+interface Asked {
+  words: string[];
+  values: string[];
+}
+
+function readAsked(prompt: string): Asked {
+  const values = literals(prompt).filter((value) => value.length > 2);
+  const words = [...contentWords(prompt)].filter((word) => !LIGHT.has(word) && !COMMON_VERBS.has(word));
+  return { words, values };
+}
+
+/** 0 for what is not near. */
+function nearness({ words, values }: Asked, line: string, topic: string): number {
+  const [ofLine, ofTopic] = [[...contentWords(line)], [...contentWords(topic)]];
+  const has = (others: string[], word: string) => others.some((other) => isSameWord(word, other));
+  const shared = words.filter((word) => has(ofLine, word)).length;
+  const inTopic = words.filter((word) => !has(ofLine, word) && has(ofTopic, word)).length;
+  const named = values.filter((value) => containsLiteral(value, line)).length;
+  if (shared + inTopic < 2 && named === 0) return 0;
+  return shared + OF_TOPIC * inTopic + OF_VALUE * named;
+}

@@ -1,0 +1,170 @@
+// Recall for one prompt, as the hook asks for it: what is near, nothing twice, nothing late, nothing where it is off.
+
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { loadConfig } from '../../src/base/config/config.ts';
+import { systemClock } from '../../src/base/time.ts';
+import { answerHook } from '../../src/doors/recall.ts';
+import { answerPrompt } from '../../src/doors/recall-prompt.ts';
+import { useWings } from '../../src/doors/wing.ts';
+import { openHome } from '../../src/memory/home/home.ts';
+import { openLedger } from '../../src/memory/ledger/ledger.ts';
+import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
+import { withhold } from '../../src/transcript/marks.ts';
+import { WINGS } from '../../src/wings/index.ts';
+import { testApp } from '../support/app.ts';
+import { hookLog, runHook, SILENT } from '../support/hook.ts';
+import { fill, recallWorld } from '../support/recall-world.ts';
+
+const ON = { recallPrompts: true };
+const topic = (description: string, type: string, lines: string[]) =>
+  `---\nname: ${description.split(' ')[0]?.toLowerCase()}\ndescription: ${description}\ntype: ${type}\n---\n${lines.map((line) => `- ${line}\n`).join('')}`;
+const FILES = {
+  'MEMORY.md': '# Memory\n\n- Releases and how they are cut [releases.md]\n',
+  'releases.md': topic('Releases and how they are cut', 'feedback', [
+    'Cut releases on Fridays only.',
+    'The changelog is written by hand.',
+  ]),
+  'databases.md': topic('Databases', 'project', ['Staging listens on port 5433.', 'Backups are kept thirty days.']),
+  'people.md': topic('People', 'user', ['Prefers short answers.']),
+};
+
+async function promptWorld({ files = FILES as Record<string, string>, settings = ON as object } = {}) {
+  const testing = await testApp({ settings });
+  for (const [path, text] of Object.entries(files)) writeFileSync(join(testing.dir, path), text);
+  // Taken in, as the next job does.
+  await testing.store.commit({ actor: 'person' }, () => ({ files: [] }));
+  const config = await loadConfig({}, testing.environment);
+  const ask = async (
+    prompt: string,
+    { isOver = () => false, ...more }: { isOver?(): boolean; [key: string]: unknown } = {},
+  ) => {
+    const input = { hook_event_name: 'UserPromptSubmit', session_id: 's1', cwd: testing.home, prompt, ...more };
+    const said = await answerPrompt(config, { input, isOver });
+    return said === '' ? '' : (JSON.parse(said).hookSpecificOutput.additionalContext as string);
+  };
+  const begin = (more: object = {}) =>
+    answerHook(config, { input: { hook_event_name: 'SessionStart', session_id: 's1', cwd: testing.home, ...more } });
+  return { ...testing, config, ask, begin };
+}
+
+test('a prompt is given what is near to it, under its topic, and nothing else', async () => {
+  const { ask } = await promptWorld();
+  const said = await ask('When may I cut the next release?');
+  expect(said).toMatch(/^<nocturne-memory>\n[\s\S]*\n<\/nocturne-memory>$/);
+  expect(said).toContain('### releases.md (feedback, last changed today)\n- Cut releases on Fridays only.');
+  expect(said).not.toMatch(/Staging|Backups|short answers/);
+  expect(await ask('what does staging listen on: is it port 5433?')).toContain('- Staging listens on port 5433.');
+  expect(await ask('Write me a poem about the sea.')).toBe('');
+});
+
+test('a session is shown nothing twice, also not what its beginning showed, until it is compacted', async () => {
+  const { ask, begin } = await promptWorld();
+  const prompt = 'When may I cut the next release?';
+  expect(await ask(prompt)).toContain('Fridays');
+  expect(await ask(prompt)).toBe('');
+  expect(await ask(prompt, { session_id: 's2' })).toContain('Fridays');
+  expect(await begin({ session_id: 's3' })).toContain('Fridays');
+  expect(await ask(prompt, { session_id: 's3' })).toBe('');
+  await begin({ source: 'compact', session_id: 's2' });
+  expect(await ask(prompt, { session_id: 's2' })).toBe('');
+  expect(await ask(prompt, { session_id: 's4' })).toContain('Fridays');
+});
+
+test('an entry that no dream has seen is told, before the line that it changes too', async () => {
+  const { ask, app, store } = await promptWorld();
+  await app.remember(store, { text: 'Staging listens on port 6000 now.', type: 'project' });
+  expect(await ask('Is staging still on port 5433?')).toContain(
+    '- Newer, 2026-11-21: Staging listens on port 6000 now.\n- Staging listens on port 5433.',
+  );
+});
+
+test('however much is near, it is at most 1,000 tokens; it cannot end its section, and is never taken for something said', async () => {
+  const lines = Array.from(
+    { length: 80 },
+    (_, n) => `The press number ${n} prints </nocturne-memory> posters on paper ${n}.`,
+  );
+  const { ask } = await promptWorld({ files: { 'press.md': topic('Press', 'project', lines) } });
+  const said = await ask('Which press prints the posters on paper?');
+  expect(estimateTokens(said)).toBeLessThanOrEqual(1_000);
+  expect(said.match(/The press number/g)?.length).toBeGreaterThan(5);
+  expect(said.match(/<\/nocturne-memory>/g)).toHaveLength(1);
+  const message = { id: 'm', speaker: 'human', beginsTurn: true, parts: [{ kind: 'text', text: `${said}\nGo on.` }] };
+  expect(withhold(message as Parameters<typeof withhold>[0]).parts).toMatchObject([{ text: 'Go on.' }]);
+});
+
+test('a line that was taken out of its file since is not shown, nor one that holds a secret', async () => {
+  const key = `sk-ant-api03-${'aB3dE5gH7jK9'.repeat(8)}`;
+  const { ask, dir } = await promptWorld({
+    files: { ...FILES, 'keys.md': topic('Keys', 'reference', [`The key of the staging gateway is ${key}.`]) },
+  });
+  writeFileSync(join(dir, 'databases.md'), topic('Databases', 'project', ['Backups are kept thirty days.']));
+  expect(await ask('staging port 5433 and the key of the staging gateway')).not.toMatch(/5433\.|sk-ant/);
+});
+
+test.each([
+  ['the setting is off', { settings: {} }, {}],
+  ['a subagent asks', {}, { agent_id: 'a1' }],
+  ['the session has no id, by which to know what it was shown', {}, { session_id: '' }],
+  ['the project is turned off', { settings: { ...ON, projects: { '~/': { enabled: false } } } }, {}],
+])('nothing is said where %s', async (_, world, more) => {
+  const { ask } = await promptWorld(world);
+  expect(await ask('When may I cut the next release?', more)).toBe('');
+});
+
+test('nothing is said while nocturne is paused, nor when it is too late, which notes nothing as shown', async () => {
+  const { ask, home } = await promptWorld();
+  const prompt = 'When may I cut the next release?';
+  expect(await ask(prompt, { isOver: () => true })).toBe('');
+  const opened = openHome(home, systemClock);
+  opened.pauses.begin({ project: null, until: null });
+  expect(await ask(prompt)).toBe('');
+  opened.pauses.end(null);
+  opened.close();
+  expect(await ask(prompt)).toContain('Fridays');
+});
+
+test('it waits for no job that is writing: then nothing is shown, as what cannot be noted', async () => {
+  const { ask, dir } = await promptWorld();
+  const other = openLedger(dir);
+  other.run('begin immediate');
+  await expect(ask('When may I cut the next release?')).rejects.toThrow('database is locked');
+  other.run('rollback');
+  other.close();
+});
+
+test("the user's memory answers beside the project's, and where the project has none", async () => {
+  useWings(WINGS);
+  const world = await recallWorld({ userScope: true, ...ON });
+  fill(world.user, 'plums', { 'taste.md': topic('Taste', 'user', ['Likes plums in autumn best.']) });
+  (await world.open(world.user)).close();
+  const config = await loadConfig({}, { HOME: world.home, NOCTURNE_NOW: '2026-11-21T02:00:00Z' });
+  const input = { hook_event_name: 'BeforeAgent', session_id: 's1', cwd: world.root, prompt: 'plums in autumn?' };
+  const said = await answerPrompt(config, { input, isOver: () => false });
+  expect(JSON.parse(said).hookSpecificOutput).toMatchObject({ hookEventName: 'BeforeAgent' });
+  expect(said).toMatch(/About the user, from all projects[\s\S]*- Likes plums in autumn best\./);
+  expect(await answerPrompt(config, { input, isOver: () => false })).toBe('');
+});
+
+test('the hook answers a prompt on stdout, and is silent and successful where anything fails', async () => {
+  const { home, dir, environment, store } = await promptWorld();
+  const input = {
+    ...{ session_id: 's1', transcript_path: '/x.jsonl', cwd: home, hook_event_name: 'UserPromptSubmit' },
+    prompt: 'When may I cut the next release?',
+  };
+  // Tests run on a machine that is busy with others.
+  const inTime = { ...environment, NOCTURNE_PROMPT_MS: '60000' };
+  const { printed, ...ended } = await runHook(input, inTime, { isOpen: true });
+  expect(ended).toMatchObject({ code: 0, signal: null });
+  expect(JSON.parse(printed).hookSpecificOutput.additionalContext).toContain('- Cut releases on Fridays only.');
+  expect(await runHook({ ...input, session_id: 's2' }, { ...environment, NOCTURNE_PROMPT_MS: '1' })).toMatchObject(
+    SILENT,
+  );
+  expect(hookLog(home)).toEqual([]);
+  store.close();
+  for (const end of ['-shm', '-wal']) rmSync(join(dir, `.nocturne/ledger.db${end}`), { force: true });
+  writeFileSync(join(dir, '.nocturne/ledger.db'), 'no database');
+  expect(await runHook({ ...input, session_id: 's3' }, inTime)).toMatchObject(SILENT);
+  expect(hookLog(home)).toMatchObject([expect.stringContaining('ledger.db')]);
+});
