@@ -18,6 +18,12 @@ export interface EndedHere {
 export interface HereOptions {
   /** What stdin holds; default: nothing. */
   stdin?: string;
+  /** What is typed next, once so much was written to stderr; undefined: nothing yet. */
+  answer?(stderr: string): string | undefined;
+  /** What is typed next, once so much was written to stderr; undefined: nothing yet. */
+  answer?(stderr: string): string | undefined;
+  /** What is typed next, once so much was written to stderr; undefined: nothing yet. */
+  answer?(stderr: string): string | undefined;
   /** All three streams are a terminal, 80 columns wide. */
   isTerminal?: boolean;
   /** The agent runs in a process of its own, as it does for users. Default: in this one. */
@@ -38,12 +44,14 @@ export function runHere(args: string[], environment: Environment, options: HereO
 export async function hereWith(
   program: () => Promise<unknown>,
   environment: Environment,
-  { stdin = '', isTerminal = false }: HereOptions = {},
+  { stdin = '', answer, isTerminal = false }: HereOptions = {},
 ): Promise<EndedHere> {
   for (const name of Object.keys(process.env).filter((each) => OURS.test(each))) vi.stubEnv(name, undefined);
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
   const written = { stdout: '', stderr: '' };
-  const input = Object.assign(Readable.from(stdin === '' ? [] : [stdin]), { isTTY: isTerminal });
+  const input = Object.assign(new Readable({ read() {} }), { isTTY: isTerminal });
+  if (stdin !== '') input.push(stdin);
+  if (!answer) input.push(null);
   vi.spyOn(process, 'stdin', 'get').mockReturnValue(input as unknown as typeof process.stdin);
   const restore = (['stdout', 'stderr'] as const).flatMap((name) => [
     replace(process[name], 'isTTY', isTerminal),
@@ -51,6 +59,8 @@ export async function hereWith(
     replace(process[name], 'getColorDepth', WriteStream.prototype.getColorDepth),
     replace(process[name], 'write', (text: string) => {
       written[name] += text;
+      const typed = name === 'stderr' ? answer?.(written.stderr) : undefined;
+      if (typed !== undefined) setImmediate(() => input.push(typed));
       return true;
     }),
   ]);

@@ -26,11 +26,13 @@ export async function reviewOneByOne(
       const [proposal] = await listProposals(store, [id]);
       if (!proposal) continue;
       note(`\n(${at + 1} of ${shown.length}) ${describeProposal(proposal)}`);
-      const said = await askUntilDone(app, store, { proposal, questions, place });
+      const left = shown.slice(at).map((each) => each.id);
+      const said = await askUntilDone(app, store, { proposal, left, questions, place });
       if (said === 'quit') break;
       if (said === 'skip') continue;
       if (said.outcome === 'busy') return { outcome: 'busy', decided };
       decided.push(...said.decided);
+      if (said.decided.length > 1) break;
     }
   } finally {
     questions.close();
@@ -38,27 +40,41 @@ export async function reviewOneByOne(
   return { outcome: 'reviewed', decided };
 }
 
-type Asking = { proposal: ShownProposal; questions: Questions; place: Place };
+/** `left`: it, and those that wait behind it. */
+type Asking = { proposal: ShownProposal; left: string[]; questions: Questions; place: Place };
 
 /** Words that cannot stand there are no decision: what is proposed waits as before, and is asked about again. */
 async function askUntilDone(app: App, store: Store, asking: Asking): Promise<ReviewReport | 'skip' | 'quit'> {
   for (;;) {
-    const word = await askFor(app, asking);
-    if (word === 'quit' || word === 'skip') return word;
-    const report = await reviewIn(app, { at: store, request: { ids: [asking.proposal.id], word } });
+    const said = await askFor(app, asking);
+    if (said === 'quit' || said === 'skip') return said;
+    const word: Word = said === 'all' ? { kind: 'accept' } : said;
+    const ids = said === 'all' ? asking.left : [asking.proposal.id];
+    const report = await reviewIn(app, { at: store, request: { ids, word } });
     note(describeReport(report, asking.place));
     if (word.kind !== 'edit' || report.decided[0]?.outcome !== 'refused') return report;
   }
 }
 
-async function askFor(app: App, { proposal, questions }: Asking): Promise<Word | 'skip' | 'quit'> {
-  const keys = keysFor(proposal);
+async function askFor(app: App, { proposal, left, questions }: Asking): Promise<Word | 'all' | 'skip' | 'quit'> {
+  const keys = keysFor(proposal, left.length);
+  const names = Object.values(keys).map(([name]) => name);
   for (;;) {
-    const answer = await questions.ask(`${Object.values(keys).join(' ')}: `);
+    const answer = await questions.ask(`${names.join(' ')}: `);
     const key = answer === null ? 'q' : (answer.trim().toLowerCase()[0] ?? '');
     if (!Object.hasOwn(keys, key)) continue;
+    if (key === '?')
+      note(
+        Object.values(keys)
+          .map(([name, about]) => `  ${name.padEnd(9)} ${about}`)
+          .join('\n'),
+      );
     if (key === 'q') return 'quit';
     if (key === 's') return 'skip';
+    if (key === 'l') {
+      const sure = await questions.ask(`Accept all ${left.length} that wait? [y/N] `);
+      if (/^y(es)?$/i.test(sure?.trim() ?? '')) return 'all';
+    }
     if (key === 'r') {
       const because = await questions.ask('Why (may be empty): ');
       return { kind: 'reject', because: because?.trim() || undefined };
@@ -76,24 +92,42 @@ async function askFor(app: App, { proposal, questions }: Asking): Promise<Word |
   }
 }
 
-/** What can be said to it: nobody accepts what is stale, and what only takes lines away has no words. */
-function keysFor({ state, kind, lines }: ShownProposal): Record<string, string> {
+/** What can be said to it, and what that does: nobody accepts what is stale, and what only takes lines away has no words. */
+function keysFor({ state, kind, lines }: ShownProposal, left: number): Record<string, [name: string, about: string]> {
   const isStale = state === 'stale';
   const hasWords = lines.length > 0 || kind === 'drop';
   return {
-    ...(!isStale && { a: '[a]ccept' }),
-    r: '[r]eject',
-    ...(!isStale && hasWords && { e: '[e]dit' }),
-    s: '[s]kip',
-    q: '[q]uit',
+    ...(!isStale && { a: ['[a]ccept', 'do it'] }),
+    r: ['[r]eject', 'leave it; it is not proposed again'],
+    ...(!isStale && hasWords && { e: ['[e]dit', 'do it in your own words, which begin as they stand above'] }),
+    s: ['[s]kip', 'decide it later: it goes on waiting'],
+    q: ['[q]uit', 'decide the rest later'],
+    ...(left > 1 && { l: ['a[l]l', `accept it and what waits behind it, ${left} in all; what is stale waits`] }),
+    '?': ['[?]', 'this help'],
   };
 }
 
 async function inWords(app: App, proposal: ShownProposal, questions: Questions): Promise<Word> {
-  const words = app.config.editor ? editText(app.config, proposal) : await questions.ask('In your words: ');
+  const { editor } = app.config;
+  const words = editor ? questions.lend(() => editText(app.config, proposal)) : await askWords(proposal, questions);
   const isNowhere = proposal.kind === 'drop' && proposal.topic === null;
   const topic = isNowhere ? await questions.ask('The topic that it goes into: ') : undefined;
-  return { kind: 'edit', text: words ?? '', topic: topic?.trim() || undefined };
+  return { kind: 'edit', text: words, topic: topic?.trim() || undefined };
+}
+
+/** Line by line, each as it would stand there; one that is emptied is left out. */
+async function askWords(proposal: ShownProposal, questions: Questions): Promise<string> {
+  const lines = wordsOf(proposal);
+  const said: string[] = [];
+  for (const [at, line] of lines.entries()) {
+    const which = lines.length > 1 ? ` (${at + 1} of ${lines.length})` : '';
+    said.push((await questions.ask(`In your words${which}: `, line)) ?? '');
+  }
+  return said.join('\n');
+}
+
+function wordsOf({ lines, entries }: ShownProposal): string[] {
+  return lines.length > 0 ? lines : entries.map(({ text }) => text);
 }
 
 /** What a person makes of the words. Throws `bad-input` where there is no editor, or where it failed. */
@@ -104,8 +138,7 @@ export function editText({ editor, home }: Pick<Config, 'editor' | 'home'>, prop
     });
   }
   const path = join(home, `${proposal.id}.txt`);
-  const words = proposal.lines.length > 0 ? proposal.lines : proposal.entries.map(({ text }) => text);
-  writeWhole(path, `${words.join('\n')}\n`);
+  writeWhole(path, `${wordsOf(proposal).join('\n')}\n`);
   try {
     if (!openEditor(editor, path)) throw new AppError('bad-input', `${editor} failed, so nothing was changed.`);
     return (readTextNow(path) ?? '').trim();

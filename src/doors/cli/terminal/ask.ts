@@ -23,14 +23,38 @@ export async function askHidden(question: string): Promise<string> {
 
 /** Questions one after the other over the same input, so that what was typed ahead answers the next. */
 export class Questions {
-  readonly #input = createInterface({ input: process.stdin });
+  readonly #input = createInterface({ input: process.stdin, output: process.stderr, terminal: true });
   readonly #lines = this.#input[Symbol.asyncIterator]();
+  #isOpen = true;
 
-  /** A line; null at the end of the input. */
-  async ask(question: string): Promise<string | null> {
-    process.stderr.write(question);
+  constructor() {
+    this.#input
+      .on('SIGINT', () => this.#input.close())
+      .on('close', () => {
+        this.#isOpen = false;
+      });
+  }
+
+  /** A line, which begins as `begun` for the person to change; null at the end of the input, and after Ctrl-C. */
+  async ask(question: string, begun = ''): Promise<string | null> {
+    // What was typed ahead is there, also where nothing more can be.
+    if (this.#isOpen) {
+      this.#input.setPrompt(question);
+      this.#input.prompt();
+      if (begun) this.#input.write(begun);
+    } else process.stderr.write(question);
     const { value, done } = await this.#lines.next();
     return done ? null : value;
+  }
+
+  /** Lends the terminal, as it was before, to another program. */
+  lend<T>(work: () => T): T {
+    process.stdin.setRawMode?.(false);
+    try {
+      return work();
+    } finally {
+      if (this.#isOpen) process.stdin.setRawMode?.(true);
+    }
   }
 
   close(): void {
