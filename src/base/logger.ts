@@ -12,7 +12,7 @@ import type { Clock } from './time.ts';
 
 /** What a line may hold. `error` only for failures whose words are nocturne's, a server's or the system's own. */
 export interface LogFields {
-  event: 'job' | 'waits' | 'gave-up' | 'done' | 'worker-started' | 'worker-ended' | 'trouble';
+  event: 'request' | 'job' | 'waits' | 'gave-up' | 'done' | 'worker-started' | 'worker-ended' | 'trouble';
   kind?: string;
   job?: string | null;
   key?: string;
@@ -25,6 +25,13 @@ export interface LogFields {
   spend?: object;
   entries?: number;
   backend?: string;
+  request?: string;
+  method?: string;
+  /** Its pattern, without what a caller gave of it. */
+  route?: string;
+  status?: number;
+  ms?: number;
+  caller?: string;
 }
 
 export interface LogOptions {

@@ -22,6 +22,8 @@ export interface StoreOptions {
   limits?: Partial<Limits>;
   /** Git carries it with a repository, so others write there; default: whether it is `.claude/memory` at the top of a working tree. */
   isCheckedIn?: boolean;
+  /** How long another process that works there is waited for; default: 15 s. */
+  lockWaitMs?: number;
   /** The earlier name of `isCheckedIn`. */
   isTeam?: boolean;
   /** Whose actions are done through it; default: a program's. */
@@ -34,7 +36,7 @@ export interface StoreOptions {
  */
 export async function openStore(
   dir: string,
-  { clock = systemClock, limits, isTeam, isCheckedIn = isTeam, startedBy }: StoreOptions = {},
+  { clock = systemClock, limits, lockWaitMs, isTeam, isCheckedIn = isTeam, startedBy }: StoreOptions = {},
 ): Promise<Store> {
   makeDirectory(dir);
   const root = canonicalPath(resolve(dir));
@@ -45,6 +47,7 @@ export async function openStore(
     ledger: openLedger(root, startedBy),
     clock,
     limits,
+    lockWaitMs,
     isCheckedIn: isRepositorys,
     resolveEdits: settleMerges,
   });

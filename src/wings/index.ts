@@ -4,8 +4,9 @@ import type { Wing } from '../doors/wing.ts';
 import { batches } from './batches/wing.ts';
 import { review } from './review/wing.ts';
 import { scaffold } from './scaffold/wing.ts';
+import { server } from './server/wing.ts';
 import { snapshots } from './snapshots/wing.ts';
 import { team } from './team/wing.ts';
 import { transfer } from './transfer/wing.ts';
 
-export const WINGS: readonly Wing[] = [team, review, batches, scaffold, transfer, snapshots];
+export const WINGS: readonly Wing[] = [team, review, batches, scaffold, transfer, snapshots, server];

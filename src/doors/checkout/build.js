@@ -4,8 +4,8 @@
 // not installed beside them. Declarations are those of the library.
 
 import { execFileSync } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { chmodSync, cpSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { build } from 'rolldown';
 import { writeThirdParties } from './third-parties.js';
 
@@ -54,8 +54,15 @@ const child = await build({
   logLevel: 'warn',
 });
 const { dependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
+// What a wing starts as a thread of its own.
+const threads = globSync('src/wings/*/thread.ts').map((path) => [`${basename(dirname(path))}-thread`, path]);
 const library = await build({
-  input: { cli: 'src/doors/cli/cli.ts', wings: 'src/wings/index.ts', index: 'src/index.ts' },
+  input: {
+    cli: 'src/doors/cli/cli.ts',
+    wings: 'src/wings/index.ts',
+    index: 'src/index.ts',
+    ...Object.fromEntries(threads),
+  },
   platform: 'node',
   external: Object.keys({ ...dependencies, ...peerDependencies }).flatMap((name) => [name, new RegExp(`^${name}/`)]),
   // gray-matter can run frontmatter as a program; nobody here lets it (memory/text/frontmatter.ts).

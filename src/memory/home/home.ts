@@ -7,7 +7,7 @@ import { statNow } from '../../base/files/files.ts';
 import { isDead, type ProcessName, thisProcess } from '../../base/process.ts';
 import { type Clock, dayOf } from '../../base/time.ts';
 import { openForLooking, Sql } from '../ledger/database.ts';
-import { HOME_STEPS } from '../ledger/schema.ts';
+import { HOME_STEPS, type WingSchema } from '../ledger/schema.ts';
 import { Breaker } from './breaker.ts';
 import { DaySpend } from './day-spend.ts';
 import { openSoundHome } from './mend-home.ts';
@@ -115,6 +115,17 @@ export class Home {
     // Looked up first: who only asks waits for nobody that writes.
     if (this.#sql.get('select 1 from store where path = ?', path)) return;
     this.#sql.run('insert or ignore into store (path, added_at) values (?, ?)', path, this.#now());
+  }
+
+  /** Its inbox is looked into no more. */
+  removeStore(path: string): void {
+    this.#sql.run('delete from store where path = ?', path);
+  }
+
+  /** The home's database with a wing's own tables in it, which its steps make. */
+  tablesOf(wing: WingSchema): Sql {
+    this.#sql.takeStepsOf(wing);
+    return this.#sql;
   }
 
   stores(): string[] {

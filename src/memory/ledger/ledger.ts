@@ -21,7 +21,7 @@ import {
   schemaGaps,
   type Value,
 } from './database.ts';
-import { getWingSchemas, LEDGER_STEPS, type WingSchema } from './schema.ts';
+import { getWingSchemas, LEDGER_STEPS } from './schema.ts';
 
 const IF_DAMAGED =
   'Run nocturne check --repair: it keeps the damaged file and rebuilds the ledger from the logs and dream reports.';
@@ -99,25 +99,12 @@ export class Ledger extends Sql {
 
   /** Takes the steps of the wings that are there and notes their tables; what other wings left stays as it is. */
   takeWingSteps(): void {
-    const behind = () => getWingSchemas().filter((wing) => !this.#isUpToDate(wing));
-    if (behind().length === 0) return;
-    this.transaction(() => {
-      for (const { name, tables = [], schema = [] } of behind()) {
-        const taken = this.#wingVersion(name)?.version ?? 0;
-        if (taken > schema.length) {
-          throw new AppError('storage', `${this.db.name} was written by a newer nocturne (${name} ${taken}).`, {
-            remedy: 'Update nocturne on this machine.',
-          });
-        }
-        for (const step of schema.slice(taken)) this.db.exec(step);
-        this.replace('wing_version', { wing: name, version: schema.length, tables: JSON.stringify(tables) });
-      }
-    });
+    for (const wing of getWingSchemas()) this.takeStepsOf(wing);
   }
 
   /** Whether the wings that are there find their tables as they know them. */
   hasWingSteps(): boolean {
-    return getWingSchemas().every(({ name, schema = [] }) => (this.#wingVersion(name)?.version ?? 0) === schema.length);
+    return getWingSchemas().every(({ name, schema = [] }) => (this.wingVersion(name)?.version ?? 0) === schema.length);
   }
 
   /** Tables with rows of wings that are not there. */
@@ -128,15 +115,6 @@ export class Ledger extends Sql {
       .flatMap(({ wing, tables }) => jsonOf<string[]>(tables).map((table) => ({ wing, table })))
       .map((each) => ({ ...each, rows: this.get<{ n: number }>(`select count(*) as n from "${each.table}"`)?.n ?? 0 }))
       .filter(({ rows }) => rows > 0);
-  }
-
-  #isUpToDate({ name, tables = [], schema = [] }: WingSchema): boolean {
-    const row = this.#wingVersion(name);
-    return row?.version === schema.length && row.tables === JSON.stringify(tables);
-  }
-
-  #wingVersion(wing: string): { version: number; tables: string } | undefined {
-    return this.get('select version, tables from wing_version where wing = ?', wing);
   }
 
   /** Changes whenever another connection has committed to this file. */

@@ -153,14 +153,19 @@ insert into wing_version values ('review', 0, '["proposal"]'), ('batches', 0, '[
   ('snapshots', 0, '["memory_snapshot","snapshot_topic"]');
 `,
   'alter table job add column started_by text',
+  `
+alter table memory add column created_at text;
+update memory set created_at = (select min(at) from version where memory = memory.id);
+create index version_at on version (at, id);
+`,
 ];
 
-/** What a wing keeps in a ledger. */
+/** What a wing keeps in a ledger, or in the home. */
 export interface WingSchema {
   name: string;
   /** Tables that hold its rows; where the wing is not there, `status` names those that are not empty. */
   tables?: string[];
-  /** Its own steps, counted in `wing_version`; a ledger takes them when it is opened with the wing. */
+  /** Its own steps, counted in `wing_version`; a ledger takes them when it is opened with the wing, the home when asked. */
   schema?: string[];
 }
 
@@ -219,4 +224,5 @@ create table blocked (path text primary key, reason text not null, since text no
 create table declined (id integer primary key check (id = 1), before text not null) strict;
 delete from look where verdict = 'unreadable';
 `,
+  'create table wing_version (wing text primary key, version integer not null, tables text not null) strict, without rowid',
 ];

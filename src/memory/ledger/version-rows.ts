@@ -52,7 +52,13 @@ export function addVersion(ledger: Ledger, version: NewVersion): string {
   const { memory, path } = version;
   // A deleted memory gives up its path to one that moves there; its versions keep it.
   ledger.run('update memory set path = null where path = ? and id <> ?', path, memory);
-  ledger.run('update memory set head = ?, path = ? where id = ?', id, path, memory);
+  ledger.run(
+    'update memory set head = ?, path = ?, created_at = coalesce(created_at, ?) where id = ?',
+    id,
+    path,
+    version.at,
+    memory,
+  );
   if (version.actor === 'external') ledger.run('insert or ignore into unsettled (path) values (?)', path);
   return id;
 }

@@ -11,12 +11,14 @@ export class StoreLock {
   readonly #db: Database.Database;
   readonly #path: string;
   readonly #identity: string | null;
+  readonly #waitMs: number;
   #isHeld = false;
 
-  constructor(path: string) {
+  constructor(path: string, waitMs = 15_000) {
     this.#path = path;
+    this.#waitMs = waitMs;
     makeFile(path);
-    this.#db = new Database(path, { timeout: 15_000 });
+    this.#db = new Database(path, { timeout: waitMs });
     this.#identity = fileIdentity(path);
   }
 
@@ -25,7 +27,7 @@ export class StoreLock {
     return this.#identity !== null && fileIdentity(this.#path) === this.#identity;
   }
 
-  /** Runs `work`, which must not wait for anything, while no other process does the same. Waits up to 15 s. */
+  /** Runs `work`, which must not wait for anything, while no other process does the same. */
   hold<T>(work: () => T): T {
     if (this.#isHeld) return work();
     try {
@@ -37,10 +39,14 @@ export class StoreLock {
           cause: error,
         });
       }
-      throw new AppError('conflict', `Another process has been writing to ${this.#path} for 15 seconds.`, {
-        remedy: 'Nothing was changed; try again when it is done.',
-        cause: error,
-      });
+      throw new AppError(
+        'conflict',
+        `Another process has been writing to ${this.#path} for ${this.#waitMs / 1_000} seconds.`,
+        {
+          remedy: 'Nothing was changed; try again when it is done.',
+          cause: error,
+        },
+      );
     }
     this.#isHeld = true;
     try {

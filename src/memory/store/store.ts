@@ -75,6 +75,8 @@ export interface StoreParts {
   limits?: Partial<Limits>;
   /** Git carries it with a repository, so others write there too. */
   isCheckedIn: boolean;
+  /** How long others that work there are waited for; default: 15 s. */
+  lockWaitMs?: number;
   /** Commits what becomes of the edits that were just taken in; true where that changed a file. */
   resolveEdits(store: Store, clock: Clock): boolean;
 }
@@ -104,14 +106,14 @@ export class Store {
   readonly #displaced: DisplacedFiles;
 
   /** `dir`: canonical, and there. */
-  constructor(dir: string, { ledger, clock, limits, isCheckedIn, resolveEdits }: StoreParts) {
+  constructor(dir: string, { ledger, clock, limits, isCheckedIn, lockWaitMs, resolveEdits }: StoreParts) {
     this.dir = dir;
     this.ledger = ledger;
     this.isCheckedIn = isCheckedIn;
     this.#clock = clock;
     this.#resolveEdits = resolveEdits;
     this.limits = { ...DEFAULT_LIMITS, ...limits };
-    this.#lock = new StoreLock(join(dir, '.nocturne', 'lock.db'));
+    this.#lock = new StoreLock(join(dir, '.nocturne', 'lock.db'), lockWaitMs);
     const displaced = new DisplacedFiles(join(dir, DISPLACED_DIR));
     this.#displaced = displaced;
     const deps = { ledger, clock, displaced, dir, isCheckedIn, locate: (path: string) => this.#locate(path) };

@@ -15,7 +15,7 @@ import { forgetTopics } from '../../dream/topic-table.ts';
 import { type Ledger, readTextOrDatabase } from '../../ledger/ledger.ts';
 import { formatTooLarge } from '../../store/apply.ts';
 import { DISPLACED_DIR } from '../../store/displaced-files.ts';
-import type { FileChange, Store } from '../../store/store.ts';
+import type { Actor, FileChange, Store } from '../../store/store.ts';
 import { logDay, parseLog } from '../../text/daily-log.ts';
 import { isReportPath } from '../../text/dream-report.ts';
 import { readVersion, type Version } from '../versions.ts';
@@ -41,6 +41,8 @@ export interface RedactionPlace {
   /** The nocturne home. */
   home: string;
   now: Date;
+  /** Who redacts; default: a person. */
+  by?: Actor;
 }
 
 /** No record of a session is longer, nor is a longer one read. */
@@ -63,7 +65,7 @@ const WORDS = {
  * Throws `bad-input` where there is no such version, `refused` for what a file is at now, `conflict` where another
  * process keeps the ledger from being rewritten.
  */
-export async function redactVersion(id: string, { store, now }: RedactionPlace): Promise<Redaction> {
+export async function redactVersion(id: string, { store, now, by }: RedactionPlace): Promise<Redaction> {
   const { ledger } = store;
   await seeExternalEdit(store, id);
   const shas: string[] = [];
@@ -73,7 +75,7 @@ export async function redactVersion(id: string, { store, now }: RedactionPlace):
     if (version.sha) shas.push(version.sha);
     const same = version.sha ? ledger.all('select id from version where sha = ?', version.sha) : [{ id }];
     for (const row of same) refuseHead(ledger, row.id as string);
-    for (const row of same) wipe(ledger, row.id as string, now);
+    for (const row of same) wipe(ledger, row.id as string, { now, by });
     return [same.length, wipeWords(ledger, version)];
   });
   await removeDisplaced(store, (path) => shas.some((sha) => path.includes(sha)));
@@ -185,7 +187,7 @@ function redactVersions(scrub: Scrub, { store, now, isDry }: RedactionPlace & { 
     // The last word on a file that is gone may go too; what a file is at was scrubbed before.
     if (isNamed) ledger.run('update memory set path = ? where id = ?', `redacted/${memory}`, memory);
     else refuseHead(ledger, id as string);
-    wipe(ledger, id as string, now);
+    wipe(ledger, id as string, { now });
   }
   return count;
 }
@@ -224,11 +226,12 @@ async function seeExternalEdit(store: Store, id: string): Promise<void> {
   await store.commit({ actor: 'person' }, () => ({ files }));
 }
 
-function wipe(ledger: Ledger, id: string, now: Date): void {
+function wipe(ledger: Ledger, id: string, { now, by = 'person' }: Pick<RedactionPlace, 'now' | 'by'>): void {
   ledger.run(
-    `update version set content = null, sha = null, size = null, path = null, redacted_at = ?, redacted_by = 'person'
+    `update version set content = null, sha = null, size = null, path = null, redacted_at = ?, redacted_by = ?
      where id = ?`,
     now.toISOString(),
+    by,
     id,
   );
 }

@@ -1,0 +1,130 @@
+// The server as a program that answers requests: what is the same for all endpoints. Each request has an id, is let in by
+// its key, and is a line in the log, which never has a word of a memory; each failure has the same form.
+
+import { OpenAPIHono } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import { describeError } from '../../base/errors.ts';
+import { newId } from '../../memory/ledger/ledger.ts';
+import type { ServerDeps } from './deps.ts';
+import { type Endpoint, type Env, mount } from './endpoint.ts';
+import { ApiError, toldOf } from './errors.ts';
+import { memoryRoutes } from './routes/memories.ts';
+import { storeRoutes } from './routes/stores.ts';
+import { versionRoutes } from './routes/versions.ts';
+import type { Caller } from './rows/keys.ts';
+
+/** Who is answered besides those who ask this machine by its own name. */
+export interface Reached {
+  /** Addresses under which clients reach the server, `https://memory.example.com`. */
+  urls: readonly string[];
+  /** Origins whose pages may ask. */
+  origins: readonly string[];
+}
+
+/** Every endpoint that needs a key. */
+export function endpoints(): Endpoint[] {
+  return [...storeRoutes(), ...memoryRoutes(), ...versionRoutes()];
+}
+
+const LOCAL = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/;
+
+export function createApp(deps: ServerDeps, reached: Reached = { urls: [], origins: [] }): OpenAPIHono<Env> {
+  const app = new OpenAPIHono<Env>();
+  app.use(async (context, next) => {
+    const began = performance.now();
+    context.set('requestId', newId('req'));
+    await next();
+    context.header('request-id', context.get('requestId'));
+    const route = context.get('route') ?? 'none';
+    const caller = context.get('caller')?.id;
+    void deps.log('info', {
+      event: 'request',
+      request: context.get('requestId'),
+      method: context.req.method,
+      route,
+      status: context.res.status,
+      ms: Math.round((performance.now() - began) * 10) / 10,
+      ...(caller && { caller }),
+    });
+  });
+  app.onError((error, context) => {
+    const told = toldOf(error);
+    if (!(error instanceof ApiError) && told.type === 'api_error') {
+      void deps.log('error', { event: 'trouble', request: context.get('requestId'), error: describeError(error) });
+    }
+    return refusal(context, error instanceof ApiError ? error : new ApiError(told.type, told.message, told));
+  });
+  app.notFound((context) => refusal(context, new ApiError('not_found_error', 'There is nothing at this address.')));
+  app.get('/healthz', (context) => context.json({ status: 'ok' }));
+  app.get('/readyz', (context) => {
+    if (!deps.closing.aborted) return context.json({ status: 'ready' });
+    return context.json({ status: 'closing' }, 503);
+  });
+  app.use(async (context, next) => {
+    if (deps.closing.aborted) {
+      context.header('connection', 'close');
+      throw new ApiError('overloaded_error', 'The server is ending.', { retryAfterSeconds: 1 });
+    }
+    refuseForeign(context, reached);
+    await next();
+  });
+  app.get('/openapi.json', (context) =>
+    context.json(
+      app.getOpenAPI31Document({
+        openapi: '3.1.0',
+        info: { title: 'nocturne', version: '1', description: 'Memory stores over HTTP.' },
+        security: [{ bearer: [] }, { key: [] }],
+      }),
+    ),
+  );
+  app.openAPIRegistry.registerComponent('securitySchemes', 'bearer', { type: 'http', scheme: 'bearer' });
+  app.openAPIRegistry.registerComponent('securitySchemes', 'key', { type: 'apiKey', in: 'header', name: 'x-api-key' });
+  app.use('/v1/*', letIn(deps));
+  app.use('/nocturne/*', letIn(deps));
+  mount(app, endpoints(), deps);
+  return app;
+}
+
+function letIn(deps: ServerDeps) {
+  return async (context: Context<Env>, next: () => Promise<void>) => {
+    context.set('caller', callerOf(context, deps));
+    await next();
+  };
+}
+
+function callerOf(context: Context<Env>, { keys }: ServerDeps): Caller {
+  const bearer = /^Bearer +(\S+) *$/i.exec(context.req.header('authorization') ?? '')?.[1];
+  const key = context.req.header('x-api-key');
+  if (bearer !== undefined && key !== undefined && bearer !== key) {
+    throw new ApiError('authentication_error', 'authorization and x-api-key are two different keys.');
+  }
+  const given = bearer ?? key;
+  const caller = given === undefined ? null : keys.find(given);
+  if (caller) return caller;
+  throw new ApiError(
+    'authentication_error',
+    given === undefined ? 'A key is needed: authorization: Bearer, or x-api-key.' : 'This key is not known here.',
+  );
+}
+
+/** Pages of elsewhere, and names of elsewhere that lead here, are not answered. */
+function refuseForeign(context: Context<Env>, { urls, origins }: Reached): void {
+  const host = context.req.header('host') ?? '';
+  const isOurs = (name: string) => LOCAL.test(name) || urls.some((url) => new URL(url).host === name);
+  // A socket of the file system has no name.
+  if (!isOurs(host)) throw new ApiError('permission_error', 'This server does not answer under that name.');
+  const origin = context.req.header('origin');
+  if (origin === undefined || origins.includes(origin)) return;
+  const ofOrigin = URL.canParse(origin) ? new URL(origin) : null;
+  if (ofOrigin?.host === host && isOurs(ofOrigin.host)) return;
+  throw new ApiError('permission_error', 'This server does not answer pages of that origin.');
+}
+
+function refusal(context: Context<Env>, error: ApiError): Response {
+  const { type, message, more, retryAfterSeconds } = error.told;
+  context.header('x-should-retry', String(error.isPassing));
+  context.header('request-id', context.get('requestId'));
+  if (retryAfterSeconds !== undefined) context.header('retry-after', String(retryAfterSeconds));
+  const body = { type: 'error', error: { type, message, ...more }, request_id: context.get('requestId') };
+  return context.json(body, error.status as 400);
+}

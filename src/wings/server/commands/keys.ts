@@ -1,0 +1,113 @@
+// nocturne keys: who may use the server. A key is printed once, when it is made.
+
+import { InvalidArgumentError } from 'commander';
+import { AppError } from '../../../base/errors.ts';
+import type { CommandSpec } from '../../../doors/cli/spec.ts';
+import { withApp } from '../../../doors/cli/terminal/options.ts';
+import { EXIT, note, print } from '../../../doors/cli/terminal/output.ts';
+import { type KeyRow, Keys, RIGHTS, type Right } from '../rows/keys.ts';
+import { openRows } from '../rows/schema.ts';
+import { oneStore, storesOf } from '../rows/which.ts';
+
+const GROUP = 'Jobs and numbers';
+const MICRO_USD = 1_000_000;
+const SHAPE = '{ id, name, stores, rights, dayUsd, createdAt, revokedAt }';
+
+const keys: CommandSpec = { name: 'keys', about: 'who may use nocturne serve', group: GROUP };
+
+const create: CommandSpec<{ name: string; stores: string; rights: Right[]; dayUsd?: number; json?: boolean }> = {
+  name: 'keys create',
+  about: 'make a key; it is printed once',
+  group: GROUP,
+  options: [
+    ['--name <name>', 'what it is for', { isRequired: true }],
+    ['--stores <names>', 'stores it may use, by name or id, with commas; all: those of the home', { default: '' }],
+    ['--rights <list>', `of ${RIGHTS.join(',')}`, { parse: rightsOf, default: [...RIGHTS] }],
+    ['--day-usd <amount>', 'what its dreams may cost in a day', { parse: amountOf }],
+  ],
+  json: `{ key, ...${SHAPE} }`,
+  more: 'Stores that are made with a key are its own, whatever --stores says.',
+  examples: ['keys create --name ci --stores notes --rights read,write'],
+  run: ({ options, parts }) =>
+    withApp({ options: {}, parts }, async (app) => {
+      const known = storesOf(app);
+      const named = options.stores.split(',').filter((each) => each.trim() !== '');
+      const stores = options.stores === 'all' ? 'all' : named.map((each) => oneStore(known, each.trim()).id);
+      const { key, row } = keysOf(app).create({
+        name: options.name,
+        stores,
+        rights: options.rights,
+        dayMicroUsd: options.dayUsd === undefined ? null : Math.round(options.dayUsd * MICRO_USD),
+      });
+      print(options.json ? JSON.stringify({ key, ...shown(row) }) : key);
+      if (!options.json) note(`${row.id} ${row.name}: keep it; it is not shown again.`);
+    }),
+};
+
+const list: CommandSpec<{ json?: boolean }> = {
+  name: 'keys list',
+  about: 'the keys that there are, and those that were revoked',
+  group: GROUP,
+  json: `[${SHAPE}]`,
+  examples: ['keys list'],
+  run: ({ options, parts }) =>
+    withApp({ options: {}, parts }, async (app) => {
+      const rows = keysOf(app).all();
+      if (options.json) return print(JSON.stringify(rows.map(shown)));
+      for (const row of rows) print(line(row));
+      if (rows.length === 0) note('There is none: nocturne keys create --name NAME');
+    }),
+};
+
+const revoke: CommandSpec<object, [string]> = {
+  name: 'keys revoke',
+  about: 'let a key in no more, from its next request on',
+  group: GROUP,
+  args: [['<key>', 'apikey_…, or its name']],
+  examples: ['keys revoke ci'],
+  run: ({ args: [given], parts }) =>
+    withApp({ options: {}, parts }, async (app) => {
+      const all = keysOf(app);
+      const found = all.all().filter(({ id, name, revokedAt }) => !revokedAt && (id === given || name === given));
+      const [row, ...others] = found;
+      if (!row) {
+        throw new AppError('bad-input', `There is no key ${JSON.stringify(given)}.`, { remedy: 'nocturne keys list' });
+      }
+      if (others.length > 0) {
+        for (const each of found) note(line(each));
+        note(`Several keys have the name ${JSON.stringify(given)}: give an id.`);
+        process.exitCode = EXIT.usage;
+        return;
+      }
+      all.revoke(row.id);
+      print(`${row.id} ${row.name}: revoked`);
+    }),
+};
+
+function keysOf({ home, config }: Parameters<typeof storesOf>[0]): Keys {
+  return new Keys(openRows(home), config.clock);
+}
+
+function shown({ dayMicroUsd, ...row }: KeyRow) {
+  return { ...row, dayUsd: dayMicroUsd === null ? null : dayMicroUsd / MICRO_USD };
+}
+
+function line({ id, name, stores, rights, revokedAt }: KeyRow): string {
+  const which = stores === 'all' ? 'all stores' : stores.length === 0 ? 'its own stores' : stores.join(' ');
+  return `${id}  ${name}  ${rights.join(',')}  ${which}${revokedAt ? `  revoked ${revokedAt}` : ''}`;
+}
+
+function rightsOf(text: string): Right[] {
+  const given = text.split(',').map((each) => each.trim());
+  const unknown = given.find((each) => !RIGHTS.some((right) => right === each));
+  if (unknown === undefined) return given as Right[];
+  throw new InvalidArgumentError(`${JSON.stringify(unknown)} is none of ${RIGHTS.join(', ')}.`);
+}
+
+function amountOf(text: string): number {
+  const amount = Number(text);
+  if (text.trim() !== '' && amount >= 0 && Number.isFinite(amount)) return amount;
+  throw new InvalidArgumentError('It must be an amount of US dollars, 0 or more.');
+}
+
+export const commands = [keys, create, list, revoke] as CommandSpec[];

@@ -1,0 +1,109 @@
+// nocturne serve: memory stores over HTTP, until it is told to end.
+
+import { InvalidArgumentError } from 'commander';
+import { AppError } from '../../../base/errors.ts';
+import { readTextNow } from '../../../base/files/files.ts';
+import type { CommandSpec } from '../../../doors/cli/spec.ts';
+import { withApp } from '../../../doors/cli/terminal/options.ts';
+import { EXIT, note, print } from '../../../doors/cli/terminal/output.ts';
+
+interface Options {
+  host: string;
+  port: number;
+  socket?: string;
+  projects?: boolean;
+  tlsCert?: string;
+  tlsKey?: string;
+  behindProxy?: boolean;
+  url: string[];
+  cors: string[];
+  creates: number;
+  reads: number;
+  json?: boolean;
+}
+
+const LOOPBACK = ['127.0.0.1', 'localhost', '::1'];
+
+const serve: CommandSpec<Options> = {
+  name: 'serve',
+  about: 'memory stores over HTTP, as the official SDK speaks them',
+  group: 'Jobs and numbers',
+  options: [
+    ['--host <name>', 'where to listen', { default: '127.0.0.1' }],
+    ['--port <number>', 'port; 0: a free one', { parse: portOf, default: 4114 }],
+    ['--socket <path>', 'listen on a socket of the file system, for this user alone', { conflicts: ['port', 'host'] }],
+    ['--projects', 'the memories of projects, too, to keys that name no stores'],
+    ['--tls-cert <file>', 'certificate, PEM'],
+    ['--tls-key <file>', 'its key, PEM'],
+    ['--behind-proxy', 'something before it speaks TLS; allows another --host'],
+    ['--url <url...>', 'an address under which clients reach it', { default: [] }],
+    ['--cors <origin...>', 'an origin whose pages may ask', { default: [] }],
+    ['--creates <number>', 'changes that a key may ask for in a minute; 0: no limit', { parse: countOf, default: 300 }],
+    ['--reads <number>', 'reads that a key may ask for in a minute; 0: no limit', { parse: countOf, default: 1_200 }],
+  ],
+  json: '{ url, key? }',
+  more: 'On a terminal it makes a key that ends with it, where there is none.',
+  examples: ['serve', 'serve --socket ~/.nocturne/serve.sock'],
+  run: (call) => {
+    refuseOpen(call.options);
+    return withApp({ options: {}, parts: call.parts }, async (app) => {
+      const { startServer } = await import('../serve.ts');
+      const { json, projects, url: urls, cors: origins, creates, reads, host, port, socket } = call.options;
+      const server = await startServer(app, {
+        ...{ host, port, socket, tls: tlsOf(call.options), withProjects: projects, reached: { urls, origins } },
+        createsPerMinute: creates,
+        readsPerMinute: reads,
+      });
+      const ended = Promise.withResolvers<void>();
+      for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => ended.resolve());
+      try {
+        const { keys } = server.deps;
+        const hasKey = keys.all().some(({ revokedAt }) => revokedAt === null);
+        if (!hasKey && !process.stdout.isTTY) {
+          note('nocturne: There is no key yet.\n  Make one: nocturne keys create --name NAME');
+          process.exitCode = EXIT.usage;
+          return;
+        }
+        const key = hasKey ? undefined : keys.createPassing();
+        print(json ? JSON.stringify({ url: server.url, key }) : server.url);
+        if (key !== undefined && !json) print(`key, until this ends: ${key}`);
+        note('Ctrl-C ends it.');
+        await ended.promise;
+      } finally {
+        await server.close();
+      }
+    });
+  },
+};
+
+/** What others can reach must not be read on its way. */
+function refuseOpen({ host, tlsCert, tlsKey, behindProxy, socket }: Options): void {
+  if ((tlsCert === undefined) !== (tlsKey === undefined)) {
+    throw new AppError('bad-input', '--tls-cert and --tls-key belong together.');
+  }
+  if (socket !== undefined || LOOPBACK.includes(host) || tlsCert !== undefined || behindProxy) return;
+  throw new AppError('bad-input', `--host ${host} would carry keys and memories in the clear.`, {
+    remedy: 'Give --tls-cert and --tls-key, or --behind-proxy where something before it speaks TLS.',
+  });
+}
+
+function tlsOf({ tlsCert, tlsKey }: Options): { cert: string; key: string } | undefined {
+  if (tlsCert === undefined || tlsKey === undefined) return undefined;
+  const [cert, key] = [readTextNow(tlsCert), readTextNow(tlsKey)];
+  if (cert !== null && key !== null) return { cert, key };
+  throw new AppError('bad-input', `There is no file ${cert === null ? tlsCert : tlsKey}.`);
+}
+
+function portOf(text: string): number {
+  const port = Number(text);
+  if (text !== '' && Number.isInteger(port) && port >= 0 && port < 65_536) return port;
+  throw new InvalidArgumentError('It must be a port, 0 to 65535.');
+}
+
+function countOf(text: string): number {
+  const count = Number(text);
+  if (text !== '' && Number.isInteger(count) && count >= 0) return count;
+  throw new InvalidArgumentError('It must be a whole number from 0.');
+}
+
+export const commands: CommandSpec[] = [serve as CommandSpec];

@@ -1,0 +1,98 @@
+// nocturne stores: the memory stores of this home, which nocturne serve gives to clients.
+
+import { AppError } from '../../../base/errors.ts';
+import type { CommandSpec } from '../../../doors/cli/spec.ts';
+import { withApp } from '../../../doors/cli/terminal/options.ts';
+import { note, print } from '../../../doors/cli/terminal/output.ts';
+import type { StoreRow } from '../rows/stores.ts';
+import { oneStore, storesOf } from '../rows/which.ts';
+
+const GROUP = 'Jobs and numbers';
+const SHAPE =
+  '{ id, dir, kind, name, description, metadata, createdAt, updatedAt, archivedAt, removedAt, owner, allowsSecrets }';
+
+const stores: CommandSpec = { name: 'stores', about: 'memory stores of this home, for nocturne serve', group: GROUP };
+
+const list: CommandSpec<{ removed?: boolean; json?: boolean }> = {
+  name: 'stores list',
+  about: 'the stores that there are, memories of projects among them',
+  group: GROUP,
+  options: [['--removed', 'those that were deleted and can be brought back']],
+  json: `[${SHAPE}]`,
+  examples: ['stores list'],
+  run: ({ options, parts }) =>
+    withApp({ options: {}, parts }, async (app) => {
+      const known = storesOf(app);
+      const rows = options.removed ? known.removed() : known.list({ seenBy: 'all', withArchived: true });
+      if (options.json) return print(JSON.stringify(rows));
+      for (const row of rows) print(line(row));
+      if (rows.length === 0) note(options.removed ? 'There is none.' : 'There is none: nocturne stores create NAME');
+    }),
+};
+
+const create: CommandSpec<{ description: string; allowSecrets?: boolean; json?: boolean }, [string]> = {
+  name: 'stores create',
+  about: 'make a memory store',
+  group: GROUP,
+  args: [['<name>', 'what it is called']],
+  options: [
+    ['--description <text>', 'what is in it', { default: '' }],
+    ['--allow-secrets', 'keep what looks like a secret, where a client writes it'],
+  ],
+  json: SHAPE,
+  examples: ['stores create notes'],
+  run: ({ args: [name], options, parts }) =>
+    withApp({ options: {}, parts }, async (app) => {
+      if (!/^\P{Cc}{1,255}$/u.test(name)) {
+        throw new AppError(
+          'bad-input',
+          'The name of a store has 1 to 255 characters, none of them a control character.',
+        );
+      }
+      const { description, allowSecrets: allowsSecrets } = options;
+      const row = storesOf(app).create({ name, description, allowsSecrets });
+      print(options.json ? JSON.stringify(row) : line(row));
+    }),
+};
+
+const remove: CommandSpec<{ json?: boolean }, [string]> = {
+  name: 'stores delete',
+  about: 'put a memory store aside; stores restore brings it back',
+  group: GROUP,
+  args: [['<store>', 'its id, or its name']],
+  json: SHAPE,
+  examples: ['stores delete notes'],
+  run: ({ args: [given], options, parts }) =>
+    withApp({ options: {}, parts }, async (app) => {
+      const known = storesOf(app);
+      const row = oneStore(known, given);
+      if (row.kind !== 'own') {
+        throw new AppError('bad-input', `${row.name} is a ${row.kind}'s memory, which is not deleted here.`, {
+          remedy: `Remove the directory yourself, if that is meant: ${row.dir}`,
+        });
+      }
+      known.remove(row.id);
+      print(options.json ? JSON.stringify(row) : `${line(row)}\n  back with: nocturne stores restore ${row.id}`);
+    }),
+};
+
+const restore: CommandSpec<{ json?: boolean }, [string]> = {
+  name: 'stores restore',
+  about: 'bring a deleted memory store back',
+  group: GROUP,
+  args: [['<id>', 'memstore_…']],
+  json: SHAPE,
+  examples: ['stores restore memstore_0123456789ab'],
+  run: ({ args: [id], options, parts }) =>
+    withApp({ options: {}, parts }, async (app) => {
+      const row = storesOf(app).restore(id);
+      print(options.json ? JSON.stringify(row) : line(row));
+    }),
+};
+
+function line({ id, name, kind, dir, archivedAt, removedAt }: StoreRow): string {
+  const since = removedAt ? `  deleted ${removedAt}` : archivedAt ? `  archived ${archivedAt}` : '';
+  return `${id}  ${name}${kind === 'own' ? '' : `  (${kind})`}${since}  ${dir}`;
+}
+
+export const commands = [stores, list, create, remove, restore] as CommandSpec[];

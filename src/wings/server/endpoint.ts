@@ -1,0 +1,206 @@
+// An endpoint: its method and path, who may call it, what goes in and comes out, by one description from which the check
+// of requests and the OpenAPI document are made.
+// Promises: what is not described is refused: unknown keys of a body and of the query (`beta` and `order_by` apart), bodies
+// that are too large, no JSON or no UTF-8. `null` for what need not be given counts as not given.
+
+import { isUtf8 } from 'node:buffer';
+import { type OpenAPIHono, z } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import { jsonProblem } from '../../base/errors.ts';
+import type { ServerDeps } from './deps.ts';
+import { ApiError } from './errors.ts';
+import type { Caller, Right } from './rows/keys.ts';
+import type { StoreRow } from './rows/stores.ts';
+import { errorSchema } from './shapes.ts';
+
+export interface Env {
+  Variables: { requestId: string; caller: Caller; route: string };
+}
+
+/** One request, checked. */
+export interface Call<Body = unknown, Query = unknown> {
+  deps: ServerDeps;
+  caller: Caller;
+  params: Record<string, string>;
+  body: Body;
+  query: Query;
+  /** The form of the April documents: their flag alone, and no `beta` in the query. */
+  isApril: boolean;
+  /** For answers and bodies of another kind. */
+  context: Context<Env>;
+}
+
+export interface Endpoint<Body extends z.ZodType = z.ZodType, Query extends z.ZodObject = z.ZodObject> {
+  method: 'get' | 'post' | 'patch' | 'delete';
+  /** With `{id}` for what a caller names. */
+  path: string;
+  about: string;
+  tag: string;
+  /** What the key must allow. */
+  right: Right;
+  /** Default: an empty body, or `{}`. Not read here where `raw`. */
+  body?: Body;
+  /** The body is the endpoint's own to read. */
+  isRaw?: boolean;
+  query?: Query;
+  answer: z.ZodType;
+  handle(call: Call<z.output<Body>, z.output<Query>>): Promise<object>;
+}
+
+/** So that the body and the query of an endpoint have their types in `handle`. */
+export function endpoint<Body extends z.ZodType = z.ZodType<unknown>, Query extends z.ZodObject = z.ZodObject>(
+  of: Endpoint<Body, Query>,
+): Endpoint {
+  return of as unknown as Endpoint;
+}
+
+const BODY_BYTES = 1024 * 1024;
+/** Of every list and view: what a client may send and nobody needs. */
+const IGNORED = ['beta', 'order_by'];
+/** What the April documents call them. */
+const APRIL_NAMES: Record<string, string> = { created_at_gte: 'created_at[gte]', created_at_lte: 'created_at[lte]' };
+
+/** Adds endpoints to the app; any other method on one of their paths is answered 405. */
+export function mount(app: OpenAPIHono<Env>, endpoints: Endpoint[], deps: ServerDeps): void {
+  for (const each of endpoints) {
+    describe(app, each);
+    app.on(each.method.toUpperCase(), honoPath(each.path), async (context) => {
+      context.set('route', each.path);
+      const { isApril, ...checked } = await check(each, context, deps);
+      return answered(context, await each.handle({ deps, isApril, context, ...checked }));
+    });
+  }
+  for (const [path, same] of Map.groupBy(endpoints, (each) => each.path)) {
+    const allowed = same.map(({ method }) => method.toUpperCase()).join(', ');
+    app.all(honoPath(path), (context) => {
+      context.header('allow', allowed);
+      throw new ApiError('invalid_request_error', `${context.req.method} is not allowed here; ${allowed} is.`, {
+        status: 405,
+      });
+    });
+  }
+}
+
+/** The store that a request names, as its caller sees it. Throws 404. */
+export function storeOf({ deps, caller, params }: Call): StoreRow {
+  const row = deps.stores.find(params.store as string, { caller, withProjects: deps.withProjects });
+  if (row) return row;
+  throw new ApiError('not_found_error', 'There is no such memory store.');
+}
+
+/** The same for a change of its memories. */
+export function writableStoreOf(call: Call): StoreRow {
+  const row = storeOf(call);
+  if (row.kind !== 'team') return row;
+  throw new ApiError('permission_error', "A team's memory is changed in its repository alone: nocturne share, or git.");
+}
+
+function answered(context: Context<Env>, value: object): Response {
+  return value instanceof Response ? value : context.json(value);
+}
+
+async function check(of: Endpoint, context: Context<Env>, deps: ServerDeps) {
+  const caller = context.get('caller');
+  if (!caller.rights.includes(of.right)) {
+    throw new ApiError('permission_error', `This key has no right to ${of.right}.`);
+  }
+  const seconds = (of.method === 'get' ? deps.reads : deps.creates).take(caller.id);
+  if (seconds > 0) {
+    throw new ApiError('rate_limit_error', `Too many requests of this key; the next in ${seconds} s.`, {
+      retryAfterSeconds: seconds,
+    });
+  }
+  const { searchParams } = new URL(context.req.url);
+  const flags = (context.req.header('anthropic-beta') ?? '').split(',').map((flag) => flag.trim());
+  const isApril =
+    flags.includes('managed-agents-2026-04-01') &&
+    !flags.includes('agent-memory-2026-07-22') &&
+    !searchParams.has('beta');
+  const query = parse(of.query ?? z.strictObject({}), queryOf(searchParams, isApril), 'query');
+  const body = of.isRaw ? undefined : parse(of.body ?? z.strictObject({}), await bodyOf(of, context), 'body');
+  return { caller, params: context.req.param() as Record<string, string>, query: query as never, body, isApril };
+}
+
+function queryOf(given: URLSearchParams, isApril: boolean): Record<string, string | string[]> {
+  const query: Record<string, string | string[]> = {};
+  for (const name of new Set(given.keys())) {
+    if (IGNORED.includes(name)) continue;
+    const values = given.getAll(name);
+    const today = (isApril && APRIL_NAMES[name]) || name;
+    const isList = name.endsWith('[]');
+    if (values.length > 1 && !isList)
+      throw new ApiError('invalid_request_error', `${name}: it is given more than once.`);
+    query[today] = isList ? values : (values[0] as string);
+  }
+  return query;
+}
+
+async function bodyOf(of: Endpoint, context: Context<Env>): Promise<unknown> {
+  const bytes = await readBody(context);
+  if (bytes.length === 0) return of.body ? undefined : {};
+  if (!isUtf8(bytes)) throw new ApiError('invalid_request_error', 'The body is not UTF-8.');
+  try {
+    return JSON.parse(bytes.toString(), (_, value) => {
+      if (typeof value === 'string' && !value.isWellFormed()) throw new SyntaxError('a string has half a character');
+      return value;
+    });
+  } catch (error) {
+    throw new ApiError('invalid_request_error', `The body is not JSON: ${jsonProblem(error)}.`);
+  }
+}
+
+/** The body in whole. Throws 413 for one that is too large as soon as it is. */
+export async function readBody({ req }: Context<Env>, most = BODY_BYTES): Promise<Buffer> {
+  if (Number(req.header('content-length') ?? 0) > most) throw tooLarge(most);
+  if (req.header('content-length') !== undefined) return Buffer.from(await req.arrayBuffer());
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of req.raw.body ?? []) {
+    size += piece.length;
+    if (size > most) throw tooLarge(most);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
+
+function tooLarge(most: number): ApiError {
+  return new ApiError('request_too_large', `The body is too large: at most ${most} bytes are allowed.`);
+}
+
+function parse(schema: z.ZodType, given: unknown, where: string): unknown {
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const said = parsed.error.issues.map(({ path, message, ...issue }) => {
+    const at = path.length > 0 ? `${z.core.toDotPath(path)}: ` : '';
+    // The words of an issue may quote what was given.
+    if (issue.code === 'unrecognized_keys')
+      return `${at}unknown ${where === 'query' ? 'parameter' : 'key'} ${issue.keys.map((key) => JSON.stringify(key.slice(0, 64))).join(', ')}`;
+    return `${at}${message}`;
+  });
+  throw new ApiError('invalid_request_error', `${said.join('; ')}.`);
+}
+
+function honoPath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1');
+}
+
+function describe(app: OpenAPIHono<Env>, of: Endpoint): void {
+  const names = [...of.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string);
+  const json = (schema: z.ZodType) => ({ content: { 'application/json': { schema } } });
+  app.openAPIRegistry.registerPath({
+    method: of.method,
+    path: of.path,
+    summary: of.about,
+    tags: [of.tag],
+    security: [{ bearer: [] }, { key: [] }],
+    request: {
+      ...(names.length > 0 && { params: z.object(Object.fromEntries(names.map((name) => [name, z.string()]))) }),
+      ...(of.query && { query: of.query }),
+      ...(of.body && !of.isRaw && { body: { ...json(of.body), required: true } }),
+    },
+    responses: {
+      200: { description: 'As asked.', ...json(of.answer) },
+      default: { description: 'An error.', ...json(errorSchema) },
+    },
+  });
+}

@@ -1,0 +1,173 @@
+// The memories of a store: made, listed, read, changed, deleted.
+
+import { z } from '@hono/zod-openapi';
+import { type Endpoint, endpoint, storeOf, writableStoreOf } from '../endpoint.ts';
+import { ApiError } from '../errors.ts';
+import {
+  deletedSchema,
+  listedShape,
+  memorySchema,
+  memoryShape,
+  optional,
+  pageOf,
+  pageQuery,
+  prefixSchema,
+  viewSchema,
+} from '../shapes.ts';
+import type { Listed } from '../store/memories.ts';
+import { refuseArchived } from './stores.ts';
+
+const PATH = '/v1/memory_stores/{store}/memories';
+/** A page with contents has no more. */
+const MOST_WITH_CONTENT = 20;
+
+const path = z.string().min(1);
+const sha = z.string().regex(/^[0-9a-f]{64}$/, 'it is no SHA-256 in lower-case hex');
+const byContent = z.strictObject({ type: z.literal('content_sha256'), content_sha256: sha });
+const byAbsence = z.strictObject({ type: z.literal('not_exists') });
+const viewQuery = z.strictObject({ view: viewSchema.default('basic') });
+
+export function memoryRoutes(): Endpoint[] {
+  return [
+    endpoint({
+      method: 'post',
+      path: PATH,
+      about: 'Make a memory at a path that is free',
+      tag: 'Memories',
+      right: 'write',
+      body: z.strictObject({ path, content: z.string(), precondition: optional(byAbsence) }),
+      query: viewQuery,
+      answer: memorySchema,
+      async handle(call) {
+        const { deps, caller, body, isApril, query } = call;
+        const store = writableStoreOf(call);
+        refuseArchived(store);
+        if (body.precondition && !isApril)
+          throw new ApiError('invalid_request_error', 'body: unknown key "precondition".');
+        const memory = await deps.threads.run(store.dir, 'createMemory', {
+          by: caller.id,
+          allowsSecrets: store.allowsSecrets,
+          path: body.path,
+          content: body.content,
+          ...(isApril && { upsert: body.precondition ? ('new' as const) : ('replace' as const) }),
+        });
+        return memoryShape(memory, { store: store.id, withContent: query.view === 'full', isApril });
+      },
+    }),
+    endpoint({
+      method: 'get',
+      path: PATH,
+      about: 'List memories in the order of their paths',
+      tag: 'Memories',
+      right: 'read',
+      query: z.strictObject({
+        ...pageQuery,
+        path_prefix: z
+          .string()
+          .regex(/^\/(?:.*\/)?$/s, 'it must begin and end with "/"')
+          .optional(),
+        depth: z.enum(['0', '1']).transform(Number).optional(),
+        view: viewSchema.default('basic'),
+      }),
+      answer: pageOf(z.union([memorySchema, prefixSchema])),
+      async handle(call) {
+        const { deps, caller, isApril, query } = call;
+        const store = storeOf(call);
+        const { path_prefix: prefix, depth, view, page } = query;
+        const of = ['memories', store.id, caller.id, prefix ?? '/', depth ?? 0];
+        const [after] = page === undefined ? [] : deps.cursors.open(page, of);
+        const withContent = view === 'full';
+        const limit = withContent ? Math.min(query.limit, MOST_WITH_CONTENT) : query.limit;
+        const { items, hasMore } = await deps.threads.run(store.dir, 'listMemories', {
+          prefix,
+          depth,
+          limit,
+          withContent,
+          after,
+        });
+        const last = hasMore ? items.at(-1) : undefined;
+        return {
+          data: items.map((item) => listedShape(item, { store: store.id, withContent, isApril })),
+          next_page: last ? deps.cursors.seal([placeOf(last)], of) : null,
+        };
+      },
+    }),
+    endpoint({
+      method: 'get',
+      path: `${PATH}/{memory}`,
+      about: 'Read a memory',
+      tag: 'Memories',
+      right: 'read',
+      query: z.strictObject({ view: viewSchema.default('full') }),
+      answer: memorySchema,
+      async handle(call) {
+        const { deps, params, query, isApril } = call;
+        const store = storeOf(call);
+        const memory = await deps.threads.run(store.dir, 'retrieveMemory', { id: params.memory as string });
+        return memoryShape(memory, { store: store.id, withContent: query.view === 'full', isApril });
+      },
+    }),
+    ...(['post', 'patch'] as const).map((method) =>
+      endpoint({
+        method,
+        path: `${PATH}/{memory}`,
+        about: 'Change the content or the path of a memory',
+        tag: 'Memories',
+        right: 'write',
+        body: z.strictObject({
+          path: optional(path),
+          content: optional(z.string()),
+          precondition: optional(z.union([byContent, byAbsence])),
+        }),
+        query: viewQuery,
+        answer: memorySchema,
+        async handle(call) {
+          const { deps, caller, params, body, isApril, query } = call;
+          const store = writableStoreOf(call);
+          refuseArchived(store);
+          const { precondition } = body;
+          if (body.content === undefined && body.path === undefined) {
+            throw new ApiError('invalid_request_error', 'Give a content, a path, or both.');
+          }
+          if (precondition?.type === 'not_exists' && !isApril) {
+            throw new ApiError('invalid_request_error', 'precondition.type: it must be "content_sha256".');
+          }
+          const memory = await deps.threads.run(store.dir, 'updateMemory', {
+            by: caller.id,
+            allowsSecrets: store.allowsSecrets,
+            id: params.memory as string,
+            path: body.path,
+            content: body.content,
+            ...(precondition?.type === 'content_sha256' && { sha: precondition.content_sha256 }),
+            ifFree: precondition?.type === 'not_exists',
+          });
+          return memoryShape(memory, { store: store.id, withContent: query.view === 'full', isApril });
+        },
+      }),
+    ),
+    endpoint({
+      method: 'delete',
+      path: `${PATH}/{memory}`,
+      about: 'Delete a memory; its versions stay',
+      tag: 'Memories',
+      right: 'write',
+      query: z.strictObject({ expected_content_sha256: sha.optional() }),
+      answer: deletedSchema,
+      async handle(call) {
+        const { deps, caller, params, query } = call;
+        const store = writableStoreOf(call);
+        const { id } = await deps.threads.run(store.dir, 'deleteMemory', {
+          by: caller.id,
+          allowsSecrets: store.allowsSecrets,
+          id: params.memory as string,
+          sha: query.expected_content_sha256,
+        });
+        return { id, type: 'memory_deleted' };
+      },
+    }),
+  ];
+}
+
+function placeOf(item: Listed): string {
+  return 'prefix' in item ? item.prefix : item.path;
+}

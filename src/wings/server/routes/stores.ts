@@ -1,0 +1,151 @@
+// Memory stores: made, listed, read, changed, archived, deleted. What a store holds is the business of memories.ts.
+
+import { z } from '@hono/zod-openapi';
+import { type Call, type Endpoint, endpoint, storeOf } from '../endpoint.ts';
+import { ApiError } from '../errors.ts';
+import type { StoreRow } from '../rows/stores.ts';
+import {
+  createdQuery,
+  deletedSchema,
+  optional,
+  pageOf,
+  pageQuery,
+  storeSchema,
+  storeShape,
+  switchSchema,
+} from '../shapes.ts';
+
+const PATH = '/v1/memory_stores';
+const MOST_METADATA = 16;
+
+const name = z
+  .string()
+  .min(1)
+  .max(255)
+  .refine((text) => !/\p{Cc}/u.test(text), 'it holds a control character');
+const description = z.string().max(1_024);
+const key = z.string().min(1).max(64);
+const value = z.string().max(512);
+const metadata = z
+  .record(key, value)
+  .refine((all) => Object.keys(all).length <= MOST_METADATA, `at most ${MOST_METADATA} pairs`);
+
+export function storeRoutes(): Endpoint[] {
+  return [
+    endpoint({
+      method: 'post',
+      path: PATH,
+      about: 'Make a memory store',
+      tag: 'Memory stores',
+      right: 'create',
+      body: z.strictObject({ name, description: optional(description), metadata: optional(metadata) }),
+      answer: storeSchema,
+      handle: async ({ deps, caller, body }) => storeShape(deps.stores.create({ ...body, owner: caller.id })),
+    }),
+    endpoint({
+      method: 'get',
+      path: PATH,
+      about: 'List memory stores, newest first',
+      tag: 'Memory stores',
+      right: 'read',
+      query: z.strictObject({ ...pageQuery, ...createdQuery, include_archived: switchSchema.default(false) }),
+      answer: pageOf(storeSchema),
+      async handle({ deps, caller, query: { limit, page, ...filters } }) {
+        const of = ['stores', caller.id, filters];
+        const [createdAt, id] = page === undefined ? [] : deps.cursors.open(page, of);
+        const rows = deps.stores.list({
+          seenBy: { caller, withProjects: deps.withProjects },
+          withArchived: filters.include_archived,
+          since: filters['created_at[gte]'],
+          until: filters['created_at[lte]'],
+          limit: limit + 1,
+          ...(createdAt !== undefined && id !== undefined && { after: { createdAt, id } }),
+        });
+        const last = rows.length > limit ? rows[limit - 1] : undefined;
+        return {
+          data: rows.slice(0, limit).map(storeShape),
+          next_page: last ? deps.cursors.seal([last.createdAt, last.id], of) : null,
+        };
+      },
+    }),
+    endpoint({
+      method: 'get',
+      path: `${PATH}/{store}`,
+      about: 'Read a memory store',
+      tag: 'Memory stores',
+      right: 'read',
+      answer: storeSchema,
+      handle: async (call) => storeShape(storeOf(call)),
+    }),
+    ...(['post', 'patch'] as const).map((method) =>
+      endpoint({
+        method,
+        path: `${PATH}/{store}`,
+        about: 'Change a memory store; `null` takes a key out of its metadata',
+        tag: 'Memory stores',
+        right: 'write',
+        body: z.strictObject({
+          name: optional(name),
+          description: optional(description),
+          metadata: optional(z.record(key, value.nullable())),
+        }),
+        answer: storeSchema,
+        async handle(call) {
+          const row = storeOf(call);
+          refuseArchived(row);
+          const { metadata: patch, ...rest } = call.body;
+          const merged = Object.entries({ ...row.metadata, ...patch }).filter((pair) => pair[1] !== null);
+          const to = metadata.safeParse(Object.fromEntries(merged));
+          if (!to.success) throw new ApiError('invalid_request_error', `metadata: ${to.error.issues[0]?.message}.`);
+          const changed = Object.fromEntries(Object.entries(rest).filter((pair) => pair[1] !== undefined));
+          return storeShape(call.deps.stores.update(row.id, { ...changed, metadata: to.data }));
+        },
+      }),
+    ),
+    endpoint({
+      method: 'post',
+      path: `${PATH}/{store}/archive`,
+      about: 'Archive a memory store; there is no way back',
+      tag: 'Memory stores',
+      right: 'write',
+      answer: storeSchema,
+      async handle(call) {
+        const row = storeOf(call);
+        refuseForeign(row, 'archived');
+        return storeShape(call.deps.stores.archive(row.id));
+      },
+    }),
+    endpoint({
+      method: 'delete',
+      path: `${PATH}/{store}`,
+      about: 'Delete a memory store',
+      tag: 'Memory stores',
+      right: 'write',
+      answer: deletedSchema,
+      async handle(call) {
+        const row = storeOf(call);
+        refuseForeign(row, 'deleted');
+        await removeStore(call, row);
+        return { id: row.id, type: 'memory_store_deleted' };
+      },
+    }),
+  ];
+}
+
+async function removeStore({ deps }: Pick<Call, 'deps'>, { id, dir }: StoreRow): Promise<void> {
+  await deps.threads.closeStore(dir);
+  deps.stores.remove(id);
+}
+
+export function refuseArchived({ archivedAt }: StoreRow): void {
+  if (archivedAt === null) return;
+  throw new ApiError('invalid_request_error', `This memory store was archived at ${archivedAt}: it is only read.`);
+}
+
+function refuseForeign({ kind, dir }: StoreRow, what: string): void {
+  if (kind === 'own') return;
+  throw new ApiError(
+    'permission_error',
+    `A ${kind}'s memory is not ${what} over HTTP. On its machine: nocturne pause, or rm -r ${dir}`,
+  );
+}

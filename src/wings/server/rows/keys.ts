@@ -1,0 +1,109 @@
+// The keys of the server: who may do what with which stores. A key is shown once, when it is made, and kept as its
+// SHA-256: the rows tell nobody a key. Promises: a key that was revoked is unknown from the next question on.
+
+import { createHash, randomBytes } from 'node:crypto';
+import type { Clock } from '../../../base/time.ts';
+import { newId } from '../../../memory/ledger/ledger.ts';
+import type { Sql } from './schema.ts';
+
+export const RIGHTS = ['read', 'write', 'dream', 'create', 'sessions'] as const;
+export type Right = (typeof RIGHTS)[number];
+
+/** Who asks. */
+export interface Caller {
+  /** `apikey_…` */
+  id: string;
+  name: string;
+  rights: readonly Right[];
+  /** Ids of the stores that it may use beside those it makes; `all`: every store of the home. */
+  stores: 'all' | readonly string[];
+  /** What its dreams may cost in a day, in millionths of a US dollar; null: no limit of its own. */
+  dayMicroUsd: number | null;
+}
+
+export interface KeyRow extends Caller {
+  createdAt: string;
+  revokedAt: string | null;
+}
+
+type Row = Omit<KeyRow, 'rights' | 'stores'> & { rights: string; stores: string | null };
+
+const COLUMNS = `id, name, stores, rights, day_micro_usd as dayMicroUsd, created_at as createdAt, revoked_at as revokedAt`;
+
+export class Keys {
+  readonly #rows: Sql;
+  readonly #clock: Clock;
+  /** Keys of this process alone, by their SHA-256. */
+  readonly #passing = new Map<string, Caller>();
+
+  constructor(rows: Sql, clock: Clock) {
+    this.#rows = rows;
+    this.#clock = clock;
+  }
+
+  /** Makes a key; answers it with what is kept of it. */
+  create(of: Omit<Caller, 'id'>): { key: string; row: KeyRow } {
+    const [id, key] = [newId('apikey'), newKey()];
+    this.#rows.insert('api_key', {
+      id,
+      name: of.name,
+      sha: shaOf(key),
+      stores: of.stores === 'all' ? null : JSON.stringify(of.stores),
+      rights: of.rights.join(' '),
+      day_micro_usd: of.dayMicroUsd,
+      created_at: this.#clock.now().toISOString(),
+    });
+    return { key, row: this.all().find((row) => row.id === id) as KeyRow };
+  }
+
+  /** Makes a key with every right that ends with this process. */
+  createPassing(): string {
+    const key = newKey();
+    const caller: Caller = {
+      id: newId('apikey'),
+      name: 'this process',
+      rights: RIGHTS,
+      stores: 'all',
+      dayMicroUsd: null,
+    };
+    this.#passing.set(shaOf(key), caller);
+    return key;
+  }
+
+  /** Who has this key; null for one that nobody has, or has no more. */
+  find(key: string): Caller | null {
+    const sha = shaOf(key);
+    const row = this.#rows.get<Row>(`select ${COLUMNS} from api_key where sha = ? and revoked_at is null`, sha);
+    return row ? read(row) : (this.#passing.get(sha) ?? null);
+  }
+
+  /** Whether who was let in is let in still, for streams. */
+  isIn(id: string): boolean {
+    if ([...this.#passing.values()].some((caller) => caller.id === id)) return true;
+    return this.#rows.get('select 1 from api_key where id = ? and revoked_at is null', id) !== undefined;
+  }
+
+  /** The keys that were made, the revoked ones too, oldest first. */
+  all(): KeyRow[] {
+    return this.#rows.all<Row>(`select ${COLUMNS} from api_key order by created_at, id`).map(read);
+  }
+
+  /** False where it was revoked before. */
+  revoke(id: string): boolean {
+    const now = this.#clock.now().toISOString();
+    return this.#rows.run('update api_key set revoked_at = ? where id = ? and revoked_at is null', now, id) > 0;
+  }
+}
+
+function read(row: Row): KeyRow {
+  const stores = row.stores === null ? 'all' : JSON.parse(row.stores);
+  return { ...row, stores, rights: row.rights.split(' ') as Right[] };
+}
+
+function newKey(): string {
+  return `noct_${randomBytes(32).toString('base64url')}`;
+}
+
+function shaOf(key: string): string {
+  return createHash('sha256').update(key).digest('hex');
+}

@@ -1,0 +1,26 @@
+// Which store a person means.
+
+import { AppError } from '../../../base/errors.ts';
+import type { WingApp } from '../../../doors/wing.ts';
+import { openRows } from './schema.ts';
+import { type StoreRow, Stores } from './stores.ts';
+
+/** The stores of an app's home, memories of projects among them. */
+export function storesOf({ home, config }: Pick<WingApp, 'home' | 'config'>): Stores {
+  const stores = new Stores(openRows(home), { home, clock: config.clock });
+  stores.adoptProjects();
+  return stores;
+}
+
+/** The one store of an id, a name or a directory. Throws `bad-input` where there is none, or several. */
+export function oneStore(stores: Stores, given: string): StoreRow {
+  const [row, ...others] = stores.named(given);
+  if (row && others.length === 0) return row;
+  if (!row) {
+    throw new AppError('bad-input', `There is no store ${JSON.stringify(given)}.`, { remedy: 'nocturne stores list' });
+  }
+  const ids = [row, ...others].map(({ id }) => id).join(', ');
+  throw new AppError('bad-input', `Several stores have the name ${JSON.stringify(given)}.`, {
+    remedy: `Give an id: ${ids}`,
+  });
+}

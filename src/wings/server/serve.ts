@@ -1,0 +1,120 @@
+// The server as a process has it: made of its parts, listening, and ended so that nothing that was begun is lost.
+
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { createAdaptorServer } from '@hono/node-server';
+import { AppError } from '../../base/errors.ts';
+import { kindOf } from '../../base/files/directories.ts';
+import { makePrivate, removeFile } from '../../base/files/files.ts';
+import type { Log } from '../../base/logger.ts';
+import type { WingApp } from '../../doors/wing.ts';
+import { createApp, type Reached } from './app.ts';
+import { Cursors } from './cursor.ts';
+import type { ServerDeps } from './deps.ts';
+import { RateLimit } from './limits.ts';
+import { Keys } from './rows/keys.ts';
+import { identityOf, openRows } from './rows/schema.ts';
+import { Stores } from './rows/stores.ts';
+import { StoreThreads } from './store/threads.ts';
+
+export interface ServeOptions {
+  host?: string;
+  /** 0: a free one. */
+  port?: number;
+  /** A socket of the file system in place of a port. */
+  socket?: string;
+  withProjects?: boolean;
+  createsPerMinute?: number;
+  readsPerMinute?: number;
+  tls?: { cert: string; key: string };
+  reached?: Partial<Reached>;
+}
+
+export interface Running {
+  deps: ServerDeps;
+  /** `http://127.0.0.1:4114`, or the path of the socket. */
+  url: string;
+  /** Takes nothing new, lets what is under way come to its end for at most `withinMs`, and closes everything. */
+  close(withinMs?: number): Promise<void>;
+}
+
+/** How long a request may take to arrive whole. */
+const REQUEST_MS = 60_000;
+const HEADERS_MS = 10_000;
+const END_MS = 10_000;
+
+export async function startServer(app: WingApp & { log: Log }, options: ServeOptions = {}): Promise<Running> {
+  const { config, home, log } = app;
+  const rows = openRows(home);
+  const { user, secret } = identityOf(rows);
+  const closing = new AbortController();
+  const threads = new StoreThreads({
+    environment: config.environment,
+    user,
+    onTrouble: ({ dir, message }) => void log('error', { event: 'trouble', store: dir, error: message }),
+  });
+  const deps: ServerDeps = {
+    config,
+    home,
+    log,
+    stores: new Stores(rows, { home, clock: config.clock }),
+    keys: new Keys(rows, config.clock),
+    threads,
+    cursors: new Cursors(secret),
+    user,
+    withProjects: options.withProjects ?? false,
+    creates: new RateLimit(options.createsPerMinute ?? 300, config.clock),
+    reads: new RateLimit(options.readsPerMinute ?? 1_200, config.clock),
+    closing: closing.signal,
+  };
+  deps.stores.dropRemoved(config.versionDays);
+  if (deps.withProjects) deps.stores.adoptProjects();
+  const { fetch } = createApp(deps, { urls: [], origins: [], ...options.reached });
+  const timeouts = { requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS, connectionsCheckingInterval: 5_000 };
+  const server = createAdaptorServer(
+    options.tls
+      ? { fetch, createServer: createTlsServer, serverOptions: { ...timeouts, ...options.tls } }
+      : { fetch, serverOptions: timeouts },
+  );
+  const url = await listen(server, options);
+  return {
+    deps,
+    url,
+    async close(withinMs = END_MS) {
+      closing.abort();
+      const ended = new Promise<void>((resolve) => server.close(() => resolve()));
+      const patience = setTimeout(() => 'closeAllConnections' in server && server.closeAllConnections(), withinMs);
+      await ended;
+      clearTimeout(patience);
+      await threads.close();
+    },
+  };
+}
+
+async function listen(server: ReturnType<typeof createAdaptorServer>, options: ServeOptions): Promise<string> {
+  const { host = '127.0.0.1', port = 4114, socket, tls } = options;
+  const listening = Promise.withResolvers<void>();
+  server.once('listening', listening.resolve).once('error', listening.reject);
+  // Nobody else may connect, not even before its mode is set.
+  const mask = socket === undefined ? null : process.umask(0o177);
+  try {
+    // One that a server left behind which was killed.
+    if (socket !== undefined && kindOf(socket) === 'other') removeFile(socket);
+    if (socket === undefined) server.listen(port, host);
+    else server.listen(socket);
+    await listening.promise;
+  } catch (error) {
+    const where = socket ?? `${host}:${port}`;
+    throw new AppError('bad-input', `Cannot listen on ${where}: ${(error as Error).message}.`, {
+      remedy: socket === undefined ? 'Choose another with --port.' : 'Choose another path with --socket.',
+    });
+  } finally {
+    if (mask !== null) process.umask(mask);
+  }
+  if (socket !== undefined) {
+    makePrivate(socket);
+    return socket;
+  }
+  const { port: found } = server.address() as AddressInfo;
+  return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${found}`;
+}

@@ -1,0 +1,148 @@
+// The objects of the API as they go over the wire, and the rules of what clients send that several endpoints share.
+
+import { z } from '@hono/zod-openapi';
+import { isInstant } from '../../base/time.ts';
+import type { StoreRow } from './rows/stores.ts';
+import type { Listed, Memory } from './store/memories.ts';
+import type { MemoryVersion } from './store/versions.ts';
+
+export const errorSchema = z
+  .object({
+    type: z.literal('error'),
+    error: z.looseObject({ type: z.string(), message: z.string() }),
+    request_id: z.string(),
+  })
+  .openapi('Error');
+
+/** What need not be given; `null` counts as that. */
+export function optional<T extends z.ZodType>(schema: T) {
+  return schema.nullish().transform((value) => value ?? undefined);
+}
+
+export const instantSchema = z
+  .string()
+  .refine(isInstant, 'it is no RFC 3339 instant')
+  .transform((at) => new Date(at).toISOString());
+
+export const pageQuery = {
+  limit: z.coerce.number().int().min(1).max(100).default(20),
+  page: z.string().min(1).optional(),
+};
+
+export const createdQuery = {
+  'created_at[gte]': instantSchema.optional(),
+  'created_at[lte]': instantSchema.optional(),
+};
+
+export const viewSchema = z.enum(['basic', 'full']);
+export const switchSchema = z.enum(['true', 'false']).transform((value) => value === 'true');
+
+export function pageOf<T extends z.ZodType>(item: T) {
+  return z.object({ data: z.array(item), next_page: z.string().nullable() });
+}
+
+export const storeSchema = z
+  .object({
+    id: z.string(),
+    type: z.literal('memory_store'),
+    name: z.string(),
+    description: z.string(),
+    metadata: z.record(z.string(), z.string()),
+    created_at: z.string(),
+    updated_at: z.string(),
+    archived_at: z.string().nullable(),
+  })
+  .openapi('MemoryStore');
+
+export function storeShape(row: StoreRow): z.infer<typeof storeSchema> {
+  const { id, name, description, metadata } = row;
+  const [created_at, updated_at, archived_at] = [row.createdAt, row.updatedAt, row.archivedAt];
+  return { id, type: 'memory_store', name, description, metadata, created_at, updated_at, archived_at };
+}
+
+export const memorySchema = z
+  .object({
+    id: z.string(),
+    type: z.literal('memory'),
+    memory_store_id: z.string(),
+    memory_version_id: z.string(),
+    path: z.string(),
+    content: z.string().nullable(),
+    content_sha256: z.string(),
+    content_size_bytes: z.int(),
+    created_at: z.string(),
+    updated_at: z.string(),
+    /** Of the April documents alone. */
+    size_bytes: z.int().optional(),
+  })
+  .openapi('Memory');
+
+export const prefixSchema = z.object({ type: z.literal('memory_prefix'), path: z.string() }).openapi('MemoryPrefix');
+
+export interface MemoryView {
+  store: string;
+  withContent: boolean;
+  isApril: boolean;
+}
+
+export function memoryShape(memory: Memory, { store, withContent, isApril }: MemoryView): z.infer<typeof memorySchema> {
+  return {
+    id: memory.id,
+    type: 'memory',
+    memory_store_id: store,
+    memory_version_id: memory.version,
+    path: memory.path,
+    content: withContent ? memory.content : null,
+    content_sha256: memory.sha,
+    content_size_bytes: memory.sizeBytes,
+    ...(isApril && { size_bytes: memory.sizeBytes }),
+    created_at: memory.createdAt,
+    updated_at: memory.updatedAt,
+  };
+}
+
+export function listedShape(item: Listed, view: MemoryView) {
+  return 'prefix' in item ? { type: 'memory_prefix', path: item.prefix } : memoryShape(item, view);
+}
+
+const actorSchema = z
+  .looseObject({ type: z.enum(['session_actor', 'api_actor', 'user_actor', 'service_account_actor']) })
+  .nullable();
+
+export const versionSchema = z
+  .object({
+    id: z.string(),
+    type: z.literal('memory_version'),
+    memory_id: z.string(),
+    memory_store_id: z.string(),
+    operation: z.enum(['created', 'modified', 'deleted']),
+    path: z.string().nullable(),
+    content: z.string().nullable(),
+    content_sha256: z.string().nullable(),
+    content_size_bytes: z.int().nullable(),
+    created_at: z.string(),
+    created_by: actorSchema,
+    redacted_at: z.string().nullable(),
+    redacted_by: actorSchema,
+  })
+  .openapi('MemoryVersion');
+
+export function versionShape(version: MemoryVersion, view: Omit<MemoryView, 'isApril'>): z.infer<typeof versionSchema> {
+  return {
+    id: version.id,
+    type: 'memory_version',
+    memory_id: version.memory,
+    memory_store_id: view.store,
+    operation: version.operation,
+    path: version.path,
+    content: view.withContent ? version.content : null,
+    content_sha256: version.sha,
+    content_size_bytes: version.sizeBytes,
+    created_at: version.createdAt,
+    created_by: version.createdBy,
+    redacted_at: version.redactedAt,
+    redacted_by: version.redactedBy,
+  };
+}
+
+export const deletedSchema = z.object({ id: z.string(), type: z.string() });

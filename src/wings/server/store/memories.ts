@@ -1,0 +1,254 @@
+// The memories of a store as the API has them: made, read, listed, changed, deleted. Each change is one commit of the store.
+// Promises: nothing is overwritten that the caller did not name; a precondition is checked under the store's lock, against
+// what stands in the file; what is written is kept byte for byte or refused; what is answered is the head, with whatever
+// an edit made meanwhile put into it.
+
+import type { Config } from '../../../base/config/config.ts';
+import { readMemoryBytesNow } from '../../../base/files/files.ts';
+import { locateSecrets } from '../../../base/text/redact.ts';
+import type { Ledger } from '../../../memory/ledger/ledger.ts';
+import { shaOf } from '../../../memory/ledger/version-rows.ts';
+import { locateFile } from '../../../memory/store/confine.ts';
+import { bytesOf } from '../../../memory/store/edit-text.ts';
+import type { Store } from '../../../memory/store/store.ts';
+import { ApiError } from '../errors.ts';
+import { freePath, pathConflict, refuseConflict, STANDING, storePath } from './paths.ts';
+
+/** What work has beside its arguments. */
+export interface At {
+  store: Store;
+  config: Config;
+  /** Who a person of this machine is to clients. */
+  user: string;
+}
+
+/** A memory at its head. */
+export interface Memory {
+  id: string;
+  version: string;
+  /** As clients write it. */
+  path: string;
+  content: string;
+  sha: string;
+  sizeBytes: number;
+  createdAt: string;
+  updatedAt: string;
+}
+
+/** What every change is made by and bound to. */
+export interface Change {
+  /** `apikey_…` */
+  by: string;
+  /** Secrets are kept as they are. */
+  allowsSecrets: boolean;
+}
+
+export interface CreateMemory extends Change {
+  path: string;
+  content: string;
+  /** Of the April documents: what stands at the path is replaced, or with `new` refused as a precondition. */
+  upsert?: 'replace' | 'new';
+}
+
+export interface UpdateMemory extends Change {
+  id: string;
+  path?: string;
+  content?: string;
+  sha?: string;
+  /** Of the April documents: where the path is occupied nothing is changed, and that is no error. */
+  ifFree?: boolean;
+}
+
+export interface ListMemories {
+  prefix?: string;
+  depth?: number;
+  limit: number;
+  withContent: boolean;
+  /** Only what comes after this one in the order of paths, as it was listed. */
+  after?: string;
+}
+
+/** `prefix`: a directory of memories, with a slash at its end. */
+export type Listed = Memory | { prefix: string };
+
+type Row = Omit<Memory, 'content'> & { content: Buffer };
+
+const COLUMNS = `memory.id, version.id as version, memory.path, version.sha, version.size as sizeBytes,
+  coalesce(memory.created_at, version.at) as createdAt, version.at as updatedAt`;
+const FROM = `from memory join version on version.id = memory.head where ${STANDING}`;
+
+export async function createMemory(at: At, args: CreateMemory): Promise<Memory> {
+  const { store } = at;
+  const { content, upsert } = args;
+  const path = storePath(args.path);
+  await refuseContent(at, { ...args, content });
+  let isNew = true;
+  await store.commit(actorOf(args), (ledger) => {
+    const there = memoryAt(ledger, path);
+    if (there && upsert === 'new') throw preconditionFailed(`A memory stands at /${path} already.`);
+    isNew = !(there && upsert === 'replace');
+    if (isNew) {
+      refuseConflict(path, { ledger, dir: store.dir });
+      freePath(path, ledger);
+    }
+    return {
+      files: [
+        {
+          path,
+          change(current) {
+            if (isNew && current !== null) throw pathConflict({ id: null, path });
+            return content;
+          },
+        },
+      ],
+    };
+  });
+  return read(memoryAt(store.ledger, path), store.ledger);
+}
+
+export async function retrieveMemory({ store }: At, { id }: { id: string }): Promise<Memory> {
+  const head = memoryOf(store.ledger, id);
+  if (!head) throw notFound();
+  const { absolute } = locateFile(store.dir, head.path);
+  const live = readMemoryBytesNow(absolute);
+  // Most often the file is its head; else it was edited past the store, or is being swapped.
+  if (live === null || shaOf(live) !== head.sha) await store.missing();
+  return read(memoryOf(store.ledger, id), store.ledger);
+}
+
+export async function updateMemory(at: At, args: UpdateMemory): Promise<Memory> {
+  const { store } = at;
+  const { id, content, sha } = args;
+  const path = args.path === undefined ? undefined : storePath(args.path);
+  await refuseContent(at, args);
+  await store.commit(actorOf(args), (ledger) => {
+    const head = memoryOf(ledger, id);
+    if (!head) throw notFound();
+    let to = path ?? head.path;
+    if (to !== head.path) {
+      if (args.ifFree && memoryAt(ledger, to)) to = head.path;
+      else refuseConflict(to, { ledger, dir: store.dir, own: id });
+      if (to !== head.path) freePath(to, ledger);
+      else if (args.ifFree) return { files: [] };
+    }
+    const change = (current: string | null) => {
+      if (current === null) throw notFound();
+      // What stands there as it was asked for is fine, whatever the precondition.
+      if (to === head.path && (content ?? current) === current) return current;
+      checkSha(current, sha);
+      return content ?? current;
+    };
+    return { files: [{ path: to, ...(to !== head.path && { from: head.path }), change }] };
+  });
+  return read(memoryOf(store.ledger, id), store.ledger);
+}
+
+export async function deleteMemory(
+  { store }: At,
+  args: Change & { id: string; sha?: string },
+): Promise<{ id: string }> {
+  await store.commit(actorOf(args), (ledger) => {
+    const head = memoryOf(ledger, args.id);
+    if (!head) throw notFound();
+    const change = (current: string | null) => {
+      if (current === null) throw notFound();
+      checkSha(current, args.sha);
+      return null;
+    };
+    return { files: [{ path: head.path, change }] };
+  });
+  return { id: args.id };
+}
+
+/** In the order of paths; what is deeper than `depth` is folded into its directory. */
+export async function listMemories({ store }: At, { prefix = '/', depth = 0, ...args }: ListMemories) {
+  if (!prefix.startsWith('/') || !prefix.endsWith('/')) {
+    throw new ApiError('invalid_request_error', 'path_prefix: it must begin and end with "/".');
+  }
+  // What was edited by hand is a version before it is listed; further pages are of the same look.
+  if (args.after === undefined) await store.missing();
+  const below = prefix.slice(1);
+  const items: Listed[] = [];
+  let from = args.after === undefined ? below : following(args.after.slice(1));
+  while (items.length <= args.limit) {
+    const row = store.ledger.get<Omit<Memory, 'content'>>(
+      `select ${COLUMNS} ${FROM} and memory.path >= ? and (? = '' or memory.path < ?) order by memory.path limit 1`,
+      from,
+      below,
+      `${below.slice(0, -1)}0`,
+    );
+    if (!row) break;
+    const rest = row.path.slice(below.length);
+    const isFolded = depth > 0 && rest.includes('/');
+    const folded = `${below}${rest.slice(0, rest.indexOf('/') + 1)}`;
+    if (isFolded) items.push({ prefix: `/${folded}` });
+    else items.push({ ...row, path: `/${row.path}`, content: args.withContent ? contentOf(row, store.ledger) : '' });
+    from = isFolded ? following(folded) : following(row.path);
+  }
+  return { items: items.slice(0, args.limit), hasMore: items.length > args.limit };
+}
+
+/** The first place after a path, or after all that is in a directory. */
+function following(path: string): string {
+  return path.endsWith('/') ? `${path.slice(0, -1)}0` : `${path}\u0000`;
+}
+
+async function refuseContent(
+  { config }: At,
+  { path, content, allowsSecrets }: Change & { path?: string; content?: string },
+) {
+  const bytes = content === undefined ? 0 : Buffer.byteLength(content);
+  if (bytes > config.memoryBytes) {
+    throw new ApiError(
+      'invalid_request_error',
+      `content: it has ${bytes} bytes; at most ${config.memoryBytes} are allowed.`,
+    );
+  }
+  if (allowsSecrets) return;
+  for (const [name, text] of Object.entries({ path, content })) {
+    const found = text === undefined ? [] : await locateSecrets(text);
+    if (found.length === 0) continue;
+    const where = found.map(({ line, rule }) => `${name === 'content' ? `line ${line}: ` : ''}${rule}`).join(', ');
+    throw new ApiError(
+      'invalid_request_error',
+      `${name}: it holds what looks like a secret (${where}). Nothing was kept.`,
+    );
+  }
+}
+
+function checkSha(current: string, expected: string | undefined): void {
+  const found = shaOf(bytesOf(current));
+  if (expected === undefined || found === expected) return;
+  throw preconditionFailed(`The content of the memory is another by now: its SHA-256 is ${found}.`);
+}
+
+function preconditionFailed(message: string): ApiError {
+  return new ApiError('memory_precondition_failed_error', message);
+}
+
+function notFound(): ApiError {
+  return new ApiError('not_found_error', 'There is no such memory in this memory store.');
+}
+
+function actorOf({ by }: Change): { actor: string } {
+  return { actor: `tool:${by}` };
+}
+
+function memoryOf(ledger: Ledger, id: string): Omit<Memory, 'content'> | undefined {
+  return ledger.get(`select ${COLUMNS} ${FROM} and memory.id = ?`, id);
+}
+
+function memoryAt(ledger: Ledger, path: string): Omit<Memory, 'content'> | undefined {
+  return ledger.get(`select ${COLUMNS} ${FROM} and memory.path = ?`, path);
+}
+
+function read(head: Omit<Memory, 'content'> | undefined, ledger: Ledger): Memory {
+  if (!head) throw notFound();
+  return { ...head, path: `/${head.path}`, content: contentOf(head, ledger) };
+}
+
+function contentOf({ version }: { version: string }, ledger: Ledger): string {
+  return (
+    ledger.get<Pick<Row, 'content'>>('select content from version where id = ?', version)?.content.toString() ?? ''
+  );
+}

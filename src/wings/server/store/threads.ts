@@ -1,0 +1,127 @@
+// The threads that have stores open: one thread has a store, so that what one finds held or slow is no other's business.
+// Promises: nothing here waits in a thread. A store that another process holds is asked again and again for a second and a
+// half; then whoever asked is told that it is held, and nothing was changed.
+
+import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
+import { setTimeout as pause } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { packagePath } from '../../../base/files/files.ts';
+import { ApiError, held } from '../errors.ts';
+import type { Answered, Asked, Failure, ThreadData } from '../thread.ts';
+import type { ArgsOf, ResultOf, WorkName } from './work.ts';
+
+const HELD_FOR_MS = 1_500;
+const BETWEEN_TRIES_MS = 25;
+
+/** Not told from where this file is, which the build packs into others. */
+const ENTRY = pathToFileURL(
+  import.meta.url.endsWith('.ts')
+    ? packagePath('src', 'wings', 'server', 'thread.ts')
+    : packagePath('dist', 'lib', 'server-thread.js'),
+);
+
+interface Thread {
+  worker: Worker;
+  waiting: Map<number, PromiseWithResolvers<Answered>>;
+  /** The memory directories that it has. */
+  dirs: Set<string>;
+}
+
+export interface StoreThreadsOptions extends ThreadData {
+  /** Told of what went wrong in a store that is not a caller's doing. */
+  onTrouble(trouble: { dir: string; message: string }): void;
+  /** Default: as many as the machine has cores, 2 to 8. */
+  count?: number;
+}
+
+export class StoreThreads {
+  readonly #options: StoreThreadsOptions;
+  readonly #count: number;
+  readonly #threads: Thread[] = [];
+  #ids = 0;
+
+  constructor(options: StoreThreadsOptions) {
+    this.#options = options;
+    this.#count = options.count ?? Math.min(8, Math.max(2, availableParallelism()));
+  }
+
+  /** Does something with the store of a memory directory. Throws `ApiError`. */
+  async run<Name extends WorkName>(dir: string, work: Name, args: ArgsOf<Name>): Promise<ResultOf<Name>> {
+    for (let waitedMs = 0; ; waitedMs += BETWEEN_TRIES_MS) {
+      const { value, failure } = await this.#ask(this.#threadOf(dir), { dir, work, args });
+      if (!failure) return value as ResultOf<Name>;
+      if (!failure.isHeld) throw this.#errorOf(failure, dir);
+      if (waitedMs >= HELD_FOR_MS) throw held();
+      await pause(BETWEEN_TRIES_MS);
+    }
+  }
+
+  /** Closes the store of a memory directory, so that the directory can be moved. */
+  async closeStore(dir: string): Promise<void> {
+    const thread = this.#threads.find(({ dirs }) => dirs.has(dir));
+    if (thread) await this.#ask(thread, { dir, work: null, args: null });
+    thread?.dirs.delete(dir);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#threads.splice(0).map(({ worker }) => worker.terminate()));
+  }
+
+  #errorOf({ told, trouble }: Failure, dir: string): ApiError {
+    if (trouble !== undefined) this.#options.onTrouble({ dir, message: trouble });
+    const { type, message, ...rest } = told;
+    return new ApiError(type, message, rest);
+  }
+
+  #ask({ worker, waiting }: Thread, asked: Omit<Asked, 'id'>): Promise<Answered> {
+    const answer = Promise.withResolvers<Answered>();
+    this.#ids += 1;
+    waiting.set(this.#ids, answer);
+    worker.postMessage({ id: this.#ids, ...asked } satisfies Asked);
+    return answer.promise;
+  }
+
+  #threadOf(dir: string): Thread {
+    const own = this.#threads.find(({ dirs }) => dirs.has(dir));
+    if (own) return own;
+    const fewest = this.#threads.toSorted((a, b) => a.dirs.size - b.dirs.size)[0];
+    const isFree = fewest !== undefined && (fewest.dirs.size === 0 || this.#threads.length >= this.#count);
+    const thread = isFree ? fewest : this.#start();
+    thread.dirs.add(dir);
+    return thread;
+  }
+
+  #start(): Thread {
+    const { environment, user } = this.#options;
+    const worker = new Worker(ENTRY, { workerData: { environment, user } satisfies ThreadData });
+    const thread: Thread = { worker, waiting: new Map(), dirs: new Set() };
+    worker.on('message', (answered: Answered) => {
+      thread.waiting.get(answered.id)?.resolve(answered);
+      thread.waiting.delete(answered.id);
+    });
+    this.#threads.push(thread);
+    void this.#watch(thread);
+    return thread;
+  }
+
+  /** A thread that ends takes what it was asked with it; another has its stores from then on. */
+  async #watch(thread: Thread): Promise<void> {
+    let message = 'The thread of the store ended.';
+    try {
+      await once(thread.worker, 'exit');
+    } catch (error) {
+      message = `The thread of the store failed: ${(error as Error).message}`;
+    }
+    const at = this.#threads.indexOf(thread);
+    if (at >= 0) this.#threads.splice(at, 1);
+    for (const { resolve } of thread.waiting.values()) {
+      const told = {
+        type: 'api_error' as const,
+        message: 'The server failed in the middle of this; read what stands.',
+      };
+      resolve({ id: 0, failure: { told, isHeld: false, trouble: message } });
+    }
+  }
+}

@@ -1,0 +1,20 @@
+// What can be done with a store, by name: each runs in the thread that has the store open (thread.ts), and is called
+// through `StoreThreads.run`. What goes in and comes out is plain data.
+
+import { type At, createMemory, deleteMemory, listMemories, retrieveMemory, updateMemory } from './memories.ts';
+import { listVersions, redactVersion, retrieveVersion } from './versions.ts';
+
+export const WORK = {
+  createMemory,
+  deleteMemory,
+  listMemories,
+  retrieveMemory,
+  updateMemory,
+  listVersions,
+  redactVersion,
+  retrieveVersion,
+} satisfies Record<string, (at: At, args: never) => Promise<unknown>>;
+
+export type WorkName = keyof typeof WORK;
+export type ArgsOf<Name extends WorkName> = Parameters<(typeof WORK)[Name]>[1];
+export type ResultOf<Name extends WorkName> = Awaited<ReturnType<(typeof WORK)[Name]>>;

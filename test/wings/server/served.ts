@@ -1,0 +1,67 @@
+// A server in this process on a home of its own, and the official SDK that speaks to it over a real socket.
+
+import Anthropic, { type ClientOptions } from '@anthropic-ai/sdk';
+import { onTestFinished } from 'vitest';
+import type { Caller } from '../../../src/wings/server/rows/keys.ts';
+import { RIGHTS } from '../../../src/wings/server/rows/keys.ts';
+import { type Running, type ServeOptions, startServer } from '../../../src/wings/server/serve.ts';
+import { type TestApp, type TestAppOptions, testApp } from '../../support/app.ts';
+
+/** A request as the SDK sent it. */
+export interface Sent {
+  method: string;
+  /** With its query. */
+  path: string;
+  status: number;
+}
+
+export interface Client {
+  sdk: Anthropic;
+  key: string;
+  id: string;
+  /** Every request that its SDK sent, tries apart. */
+  sent: Sent[];
+}
+
+export interface Served extends TestApp {
+  server: Running;
+  url: string;
+  /** A client with a key of its own; default: every right, and the stores that it makes. */
+  client(of?: Partial<Caller>, options?: ClientOptions): Client;
+}
+
+/** Without limits on requests, unless these are given. */
+export async function served(options: ServeOptions & { app?: TestAppOptions } = {}): Promise<Served> {
+  const app = await testApp(options.app);
+  const server = await startServer(app.app, { port: 0, createsPerMinute: 0, readsPerMinute: 0, ...options });
+  onTestFinished(() => server.close(0));
+  return {
+    ...app,
+    server,
+    url: server.url,
+    client: (of = {}, more = {}) => {
+      const { key, row } = server.deps.keys.create({
+        ...{ name: 'test', rights: RIGHTS, stores: [], dayMicroUsd: null },
+        ...of,
+      });
+      return clientOf({ url: server.url, key, id: row.id }, more);
+    },
+  };
+}
+
+export function clientOf({ url, key, id }: { url: string; key: string; id: string }, more: ClientOptions = {}): Client {
+  const sent: Sent[] = [];
+  const counted: typeof fetch = async (given, init) => {
+    const answer = await fetch(given, init);
+    const { pathname, search } = new URL(given instanceof Request ? given.url : given);
+    sent.push({ method: init?.method ?? 'GET', path: `${pathname}${search}`, status: answer.status });
+    return answer;
+  };
+  const sdk = new Anthropic({ apiKey: key, authToken: null, baseURL: url, fetch: counted, ...more });
+  return { sdk, key, id, sent };
+}
+
+/** The pages of a list, item by item. */
+export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  return Array.fromAsync(items);
+}
