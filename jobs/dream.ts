@@ -144,7 +144,7 @@ async function dreamWithLease(request: DreamRequest, deps: Night): Promise<Ended
   } finally {
     // 10.
     const result = failure ? { outcome: 'failed', error: failureOf(failure) } : { outcome: end.outcome };
-    if (job) endJob(store.ledger, job, { ...result, usage: deps.spend.total(), now: clock.now() });
+    if (job) endJob(store.ledger, job, { ...result, usage: deps.spend.record(), now: clock.now() });
   }
   return { ...end, job, committed };
 }
@@ -241,7 +241,7 @@ function noteEnd({ job, outcome, error }: Ended, deps: DreamDeps): void {
   const now = deps.clock.now();
   try {
     if (job !== null || outcome === 'busy' || (!error && !lastDreamJob(ledger)?.error)) return;
-    endJob(ledger, beginJob(ledger, { kind: 'dream', now }), { outcome, error, usage: deps.spend.total(), now });
+    endJob(ledger, beginJob(ledger, { kind: 'dream', now }), { outcome, error, usage: deps.spend.record(), now });
   } catch (failure) {
     // Where the ledger cannot be written the report is all there is.
     if (!isAppError(failure)) throw failure;

@@ -184,7 +184,7 @@ async function extractOpened(opened: Opened, request: ExtractRequest, deps: Extr
   else if (entries.length > 0) end = { outcome: 'recorded' };
   const coverage = sorted ? coverageRanges(store.ledger, session.id, sorted) : [];
   if (job)
-    endJob(store.ledger, job, { ...rowEnd(failure, end, deps), usage: deps.spend.total(), now: deps.clock.now() });
+    endJob(store.ledger, job, { ...rowEnd(failure, end, deps), usage: deps.spend.record(), now: deps.clock.now() });
   if (failure !== undefined) end = failedBy(failure);
   const counts = { unsettledTurns: sorted?.unsettled ?? 0, unreadableLines, pendingTurns, coveredTurns: covered.size };
   return { ...end, entries, coverage, ...counts, job, ...(shown && { fork: shown }) };

@@ -33,6 +33,9 @@ export function formatUnreadSpend(day: Day): string {
   return `what was spent on ${day} could not be read: the day counts as spent in full, and no model is asked, until nocturne retry --failed or the next day`;
 }
 
+const SPEND = `reserved as reservedTokens, used as usedTokens, calls, reserved_micro_usd as reservedMicroUsd,
+  used_micro_usd as usedMicroUsd`;
+
 const RAISE = (setting: string) => `Raise ${setting} in config.json of the nocturne home, or wait for tomorrow.`;
 
 export class DaySpend {
@@ -127,14 +130,14 @@ export class DaySpend {
   }
 
   /**
-   * Replaces what was reserved under an id by what was used, and by what nobody knows, which stays counted; false where
-   * it was settled before.
+   * Replaces what was reserved under an id by what was used, and by what nobody knows, which stays counted; answers the
+   * day that it counts for, null where it was settled before.
    */
-  settleUnder(id: string, { used, unknown }: { used: Bound & { calls: number }; unknown: Bound }): boolean {
-    return this.#sql.transaction((): boolean => {
+  settleUnder(id: string, { used, unknown }: { used: Bound & { calls: number }; unknown: Bound }): Day | null {
+    return this.#sql.transaction((): Day | null => {
       const sql = 'select day, tokens, micro_usd as microUsd from reservation where id = ?';
       const kept = this.#sql.get<Bound & { day: Day }>(sql, id);
-      if (!kept) return false;
+      if (!kept) return null;
       this.#sql.run('delete from reservation where id = ?', id);
       this.settle(kept.day, {
         reservedTokens: kept.tokens - unknown.tokens,
@@ -143,17 +146,21 @@ export class DaySpend {
         reservedMicroUsd: kept.microUsd - unknown.microUsd,
         usedMicroUsd: used.microUsd,
       });
-      return true;
+      return kept.day;
     });
   }
 
   spendOf(day: Day): Spend {
-    const row = this.#sql.get<Spend>(
-      `select reserved as reservedTokens, used as usedTokens, calls, reserved_micro_usd as reservedMicroUsd,
-         used_micro_usd as usedMicroUsd from spend where day = ?`,
-      day,
-    );
+    const row = this.#sql.get<Spend>(`select ${SPEND} from spend where day = ?`, day);
     return row ?? { reservedTokens: 0, usedTokens: 0, calls: 0, reservedMicroUsd: 0, usedMicroUsd: 0 };
+  }
+
+  /** The days on which anything was spent, from the first day of these on. */
+  since(first: Day): (Spend & { day: Day })[] {
+    return this.#sql.all<Spend & { day: Day }>(
+      `select day, ${SPEND} from spend where day >= ? and (used > 0 or reserved > 0 or calls > 0) order by day`,
+      first,
+    );
   }
 
   /** Since when the day has no room for another request; null: it may have. */

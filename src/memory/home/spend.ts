@@ -30,6 +30,21 @@ export interface SpentTotal extends SpentTokens {
   microUsd: number | null;
 }
 
+/** What a job spent on one day with one model, as its row keeps it. */
+export interface SpentPart extends SpentTokens {
+  /** The day that it is counted against. */
+  day: Day;
+  /** Null where nobody said which. */
+  model: string | null;
+  /** Per million tokens, as it was then; null where the model had none. */
+  price: Price | null;
+  /** Null where the model had no price. */
+  microUsd: number | null;
+}
+
+/** What the row of a job keeps of its spend. */
+export type RecordedSpend = SpentTotal & { parts: SpentPart[] };
+
 const READ_WEIGHT = 0.1;
 const WRITE_WEIGHT = 1.25;
 const HOUR_WRITE_WEIGHT = 2;
@@ -59,7 +74,8 @@ const NOTHING_SPENT: SpentTokens = {
 export class JobSpend {
   readonly #home: Home;
   readonly #limits: SpendLimits;
-  readonly #open = new Map<number, { day: string; tokens: number; microUsd: number; price?: Price }>();
+  readonly #open = new Map<number, Bound & { day: Day; model?: string; price?: Price }>();
+  readonly #parts = new Map<string, SpentPart>();
   #lastId = 0;
   #total = NOTHING_SPENT;
   #microUsd = 0;
@@ -76,12 +92,13 @@ export class JobSpend {
    * program's, which may keep its cache for an hour.
    */
   async reserve(tokens: number, outputTokens = 0, continued?: string): Promise<number> {
-    const price = this.#priceOf(continued);
+    const model = continued ?? this.#limits.model;
+    const price = this.#priceOf(model);
     const bound = { inputTokens: tokens - outputTokens, outputTokens, forAnHour: continued !== undefined };
     const microUsd = price ? boundMicroUsd(bound, price) : 0;
     const day = this.#reserveOfDay({ tokens, microUsd });
     this.#lastId += 1;
-    this.#open.set(this.#lastId, { day, tokens, microUsd, price });
+    this.#open.set(this.#lastId, { day, tokens, microUsd, model, price });
     return this.#lastId;
   }
 
@@ -119,10 +136,8 @@ export class JobSpend {
     const item = this.#open.get(reservation);
     if (!item) return;
     this.#open.delete(reservation);
-    this.#total = addTokens(this.#total, usage);
     const usedMicroUsd = item.price ? costMicroUsd(usage, item.price) : 0;
-    this.#microUsd += usedMicroUsd;
-    this.#isPriced &&= item.price !== undefined;
+    this.#count(usage, { ...item, microUsd: usedMicroUsd });
     this.#home.days.settle(item.day, {
       reservedTokens: item.tokens,
       usedTokens: usage.inputTokens + usage.cachedInputTokens + usage.outputTokens,
@@ -173,16 +188,33 @@ export class JobSpend {
       microUsd: costs.reduce((sum, cost) => sum + cost, 0),
       calls: total.calls,
     };
-    if (!this.#home.days.settleUnder(id, { used: spent, unknown: sumOf(unknown) })) return;
-    this.#total = addTokens(this.#total, total);
-    this.#microUsd += spent.microUsd;
-    this.#isPriced &&= this.#priceOf(model) !== undefined;
+    const day = this.#home.days.settleUnder(id, { used: spent, unknown: sumOf(unknown) });
+    const price = this.#priceOf(model);
+    if (day) this.#count(total, { day, model, price: price && batchPrice(price), microUsd: spent.microUsd });
+  }
+
+  /** Adds what a request, or a batch of them, used to the job's own count. */
+  #count(usage: SpentTokens, at: { day: Day; model?: string; price?: Price; microUsd: number }): void {
+    this.#total = addTokens(this.#total, usage);
+    this.#microUsd += at.microUsd;
+    this.#isPriced &&= at.price !== undefined;
+    if (usage.calls === 0) return;
+    const { day, model = null, price = null } = at;
+    const key = JSON.stringify([day, model, price]);
+    const before = this.#parts.get(key);
+    const microUsd = price && (before?.microUsd ?? 0) + at.microUsd;
+    this.#parts.set(key, { day, model, price, ...addTokens(before ?? NOTHING_SPENT, usage), microUsd });
   }
 
   /** What one reply of a batch cost, in millionths of a dollar; null for a model without a price. */
   batchCost(usage: SpentTokens, model: string): number | null {
     const price = this.#priceOf(model);
     return price ? costMicroUsd(usage, batchPrice(price)) : null;
+  }
+
+  /** What was settled so far, for the job's row. */
+  record(): RecordedSpend {
+    return { ...this.total(), parts: [...this.#parts.values()] };
   }
 
   /** What was settled so far. */
