@@ -63,12 +63,17 @@ export function machineZone(): string {
 
 /** The calendar day on which `instant` fell in `zone`. */
 export function dayOf(instant: string | Date, zone: string): Day {
-  return format(inZone(instant, zone), 'yyyy-MM-dd');
+  return formatIn(instant, zone, 'yyyy-MM-dd');
 }
 
 /** The wall-clock time of `instant` in `zone`, `HH:mm`. */
 export function timeOf(instant: string | Date, zone: string): string {
-  return format(inZone(instant, zone), 'HH:mm');
+  return formatIn(instant, zone, 'HH:mm');
+}
+
+/** The instant in `zone`, in a pattern of date-fns: `d MMM HH:mm`. */
+export function formatIn(instant: string | Date, zone: string, pattern: string): string {
+  return format(inZone(instant, zone), pattern);
 }
 
 /** An instant as a person in `zone` says it on the day of `now`: `today 14:03`, `yesterday 14:03`, `2026-11-19 14:03`. */

@@ -124,7 +124,7 @@ describe.each(FIXTURES)('%s', (fixture) => {
     for (const project of ['orchard', 'cellar', 'mill']) {
       const at = ['--memory', before.memory(project)];
       expect(await runHere(['check', ...at], environment)).toMatchObject({ code: 0 });
-      const { code, stdout } = await runHere(['status', ...at], environment);
+      const { code, stdout } = await runHere(['status', '--verbose', ...at], environment);
       expect([0, 3]).toContain(code);
       if (project === 'mill') expect(stdout).toContain('3 entries wait in a batch of 1 request');
       if (project === 'cellar')

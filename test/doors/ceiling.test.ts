@@ -106,7 +106,7 @@ test('after five jobs in a row without progress no model is asked; then one trie
   const results = await workDue(testing);
   expect(results.map(({ outcome }) => outcome)).toEqual([...Array(5).fill('failed'), ...Array(3).fill('breaker')]);
   expect(model.requests).toHaveLength(5);
-  const status = await run(['status'], testing.environment);
+  const status = await run(['status', '--verbose'], testing.environment);
   expect(status.code).toBe(3);
   expect(status.stdout).toMatch(
     /^attention {2}the breaker is open after 5 failures in a row \(auth\), tries again at 2026-11-21T02:05:00.000Z; 3 turned away/m,

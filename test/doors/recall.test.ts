@@ -256,12 +256,12 @@ test('resume makes due at once what waited for the end of the pause, and status 
   await runHere(['worker', '--once'], environment);
   expect(inboxItems(store.ledger)).toMatchObject([{ notBefore: '2026-11-21T03:00:00.000Z' }]);
   const off = 'off        nothing is done unasked here: nocturne is paused until nocturne resume\n';
-  expect((await runHere(['status'], environment)).stdout).toContain(off);
+  expect((await runHere(['status', '--verbose'], environment)).stdout).toContain(off);
   expect((await runHere(['doctor'], environment)).stdout).toContain(
     'nocturne is paused until nocturne resume\n      Run nocturne resume',
   );
   expect((await runHere(['resume'], environment)).stdout).toBe('nocturne is resumed; 1 that waited is due now\n');
-  expect((await runHere(['status'], environment)).stdout).not.toContain('off  ');
+  expect((await runHere(['status', '--verbose'], environment)).stdout).not.toContain('off  ');
   expect(inboxItems(store.ledger)).toMatchObject([{ notBefore: '2026-11-21T02:00:00.000Z', failure: null }]);
 });
 

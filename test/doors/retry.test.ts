@@ -183,7 +183,7 @@ test('why, transcript and status tell the parts of a turn apart, and which write
   const transcript = await tell('transcript', session.path);
   expect(transcript).toContain('turns     2: 1 recorded, 1 main-agent\n');
   expect(transcript).toContain('skipped   2 parts: the main agent itself');
-  expect(await tell('status')).toMatch(/^turns +2 main-agent, 1 recorded$/m);
+  expect(await tell('status', '--verbose')).toMatch(/^turns +2 main-agent, 1 recorded$/m);
 });
 
 /** A session where Claude Code keeps them, of a project without a memory directory set for it. */

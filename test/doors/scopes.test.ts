@@ -95,7 +95,7 @@ test('a user scope that cannot be written fails no extraction; status and the lo
   writeFileSync(testing.user, 'in the way');
   const report = await testing.app.extract({ transcript: testing.transcript, ended: true });
   expect([report.outcome, report.error]).toEqual(['recorded', undefined]);
-  const status = await runHere(['status'], testing.environment);
+  const status = await runHere(['status', '--verbose'], testing.environment);
   expect(status.stdout).toContain('outbox     1 for the user scope');
   expect(readFileSync(join(testing.home, 'logs/nocturne.log'), 'utf8')).toContain('"kind":"deliver"');
 });

@@ -32,7 +32,7 @@ test('status tells of an entry once no dream could place it for three nights, an
   await runHere(['dream'], at('2026-11-23', 3));
   const why = `1 entry found no place in the topics of ${dir} for 3 nights, ${entry?.id} since 2026-11-21: operations[0] (add): nothing that`;
   expect(await told('2026-11-23')).toEqual({ code: 3, about: [expect.stringContaining(why)] });
-  const shown = await runHere(['status'], at('2026-11-23', 8));
+  const shown = await runHere(['status', '--verbose'], at('2026-11-23', 8));
   expect(shown).toMatchObject({ code: 3, stdout: expect.stringContaining(why) });
   expect(shown.stdout).toContain('"9000"');
   isRight = true;

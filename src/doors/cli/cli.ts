@@ -46,6 +46,7 @@ export async function main(argv: string[], { loadWings, parts }: Given): Promise
   if ((asked === '--version' || asked === '-V') && rest.length === 0) return print(version());
   try {
     useWings((await loadWings()).WINGS);
+    if (asked === undefined) return await (await import('./commands/home.ts')).home(parts);
     await (await programFor(argv, parts)).parseAsync(argv);
   } catch (error) {
     process.exitCode = exitOf(error);

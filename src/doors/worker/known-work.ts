@@ -20,8 +20,8 @@ export interface KnownWork {
 export async function eachLedger(
   home: Home,
   { only, look }: { only?: string; look: (ledger: Ledger, dir: string) => Promise<void> | void },
-): Promise<string[]> {
-  const unreadable: string[] = [];
+): Promise<{ dir: string; message: string }[]> {
+  const unreadable: { dir: string; message: string }[] = [];
   for (const dir of only ? [only] : home.stores()) {
     let ledger: Ledger | null = null;
     try {
@@ -29,7 +29,7 @@ export async function eachLedger(
       if (ledger) await look(ledger, dir);
     } catch (error) {
       if (!isAppError(error, 'storage')) throw error;
-      unreadable.push(`${dir}: ${describeError(error)}`);
+      unreadable.push({ dir, message: describeError(error) });
     } finally {
       ledger?.close();
     }

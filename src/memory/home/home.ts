@@ -205,6 +205,16 @@ export class Home {
     this.#sql.replace('declined', { id: 1, before: before.toISOString() });
   }
 
+  /** When a person last looked at what nocturne did; null: never. */
+  lookedAt(): string | null {
+    return this.#sql.get<{ at: string }>('select at from looked')?.at ?? null;
+  }
+
+  /** A person looks now. */
+  noteLook(): void {
+    this.#sql.replace('looked', { id: 1, at: this.#now() });
+  }
+
   close(): void {
     this.#sql.close();
   }

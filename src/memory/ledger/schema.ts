@@ -225,4 +225,5 @@ create table declined (id integer primary key check (id = 1), before text not nu
 delete from look where verdict = 'unreadable';
 `,
   'create table wing_version (wing text primary key, version integer not null, tables text not null) strict, without rowid',
+  'create table looked (id integer primary key check (id = 1), at text not null) strict',
 ];

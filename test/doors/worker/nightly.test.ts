@@ -125,7 +125,7 @@ test('too few entries or too short a time keep a nightly dream shut, counted and
     ['too few entries: fewer than 2 are new or changed', 1],
   ]);
   const now = await at('2026-11-23T05:00:00Z', first);
-  const { stdout } = await run(['status'], now.environment);
+  const { stdout } = await run(['status', '--verbose'], now.environment);
   expect(stdout).toContain('too few entries: fewer than 2 are new or changed, 1 time');
   expect(stdout).toContain('next at 2026-11-24T03:30:00.000Z');
   expect(await runJson(['dream', '--now'], now.environment)).toMatchObject({

@@ -46,21 +46,21 @@ test('a wing finds its rows again after a nocturne without it has worked, and ta
 
 test('status names the tables of a wing that is not there while they hold rows, and only then', async () => {
   withLedger([...WINGS, lantern], () => {});
-  expect((await run(['status'], WINGS)).stdout).not.toContain('lantern');
+  expect((await run(['status', '--verbose'], WINGS)).stdout).not.toContain('lantern');
   withLedger([...WINGS, lantern], (ledger) => ledger.insert('lantern', { id: 'a' }));
-  expect((await run(['status'], WINGS)).stdout).toContain(
+  expect((await run(['status', '--verbose'], WINGS)).stdout).toContain(
     'kept       1 row in lantern, of the wing lantern, which is not there',
   );
   expect(JSON.parse((await run(['status', '--json'], WINGS)).stdout).withoutWing).toEqual([
     { wing: 'lantern', table: 'lantern', rows: 1 },
   ]);
-  expect((await run(['status'], [...WINGS, lantern])).stdout).not.toContain('lantern');
+  expect((await run(['status', '--verbose'], [...WINGS, lantern])).stdout).not.toContain('lantern');
 });
 
 test('tables of wings that a ledger had before wings had a version are named, too', async () => {
   const proposal = { at: '', made_by: '', operations: '[]', topics: '[]', entries: '[]', state: 'open' };
   withLedger([], (ledger) => ledger.insert('proposal', { id: 'p', job: 'j', ...proposal }));
-  expect((await run(['status'], [])).stdout).toContain(
+  expect((await run(['status', '--verbose'], [])).stdout).toContain(
     'kept       1 row in proposal, of the wing review, which is not there',
   );
 });

@@ -32,7 +32,7 @@ test('the night is sent as one batch that waits, and its answer is carried out w
   const reserved = testing.app.home.days.spendOf(DAY);
   expect(reserved.reservedTokens).toBeGreaterThan(8_000);
   expect(reserved).toMatchObject({ usedTokens: 0, calls: 0 });
-  const { stdout } = await runHere(['status'], testing.environment);
+  const { stdout } = await runHere(['status', '--verbose'], testing.environment);
   expect(stdout).toContain(`2 entries wait in a batch of 1 request since ${NIGHT} (msgbatch_1)`);
   // Asked too early, and not answered yet; then it waits longer.
   const early = await after(6);

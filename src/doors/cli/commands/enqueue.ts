@@ -213,7 +213,8 @@ async function tryAgain(app: App, sessions: string[], options: RetryOptions): Pr
     }
     count += meant.length + given.length;
   };
-  for (const message of await eachLedger(app.home, { only: options.memory, look })) note(`nocturne: ${message}`);
+  for (const { dir, message } of await eachLedger(app.home, { only: options.memory, look }))
+    note(`nocturne: ${dir}: ${message}`);
   if (left.size > 0) {
     throw new AppError('bad-input', `Nothing failed or waits under ${[...left].join(', ')}.`, {
       remedy: 'nocturne why SESSION says what became of a session; nocturne status lists what failed and waits.',

@@ -71,7 +71,7 @@ function endPause(call: Call<PauseOptions>): Promise<void> {
       }
     };
     const unreadable = wasPaused ? await eachLedger(app.home, { look }) : [];
-    for (const message of unreadable) note(`nocturne: ${message}`);
+    for (const { dir, message } of unreadable) note(`nocturne: ${dir}: ${message}`);
     const { enabled, reason } = app.standing({ cwd: project ?? undefined });
     if (call.options.json) return print(JSON.stringify({ project, wasPaused, released, enabled, reason }));
     const what = project ?? 'nocturne';

@@ -1,5 +1,5 @@
-// What goes on over all known memory directories: what waits, what failed, when something last succeeded, and what
-// needs a person.
+// What goes on over all known memory directories: what was learned, what waits, what failed, when something last
+// succeeded, and what needs a person.
 
 import { ruleOf } from '../../../base/errors.ts';
 import { sayCount } from '../../../base/text/wording.ts';
@@ -8,10 +8,26 @@ import { countWaiting } from '../../../memory/dream/proposals.ts';
 import type { BreakerState } from '../../../memory/home/breaker.ts';
 import { formatUnreadSpend } from '../../../memory/home/day-spend.ts';
 import { formatDamage } from '../../../memory/home/home.ts';
+import { learnedSince } from '../../../memory/ledger/entries.ts';
 import { lastSuccessAt } from '../../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import type { App } from '../../compose.ts';
+import { type DreamHold, dreamHolds } from '../../worker/hold.ts';
 import { eachLedger, knownWork } from '../../worker/known-work.ts';
+import { projectOf, shellPath } from './words.ts';
+
+/** What waits for a person, as a sentence without its stop, and the command that deals with it from here. */
+export interface Need {
+  text: string;
+  command?: string;
+}
+
+/** What sessions taught a directory since an instant, the newest first. */
+export interface Learned {
+  store: string;
+  project: string;
+  entries: ReturnType<typeof learnedSince>;
+}
 
 export interface Overview {
   directories: number;
@@ -27,9 +43,17 @@ export interface Overview {
   proposals: number;
   /** Sentences; none: nobody is needed. */
   attention: string[];
+  /** The same for a person who may stand anywhere. */
+  needs: Need[];
+  learned: Learned[];
 }
 
-export async function readOverview(app: App): Promise<Overview> {
+/** `here`: the directory that is told of elsewhere, so that what is of it alone is not said twice. */
+export async function readOverview(
+  app: App,
+  { here, since = new Date(0).toISOString() }: { here?: string; since?: string } = {},
+): Promise<Overview> {
+  const { config } = app;
   const all: Overview = {
     directories: 0,
     lastSuccessAt: null,
@@ -39,19 +63,40 @@ export async function readOverview(app: App): Promise<Overview> {
     failed: [],
     proposals: 0,
     attention: [],
+    needs: [],
+    learned: [],
   };
   const needed = new Map<string, { count: number; message: string }>();
+  const reviews: Need[] = [];
+  const tell = (attention: string, need: Need) => {
+    all.attention.push(attention);
+    all.needs.push(need);
+  };
   const look = (ledger: Ledger, store: string) => {
     all.directories += 1;
+    const project = projectOf({ dir: store, ledger }, config);
+    const there = ` --memory ${shellPath(store, config)}`;
+    const entries = learnedSince(ledger, since);
+    if (entries.length > 0) all.learned.push({ store, project, entries });
     const proposals = countWaiting(ledger);
     all.proposals += proposals;
-    if (proposals > 0)
+    if (proposals > 0) {
       all.attention.push(`proposed changes wait for your word in ${store}: ${proposals} (nocturne review)`);
+      reviews.push({
+        text: `${sayCount(proposals, 'proposed change')} in ${project} ${proposals === 1 ? 'waits' : 'wait'} for your word`,
+        command: `nocturne review${there}`,
+      });
+    }
+    const holds = store === here ? [] : dreamHolds(app, ledger);
+    all.needs.push(...holds.filter(({ needsPerson }) => needsPerson).map((hold) => holdNeed(hold, { project, there })));
     const stuck = longUnplaced(ledger);
     const [first] = stuck;
     if (first) {
       const what = `${sayCount(stuck.length, 'entry')} found no place in the topics of ${store} for ${first.nights} nights`;
-      all.attention.push(`${what}, ${first.entry} since ${first.since.slice(0, 10)}: ${first.reason}`);
+      tell(`${what}, ${first.entry} since ${first.since.slice(0, 10)}: ${first.reason}`, {
+        text: `${sayCount(stuck.length, 'entry')} of ${project} found no place in its topics for ${first.nights} nights: ${first.reason}`,
+        command: `nocturne explain ${first.entry}${there}`,
+      });
     }
     const success = lastSuccessAt(ledger);
     if (success && success > (all.lastSuccessAt ?? '')) all.lastSuccessAt = success;
@@ -71,23 +116,55 @@ export async function readOverview(app: App): Promise<Overview> {
     }
   };
   const unreadable = await eachLedger(app.home, { look });
-  all.attention.push(...unreadable);
-  for (const [code, { count, message }] of needed) all.attention.push(`${code}, ${count} waiting: ${message}`);
+  for (const { dir, message } of unreadable) {
+    const text = `${dir}: ${message}`;
+    if (dir === here) all.attention.push(text);
+    else tell(text, { text, command: `nocturne check --repair --memory ${shellPath(dir, config)}` });
+  }
+  for (const [code, { count, message }] of needed) {
+    tell(`${code}, ${count} waiting: ${message}`, {
+      text: `${sayCount(count, 'session')} ${count === 1 ? 'waits' : 'wait'}: ${message}`,
+      command: 'nocturne doctor',
+    });
+  }
   for (const [reason, paths] of Map.groupBy(app.home.blocked.all(), (each) => each.reason)) {
-    all.attention.push(`${sayCount(paths.length, 'session')} could not be taken yet: ${reason}`);
+    const text = `${sayCount(paths.length, 'session')} could not be taken yet: ${reason}`;
+    tell(text, { text, command: 'nocturne doctor' });
   }
   const damage = app.home.damage();
-  if (damage) all.attention.push(formatDamage(damage));
+  if (damage) tell(formatDamage(damage), { text: formatDamage(damage), command: 'nocturne resume' });
   const unread = app.home.days.unreadDay();
-  if (unread) all.attention.push(formatUnreadSpend(unread));
+  if (unread) tell(formatUnreadSpend(unread), { text: formatUnreadSpend(unread), command: 'nocturne retry --failed' });
   const breaker = app.home.breaker.read();
-  if (breaker.state !== 'closed') all.attention.push(sayBreaker(breaker));
+  if (breaker.state !== 'closed') {
+    const next = breaker.state === 'open' ? `it is asked again ${breaker.until}` : 'one job asks now';
+    tell(sayBreaker(breaker), {
+      text: `The model could not be asked ${breaker.failures} times in a row, ${next}: ${breaker.reason}`,
+      command: 'nocturne doctor --online',
+    });
+  }
+  for (const [, [first, ...others]] of Map.groupBy(all.failed, ({ code, kind }) => `${code} ${kind}`)) {
+    if (!first) continue;
+    const what = first.kind === 'extract' ? sayCount(1 + others.length, 'session') : 'A dream';
+    const text = `${what} could not be ${first.kind === 'extract' ? 'learned from' : 'done'}: ${first.message}`;
+    all.needs.push({ text, command: 'nocturne retry --failed' });
+  }
   if (all.failed.length > 0) {
     all.attention.push(
       `${all.failed.length} given up: nocturne why SESSION says why, nocturne retry --failed tries again, with --dismiss it is forgotten`,
     );
   }
+  all.needs.push(...reviews);
   return all;
+}
+
+/** `there`: the option that names a directory one does not stand in. */
+export function holdNeed({ why }: DreamHold, at?: { project: string; there: string }): Need {
+  const accept = why.includes('--accept-missing') ? ' --accept-missing' : '';
+  return {
+    text: `No dream${at ? ` in ${at.project}` : ''}: ${why}`,
+    command: `nocturne dream${accept}${at?.there ?? ''}`,
+  };
 }
 
 export function sayBreaker({ state, failures, until, code, reason, skips }: BreakerState): string {

@@ -1,0 +1,147 @@
+// nocturne alone: what was learned since one last looked, what waits for one, what it costs, when the next night is, and
+// the one next step. For a person: times as one speaks of them, projects by where they are, and each thing that waits
+// with the command that deals with it, whatever project it is of. Where nothing is set up, what nocturne is and how to begin.
+
+import { join } from 'node:path';
+import type { Config } from '../../../base/config/config.ts';
+import { statNow } from '../../../base/files/files.ts';
+import { sayCount } from '../../../base/text/wording.ts';
+import type { App } from '../../compose.ts';
+import type { Checked } from '../../doctor/checked.ts';
+import type { Parts } from '../../job-bounds.ts';
+import { configFor, withApp } from '../terminal/options.ts';
+import { print, style } from '../terminal/output.ts';
+import type { Learned, Need } from '../terminal/overview.ts';
+import { readStatus, type Status } from '../terminal/status-facts.ts';
+import { plainly, sayTokens, sayUsd, sayWhen, shellPath, wrapped } from '../terminal/words.ts';
+
+/** Lines of what was learned, of one project and of all. */
+const SHOWN_OF_PROJECT = 3;
+const SHOWN = 9;
+
+const WHAT_IT_IS =
+  'nocturne is a memory for your coding agents: it reads their sessions when they are over, keeps what matters as Markdown files, and gives it to the next session.';
+
+export async function home(parts: Parts = {}): Promise<void> {
+  const config = await configFor({});
+  // Asking makes no home.
+  if (statNow(join(config.home, 'home.db')) === null && (await checkSetup(config)).some(isNoAgent))
+    return print(welcome());
+  await withApp({ options: {}, parts }, async (app) => showHome(app, await readStatus(app)));
+}
+
+function welcome(): string {
+  return [wrapped(WHAT_IT_IS), '', 'It is not set up yet. To begin:', '', '  nocturne setup'].join('\n');
+}
+
+/** Shows it, and notes that it was looked at. */
+export async function showHome(app: App, status: Status): Promise<void> {
+  const failed = await checkSetup(app.config);
+  if (status.all.directories === 0 && failed.some(isNoAgent)) return print(welcome());
+  const needs = [...failed.map(setupNeed), ...status.needs];
+  const parts = [sayNews(app, status), ...sayNeeds(app, needs), sayNumbers(app, status, needs)];
+  print(parts.join('\n\n'));
+  app.home.noteLook();
+}
+
+/** What keeps sessions from being learned from, as doctor finds it. */
+async function checkSetup(config: Config): Promise<Checked[]> {
+  const { checkHooks, checkKey, checkNight } = await import('../../doctor/checks.ts');
+  const found = [...checkNight(config), ...checkHooks(config), ...(await checkKey(config))];
+  return found.filter(({ state }) => state === 'fail');
+}
+
+/** No agent at all tells of its sessions. */
+function isNoAgent({ what }: Checked): boolean {
+  return what === 'hook';
+}
+
+function setupNeed(check: Checked): Need {
+  const { what, found, remedy } = check;
+  if (isNoAgent(check)) return { text: 'No agent tells nocturne of its sessions', command: 'nocturne setup' };
+  return { text: `The ${what}: ${found}. ${remedy}`, command: 'nocturne doctor' };
+}
+
+function sayNews({ config }: App, { learned, lookedAt }: Status): string {
+  const at = { now: config.clock.now(), zone: config.zone };
+  const count = learned.reduce((sum, { entries }) => sum + entries.length, 0);
+  const since = lookedAt === null ? 'so far' : `since you last looked, ${sayWhen(lookedAt, at)}`;
+  if (count === 0) return wrapped(lookedAt === null ? 'Nothing learned yet.' : `Nothing new ${since}.`);
+  const groups: string[] = [];
+  let room = SHOWN;
+  for (const group of learned) {
+    const shown = group.entries.slice(0, Math.min(SHOWN_OF_PROJECT, room));
+    room -= shown.length;
+    groups.push(sayLearned(group, shown.length, config));
+  }
+  return [style('bold', `${sayCount(count, 'thing')} learned ${since}`), ...groups].join('\n\n');
+}
+
+function sayLearned({ project, entries, store }: Learned, shown: number, config: Config): string {
+  const at = { now: config.clock.now(), zone: config.zone };
+  const when = entries[0] ? `, ${sayWhen(entries[0].learnedAt, at)}` : '';
+  const more = entries.length - shown;
+  return [
+    wrapped(`${project}${when}`, { first: '  ' }),
+    ...entries.slice(0, shown).map(({ text }) => wrapped(text, { first: '  - ' })),
+    ...(more > 0 ? [`  ${more} more:`, `    nocturne log --memory ${shellPath(store, config)}`] : []),
+  ].join('\n');
+}
+
+function sayNeeds({ config }: App, needs: Need[]): string[] {
+  if (needs.length === 0) return [];
+  const said = needs.map(({ text, command }) => {
+    const sentence = wrapped(`${plainly(text, config).replace(/\.$/, '')}.`, { first: '  - ' });
+    return command ? `${sentence}\n    ${command}` : sentence;
+  });
+  return [[style('bold', 'Waits for you'), '', ...said].join('\n')];
+}
+
+function sayNumbers({ config }: App, status: Status, needs: Need[]): string {
+  const at = { now: config.clock.now(), zone: config.zone };
+  const { standing, all, lastJobs } = status;
+  const rows: [string, string][] = [
+    ...(standing.enabled
+      ? []
+      : [['Off', `nothing is done unasked here: ${plainly(standing.reason, config)}`] as [string, string]]),
+    ['Cost', sayCost(status)],
+    ...(all.pending > 0 ? [['Waiting', sayPending(status, at)] as [string, string]] : []),
+    [
+      'Next night',
+      Date.parse(status.nextDreamAt) <= at.now.getTime()
+        ? 'due: with the next worker'
+        : sayWhen(status.nextDreamAt, at),
+    ],
+  ];
+  return [
+    ...rows.map(([name, said]) => wrapped(said, { first: `${name.padEnd(10)}  ` })),
+    `${'Next step'.padEnd(10)}  ${nextStep({ standing, hasLearned: all.lastSuccessAt !== null || lastJobs.length > 0 }, needs)}`,
+  ].join('\n');
+}
+
+function sayCost({ spendToday: today, spendMonth: month }: Status): string {
+  const tokens = today.usedTokens + today.reservedTokens;
+  const usd = today.usedUsd + today.reservedUsd;
+  const limit = today.ceilingUsd === null ? '' : ` of ${sayUsd(today.ceilingUsd * 1e6)} a day`;
+  const full = today.fullFrom ? '; the limit of today is reached, what waits goes on tomorrow' : '';
+  if (month.tokens === 0) return 'nothing this month';
+  if (month.usd === 0) return `${sayTokens(tokens)} today, ${sayTokens(month.tokens)} this month${full}`;
+  return `${sayUsd(usd * 1e6)}${limit} today, ${sayUsd(month.usd * 1e6)} this month${full}`;
+}
+
+function sayPending({ all }: Status, at: { now: Date; zone: string }): string {
+  const first = all.oldestPending?.notBefore ?? '';
+  const when = first > at.now.toISOString() ? `from ${sayWhen(first, at)}` : 'now';
+  return `${sayCount(all.pending, 'job')} for the next worker, ${when}; nothing for you to do`;
+}
+
+function nextStep(
+  { standing, hasLearned }: { standing: Status['standing']; hasLearned: boolean },
+  [first]: Need[],
+): string {
+  if (first?.command) return first.command;
+  if (!standing.enabled && standing.pausedUntil !== undefined) return 'nocturne resume';
+  return hasLearned
+    ? 'nothing to do; nocturne list shows what is remembered'
+    : 'work with your agent; it is learned from when it ends';
+}

@@ -1,0 +1,88 @@
+// How the screens for a person say things: times as one speaks of them, places from `~/`, money, projects by where they
+// are; and how text is laid out in the width of the terminal. Nothing is cut: a word that is too long, a path or a
+// command, stands on a line of its own.
+
+import { join, sep } from 'node:path';
+import { formatDistanceStrict } from 'date-fns/formatDistanceStrict';
+import type { Config } from '../../../base/config/config.ts';
+import { dayOf, formatIn } from '../../../base/time.ts';
+import { gitRoot } from '../../../memory/home/paths.ts';
+import { sessionDirs } from '../../../memory/ledger/coverage.ts';
+import type { Ledger } from '../../../memory/ledger/ledger.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** `5 minutes ago`, `today 09:10`, `yesterday 23:10`, `in 5 hours (03:30)`, `Tuesday 14:00`, `3 Nov 14:00`. */
+export function sayWhen(at: string | Date, { now, zone }: { now: Date; zone: string }): string {
+  const instant = new Date(at);
+  const ms = instant.getTime() - now.getTime();
+  const time = formatIn(instant, zone, 'HH:mm');
+  if (Math.abs(ms) < 60_000) return ms > 0 ? 'in a moment' : 'just now';
+  const distance = formatDistanceStrict(instant, now, { addSuffix: true, roundingMethod: 'floor' });
+  if (Math.abs(ms) < HOUR_MS) return distance;
+  if (ms > 0 && ms < 24 * HOUR_MS) return `${distance} (${time})`;
+  const days = (Date.parse(dayOf(instant, zone)) - Date.parse(dayOf(now, zone))) / (24 * HOUR_MS);
+  const near = { '-1': 'yesterday', 0: 'today', 1: 'tomorrow' }[days];
+  if (near) return `${near} ${time}`;
+  if (Math.abs(days) < 7) return formatIn(instant, zone, 'EEEE HH:mm');
+  const isThisYear = formatIn(instant, zone, 'yyyy') === formatIn(now, zone, 'yyyy');
+  return formatIn(instant, zone, isThisYear ? 'd MMM HH:mm' : 'd MMM yyyy');
+}
+
+const INSTANT = /\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z/g;
+const UUID = /(?<![\w/\\.-])([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![\w/\\]|\.\w)/gi;
+
+/** A sentence made for logs, as one would say it: its instants as times, its ids by how they begin, paths from `~/`. */
+export function plainly(text: string, { clock, zone, userDir }: Config): string {
+  const now = clock.now();
+  return text
+    .replace(INSTANT, (instant) => sayWhen(instant, { now, zone }))
+    .replace(UUID, '$1')
+    .replaceAll(`${userDir}${sep}`, '~/');
+}
+
+export function fromHome(path: string, { userDir }: Config): string {
+  return path.startsWith(`${userDir}${sep}`) ? `~/${path.slice(userDir.length + 1)}` : path;
+}
+
+/** A path as a word that a shell takes as it is. */
+export function shellPath(path: string, config: Config): string {
+  const short = fromHome(path, config);
+  if (/^[\w@%+=:,./~-]+$/.test(short)) return short;
+  return `'${path.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+export function sayUsd(microUsd: number): string {
+  const usd = microUsd / 1e6;
+  return `$${usd === 0 || usd >= 0.01 ? usd.toFixed(2) : usd.toFixed(4)}`;
+}
+
+export function sayTokens(tokens: number): string {
+  return `${tokens.toLocaleString('en-US')} ${tokens === 1 ? 'token' : 'tokens'}`;
+}
+
+/** Whose memory a directory is: a project by where it lies, else the directory. */
+export function projectOf({ dir, ledger }: { dir: string; ledger: Ledger }, config: Config): string {
+  if (dir === join(config.claudeDir, 'memory')) return 'all your projects';
+  const roots = new Set(sessionDirs(ledger).flatMap((cwd) => (cwd ? (gitRoot(cwd) ?? cwd) : [])));
+  const [root] = roots;
+  return fromHome(root !== undefined && roots.size === 1 ? root : dir, config);
+}
+
+/** Text in lines no longer than the terminal is wide, all but the first indented as far as its words begin. */
+export function wrapped(text: string, { first = '', rest = ' '.repeat(first.length) } = {}): string {
+  const width = process.stdout.columns || 80;
+  const lines: string[] = [];
+  let line = first;
+  let isEmpty = true;
+  for (const word of text.split(/\s+/).filter(Boolean)) {
+    if (!isEmpty && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = rest;
+      isEmpty = true;
+    }
+    line += isEmpty ? word : ` ${word}`;
+    isEmpty = false;
+  }
+  return [...lines, line].join('\n');
+}
