@@ -121,7 +121,6 @@ test('a session that somebody else works on and a ceiling end with 75: try again
 });
 
 test.each([
-  ['no command', []],
   ['an unknown option', ['extract', 'x.jsonl', '--dry-run']],
   ['nothing to reprocess', ['reprocess']],
   ['two things to reprocess', ['reprocess', '--all', '--day', '2026-11-20']],

@@ -13,7 +13,7 @@ import { configFor, withApp } from '../terminal/options.ts';
 import { print, style } from '../terminal/output.ts';
 import type { Learned, Need } from '../terminal/overview.ts';
 import { readStatus, type Status } from '../terminal/status-facts.ts';
-import { plainly, sayTokens, sayUsd, sayWhen, shellPath, wrapped } from '../terminal/words.ts';
+import { plainly, sayTokens, sayUsd, sayWhen, wrapped } from '../terminal/words.ts';
 
 /** Lines of what was learned, of one project and of all. */
 const SHOWN_OF_PROJECT = 3;
@@ -77,14 +77,14 @@ function sayNews({ config }: App, { learned, lookedAt }: Status): string {
   return [style('bold', `${sayCount(count, 'thing')} learned ${since}`), ...groups].join('\n\n');
 }
 
-function sayLearned({ project, entries, store }: Learned, shown: number, config: Config): string {
+function sayLearned({ whose, entries }: Learned, shown: number, config: Config): string {
   const at = { now: config.clock.now(), zone: config.zone };
   const when = entries[0] ? `, ${sayWhen(entries[0].learnedAt, at)}` : '';
   const more = entries.length - shown;
   return [
-    wrapped(`${project}${when}`, { first: '  ' }),
+    wrapped(`${whose.name}${when}`, { first: '  ' }),
     ...entries.slice(0, shown).map(({ text }) => wrapped(text, { first: '  - ' })),
-    ...(more > 0 ? [`  ${more} more:`, `    nocturne log --memory ${shellPath(store, config)}`] : []),
+    ...(more > 0 ? [`  ${more} more:`, `    ${whose.command('nocturne log')}`] : []),
   ].join('\n');
 }
 
@@ -131,7 +131,7 @@ function sayCost({ spendToday: today, spendMonth: month }: Status): string {
 
 function sayPending({ all }: Status, at: { now: Date; zone: string }): string {
   const first = all.oldestPending?.notBefore ?? '';
-  const when = first > at.now.toISOString() ? `from ${sayWhen(first, at)}` : 'now';
+  const when = first > at.now.toISOString() ? sayWhen(first, at) : 'now';
   return `${sayCount(all.pending, 'job')} for the next worker, ${when}; nothing for you to do`;
 }
 

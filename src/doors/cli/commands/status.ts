@@ -24,11 +24,9 @@ const status: CommandSpec<CommonOptions & { verbose?: boolean }> = {
     withApp(call, async (app) => {
       const found = await readStatus(app);
       const { added, addedLines: _, learned, ...own } = found;
-      const counts = learned.map(({ store, project, entries }) => ({
-        memory: store,
-        project,
-        entries: entries.length,
-      }));
+      const counts = learned.map(({ store: memory, whose, entries }) => {
+        return { memory, project: whose.name, entries: entries.length };
+      });
       if (call.options.json) print(JSON.stringify({ ...own, learned: counts, ...added }));
       else if (call.options.verbose) print(describe(found));
       else await showHome(app, found);

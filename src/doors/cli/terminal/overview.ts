@@ -14,7 +14,7 @@ import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import type { App } from '../../compose.ts';
 import { type DreamHold, dreamHolds } from '../../worker/hold.ts';
 import { eachLedger, knownWork } from '../../worker/known-work.ts';
-import { projectOf, shellPath } from './words.ts';
+import { type Whose, whoseMemory } from './words.ts';
 
 /** What waits for a person, as a sentence without its stop, and the command that deals with it from here. */
 export interface Need {
@@ -25,7 +25,7 @@ export interface Need {
 /** What sessions taught a directory since an instant, the newest first. */
 export interface Learned {
   store: string;
-  project: string;
+  whose: Whose;
   entries: ReturnType<typeof learnedSince>;
 }
 
@@ -74,28 +74,27 @@ export async function readOverview(
   };
   const look = (ledger: Ledger, store: string) => {
     all.directories += 1;
-    const project = projectOf({ dir: store, ledger }, config);
-    const there = ` --memory ${shellPath(store, config)}`;
+    const whose = whoseMemory({ dir: store, ledger }, config);
     const entries = learnedSince(ledger, since);
-    if (entries.length > 0) all.learned.push({ store, project, entries });
+    if (entries.length > 0) all.learned.push({ store, whose, entries });
     const proposals = countWaiting(ledger);
     all.proposals += proposals;
     if (proposals > 0) {
       all.attention.push(`proposed changes wait for your word in ${store}: ${proposals} (nocturne review)`);
       reviews.push({
-        text: `${sayCount(proposals, 'proposed change')} in ${project} ${proposals === 1 ? 'waits' : 'wait'} for your word`,
-        command: `nocturne review${there}`,
+        text: `${sayCount(proposals, 'proposed change')} in ${whose.name} ${proposals === 1 ? 'waits' : 'wait'} for your word`,
+        command: whose.command('nocturne review'),
       });
     }
     const holds = store === here ? [] : dreamHolds(app, ledger);
-    all.needs.push(...holds.filter(({ needsPerson }) => needsPerson).map((hold) => holdNeed(hold, { project, there })));
+    all.needs.push(...holds.filter(({ needsPerson }) => needsPerson).map((hold) => holdNeed(hold, whose)));
     const stuck = longUnplaced(ledger);
     const [first] = stuck;
     if (first) {
       const what = `${sayCount(stuck.length, 'entry')} found no place in the topics of ${store} for ${first.nights} nights`;
       tell(`${what}, ${first.entry} since ${first.since.slice(0, 10)}: ${first.reason}`, {
-        text: `${sayCount(stuck.length, 'entry')} of ${project} found no place in its topics for ${first.nights} nights: ${first.reason}`,
-        command: `nocturne explain ${first.entry}${there}`,
+        text: `${sayCount(stuck.length, 'entry')} of ${whose.name} found no place in its topics for ${first.nights} nights: ${first.reason}`,
+        command: whose.command(`nocturne explain ${first.entry}`),
       });
     }
     const success = lastSuccessAt(ledger);
@@ -119,13 +118,14 @@ export async function readOverview(
   for (const { dir, message } of unreadable) {
     const text = `${dir}: ${message}`;
     if (dir === here) all.attention.push(text);
-    else tell(text, { text, command: `nocturne check --repair --memory ${shellPath(dir, config)}` });
+    else tell(text, { text, command: whoseMemory({ dir, ledger: null }, config).command('nocturne check --repair') });
   }
+  const breaker = app.home.breaker.read();
   for (const [code, { count, message }] of needed) {
-    tell(`${code}, ${count} waiting: ${message}`, {
-      text: `${sayCount(count, 'session')} ${count === 1 ? 'waits' : 'wait'}: ${message}`,
-      command: 'nocturne doctor',
-    });
+    all.attention.push(`${code}, ${count} waiting: ${message}`);
+    const text = `${sayCount(count, 'session')} ${count === 1 ? 'waits' : 'wait'}: ${message}`;
+    // Else it is said of the model.
+    if (code !== breaker.code) all.needs.push({ text, command: 'nocturne doctor' });
   }
   for (const [reason, paths] of Map.groupBy(app.home.blocked.all(), (each) => each.reason)) {
     const text = `${sayCount(paths.length, 'session')} could not be taken yet: ${reason}`;
@@ -135,11 +135,10 @@ export async function readOverview(
   if (damage) tell(formatDamage(damage), { text: formatDamage(damage), command: 'nocturne resume' });
   const unread = app.home.days.unreadDay();
   if (unread) tell(formatUnreadSpend(unread), { text: formatUnreadSpend(unread), command: 'nocturne retry --failed' });
-  const breaker = app.home.breaker.read();
   if (breaker.state !== 'closed') {
-    const next = breaker.state === 'open' ? `it is asked again ${breaker.until}` : 'one job asks now';
+    const next = breaker.state === 'open' ? `it is asked again ${breaker.until}` : 'the next job asks it again';
     tell(sayBreaker(breaker), {
-      text: `The model could not be asked ${breaker.failures} times in a row, ${next}: ${breaker.reason}`,
+      text: `The model could not be asked ${sayCount(breaker.failures, 'time')} in a row; ${next}: ${breaker.reason}`,
       command: 'nocturne doctor --online',
     });
   }
@@ -158,13 +157,10 @@ export async function readOverview(
   return all;
 }
 
-/** `there`: the option that names a directory one does not stand in. */
-export function holdNeed({ why }: DreamHold, at?: { project: string; there: string }): Need {
-  const accept = why.includes('--accept-missing') ? ' --accept-missing' : '';
-  return {
-    text: `No dream${at ? ` in ${at.project}` : ''}: ${why}`,
-    command: `nocturne dream${accept}${at?.there ?? ''}`,
-  };
+/** `whose`: of a directory one does not stand in. */
+export function holdNeed({ why }: DreamHold, whose?: Whose): Need {
+  const command = `nocturne dream${why.includes('--accept-missing') ? ' --accept-missing' : ''}`;
+  return { text: `No dream${whose ? ` in ${whose.name}` : ''}: ${why}`, command: whose?.command(command) ?? command };
 }
 
 export function sayBreaker({ state, failures, until, code, reason, skips }: BreakerState): string {

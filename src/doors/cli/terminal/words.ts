@@ -5,10 +5,12 @@
 import { join, sep } from 'node:path';
 import { formatDistanceStrict } from 'date-fns/formatDistanceStrict';
 import type { Config } from '../../../base/config/config.ts';
+import { canonicalPath, isDirectory } from '../../../base/files/directories.ts';
 import { dayOf, formatIn } from '../../../base/time.ts';
 import { gitRoot } from '../../../memory/home/paths.ts';
 import { sessionDirs } from '../../../memory/ledger/coverage.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
+import { memoryDirFor } from '../../places.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -41,12 +43,12 @@ export function plainly(text: string, { clock, zone, userDir }: Config): string 
     .replaceAll(`${userDir}${sep}`, '~/');
 }
 
-export function fromHome(path: string, { userDir }: Config): string {
+function fromHome(path: string, { userDir }: Config): string {
   return path.startsWith(`${userDir}${sep}`) ? `~/${path.slice(userDir.length + 1)}` : path;
 }
 
 /** A path as a word that a shell takes as it is. */
-export function shellPath(path: string, config: Config): string {
+function shellPath(path: string, config: Config): string {
   const short = fromHome(path, config);
   if (/^[\w@%+=:,./~-]+$/.test(short)) return short;
   return `'${path.replaceAll("'", String.raw`'\''`)}'`;
@@ -61,12 +63,24 @@ export function sayTokens(tokens: number): string {
   return `${tokens.toLocaleString('en-US')} ${tokens === 1 ? 'token' : 'tokens'}`;
 }
 
-/** Whose memory a directory is: a project by where it lies, else the directory. */
-export function projectOf({ dir, ledger }: { dir: string; ledger: Ledger }, config: Config): string {
-  if (dir === join(config.claudeDir, 'memory')) return 'all your projects';
-  const roots = new Set(sessionDirs(ledger).flatMap((cwd) => (cwd ? (gitRoot(cwd) ?? cwd) : [])));
-  const [root] = roots;
-  return fromHome(root !== undefined && roots.size === 1 ? root : dir, config);
+/** Whose memory a directory is, and how a command is told to work on it from here. */
+export interface Whose {
+  /** A project by where it lies, else the directory. */
+  name: string;
+  command(what: string): string;
+}
+
+export function whoseMemory({ dir, ledger }: { dir: string; ledger: Ledger | null }, config: Config): Whose {
+  const roots = new Set((ledger ? sessionDirs(ledger) : []).flatMap((cwd) => (cwd ? (gitRoot(cwd) ?? cwd) : [])));
+  const [root] = roots.size === 1 ? roots : [];
+  const keeps = (cwd: string) => isDirectory(cwd) && canonicalPath(memoryDirFor(config, { cwd })) === dir;
+  const name = fromHome(root ?? dir, config);
+  if (dir === canonicalPath(join(config.claudeDir, 'memory'))) {
+    return { name: 'all your projects', command: (what) => `${what} --scope user` };
+  }
+  if (keeps(process.cwd())) return { name, command: (what) => what };
+  if (root !== undefined && keeps(root)) return { name, command: (what) => `cd ${shellPath(root, config)} && ${what}` };
+  return { name, command: (what) => `${what} --memory ${shellPath(dir, config)}` };
 }
 
 /** Text in lines no longer than the terminal is wide, all but the first indented as far as its words begin. */

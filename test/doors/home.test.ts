@@ -1,0 +1,120 @@
+// nocturne alone, and nocturne status: what a person reads who looks at what happened, what waits and what it cost.
+
+import { mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { Environment } from '../../src/base/config/config.ts';
+import { testApp, testModel } from '../support/app.ts';
+import { error } from '../support/messages-server.ts';
+import { jsonHere, runHere } from '../support/run-here.ts';
+import { sessionFile } from '../support/session-file.ts';
+import { tempDir } from '../support/temp.ts';
+
+const SHOP = ['Always use pnpm instead of npm.', 'Always lint before pushing.', 'Never commit to main directly.'];
+const API = ['Always run the migrations before the tests.'];
+
+/** A person with two projects, whose memory lies where Claude Code keeps it. */
+function person(): { home: string; project(name: string): string; at(now: string): Environment } {
+  const home = tempDir();
+  return {
+    home,
+    project(name) {
+      const root = join(home, 'code', name);
+      mkdirSync(join(root, '.git'), { recursive: true });
+      return root;
+    },
+    at: (now) => ({
+      ...{ PATH: process.env.PATH, HOME: home, NOCTURNE_MODEL: 'offline', NOCTURNE_QUEUE_URL: '' },
+      ...{ NOCTURNE_ZONE: 'Europe/Berlin', NOCTURNE_NOW: now },
+    }),
+  };
+}
+
+function session(cwd: string, prompts: string[], id = '11111111-2222-4333-8444-555555555555'): string {
+  const file = sessionFile(tempDir(), { id, cwd });
+  for (const prompt of prompts) file.add(prompt);
+  return file.path;
+}
+
+/** What a person cannot use: ids of 36 characters, times of logs, words of the code. */
+const INTERNAL =
+  /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}|\d\dT\d\d:\d\d|breaker|no limit|reserved|ledger|inbox|\blease|undefined|NaN/;
+
+function readable(text: string): string {
+  for (const line of text.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);
+  expect(text).not.toMatch(INTERNAL);
+  return text;
+}
+
+test('where nothing is set up, nocturne says what it is and how to begin, and makes nothing', async () => {
+  const { home, at } = person();
+  const { code, stdout } = await runHere([], at('2026-11-22T08:00:00Z'));
+  expect(code).toBe(0);
+  expect(readable(stdout)).toMatch(/^nocturne is a memory for your coding agents: .*\n[\s\S]*\n {2}nocturne setup\n$/);
+  expect(readdirSync(home)).toEqual([]);
+});
+
+test('nocturne tells what was learned since one last looked, what waits elsewhere too, and the one next step', async () => {
+  const { at, project } = person();
+  const [shop, api] = [project('shop'), project('api')];
+  await runHere(['extract', session(shop, SHOP)], at('2026-11-21T22:10:00Z'));
+  const second = session(api, API, '22222222-2222-4333-8444-555555555555');
+  await runHere(['extract', second], at('2026-11-21T22:20:00Z'));
+  const memory = '.claude/projects/';
+  const dir = readdirSync(join(at('').HOME ?? '', memory)).find((name) => name.endsWith('api')) ?? '';
+  const there = join(at('').HOME ?? '', memory, dir, 'memory');
+  await runHere(['dream', '--review', '--memory', there], at('2026-11-21T22:30:00Z'));
+  const first = await runHere([], at('2026-11-22T08:00:00Z'));
+  expect(first.code).toBe(0);
+  const said = readable(first.stdout);
+  expect(said).toMatch(/^4 things learned so far\n/);
+  expect(said).toContain('  ~/code/shop, yesterday 23:10\n  - ');
+  for (const each of [...SHOP, ...API]) expect(said).toContain(`  - ${each}\n`);
+  const review = 'cd ~/code/api && nocturne review';
+  expect(said).toContain(`1 proposed change in ~/code/api waits for your word.\n    ${review}\n`);
+  expect(said).toContain('\nCost        nothing this month\nNext night  in 18 hours (03:30)\n');
+  expect(said).toContain('\nNext step   nocturne setup\n');
+  const again = readable((await runHere(['status'], at('2026-11-22T08:05:00Z'))).stdout);
+  expect(again).toMatch(/^Nothing new since you last looked, 5 minutes ago\.\n/);
+  expect(again).toContain(review);
+  // What scripts ask is no look of a person.
+  await runHere(
+    ['extract', session(shop, ['The release deadline is 2026-12-04.'], '33333333-2222-4333-8444-555555555555')],
+    at('2026-11-22T09:00:00Z'),
+  );
+  const json = await jsonHere<{ learned: object[]; lookedAt: string }>(['status'], at('2026-11-22T09:05:00Z'));
+  expect(json).toMatchObject({
+    lookedAt: '2026-11-22T08:05:00.000Z',
+    learned: [{ project: '~/code/shop', entries: 1 }],
+    needs: [{ command: review }],
+  });
+  const third = readable((await runHere([], at('2026-11-23T09:00:00Z'))).stdout);
+  expect(third).toMatch(
+    /^1 thing learned since you last looked, yesterday 09:05\n\n {2}~\/code\/shop, yesterday 10:00\n/,
+  );
+});
+
+test('a model that refuses is told as a person would say it, with the command that looks into it', async () => {
+  const model = await testModel(() => error(401, 'invalid x-api-key'));
+  const testing = await testApp({ server: model, settings: { breakerAfter: 1 } });
+  const path = session('/home/kim/shop', SHOP);
+  await runHere(['enqueue', 'extract', path], testing.environment);
+  await runHere(['worker', '--once'], testing.environment);
+  const { code, stdout } = await runHere(['status'], { ...testing.environment, NOCTURNE_NOW: '2026-11-21T02:02:00Z' });
+  expect(code).toBe(3);
+  const said = readable(stdout);
+  expect(said).toMatch(/The model could not be asked 1 time in a row; it is asked again in \d+\s+minutes/);
+  expect((await runHere(['status', '--verbose'], testing.environment)).stdout).toMatch(
+    /^breaker {4}the breaker is open/m,
+  );
+});
+
+test('what is written longer than a line is wrapped, never cut', async () => {
+  const { at, project } = person();
+  const long = `Always read /srv/${'deeply/nested/'.repeat(8)}README.md before you change anything at all in the deployment scripts.`;
+  await runHere(['extract', session(project('shop'), [long])], at('2026-11-21T22:10:00Z'));
+  const { stdout } = await runHere([], at('2026-11-22T08:00:00Z'));
+  expect(stdout).toContain(`/srv/${'deeply/nested/'.repeat(8)}README.md`);
+  const others = stdout.split('\n').filter((line) => line.length > 80);
+  expect(others.map((line) => line.trim().split(' ').length)).toEqual([1]);
+});
