@@ -32,7 +32,7 @@ test('what only looks works where nothing can be written, and says what it says 
     ['explain', id],
     ['history'],
     ['diff', 'project-facts.md'],
-    ['status'],
+    ['status', '--verbose'],
   ];
   const before = [];
   for (const look of looks) before.push(await run(...look));

@@ -65,6 +65,8 @@ const library = await build({
   },
   platform: 'node',
   external: Object.keys({ ...dependencies, ...peerDependencies }).flatMap((name) => [name, new RegExp(`^${name}/`)]),
+  // What is made for browsers too may offer require() files that no bundler finds.
+  resolve: { mainFields: ['module', 'main'] },
   // gray-matter can run frontmatter as a program; nobody here lets it (memory/text/frontmatter.ts).
   checks: { eval: false },
   output: { dir: 'dist/lib', format: 'esm', chunkFileNames: 'part-[name].js' },

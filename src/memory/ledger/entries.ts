@@ -75,16 +75,21 @@ export function entriesSince(ledger: Ledger, at: string): EntryRow[] {
   return ledger.all<KeptEntry>(`select ${ENTRY} from entry where at > ? order by at, id`, at).map(entryOf);
 }
 
+export interface LearnedEntry {
+  id: string;
+  text: string;
+  /** When the extraction that recorded it ended. */
+  learnedAt: string;
+}
+
 /** The entries that extractions recorded after an instant and that still stand, the newest first. */
-export function learnedSince(ledger: Ledger, at: string): (EntryRow & { learnedAt: string })[] {
-  const columns = ENTRY.split(', ').map((column) => `entry.${column}`);
-  const rows = ledger.all<KeptEntry & { learnedAt: string }>(
-    `select ${columns.join(', ')}, ended_at as learnedAt from entry join job on job.id = entry.job
+export function learnedSince(ledger: Ledger, at: string): LearnedEntry[] {
+  return ledger.all<LearnedEntry>(
+    `select entry.id, text, ended_at as learnedAt from entry join job on job.id = entry.job
      where ended_at > ? and kind = 'extract' and state not in ('withdrawn', 'forgotten')
      order by ended_at desc, at desc, entry.id`,
     at,
   );
-  return rows.map((row) => ({ ...entryOf(row), learnedAt: row.learnedAt }));
 }
 
 /** The entries of exactly this text. */

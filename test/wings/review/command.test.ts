@@ -210,7 +210,7 @@ test('status, doctor, why, explain, list and recall tell of what waits, until so
   };
   expect(await said('status')).toMatchObject({
     code: 3,
-    stdout: expect.stringContaining("waits for your word.\n    nocturne review\n"),
+    stdout: expect.stringContaining('waits for your word.\n    nocturne review\n'),
   });
   expect((await said('doctor')).stdout).toContain('proposed changes for nocturne review: 1');
   expect((await said('why', SESSION)).stdout).toContain(`(add, ${proposal?.id}) waits for your word`);

@@ -58,7 +58,9 @@ test('a snapshot goes by git from one to the other, who is told of it and takes 
     /^<nocturne-memory>\n[\s\S]*never applied here[^\n]*nocturne snapshot check[\s\S]*<\/nocturne-memory>\n?$/,
   );
   expect(offer.stdout).not.toContain('8443');
-  expect((await ben.nocturne('status', '--verbose')).stdout).toContain('snapshot   the repository has one that was never applied');
+  expect((await ben.nocturne('status', '--verbose')).stdout).toContain(
+    'snapshot   the repository has one that was never applied',
+  );
   expect((await ben.nocturne('doctor')).stdout).toMatch(/warn {2}snapshot: .*\n.*nocturne snapshot apply/);
   expect(existsSync(ben.memory)).toBe(false);
 

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { Config } from '../../../base/config/config.ts';
 import { statNow } from '../../../base/files/files.ts';
 import { sayCount } from '../../../base/text/wording.ts';
+import { isUnwritable } from '../../../memory/ledger/database.ts';
 import type { App } from '../../compose.ts';
 import type { Checked } from '../../doctor/checked.ts';
 import type { Parts } from '../../job-bounds.ts';
@@ -13,7 +14,8 @@ import { configFor, withApp } from '../terminal/options.ts';
 import { print, style } from '../terminal/output.ts';
 import type { Learned, Need } from '../terminal/overview.ts';
 import { readStatus, type Status } from '../terminal/status-facts.ts';
-import { plainly, sayTokens, sayUsd, sayWhen, wrapped } from '../terminal/words.ts';
+import { plainly, sayTokens, sayUsd, sayWhen } from '../terminal/words.ts';
+import { wrap } from '../terminal/wrap.ts';
 
 /** Lines of what was learned, of one project and of all. */
 const SHOWN_OF_PROJECT = 3;
@@ -26,22 +28,35 @@ export async function home(parts: Parts = {}): Promise<void> {
   const config = await configFor({});
   // Asking makes no home.
   if (statNow(join(config.home, 'home.db')) === null && (await checkSetup(config)).some(isNoAgent))
-    return print(welcome());
+    return show(welcome());
   await withApp({ options: {}, parts }, async (app) => showHome(app, await readStatus(app)));
 }
 
 function welcome(): string {
-  return [wrapped(WHAT_IT_IS), '', 'It is not set up yet. To begin:', '', '  nocturne setup'].join('\n');
+  return [WHAT_IT_IS, '', 'It is not set up yet. To begin:', '', '  nocturne setup'].join('\n');
 }
 
 /** Shows it, and notes that it was looked at. */
 export async function showHome(app: App, status: Status): Promise<void> {
   const failed = await checkSetup(app.config);
-  if (status.all.directories === 0 && failed.some(isNoAgent)) return print(welcome());
+  if (status.all.directories === 0 && failed.some(isNoAgent)) return show(welcome());
   const needs = [...failed.map(setupNeed), ...status.needs];
   const parts = [sayNews(app, status), ...sayNeeds(app, needs), sayNumbers(app, status, needs)];
-  print(parts.join('\n\n'));
-  app.home.noteLook();
+  show(parts.join('\n\n'));
+  noteLook(app);
+}
+
+function show(text: string): void {
+  print(wrap(text, process.stdout.columns || 80));
+}
+
+/** Where the home cannot be written, what it says is told all the same. */
+function noteLook({ home }: App): void {
+  try {
+    home.noteLook();
+  } catch (error) {
+    if (!isUnwritable(error)) throw error;
+  }
 }
 
 /** What keeps sessions from being learned from, as doctor finds it. */
@@ -66,7 +81,7 @@ function sayNews({ config }: App, { learned, lookedAt }: Status): string {
   const at = { now: config.clock.now(), zone: config.zone };
   const count = learned.reduce((sum, { entries }) => sum + entries.length, 0);
   const since = lookedAt === null ? 'so far' : `since you last looked, ${sayWhen(lookedAt, at)}`;
-  if (count === 0) return wrapped(lookedAt === null ? 'Nothing learned yet.' : `Nothing new ${since}.`);
+  if (count === 0) return lookedAt === null ? 'Nothing learned yet.' : `Nothing new ${since}.`;
   const groups: string[] = [];
   let room = SHOWN;
   for (const group of learned) {
@@ -82,8 +97,8 @@ function sayLearned({ whose, entries }: Learned, shown: number, config: Config):
   const when = entries[0] ? `, ${sayWhen(entries[0].learnedAt, at)}` : '';
   const more = entries.length - shown;
   return [
-    wrapped(`${whose.name}${when}`, { first: '  ' }),
-    ...entries.slice(0, shown).map(({ text }) => wrapped(text, { first: '  - ' })),
+    `  ${whose.name}${when}`,
+    ...entries.slice(0, shown).map(({ text }) => `  - ${text}`),
     ...(more > 0 ? [`  ${more} more:`, `    ${whose.command('nocturne log')}`] : []),
   ].join('\n');
 }
@@ -91,7 +106,7 @@ function sayLearned({ whose, entries }: Learned, shown: number, config: Config):
 function sayNeeds({ config }: App, needs: Need[]): string[] {
   if (needs.length === 0) return [];
   const said = needs.map(({ text, command }) => {
-    const sentence = wrapped(`${plainly(text, config).replace(/\.$/, '')}.`, { first: '  - ' });
+    const sentence = `  - ${plainly(text, config).replace(/\.$/, '')}.`;
     return command ? `${sentence}\n    ${command}` : sentence;
   });
   return [[style('bold', 'Waits for you'), '', ...said].join('\n')];
@@ -114,7 +129,7 @@ function sayNumbers({ config }: App, status: Status, needs: Need[]): string {
     ],
   ];
   return [
-    ...rows.map(([name, said]) => wrapped(said, { first: `${name.padEnd(10)}  ` })),
+    ...rows.map(([name, said]) => `${name.padEnd(10)}  ${said}`),
     `${'Next step'.padEnd(10)}  ${nextStep({ standing, hasLearned: all.lastSuccessAt !== null || lastJobs.length > 0 }, needs)}`,
   ].join('\n');
 }

@@ -8,7 +8,7 @@ import { countWaiting } from '../../../memory/dream/proposals.ts';
 import type { BreakerState } from '../../../memory/home/breaker.ts';
 import { formatUnreadSpend } from '../../../memory/home/day-spend.ts';
 import { formatDamage } from '../../../memory/home/home.ts';
-import { learnedSince } from '../../../memory/ledger/entries.ts';
+import { type LearnedEntry, learnedSince } from '../../../memory/ledger/entries.ts';
 import { lastSuccessAt } from '../../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import type { App } from '../../compose.ts';
@@ -26,7 +26,7 @@ export interface Need {
 export interface Learned {
   store: string;
   whose: Whose;
-  entries: ReturnType<typeof learnedSince>;
+  entries: LearnedEntry[];
 }
 
 export interface Overview {
@@ -117,8 +117,7 @@ export async function readOverview(
   const unreadable = await eachLedger(app.home, { look });
   for (const { dir, message } of unreadable) {
     const text = `${dir}: ${message}`;
-    if (dir === here) all.attention.push(text);
-    else tell(text, { text, command: whoseMemory({ dir, ledger: null }, config).command('nocturne check --repair') });
+    tell(text, { text, command: whoseMemory({ dir, ledger: null }, config).command('nocturne check --repair') });
   }
   const breaker = app.home.breaker.read();
   for (const [code, { count, message }] of needed) {

@@ -50,7 +50,9 @@ export async function readStatus(app: App) {
     attention: [...trouble, ...missing, ...tooLarge, ...holds.map(({ why }) => `no dream: ${why}`), ...attention],
     /** The same as sentences, each with the command that deals with it from here. */
     needs: [
-      ...trouble.map((text): Need => ({ text, command: 'nocturne check --repair' })),
+      ...trouble
+        .filter((text) => !needs.some((need) => need.text.endsWith(text)))
+        .map((text): Need => ({ text, command: 'nocturne check --repair' })),
       ...missing.map((text): Need => ({ text, command: 'nocturne dream --accept-missing' })),
       ...tooLarge.map((text): Need => ({ text, command: 'nocturne check' })),
       ...holds.map((hold) => holdNeed(hold)),

@@ -1,6 +1,5 @@
 // How the screens for a person say things: times as one speaks of them, places from `~/`, money, projects by where they
-// are; and how text is laid out in the width of the terminal. Nothing is cut: a word that is too long, a path or a
-// command, stands on a line of its own.
+// are, and a command so that it works from where one stands. Lines are broken by wrap.ts.
 
 import { join, sep } from 'node:path';
 import { formatDistanceStrict } from 'date-fns/formatDistanceStrict';
@@ -81,22 +80,4 @@ export function whoseMemory({ dir, ledger }: { dir: string; ledger: Ledger | nul
   if (keeps(process.cwd())) return { name, command: (what) => what };
   if (root !== undefined && keeps(root)) return { name, command: (what) => `cd ${shellPath(root, config)} && ${what}` };
   return { name, command: (what) => `${what} --memory ${shellPath(dir, config)}` };
-}
-
-/** Text in lines no longer than the terminal is wide, all but the first indented as far as its words begin. */
-export function wrapped(text: string, { first = '', rest = ' '.repeat(first.length) } = {}): string {
-  const width = process.stdout.columns || 80;
-  const lines: string[] = [];
-  let line = first;
-  let isEmpty = true;
-  for (const word of text.split(/\s+/).filter(Boolean)) {
-    if (!isEmpty && line.length + 1 + word.length > width) {
-      lines.push(line);
-      line = rest;
-      isEmpty = true;
-    }
-    line += isEmpty ? word : ` ${word}`;
-    isEmpty = false;
-  }
-  return [...lines, line].join('\n');
 }
