@@ -10,7 +10,7 @@ import { entryRow } from '../../../memory/ledger/entries.ts';
 import { jobRow } from '../../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { countOps, parseJsonReport, type ReportRow, reportDay, reportPath } from '../../../memory/text/dream-report.ts';
-import type { CommandSpec } from '../spec.ts';
+import type { Call, CommandSpec } from '../spec.ts';
 import { type CommonOptions, dayFrom, MEMORY, withLooking } from '../terminal/options.ts';
 import { print, style } from '../terminal/output.ts';
 
@@ -30,25 +30,41 @@ interface ReportedDream {
 
 const report: CommandSpec<CommonOptions & { last?: boolean }, [string | undefined]> = {
   name: 'report',
-  about: 'what the last dream, or those of a day, did and why',
+  about: 'what the last dream, or those of a day, did: why DAY',
   group: 'Older names',
   args: [['[day]', 'all dreams of a day: YYYY-MM-DD, today, yesterday, -1']],
   options: [['--last', 'the last dream (what is done without a day)'], ...MEMORY],
   json: '{ day, dreams: [{ job, at, rows: [{ entry, op, operation, topic, lines, reason, over, text, written }], left: [{ entry, reason }] }] }',
   examples: ['report --last'],
-  run: (call) =>
-    withLooking(call, ({ config, dir, ledger }) => {
-      const { clock, zone } = config;
-      const [given] = call.args;
-      const days = listNames(join(dir, '.nocturne/dreams')).flatMap((name) => reportDay(name) ?? []);
-      const day = given === undefined ? days.at(-1) : dayFrom(given, { now: clock.now(), zone, days });
-      if (day === undefined || !days.includes(day)) throw noReport(day, { dir, days });
-      const all = dreamsOf(readTextNow(join(dir, reportPath(day, 'json'))) ?? '', ledger);
-      const dreams = given === undefined || call.options.last ? all.slice(-1) : all;
-      if (call.options.json) print(JSON.stringify({ day, dreams }));
-      else print(dreams.map((dream) => describeDream(dream, { day, zone })).join('\n\n'));
-    }),
+  run: (call) => reportDreams(call, { given: call.args[0], isLast: call.options.last }),
 };
+
+interface Asked {
+  /** Default: the day of the last dream, and that alone. */
+  given?: string;
+  isLast?: boolean;
+  /** That dream alone. */
+  job?: string;
+}
+
+export function reportDreams(
+  { options }: Pick<Call<CommonOptions>, 'options'>,
+  { given, isLast, job }: Asked,
+): Promise<void> {
+  return withLooking({ options }, ({ config, dir, ledger }) => {
+    const { clock, zone } = config;
+    const days = listNames(join(dir, '.nocturne/dreams')).flatMap((name) => reportDay(name) ?? []);
+    const read = (of: Day) => dreamsOf(readTextNow(join(dir, reportPath(of, 'json'))) ?? '', ledger);
+    const ofJob = job && days.findLast((of) => read(of).some((dream) => dream.job === job));
+    const day = ofJob || (given === undefined ? days.at(-1) : dayFrom(given, { now: clock.now(), zone, days }));
+    if (day === undefined || !days.includes(day)) throw noReport(day, { dir, days });
+    const all = read(day);
+    const last = given === undefined || isLast ? all.slice(-1) : all;
+    const dreams = ofJob ? all.filter((dream) => dream.job === job) : last;
+    if (options.json) print(JSON.stringify({ day, dreams }));
+    else print(dreams.map((dream) => describeDream(dream, { day, zone })).join('\n\n'));
+  });
+}
 
 function dreamsOf(text: string, ledger: Ledger | null): ReportedDream[] {
   const jobs = Map.groupBy(parseJsonReport(text) ?? [], (row) => row.job);

@@ -1,91 +1,173 @@
-// Why memory is as it is: why (what became of a session), explain (what a line rests on), transcript (what a session holds).
+// Why memory is as it is. why is the one door: a line or a topic and what it rests on, words and where they are said, an
+// entry, a session and what became of it, a day's dreams. explain and transcript are older names of parts of it.
 
 import { type Inspection, inspect } from '../../../../jobs/inspect.ts';
-import { AppError, ERRORS, isErrorCode } from '../../../base/errors.ts';
+import { AppError, isAppError } from '../../../base/errors.ts';
+import { isDirectory } from '../../../base/files/directories.ts';
+import { statNow } from '../../../base/files/files.ts';
 import { sayProposals } from '../../../memory/dream/proposals.ts';
-import {
-  type ExplainedEntry,
-  type ExplainedLine,
-  explainEntry,
-  explainLines,
-  restingOn,
-  toldOf,
-} from '../../../memory/dream/provenance.ts';
+import { explainEntry, explainLines, restingOn, toldOf } from '../../../memory/dream/provenance.ts';
+import { jobRow } from '../../../memory/ledger/job-rows.ts';
 import { findLedger } from '../../../memory/ledger/ledger.ts';
+import { findId, shortId, wholeId } from '../../../memory/ledger/short-ids.ts';
+import { catalogEntries } from '../../../memory/recall/catalog.ts';
+import { searchMemory } from '../../../memory/recall/search.ts';
 import type { MemoryReader } from '../../../memory/store/live-files.ts';
+import { isTopicPath } from '../../../memory/text/topic.ts';
 import { openSession } from '../../../transcript/session.ts';
+import type { App } from '../../compose.ts';
 import { memoriesOf, memoryDirFor } from '../../places.ts';
-import type { CommandSpec } from '../spec.ts';
-import { type Explanation, explainSessions } from '../terminal/explain-session.ts';
-import { type CommonOptions, configFor, MEMORY, memoryPath, withApp } from '../terminal/options.ts';
+import type { Call, CommandSpec } from '../spec.ts';
+import { explainSessions } from '../terminal/explain-session.ts';
+import {
+  type CommonOptions,
+  configFor,
+  findTopic,
+  isDayWord,
+  MEMORY,
+  memoryPath,
+  withApp,
+} from '../terminal/options.ts';
 import { print } from '../terminal/output.ts';
 import { withReader } from '../terminal/reader.ts';
+import {
+  describeEntry,
+  describeInspection,
+  describeLine,
+  describeSession,
+  describeTold,
+  type Seen,
+} from '../terminal/say-why.ts';
+import { reportDreams } from './report.ts';
 
-const why: CommandSpec<CommonOptions, [string]> = {
+/** Of what words are found in. */
+const MOST_FOUND = 5;
+
+const why: CommandSpec<CommonOptions, [string[]]> = {
   name: 'why',
-  about: 'what became of a session, and what would happen next',
+  about: 'where a line, words or a session come from, and why',
   group: 'Every day',
-  args: [['<session>', 'its id, the beginning of it, or its transcript']],
+  args: [['[what...]', 'a topic, TOPIC:LINE, words, an entry, a session (its id or its file), a job, or a day']],
   options: MEMORY,
-  json: 'one line per session: { session, transcript, unreadable, memory, ranges, waiting, failures, proposals, next }',
-  examples: ['why 0d8c1a52'],
-  run: (call) =>
-    withApp(call, async (app) => {
-      const { memory, json } = call.options;
-      const found = await explainSessions(app, { what: call.args[0], memory });
-      for (const explanation of found) print(json ? JSON.stringify(explanation) : describeSession(explanation));
-    }),
+  json: 'of a topic, a line or words [{ path, number, id, text, isPersons, authors, entries, changed }]; of an entry { id, type, text, evidence, …, resting, told, proposals }; of a session, one line each, { session, transcript, unreadable, memory, ranges, entries, holds, waiting, failures, proposals, next }; of a day, and without anything of the last dream, { day, dreams }',
+  more: 'It asks no model and writes nothing. Without anything it tells what the last dream did.',
+  examples: ['why working-agreements.md:7', 'why pnpm lockfile', 'why 0d8c1a52', 'why yesterday'],
+  async run(call) {
+    const what = call.args[0].join(' ');
+    if (what === '' || isDayWord(what)) return reportDreams(call, { given: what || undefined });
+    await withApp(call, async (app) => {
+      if (await explainMemory(app, { what, call })) return;
+      if (isLikeSession(what) && (await tellSessions(app, { what, call }))) return;
+      const dir = app.memoryDirOf({ cwd: process.cwd() });
+      if (isDirectory(dir) && (await explainWords(app, { what, call }))) return;
+      throw new AppError('bad-input', `Nothing in ${dir} holds ${JSON.stringify(what)}, and no session is called so.`, {
+        remedy: 'nocturne list and nocturne search show what is remembered, nocturne sessions what was learned from.',
+      });
+    });
+  },
 };
 
-function describeSession(found: Explanation): string {
-  const { ranges, waiting, failures } = found;
-  const divided = new Set(ranges.flatMap(({ messages, from }) => (messages ? [from] : [])));
-  const total = ranges.reduce((sum, { messages, turns }) => sum + (messages ? 0 : turns), divided.size);
-  return [
-    `session     ${found.session}`,
-    `transcript  ${found.transcript}${found.unreadable ? ` — ${found.unreadable}` : ''}`,
-    `memory      ${found.memory}`,
-    `turns       ${total}`,
-    ...ranges.map((range) => {
-      const ids = range.messages
-        ? sayPart(range.messages)
-        : range.turns === 1
-          ? range.from
-          : `${range.from} … ${range.to}`;
-      const turns = range.messages ? 'part' : String(range.turns);
-      const wrote = range.wrote ? `, ${range.wrote}` : '';
-      const by = range.job ? ` (${range.job}${range.at ? `, ${range.at}` : ''})` : '';
-      return `  ${turns.padStart(4)} ${range.state.padEnd(10)} ${ids}: ${range.why}${wrote}${by}`;
-    }),
-    ...waiting.map(({ notBefore, why }) => `waits       until ${notBefore}${why ? `: ${why}` : ''}`),
-    ...failures.map((failure) => `failed      ${sayFailure(failure)}`),
-    ...found.proposals.map(({ entry, text, says }) => `proposed    ${text} (${entry}): ${says}`),
-    `next        ${found.next}`,
-  ].join('\n');
+interface Asked {
+  what: string;
+  call: Pick<Call<CommonOptions>, 'options' | 'parts'>;
 }
 
-function sayPart({ from, through }: { from: string; through: string }): string {
-  return from === through ? from : `${from} … ${through}`;
+/** An entry, a job, a topic or a line of it; false where it is none. Looking makes no memory. */
+async function explainMemory(app: App, { what, call }: Asked): Promise<boolean> {
+  if (!isDirectory(app.memoryDirOf({ cwd: process.cwd() }))) return false;
+  const { json } = call.options;
+  return withReader(app, async (store) => {
+    if (/^e_[0-9a-f]{4,12}$/.test(what)) {
+      await explainOne(app, store, { id: what, json });
+      return true;
+    }
+    if (/^job_[0-9a-f]{4,12}$/.test(what)) return tellJob(app, store, { what, call });
+    const [, given = what, line] = /^(.+?)(?::(\d+|[0-9a-f]{8}))?$/.exec(what) ?? [];
+    const path = findTopic(store.dir, given);
+    if (!path) return false;
+    const lines = await explainLines(store, { path, line });
+    print(json ? JSON.stringify(lines) : lines.map((each) => describeLine(each, seenIn(app, store))).join('\n\n'));
+    return true;
+  });
 }
 
-function sayFailure({
-  at,
-  code,
-  state,
-  attempts,
-  tries,
-  message,
-  ...failure
-}: Explanation['failures'][number]): string {
-  const limit = tries === null ? 'as often as it takes' : `${attempts} of ${tries} tries`;
-  const what = code && isErrorCode(code) && ERRORS[code].class !== code ? `${failure.class}, ${code}` : failure.class;
-  const fate = { retrying: `, ${limit}`, failed: ', given up', ended: ` in ${failure.key}` }[state];
-  return `${at} ${what}${fate}: ${message}`;
+async function tellJob(app: App, store: MemoryReader, { what, call }: Asked): Promise<boolean> {
+  const job = jobRow(store.ledger, findId(store.ledger, 'job', what) ?? what);
+  if (!job) return false;
+  if (job.kind === 'dream') await reportDreams(call, { job: job.id, given: undefined });
+  else if (job.session) return tellSessions(app, { what: job.session, call });
+  else {
+    const { id, kind, createdAt, outcome, error } = job;
+    const said = `${kind}: ${outcome ?? job.status}${error ? `, ${error}` : ''}`;
+    print(call.options.json ? JSON.stringify({ id, kind, createdAt, outcome, error }) : said);
+  }
+  return true;
+}
+
+/** An id of a session has digits, and its file is there. */
+function isLikeSession(what: string): boolean {
+  return statNow(what)?.isFile === true || /^(?=\S*\d)[\w.-]{4,}$/.test(what) || /[/\\]/.test(what);
+}
+
+async function tellSessions(app: App, { what, call: { options } }: Asked): Promise<boolean> {
+  const isFile = statNow(what)?.isFile === true;
+  const found = await explainSessions(app, { what, memory: options.memory }).catch((error: unknown) => {
+    if (isFile || !isAppError(error, 'bad-input')) throw error;
+    return [];
+  });
+  const seen = { ...whenSeen(app), short: (session: string) => session.slice(0, 8) };
+  for (const each of found) {
+    const { shortId: _, ...whole } = each;
+    print(options.json ? JSON.stringify(whole) : describeSession(each, seen));
+  }
+  return found.length > 0;
+}
+
+/** The lines that have the words, best first, with what they rest on; of what no dream has read, the entries. */
+async function explainWords(app: App, { what, call }: Asked): Promise<boolean> {
+  return withReader(app, async (store) => {
+    const { dir, ledger } = store;
+    const { hits } = searchMemory({ dir, ledger }, { query: what, limit: MOST_FOUND });
+    const found: { json: object; said: string }[] = [];
+    const known = new Set<string>();
+    const seen = seenIn(app, store);
+    for (const { path, line } of hits) {
+      if (isTopicPath(path)) {
+        const lines = await explainLines(store, { path, line: String(line) }).catch(() => []);
+        for (const each of lines) {
+          found.push({ json: each, said: describeLine(each, seen) });
+          for (const { id } of each.entries) known.add(id);
+        }
+        continue;
+      }
+      const text = (await store.read(path))?.split('\n')[line - 1] ?? '';
+      const item = catalogEntries(dir, [path], ledger).find((each) =>
+        text.includes(each.text.split('\n')[0] as string),
+      );
+      const entry = item && !known.has(item.id) ? explainEntry(store, item.id) : undefined;
+      if (!entry) continue;
+      known.add(entry.id);
+      found.push({ json: entry, said: describeEntry(entry, seen) });
+    }
+    if (found.length === 0) return false;
+    print(
+      call.options.json ? JSON.stringify(found.map(({ json }) => json)) : found.map(({ said }) => said).join('\n\n'),
+    );
+    return true;
+  });
+}
+
+function whenSeen({ config }: App): Pick<Seen, 'now' | 'zone'> {
+  return { now: config.clock.now(), zone: config.zone };
+}
+
+function seenIn(app: App, { ledger }: MemoryReader): Seen {
+  return { ...whenSeen(app), short: (session) => shortId(ledger, 'session', session) };
 }
 
 const explain: CommandSpec<CommonOptions, [string]> = {
   name: 'explain',
-  about: 'what a line of memory rests on: entries, quotes, sessions',
+  about: 'what a line or an entry rests on: why TOPIC:LINE',
   group: 'Older names',
   args: [['<what>', 'PATH of a topic, PATH:LINE for one line (its number or id), or an entry (e_…)']],
   options: MEMORY,
@@ -96,60 +178,29 @@ const explain: CommandSpec<CommonOptions, [string]> = {
       withReader(app, async (store) => {
         const [what] = call.args;
         const { json } = call.options;
-        if (/^e_[0-9a-f]{12}$/.test(what)) return explainOne(store, { id: what, json });
+        if (/^e_[0-9a-f]{4,12}$/.test(what)) return explainOne(app, store, { id: what, json });
         const [, given = what, line] = /^(.+?)(?::(\d+|[0-9a-f]{8}))?$/.exec(what) ?? [];
-        const lines = await explainLines(store, { path: memoryPath(store, given), line });
-        print(json ? JSON.stringify(lines) : lines.map(describeLine).join('\n\n'));
+        const path = findTopic(store.dir, given) ?? memoryPath(store, given);
+        const lines = await explainLines(store, { path, line });
+        print(json ? JSON.stringify(lines) : lines.map((each) => describeLine(each, seenIn(app, store))).join('\n\n'));
       }),
     ),
 };
 
-async function explainOne(store: MemoryReader, { id, json }: { id: string; json?: boolean }): Promise<void> {
+async function explainOne(app: App, store: MemoryReader, asked: { id: string; json?: boolean }): Promise<void> {
+  const id = wholeId(store.ledger, 'entry', asked.id);
   const entry = explainEntry(store, id);
-  if (!entry) throw new AppError('bad-input', `There is no entry ${id} in ${store.dir}.`);
+  if (!entry) throw new AppError('bad-input', `There is no entry ${asked.id} in ${store.dir}.`);
   const resting = await restingOn(store, [id]);
   const told = toldOf(store.dir, id);
   const proposals = sayProposals(store.ledger, id);
-  if (json) return print(JSON.stringify({ ...entry, resting, told, proposals }));
+  if (asked.json) return print(JSON.stringify({ ...entry, resting, told, proposals }));
   const name = (of: string) => (line: { path: string; text: string }) => `  ${line.path}: ${line.text} (${of})`;
   const found = [...resting.alone.map(name('on it alone')), ...resting.shared.map(name('on others too'))];
   const rests = found.length > 0 ? 'What rests on it:' : 'No line rests on it.';
-  print([describeEntry(entry, ''), ...told.map(describeTold), ...proposals, rests, ...found].join('\n'));
-}
-
-function describeTold({ day, op, topic, reason, over = [] }: ReturnType<typeof toldOf>[number]): string {
-  const gone = over.length > 0 ? ` No longer true: ${over.join('; ')}` : '';
-  return `  dream of ${day}: ${op}${topic ? ` → ${topic}` : ''}. ${reason}${gone}`;
-}
-
-function describeLine({ path, number, id, text, isPersons, authors, entries, changed }: ExplainedLine): string {
-  const head = `${path}:${number} [${id}]\n  ${text}`;
-  if (authors.length > 0) return `${head}\n  shared by ${authors.join(', ')}`;
-  if (changed) {
-    const by = changed.actor === 'external' || changed.actor === 'person' ? 'you' : changed.actor;
-    const was = [`  changed by ${by} on ${changed.at}; it said: ${changed.text}`, '  and rested on:'];
-    return [head, ...was, ...changed.entries.map((entry) => describeEntry(entry, '  '))].join('\n');
-  }
-  if (isPersons) return `${head}\n  written by a person or by the main agent`;
-  return [head, ...entries.map((entry) => describeEntry(entry, '  '))].join('\n');
-}
-
-function describeEntry(entry: ExplainedEntry, indent: string): string {
-  const { id, type, strength, state, at, text, by, session, turn, evidence, log, transcript, sentFrom } = entry;
-  const isTakenOut = !entry.isInLog && state !== 'sent' && state !== 'withdrawn' && state !== 'forgotten';
-  const gone = isTakenOut ? ', taken out there: the next dream takes out what rests on it alone' : '';
-  const lines = [
-    `← ${id}, ${type}, ${strength}, ${state}, in ${log}${state === 'sent' ? ' of the user scope' : gone}`,
-    `  ${text}`,
-    ...(entry.gave && entry.gave.length > 0 ? [`  gave the line: ${entry.gave.join(' … ')}`] : []),
-    ...evidence.map(({ message, quote }) => `  “${quote}” (message ${message})`),
-    evidence.length === 0
-      ? `  written by a person, ${at}`
-      : `  said by ${by}, ${at}${session && `, session ${session}, turn ${turn}`}`,
-    ...sentFrom.map((dir) => `  sent from ${dir}: nocturne explain ${id} --memory ${dir}`),
-    ...(session && (transcript || sentFrom.length === 0) ? [`  transcript ${transcript ?? 'unknown'}`] : []),
-  ];
-  return lines.map((line) => `${indent}${line}`).join('\n');
+  print(
+    [describeEntry(entry, seenIn(app, store)), ...told.map(describeTold), ...proposals, rests, ...found].join('\n'),
+  );
 }
 
 interface LookOptions extends CommonOptions {
@@ -159,7 +210,7 @@ interface LookOptions extends CommonOptions {
 
 const transcript: CommandSpec<LookOptions, [string]> = {
   name: 'transcript',
-  about: 'what a session holds and what would be extracted',
+  about: 'what a session holds and what would be read: why FILE',
   group: 'Older names',
   args: [['<file>', 'a session file']],
   options: [
@@ -188,21 +239,6 @@ async function look(file: string, options: LookOptions): Promise<Inspection> {
   } finally {
     ledger?.close();
   }
-}
-
-function describeInspection(found: Inspection): string {
-  const { offered, turns } = found;
-  const speakers = Object.entries(found.speakers).map(([speaker, count]) => `${count} ${speaker}`);
-  const states = [...Map.groupBy(turns, ({ state }) => state)].map(([state, { length }]) => `${length} ${state}`);
-  return [
-    `${found.transcript}: ${found.format}, ${found.sizeBytes} bytes, last changed ${found.modifiedAt}`,
-    `session   ${found.session}${found.cwd ? ` in ${found.cwd}` : ''}`,
-    `memory    ${found.memory}`,
-    `turns     ${turns.length}${states.length > 0 ? `: ${states.join(', ')}` : ''}`,
-    `messages  ${speakers.join(', ') || 'none'}`,
-    `offered   ${offered.messages} messages of ${offered.turns} turns, about ${offered.tokens} tokens in ${offered.excerpts.length} excerpts`,
-    ...found.skipped.map(({ what, count, why }) => `skipped   ${count} ${what}: ${why}`),
-  ].join('\n');
 }
 
 export const commands: CommandSpec[] = [why, explain, transcript];

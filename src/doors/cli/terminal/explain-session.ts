@@ -3,13 +3,14 @@
 
 import { resolve } from 'node:path';
 import type { TurnState } from '../../../../jobs/extract/sort-turns.ts';
-import { inspect, WHY_SKIPPED } from '../../../../jobs/inspect.ts';
+import { type Inspection, inspect, WHY_SKIPPED } from '../../../../jobs/inspect.ts';
 import { AppError, describeError, isAppError, ruleOf } from '../../../base/errors.ts';
 import { sayProposals } from '../../../memory/dream/proposals.ts';
 import { coverageOfTurn, sessionRow } from '../../../memory/ledger/coverage.ts';
-import { entriesOfSession } from '../../../memory/ledger/entries.ts';
+import { type EntryRow, entriesOfSession } from '../../../memory/ledger/entries.ts';
 import { jobRow, jobsOfSession } from '../../../memory/ledger/job-rows.ts';
 import { findLedger, type Ledger } from '../../../memory/ledger/ledger.ts';
+import { shortId } from '../../../memory/ledger/short-ids.ts';
 import { lookIntoSpool } from '../../../queue/spool.ts';
 import { findSessions } from '../../../transcript/find-sessions.ts';
 import { openSession, type Session } from '../../../transcript/session.ts';
@@ -44,11 +45,17 @@ interface TurnRange {
 
 export interface Explanation {
   session: string;
+  /** As much of it as tells it from others. */
+  shortId: string;
   transcript: string;
   /** What is wrong with the transcript, where it cannot be read. */
   unreadable: string | null;
   memory: string;
   ranges: TurnRange[];
+  /** What it taught. */
+  entries: Pick<EntryRow, 'id' | 'type' | 'text' | 'state'>[];
+  /** What its transcript holds; null where it cannot be read. */
+  holds: Pick<Inspection, 'format' | 'sizeBytes' | 'speakers' | 'offered' | 'skipped'> | null;
   /** What of it waits in the inbox: until when, and why. */
   waiting: { key: string; notBefore: string; why: string | null }[];
   failures: {
@@ -145,7 +152,7 @@ interface Known {
 
 async function explainSession(app: App, known: Known): Promise<Explanation> {
   const { ledger, dir, session, work, transcript, isTold } = known;
-  const { ranges, unreadable, cwd } = await readRanges(app, known);
+  const { ranges, holds, unreadable, cwd } = await readRanges(app, known);
   const waiting = work.flatMap(({ key, item }) =>
     item ? [{ key, notBefore: item.notBefore, why: item.failure }] : [],
   );
@@ -169,10 +176,15 @@ async function explainSession(app: App, known: Known): Promise<Explanation> {
   );
   const explanation = {
     session,
+    shortId: ledger ? shortId(ledger, 'session', session) : session.slice(0, 8),
     transcript,
     unreadable,
     memory: dir,
     ranges,
+    entries: ledger
+      ? entriesOfSession(ledger, session).map(({ id, type, text, state }) => ({ id, type, text, state }))
+      : [],
+    holds,
     waiting,
     failures: [...listed, ...ended],
     proposals: ledger ? proposalsOf(ledger, session) : [],
@@ -195,7 +207,7 @@ async function readRanges(app: App, { ledger, dir, session, work, transcript }: 
   const ended = work.some(({ item, failure }) => Object((item ?? failure)?.payload).ended === true);
   try {
     const opened = await openSession(transcript, { id: session });
-    const { turns } = await inspect(
+    const { turns, format, sizeBytes, speakers, offered, skipped } = await inspect(
       { session: opened, ended },
       {
         ...app.config,
@@ -226,10 +238,11 @@ async function readRanges(app: App, { ledger, dir, session, work, transcript }: 
       const job = rows.find(({ disposition }) => disposition === state)?.job ?? null;
       add(id, { state, job, messages: null, wrote: null });
     }
-    return { ranges, unreadable: null, cwd: opened.cwd };
+    const holds = { format, sizeBytes, speakers, offered, skipped };
+    return { ranges, holds, unreadable: null, cwd: opened.cwd };
   } catch (error) {
     if (!isAppError(error)) throw error;
-    return { ranges: [], unreadable: describeError(error), cwd: undefined };
+    return { ranges: [], holds: null, unreadable: describeError(error), cwd: undefined };
   }
 }
 

@@ -14,7 +14,7 @@ import { shortId, wholeId } from '../../../memory/ledger/short-ids.ts';
 import { catalogTopics } from '../../../memory/recall/catalog.ts';
 import { locateFile } from '../../../memory/store/confine.ts';
 import type { MemoryReader } from '../../../memory/store/live-files.ts';
-import { isTopicPath } from '../../../memory/text/topic.ts';
+import { isArchivePath, isTopicPath } from '../../../memory/text/topic.ts';
 import type { App } from '../../compose.ts';
 import { MEMORY_SCOPES, type MemoryScope, memoryDirFor, scopeDir } from '../../places.ts';
 import type { Call, OptionSpec } from '../spec.ts';
@@ -121,6 +121,11 @@ export function keysOf(parts: { keys: string[] }[]): string {
 
 const DAY_MS = 24 * 60 * 60_000;
 
+/** Whether `dayFrom` reads it. */
+export function isDayWord(given: string): boolean {
+  return isDay(given) || /^(?:today|yesterday|-\d{1,5})$/.test(given);
+}
+
 /** From `YYYY-MM-DD`, `today`, `yesterday` or `-N` days before today. `days` are those worth naming in an error. */
 export function dayFrom(given: string, { now, zone, days }: { now: Date; zone: string; days: Day[] }): Day {
   if (isDay(given)) return given;
@@ -136,15 +141,23 @@ function daysBefore(day: Day, count: number): Day {
   return new Date(Date.parse(`${day}T00:00:00Z`) - count * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** The file of a topic in the memory directory. Throws `bad-input` that names the nearest where there is none. */
+/** The file of a topic in the memory directory, by its name or its path. Throws `bad-input` that names the nearest. */
 export function topicFile(dir: string, given: string): string {
-  const path = isAbsolute(given) ? relative(dir, canonicalPath(given)).split(sep).join('/') : given;
-  const found = [path, `${path}.md`].find((each) => isTopicPath(each) && statNow(`${dir}/${each}`)?.isFile);
+  const found = findTopic(dir, given);
   if (found) return found;
   const names = catalogTopics(dir, null).map((topic) => topic.name);
   throw new AppError('bad-input', `There is no topic ${JSON.stringify(given)} in ${dir}.`, {
     remedy: didYouMean(given, names, 'nocturne list names the topics.'),
   });
+}
+
+/** The same, or undefined where there is none; what was put away is found by its path. */
+export function findTopic(dir: string, given: string): string | undefined {
+  const path = isAbsolute(given)
+    ? relative(dir, canonicalPath(given)).split(sep).join('/')
+    : given.replace(/^\.\//, '');
+  const isTopic = (each: string) => isTopicPath(each) || isArchivePath(each);
+  return [path, `${path}.md`].find((each) => isTopic(each) && statNow(`${dir}/${each}`)?.isFile);
 }
 
 /** The one name of a file, relative to the memory directory, however it is spelled. Refuses what leads out of it. */

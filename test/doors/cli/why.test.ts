@@ -1,0 +1,66 @@
+// why: one door for what a line, words, an entry, a session, a job and a day have to say.
+
+import { expect, test } from 'vitest';
+import type { ExplainedLine } from '../../../src/memory/dream/provenance.ts';
+import { testApp } from '../../support/app.ts';
+import { jsonHere, runHere } from '../../support/run-here.ts';
+import { sessionFile } from '../../support/session-file.ts';
+import { tempDir } from '../../support/temp.ts';
+
+async function aMemory() {
+  const { environment } = await testApp();
+  const session = sessionFile(tempDir());
+  session.add('Always use pnpm instead of npm.');
+  session.add('Thanks, that is all.');
+  await runHere(['extract', session.path], environment);
+  await runHere(['dream'], environment);
+  return { environment, session, why: (...words: string[]) => runHere(['why', ...words], environment) };
+}
+
+test('a line, its words, its entry, its session, its job and its day all lead to the entry and the quote', async () => {
+  const { environment, session, why } = await aMemory();
+  const [line] = await jsonHere<ExplainedLine[]>(['why', 'working-agreements:7'], environment);
+  const entry = line?.entries[0]?.id ?? '';
+  for (const words of [
+    ['working-agreements:7'],
+    ['working-agreements.md'],
+    ['pnpm', 'npm'],
+    [entry],
+    [entry.slice(0, 8)],
+  ]) {
+    const { code, stdout } = await why(...words);
+    expect({ words, code }).toEqual({ words, code: 0 });
+    expect(stdout).toContain(`← ${entry}, feedback`);
+    expect(stdout).toContain('“Always use pnpm instead of npm.”');
+    expect(stdout).toContain('in session 11111111\n');
+  }
+  for (const what of [session.id, session.id.slice(0, 8), session.path]) {
+    expect((await why(what)).stdout).toMatch(/^taught {6}feedback {3}Always use pnpm instead of npm\.$/m);
+  }
+  for (const words of [[], ['today'], ['2026-11-21']]) expect((await why(...words)).stdout).toContain(`(${entry})`);
+  const [{ id: dreamed } = { id: '' }] = (await jsonHere<{ lastJobs: { id: string }[] }>(['status'], environment))
+    .lastJobs;
+  expect((await why(dreamed)).stdout).toContain(`(${entry})`);
+});
+
+test('the JSON of a line and of an entry is what explain gives, that of a day what report gives', async () => {
+  const { environment } = await aMemory();
+  const read = (...words: string[]) => jsonHere<unknown>(words, environment);
+  expect(await read('why', 'working-agreements.md')).toEqual(await read('explain', 'working-agreements.md'));
+  expect(await read('why')).toEqual(await read('report', '--last'));
+  const found = await read('why', 'pnpm');
+  expect(found).toEqual(await read('explain', 'working-agreements.md:7'));
+});
+
+test('what is nowhere is an error that says where to look, and makes nothing where nothing was', async () => {
+  const { environment } = await testApp();
+  expect(await runHere(['why', 'zebra crossing'], environment)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('nocturne search'),
+  });
+  const elsewhere = { ...environment, NOCTURNE_MEMORY_DIR: `${tempDir()}/memory` };
+  expect((await runHere(['why', 'zebra'], elsewhere)).code).toBe(1);
+  expect(await runHere(['list', '--json'], elsewhere)).toMatchObject({
+    stdout: expect.stringContaining('"topics":[]'),
+  });
+});
