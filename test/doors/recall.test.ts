@@ -108,6 +108,26 @@ test('where the disk does not let the ledger be opened, recall, list and search 
   expect(await runHere(['search', 'Fridays'], environment)).toMatchObject({ code: 0 });
 });
 
+test('search --all finds what any known memory says, and where; a typo is asked about', async () => {
+  const { app, dir, environment } = await filledApp();
+  const other = tempDir();
+  fill(other, {
+    'hosts.md': '---\nname: hosts\ndescription: Hosts\ntype: reference\n---\n- Staging is alpha on Fridays.\n',
+  });
+  app.home.addStore(other);
+  expect((await runHere(['search', 'alpha'], environment)).code).toBe(1);
+  const { stdout } = await runHere(['search', 'staging Fridays', '--all'], environment);
+  expect(stdout).toContain(`${join(other, 'hosts.md')}:6  Staging is alpha on Fridays.`);
+  const { values } = await runJsonHere<{ hits: object[] }>(['search', 'Fridays', '--all'], environment);
+  expect(values[0]?.hits).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ memory: dir, path: 'releases.md' }),
+      expect.objectContaining({ memory: other, path: 'hosts.md' }),
+    ]),
+  );
+  expect((await runHere(['search', 'Firdays'], environment)).stderr).toContain('Did you mean "fridays"?');
+});
+
 test('recall makes no directory and no file where nothing is remembered', async () => {
   const home = tempDir();
   const environment: Environment = { PATH: process.env.PATH, HOME: home, NOCTURNE_MEMORY_DIR: join(home, 'a/memory') };

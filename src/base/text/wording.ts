@@ -221,16 +221,19 @@ export function didYouMean(word: string, names: Iterable<string>, otherwise: str
   return near.length > 0 ? `Did you mean ${near.join(' or ')}?` : otherwise;
 }
 
-/** How many letters have to be put in, taken out or replaced. */
-function distanceBetween(a: string, b: string): number {
+/** How many letters have to be put in, taken out, replaced, or changed with the next. */
+export function distanceBetween(a: string, b: string): number {
+  let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, at) => at);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];
     for (let j = 1; j <= b.length; j++) {
       const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+      const isTurned = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const turned = isTurned ? (before[j - 2] ?? 0) + 1 : replaced;
+      next.push(Math.min(replaced, turned, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
     }
-    row = next;
+    [before, row] = [row, next];
   }
   return row[b.length] ?? 0;
 }

@@ -2,14 +2,17 @@
 // The one full-text search: people, agents and MCP clients ask it, for words, "phrases" and begin* of words; scripts
 // without spaces are taken apart by the system's dictionary. It goes through the texts as they stand, line by line, so it
 // is right a second after an edit, without a ledger, and in every language; ten thousand topics take about as long as to
-// find out whether an index of them is up to date. It changes nothing.
+// find out whether an index of them is up to date. A fact is one hit: the line of a topic, and the entries it rests on.
+// It changes nothing.
 
 import { asItIs } from '../../base/text/change-words.ts';
+import { distanceBetween } from '../../base/text/wording.ts';
+import { allSupports } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { liveTexts } from '../store/live-files.ts';
 import { logDay } from '../text/daily-log.ts';
 import { bodyStart } from '../text/frontmatter.ts';
-import { isArchivePath, isTopicPath } from '../text/topic.ts';
+import { isArchivePath, isTopicPath, locateLines } from '../text/topic.ts';
 
 export interface Hit {
   /** `archive`: a topic that was put away. */
@@ -33,14 +36,26 @@ interface SearchRequest {
   under?: string;
 }
 
-interface SearchResult {
-  /** Best first: by the words they have, the rarer the better, whole ones before parts; topics before logs; newer ones. */
-  hits: Hit[];
+interface SearchResult<Found = Hit> {
+  /**
+   * Best first: by the words they have, the rarer the better, whole ones before parts, those that stand together before
+   * those apart; topics before logs; newer ones.
+   */
+  hits: Found[];
   /** How many there are in all. */
   total: number;
+  /** The query as it was perhaps meant, where a word of it is nowhere. */
+  meant?: string;
+}
+
+/** A memory directory; `ledger` is null where nocturne has not worked, and saves reading files. */
+interface SearchedPlace {
+  dir: string;
+  ledger: Ledger | null;
 }
 
 interface SearchedFile {
+  place: SearchedPlace;
   kind: Hit['kind'];
   path: string;
   modifiedMs: number;
@@ -54,59 +69,135 @@ interface Candidate {
   shown: number;
   words: number;
   score: number;
+  /** The id of an entry. */
+  entry?: string;
 }
 
-type LiveText = { path: string; modifiedMs: number; text: string };
-type WeighedTerm = Term & { weight: number };
+type WeighedTerm = Term & { weight: number; files: number };
 
 const SNIPPET_CHARACTERS = 160;
 /** What a word that a line names only as given up counts of what another does. */
 const GIVEN_UP = 0.01;
 const RANK = { topic: 0, entry: 1, index: 2, archive: 3, file: 4 };
-/** More candidates than will be shown are kept until there are so many more. */
-const SLACK = 1_000;
+/** A typo is nearer to what was meant than this, by the letters of the word. */
+const isNear = (letters: number, distance: number) => distance <= (letters < 5 ? 1 : letters < 9 ? 2 : 3);
 
-/** Searches the memory directory `dir`; `ledger` is null where nocturne has not worked, and saves reading files. */
-export function searchMemory(
-  { dir, ledger }: { dir: string; ledger: Ledger | null },
+/** Searches one memory directory. */
+export function searchMemory(place: SearchedPlace, request: SearchRequest): SearchResult {
+  const { hits, ...rest } = searchMemories([place], request);
+  return { hits: hits.map(({ dir: _, ...hit }) => hit), ...rest };
+}
+
+/** Searches several as if they were one; each hit says in which it is. */
+export function searchMemories(
+  places: SearchedPlace[],
   { query, limit, offset = 0, under = '' }: SearchRequest,
-): SearchResult {
+): SearchResult<Hit & { dir: string }> {
   const terms = readQuery(query);
-  const texts = terms.length > 0 ? liveTexts(dir, ledger) : [];
-  const { files, weighed } = filesWithTerms(texts, { terms, under });
-  const most = offset + limit;
-  let best: Candidate[] = [];
-  let total = 0;
-  for (const file of files) {
-    for (const candidate of candidatesIn(file, weighed)) {
-      total += 1;
-      best.push(candidate);
-      if (best.length >= most + SLACK) best = best.sort(byWorth).slice(0, most);
+  if (terms.length === 0) return { hits: [], total: 0 };
+  const { files, weighed, isLacking } = filesWithTerms(places, { terms, under });
+  const found = places.flatMap((place) => {
+    const ofPlace = files.filter((file) => file.place === place);
+    return onePerFact(
+      ofPlace.flatMap((file) => candidatesIn(file, weighed)),
+      place.ledger,
+    );
+  });
+  const hits = found.sort(byWorth).slice(offset, offset + limit);
+  const meant = isLacking ? meantBy(query, { places, terms, weighed }) : undefined;
+  return {
+    hits: hits.map((candidate) => ({ dir: candidate.file.place.dir, ...hitOf(candidate, terms) })),
+    total: found.length,
+    ...(meant !== undefined && { meant }),
+  };
+}
+
+/** An entry is the line of a topic that rests on it; entries on which one line rests are one. */
+function onePerFact(found: Candidate[], ledger: Ledger | null): Candidate[] {
+  if (!ledger || !found.some(({ entry }) => entry)) return found;
+  const restsOn = new Map(allSupports(ledger).map(({ entry, path, line }) => [entry, { path, line }]));
+  const facts = new Map<string, Candidate>();
+  const lineAt = new Map<SearchedFile, (line: number) => string | undefined>();
+  const keyOf = ({ entry, file, line }: Candidate): string => {
+    const on = entry && restsOn.get(entry);
+    if (on) return `${on.path} ${on.line}`;
+    if (!lineAt.has(file)) lineAt.set(file, lineIdsOf(file));
+    return `${file.path} ${lineAt.get(file)?.(line) ?? `:${line}`}`;
+  };
+  for (const candidate of found) {
+    const key = keyOf(candidate);
+    const other = facts.get(key);
+    const score = Math.max(candidate.score, other?.score ?? 0);
+    const isTold = other && RANK[other.file.kind] <= RANK[candidate.file.kind] && !(other.entry && other.score < score);
+    facts.set(key, { ...(isTold ? other : candidate), score });
+  }
+  return [...facts.values()];
+}
+
+/** The statement that stands on a line of a topic, by its id; of what no topic says, none. */
+function lineIdsOf({ kind, text }: SearchedFile): (line: number) => string | undefined {
+  if (kind !== 'topic' && kind !== 'archive') return () => undefined;
+  const lineOf = (at: number) => text.slice(0, at).split('\n').length;
+  const located = locateLines(text).map(({ id, from, to }) => ({ id, first: lineOf(from), last: lineOf(to - 1) }));
+  return (line) => located.find(({ first, last }) => first <= line && line <= last)?.id;
+}
+
+/** The query with the nearest word that is there for each that is nowhere; a phrase that is nowhere as its words. */
+function meantBy(
+  query: string,
+  { places, terms, weighed }: { places: SearchedPlace[]; terms: Term[]; weighed: WeighedTerm[] },
+): string | undefined {
+  const words = new Set<string>();
+  for (const place of places) {
+    for (const { text } of liveTexts(place.dir, place.ledger)) {
+      for (const [word] of inOneCase(text).matchAll(/[\p{L}\p{N}_]{3,}/gu)) words.add(word);
     }
   }
-  const hits = best.sort(byWorth).slice(offset, most);
-  return { hits: hits.map((candidate) => hitOf(candidate, terms)), total };
+  let meant = inOneCase(query);
+  for (const [at, { text, kind }] of terms.entries()) {
+    if (weighed[at]?.files !== 0) continue;
+    if (kind === 'phrase') {
+      if (text.includes(' '))
+        meant = meant.replace(/["“„]([^"“”„]+)["“”]/u, (whole, inner) =>
+          withSingleSpaces(inner).trim() === text ? inner : whole,
+        );
+      continue;
+    }
+    const near = [...words].flatMap((word) => {
+      if (Math.abs(word.length - text.length) > 3) return [];
+      const distance = distanceBetween(text, word);
+      return isNear(text.length, distance) ? [{ word, distance }] : [];
+    });
+    const [best] = near.sort((a, b) => a.distance - b.distance || (a.word < b.word ? -1 : 1));
+    if (best) meant = meant.replace(text, best.word);
+  }
+  return meant === inOneCase(query) ? undefined : meant;
 }
 
 /** The files that may hold a hit, and what each term is worth: the fewer files have it, the more. */
-function filesWithTerms(texts: Iterable<LiveText>, { terms, under }: { terms: Term[]; under: string }) {
+function filesWithTerms(places: SearchedPlace[], { terms, under }: { terms: Term[]; under: string }) {
   const files: SearchedFile[] = [];
   const found = terms.map(() => 0);
   let count = 0;
-  for (const { path, modifiedMs, text } of texts) {
-    // Overflow files repeat the topics' descriptions.
-    if (path.startsWith('index/') || !path.startsWith(under)) continue;
-    count += 1;
-    const compared = comparable(text, terms);
-    const isIn = terms.map(({ text }) => compared.includes(text));
-    isIn.forEach((is, at) => {
-      if (is) found[at] = (found[at] as number) + 1;
-    });
-    if (!isIn.some((is) => is) || terms.some(({ kind }, at) => kind === 'phrase' && !isIn[at])) continue;
-    files.push({ kind: kindOf(path), path, modifiedMs, text });
+  for (const place of places) {
+    for (const { path, modifiedMs, text } of liveTexts(place.dir, place.ledger)) {
+      // Overflow files repeat the topics' descriptions.
+      if (path.startsWith('index/') || !path.startsWith(under)) continue;
+      count += 1;
+      const compared = comparable(text, terms);
+      const isIn = terms.map(({ text }) => compared.includes(text));
+      isIn.forEach((is, at) => {
+        if (is) found[at] = (found[at] as number) + 1;
+      });
+      if (!isIn.some((is) => is) || terms.some(({ kind }, at) => kind === 'phrase' && !isIn[at])) continue;
+      files.push({ place, kind: kindOf(path), path, modifiedMs, text });
+    }
   }
-  const weighed = terms.map((term, at) => ({ ...term, weight: weightOf(found[at] as number, count) }));
-  return { files, weighed };
+  const weighed = terms.map((term, at) => {
+    const files = found[at] as number;
+    return { ...term, files, weight: weightOf(files, count) };
+  });
+  return { files, weighed, isLacking: found.includes(0) };
 }
 
 /** As in BM25: a word that every file has is worth next to nothing. */
@@ -124,7 +215,7 @@ function candidatesIn(file: SearchedFile, terms: WeighedTerm[]): Candidate[] {
   const { kind, path, text } = file;
   const isTopic = kind === 'topic' || kind === 'archive';
   // A topic's name says what its lines are about.
-  const context = isTopic ? inOneCase(path.replace(/\.md$/i, '')) : '';
+  const context = isTopic ? namesOf(path) : '';
   const headLines = isTopic ? text.slice(0, bodyStart(text)).split('\n').length - 1 : 0;
   const found: Candidate[] = [];
   let entry = 0;
@@ -132,6 +223,9 @@ function candidatesIn(file: SearchedFile, terms: WeighedTerm[]): Candidate[] {
     .split('\n')
     .forEach((line, at) => {
       if (kind === 'entry' && !/^\s*(>|<!--)/.test(line)) entry = at + 1;
+      const before = found.at(-1);
+      const id = kind === 'entry' ? /^\s*<!-- (e_\w+)/.exec(line)?.[1] : undefined;
+      if (id && before?.line === entry) before.entry = id;
       const match = matchLine(line, { terms, context });
       if (!match || isAside(line, { kind, isHead: at < headLines })) return;
       const candidate = { file, line: kind === 'entry' ? entry : at + 1, shown: at + 1, ...match };
@@ -141,6 +235,12 @@ function candidatesIn(file: SearchedFile, terms: WeighedTerm[]): Candidate[] {
       else if (candidate.score > last.score) found[found.length - 1] = candidate;
     });
   return found;
+}
+
+/** The name of a topic, also with its words apart. */
+function namesOf(path: string): string {
+  const name = inOneCase(path.replace(/\.md$/i, ''));
+  return `${name} ${name.replace(/[-_]/g, ' ')}`;
 }
 
 /** The text as terms are looked for in it, line by line the same. */
@@ -176,7 +276,17 @@ function matchLine(
     isIn ||= quality > 0;
     score += term.weight * ((kept || quality * GIVEN_UP) + (isInContext ? 1 : 0));
   }
+  if (words > 1) score += togetherIn(withSingleSpaces(standing ?? line), terms);
   return isIn ? { words, score } : null;
+}
+
+/** What it adds that words stand as they do in the query, one behind the other. */
+function togetherIn(line: string, terms: WeighedTerm[]): number {
+  return terms.slice(1).reduce((sum, term, at) => {
+    const before = terms[at] as WeighedTerm;
+    const pair = qualityIn(line, { text: `${before.text} ${term.text}`, kind: 'phrase' });
+    return sum + pair * Math.min(before.weight, term.weight);
+  }, 0);
 }
 
 function byWorth(a: Candidate, b: Candidate): number {

@@ -4,9 +4,19 @@ import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { fixedClock } from '../../../src/base/time.ts';
 import { refreshTopics } from '../../../src/memory/dream/topic-table.ts';
+import { addSupport, writeEntry } from '../../../src/memory/ledger/entries.ts';
 import { openStore } from '../../../src/memory/open.ts';
 import { catalogTopics } from '../../../src/memory/recall/catalog.ts';
-import { inOneCase, readQuery, searchMemory, withSingleSpaces } from '../../../src/memory/recall/search.ts';
+import {
+  inOneCase,
+  readQuery,
+  searchMemories,
+  searchMemory,
+  withSingleSpaces,
+} from '../../../src/memory/recall/search.ts';
+import { appendEntries, entryId, logPath } from '../../../src/memory/text/daily-log.ts';
+import { lineId, newTopic } from '../../../src/memory/text/topic.ts';
+import type { Entry } from '../../../src/memory/types.ts';
 import { tempDir } from '../../support/temp.ts';
 
 function memoryOf(files: Record<string, string>): string {
@@ -179,4 +189,75 @@ test('what a line names only as replaced is found behind every line that has it'
     ['mill.md', 1],
     ['a-press.md', 0],
   ]);
+});
+
+test('words that stand together as asked come before the same words apart, a phrase as words before one inside of others', () => {
+  const files = {
+    'a.md':
+      '- The deadline of the spring release is set.\n- The release deadline is Friday.\n- Prerelease deadlines slip.\n',
+  };
+  expect(found(files, 'release deadline').map(({ line }) => line)).toEqual([2, 1, 3]);
+  expect(found(files, '"release deadline"').map(({ line }) => line)).toEqual([2, 3]);
+});
+
+test('a word that is nowhere is asked about by the nearest that is somewhere; a phrase by its words', () => {
+  const files = { 'ports.md': '- Staging listens on port 8080.\n' };
+  const meant = (query: string) => searchMemory({ dir: memoryOf(files), ledger: null }, { query, limit: 5 }).meant;
+  expect(meant('stagign')).toBe('staging');
+  expect(meant('staging prot')).toBe('staging port');
+  expect(meant('"port staging"')).toBe('port staging');
+  expect(meant('staging port')).toBeUndefined();
+  expect(meant('kubernetes')).toBeUndefined();
+});
+
+test('several directories are searched as one, and each hit says in which it is', () => {
+  const [near, far] = [memoryOf({ 'a.md': '- The mill grinds rye.\n' }), memoryOf({ 'b.md': '- The mill is shut.\n' })];
+  const places = [near, far].map((dir) => ({ dir, ledger: null }));
+  const { hits, total } = searchMemories(places, { query: 'mill shut', limit: 5 });
+  expect(hits.map(({ dir, path }) => [dir, path])).toEqual([
+    [far, 'b.md'],
+    [near, 'a.md'],
+  ]);
+  expect(total).toBe(2);
+});
+
+test('an entry and the line of a topic that rests on it are one hit: the line; entries on which one line rests are one', async () => {
+  const store = await openStore(tempDir(), { clock });
+  onTestFinished(() => store.close());
+  const text = 'Deploy by hand on Fridays.';
+  const said = ['Deploys are by hand on Fridays.', 'On Fridays deploy by hand, please.'].map((text, at): Entry => {
+    const evidence = [{ message: `m${at}`, quote: text }];
+    const common = { session: 's', turn: 't', prompt: 'p', by: 'human', strength: 'stated', type: 'feedback' } as const;
+    const day = '2026-11-20';
+    return {
+      ...common,
+      id: entryId({ message: `m${at}`, quote: text, text }),
+      text,
+      evidence,
+      at: `${day}T09:0${at}:00Z`,
+      day,
+    };
+  });
+  await store.commit({ actor: 'job:j' }, () => ({
+    files: [
+      { path: logPath('2026-11-20'), change: (now) => appendEntries(now, said, { day: '2026-11-20', zone: 'UTC' }) },
+      {
+        path: 'deploys.md',
+        change: () => newTopic({ name: 'deploys', description: 'How we ship', type: 'feedback', lines: [text] }),
+      },
+    ],
+    rows(transaction) {
+      for (const entry of said) {
+        writeEntry(transaction, { ...entry, state: 'distilled', job: 'j' });
+        addSupport(transaction, { path: 'deploys.md', line: lineId(text), entry: entry.id });
+      }
+    },
+  }));
+  const search = (query: string) => {
+    const { hits, total } = searchMemory(store, { query, limit: 5 });
+    return { paths: hits.map(({ path }) => path), total };
+  };
+  expect(search('Fridays')).toEqual({ paths: ['deploys.md'], total: 1 });
+  // What only the entries say is found in one of them.
+  expect(search('please')).toEqual({ paths: [logPath('2026-11-20')], total: 1 });
 });

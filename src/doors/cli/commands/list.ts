@@ -1,5 +1,6 @@
 // What is remembered: list (topics, and what no dream has read yet), log (a day's entries), search.
 
+import { join } from 'node:path';
 import { AppError } from '../../../base/errors.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import { timeOf } from '../../../base/time.ts';
@@ -11,12 +12,20 @@ import {
   logDays,
   waitingEntries,
 } from '../../../memory/recall/catalog.ts';
-import { type Hit, searchMemory } from '../../../memory/recall/search.ts';
+import { type Hit, searchMemories } from '../../../memory/recall/search.ts';
 import { logPath } from '../../../memory/text/daily-log.ts';
 import { cutDescription } from '../../../memory/text/index-file.ts';
 import { MEMORY_TYPES, type MemoryType } from '../../../memory/types.ts';
 import type { CommandSpec } from '../spec.ts';
-import { type CommonOptions, countUpTo, dayFrom, type Looking, MEMORY, withLooking } from '../terminal/options.ts';
+import {
+  type CommonOptions,
+  countUpTo,
+  dayFrom,
+  type Looking,
+  MEMORY,
+  withLooking,
+  withLookingAtAll,
+} from '../terminal/options.ts';
 import { EXIT, note, print, style } from '../terminal/output.ts';
 import { printTable } from '../terminal/table.ts';
 
@@ -124,26 +133,43 @@ function describeEntry(entry: CatalogEntry, { zone }: { zone: string }): string 
   ].join('\n');
 }
 
-const search: CommandSpec<CommonOptions & { limit: number }, [string[]]> = {
+const search: CommandSpec<CommonOptions & { limit: number; all?: boolean }, [string[]]> = {
   name: 'search',
   about: 'find words in topics, entries and logs, best first',
   group: 'Every day',
   args: [['<query...>', 'words, "phrases" that must be there, begin* of words']],
-  options: [['--limit <n>', 'so many results', { default: 20, parse: countUpTo(10_000) }], ...MEMORY],
-  json: '{ query, total, hits: [{ kind, path, line, text, words }] }',
-  more: 'Exit code: 0 found, 1 nothing found.',
+  options: [
+    ['--limit <n>', 'so many results', { default: 20, parse: countUpTo(10_000) }],
+    ['--all', 'in all projects'],
+    ...MEMORY,
+  ],
+  json: '{ query, total, hits: [{ kind, path, line, text, words, memory? }], meant? }',
+  more: 'A fact is one result: the line of a topic, with the entries it rests on. Exit code: 0 found, 1 nothing found.',
   examples: ['search release deadline'],
-  run: (call) =>
-    withLooking(call, (at) => {
-      const query = call.args[0].join(' ');
-      const { hits, total } = searchMemory(at, { query, limit: call.options.limit });
-      if (total === 0) process.exitCode = EXIT.failed;
-      if (call.options.json) return print(JSON.stringify({ query, total, hits }));
-      if (total === 0) return note(`Nothing in ${at.dir} holds ${shown(query)}.`);
-      for (const hit of hits) print(describeHit(hit));
-      if (total > hits.length) note(`… and ${total - hits.length} more; --limit shows more.`);
-    }),
+  async run(call) {
+    const query = call.args[0].join(' ');
+    const { limit, all, json } = call.options;
+    const look = (places: Looking[]) =>
+      showFound(searchMemories(places, { query, limit }), { places, query, all, json });
+    await (all ? withLookingAtAll(call, look) : withLooking(call, (at) => look([at])));
+  },
 };
+
+function showFound(
+  { hits, total, meant }: ReturnType<typeof searchMemories>,
+  { places, query, all, json }: { places: Looking[]; query: string; all?: boolean; json?: boolean },
+): void {
+  if (total === 0) process.exitCode = EXIT.failed;
+  if (json) {
+    const told = hits.map(({ dir, ...hit }) => (all ? { ...hit, memory: dir } : hit));
+    print(JSON.stringify({ query, total, hits: told, meant }));
+    return;
+  }
+  if (total === 0) note(`Nothing in ${all ? 'any memory' : places[0]?.dir} holds ${shown(query)}.`);
+  if (meant) note(`Did you mean ${shown(meant)}?`);
+  for (const { dir, ...hit } of hits) print(describeHit({ ...hit, path: all ? join(dir, hit.path) : hit.path }));
+  if (total > hits.length) note(`… and ${total - hits.length} more; --limit shows more.`);
+}
 
 function shown(query: string): string {
   return query.length > 200 ? `${JSON.stringify(query.slice(0, 200))}…` : JSON.stringify(query);

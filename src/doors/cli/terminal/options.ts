@@ -3,8 +3,8 @@
 import { isAbsolute, join, relative, sep } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import type { Config } from '../../../base/config/config.ts';
-import { AppError } from '../../../base/errors.ts';
-import { canonicalPath } from '../../../base/files/directories.ts';
+import { AppError, describeError } from '../../../base/errors.ts';
+import { canonicalPath, isDirectory } from '../../../base/files/directories.ts';
 import { statNow } from '../../../base/files/files.ts';
 import { didYouMean } from '../../../base/text/wording.ts';
 import { type Day, dayOf, isDay } from '../../../base/time.ts';
@@ -102,6 +102,34 @@ export async function withLooking<T>(
     return await work({ config, dir, ledger });
   } finally {
     ledger?.close();
+  }
+}
+
+/** The same for all memory directories that this home knows, and the one here. */
+export async function withLookingAtAll<T>(
+  { options }: Pick<Call<CommonOptions>, 'options'>,
+  work: (places: Looking[]) => T | Promise<T>,
+): Promise<T> {
+  const [config, { findLedger }, { lookIntoHome }] = await Promise.all([
+    configFor(options),
+    import('../../../memory/ledger/ledger.ts'),
+    import('../../../memory/home/home.ts'),
+  ]);
+  const known = lookIntoHome(config.home, config.clock)?.stores ?? [];
+  const dirs = new Set([canonicalPath(memoryDirFor(config, {})), ...known].filter(isDirectory));
+  const places: Looking[] = [];
+  try {
+    for (const dir of dirs) {
+      try {
+        places.push({ config, dir, ledger: findLedger(dir) });
+      } catch (error) {
+        note(`nocturne: ${describeError(error)}`);
+        places.push({ config, dir, ledger: null });
+      }
+    }
+    return await work(places);
+  } finally {
+    for (const { ledger } of places) ledger?.close();
   }
 }
 
