@@ -3,6 +3,7 @@
 
 import { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
+import { cors } from 'hono/cors';
 import { describeError } from '../../base/errors.ts';
 import { newId } from '../../memory/ledger/ledger.ts';
 import type { ServerDeps } from './deps.ts';
@@ -68,6 +69,9 @@ export function createApp(deps: ServerDeps, reached: Reached = { urls: [], origi
     refuseForeign(context, reached);
     await next();
   });
+  if (reached.origins.length > 0) {
+    app.use(cors({ origin: [...reached.origins], exposeHeaders: ['request-id', 'retry-after', 'x-should-retry'] }));
+  }
   app.get('/openapi.json', (context) =>
     context.json(
       app.getOpenAPI31Document({

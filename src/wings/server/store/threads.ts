@@ -1,6 +1,6 @@
 // The threads that have stores open: one thread has a store, so that what one finds held or slow is no other's business.
-// Promises: nothing here waits in a thread. A store that another process holds is asked again and again for a second and a
-// half; then whoever asked is told that it is held, and nothing was changed.
+// Promises: nothing here waits in a thread. A store that another process holds is asked again and again for a second and more; then
+// whoever asked is told that it is held, and nothing was changed.
 
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
@@ -12,7 +12,7 @@ import { ApiError, held } from '../errors.ts';
 import type { Answered, Asked, Failure, ThreadData } from '../thread.ts';
 import type { ArgsOf, ResultOf, WorkName } from './work.ts';
 
-const HELD_FOR_MS = 1_500;
+const HELD_FOR_MS = 1_200;
 const BETWEEN_TRIES_MS = 25;
 
 /** Not told from where this file is, which the build packs into others. */
@@ -49,11 +49,12 @@ export class StoreThreads {
 
   /** Does something with the store of a memory directory. Throws `ApiError`. */
   async run<Name extends WorkName>(dir: string, work: Name, args: ArgsOf<Name>): Promise<ResultOf<Name>> {
-    for (let waitedMs = 0; ; waitedMs += BETWEEN_TRIES_MS) {
+    const began = performance.now();
+    for (;;) {
       const { value, failure } = await this.#ask(this.#threadOf(dir), { dir, work, args });
       if (!failure) return value as ResultOf<Name>;
       if (!failure.isHeld) throw this.#errorOf(failure, dir);
-      if (waitedMs >= HELD_FOR_MS) throw held();
+      if (performance.now() - began >= HELD_FOR_MS) throw held();
       await pause(BETWEEN_TRIES_MS);
     }
   }

@@ -1,0 +1,338 @@
+// What the server refuses, and how a client is told: by the documented error classes, and asked again only where that helps.
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Anthropic, { type APIError } from '@anthropic-ai/sdk';
+import { expect, test } from 'vitest';
+import { type Served, served } from './served.ts';
+
+const SECRET = `ghp_${'a1B2'.repeat(9)}`;
+
+async function refusal(asked: Promise<unknown>): Promise<APIError> {
+  return asked.then(
+    () => expect.fail('it was not refused'),
+    (error) => error,
+  );
+}
+
+function typeOf({ error }: APIError): string {
+  return (error as { error: { type: string } }).error.type;
+}
+
+/** A request as it is, without the SDK. */
+async function ask(
+  { url }: Served,
+  key: string,
+  path: string,
+  init: RequestInit & { body?: string | Uint8Array } = {},
+) {
+  const headers = { authorization: `Bearer ${key}`, ...init.headers };
+  const answer = await fetch(`${url}${path}`, { ...init, headers });
+  // biome-ignore lint/suspicious/noExplicitAny: the body of whatever was asked for
+  return { status: answer.status, headers: answer.headers, body: (await answer.json()) as any };
+}
+
+test('an occupied path and a failed precondition are conflicts, each of one request, and change nothing', async () => {
+  const { sdk, sent } = (await served()).client();
+  const { memoryStores } = sdk.beta;
+  const { id } = await memoryStores.create({ name: 'notes' });
+  const at = { memory_store_id: id };
+  const made = await memoryStores.memories.create(id, { path: '/a/b.md', content: 'here' });
+  await memoryStores.memories.create(id, { path: '/z.md', content: 'last' });
+  sent.length = 0;
+  for (const path of ['/a/b.md', '/a', '/a/b.md/c', '/A/b.md', '/a/B.md', '/A/new.md']) {
+    const error = await refusal(memoryStores.memories.create(id, { path, content: 'new' }));
+    expect([path, error.constructor, typeOf(error)]).toEqual([
+      path,
+      Anthropic.ConflictError,
+      'memory_path_conflict_error',
+    ]);
+    expect(error.error).toMatchObject({ error: { conflicting_memory_id: made.id, conflicting_path: '/a/b.md' } });
+  }
+  const precondition = { type: 'content_sha256' as const, content_sha256: '0'.repeat(64) };
+  const stale = await refusal(memoryStores.memories.update(made.id, { ...at, content: 'new', precondition }));
+  const kept = await refusal(
+    memoryStores.memories.delete(made.id, { ...at, expected_content_sha256: precondition.content_sha256 }),
+  );
+  expect([typeOf(stale), typeOf(kept)]).toEqual(Array(2).fill('memory_precondition_failed_error'));
+  const moved = await refusal(memoryStores.memories.update(made.id, { ...at, path: '/z.md' }));
+  expect(typeOf(moved)).toBe('memory_path_conflict_error');
+  expect(sent.map(({ status }) => status)).toEqual(Array(9).fill(409));
+  // What stands there as it was asked for is no lost edit, whatever the precondition.
+  expect(await memoryStores.memories.update(made.id, { ...at, content: 'here', precondition })).toMatchObject({
+    memory_version_id: made.memory_version_id,
+  });
+  const { data } = await memoryStores.memoryVersions.list(id);
+  expect(data).toHaveLength(2);
+});
+
+test('a deleted path is another memory when it is made again, and its versions stay', async () => {
+  const { sdk } = (await served()).client();
+  const { memories, memoryVersions } = sdk.beta.memoryStores;
+  const { id } = await sdk.beta.memoryStores.create({ name: 'notes' });
+  const first = await memories.create(id, { path: '/a.md', content: 'first' });
+  await memories.delete(first.id, { memory_store_id: id, expected_content_sha256: first.content_sha256 });
+  const gone = await refusal(memories.retrieve(first.id, { memory_store_id: id }));
+  expect([gone.constructor, typeOf(gone)]).toEqual([Anthropic.NotFoundError, 'not_found_error']);
+  const second = await memories.create(id, { path: '/a.md', content: 'second' });
+  expect(second.id).not.toBe(first.id);
+  const { data } = await memoryVersions.list(id, { memory_id: first.id });
+  expect(data.map(({ operation }) => operation).toSorted()).toEqual(['created', 'deleted']);
+});
+
+const INVALID: [what: string, body: object][] = [
+  ['no text at all', { path: '/a.md', content: null }],
+  ['a key that is not known', { path: '/a.md', content: '', title: 'x' }],
+  ['a path without a slash', { path: 'a.md', content: '' }],
+  ['a path that climbs', { path: '/../a.md', content: '' }],
+  ['an encoded climb', { path: '/%2e%2e%2fa.md', content: '' }],
+  ['a hidden name', { path: '/.nocturne/ledger.db', content: '' }],
+  ['a drive', { path: '/c:/a.md', content: '' }],
+  ['a backslash', { path: '/a\\b.md', content: '' }],
+  ['a dot at the end', { path: '/a./b.md', content: '' }],
+  ['a device', { path: '/nul.md', content: '' }],
+  ['a path not in NFC', { path: '/caf\u0065\u0301.md', content: '' }],
+  ['an empty segment', { path: '/a//b.md', content: '' }],
+  ['21 segments', { path: '/a'.repeat(21), content: '' }],
+  ['a bidi mark', { path: '/a\u202eb.md', content: '' }],
+  ['a secret in the content', { path: '/a.md', content: `one\ntoken ${SECRET}\n` }],
+  ['a secret in the path', { path: `/${SECRET}.md`, content: '' }],
+  ['content of 102,401 bytes', { path: '/a.md', content: 'x'.repeat(102_401) }],
+  ['half a character', { path: '/a.md', content: '\ud800' }],
+];
+
+test('content and paths that cannot be kept as they are are invalid requests, asked once, and their error says no secret', async () => {
+  const at = await served();
+  const { sdk, sent } = at.client();
+  const { id } = await sdk.beta.memoryStores.create({ name: 'notes' });
+  for (const [what, body] of INVALID) {
+    const error = await refusal(sdk.beta.memoryStores.memories.create(id, body as { path: string; content: string }));
+    expect([what, error.constructor, typeOf(error)]).toEqual([
+      what,
+      Anthropic.BadRequestError,
+      'invalid_request_error',
+    ]);
+    expect(error.message).not.toContain(SECRET);
+  }
+  expect(sent).toHaveLength(1 + INVALID.length);
+  expect((await sdk.beta.memoryStores.memories.list(id)).data).toEqual([]);
+});
+
+test('bodies and queries that are not as described are refused by 400, 404, 405 and 413, in the one form', async () => {
+  const at = await served();
+  const { sdk, key } = at.client();
+  const { id } = await sdk.beta.memoryStores.create({ name: 'notes' });
+  const memories = `/v1/memory_stores/${id}/memories`;
+  const post = (body: string | Uint8Array) => ({
+    method: 'POST',
+    body,
+    headers: { 'content-type': 'application/json' },
+  });
+  const made = await sdk.beta.memoryStores.memories.create(id, { path: '/a.md', content: 'a' });
+  const cases: [number, string, object?][] = [
+    [400, memories, post('{"path":')],
+    [400, memories, post(Buffer.from('{"path":"/b.md","content":"\xff"}', 'latin1'))],
+    [400, memories, post('[]')],
+    [400, memories, post('')],
+    [400, `${memories}/${made.id}`, post('{}')],
+    [400, `${memories}/${made.id}`, post('{"content":"b","precondition":{"type":"content_sha256"}}')],
+    [400, `${memories}/${made.id}`, post('{"content":"b","precondition":{"type":"not_exists"}}')],
+    [413, memories, post(JSON.stringify({ path: '/b.md', content: 'x'.repeat(1024 * 1024) }))],
+    [400, `${memories}?limit=0`],
+    [400, `${memories}?limit=101`],
+    [400, `${memories}?limit=x`],
+    [400, `${memories}?limit=1&limit=2`],
+    [400, `${memories}?depth=2`],
+    [400, `${memories}?path_prefix=/a`],
+    [400, `${memories}?view=whole`],
+    [400, `${memories}?colour=red`],
+    [400, `${memories}?page=nonsense`],
+    [400, `/v1/memory_stores?created_at[gte]=yesterday`],
+    [404, '/v1/memory_stores/memstore_000000000000'],
+    [404, `/v1/memory_stores/..%2f..%2fetc`],
+    [404, `${memories}/..%2f${made.id}`],
+    [404, '/v1/nothing'],
+    [405, `/v1/memory_stores/${id}/archive`],
+    [405, memories, { method: 'PUT', body: '{}' }],
+  ];
+  for (const [status, path, init] of cases) {
+    const found = await ask(at, key, path, init);
+    const requestId = found.headers.get('request-id');
+    expect([path, found.status, found.body.type, found.headers.get('x-should-retry')]).toEqual([
+      ...[path, status, 'error', 'false'],
+    ]);
+    expect(found.body).toEqual({ type: 'error', error: found.body.error, request_id: requestId });
+    expect(typeof found.body.error.message).toBe('string');
+  }
+  expect((await ask(at, key, memories, { method: 'PUT' })).headers.get('allow')).toBe('POST, GET');
+  expect((await ask(at, key, `${memories}?beta=true&order_by=path`)).body.data).toHaveLength(1);
+  for (const init of [{}, { body: '' }, { body: '{}' }, post(''), post('{}')]) {
+    expect((await ask(at, key, `/v1/memory_stores/${id}/archive`, { method: 'POST', ...init })).status).toBe(200);
+  }
+  const late = await refusal(sdk.beta.memoryStores.memories.create(id, { path: '/c.md', content: 'c' }));
+  expect(late.constructor).toBe(Anthropic.BadRequestError);
+  const gone = await sdk.beta.memoryStores.memories.delete(made.id, { memory_store_id: id });
+  expect(gone.type).toBe('memory_deleted');
+});
+
+test('a cursor holds for its own list, filters and key, names no path, and loses nothing while others write', async () => {
+  const at = await served();
+  const { sdk, key } = at.client();
+  const { memoryStores } = sdk.beta;
+  const [one, two] = [await memoryStores.create({ name: 'one' }), await memoryStores.create({ name: 'two' })];
+  for (const path of ['/b.md', '/d.md', '/f.md']) await memoryStores.memories.create(one.id, { path, content: path });
+  const page = await memoryStores.memories.list(one.id, { limit: 1 });
+  const cursor = page.next_page as string;
+  expect(Buffer.from(cursor, 'base64url').toString('latin1')).not.toContain('b.md');
+  await memoryStores.memories.create(one.id, { path: '/a.md', content: '' });
+  await memoryStores.memories.create(one.id, { path: '/c.md', content: '' });
+  const rest = await memoryStores.memories.list(one.id, { page: cursor });
+  expect(rest.data.map(({ path }) => path)).toEqual(['/c.md', '/d.md', '/f.md']);
+  const other = at.client({ stores: [one.id] });
+  const asks = [
+    refusal(Promise.resolve(memoryStores.memories.list(one.id, { page: cursor, depth: 1 }))),
+    refusal(Promise.resolve(memoryStores.memories.list(two.id, { page: cursor }))),
+    refusal(Promise.resolve(memoryStores.memoryVersions.list(one.id, { page: cursor }))),
+    refusal(Promise.resolve(other.sdk.beta.memoryStores.memories.list(one.id, { page: cursor }))),
+  ];
+  for (const error of await Promise.all(asks)) expect(error.constructor).toBe(Anthropic.BadRequestError);
+  expect((await ask(at, key, `/v1/memory_stores/${one.id}/memories?limit=20&page=${cursor}`)).status).toBe(200);
+});
+
+test('the form of the April documents replaces what stands at a path; with beta in the query it does not', async () => {
+  const at = await served();
+  const { key } = at.client();
+  const flags = { 'anthropic-beta': 'managed-agents-2026-04-01', 'content-type': 'application/json' };
+  const send = (method: string, path: string, body: object, headers: object = flags) =>
+    ask(at, key, path, { method, body: JSON.stringify(body), headers: headers as Record<string, string> });
+  const { id } = (await send('POST', '/v1/memory_stores', { name: 'notes' })).body;
+  const memories = `/v1/memory_stores/${id}/memories`;
+  const first = await send('POST', memories, { path: '/a.md', content: 'one' });
+  const again = await send('POST', memories, { path: '/a.md', content: 'two' });
+  expect([first.status, again.status, again.body.id, again.body.size_bytes]).toEqual([200, 200, first.body.id, 3]);
+  const absent = { precondition: { type: 'not_exists' } };
+  const taken = await send('POST', memories, { path: '/a.md', content: 'three', ...absent });
+  expect([taken.status, taken.body.error.type]).toEqual([409, 'memory_precondition_failed_error']);
+  const other = (await send('POST', memories, { path: '/b.md', content: 'b', ...absent })).body;
+  const stays = await send('PATCH', `${memories}/${other.id}`, { path: '/a.md', ...absent });
+  expect([stays.status, stays.body.path]).toEqual([200, '/b.md']);
+  const patched = await send('PATCH', `${memories}/${other.id}`, { content: 'bee' });
+  expect([patched.status, patched.body.content_size_bytes]).toEqual([200, 3]);
+  const since = await ask(at, key, `/v1/memory_stores?created_at_gte=2100-01-01T00:00:00Z`, { headers: flags });
+  expect(since.body.data).toEqual([]);
+  const both = { ...flags, 'anthropic-beta': 'managed-agents-2026-04-01,agent-memory-2026-07-22' };
+  for (const [path, headers] of [
+    [`${memories}?beta=true`, flags],
+    [memories, both],
+    [memories, { 'content-type': 'application/json' }],
+  ] as const) {
+    const refused = await send('POST', path, { path: '/a.md', content: 'four' }, headers);
+    expect([refused.status, refused.body.error.type]).toEqual([409, 'memory_path_conflict_error']);
+  }
+});
+
+test('a key is needed, two that differ are none, and a key sees, in lists too, only what is its own', async () => {
+  const at = await served();
+  const [a, b] = [at.client(), at.client()];
+  const store = await a.sdk.beta.memoryStores.create({ name: 'of a' });
+  const memory = await a.sdk.beta.memoryStores.memories.create(store.id, { path: '/a.md', content: 'words of a' });
+  const asB = b.sdk.beta.memoryStores;
+  const in_a = { memory_store_id: store.id };
+  const asks = [
+    asB.retrieve(store.id),
+    asB.update(store.id, { name: 'mine' }),
+    asB.archive(store.id),
+    asB.delete(store.id),
+    asB.memories.list(store.id),
+    asB.memories.create(store.id, { path: '/b.md', content: 'b' }),
+    asB.memories.retrieve(memory.id, in_a),
+    asB.memories.update(memory.id, { ...in_a, content: 'b' }),
+    asB.memories.delete(memory.id, in_a),
+    asB.memoryVersions.list(store.id),
+    asB.memoryVersions.retrieve(memory.memory_version_id, in_a),
+    asB.memoryVersions.redact(memory.memory_version_id, in_a),
+  ];
+  for (const error of await Promise.all(asks.map(refusal))) expect(error.constructor).toBe(Anthropic.NotFoundError);
+  const own = await asB.create({ name: 'of b' });
+  const crossed = await refusal(asB.memories.retrieve(memory.id, { memory_store_id: own.id }));
+  expect(crossed.constructor).toBe(Anthropic.NotFoundError);
+  expect((await asB.list()).data.map(({ id }) => id)).toEqual([own.id]);
+
+  const reader = at.client({ stores: [store.id], rights: ['read'] });
+  expect((await reader.sdk.beta.memoryStores.memories.retrieve(memory.id, in_a)).content).toBe('words of a');
+  const forbidden = await refusal(reader.sdk.beta.memoryStores.memories.delete(memory.id, in_a));
+  expect([forbidden.constructor, typeOf(forbidden)]).toEqual([Anthropic.PermissionDeniedError, 'permission_error']);
+
+  const path = '/v1/memory_stores';
+  expect((await fetch(`${at.url}${path}`)).status).toBe(401);
+  expect((await ask(at, 'noct_unknown', path)).status).toBe(401);
+  expect((await ask(at, a.key, path, { headers: { 'x-api-key': b.key } })).status).toBe(401);
+  expect((await ask(at, a.key, path, { headers: { 'x-api-key': a.key } })).status).toBe(200);
+  expect((await fetch(`${at.url}${path}`, { headers: { 'x-api-key': a.key } })).status).toBe(200);
+  at.server.deps.keys.revoke(a.id);
+  const revoked = await refusal(Promise.resolve(a.sdk.beta.memoryStores.list()));
+  expect([revoked.constructor, typeOf(revoked)]).toEqual([Anthropic.AuthenticationError, 'authentication_error']);
+});
+
+test('requests beyond a key’s limit are refused by 429 with when to come again, those of another key are not', async () => {
+  const at = await served({ createsPerMinute: 2, readsPerMinute: 1 });
+  const [a, b] = [at.client({}, { maxRetries: 0 }), at.client({}, { maxRetries: 0 })];
+  const { id } = await a.sdk.beta.memoryStores.create({ name: 'notes' });
+  await a.sdk.beta.memoryStores.retrieve(id);
+  const reads = await refusal(a.sdk.beta.memoryStores.retrieve(id));
+  expect([reads.constructor, typeOf(reads)]).toEqual([Anthropic.RateLimitError, 'rate_limit_error']);
+  expect([reads.headers?.get('retry-after'), reads.headers?.get('x-should-retry')]).toEqual(['60', 'true']);
+  await a.sdk.beta.memoryStores.update(id, { name: 'other' });
+  const creates = await refusal(a.sdk.beta.memoryStores.update(id, { name: 'third' }));
+  expect(creates.headers?.get('retry-after')).toBe('30');
+  expect((await b.sdk.beta.memoryStores.list()).data).toEqual([]);
+});
+
+test('pages of elsewhere and names of elsewhere that lead here are not answered', async () => {
+  const at = await served();
+  const { key } = at.client();
+  const origin = (value: string) => ask(at, key, '/v1/memory_stores', { headers: { origin: value } });
+  expect((await origin('https://evil.example')).status).toBe(403);
+  expect((await origin('null')).status).toBe(403);
+  expect((await origin(at.url)).status).toBe(200);
+  const app = await served({ reached: { urls: ['https://memory.example.com'], origins: ['https://app.example.com'] } });
+  const mine = app.client();
+  const from = await ask(app, mine.key, '/v1/memory_stores', { headers: { origin: 'https://app.example.com' } });
+  expect([from.status, from.headers.get('access-control-allow-origin')]).toEqual([200, 'https://app.example.com']);
+});
+
+test('an edit by hand is a version by the person of this machine in the next list, and what is written comes back', async () => {
+  const at = await served();
+  const { sdk, id: key } = at.client();
+  const { memoryStores } = sdk.beta;
+  const { id } = await memoryStores.create({ name: 'notes' });
+  const content = '\ufeffa\r\nb\u0000c\n\n';
+  const made = await memoryStores.memories.create(id, { path: '/a.md', content, view: 'full' });
+  expect(made.content).toBe(content);
+  const dir = at.server.deps.stores.find(id)?.dir as string;
+  writeFileSync(join(dir, 'a.md'), 'by hand');
+  writeFileSync(join(dir, 'b.md'), 'new by hand');
+  const listed = await memoryStores.memories.list(id, { view: 'full' });
+  expect(listed.data.map((item) => 'content' in item && item.content)).toEqual(['by hand', 'new by hand']);
+  const { data } = await memoryStores.memoryVersions.list(id, { memory_id: made.id });
+  const user = { type: 'user_actor', user_id: at.server.deps.user };
+  expect(data.map((version) => version.created_by)).toEqual(
+    expect.arrayContaining([user, { type: 'api_actor', api_key_id: key }]),
+  );
+  expect((await memoryStores.memoryVersions.list(id, { api_key_id: key })).data).toHaveLength(1);
+  const head = data.find(({ created_by }) => created_by?.type === 'user_actor');
+  const error = await refusal(memoryStores.memoryVersions.redact(head?.id as string, { memory_store_id: id }));
+  expect(error.constructor).toBe(Anthropic.BadRequestError);
+});
+
+test('a person’s key of a store that allows secrets keeps them; the error of another names line and rule', async () => {
+  const at = await served();
+  const row = at.server.deps.stores.create({ name: 'vault', allowsSecrets: true });
+  const { sdk } = at.client({ stores: [row.id] });
+  const kept = await sdk.beta.memoryStores.memories.create(row.id, { path: '/a.md', content: SECRET, view: 'full' });
+  expect(kept.content).toBe(SECRET);
+  const plain = await sdk.beta.memoryStores.create({ name: 'plain' });
+  const body = { path: '/a.md', content: `one\n${SECRET}` };
+  const error = await refusal(sdk.beta.memoryStores.memories.create(plain.id, body));
+  expect(error.message).toMatch(/content: .*line 2: github/i);
+});
