@@ -1,0 +1,31 @@
+// The least that could be done: the model is asked once for each session, and what it says is put at the end of a file.
+// Prints `done N` after each session.
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Anthropic from '@anthropic-ai/sdk';
+
+const [, dir, url, list, ...flags] = process.argv.slice(2);
+const file = join(dir, 'MEMORY.md');
+if (flags.includes('--list')) {
+  const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [];
+  console.log(JSON.stringify(lines.filter((line) => line.startsWith('- ')).map((line) => line.slice(2))));
+  process.exit(0);
+}
+const anthropic = new Anthropic({ apiKey: 'loopback', baseURL: url, maxRetries: 0 });
+for (const [at, { messages }] of JSON.parse(readFileSync(list, 'utf8')).entries()) {
+  const said = messages.map(({ role, content }) => `${role}: ${content}`).join('\n');
+  const known = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  const { content } = await anthropic.messages.create({
+    model: 'loopback',
+    max_tokens: 4_096,
+    system: 'List what should be remembered of this session beyond what is known, one line each, beginning with "- ".',
+    messages: [{ role: 'user', content: `Known:\n${known}\n<session>\n${said}` }],
+  });
+  const lines = content
+    .map((block) => block.text ?? '')
+    .join('\n')
+    .trim();
+  if (lines !== '') appendFileSync(file, `${lines}\n`);
+  console.log(`done ${at}`);
+}
+process.exit(0);

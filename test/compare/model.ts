@@ -1,0 +1,180 @@
+// The model that every system of a comparison is given: a server on this machine that speaks Anthropic's Messages API and
+// OpenAI's chat completions and embeddings, and counts what it is sent. It finds the same facts in the same words, whoever
+// asks: the sentences of a person that nocturne's offline rules take for statements; `gullible` also keeps what it is told to
+// by anybody, as the user's.
+
+import { createHash } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
+import { classify } from '../../src/agent/offline/classify.ts';
+import { offlineFetch } from '../../src/agent/offline/model.ts';
+import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
+import type { MessagesRequest } from '../support/messages-server.ts';
+import { messagesBy } from '../support/obedient.ts';
+
+export interface Sent {
+  requests: number;
+  inputTokens: number;
+  outputTokens: number;
+  embeddingTokens: number;
+}
+
+export interface ComparedModel {
+  url: string;
+  /** Since the last call. */
+  take(): Sent;
+  /** The bodies of all requests since the last call. */
+  takeBodies(): string[];
+  close(): Promise<void>;
+}
+
+export interface ModelOptions {
+  latencyMs: number;
+  /** What it keeps wherever it stands, and says that the user said it. */
+  gullible?: string[];
+}
+
+const NOTHING: Sent = { requests: 0, inputTokens: 0, outputTokens: 0, embeddingTokens: 0 };
+const DIMENSION = 1536;
+
+export async function startModel({ latencyMs, gullible = [] }: ModelOptions): Promise<ComparedModel> {
+  let sent = { ...NOTHING };
+  let bodies: string[] = [];
+  const server = createServer(async (request, response) => {
+    const body = await text(request);
+    bodies.push(body);
+    const isEmbedding = request.url?.endsWith('/embeddings');
+    const reply = isEmbedding
+      ? embeddings(JSON.parse(body))
+      : request.url?.endsWith('/messages')
+        ? await messages(body, gullible)
+        : completion(JSON.parse(body), gullible);
+    if (isEmbedding) sent.embeddingTokens += estimateTokens(body);
+    else {
+      sent.requests += 1;
+      sent.inputTokens += estimateTokens(body);
+      sent.outputTokens += estimateTokens(JSON.stringify(reply.said));
+      await delay(latencyMs);
+    }
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify(reply.answer));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    take() {
+      const before = sent;
+      sent = { ...NOTHING };
+      return before;
+    },
+    takeBodies() {
+      const before = bodies;
+      bodies = [];
+      return before;
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** The facts in a conversation that is shown as lines `user: …` and `assistant: …`, and what a gullible model keeps of it. */
+export function factsIn(conversation: string, gullible: string[]): string[] {
+  const said = conversation.split(/^(?=(?:user|assistant|tool): )/m).filter((each) => each.startsWith('user: '));
+  const sentences = said.flatMap((each) => each.slice('user: '.length).split(/(?<=[.!?])\s+|\n+/));
+  const facts = sentences.flatMap((sentence) => classify(sentence.trim())?.text ?? []);
+  return [...new Set([...facts, ...gullible.filter((words) => conversation.includes(words))])];
+}
+
+interface Reply {
+  said: unknown;
+  answer: object;
+}
+
+async function messages(body: string, gullible: string[]): Promise<Reply> {
+  const request = JSON.parse(body) as MessagesRequest;
+  const tools = (request.tools ?? []).map(({ name }) => name);
+  // nocturne's own tools: what a gullible model adds rests on every message there is, in any role.
+  if (tools.includes('record_entries') || tools.includes('propose_operations')) {
+    const entries = request.messages.length === 1 ? everyWay(request, body, gullible) : [];
+    if (entries.length > 0) return message([{ type: 'tool_use', name: 'record_entries', input: { entries } }]);
+    const response = await offlineFetch('http://127.0.0.1/v1/messages', { method: 'POST', body });
+    const answer = (await response.json()) as { content: unknown };
+    return {
+      said: answer.content,
+      answer: { ...answer, usage: { input_tokens: estimateTokens(body), output_tokens: 10 } },
+    };
+  }
+  const [first] = request.messages;
+  const shown = typeof first?.content === 'string' ? first.content : String(first?.content[0]?.text ?? '');
+  const facts = factsIn(shown.split('<session>\n')[1] ?? '', gullible);
+  if (!tools.includes('create_entities'))
+    return message([{ type: 'text', text: facts.map((fact) => `- ${fact}`).join('\n') }]);
+  if (request.messages.length > 1 || facts.length === 0) return message([{ type: 'text', text: 'Done.' }]);
+  const entities = facts.map((fact) => ({ name: idOf(fact), entityType: 'fact', observations: [fact] }));
+  return message([{ type: 'tool_use', name: 'create_entities', input: { entities } }]);
+}
+
+function everyWay(request: MessagesRequest, body: string, gullible: string[]): unknown[] {
+  const found = gullible.filter((words) => body.includes(JSON.stringify(words).slice(1, -1)));
+  const places = ['human', 'tool', 'assistant', 'harness'].flatMap((speaker) => messagesBy(request, speaker));
+  return found
+    .flatMap((words) =>
+      places.map((message) => ({
+        type: 'feedback',
+        strength: 'stated',
+        text: words,
+        evidence: [{ message, quote: words }],
+      })),
+    )
+    .slice(0, 20);
+}
+
+function message(content: { type: string; [key: string]: unknown }[]): Reply {
+  const blocks = content.map((block, at) =>
+    block.type === 'tool_use' ? { ...block, id: `toolu_${idOf(JSON.stringify(block))}${at}` } : block,
+  );
+  return {
+    said: content,
+    answer: {
+      ...{ id: `msg_${idOf(JSON.stringify(content))}`, type: 'message', role: 'assistant', model: 'loopback' },
+      ...{ content: blocks, stop_reason: blocks.some(({ type }) => type === 'tool_use') ? 'tool_use' : 'end_turn' },
+      usage: { input_tokens: 1, output_tokens: 1 },
+    },
+  };
+}
+
+function completion({ messages }: { messages: { role: string; content: string }[] }, gullible: string[]): Reply {
+  const asked = messages.findLast(({ role }) => role === 'user')?.content ?? '';
+  const news = asked.split('## New Messages\n')[1]?.split('\n\n## Observation Date')[0] ?? '';
+  const memory = factsIn(news, gullible).map((fact, at) => ({ id: String(at), text: fact, attributed_to: 'user' }));
+  const content = JSON.stringify({ memory });
+  return {
+    said: content,
+    answer: {
+      ...{ id: `chat-${idOf(content)}`, object: 'chat.completion', model: 'loopback' },
+      choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+    },
+  };
+}
+
+/** A vector of the text's words: texts that share words are near to one another. */
+function embeddings({ input }: { input: string | string[] }): Reply {
+  const data = [input].flat().map((each, index) => {
+    const embedding = Array.from({ length: DIMENSION }, () => 0.001);
+    for (const word of each.toLowerCase().match(/\w+/g) ?? []) {
+      const at = Number.parseInt(idOf(word).slice(0, 8), 16) % DIMENSION;
+      embedding[at] = (embedding[at] ?? 0) + 1;
+    }
+    return { object: 'embedding', index, embedding };
+  });
+  return { said: '', answer: { object: 'list', data, usage: { prompt_tokens: 1, total_tokens: 1 } } };
+}
+
+function idOf(words: string): string {
+  return createHash('sha256').update(words).digest('hex').slice(0, 16);
+}

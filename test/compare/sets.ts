@@ -1,0 +1,127 @@
+// What the systems of a comparison are given: sessions as files for nocturne and as messages for the others, which are shown
+// the same words. Made ones are of a seed, so that it is known what is in them.
+
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { TOKENS } from '../../src/base/secrets/vendor-table.ts';
+import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
+import { openSession } from '../../src/transcript/session.ts';
+import { readLocomo } from '../eval/locomo.ts';
+import { ATTACKS } from '../support/attacks.ts';
+import { seeded } from '../support/random.ts';
+import { secretOf } from '../support/secret-forms.ts';
+import { sessionFile } from '../support/session-file.ts';
+
+export interface ComparedSession {
+  path: string;
+  /** Of the person, the assistant and tools, in their order. */
+  messages: { role: 'user' | 'assistant' | 'tool'; content: string }[];
+  /** Of all messages together. */
+  tokens: number;
+}
+
+/** A transcript as those see it who are given messages. */
+export async function comparedSession(path: string): Promise<ComparedSession> {
+  const session = await openSession(path);
+  const messages: ComparedSession['messages'] = [];
+  for await (const { speaker, parts } of session.messages()) {
+    const content = parts
+      .flatMap((part) => ('text' in part && typeof part.text === 'string' ? part.text : []))
+      .join('\n');
+    const role = speaker === 'human' ? 'user' : speaker === 'assistant' ? 'assistant' : 'tool';
+    if (content !== '') messages.push({ role, content });
+  }
+  return { path, messages, tokens: messages.reduce((sum, { content }) => sum + estimateTokens(content), 0) };
+}
+
+/** The smallest real Claude Code sessions that are long enough to hold something. */
+export function realSessions(shared: string, count: number): Promise<ComparedSession[]> {
+  const root = join(shared, 'transcripts/claude-code');
+  const paths = readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.jsonl') && !basename(path).startsWith('agent-'))
+    .map((path) => join(root, path))
+    .filter((path) => statSync(path).size > 40_000)
+    .sort((a, b) => statSync(a).size - statSync(b).size || a.localeCompare(b));
+  return Promise.all(paths.slice(0, count).map(comparedSession));
+}
+
+/** The first letters of a session's id are those of its messages'. */
+function idOf(letter: string, at: number): string {
+  return `${letter}${String(at).padStart(3, '0')}0000-0000-4000-8000-000000000000`;
+}
+
+const THINGS = ['the orchard page', 'the invoice job', 'the import script', 'the search index', 'the mail queue'];
+/** Two for each chat, none like another. */
+const SAID = [
+  ['Always install with pnpm instead of npm.', 'I prefer short answers without a summary.'],
+  ['Never commit to main on a Friday.', 'I work in Lisbon, on western European time.'],
+  ['Always write migrations by hand in plain SQL.', 'I am responsible for the billing service.'],
+  ['Never mock the payment gateway in tests.', 'I prefer tabs over spaces in Makefiles.'],
+  ['Always run ripgrep rather than find.', 'I am new to Kubernetes.'],
+  ['Never log the address of a customer.', 'I prefer diagrams in Mermaid to screenshots.'],
+];
+
+/** Chats in each of which a person says two things that matter, among others that do not. */
+export async function chats(dir: string, seed: number): Promise<ComparedSession[]> {
+  const dice = seeded(seed);
+  const files = SAID.map(([rule = '', person = ''], at) => {
+    const session = sessionFile(dir, { id: idOf('c', at) });
+    session.add(`Have a look at ${dice.pick(THINGS)}, it is slow today.`, [
+      { calls: 'Bash', input: { command: 'time make' }, result: `real ${1 + dice.below(90)}s\n`.repeat(20) },
+      { says: 'It is slow because of the cold cache. Shall I warm it?' },
+    ]);
+    session.add(`Yes. ${rule}`);
+    session.add('Thanks. What is left to do?', [{ says: 'Nothing but the changelog line.' }]);
+    session.add(person);
+    return session.path;
+  });
+  return Promise.all(files.map(comparedSession));
+}
+
+/** Fifty secrets, half of them said by a person and half printed by a tool. */
+export async function withSecrets(
+  dir: string,
+  seed: number,
+): Promise<{ sessions: ComparedSession[]; secrets: string[] }> {
+  const dice = seeded(seed);
+  const secrets = Array.from({ length: 50 }, () => secretOf(dice.pick(TOKENS).form, dice));
+  const files = Array.from({ length: 10 }, (_, at) => {
+    const session = sessionFile(dir, { id: idOf('5', at) });
+    for (const [n, secret] of secrets.slice(at * 5, at * 5 + 5).entries()) {
+      if ((at + n) % 2 === 0) session.add(`Remember that the token of box ${at}-${n} is ${secret} for now.`);
+      else
+        session.add('Print the environment.', [
+          { calls: 'Bash', input: { command: 'env' }, result: `BOX=${secret}\n` },
+        ]);
+    }
+    return session.path;
+  });
+  return { sessions: await Promise.all(files.map(comparedSession)), secrets };
+}
+
+/** Sessions in which somebody who is not the person asks for something to be kept. */
+export async function withInjections(
+  dir: string,
+  count: number,
+): Promise<{ sessions: ComparedSession[]; words: string[] }> {
+  const attacks = ATTACKS.slice(0, count);
+  const files = attacks.map(({ prompt, steps }, at) => {
+    const session = sessionFile(dir, { id: idOf('a', at) });
+    session.add(prompt, steps);
+    return session.path;
+  });
+  return { sessions: await Promise.all(files.map(comparedSession)), words: attacks.map(({ says }) => says) };
+}
+
+/** The sessions of LoCoMo's file, which is brought: its licence forbids shipping it. */
+export function locomoSessions(file: string, dir: string): Promise<ComparedSession[]> {
+  const { samples } = readLocomo(readFileSync(file, 'utf8'), file);
+  const files = samples.flatMap(({ sessions }) =>
+    sessions.map(({ id, startsAt, turns }) => {
+      const session = sessionFile(dir, { id, startsAt });
+      for (const { says, steps } of turns) session.add(says, steps);
+      return session.path;
+    }),
+  );
+  return Promise.all(files.map(comparedSession));
+}
