@@ -23,6 +23,7 @@ const MODULES: CommandModule[] = [
   { names: ['extract', 'dream', 'reprocess'], load: () => import('./commands/learn.ts') },
   { names: ['pause', 'resume'], load: () => import('./commands/pause.ts') },
   { names: ['worker', 'board'], load: () => import('./commands/worker.ts') },
+  { names: ['cost'], load: () => import('./commands/cost.ts') },
   { names: ['status'], load: () => import('./commands/status.ts') },
   { names: ['enqueue', 'retry'], load: () => import('./commands/enqueue.ts') },
   { names: ['sweep'], load: () => import('./commands/sweep.ts') },

@@ -5,6 +5,7 @@
 import { type Bound, batchPrice, boundMicroUsd, costMicroUsd, type Price, priceOf } from '../../base/config/prices.ts';
 import { AppError } from '../../base/errors.ts';
 import { type Clock, type Day, dayOf, nextDayAt } from '../../base/time.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import type { Home } from './home.ts';
 
 /** Tokens of model calls, as the API counts them. */
@@ -120,8 +121,7 @@ export class JobSpend {
 
   #refuseBeyondJob(tokens: number): void {
     const open = [...this.#open.values()].reduce((sum, item) => sum + item.tokens, 0);
-    const { inputTokens, cachedInputTokens, outputTokens } = this.#total;
-    const used = inputTokens + cachedInputTokens + outputTokens;
+    const used = tokensOf(this.#total);
     const { jobTokens } = this.#limits;
     if (used + open + tokens <= jobTokens) return;
     throw new AppError(
@@ -140,7 +140,7 @@ export class JobSpend {
     this.#count(usage, { ...item, microUsd: usedMicroUsd });
     this.#home.days.settle(item.day, {
       reservedTokens: item.tokens,
-      usedTokens: usage.inputTokens + usage.cachedInputTokens + usage.outputTokens,
+      usedTokens: tokensOf(usage),
       calls: usage.calls,
       reservedMicroUsd: item.microUsd,
       usedMicroUsd,
@@ -184,7 +184,7 @@ export class JobSpend {
     const total = used.reduce(addTokens, NOTHING_SPENT);
     const costs = used.map((each) => this.batchCost(each, model) ?? 0);
     const spent = {
-      tokens: total.inputTokens + total.cachedInputTokens + total.outputTokens,
+      tokens: tokensOf(total),
       microUsd: costs.reduce((sum, cost) => sum + cost, 0),
       calls: total.calls,
     };
@@ -249,4 +249,34 @@ function sumOf(bounds: Bound[]): Bound {
     tokens: bounds.reduce((sum, bound) => sum + bound.tokens, 0),
     microUsd: bounds.reduce((sum, bound) => sum + bound.microUsd, 0),
   };
+}
+
+/** What a job says that it spent. */
+export interface JobSpent {
+  id: string;
+  kind: string;
+  session: string | null;
+  endedAt: string;
+  parts: SpentPart[];
+}
+
+/**
+ * What the jobs of a directory say that they spent on these days, of models that cost nothing apart. What an earlier
+ * version noted is one part, without a model, on the day on which the job ended.
+ */
+export function spentJobs(ledger: Ledger, { first, last, zone }: { first: Day; last: Day; zone: string }): JobSpent[] {
+  const sql = `select id, kind, session, ended_at as endedAt, usage from job
+    where json_extract(usage, '$.calls') > 0 and ended_at >= date(?, '-1 day') order by ended_at`;
+  const rows = ledger.all<Omit<JobSpent, 'parts'> & { usage: string }>(sql, first);
+  return rows.flatMap(({ usage, ...job }) => {
+    const { parts, ...total } = JSON.parse(usage) as SpentTotal & { parts?: SpentPart[] };
+    const whole = { ...total, day: dayOf(job.endedAt, zone), model: null, price: null };
+    const found = (parts ?? [whole]).filter((part) => part.day >= first && part.day <= last && tokensOf(part) > 0);
+    return found.length > 0 ? [{ ...job, parts: found }] : [];
+  });
+}
+
+/** All tokens, as the day counts them. */
+export function tokensOf({ inputTokens, cachedInputTokens, outputTokens }: SpentTokens): number {
+  return inputTokens + cachedInputTokens + outputTokens;
 }

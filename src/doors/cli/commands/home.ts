@@ -137,11 +137,11 @@ function sayNumbers({ config }: App, status: Status, needs: Need[]): string {
 function sayCost({ spendToday: today, spendMonth: month }: Status): string {
   const tokens = today.usedTokens + today.reservedTokens;
   const usd = today.usedUsd + today.reservedUsd;
-  const limit = today.ceilingUsd === null ? '' : ` of ${sayUsd(today.ceilingUsd * 1e6)} a day`;
+  const limit = today.ceilingUsd === null ? '' : ` (limit ${sayUsd(today.ceilingUsd * 1e6)})`;
   const full = today.fullFrom ? '; the limit of today is reached, what waits goes on tomorrow' : '';
   if (month.tokens === 0) return 'nothing this month';
   if (month.usd === 0) return `${sayTokens(tokens)} today, ${sayTokens(month.tokens)} this month${full}`;
-  return `${sayUsd(usd * 1e6)}${limit} today, ${sayUsd(month.usd * 1e6)} this month${full}`;
+  return `${sayUsd(usd * 1e6)} today${limit}, ${sayUsd(month.usd * 1e6)} this month${full}`;
 }
 
 function sayPending({ all }: Status, at: { now: Date; zone: string }): string {

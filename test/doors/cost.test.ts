@@ -1,0 +1,145 @@
+// nocturne cost: real jobs of two projects against a loopback model, on several days, with and without a price.
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { Environment } from '../../src/base/config/config.ts';
+import { fixedClock } from '../../src/base/time.ts';
+import { openHome } from '../../src/memory/home/home.ts';
+import { findLedger } from '../../src/memory/ledger/ledger.ts';
+import { testModel } from '../support/app.ts';
+import { says } from '../support/messages-server.ts';
+import { jsonHere, runHere } from '../support/run-here.ts';
+import { sessionFile } from '../support/session-file.ts';
+import { tempDir } from '../support/temp.ts';
+
+const PRICE = { input: 2, cacheRead: 0.2, cacheWrite: 2.5, output: 10 };
+/** Of one request below: 10,000 tokens in, 1,000 out. */
+const MICRO_USD = 30_000;
+
+interface Cost {
+  month: string;
+  today: Sum;
+  total: Sum;
+  forecast: Sum;
+  days: (Sum & { day: string; unfinished: Sum })[];
+  projects: (Sum & { memory: string; project: string })[];
+  kinds: (Sum & { kind: string; jobs: number })[];
+  jobs: (Sum & { job: string; kind: string })[];
+  models: (Sum & { model: string | null; prices: object[]; isPriced: boolean })[];
+  unfinished: Sum;
+}
+
+interface Sum {
+  usd: number;
+  tokens: number;
+  requests: number;
+}
+
+/** A home with a session a day: two in a shop, one by a model without a price in an api. */
+async function spent() {
+  const server = await testModel(() => ({
+    ...says('Nothing.'),
+    usage: { input_tokens: 10_000, output_tokens: 1_000 },
+  }));
+  const user = tempDir();
+  mkdirSync(join(user, '.nocturne'));
+  writeFileSync(join(user, '.nocturne/config.json'), JSON.stringify({ prices: { priced: PRICE } }));
+  const at = (now: string): Environment => ({
+    ...{
+      PATH: process.env.PATH,
+      HOME: user,
+      NOCTURNE_QUEUE_URL: '',
+      NOCTURNE_ZONE: 'Europe/Berlin',
+      NOCTURNE_NOW: now,
+    },
+    ...{ ANTHROPIC_API_KEY: server.access.apiKey, ANTHROPIC_BASE_URL: server.access.baseURL },
+  });
+  let count = 0;
+  const learn = async (project: string, model: string, now: string) => {
+    const cwd = join(user, 'code', project);
+    mkdirSync(join(cwd, '.git'), { recursive: true });
+    count += 1;
+    const session = sessionFile(tempDir(), { id: `${count}1111111-2222-4333-8444-555555555555`, cwd });
+    session.add('Always use pnpm instead of npm.');
+    const { code, stderr } = await runHere(['extract', session.path, '--model', model], at(now));
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  };
+  await learn('shop', 'priced', '2026-11-19T09:00:00Z');
+  // In Berlin that is the next day.
+  await learn('shop', 'priced', '2026-11-19T23:30:00Z');
+  await learn('api', 'unpriced', '2026-11-20T10:00:00Z');
+  return { user, at, learn };
+}
+
+test('a month is told by day, project, job and model; all of them sum up to what the ceilings count', async () => {
+  const { at } = await spent();
+  const cost = await jsonHere<Cost>(['cost'], at('2026-11-21T08:00:00Z'));
+  const [one, two] = [MICRO_USD / 1e6, (2 * MICRO_USD) / 1e6];
+  expect(cost).toMatchObject({
+    month: '2026-11',
+    today: { usd: 0, tokens: 0 },
+    total: { usd: two, tokens: 33_000, requests: 3 },
+    days: [
+      { day: '2026-11-19', usd: one, tokens: 11_000, unfinished: { usd: 0, tokens: 0 } },
+      { day: '2026-11-20', usd: one, tokens: 22_000, unfinished: { usd: 0, tokens: 0 } },
+    ],
+    projects: [
+      { project: '~/code/shop', usd: two, tokens: 22_000 },
+      { project: '~/code/api', usd: 0, tokens: 11_000 },
+    ],
+    kinds: [{ kind: 'extract', jobs: 3, usd: two, tokens: 33_000, requests: 3 }],
+    models: [
+      { model: 'priced', prices: [PRICE], isPriced: true, usd: two, tokens: 22_000 },
+      { model: 'unpriced', prices: [], isPriced: false, usd: 0, tokens: 11_000 },
+    ],
+    unfinished: { usd: 0, tokens: 0, requests: 0 },
+  });
+  // Two whole days cost 30,000 each; ten days of the month are left, today among them.
+  expect(cost.forecast.usd).toBeCloseTo(two + 10 * one, 6);
+  const status = await jsonHere<{ spendMonth: { usd: number } }>(['status'], at('2026-11-21T08:00:00Z'));
+  expect(status.spendMonth.usd).toBe(cost.total.usd);
+});
+
+test('what no job says is shown as unfinished requests, older rows as before their version', async () => {
+  const { at, user } = await spent();
+  // A process that was killed leaves what it had reserved, and no usage in the row of its job.
+  const home = openHome(join(user, '.nocturne'), fixedClock('2026-11-20T12:00:00Z'), 'Europe/Berlin');
+  const ask = { tokens: 5_000, microUsd: 7_000, ceilingTokens: 1e9, nextDayAt: new Date('2026-11-20T23:00:00Z') };
+  home.days.reserve('2026-11-20', ask);
+  const shop = home.stores().find((dir) => dir.includes('shop')) ?? '';
+  home.close();
+  // What the version before wrote of a job's spend.
+  const ledger = findLedger(shop);
+  ledger?.run("update job set usage = json_remove(usage, '$.parts') where id = (select min(id) from job)");
+  ledger?.close();
+  const cost = await jsonHere<Cost>(['cost'], at('2026-11-21T08:00:00Z'));
+  expect(cost.unfinished).toEqual({ usd: 0.007, tokens: 5_000, requests: 0 });
+  expect(cost.total).toMatchObject({ usd: 0.067, tokens: 38_000 });
+  expect(cost.models.map(({ model, usd }) => [model, usd])).toEqual(
+    expect.arrayContaining([
+      ['priced', 0.03],
+      [null, 0.03],
+      ['unpriced', 0],
+    ]),
+  );
+  const { stdout, code } = await runHere(['cost'], at('2026-11-21T08:00:00Z'));
+  expect(code).toBe(0);
+  for (const line of stdout.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);
+  expect(stdout).toMatch(/^November {4}\$0\.07; about \$0\.\d\d by its end$/m);
+  expect(stdout).toMatch(/^ {2}Fri 20 Nov +\$0\.04 +27,000 +2\n {4}of it unfinished requests +\$0\.0070 +5,000 +0$/m);
+  expect(stdout).toMatch(/^ {2}~\/code\/shop +\$0\.06 +22,000 +2$/m);
+  expect(stdout).toMatch(/^ {2}learning from sessions \(3\) +\$0\.06 +33,000 +3\n {2}unfinished requests +/m);
+  expect(stdout).toMatch(/^ {2}before 0\.1\.0 +\$0\.03 +11,000 +1$/m);
+  // In tokens only.
+  expect(stdout).toMatch(/^ {2}unpriced +– +11,000 +1$/m);
+  expect(stdout).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-|\dT\d\d:/);
+});
+
+test('a month without spend says so, another month is told when it is asked for', async () => {
+  const { at } = await spent();
+  expect((await runHere(['cost'], at('2026-12-03T08:00:00Z'))).stdout).toBe('Nothing was spent in December 2026.\n');
+  const { total, forecast } = await jsonHere<Cost>(['cost', '--month', '2026-11'], at('2026-12-03T08:00:00Z'));
+  expect({ total, forecast }).toMatchObject({ total: { tokens: 33_000 }, forecast: null });
+  expect((await runHere(['cost', '--month', 'May'], at('2026-12-03T08:00:00Z'))).code).toBe(2);
+});
