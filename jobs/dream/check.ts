@@ -366,12 +366,12 @@ async function topicFor(
 /** A drop that takes a corroboration for a mere repetition, as the merge that makes the line plain. */
 function corroborated(operation: Operation, context: Context): Operation {
   if (operation.kind !== 'drop' || operation.because !== 'duplicate' || operation.of === undefined) return operation;
-  const { of, entries: ids, reason } = operation;
+  const { of, entries: ids, reason, same } = operation;
   const topic = topicOfLine(of, context);
   const line = topic?.lines.get(of);
   const entries = ids.flatMap((id) => context.entries.get(id) ?? []);
   if (!topic || !line?.seenOnce || line.isPersons || entries.some(({ isWithdrawn }) => isWithdrawn)) return operation;
   if (seenOnceIn(entries, line.sources)) return operation;
   const lines = [{ text: line.text, entries: ids }];
-  return { kind: 'merge', entries: ids, topic: topic.name, replaces: [of], lines, reason };
+  return { kind: 'merge', entries: ids, topic: topic.name, replaces: [of], lines, reason, ...(same && { same }) };
 }

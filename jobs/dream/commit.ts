@@ -174,7 +174,8 @@ export function reportRows(
       const lines = added.filter((line) => line.entries.includes(entry)).map((line) => lineId(line.text));
       const said = lineId(textOf(entry));
       const text = context.entries.get(entry)?.text ?? '';
-      const about = { ...(over.length > 0 && { over }), text };
+      const same = 'same' in operation && operation.same === true;
+      const about = { ...(over.length > 0 && { over }), ...(same && { same }), text };
       const row = { job, entry, op, topic, lines, said, reason, operation: number, ...about };
       // Each line is told once: one that went with the operation's first entry, one that came with its own.
       const came = [...untold].filter((line) => line.entries.includes(entry));

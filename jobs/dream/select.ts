@@ -2,10 +2,11 @@
 
 import { redact } from '../../src/base/text/redact.ts';
 import { contentWords, countSharedWords } from '../../src/base/text/wording.ts';
-import type { DreamContext, KnownEntry } from '../../src/memory/dream/operations.ts';
+import { type DreamContext, type KnownEntry, newestAt } from '../../src/memory/dream/operations.ts';
 import { type TopicCard, TopicSearch, topicCards } from '../../src/memory/dream/topic-table.ts';
 import { type EntryRow, supportsByEntry } from '../../src/memory/ledger/entries.ts';
 import type { Ledger } from '../../src/memory/ledger/ledger.ts';
+import { newerAmong, readSaid } from '../../src/memory/recall/newer.ts';
 import { topicUses } from '../../src/memory/recall/recall-uses.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { type DraftTopic, readTopics } from './draft.ts';
@@ -111,6 +112,8 @@ export interface Selected {
 
 /** Of lines that share words with an entry, so many. */
 const LINES_PER_ENTRY = 6;
+/** And of these, whatever room there is. */
+const SURELY_PER_ENTRY = 2;
 /** Of lines that share words with what an entry changes, so many are looked at for each part of it, and so many named. */
 const LINES_PER_CHANGE = 8;
 const NAMED_PER_CHANGE = 3;
@@ -118,6 +121,8 @@ const NAMED_PER_CHANGE = 3;
 const SAYS_IT = 0.6;
 /** Of lines that rest on entries of the same session, so many per session. */
 const LINES_PER_SESSION = 12;
+/** Of a topic, so many lines that are not shown are looked at for what contradicts those that are. */
+const MOST_COMPARED = 60;
 /** What a line's topic being of another type than the entry leaves of its score. */
 const OTHER_TYPE = 0.6;
 const SAME_SESSION = 0.1;
@@ -131,7 +136,7 @@ const FRAME_CHARACTERS = 16;
 
 /**
  * Chooses what the entries of a slice may touch, and reads it into `context.topics`: lines that withdrawn entries support and those
- * that say what an entry changes, wherever they stand, then those that share most words with an entry or come from its session, then, as far as there is room, their neighbours.
+ * that say what an entry changes, wherever they stand, those nearest to an entry and what contradicts one of these, then those that share most words with an entry or come from its session, then, as far as there is room, their neighbours.
  * What it costs follows the entries: `mostTokens` is only the most.
  */
 export async function select(
@@ -174,6 +179,9 @@ export async function select(
     const topic = isMust || !room.isFull ? await open(path) : undefined;
     if (topic) room.show(topic, line, { isMust });
   }
+  for (const [topic, shown] of room.shown) {
+    for (const line of contradicting(topic, shown)) room.show(topic, line, { isMust: true });
+  }
   const near = paths.filter((path) => !room.shown.has(byPath.get(path) as DraftTopic));
   // As far as there is room, what else there is: first of the topics shown, then those in use.
   for (const topic of [...room.shown.keys()]) for (const line of topic.lines.keys()) room.show(topic, line);
@@ -206,7 +214,12 @@ function scoreLines(
   };
   for (const entry of entries) {
     for (const [rank, { path, line }] of search.find(entry.text, LINES_PER_ENTRY).entries()) {
-      add(path, line, (cards.get(path)?.type === entry.type ? 1 : OTHER_TYPE) / (1 + rank));
+      const isSure = rank < SURELY_PER_ENTRY && line !== '';
+      add(
+        path,
+        line,
+        isSure ? Number.POSITIVE_INFINITY : (cards.get(path)?.type === entry.type ? 1 : OTHER_TYPE) / (1 + rank),
+      );
     }
   }
   for (const session of new Set(entries.map((entry) => entry.session).filter(Boolean))) {
@@ -250,6 +263,20 @@ async function linesSaying(
     for (const { path, line } of near.slice(0, NAMED_PER_CHANGE)) named.set(`${path}\n${line}`, { path, line });
   }
   return [...named.values()];
+}
+
+/** The lines of a topic that a newer one of it, or an older one, contradicts, where that one is shown and they are not. */
+function contradicting(topic: DraftTopic, shown: Set<string>): string[] {
+  const known = [...topic.lines].flatMap(([id, { text, sources = [] }]) =>
+    sources.length > 0 ? [{ id, text, at: newestAt(sources), said: readSaid({ text }) }] : [],
+  );
+  const isChanged = (older: (typeof known)[number], newer: (typeof known)[number]) =>
+    newer.at > older.at && newerAmong([older.text], [newer.said])(older.text).length > 0;
+  const seen = known.filter(({ id }) => shown.has(id));
+  const hidden = known.filter(({ id }) => !shown.has(id)).slice(0, MOST_COMPARED);
+  return hidden
+    .filter((line) => seen.some((other) => isChanged(line, other) || isChanged(other, line)))
+    .map(({ id }) => id);
 }
 
 function byScore(scores: Map<string, Map<string, number>>): string[] {

@@ -1,5 +1,6 @@
 // A year of nights through the real job and the SDK against a loopback model, by the script of a person who changes. The model
-// proposes what the script says is right; where it is sloppy, first something else. What code said of either is counted.
+// proposes what the script says is right; where it is sloppy, first something else, which a blind one sends again with the
+// answer that lets it pass, whatever it is asked. What code said of either is counted.
 
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,6 +34,17 @@ export interface Year {
 /** Behind the words of a line. */
 const STANDS_AS = /^ stands there already as (\w{8}):/;
 
+/** What answers all that code asks. */
+function answerTo(asked: string): { same?: { same: true }; over?: { over: string[] } } {
+  const texts: string[] = [];
+  JSON.parse(asked, (_, value) => (typeof value === 'string' ? texts.push(value) : value));
+  const all = texts.join('\n');
+  const over = [...all.matchAll(/"over": (\[".*?"\])\.$/gm)].flatMap(
+    ([, list]) => JSON.parse(list ?? '[]') as string[],
+  );
+  return { ...(all.includes('"same": true') && { same: { same: true } }), ...(over.length > 0 && { over: { over } }) };
+}
+
 type Kept = { id: string; fate: Fate };
 export type Sent = Record<string, unknown>;
 
@@ -57,13 +69,15 @@ function rightly({ id, fate }: Kept, idOf: (text: string) => string | undefined,
 }
 
 export async function liveThrough(
-  { nights, seed }: { nights: number; seed: number },
+  { nights, seed, isBlind = false }: { nights: number; seed: number; isBlind?: boolean },
   sloppy: (right: Sent, kept: Kept, idOf: (text: string) => string | undefined, tonight: Kept[]) => Sent | null,
 ): Promise<Year> {
   const script = changingPerson(BEGIN, nights, seed);
   const fates = new Map<string, Fate>();
   let sent = 0;
   let tonight: Proposed[] = [];
+  /** What was wrong, and is not sent again yet; by entry. */
+  const insisted = new Map<string, Sent>();
   const proposed: Proposed[] = [];
   const server = await startMessagesServer((request) => {
     sent += 1;
@@ -93,7 +107,12 @@ export async function liveThrough(
       const others = entries.map((other) => ({ id: other.id, fate: fates.get(other.id) as Fate }));
       const wrong = isAgain ? null : sloppy(right, { id, fate }, idOf, others);
       if (!isAgain) tonight.push({ isSpoilt: wrong !== null, problems: [] });
-      operations.push(wrong ?? right);
+      if (wrong && isBlind) insisted.set(id, wrong);
+      const answer = isAgain ? answerTo(asked) : null;
+      const again = answer && insisted.get(id);
+      if (isAgain) insisted.delete(id);
+      if (again) operations.push({ ...again, ...answer.same, ...('replaces' in again && answer.over) });
+      else operations.push(wrong ?? { ...right, ...(right.kind !== 'add' && answer?.same) });
     }
     return calls('propose_operations', { operations });
   });

@@ -19,6 +19,7 @@ export function withProblems(proposed: Proposed[], refused: string[]): Proposed[
 
 /** The checks of operations, by what they say. */
 const CHECKS: Record<string, RegExp> = {
+  'asked whether it is one thing': /one and the same thing\? If they do/,
   'a value that nothing says': /^nothing that .* rests on says/,
   'a value of several lines': /mixes values/,
   'two values, or two things, in one line': /together, which/,

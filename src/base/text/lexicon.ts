@@ -30,7 +30,7 @@ export const EMPTY = new Set(
   ),
 );
 
-/** Words that carry little of what a text says, beyond those that say nothing (memory/dream/operation-merges.ts, operation-remains.ts). */
+/** Words that carry little of what a text says, beyond those that say nothing (memory/dream/operation-same.ts, operation-remains.ts). */
 export const LIGHT = new Set(
   (
     'can could may might must should would shall does did done been being has had not than then also only just still now very more most ' +

@@ -4,47 +4,11 @@
 // An entry that no dream could work into the topics stays new, with the nights it was tried and what stood in its way;
 // after three nights a person is told, and it is tried once a week.
 
-import { contentWords, countSharedWords, isSameWord } from '../../base/text/wording.ts';
 import { type EntryRow, entriesIn, entryRow, supportsByEntry, writeEntry } from '../ledger/entries.ts';
 import type { Ledger, Transaction } from '../ledger/ledger.ts';
 import { editLines, locateLines, withoutMark } from '../text/topic.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
-
-/** Words of order, which habits of any kind hold. */
-const ORDER = new Set([
-  'before',
-  'after',
-  'first',
-  'then',
-  'once',
-  'bevor',
-  'nachdem',
-  'zuerst',
-  'avant',
-  'après',
-  'antes',
-  'después',
-]);
-/** So much of what the shorter of two says stands in the other where they are one habit. */
-const ONE_HABIT = 1 / 3;
-
-/**
- * By what the habits that two texts show are not the same: each has one word that the other has not and all else is the
- * same, or they share too little. Null: they may be one habit in other words, which only a model can tell.
- */
-export function habitsApart(a: string, b: string): [string, string] | null {
-  const [mine, theirs] = [a, b].map((text) => new Set([...contentWords(text)].filter((word) => !ORDER.has(word))));
-  if (!mine || !theirs) return null;
-  const without = (words: Set<string>, others: Set<string>) =>
-    [...words].filter((word) => ![...others].some((other) => isSameWord(word, other)));
-  const [ofA, ofB] = [without(mine, theirs), without(theirs, mine)];
-  const shared = Math.min(countSharedWords(mine, theirs), countSharedWords(theirs, mine));
-  const isLittle =
-    shared < Math.min(2, mine.size, theirs.size) || shared < ONE_HABIT * Math.min(mine.size, theirs.size);
-  const isOneWord = ofA.length === 1 && ofB.length === 1;
-  return isLittle || isOneWord ? [ofA.join(' '), ofB.join(' ')] : null;
-}
 
 /** Whether an entry waits for a line: an older dream held it back. */
 export function isWithoutLine(ledger: Ledger, { id, state }: Pick<EntryRow, 'id' | 'state'>): boolean {

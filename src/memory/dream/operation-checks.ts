@@ -1,19 +1,19 @@
 // What code lets through of a dream's operations.
 // Promises: every entry is in exactly one operation; nothing is replaced that is not there, is a person's, is pinned, is
 // newer, or speaks of something else; no night loses much of the memory. What a line may say is checked in
-// operation-lines.ts, what may be merged in operation-merges.ts, what of an old line stays in operation-remains.ts.
+// operation-lines.ts, what is taken for one thing in operation-same.ts, what of an old line stays in operation-remains.ts.
 // What is dropped is said by what is named in its place, as far as values and words tell; what is dropped at the model's
 // word alone is little; only implied habits are held. Each fault belongs to one operation and is said in sentences for
 // the model to mend; nothing is mended here.
 
-import { denialIn, nearDouble, withoutWhen } from '../../base/text/change-words.ts';
-import { containsLiteral, contentWords, countShared, literals, sharesTopic } from '../../base/text/wording.ts';
+import { denialIn, withoutWhen } from '../../base/text/change-words.ts';
+import { containsLiteral, literals } from '../../base/text/wording.ts';
 import { DEFAULT_LIMITS } from '../store/staging.ts';
 import { isTopicName } from '../text/topic.ts';
 import type { MemoryType } from '../types.ts';
 import { checkLines, quoted } from './operation-lines.ts';
-import { checkMerge } from './operation-merges.ts';
 import { checkRemains } from './operation-remains.ts';
+import { checkSame, refusalOfGivingWay, refusalOfRepeating, refusalOfSubject } from './operation-same.ts';
 import {
   type DreamContext,
   type KnownEntry,
@@ -74,7 +74,7 @@ export function judgeOperations(
     if (operation.kind === 'hold') checkHeld(operation, { context, say });
     if (operation.kind === 'drop') checkDropped(operation, { operations, context, gone, say });
     if ('lines' in operation) checkLines(operation, { operations, context, added, gone, say });
-    if (operation.kind === 'merge') checkMerge(operation, { context, say });
+    if ('lines' in operation) checkSame(operation, { context, say });
     if (operation.kind === 'rename') checkRename(operation, { operations, context, say });
   });
   return { faults, missing };
@@ -202,32 +202,7 @@ function refusalOfReplacing(
   if (newestAt(standing) < newest) {
     return `(${text}) rests on what was said at ${newest}, which is newer than these entries: drop them as gave-way, of ${line}`;
   }
-  return refusalOfSubject({ line, known, standing });
-}
-
-/** Whether what takes a line's place, or takes it back, speaks of the same. */
-function refusalOfSubject(at: {
-  line: string;
-  known: { text: string; seenOnce?: string };
-  standing: KnownEntry[];
-}): string | null {
-  const { known, standing } = at;
-  const text = quoted(known.text);
-  const about = standing.filter((entry) => sharesTopic(known.text, [entry.text, ...entry.quotes].join('\n')));
-  const [first] = about;
-  if (!first) return `(${text}) is about something else than these entries: it stays, and they are added`;
-  const doubles = about.map((entry) => nearDouble([entry.text, entry.changes ?? ''].join(' ').trim(), known.text));
-  const [double] = doubles;
-  if (double && doubles.every((each) => each !== null)) {
-    const [of, other] = double.map(quoted);
-    return `(${text}) speaks of ${other}, and ${first.id} of ${of}: what looks alike is not the same. Let it stay and add a line, or write both into one that begins with "Open:"`;
-  }
-  const isOnlyShown = standing.every(({ strength }) => strength === 'implied');
-  const hasOneSession = new Set(standing.map(({ session }) => session.split('/')[0])).size < 2;
-  if (isOnlyShown && hasOneSession && known.seenOnce === undefined) {
-    return `(${text}) stands for more than ${first.id}, which one session only showed: let it stay and add a line`;
-  }
-  return null;
+  return refusalOfSubject(known, standing, operation.same);
 }
 
 function checkRename(
@@ -273,7 +248,7 @@ export function unfitDrops(operations: Operation[], { entries }: DreamContext): 
   const standing = [...entries.values()].filter((entry) => !entry.isWithdrawn).length;
   let dropped = 0;
   return operations.flatMap((operation, at) => {
-    if (operation.kind !== 'drop' || !AT_ITS_WORD.has(operation.because)) return [];
+    if (operation.kind !== 'drop' || !(operation.same || AT_ITS_WORD.has(operation.because))) return [];
     const own = operation.entries.filter((id) => entries.get(id)?.isWithdrawn === false).length;
     if (dropped + own <= FREE_DROPS || (dropped + own) * 2 <= standing) {
       dropped += own;
@@ -314,6 +289,8 @@ function refusalOf(entry: KnownEntry, { drop, of, check }: { drop: Drop; of: str
   const { operations, context, gone } = check;
   const other = context.entries.get(of);
   const line = topicOfLine(of, context)?.lines.get(of);
+  const givesWay = (newer: { at: string; text: string }) =>
+    newer.at < entry.at ? 'what it would give way to is older' : refusalOfGivingWay(entry.text, newer.text, drop.same);
   if (other) {
     const citing = operations.flatMap((operation) => ('lines' in operation ? operation.lines : []));
     const said = citing.filter((each) => each.entries.includes(of)).map(({ text }) => text);
@@ -325,18 +302,17 @@ function refusalOf(entry: KnownEntry, { drop, of, check }: { drop: Drop; of: str
     );
     const isUsed = said.length > 0 || (drop.because === 'gave-way' && isKept);
     if (of === entry.id || other.isWithdrawn || !isUsed) return `${of} is in no line`;
-    if (drop.because === 'gave-way')
-      return refusalOfGivingWay(entry, { at: other.at, text: [other.text, ...other.quotes].join('\n') });
-    return refusalOfDuplicate(entry, said.join('\n'));
+    if (drop.because === 'gave-way') return givesWay({ at: other.at, text: [other.text, ...other.quotes].join('\n') });
+    return refusalOfDuplicate(entry, said.join('\n'), drop.same);
   }
   if (!line) return `${of} is neither a line nor an entry of tonight`;
   if (gone.has(of)) return `line ${of} is taken out: name what comes in its place`;
-  if (drop.because === 'duplicate') return refusalOfDuplicate(entry, line.text);
+  if (drop.because === 'duplicate') return refusalOfDuplicate(entry, line.text, drop.same);
   if (line.isPersons) return 'a person’s line has no time: if it says the same, it is a duplicate';
-  return refusalOfGivingWay(entry, { at: newestAt(line.sources ?? []), text: line.text });
+  return givesWay({ at: newestAt(line.sources ?? []), text: line.text });
 }
 
-function refusalOfDuplicate(entry: KnownEntry, text: string): string | null {
+function refusalOfDuplicate(entry: KnownEntry, text: string, same: boolean | undefined): string | null {
   const lost = literals(withoutWhen(entry.text, [entry.at.slice(0, 10)])).filter(
     (value) => !containsLiteral(value, text),
   );
@@ -346,14 +322,5 @@ function refusalOfDuplicate(entry: KnownEntry, text: string): string | null {
   if ((mine === null) !== (theirs === null)) {
     return `by ${quoted(mine ?? theirs ?? '')} the one denies what the other says: ${quoted(text)}. Supersede the line`;
   }
-  // In other words, too: then the words of what stands are in the entry.
-  const isSaid =
-    countShared(entry.text, text) * 2 >= contentWords(entry.text).size ||
-    countShared(text, entry.text) * 3 >= contentWords(text).size * 2;
-  return isSaid ? null : `its words are not there: ${quoted(text)}. Merge it into the line, which then rests on it too`;
-}
-
-function refusalOfGivingWay(entry: KnownEntry, newer: { at: string; text: string }): string | null {
-  if (newer.at < entry.at) return 'what it would give way to is older';
-  return sharesTopic(entry.text, newer.text) ? null : 'what it would give way to is about something else';
+  return refusalOfRepeating(entry.text, text, same);
 }

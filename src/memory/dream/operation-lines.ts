@@ -10,7 +10,6 @@ import {
   deniedClause,
   isSaidIn,
   nearDouble,
-  valuesApart,
   withoutFormer,
   withoutOver,
   withoutReplaced,
@@ -30,7 +29,6 @@ import {
 import type { Day } from '../../base/time.ts';
 import { lineId } from '../text/topic.ts';
 import type { MemoryType } from '../types.ts';
-import { habitsApart } from './habits.ts';
 import {
   type DreamContext,
   type KnownEntry,
@@ -194,28 +192,6 @@ function checkValues(line: NewLine, { operation, entries, old, say }: Rest): voi
     if (isOneSided && !entries.some((entry) => wordsOf(entry).some((text) => SIDES.test(text)))) {
       say(`the line ${quoted(line.text)} is open between two sides, but rests on one only.`);
     }
-    return;
-  }
-  const days = entries.map(({ at }) => dayIn(at));
-  const joined = [
-    ...entries.map(({ text, strength }) => ({ text, isShown: strength === 'implied' })),
-    ...keptOf({ operation, entries, old }).map(({ text, sources = [] }) => ({
-      text,
-      isShown: sources.length > 0 && sources.every(({ strength }) => strength === 'implied'),
-    })),
-  ];
-  for (const [at, { text: one, isShown }] of joined.entries()) {
-    for (const { text: other, isShown: isOtherShown } of joined.slice(at + 1)) {
-      const [ofOne, ofOther] = [withoutReplaced(one), withoutReplaced(other)];
-      const apart = isShown && isOtherShown ? habitsApart : nearDouble;
-      const values = valuesApart({ text: ofOne, days }, { text: ofOther, days }) ?? apart(ofOne, ofOther);
-      if (!values) continue;
-      const [mine, theirs] = values.map(quoted);
-      say(
-        `the line ${quoted(line.text)} puts ${mine} and ${theirs} together, which ${quoted(one)} and ${quoted(other)} say: keep them apart, each in a line of its own. If the newer changes the older, supersede it.`,
-      );
-      return;
-    }
   }
 }
 
@@ -225,7 +201,7 @@ function foreignTo(said: string, [line = '', ...old]: string[]): string[] {
 }
 
 /** The lines that a merge keeps what they say of: not those whose value a newer entry of the same subject changes. */
-function keptOf({ operation, entries, old }: Pick<Rest, 'operation' | 'entries' | 'old'>): KnownLine[] {
+export function keptOf({ operation, entries, old }: Pick<Rest, 'operation' | 'entries' | 'old'>): KnownLine[] {
   if (operation.kind !== 'merge') return [];
   return old.filter((line) => !entries.some((entry) => isMovedBy(line, entry)));
 }
@@ -361,7 +337,7 @@ function tellLost(
 /** Words between the sides of what is open. */
 const SIDES = /(?<![\p{L}])(?:or|either|vs|versus|oder|entweder|ou|soit|o)(?![\p{L}])/iu;
 
-function isOpen({ text }: { text: string }): boolean {
+export function isOpen({ text }: { text: string }): boolean {
   return /^open:/i.test(text);
 }
 
@@ -370,7 +346,7 @@ function wordsOf({ text, quotes, at, changes = '' }: KnownEntry): string[] {
   return [text, ...quotes, changes, dayIn(at)];
 }
 
-function dayIn(at: string): string {
+export function dayIn(at: string): string {
   return at.slice(0, 10);
 }
 

@@ -312,7 +312,7 @@ const GERMAN = /(?<![\p{L}])(?:der|die|das|und|nicht|ist|für|wird|eine?|im|den|
 const HANDLE = /(?<![\p{L}\p{N}_/.&])[#@]\p{L}[\p{L}\p{N}_-]*(?![\p{L}\p{N}_/])/gu;
 
 /** What is written with a capital inside a sentence; German writes every noun so. */
-function namesIn(clause: string, line: string): string[] {
+export function namesIn(clause: string, line: string): string[] {
   if ((line.match(GERMAN) ?? []).length > 1) return [];
   const found = clause.matchAll(/(?<![\p{L}\p{N}_.`"'“/-])\p{Lu}[\p{L}\p{N}-]+/gu);
   const starts = new Set([...line.matchAll(/(?:^|[.:!?]\s+)["'“(]?(\p{Lu}[\p{L}\p{N}-]+)/gu)].map(([, word]) => word));

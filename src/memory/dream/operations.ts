@@ -42,11 +42,13 @@ const over = z
   .optional()
   .describe('What else of the lines that go is no longer true, in their words.');
 
+const same = z.boolean().optional().describe('What it takes for one thing is one and the same.');
+
 const offered = [
-  z.strictObject({ kind: z.literal('add'), entries: ids, reason, ...target }),
-  z.strictObject({ kind: z.literal('merge'), entries: ids, reason, ...target, replaces: ids, over }),
-  z.strictObject({ kind: z.literal('supersede'), entries: ids, reason, ...target, replaces: ids, over }),
-  z.strictObject({ kind: z.literal('retire'), entries: ids, reason, replaces: ids, over }),
+  z.strictObject({ kind: z.literal('add'), entries: ids, reason, ...target, same }),
+  z.strictObject({ kind: z.literal('merge'), entries: ids, reason, ...target, replaces: ids, over, same }),
+  z.strictObject({ kind: z.literal('supersede'), entries: ids, reason, ...target, replaces: ids, over, same }),
+  z.strictObject({ kind: z.literal('retire'), entries: ids, reason, replaces: ids, over, same }),
   z.strictObject({
     kind: z.literal('rename'),
     entries: z.array(z.string()).max(0).default([]),
@@ -61,6 +63,7 @@ const offered = [
     reason,
     because: z.enum(DROP_REASONS),
     of: z.string().min(1).max(100).optional().describe('The line or entry that stands for what is dropped.'),
+    same,
   }),
 ] as const;
 

@@ -50,6 +50,8 @@ const rowSchema = z.object({
   gone: z.array(z.string()).optional(),
   /** What else of the lines that went the dream held to be no longer true. */
   over: z.array(z.string()).optional(),
+  /** The dream held that what was taken for one thing is one, where words do not tell. */
+  same: z.boolean().optional(),
   /** In the first row of a batch. */
   batch: summarySchema.optional(),
 });
@@ -200,6 +202,7 @@ function describeItem(rows: ReportedRow[]): string[] {
     ...more.map((text) => `  - ${came.length > 0 ? 'is' : 'and'}: ${text}`),
     ...gone.map((text) => `  - was: ${text}`),
     ...over.map((text) => `  - no longer true: ${text}`),
+    ...(rows.some(({ same }) => same) ? ['  - taken for one and the same thing, at the word of the model'] : []),
     `  ${reason}${entries.map((entry) => ` <!-- ${entry} -->`).join('')}`,
   ];
 }

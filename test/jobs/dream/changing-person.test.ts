@@ -3,6 +3,7 @@
 // sloppy one that first proposes something else.
 
 import { beforeAll, describe, expect, test } from 'vitest';
+import { literals } from '../../../src/base/text/wording.ts';
 import { seenOnceOn, withoutMark } from '../../../src/memory/text/topic.ts';
 import { asOneHabit, liveThrough, PERSONS, type Sent, spoil, type Year } from '../../support/changing-year.ts';
 import { countChecks } from '../../support/check-counts.ts';
@@ -47,10 +48,10 @@ describe('with a model that proposes what is right', () => {
   });
 });
 
-test('with a sloppy model, which merges what is not the same, loses and invents, nothing false enters', async () => {
+test('with a sloppy model, which merges what is not the same, loses, invents, and answers whatever it is asked so that it passes, nothing false enters', async () => {
   const random = seeded(7);
   const tried: Sent[] = [];
-  const year = await liveThrough({ nights: SLOPPY_NIGHTS, seed: 4_711 }, (right, { id, fate }, idOf) => {
+  const year = await liveThrough({ nights: SLOPPY_NIGHTS, seed: 4_711, isBlind: true }, (right, { id, fate }, idOf) => {
     if (random.below(3) > 0) return null;
     const wrong = spoil(right, { id, fate }, { random, idOf });
     if (wrong) tried.push(wrong);
@@ -58,7 +59,7 @@ test('with a sloppy model, which merges what is not the same, loses and invents,
   });
   const known = new Set([...year.script.everTrue, ...PERSONS]);
   const unknown = year.lines.map(({ text }) => withoutMark(text)).filter((text) => !known.has(text));
-  // Two statements that hold, of one tool or one place, in one line: no rule of code tells them from one.
+  // Two statements that hold, in one line: no rule of code tells them from one. They name no two values.
   const joined = unknown.filter((text) => text.split(', and ').every((part) => known.has(part.replace(/\.?$/, '.'))));
   const wrong = unknown.filter((text) => !joined.includes(text));
   const lost = year.script.truths.filter((text) => !year.lines.some((line) => withoutMark(line.text) === text));
@@ -67,7 +68,9 @@ test('with a sloppy model, which merges what is not the same, loses and invents,
   );
   expect(tried.length).toBeGreaterThan(SLOPPY_NIGHTS / 4);
   expect(wrong).toEqual([]);
-  expect(joined.length).toBeLessThanOrEqual(tried.length / 50);
+  for (const text of joined) console.info(text);
+  expect(joined.filter((text) => literals(text).length > 1)).toEqual([]);
+  expect(joined.length).toBeLessThanOrEqual(tried.length / 10);
   for (const text of PERSONS) expect(year.files).toContain(`- ${text}\n`);
   // No check stops more of what is right than of what is wrong; the odd one follows from what was let through.
   const { checks, right, wrong: all, passed } = countChecks(year.proposed);

@@ -1,6 +1,6 @@
 // What code refuses of operations that look right: each case is one that a model proposed somewhere.
 
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { checkOperations } from '../../../src/memory/dream/operation-checks.ts';
 import {
   type DreamContext,
@@ -135,7 +135,7 @@ test.each<[string, Operation[], DreamContext, string]>([
     'a line is superseded by something else',
     [write('supersede', 'Tea is at four.', { replaces: ['l1'] })],
     context([{ text: 'Tea is at four.' }], [{ text: 'Releases need two approvals.' }]),
-    'something else',
+    'one and the same thing?',
   ],
   ['a denial is lost', [write('add', 'Push to main.')], context([{ text: 'Never push to main.' }]), 'leaves out'],
   [
@@ -166,7 +166,7 @@ test.each<[string, Operation[], DreamContext, string]>([
     'the place of a habit that was seen once is taken by something else',
     [write('merge', 'Tea is at four.', { replaces: ['l1'] })],
     context([{ text: 'Tea is at four.' }], [{ text: 'Asks for a review.', seenOnce: '2026-11-19' }]),
-    'says nothing of',
+    'one and the same thing?',
   ],
   [
     'what one session shows is put behind a rule of something else',
@@ -175,19 +175,19 @@ test.each<[string, Operation[], DreamContext, string]>([
       [{ text: 'Wants ways compared as a table.', strength: 'implied' }],
       [{ text: 'Show the diff before a commit.' }],
     ),
-    'says something else than',
+    'one and the same thing?',
   ],
   [
     'a rule that is shown again loses what shows it',
     [write('merge', SHORT_ERROR, { replaces: ['l1'] })],
     context([SHOWN_ERROR], [{ text: SHORT_ERROR }]),
-    `where it is the same, say both as they are worded, as in ${JSON.stringify(BOTH_ERRORS)}; else let it stay`,
+    'one and the same thing?',
   ],
   [
     'a rule that is shown again loses its own words',
     [write('merge', 'Do not say what broke, say how to get out of it.', { replaces: ['l1'] })],
     context([SHOWN_ERROR], [{ text: SHORT_ERROR }]),
-    'where it is the same, say both',
+    'one and the same thing?',
   ],
   [
     'one habit is taken for another that differs in a word',
@@ -652,6 +652,76 @@ test.each<[string, Operation[], DreamContext]>([
   ],
 ])('a list is let through when %s', (_, operations, known) => {
   expect(checkOperations(operations, known)).toEqual([]);
+});
+
+describe('whether two texts speak of one thing', () => {
+  const HABITS = () =>
+    context(
+      [{ text: 'Has it explained what became different before it goes in.', strength: 'implied' }],
+      [{ text: 'Looks at the patch before it is merged.', sources: SHOWN, seenOnce: '2026-11-01' }],
+    );
+  const OWNERS = (changes?: string) =>
+    context(
+      [
+        {
+          text: "The load tester is Oleg's now: the rate it runs with is for him to say, since Hana went to another team.",
+          ...(changes && { changes }),
+        },
+      ],
+      [{ text: "The load tester can go faster than others do, but it is Hana's: she sets the rate it runs with." }],
+    );
+  const OLEG = () =>
+    write('supersede', "The load tester is Oleg's since Hana went to another team: he sets the rate it runs with.", {
+      replaces: ['l1'],
+    });
+
+  test.each([
+    'Looks at the patch, and has it explained, before it is merged.',
+    'Looks at the patch before it is merged.',
+  ])('a habit that is shown again in other words is asked about once, and joined by a plain answer: %s', (text) => {
+    const [asked = '', ...more] = checkOperations([write('merge', text, { replaces: ['l1'] })], HABITS());
+    expect(more).toEqual([]);
+    expect(asked).toContain('"Looks at the patch before it is merged."');
+    expect(asked).toContain('"Has it explained what became different before it goes in."');
+    expect(asked).toContain('one and the same thing? If they do, send the operation again with "same": true');
+    expect(checkOperations([write('merge', text, { replaces: ['l1'], same: true })], HABITS())).toEqual([]);
+  });
+
+  test('a line that an entry names as what it changes is not asked about', () => {
+    const changes = "The load tester is Hana's: she sets the rate it runs with.";
+    expect(checkOperations([OLEG()], OWNERS(changes))).toEqual([]);
+  });
+
+  test('no answer puts two values, or two names, into one line, nor lets one take the place of the other', () => {
+    const ports = () =>
+      context(
+        [{ text: 'The mail relay on the east side listens on port 2525.' }],
+        [{ text: 'The chat relay on the west side listens on port 6667.' }],
+      );
+    const more = { replaces: ['l1'], same: true };
+    const both = 'The mail and chat relays listen on port 2525 and 6667.';
+    expect(checkOperations([write('merge', both, more)], ports()).join()).toContain('keep them apart');
+    const mail = write('supersede', 'The mail relay on the east side listens on port 2525.', more);
+    expect(checkOperations([mail], ports()).join()).toContain('what looks alike is not the same');
+  });
+
+  test('no answer lets a line with a value go for what has no word in common with it', () => {
+    const tea = () => context([{ text: 'Tea is at noon.' }], [{ text: 'The chat relay listens on port 6667.' }]);
+    const taken = write('supersede', 'Tea is at noon.', { replaces: ['l1'], same: true });
+    expect(checkOperations([taken], tea()).join()).toContain('something else');
+  });
+
+  test('what is dropped at a mere answer counts as what nobody can check', () => {
+    const entries = Array.from({ length: 5 }, (_, at) => ({
+      text: `Somebody ${'abcde'[at]}${'vwxyz'[at]}q waters plants.`,
+    }));
+    const dropped = entries.map((_, at) => ({ ...drop('duplicate', 'l1', [`e${at + 1}`]), same: true }) as Operation);
+    const known = context(entries, [{ text: 'Releases need approvals.' }]);
+    expect(
+      checkOperations(dropped.slice(0, 4), { ...known, entries: new Map([...known.entries].slice(0, 4)) }),
+    ).toEqual([]);
+    expect(checkOperations(dropped, known).join()).toContain('nobody can check');
+  });
 });
 
 test.each([
