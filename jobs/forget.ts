@@ -201,6 +201,8 @@ function findCandidates(target: string, remembered: Remembered): Candidate[] {
   const { topics, entries } = remembered;
   const entry = entries.get(target);
   if (entry) return [entryCandidate(entry)];
+  const begun = /^e_[0-9a-f]{4,}$/.test(target) ? [...entries.values()].filter(({ id }) => id.startsWith(target)) : [];
+  if (begun.length > 0) return begun.map(entryCandidate);
   const path = [target, `${target}.md`, archivePath(`${target}.md`)].find((each) => topics.has(each));
   if (path) return [{ kind: 'topic', id: nameOf(path), path, text: sayCount(topics.get(path)?.length ?? 0, 'line') }];
   const inSession = [...entries.values()].filter(({ session }) => isOfSession(session, target));

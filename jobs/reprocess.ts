@@ -7,6 +7,7 @@
 import { AppError } from '../src/base/errors.ts';
 import type { Day } from '../src/base/time.ts';
 import { coverageWhere, sessionRow } from '../src/memory/ledger/coverage.ts';
+import { wholeId } from '../src/memory/ledger/short-ids.ts';
 import type { Store } from '../src/memory/store/store.ts';
 import type { ExtractReport, ExtractRequest } from './extract.ts';
 
@@ -31,7 +32,9 @@ export interface ReprocessDeps {
 /** Throws `bad-input` where nothing was ever extracted from what is asked for. */
 export async function reprocess(request: ReprocessRequest, deps: ReprocessDeps): Promise<ExtractReport[]> {
   // 1.
-  const covered = coverageWhere(deps.store.ledger, request.all ? {} : { session: request.session, day: request.day });
+  const { ledger } = deps.store;
+  const asked = request.session === undefined ? undefined : wholeId(ledger, 'session', request.session);
+  const covered = coverageWhere(ledger, request.all ? {} : { session: asked, day: request.day });
   if (covered.length === 0) {
     throw new AppError('bad-input', `Nothing was extracted before from ${whatOf(request)} in ${deps.store.dir}.`, {
       remedy: 'Use nocturne extract TRANSCRIPT for a session that is new.',
@@ -43,7 +46,7 @@ export async function reprocess(request: ReprocessRequest, deps: ReprocessDeps):
   for (const [session, rows] of turnsOf) {
     const turns = new Set(rows.map((row) => row.turn));
     const report = await deps.extract({
-      transcript: sessionRow(deps.store.ledger, session)?.path ?? '',
+      transcript: sessionRow(ledger, session)?.path ?? '',
       session,
       ended: request.ended,
       instructions: request.instructions,

@@ -76,11 +76,9 @@ export function formatIn(instant: string | Date, zone: string, pattern: string):
   return format(inZone(instant, zone), pattern);
 }
 
-/** An instant as a person in `zone` says it on the day of `now`: `today 14:03`, `yesterday 14:03`, `2026-11-19 14:03`. */
-export function sayWhen(instant: string | Date, { now, zone }: { now: Date; zone: string }): string {
-  const day = dayOf(instant, zone);
-  const isYesterday = day === format(addDays(inZone(now, zone), -1), 'yyyy-MM-dd');
-  return `${day === dayOf(now, zone) ? 'today' : isYesterday ? 'yesterday' : day} ${timeOf(instant, zone)}`;
+/** When an instant was by the calendar and the clock in `zone`, `YYYY-MM-DD HH:mm`. */
+export function localTime(instant: string | Date, zone: string): string {
+  return `${dayOf(instant, zone)} ${timeOf(instant, zone)}`;
 }
 
 /** When a calendar day begins in `zone`: the one after that of `instant`, or so many days after it. */

@@ -39,7 +39,7 @@ test('history, show, diff and restore lead from a change back to what was before
   const { versions } = JSON.parse(run(testing, 'history', TOPIC, '--json').stdout);
   expect(versions.map((version: { operation: string }) => version.operation)).toEqual(['modified', 'created']);
   const [, created] = versions;
-  expect(run(testing, 'history', join(dir, TOPIC)).stdout).toContain(`${created.id}\tcreated\t`);
+  expect(run(testing, 'history', join(dir, TOPIC)).stdout).toContain(`\t${created.id.slice(0, 15)}\tcreated\t`);
   expect(run(testing, 'show', TOPIC, '--version', created.id)).toMatchObject({ status: 0, stdout: text });
   expect(run(testing, 'diff', TOPIC).stdout).toMatch(/^--- .*\n\+\+\+ .*\n@@ .* @@\n( .*\n)+\+- More\.\n$/);
   expect(run(testing, 'restore', TOPIC, '--version', created.id).status).toBe(0);

@@ -31,16 +31,29 @@ const MOST_NAMED = 10;
 /** Behind every text that begins with the same. */
 const LAST = '\u{10ffff}';
 
-/** The shortest prefix of an id that means nothing else here. */
-export function shortId(ledger: Ledger, kind: IdKind, id: string): string {
-  const { word, columns } = KINDS[kind];
+/** The shortest prefix of an id that means nothing else here. Without a ledger nothing else is known. */
+export function shortId(ledger: Ledger | null, kind: IdKind, id: string): string {
+  const { word } = KINDS[kind];
+  const columns = ledger ? KINDS[kind].columns : [];
   const beside = columns.flatMap(([table, column]) => {
     const sql = `select (select max(${column}) from ${table} where ${column} < ?) as before,
       (select min(${column}) from ${table} where ${column} > ?) as behind`;
-    return Object.values(ledger.get(sql, id, id) ?? {});
+    return Object.values(ledger?.get(sql, id, id) ?? {});
   });
   const shared = beside.map((other) => sharedLength(id, String(other ?? '')));
   return id.slice(0, Math.max((id.startsWith(word) ? word.length : 0) + SHOWN, ...shared.map((length) => length + 1)));
+}
+
+/** Work in an inbox as a person knows it: an extraction by its session. */
+export function shortKey(ledger: Ledger | null, { kind, key }: { kind: string; key: string }): string {
+  const at = key.lastIndexOf('@');
+  if (kind === 'extract' && at > 0) return `${kind} ${shortId(ledger, 'session', key.slice(0, at))}`;
+  return key === kind ? kind : `${kind} ${key}`;
+}
+
+/** Who made a version, `job:…` by what its id begins with. */
+export function shortActor(ledger: Ledger | null, actor: string): string {
+  return actor.startsWith('job:job_') ? `job:${shortId(ledger, 'job', actor.slice(4))}` : actor;
 }
 
 /** The whole id that is meant, or undefined where nothing is called so. Throws `bad-input` where it may mean several. */

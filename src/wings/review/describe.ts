@@ -1,12 +1,15 @@
 // Proposals and decisions as a person reads them.
 
+import { localTime } from '../../base/time.ts';
 import { type CommonOptions, undoCommand } from '../../doors/cli/terminal/options.ts';
 import { style } from '../../doors/cli/terminal/output.ts';
+import type { Ledger } from '../../memory/ledger/ledger.ts';
+import { shortId } from '../../memory/ledger/short-ids.ts';
 import type { ShownProposal } from './list.ts';
 import type { Decided, ReviewReport } from './review.ts';
 
 /** Whose proposals they are, as it was said on the command line. */
-export type Place = Pick<CommonOptions, 'memory' | 'scope'>;
+export type Place = Pick<CommonOptions, 'memory' | 'scope'> & { ledger: Ledger; zone: string };
 
 /** What each kind would do. */
 const WOULD: Record<string, string> = {
@@ -30,16 +33,16 @@ export function listOf(shown: ShownProposal[], dir: string): string {
 }
 
 /** One proposal whole. */
-export function describeProposal(proposal: ShownProposal): string {
+export function describeProposal(proposal: ShownProposal, { ledger, zone }: Place): string {
   const { id, kind, topic, reason, entries, diff, state, why, job } = proposal;
   return [
     style('bold', `${id}: ${WOULD[kind] ?? kind} ${topic ?? ''}`.trimEnd()),
-    `  ${reason} (${job})`,
+    `  ${reason} (${shortId(ledger, 'job', job)})`,
     ...(state === 'stale' ? [style('yellow', `  stale: ${why} The next dream makes it anew.`)] : []),
     ...entries.flatMap(({ id: entry, text, by, at, quotes }) => [
-      `  ${text} ${style('dim', `(${entry})`)}`,
-      ...quotes.map((quote) => `    “${quote}” — ${by}, ${at}`),
-      ...(quotes.length === 0 ? [`    written by a person, ${at}`] : []),
+      `  ${text} ${style('dim', `(${shortId(ledger, 'entry', entry)})`)}`,
+      ...quotes.map((quote) => `    “${quote}” — ${by}, ${localTime(at, zone)}`),
+      ...(quotes.length === 0 ? [`    written by a person, ${localTime(at, zone)}`] : []),
     ]),
     ...(diff ? ['', colored(diff.trimEnd())] : []),
   ].join('\n');

@@ -25,7 +25,7 @@ export async function reviewOneByOne(
       // What was accepted before may have changed it.
       const [proposal] = await listProposals(store, [id]);
       if (!proposal) continue;
-      note(`\n(${at + 1} of ${shown.length}) ${describeProposal(proposal)}`);
+      note(`\n(${at + 1} of ${shown.length}) ${describeProposal(proposal, place)}`);
       const left = shown.slice(at).map((each) => each.id);
       const said = await askUntilDone(app, store, { proposal, left, questions, place });
       if (said === 'quit') break;

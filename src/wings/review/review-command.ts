@@ -6,8 +6,9 @@ import { canAsk } from '../../doors/cli/terminal/ask.ts';
 import { type CommonOptions, MEMORY, withApp } from '../../doors/cli/terminal/options.ts';
 import { EXIT, print } from '../../doors/cli/terminal/output.ts';
 import type { App } from '../../doors/compose.ts';
+import { wholeId } from '../../memory/ledger/short-ids.ts';
 import type { Store } from '../../memory/store/store.ts';
-import { describeProposal, describeReport, listOf } from './describe.ts';
+import { describeProposal, describeReport, listOf, type Place } from './describe.ts';
 import { listProposals, type ShownProposal } from './list.ts';
 import { editText, reviewOneByOne } from './one-by-one.ts';
 import type { Decided, ReviewReport, Word } from './review.ts';
@@ -63,10 +64,11 @@ Each decision is a job that nocturne undo takes back. Exit code 3 where somethin
       const asked = wordOf(options);
       if (asked) return decide(app, store, { ...asked, options });
       const shown = await listProposals(store);
-      if (options.show !== undefined) return showOne(shown, { id: options.show, json: options.json });
+      const place = placeOf(app, store, options);
+      if (options.show !== undefined) return showOne(shown, { id: options.show, json: options.json, place });
       if (options.json) return print(JSON.stringify(shown));
       if (options.list || shown.length === 0 || !canAsk()) return print(listOf(shown, store.dir));
-      process.exitCode = exitOf(await reviewOneByOne(app, { store, shown, place: options }));
+      process.exitCode = exitOf(await reviewOneByOne(app, { store, shown, place }));
     }),
 };
 
@@ -93,23 +95,33 @@ async function decide(
   store: Store,
   { options, ...asked }: Asked & { options: ReviewOptions },
 ): Promise<void> {
-  let { ids, word } = asked;
+  const whole = (id: string) => wholeId(store.ledger, 'proposal', id);
+  let { ids, word } = { ...asked, ids: asked.ids?.map(whole) };
   if (asked.edit !== undefined) {
-    const [shown] = await listProposals(store, [asked.edit]);
+    const id = whole(asked.edit);
+    const [shown] = await listProposals(store, [id]);
     const text = shown ? editText(app.config, shown) : '';
-    [ids, word] = [[asked.edit], { kind: 'edit', text, topic: asked.topic }];
+    [ids, word] = [[id], { kind: 'edit', text, topic: asked.topic }];
   }
   const report = await reviewIn(app, { at: store, request: { ids, word: word as Word } });
-  print(options.json ? JSON.stringify(report) : describeReport(report, options));
+  print(options.json ? JSON.stringify(report) : describeReport(report, placeOf(app, store, options)));
   process.exitCode = exitOf(report);
 }
 
-function showOne(shown: ShownProposal[], { id, json }: { id: string; json?: boolean }): void {
+function placeOf(app: App, { ledger }: Store, { memory, scope }: ReviewOptions): Place {
+  return { memory, scope, ledger, zone: app.config.zone };
+}
+
+function showOne(
+  shown: ShownProposal[],
+  { id: given, json, place }: { id: string; json?: boolean; place: Place },
+): void {
+  const id = wholeId(place.ledger, 'proposal', given);
   const found = shown.find((each) => each.id === id);
   if (!found) {
     throw new AppError('bad-input', `Nothing waits as ${id}.`, { remedy: 'nocturne review --list names what waits.' });
   }
-  print(json ? JSON.stringify(found) : describeProposal(found));
+  print(json ? JSON.stringify(found) : describeProposal(found, place));
 }
 
 function exitOf({ outcome, decided }: ReviewReport): number {

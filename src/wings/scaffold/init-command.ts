@@ -1,7 +1,7 @@
 // init: the scaffold of a project that runs over many sessions.
 
 import type { CommandSpec } from '../../doors/cli/spec.ts';
-import { type CommonOptions, MEMORY, undoCommand, withApp } from '../../doors/cli/terminal/options.ts';
+import { type CommonOptions, MEMORY, sayUndo, withApp } from '../../doors/cli/terminal/options.ts';
 import { exitFor, print } from '../../doors/cli/terminal/output.ts';
 import type { InitReport } from './scaffold.ts';
 
@@ -23,20 +23,20 @@ const init: CommandSpec<CommonOptions & { dryRun?: boolean }> = {
       const report = call.options.dryRun
         ? planScaffold(dir)
         : await initScaffold({ openStore, clock, zone, withLease: app.withLease });
-      print(call.options.json ? JSON.stringify(report) : describe(report, dir, call.options));
+      if (call.options.json) print(JSON.stringify(report));
+      else print([...describe(report, dir), ...(await sayUndo(app, report.job, call.options))].join('\n'));
       process.exitCode = exitFor([report.outcome]);
     }),
 };
 
-function describe({ outcome, written, kept, job }: InitReport, dir: string, options: CommonOptions): string {
-  if (outcome === 'busy') return 'busy; a dream works on this memory. Try again when it is done.';
+function describe({ outcome, written, kept }: InitReport, dir: string): string[] {
+  if (outcome === 'busy') return ['busy; a dream works on this memory. Try again when it is done.'];
   const verb = outcome === 'planned' ? 'would write' : 'wrote';
   const lines = [
     ...written.map((path) => `  ${verb}  ${path}`),
     ...kept.map((path) => `  is there, left as it is  ${path}`),
   ];
-  const end = job === null ? [] : [`${undoCommand(job, options)} takes it back.`];
-  return [`memory ${dir}`, ...lines, ...end].join('\n');
+  return [`memory ${dir}`, ...lines];
 }
 
 export const commands: CommandSpec[] = [init];

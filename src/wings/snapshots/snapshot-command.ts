@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { readTextNow } from '../../base/files/files.ts';
 import { sayCount } from '../../base/text/wording.ts';
 import type { CommandSpec } from '../../doors/cli/spec.ts';
-import { type CommonOptions, MEMORY, undoCommand, withApp, withLooking } from '../../doors/cli/terminal/options.ts';
+import { type CommonOptions, MEMORY, sayUndo, withApp, withLooking } from '../../doors/cli/terminal/options.ts';
 import { EXIT, exitFor, note, print, printRaw } from '../../doors/cli/terminal/output.ts';
 import { unifiedDiff } from '../../memory/history/line-diff.ts';
 import { checkoutRoot } from '../../memory/home/paths.ts';
@@ -66,7 +66,8 @@ const apply: CommandSpec<CommonOptions & { trusted?: boolean }> = {
         { tree: treeTop(), isTrusted: call.options.trusted ?? false },
         { openStore, clock: app.config.clock, withLease: app.withLease },
       );
-      print(call.options.json ? JSON.stringify(report) : describeApplied(report, call.options));
+      if (call.options.json) print(JSON.stringify(report));
+      else print([...describeApplied(report), ...(await sayUndo(app, report.job, call.options))].join('\n'));
       process.exitCode = exitFor([report.outcome]);
     }),
 };
@@ -112,14 +113,13 @@ function describeCreated({ outcome, dir, id, topics, redacted }: CreateReport): 
   ].join('\n');
 }
 
-function describeApplied({ outcome, snapshot, topics, job }: ApplyReport, options: CommonOptions): string {
+function describeApplied({ outcome, snapshot, topics }: ApplyReport): string[] {
   const lines = topics.filter(({ step }) => step !== 'same' && step !== 'own').map(describeTopic);
-  if (outcome === 'none') return 'There is no memory snapshot in this working tree.';
-  if (outcome === 'busy') return `${snapshot}: busy; a dream works on this memory. Try again when it is done.`;
-  if (outcome === 'older') return `${snapshot} was applied once, and a newer one since; nothing was changed.`;
+  if (outcome === 'none') return ['There is no memory snapshot in this working tree.'];
+  if (outcome === 'busy') return [`${snapshot}: busy; a dream works on this memory. Try again when it is done.`];
+  if (outcome === 'older') return [`${snapshot} was applied once, and a newer one since; nothing was changed.`];
   const head = outcome === 'applied' ? `${snapshot} applied` : `${snapshot}: nothing was to be changed`;
-  const undo = outcome === 'applied' ? [`${undoCommand(job, options)} takes it back.`] : [];
-  return [head, ...lines, ...undo].join('\n');
+  return [head, ...lines];
 }
 
 function describeCheck(check: SnapshotCheck): string {

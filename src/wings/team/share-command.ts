@@ -5,6 +5,7 @@ import type { CommandSpec } from '../../doors/cli/spec.ts';
 import { type CommonOptions, MEMORY, topicFile, withApp } from '../../doors/cli/terminal/options.ts';
 import { exitFor, print } from '../../doors/cli/terminal/output.ts';
 import type { RememberPart } from '../../doors/wing.ts';
+import { shortId } from '../../memory/ledger/short-ids.ts';
 import { fold } from '../../memory/text/blocks.ts';
 import type { MemoryType } from '../../memory/types.ts';
 import type { ShareReport, ShareSource } from './share.ts';
@@ -62,7 +63,7 @@ export function sayShare(report: ShareReport, { dryRun = false } = {}): string[]
     ...topic.replaced.map((line) => `    no longer: ${line}`),
   ]);
   const verb = dryRun ? 'would share' : 'shared';
-  const undo = job ? [`nocturne undo ${job} --scope local takes it back.`] : [];
+  const undo = job ? [`nocturne undo ${shortId(null, 'job', job)} --scope local takes it back.`] : [];
   return [`share: ${verb} with the team in ${memory}, as ${author}`, ...lines, ...warnings, ...undo];
 }
 

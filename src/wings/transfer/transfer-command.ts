@@ -9,7 +9,7 @@ import { scanChunks, writePieces } from '../../base/files/file-pieces.ts';
 import { statNow } from '../../base/files/files.ts';
 import { sayCount } from '../../base/text/wording.ts';
 import type { CommandSpec } from '../../doors/cli/spec.ts';
-import { type CommonOptions, MEMORY, undoCommand, withApp } from '../../doors/cli/terminal/options.ts';
+import { type CommonOptions, MEMORY, sayUndo, withApp } from '../../doors/cli/terminal/options.ts';
 import { exitFor, note, print } from '../../doors/cli/terminal/output.ts';
 import type { ImportReport } from './import.ts';
 
@@ -65,7 +65,8 @@ const importCommand: CommandSpec<CommonOptions & { theirs?: boolean }, [string]>
         { pieces: file === '-' ? process.stdin : copies(resolve(file)), takesTheirs: call.options.theirs ?? false },
         { openStore, clock: app.config.clock, withLease: app.withLease },
       );
-      print(call.options.json ? JSON.stringify(report) : describe(report, call.options));
+      if (call.options.json) print(JSON.stringify(report));
+      else print([...describe(report), ...(await sayUndo(app, report.job, call.options))].join('\n'));
       process.exitCode = exitFor([report.outcome]);
     }),
 };
@@ -75,23 +76,17 @@ async function* copies(path: string): AsyncGenerator<Buffer> {
   for await (const chunk of scanChunks(path)) yield Buffer.from(chunk);
 }
 
-function describe(
-  { outcome, added, replaced, joined, differing, same, entries, job }: ImportReport,
-  options: CommonOptions,
-): string {
-  if (outcome === 'busy') return 'busy; a dream works on this memory. Try again when it is done.';
+function describe({ outcome, added, replaced, joined, differing, same, entries }: ImportReport): string[] {
+  if (outcome === 'busy') return ['busy; a dream works on this memory. Try again when it is done.'];
   const stay = differing.map((path) => `  differs, yours stays: ${path}`);
   if (differing.length > 0) stay.push('--theirs takes the files of the archive; nocturne history keeps yours.');
   if (outcome === 'unchanged')
-    return [`Nothing was to be imported; ${same === 1 ? '1 file is' : `${same} files are`} the same.`, ...stay].join(
-      '\n',
-    );
+    return [`Nothing was to be imported; ${same === 1 ? '1 file is' : `${same} files are`} the same.`, ...stay];
   return [
     `${sayCount(added.length, 'file')} added, ${replaced.length} replaced, ${same} the same; ${sayCount(entries, 'entry')} known.`,
     ...joined.map((path) => `  has the entries of both now: ${path}`),
     ...stay,
-    `${undoCommand(job, options)} takes it back.`,
-  ].join('\n');
+  ];
 }
 
 export const commands: CommandSpec[] = [exportCommand, importCommand];

@@ -8,6 +8,7 @@ import { dayOf } from '../../../base/time.ts';
 import { givenUpTurns, sessionRow } from '../../../memory/ledger/coverage.ts';
 import { dropFailure, putInInbox } from '../../../memory/ledger/inbox.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
+import { shortKey, wholeId } from '../../../memory/ledger/short-ids.ts';
 import { openSession } from '../../../transcript/session.ts';
 import type { App } from '../../compose.ts';
 import { extractKey, type Waiting } from '../../hook/announce.ts';
@@ -93,9 +94,10 @@ const enqueueAgain: CommandSpec<ReprocessOptions> = {
     const request = requestOf(call);
     return withApp(call, async (app) => {
       const store = await app.storeFor({ cwd: process.cwd() });
-      const key = request.session ?? request.day ?? 'all';
+      const session = request.session && wholeId(store.ledger, 'session', request.session);
+      const key = session ?? request.day ?? 'all';
       const { instructions } = call.options;
-      const waiting = put(app, { store, kind: 'reprocess', key }, { ...request, instructions });
+      const waiting = put(app, { store, kind: 'reprocess', key }, { ...request, session, instructions });
       await tellQueue(app, [waiting], call.options);
     });
   },
@@ -127,7 +129,7 @@ async function tellQueue(app: App, waiting: Waiting[], { json }: Printing): Prom
   const isNotified = app.config.queueUrl ? await notifyQueue(app, waiting) : false;
   for (const { store, kind, key } of waiting) {
     if (json) print(JSON.stringify({ memory: store.dir, kind, key, isRung: isNotified }));
-    else print(`${kind} ${key} waits in ${store.dir}`);
+    else print(`${shortKey(store.ledger, { kind, key })} waits in ${store.dir}`);
   }
 }
 

@@ -5,7 +5,7 @@ import { InvalidArgumentError } from 'commander';
 import { AppError } from '../../../base/errors.ts';
 import { isDirectory } from '../../../base/files/directories.ts';
 import { statNow } from '../../../base/files/files.ts';
-import { toInstant } from '../../../base/time.ts';
+import { localTime, toInstant } from '../../../base/time.ts';
 import { unifiedDiff } from '../../../memory/history/line-diff.ts';
 import {
   headVersion,
@@ -15,6 +15,8 @@ import {
   type Version,
   type VersionOperation,
 } from '../../../memory/history/versions.ts';
+import type { Ledger } from '../../../memory/ledger/ledger.ts';
+import { shortActor, shortId, wholeId } from '../../../memory/ledger/short-ids.ts';
 import type { MemoryReader } from '../../../memory/store/live-files.ts';
 import type { CommandSpec } from '../spec.ts';
 import { openEditor } from '../terminal/ask.ts';
@@ -51,7 +53,7 @@ const history: CommandSpec<HistoryOptions, [string | undefined]> = {
     ['--limit <n>', 'so many versions', { default: 20, parse: countUpTo(1_000) }],
     ['--page <cursor>', 'go on behind this version, the nextPage of --json'],
     ['--operation <name>', 'only what was done so', { choices: OPERATIONS }],
-    ['--actor <actor>', 'job, person, external, or one of them: job:job_0123456789ab'],
+    ['--actor <actor>', 'job, person, external, or one of them: job:job_01234567'],
     ['--since <instant>', 'not older, ISO-8601', { parse: instantFrom }],
     ['--until <instant>', 'not newer, ISO-8601', { parse: instantFrom }],
     ...MEMORY,
@@ -64,23 +66,35 @@ const history: CommandSpec<HistoryOptions, [string | undefined]> = {
         const { limit, page, operation, actor, since, until, json } = call.options;
         const [path] = call.args;
         const wanted = path === undefined ? undefined : memoryPath(store, path);
-        const found = listVersions(store.ledger, { path: wanted, limit, page, operation, actor, since, until });
+        const { ledger } = store;
+        const asked = { limit, page: page && wholeId(ledger, 'version', page), actor: actorFrom(ledger, actor) };
+        const found = listVersions(ledger, { ...asked, path: wanted, operation, since, until });
         if (wanted !== undefined && listVersions(store.ledger, { path: wanted, limit: 1 }).versions.length === 0) {
           throw new AppError('bad-input', `No version of ${wanted} is known in ${store.dir}.`, {
             remedy: 'nocturne history without a path lists all versions, with their paths.',
           });
         }
         if (json) return print(JSON.stringify(found));
-        printTable(['at', 'version', 'operation', 'bytes', 'by', 'path'], found.versions.map(rowOf));
-        if (found.nextPage) print(`… older ones: --page ${found.nextPage}`);
+        printTable(
+          ['at', 'version', 'operation', 'bytes', 'by', 'path'],
+          found.versions.map((version) => rowOf(version, { ledger, zone: app.config.zone })),
+        );
+        if (found.nextPage) print(`… older ones: --page ${shortId(ledger, 'version', found.nextPage)}`);
       }),
     ),
 };
 
-function rowOf(version: Version): string[] {
+function rowOf(version: Version, { ledger, zone }: { ledger: Ledger; zone: string }): string[] {
   const { at, id, operation, sizeBytes, actor, path, redactedAt } = version;
-  const where = redactedAt ? `(redacted ${redactedAt})` : (path ?? '');
-  return [at, id, operation, sizeBytes === null ? '–' : String(sizeBytes), actor, where];
+  const where = redactedAt ? `(redacted ${localTime(redactedAt, zone)})` : (path ?? '');
+  const bytes = sizeBytes === null ? '–' : String(sizeBytes);
+  return [localTime(at, zone), shortId(ledger, 'version', id), operation, bytes, shortActor(ledger, actor), where];
+}
+
+/** One job may be named by what its id begins with. */
+function actorFrom(ledger: Ledger, actor: string | undefined): string | undefined {
+  const job = /^job:(.+)$/.exec(actor ?? '')?.[1];
+  return job === undefined ? actor : `job:${wholeId(ledger, 'job', job)}`;
 }
 
 /** As the ledger writes instants, so that they can be compared as texts. */
@@ -95,9 +109,9 @@ const show: CommandSpec<CommonOptions & { version?: string }, [string]> = {
   about: 'a file as it is or as it was',
   group: 'Every day',
   args: [['<path>', 'file of the memory directory']],
-  options: [['--version <id>', 'as it was in this version (memver_…)'], ...MEMORY],
+  options: [['--version <id>', 'as it was in this version (memver_…, or what it begins with)'], ...MEMORY],
   json: '{ path, text }, or with --version the version and its text',
-  examples: ['show MEMORY.md --version memver_0123456789ab'],
+  examples: ['show MEMORY.md --version memver_01234567'],
   run: (call) =>
     withApp(call, (app) =>
       withReader(app, async (store) => {
@@ -130,14 +144,16 @@ const diff: CommandSpec<CommonOptions & { version?: string; with?: string }, [st
     ...MEMORY,
   ],
   json: '{ path, from, to, diff }',
-  examples: ['diff working-agreements.md --version memver_0123456789ab'],
+  examples: ['diff working-agreements.md --version memver_01234567'],
   run: (call) =>
     withApp(call, (app) =>
       withReader(app, async (store) => {
         const { version, with: upTo, json } = call.options;
         const path = memoryPath(store, call.args[0]);
-        const from = versionSide(store, { path, id: version ?? beforeLastChange(store, path) });
-        const to = upTo ? versionSide(store, { path, id: upTo }) : { name: path, text: (await store.read(path)) ?? '' };
+        const nameOf = (id: string) => (json ? id : shortId(store.ledger, 'version', id));
+        const from = versionSide(store, { path, id: version ?? beforeLastChange(store, path), nameOf });
+        const standing = async () => ({ name: path, text: (await store.read(path)) ?? '' });
+        const to = upTo ? versionSide(store, { path, id: upTo, nameOf }) : await standing();
         const changes = unifiedDiff(from, to);
         if (json) return print(JSON.stringify({ path, from: from.name, to: to.name, diff: changes }));
         printRaw(changes);
@@ -145,11 +161,14 @@ const diff: CommandSpec<CommonOptions & { version?: string; with?: string }, [st
     ),
 };
 
-function versionSide(store: MemoryReader, at: { path: string; id: string | null }): { name: string; text: string } {
-  if (at.id === null) return { name: '/dev/null', text: '' };
-  const version: Version & { text: string | null } = versionOf(store, { path: at.path, id: at.id });
-  if (version.redactedAt) throw new AppError('bad-input', `Version ${at.id} was redacted at ${version.redactedAt}.`);
-  return { name: `${at.path} (${at.id})`, text: version.text ?? '' };
+function versionSide(
+  store: MemoryReader,
+  { path, id, nameOf }: { path: string; id: string | null; nameOf(id: string): string },
+): { name: string; text: string } {
+  if (id === null) return { name: '/dev/null', text: '' };
+  const version: Version & { text: string | null } = versionOf(store, { path, id });
+  if (version.redactedAt) throw new AppError('bad-input', `The text of version ${id} was redacted.`);
+  return { name: `${path} (${nameOf(version.id)})`, text: version.text ?? '' };
 }
 
 /** Null where the last change created the file. */
@@ -166,15 +185,17 @@ const restore: CommandSpec<CommonOptions & { version: string }, [string]> = {
   about: 'make a file what it was in a version',
   group: 'Under the hood',
   args: [['<path>', 'file of the memory directory']],
-  options: [['--version <id>', 'the version (memver_…)', { isRequired: true }], ...MEMORY],
+  options: [['--version <id>', 'the version (memver_…, or what it begins with)', { isRequired: true }], ...MEMORY],
   json: 'the version that the file is at now, as history prints it',
-  examples: ['restore working-agreements.md --version memver_0123456789ab'],
+  examples: ['restore working-agreements.md --version memver_01234567'],
   run: (call) =>
     withApp(call, async (app) => {
       const store = await app.storeFor({ cwd: process.cwd() });
       const { id } = versionOf(store, { path: memoryPath(store, call.args[0]), id: call.options.version });
       const head = await restoreVersion(store, id);
-      print(call.options.json ? JSON.stringify(head) : `${head.path} is what it was in ${id}; version ${head.id}.`);
+      if (call.options.json) return print(JSON.stringify(head));
+      const nameOf = (version: string) => shortId(store.ledger, 'version', version);
+      print(`${head.path} is what it was in ${nameOf(id)}; version ${nameOf(head.id)}. nocturne undo takes it back.`);
     }),
 };
 

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { AppError } from '../../../base/errors.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import { timeOf } from '../../../base/time.ts';
+import type { Ledger } from '../../../memory/ledger/ledger.ts';
+import { shortId } from '../../../memory/ledger/short-ids.ts';
 import {
   type CatalogEntry,
   type CatalogTopic,
@@ -48,7 +50,7 @@ const list: CommandSpec<CommonOptions & { type?: MemoryType }> = {
     withLooking(call, (at) => {
       const listing = listingOf(at, call.options.type);
       if (call.options.json) print(JSON.stringify(listing));
-      else showListing(listing, at.config.clock.now());
+      else showListing(listing, { now: at.config.clock.now(), ledger: at.ledger });
     }),
 };
 
@@ -63,7 +65,10 @@ function listingOf({ dir, ledger }: Looking, type: MemoryType | undefined): List
   };
 }
 
-function showListing({ memory, topics, waiting }: Listing, now: Date): void {
+function showListing(
+  { memory, topics, waiting }: Listing,
+  { now, ledger }: { now: Date; ledger: Ledger | null },
+): void {
   if (topics.length + waiting.length === 0) print(`Nothing is remembered in ${memory} yet.`);
   if (topics.length > 0) {
     const rows = topics.map(({ name, type, modifiedAt, lines, pinned, description }) => {
@@ -76,7 +81,12 @@ function showListing({ memory, topics, waiting }: Listing, now: Date): void {
   print(style('bold', `${topics.length > 0 ? '\n' : ''}Not distilled yet:`));
   printTable(
     ['entry', 'type', 'day', 'text'],
-    waiting.map(({ id, type, day, text, state }) => [id, type, day, state === 'held' ? `${text} (held)` : text]),
+    waiting.map(({ id, type, day, text, state }) => [
+      shortId(ledger, 'entry', id),
+      type,
+      day,
+      state === 'held' ? `${text} (held)` : text,
+    ]),
   );
 }
 

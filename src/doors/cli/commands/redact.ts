@@ -12,6 +12,7 @@ import {
 } from '../../../memory/history/redact/redaction.ts';
 import { scrubOf } from '../../../memory/history/redact/scrub.ts';
 import { allEntries, type EntryRow, entriesIn } from '../../../memory/ledger/entries.ts';
+import { wholeId } from '../../../memory/ledger/short-ids.ts';
 import type { Store } from '../../../memory/store/store.ts';
 import { wings } from '../../wing.ts';
 import type { CommandSpec } from '../spec.ts';
@@ -28,7 +29,7 @@ const redactCommand: CommandSpec<RedactOptions, [string | undefined]> = {
   name: 'redact',
   about: 'take a secret out of everything',
   group: 'Under the hood',
-  args: [['[version]', 'one version (memver_…)']],
+  args: [['[version]', 'one version (memver_…, or what it begins with)']],
   options: [
     ['--match <text>', 'a text, or a pattern /…/, in files, versions, entries, reports and the ledger'],
     ['--dry-run', 'only say what would be changed'],
@@ -90,7 +91,9 @@ function redact(
   { options: { match, dryRun }, place }: { options: RedactOptions; place: RedactionPlace },
 ): Promise<Redaction> {
   if (match !== undefined && version === undefined) return redactMatches(scrubOf(match), { ...place, isDry: dryRun });
-  if (version !== undefined && match === undefined && !dryRun) return redactVersion(version, place);
+  if (version !== undefined && match === undefined && !dryRun) {
+    return redactVersion(wholeId(place.store.ledger, 'version', version), place);
+  }
   throw new AppError('bad-input', 'Say what to redact: a version, or --match TEXT, which alone knows --dry-run.', {
     remedy: 'nocturne history lists the versions.',
   });

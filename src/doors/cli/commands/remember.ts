@@ -8,6 +8,8 @@ import type { RememberReport } from '../../../../jobs/remember.ts';
 import { AppError } from '../../../base/errors.ts';
 import { didYouMean } from '../../../base/text/wording.ts';
 import type { EntryState } from '../../../memory/ledger/entries.ts';
+import type { Ledger } from '../../../memory/ledger/ledger.ts';
+import { shortId } from '../../../memory/ledger/short-ids.ts';
 import { catalogTopics } from '../../../memory/recall/catalog.ts';
 import { MEMORY_TYPES, type MemoryType } from '../../../memory/types.ts';
 import type { App } from '../../compose.ts';
@@ -49,9 +51,10 @@ const remember: CommandSpec<CommonOptions & { type: MemoryType }, [string[]]> = 
       print(
         options.json
           ? JSON.stringify({ ...report, memory: store.dir, ...values })
-          : [describeKept(report, { memory: options.memory, scope }), ...added.flatMap(({ lines }) => lines)].join(
-              '\n',
-            ),
+          : [
+              describeKept(report, { memory: options.memory, scope, ledger: store.ledger }),
+              ...added.flatMap(({ lines }) => lines),
+            ].join('\n'),
       );
       if (added.length > 0) process.exitCode = exitFor(added.map(({ outcome }) => outcome));
       if (report.redacted > 0) note(`Secrets were taken out of the words: ${report.redacted}.`);
@@ -72,12 +75,13 @@ async function placeFor(app: App, { type, memory, scope }: CommonOptions & { typ
 
 function describeKept(
   { outcome, entry, path, job }: RememberReport,
-  { memory, scope }: Pick<CommonOptions, 'memory' | 'scope'>,
+  at: Pick<CommonOptions, 'memory' | 'scope'> & { ledger: Ledger },
 ): string {
-  const where = scope === 'user' ? `${path}, in the user scope` : path;
-  if (outcome === 'known') return `${entry.id} is remembered already: ${entry.text} [${where}]`;
-  const undo = undoCommand(job, { memory, scope });
-  return `${entry.id} ${entry.type}: ${entry.text} [${where}]\n${undo} takes it back.`;
+  const where = at.scope === 'user' ? `${path}, in the user scope` : path;
+  const id = shortId(at.ledger, 'entry', entry.id);
+  if (outcome === 'known') return `${id} is remembered already: ${entry.text} [${where}]`;
+  const undo = undoCommand(job, at);
+  return `${id} ${entry.type}: ${entry.text} [${where}]\n${undo} takes it back.`;
 }
 
 interface ForgetOptions extends CommonOptions {
@@ -107,7 +111,7 @@ Words that may mean several things change nothing: exit code 2, and the candidat
       const { options } = call;
       const store = await app.storeFor({ cwd: process.cwd() });
       const target = call.args[0].join(' ');
-      const confirm = (plan: ForgetPlan) => (options.yes ? Promise.resolve(true) : ask(plan));
+      const confirm = (plan: ForgetPlan) => (options.yes ? Promise.resolve(true) : ask(plan, store.ledger));
       const report = await app.forget(store, { target, all: options.all, confirm });
       if (report.outcome === 'unknown') {
         const names = catalogTopics(store.dir, store.ledger).map((topic) => topic.name);
@@ -115,14 +119,16 @@ Words that may mean several things change nothing: exit code 2, and the candidat
           remedy: didYouMean(target, names, 'nocturne list and nocturne search show what is remembered.'),
         });
       }
-      print(options.json ? JSON.stringify(report) : describeForgotten(report, target, options));
+      print(
+        options.json ? JSON.stringify(report) : describeForgotten(report, target, { ...options, ledger: store.ledger }),
+      );
       process.exitCode = exitOf(report);
     }),
 };
 
 /** Shows what goes on stderr and asks, where somebody is there to answer. */
-async function ask(plan: ForgetPlan): Promise<boolean> {
-  note(['This goes:', ...describePlan(plan)].join('\n'));
+async function ask(plan: ForgetPlan, ledger: Ledger): Promise<boolean> {
+  note(['This goes:', ...describePlan(plan, ledger)].join('\n'));
   if (!process.stdin.isTTY || !process.stderr.isTTY) {
     note('Nobody is there to be asked, so nothing was changed: --yes forgets it.');
     return false;
@@ -141,34 +147,38 @@ interface Going extends Pick<ForgetReport, 'topics' | 'lines'> {
   again?: ForgetPlan['again'];
 }
 
-function describePlan({ topics, lines, entries, again }: Going): string[] {
+function describePlan({ topics, lines, entries, again }: Going, ledger: Ledger): string[] {
+  const nameOf = (entry: { id: string }) => shortId(ledger, 'entry', entry.id);
   return [
     ...topics.map((path) => `  topic  ${path}`),
     ...lines.map((line) => `  line   ${line.path}: ${line.text}`),
-    ...entries.map((entry) => `  entry  ${entry.id} (${entry.day}${sayScope(entry)}): ${entry.text}`),
-    ...(again ?? []).map((entry) => `  The next dream reads ${entry.id} anew: ${entry.text}`),
+    ...entries.map((entry) => `  entry  ${nameOf(entry)} (${entry.day}${sayScope(entry)}): ${entry.text}`),
+    ...(again ?? []).map((entry) => `  The next dream reads ${nameOf(entry)} anew: ${entry.text}`),
   ];
 }
 
-function describeForgotten(report: ForgetReport, target: string, options: CommonOptions): string {
+function describeForgotten(report: ForgetReport, target: string, options: CommonOptions & { ledger: Ledger }): string {
   if (report.outcome === 'busy') return 'A dream works on this memory; try again when it is done.';
   if (report.outcome === 'unconfirmed') return 'Nothing was forgotten.';
   if (report.outcome === 'forgotten') {
     const isSent = report.entries.some(({ scope }) => scope === 'user');
     return [
       'Forgotten:',
-      ...describePlan(report),
+      ...describePlan(report, options.ledger),
       `${undoCommand(report.job, options)} brings it back.`,
       ...(isSent ? ['In the user scope nocturne undo --scope user --last does.'] : []),
     ].join('\n');
   }
   const { candidates } = report;
+  const nameOf = ({ kind, id }: (typeof candidates)[number]) => {
+    return kind === 'entry' ? shortId(options.ledger, 'entry', id) : id;
+  };
   const more = candidates.length - MAX_LISTED;
   return [
     `${JSON.stringify(target)} may mean ${candidates.length} things; nothing was forgotten. Name one by its id, or take --all:`,
     ...candidates
       .slice(0, MAX_LISTED)
-      .map((each) => `  ${each.id.padEnd(14)}  ${each.path}${sayScope(each)}: ${each.text}`),
+      .map((each) => `  ${nameOf(each).padEnd(14)}  ${each.path}${sayScope(each)}: ${each.text}`),
     ...(more > 0 ? [`  … and ${more} more`] : []),
   ].join('\n');
 }

@@ -9,6 +9,7 @@ import { writtenLines } from '../../../memory/history/versions.ts';
 import { entryRow } from '../../../memory/ledger/entries.ts';
 import { jobRow } from '../../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
+import { shortId } from '../../../memory/ledger/short-ids.ts';
 import { countOps, parseJsonReport, type ReportRow, reportDay, reportPath } from '../../../memory/text/dream-report.ts';
 import type { Call, CommandSpec } from '../spec.ts';
 import { type CommonOptions, dayFrom, MEMORY, withLooking } from '../terminal/options.ts';
@@ -62,7 +63,7 @@ export function reportDreams(
     const last = given === undefined || isLast ? all.slice(-1) : all;
     const dreams = ofJob ? all.filter((dream) => dream.job === job) : last;
     if (options.json) print(JSON.stringify({ day, dreams }));
-    else print(dreams.map((dream) => describeDream(dream, { day, zone })).join('\n\n'));
+    else print(dreams.map((dream) => describeDream(dream, { day, zone, ledger })).join('\n\n'));
   });
 }
 
@@ -91,7 +92,11 @@ function dreamsOf(text: string, ledger: Ledger | null): ReportedDream[] {
 }
 
 /** An operation with what it wrote is one item, whatever the number of entries it is about. */
-function describeDream({ job, at, rows, left }: ReportedDream, { day, zone }: { day: Day; zone: string }): string {
+function describeDream(
+  { job, at, rows, left }: ReportedDream,
+  { day, zone, ledger }: { day: Day; zone: string; ledger: Ledger | null },
+): string {
+  const nameOf = (entry: string) => shortId(ledger, 'entry', entry);
   const counts = countOps(rows)
     .map(([op, count]) => `${count} ${op}`)
     .join(', ');
@@ -99,9 +104,12 @@ function describeDream({ job, at, rows, left }: ReportedDream, { day, zone }: { 
   const lines = items.flatMap((item) => {
     const [{ op, topic, reason }] = item as [ReportedDream['rows'][number]];
     const written = [...new Set(item.flatMap((row) => row.written))];
-    const said = written.length > 0 ? written : [...new Set(item.map(({ entry, text }) => text ?? entry))];
+    const said = written.length > 0 ? written : [...new Set(item.map(({ entry, text }) => text ?? nameOf(entry)))];
     const over = [...new Set(item.flatMap((row) => row.over ?? []))];
-    const entries = [...new Set(item.map(({ entry }) => entry))].filter((entry) => entry !== '').join(', ');
+    const entries = [...new Set(item.map(({ entry }) => entry))]
+      .filter((entry) => entry !== '')
+      .map(nameOf)
+      .join(', ');
     const where = topic ? `${topic}: ` : '';
     return [
       ...said.map((text, at) => `${style('bold', (at === 0 ? op : '').padEnd(9))}  ${where}${text}`),
@@ -109,8 +117,11 @@ function describeDream({ job, at, rows, left }: ReportedDream, { day, zone }: { 
       style('dim', `${' '.repeat(11)}${reason}${entries && ` (${entries})`}`),
     ];
   });
-  const waiting = left.map(({ entry, reason }) => `${style('bold', 'left'.padEnd(9))}  ${entry}: ${reason}`);
-  const title = style('bold', `Dream of ${day}${at ? ` ${timeOf(at, zone)}` : ''}, ${job}: ${counts}`);
+  const waiting = left.map(({ entry, reason }) => `${style('bold', 'left'.padEnd(9))}  ${nameOf(entry)}: ${reason}`);
+  const title = style(
+    'bold',
+    `Dream of ${day}${at ? ` ${timeOf(at, zone)}` : ''}, ${shortId(ledger, 'job', job)}: ${counts}`,
+  );
   return [title, ...lines, ...waiting].join('\n');
 }
 

@@ -84,8 +84,7 @@ async function isMeant(app: App, action: Action, { json, any }: UndoOptions): Pr
 }
 
 function describe(report: UndoReport, { store: { ledger }, scope }: Action, options: CommonOptions): string {
-  const nameOf = (id: string | null) => id && shortId(ledger, 'job', id);
-  const name = `${report.kind} ${nameOf(report.job)}`;
+  const name = `${report.kind} ${shortId(ledger, 'job', report.job)}`;
   const stays = report.stays.map(
     ({ kind, name: what, by }) =>
       `  ${kind} ${what} (changed by ${by.map((each) => each.replace(/\bjob_\w+/, (job) => shortId(ledger, 'job', job))).join(', ')})`,
@@ -99,7 +98,7 @@ function describe(report: UndoReport, { store: { ledger }, scope }: Action, opti
     ].join('\n');
   }
   const turns = report.turns > 0 ? `, ${sayCount(report.turns, 'turn')} undone` : '';
-  const undo = undoCommand(nameOf(report.undo), { scope, ...options });
+  const undo = undoCommand(report.undo, { scope, ...options, ledger });
   const lines = [`${name}: ${report.outcome}${turns}; ${undo} redoes it`];
   for (const path of report.files) lines.push(`  ${path}`);
   if (stays.length > 0) lines.push('What stays:', ...stays);

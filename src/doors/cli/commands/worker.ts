@@ -3,6 +3,7 @@
 import { InvalidArgumentError } from 'commander';
 import { AppError } from '../../../base/errors.ts';
 import { inboxItems } from '../../../memory/ledger/inbox.ts';
+import { shortKey } from '../../../memory/ledger/short-ids.ts';
 import type { Store } from '../../../memory/store/store.ts';
 import { namesInSpool } from '../../../queue/spool.ts';
 import type { App } from '../../compose.ts';
@@ -126,14 +127,14 @@ function sayOnce() {
 function describeResult(result: WorkResult, store: Store): string {
   const { kind, key, outcome, delayedUntil, reason } = result;
   const later = delayedUntil && outcome !== 'busy' ? `, again at ${delayedUntil}` : '';
-  return `${kind} ${key}: ${outcome}${later}${reason ? ` (${reason})` : ''} [${store.dir}]`;
+  return `${shortKey(store.ledger, { kind, key })}: ${outcome}${later}${reason ? ` (${reason})` : ''} [${store.dir}]`;
 }
 
 async function nameDelayed(app: App, onError: (message: string) => void): Promise<void> {
   for (const store of await openStores(app, onError)) {
     for (const item of inboxItems(store.ledger)) {
       note(
-        `waits until ${item.notBefore}: ${item.kind} ${item.key}${item.failure ? ` (${item.failure})` : ''} [${store.dir}]`,
+        `waits until ${item.notBefore}: ${shortKey(store.ledger, item)}${item.failure ? ` (${item.failure})` : ''} [${store.dir}]`,
       );
     }
   }

@@ -54,10 +54,13 @@ export async function configFor({ memory, model, scope }: CommonOptions): Promis
 }
 
 /** The command that undoes a job of the memory that these options name, as it can be pasted. */
-export function undoCommand(job: string | null, { memory, scope }: Pick<CommonOptions, 'memory' | 'scope'>): string {
+export function undoCommand(
+  job: string | null,
+  { memory, scope, ledger }: Pick<CommonOptions, 'memory' | 'scope'> & { ledger: Ledger },
+): string {
   const quoted = memory && (/^[\w./~-]+$/.test(memory) ? memory : `'${memory.replaceAll("'", "'\\''")}'`);
   const where = quoted ? ` --memory ${quoted}` : scope && scope !== 'project' ? ` --scope ${scope}` : '';
-  return `nocturne undo${where} ${job}`;
+  return `nocturne undo${where} ${job && shortId(ledger, 'job', job)}`;
 }
 
 /**
@@ -79,6 +82,13 @@ export async function withApp<T>(
   } finally {
     app.close();
   }
+}
+
+/** How what a command did to its memory is taken back; nothing where nothing was changed. */
+export async function sayUndo(app: App, job: string | null, options: CommonOptions): Promise<string[]> {
+  if (job === null) return [];
+  const { ledger } = await app.storeFor({ cwd: process.cwd() });
+  return [`${undoCommand(job, { ...options, ledger })} takes it back.`];
 }
 
 /** A memory directory to look into; `ledger` is null where nocturne has not worked in it yet. */
@@ -214,7 +224,7 @@ export function versionOf(
 
 /** The text of a version. Throws `bad-input` where it holds none. */
 export function textOf({ id, text, operation, redactedAt }: Version & { text: string | null }): string {
-  if (redactedAt) throw new AppError('bad-input', `Version ${id} was redacted at ${redactedAt}.`);
+  if (redactedAt) throw new AppError('bad-input', `The text of version ${id} was redacted.`);
   if (text === null) throw new AppError('bad-input', `In version ${id} the file was ${operation}.`);
   return text;
 }
