@@ -64,7 +64,7 @@ test('what was given up is in status, which ends with 3, and why says all about 
     next: expect.stringContaining(`nocturne retry ${session.id}`),
   });
   const text = await runHere(['why', session.path], testing.environment);
-  expect(text.stdout).toMatch(/^failed {6}today 02:00: oversize, given up: .*413/m);
+  expect(text.stdout).toMatch(/^failed {6}just now: oversize, given up: .*413/m);
 });
 
 test.each([
@@ -179,7 +179,7 @@ test('why, transcript and status tell the parts of a turn apart, and which write
   const why = await tell('why', session.id);
   expect(why).toContain('holds       2 turns; ');
   expect(why.match(/part of 1 {2}main-agent: the main agent itself wrote/g)).toHaveLength(2);
-  expect(why).toContain(`in a memory, ${testing.dir}/b.md, today 02:00\n`);
+  expect(why).toContain(`in a memory, ${testing.dir}/b.md, just now\n`);
   expect(why).toMatch(/^taught {6}feedback {3}Always use pnpm\.$/m);
   const transcript = await tell('transcript', session.path);
   expect(transcript).toContain('turns     2: 1 recorded, 1 main-agent\n');

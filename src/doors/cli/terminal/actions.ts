@@ -4,7 +4,6 @@
 import { AppError, isAppError } from '../../../base/errors.ts';
 import { canonicalPath } from '../../../base/files/directories.ts';
 import { statNow } from '../../../base/files/files.ts';
-import { localTime } from '../../../base/time.ts';
 import { type Pushed, pushedBy } from '../../../memory/history/pushed.ts';
 import { commitsOf, jobRow, lastChangingJob } from '../../../memory/ledger/job-rows.ts';
 import { findId, shortId } from '../../../memory/ledger/short-ids.ts';
@@ -12,6 +11,7 @@ import type { Store } from '../../../memory/store/store.ts';
 import type { App } from '../../compose.ts';
 import { type MemoryScope, scopeDir } from '../../places.ts';
 import type { CommonOptions } from './options.ts';
+import { sayWhen } from './words.ts';
 
 export interface Action {
   store: Store;
@@ -89,7 +89,7 @@ const DID: Record<string, string> = {
 export function describeAction({ store: { ledger }, scope, job: id }: Action, { config }: App): string[] {
   const job = jobRow(ledger, id);
   if (!job) return [];
-  const when = localTime(job.endedAt ?? job.createdAt, config.zone);
+  const when = sayWhen(job.endedAt ?? job.createdAt, { now: config.clock.now(), zone: config.zone });
   const where = scope === 'user' ? ', in the user scope' : scope === 'local' ? ", in the team's memory" : '';
   const about = ledger.all<{ text: string }>('select text from entry where job = ? limit ?', id, MOST_SHOWN + 1);
   const marks = commitsOf(ledger, id)

@@ -4,9 +4,9 @@
 import type { Inspection } from '../../../../jobs/inspect.ts';
 import { ERRORS, isErrorCode } from '../../../base/errors.ts';
 import { sayCount } from '../../../base/text/wording.ts';
-import { sayWhen } from '../../../base/time.ts';
 import type { ExplainedEntry, ExplainedLine, toldOf } from '../../../memory/dream/provenance.ts';
 import type { Explanation } from './explain-session.ts';
+import { sayWhen } from './words.ts';
 
 /** Who looks: when and where, and how a session is called there. */
 export interface Seen {
