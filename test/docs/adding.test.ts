@@ -24,7 +24,7 @@ function followed(document: string): string {
       writeFileSync(target, block);
       continue;
     }
-    const [before = '', after = ''] = block.split('---\n');
+    const [before = '', after = ''] = block.slice(0, -1).split('\n---\n');
     const pieces = readFileSync(target, 'utf8').split(before);
     expect({ path, before, times: pieces.length - 1 }).toEqual({ path, before, times: 1 });
     writeFileSync(target, pieces.join(after));
@@ -42,6 +42,7 @@ function nocturne(copy: string, ...args: string[]): string {
       HOME: copy,
       NOCTURNE_HOME: join(copy, 'home'),
       NOCTURNE_MODEL: 'offline',
+      NOCTURNE_NOW: '2026-11-20T12:00:00Z',
       NOCTURNE_MEMORY_DIR: join(copy, 'memory'),
     },
   });
@@ -65,4 +66,13 @@ test('a format that is added as docs/adding-a-format.md says is read, and what t
   expect({ format, cwd }).toEqual({ format: 'toy', cwd: '/work/orchard' });
   nocturne(copy, 'extract', 'toy-session.jsonl');
   expect(nocturne(copy, 'search', 'pear trees')).toContain('prune the pear trees');
+});
+
+test('a wing that is added as docs/adding-a-wing.md says has its command, its JSON and its note in recall', () => {
+  const copy = followed('adding-a-wing.md');
+  if (sized({ quick: false, deep: true })) expect(typesOf(copy)).toBe('');
+  nocturne(copy, 'remember', 'Always prune the pear trees before the first frost.');
+  expect(JSON.parse(nocturne(copy, 'seasons', '--json'))).toEqual([{ month: '2026-11', entries: 1 }]);
+  expect(nocturne(copy, 'help', '--all')).toContain('how many entries each month brought');
+  expect(nocturne(copy, 'recall')).toContain('The busiest month of this memory was 2026-11.');
 });
