@@ -105,10 +105,9 @@ export function scopesBeside(
 
 /** See `App.standing`. */
 export function enablementFor(config: Config, { pauses, cwd }: { pauses: Pause[]; cwd?: string }): Enablement {
-  const { agentMemory } = config;
-  const hasMemoryDir =
-    (config.memoryDir ?? agentMemory.remoteDir ?? agentMemory.settings.autoMemoryDirectory) !== undefined;
-  const switches = { ...config, agent: agentMemory, hasMemoryDir, pauses };
+  const { agentMemory: agent, ignoreAgentSwitches, projects, excludedPaths, userDir } = config;
+  const hasMemoryDir = (config.memoryDir ?? agent.remoteDir ?? agent.settings.autoMemoryDirectory) !== undefined;
+  const switches = { agent, ignoreAgentSwitches, projects, excludedPaths, userDir, hasMemoryDir, pauses };
   if (cwd === undefined) return decideEnablement(switches);
   const canonical = canonicalPath(cwd);
   return decideEnablement(switches, [cwd, canonical, gitRoot(cwd) ?? canonical]);

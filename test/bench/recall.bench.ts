@@ -1,14 +1,16 @@
 // How long recall takes with 10,000 topics, beyond the start of the process: what a SessionStart hook costs, with the
-// names checked in a working tree of 2,000 files, with a query, and again in the same session.
-// `node test/bench/recall.bench.ts [topics]`.
+// names checked in a working tree of 2,000 files, with a query, and again in the same session. And with 5,000 topics how
+// long the hook takes that answers a prompt, start included, beside `node -e 0`.
+// `npm run build && node test/bench/recall.bench.ts [topics]`.
 
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { systemClock } from '../../src/base/time.ts';
 import { type RecallOptions, recallFor } from '../../src/doors/recall.ts';
+import { refreshTopics } from '../../src/memory/dream/topic-table.ts';
 import { openStore } from '../../src/memory/open.ts';
 import { buildIndex, indexTopic } from '../../src/memory/text/index-file.ts';
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
@@ -29,16 +31,20 @@ function text(n: number): string {
   return `---\nname: topic-${n}\ndescription: What was decided about subject ${n}\ntype: ${types[n % 4]}\n---\n${lines.join('')}`;
 }
 
-const files = new Map(Array.from({ length: topics }, (_, n) => [`topic-${n}.md`, text(n)]));
-for (const [path, body] of files) writeFileSync(join(dir, path), body);
-const built = buildIndex({
-  current: null,
-  generatedBefore: new Set(),
-  topics: [...files].map(([path, body]) => indexTopic(path, body)),
-});
-writeFileSync(join(dir, 'MEMORY.md'), built.text);
-mkdirSync(join(dir, 'index'));
-for (const { path, text } of built.overflow) writeFileSync(join(dir, path), text);
+function writeMemory(dir: string, count: number): void {
+  const files = new Map(Array.from({ length: count }, (_, n) => [`topic-${n}.md`, text(n)]));
+  for (const [path, body] of files) writeFileSync(join(dir, path), body);
+  const built = buildIndex({
+    current: null,
+    generatedBefore: new Set(),
+    topics: [...files].map(([path, body]) => indexTopic(path, body)),
+  });
+  writeFileSync(join(dir, 'MEMORY.md'), built.text);
+  mkdirSync(join(dir, 'index'));
+  for (const { path, text } of built.overflow) writeFileSync(join(dir, path), text);
+}
+
+writeMemory(dir, topics);
 mkdirSync(join(tree, 'src'));
 for (let n = 0; n < 2_000; n++) {
   writeFileSync(join(tree, `src/file-${n}.ts`), `export function callNumber${n}() {\n${'  work();\n'.repeat(100)}}\n`);
@@ -100,4 +106,42 @@ await measure('with a query', { cwd: root, query: 'what was decided about subjec
 await measure('with names checked in a tree', { cwd: tree });
 await measure('again in the same session', { cwd: tree, session: 'bench' });
 await measure('within 4,000 tokens', { cwd: root, tokens: 4_000 });
+await measurePrompts();
 rmSync(root, { recursive: true });
+
+/** The hook as an agent calls it, each time for another session, so that it has something to say. */
+async function measurePrompts(): Promise<void> {
+  const [count, runs] = [5_000, 60];
+  const memory = join(root, 'prompts');
+  mkdirSync(memory);
+  writeMemory(memory, count);
+  const store = await openStore(memory, { clock: systemClock });
+  // As the night before left it.
+  refreshTopics(store.ledger);
+  store.close();
+  writeFileSync(join(root, 'home/config.json'), JSON.stringify({ recallPrompts: true }));
+  const env = { ...environment, NOCTURNE_MEMORY_DIR: memory, NOCTURNE_PROMPT_MS: '60000' };
+  const took = (args: string[], input: string) => {
+    const start = performance.now();
+    const { status, stdout } = spawnSync(process.execPath, args, { env, input });
+    if (status !== 0) throw new Error(`${args}: ${status}`);
+    return { ms: performance.now() - start, said: stdout.toString() };
+  };
+  const [node, hook]: [number[], number[]] = [[], []];
+  for (let run = 0; run < runs; run++) {
+    const input = JSON.stringify({
+      ...{ session_id: `bench-${run}`, transcript_path: '/none.jsonl', cwd: root, hook_event_name: 'UserPromptSubmit' },
+      prompt: `What does callNumber${run * 80}() of topic ${run * 80} do?`,
+    });
+    node.push(took(['-e', '0'], '').ms);
+    const { ms, said } = took(['dist/hook.js', 'claude-code'], input);
+    if (!said.includes(`callNumber${run * 80}()`)) throw new Error(`the hook said ${JSON.stringify(said)}`);
+    hook.push(ms);
+  }
+  const p95 = hook.sort((a, b) => a - b)[Math.ceil(runs * 0.95) - 1] as number;
+  const base = medianOf(node);
+  console.log(
+    `a prompt, ${count} topics: node -e 0 ${base.toFixed(0)} ms; the hook median ${medianOf(hook).toFixed(0)} ms ` +
+      `(${(medianOf(hook) / base).toFixed(1)} times), p95 ${p95.toFixed(0)} ms (${(p95 / base).toFixed(1)} times; it says nothing past 300 ms)`,
+  );
+}

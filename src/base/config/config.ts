@@ -77,6 +77,7 @@ export async function loadConfig(
   const userDir = userDirectory(env);
   const home = homeDir(env.NOCTURNE_HOME, userDir);
   const file = await readSettings(join(home, 'config.json'));
+  const zone = zoneFrom(env.NOCTURNE_ZONE) ?? file.zone;
   const claudeDir = resolve(env.CLAUDE_CONFIG_DIR || join(userDir, '.claude'));
   return {
     ...file,
@@ -100,7 +101,10 @@ export async function loadConfig(
     },
     model: given.model || env.NOCTURNE_MODEL || file.model,
     queueUrl: given.queueUrl ?? env.NOCTURNE_QUEUE_URL ?? env.REDIS_URL ?? file.queueUrl,
-    zone: zoneFrom(env.NOCTURNE_ZONE) ?? file.zone ?? machineZone(),
+    // Asked when it is needed: to find out takes as long as to read all settings, and a hook may not.
+    get zone() {
+      return zone ?? machineZone();
+    },
     clock: clockFrom(env.NOCTURNE_NOW),
     telemetry: env.OTEL_SDK_DISABLED !== 'true' && (file.telemetry ?? setsTelemetry(env)),
     editor: env.VISUAL || env.EDITOR || undefined,

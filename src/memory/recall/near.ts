@@ -54,7 +54,7 @@ export function nearTo(
     const text = card && readShown(dir, path, ledger);
     return text ? [{ card, lines: locateLines(text) }] : [];
   });
-  const unseen = [...unseenEntries({ dir, ledger })];
+  const unseen = [...unseenEntries({ dir, ledger }, { isQuick: true })];
   const newerThan = newerAmong(
     topics.flatMap(({ lines }) => lines.map(({ text }) => text)),
     unseen.map((entry) => ({ ...readSaid(entry), day: entry.day })),

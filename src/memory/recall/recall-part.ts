@@ -283,14 +283,17 @@ function topicBlock(
   return most > 0 ? { text: cut(most), isCut: true } : null;
 }
 
-/** Entries in the newest logs that no dream has seen, as the logs say them now; newest first. */
-export function* unseenEntries({
-  dir,
-  ledger,
-}: Pick<RecallPlace, 'dir' | 'ledger'>): Generator<RecalledPart['entries'][number] & { isHabit: boolean }> {
+/**
+ * Entries that no dream has seen, as the logs say them now; newest first. `isQuick`: of the days that the ledger names
+ * alone, so that no log is read where nothing is new; what a person wrote into one by hand is then not looked for.
+ */
+export function* unseenEntries(
+  { dir, ledger }: Pick<RecallPlace, 'dir' | 'ledger'>,
+  { isQuick = false } = {},
+): Generator<RecalledPart['entries'][number] & { isHabit: boolean }> {
   const known =
     ledger?.all("select distinct day from entry where state = 'new' order by day desc limit ?", MOST_DAYS) ?? [];
-  const days = new Set([...known.map((row) => row.day as string), ...newestLogs(dir)]);
+  const days = new Set([...known.map((row) => row.day as string), ...(isQuick ? [] : newestLogs(dir))]);
   for (const day of [...days].sort().reverse()) {
     const items = parseLog(readShown(dir, logPath(day), ledger) ?? '', day).reverse();
     for (const item of items) {
