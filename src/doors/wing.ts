@@ -103,6 +103,10 @@ export interface Wing extends WingSchema {
   keepsNightFrom?(store: Store, app: WingApp): string | null;
   /** What a person is to know after a text was redacted in a directory, each a sentence. */
   afterRedact?(match: string, at: { app: WingApp; store: Store; cwd: string }): Promise<string[]>;
+  /** The memory stores that have this name, or id. */
+  storesNamed?(name: string, config: Config): Promise<{ id: string; dir: string }[]>;
+  /** Takes back what it did under this id, which is none of a job; null where it knows none. */
+  undoes?(id: string, app: WingApp): Promise<Said | null>;
   /** Functions for programs, declared in `Nocturne`. */
   library?(app: WingApp): object;
 }

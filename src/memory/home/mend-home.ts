@@ -7,7 +7,7 @@ import type Database from 'better-sqlite3';
 import { isAppError } from '../../base/errors.ts';
 import { makeDirectory, moveFile, readTextNow, removeFile, writeNew } from '../../base/files/files.ts';
 import { isDead, type ProcessName, thisProcess } from '../../base/process.ts';
-import { isDamagedFile, openDatabase, requireSound, salvageRows } from '../ledger/database.ts';
+import { isDamagedFile, makeTablesOfWings, openDatabase, requireSound, salvageRows } from '../ledger/database.ts';
 import { HOME_STEPS } from '../ledger/schema.ts';
 
 const TABLES = ['store', 'spend', 'pause', 'breaker', 'nightly', 'look', 'reservation', 'blocked', 'declined'];
@@ -53,7 +53,7 @@ function openOrMend(file: HomeFile): Database.Database {
   for (const end of ['-shm', '-wal', '']) moveFile(path + end, kept + end);
   const db = openDatabase(path, { steps: HOME_STEPS, ifDamaged: file.ifDamaged });
   db.transaction(() => {
-    const lacking = salvageRows(kept, db, TABLES);
+    const lacking = salvageRows(kept, db, [...TABLES, ...makeTablesOfWings(kept, db)]);
     if (lacking.has('spend')) {
       db.prepare(
         `insert into spend (day, reserved, used, calls, full_from, unreadable) values (?, 0, 0, 0, ?, 1)

@@ -337,6 +337,32 @@ export function salvageRows(from: string, into: Database.Database, tables: strin
   }
 }
 
+/**
+ * @internal
+ * Makes the tables that wings have in a damaged file in a new one, where it still says what they are; answers them, with
+ * the table that notes them.
+ */
+export function makeTablesOfWings(from: string, into: Database.Database): string[] {
+  let old: Database.Database | undefined;
+  try {
+    old = new Database(from, { readonly: true, fileMustExist: true });
+    const noted = old.prepare<[], string>('select tables from wing_version').pluck().all();
+    const tables = noted.flatMap((each) => JSON.parse(each) as string[]);
+    const made = old.prepare<[string], string>(
+      "select sql from sqlite_master where tbl_name = ? and sql is not null order by type = 'index'",
+    );
+    const steps = tables.flatMap((table) => made.pluck().all(table));
+    into.transaction(() => {
+      for (const sql of steps) into.exec(sql);
+    })();
+    return tables.length > 0 ? [...tables, 'wing_version'] : [];
+  } catch {
+    return [];
+  } finally {
+    old?.close();
+  }
+}
+
 /** Whether all rows of the table are sure to be there. */
 function salvageTable(old: Database.Database, { table, into }: { table: string; into: Database.Database }): boolean {
   try {

@@ -15,4 +15,7 @@ export const server: Wing = {
       return { commands: parts.flatMap(({ commands }) => commands) };
     },
   },
+  storesNamed: async (name, config) => (await import('./rows/which.ts')).storesNamed(name, config),
+  undoes: async (id, app) =>
+    id.startsWith('memstore_') ? (await import('./rows/which.ts')).undoRemoval(id, app) : null,
 };

@@ -6,6 +6,7 @@ import { sayCount } from '../../../base/text/wording.ts';
 import { jobRow } from '../../../memory/ledger/job-rows.ts';
 import { shortId } from '../../../memory/ledger/short-ids.ts';
 import type { App } from '../../compose.ts';
+import { wings } from '../../wing.ts';
 import type { CommandSpec } from '../spec.ts';
 import {
   type Action,
@@ -47,6 +48,7 @@ undo can be undone too. What an undone extraction covered is extracted again by 
       if (id !== undefined && (options.last || options.any)) {
         throw new AppError('bad-input', 'Say what to undo: one action, or the last one, not both.');
       }
+      if (id !== undefined && (await undoneByWing(id, call.options, app))) return;
       const action = id === undefined ? await lastAction(app, options) : await actionCalled(app, id, options);
       if (!action) throw unknown(id, options);
       if (id === undefined && !options.last && !(await isMeant(app, action, options))) return;
@@ -55,6 +57,17 @@ undo can be undone too. What an undone extraction covered is extracted again by 
       process.exitCode = exitFor([report.outcome]);
     }),
 };
+
+/** False where no wing did anything of this id. */
+async function undoneByWing(id: string, { json }: UndoOptions, app: App): Promise<boolean> {
+  for (const wing of wings()) {
+    const said = await wing.undoes?.(id, app);
+    if (!said) continue;
+    print(json ? JSON.stringify({ outcome: said.outcome, job: null, undo: id }) : said.lines.join('\n'));
+    return true;
+  }
+  return false;
+}
 
 function unknown(id: string | undefined, { any }: UndoOptions): AppError {
   const what =

@@ -1,7 +1,7 @@
 // Options that several commands share, and what they lead to: the app, or for those who only look the directory.
 
 import { isAbsolute, join, relative, sep } from 'node:path';
-import { InvalidArgumentError } from 'commander';
+import { CommanderError, InvalidArgumentError } from 'commander';
 import type { Config } from '../../../base/config/config.ts';
 import { AppError, describeError } from '../../../base/errors.ts';
 import { canonicalPath, isDirectory } from '../../../base/files/directories.ts';
@@ -17,12 +17,15 @@ import type { MemoryReader } from '../../../memory/store/live-files.ts';
 import { isArchivePath, isTopicPath } from '../../../memory/text/topic.ts';
 import type { App } from '../../compose.ts';
 import { MEMORY_SCOPES, type MemoryScope, memoryDirFor, scopeDir } from '../../places.ts';
+import { wings } from '../../wing.ts';
 import type { Call, OptionSpec } from '../spec.ts';
-import { note } from './output.ts';
+import { EXIT, note } from './output.ts';
 
 export interface CommonOptions {
   memory?: string;
   scope?: MemoryScope;
+  /** Until the settings are read: the directory is in `memory` from then on. */
+  store?: string;
   model?: string;
   instructions?: string;
   json?: boolean;
@@ -35,6 +38,7 @@ export const MEMORY: OptionSpec[] = [
     "whose memory: the project's, the user's in all projects, or the working tree's",
     { choices: MEMORY_SCOPES, conflicts: 'memory' },
   ],
+  ['--store <name>', 'a memory store of this home, by its name or id', { conflicts: ['memory', 'scope'] }],
 ];
 
 export const MODEL: OptionSpec = ['--model <id>', 'model id, or offline'];
@@ -45,12 +49,32 @@ export const INSTRUCTIONS: OptionSpec = [
 ];
 
 /** The settings with what a command was given of them. */
-export async function configFor({ memory, model, scope }: CommonOptions): Promise<Config> {
+export async function configFor(options: CommonOptions): Promise<Config> {
   const { loadConfig } = await import('../../../base/config/config.ts');
+  if (options.store !== undefined) {
+    options.memory = await storeDir(options.store, await loadConfig());
+    options.store = undefined;
+  }
+  const { memory, model, scope } = options;
   const config = await loadConfig({ memoryDir: memory, model });
   if (scope === undefined || scope === 'project') return config;
   const memoryDir = scopeDir(config, { memory: scope, cwd: process.cwd() });
   return { ...config, memoryDir, memoryDirFrom: `--scope ${scope}` };
+}
+
+/** Where the one memory store of this name is. Ends in wrong usage, with their ids, where there are several. */
+async function storeDir(name: string, config: Config): Promise<string> {
+  const found = (await Promise.all(wings().map((wing) => wing.storesNamed?.(name, config) ?? []))).flat();
+  const [store, ...others] = found;
+  if (!store) {
+    throw new AppError('bad-input', `There is no memory store ${JSON.stringify(name)} in ${config.home}.`, {
+      remedy: 'nocturne stores list names those that there are.',
+    });
+  }
+  if (others.length === 0) return store.dir;
+  note(`nocturne: ${found.length} memory stores have the name ${JSON.stringify(name)}. Give an id:`);
+  for (const { id, dir } of found) note(`  ${id}  ${dir}`);
+  throw new CommanderError(EXIT.usage, 'commander.severalStores', 'several stores have this name');
 }
 
 /** The command that undoes a job of the memory that these options name, as it can be pasted. */

@@ -57,7 +57,7 @@ const create: CommandSpec<{ description: string; allowSecrets?: boolean; json?: 
 
 const remove: CommandSpec<{ json?: boolean }, [string]> = {
   name: 'stores delete',
-  about: 'put a memory store aside; stores restore brings it back',
+  about: 'put a memory store aside; nocturne undo with its id brings it back',
   group: GROUP,
   args: [['<store>', 'its id, or its name']],
   json: SHAPE,
@@ -72,21 +72,7 @@ const remove: CommandSpec<{ json?: boolean }, [string]> = {
         });
       }
       known.remove(row.id);
-      print(options.json ? JSON.stringify(row) : `${line(row)}\n  back with: nocturne stores restore ${row.id}`);
-    }),
-};
-
-const restore: CommandSpec<{ json?: boolean }, [string]> = {
-  name: 'stores restore',
-  about: 'bring a deleted memory store back',
-  group: GROUP,
-  args: [['<id>', 'memstore_…']],
-  json: SHAPE,
-  examples: ['stores restore memstore_0123456789ab'],
-  run: ({ args: [id], options, parts }) =>
-    withApp({ options: {}, parts }, async (app) => {
-      const row = storesOf(app).restore(id);
-      print(options.json ? JSON.stringify(row) : line(row));
+      print(options.json ? JSON.stringify(row) : `${line(row)}\n  back with: nocturne undo ${row.id}`);
     }),
 };
 
@@ -95,4 +81,4 @@ function line({ id, name, kind, dir, archivedAt, removedAt }: StoreRow): string 
   return `${id}  ${name}${kind === 'own' ? '' : `  (${kind})`}${since}  ${dir}`;
 }
 
-export const commands = [stores, list, create, remove, restore] as CommandSpec[];
+export const commands = [stores, list, create, remove] as CommandSpec[];

@@ -156,7 +156,7 @@ export class Stores {
   restore(id: string): StoreRow {
     const row = this.#get(id);
     if (!row || row.removedAt === null || !isDirectory(join(this.#removedDir(), id))) {
-      throw new AppError('bad-input', `No removed store has the id ${id}.`, {
+      throw new AppError('bad-input', `No memory store that was deleted has the id ${id}.`, {
         remedy: 'nocturne stores list --removed lists those that can be brought back.',
       });
     }

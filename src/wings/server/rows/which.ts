@@ -1,7 +1,9 @@
 // Which store a person means.
 
+import type { Config } from '../../../base/config/config.ts';
 import { AppError } from '../../../base/errors.ts';
-import type { WingApp } from '../../../doors/wing.ts';
+import type { Said, WingApp } from '../../../doors/wing.ts';
+import { openHome } from '../../../memory/home/home.ts';
 import { openRows } from './schema.ts';
 import { type StoreRow, Stores } from './stores.ts';
 
@@ -23,4 +25,19 @@ export function oneStore(stores: Stores, given: string): StoreRow {
   throw new AppError('bad-input', `Several stores have the name ${JSON.stringify(given)}.`, {
     remedy: `Give an id: ${ids}`,
   });
+}
+
+/** Of a home that no app has open. */
+export async function storesNamed(given: string, config: Config): Promise<StoreRow[]> {
+  const home = openHome(config.home, config.clock, config.zone);
+  try {
+    return storesOf({ home, config }).named(given);
+  } finally {
+    home.close();
+  }
+}
+
+export function undoRemoval(id: string, app: WingApp): Said {
+  const { name, dir } = storesOf(app).restore(id);
+  return { outcome: 'undone', lines: [`${id} ${name} is back: ${dir}`] };
 }
