@@ -98,7 +98,11 @@ test('help of a command is its own --help, and of none names the nearest', async
 test.each([
   ['a command that is none', ['lits'], 'Did you mean list?'],
   ['an option that is none', ['list', '--tpye', 'user'], 'Did you mean --type?'],
-  ['an option that is none, with all there are', ['list', '--frob'], 'Options: --type, --memory, --scope, --json'],
+  [
+    'an option that is none, with all there are',
+    ['list', '--frob'],
+    'Options: --type, --day, --all, --memory, --scope, --json',
+  ],
   ['a value that is none', ['list', '--type', 'habit'], 'user, feedback, project, reference'],
   ['a missing argument, with what is needed', ['search'], 'Usage: nocturne search [options] <query...>'],
 ])('%s is wrong usage, and the reader is told what is right', async (_, args, words) => {

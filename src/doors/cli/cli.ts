@@ -13,7 +13,7 @@ import { EXIT, note, print } from './terminal/output.ts';
 /** In the order of the help, group by group; what completes all others comes last. */
 const MODULES: CommandModule[] = [
   { names: ['doctor', 'check'], load: () => import('./commands/check.ts') },
-  { names: ['list', 'log', 'search'], load: () => import('./commands/list.ts') },
+  { names: ['list', 'search', 'sessions', 'log'], load: () => import('./commands/list.ts') },
   { names: ['show', 'history', 'diff', 'restore', 'open'], load: () => import('./commands/history.ts') },
   { names: ['remember', 'forget'], load: () => import('./commands/remember.ts') },
   { names: ['pin', 'unpin'], load: () => import('./commands/pin.ts') },

@@ -183,6 +183,24 @@ export function sessionDirs(ledger: Ledger): (string | undefined)[] {
   return ledger.all<{ cwd: string | null }>('select distinct cwd from session').map(({ cwd }) => cwd ?? undefined);
 }
 
+export interface LearnedSession {
+  session: string;
+  transcript: string;
+  cwd: string | null;
+  /** When the last job that read it ended. */
+  readAt: string;
+}
+
+/** The sessions that jobs read, the latest first. */
+export function learnedSessions(ledger: Ledger, limit: number): LearnedSession[] {
+  return ledger.all<LearnedSession>(
+    `select session.id as session, session.path as transcript, session.cwd, max(job.ended_at) as readAt
+     from session join job on job.session = session.id where job.ended_at is not null
+     group by session.id order by readAt desc, session.id limit ?`,
+    limit,
+  );
+}
+
 export function writeSession(transaction: Transaction, row: SessionRow): void {
   transaction.put('session', {
     id: row.id,

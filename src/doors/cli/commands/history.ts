@@ -5,7 +5,7 @@ import { InvalidArgumentError } from 'commander';
 import { AppError } from '../../../base/errors.ts';
 import { isDirectory } from '../../../base/files/directories.ts';
 import { statNow } from '../../../base/files/files.ts';
-import { localTime, toInstant } from '../../../base/time.ts';
+import { toInstant } from '../../../base/time.ts';
 import { unifiedDiff } from '../../../memory/history/line-diff.ts';
 import {
   headVersion,
@@ -18,11 +18,12 @@ import {
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { shortActor, shortId, wholeId } from '../../../memory/ledger/short-ids.ts';
 import type { MemoryReader } from '../../../memory/store/live-files.ts';
-import type { CommandSpec } from '../spec.ts';
+import type { Call, CommandSpec, OptionSpec } from '../spec.ts';
 import { openEditor } from '../terminal/ask.ts';
 import {
   type CommonOptions,
   countUpTo,
+  findTopic,
   MEMORY,
   memoryPath,
   textOf,
@@ -31,9 +32,10 @@ import {
   withApp,
   withLooking,
 } from '../terminal/options.ts';
-import { EXIT, print, printRaw } from '../terminal/output.ts';
+import { EXIT, note, print, printRaw } from '../terminal/output.ts';
 import { withReader } from '../terminal/reader.ts';
 import { printTable } from '../terminal/table.ts';
+import { sayWhen } from '../terminal/words.ts';
 
 interface HistoryOptions extends CommonOptions {
   limit: number;
@@ -44,51 +46,56 @@ interface HistoryOptions extends CommonOptions {
   until?: string;
 }
 
+/** Which versions are listed. */
+const LISTED: OptionSpec[] = [
+  ['--limit <n>', 'so many versions', { default: 20, parse: countUpTo(1_000) }],
+  ['--page <cursor>', 'go on behind this version, the nextPage of --json'],
+  ['--operation <name>', 'only what was done so', { choices: OPERATIONS }],
+  ['--actor <actor>', 'job, person, external, or one of them: job:job_01234567'],
+  ['--since <instant>', 'not older, ISO-8601', { parse: instantFrom }],
+  ['--until <instant>', 'not newer, ISO-8601', { parse: instantFrom }],
+];
+const HISTORY_JSON = '{ versions: [{ id, memory, path, operation, actor, at, sha, sizeBytes, … }], nextPage }';
+
 const history: CommandSpec<HistoryOptions, [string | undefined]> = {
   name: 'history',
-  about: 'the versions of a file or of all, newest first',
+  about: 'the versions of a file or of all: show --history',
   group: 'Older names',
   args: [['[path]', 'file of the memory directory']],
-  options: [
-    ['--limit <n>', 'so many versions', { default: 20, parse: countUpTo(1_000) }],
-    ['--page <cursor>', 'go on behind this version, the nextPage of --json'],
-    ['--operation <name>', 'only what was done so', { choices: OPERATIONS }],
-    ['--actor <actor>', 'job, person, external, or one of them: job:job_01234567'],
-    ['--since <instant>', 'not older, ISO-8601', { parse: instantFrom }],
-    ['--until <instant>', 'not newer, ISO-8601', { parse: instantFrom }],
-    ...MEMORY,
-  ],
-  json: '{ versions: [{ id, memory, path, operation, actor, at, sha, sizeBytes, … }], nextPage }',
+  options: [...LISTED, ...MEMORY],
+  json: HISTORY_JSON,
   examples: ['history working-agreements.md --limit 5'],
-  run: (call) =>
-    withApp(call, (app) =>
-      withReader(app, async (store) => {
-        const { limit, page, operation, actor, since, until, json } = call.options;
-        const [path] = call.args;
-        const wanted = path === undefined ? undefined : memoryPath(store, path);
-        const { ledger } = store;
-        const asked = { limit, page: page && wholeId(ledger, 'version', page), actor: actorFrom(ledger, actor) };
-        const found = listVersions(ledger, { ...asked, path: wanted, operation, since, until });
-        if (wanted !== undefined && listVersions(store.ledger, { path: wanted, limit: 1 }).versions.length === 0) {
-          throw new AppError('bad-input', `No version of ${wanted} is known in ${store.dir}.`, {
-            remedy: 'nocturne history without a path lists all versions, with their paths.',
-          });
-        }
-        if (json) return print(JSON.stringify(found));
-        printTable(
-          ['at', 'version', 'operation', 'bytes', 'by', 'path'],
-          found.versions.map((version) => rowOf(version, { ledger, zone: app.config.zone })),
-        );
-        if (found.nextPage) print(`… older ones: --page ${shortId(ledger, 'version', found.nextPage)}`);
-      }),
-    ),
+  run: listHistory,
 };
 
-function rowOf(version: Version, { ledger, zone }: { ledger: Ledger; zone: string }): string[] {
+function listHistory(call: Call<HistoryOptions, [string | undefined]>): Promise<void> {
+  return withApp(call, (app) =>
+    withReader(app, async (store) => {
+      const { limit, page, operation, actor, since, until, json } = call.options;
+      const [given] = call.args;
+      const path = given === undefined ? undefined : fileNamed(store, given);
+      const { ledger } = store;
+      const asked = { limit, page: page && wholeId(ledger, 'version', page), actor: actorFrom(ledger, actor) };
+      const found = listVersions(ledger, { ...asked, path, operation, since, until });
+      if (path !== undefined && listVersions(ledger, { path, limit: 1 }).versions.length === 0) {
+        throw new AppError('bad-input', `No version of ${path} is known in ${store.dir}.`, {
+          remedy: 'nocturne show --history without a path lists all versions, with their paths.',
+        });
+      }
+      if (json) return print(JSON.stringify(found));
+      const at = { now: app.config.clock.now(), zone: app.config.zone };
+      const rows = found.versions.map((version) => rowOf(version, store, at));
+      printTable(['when', 'version', 'what', 'bytes', 'by', 'file'], rows);
+      if (found.nextPage) print(`… older ones: --page ${shortId(ledger, 'version', found.nextPage)}`);
+    }),
+  );
+}
+
+function rowOf(version: Version, { ledger }: MemoryReader, seen: { now: Date; zone: string }): string[] {
   const { at, id, operation, sizeBytes, actor, path, redactedAt } = version;
-  const where = redactedAt ? `(redacted ${localTime(redactedAt, zone)})` : (path ?? '');
+  const where = redactedAt ? `(redacted ${sayWhen(redactedAt, seen)})` : (path ?? '');
   const bytes = sizeBytes === null ? '–' : String(sizeBytes);
-  return [localTime(at, zone), shortId(ledger, 'version', id), operation, bytes, shortActor(ledger, actor), where];
+  return [sayWhen(at, seen), shortId(ledger, 'version', id), operation, bytes, shortActor(ledger, actor), where];
 }
 
 /** One job may be named by what its id begins with. */
@@ -104,38 +111,75 @@ function instantFrom(text: string): string {
   throw new InvalidArgumentError('It is no ISO-8601 instant like 2026-11-21 or 2026-11-21T09:30:00Z.');
 }
 
-const show: CommandSpec<CommonOptions & { version?: string }, [string]> = {
+interface ShowOptions extends HistoryOptions {
+  version?: string;
+  with?: string;
+  history?: boolean;
+  diff?: boolean;
+  edit?: boolean;
+}
+
+/** What `show` does: one of these, or it prints the file. */
+const WAYS = ['history', 'diff', 'edit'];
+
+const show: CommandSpec<ShowOptions, [string | undefined]> = {
   name: 'show',
-  about: 'a file as it is or as it was',
+  about: 'a file as it is or was: --history, --diff, --edit',
   group: 'Every day',
-  args: [['<path>', 'file of the memory directory']],
-  options: [['--version <id>', 'as it was in this version (memver_…, or what it begins with)'], ...MEMORY],
-  json: '{ path, text }, or with --version the version and its text',
-  examples: ['show MEMORY.md --version memver_01234567'],
-  run: (call) =>
-    withApp(call, (app) =>
-      withReader(app, async (store) => {
-        const { version: id, json } = call.options;
-        const path = memoryPath(store, call.args[0]);
-        if (id) {
-          const version = versionOf(store, { path, id });
-          return json ? print(JSON.stringify(version)) : printRaw(textOf(version));
-        }
-        const text = await store.read(path);
-        if (text === null) {
-          throw new AppError('bad-input', `There is no ${path} in ${store.dir}.`, {
-            remedy: `Where it was deleted, nocturne history ${path} names its versions.`,
-          });
-        }
-        if (json) return print(JSON.stringify({ path, text }));
-        printRaw(text);
-      }),
-    ),
+  args: [['[file]', 'a topic, or a file of the memory directory (default: the index, MEMORY.md)']],
+  options: [
+    ['--version <id>', 'as it was in this version (memver_…); with --diff: from it on'],
+    ['--history', 'its versions, newest first, or without a file those of all', { conflicts: ['diff', 'edit'] }],
+    ['--diff', 'what changed in it (default: with the last change)', { conflicts: ['edit'] }],
+    ['--with <id>', 'with --diff: up to this version (default: the file as it is)'],
+    ['--edit', 'open it, or without a file the memory, in your editor'],
+    ...LISTED.map(([flags, about, more]): OptionSpec => [flags, `with --history: ${about}`, more]),
+    ...MEMORY,
+  ],
+  json: `{ path, text }, or with --version the version and its text; with --history ${HISTORY_JSON}; with --diff { path, from, to, diff }; with --edit { path }, and nothing is opened`,
+  more: 'VISUAL or EDITOR names the editor. Without one, or piped, --edit prints the path.',
+  examples: ['show working-agreements', 'show MEMORY.md --version memver_01234567', 'show working-agreements --diff'],
+  run(call) {
+    const { options, args } = call;
+    if (WAYS.every((way) => !Object(options)[way]) && options.with) call.wrong('--with goes with --diff');
+    if (options.history) return listHistory(call);
+    if (options.edit) return edit(call);
+    const [given = 'MEMORY.md'] = args;
+    return options.diff ? showDiff({ ...call, args: [given] }) : showFile({ ...call, args: [given] });
+  },
 };
 
-const diff: CommandSpec<CommonOptions & { version?: string; with?: string }, [string]> = {
+function showFile(call: Call<ShowOptions, [string]>): Promise<void> {
+  return withApp(call, (app) =>
+    withReader(app, async (store) => {
+      const { version: id, json } = call.options;
+      const path = fileNamed(store, call.args[0]);
+      if (id) {
+        const version = versionOf(store, { path, id });
+        return json ? print(JSON.stringify(version)) : printRaw(textOf(version));
+      }
+      const text = await store.read(path);
+      if (text === null) {
+        throw new AppError('bad-input', `There is no ${path} in ${store.dir}.`, {
+          remedy: `nocturne list names the topics; where it was deleted, nocturne show ${path} --history names its versions.`,
+        });
+      }
+      if (json) return print(JSON.stringify({ path, text }));
+      printRaw(text);
+    }),
+  );
+}
+
+/** A topic may be named without its ending. */
+function fileNamed(store: MemoryReader, given: string): string {
+  return findTopic(store.dir, given) ?? memoryPath(store, given);
+}
+
+type DiffOptions = CommonOptions & { version?: string; with?: string };
+
+const diff: CommandSpec<DiffOptions, [string]> = {
   name: 'diff',
-  about: 'what changed in a file, as a unified diff',
+  about: 'what changed in a file: show --diff',
   group: 'Older names',
   args: [['<path>', 'file of the memory directory']],
   options: [
@@ -145,21 +189,24 @@ const diff: CommandSpec<CommonOptions & { version?: string; with?: string }, [st
   ],
   json: '{ path, from, to, diff }',
   examples: ['diff working-agreements.md --version memver_01234567'],
-  run: (call) =>
-    withApp(call, (app) =>
-      withReader(app, async (store) => {
-        const { version, with: upTo, json } = call.options;
-        const path = memoryPath(store, call.args[0]);
-        const nameOf = (id: string) => (json ? id : shortId(store.ledger, 'version', id));
-        const from = versionSide(store, { path, id: version ?? beforeLastChange(store, path), nameOf });
-        const standing = async () => ({ name: path, text: (await store.read(path)) ?? '' });
-        const to = upTo ? versionSide(store, { path, id: upTo, nameOf }) : await standing();
-        const changes = unifiedDiff(from, to);
-        if (json) return print(JSON.stringify({ path, from: from.name, to: to.name, diff: changes }));
-        printRaw(changes);
-      }),
-    ),
+  run: showDiff,
 };
+
+function showDiff(call: Call<DiffOptions, [string]>): Promise<void> {
+  return withApp(call, (app) =>
+    withReader(app, async (store) => {
+      const { version, with: upTo, json } = call.options;
+      const path = fileNamed(store, call.args[0]);
+      const nameOf = (id: string) => (json ? id : shortId(store.ledger, 'version', id));
+      const from = versionSide(store, { path, id: version ?? beforeLastChange(store, path), nameOf });
+      const standing = async () => ({ name: path, text: (await store.read(path)) ?? '' });
+      const to = upTo ? versionSide(store, { path, id: upTo, nameOf }) : await standing();
+      const changes = unifiedDiff(from, to);
+      if (json) return print(JSON.stringify({ path, from: from.name, to: to.name, diff: changes }));
+      printRaw(changes);
+    }),
+  );
+}
 
 function versionSide(
   store: MemoryReader,
@@ -176,7 +223,7 @@ function beforeLastChange(store: MemoryReader, path: string): string | null {
   const head = headVersion(store.ledger, path);
   if (head) return head.previous;
   throw new AppError('bad-input', `No version of ${path} is known in ${store.dir}.`, {
-    remedy: 'nocturne history lists all versions.',
+    remedy: 'nocturne show --history lists all versions.',
   });
 }
 
@@ -191,7 +238,7 @@ const restore: CommandSpec<CommonOptions & { version: string }, [string]> = {
   run: (call) =>
     withApp(call, async (app) => {
       const store = await app.storeFor({ cwd: process.cwd() });
-      const { id } = versionOf(store, { path: memoryPath(store, call.args[0]), id: call.options.version });
+      const { id } = versionOf(store, { path: fileNamed(store, call.args[0]), id: call.options.version });
       const head = await restoreVersion(store, id);
       if (call.options.json) return print(JSON.stringify(head));
       const nameOf = (version: string) => shortId(store.ledger, 'version', version);
@@ -201,25 +248,31 @@ const restore: CommandSpec<CommonOptions & { version: string }, [string]> = {
 
 const open: CommandSpec<CommonOptions, [string | undefined]> = {
   name: 'open',
-  about: 'the memory, or a file of it, in your editor',
+  about: 'the memory in your editor; a file: show --edit',
   group: 'Older names',
   args: [['[path]', 'name of a topic, or file of the memory directory']],
   options: MEMORY,
   json: '{ path }; nothing is opened',
   more: 'VISUAL or EDITOR names the editor. Without one, or piped, the path is printed.',
   examples: ['open working-agreements'],
-  run: (call) =>
-    withLooking(call, ({ config, dir }) => {
-      const [given] = call.args;
-      const path = given === undefined ? dir : pathIn(dir, given);
-      if (given === undefined && !isDirectory(dir)) {
-        throw new AppError('bad-input', `There is no ${dir} yet.`, { remedy: 'nocturne remember begins it.' });
-      }
-      if (call.options.json) return print(JSON.stringify({ path }));
-      if (!config.editor || !process.stdout.isTTY) return print(path);
-      process.exitCode = openEditor(config.editor, path) ? EXIT.fine : EXIT.failed;
-    }),
+  run(call) {
+    if (call.args[0] !== undefined) note(`nocturne open ${call.args[0]} is nocturne show ${call.args[0]} --edit now.`);
+    return edit(call);
+  },
 };
+
+function edit(call: Call<CommonOptions, [string | undefined]>): Promise<void> {
+  return withLooking(call, ({ config, dir }) => {
+    const [given] = call.args;
+    const path = given === undefined ? dir : pathIn(dir, given);
+    if (given === undefined && !isDirectory(dir)) {
+      throw new AppError('bad-input', `There is no ${dir} yet.`, { remedy: 'nocturne remember begins it.' });
+    }
+    if (call.options.json) return print(JSON.stringify({ path }));
+    if (!config.editor || !process.stdout.isTTY) return print(path);
+    process.exitCode = openEditor(config.editor, path) ? EXIT.fine : EXIT.failed;
+  });
+}
 
 function pathIn(dir: string, given: string): string {
   return statNow(join(dir, given))?.isFile ? join(dir, given) : join(dir, topicFile(dir, given));

@@ -1,9 +1,14 @@
-// What is remembered: list (topics, and what no dream has read yet), log (a day's entries), search.
+// What is remembered, of one project or of all: list (topics, and what no dream has read yet), search, sessions (what each
+// taught), and log (a day's entries), which is list --day now.
 
 import { join } from 'node:path';
+import type { Config } from '../../../base/config/config.ts';
 import { AppError } from '../../../base/errors.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import { timeOf } from '../../../base/time.ts';
+import { type LearnedSession, learnedSessions } from '../../../memory/ledger/coverage.ts';
+import { type EntryRow, entriesOfSession, isInLog } from '../../../memory/ledger/entries.ts';
+import { lastSuccessAt } from '../../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { shortId } from '../../../memory/ledger/short-ids.ts';
 import {
@@ -18,7 +23,7 @@ import { type Hit, searchMemories } from '../../../memory/recall/search.ts';
 import { logPath } from '../../../memory/text/daily-log.ts';
 import { cutDescription } from '../../../memory/text/index-file.ts';
 import { MEMORY_TYPES, type MemoryType } from '../../../memory/types.ts';
-import type { CommandSpec } from '../spec.ts';
+import type { Call, CommandSpec } from '../spec.ts';
 import {
   type CommonOptions,
   countUpTo,
@@ -30,6 +35,7 @@ import {
 } from '../terminal/options.ts';
 import { EXIT, note, print, style } from '../terminal/output.ts';
 import { printTable } from '../terminal/table.ts';
+import { sayWhen, whoseMemory } from '../terminal/words.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -39,20 +45,80 @@ interface Listing {
   waiting: { id: string; type: MemoryType; text: string; day: string; state: string }[];
 }
 
-const list: CommandSpec<CommonOptions & { type?: MemoryType }> = {
+interface ListOptions extends CommonOptions {
+  type?: MemoryType;
+  day?: string | true;
+  all?: boolean;
+}
+
+const TOPICS =
+  'topics: [{ name, path, type, description, lines, pinned, modifiedAt }], waiting: [{ id, type, text, day, state }]';
+const LOG_JSON = '{ day, path, entries: [{ id, kind, state, type, text, evidence, by, at, … }] }';
+
+const list: CommandSpec<ListOptions> = {
   name: 'list',
-  about: 'the topics, and entries no dream has read yet',
+  about: 'topics, and what is new; of all projects, of a day',
   group: 'Every day',
-  options: [['--type <type>', 'only of this type', { choices: MEMORY_TYPES }], ...MEMORY],
-  json: '{ memory, topics: [{ name, path, type, description, lines, pinned, modifiedAt }], waiting: [{ id, type, text, day, state }] }',
-  examples: ['list --type feedback'],
-  run: (call) =>
-    withLooking(call, (at) => {
-      const listing = listingOf(at, call.options.type);
-      if (call.options.json) print(JSON.stringify(listing));
-      else showListing(listing, { now: at.config.clock.now(), ledger: at.ledger });
-    }),
+  options: [
+    ['--type <type>', 'only of this type', { choices: MEMORY_TYPES }],
+    [
+      '--day [day]',
+      'the entries of a day, with their quotes: today, yesterday, -1, YYYY-MM-DD (default: the latest)',
+      { conflicts: ['type', 'all'] },
+    ],
+    ['--all', 'of all projects, these first', { conflicts: ['memory', 'scope'] }],
+    ...MEMORY,
+  ],
+  json: `{ memory, ${TOPICS} }; with --day ${LOG_JSON}; with --all { projects: [{ project, memory, topics, waiting, learnedAt }], memories: [{ memory, topics, waiting }] }`,
+  examples: ['list --type feedback', 'list --day yesterday', 'list --all'],
+  run(call) {
+    const { type, day, all, json } = call.options;
+    if (day !== undefined) return tellDay(call, day === true ? undefined : day);
+    if (all) return listAll(call);
+    return withLooking(call, (at) => {
+      const listing = listingOf(at, type);
+      if (json) print(JSON.stringify(listing));
+      else showListing(listing, at);
+    });
+  },
 };
+
+/** Every memory directory that is known: first how much is where, then each as it is listed alone. */
+function listAll(call: Call<ListOptions>): Promise<void> {
+  return withLookingAtAll(call, (places) => {
+    const { json, type } = call.options;
+    const found = places.map((at) => {
+      const { dir, ledger, config } = at;
+      const whose = whoseMemory({ dir, ledger }, config);
+      return { at, whose, listing: listingOf(at, type), learnedAt: ledger && lastSuccessAt(ledger) };
+    });
+    if (json) {
+      const projects = found.map(({ whose, listing: { memory, topics, waiting }, learnedAt }) => {
+        return { project: whose.name, memory, topics: topics.length, waiting: waiting.length, learnedAt };
+      });
+      return print(JSON.stringify({ projects, memories: found.map(({ listing }) => listing) }));
+    }
+    if (found.length === 0) return print('Nothing is remembered of any project yet.');
+    const rows = found.map(({ at, whose, listing: { topics, waiting }, learnedAt }) => {
+      return [
+        String(topics.length),
+        String(waiting.length),
+        learnedAt ? sayWhen(learnedAt, nowIn(at.config)) : '–',
+        whose.name,
+      ];
+    });
+    printTable(['topics', 'new', 'last learned', 'project'], rows);
+    for (const { at, whose, listing } of found) {
+      if (listing.topics.length + listing.waiting.length === 0) continue;
+      print(`\n${style('bold', whose.name)}\n  ${whose.command('nocturne list')}`);
+      showListing(listing, at);
+    }
+  });
+}
+
+function nowIn({ clock, zone }: Config): { now: Date; zone: string } {
+  return { now: clock.now(), zone };
+}
 
 function listingOf({ dir, ledger }: Looking, type: MemoryType | undefined): Listing {
   const isAsked = (item: { type: MemoryType | null }) => type === undefined || item.type === type;
@@ -65,10 +131,8 @@ function listingOf({ dir, ledger }: Looking, type: MemoryType | undefined): List
   };
 }
 
-function showListing(
-  { memory, topics, waiting }: Listing,
-  { now, ledger }: { now: Date; ledger: Ledger | null },
-): void {
+function showListing({ memory, topics, waiting }: Listing, { config, ledger }: Looking): void {
+  const now = config.clock.now();
   if (topics.length + waiting.length === 0) print(`Nothing is remembered in ${memory} yet.`);
   if (topics.length > 0) {
     const rows = topics.map(({ name, type, modifiedAt, lines, pinned, description }) => {
@@ -97,28 +161,36 @@ function ageOf(modifiedAt: string, now: Date): string {
 
 const log: CommandSpec<CommonOptions & { days?: boolean }, [string | undefined]> = {
   name: 'log',
-  about: 'the entries of a day; without a day the latest',
+  about: 'the entries of a day: list --day',
   group: 'Older names',
   args: [['[day]', 'YYYY-MM-DD, today, yesterday, or -1 for the day before today']],
   options: [['--days', 'only name the days that have a log'], ...MEMORY],
-  json: '{ day, path, entries: [{ id, kind, state, type, text, evidence, by, at, … }] }, or { days }',
+  json: `${LOG_JSON}, or { days }`,
   examples: ['log yesterday'],
-  run: (call) =>
-    withLooking(call, ({ config, dir, ledger }) => {
-      const [given] = call.args;
-      const { json } = call.options;
-      const days = logDays(dir);
-      if (call.options.days) return print(json ? JSON.stringify({ days }) : days.join('\n'));
-      const day =
-        given === undefined ? days.at(-1) : dayFrom(given, { now: config.clock.now(), zone: config.zone, days });
-      if (day === undefined || !days.includes(day)) throw noLog(day, { dir, days });
-      const path = logPath(day);
-      const entries = catalogEntries(dir, [path], ledger);
-      if (json) return print(JSON.stringify({ day, path, entries }));
-      print(style('bold', `${day} · ${sayCount(entries.length, 'entry')}`));
-      for (const entry of entries) print(describeEntry(entry, config));
-    }),
+  run(call) {
+    const { days, json } = call.options;
+    if (!days) return tellDay(call, call.args[0]);
+    return withLooking(call, ({ dir }) => {
+      const found = logDays(dir);
+      print(json ? JSON.stringify({ days: found }) : found.join('\n'));
+    });
+  },
 };
+
+/** Default: the latest day that has a log. */
+function tellDay(call: Pick<Call<CommonOptions>, 'options'>, given: string | undefined): Promise<void> {
+  return withLooking(call, ({ config, dir, ledger }) => {
+    const days = logDays(dir);
+    const { clock, zone } = config;
+    const day = given === undefined ? days.at(-1) : dayFrom(given, { now: clock.now(), zone, days });
+    if (day === undefined || !days.includes(day)) throw noLog(day, { dir, days });
+    const path = logPath(day);
+    const entries = catalogEntries(dir, [path], ledger);
+    if (call.options.json) return print(JSON.stringify({ day, path, entries }));
+    print(style('bold', `${day} · ${sayCount(entries.length, 'entry')}`));
+    for (const entry of entries) print(describeEntry(entry, config));
+  });
+}
 
 function noLog(day: string | undefined, { dir, days }: { dir: string; days: string[] }): AppError {
   if (day === undefined) {
@@ -150,12 +222,12 @@ const search: CommandSpec<CommonOptions & { limit: number; all?: boolean }, [str
   args: [['<query...>', 'words, "phrases" that must be there, begin* of words']],
   options: [
     ['--limit <n>', 'so many results', { default: 20, parse: countUpTo(10_000) }],
-    ['--all', 'in all projects'],
+    ['--all', 'in all projects', { conflicts: ['memory', 'scope'] }],
     ...MEMORY,
   ],
   json: '{ query, total, hits: [{ kind, path, line, text, words, memory? }], meant? }',
   more: 'A fact is one result: the line of a topic, with the entries it rests on. Exit code: 0 found, 1 nothing found.',
-  examples: ['search release deadline'],
+  examples: ['search release deadline', 'search pnpm --all'],
   async run(call) {
     const query = call.args[0].join(' ');
     const { limit, all, json } = call.options;
@@ -189,4 +261,65 @@ function describeHit({ path, line, text }: Hit): string {
   return `${style('cyan', `${path}:${line}`)}  ${text}`;
 }
 
-export const commands: CommandSpec[] = [list, log, search];
+interface SessionsOptions extends CommonOptions {
+  limit: number;
+  all?: boolean;
+}
+
+interface TaughtSession extends LearnedSession {
+  memory: string;
+  entries: Pick<EntryRow, 'id' | 'type' | 'text' | 'state'>[];
+}
+
+const sessions: CommandSpec<SessionsOptions> = {
+  name: 'sessions',
+  about: 'the sessions that were read, and what each taught',
+  group: 'Under the hood',
+  options: [
+    ['--limit <n>', 'so many, the latest first', { default: 10, parse: countUpTo(1_000) }],
+    ['--all', 'of all projects', { conflicts: ['memory', 'scope'] }],
+    ...MEMORY,
+  ],
+  json: '{ sessions: [{ memory, session, transcript, cwd, readAt, entries: [{ id, type, text, state }] }] }',
+  more: 'nocturne why SESSION says more of one.',
+  examples: ['sessions --limit 3'],
+  async run(call) {
+    const { all } = call.options;
+    const tell = (places: Looking[]) => tellSessions(places, call.options);
+    await (all ? withLookingAtAll(call, tell) : withLooking(call, (at) => tell([at])));
+  },
+};
+
+function tellSessions(places: Looking[], { limit, all, json }: SessionsOptions): void {
+  const found = places
+    .flatMap((at) => (at.ledger ? taughtIn(at.ledger, { dir: at.dir, limit }).map((taught) => ({ at, taught })) : []))
+    .sort((a, b) => b.taught.readAt.localeCompare(a.taught.readAt))
+    .slice(0, limit);
+  if (json) print(JSON.stringify({ sessions: found.map(({ taught }) => taught) }));
+  else if (found.length === 0) print(`No session was read${all ? '' : ` into ${places[0]?.dir}`} yet.`);
+  if (json) return;
+  for (const [at, of] of Map.groupBy(found, (each) => each.at)) {
+    if (all) print(style('bold', whoseMemory(at, at.config).name));
+    for (const { taught } of of) print(describeTaught(taught, at));
+  }
+}
+
+function taughtIn(ledger: Ledger, { dir, limit }: { dir: string; limit: number }): TaughtSession[] {
+  return learnedSessions(ledger, limit).map((session) => ({
+    memory: dir,
+    ...session,
+    entries: entriesOfSession(ledger, session.session).map(({ id, type, text, state }) => ({ id, type, text, state })),
+  }));
+}
+
+function describeTaught({ session, readAt, entries }: TaughtSession, { ledger, config }: Looking): string {
+  const when = sayWhen(readAt, nowIn(config));
+  const taught = entries.length === 0 ? 'nothing worth keeping' : sayCount(entries.length, 'entry');
+  const name = ledger ? shortId(ledger, 'session', session) : session;
+  return [
+    `${name}  ${when}: ${taught}`,
+    ...entries.map(({ type, text, state }) => `  ${type.padEnd(9)}  ${text}${isInLog({ state }) ? '' : ` (${state})`}`),
+  ].join('\n');
+}
+
+export const commands: CommandSpec[] = [list, search, sessions, log];

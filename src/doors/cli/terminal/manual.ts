@@ -55,7 +55,7 @@ export function fullHelp(specs: CommandSpec[]): string {
 /** Each with what calls it and what it is for, wrapped. */
 function rowsOf(specs: CommandSpec[], group: CommandGroup): string[] {
   return specs
-    .filter((spec) => spec.group === group && spec.about !== '')
+    .filter((spec) => spec.group === group)
     .map((spec) => {
       const call = [spec.name, ...(spec.args ?? []).map(([term]) => term)].join(' ');
       return wrap(`  ${call.padEnd(20)}  ${spec.about}`, HELP_COLUMNS, 24);

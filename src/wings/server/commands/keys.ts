@@ -9,7 +9,7 @@ import { type KeyRow, Keys, RIGHTS, type Right } from '../rows/keys.ts';
 import { openRows } from '../rows/schema.ts';
 import { oneStore, storesOf } from '../rows/which.ts';
 
-const GROUP = 'Jobs and numbers';
+const GROUP = 'Under the hood';
 const MICRO_USD = 1_000_000;
 const SHAPE = '{ id, name, stores, rights, dayUsd, createdAt, revokedAt }';
 
@@ -59,13 +59,14 @@ const list: CommandSpec<{ json?: boolean }> = {
     }),
 };
 
-const revoke: CommandSpec<object, [string]> = {
+const revoke: CommandSpec<{ json?: boolean }, [string]> = {
   name: 'keys revoke',
   about: 'let a key in no more, from its next request on',
   group: GROUP,
   args: [['<key>', 'apikey_…, or its name']],
+  json: '{ id, name }',
   examples: ['keys revoke ci'],
-  run: ({ args: [given], parts }) =>
+  run: ({ args: [given], options, parts }) =>
     withApp({ options: {}, parts }, async (app) => {
       const all = keysOf(app);
       const found = all.all().filter(({ id, name, revokedAt }) => !revokedAt && (id === given || name === given));
@@ -80,7 +81,7 @@ const revoke: CommandSpec<object, [string]> = {
         return;
       }
       all.revoke(row.id);
-      print(`${row.id} ${row.name}: revoked`);
+      print(options.json ? JSON.stringify({ id: row.id, name: row.name }) : `${row.id} ${row.name}: revoked`);
     }),
 };
 

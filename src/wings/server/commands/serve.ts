@@ -27,7 +27,7 @@ const LOOPBACK = ['127.0.0.1', 'localhost', '::1'];
 const serve: CommandSpec<Options> = {
   name: 'serve',
   about: 'memory stores over HTTP, as the official SDK speaks them',
-  group: 'Jobs and numbers',
+  group: 'Under the hood',
   options: [
     ['--host <name>', 'where to listen', { default: '127.0.0.1' }],
     ['--port <number>', 'port; 0: a free one', { parse: portOf, default: 4114 }],

@@ -7,7 +7,7 @@ import { note, print } from '../../../doors/cli/terminal/output.ts';
 import type { StoreRow } from '../rows/stores.ts';
 import { oneStore, storesOf } from '../rows/which.ts';
 
-const GROUP = 'Jobs and numbers';
+const GROUP = 'Under the hood';
 const SHAPE =
   '{ id, dir, kind, name, description, metadata, createdAt, updatedAt, archivedAt, removedAt, owner, allowsSecrets }';
 
