@@ -123,6 +123,7 @@ const SAYS_IT = 0.6;
 const LINES_PER_SESSION = 12;
 /** Of a topic, so many lines that are not shown are looked at for what contradicts those that are. */
 const MOST_COMPARED = 60;
+const MOST_CONTRADICTING = 4;
 /** What a line's topic being of another type than the entry leaves of its score. */
 const OTHER_TYPE = 0.6;
 const SAME_SESSION = 0.1;
@@ -265,17 +266,18 @@ async function linesSaying(
   return [...named.values()];
 }
 
-/** The lines of a topic that a newer one of it, or an older one, contradicts, where that one is shown and they are not. */
+/** The lines of a topic that one of another day contradicts, older or newer, where that one is shown and they are not. */
 function contradicting(topic: DraftTopic, shown: Set<string>): string[] {
   const known = [...topic.lines].flatMap(([id, { text, sources = [] }]) =>
     sources.length > 0 ? [{ id, text, at: newestAt(sources), said: readSaid({ text }) }] : [],
   );
   const isChanged = (older: (typeof known)[number], newer: (typeof known)[number]) =>
-    newer.at > older.at && newerAmong([older.text], [newer.said])(older.text).length > 0;
+    newer.at.slice(0, 10) > older.at.slice(0, 10) && newerAmong([older.text], [newer.said])(older.text).length > 0;
   const seen = known.filter(({ id }) => shown.has(id));
   const hidden = known.filter(({ id }) => !shown.has(id)).slice(0, MOST_COMPARED);
   return hidden
     .filter((line) => seen.some((other) => isChanged(line, other) || isChanged(other, line)))
+    .slice(0, MOST_CONTRADICTING)
     .map(({ id }) => id);
 }
 

@@ -141,14 +141,16 @@ export function toldOf(
   dir: string,
   id: string,
   most = 3,
-): ({ day: Day } & Pick<ReportRow, 'op' | 'topic' | 'reason' | 'over'>)[] {
+): ({ day: Day } & Pick<ReportRow, 'op' | 'topic' | 'reason' | 'over' | 'same'>)[] {
   const told: ReturnType<typeof toldOf> = [];
   const days = listNames(join(dir, '.nocturne', 'dreams')).flatMap((name) => reportDay(name) ?? []);
   for (const day of days.sort().reverse()) {
     const json = readMemoryNow(join(dir, reportPath(day, 'json'))) ?? '';
     const rows = json.includes(id) ? (parseJsonReport(json) ?? []).filter(({ entry }) => entry === id) : [];
     told.push(
-      ...rows.reverse().map(({ op, topic, reason, over }) => ({ day, op, topic, reason, ...(over && { over }) })),
+      ...rows.reverse().map(({ op, topic, reason, over, same }) => {
+        return { day, op, topic, reason, ...(over && { over }), ...(same && { same }) };
+      }),
     );
     if (told.length >= most) break;
   }

@@ -3,59 +3,16 @@
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { addDays } from 'date-fns/addDays';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { longUnplaced } from '../../../src/memory/dream/habits.ts';
 import { explainLines, toldOf } from '../../../src/memory/dream/provenance.ts';
 import { listVersions } from '../../../src/memory/history/versions.ts';
 import { entryRow, supportsOf } from '../../../src/memory/ledger/entries.ts';
 import { lineId } from '../../../src/memory/text/topic.ts';
-import { jobsInProcess } from '../../support/jobs-in-process.ts';
-import { calls, type MessagesRequest, says, startMessagesServer, toolResults } from '../../support/messages-server.ts';
-import { record, type Said } from '../../support/recorded.ts';
-import { tempDir } from '../../support/temp.ts';
+import { add, nights, told } from '../../support/answered-nights.ts';
 
-type Operations = (ids: string[], call: number) => object[] | null;
-
-/** Nights of one directory; each takes what was said, and a model that answers each call with operations, or is done. */
-async function nights() {
-  const dir = tempDir();
-  let now = new Date('2026-11-20T03:00:00Z');
-  let answer: Operations = () => null;
-  let ids: string[] = [];
-  let first = 0;
-  const server = await startMessagesServer((_, call) => {
-    const operations = answer(ids, call - first);
-    return operations ? calls('propose_operations', { operations }) : says('Done.');
-  });
-  const jobs = await jobsInProcess(dir, { now: () => now }, { all: { model: 'test-model', access: server.access } });
-  onTestFinished(() => {
-    jobs.close();
-    return server.close();
-  });
-  return {
-    ...jobs,
-    dir,
-    file: (path: string) => readFileSync(join(dir, path), 'utf8'),
-    async night(said: (Said | string)[], operations: Operations) {
-      now = addDays(now, 1);
-      const all = said.map((each): Said => (typeof each === 'string' ? { type: 'project', text: each } : each));
-      ids = (await record(jobs.store, addDays(now, -0.5).toISOString(), all)).map(({ id }) => id);
-      answer = operations;
-      first = server.requests.length;
-      const report = await jobs.dream();
-      return { report, ids, requests: server.requests.slice(first) as MessagesRequest[] };
-    },
-  };
-}
-
-const add = (id: string | undefined, text: string, more: object = {}) => ({
-  ...{ kind: 'add', entries: [id], topic: 'facts', type: 'project', description: 'Facts', reason: 'New.' },
-  ...{ lines: [{ text, entries: [id] }], ...more },
-});
 const A = 'The harvest runs on crates.';
 const B = 'The press runs on barrels.';
-const told = (request: MessagesRequest | undefined) => JSON.stringify(toolResults(request));
 
 test('where one of two is refused, the other stands, the refused keeps its number, and only it is sent again', async () => {
   const { night, file } = await nights();

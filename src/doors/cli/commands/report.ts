@@ -19,7 +19,7 @@ interface ReportedDream {
   job: string;
   /** Null where the ledger does not know the job any more. */
   at: string | null;
-  rows: (Pick<ReportRow, 'entry' | 'op' | 'topic' | 'lines' | 'reason' | 'operation' | 'over'> & {
+  rows: (Pick<ReportRow, 'entry' | 'op' | 'topic' | 'lines' | 'reason' | 'operation' | 'over' | 'same'> & {
     /** What the entry says. */
     text: string | null;
     /** The lines that rest on it, as they were written, as far as a version still has them. */
@@ -35,7 +35,7 @@ const report: CommandSpec<CommonOptions & { last?: boolean }, [string | undefine
   group: 'Older names',
   args: [['[day]', 'all dreams of a day: YYYY-MM-DD, today, yesterday, -1']],
   options: [['--last', 'the last dream (what is done without a day)'], ...MEMORY],
-  json: '{ day, dreams: [{ job, at, rows: [{ entry, op, operation, topic, lines, reason, over, text, written }], left: [{ entry, reason }] }] }',
+  json: '{ day, dreams: [{ job, at, rows: [{ entry, op, operation, topic, lines, reason, over, same, text, written }], left: [{ entry, reason }] }] }',
   examples: ['report --last'],
   run: (call) => reportDreams(call, { given: call.args[0], isLast: call.options.last }),
 };
@@ -72,7 +72,7 @@ function dreamsOf(text: string, ledger: Ledger | null): ReportedDream[] {
   return [...jobs].map(([job, rows]) => ({
     job,
     at: (ledger && jobRow(ledger, job)?.createdAt) ?? null,
-    rows: rows.map(({ entry, op, operation, topic, lines, reason, over }) => {
+    rows: rows.map(({ entry, op, operation, topic, lines, reason, over, same }) => {
       const said = ledger ? entryRow(ledger, entry)?.text : undefined;
       const written = ledger && topic ? writtenLines(ledger, { path: topic, lines }) : [];
       return {
@@ -83,6 +83,7 @@ function dreamsOf(text: string, ledger: Ledger | null): ReportedDream[] {
         lines,
         reason,
         ...(over && { over }),
+        ...(same && { same }),
         text: said || null,
         written,
       };
@@ -114,6 +115,9 @@ function describeDream(
     return [
       ...said.map((text, at) => `${style('bold', (at === 0 ? op : '').padEnd(9))}  ${where}${text}`),
       ...over.map((text) => style('dim', `${' '.repeat(11)}no longer true: ${text}`)),
+      ...(item.some(({ same }) => same)
+        ? [style('dim', `${' '.repeat(11)}taken for one and the same thing, at the word of the model`)]
+        : []),
       style('dim', `${' '.repeat(11)}${reason}${entries && ` (${entries})`}`),
     ];
   });
