@@ -21,8 +21,8 @@ import {
 } from '../src/memory/ledger/entries.ts';
 import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
 import type { Ledger } from '../src/memory/ledger/ledger.ts';
-import type { CommitPlan, FileChange, Store, WithLease } from '../src/memory/store/store.ts';
-import { changeLog, logPath } from '../src/memory/text/daily-log.ts';
+import type { CommitPlan, Store, WithLease } from '../src/memory/store/store.ts';
+import { changeLogs } from '../src/memory/text/daily-log.ts';
 import { forget } from './forget.ts';
 
 /** The memory directory with the outbox. */
@@ -83,22 +83,7 @@ function planDelivery({ ledger, source, sent, unsent }: Said, { clock, zone }: D
     isForOneAlone(ledger, { entry: id, source }) ? (entryRow(ledger, id) ?? []) : [],
   );
   const withdrawn: EntryRow[] = [];
-  const days = new Set([...news, ...back].map(({ day }) => day));
-  const files = [...days].sort().map(
-    (day): FileChange => ({
-      path: logPath(day),
-      change(current) {
-        const ofDay = (entry: EntryRow) => entry.day === day;
-        const { text, removed } = changeLog(current, {
-          ...{ day, zone },
-          remove: back.filter(ofDay),
-          add: news.filter(ofDay),
-        });
-        withdrawn.push(...removed);
-        return text;
-      },
-    }),
-  );
+  const files = changeLogs({ remove: back, add: news, zone }, (removed) => withdrawn.push(...removed));
   return {
     files,
     rows(transaction) {

@@ -17,7 +17,7 @@
 import { ERRORS, type Failure, failureOf, isAppError } from '../src/base/errors.ts';
 import { type Day, dayOf } from '../src/base/time.ts';
 import { noteLeft } from '../src/memory/dream/habits.ts';
-import type { IndexSize } from '../src/memory/dream/index-change.ts';
+import type { IndexSize } from '../src/memory/dream/index-file.ts';
 import type { Operation } from '../src/memory/dream/operations.ts';
 import { markHistoryRead } from '../src/memory/history/log-items.ts';
 import type { SpentTotal } from '../src/memory/home/spend.ts';
@@ -27,8 +27,14 @@ import { beginJob, endJob, lastDreamJob } from '../src/memory/ledger/job-rows.ts
 import type { Store } from '../src/memory/store/store.ts';
 import { reportPath } from '../src/memory/text/dream-report.ts';
 import { Guidance } from './agent-request.ts';
-import { type ArchiveAfterDays, commitArchiving, findArchivable } from './dream/archive.ts';
-import { dropSaid, retireWithdrawn, writeHabits } from './dream/by-code.ts';
+import {
+  type ArchiveAfterDays,
+  commitArchiving,
+  dropSaid,
+  findArchivable,
+  retireWithdrawn,
+  writeHabits,
+} from './dream/by-code.ts';
 import { Check } from './dream/check.ts';
 import { type Checked, type CommitAt, commitOperations, rebuildIndex, reportOnly } from './dream/commit.ts';
 import { commitLoaded, type Loaded, loadEntries } from './dream/load.ts';

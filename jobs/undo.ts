@@ -9,7 +9,7 @@
 
 import { AppError, isAppError } from '../src/base/errors.ts';
 import type { Clock } from '../src/base/time.ts';
-import { indexChange } from '../src/memory/dream/index-change.ts';
+import { indexChange } from '../src/memory/dream/index-file.ts';
 import { missingLines, takeBackLines } from '../src/memory/history/line-diff.ts';
 import { markUnread } from '../src/memory/history/log-items.ts';
 import { type Pushed, pushedBy } from '../src/memory/history/pushed.ts';

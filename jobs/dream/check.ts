@@ -15,6 +15,7 @@ import { judgeOperations, sayUnplaced } from '../../src/memory/dream/operation-c
 import { seenOnceIn } from '../../src/memory/dream/operation-lines.ts';
 import {
   DESCRIPTION_CHARACTERS,
+  entriesOf,
   type KnownEntry,
   type Operation,
   operationSchema,
@@ -304,7 +305,7 @@ async function seenOnce(
   operation: Extract<Operation, { kind: 'hold' }>,
   place: { context: Context; store: Store },
 ): Promise<Operation> {
-  const entries = operation.entries.flatMap((id) => place.context.entries.get(id) ?? []);
+  const entries = entriesOf(place.context, operation.entries);
   const [first] = entries;
   // What was stated, or is withdrawn, is held by nobody: the checks say so.
   const isHabit = entries.length === operation.entries.length && entries.every(isImplied);
@@ -369,7 +370,7 @@ function corroborated(operation: Operation, context: Context): Operation {
   const { of, entries: ids, reason, same } = operation;
   const topic = topicOfLine(of, context);
   const line = topic?.lines.get(of);
-  const entries = ids.flatMap((id) => context.entries.get(id) ?? []);
+  const entries = entriesOf(context, ids);
   if (!topic || !line?.seenOnce || line.isPersons || entries.some(({ isWithdrawn }) => isWithdrawn)) return operation;
   if (seenOnceIn(entries, line.sources)) return operation;
   const lines = [{ text: line.text, entries: ids }];

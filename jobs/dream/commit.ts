@@ -6,7 +6,7 @@
 import { AppError } from '../../src/base/errors.ts';
 import { type Clock, dayOf, timeOf } from '../../src/base/time.ts';
 import { settleHabits, writeHeld } from '../../src/memory/dream/habits.ts';
-import { type IndexSize, indexChange } from '../../src/memory/dream/index-change.ts';
+import { type IndexSize, indexChange } from '../../src/memory/dream/index-file.ts';
 import { type DreamContext, type Operation, topicOfLine } from '../../src/memory/dream/operations.ts';
 import { refreshTopics, topicCards } from '../../src/memory/dream/topic-table.ts';
 import {

@@ -7,9 +7,11 @@ import { AppError } from '../../src/base/errors.ts';
 import { isSaidIn } from '../../src/base/text/change-words.ts';
 import { redact } from '../../src/base/text/redact.ts';
 import type { Day } from '../../src/base/time.ts';
+import { linksIn } from '../../src/memory/dream/index-file.ts';
 import { seenOnceIn } from '../../src/memory/dream/operation-lines.ts';
 import {
   type DreamContext,
+  entriesOf,
   type KnownLine,
   type KnownTopic,
   type Operation,
@@ -17,12 +19,18 @@ import {
   type Writing,
 } from '../../src/memory/dream/operations.ts';
 import { linesLinking } from '../../src/memory/dream/topic-table.ts';
-import { addSupport, dropSupport, indexLines, sourcesOf, supportsOf } from '../../src/memory/ledger/entries.ts';
+import {
+  addSupport,
+  dropSupport,
+  entriesByLine,
+  indexLines,
+  sourcesOf,
+  supportsOf,
+} from '../../src/memory/ledger/entries.ts';
 import type { Ledger, Transaction } from '../../src/memory/ledger/ledger.ts';
 import { shaOf } from '../../src/memory/ledger/version-rows.ts';
 import { isPinned } from '../../src/memory/store/staging.ts';
 import type { FileChange, Store } from '../../src/memory/store/store.ts';
-import { linksIn } from '../../src/memory/text/index-file.ts';
 import {
   archivePath,
   editLines,
@@ -192,7 +200,7 @@ function lineOf(
   const inherited = gone
     .flatMap(({ sources = [] }) => sources)
     .filter((source) => isStanding(source) && isKept(source));
-  const cited = line.entries.flatMap((id) => context.entries.get(id) ?? []);
+  const cited = entriesOf(context, line.entries);
   const seenOnce = seenOnceIn(cited, inherited);
   const entries = [...new Set([...line.entries, ...inherited.map(({ id }) => id)])];
   return { text: seenOnce ? markSeenOnce(line.text, seenOnce) : line.text, entries, ...(seenOnce && { seenOnce }) };
@@ -219,12 +227,6 @@ export function renderTopics(shown: Map<DraftTopic, Set<string>>, withdrawn: Set
     .join('\n\n');
 }
 
-function entriesByLine(ledger: Ledger, path: string): Map<string, string[]> {
-  const byLine = new Map<string, string[]>();
-  for (const { line, entry } of supportsOf(ledger, path)) byLine.set(line, [...(byLine.get(line) ?? []), entry]);
-  return byLine;
-}
-
 interface Relinked {
   files: FileChange[];
   rows(transaction: Transaction): void;
@@ -243,7 +245,7 @@ export async function relinked(edits: TopicEdit[], store: Store): Promise<Relink
   for (const path of new Set([...renames.keys()].flatMap((from) => linesLinking(store.ledger, from)))) {
     const text = await store.read(path);
     if (text === null || edits.some((edit) => edit.path === path || edit.renamedFrom === path)) continue;
-    const supported = new Set(supportsOf(store.ledger, path).map(({ line }) => line));
+    const supported = entriesByLine(store.ledger, path);
     const linking = parseTopic(path, text).lines.filter(({ text: said }) =>
       linksIn(said).some((to) => renames.has(to)),
     );

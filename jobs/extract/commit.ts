@@ -4,7 +4,14 @@
 
 import type { FoundEntry } from '../../src/agent/entry-checks.ts';
 import { type Clock, type Day, dayOf } from '../../src/base/time.ts';
-import { coverRange, type SessionRow, sessionRow, writeSession } from '../../src/memory/ledger/coverage.ts';
+import {
+  coverageOfTurn,
+  coverRange,
+  intervalOf,
+  type SessionRow,
+  sessionRow,
+  writeSession,
+} from '../../src/memory/ledger/coverage.ts';
 import {
   type EntryRow,
   entriesOfSession,
@@ -15,12 +22,12 @@ import {
 } from '../../src/memory/ledger/entries.ts';
 import type { Lease } from '../../src/memory/ledger/job-rows.ts';
 import type { Ledger } from '../../src/memory/ledger/ledger.ts';
-import type { FileChange, Store } from '../../src/memory/store/store.ts';
-import { changeLog, entryId, logPath } from '../../src/memory/text/daily-log.ts';
+import type { Store } from '../../src/memory/store/store.ts';
+import { changeLogs, entryId, logPath } from '../../src/memory/text/daily-log.ts';
 import type { Disposition } from '../../src/memory/types.ts';
 import { readPointAt, type Session } from '../../src/transcript/session.ts';
 import type { Proposed } from './propose.ts';
-import { isUntouched, type PendingTurn } from './sort-turns.ts';
+import { nameOf, type PendingTurn } from './turn-parts.ts';
 
 export interface CommitDeps {
   /** Where entries about the user are kept, if not in the store; canonical. */
@@ -75,22 +82,8 @@ export async function commitExcerpt(
     const added = entries.filter(({ id }) => !known.has(id));
     const replaced = before.filter(({ id }) => !again.has(id));
     const withdrawn = replaced.filter(({ state }) => state === 'sent');
-    const days = new Set([...entries, ...before].filter(isInLog).map(({ day }) => day));
-    const files = [...days].sort().map((day): FileChange => {
-      const ofDay = (row: EntryRow) => row.day === day && isInLog(row);
-      return {
-        path: logPath(day),
-        change(current) {
-          const { text, removed } = changeLog(current, {
-            ...{ day, zone },
-            remove: replaced.filter(ofDay),
-            add: added.filter(ofDay),
-          });
-          withdrawn.push(...removed);
-          return text;
-        },
-      };
-    });
+    const logged = { remove: replaced.filter(isInLog), add: added.filter(isInLog), zone };
+    const files = changeLogs(logged, (removed) => withdrawn.push(...removed));
     return {
       files,
       rows(transaction) {
@@ -180,4 +173,15 @@ function replaceable(
 function isKept(ledger: Ledger, id: string): boolean {
   const state = entryRow(ledger, id)?.state;
   return state !== undefined && state !== 'withdrawn';
+}
+
+/** Whether the ledger says nothing new of the range since it was sorted, this job apart. */
+function isUntouched(ledger: Ledger, { turn, seen, ...range }: PendingTurn, job: string): boolean {
+  const before = new Set(seen);
+  const own = intervalOf(range, turn.messageIds);
+  return coverageOfTurn(ledger, turn).every((row) => {
+    const interval = intervalOf(row, turn.messageIds);
+    const isBeside = !own || !interval || interval.end < own.start || interval.start > own.end;
+    return isBeside || row.job === job || before.has(nameOf(row));
+  });
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { listFiles } from '../../src/base/files/directories.ts';
 import { readText } from '../../src/base/files/files.ts';
 import { isCheckedInDir } from '../../src/memory/home/paths.ts';
-import { type Coverage, coverageOfTurn, intervalOf, standsForMore } from '../../src/memory/ledger/coverage.ts';
+import { type Coverage, coverageOfTurn, standsForMore } from '../../src/memory/ledger/coverage.ts';
 import { type Ledger, lookIntoLedger } from '../../src/memory/ledger/ledger.ts';
 import type { Disposition } from '../../src/memory/types.ts';
 import { idsOf } from '../../src/transcript/excerpt/excerpt.ts';
@@ -14,7 +14,7 @@ import type { ReadPoint, Session } from '../../src/transcript/session.ts';
 import { Branches, isOwn, isPrivate, isSettled, readTurns } from '../../src/transcript/turns.ts';
 import type { Turn } from '../../src/transcript/types.ts';
 import { findMemoryWrites, type Memories, type MemoryWrite } from '../../src/transcript/writes/memory-writes.ts';
-import { divideTurn, isIn, type KnownTurn, nameOf, type PendingTurn, type TurnPart } from './turn-parts.ts';
+import { divideTurn, isIn, type KnownTurn, type PendingTurn, type TurnPart } from './turn-parts.ts';
 
 export type { KnownTurn, PendingTurn } from './turn-parts.ts';
 
@@ -216,17 +216,6 @@ function forget(sorted: SortedTurns, takenBack: Set<string>, behind: KnownTurn[]
   sorted.shown = sorted.shown.filter(({ turn }) => !takenBack.has(turn.id));
   sorted.mainAgent = sorted.mainAgent.filter(({ turn }) => !takenBack.has(turn.id));
   return behind.filter((turn) => !takenBack.has(turn.id));
-}
-
-/** Whether the ledger says nothing new of the range since it was sorted, this job apart. */
-export function isUntouched(ledger: Ledger, { turn, seen, ...range }: PendingTurn, job: string): boolean {
-  const before = new Set(seen);
-  const own = intervalOf(range, turn.messageIds);
-  return coverageOfTurn(ledger, turn).every((row) => {
-    const interval = intervalOf(row, turn.messageIds);
-    const isBeside = !own || !interval || interval.end < own.start || interval.start > own.end;
-    return isBeside || row.job === job || before.has(nameOf(row));
-  });
 }
 
 function keepParts(

@@ -6,7 +6,9 @@
 import Anthropic, { APIConnectionError, APIConnectionTimeoutError, APIError } from '@anthropic-ai/sdk';
 import type { Middleware } from '@anthropic-ai/sdk/core/middleware';
 import type { BetaMessage } from '@anthropic-ai/sdk/resources/beta/messages';
+import type { Usage } from '../base/config/prices.ts';
 import { AppError, type ErrorCode, isAppError } from '../base/errors.ts';
+import { isObject } from '../base/text/json.ts';
 import { offlineFetch } from './offline/model.ts';
 import {
   type AgentEnding,
@@ -15,7 +17,6 @@ import {
   NO_USAGE,
   OFFLINE_MODEL,
   requireAccess,
-  type Usage,
 } from './types.ts';
 
 /** A longer pause is not slept through: the run's wall clock would end it as a crash, and a crash costs an attempt. */
@@ -104,7 +105,7 @@ function countSpend(agent: AgentRequest, ports: Pick<AgentPorts, 'reserve' | 'se
       return withoutLongWait(response);
     }
     const said = parseReply(body, agent.model);
-    const status = isRecord(said.error) ? STATUS_OF[String(said.error.type)] : undefined;
+    const status = isObject(said.error) ? STATUS_OF[String(said.error.type)] : undefined;
     if (status !== undefined) {
       await ports.settle(reservation, { ...NO_USAGE, calls: 1 });
       return withoutLongWait(new Response(body, { status, headers: asJson(response.headers) }));
@@ -147,7 +148,7 @@ async function readBody(response: Response, model: string): Promise<string> {
 function parseReply(body: string, model: string): Record<string, unknown> {
   try {
     const reply: unknown = JSON.parse(body);
-    return isRecord(reply) ? reply : {};
+    return isObject(reply) ? reply : {};
   } catch (error) {
     throw new AppError('bad-reply', `Model ${model} sent a reply that is not JSON: ${quote(body)}`, { cause: error });
   }
@@ -155,17 +156,17 @@ function parseReply(body: string, model: string): Record<string, unknown> {
 
 /** Checks what the SDK takes on trust; a body that is no message would come out of it as a raw TypeError. */
 function checkReply(reply: Record<string, unknown>, body: string, model: string): { usage?: Record<string, unknown> } {
-  if (!Array.isArray(reply.content) || !reply.content.every(isRecord)) {
+  if (!Array.isArray(reply.content) || !reply.content.every(isObject)) {
     throw new AppError('bad-reply', `Model ${model} sent a reply that is not a message: ${quote(body)}`);
   }
-  return isRecord(reply.usage) ? { usage: reply.usage } : {};
+  return isObject(reply.usage) ? { usage: reply.usage } : {};
 }
 
 /** What the API says it used. */
 export function usageOf(usage: Record<string, unknown>): Usage {
   const tokens = (name: string) => (typeof usage[name] === 'number' ? usage[name] : 0);
   const written = usage.cache_creation;
-  const forAnHour = isRecord(written) ? Number(written.ephemeral_1h_input_tokens ?? 0) : 0;
+  const forAnHour = isObject(written) ? Number(written.ephemeral_1h_input_tokens ?? 0) : 0;
   return {
     calls: 1,
     inputTokens: tokens('input_tokens') + tokens('cache_creation_input_tokens'),
@@ -178,7 +179,7 @@ export function usageOf(usage: Record<string, unknown>): Usage {
 
 /** Whether the connection could not even be made, so that nothing can have been spent. */
 export function neverReachedServer(error: unknown): boolean {
-  return error instanceof Error && isRecord(error.cause) && NOT_CONNECTED.test(String(error.cause.code));
+  return error instanceof Error && isObject(error.cause) && NOT_CONNECTED.test(String(error.cause.code));
 }
 
 /** The SDK sleeps as long as it is told to, for hours if need be; this tells it not to wait at all instead. */
@@ -316,8 +317,4 @@ function asJson(headers: Headers): Headers {
 
 function quote(body: string): string {
   return JSON.stringify(body.length > 200 ? `${body.slice(0, 200)}…` : body);
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

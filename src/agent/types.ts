@@ -1,6 +1,7 @@
 // What the agent loop is asked, and what it answers. The same words are spoken over the pipe to the forked child.
 // It loads no SDK, so that a command can tell whether a model can be asked at all.
 
+import type { Usage } from '../base/config/prices.ts';
 import { AppError } from '../base/errors.ts';
 
 /** A custom tool, or Anthropic's memory tool (which the model knows; only its name is sent). */
@@ -51,19 +52,6 @@ export interface ToolReply {
   isError: boolean;
   /** All of the call was taken, and nothing is left to say. A reply whose calls all end so ends the run. */
   endsRun?: boolean;
-}
-
-/** Tokens of one or more model calls, as the API counts them. */
-export interface Usage {
-  calls: number;
-  inputTokens: number;
-  /** Input tokens read from the prompt cache; those written to it count as input. */
-  cachedInputTokens: number;
-  /** Of `inputTokens`, those written to the prompt cache. */
-  cacheWriteTokens: number;
-  /** Of `cacheWriteTokens`, those that are kept for an hour; we ask for that nowhere, a request that is continued may. */
-  hourCacheWriteTokens?: number;
-  outputTokens: number;
 }
 
 export const NO_USAGE: Usage = {

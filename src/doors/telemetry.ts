@@ -3,7 +3,8 @@
 // Promises: no text of a transcript, a prompt or a reply is in a span; with telemetry off nothing is loaded.
 
 import type { Context, Span, Tracer } from '@opentelemetry/api';
-import type { AgentPorts, AgentRequest, RunAgent, Usage } from '../agent/types.ts';
+import type { AgentPorts, AgentRequest, RunAgent } from '../agent/types.ts';
+import type { Usage } from '../base/config/prices.ts';
 import { ERRORS, type Failure, failureOf } from '../base/errors.ts';
 
 export interface Tracing {

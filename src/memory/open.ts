@@ -8,7 +8,7 @@ import { resolve } from 'node:path';
 import { canonicalPath } from '../base/files/directories.ts';
 import { makeDirectory } from '../base/files/files.ts';
 import { type Clock, systemClock } from '../base/time.ts';
-import { settleMerges } from './conflicts/settle-merges.ts';
+import { settleMerges } from './conflicts/resolve-merges.ts';
 import { rebuildWhereBehind } from './history/rebuild.ts';
 import { isCheckedInDir } from './home/paths.ts';
 import { endInterrupted } from './ledger/job-rows.ts';

@@ -10,9 +10,9 @@ import { join } from 'node:path';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { systemClock } from '../../src/base/time.ts';
 import { type RecallOptions, recallFor } from '../../src/doors/recall.ts';
+import { buildIndex, indexTopic } from '../../src/memory/dream/index-file.ts';
 import { refreshTopics } from '../../src/memory/dream/topic-table.ts';
 import { openStore } from '../../src/memory/open.ts';
-import { buildIndex, indexTopic } from '../../src/memory/text/index-file.ts';
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
 
 const topics = Number(process.argv[2] ?? 10_000);

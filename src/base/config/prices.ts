@@ -14,12 +14,15 @@ export const priceSchema = z.strictObject({
 
 export type Price = z.infer<typeof priceSchema>;
 
-/** Tokens of which `cacheWriteTokens` are among the input and `cachedInputTokens` are not. */
-export interface PricedTokens {
+/** Tokens of one or more model calls, as the API counts them. */
+export interface Usage {
+  calls: number;
   inputTokens: number;
+  /** Read from the prompt cache, beside `inputTokens`; those written to it count as input. */
   cachedInputTokens: number;
+  /** Of `inputTokens`, those written to the prompt cache. */
   cacheWriteTokens: number;
-  /** Of `cacheWriteTokens`, those that are kept for an hour. */
+  /** Of `cacheWriteTokens`, those that are kept for an hour; we ask for that nowhere, a request that is continued may. */
   hourCacheWriteTokens?: number;
   outputTokens: number;
 }
@@ -69,7 +72,7 @@ export function batchPrice({ input, cacheRead, cacheWrite, output }: Price): Pri
 }
 
 /** What the tokens cost, in millionths of a dollar. */
-export function costMicroUsd(tokens: PricedTokens, price: Price): number {
+export function costMicroUsd(tokens: Omit<Usage, 'calls'>, price: Price): number {
   const plainInput = tokens.inputTokens - tokens.cacheWriteTokens;
   return wholeMicroUsd(
     plainInput * price.input +

@@ -15,7 +15,9 @@ import { checkLines, quoted } from './operation-lines.ts';
 import { checkRemains } from './operation-remains.ts';
 import { checkSame, refusalOfGivingWay, refusalOfRepeating, refusalOfSubject } from './operation-same.ts';
 import {
+  type Check,
   type DreamContext,
+  entriesOf,
   type KnownEntry,
   newestAt,
   type Operation,
@@ -26,7 +28,7 @@ import {
 /** Bytes around the text of a line, and of all that a new topic has before its lines: more than there will be. */
 const LINE_BYTES = 4;
 const HEADER_BYTES = 512;
-/** Fewer lines than this may always go; of more, at most a quarter of the memory in one batch. */
+/** Fewer lines than this may always go; of more, at most a quarter of the memory at once. */
 const FREE_LOSS_LINES = 4;
 
 export interface Judgement {
@@ -50,8 +52,8 @@ export function judgeOperations(
   checkLoss(operations, context, sayOf);
   for (const at of unfitDrops(operations, context)) sayOf(at)(UNCHECKED);
   const replaced = new Set<string>();
-  const added = new Map<string, { type: MemoryType | undefined; text: string }>();
-  const gone = new Map<string, Set<string>>();
+  const added: Check['added'] = new Map();
+  const gone: Check['gone'] = new Map();
   for (const operation of operations) {
     for (const line of 'replaces' in operation ? operation.replaces : []) {
       const names = topicsLosing(line, operation, context).map(({ name }) => name);
@@ -60,6 +62,7 @@ export function judgeOperations(
   }
   operations.forEach((operation, at) => {
     const say = sayOf(at);
+    const check: Check = { operations, context, added, gone, say };
     if ('replaces' in operation) {
       for (const line of operation.replaces) {
         const copies = topicsLosing(line, operation, context).map(({ name }) => `${name}\n${line}`);
@@ -69,13 +72,13 @@ export function judgeOperations(
         if (problem) say(`line ${line} ${problem}.`);
         for (const copy of copies) replaced.add(copy);
       }
-      checkRemains(operation, { operations, context, gone, say });
+      checkRemains(operation, check);
     }
-    if (operation.kind === 'hold') checkHeld(operation, { context, say });
-    if (operation.kind === 'drop') checkDropped(operation, { operations, context, gone, say });
-    if ('lines' in operation) checkLines(operation, { operations, context, added, gone, say });
-    if ('lines' in operation) checkSame(operation, { context, say });
-    if (operation.kind === 'rename') checkRename(operation, { operations, context, say });
+    if (operation.kind === 'hold') checkHeld(operation, check);
+    if (operation.kind === 'drop') checkDropped(operation, check);
+    if ('lines' in operation) checkLines(operation, check);
+    if ('lines' in operation) checkSame(operation, check);
+    if (operation.kind === 'rename') checkRename(operation, check);
   });
   return { faults, missing };
 }
@@ -190,7 +193,7 @@ function refusalOfReplacing(
   if (topic.isPinned) return `is in ${topic.name}, which is pinned`;
   if (known.isPersons) return `(${text}) was written by a person and stays: add a line that names the difference`;
   if (operation.kind === 'merge') return null;
-  const entries = operation.entries.flatMap((id) => context.entries.get(id) ?? []);
+  const entries = entriesOf(context, operation.entries);
   const sources = topicsLosing(line, operation, context).flatMap(({ lines }) => lines.get(line)?.sources ?? []);
   if (entries.some((entry) => entry.isWithdrawn && sources.some(({ id }) => id === entry.id))) {
     if (operation.kind === 'retire') return null;
@@ -207,7 +210,7 @@ function refusalOfReplacing(
 
 function checkRename(
   { topic: name, to, description }: Extract<Operation, { kind: 'rename' }>,
-  { operations, context, say }: { operations: Operation[]; context: DreamContext; say(problem: string): void },
+  { operations, context, say }: Check,
 ): void {
   const topic = context.topics.get(name);
   if (!topic) {
@@ -227,14 +230,6 @@ function checkRename(
 }
 
 type Drop = Extract<Operation, { kind: 'drop' }>;
-
-interface Check {
-  operations: Operation[];
-  context: DreamContext;
-  /** The lines that any operation takes out, with the topics that lose them. */
-  gone: Map<string, Set<string>>;
-  say(problem: string): void;
-}
 
 /** So many entries of a night may be dropped at the model's word; of more, at most half. */
 const FREE_DROPS = 4;
@@ -258,11 +253,8 @@ export function unfitDrops(operations: Operation[], { entries }: DreamContext): 
   });
 }
 
-export function checkHeld(
-  { entries }: Extract<Operation, { kind: 'hold' }>,
-  { context, say }: Pick<Check, 'context' | 'say'>,
-): void {
-  const known = entries.flatMap((id) => context.entries.get(id) ?? []);
+export function checkHeld({ entries }: Extract<Operation, { kind: 'hold' }>, { context, say }: Check): void {
+  const known = entriesOf(context, entries);
   const stated = known.filter((entry) => entry.strength === 'stated').map(({ id }) => id);
   if (stated.length > 0) say(`${stated.join(', ')} was stated outright; only implied entries are held.`);
   const withdrawn = known.filter((entry) => entry.isWithdrawn).map(({ id }) => id);
@@ -271,7 +263,7 @@ export function checkHeld(
 
 export function checkDropped(drop: Drop, check: Check): void {
   const { context, say } = check;
-  const entries = drop.entries.flatMap((id) => context.entries.get(id) ?? []);
+  const entries = entriesOf(context, drop.entries);
   const misplaced = entries.filter((entry) => entry.isWithdrawn !== (drop.because === 'withdrawn'));
   if (misplaced.length > 0) {
     const ids = misplaced.map(({ id }) => id).join(', ');

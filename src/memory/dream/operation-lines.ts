@@ -30,25 +30,15 @@ import type { Day } from '../../base/time.ts';
 import { lineId } from '../text/topic.ts';
 import type { MemoryType } from '../types.ts';
 import {
+  type Check,
   type DreamContext,
+  entriesOf,
   type KnownEntry,
   type KnownLine,
   type LineSource,
-  type Operation,
   topicOfLine,
   type Writing,
 } from './operations.ts';
-
-interface Check {
-  /** The whole list. */
-  operations: Operation[];
-  context: DreamContext;
-  /** Lines of all operations so far, by topic and id, with the type of the topic. */
-  added: Map<string, { type: MemoryType | undefined; text: string }>;
-  /** The lines that any operation takes out, with the topics that lose them. */
-  gone: Map<string, Set<string>>;
-  say(problem: string): void;
-}
 
 type NewLine = Writing['lines'][number];
 
@@ -58,7 +48,7 @@ export function checkLines(operation: Writing, check: Check): void {
   const old = replacedLines(operation, context);
   const cited = new Set(operation.lines.flatMap((line) => line.entries));
   for (const line of operation.lines) {
-    const entries = line.entries.flatMap((id) => context.entries.get(id) ?? []);
+    const entries = entriesOf(context, line.entries);
     checkCitations(line, operation, check);
     checkPlace(line, operation, check);
     checkValues(line, { operation, entries, old, say });
@@ -84,7 +74,7 @@ function checkTopic(operation: Writing, { operations, context, say }: Check): vo
   }
   const { description } = operation;
   if (!description) return;
-  const entries = operation.entries.flatMap((id) => context.entries.get(id) ?? []);
+  const entries = entriesOf(context, operation.entries);
   const known = [...(topic?.lines.values() ?? [])].map((line) => line.text);
   // Any operation of the list may write what it describes.
   const into = operations.flatMap((each) => ('lines' in each && each.topic === operation.topic ? each.lines : []));
@@ -144,7 +134,7 @@ function checkPlace(line: NewLine, operation: Writing, { context, added, gone, s
   ].find((text) => isOpposite(text, line.text));
   // What stood there before was contradicted before.
   // What was seen once stands beside what it denies, marked.
-  const entries = line.entries.flatMap((each) => context.entries.get(each) ?? []);
+  const entries = entriesOf(context, line.entries);
   const isMarked = seenOnceIn(entries) !== undefined;
   if (opposite !== undefined && !isOpen(line) && !isMarked && !replaces.some((old) => lineId(textOf(old)) === id)) {
     say(`the line ${quoted(line.text)} denies ${quoted(opposite)}: supersede that, or write both down as open.`);
@@ -319,7 +309,7 @@ function checkKept(
     });
   }
   const written = operation.lines.map((line) => line.text).join('\n');
-  const entries = operation.entries.flatMap((id) => context.entries.get(id) ?? []);
+  const entries = entriesOf(context, operation.entries);
   for (const { text, sources = [] } of keptOf({ operation, entries, old })) {
     tellLost(text, { written, days: sources.map(({ at }) => dayIn(at)), of: `the line ${quoted(text)}`, say });
   }

@@ -26,17 +26,9 @@ import {
   sharesTopic,
 } from '../../base/text/wording.ts';
 import { quoted } from './operation-lines.ts';
-import { type DreamContext, type KnownEntry, type KnownLine, type Operation, topicOfLine } from './operations.ts';
+import { type Check, entriesOf, type KnownEntry, type KnownLine, type Operation, topicOfLine } from './operations.ts';
 
 type Replacing = Extract<Operation, { replaces: string[] }>;
-
-interface Check {
-  operations: Operation[];
-  context: DreamContext;
-  /** The lines that any operation takes out, with the topics that lose them. */
-  gone: Map<string, Set<string>>;
-  say(problem: string): void;
-}
 
 export interface Clause {
   text: string;
@@ -49,7 +41,7 @@ export interface Clause {
 }
 
 export function checkRemains(operation: Replacing, { operations, context, gone, say }: Check): void {
-  const entries = operation.entries.flatMap((id) => context.entries.get(id) ?? []);
+  const entries = entriesOf(context, operation.entries);
   const knownLine = (id: string) =>
     topicOfLine(id, context, 'topic' in operation ? operation.topic : undefined)?.lines.get(id);
   const former = formerValues(

@@ -156,6 +156,23 @@ export interface DreamContext<Topic extends KnownTopic = KnownTopic> {
   lines?: number;
 }
 
+/** What each check of an operation is given. */
+export interface Check {
+  /** The whole list. */
+  operations: Operation[];
+  context: DreamContext;
+  /** Lines of all operations so far, by topic and id, with the type of the topic. */
+  added: Map<string, { type: MemoryType | undefined; text: string }>;
+  /** The lines that any operation takes out, with the topics that lose them. */
+  gone: Map<string, Set<string>>;
+  say(problem: string): void;
+}
+
+/** The entries of these ids, as far as they are known. */
+export function entriesOf({ entries }: DreamContext, ids: string[]): KnownEntry[] {
+  return ids.flatMap((id) => entries.get(id) ?? []);
+}
+
 /** The topic that holds a line: of several the preferred one, else one that may be changed; undefined for none. */
 export function topicOfLine<Topic extends KnownTopic>(
   line: string,

@@ -9,7 +9,7 @@ import { readMemoryNow } from '../../base/files/files.ts';
 import { sharedRuns } from '../../base/text/change-words.ts';
 import { similarity } from '../../base/text/wording.ts';
 import type { Day } from '../../base/time.ts';
-import { entryRow, sendersOf, supportsByEntry, supportsOf } from '../ledger/entries.ts';
+import { entriesByLine, entryRow, sendersOf, supportsByEntry } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { memoryAt } from '../ledger/version-rows.ts';
 import type { MemoryReader } from '../store/live-files.ts';
@@ -77,9 +77,9 @@ export async function explainLines(
       remedy: `nocturne explain ${path} shows all of its lines.`,
     });
   }
-  const supports = Map.groupBy(supportsOf(store.ledger, path), (support) => support.line);
+  const supports = entriesByLine(store.ledger, path);
   return wanted.map(({ id, text, first, authors }) => {
-    const entries = (supports.get(id) ?? []).flatMap(({ entry }) => {
+    const entries = (supports.get(id) ?? []).flatMap((entry) => {
       const explained = explainEntry(store, entry);
       if (!explained) return [];
       const said = [explained.text, ...explained.evidence.map(({ quote }) => quote)].join('\n');
@@ -124,9 +124,9 @@ export async function restingOn(
   const found = { alone: new Map<string, RestingLine>(), shared: new Map<string, RestingLine>() };
   const paths = new Set([...gone].flatMap((entry) => supportsByEntry(store.ledger, entry).map(({ path }) => path)));
   for (const path of [...paths].sort()) {
-    const supports = Map.groupBy(supportsOf(store.ledger, path), (support) => support.line);
+    const supports = entriesByLine(store.ledger, path);
     for (const { id, text } of parseTopic(path, (await store.read(path)) ?? '').lines) {
-      const rests = (supports.get(id) ?? []).map(({ entry }) => entry);
+      const rests = supports.get(id) ?? [];
       if (!rests.some((entry) => gone.has(entry))) continue;
       const isGone = (entry: string) =>
         gone.has(entry) || ['withdrawn', 'forgotten', undefined].includes(entryRow(store.ledger, entry)?.state);
@@ -184,7 +184,7 @@ export function formerLine(ledger: Ledger, { path, id }: { path: string; id: str
     'select content, actor, at from version where memory = ? and content is not null order by rowid desc',
     memoryAt(ledger, path),
   );
-  const supports = Map.groupBy(supportsOf(ledger, path), ({ line }) => line);
+  const supports = entriesByLine(ledger, path);
   let wanted = id;
   let changed: Pick<FormerLine, 'at' | 'actor'> | undefined;
   for (const [n, version] of versions.entries()) {
@@ -197,7 +197,7 @@ export function formerLine(ledger: Ledger, { path, id }: { path: string; id: str
     const former = counterpart(wanted, { is, was });
     if (!former) return null;
     changed ??= { at: version.at, actor: version.actor };
-    const entries = supports.get(former.id)?.map(({ entry }) => entry);
+    const entries = supports.get(former.id);
     if (entries) return { ...changed, text: former.text, entries };
     wanted = former.id;
   }

@@ -7,8 +7,10 @@
 import { dirname, join, sep } from 'node:path';
 import { canLink, isDirectory, listFiles, listNames, readDirectory, realPath } from '../../base/files/directories.ts';
 import { isPrivate, makePrivate } from '../../base/files/files.ts';
+import { isObject } from '../../base/text/json.ts';
 import { sidesOf } from '../conflicts/conflict.ts';
-import { lookAgain } from '../conflicts/settle-merges.ts';
+import { lookAgain } from '../conflicts/resolve-merges.ts';
+import { type BuiltIndex, buildIndex, INDEX_CAPS } from '../dream/index-file.ts';
 import { indexLines, writeIndexLines } from '../ledger/entries.ts';
 import type { Transaction } from '../ledger/ledger.ts';
 import { formatTooLarge } from '../store/apply.ts';
@@ -18,8 +20,7 @@ import { oversized } from '../store/live-files.ts';
 import type { Actor, Store } from '../store/store.ts';
 import { logDay } from '../text/daily-log.ts';
 import { parseJsonReport } from '../text/dream-report.ts';
-import { isRecord, readFrontmatter, setKeys } from '../text/frontmatter.ts';
-import { type BuiltIndex, buildIndex, INDEX_CAPS } from '../text/index-file.ts';
+import { readFrontmatter, setKeys } from '../text/frontmatter.ts';
 import { isTopicPath, type Topic } from '../text/topic.ts';
 import { MEMORY_TYPES } from '../types.ts';
 import { REPORTS } from './log-items.ts';
@@ -88,7 +89,7 @@ function frontmatterFaults(store: Store, { path, name, type, pinned }: Topic, te
   if (problem) return [finding('frontmatter', path, problem)];
   if (Object.keys(data).length === 0) return [];
   const faults: Finding[] = [];
-  const said = data.name ?? (isRecord(data.metadata) ? data.metadata.name : undefined);
+  const said = data.name ?? (isObject(data.metadata) ? data.metadata.name : undefined);
   if (said !== undefined && said !== name) {
     const apply = () => rename(store, path, name);
     const mend = pinned ? null : { says: `Sets the name to ${name}, the file's.`, apply };

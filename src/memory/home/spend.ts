@@ -2,24 +2,21 @@
 // settled after it. What the day allows over all directories is the home's business; this adds the job's own bound,
 // and what the tokens cost.
 
-import { type Bound, batchPrice, boundMicroUsd, costMicroUsd, type Price, priceOf } from '../../base/config/prices.ts';
+import {
+  type Bound,
+  batchPrice,
+  boundMicroUsd,
+  costMicroUsd,
+  type Price,
+  priceOf,
+  type Usage,
+} from '../../base/config/prices.ts';
 import { AppError } from '../../base/errors.ts';
 import { type Clock, type Day, dayOf, nextDayAt } from '../../base/time.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Home } from './home.ts';
 
-/** Tokens of model calls, as the API counts them. */
-export interface SpentTokens {
-  calls: number;
-  inputTokens: number;
-  /** Read from the prompt cache, beside `inputTokens`. */
-  cachedInputTokens: number;
-  /** Of `inputTokens`, those written to the prompt cache. */
-  cacheWriteTokens: number;
-  /** Of `cacheWriteTokens`, those that are kept for an hour. */
-  hourCacheWriteTokens?: number;
-  outputTokens: number;
-}
+export type SpentTokens = Usage;
 
 /** What a job spent, with its input tokens summed up in the two ways in which they are compared. */
 export interface SpentTotal extends SpentTokens {

@@ -120,6 +120,13 @@ export function supportsOf(ledger: Ledger, path: string): Support[] {
   return ledger.all('select path, line, entry from support where path = ?', path);
 }
 
+/** What each line of a topic rests on: ids of entries, by the line's id. */
+export function entriesByLine(ledger: Ledger, path: string): Map<string, string[]> {
+  const byLine = new Map<string, string[]>();
+  for (const { line, entry } of supportsOf(ledger, path)) byLine.set(line, [...(byLine.get(line) ?? []), entry]);
+  return byLine;
+}
+
 export function allSupports(ledger: Ledger): Support[] {
   return ledger.all('select path, line, entry from support');
 }

@@ -9,9 +9,8 @@ import { isAppError } from '../../base/errors.ts';
 import { realPath } from '../../base/files/directories.ts';
 import { MOST_MEMORY_BYTES, type Stat, statNow } from '../../base/files/files.ts';
 import { containsLiteral, isNegated, literals, similarity } from '../../base/text/wording.ts';
-import type { Clock } from '../../base/time.ts';
 import { addSupport, dropSupport, moveSupports, supportsOf } from '../ledger/entries.ts';
-import { type Ledger, Transaction } from '../ledger/ledger.ts';
+import { Transaction } from '../ledger/ledger.ts';
 import {
   acceptLost,
   addVersion,
@@ -33,20 +32,15 @@ import {
 } from '../ledger/version-rows.ts';
 import { logDay } from '../text/daily-log.ts';
 import { isTopicPath, parseTopic, type TopicLine } from '../text/topic.ts';
+import type { SwapContext } from './apply.ts';
 import { readLive } from './apply.ts';
 import { filesByName, isMemoryPath } from './confine.ts';
-import { DISK_TICK_MS, type DisplacedFiles, readWritten } from './displaced-files.ts';
+import { DISK_TICK_MS, readWritten } from './displaced-files.ts';
 import { type Known, KnownFiles, matchesKnown, type Totals, VISIBLE } from './live-files.ts';
 
-interface ExternalEditsDeps {
-  ledger: Ledger;
-  clock: Clock;
-  displaced: DisplacedFiles;
-  /** Canonical path of the directory. */
-  dir: string;
+interface ExternalEditsDeps extends Omit<SwapContext, 'takeIn'> {
   /** Git keeps what was there: files that are gone were removed, by whoever changed the branch or pulled. */
   isCheckedIn: boolean;
-  locate(path: string): string;
 }
 
 /** Fewer files than this may always go at once, unless they are all there are. */
@@ -153,7 +147,8 @@ export class ExternalEdits {
   #takeIn(found: Map<string, Stat>, gone: Known[]): void {
     const lost = new Map(gone.map((file) => [file.path, file]));
     const emptied: Known[] = [];
-    const diskNowMs = this.#deps.displaced.diskNowMs();
+    const { ledger, displaced } = this.#deps;
+    const diskNowMs = displaced.diskNowMs();
     for (const [path, stat] of found) {
       const file = this.#known.get(path);
       if (file?.bytes && (stat.bytes === 0 || (logDay(path) && this.#isUnreadable(path)))) emptied.push(file);
@@ -162,7 +157,8 @@ export class ExternalEdits {
         if (file) {
           if (file.bytes === null) this.#takeInRename(path, lost);
           this.#takeInAgain(file);
-          if (file.missingSince !== null) this.#dismissMissing(file);
+          if (file.missingSince !== null)
+            ledger.run('update memory set missing_since = null where id = ?', file.memory);
         } else if (!this.#takeInRename(path, lost)) this.#takeInNew(path);
         if (diskNowMs - stat.modifiedMs > DISK_TICK_MS) this.#remember(path, stat);
       }
@@ -249,10 +245,6 @@ export class ExternalEdits {
       if (!isAppError(error)) throw error;
       return true;
     }
-  }
-
-  #dismissMissing(file: Known): void {
-    this.#deps.ledger.run('update memory set missing_since = null where id = ?', file.memory);
   }
 
   /** Remembers how a file looked before it was read. */

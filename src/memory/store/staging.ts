@@ -8,10 +8,11 @@ import { fileSystemOf } from '../../base/files/directories.ts';
 import { statNow } from '../../base/files/files.ts';
 import { entryRow, moveSupports } from '../ledger/entries.ts';
 import { type Ledger, Transaction } from '../ledger/ledger.ts';
-import { type Actor, addVersion, isSame, memoryAt, newMemory, shaOf, type Version } from '../ledger/version-rows.ts';
+import { type Actor, addVersion, isSame, memoryAt, newMemory, shaOf } from '../ledger/version-rows.ts';
 import { logDay, parseLog } from '../text/daily-log.ts';
 import { parseTopic } from '../text/topic.ts';
 import type { Entry } from '../types.ts';
+import type { SwapContext } from './apply.ts';
 import { readLive } from './apply.ts';
 import { bytesOf, rawText, replaceOnce } from './edit-text.ts';
 
@@ -36,14 +37,10 @@ export interface Limits {
 
 export const DEFAULT_LIMITS: Limits = { memoryBytes: 102_400, memories: 20_000, totalBytes: 100 * 1024 * 1024 };
 
-export interface StagingDeps {
-  ledger: Ledger;
+export interface StagingDeps extends Pick<SwapContext, 'ledger' | 'dir' | 'locate' | 'takeIn'> {
   limits: Limits;
   /** What there is before the commit, without daily logs; counted on with every file. */
   totals: { memories: number; bytes: number };
-  dir: string;
-  locate(path: string): string;
-  takeIn(path: string): Version | null;
 }
 
 export interface Commit {

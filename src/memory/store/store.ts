@@ -18,6 +18,7 @@ import { applyCommits, applyLateEdits, type SwapContext } from './apply.ts';
 import { locateFile } from './confine.ts';
 import { DISPLACED_DIR, DisplacedFiles } from './displaced-files.ts';
 import { ExternalEdits } from './external-edits.ts';
+import type { ReadMemory } from './live-files.ts';
 import { type ListChoice, listPaths } from './live-files.ts';
 import {
   check,
@@ -56,17 +57,8 @@ export interface By {
   isRehearsal?: boolean;
 }
 
-/** A file as it stands. */
-export interface Memory {
-  /** `mem_…`, the same after every rename. */
-  id: string;
-  path: string;
-  /** Its newest version, `memver_…`. */
-  version: string;
-  text: string;
-  contentSha256: string;
-  sizeBytes: number;
-}
+/** A file as it stands: `id` is the same after every rename, `version` its newest. */
+export type Memory = ReadMemory & { id: string; version: string };
 
 /** What a store is made of (open.ts). */
 export interface StoreParts {

@@ -74,6 +74,23 @@ export function changeLog<Item extends Entry>(
   return { text: added.length > 0 ? appendEntries(rest, added, at) : rest, removed };
 }
 
+/** What becomes of the logs of these entries' days, as changes of files; `onRemoved` is told what was taken out. */
+export function changeLogs<Item extends Entry & { day: Day }>(
+  { remove, add, zone }: { remove: Item[]; add: (Entry & { day: Day })[]; zone: string },
+  onRemoved: (removed: Item[]) => void,
+): { path: string; change(current: string | null): string | null }[] {
+  const days = new Set([...remove, ...add].map(({ day }) => day));
+  return [...days].sort().map((day) => ({
+    path: logPath(day),
+    change(current) {
+      const ofDay = (entry: { day: Day }) => entry.day === day;
+      const { text, removed } = changeLog(current, { day, zone, remove: remove.filter(ofDay), add: add.filter(ofDay) });
+      onRemoved(removed);
+      return text;
+    },
+  }));
+}
+
 /** `current` with what another log of the same day holds beyond it, as it stands there, at the end. */
 export function joinLogs(current: string, other: string, { day, leftOut }: { day: Day; leftOut: Set<string> }): string {
   const known = new Set([...leftOut, ...parseLog(current, day).map(({ id }) => id)]);

@@ -6,6 +6,7 @@
 import matter from 'gray-matter';
 import { parse as parseYaml, stringify as stringifyYaml } from 'yaml';
 import { AppError } from '../../base/errors.ts';
+import { isObject } from '../../base/text/json.ts';
 import { lineEndOf, readLines } from './blocks.ts';
 
 /** Reading YAML takes time that grows with the square of its length. */
@@ -51,7 +52,7 @@ export function bodyStart(raw: string): number {
 export function setKeys(raw: string, changes: Record<string, string | boolean>): string {
   const lineEnd = lineEndOf(raw);
   const { data } = readFrontmatter(raw);
-  const nested = isRecord(data.metadata) ? data.metadata : {};
+  const nested = isObject(data.metadata) ? data.metadata : {};
   const changed = Object.entries(changes).filter(([key, value]) => (data[key] ?? nested[key]) !== value);
   if (changed.length === 0) return raw;
 
@@ -77,10 +78,6 @@ export function dropKey(raw: string, key: string): string {
   const head = raw.slice(0, line.from) + raw.slice(after, from);
   if (!/^\uFEFF?---[^\n]*\n---[^\n]*\n?$/.test(head)) return head + raw.slice(from);
   return (raw.startsWith('\uFEFF') ? '\uFEFF' : '') + raw.slice(from).replace(/^\r?\n/, '');
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 interface Head {
@@ -139,7 +136,7 @@ function parseHead(block: string): { data: Record<string, unknown> } | { problem
 
 function parseMapping(block: string): Record<string, unknown> {
   const value: unknown = parseYaml(block, { uniqueKeys: false, logLevel: 'error' });
-  if (!isRecord(value)) throw new AppError('bad-input', 'it is not a list of keys with values.');
+  if (!isObject(value)) throw new AppError('bad-input', 'it is not a list of keys with values.');
   return value;
 }
 

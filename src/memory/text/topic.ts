@@ -5,10 +5,11 @@
 // notes in; what is not understood has none, so that nothing is put away for a word in a language that is not here.
 
 import { createHash } from 'node:crypto';
+import { isObject } from '../../base/text/json.ts';
 import { type Day, isDay } from '../../base/time.ts';
 import { isMemoryType, type MemoryType } from '../types.ts';
 import { authorsOf, type Block, bulletMarker, fold, lineEndOf, readBlocks, withoutAuthors } from './blocks.ts';
-import { bodyStart, isRecord, readFrontmatter, setKeys } from './frontmatter.ts';
+import { bodyStart, readFrontmatter, setKeys } from './frontmatter.ts';
 
 const ARCHIVE = 'archive/';
 
@@ -63,7 +64,7 @@ export function lineId(text: string): string {
 /** Reads a topic file of the memory directory; never throws. */
 export function parseTopic(path: string, raw: string): Topic {
   const { data } = readFrontmatter(raw);
-  const metadata = isRecord(data.metadata) ? data.metadata : {};
+  const metadata = isObject(data.metadata) ? data.metadata : {};
   const type = data.type ?? metadata.type;
   const name = path.slice(path.lastIndexOf('/') + 1).replace(/\.md$/i, '');
   const lines = locateLines(raw).map(({ id, text }) => ({ id, text }));

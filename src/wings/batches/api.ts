@@ -8,9 +8,11 @@ import { AnthropicError } from '@anthropic-ai/sdk/core/error';
 import type { Middleware } from '@anthropic-ai/sdk/core/middleware';
 import type { BetaMessage } from '@anthropic-ai/sdk/resources/beta/messages';
 import type { MessageBatch, MessageCreateParamsNonStreaming } from '@anthropic-ai/sdk/resources/messages';
-import { explainFailure, isRecord, neverReachedServer, openClient, readEnding, usageOf } from '../../agent/model.ts';
-import type { AgentRequest, ToolDefinition, Usage } from '../../agent/types.ts';
+import { explainFailure, neverReachedServer, openClient, readEnding, usageOf } from '../../agent/model.ts';
+import type { AgentRequest, ToolDefinition } from '../../agent/types.ts';
+import type { Usage } from '../../base/config/prices.ts';
 import { AppError, isAppError } from '../../base/errors.ts';
+import { isObject } from '../../base/text/json.ts';
 
 export interface BatchedRequest {
   /** Letters, digits, `_` and `-`, at most 64: the result carries it. */
@@ -197,11 +199,11 @@ function toOneServer(baseURL: string | undefined): Middleware {
 
 function sizeOf({ request_counts }: MessageBatch): number {
   const counts: unknown = request_counts;
-  return isRecord(counts) ? Object.values(counts).reduce((sum: number, count) => sum + Number(count), 0) : 0;
+  return isObject(counts) ? Object.values(counts).reduce((sum: number, count) => sum + Number(count), 0) : 0;
 }
 
 function idOf(result: unknown): string {
-  return isRecord(result) ? String(result.custom_id) : '';
+  return isObject(result) ? String(result.custom_id) : '';
 }
 
 /** Checks what the SDK takes on trust. */
@@ -210,16 +212,16 @@ function readResult(id: string, { result }: { result?: unknown }, asking: Asking
     return { id, disposition: 'unusable', reason, usage };
   };
   const free = { calls: 1, inputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 0 };
-  if (!isRecord(result)) return unusable('Its result has no shape.');
+  if (!isObject(result)) return unusable('Its result has no shape.');
   if (result.type === 'errored') return { id, disposition: 'errored', reason: reasonOf(result), usage: free };
   if (result.type === 'canceled') return { id, disposition: 'canceled', reason: 'It was canceled.', usage: free };
   if (result.type === 'expired')
     return { id, disposition: 'expired', reason: 'It was not answered in a day.', usage: free };
   const message = result.type === 'succeeded' ? result.message : undefined;
-  if (!isRecord(message) || !Array.isArray(message.content) || !message.content.every(isRecord)) {
+  if (!isObject(message) || !Array.isArray(message.content) || !message.content.every(isObject)) {
     return unusable('Its result holds no message.');
   }
-  const usage = isRecord(message.usage) ? usageOf(message.usage) : null;
+  const usage = isObject(message.usage) ? usageOf(message.usage) : null;
   try {
     readEnding(message as unknown as BetaMessage, asking);
   } catch (error) {
@@ -233,6 +235,6 @@ function readResult(id: string, { result }: { result?: unknown }, asking: Asking
 }
 
 function reasonOf({ error }: Record<string, unknown>): string {
-  const inner = isRecord(error) && isRecord(error.error) ? error.error : error;
-  return isRecord(inner) && typeof inner.message === 'string' ? inner.message.slice(0, 300) : 'It failed.';
+  const inner = isObject(error) && isObject(error.error) ? error.error : error;
+  return isObject(inner) && typeof inner.message === 'string' ? inner.message.slice(0, 300) : 'It failed.';
 }

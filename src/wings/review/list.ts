@@ -1,7 +1,7 @@
 // What waits for a person's word, as they are shown it: the change as a diff of the files, why it is proposed, and the
 // words that it rests on, with who said them and when. It changes nothing.
 
-import { changesOf as changesOfArchiving } from '../../../jobs/dream/archive.ts';
+import { changesOf as changesOfArchiving } from '../../../jobs/dream/by-code.ts';
 import { settleMeaning } from '../../../jobs/dream/check.ts';
 import { changesOf as changesOfEdit } from '../../../jobs/dream/commit.ts';
 import { editsOf } from '../../../jobs/dream/draft.ts';

@@ -8,7 +8,7 @@
 //    still be what was checked.
 // 5. Pin those that go on waiting for the same files to what is there now, where they still are the same change.
 
-import { commitArchiving } from '../../../jobs/dream/archive.ts';
+import { commitArchiving } from '../../../jobs/dream/by-code.ts';
 import { settleMeaning } from '../../../jobs/dream/check.ts';
 import type { Decision, Place } from '../../../jobs/dream/commit.ts';
 import { commitOperations } from '../../../jobs/dream/commit.ts';

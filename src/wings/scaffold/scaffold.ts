@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { statNow } from '../../base/files/files.ts';
 import { renderPrompt } from '../../base/prompt.ts';
 import { type Clock, dayOf } from '../../base/time.ts';
-import { indexChange } from '../../memory/dream/index-change.ts';
+import { indexChange } from '../../memory/dream/index-file.ts';
 import { enterPersonsJob } from '../../memory/ledger/job-rows.ts';
 import type { Store, WithLease } from '../../memory/store/store.ts';
 

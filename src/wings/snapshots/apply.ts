@@ -8,7 +8,7 @@
 // 4. Build the index, and enter which snapshot it was.
 
 import type { Clock } from '../../base/time.ts';
-import { indexChange } from '../../memory/dream/index-change.ts';
+import { indexChange } from '../../memory/dream/index-file.ts';
 import { enterPersonsJob } from '../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../memory/ledger/ledger.ts';
 import type { Store, WithLease } from '../../memory/store/store.ts';

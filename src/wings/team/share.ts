@@ -12,7 +12,7 @@ import { isDirectory } from '../../base/files/directories.ts';
 import { readTextNow, writeNew } from '../../base/files/files.ts';
 import { locateSecrets, redact } from '../../base/text/redact.ts';
 import type { Clock } from '../../base/time.ts';
-import { indexChange } from '../../memory/dream/index-change.ts';
+import { indexChange } from '../../memory/dream/index-file.ts';
 import { refreshTopics, saidId } from '../../memory/dream/topic-table.ts';
 import { changesOf } from '../../memory/history/undo.ts';
 import { enterPersonsJob } from '../../memory/ledger/job-rows.ts';

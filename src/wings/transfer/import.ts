@@ -10,7 +10,7 @@
 import { isUtf8 } from 'node:buffer';
 import { AppError } from '../../base/errors.ts';
 import type { Clock } from '../../base/time.ts';
-import { indexChange } from '../../memory/dream/index-change.ts';
+import { indexChange, isOverflow } from '../../memory/dream/index-file.ts';
 import { historyPaths } from '../../memory/history/log-items.ts';
 import { takeInHistory } from '../../memory/history/rebuild.ts';
 import { allEntries, entryRow, supportsByEntry, writeEntry } from '../../memory/ledger/entries.ts';
@@ -20,7 +20,6 @@ import { isMemoryPath } from '../../memory/store/confine.ts';
 import type { FileChange, Store, WithLease } from '../../memory/store/store.ts';
 import { joinLogs, logDay, parseLog } from '../../memory/text/daily-log.ts';
 import { isReportPath, parseJsonReport } from '../../memory/text/dream-report.ts';
-import { isOverflow } from '../../memory/text/index-file.ts';
 import { isArchivePath, isTopicPath } from '../../memory/text/topic.ts';
 import { isExported } from './export.ts';
 import { readTarball } from './tarball.ts';

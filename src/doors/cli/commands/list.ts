@@ -6,6 +6,7 @@ import type { Config } from '../../../base/config/config.ts';
 import { AppError } from '../../../base/errors.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import { timeOf } from '../../../base/time.ts';
+import { cutDescription } from '../../../memory/dream/index-file.ts';
 import { type LearnedSession, learnedSessions } from '../../../memory/ledger/coverage.ts';
 import { type EntryRow, entriesOfSession, isInLog } from '../../../memory/ledger/entries.ts';
 import { lastSuccessAt } from '../../../memory/ledger/job-rows.ts';
@@ -21,7 +22,6 @@ import {
 } from '../../../memory/recall/catalog.ts';
 import { type Hit, searchMemories } from '../../../memory/recall/search.ts';
 import { logPath } from '../../../memory/text/daily-log.ts';
-import { cutDescription } from '../../../memory/text/index-file.ts';
 import { MEMORY_TYPES, type MemoryType } from '../../../memory/types.ts';
 import type { Call, CommandSpec } from '../spec.ts';
 import {

@@ -1,11 +1,18 @@
-// The text of MEMORY.md: one line for every topic, grouped by type, within the caps that agents read.
+// MEMORY.md: one line for every topic, grouped by type, within the caps that agents read; and its change of files, built
+// from what the ledger knows of the topics, in the same commit as their changes.
 // Promises: a line nocturne did not write stays, in its place, and no line is made for the topic it links; generated
 // lines yield first, and what does not fit is listed in index/<type>.md, which MEMORY.md names; built again from its
 // own output, it gives the same bytes.
 
+import { indexLines, writeIndexLines } from '../ledger/entries.ts';
+import type { Transaction } from '../ledger/ledger.ts';
+import { topicUses } from '../recall/recall-uses.ts';
+import { isPinned } from '../store/staging.ts';
+import type { FileChange, Store } from '../store/store.ts';
+import { fold, lineEndOf, readLines } from '../text/blocks.ts';
+import { isTopicPath, parseTopic } from '../text/topic.ts';
 import { MEMORY_TYPES, type MemoryType } from '../types.ts';
-import { fold, lineEndOf, readLines } from './blocks.ts';
-import { isTopicPath, parseTopic } from './topic.ts';
+import { refreshTopics, topicCards } from './topic-table.ts';
 
 export interface IndexTopic {
   path: string;
@@ -18,7 +25,7 @@ export interface IndexTopic {
   changedAt?: string;
 }
 
-export interface IndexCaps {
+interface IndexCaps {
   lines: number;
   /** Of UTF-8. */
   bytes: number;
@@ -27,7 +34,7 @@ export interface IndexCaps {
 
 export const INDEX_CAPS: IndexCaps = { lines: 200, bytes: 25_000, lineCharacters: 150 };
 
-export interface IndexRequest {
+interface IndexRequest {
   /** The file as it stands, or null. */
   current: string | null;
   /** The `generated` lines of the last build: what else is in the file, a person or the main agent wrote. */
@@ -296,4 +303,67 @@ function render(sections: Section[], lineEnd: string): string {
   function ended(raw: string): string {
     return raw.endsWith('\n') ? raw : raw + lineEnd;
   }
+}
+
+export interface IndexSize {
+  /** Paths of all topic files, sorted. */
+  topics: string[];
+  lines: number;
+  bytes: number;
+}
+
+/**
+ * The index as a change of files. It builds on the topics as they are by then, so it belongs behind their changes.
+ * `generated`: lines that were generated elsewhere, in a directory that plain git merged.
+ */
+export function indexChange(
+  { ledger, isCheckedIn }: Pick<Store, 'ledger' | 'isCheckedIn'>,
+  generated = new Set<string>(),
+) {
+  const generatedBefore = indexLines(ledger).union(generated);
+  const uses = topicUses(ledger);
+  let built: ReturnType<typeof buildIndex> | undefined;
+  let paths: string[] | undefined;
+  const living = () => {
+    refreshTopics(ledger);
+    const cards = topicCards(ledger).filter((card) => !card.isArchived);
+    paths = cards.map((card) => card.path);
+    return cards;
+  };
+  const build = (current: string | null) => {
+    const topics = living().map(({ path, description, type, isPinned: pinned }) => ({
+      path,
+      description,
+      type,
+      pinned,
+      usedAt: uses.get(path)?.usedAt ?? '',
+    }));
+    if (isPinned({ path: 'MEMORY.md', text: current })) return current;
+    built = buildIndex({ current, generatedBefore, topics, isCheckedIn });
+    return built.text;
+  };
+  const size = () => ({
+    topics: paths ?? living().map((card) => card.path),
+    lines: built?.lines ?? 0,
+    bytes: built?.bytes ?? 0,
+    generated: built?.generated.length ?? generatedBefore.size,
+  });
+  return {
+    memory: { path: 'MEMORY.md', change: build },
+    overflow: (): FileChange[] =>
+      ['user', 'feedback', 'project', 'reference', 'other'].map((type) => {
+        const path = `index/${type}.md`;
+        const change = (current: string | null) => {
+          if (!built || (current !== null && !isOverflow(current)) || isPinned({ path, text: current })) return current;
+          return built.overflow.find((file) => file.path === path)?.text ?? null;
+        };
+        return { path, change };
+      }),
+    size,
+    finish(transaction: Transaction): IndexSize {
+      writeIndexLines(transaction, built?.generated ?? [...generatedBefore]);
+      const { topics, lines, bytes } = size();
+      return { topics, lines, bytes };
+    },
+  };
 }
