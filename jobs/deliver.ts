@@ -50,8 +50,8 @@ export async function deliver(from: Sending, deps: DeliverDeps): Promise<void> {
     const said = rows.map((row) => ({ row, entry: entryRow(from.ledger, row.entry) }));
     forgotten = said.flatMap(({ row, entry }) => (entry?.state === 'forgotten' ? [row] : []));
     const sent = said.flatMap(({ entry }) => (entry?.state === 'sent' ? [entry] : []));
-    const settled = new Set([...sent.map(({ id }) => id), ...forgotten.map(({ entry }) => entry)]);
-    const unsent = rows.map(({ entry }) => entry).filter((entry) => !settled.has(entry));
+    const decided = new Set([...sent.map(({ id }) => id), ...forgotten.map(({ entry }) => entry)]);
+    const unsent = rows.map(({ entry }) => entry).filter((entry) => !decided.has(entry));
     // 2.
     return planDelivery({ ledger, source: from.dir, sent, unsent }, deps);
   });

@@ -177,7 +177,7 @@ async function distil(
   const night = { fresh: unsaid.rest, withdrawn: retired.rest, instructions: loaded.instructions };
   const asked = await loaded.sent?.ask(night, { ...deps, commit });
   // 7.
-  const slices = new Slices(asked?.rest ?? [night], deps.batchTokens);
+  const slices = new Slices(asked?.rest ?? [night], deps.requestTokens);
   for (let slice = slices.next(); slice; slice = slices.next()) {
     const selected = await select(slice, { store, mostTokens: slices.tokens });
     const check = new Check(selected, deps);
@@ -208,8 +208,8 @@ async function commitChecked(checked: Checked, deps: Night & { job: string }): P
   const ask = deps.approval?.ask;
   const proposals = ask ? await ask.operations(checked, deps) : [];
   const index = ask ? null : await commitOperations(checked, deps);
-  const settled = operations.flatMap(({ entries }) => entries);
-  noteLeft(deps.store.ledger, { left, settled, now: deps.clock.now() });
+  const placed = operations.flatMap(({ entries }) => entries);
+  noteLeft(deps.store.ledger, { left, placed, now: deps.clock.now() });
   return { operations: operations.map(told), proposals, refused, left, index };
 }
 

@@ -252,7 +252,7 @@ class TakingBack {
   putRowsBack(transaction: Transaction): number {
     const turns = new Set<string>();
     // What a line said that was since taken over or taken away is not to be distilled again.
-    const settled = new Set(
+    const takenOver = new Set(
       this.#rows.filter((row) => row.table === 'support' && this.#isGone(row)).map((row) => row.key.entry as string),
     );
     for (const { id, turn } of this.#entries()) if (this.#staying.has(id)) turns.add(turn);
@@ -261,7 +261,7 @@ class TakingBack {
       const { table, key } = row;
       const stays =
         isChangedSince(row) ||
-        (table === 'entry' && (this.#staying.has(key.id as string) || settled.has(key.id as string))) ||
+        (table === 'entry' && (this.#staying.has(key.id as string) || takenOver.has(key.id as string))) ||
         (table === 'support' && this.#isGone(row)) ||
         (table === 'coverage' && turns.has(key.turn as string));
       if (stays) continue;

@@ -31,8 +31,8 @@ import type { FileChange, Store } from '../../src/memory/store/store.ts';
 import type { ReportedRow } from '../../src/memory/text/dream-report.ts';
 import { archivePath, editLines, isArchivePath, lineId, newTopic, parseTopic } from '../../src/memory/text/topic.ts';
 import type { Guidance } from '../agent-request.ts';
-import { lineSeenOnce, settleMeaning } from './check.ts';
-import { type Checked, type CommitAt, commitTopics, type Place, type Told, type TopicsPlan } from './commit.ts';
+import { lineSeenOnce, resolveMeaning } from './check.ts';
+import { type Checked, type CommitAt, type CommitDeps, commitTopics, type Told, type TopicsPlan } from './commit.ts';
 import { type DraftTopic, readTopics } from './draft.ts';
 import { contextOf } from './select.ts';
 
@@ -54,10 +54,10 @@ export async function retireWithdrawn(
   const lines = [...topics.values()].flatMap((topic) => [...topic.lines]);
   const waiting = new Set(needsApproval ? operations.flatMap(({ entries }) => entries) : []);
   const rest = withdrawn.filter(({ id }) => isShared(id, lines, gone) && !waiting.has(id));
-  const settled = withdrawn.filter((entry) => !rest.includes(entry));
-  if (settled.length + operations.length === 0) return { checked: null, rest };
+  const done = withdrawn.filter((entry) => !rest.includes(entry));
+  if (done.length + operations.length === 0) return { checked: null, rest };
   const context = await contextOf([], withdrawn, topics);
-  return { checked: { operations, context, fresh: [], withdrawn: settled }, rest };
+  return { checked: { operations, context, fresh: [], withdrawn: done }, rest };
 }
 
 /** Writes down the habits that an older dream held back without a line. */
@@ -68,7 +68,7 @@ export async function writeHabits(held: EntryRow[], store: Store): Promise<Check
   for (const entry of context.entries.values()) {
     operations.push(await lineSeenOnce([entry], { context, store, reason: 'A habit that one session showed.' }));
   }
-  return { operations: await settleMeaning(operations, { context, store }), context, fresh: held, withdrawn: [] };
+  return { operations: await resolveMeaning(operations, { context, store }), context, fresh: held, withdrawn: [] };
 }
 
 /** Drops the entries that the project's own files say. */
@@ -120,7 +120,13 @@ const RECENT_DAYS = 30;
 
 /** Finds what is to be put away tonight; changes nothing. `decided`: lines (`path`, a space, the id) that are not asked about. */
 export async function findArchivable(
-  { store, clock, zone, archiveAfterDays, holdDays }: Place & { archiveAfterDays: ArchiveAfterDays; holdDays: number },
+  {
+    store,
+    clock,
+    zone,
+    archiveAfterDays,
+    holdDays,
+  }: CommitDeps & { archiveAfterDays: ArchiveAfterDays; holdDays: number },
   { guidance, decided }: { guidance: Guidance; decided: Set<string> },
 ): Promise<Archiving[]> {
   const { ledger } = store;

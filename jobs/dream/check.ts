@@ -1,6 +1,6 @@
 // A list of operations as a model builds it over its calls. What code lets through stands; what it does not is asked for
 // again, and nothing else.
-// What operations mean is settled before they are judged: lines carry no mark of what was seen once, which code sets
+// What operations mean is resolved before they are judged: lines carry no mark of what was seen once, which code sets
 // (draft.ts); what one says of a new topic holds for all that write into it; `hold`, no longer offered, is a line seen
 // once; a duplicate from another session that makes a line certain is merged into it; a new name means the topic.
 // Promises: an operation keeps its number as long as it is about the same entries; what is sent anew about an entry takes
@@ -138,7 +138,7 @@ export class Check {
     );
     const unreadable = await this.#read(shaped.map(({ operation }) => operation));
     if (unreadable) problems.push(unreadable);
-    const meant = await settleMeaning(
+    const meant = await resolveMeaning(
       shaped.map(({ operation }) => operation),
       { context: this.#context, store: this.#at.store },
     );
@@ -179,7 +179,7 @@ export class Check {
     return { problems, notes, standing: kept.map(({ number }) => number), left };
   }
 
-  /** The operations that can be committed together, each tried beside those before it. */
+  /** The operations that can be committed together, each tried together with those before it. */
   async #rehearsed<Each extends { operation: Operation }>(
     all: Each[],
     tell: (each: Each, problem: string) => void,
@@ -260,7 +260,7 @@ async function cleaned(value: unknown): Promise<unknown> {
 }
 
 /** The operations as they are meant, in the same order, one for each. */
-export async function settleMeaning(
+export async function resolveMeaning(
   operations: Operation[],
   { context, store }: { context: Context; store: Store },
 ): Promise<Operation[]> {

@@ -5,7 +5,7 @@
 
 import { AppError } from '../../src/base/errors.ts';
 import { type Clock, dayOf, timeOf } from '../../src/base/time.ts';
-import { settleHabits, writeHeld } from '../../src/memory/dream/habits.ts';
+import { updateHeld, writeHeld } from '../../src/memory/dream/habits.ts';
 import { type IndexSize, indexChange } from '../../src/memory/dream/index-file.ts';
 import { type DreamContext, type Operation, topicOfLine } from '../../src/memory/dream/operations.ts';
 import { refreshTopics, topicCards } from '../../src/memory/dream/topic-table.ts';
@@ -26,10 +26,10 @@ import type { FileChange, Store } from '../../src/memory/store/store.ts';
 import {
   appendJsonReport,
   appendMarkdownReport,
-  type BatchSummary,
   type MemorySize,
   type ReportedRow,
   reportPath,
+  type SliceSummary,
 } from '../../src/memory/text/dream-report.ts';
 import { bodyStart, readFrontmatter, setKeys } from '../../src/memory/text/frontmatter.ts';
 import { editLines, lineId, newTopic, withoutMark } from '../../src/memory/text/topic.ts';
@@ -57,7 +57,7 @@ export async function commitOperations(checked: Checked, at: CommitAt): Promise<
       links.rows(transaction);
       const marked = edits.flatMap(({ add }) => add.flatMap((line) => (line.seenOnce ? line.entries : [])));
       writeStates(transaction, checked, { now: clock.now(), seenOnce: new Set(marked) });
-      settleHabits(transaction, { edits, gone, now: clock.now() });
+      updateHeld(transaction, { edits, gone, now: clock.now() });
     },
   }));
 }
@@ -193,7 +193,7 @@ export function reportRows(
   });
 }
 
-/** What a report tells beside the changes. */
+/** What a report tells apart from the changes. */
 export interface Told {
   fresh: EntryRow[];
   withdrawn: EntryRow[];
@@ -202,11 +202,11 @@ export interface Told {
   /** Entries that wait for another night. */
   left?: { entry: string; reason: string }[];
   /** What asking cost; none where no model was asked. */
-  spend?: BatchSummary['spend'];
+  spend?: SliceSummary['spend'];
 }
 
 /** Where a commit is made, and as which job's. */
-export interface CommitAt extends Place {
+export interface CommitAt extends CommitDeps {
   job: string;
   lease: Lease;
   /** Set where a person decided on what had waited. */
@@ -300,7 +300,7 @@ function reportFiles(
   const { clock, zone, job } = at;
   const now = clock.now();
   const [day, time] = [dayOf(now, zone), timeOf(now, zone)];
-  const summary = (): BatchSummary => ({
+  const summary = (): SliceSummary => ({
     ...{ before, after: after(), spend, refused },
     ...(left.length > 0 && { left }),
   });
@@ -317,14 +317,14 @@ function reportFiles(
   ];
 }
 
-export interface Place {
+export interface CommitDeps {
   store: Store;
   clock: Clock;
   zone: string;
 }
 
 /** Brings the index up to date with the topic files, for what a person added, renamed or removed. */
-export async function rebuildIndex(place: Place, by: { lease: Lease; actor: string }): Promise<IndexSize> {
+export async function rebuildIndex(place: CommitDeps, by: { lease: Lease; actor: string }): Promise<IndexSize> {
   const { store } = place;
   const index = indexChange(store);
   const current = await store.read('MEMORY.md');

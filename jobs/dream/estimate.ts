@@ -34,14 +34,14 @@ const OPERATION_TOKENS = 120;
 /** Later requests are shown the memory as it is now, before the earlier ones changed it. */
 export async function estimateDream(
   request: { instructions?: string },
-  deps: Pick<ProposeDeps, 'store' | 'clock' | 'zone' | 'batchTokens'> & {
+  deps: Pick<ProposeDeps, 'store' | 'clock' | 'zone' | 'requestTokens'> & {
     model: string;
     price?: Price;
     approval?: Approval;
     requests?: Requests;
   },
 ): Promise<DreamEstimate> {
-  const { store, model, price, batchTokens: mostTokens } = deps;
+  const { store, model, price, requestTokens: mostTokens } = deps;
   const open = deps.requests?.open(store.ledger);
   const all = await readEntries(store, { approval: deps.approval, history: await statHistory(store) });
   const isFree = ({ id }: EntryRow) => !open?.entries.has(id);

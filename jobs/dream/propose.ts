@@ -16,7 +16,7 @@ import { type KnownEntry, offeredSchema } from '../../src/memory/dream/operation
 import type { SpentTotal } from '../../src/memory/home/spend.ts';
 import { sessionRow } from '../../src/memory/ledger/coverage.ts';
 import type { Store } from '../../src/memory/store/store.ts';
-import type { BatchSummary } from '../../src/memory/text/dream-report.ts';
+import type { SliceSummary } from '../../src/memory/text/dream-report.ts';
 import { type AgentDeps, describePlace, runWithTools } from '../agent-request.ts';
 import type { Check, Verdict } from './check.ts';
 import { renderTopics } from './draft.ts';
@@ -27,7 +27,7 @@ export interface ProposeDeps extends AgentDeps {
   clock: Clock;
   zone: string;
   /** Tokens of entries, and of topics, that one request is shown. */
-  batchTokens: number;
+  requestTokens: number;
 }
 
 /** What a request to the model says: the same for a dream, a dry run and a batch. */
@@ -66,7 +66,7 @@ export async function requestFor(
 }
 
 /** `oversize`: the model finds the request too long. */
-export type Proposed = { outcome: 'proposed'; spend: BatchSummary['spend'] } | { outcome: 'oversize'; error: AppError };
+export type Proposed = { outcome: 'proposed'; spend: SliceSummary['spend'] } | { outcome: 'oversize'; error: AppError };
 
 /** Asks the model until `check` finds nothing wrong; throws `bad-reply` where nothing stands at the end. */
 export async function propose(selected: Selected, check: Check, deps: ProposeDeps): Promise<Proposed> {
@@ -84,7 +84,7 @@ export async function propose(selected: Selected, check: Check, deps: ProposeDep
   }
   const { operations, left } = check.checked();
   if (operations.length > 0) return { outcome: 'proposed', spend: spentSince(before, spend.total()) };
-  noteLeft(store.ledger, { left, settled: [], now: clock.now() });
+  noteLeft(store.ledger, { left, placed: [], now: clock.now() });
   throw new AppError(
     'bad-reply',
     `The model proposed no operations that could be carried out for ${selected.context.entries.size} entries.`,
@@ -107,7 +107,7 @@ function replyTo({ problems, notes, standing, left }: Verdict): ToolReply {
   };
 }
 
-function spentSince(before: SpentTotal, after: SpentTotal): BatchSummary['spend'] {
+function spentSince(before: SpentTotal, after: SpentTotal): SliceSummary['spend'] {
   return {
     calls: after.calls - before.calls,
     inputTokens: after.rawInputTokens - before.rawInputTokens,

@@ -6,7 +6,7 @@ import type { Archiving } from '../../src/memory/dream/operations.ts';
 import type { EntryRow } from '../../src/memory/ledger/entries.ts';
 import type { Ledger, Transaction } from '../../src/memory/ledger/ledger.ts';
 import type { Store } from '../../src/memory/store/store.ts';
-import type { Checked, CommitAt, Place } from './commit.ts';
+import type { Checked, CommitAt, CommitDeps } from './commit.ts';
 import type { ProposeDeps } from './propose.ts';
 import type { Slice } from './select.ts';
 
@@ -59,7 +59,7 @@ export interface SentRequests {
   /** Carries out the answers and sends the rest of the night; answers what is to be asked at once. */
   ask(
     night: Slice,
-    at: Omit<CommitAt, keyof Place> & { commit(checked: Checked): Promise<void> },
+    at: Omit<CommitAt, keyof CommitDeps> & { commit(checked: Checked): Promise<void> },
   ): Promise<{ rest: Slice[]; isWaiting: boolean }>;
 }
 

@@ -64,7 +64,7 @@ export class Slices {
     return this.#waiting.shift();
   }
 
-  /** Puts back a slice that was too long, and makes all that follow half as long, beside fewer topics; throws where they are small. */
+  /** Puts back a slice that was too long, and makes all that follow half as long, with fewer topics; throws where they are small. */
   halve(slice: Slice, tooLong: Error): void {
     if (this.#tokens < 2 * SMALLEST_SLICE_TOKENS) throw tooLong;
     this.#tokens = Math.floor(this.#tokens / 2);
@@ -132,7 +132,7 @@ const TOKENS_PER_ENTRY = 120;
 const LEAST_TOKENS = 800;
 /** The part of the tokens that goes to topics by their index line alone. */
 const OTHERS_PART = 0.15;
-/** Beside the text of a line, or of a topic's heading: its id, marks, line end. */
+/** In addition to the text of a line, or of a topic's heading: its id, marks, line end. */
 const FRAME_CHARACTERS = 16;
 
 /**

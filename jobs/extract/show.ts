@@ -75,7 +75,7 @@ export function excerptsOf(
   { excerptTokens, zone, isNumbered }: { excerptTokens: number; zone: string; isNumbered?: boolean },
 ): AsyncGenerator<Excerpt> {
   const options = { ids: saidIds(of), budgetTokens: excerptTokens, redact, zone, isNumbered };
-  return buildExcerpts(() => readShown(of), options);
+  return buildExcerpts(() => readTurnsToShow(of), options);
 }
 
 function* saidIds({ sorted }: ToShow): Generator<string> {
@@ -83,7 +83,7 @@ function* saidIds({ sorted }: ToShow): Generator<string> {
 }
 
 /** The turns themselves: those that are pending and their context. */
-export async function* readShown({ session, sorted }: ToShow): AsyncGenerator<ExcerptTurn> {
+export async function* readTurnsToShow({ session, sorted }: ToShow): AsyncGenerator<ExcerptTurn> {
   const { shown, from } = sorted;
   let next = 0;
   if (shown.length === 0) return;
@@ -112,7 +112,7 @@ async function continuationOf(
   const obstacle = obstacleIn(request, agent.model);
   if (obstacle) return { by: 'excerpt', why: obstacle };
   if ([...of.sorted.states.values()].includes('private')) return { by: 'excerpt', why: PRIVATE };
-  const excerpt = await listMessages(await Array.fromAsync(readShown(of)), {
+  const excerpt = await listMessages(await Array.fromAsync(readTurnsToShow(of)), {
     budgetTokens: excerptTokens,
     redact,
     zone,

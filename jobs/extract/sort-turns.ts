@@ -135,7 +135,7 @@ export async function sortTurns(
     });
     sorted.lastTurnByte = turn.byte ?? null;
     const takenBack = branches.takenBackBy(turn);
-    if (takenBack.length > 0) behind = forget(sorted, new Set(takenBack), behind);
+    if (takenBack.length > 0) behind = dropTakenBack(sorted, new Set(takenBack), behind);
     if (isOwn(turn)) {
       sorted.states.set(turn.id, 'own');
       continue;
@@ -205,7 +205,7 @@ function assumeBefore(
 }
 
 /** Turns that a person took back are not shown; what became of them before stays so. Answers the rest of `behind`. */
-function forget(sorted: SortedTurns, takenBack: Set<string>, behind: KnownTurn[]): KnownTurn[] {
+function dropTakenBack(sorted: SortedTurns, takenBack: Set<string>, behind: KnownTurn[]): KnownTurn[] {
   for (const id of takenBack) {
     sorted.pending.delete(id);
     sorted.parts.delete(id);

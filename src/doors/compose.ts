@@ -219,9 +219,9 @@ export function compose(config: Config, parts: Parts = {}): App {
       const { dream } = await import('../../jobs/dream.ts');
       await userScope.deliverBeforeDream(at);
       const seams = await dreamSeams(request, common.signal);
-      const { excerptTokens: batchTokens, holdDays, forgetDays: archiveAfterDays } = config;
+      const { excerptTokens: requestTokens, holdDays, forgetDays: archiveAfterDays } = config;
       const report = await observed('dream', at, () =>
-        dream(request, { ...common, ...seams, store: at, batchTokens, holdDays, archiveAfterDays }),
+        dream(request, { ...common, ...seams, store: at, requestTokens, holdDays, archiveAfterDays }),
       );
       const added = await forWings.afterDream({ job: report.job, own: at, options });
       dropOldVersions(at.ledger, { now: config.clock.now(), days: config.versionDays, kept: config.versionsKept });
@@ -232,7 +232,7 @@ export function compose(config: Config, parts: Parts = {}): App {
       const price = priceOf(config.model, config.prices);
       const batch = config.dreamBatch ? 'send' : request.batch;
       const seams = await dreamSeams({ ...request, batch });
-      return estimateDream(request, { ...config, ...seams, store: at, batchTokens: config.excerptTokens, price });
+      return estimateDream(request, { ...config, ...seams, store: at, requestTokens: config.excerptTokens, price });
     },
     dreamRequests: async () => (await dreamSeams({})).requests,
     dreamNews: async (at) => (await import('../../jobs/dream/load.ts')).newsOf(at, await dreamSeams({})),

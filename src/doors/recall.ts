@@ -17,7 +17,7 @@ import { isDamagedFile, isUnwritable } from '../memory/ledger/database.ts';
 import { findLedger, type Ledger } from '../memory/ledger/ledger.ts';
 import { type BesidePlace, type Recall, type RecalledTopic, recall } from '../memory/recall/recall.ts';
 import {
-  forgetRecalled,
+  dropRecalled,
   recalledBefore,
   rememberRecalled,
   rememberUses,
@@ -123,7 +123,7 @@ export async function recallFor(config: Config, options: RecallOptions = {}): Pr
     // Where a project has no memory yet, what its sessions are given is all from beside.
     const keeper = isThere ? ledger : (beside.find((place) => place.scope === 'user')?.ledger ?? null);
     const { session = '', isAnew = false } = options;
-    if (keeper && session && isAnew) tryToNote(() => forgetRecalled(keeper, session));
+    if (keeper && session && isAnew) tryToNote(() => dropRecalled(keeper, session));
     const before = keeper && given && !isAnew ? recalledBefore(keeper, given) : null;
     if (before !== null) return { ...result, text: before, isRepeated: true };
     const now = config.clock.now();

@@ -1,14 +1,14 @@
 // How a memory directory is opened: the store above the ledger, and all that may have to be repaired before it is used.
 // Promises: what a crash left half done is finished; what the files know and the ledger does not is told to it; edits
 // made meanwhile are taken in, losses that look like an accident are told apart from deletions, and what a merge of git
-// left is settled, now and after every later edit; jobs whose process died are ended. A ledger that is damaged is
+// left is resolved, now and after every later edit; jobs whose process died are ended. A ledger that is damaged is
 // refused here: `check --repair` rebuilds it (jobs/check-memory.ts).
 
 import { resolve } from 'node:path';
 import { canonicalPath } from '../base/files/directories.ts';
 import { makeDirectory } from '../base/files/files.ts';
 import { type Clock, systemClock } from '../base/time.ts';
-import { settleMerges } from './conflicts/resolve-merges.ts';
+import { resolveMerges } from './conflicts/resolve-merges.ts';
 import { rebuildWhereBehind } from './history/rebuild.ts';
 import { isCheckedInDir } from './home/paths.ts';
 import { endInterrupted } from './ledger/job-rows.ts';
@@ -49,7 +49,7 @@ export async function openStore(
     limits,
     lockWaitMs,
     isCheckedIn: isRepositorys,
-    resolveEdits: settleMerges,
+    resolveEdits: resolveMerges,
   });
   try {
     // Before external edits are taken in: a ledger that is behind the files is known by what it remembers of them.

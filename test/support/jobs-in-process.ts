@@ -80,7 +80,7 @@ export interface InProcessOptions {
   extract?: Model;
   /** In place of the loop and a model. */
   runAgent?: RunAgent;
-  batchTokens?: number;
+  requestTokens?: number;
   /** Of one excerpt; default: 12,000. */
   excerptTokens?: number;
   /** The user scope, where entries about the user are kept; default: beside the others. */
@@ -95,7 +95,7 @@ export async function jobsInProcess(
   now: string | Clock = '2026-11-21T02:00:00Z',
   models: InProcessOptions = {},
 ): Promise<JobsInProcess> {
-  const { runAgent = loopInProcess, batchTokens = 12_000, excerptTokens = 12_000 } = models;
+  const { runAgent = loopInProcess, requestTokens = 12_000, excerptTokens = 12_000 } = models;
   const { user, review: isReviewed = false } = models;
   const clock = typeof now === 'string' ? fixedClock(now) : now;
   const config = await loadConfig({}, { NOCTURNE_HOME: tempDir() });
@@ -128,7 +128,7 @@ export async function jobsInProcess(
     };
   };
   const { withLease: leased } = common();
-  const app = { config: { ...config, clock, zone: 'UTC', excerptTokens: batchTokens }, home, withLease: leased };
+  const app = { config: { ...config, clock, zone: 'UTC', excerptTokens: requestTokens }, home, withLease: leased };
   const forWings = {
     ...app,
     memoryDirOf: () => dir,
@@ -146,7 +146,7 @@ export async function jobsInProcess(
       const deps = common();
       const approval = await wingWith('approval')?.approval?.(request.review ?? isReviewed);
       const requests = await wingWith('requests')?.requests?.({ mode: request.batch, asking: async () => deps.agent });
-      return dream(request, { ...deps, batchTokens, holdDays, archiveAfterDays, approval, requests, store });
+      return dream(request, { ...deps, requestTokens, holdDays, archiveAfterDays, approval, requests, store });
     },
     undo: (request = { last: true }) =>
       undo(request, {

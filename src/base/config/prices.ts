@@ -18,7 +18,7 @@ export type Price = z.infer<typeof priceSchema>;
 export interface Usage {
   calls: number;
   inputTokens: number;
-  /** Read from the prompt cache, beside `inputTokens`; those written to it count as input. */
+  /** Read from the prompt cache, not among `inputTokens`; those written to it count as input. */
   cachedInputTokens: number;
   /** Of `inputTokens`, those written to the prompt cache. */
   cacheWriteTokens: number;

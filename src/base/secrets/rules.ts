@@ -1,6 +1,6 @@
 // What a secret looks like where it is no token of a vendor's form: by its place (keys in a block, JWTs, cookies, headers,
 // logins in URLs and on command lines, secrets of Kubernetes), by the name it is given to (`API_KEY=`, `"password": "`,
-// `my password is`, `--token`), and by its vendor's name beside it (NAMED of vendor-table.ts), where what stands between
+// `my password is`, `--token`), and by its vendor's name next to it (NAMED of vendor-table.ts), where what stands between
 // decides: `the Datadog key is`, not `discord commit`. Names of variables, types, expressions, placeholders, paths and
 // places in a list of pages are no secrets.
 // Every pattern is linear: what it repeats is bounded or can be split in one way only, so no text can make it slow.

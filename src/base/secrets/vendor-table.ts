@@ -1,4 +1,4 @@
-// The tokens of vendors, one line each: TOKENS are told by their own form; NAMED only beside their vendor's name,
+// The tokens of vendors, one line each: TOKENS are told by their own form; NAMED only next to their vendor's name,
 // since without it they look like any hash or id.
 // A form is literal text, `(a|b)` for one of several, and runs: `{hex:32}` is 32 of a set, `{n:20+}` 20 or more,
 // `{n:20/36+}` 20 or more in one piece or 36 broken over lines, `{n:5-30}` from 5 to 30. Sets are in token-forms.ts.

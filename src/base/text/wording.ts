@@ -71,7 +71,7 @@ export function containsLiteral(value: string, text: string): boolean {
     string,
     string,
   ];
-  // Whatever stands beside so much of the same is no other value.
+  // Whatever stands next to so much of the same is no other value.
   if (wanted.length > LONGEST_VALUE) return source.includes(wanted);
   const isPath = /[/\\@.:-]/.test(wanted);
   for (let at = source.indexOf(wanted); at >= 0; at = source.indexOf(wanted, at + 1)) {

@@ -3,7 +3,7 @@
 // alone, or a set that a code fence shows as an example, is text about git.
 // Statements of both sides stand together, ours first; of a key that the frontmatter has twice one value stays, chosen by
 // the values alone, so that every clone chooses alike; of a bullet that stands twice one, with the authors of both.
-// Changes nothing: who only looks is shown what settle-merges.ts would commit.
+// Changes nothing: who only looks is shown what resolve-merges.ts would commit.
 
 import { diffComm } from 'node-diff3';
 import type { Ledger } from '../ledger/ledger.ts';

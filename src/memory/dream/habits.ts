@@ -48,20 +48,23 @@ interface Edit {
  * What becomes of the entries of these lines: those that are marked wait, all others do not any more. `gone`: what lines
  * rested on that were taken out.
  */
-export function settleHabits(
+export function updateHeld(
   transaction: Transaction,
   { edits, gone, now }: { edits: Edit[]; gone: string[]; now: Date },
 ): void {
   const { ledger } = transaction;
   for (const line of edits.flatMap(({ add }) => add)) {
-    for (const entry of line.entries) settle(transaction, { entry, isHeld: line.seenOnce !== undefined, now });
+    for (const entry of line.entries) setHeld(transaction, { entry, isHeld: line.seenOnce !== undefined, now });
   }
   for (const entry of gone) {
-    if (supportsByEntry(ledger, entry).length === 0) settle(transaction, { entry, isHeld: false, now });
+    if (supportsByEntry(ledger, entry).length === 0) setHeld(transaction, { entry, isHeld: false, now });
   }
 }
 
-function settle(transaction: Transaction, { entry, isHeld, now }: { entry: string; isHeld: boolean; now: Date }): void {
+function setHeld(
+  transaction: Transaction,
+  { entry, isHeld, now }: { entry: string; isHeld: boolean; now: Date },
+): void {
   const row = entryRow(transaction.ledger, entry);
   const state = isHeld ? 'held' : 'distilled';
   if (row && row.state !== state && (isHeld || row.state === 'held')) writeEntry(transaction, { ...row, state });
@@ -70,7 +73,7 @@ function settle(transaction: Transaction, { entry, isHeld, now }: { entry: strin
 
 /** Ends the waiting of entries whose lines are gone, put away or a person's now. */
 export function endWaiting(transaction: Transaction, entries: Iterable<string>, now: Date): void {
-  for (const entry of entries) settle(transaction, { entry, isHeld: false, now });
+  for (const entry of entries) setHeld(transaction, { entry, isHeld: false, now });
 }
 
 /**
@@ -130,13 +133,13 @@ export function reasonsLeft(ledger: Ledger, entries: string[]): string[] {
   return unplaced(ledger).flatMap(({ entry, reason }) => (wanted.has(entry) ? [`${entry}: ${reason}`] : []));
 }
 
-/** Notes a night's end: `left` wait for another one, `settled` do not any more. */
+/** Notes a night's end: `left` wait for another one, `placed` do not any more. */
 export function noteLeft(
   ledger: Ledger,
-  { left, settled, now }: { left: { entry: string; reason: string }[]; settled: Iterable<string>; now: Date },
+  { left, placed, now }: { left: { entry: string; reason: string }[]; placed: Iterable<string>; now: Date },
 ): void {
   ledger.transaction(() => {
-    for (const entry of settled) ledger.run('delete from unplaced where entry = ?', entry);
+    for (const entry of placed) ledger.run('delete from unplaced where entry = ?', entry);
     for (const { entry, reason } of left) {
       ledger.run(
         `insert into unplaced (entry, nights, since, reason) values (?, 1, ?, ?)

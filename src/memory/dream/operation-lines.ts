@@ -133,7 +133,7 @@ function checkPlace(line: NewLine, operation: Writing, { context, added, gone, s
     ...[...added.values()].filter((each) => each.type === type).map(({ text }) => text),
   ].find((text) => isOpposite(text, line.text));
   // What stood there before was contradicted before.
-  // What was seen once stands beside what it denies, marked.
+  // What was seen once stands together with what it denies, marked.
   const entries = entriesOf(context, line.entries);
   const isMarked = seenOnceIn(entries) !== undefined;
   if (opposite !== undefined && !isOpen(line) && !isMarked && !replaces.some((old) => lineId(textOf(old)) === id)) {
@@ -166,7 +166,7 @@ function checkValues(line: NewLine, { operation, entries, old, say }: Rest): voi
   ) {
     if (foreign.length > 0) say(`the line ${quoted(line.text)} mixes values of several lines: use a line for each.`);
   }
-  // What an entry changes is named to say what no longer holds, or beside what holds.
+  // What an entry changes is named to say what no longer holds, or together with what holds.
   const own = entries.map((entry) => wordsOf({ ...entry, changes: '' }).join('\n')).join('\n');
   const former = foreignTo(own, [line.text, ...ofOld]);
   if (

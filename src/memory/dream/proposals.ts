@@ -16,7 +16,7 @@ export interface Proposal {
   job: string;
   at: string;
   madeBy: 'model' | 'code';
-  /** One, with the drops that are right only beside it; none where something is put away. */
+  /** One, with the drops that are right only with it; none where something is put away. */
   operations: Operation[];
   archiving: Archiving | null;
   topics: TopicPin[];

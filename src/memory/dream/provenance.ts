@@ -113,7 +113,7 @@ export function explainEntry({ dir, ledger }: MemoryReader, id: string): Explain
 }
 
 /**
- * The standing lines that rest on these entries alone (or beside ones that are gone), and those that rest on others too.
+ * The standing lines that rest on these entries alone (or with ones that are gone), and those that rest on others too.
  * For whoever takes a source away: a session, an entry, a line of a log.
  */
 export async function restingOn(

@@ -1,7 +1,7 @@
 // The topics as tables of the ledger: a card of each for the index, and the words of every line for full-text search
 // (FTS5), so that a dream need not read ten thousand files to find the three that its entries touch.
 // Derived, never the truth: every look brings it to the heads of the files, whoever changed them and however. It holds
-// words but no text, and a redaction empties it (`forgetTopics`); the next look fills it again.
+// words but no text, and a redaction empties it (`clearTopicTable`); the next look fills it again.
 
 import type { Day } from '../../base/time.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -164,7 +164,7 @@ export function saidId(text: string): string {
 }
 
 /** Empties the tables, words and all: what is deleted one by one would stay in the index until it is merged. */
-export function forgetTopics(ledger: Ledger): void {
+export function clearTopicTable(ledger: Ledger): void {
   ledger.transaction(() => {
     ledger.run('delete from topic');
     ledger.run('delete from topic_line');

@@ -95,7 +95,7 @@ async function missingFiles(store: Store): Promise<Finding[]> {
   });
 }
 
-/** Puts back what a lost log held, from its newest version that holds all of it, beside what was written there since. */
+/** Puts back what a lost log held, from its newest version that holds all of it, with what was written there since. */
 function mendLost(store: Store, path: string): Mend | null {
   const { ledger, dir } = store;
   const day = logDay(path);
@@ -117,7 +117,7 @@ function mendLost(store: Store, path: string): Mend | null {
     return joinLogs(whole, current ?? '', { day, leftOut: new Set(left.map(({ id }) => id)) });
   };
   return {
-    says: 'Puts back what it held, from its newest whole version, beside what was written since.',
+    says: 'Puts back what it held, from its newest whole version, with what was written since.',
     apply: async () => void (await store.commit({ actor: CHECK }, () => ({ files: [{ path, change }] }))),
   };
 }

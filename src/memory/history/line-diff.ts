@@ -1,5 +1,5 @@
 // What two texts differ in, by lines: shown as a unified diff, or taken back from a text that has changed since.
-// Taking back is no three-way merge: there, lines that others added right beside ours would collide with them. Here each
+// Taking back is no three-way merge: there, lines that others added right next to ours would collide with them. Here each
 // line is followed to where it stands now, and only a line that is no longer there as it was collides.
 
 import { diffIndices } from 'node-diff3';

@@ -81,7 +81,7 @@ export async function rebuildFromFiles(store: Store, changed?: string[]): Promis
 }
 
 /**
- * Writes into the ledger what logs and reports (`texts`, by path) know and it does not, beside the topics (by path, in
+ * Writes into the ledger what logs and reports (`texts`, by path) know and it does not, with the topics (by path, in
  * the archive, too) and the index as they stand with them. `isAnew`: nothing of it stands any more, so that what the
  * ledger remembers of the same dreams counts for nothing.
  */

@@ -54,7 +54,7 @@ export interface SpendLimits {
   dayMoneyUsd?: number;
   /** The model that is asked; one without a price is counted in tokens only. */
   model?: string;
-  /** Beside the list prices. */
+  /** In addition to the list prices. */
   prices?: Record<string, Price>;
   zone: string;
   clock: Clock;

@@ -1,7 +1,7 @@
 // The ledger: `.nocturne/ledger.db`, the truth of what nocturne did in one memory directory.
 // It owns the connection and the transaction. Every change of a row inside a commit goes through
-// a `Transaction`, which keeps what stood there before, so that undo has it. What the rows mean is told in the files beside
-// this one. Nothing here knows the files of a memory, or the store.
+// a `Transaction`, which keeps what stood there before, so that undo has it. What the rows mean is told in the other files
+// here. Nothing here knows the files of a memory, or the store.
 // Its functions are synchronous because files are swapped while the write lock is held.
 
 import { randomUUID } from 'node:crypto';
@@ -215,7 +215,7 @@ export function jsonOf<Found>(text: unknown): Found {
   }
 }
 
-/** Keeps a damaged ledger beside its place, with its write-ahead log; answers the name. Nobody may have it open. */
+/** Keeps a damaged ledger next to its place, with its write-ahead log; answers the name. Nobody may have it open. */
 export function setLedgerAside(dir: string, at: Date): string {
   const path = ledgerPath(dir);
   const kept = `${path}.broken-${at.toISOString().replaceAll(':', '-')}`;

@@ -45,7 +45,7 @@ export function beginCommit(ledger: Ledger, commit: { actor: Actor; at: string; 
 
 /**
  * Adds a version and makes it the head of its memory, which is moved to the version's path. Answers its id. What came
- * from outside is looked into for what a merge left in it (settle-merges.ts).
+ * from outside is looked into for what a merge left in it (resolve-merges.ts).
  */
 export function addVersion(ledger: Ledger, version: NewVersion): string {
   const id = keepVersion(ledger, version);
@@ -63,7 +63,7 @@ export function addVersion(ledger: Ledger, version: NewVersion): string {
   return id;
 }
 
-/** Adds a version that never was the live file, beside the head. Answers its id. */
+/** Adds a version that never was the live file, in addition to the head. Answers its id. */
 export function keepVersion(ledger: Ledger, version: NewVersion): string {
   const id = newId('memver');
   const { memory, commit, path, previous, content, actor, at } = version;

@@ -19,7 +19,7 @@ const MOVES =
 const ENDED = any(
   'off|over|done|finished|complete|completed|cancell?ed|dropped|abandoned|revoked|withdrawn|merged|live|out|shipped|released|closed|forget|undecided|open|erledigt|fertig|abgesagt|vorbei|abgeschlossen|offen|gestrichen|terminé|terminée|annulé|annulée|fini|finie|hecho|terminado|cancelado|annullato|finito',
 );
-/** What is said beside something, not in its place. */
+/** What is said in addition to something, not in its place. */
 const ADDS = any('also|too|as well|in addition|additionally|auch|ebenfalls|zudem|aussi|también|anche|inoltre');
 /** What somebody wants or says is not how it is. */
 const REPORTED = any(

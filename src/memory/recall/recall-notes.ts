@@ -1,4 +1,4 @@
-// What recall says in nocturne's own words, beside what is remembered: what the user is to be told, what features add, and
+// What recall says in nocturne's own words, apart from what is remembered: what the user is to be told, what features add, and
 // what the last dream did. Nothing of it comes from a file of anybody's.
 
 import { join } from 'node:path';

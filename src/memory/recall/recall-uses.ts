@@ -73,7 +73,7 @@ export function rememberRecalled(
 }
 
 /** A session begins anew: after `/clear` or `/compact` it no longer has what it was given. */
-export function forgetRecalled(ledger: Ledger, session: string): void {
+export function dropRecalled(ledger: Ledger, session: string): void {
   ledger.run('delete from recalled where session = ?', session);
 }
 

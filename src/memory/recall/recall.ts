@@ -1,5 +1,5 @@
-// Recall: the prompt section made of a memory directory, and of those beside it: the user's own, the repository's.
-// Promises: the section is never longer than it may be; what is beside takes no more than its share; each part says whose
+// Recall: the prompt section made of a memory directory, and of its extra scopes: the user's own, the repository's.
+// Promises: the section is never longer than it may be; an extra scope takes no more than its share; each part says whose
 // it is and says nothing that one before it says; nothing in one can pass for another, end the section or pass for
 // instructions; the section begins and ends with a tag by which it is known, and is never taken for something that was
 // said. It changes nothing.
@@ -19,7 +19,7 @@ import { asContent, frameOf } from './section.ts';
 
 export type { RecalledPart, RecalledTopic, RecallPlace } from './recall-part.ts';
 
-/** Whose memory stands beside a project's: the user's in all projects, or what comes with the working tree. */
+/** Whose memory is recalled with a project's: the user's in all projects, or what comes with the working tree. */
 export type ExtraScope = 'user' | 'local';
 
 export interface BesidePlace extends RecallPlace {
@@ -53,7 +53,7 @@ export interface Recall extends RecalledPart {
   beside: (RecalledPart & { scope: ExtraScope; memory: string })[];
 }
 
-/** How much of the section what is beside may take, with its heading. */
+/** How much of the section an extra scope may take, with its heading. */
 const SHARES: Record<ExtraScope, number> = { user: 0.25, local: 0.2 };
 /** And what nocturne itself says, else it says nothing. */
 const NOTES_SHARE = 0.25;

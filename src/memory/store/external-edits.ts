@@ -284,7 +284,7 @@ export const IF_MISSING = 'put back what was not meant to go, or take it as mean
 
 const SHOWN_LOGS = 20;
 
-/** Sentences without their stops; `keepsDreams`: until it is settled no dream runs. */
+/** Sentences without their stops; `keepsDreams`: until then no dream runs. */
 export function formatMissing(paths: string[]): { what: string; keepsDreams: boolean }[] {
   const logs = paths.filter(isLog);
   const [first, ...others] = paths.filter((path) => !isLog(path));

@@ -150,7 +150,7 @@ function writeEntry(entry: Entry, { zone, lineEnd }: { zone: string; lineEnd: st
     p: entry.prompt,
     m: entry.evidence.map(({ message }) => encodeValue(message)).join(','),
     h: sumOf({ text, quotes }),
-    // Who said each quote, where that is known beside `by`, and what the entry changes.
+    // Who said each quote, where more is known than `by`, and what the entry changes.
     ...(entry.evidence.some(({ by }) => by) && { q: entry.evidence.map(({ by = '' }) => encodeValue(by)).join(',') }),
     ...(entry.changes && { c: fold(entry.changes) }),
   };

@@ -9,11 +9,11 @@ import { type Day, isDay } from '../../base/time.ts';
 /** How much a memory holds. */
 const sizeSchema = z.object({ topics: z.int(), archived: z.int(), lines: z.int(), indexLines: z.int() });
 
-/** What a batch of a dream came to, beside its rows. */
+/** What a slice of a dream came to, apart from its rows. */
 const summarySchema = z.object({
   before: sizeSchema,
   after: sizeSchema,
-  /** Of this batch alone. */
+  /** Of this slice alone. */
   spend: z.object({
     calls: z.int(),
     inputTokens: z.int(),
@@ -52,12 +52,12 @@ const rowSchema = z.object({
   over: z.array(z.string()).optional(),
   /** The dream held that what was taken for one thing is one, where words do not tell. */
   same: z.boolean().optional(),
-  /** In the first row of a batch. */
+  /** In the first row of a slice. */
   batch: summarySchema.optional(),
 });
 
 export type MemorySize = z.infer<typeof sizeSchema>;
-export type BatchSummary = z.infer<typeof summarySchema>;
+export type SliceSummary = z.infer<typeof summarySchema>;
 export type ReportRow = z.infer<typeof rowSchema>;
 
 export interface ReportedRow extends ReportRow {
@@ -79,7 +79,7 @@ export function reportDay(name: string): Day | null {
 }
 
 /** Appends rows to the day's JSON report; a file that is no report is kept aside by the caller, never read here. */
-export function appendJsonReport(current: string | null, rows: ReportedRow[], summary?: BatchSummary): string {
+export function appendJsonReport(current: string | null, rows: ReportedRow[], summary?: SliceSummary): string {
   const before = current === null ? [] : (readArray(current) ?? []);
   const added = rows.map(({ text: _, cameTexts: _came, goneTexts: _gone, ...row }, at) =>
     at === 0 && summary ? { ...row, batch: summary } : row,
@@ -169,7 +169,7 @@ export function countOps(rows: { op: string; entry: string }[]): [string, number
 /** Appends a dream to the day's report for people. */
 export function appendMarkdownReport(
   current: string | null,
-  dream: { day: Day; at: string; job: string; rows: ReportedRow[]; summary?: BatchSummary },
+  dream: { day: Day; at: string; job: string; rows: ReportedRow[]; summary?: SliceSummary },
 ): string {
   const title = countOps(dream.rows)
     .map(([op, count]) => `${count} ${op}`)
@@ -212,7 +212,7 @@ function linkTo(path: string): string {
   return /[\s()]/.test(path) ? `<${path}>` : path;
 }
 
-function describeSummary({ before, after, spend, refused, left = [] }: BatchSummary): string {
+function describeSummary({ before, after, spend, refused, left = [] }: SliceSummary): string {
   const change = (name: string, from: number, to: number) => `${name} ${from === to ? to : `${from} → ${to}`}`;
   const cost = spend.microUsd === null ? '' : `, $${(spend.microUsd / 1_000_000).toFixed(4)}`;
   const counts = [

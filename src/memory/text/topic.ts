@@ -201,7 +201,7 @@ function startLine(raw: string, at: number): string {
   return at === 0 || raw[at - 1] === '\n' ? '' : lineEndOf(raw);
 }
 
-/** The marker of a new bullet beside another; a number would have to be counted on. */
+/** The marker of a new bullet next to another; a number would have to be counted on. */
 function bulletLike(marker: string): string {
   return /\d/.test(marker) ? '- ' : `${marker.trimEnd()} `;
 }

@@ -305,7 +305,7 @@ type Asked = Slice & { id: string; request: BatchedRequest; topics: string[]; bo
 
 async function requestsFor(night: Slice, deps: Deps): Promise<Asked[]> {
   const asked: Asked[] = [];
-  const { store, batchTokens: mostTokens } = deps;
+  const { store, requestTokens: mostTokens } = deps;
   const { maxOutputTokens } = deps.agent;
   for (const slice of slicesOf(night, mostTokens)) {
     const selected = await select(slice, { store, mostTokens });

@@ -2,7 +2,7 @@
 // words that it rests on, with who said them and when. It changes nothing.
 
 import { changesOf as changesOfArchiving } from '../../../jobs/dream/by-code.ts';
-import { settleMeaning } from '../../../jobs/dream/check.ts';
+import { resolveMeaning } from '../../../jobs/dream/check.ts';
 import { changesOf as changesOfEdit } from '../../../jobs/dream/commit.ts';
 import { editsOf } from '../../../jobs/dream/draft.ts';
 import { type Proposal, waitingProposals, whatChanged } from '../../memory/dream/proposals.ts';
@@ -72,7 +72,7 @@ async function showProposal(store: Store, proposal: Proposal): Promise<ShownProp
 async function diffOf(store: Store, proposal: Proposal, logged: Logged): Promise<string> {
   const { context } = await contextOfProposal(store, proposal, logged);
   const { archiving } = proposal;
-  const operations = await settleMeaning(proposal.operations, { context, store });
+  const operations = await resolveMeaning(proposal.operations, { context, store });
   const changes: FileChange[] = archiving
     ? changesOfArchiving(archiving.topic, [archiving], new Map())
     : editsOf(operations, context).flatMap(changesOfEdit);

@@ -9,8 +9,8 @@
 // 5. Pin those that go on waiting for the same files to what is there now, where they still are the same change.
 
 import { commitArchiving } from '../../../jobs/dream/by-code.ts';
-import { settleMeaning } from '../../../jobs/dream/check.ts';
-import type { Decision, Place } from '../../../jobs/dream/commit.ts';
+import { resolveMeaning } from '../../../jobs/dream/check.ts';
+import type { CommitDeps, Decision } from '../../../jobs/dream/commit.ts';
 import { commitOperations } from '../../../jobs/dream/commit.ts';
 import type { DraftTopic } from '../../../jobs/dream/draft.ts';
 import { contextOf, select } from '../../../jobs/dream/select.ts';
@@ -50,9 +50,9 @@ export interface ReviewRequest {
   word: Word;
 }
 
-export interface ReviewDeps extends Place {
+export interface ReviewDeps extends CommitDeps {
   /** Tokens of topics that operations are checked against, beside those that they touch. */
-  batchTokens: number;
+  requestTokens: number;
   withLease: WithLease;
 }
 
@@ -99,8 +99,8 @@ export async function reviewIn(
   { config, withLease, afterDream }: Pick<WingApp, 'config' | 'withLease' | 'afterDream'>,
   { at, request }: { at: Store; request: ReviewRequest },
 ): Promise<ReviewReport> {
-  const { clock, zone, excerptTokens: batchTokens } = config;
-  const report = await review(request, { clock, zone, withLease, store: at, batchTokens });
+  const { clock, zone, excerptTokens: requestTokens } = config;
+  const report = await review(request, { clock, zone, withLease, store: at, requestTokens });
   for (const { job } of report.decided) await afterDream({ job, own: at, options: {} });
   return report;
 }
@@ -140,7 +140,8 @@ async function accept(
   const { context, fresh, withdrawn } = await contextOfProposal(store, proposal, logged);
   const did = word.kind === 'edit' ? 'edited' : 'accepted';
   // 3.
-  if (proposal.madeBy === 'model') await select({ fresh, withdrawn }, { store, mostTokens: run.batchTokens, context });
+  if (proposal.madeBy === 'model')
+    await select({ fresh, withdrawn }, { store, mostTokens: run.requestTokens, context });
   const { archiving, operations, note } = await wordingOf(proposal, word, { context, store });
   // 4.
   const job = newId('job');
@@ -170,7 +171,7 @@ async function wordingOf(
   { context, store }: { context: DreamContext<DraftTopic>; store: Store },
 ): Promise<Wording & Pick<Proposal, 'archiving'>> {
   const { archiving } = proposal;
-  const operations = await settleMeaning(proposal.operations, { context, store });
+  const operations = await resolveMeaning(proposal.operations, { context, store });
   if (word.kind === 'edit') {
     const text = (await redact(word.text)).text;
     return { ...(await inWords({ ...proposal, operations }, { ...word, text }, { context, store })), archiving: null };

@@ -24,12 +24,12 @@ interface Night {
 async function night({
   topics = 0,
   dir = tempDir(),
-  batchTokens,
+  requestTokens,
   beforeCall,
 }: {
   topics?: number;
   dir?: string;
-  batchTokens?: number;
+  requestTokens?: number;
   beforeCall?: (call: number) => void;
 }): Promise<Night> {
   for (let number = 0; number < topics; number++) {
@@ -45,7 +45,7 @@ async function night({
     writeFileSync(join(dir, `svc-${number}.md`), text);
   }
   const dreamer = tidyDreamer((subject) => subject.toLowerCase().replace(/[^a-z0-9]+/g, '-'), beforeCall);
-  const jobs = await jobsInProcess(dir, NOW, { runAgent: dreamer.runAgent, batchTokens });
+  const jobs = await jobsInProcess(dir, NOW, { runAgent: dreamer.runAgent, requestTokens });
   onTestFinished(() => jobs.close());
   return { jobs, dreamer, dir };
 }
@@ -120,7 +120,7 @@ test('what a batch committed stays when the next one dies, and the next dream do
   const dir = tempDir();
   const first = await night({
     dir,
-    batchTokens: 500,
+    requestTokens: 500,
     beforeCall(call) {
       if (call === 3) throw new Error('killed');
     },

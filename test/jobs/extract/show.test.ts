@@ -2,7 +2,7 @@
 
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { excerptsOf, readShown } from '../../../jobs/extract/show.ts';
+import { excerptsOf, readTurnsToShow } from '../../../jobs/extract/show.ts';
 import { sortTurns } from '../../../jobs/extract/sort-turns.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import { sessionFile } from '../../support/session-file.ts';
@@ -23,8 +23,8 @@ async function sortedFile(prompts: string[]) {
   return { file, session, sorted };
 }
 
-const saying = async (shown: Parameters<typeof readShown>[0]) =>
-  (await Array.fromAsync(readShown(shown))).map(({ turn }) =>
+const saying = async (shown: Parameters<typeof readTurnsToShow>[0]) =>
+  (await Array.fromAsync(readTurnsToShow(shown))).map(({ turn }) =>
     turn.messages.flatMap(({ parts }) => parts.map((part) => (part.kind === 'text' ? part.text : part.kind))),
   );
 

@@ -97,7 +97,7 @@ test('the sum and size of a file with a conflict are those of the file itself', 
   reader.close();
 });
 
-test('a store that git keeps from settling shows no marker either', async () => {
+test('a store that git keeps from resolving shows no marker either', async () => {
   const tree = tempDir();
   mkdirSync(join(tree, '.git'));
   writeFileSync(join(tree, '.git/HEAD'), 'ref: refs/heads/main\n');

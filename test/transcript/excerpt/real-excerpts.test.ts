@@ -38,12 +38,12 @@ const shownBefore = new Map<string, Promise<Shown | null>>();
 /** What a first extraction of the file would show; null for what is no session. */
 function shownOf(file: string, excerptTokens: number): Promise<Shown | null> {
   const key = `${excerptTokens} ${file}`;
-  const shown = shownBefore.get(key) ?? readShown(file, excerptTokens);
+  const shown = shownBefore.get(key) ?? readTurnsToShow(file, excerptTokens);
   shownBefore.set(key, shown);
   return shown;
 }
 
-async function readShown(file: string, excerptTokens: number): Promise<Shown | null> {
+async function readTurnsToShow(file: string, excerptTokens: number): Promise<Shown | null> {
   try {
     const session = await openSession(join(real, file));
     const options = {

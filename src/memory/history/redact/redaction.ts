@@ -11,7 +11,7 @@ import { isDirectory, listFiles, listNames } from '../../../base/files/directori
 import { readLines, writePieces } from '../../../base/files/file-pieces.ts';
 import { MOST_MEMORY_BYTES, moveFile, readText, removeFile, statNow, writeWhole } from '../../../base/files/files.ts';
 import { wipeProposals } from '../../dream/proposals.ts';
-import { forgetTopics } from '../../dream/topic-table.ts';
+import { clearTopicTable } from '../../dream/topic-table.ts';
 import { type Ledger, readTextOrDatabase } from '../../ledger/ledger.ts';
 import { formatTooLarge } from '../../store/apply.ts';
 import { DISPLACED_DIR } from '../../store/displaced-files.ts';
@@ -79,7 +79,7 @@ export async function redactVersion(id: string, { store, now, by }: RedactionPla
     return [same.length, wipeWords(ledger, version)];
   });
   await removeDisplaced(store, (path) => shas.some((sha) => path.includes(sha)));
-  forgetTopics(ledger);
+  clearTopicTable(ledger);
   ledger.compact();
   return { files: [], versions, rows, spool: [], snapshots: [], remaining: [] };
 }
@@ -104,7 +104,7 @@ export async function redactMatches(scrub: Scrub, place: RedactionPlace & { isDr
   const snapshots = await scrubWaiting(scrub, { dir: join(store.dir, '.nocturne', 'snapshots'), isDry });
   if (isDry) return { files, versions, rows, spool, snapshots, remaining: [] };
   await removeDisplaced(store, (path) => holdsMatch(path, scrub));
-  forgetTopics(store.ledger);
+  clearTopicTable(store.ledger);
   store.ledger.compact();
   return { files, versions, rows, spool, snapshots, remaining: await remainsOf(scrub, [store.dir, place.home]) };
 }

@@ -31,7 +31,7 @@ import { tidyTopic, withoutMarkers } from './conflict.ts';
 const INDEX = 'MEMORY.md';
 
 /** Commits what becomes of the edits taken in since the last time; true where that changed a file. */
-export function settleMerges(store: Pick<Store, 'dir' | 'ledger' | 'isCheckedIn'>, clock: Clock): boolean {
+export function resolveMerges(store: Pick<Store, 'dir' | 'ledger' | 'isCheckedIn'>, clock: Clock): boolean {
   const { dir, ledger, isCheckedIn } = store;
   const paths = ledger.all('select path from unsettled order by path').map((row) => row.path as string);
   if (paths.length === 0) return false;
@@ -42,12 +42,12 @@ export function settleMerges(store: Pick<Store, 'dir' | 'ledger' | 'isCheckedIn'
   const git = gitStateOf(dir);
   if (git === 'running') return false;
   return ledger.transaction(() => {
-    const settling = new Settling(store, clock.now().toISOString());
-    for (const path of paths) settling.settle(path, { isTidied: isCheckedIn && git === 'idle' });
-    settling.settleIndex({ isBuilt: isCheckedIn && git === 'idle' });
+    const resolving = new Resolving(store, clock.now().toISOString());
+    for (const path of paths) resolving.resolve(path, { isTidied: isCheckedIn && git === 'idle' });
+    resolving.resolveIndex({ isBuilt: isCheckedIn && git === 'idle' });
     // What a directory that is checked in still needs once git is done is looked at again then.
     if (!isCheckedIn || git === 'idle') ledger.run('delete from unsettled');
-    return settling.hasChanged;
+    return resolving.hasChanged;
   });
 }
 
@@ -56,7 +56,7 @@ export function lookAgain(ledger: Ledger, paths: string[]): void {
   for (const path of paths) ledger.run('insert or ignore into unsettled (path) values (?)', path);
 }
 
-class Settling {
+class Resolving {
   readonly #store: Pick<Store, 'dir' | 'ledger' | 'isCheckedIn'>;
   readonly #at: string;
   #commit: number | null = null;
@@ -72,7 +72,7 @@ class Settling {
     return this.#commit !== null;
   }
 
-  settle(path: string, { isTidied }: { isTidied: boolean }): void {
+  resolve(path: string, { isTidied }: { isTidied: boolean }): void {
     const head = headAt(this.#store.ledger, path);
     if (!head?.content || !isUtf8(head.content)) return;
     const text = head.content.toString();
@@ -89,7 +89,7 @@ class Settling {
   }
 
   /** `isBuilt`: it is built anew with its overflow files, else it alone, where it held markers. */
-  settleIndex({ isBuilt }: { isBuilt: boolean }): void {
+  resolveIndex({ isBuilt }: { isBuilt: boolean }): void {
     const merged = this.#lists.get(INDEX);
     if (isBuilt || merged !== undefined) this.#buildIndex({ merged, isWhole: isBuilt });
     for (const [path, text] of this.#lists) this.#write(path, text);
