@@ -94,6 +94,9 @@ const AS_WELL = 0.9;
 /** A part of so few words names no thing by itself. */
 const MOST_OF_NONE = 2;
 
+/** Of so few words two are those for the thing, and the third is what is said of it: "the pipeline is Priya's". */
+const FEW = 3;
+
 /** A text with the words for the thing of which it speaks. */
 interface Thing {
   text: string;
@@ -132,7 +135,7 @@ function shareOf(named: Thing, line: Thing): number {
   if (least === 0 || named.words.intersection(line.words).size === 0) return 0;
   // One word of the one may be like two of the other: "entire" is in "entire" and "entiredb".
   const shared = Math.min(sharedOf(named.words, line.words).length, sharedOf(line.words, named.words).length);
-  return shared >= SAYS_IT * least && valuesApart(named, line) === null ? shared / least : 0;
+  return shared >= (least <= FEW ? least : SAYS_IT * least) && valuesApart(named, line) === null ? shared / least : 0;
 }
 
 function thingOf(text: string): Thing {

@@ -95,3 +95,14 @@ test('what an entry sets apart from its own thing is not over, and marks no line
   // Where the word is one of ending, it is.
   expect(marked('lumen pushes to wharf, no longer to quay.', 'lumen pushes its images to quay at night.')).toBe(true);
 });
+
+test.each([
+  ["The mirror-pipeline is Priya's.", 'The mirror-pipeline has batching on 6 of 9 clusters.'],
+  ['#96 is in review with Marek.', 'Marek reviews what touches internal/gitproto.'],
+])(
+  'an entry that changes "%s", which is not among the lines, marks no other line that speaks of the same',
+  (changes, line) => {
+    const newerThan = newerAmong([line], [readSaid({ text: 'That is otherwise since yesterday.', changes })]);
+    expect(newerThan(line)).toEqual([]);
+  },
+);
