@@ -345,7 +345,7 @@ test('a directory is not dreamt over while every project it knows is turned off'
   });
   await runHere(['enqueue', 'dream'], testing.environment);
   const { stderr } = await runHere(['worker', '--once'], testing.environment);
-  expect(stderr).toContain('dream dream: off');
+  expect(stderr).toContain('dream: off (the project');
 });
 
 test.each([
