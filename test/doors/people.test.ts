@@ -5,9 +5,11 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { ForgetReport } from '../../jobs/forget.ts';
 import type { RememberReport } from '../../jobs/remember.ts';
+import { allEntries } from '../../src/memory/ledger/entries.ts';
 import { type TestApp, testApp } from '../support/app.ts';
 import { run } from '../support/run.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
+import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
 const PNPM = 'Always use pnpm instead of npm.';
@@ -141,6 +143,23 @@ test('log shows the latest day, or one that is named by date or word; another is
   ] as const) {
     expect(await runHere(['log', day], environment)).toMatchObject({ code: 1, stderr: expect.stringContaining(words) });
   }
+});
+
+test('a dream and its report count alike: operations, whatever the entries and requests they took', async () => {
+  const { environment, app, store } = await testApp({ settings: { excerptTokens: 500 } });
+  const session = sessionFile(tempDir());
+  for (let n = 0; n < 40; n++)
+    session.add(`Always deploy service-${n} from branch release-${n} before ${n + 10} o'clock.`);
+  await app.extract({ transcript: session.path, ended: true });
+  const dream = await runHere(['dream'], environment);
+  const counted = /^dream: dreamed \((.*)\); /.exec(dream.stdout)?.[1];
+  const report = await runHere(['report'], environment);
+  expect(report.stdout.split('\n')[0]).toMatch(new RegExp(`: ${counted}$`));
+  const items = report.stdout.split('\n').filter((line) => /^(?:add|merge) /.test(line)).length;
+  expect(items).toBeGreaterThan(1);
+  const sum = (counted ?? '').split(', ').reduce((all, each) => all + Number.parseInt(each, 10), 0);
+  expect(items).toBe(sum);
+  expect(allEntries(store.ledger).length).toBeGreaterThan(items);
 });
 
 test('report tells what the last dream did, entry by entry, and of a day what all did', async () => {

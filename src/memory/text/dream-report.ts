@@ -139,10 +139,10 @@ function readArray(text: string): unknown[] | null {
  * `Memory was tended on 2026-11-21: 3 added, 1 merged; 214 lines in 31 topics (.nocturne/dreams/2026-11-21.md).`
  */
 export function reportLine(day: Day, json: string): string | null {
-  const rows = parseJsonReport(json) ?? [];
+  const rows = numbered(parseJsonReport(json) ?? []);
   const last = rows.findLast((row) => row.batch)?.batch;
-  const counts = countOps(rows);
   if (!last) return null;
+  const counts = countOps(rows);
   // Whoever may write the file is not to speak to a session through it.
   const did = counts.flatMap(([op, count]) => (Object.hasOwn(DONE, op) ? `${count} ${DONE[op]}` : [])).join(', ');
   const { lines, topics } = last.after;
@@ -161,9 +161,22 @@ const DONE: Record<string, string> = {
   propose: 'proposed',
 };
 
-/** How many entries each kind of operation is about, each counted once. */
-export function countOps(rows: { op: string; entry: string }[]): [string, number][] {
-  return [...Map.groupBy(rows, (row) => row.op)].map(([op, list]) => [op, new Set(list.map((row) => row.entry)).size]);
+/** The rows with their operations numbered through: each commit of a dream begins with 0 again. */
+export function numbered(rows: ReportRow[]): ReportRow[] {
+  let [offset, last, next] = [0, 0, 0];
+  return rows.map((row) => {
+    if (row.operation === undefined) return row;
+    if (row.batch || row.operation < last) offset = next;
+    last = row.operation;
+    next = offset + last + 1;
+    return { ...row, operation: offset + last };
+  });
+}
+
+/** How many operations of each kind there were, as the dream itself counts them; in reports of before, by their entries. */
+export function countOps(rows: Pick<ReportRow, 'op' | 'entry' | 'operation'>[]): [string, number][] {
+  const named = (row: (typeof rows)[number]) => row.operation ?? row.entry;
+  return [...Map.groupBy(rows, (row) => row.op)].map(([op, list]) => [op, new Set(list.map(named)).size]);
 }
 
 /** Appends a dream to the day's report for people. */

@@ -39,7 +39,7 @@ type Cost = Awaited<ReturnType<typeof readCost>>;
 
 const cost: CommandSpec<CommonOptions & { month?: string }> = {
   name: 'cost',
-  about: 'what a month cost, by day, project, job and model, and what it will come to',
+  about: 'what a month cost, and what it will come to',
   group: 'Jobs and numbers',
   options: [['--month <YYYY-MM>', 'an earlier month (default: this one)', { parse: monthFrom }]],
   json: '{ month, today, total, forecast, days: [{ day, usd, tokens, requests, unfinished }], projects: [{ memory, project, … }], kinds: [{ kind, jobs, … }], jobs: [{ job, kind, memory, session, endedAt, … }], models: [{ model, prices, isPriced, … }], unfinished, unreadable }, each with { usd, tokens, requests }',

@@ -10,7 +10,14 @@ import { entryRow } from '../../../memory/ledger/entries.ts';
 import { jobRow } from '../../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { shortId } from '../../../memory/ledger/short-ids.ts';
-import { countOps, parseJsonReport, type ReportRow, reportDay, reportPath } from '../../../memory/text/dream-report.ts';
+import {
+  countOps,
+  numbered,
+  parseJsonReport,
+  type ReportRow,
+  reportDay,
+  reportPath,
+} from '../../../memory/text/dream-report.ts';
 import type { Call, CommandSpec } from '../spec.ts';
 import { type CommonOptions, dayFrom, MEMORY, withLooking } from '../terminal/options.ts';
 import { print, style } from '../terminal/output.ts';
@@ -72,7 +79,7 @@ function dreamsOf(text: string, ledger: Ledger | null): ReportedDream[] {
   return [...jobs].map(([job, rows]) => ({
     job,
     at: (ledger && jobRow(ledger, job)?.createdAt) ?? null,
-    rows: rows.map(({ entry, op, operation, topic, lines, reason, over, same }) => {
+    rows: numbered(rows).map(({ entry, op, operation, topic, lines, reason, over, same }) => {
       const said = ledger ? entryRow(ledger, entry)?.text : undefined;
       const written = ledger && topic ? writtenLines(ledger, { path: topic, lines }) : [];
       return {

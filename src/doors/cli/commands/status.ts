@@ -11,7 +11,7 @@ import { showHome } from './home.ts';
 
 const status: CommandSpec<CommonOptions & { verbose?: boolean }> = {
   name: 'status',
-  about: 'what was learned, what waits for you, what it costs; as nocturne alone',
+  about: 'what was learned, waits and costs; as nocturne alone',
   group: 'Jobs and numbers',
   options: [
     ['--verbose', 'what is kept, waits, failed, was spent and who works, with the ids and times of logs'],
