@@ -2,8 +2,8 @@
 //
 // 1. Open the transcript, once for all that follow, its memory directory, and take the session's lease.
 // 2. Sort its turns by what the ledger says of them: covered, private, written by the main agent, pending.
-// 3. Cover the private turns, those in which the main agent wrote memory, and those that a rebuilt ledger assumes,
-//    without a model.
+// 3. Cover the private turns, those in which the main agent wrote memory, those that a rebuilt ledger assumes, and
+//    what was declined at set-up, without a model.
 // 4. Show the pending turns, redacted, within the token budget: one excerpt, or several for a long session; or, where
 //    that is asked for, continue the request that the transcript holds.
 // 5. For each excerpt let the forked extractor propose entries, each checked by code, and
@@ -14,7 +14,7 @@
 
 import type { FoundEntry } from '../src/agent/entry-checks.ts';
 import { type AppError, ERRORS, type Failure, failureOf, isAppError, isGivenUp } from '../src/base/errors.ts';
-import { givenUpTurns, hasMainAgent, hasUndone, sessionRow } from '../src/memory/ledger/coverage.ts';
+import { givenUpTurns, hasAny, hasMainAgent, sessionRow } from '../src/memory/ledger/coverage.ts';
 import type { Lease } from '../src/memory/ledger/job-rows.ts';
 import { beginJob, endJob } from '../src/memory/ledger/job-rows.ts';
 import type { Store, WithLease } from '../src/memory/store/store.ts';
@@ -61,6 +61,8 @@ export interface ExtractRequest {
   reopen?: Set<string>;
   /** Asked for by a person: take up again what was undone. Hooks and sweeps leave it alone. */
   reopenUndone?: boolean;
+  /** Asked for by a person: take what was declined at set-up, too. */
+  takeDeclined?: boolean;
   /** Take up again what was given up: there is new input, or a person asks. */
   reopenGivenUp?: boolean;
   /** Default: `fork` of the deps. */
@@ -79,6 +81,8 @@ export interface ExtractDeps extends ProposeDeps, CommitDeps {
   excerptTokens: number;
   /** What the extractor continues: an excerpt of the transcript, or the request that it holds. Default: `excerpt`. */
   fork?: Fork;
+  /** What was said before this instant was declined; ISO-8601. */
+  declinedBefore?: string;
   withLease: WithLease;
 }
 
@@ -132,8 +136,8 @@ async function extractOpened(opened: Opened, request: ExtractRequest, deps: Extr
       // 2.
       sorted = await sortPending(opened, { request, again, job }, deps);
       unreadableLines = session.unreadableLines;
-      const { pending, private: hidden, mainAgent, assumed } = sorted;
-      const byCode = [...hidden, ...mainAgent, ...assumed];
+      const { pending, private: hidden, mainAgent, assumed, declined } = sorted;
+      const byCode = [...hidden, ...mainAgent, ...assumed, ...declined];
       if (byCode.length + pending.size === 0) break;
       job ??= beginJob(store.ledger, {
         kind: request.reopen ? 'reprocess' : 'extract',
@@ -145,7 +149,7 @@ async function extractOpened(opened: Opened, request: ExtractRequest, deps: Extr
       // 3.
       if (byCode.length > 0) {
         const isLast = pending.size === 0;
-        await coverTurns({ private: hidden, 'main-agent': mainAgent, assumed }, { ...at, isLast }, deps);
+        await coverTurns({ private: hidden, 'main-agent': mainAgent, assumed, declined }, { ...at, isLast }, deps);
         // Of a turn whose other part is pending, what it gave before is replaced with that.
         for (const { turn } of byCode) if (!pending.has(turn.id)) again.reopened.delete(turn.id);
         for (const { turn } of byCode) covered.add(turn.id);
@@ -200,7 +204,8 @@ interface Again {
 
 function takenAgain({ session, store: { ledger } }: Opened, request: ExtractRequest): Again {
   const dispositions = new Set<Disposition>();
-  if (request.reopenUndone && hasUndone(ledger)) dispositions.add('undone');
+  if (request.reopenUndone && hasAny(ledger, 'undone')) dispositions.add('undone');
+  if (request.takeDeclined && hasAny(ledger, 'declined')) dispositions.add('declined');
   if (request.reopenGivenUp && givenUpTurns(ledger, session.id).length > 0) dispositions.add('gave-up');
   return { reopened: new Set(request.reopen), dispositions };
 }
@@ -221,9 +226,10 @@ async function sortPending(
       now: deps.clock.now(),
       quietMs: deps.quietMs,
       reopened,
+      declinedBefore: request.takeDeclined ? undefined : deps.declinedBefore,
       // What this job itself gives up stays so.
       isRetaken: ({ disposition, session: of, job: by }) =>
-        dispositions.has(disposition) && (disposition === 'undone' || (of === session.id && by !== job)),
+        dispositions.has(disposition) && (disposition !== 'gave-up' || (of === session.id && by !== job)),
       from,
     });
   const isContinued = reopened.size + dispositions.size === 0;

@@ -155,4 +155,5 @@ export const WHY_SKIPPED: Record<TurnState, string> = {
   'gave-up': 'extracting them failed, and was given up',
   assumed: 'they were extracted before the ledger was lost',
   undone: 'their extraction was undone',
+  declined: 'they are from before nocturne was set up, and were declined',
 };

@@ -34,7 +34,8 @@ export async function reprocess(request: ReprocessRequest, deps: ReprocessDeps):
   // 1.
   const { ledger } = deps.store;
   const asked = request.session === undefined ? undefined : wholeId(ledger, 'session', request.session);
-  const covered = coverageWhere(ledger, request.all ? {} : { session: asked, day: request.day });
+  const where = request.all ? {} : { session: asked, day: request.day };
+  const covered = coverageWhere(ledger, where).filter(({ disposition }) => disposition !== 'declined');
   if (covered.length === 0) {
     throw new AppError('bad-input', `Nothing was extracted before from ${whatOf(request)} in ${deps.store.dir}.`, {
       remedy: 'Use nocturne extract TRANSCRIPT for a session that is new.',

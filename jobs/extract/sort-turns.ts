@@ -53,6 +53,8 @@ export interface SortedTurns {
   written: Map<string, string[]>;
   /** Turns that a rebuilt ledger takes for covered without knowing of each. */
   assumed: PendingTurn[];
+  /** What was declined and no ledger says so yet. */
+  declined: PendingTurn[];
   /** Turns with new messages in which a person marked something as private. */
   private: PendingTurn[];
   /** Pending turns and their context, in the order of the session. */
@@ -83,6 +85,8 @@ export interface SortOptions {
   reopened: Set<string>;
   /** Rows of the ledger that no longer count. Default: all count. */
   isRetaken?(row: Coverage): boolean;
+  /** What was said before this instant was declined; ISO-8601. */
+  declinedBefore?: string;
   /** Everything before it was covered: only what follows is read, if the file still is what it was up to there. */
   from?: ReadPoint;
 }
@@ -100,6 +104,7 @@ export async function sortTurns(
     pending: new Map(),
     mainAgent: [],
     assumed: [],
+    declined: [],
     private: [],
     written: new Map(),
     shown: [],
@@ -120,13 +125,17 @@ export async function sortTurns(
     const writes = findMemoryWrites(turn, { ...options.memories, cwd: session.cwd });
     const isReopened = options.reopened.has(turn.id);
     const divided = await divideTurn(turn, known, {
-      rows: options.ledger ? coverageOfTurn(options.ledger, known) : [],
+      rows: [
+        ...(options.ledger ? coverageOfTurn(options.ledger, known) : []),
+        ...declinedIn(turn, { session: session.id, before: options.declinedBefore }),
+      ],
       isRetaken: (row) => isReopened || (options.isRetaken?.(row) ?? false),
       writes,
       isKnownHere: ({ added }) => areHeld(added, options.memories.dirs),
     });
     const { pending, mainAgent, parts } = divided;
     const isOpen = pending !== null || mainAgent.length > 0;
+    sorted.declined.push(...parts.filter(isNewlyDeclined).map((part) => partOf(known, part)));
     const isSettledNow = isSettled(turn, {
       hasNext,
       ended: options.ended,
@@ -176,6 +185,24 @@ export async function sortTurns(
 
 function whole(turn: KnownTurn): PendingTurn {
   return { turn, from: '', throughMessage: turn.messageIds.at(-1) as string, newMessages: 0, seen: [] };
+}
+
+/** What a ledger would say of the messages that were declined; those without a time are as old as the one before. */
+function declinedIn({ id, messages }: Turn, { session, before }: { session: string; before?: string }): Coverage[] {
+  if (before === undefined) return [];
+  const next = messages.findIndex(({ at }) => at !== undefined && at >= before);
+  const last = messages[next === -1 && messages.some(({ at }) => at !== undefined) ? messages.length - 1 : next - 1];
+  if (!last) return [];
+  return [{ session, turn: id, from: '', throughMessage: last.id, disposition: 'declined', day: '', job: '' }];
+}
+
+function isNewlyDeclined({ state, job }: TurnPart): boolean {
+  return state === 'declined' && job === '';
+}
+
+function partOf(turn: KnownTurn, { start, end }: TurnPart): PendingTurn {
+  const [from, throughMessage] = [turn.messageIds[start] as string, turn.messageIds[end] as string];
+  return { turn, from: start === 0 ? '' : from, throughMessage, newMessages: 0, seen: [] };
 }
 
 /** Whether a row that stands for all turns before it covers this one, and this session was not looked at since. */

@@ -16,6 +16,7 @@ import {
   type AgentRequest,
   NO_USAGE,
   OFFLINE_MODEL,
+  type Refusal,
   requireAccess,
 } from './types.ts';
 
@@ -101,14 +102,15 @@ function countSpend(agent: AgentRequest, ports: Pick<AgentPorts, 'reserve' | 'se
       throw error;
     }
     if (!response.ok) {
-      await ports.settle(reservation, { ...NO_USAGE, calls: 1 });
+      await ports.settle(reservation, { ...NO_USAGE, calls: 1 }, refusalOf(response));
       return withoutLongWait(response);
     }
     const said = parseReply(body, agent.model);
     const status = isObject(said.error) ? STATUS_OF[String(said.error.type)] : undefined;
     if (status !== undefined) {
-      await ports.settle(reservation, { ...NO_USAGE, calls: 1 });
-      return withoutLongWait(new Response(body, { status, headers: asJson(response.headers) }));
+      const refused = new Response(body, { status, headers: asJson(response.headers) });
+      await ports.settle(reservation, { ...NO_USAGE, calls: 1 }, refusalOf(refused));
+      return withoutLongWait(refused);
     }
     const reply = checkReply(said, body, agent.model);
     // A reply that does not say what it cost stays counted whole.
@@ -116,6 +118,10 @@ function countSpend(agent: AgentRequest, ports: Pick<AgentPorts, 'reserve' | 'se
     else if (reply.usage !== undefined) await ports.settle(reservation, usageOf(reply.usage));
     return new Response(body, { status: response.status, headers: asJson(response.headers) });
   };
+}
+
+function refusalOf({ status, headers }: Response): Refusal {
+  return { status, waitMs: retryAfterMs(headers) };
 }
 
 /** What `ask` answers, or `timeout` where that takes too long: the time of one request, to the end of its reply. */

@@ -74,7 +74,14 @@ export interface AgentPorts {
    * which `outputTokens` may be output.
    */
   reserve(upperBoundTokens: number, outputTokens: number): Promise<number>;
-  settle(reservation: number, usage: Usage): Promise<void>;
+  /** `refused`: the server did not answer but by this status; who asked may ask again. */
+  settle(reservation: number, usage: Usage, refused?: Refusal): Promise<void>;
+}
+
+export interface Refusal {
+  status: number;
+  /** The pause that the server asks for. */
+  waitMs: number | null;
 }
 
 /**

@@ -28,7 +28,7 @@ import type { Lease } from '../memory/ledger/job-rows.ts';
 import { openStore } from '../memory/open.ts';
 import type { Store } from '../memory/store/store.ts';
 import { boundDecompression } from '../transcript/decoded.ts';
-import { type JobOptions, type Parts, wallOf, withAccess, withLease } from './job-bounds.ts';
+import { type JobOptions, type Parts, wallOf, withAccess, withLease, withNews } from './job-bounds.ts';
 import { enablementFor, foundDirectories, memoriesOf, memoryDirFor } from './places.ts';
 import { refuseSentLedger } from './sent-ledger.ts';
 import { tracing } from './telemetry.ts';
@@ -119,7 +119,7 @@ export function compose(config: Config, parts: Parts = {}): App {
   const spans = tracing(config.telemetry);
   const forked = forkAgent({ ...config, memoryLimitMb: config.childMemoryMb, maxIdle: lanesFor(config.concurrency) });
   const runAgent = withinSlots(
-    withAccess(config, spans.run(parts.runAgent ?? forked)),
+    withAccess(config, withNews(spans.run(parts.runAgent ?? forked), parts.onRequest)),
     new ModelSlots(config.concurrency),
   );
   const job = (options: JobOptions) => ({
@@ -155,6 +155,7 @@ export function compose(config: Config, parts: Parts = {}): App {
     quietMs: config.quietMs,
     excerptTokens: config.excerptTokens,
     fork: config.fork,
+    declinedBefore: home.declinedBefore(),
     memoriesOf: ({ cwd }, memory) => memoriesOf(config, { cwd, memory }),
     userMemory: userScope.memory,
   });

@@ -1,7 +1,7 @@
 // What a job is held by: the lease of what it works on, renewed while it works, and its wall time.
 
 import type { ExtractReport } from '../../jobs/extract.ts';
-import type { RunAgent } from '../agent/types.ts';
+import type { Refusal, RunAgent } from '../agent/types.ts';
 import type { Config } from '../base/config/config.ts';
 import { AppError, isAppError } from '../base/errors.ts';
 import { readAccess } from '../base/key.ts';
@@ -10,10 +10,14 @@ import { type Lease, releaseLease, renewLease, takeLease } from '../memory/ledge
 import { newId, type StartedBy } from '../memory/ledger/ledger.ts';
 import type { Store } from '../memory/store/store.ts';
 
+export type RequestNews = Refusal | null | undefined;
+
 /** What a caller may put in the place of the usual parts. */
 export interface Parts {
   /** Runs the agent; default: in a process of its own. */
   runAgent?: RunAgent;
+  /** Told of each request to the model: it is asked (undefined), it answered (null), or it refused. */
+  onRequest?(news: RequestNews): void;
   /** Whether a person at this machine begins what is done; default: a program. */
   startedBy?: StartedBy;
 }
@@ -60,6 +64,23 @@ export function wallOf(jobWallMs: number): AbortSignal {
   });
   setTimeout(() => wall.abort(reason), jobWallMs).unref();
   return wall.signal;
+}
+
+/** Tells of the requests of every run. */
+export function withNews(run: RunAgent, onRequest: Parts['onRequest']): RunAgent {
+  if (!onRequest) return run;
+  return (request, ports, signal) => {
+    const reserve: typeof ports.reserve = async (...bound) => {
+      const reservation = await ports.reserve(...bound);
+      onRequest(undefined);
+      return reservation;
+    };
+    const settle: typeof ports.settle = (reservation, usage, refused) => {
+      onRequest(refused ?? null);
+      return ports.settle(reservation, usage, refused);
+    };
+    return run(request, { ...ports, reserve, settle }, signal);
+  };
 }
 
 /** Gives every run the key. */

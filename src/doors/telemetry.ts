@@ -90,9 +90,9 @@ class RequestSpans {
         this.#open.set(reservation, this.#tracer.startSpan(`chat ${model}`, { attributes }, this.#parent));
         return reservation;
       },
-      settle: async (reservation, usage) => {
+      settle: async (reservation, usage, refused) => {
         this.#settle(reservation, usage);
-        await ports.settle(reservation, usage);
+        await ports.settle(reservation, usage, refused);
       },
     };
   }

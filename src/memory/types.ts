@@ -43,4 +43,12 @@ export interface Entry {
 }
 
 /** What was made of a turn. Everything not in the ledger is pending. */
-export type Disposition = 'recorded' | 'nothing' | 'main-agent' | 'private' | 'gave-up' | 'assumed' | 'undone';
+export type Disposition =
+  | 'recorded'
+  | 'nothing'
+  | 'main-agent'
+  | 'private'
+  | 'gave-up'
+  | 'assumed'
+  | 'undone'
+  | 'declined';

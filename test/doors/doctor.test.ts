@@ -44,7 +44,7 @@ test('before install, doctor says what is missing and how it is got, makes nothi
   const ended = await run(['doctor'], person.environment);
   expect(ended).toMatchObject({ code: 3, stderr: '' });
   expect(ended.stdout).toMatch(/^ok {4}node: \d/);
-  expect(ended.stdout).toContain('fail  hook: installed for no agent\n      Run nocturne install claude-code');
+  expect(ended.stdout).toContain('fail  hook: installed for no agent\n      Run nocturne setup.');
   expect(ended.stdout).toContain('fail  key: there is none\n');
   expect(readdirSync(person.user)).toEqual(['bin']);
 });

@@ -36,7 +36,7 @@ export function checkNode(version = process.versions.node): Checked[] {
 export function checkHome({ home }: Config): Checked[] {
   if (!isDirectory(home)) {
     return statNow(home) === null
-      ? [fail('home', `${home} is not there`, 'Run nocturne install AGENT.')]
+      ? [fail('home', `${home} is not there`, 'Run nocturne setup.')]
       : [fail('home', `${home} is no directory`, 'Move it away, or set NOCTURNE_HOME to another place.')];
   }
   // What is in a directory that nobody else may enter is out of reach, whatever its own mode.
@@ -60,7 +60,7 @@ export function checkNight(config: Config): Checked[] {
 export function checkHooks(config: Config): Checked[] {
   const found = AGENT_NAMES.flatMap((name) => checkHooksOf(findAgent(name), config));
   if (found.length > 0) return found;
-  return [fail('hook', 'installed for no agent', `Run nocturne install ${AGENT_NAMES.join('|')}.`)];
+  return [fail('hook', 'installed for no agent', 'Run nocturne setup.')];
 }
 
 function checkHooksOf(agent: Agent, config: Config): Checked[] {
@@ -70,7 +70,7 @@ function checkHooksOf(agent: Agent, config: Config): Checked[] {
     const text = readTextNow(file);
     const parts = text === null ? [] : agent.find(text, file);
     const plugin = agent.name === 'claude-code' && text !== null ? pluginName(text, file) : undefined;
-    const again = `Run nocturne install ${agent.name}.`;
+    const again = `Run nocturne setup ${agent.name}.`;
     if (parts.length === 0) {
       if (plugin) return [ok(what, `by the plugin ${plugin}`)];
       return isInstalled(config, agent.name) ? [fail(what, `gone from ${file}`, again)] : [];
@@ -126,7 +126,7 @@ export function checkEnablement({ enabled, reason, pausedUntil }: Enablement): C
 export async function checkKey(config: Config): Promise<Checked[]> {
   if (config.model === 'offline') return [ok('key', 'the offline model needs none')];
   const source = keySource(config);
-  const keep = 'Run nocturne install AGENT with --key-stdin, --key-file or --key-command.';
+  const keep = 'Run nocturne setup: it asks for one and tries it; --key-stdin, --key-file and --key-command give it.';
   if (source === 'none') return [fail('key', 'there is none', keep)];
   if (source === 'environment') {
     const isKept = statNow(keyPath(config.home)) !== null || config.keyCommand !== undefined;
@@ -215,8 +215,7 @@ export async function checkSchedule(config: Config, home: Home): Promise<Checked
   for (const scheduler of schedulers(config.environment)) {
     const state = await scheduler.state();
     if (state === 'active') found.push(ok('schedule', `${scheduler.name}; ${last}`));
-    else if (state)
-      found.push(fail('schedule', `${scheduler.name}: ${state}`, 'Run nocturne install AGENT --schedule auto.'));
+    else if (state) found.push(fail('schedule', `${scheduler.name}: ${state}`, 'Run nocturne setup.'));
   }
   if (found.length === 0) {
     const who = isResident ? 'the worker that runs' : 'the first session after its time';

@@ -28,6 +28,8 @@ export interface SessionNews {
   at?: Date;
   /** It was found, not told of: due at once. */
   isDueNow?: boolean;
+  /** A person asks for it: what was declined at set-up, too. */
+  takeDeclined?: boolean;
   /** Default: those of what waits already. */
   instructions?: string;
 }
@@ -43,8 +45,9 @@ export async function announceSession(app: App, news: SessionNews): Promise<Wait
   const store = await app.storeFor(news.cwd === undefined ? await openSession(transcript) : { cwd: news.cwd });
   const key = extractKey({ session: news.session, transcript });
   const clockAt = app.config.clock.now();
-  const { ended, instructions, at = clockAt } = news;
-  const payload = { transcript, ended, ...(instructions !== undefined && { instructions }) };
+  const { ended, instructions, takeDeclined, at = clockAt } = news;
+  const asked = { ...(instructions !== undefined && { instructions }), ...(takeDeclined && { takeDeclined }) };
+  const payload = { transcript, ended, ...asked };
   const { debounceMs, throttleMs } = news.isDueNow ? { debounceMs: 0, throttleMs: 0 } : app.config;
   const pace = { now: at, clockAt, debounceMs, throttleMs, isLast: ended };
   const notBefore = announceInInbox(store.ledger, { kind: 'extract', key, payload }, pace);

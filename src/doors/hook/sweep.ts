@@ -26,6 +26,7 @@ export type SweepVerdict =
   | 'still-open'
   | 'unreadable'
   | 'blocked'
+  | 'declined'
   | SkipReason;
 
 export interface SweepReport {
@@ -49,7 +50,14 @@ export interface SweepOptions {
 }
 
 /** Verdicts that hold while the file stays as it is. */
-const LASTING: ReadonlySet<SweepVerdict> = new Set(['nothing-new', 'unreadable', 'non-interactive', 'subagent', 'own']);
+const LASTING: ReadonlySet<SweepVerdict> = new Set([
+  'nothing-new',
+  'declined',
+  'unreadable',
+  'non-interactive',
+  'subagent',
+  'own',
+]);
 
 const LOOKS_AT_ONCE = 100;
 const DAY_MS = 86_400_000;
@@ -169,7 +177,8 @@ async function lookAt(
       report.enqueued.push({ agent, transcript: path, memory: store.dir });
       return { ...look, verdict: 'enqueued' };
     }
-    const verdict = sorted.unsettled > 0 ? 'still-open' : 'nothing-new';
+    const isDeclined = [...sorted.states.values()].includes('declined');
+    const verdict = sorted.unsettled > 0 ? 'still-open' : isDeclined ? 'declined' : 'nothing-new';
     return { ...look, cwd: session.cwd ?? null, store, verdict };
   } catch (error) {
     if (!isAppError(error)) throw error;
@@ -196,6 +205,7 @@ async function sort(app: App, { session, store }: { session: Session; store: str
     now: app.config.clock.now(),
     quietMs: app.config.quietMs,
     reopened: new Set(),
+    declinedBefore: app.home.declinedBefore(),
     from: ledger ? sessionRow(ledger, session.id)?.readPoint : undefined,
   });
 }

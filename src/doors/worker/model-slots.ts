@@ -42,9 +42,9 @@ export function withinSlots(run: RunAgent, slots: ModelSlots): RunAgent {
       if (isOver) giveBack();
       return ports.reserve(...bound);
     };
-    const settle: typeof ports.settle = (reservation, usage) => {
+    const settle: typeof ports.settle = (reservation, ...answered) => {
       giveBack();
-      return ports.settle(reservation, usage);
+      return ports.settle(reservation, ...answered);
     };
     try {
       return await run(request, { ...ports, reserve, settle }, signal);

@@ -32,6 +32,8 @@ const payloadSchemas = {
     session: z.string().optional(),
     ended: z.boolean(),
     instructions: z.string().optional(),
+    /** A person asked for it by name. */
+    takeDeclined: z.boolean().optional(),
     /** A person asks to try again what was given up. */
     reopenGivenUp: z.boolean().optional(),
   }),

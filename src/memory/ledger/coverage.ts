@@ -65,9 +65,9 @@ export function countDispositions(ledger: Ledger): Partial<Record<Disposition, n
   return Object.fromEntries(ledger.lists(`select became, count(*) from (${turns}) group by became order by became`));
 }
 
-/** Whether anything was undone and not covered anew since, under any session id. */
-export function hasUndone(ledger: Ledger): boolean {
-  return ledger.get("select 1 from coverage where became = 'undone' limit 1") !== undefined;
+/** Whether anything was undone, or declined, and not covered anew since, under any session id. */
+export function hasAny(ledger: Ledger, became: 'undone' | 'declined'): boolean {
+  return ledger.get('select 1 from coverage where became = ? limit 1', became) !== undefined;
 }
 
 /** Whether the main agent itself wrote memory in a session, as far as it is covered. */

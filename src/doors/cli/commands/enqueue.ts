@@ -112,7 +112,7 @@ export async function enqueueExtract(
   const session = await openSession(transcript);
   const store = await app.storeFor(session);
   const key = extractKey({ session: session.id, transcript });
-  const payload = { ...ask, transcript };
+  const payload = { ...ask, transcript, takeDeclined: true };
   if (!snapshot) return put(app, { store, kind: 'extract', key }, payload);
   await takeSnapshot(store, { session, key, payload, notBefore: app.config.clock.now().toISOString() });
   return { store, kind: 'extract', key };

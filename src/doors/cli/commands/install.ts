@@ -20,19 +20,22 @@ import {
   standing,
 } from '../../setup/schedules/schedules.ts';
 import { type Night, nightOf } from '../../setup/schedules/units.ts';
-import type { CommandSpec } from '../spec.ts';
+import type { CommandSpec, OptionSpec } from '../spec.ts';
 import { askHidden, canAsk, confirm } from '../terminal/ask.ts';
 import { EXIT, note, print, printRaw } from '../terminal/output.ts';
 
-interface InstallOptions {
+export interface KeyOptions {
+  keyFile?: string;
+  keyCommand?: string;
+  keyStdin?: boolean;
+}
+
+interface InstallOptions extends KeyOptions {
   yes?: boolean;
   dryRun?: boolean;
   json?: boolean;
   allowMemoryWrites?: boolean;
   schedule: string;
-  keyFile?: string;
-  keyCommand?: string;
-  keyStdin?: boolean;
 }
 
 interface Plan {
@@ -40,6 +43,13 @@ interface Plan {
   scheduler: Scheduler | null;
   night: Night | null;
 }
+
+export const NIGHT_AND_KEY: OptionSpec[] = [
+  ['--schedule <which>', 'who starts the night', { choices: ['auto', ...SCHEDULER_NAMES, 'none'], default: 'auto' }],
+  ['--key-file <path>', 'keep the key in this file in the nocturne home', { conflicts: ['keyStdin', 'keyCommand'] }],
+  ['--key-stdin', 'read the key to keep from stdin', { conflicts: 'keyCommand' }],
+  ['--key-command <command>', 'a command that prints the key, run whenever one is needed'],
+];
 
 const installCommand: CommandSpec<InstallOptions, [AgentName]> = {
   name: 'install',
@@ -50,10 +60,7 @@ const installCommand: CommandSpec<InstallOptions, [AgentName]> = {
     ['--yes', 'do not ask'],
     ['--dry-run', 'show what would be changed, and change nothing'],
     ['--allow-memory-writes', 'let the agent write its memory files without asking (Claude Code)'],
-    ['--schedule <which>', 'who starts the night', { choices: ['auto', ...SCHEDULER_NAMES, 'none'], default: 'auto' }],
-    ['--key-file <path>', 'keep the key in this file in the nocturne home', { conflicts: ['keyStdin', 'keyCommand'] }],
-    ['--key-stdin', 'read the key to keep from stdin', { conflicts: 'keyCommand' }],
-    ['--key-command <command>', 'a command that prints the key, run whenever one is needed'],
+    ...NIGHT_AND_KEY,
   ],
   json: '{ agent, file, isChanged, diff, rules, schedule: { name, texts } }',
   examples: ['install claude-code --allow-memory-writes'],
@@ -106,7 +113,7 @@ async function planAll(
   return { change, scheduler, night: scheduler && nightOf(config, programs) };
 }
 
-async function chosenScheduler({ environment }: Config, name: string): Promise<Scheduler | null> {
+export async function chosenScheduler({ environment }: Config, name: string): Promise<Scheduler | null> {
   if (name === 'none') return null;
   if (name === 'auto') return schedulerHere(environment);
   const scheduler = schedulers(environment).find((each) => each.name === name) as Scheduler;
@@ -145,7 +152,7 @@ export function changeDiff({ file, from, to }: Change): string {
   return unifiedDiff(side(from), side(to));
 }
 
-async function keepGivenKey(config: Config, options: InstallOptions): Promise<void> {
+export async function keepGivenKey(config: Config, options: KeyOptions): Promise<void> {
   if (options.keyStdin) keepKey(config.home, await readAll(process.stdin));
   if (options.keyFile) {
     const text = readTextNow(options.keyFile);
@@ -161,7 +168,7 @@ function keepKeyCommand({ home }: Config, value: string[]): void {
 }
 
 /** A command as a program and its arguments; one that needs a shell is given to a shell. */
-function commandWords(command: string): string[] {
+export function commandWords(command: string): string[] {
   const isPlain = /^[\w@%+=:,./ -]+$/.test(command);
   return isPlain ? command.trim().split(/ +/) : ['/bin/sh', '-c', command];
 }

@@ -52,7 +52,7 @@ const extract: CommandSpec<ExtractOptions, [string[]]> = {
         const { instructions } = call.options;
         const bar = progress(`extracting ${index + 1} of ${transcripts.length}: ${transcript}`);
         const report = await app
-          .extract({ transcript, session, ended: !live, instructions, fork, reopenUndone: true })
+          .extract({ transcript, session, ended: !live, instructions, fork, reopenUndone: true, takeDeclined: true })
           .finally(() => bar.stop());
         printExtract(report, { ...call.options, here });
         outcomes.push(report.outcome);

@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
+import { wrap } from './wrap.ts';
 
 /** Whether somebody is there to answer. */
 export function canAsk(): boolean {
@@ -21,15 +22,26 @@ export async function askHidden(question: string): Promise<string> {
   return answer.trim();
 }
 
-/** Questions one after the other over the same input, so that what was typed ahead answers the next. */
+/** Questions one after the other over the same input, so that what was typed ahead answers the next, unseen. */
 export class Questions {
-  readonly #input = createInterface({ input: process.stdin, output: process.stderr, terminal: true });
-  readonly #lines = this.#input[Symbol.asyncIterator]();
+  /** What is typed is shown while a question is open whose answer may be, and never else. */
+  #isShown = false;
   #isOpen = true;
+  readonly #echo = new Writable({
+    write: (chunk, _encoding, done) => {
+      if (this.#isShown) process.stderr.write(chunk);
+      done();
+    },
+  });
+  readonly #input = createInterface({ input: process.stdin, output: this.#echo, terminal: true });
+  readonly #lines = this.#input[Symbol.asyncIterator]();
 
   constructor() {
     this.#input
       .on('SIGINT', () => this.#input.close())
+      .on('line', () => {
+        this.#isShown = false;
+      })
       .on('close', () => {
         this.#isOpen = false;
       });
@@ -37,12 +49,27 @@ export class Questions {
 
   /** A line, which begins as `begun` for the person to change; null at the end of the input, and after Ctrl-C. */
   async ask(question: string, begun = ''): Promise<string | null> {
+    const said = wrap(question, process.stderr.columns || 80);
+    this.#isShown = true;
     // What was typed ahead is there, also where nothing more can be.
     if (this.#isOpen) {
-      this.#input.setPrompt(question);
+      this.#input.setPrompt(said);
       this.#input.prompt();
       if (begun) this.#input.write(begun);
-    } else process.stderr.write(question);
+    } else process.stderr.write(said);
+    return this.#next();
+  }
+
+  /** The same; what is typed is not shown. */
+  async askHidden(question: string): Promise<string | null> {
+    this.#isShown = false;
+    process.stderr.write(question);
+    const answer = await this.#next();
+    process.stderr.write('\n');
+    return answer;
+  }
+
+  async #next(): Promise<string | null> {
     const { value, done } = await this.#lines.next();
     return done ? null : value;
   }

@@ -20,6 +20,7 @@ import { MEMORY_SCOPES, type MemoryScope, memoryDirFor, scopeDir } from '../../p
 import { wings } from '../../wing.ts';
 import type { Call, OptionSpec } from '../spec.ts';
 import { EXIT, note } from './output.ts';
+import { tellProgress } from './progress.ts';
 
 export interface CommonOptions {
   memory?: string;
@@ -100,7 +101,7 @@ export async function withApp<T>(
     const { redact } = await import('../../../base/text/redact.ts');
     options.instructions = (await redact(options.instructions)).text;
   }
-  const app = compose(config, { startedBy: 'person', ...parts });
+  const app = compose(config, { startedBy: 'person', onRequest: tellProgress, ...parts });
   try {
     return await work(app);
   } finally {

@@ -1,0 +1,217 @@
+// setup: the first hour. Finds the agents on this machine, says in a few lines what will be written where (the whole of it
+// on demand), keeps a key and tries it, and offers to learn the sessions of the last days. Nothing is written before a
+// person, or --yes, says so; sessions from before are learned only where that is asked for, else nobody takes them.
+
+import { delimiter, dirname, join } from 'node:path';
+import { type Config, loadConfig } from '../../../base/config/config.ts';
+import { isDirectory } from '../../../base/files/directories.ts';
+import { makeDirectory, makePrivate, statNow } from '../../../base/files/files.ts';
+import { unifiedDiff } from '../../../memory/history/line-diff.ts';
+import { AGENT_NAMES, type AgentName, findAgent } from '../../setup/agents/agents.ts';
+import { applyChange, type Change, isInstalled, planInstall, planUninstall } from '../../setup/agents/installing.ts';
+import { findPrograms, refusePassing } from '../../setup/agents/programs.ts';
+import { type Scheduler, schedulers, standing } from '../../setup/schedules/schedules.ts';
+import { type Night, nightOf } from '../../setup/schedules/units.ts';
+import type { Call, CommandSpec } from '../spec.ts';
+import { canAsk, Questions } from '../terminal/ask.ts';
+import { EXIT, note, print, printRaw } from '../terminal/output.ts';
+import { offerBacklog } from '../terminal/setup-backlog.ts';
+import { settleKey } from '../terminal/setup-key.ts';
+import { changeDiff, chosenScheduler, commandWords, type KeyOptions, keepGivenKey, NIGHT_AND_KEY } from './install.ts';
+
+export interface SetupOptions extends KeyOptions {
+  yes?: boolean;
+  learn?: boolean;
+  remove?: boolean;
+  dryRun?: boolean;
+  json?: boolean;
+  allowMemoryWrites?: boolean;
+  schedule: string;
+}
+
+type SetupCall = Call<SetupOptions, [AgentName[]]>;
+
+const setupCommand: CommandSpec<SetupOptions, [AgentName[]]> = {
+  name: 'setup',
+  about: 'set it up for the agents found here; learn their last sessions',
+  group: 'Every day',
+  args: [['[agent...]', 'default: those that are found', AGENT_NAMES]],
+  options: [
+    ['--yes', 'accept what it would write; sessions from before stay unlearned'],
+    ['--learn', 'learn the sessions of the last days, too', { conflicts: 'remove' }],
+    ['--remove', 'take it all out again; memory and the key stay'],
+    ['--dry-run', 'show all that would be changed, and change nothing'],
+    ['--allow-memory-writes', 'let the agent write its memory files without asking (Claude Code)'],
+    ...NIGHT_AND_KEY,
+  ],
+  json: '{ isDone, agents: [{ agent, file, isChanged, diff }], schedule, canLearn?, backlog?, learned? }',
+  examples: ['setup', 'setup --yes --learn', 'setup --remove'],
+  run: (call) => (call.options.remove ? remove(call) : setUp(call)),
+};
+
+export const commands: CommandSpec[] = [setupCommand] as CommandSpec[];
+
+/** What will be written. */
+interface Plan {
+  changes: Change[];
+  scheduler: Scheduler | null;
+  night: Night | null;
+}
+
+async function setUp(call: SetupCall): Promise<void> {
+  const { options, args } = call;
+  const config = await loadConfig();
+  const programs = findPrograms(config.environment);
+  refusePassing(programs);
+  const agents = args[0].length > 0 ? args[0] : AGENT_NAMES.filter((name) => isHere(name, config));
+  if (agents.length === 0) {
+    const names = AGENT_NAMES.map((name) => findAgent(name).title).join(', ');
+    note(`No agent was found here (${names}). Name one: nocturne setup claude-code`);
+    process.exitCode = EXIT.attention;
+    return;
+  }
+  const keyed = { ...config, keyCommand: options.keyCommand ? commandWords(options.keyCommand) : config.keyCommand };
+  const scheduler = await chosenScheduler(config, options.schedule);
+  const { allowMemoryWrites = false } = options;
+  const plan: Plan = {
+    changes: agents.map((agent) => planInstall(keyed, { agent, programs, allowMemoryWrites })),
+    scheduler,
+    night: scheduler && nightOf(keyed, programs),
+  };
+  const say = options.json ? () => {} : print;
+  const told = dataOf(plan);
+  say(summary(plan, config));
+  if (options.dryRun) return options.json ? print(JSON.stringify({ isDone: false, ...told })) : showAll(plan);
+  const questions = canAsk() && !options.yes && !options.json ? new Questions() : null;
+  try {
+    if (!(await isWanted(plan, { questions, yes: options.yes }))) {
+      if (options.json) print(JSON.stringify({ isDone: false, ...told }));
+      return;
+    }
+    makeDirectory(config.home);
+    makePrivate(config.home);
+    await keepGivenKey(config, options);
+    for (const change of plan.changes) if (change.from !== change.to) applyChange(config, change);
+    if (plan.scheduler && plan.night) await plan.scheduler.install(plan.night);
+    for (const line of plan.changes.flatMap(afterwards)) say(line);
+    const canLearn = await settleKey(await loadConfig(), { questions, say });
+    const offered = await offerBacklog(call, { questions, canLearn, say });
+    if (options.json) print(JSON.stringify({ isDone: true, ...told, canLearn, ...offered }));
+  } finally {
+    questions?.close();
+  }
+  say(
+    'Done. From now on nocturne learns from each session that ends. nocturne shows what it learned, nocturne doctor whether all works, nocturne setup --remove takes it out.',
+  );
+}
+
+function dataOf({ changes, scheduler }: Plan) {
+  const agents = changes.map((change) => {
+    const diff = changeDiff(change);
+    return { agent: change.agent, file: change.file, isChanged: diff !== '', diff };
+  });
+  return { agents, schedule: scheduler?.name ?? null };
+}
+
+/** Whether the agent is on this machine: its directory, or its program. */
+function isHere(name: AgentName, config: Config): boolean {
+  const file = findAgent(name).file(config);
+  if (isDirectory(name === 'opencode' ? dirname(dirname(file)) : dirname(file)) || isInstalled(config, name))
+    return true;
+  const program = name === 'claude-code' ? 'claude' : name;
+  const path = (config.environment.PATH ?? '').split(delimiter).filter(Boolean);
+  return path.some((dir) => statNow(join(dir, program)) !== null);
+}
+
+function summary({ changes, scheduler }: Plan, config: Config): string {
+  const said = changes.map(({ agent, file, from, to, receipt }) => {
+    const rules = receipt?.rules.length ? ', and may write its memory unasked' : '';
+    const what = from === to ? 'is in place' : agent === 'opencode' ? 'a plugin' : `hooks${rules}`;
+    return row(findAgent(agent).title, `${what}: ${short(file, config)}`);
+  });
+  const { memoryDir, agentMemory, claudeDir } = config;
+  const own = memoryDir ?? agentMemory.settings.autoMemoryDirectory;
+  return [
+    'nocturne learns from your sessions with coding agents. It will write:',
+    ...said,
+    row(
+      'The night',
+      scheduler
+        ? `${scheduler.name}: ${config.dreamCron} (dreamCron)`
+        : 'no scheduler: the first session of a day does it',
+    ),
+    row('Itself', short(config.home, config)),
+    row('Memory', own ? short(own, config) : `${short(join(claudeDir, 'projects'), config)}/<project>/memory`),
+    row('Model', config.model === 'offline' ? 'offline: rules for English, on this machine, free' : config.model),
+  ].join('\n');
+}
+
+function row(name: string, said: string): string {
+  return `  ${name.padEnd(12)}  ${said}`;
+}
+
+/** Asks until there is an answer; `d` shows the whole difference. */
+async function isWanted(
+  plan: Plan,
+  { questions, yes }: { questions: Questions | null; yes?: boolean },
+): Promise<boolean> {
+  const isInPlace = plan.changes.every(({ from, to }) => from === to) && !plan.scheduler;
+  if (yes || isInPlace) return true;
+  for (;;) {
+    const answer = (await questions?.ask('Do it? [y/N, d shows every change] '))?.trim().toLowerCase();
+    if (answer === 'y' || answer === 'yes') return true;
+    if (answer !== 'd') break;
+    showAll(plan);
+  }
+  note(questions ? 'Nothing was changed.' : 'Nothing was changed: there is no terminal to ask at. Give --yes.');
+  process.exitCode = EXIT.attention;
+  return false;
+}
+
+function showAll({ changes, scheduler, night }: Plan): void {
+  for (const change of changes) printRaw(changeDiff(change));
+  for (const { path, text } of (night && scheduler?.texts(night)) ?? []) {
+    printRaw(unifiedDiff({ name: path, text: standing(path) }, { name: path, text }));
+  }
+}
+
+function afterwards({ agent, from, to }: Change): string[] {
+  return from === to ? [] : findAgent(agent).afterwards;
+}
+
+async function remove({ args, options }: SetupCall): Promise<void> {
+  const config = await loadConfig();
+  const named = args[0].length > 0 ? args[0] : AGENT_NAMES.filter((name) => isInstalled(config, name));
+  const changes = named.map((name) => planUninstall(config, name)).filter(({ from, to }) => from !== to);
+  const isLast = AGENT_NAMES.every((name) => named.includes(name) || !isInstalled(config, name));
+  const nights = isLast ? await standingNights(config) : [];
+  const plan = { changes, scheduler: nights[0] ?? null, night: null };
+  const end = (isDone: boolean, words = '') => {
+    if (options.json) print(JSON.stringify({ isDone, ...dataOf(plan) }));
+    else if (words !== '') print(words);
+  };
+  if (changes.length + nights.length === 0) return end(true, "Nothing of nocturne's is in the settings of any agent.");
+  const out = [
+    ...changes.map(({ agent, file }) => row(findAgent(agent).title, `out of ${short(file, config)}`)),
+    ...nights.map(({ name }) => row('The night', `out of ${name}`)),
+    row('The rest', `memory stays, and so does ${short(config.home, config)} with the key`),
+  ];
+  if (!options.json) print(['This takes nocturne out:', ...out].join('\n'));
+  if (options.dryRun) return options.json ? end(false) : showAll(plan);
+  const questions = canAsk() && !options.yes && !options.json ? new Questions() : null;
+  const isSure = await isWanted(plan, { questions, yes: options.yes }).finally(() => questions?.close());
+  if (!isSure) return end(false);
+  for (const change of changes) applyChange(config, change);
+  for (const scheduler of nights) await scheduler.remove();
+  end(true, 'Done.');
+}
+
+async function standingNights({ environment }: Config): Promise<Scheduler[]> {
+  const all = schedulers(environment);
+  const states = await Promise.all(all.map((each) => each.state()));
+  return all.filter((_, at) => states[at] !== null);
+}
+
+function short(path: string, { userDir }: Config): string {
+  return path.startsWith(`${userDir}/`) ? `~${path.slice(userDir.length)}` : path;
+}

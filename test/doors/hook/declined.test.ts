@@ -1,0 +1,74 @@
+// What a person declined at set-up: nothing takes it unasked, of a session that goes on only what is new is taken, and
+// who asks for the session by name is given all of it.
+
+import { mkdirSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { sweepSessions } from '../../../src/doors/hook/sweep.ts';
+import { coverageWhere } from '../../../src/memory/ledger/coverage.ts';
+import { entriesOfSession } from '../../../src/memory/ledger/entries.ts';
+import { type TestApp, testApp } from '../../support/app.ts';
+import { runHere } from '../../support/run-here.ts';
+import { sessionFile } from '../../support/session-file.ts';
+
+const OLD = 'Always use pnpm instead of npm.';
+const NEW = 'Never push to main on Fridays.';
+
+/** A session with one turn, then declined, quiet for an hour. */
+async function declined() {
+  const testing = await testApp();
+  const dir = join(testing.home, '.claude/projects/-home-kim-orchard');
+  mkdirSync(dir, { recursive: true });
+  const session = sessionFile(dir, { startsAt: '2026-11-20T09:00:00Z' });
+  session.add(OLD);
+  quiet(session.path);
+  testing.app.home.decline(new Date('2026-11-20T09:00:25Z'));
+  return { testing, session };
+}
+
+function quiet(path: string, at = new Date('2026-11-21T01:00:00Z')): void {
+  utimesSync(path, at, at);
+}
+
+const sweep = async ({ app }: TestApp) => (await sweepSessions(app)).agents['claude-code'];
+
+function learned({ store }: TestApp, session: string): string[] {
+  return entriesOfSession(store.ledger, session).map(({ text }) => text);
+}
+
+test('no sweep takes what was declined, until the session goes on; then only what is new', async () => {
+  const { testing, session } = await declined();
+  expect(await sweep(testing)).toEqual({ found: 1, declined: 1 });
+  expect(await sweep(testing)).toEqual({ found: 1, declined: 1 });
+  session.add(NEW);
+  quiet(session.path, new Date('2026-11-21T01:10:00Z'));
+  expect(await sweep(testing)).toEqual({ found: 1, enqueued: 1 });
+  await runHere(['worker', '--once'], testing.environment);
+  expect(learned(testing, session.id)).toEqual([expect.stringContaining(NEW.slice(0, -1))]);
+  expect(coverageWhere(testing.store.ledger).map(({ disposition }) => disposition)).toEqual(['declined', 'recorded']);
+  expect(await sweep(testing)).toEqual({ found: 1, 'nothing-new': 1 });
+});
+
+test('of a turn that was under way, what was said after it was declined is taken', async () => {
+  const { testing, session } = await declined();
+  session.goOn([{ types: NEW }, { says: 'All right.' }]);
+  quiet(session.path, new Date('2026-11-21T01:10:00Z'));
+  await sweep(testing);
+  await runHere(['worker', '--once'], testing.environment);
+  expect(learned(testing, session.id)).toEqual([expect.stringContaining(NEW.slice(0, -1))]);
+});
+
+test('extract takes all of a session, also when something of it was taken since', async () => {
+  const { testing, session } = await declined();
+  session.add(NEW);
+  quiet(session.path);
+  await sweep(testing);
+  await runHere(['worker', '--once'], testing.environment);
+  expect((await runHere(['extract', session.path], testing.environment)).stdout).toContain('recorded (1 entry)');
+  expect(learned(testing, session.id)).toHaveLength(2);
+  expect((await runHere(['extract', session.path], testing.environment)).stdout).toContain('nothing-new');
+  const another = await declined();
+  await runHere(['enqueue', 'extract', another.session.path], another.testing.environment);
+  await runHere(['worker', '--once'], another.testing.environment);
+  expect(learned(another.testing, another.session.id)).toHaveLength(1);
+});
