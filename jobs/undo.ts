@@ -12,12 +12,13 @@ import type { Clock } from '../src/base/time.ts';
 import { indexChange } from '../src/memory/dream/index-file.ts';
 import { missingLines, takeBackLines } from '../src/memory/history/line-diff.ts';
 import { markUnread } from '../src/memory/history/log-items.ts';
-import { type Pushed, pushedBy } from '../src/memory/history/pushed.ts';
 import {
   changedSince,
   changesOf,
   type FileChanges,
   type JobChanges,
+  type Pushed,
+  pushedBy,
   type RowChange,
 } from '../src/memory/history/undo.ts';
 import { JOB_KINDS } from '../src/memory/ledger/inbox.ts';

@@ -1,11 +1,16 @@
 // What a job changed, as the ledger remembers it: rows with what stood there before and after it, files with their
-// versions. It reads; taking back is the business of jobs/undo.ts.
+// versions; and which of its lines have left this machine since, by what git last saw of other repositories (nothing is
+// claimed where git does not answer). It reads; taking back is the business of jobs/undo.ts.
 // What somebody changed after the job no longer is as the job left it, and is named with who did.
 
+import { relative, sep } from 'node:path';
 import { AppError } from '../../base/errors.ts';
+import { remotesHolding } from '../../base/files/working-tree.ts';
+import { checkoutRoot } from '../home/paths.ts';
 import { commitsOf } from '../ledger/job-rows.ts';
 import { KEYS, type Ledger, type Row, type UndoableTable } from '../ledger/ledger.ts';
 import { shortId } from '../ledger/short-ids.ts';
+import type { Store } from '../store/store.ts';
 import { readVersion } from './versions.ts';
 
 export interface RowChange {
@@ -21,7 +26,7 @@ export interface RowChange {
   changedBy: string | null;
 }
 
-export interface FileStep {
+interface FileStep {
   before: string | null;
   after: string | null;
 }
@@ -174,4 +179,42 @@ function imageOf(before: string | null): Row | null {
 function isSame(a: Row | null, b: Row | null): boolean {
   const said = (row: Row | null) => JSON.stringify(row, (_, value) => (value === null ? undefined : value));
   return said(a) === said(b);
+}
+
+export interface Pushed {
+  /** In the memory directory. */
+  path: string;
+  /** Branches of other repositories: `origin/main`. */
+  to: string[];
+}
+
+const GIT_TIMEOUT_MS = 5_000;
+/** A shorter line, as a heading or a mark, may stand in a file that says nothing of what was written. */
+const TELLING_CHARACTERS = 8;
+
+export async function pushedBy(
+  { dir, ledger }: Pick<Store, 'dir' | 'ledger'>,
+  job: string,
+  environment: Record<string, string | undefined>,
+): Promise<Pushed[]> {
+  const root = checkoutRoot(dir);
+  if (root === null) return [];
+  const tree = { root, environment, timeoutMs: GIT_TIMEOUT_MS };
+  const pushed: Pushed[] = [];
+  for (const file of changesOf(ledger, job).files) {
+    const from = [relative(root, dir).split(sep).join('/'), file.path].filter(Boolean).join('/');
+    const to = await remotesHolding(writtenBy(file), from, tree);
+    if (to.length > 0) pushed.push({ path: file.path, to });
+  }
+  return pushed;
+}
+
+/** The lines that the job left in a file and that were not there before it. */
+function writtenBy({ steps }: FileChanges): string[] {
+  const before = new Set(linesOf(steps.at(-1)?.before));
+  return linesOf(steps[0]?.after).filter((line) => line.length >= TELLING_CHARACTERS && !before.has(line));
+}
+
+function linesOf(text: string | null | undefined): string[] {
+  return (text ?? '').split(/\r?\n/).map((line) => line.trim());
 }

@@ -1,11 +1,15 @@
-// Recall: the prompt section made of a memory directory, and of its extra scopes: the user's own, the repository's.
+// Recall: the prompt section made of a memory directory, and of its extra scopes: the user's own, the repository's; and what
+// is said there in nocturne's own words, of which nothing comes from a file.
 // Promises: the section is never longer than it may be; an extra scope takes no more than its share; each part says whose
 // it is and says nothing that one before it says; nothing in one can pass for another, end the section or pass for
 // instructions; the section begins and ends with a tag by which it is known, and is never taken for something that was
 // said. It changes nothing.
 
+import { join } from 'node:path';
+import { listNames } from '../../base/files/directories.ts';
+import { readTextNow } from '../../base/files/files.ts';
 import { isCheckedInDir } from '../home/paths.ts';
-import { lastDream, recallNotes } from './recall-notes.ts';
+import { reportDay, reportLine, reportPath } from '../text/dream-report.ts';
 import {
   type LaidPart,
   type RecalledPart,
@@ -40,7 +44,7 @@ export interface RecallRequest extends RecallPlace {
 }
 
 /** Of the whole section. */
-export interface RecallLimits {
+interface RecallLimits {
   characters: number;
   tokens: number;
   isWithinTokens(text: string, tokens: number): boolean;
@@ -111,4 +115,21 @@ export async function recall(request: RecallRequest): Promise<Recall> {
   const dreamed = body + besideText === '' ? null : lastDream(request);
   const whole = dreamed && section(`${bodyOf(body).trimEnd()}\n\n${dreamed}`);
   return { ...own.found, beside, text: whole && isWithin(whole, 1) ? whole : text };
+}
+
+/** A dream is told of for so long. */
+const LAST_DREAM_MS = 3 * 86_400_000;
+
+/** Paragraphs to be said before what is remembered; empty where there is nothing to say. */
+function recallNotes({ notices = [], notes = [] }: { notices?: string[]; notes?: string[] }): string {
+  const said = [...notices.map((notice) => `nocturne: ${notice.replace(/\.$/, '')}. Tell the user.`), ...notes];
+  return said.length > 0 ? `${said.join('\n\n')}\n\n` : '';
+}
+
+/** What the last dream did, in one line, where it was within the last days; else null. */
+function lastDream({ dir, now }: { dir: string; now: Date }): string | null {
+  const days = listNames(join(dir, '.nocturne', 'dreams')).flatMap((name) => reportDay(name) ?? []);
+  const day = days.sort().at(-1);
+  if (!day || now.getTime() - Date.parse(day) > LAST_DREAM_MS) return null;
+  return reportLine(day, readTextNow(join(dir, reportPath(day, 'json'))) ?? '');
 }

@@ -4,7 +4,7 @@
 import { AppError, isAppError } from '../../../base/errors.ts';
 import { canonicalPath } from '../../../base/files/directories.ts';
 import { statNow } from '../../../base/files/files.ts';
-import { type Pushed, pushedBy } from '../../../memory/history/pushed.ts';
+import { type Pushed, pushedBy } from '../../../memory/history/undo.ts';
 import { commitsOf, jobRow, lastChangingJob } from '../../../memory/ledger/job-rows.ts';
 import { findId, shortId } from '../../../memory/ledger/short-ids.ts';
 import type { Store } from '../../../memory/store/store.ts';
