@@ -94,7 +94,7 @@ test('a queue out of reach, a spool that nobody empties and settings that cannot
   const { of } = await doctor(person, { NOCTURNE_QUEUE_URL: 'redis://127.0.0.1:1', ANTHROPIC_API_KEY: 'sk-ant-x2' });
   expect(of('queue')).toMatchObject([{ state: 'fail', found: expect.stringContaining('127.0.0.1:1') }]);
   expect(of('spool')).toMatchObject([
-    { state: 'warn', found: '1 waiting, the oldest since 2026-11-20T20:00:00.000Z: one.json' },
+    { state: 'warn', found: '1 waiting, the oldest since 2026-11-20 20:00: one.json' },
   ]);
   expect(of('key')).toMatchObject([{ state: 'warn', found: expect.stringContaining('schedulers have none') }]);
   writeFileSync(join(person.user, '.nocturne', 'config.json'), '{ "dayTokens": "x" }');
@@ -165,14 +165,14 @@ test('of a memory directory doctor tells the last jobs, what fails, open modes a
   endJob(store.ledger, beginJob(store.ledger, { kind: 'extract', now }), { outcome: 'recorded', usage: null, now });
   putInInbox(store.ledger, { kind: 'dream', key: 'dream', payload: {}, notBefore: now.toISOString() });
   expect(checkMemoryDirectory(dir)).toMatchObject([
-    { state: 'ok', found: `${dir}: last extract 2026-11-21T01:00:00.000Z (recorded), no dream yet, 1 waiting` },
+    { state: 'ok', found: `${dir}: last extract 2026-11-21 01:00 (recorded), no dream yet, 1 waiting` },
   ]);
   const [item] = inboxItems(store.ledger);
   postponeInboxItem(store.ledger, item?.id ?? 0, { notBefore: now.toISOString(), attempts: 0, failure: 'no key' });
   chmodSync(dir, 0o755);
   expect(checkMemoryDirectory(dir)).toMatchObject([
     { state: 'warn', remedy: `Run chmod -R go= ${dir}.` },
-    { state: 'warn', found: expect.stringContaining('dream dream: no key') },
+    { state: 'warn', found: expect.stringContaining('; dream: no key') },
   ]);
   store.close();
   writeFileSync(join(dir, '.nocturne', 'ledger.db'), 'no database at all');

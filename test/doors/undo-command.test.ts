@@ -36,7 +36,7 @@ test('a pin is taken back by undo, and nothing else is, whatever a night did sin
   const others = testing.store.ledger.all('select id, state from entry order by id');
   const asked = await runHere(['undo'], environment);
   expect(asked).toMatchObject({ code: 2, stdout: '' });
-  expect(asked.stderr).toContain('pinned a topic, just now');
+  expect(asked.stderr).toContain('You pinned a topic, just now');
   expect(asked.stderr).toContain(`  ${TOPIC}\n`);
   expect(asked.stderr).toContain('nocturne undo --last takes it back');
   expect(read(TOPIC)).not.toBe(before);
@@ -57,7 +57,7 @@ test('undo --last means what a person did; with --any what was done last, whoeve
   await learn(testing, 'I prefer short answers.');
   const last = (...more: string[]) => jsonHere<{ kind: string }>(['undo', '--last', ...more], environment);
   const any = await runHere(['undo', '--any'], environment);
-  expect(any).toMatchObject({ code: 2, stderr: expect.stringContaining('Last: learned from a session') });
+  expect(any).toMatchObject({ code: 2, stderr: expect.stringContaining('Last: learned from a session, just now') });
   expect(await jsonHere(['undo'], environment)).toMatchObject({ outcome: 'unconfirmed', kind: 'remember', undo: null });
   expect(await last()).toMatchObject({ kind: 'remember', outcome: 'undone', pushed: [] });
   expect(await last('--any')).toMatchObject({ kind: 'extract', outcome: 'undone' });

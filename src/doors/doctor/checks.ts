@@ -10,6 +10,7 @@ import { describeError, isAppError, ruleOf } from '../../base/errors.ts';
 import { isDirectory, listNames, readDirectory } from '../../base/files/directories.ts';
 import { isPrivate, readTextNow, statFile, statNow } from '../../base/files/files.ts';
 import { keyPath, keySource, readAccess } from '../../base/key.ts';
+import { localTime } from '../../base/time.ts';
 import type { Home } from '../../memory/home/home.ts';
 import { JobSpend } from '../../memory/home/spend.ts';
 import type { Enablement } from '../../memory/home/switches.ts';
@@ -194,8 +195,10 @@ export async function checkQueue(config: Config): Promise<Checked[]> {
   }
 }
 
-export function checkWorker({ queueUrl }: Config, home: Home): Checked[] {
-  const workers = home.workers().map((worker) => `${worker.process} (${worker.backend}) since ${worker.startedAt}`);
+export function checkWorker({ queueUrl, zone }: Config, home: Home): Checked[] {
+  const workers = home
+    .workers()
+    .map((worker) => `${worker.process} (${worker.backend}) since ${localTime(worker.startedAt, zone)}`);
   if (workers.length > 0) return [ok('worker', workers.join(', '))];
   if (!queueUrl) return [ok('worker', 'none runs; the hook starts one when there is work')];
   return [
@@ -209,7 +212,7 @@ export function checkWorker({ queueUrl }: Config, home: Home): Checked[] {
 
 export async function checkSchedule(config: Config, home: Home): Promise<Checked[]> {
   const lastAt = home.lastNightAt();
-  const last = lastAt === null ? 'no night yet' : `last night ${lastAt}`;
+  const last = lastAt === null ? 'no night yet' : `last night ${localTime(lastAt, config.zone)}`;
   const isResident = home.workers().length > 0;
   const found: Checked[] = [];
   for (const scheduler of schedulers(config.environment)) {
@@ -223,7 +226,14 @@ export async function checkSchedule(config: Config, home: Home): Promise<Checked
   }
   const isLate = lastAt !== null && config.clock.now().getTime() - Date.parse(lastAt) > NIGHT_MS;
   return isLate
-    ? [...found, warn('schedule', `the last night was ${lastAt}`, 'Run nocturne worker --once --nightly.')]
+    ? [
+        ...found,
+        warn(
+          'schedule',
+          `the last night was ${localTime(lastAt, config.zone)}`,
+          'Run nocturne worker --once --nightly.',
+        ),
+      ]
     : found;
 }
 
@@ -255,9 +265,9 @@ export async function checkSpool(config: Config): Promise<Checked[]> {
     return [warn('spool', `set aside: ${sayFirst(names)}`, `Look at what is in ${dir}, and remove it.`)];
   }
   const stats = await Promise.all(files.map(({ name }) => statFile(join(dir, name))));
-  const oldest = stats.flatMap((stat) => stat?.modifiedAt ?? []).sort()[0] ?? 'unknown';
+  const oldest = stats.flatMap((stat) => stat?.modifiedAt ?? []).sort()[0] ?? '';
   const isOld = config.clock.now().getTime() - Date.parse(oldest) > 60 * 60_000;
-  const found = `${files.length} waiting, the oldest since ${oldest}: ${sayFirst(names)}`;
+  const found = `${files.length} waiting, the oldest since ${oldest ? localTime(oldest, config.zone) : 'unknown'}: ${sayFirst(names)}`;
   return [isOld ? warn('spool', found, 'Run nocturne worker --once and read what it says.') : ok('spool', found)];
 }
 

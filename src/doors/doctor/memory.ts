@@ -6,11 +6,13 @@ import type { Config } from '../../base/config/config.ts';
 import { describeError, isAppError } from '../../base/errors.ts';
 import { canLink, isDirectory } from '../../base/files/directories.ts';
 import { isPrivate } from '../../base/files/files.ts';
+import { localTime, machineZone } from '../../base/time.ts';
 import { countWaiting } from '../../memory/dream/proposals.ts';
 import type { Home } from '../../memory/home/home.ts';
 import { inboxItems } from '../../memory/ledger/inbox.ts';
 import { type JobRow, lastJobs } from '../../memory/ledger/job-rows.ts';
 import { findLedger, type Ledger, ledgerDamage } from '../../memory/ledger/ledger.ts';
+import { shortKey } from '../../memory/ledger/short-ids.ts';
 import { missingIn } from '../../memory/ledger/version-rows.ts';
 import { formatMissing, IF_MISSING } from '../../memory/store/external-edits.ts';
 import { wings } from '../wing.ts';
@@ -81,7 +83,7 @@ function checkWork(dir: string, by?: { config: Config; home: Home }): Checked[] 
     const waiting = inboxItems(ledger);
     const proposals = countWaiting(ledger);
     const failing = waiting.filter((item) => item.failure !== null);
-    const found = `${dir}: ${lastOf(jobs, 'extract')}, ${lastOf(jobs, 'dream')}, ${waiting.length} waiting${proposals > 0 ? `, proposed changes for nocturne review: ${proposals}` : ''}`;
+    const found = `${dir}: ${lastOf(jobs, 'extract', by?.config.zone)}, ${lastOf(jobs, 'dream', by?.config.zone)}, ${waiting.length} waiting${proposals > 0 ? `, proposed changes for nocturne review: ${proposals}` : ''}`;
     const [first] = failing;
     const missing = formatMissing(missingIn(ledger)).map(({ what, keepsDreams }) =>
       fail('memory', `${dir}: ${what}`, keepsDreams ? `No dream runs: ${IF_MISSING}.` : sentence(IF_MISSING)),
@@ -96,7 +98,7 @@ function checkWork(dir: string, by?: { config: Config; home: Home }): Checked[] 
       ? [
           warn(
             'memory',
-            `${found}; ${first.kind} ${first.key}: ${first.failure}`,
+            `${found}; ${shortKey(ledger, first)}: ${first.failure}`,
             'It is tried again by itself; nocturne status says when.',
           ),
         ]
@@ -106,9 +108,9 @@ function checkWork(dir: string, by?: { config: Config; home: Home }): Checked[] 
   }
 }
 
-function lastOf(jobs: JobRow[], kind: JobRow['kind']): string {
+function lastOf(jobs: JobRow[], kind: JobRow['kind'], zone = machineZone()): string {
   const [last] = jobs.filter((job) => job.kind === kind);
-  return last ? `last ${kind} ${last.endedAt} (${last.outcome})` : `no ${kind} yet`;
+  return last ? `last ${kind} ${localTime(last.endedAt ?? last.createdAt, zone)} (${last.outcome})` : `no ${kind} yet`;
 }
 
 function sentence(text: string): string {

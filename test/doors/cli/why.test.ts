@@ -30,7 +30,7 @@ test('a line, its words, its entry, its session, its job and its day all lead to
   ]) {
     const { code, stdout } = await why(...words);
     expect({ words, code }).toEqual({ words, code: 0 });
-    expect(stdout).toContain(`← ${entry}, feedback`);
+    expect(stdout).toContain(`← ${entry.slice(0, 10)}, feedback`);
     expect(stdout).toContain('“Always use pnpm instead of npm.”');
     expect(stdout).toContain('in session 11111111\n');
   }

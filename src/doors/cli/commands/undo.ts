@@ -88,7 +88,7 @@ async function isMeant(app: App, action: Action, { json, any }: UndoOptions): Pr
     const nothing = { undo: null, files: [], turns: 0, stays: [], pushed: [] };
     print(JSON.stringify({ outcome: 'unconfirmed', job, kind: jobRow(store.ledger, job)?.kind, ...nothing }));
   }
-  note([`Last${any ? '' : ' you'}: ${what}`, ...more, ...(await sayPushed(action, app))].join('\n'));
+  note([any ? `Last: ${what}` : `You ${what}`, ...more, ...(await sayPushed(action, app))].join('\n'));
   if (!json && canAsk() && (await confirm('Take it back?'))) return true;
   if (json || !canAsk()) note(`Nothing was changed: nocturne undo --last${any ? ' --any' : ''} takes it back.`);
   else note('Nothing was changed.');

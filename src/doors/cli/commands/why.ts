@@ -8,7 +8,7 @@ import { statNow } from '../../../base/files/files.ts';
 import { sayProposals } from '../../../memory/dream/proposals.ts';
 import { explainEntry, explainLines, restingOn, toldOf } from '../../../memory/dream/provenance.ts';
 import { jobRow } from '../../../memory/ledger/job-rows.ts';
-import { findLedger } from '../../../memory/ledger/ledger.ts';
+import { findLedger, type Ledger } from '../../../memory/ledger/ledger.ts';
 import { findId, shortId, wholeId } from '../../../memory/ledger/short-ids.ts';
 import { catalogEntries } from '../../../memory/recall/catalog.ts';
 import { searchMemory } from '../../../memory/recall/search.ts';
@@ -115,10 +115,11 @@ async function tellSessions(app: App, { what, call: { options } }: Asked): Promi
     if (isFile || !isAppError(error, 'bad-input')) throw error;
     return [];
   });
-  const seen = { ...whenSeen(app), short: (session: string) => session.slice(0, 8) };
+  const whole = (id: string) => id;
+  const seen = { ...whenSeen(app), short: (session: string) => shortId(null, 'session', session), entry: whole };
   for (const each of found) {
-    const { shortId: _, ...whole } = each;
-    print(options.json ? JSON.stringify(whole) : describeSession(each, seen));
+    const { shortId: _, ...all } = each;
+    print(options.json ? JSON.stringify(all) : describeSession(each, seen));
   }
   return found.length > 0;
 }
@@ -157,12 +158,13 @@ async function explainWords(app: App, { what, call }: Asked): Promise<boolean> {
   });
 }
 
-function whenSeen({ config }: App): Pick<Seen, 'now' | 'zone'> {
+function whenSeen({ config }: Pick<App, 'config'>): Pick<Seen, 'now' | 'zone'> {
   return { now: config.clock.now(), zone: config.zone };
 }
 
-function seenIn(app: App, { ledger }: MemoryReader): Seen {
-  return { ...whenSeen(app), short: (session) => shortId(ledger, 'session', session) };
+function seenIn(app: Pick<App, 'config'>, { ledger }: { ledger: Ledger | null }): Seen {
+  const short = (session: string) => shortId(ledger, 'session', session);
+  return { ...whenSeen(app), short, entry: (id) => shortId(ledger, 'entry', id) };
 }
 
 const explain: CommandSpec<CommonOptions, [string]> = {
@@ -222,12 +224,12 @@ const transcript: CommandSpec<LookOptions, [string]> = {
   more: 'It asks no model and writes nothing.',
   examples: ['transcript ~/.claude/projects/-home-kim-orchard/0d8c1a52.jsonl'],
   run: async (call) => {
-    const inspection = await look(call.args[0], call.options);
-    print(call.options.json ? JSON.stringify(inspection) : describeInspection(inspection));
+    const { inspection, seen } = await look(call.args[0], call.options);
+    print(call.options.json ? JSON.stringify(inspection) : describeInspection(inspection, seen));
   },
 };
 
-async function look(file: string, options: LookOptions): Promise<Inspection> {
+async function look(file: string, options: LookOptions): Promise<{ inspection: Inspection; seen: Seen }> {
   const config = await configFor(options);
   const session = await openSession(file, { id: options.session });
   const memoryDir = memoryDirFor(config, session);
@@ -235,7 +237,9 @@ async function look(file: string, options: LookOptions): Promise<Inspection> {
   try {
     const memories = memoriesOf(config, { cwd: session.cwd, memory: memoryDir });
     const deps = { ...config, memoryDir, memories, ledger, now: config.clock.now() };
-    return await inspect({ session, ended: !options.live }, deps);
+    const inspection = await inspect({ session, ended: !options.live }, deps);
+    const name = shortId(ledger, 'session', inspection.session);
+    return { inspection, seen: { ...seenIn({ config }, { ledger: null }), short: () => name } };
   } finally {
     ledger?.close();
   }

@@ -2,6 +2,7 @@
 
 import { InvalidArgumentError } from 'commander';
 import { AppError } from '../../../base/errors.ts';
+import { formatIn } from '../../../base/time.ts';
 import { inboxItems } from '../../../memory/ledger/inbox.ts';
 import { shortKey } from '../../../memory/ledger/short-ids.ts';
 import type { Store } from '../../../memory/store/store.ts';
@@ -59,7 +60,7 @@ function work(call: Call<WorkerOptions>): Promise<void> {
       takeIn: intake.takeIn,
       onResult(result: WorkResult, store: Store) {
         if (options.json) print(JSON.stringify({ memory: store.dir, ...result }));
-        else say(describeResult(result, store));
+        else say(describeResult(result, store, app.config.zone));
       },
       onError,
     };
@@ -92,7 +93,8 @@ function work(call: Call<WorkerOptions>): Promise<void> {
 function checkAlive(app: App): void {
   const ageMs = (seenAt: string) => app.config.clock.now().getTime() - Date.parse(seenAt);
   const alive = app.home.workers().filter(({ seenAt }) => ageMs(seenAt) < SIGN_OF_LIFE_WITHIN_MS);
-  for (const { process, backend, seenAt } of alive) note(`${process} (${backend}) was seen at ${seenAt}`);
+  for (const { process, backend, seenAt } of alive)
+    note(`${process} (${backend}) was seen at ${toSecond(seenAt, app.config.zone)}`);
   if (alive.length > 0) return;
   note('No worker of this home was seen within two minutes.');
   process.exitCode = EXIT.failed;
@@ -124,9 +126,14 @@ function sayOnce() {
   };
 }
 
-function describeResult(result: WorkResult, store: Store): string {
+/** Tries may be seconds apart. */
+function toSecond(instant: string, zone: string): string {
+  return formatIn(instant, zone, 'yyyy-MM-dd HH:mm:ss');
+}
+
+function describeResult(result: WorkResult, store: Store, zone: string): string {
   const { kind, key, outcome, delayedUntil, reason } = result;
-  const later = delayedUntil && outcome !== 'busy' ? `, again at ${delayedUntil}` : '';
+  const later = delayedUntil && outcome !== 'busy' ? `, again at ${toSecond(delayedUntil, zone)}` : '';
   return `${shortKey(store.ledger, { kind, key })}: ${outcome}${later}${reason ? ` (${reason})` : ''} [${store.dir}]`;
 }
 
@@ -134,7 +141,7 @@ async function nameDelayed(app: App, onError: (message: string) => void): Promis
   for (const store of await openStores(app, onError)) {
     for (const item of inboxItems(store.ledger)) {
       note(
-        `waits until ${item.notBefore}: ${shortKey(store.ledger, item)}${item.failure ? ` (${item.failure})` : ''} [${store.dir}]`,
+        `waits until ${toSecond(item.notBefore, app.config.zone)}: ${shortKey(store.ledger, item)}${item.failure ? ` (${item.failure})` : ''} [${store.dir}]`,
       );
     }
   }

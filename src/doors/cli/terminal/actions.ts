@@ -73,6 +73,7 @@ async function memoriesHere(app: App, options: CommonOptions): Promise<Omit<Acti
 
 const DID: Record<string, string> = {
   extract: 'learned from a session',
+  dream: 'dreamed',
   reprocess: 'learned a session again',
   remember: 'remembered',
   forget: 'forgot',
@@ -83,6 +84,8 @@ const DID: Record<string, string> = {
   review: 'decided in review',
   import: 'imported an archive',
   share: 'shared with the team',
+  init: 'began topics',
+  'apply-snapshot': 'took in a snapshot',
 };
 
 /** What was done, when, by which name it is taken back, and what it wrote. */
@@ -99,7 +102,7 @@ export function describeAction({ store: { ledger }, scope, job: id }: Action, { 
   const files = ledger.all<{ path: string }>(sql, ...commitsOf(ledger, id), MOST_SHOWN + 1);
   const shown = [...about.map(({ text }) => text), ...files.map(({ path }) => path)];
   return [
-    `${DID[job.kind] ?? job.kind}, ${when}${where} (${shortId(ledger, 'job', id)})`,
+    `${DID[job.kind] ?? `did ${job.kind}`}, ${when}${where} (${shortId(ledger, 'job', id)})`,
     ...shown.slice(0, MOST_SHOWN).map((line) => `  ${line}`),
     ...(shown.length > MOST_SHOWN ? ['  …'] : []),
   ];

@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import type { TurnState } from '../../../../jobs/extract/sort-turns.ts';
 import { type Inspection, inspect, WHY_SKIPPED } from '../../../../jobs/inspect.ts';
 import { AppError, describeError, isAppError, ruleOf } from '../../../base/errors.ts';
+import { localTime } from '../../../base/time.ts';
 import { sayProposals } from '../../../memory/dream/proposals.ts';
 import { coverageOfTurn, sessionRow } from '../../../memory/ledger/coverage.ts';
 import { type EntryRow, entriesOfSession } from '../../../memory/ledger/entries.ts';
@@ -259,7 +260,9 @@ function nextOf(app: App, found: Found): string {
   const [item] = found.waiting;
   if (item) {
     const due =
-      item.notBefore > app.config.clock.now().toISOString() ? `after ${item.notBefore}` : 'as soon as it runs';
+      item.notBefore > app.config.clock.now().toISOString()
+        ? `after ${localTime(item.notBefore, app.config.zone)}`
+        : 'as soon as it runs';
     return `A worker extracts it ${due}${hold ? `, but: ${hold}` : ''}.`;
   }
   if (found.unreadable) return 'Nothing: its transcript cannot be read.';

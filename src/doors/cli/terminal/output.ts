@@ -7,6 +7,8 @@ import type { DreamReport } from '../../../../jobs/dream.ts';
 import type { ExtractReport } from '../../../../jobs/extract.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import type { Enablement } from '../../../memory/home/switches.ts';
+import { lookIntoLedger } from '../../../memory/ledger/ledger.ts';
+import { shortId } from '../../../memory/ledger/short-ids.ts';
 import { wrap } from './wrap.ts';
 
 /** `attention`: something needs a person. `later`: busy, or a ceiling. */
@@ -30,7 +32,7 @@ export function printExtract(report: ExtractReport, { json, here }: Printing & {
 }
 
 function describeExtract(report: ExtractReport, here: string | undefined): string {
-  const lines = [`${report.session || report.transcript}: ${sayExtract(report)}`];
+  const lines = [`${nameOfSession(report)}: ${sayExtract(report)}`];
   for (const { type, text, memory } of report.entries) {
     lines.push(`  ${type.padEnd(9)} ${text}${memory ? ` [user scope, ${memory}]` : ''}`);
   }
@@ -40,6 +42,17 @@ function describeExtract(report: ExtractReport, here: string | undefined): strin
   if (report.fork && report.spend.calls > 0) lines.push(`  ${sayTokens(report.spend, report.fork)}`);
   if (report.error) lines.push(`  ${report.error.message}`);
   return lines.join('\n');
+}
+
+/** By what its id begins with in the memory that knows it now. */
+function nameOfSession({ session, transcript, memory }: ExtractReport): string {
+  if (session === '') return transcript;
+  const ledger = memory === null ? null : lookIntoLedger(memory);
+  try {
+    return shortId(ledger, 'session', session);
+  } finally {
+    ledger?.close();
+  }
 }
 
 function sayTokens(spend: ExtractReport['spend'], { by, why }: NonNullable<ExtractReport['fork']>): string {

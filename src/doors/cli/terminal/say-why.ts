@@ -13,6 +13,7 @@ export interface Seen {
   now: Date;
   zone: string;
   short(session: string): string;
+  entry(id: string): string;
 }
 
 /** What became of a session, and what it taught. */
@@ -92,7 +93,7 @@ export function describeEntry(entry: ExplainedEntry, seen: Seen, indent = ''): s
   const isTakenOut = !entry.isInLog && state !== 'sent' && state !== 'withdrawn' && state !== 'forgotten';
   const gone = isTakenOut ? ', taken out there: the next dream takes out what rests on it alone' : '';
   const lines = [
-    `← ${id}, ${type}, ${strength}, ${state}, in ${log}${state === 'sent' ? ' of the user scope' : gone}`,
+    `← ${seen.entry(id)}, ${type}, ${strength}, ${state}, in ${log}${state === 'sent' ? ' of the user scope' : gone}`,
     `  ${text}`,
     ...(gave && gave !== text ? [`  gave the line: ${gave}`] : []),
     ...evidence.map(({ quote }) => `  “${quote}”`),
@@ -105,13 +106,13 @@ export function describeEntry(entry: ExplainedEntry, seen: Seen, indent = ''): s
   return lines.map((line) => `${indent}${line}`).join('\n');
 }
 
-export function describeInspection(found: Inspection): string {
+export function describeInspection(found: Inspection, seen: Seen): string {
   const { offered, turns } = found;
   const speakers = Object.entries(found.speakers).map(([speaker, count]) => `${count} ${speaker}`);
   const states = [...Map.groupBy(turns, ({ state }) => state)].map(([state, { length }]) => `${length} ${state}`);
   return [
-    `${found.transcript}: ${found.format}, ${found.sizeBytes} bytes, last changed ${found.modifiedAt}`,
-    `session   ${found.session}${found.cwd ? ` in ${found.cwd}` : ''}`,
+    `${found.transcript}: ${found.format}, ${found.sizeBytes} bytes, last changed ${sayWhen(found.modifiedAt, seen)}`,
+    `session   ${seen.short(found.session)}${found.cwd ? ` in ${found.cwd}` : ''}`,
     `memory    ${found.memory}`,
     `turns     ${turns.length}${states.length > 0 ? `: ${states.join(', ')}` : ''}`,
     `messages  ${speakers.join(', ') || 'none'}`,
