@@ -137,9 +137,20 @@ function onePerFact(found: Candidate[], ledger: Ledger | null): Candidate[] {
 /** The statement that stands on a line of a topic, by its id; of what no topic says, none. */
 function lineIdsOf({ kind, text }: SearchedFile): (line: number) => string | undefined {
   if (kind !== 'topic' && kind !== 'archive') return () => undefined;
-  const lineOf = (at: number) => text.slice(0, at).split('\n').length;
-  const located = locateLines(text).map(({ id, from, to }) => ({ id, first: lineOf(from), last: lineOf(to - 1) }));
-  return (line) => located.find(({ first, last }) => first <= line && line <= last)?.id;
+  const idAt = new Map<number, string>();
+  let [line, at] = [1, 0];
+  // Statements stand one behind the other, so that line ends are counted once.
+  const lineOf = (offset: number) => {
+    for (let end = text.indexOf('\n', at); end >= 0 && end < offset; end = text.indexOf('\n', at)) {
+      line += 1;
+      at = end + 1;
+    }
+    return line;
+  };
+  for (const { id, from, to } of locateLines(text)) {
+    for (let each = lineOf(from), last = lineOf(to - 1); each <= last; each += 1) idAt.set(each, id);
+  }
+  return (line) => idAt.get(line);
 }
 
 /** The query with the nearest word that is there for each that is nowhere; a phrase that is nowhere as its words. */
