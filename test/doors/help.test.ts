@@ -101,7 +101,7 @@ test.each([
   [
     'an option that is none, with all there are',
     ['list', '--frob'],
-    'Options: --type, --day, --all, --memory, --scope, --json',
+    'Options: --type, --day, --all, --memory, --scope, --store, --json',
   ],
   ['a value that is none', ['list', '--type', 'habit'], 'user, feedback, project, reference'],
   ['a missing argument, with what is needed', ['search'], 'Usage: nocturne search [options] <query...>'],

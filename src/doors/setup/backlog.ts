@@ -49,19 +49,25 @@ const TOOL_TOKENS = 1_000;
 const ANSWER_TOKENS = 500;
 const REQUEST_MS = { offline: 300, model: 12_000 };
 
+export interface BacklogOptions {
+  /** Default: `sweepDays` ago. */
+  since?: Date;
+  /** Default: all. */
+  agents?: readonly FoundAgent[];
+  onFound?(count: number): void;
+  onLooked?(): void;
+}
+
 /** The newest first. `onFound` is called once with how many there are to look at, `onLooked` after each. */
-export async function findBacklog(
-  app: App,
-  { onFound, onLooked }: { onFound?(count: number): void; onLooked?(): void } = {},
-): Promise<Backlog> {
+export async function findBacklog(app: App, { onFound, onLooked, ...only }: BacklogOptions = {}): Promise<Backlog> {
   const { agentDirs, clock, sweepDays: days, model, prices, concurrency } = app.config;
   const problems: string[] = [];
   const onProblem = (path: string, error: unknown) => {
     if (!isAppError(error)) throw error;
     problems.push(`${path}: ${describeError(error)}`);
   };
-  const since = new Date(clock.now().getTime() - days * DAY_MS);
-  const found = findSessions(agentDirs, { since, onClosed: onProblem });
+  const since = only.since ?? new Date(clock.now().getTime() - days * DAY_MS);
+  const found = findSessions(agentDirs, { since, agents: only.agents, onClosed: onProblem });
   onFound?.(found.length);
   const sessions: BacklogSession[] = [];
   for (const { agent, path } of found) {

@@ -18,7 +18,7 @@ import { wakeQueueOptions } from '../../worker/worker.ts';
 import type { CommandSpec } from '../spec.ts';
 import { type CommonOptions, INSTRUCTIONS, MEMORY, withApp } from '../terminal/options.ts';
 import { note, type Printing, print } from '../terminal/output.ts';
-import { AGAIN, type ReprocessOptions, requestOf } from './learn.ts';
+import { AGAIN, type ReprocessOptions, requestOf } from './extract.ts';
 import { FINDING, type FindingOptions, FOUND_SHAPE, find } from './sweep.ts';
 
 const SHAPE = 'one line per piece of work: { memory, kind, key, isRung }';

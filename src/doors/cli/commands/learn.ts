@@ -1,189 +1,102 @@
-// Jobs that a person starts: extract and reprocess (sessions into the daily log), dream (the log into topics).
+// learn: what was said in sessions, now: of those given, or of all that nobody read yet; and, where asked, what is in the
+// log is sorted into topics after that.
 
-import { InvalidArgumentError } from 'commander';
-import type { Fork } from '../../../../jobs/extract/show.ts';
-import type { ExtractReport } from '../../../../jobs/extract.ts';
-import type { ReprocessRequest } from '../../../../jobs/reprocess.ts';
 import { AppError } from '../../../base/errors.ts';
-import { type Day, isDay } from '../../../base/time.ts';
-import type { JobOptions } from '../../job-bounds.ts';
-import { wings } from '../../wing.ts';
-import type { Call, CommandSpec, OptionSpec } from '../spec.ts';
-import { type CommonOptions, INSTRUCTIONS, keysOf, MEMORY, MODEL, withApp } from '../terminal/options.ts';
-import { exitFor, noteOff, printDream, printEstimate, printExtract } from '../terminal/output.ts';
+import type { App } from '../../compose.ts';
+import { ingestSpool } from '../../hook/ingest.ts';
+import { findBacklog } from '../../setup/backlog.ts';
+import type { CommandSpec } from '../spec.ts';
+import { explainSessions } from '../terminal/explain-session.ts';
+import { type CommonOptions, INSTRUCTIONS, MEMORY, MODEL, withApp } from '../terminal/options.ts';
+import { EXIT, note, print } from '../terminal/output.ts';
 import { progress } from '../terminal/progress.ts';
+import { describeLearned, learnFound } from '../terminal/setup-backlog.ts';
+import { dreamNow, extractNow, type ReprocessOptions, reprocessedDay, reprocessNow } from './extract.ts';
+import { FINDING, type FindingOptions, sinceOf } from './sweep.ts';
 
-interface ExtractOptions extends CommonOptions {
-  session?: string;
-  live?: boolean;
-  fork?: Fork;
+interface LearnOptions extends ReprocessOptions, FindingOptions {
+  again?: boolean;
+  dream?: boolean;
 }
 
-const extract: CommandSpec<ExtractOptions, [string[]]> = {
-  name: 'extract',
-  about: 'sessions into the daily log, now',
-  group: 'Jobs and numbers',
-  args: [['<session...>', 'session files, in any format that nocturne reads']],
+const learn: CommandSpec<LearnOptions, [string[]]> = {
+  name: 'learn',
+  about: 'from sessions, now: those given, or all that is new',
+  group: 'Every day',
+  args: [['[session...]', 'session files, or ids of sessions (default: all that changed lately and nobody read yet)']],
   options: [
-    ['--session <id>', 'the id of the session, where its file holds none'],
-    ['--live', 'the session still runs: leave its last turn alone'],
-    [
-      '--fork <how>',
-      'what the model is shown: an excerpt, or, where the file is a whole Messages request, that request continued',
-      { choices: ['excerpt', 'prefix'] },
-    ],
+    ['--again', 'read again what was read: these sessions, or with --day or --all more'],
+    ['--day <day>', 'with --again: the turns of one day, YYYY-MM-DD', { parse: reprocessedDay, conflicts: 'all' }],
+    ['--all', 'with --again: everything'],
+    ['--dream', 'sort what is in the log into topics, too'],
+    ['--live', 'the sessions still run: leave their last turns alone'],
+    ...FINDING,
     ...MEMORY,
     MODEL,
     INSTRUCTIONS,
   ],
-  json: 'one line per session: { session, transcript, memory, outcome, entries, coverage, unsettledTurns, spend, fork?, error? }',
-  examples: ['extract ~/.claude/projects/*/*.jsonl --model offline'],
-  run: (call) =>
-    withApp(call, async (app) => {
-      const { session, live, fork } = call.options;
-      const [transcripts] = call.args;
-      if (session && transcripts.length > 1) {
-        throw new AppError('bad-input', `--session names one session, but ${transcripts.length} files are given.`);
-      }
-      noteOff(app.standing({ cwd: process.cwd() }));
-      const here = app.memoryDirOf({ cwd: process.cwd() });
-      const outcomes: string[] = [];
-      for (const [index, transcript] of transcripts.entries()) {
-        const { instructions } = call.options;
-        const bar = progress(`extracting ${index + 1} of ${transcripts.length}: ${transcript}`);
-        const report = await app
-          .extract({ transcript, session, ended: !live, instructions, fork, reopenUndone: true, takeDeclined: true })
-          .finally(() => bar.stop());
-        printExtract(report, { ...call.options, here });
-        outcomes.push(report.outcome);
-      }
-      process.exitCode = exitFor(outcomes);
-    }),
-};
-
-export interface ReprocessOptions extends CommonOptions {
-  session?: string;
-  day?: string;
-  all?: boolean;
-  live?: boolean;
-}
-
-/** What is extracted again. */
-export const AGAIN: OptionSpec[] = [
-  ['--session <id>', 'one session', { conflicts: ['day', 'all'] }],
-  ['--day <day>', 'the turns of one day, YYYY-MM-DD', { parse: reprocessedDay, conflicts: 'all' }],
-  ['--all', 'everything'],
-  ['--live', 'the sessions still run: leave their last turns alone'],
-];
-
-const reprocess: CommandSpec<ReprocessOptions> = {
-  name: 'reprocess',
-  about: 'extract a session, a day or everything again',
-  group: 'Jobs and numbers',
-  options: [...AGAIN, ...MEMORY, MODEL, INSTRUCTIONS],
-  json: 'one line per session, as extract prints it',
-  examples: ['reprocess --day 2026-11-20'],
-  run: (call) => {
-    const request = requestOf(call);
-    return withApp(call, async (app) => {
-      const store = await app.storeFor({ cwd: process.cwd() });
-      const bar = progress('reprocessing');
-      let done = 0;
-      const onReport = (report: ExtractReport) => {
-        done += 1;
-        bar.print(() => printExtract(report, call.options));
-        bar.say(`reprocessing: ${done} ${done === 1 ? 'session' : 'sessions'} done`);
-      };
-      const { instructions } = call.options;
-      const reports = await app.reprocess(store, { ...request, instructions }, { onReport }).finally(() => bar.stop());
-      process.exitCode = exitFor(reports.map((report) => report.outcome));
-    });
-  },
-};
-
-/** Ends in wrong usage where nothing of session, day and all was asked for. */
-export function requestOf({ options, wrong }: Call<ReprocessOptions>): ReprocessRequest {
-  const { session, day, all, live } = options;
-  if (session === undefined && day === undefined && !all) {
-    wrong('say what to reprocess: one of --session ID, --day YYYY-MM-DD and --all');
-  }
-  return { session, day, all, ended: !live };
-}
-
-function reprocessedDay(value: string): Day {
-  if (isDay(value)) return value;
-  throw new InvalidArgumentError('It is no day of the form YYYY-MM-DD.');
-}
-
-interface DreamOptions extends CommonOptions {
-  acceptMissing?: boolean | string[];
-  dryRun?: boolean;
-  review?: boolean;
-  batch?: boolean;
-}
-
-/** What wings add to a dream. */
-const parts = () => wings().flatMap(({ dream }) => dream ?? []);
-
-const dream: CommandSpec<DreamOptions> = {
-  name: 'dream',
-  about: 'the logs into topic files and the index, now',
-  group: 'Jobs and numbers',
-  get options(): OptionSpec[] {
-    return [
-      ['--now', 'at once, past the gates of the nightly dream; nocturne dream does this without it, too'],
-      ...parts().flatMap(({ options }) => options),
-      ['--dry-run', 'print what would be sent to the model and about what it would cost; change nothing'],
-      ['--review', 'what would change waits for nocturne review, whatever config.json says; --no-review: it does not'],
-      ['--no-review', '', { isHidden: true }],
-      ['--batch', 'send it as a Message Batch: half the price, an answer within a day, fetched by a worker'],
-      ['--no-batch', 'take back what waits in a batch and dream over it at once'],
-      [
-        '--accept-missing [day...]',
-        'take logs, files and entries that are missing as meant to go; with days, the logs of these days',
-      ],
-      ...MEMORY,
-      MODEL,
-      INSTRUCTIONS,
-    ];
-  },
-  get json() {
-    return `{ outcome, operations: [{ kind, entries, topic, reason }], proposals, topics, indexLines, indexBytes, spend, waits?${keysOf(parts())}, error? }`;
-  },
-  examples: ['dream --memory ./memory --json'],
-  run: dreamNow,
-};
-
-function dreamNow(call: Call<DreamOptions>): Promise<void> {
-  const { options } = call;
-  return withApp(call, async (app) => {
-    const session = { cwd: process.cwd() };
-    const store = options.dryRun ? await app.storeFor(session) : await app.storeForWork(session);
-    noteOff(app.standingOf(store));
-    const batch = options.batch === undefined ? undefined : options.batch ? 'send' : 'cancel';
-    const { instructions, review } = options;
-    const acceptMissing = options.acceptMissing && acceptedDays(options.acceptMissing);
-    if (options.dryRun) {
-      printEstimate(await app.estimateDream(store, { instructions, batch }), options);
-      return;
+  json: 'one line per session, as extract prints it; without sessions { done, waiting: [{ transcript, reason }], memories: [{ memory, entries }] }; with --dream then that of dream',
+  more: 'What was declined at set-up is learned too. nocturne dream sorts without learning.',
+  examples: ['learn', 'learn ~/.claude/projects/-home-kim-orchard/0d8c1a52.jsonl --dream', 'learn --again 0d8c1a52'],
+  async run(call) {
+    const [sessions] = call.args;
+    const { again, day, all, live, dream: isSorted } = call.options;
+    if (!again && (day !== undefined || all)) call.wrong('--day and --all go with --again');
+    if (again && sessions.length === 0 && day === undefined && !all) {
+      call.wrong('say what to read again: sessions, --day YYYY-MM-DD or --all');
     }
-    const bar = progress(`dreaming over ${store.dir}`);
-    const asked: JobOptions = Object.assign({}, ...parts().map((part) => part.asks({ ...options }, session)));
-    const dreaming = app.dream(store, { instructions, acceptMissing, review, batch }, asked);
-    const report = await dreaming.finally(() => bar.stop());
-    const said = (await Promise.all(parts().map((part) => part.say(report)))).flatMap((each) => each ?? []);
-    printDream(report, { ...options, more: said.flatMap(({ lines }) => lines) });
-    process.exitCode = exitFor([report.outcome, ...said.map(({ outcome }) => outcome)]);
-  });
+    await withApp(call, async (app) => {
+      if (!again && sessions.length === 0) return learnNew(app, call.options);
+      const known = await sessionsNamed(app, sessions, call.options);
+      if (!again)
+        return extractNow(
+          app,
+          known.map(({ transcript }) => transcript),
+          call.options,
+        );
+      const ofSessions = known.map(({ session }) => ({ session, ended: !live }));
+      const more = day !== undefined || all ? [{ day, all, ended: !live }] : [];
+      return reprocessNow(app, [...ofSessions, ...more], call.options);
+    });
+    if (!isSorted) return;
+    const { exitCode = EXIT.fine } = process;
+    await dreamNow({ ...call, options: { ...call.options } });
+    if (exitCode !== EXIT.fine) process.exitCode = exitCode;
+  },
+};
+
+/** Files as they are given; an id, or what it begins with, is looked up. */
+async function sessionsNamed(app: App, given: string[], { memory }: CommonOptions) {
+  const found: { session: string; transcript: string }[] = [];
+  for (const what of given) {
+    const known = await explainSessions(app, { what, memory });
+    const [first, ...others] = known;
+    if (!first) continue;
+    if (others.some(({ session }) => session !== first.session)) {
+      throw new AppError('bad-input', `${JSON.stringify(what)} may mean ${known.length} sessions.`, {
+        remedy: `Say which: ${known.map(({ shortId }) => shortId).join(', ')}`,
+      });
+    }
+    found.push({ session: first.session, transcript: first.transcript });
+  }
+  return found;
 }
 
-function acceptedDays(given: true | string[]): true | Day[] {
-  if (given === true) return true;
-  const unfit = given.find((day) => !isDay(day));
-  if (unfit === undefined) return given;
-  throw new AppError('bad-input', `--accept-missing: ${JSON.stringify(unfit)} is no day.`, {
-    remedy: 'Give days like 2026-11-20, or none for all that is missing; nocturne status names them.',
-  });
+/** What hooks told of and what is found on this disk, declined or not. */
+async function learnNew(app: App, { since, agent, json }: FindingOptions): Promise<void> {
+  await ingestSpool(app, { onProblem: note });
+  const bar = progress('looking for sessions');
+  const found = await findBacklog(app, {
+    since: since === undefined ? undefined : sinceOf(since, app.config.clock.now()),
+    agents: agent && [agent],
+  }).finally(() => bar.stop());
+  for (const problem of found.problems) note(problem);
+  const learned = await learnFound(app, found);
+  if (learned.waiting.length > 0) process.exitCode = EXIT.attention;
+  const memories = learned.memories.map(({ memory, entries }) => ({ memory, entries }));
+  if (json) print(JSON.stringify({ ...learned, memories }));
+  else
+    print(found.sessions.length > 0 ? describeLearned(learned) : 'Nothing new: every session that was found was read.');
 }
 
-export const commands: CommandSpec[] = [extract, dream, reprocess];
+export const commands: CommandSpec[] = [learn];

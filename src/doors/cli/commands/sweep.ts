@@ -71,7 +71,7 @@ function whenFrom(given: string): string {
   throw new InvalidArgumentError('It is no time; give a date like 2026-11-20, an instant, or days like 7d.');
 }
 
-function sinceOf(given: string, now: Date): Date {
+export function sinceOf(given: string, now: Date): Date {
   return given.endsWith('d') ? new Date(now.getTime() - Number.parseInt(given, 10) * DAY_MS) : new Date(given);
 }
 

@@ -3,6 +3,7 @@
 
 import { basename } from 'node:path';
 import { sayCount } from '../../../base/text/wording.ts';
+import type { App } from '../../compose.ts';
 import { type Backlog, findBacklog, type Learned, learnBacklog } from '../../setup/backlog.ts';
 import type { Call } from '../spec.ts';
 import { type CommonOptions, withApp } from './options.ts';
@@ -39,17 +40,7 @@ export function offerBacklog(call: Call<CommonOptions & { learn?: boolean }>, of
     if (sessions.length === 0) return found;
     if (!(await isAccepted(backlog, { ...offer, learn: call.options.learn }))) return found;
     offer.questions?.close();
-    const all = sayCount(backlog.sessions.length, 'session');
-    const learning = progress(`learning ${all}`, STOPPED);
-    let done = 0;
-    const learned = await learnBacklog(app, backlog, {
-      signal: new AbortController().signal,
-      onDone() {
-        done += 1;
-        learning.say(`${done} of ${all} learned`);
-      },
-      onError: note,
-    }).finally(() => learning.stop());
+    const learned = await learnFound(app, backlog);
     offer.say(describeLearned(learned));
     if (learned.waiting.length > 0) process.exitCode = EXIT.attention;
     return {
@@ -57,6 +48,20 @@ export function offerBacklog(call: Call<CommonOptions & { learn?: boolean }>, of
       learned: { ...learned, memories: learned.memories.map(({ memory, entries }) => ({ memory, entries })) },
     };
   });
+}
+
+export async function learnFound(app: App, backlog: Backlog): Promise<Learned> {
+  const all = sayCount(backlog.sessions.length, 'session');
+  const learning = progress(`learning ${all}`, STOPPED);
+  let done = 0;
+  return learnBacklog(app, backlog, {
+    signal: new AbortController().signal,
+    onDone() {
+      done += 1;
+      learning.say(`${done} of ${all} learned`);
+    },
+    onError: note,
+  }).finally(() => learning.stop());
 }
 
 async function isAccepted(
@@ -76,7 +81,7 @@ async function isAccepted(
   }
   const answer = await questions?.ask(`${price}: learn them now? [y/N] `);
   if (/^y(es)?$/i.test(answer?.trim() ?? '')) return true;
-  say(`${price}: left alone. nocturne setup --learn learns them, nocturne extract FILE one.`);
+  say(`${price}: left alone. nocturne learn takes them, nocturne learn FILE one.`);
   return false;
 }
 
@@ -93,7 +98,7 @@ function sayTime(ms: number): string {
 }
 
 /** What was learned, by project, each fact with its quote. */
-function describeLearned({ done, waiting, memories }: Learned): string {
+export function describeLearned({ done, waiting, memories }: Learned): string {
   const entries = memories.flatMap((each) => each.entries);
   const lines = [`Learned ${sayCount(entries.length, 'thing')} from ${sayCount(done, 'session')}.`];
   let left = MOST_SHOWN;
@@ -106,7 +111,7 @@ function describeLearned({ done, waiting, memories }: Learned): string {
     left -= Math.min(left, of.length);
   }
   const more = entries.length - MOST_SHOWN;
-  if (more > 0) lines.push('', `… and ${more} more: nocturne log shows them where their project is.`);
+  if (more > 0) lines.push('', `… and ${more} more: nocturne sessions --all shows them.`);
   if (entries.length > 0) lines.push('', 'The next session of each project is told; the night sorts them into topics.');
   for (const [reason, of] of Map.groupBy(waiting, (each) => each.reason)) {
     lines.push('', `${sayCount(of.length, 'session')} waits or failed: ${reason}`);
