@@ -6,6 +6,7 @@ import { InvalidArgumentError } from 'commander';
 import { type Day, dayOf, formatIn, isDay } from '../../../base/time.ts';
 import type { Spend } from '../../../memory/home/day-spend.ts';
 import { type JobSpent, type SpentPart, spentJobs, tokensOf } from '../../../memory/home/spend.ts';
+import { shortId } from '../../../memory/ledger/short-ids.ts';
 import type { App } from '../../compose.ts';
 import { eachLedger } from '../../worker/known-work.ts';
 import type { CommandSpec } from '../spec.ts';
@@ -33,6 +34,8 @@ interface Sum {
 interface SpentHere extends JobSpent {
   memory: string;
   project: string;
+  /** What it is called for a person. */
+  name: string;
 }
 
 type Cost = Awaited<ReturnType<typeof readCost>>;
@@ -69,7 +72,7 @@ async function readCost({ config, home }: App, asked?: string) {
     look(ledger, dir) {
       const found = spentJobs(ledger, { first, last, zone: config.zone });
       const project = found.length > 0 ? whoseMemory({ dir, ledger }, config).name : '';
-      jobs.push(...found.map((job) => ({ ...job, memory: dir, project })));
+      jobs.push(...found.map((job) => ({ ...job, memory: dir, project, name: shortId(ledger, 'job', job.id) })));
     },
   });
   const parts = jobs.flatMap((job) => job.parts);
@@ -232,8 +235,8 @@ function describe({ config }: App, found: Cost): string {
     ]),
     table(
       'The dearest jobs',
-      top.map(({ id, kind, project, endedAt, sum }) => [
-        `${id}, ${kind === 'dream' ? 'dream in' : 'session of'} ${project}, ${sayWhen(endedAt, at)}`,
+      top.map(({ name, kind, project, endedAt, sum }) => [
+        `${name}, ${kind === 'dream' ? 'dream in' : 'session of'} ${project}, ${sayWhen(endedAt, at)}`,
         sum,
       ]),
     ),

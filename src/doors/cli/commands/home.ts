@@ -99,7 +99,7 @@ function sayLearned({ whose, entries }: Learned, shown: number, config: Config):
   return [
     `  ${whose.name}${when}`,
     ...entries.slice(0, shown).map(({ text }) => `  - ${text}`),
-    ...(more > 0 ? [`  ${more} more:`, `    ${whose.command('nocturne log')}`] : []),
+    ...(more > 0 ? [`  ${more} more:`, `    ${whose.command('nocturne list')}`] : []),
   ].join('\n');
 }
 
@@ -155,7 +155,7 @@ function nextStep(
   [first]: Need[],
 ): string {
   if (first?.command) return first.command;
-  if (!standing.enabled && standing.pausedUntil !== undefined) return 'nocturne resume';
+  if (!standing.enabled && standing.pausedUntil !== undefined) return 'nocturne pause --off';
   return hasLearned
     ? 'nothing to do; nocturne list shows what is remembered'
     : 'work with your agent; it is learned from when it ends';

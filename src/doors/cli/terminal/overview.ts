@@ -11,6 +11,7 @@ import { formatDamage } from '../../../memory/home/home.ts';
 import { type LearnedEntry, learnedSince } from '../../../memory/ledger/entries.ts';
 import { lastSuccessAt } from '../../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
+import { shortId } from '../../../memory/ledger/short-ids.ts';
 import type { App } from '../../compose.ts';
 import { type DreamHold, dreamHolds } from '../../worker/hold.ts';
 import { eachLedger, knownWork } from '../../worker/known-work.ts';
@@ -94,7 +95,7 @@ export async function readOverview(
       const what = `${sayCount(stuck.length, 'entry')} found no place in the topics of ${store} for ${first.nights} nights`;
       tell(`${what}, ${first.entry} since ${first.since.slice(0, 10)}: ${first.reason}`, {
         text: `${sayCount(stuck.length, 'entry')} of ${whose.name} found no place in its topics for ${first.nights} nights: ${first.reason}`,
-        command: whose.command(`nocturne explain ${first.entry}`),
+        command: whose.command(`nocturne why ${shortId(ledger, 'entry', first.entry)}`),
       });
     }
     const success = lastSuccessAt(ledger);
@@ -131,7 +132,7 @@ export async function readOverview(
     tell(text, { text, command: 'nocturne doctor' });
   }
   const damage = app.home.damage();
-  if (damage) tell(formatDamage(damage), { text: formatDamage(damage), command: 'nocturne resume' });
+  if (damage) tell(formatDamage(damage), { text: formatDamage(damage), command: 'nocturne pause --off' });
   const unread = app.home.days.unreadDay();
   if (unread) tell(formatUnreadSpend(unread), { text: formatUnreadSpend(unread), command: 'nocturne retry --failed' });
   if (breaker.state !== 'closed') {
