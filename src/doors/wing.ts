@@ -91,8 +91,15 @@ export interface Wing extends WingSchema {
   recallNotes?(at: WingPlace): Promise<string[]>;
   /** What `nocturne doctor` looks at for it. */
   checks?(at: WingPlace): Promise<Checked[]>;
-  /** A key of `nocturne status --json` with its value, and the lines that say it. */
-  status?(at: WingPlace): Promise<{ values: Record<string, unknown>; lines: string[] }>;
+  /**
+   * A key of `nocturne status --json` with its value, the lines that say it, and what of it waits for a person: a sentence
+   * without its stop and the command that deals with it.
+   */
+  status?(at: WingPlace): Promise<{
+    values: Record<string, unknown>;
+    lines: string[];
+    needs?: { text: string; command: string }[];
+  }>;
   dream?: DreamPart;
   remember?: RememberPart;
   /** Scopes that are recalled beside a project's memory. */

@@ -17,6 +17,7 @@ export const snapshots: Wing = {
     return {
       values: { snapshot: offer?.offer ?? null },
       lines: offer ? [`snapshot   ${offer.words}; nocturne snapshot check tells what is in it`] : [],
+      needs: offer ? [{ text: `Memory snapshots: ${offer.words}`, command: 'nocturne snapshot check' }] : [],
     };
   },
 };

@@ -58,6 +58,7 @@ test('a snapshot goes by git from one to the other, who is told of it and takes 
     /^<nocturne-memory>\n[\s\S]*never applied here[^\n]*nocturne snapshot check[\s\S]*<\/nocturne-memory>\n?$/,
   );
   expect(offer.stdout).not.toContain('8443');
+  expect((await ben.nocturne('status')).stdout).toContain('\n    nocturne snapshot check\n');
   expect((await ben.nocturne('status', '--verbose')).stdout).toContain(
     'snapshot   the repository has one that was never applied',
   );

@@ -39,7 +39,7 @@ function welcome(): string {
 /** Shows it, and notes that it was looked at. */
 export async function showHome(app: App, status: Status): Promise<void> {
   const failed = await checkSetup(app.config);
-  if (status.all.directories === 0 && failed.some(isNoAgent)) return show(welcome());
+  if (status.all.directories + status.needs.length === 0 && failed.some(isNoAgent)) return show(welcome());
   const needs = [...failed.map(setupNeed), ...status.needs];
   const parts = [sayNews(app, status), ...sayNeeds(app, needs), sayNumbers(app, status, needs)];
   show(parts.join('\n\n'));

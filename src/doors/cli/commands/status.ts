@@ -23,7 +23,7 @@ const status: CommandSpec<CommonOptions & { verbose?: boolean }> = {
   run: (call) =>
     withApp(call, async (app) => {
       const found = await readStatus(app);
-      const { added, addedLines: _, learned, ...own } = found;
+      const { added, addedLines: _, addedNeeds: __, learned, ...own } = found;
       const counts = learned.map(({ store: memory, whose, entries }) => {
         return { memory, project: whose.name, entries: entries.length };
       });

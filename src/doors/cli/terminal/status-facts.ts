@@ -57,6 +57,7 @@ export async function readStatus(app: App) {
       ...tooLarge.map((text): Need => ({ text, command: 'nocturne check' })),
       ...holds.map((hold) => holdNeed(hold)),
       ...needs,
+      ...kept.addedNeeds,
     ],
     /** When a person last looked at this, and what sessions have taught since. */
     lookedAt,
@@ -106,13 +107,17 @@ type Kept = Awaited<ReturnType<typeof readKept>>;
 /** What the wings add: keys of the JSON with their values, and lines that say them. */
 async function askWings(dir: string, ledger: Ledger | null) {
   const at = { dir, ledger, checkout: checkoutRoot(process.cwd()) };
-  const found = await Promise.all(wings().map((wing) => wing.status?.(at) ?? { values: {}, lines: [] }));
+  const found = await Promise.all(wings().map((wing) => wing.status?.(at) ?? { values: {}, lines: [], needs: [] }));
   const left = ledger?.tablesWithoutWing() ?? [];
   const added: Record<string, unknown> = Object.assign({ withoutWing: left }, ...found.map(({ values }) => values));
   const rows = left.map(
     (each) => `kept       ${sayCount(each.rows, 'row')} in ${each.table}, of the wing ${each.wing}, which is not there`,
   );
-  return { added, addedLines: [...found.flatMap(({ lines }) => lines), ...rows] };
+  return {
+    added,
+    addedLines: [...found.flatMap(({ lines }) => lines), ...rows],
+    addedNeeds: found.flatMap(({ needs = [] }) => needs),
+  };
 }
 
 async function readKept(app: App, store: MemoryReader) {
@@ -148,6 +153,7 @@ const NOTHING_KEPT: Kept = {
   oversized: [],
   added: {},
   addedLines: [],
+  addedNeeds: [],
   index: { lines: 0, bytes: 0 },
   waiting: [],
   outbox: 0,
