@@ -1,7 +1,7 @@
 // What a person takes back with `nocturne undo`, as it is typed: real memories, with nights and others at work between.
 
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { type TestApp, testApp } from '../support/app.ts';
@@ -83,6 +83,33 @@ test('a restore and the pin of a topic are actions: each is taken back by what i
   expect(read(TOPIC)).toBe(created);
   const unclear = await runHere(['undo', 'job_'], environment);
   expect(unclear).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no job job_ here') });
+});
+
+test('what is saved in the editor is an action: undo takes back that edit, and what it rested on is as before', async () => {
+  const testing = await dreamt();
+  const { environment, read, store, dir } = testing;
+  const before = read(TOPIC);
+  const editor = join(tempDir(), 'editor');
+  writeFileSync(editor, '#!/bin/sh\nsed -i.bak "s/Always use pnpm/Please always use pnpm/" "$1" && rm "$1.bak"\n');
+  chmodSync(editor, 0o755);
+  // Edited by hand before: not what the command did.
+  writeFileSync(join(dir, TOPIC), `${before}- Mine.\n`);
+  const support = () => store.ledger.all('select * from support order by path, line, entry');
+  const rests = support();
+  const withEditor = { ...environment, EDITOR: editor };
+  const edited = await runHere(['show', 'working-agreements', '--edit'], withEditor, { isTerminal: true });
+  expect(edited).toMatchObject({
+    code: 0,
+    stderr: expect.stringMatching(/^Saved; nocturne undo job_\w{8} takes it back/),
+  });
+  expect(read(TOPIC)).toContain('- Please always use pnpm');
+  expect((await runHere(['undo'], environment)).stderr).toContain('You edited a file, just now');
+  expect(await jsonHere(['undo', '--last'], environment)).toMatchObject({ kind: 'edit', files: [TOPIC] });
+  expect(read(TOPIC)).toBe(`${before}- Mine.\n`);
+  expect(support()).toEqual(rests);
+  const nothing = { ...environment, EDITOR: 'true' };
+  const left = await runHere(['show', 'working-agreements', '--edit'], nothing, { isTerminal: true });
+  expect(left).toMatchObject({ code: 0, stderr: expect.stringContaining('Nothing was saved so far') });
 });
 
 test('what was shared is the last action too, and undo names the branches that have it since', async () => {

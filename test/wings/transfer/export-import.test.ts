@@ -84,6 +84,17 @@ test('an archive brings an empty memory to the same bytes, and nothing is extrac
   expect(dreams[1]?.operations).toHaveLength(1);
 });
 
+test('an import leaves no job in the future: a dream of today ended now, earlier ones at noon of their day', async () => {
+  const jobs = await opened(tempDir());
+  await importInto(jobs, original.archive);
+  const dreams = jobs.store.ledger.all("select ended_at as at from job where kind = 'dream' order by at");
+  expect(dreams.map(({ at }) => at)).toEqual([
+    '2026-11-20T12:00:00.000Z',
+    '2026-11-21T12:00:00.000Z',
+    '2026-11-22T02:00:00.000Z',
+  ]);
+});
+
 test('an import is taken back by undo, and done again it is whole again', async () => {
   const jobs = await opened(tempDir());
   const { job } = await importInto(jobs, original.archive);

@@ -2,6 +2,7 @@
 
 import { join } from 'node:path';
 import { InvalidArgumentError } from 'commander';
+import { edit as editMemory } from '../../../../jobs/edit.ts';
 import { AppError } from '../../../base/errors.ts';
 import { isDirectory } from '../../../base/files/directories.ts';
 import { statNow } from '../../../base/files/files.ts';
@@ -28,6 +29,7 @@ import {
   memoryPath,
   textOf,
   topicFile,
+  undoCommand,
   versionOf,
   withApp,
   withLooking,
@@ -261,16 +263,33 @@ const open: CommandSpec<CommonOptions, [string | undefined]> = {
   },
 };
 
-function edit(call: Call<CommonOptions, [string | undefined]>): Promise<void> {
-  return withLooking(call, ({ config, dir }) => {
-    const [given] = call.args;
+async function edit(call: Call<CommonOptions, [string | undefined]>): Promise<void> {
+  const [given] = call.args;
+  const found = await withLooking(call, ({ config, dir }) => {
     const path = given === undefined ? dir : pathIn(dir, given);
     if (given === undefined && !isDirectory(dir)) {
       throw new AppError('bad-input', `There is no ${dir} yet.`, { remedy: 'nocturne remember begins it.' });
     }
-    if (call.options.json) return print(JSON.stringify({ path }));
-    if (!config.editor || !process.stdout.isTTY) return print(path);
-    process.exitCode = openEditor(config.editor, path) ? EXIT.fine : EXIT.failed;
+    return { path, editor: process.stdout.isTTY ? config.editor : undefined };
+  });
+  const { path, editor } = found;
+  if (call.options.json) return print(JSON.stringify({ path }));
+  if (!editor) return print(path);
+  const open = () => openEditor(editor, path);
+  const isFine = given === undefined ? open() : await editFile(call, { path, open });
+  process.exitCode = isFine ? EXIT.fine : EXIT.failed;
+}
+
+/** One file, and how what was saved of it is taken back; answers whether the editor ended well. */
+function editFile(call: Call<CommonOptions>, { path, open }: { path: string; open(): boolean }): Promise<boolean> {
+  return withApp(call, async (app) => {
+    const store = await app.storeFor({ cwd: process.cwd() });
+    const { isFine, jobs } = await editMemory({ path: memoryPath(store, path), open }, { store });
+    const undo = jobs.map((job) => undoCommand(job, { ...call.options, ledger: store.ledger })).join(', ');
+    note(
+      jobs.length > 0 ? `Saved; ${undo} takes it back.` : 'Nothing was saved so far; what you save later is kept, too.',
+    );
+    return isFine;
   });
 }
 
