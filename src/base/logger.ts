@@ -6,7 +6,7 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { type ErrorCode, isAppError } from './errors.ts';
-import { appendText, makeDirectory, moveFile, statNow } from './files/files.ts';
+import { appendText, isAbsence, makeDirectory, moveFile, statNow } from './files/files.ts';
 import { redact } from './text/redact.ts';
 import type { Clock } from './time.ts';
 
@@ -76,12 +76,22 @@ async function openLogger({ path, maxBytes, clock }: { path: string; maxBytes: n
 
 function appendLine(line: string, { path, maxBytes }: { path: string; maxBytes: number }): void {
   try {
-    makeDirectory(join(path, '..'));
-    appendText(path, line);
+    addLine(path, line);
     if ((statNow(path)?.bytes ?? 0) >= maxBytes) beginAnew(path);
   } catch (error) {
     // A full or read-only disk: the work goes on, and says so itself where it needs the disk.
     if (!isAppError(error, 'storage')) throw error;
+  }
+}
+
+/** A directory is made where it is missing, and not looked for at each line. */
+function addLine(path: string, line: string): void {
+  try {
+    appendText(path, line);
+  } catch (error) {
+    if (!isAbsence(Object(error).cause)) throw error;
+    makeDirectory(join(path, '..'));
+    appendText(path, line);
   }
 }
 

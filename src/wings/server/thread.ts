@@ -48,16 +48,23 @@ const { environment, user } = workerData as ThreadData;
 const opened = new Map<string, Promise<Store>>();
 let settings: Promise<Config> | undefined;
 
-parentPort?.on('message', async ({ id, dir, work, args }: Asked) => {
-  const answer: Answered = { id };
+parentPort?.on('message', (all: Asked[]) => {
+  for (const asked of all) void answer(asked);
+});
+
+const outgoing: Answered[] = [];
+
+async function answer({ id, dir, work, args }: Asked): Promise<void> {
+  const answered: Answered = { id };
   try {
     if (work === null) await close(dir);
-    else answer.value = await doWork(dir, { work, args });
+    else answered.value = await doWork(dir, { work, args });
   } catch (error) {
-    answer.failure = failureOf(error);
+    answered.failure = failureOf(error);
   }
-  parentPort?.postMessage(answer);
-});
+  if (outgoing.length === 0) setImmediate(() => parentPort?.postMessage(outgoing.splice(0)));
+  outgoing.push(answered);
+}
 
 async function doWork(dir: string, { work, args }: { work: WorkName; args: unknown }): Promise<unknown> {
   settings ??= loadConfig({}, environment);

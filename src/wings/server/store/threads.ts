@@ -25,6 +25,8 @@ const ENTRY = pathToFileURL(
 interface Thread {
   worker: Worker;
   waiting: Map<number, PromiseWithResolvers<Answered>>;
+  /** What is sent at the end of this turn of the event loop: waking a thread costs more than most that it is asked. */
+  outgoing: Asked[];
   /** The memory directories that it has. */
   dirs: Set<string>;
 }
@@ -76,11 +78,12 @@ export class StoreThreads {
     return new ApiError(type, message, rest);
   }
 
-  #ask({ worker, waiting }: Thread, asked: Omit<Asked, 'id'>): Promise<Answered> {
+  #ask({ worker, waiting, outgoing }: Thread, asked: Omit<Asked, 'id'>): Promise<Answered> {
     const answer = Promise.withResolvers<Answered>();
     this.#ids += 1;
     waiting.set(this.#ids, answer);
-    worker.postMessage({ id: this.#ids, ...asked } satisfies Asked);
+    if (outgoing.length === 0) setImmediate(() => worker.postMessage(outgoing.splice(0)));
+    outgoing.push({ id: this.#ids, ...asked });
     return answer.promise;
   }
 
@@ -97,10 +100,12 @@ export class StoreThreads {
   #start(): Thread {
     const { environment, user } = this.#options;
     const worker = new Worker(ENTRY, { workerData: { environment, user } satisfies ThreadData });
-    const thread: Thread = { worker, waiting: new Map(), dirs: new Set() };
-    worker.on('message', (answered: Answered) => {
-      thread.waiting.get(answered.id)?.resolve(answered);
-      thread.waiting.delete(answered.id);
+    const thread: Thread = { worker, waiting: new Map(), outgoing: [], dirs: new Set() };
+    worker.on('message', (all: Answered[]) => {
+      for (const answered of all) {
+        thread.waiting.get(answered.id)?.resolve(answered);
+        thread.waiting.delete(answered.id);
+      }
     });
     this.#threads.push(thread);
     void this.#watch(thread);

@@ -62,10 +62,11 @@ export async function listVersions({ store, user }: At, args: ListVersions) {
     [`(${SESSION} = ? or job.session = ?)`, [args.session, args.session]],
     ['at >= ?', [args.since]],
     ['at <= ?', [args.until]],
-    ['(at, version.id) < (?, ?)', [args.after?.at, args.after?.id]],
+    // In one instant the later commit is the newer.
+    ['(at, version.rowid) < (?, (select rowid from version where id = ?))', [args.after?.at, args.after?.id]],
   ];
   const given = conditions.filter(([, values]) => values.every((value) => value !== undefined));
-  const sql = `${SELECT} ${given.map(([each]) => `and ${each}`).join(' ')} order by at desc, version.id desc limit ?`;
+  const sql = `${SELECT} ${given.map(([each]) => `and ${each}`).join(' ')} order by at desc, version.rowid desc limit ?`;
   const rows = store.ledger.all<Row>(sql, ...given.flatMap(([, values]) => values as string[]), args.limit + 1);
   const items = rows.slice(0, args.limit).map((row) => read(row, { user, withContent: args.withContent }));
   return { items, hasMore: rows.length > args.limit };
