@@ -1,7 +1,7 @@
 // The first hour of somebody new: setup finds the agents, says what it writes, keeps a key that works, and learns the
 // sessions of the last days, if that is wanted; what is not wanted is left alone.
 
-import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { testModel } from '../support/app.ts';
@@ -82,6 +82,8 @@ test('ten sessions, one command: the key is tried, what each taught is learned o
   await run(['worker', '--once', '--nightly'], { ...environment, NOCTURNE_NOW: '2026-11-21T02:30:00Z' });
   const days = server.requests.slice(asked).filter(({ tools }) => tools?.some(({ name }) => name === 'record_entries'));
   expect(days).toEqual([]);
+  // Nobody here uses a queue.
+  expect(readdirSync(join(person.user, '.nocturne'))).not.toContain('queue');
   const all = await logs(person);
   for (const fact of FACTS) expect(all.split(`${fact.slice(0, -1)}`).length - 1).toBe(1);
 });

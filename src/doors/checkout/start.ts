@@ -1,27 +1,37 @@
 // `npm start`: takes the example sessions, or those given, through the embedded queue in a temporary directory, and
-// prints the memory that comes out.
+// prints what was remembered, from which words, the files that hold it, and what the next session would be told. Of what
+// it made on the way only the memory stays, and is named.
 
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Config, loadConfig } from '../../base/config/config.ts';
 import { describeError } from '../../base/errors.ts';
-import { listFiles } from '../../base/files/directories.ts';
+import { listFiles, removeTree } from '../../base/files/directories.ts';
 import { packagePath } from '../../base/files/files.ts';
+import { sayCount } from '../../base/text/wording.ts';
+import { sessionDirs } from '../../memory/ledger/coverage.ts';
+import { entriesSince } from '../../memory/ledger/entries.ts';
+import type { Store } from '../../memory/store/store.ts';
 import { enqueueExtract, put } from '../cli/commands/enqueue.ts';
-import { note, print } from '../cli/terminal/output.ts';
+import { note, print, style } from '../cli/terminal/output.ts';
 import { progress } from '../cli/terminal/progress.ts';
 import { type App, compose } from '../compose.ts';
+import { recallFor } from '../recall.ts';
 import { runWorker } from '../worker/worker.ts';
+
+const NAMES = ['Daily log', 'Topic', 'Index'];
 
 const given = process.argv.slice(2);
 
 try {
-  const app = compose(await demoConfig());
+  const config = await demoConfig();
+  const app = compose(config);
   try {
     await demonstrate(app, given.length > 0 ? given : await exampleSessions());
   } finally {
     app.close();
+    removeTree(config.home);
   }
 } catch (error) {
   note(`nocturne: ${describeError(error)}`);
@@ -61,8 +71,32 @@ async function demonstrate(app: App, transcripts: string[]): Promise<void> {
     },
     onError: (message) => note(`  ${message}`),
   }).finally(() => bar.stop());
-  print(`\n${store.dir}`);
-  for (const path of await listFiles(store.dir)) if (!/ledger|lock|aside/.test(path)) print(`  ${path}`);
-  print(`\nMEMORY.md\n${'─'.repeat(60)}\n${(await store.read('MEMORY.md')) ?? '(nothing was worth keeping)\n'}`);
+  await show(app, store);
   if (!isFine) process.exitCode = 1;
+}
+
+async function show({ config }: App, store: Store): Promise<void> {
+  const entries = entriesSince(store.ledger, '');
+  print(`\n${title(`Remembered: ${sayCount(entries.length, 'thing')}, each with the words it rests on`)}`);
+  for (const { text, by, evidence } of entries) print(`- ${text}\n    ${sayQuote(by, evidence)}`);
+  if (entries.length === 0) print('Nothing was worth keeping.');
+  const files = (await listFiles(store.dir)).filter((path) => path.endsWith('.md') && !/^\.|^dreams\//.test(path));
+  const kindOf = (path: string) => (path.startsWith('logs/') ? 0 : path === 'MEMORY.md' ? 2 : 1);
+  for (const path of files.toSorted((a, b) => kindOf(a) - kindOf(b) || a.localeCompare(b))) {
+    // What only nocturne reads of a log stands in comments.
+    const shown = (await store.read(path))?.replaceAll(/^ *<!--.*-->\n/gm, '').trimEnd();
+    print(`\n${title(`${NAMES[kindOf(path)]}: ${path}`)}\n${shown}`);
+  }
+  const [cwd] = sessionDirs(store.ledger);
+  const { text } = await recallFor(config, { cwd, isAlone: true });
+  print(`\n${title('What the next session is told')}\n${text.trimEnd()}`);
+  print(`\nThe memory stays in ${store.dir}; remove it when you have seen it.`);
+}
+
+function title(text: string): string {
+  return `${style('bold', text)}\n${'─'.repeat(Math.min(text.length, 78))}`;
+}
+
+function sayQuote(by: string, [first]: readonly { quote: string }[]): string {
+  return `${by === 'human' ? 'you' : `the ${by}`}: “${first?.quote ?? ''}”`;
 }
