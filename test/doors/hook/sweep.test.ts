@@ -183,12 +183,12 @@ test('a resident worker takes in the spool and sweeps beside its work', async ()
   const swept = claudeSession(testing);
   utimesSync(swept.path, new Date(), new Date(Date.now() - 3_600_000));
   const worker = start(['worker'], testing.environment);
-  await until(() => worker.stderr().includes(`extract ${swept.id}`));
+  await until(() => worker.stderr().includes(`extract ${swept.id.slice(0, 8)}`));
   const session = sessionFile(testing.dir, { id: '99999999-2222-4333-8444-555555555555' });
   session.add('I prefer short answers.');
   const input = { session_id: session.id, transcript_path: session.path, hook_event_name: 'SessionEnd', cwd: '/' };
   await runHook(input, testing.environment);
-  await until(() => worker.stderr().includes(`extract ${session.id}`));
+  await until(() => worker.stderr().includes(`extract ${session.id.slice(0, 8)}`));
   expect(await stop(worker)).toMatchObject({ code: 0 });
 });
 
