@@ -249,13 +249,13 @@ test('pause and resume: no recall, no extraction, no dream unasked; sessions wai
   session.add('Thanks.');
   expect(await runHere(['pause', '--for', '90m'], environment)).toMatchObject({
     code: 0,
-    stdout: 'nocturne is paused until 2026-11-21T03:30:00.000Z\n',
+    stdout: 'nocturne is paused until today 03:30\n',
   });
   expect(await answer(environment)).toBe('');
   expect((await runHere(['recall'], environment)).stderr).toContain('paused until 2026-11-21T03:30');
   await runHere(['enqueue', 'extract', session.path], environment);
   const { stderr } = await runHere(['worker', '--once'], environment);
-  expect(stderr).toContain('off, again at 2026-11-21T03:00:00.000Z');
+  expect(stderr).toContain('off, again at 2026-11-21 03:00');
   expect(inboxItems(store.ledger)).toMatchObject([
     { kind: 'extract', attempts: 0, notBefore: '2026-11-21T03:00:00.000Z' },
   ]);

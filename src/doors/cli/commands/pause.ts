@@ -11,7 +11,7 @@ import { eachLedger } from '../../worker/known-work.ts';
 import type { Call, CommandSpec, OptionSpec } from '../spec.ts';
 import { type CommonOptions, withApp } from '../terminal/options.ts';
 import { note, print } from '../terminal/output.ts';
-import { sayWhen } from '../terminal/words.ts';
+import { sayTime } from '../terminal/words.ts';
 
 interface PauseOptions extends CommonOptions {
   project?: string | true;
@@ -52,7 +52,7 @@ function beginPause(call: Call<PauseOptions>): Promise<void> {
     const until = lengthMs ? new Date(app.config.clock.now().getTime() + lengthMs).toISOString() : null;
     const project = projectFrom(call.options);
     app.home.pauses.begin({ project, until });
-    const when = until && sayWhen(until, { now: app.config.clock.now(), zone: app.config.zone });
+    const when = until && sayTime(until, { now: app.config.clock.now(), zone: app.config.zone });
     const end = when ? `until ${when}` : 'until nocturne resume';
     print(json ? JSON.stringify({ project, until }) : `${project ?? 'nocturne'} is paused ${end}`);
   });

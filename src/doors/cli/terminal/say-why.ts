@@ -6,7 +6,7 @@ import { ERRORS, isErrorCode } from '../../../base/errors.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import type { ExplainedEntry, ExplainedLine, toldOf } from '../../../memory/dream/provenance.ts';
 import type { Explanation } from './explain-session.ts';
-import { sayWhen } from './words.ts';
+import { sayTime, sayWhen } from './words.ts';
 
 /** Who looks: when and where, and how a session is called there. */
 export interface Seen {
@@ -31,7 +31,7 @@ export function describeSession(found: Explanation, at: Seen): string {
       const mark = state === 'new' || state === 'distilled' ? '' : ` (${state})`;
       return `${(index === 0 ? 'taught' : '').padEnd(12)}${type.padEnd(9)}  ${text}${mark}`;
     }),
-    ...found.waiting.map(({ notBefore, why }) => `waits       until ${sayWhen(notBefore, at)}${why ? `: ${why}` : ''}`),
+    ...found.waiting.map(({ notBefore, why }) => `waits       until ${sayTime(notBefore, at)}${why ? `: ${why}` : ''}`),
     ...found.failures.map((failure) => `failed      ${sayFailure(failure, at)}`),
     ...found.proposals.map(({ entry, text, says }) => `proposed    ${text} (${entry}): ${says}`),
     `next        ${found.next.replaceAll(found.session, found.shortId)}`,

@@ -22,6 +22,13 @@ export function sayWhen(at: string | Date, { now, zone }: { now: Date; zone: str
   const distance = formatDistanceStrict(instant, now, { addSuffix: true, roundingMethod: 'floor' });
   if (Math.abs(ms) < HOUR_MS) return distance;
   if (ms > 0 && ms < 24 * HOUR_MS) return `${distance} (${time})`;
+  return sayTime(instant, { now, zone });
+}
+
+/** The same without a distance: `today 09:10`, as it stands behind `until` and `since`. */
+export function sayTime(at: string | Date, { now, zone }: { now: Date; zone: string }): string {
+  const instant = new Date(at);
+  const time = formatIn(instant, zone, 'HH:mm');
   const days = (Date.parse(dayOf(instant, zone)) - Date.parse(dayOf(now, zone))) / (24 * HOUR_MS);
   const near = { '-1': 'yesterday', 0: 'today', 1: 'tomorrow' }[days];
   if (near) return `${near} ${time}`;
@@ -37,7 +44,9 @@ const UUID = /(?<![\w/\\.-])([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0
 export function plainly(text: string, { clock, zone, userDir }: Config): string {
   const now = clock.now();
   return text
-    .replace(INSTANT, (instant) => sayWhen(instant, { now, zone }))
+    .replace(INSTANT, (instant, at: number) =>
+      (/\b(?:until|since|before|after) $/.test(text.slice(0, at)) ? sayTime : sayWhen)(instant, { now, zone }),
+    )
     .replace(UUID, '$1')
     .replaceAll(`${userDir}${sep}`, '~/');
 }
