@@ -56,7 +56,7 @@ export async function extractNow(app: App, transcripts: string[], options: Extra
   const here = app.memoryDirOf({ cwd: process.cwd() });
   const outcomes: string[] = [];
   for (const [index, transcript] of transcripts.entries()) {
-    const bar = progress(`extracting ${index + 1} of ${transcripts.length}: ${transcript}`);
+    const bar = progress(`reading session ${index + 1} of ${transcripts.length}`);
     const report = await app
       .extract({ transcript, session, ended: !live, instructions, fork, reopenUndone: true, takeDeclined: true })
       .finally(() => bar.stop());
@@ -178,7 +178,7 @@ export function dreamNow(call: Call<DreamOptions>): Promise<void> {
       printEstimate(await app.estimateDream(store, { instructions, batch }), options);
       return;
     }
-    const bar = progress(`dreaming over ${store.dir}`);
+    const bar = progress('dreaming');
     const asked: JobOptions = Object.assign({}, ...parts().map((part) => part.asks({ ...options }, session)));
     const dreaming = app.dream(store, { instructions, acceptMissing, review, batch }, asked);
     const report = await dreaming.finally(() => bar.stop());
