@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { explainSessions } from '../../src/doors/cli/terminal/explain-session.ts';
 import type { App } from '../../src/doors/compose.ts';
 import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
-import { inboxItems } from '../../src/memory/ledger/inbox.ts';
+import { inboxItems, putInInbox } from '../../src/memory/ledger/inbox.ts';
 import { writeSpoolItem } from '../../src/queue/spool.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { failures, workDue, workSession } from '../support/due-work.ts';
@@ -76,11 +76,28 @@ test.each([
   const { testing, session, mend } = await givenUp();
   mend();
   const { code, stdout } = await run(['retry', ...args(session)], testing.environment);
-  expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining(`extract ${session.id}@`) });
+  expect({ code, stdout }).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining(`extract ${session.id.slice(0, 8)} waits in `),
+  });
   expect(failures(testing)).toEqual([]);
   expect(await workDue(testing)).toMatchObject([{ outcome: 'nothing-worth-keeping' }]);
   expect(coverageWhere(testing.store.ledger).map(({ disposition }) => disposition)).toEqual(['nothing']);
   expect(await runHere(['status'], testing.environment)).toMatchObject({ code: 0 });
+});
+
+test('retry by the beginning of an id that two sessions have is refused with both, and nothing is tried', async () => {
+  const { testing, session } = await givenUp();
+  const other = session.id.replace(/.$/, 'f');
+  const payload = { transcript: session.path, ended: true };
+  const waiting = { kind: 'extract', key: `${other}@a1b2`, payload, notBefore: '2026-11-21T03:00:00.000Z' } as const;
+  putInInbox(testing.store.ledger, waiting);
+  const unclear = await runHere(['retry', session.id.slice(0, 8)], testing.environment);
+  expect(unclear).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('may mean 2 sessions') });
+  for (const id of [session.id, other]) expect(unclear.stderr).toContain(id);
+  expect(failures(testing)).toHaveLength(1);
+  expect((await runHere(['retry', session.id], testing.environment)).code).toBe(0);
+  expect(failures(testing)).toEqual([]);
 });
 
 test('what is dismissed is off the list and still explained; a person may change his mind', async () => {

@@ -12,7 +12,7 @@ import { shortKey, wholeId } from '../../../memory/ledger/short-ids.ts';
 import { openSession } from '../../../transcript/session.ts';
 import type { App } from '../../compose.ts';
 import { extractKey, type Waiting } from '../../hook/announce.ts';
-import { eachLedger, isMeant, isSessionMeant, type KnownWork, knownWork } from '../../worker/known-work.ts';
+import { eachLedger, isMeant, isSessionMeant, type KnownWork, knownWork, sessionOf } from '../../worker/known-work.ts';
 import { takeSnapshot } from '../../worker/transcript-snapshots.ts';
 import { wakeQueueOptions } from '../../worker/worker.ts';
 import type { CommandSpec } from '../spec.ts';
@@ -183,12 +183,13 @@ const retry: CommandSpec<RetryOptions, [string[]]> = {
 type Again = Pick<KnownWork, 'kind' | 'key'> & { payload: object };
 
 async function tryAgain(app: App, sessions: string[], options: RetryOptions): Promise<void> {
+  await refuseUnclear(app, sessions, options);
   const left = new Set(sessions);
   let count = 0;
-  const say = ({ kind, key }: Pick<Again, 'kind' | 'key'>, dir: string) => {
+  const say = (ledger: Ledger, { kind, key }: Pick<Again, 'kind' | 'key'>, dir: string) => {
     const isDismissed = options.dismiss ?? false;
     if (options.json) print(JSON.stringify({ memory: dir, kind, key, isDismissed }));
-    else print(`${kind} ${key} ${isDismissed ? 'is off the list' : 'waits'} in ${dir}`);
+    else print(`${shortKey(ledger, { kind, key })} ${isDismissed ? 'is off the list' : 'waits'} in ${dir}`);
   };
   const look = (ledger: Ledger, dir: string) => {
     const meant = knownWork(ledger).filter((work) => {
@@ -207,11 +208,11 @@ async function tryAgain(app: App, sessions: string[], options: RetryOptions): Pr
     for (const work of meant) {
       if (options.dismiss) dropFailure(ledger, work);
       else putAgain(app, { ledger, work: { ...work, payload: (work.item ?? work.failure)?.payload as object } });
-      say(work, dir);
+      say(ledger, work, dir);
     }
     for (const { work } of given) {
       putAgain(app, { ledger, work });
-      say(work, dir);
+      say(ledger, work, dir);
     }
     count += meant.length + given.length;
   };
@@ -229,6 +230,26 @@ async function tryAgain(app: App, sessions: string[], options: RetryOptions): Pr
   app.home.days.reopen(dayOf(app.config.clock.now(), app.config.zone));
   if (count === 0) print('Nothing failed, and nothing waits.');
 }
+
+/** Nothing is done where the beginning of an id may mean several sessions. */
+async function refuseUnclear(app: App, names: string[], { memory }: RetryOptions): Promise<void> {
+  const sessions = new Set<string>();
+  const look = (ledger: Ledger) => {
+    const work = knownWork(ledger).filter(({ kind }) => kind === 'extract');
+    for (const { key } of work) sessions.add(sessionOf(key));
+    for (const { work: given } of givenUpSessions(ledger, names)) sessions.add(sessionOf(given.key));
+  };
+  await eachLedger(app.home, { only: memory, look });
+  for (const name of names) {
+    const meant = [...sessions].filter((session) => isSessionMeant(session, name));
+    if (meant.length < 2 || meant.includes(name)) continue;
+    throw new AppError('bad-input', `${JSON.stringify(name)} may mean ${meant.length} sessions.`, {
+      remedy: `Say which: ${meant.slice(0, MOST_NAMED).join(', ')}`,
+    });
+  }
+}
+
+const MOST_NAMED = 10;
 
 function putAgain(app: App, { ledger, work }: { ledger: Ledger; work: Again }): void {
   const { kind, key } = work;
