@@ -1,9 +1,10 @@
 // What the server refuses, and how a client is told: by the documented error classes, and asked again only where that helps.
 
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Anthropic, { type APIError } from '@anthropic-ai/sdk';
 import { expect, test } from 'vitest';
+import { tempDir } from '../../support/temp.ts';
 import { type Served, served } from './served.ts';
 
 const SECRET = `ghp_${'a1B2'.repeat(9)}`;
@@ -335,4 +336,57 @@ test('a person’s key of a store that allows secrets keeps them; the error of a
   const body = { path: '/a.md', content: `one\n${SECRET}` };
   const error = await refusal(sdk.beta.memoryStores.memories.create(plain.id, body));
   expect(error.message).toMatch(/content: .*line 2: github/i);
+});
+
+test('a project’s memory is there for a key that names it, or for all where it is asked for; a team’s is only read', async () => {
+  const at = await served();
+  const { stores } = at.server.deps;
+  const project = stores.adopt(at.dir);
+  const tree = tempDir();
+  mkdirSync(join(tree, '.git'));
+  writeFileSync(join(tree, '.git', 'HEAD'), 'ref: refs/heads/main\n');
+  const teamDir = join(tree, '.claude', 'memory');
+  mkdirSync(teamDir, { recursive: true });
+  writeFileSync(join(teamDir, 'a.md'), 'of the team');
+  const team = stores.adopt(teamDir);
+  expect([project.kind, team.kind]).toEqual(['project', 'team']);
+  const everything = at.client({ stores: 'all' }).sdk.beta.memoryStores;
+  expect((await everything.list()).data).toEqual([]);
+  expect((await refusal(everything.retrieve(project.id))).constructor).toBe(Anthropic.NotFoundError);
+  const named = at.client({ stores: [project.id, team.id] }).sdk.beta.memoryStores;
+  expect((await named.list()).data.map(({ id }) => id).toSorted()).toEqual([project.id, team.id].toSorted());
+  await named.memories.create(project.id, { path: '/a.md', content: 'of the project' });
+  const read = (await named.memories.list(team.id, { view: 'full' })).data;
+  expect(read.find(({ path }) => path === '/a.md')).toMatchObject({ content: 'of the team' });
+  const asks = [
+    named.delete(project.id),
+    named.archive(project.id),
+    named.delete(team.id),
+    named.memories.create(team.id, { path: '/b.md', content: 'b' }),
+  ];
+  for (const error of await Promise.all(asks.map(refusal))) {
+    expect(error.constructor).toBe(Anthropic.PermissionDeniedError);
+    expect(error.message).toContain('nocturne ');
+    expect(error.message).not.toContain(at.dir);
+  }
+  const open = await served({ withProjects: true, app: { dir: at.dir } });
+  const listed = await open.client({ stores: 'all' }).sdk.beta.memoryStores.list();
+  expect(listed.data).toHaveLength(1);
+});
+
+test('a store that is deleted is put aside, comes back as it was, and is dropped when versions are', async () => {
+  const at = await served();
+  const { sdk } = at.client();
+  const { memoryStores } = sdk.beta;
+  const { stores } = at.server.deps;
+  const { id } = await memoryStores.create({ name: 'notes' });
+  const made = await memoryStores.memories.create(id, { path: '/a.md', content: 'a' });
+  await memoryStores.delete(id);
+  expect((await refusal(memoryStores.retrieve(id))).constructor).toBe(Anthropic.NotFoundError);
+  stores.dropRemoved(90);
+  stores.restore(id);
+  expect((await memoryStores.memories.retrieve(made.id, { memory_store_id: id })).content).toBe('a');
+  await memoryStores.delete(id);
+  stores.dropRemoved(0);
+  expect(stores.removed()).toEqual([]);
 });

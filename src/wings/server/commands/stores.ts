@@ -71,7 +71,7 @@ const remove: CommandSpec<{ json?: boolean }, [string]> = {
           remedy: `Remove the directory yourself, if that is meant: ${row.dir}`,
         });
       }
-      known.remove(row.id);
+      await known.remove(row.id);
       print(options.json ? JSON.stringify(row) : `${line(row)}\n  back with: nocturne undo ${row.id}`);
     }),
 };

@@ -1,7 +1,7 @@
 // Memory stores: made, listed, read, changed, archived, deleted. What a store holds is the business of memories.ts.
 
 import { z } from '@hono/zod-openapi';
-import { type Call, type Endpoint, endpoint, storeOf } from '../endpoint.ts';
+import { type Endpoint, endpoint, storeOf } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import type { StoreRow } from '../rows/stores.ts';
 import {
@@ -125,16 +125,12 @@ export function storeRoutes(): Endpoint[] {
       async handle(call) {
         const row = storeOf(call);
         refuseForeign(row, 'deleted');
-        await removeStore(call, row);
+        const { stores, threads } = call.deps;
+        await stores.remove(row.id, () => threads.closeStore(row.dir));
         return { id: row.id, type: 'memory_store_deleted' };
       },
     }),
   ];
-}
-
-async function removeStore({ deps }: Pick<Call, 'deps'>, { id, dir }: StoreRow): Promise<void> {
-  await deps.threads.closeStore(dir);
-  deps.stores.remove(id);
 }
 
 export function refuseArchived({ archivedAt }: StoreRow): void {
@@ -142,10 +138,10 @@ export function refuseArchived({ archivedAt }: StoreRow): void {
   throw new ApiError('invalid_request_error', `This memory store was archived at ${archivedAt}: it is only read.`);
 }
 
-function refuseForeign({ kind, dir }: StoreRow, what: string): void {
+function refuseForeign({ kind }: StoreRow, what: string): void {
   if (kind === 'own') return;
   throw new ApiError(
     'permission_error',
-    `A ${kind}'s memory is not ${what} over HTTP. On its machine: nocturne pause, or rm -r ${dir}`,
+    `A ${kind}'s memory is not ${what} over HTTP. On its machine, nocturne stores list names its directory, and nocturne pause keeps nocturne from it.`,
   );
 }

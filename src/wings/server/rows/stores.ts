@@ -144,10 +144,11 @@ export class Stores {
     return this.#get(id) as StoreRow;
   }
 
-  /** Moves a store of the home aside. Nobody may have it open. */
-  remove(id: string): void {
+  /** Moves a store of the home aside: nobody finds it from now on, then `close` lets go of it, then it is moved. */
+  async remove(id: string, close: () => Promise<void> = async () => {}): Promise<void> {
     this.#rows.run('update memory_store set removed_at = ? where id = ?', this.#now(), id);
     this.#home.removeStore(this.#dirOf(id));
+    await close();
     makeDirectory(this.#removedDir());
     moveFile(dirname(this.#dirOf(id)), join(this.#removedDir(), id));
   }
