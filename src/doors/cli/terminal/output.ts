@@ -154,7 +154,8 @@ export function note(text: string): void {
 }
 
 function fitting(text: string, stream: { isTTY?: boolean; columns?: number }): string {
-  return stream.isTTY ? wrap(text, stream.columns || 80) : text;
+  // A line of JSON is for a program, at a terminal too.
+  return stream.isTTY && !/^[{[]/.test(text) ? wrap(text, stream.columns || 80) : text;
 }
 
 function sayExtract(report: ExtractReport): string {
