@@ -26,6 +26,8 @@ export interface InspectDeps {
   now: Date;
   zone: string;
   quietMs: number;
+  /** What was said before this instant was declined; ISO-8601. */
+  declinedBefore?: string;
   excerptTokens: number;
 }
 
@@ -75,6 +77,7 @@ export async function inspect({ session, ended }: InspectRequest, deps: InspectD
       ended,
       now: deps.now,
       quietMs: deps.quietMs,
+      declinedBefore: deps.declinedBefore,
       reopened: new Set(),
     },
   );

@@ -36,6 +36,16 @@ export function memoryDirFor(config: Config, { cwd }: { cwd?: string }): string 
   );
 }
 
+/** The same; null where the settings cannot tell, for those to whom that is no obstacle. */
+export function memoryDirIfTold(config: Config, session: { cwd?: string }): string | null {
+  try {
+    return memoryDirFor(config, session);
+  } catch (error) {
+    if (!isAppError(error, 'settings')) throw error;
+    return null;
+  }
+}
+
 /** The memory directories that can be found by looking: of the settings, of the user, of all projects. */
 export function foundDirectories(config: Config): string[] {
   const { agentMemory, claudeDir, memoryDir } = config;
@@ -65,20 +75,11 @@ export function memoriesOf(config: Config, { cwd, memory }: { cwd?: string; memo
   // The directory of another system has no place on this disk.
   const here = cwd !== undefined && isAbsolute(cwd) ? cwd : undefined;
   const beside = scopesBeside(config, { cwd: here ?? config.claudeDir, memory }).map(({ dir }) => dir);
-  const own =
-    here === undefined ? [] : [...ownMemory(config, here), ...claudeDirs.map((dir) => projectMemoryDir(dir, here))];
+  // By the agent's own settings alone; those that tell no place are no obstacle where the memory is elsewhere.
+  const told = here === undefined ? null : memoryDirIfTold({ ...config, memoryDir: undefined }, { cwd: here });
+  const projects = here === undefined ? [] : claudeDirs.map((dir) => projectMemoryDir(dir, here));
+  const own = [...(told === null ? [] : [told]), ...projects];
   return { dirs: [memory, ...beside, ...own], projectsDirs: claudeDirs.map((dir) => join(dir, 'projects')) };
-}
-
-/** Where the agent itself keeps the memory of a project, by its own settings alone. */
-function ownMemory(config: Config, cwd: string): string[] {
-  try {
-    return [memoryDirFor({ ...config, memoryDir: undefined }, { cwd })];
-  } catch (error) {
-    // Settings that tell no place are no obstacle where the memory is elsewhere.
-    if (isAppError(error, 'settings')) return [];
-    throw error;
-  }
 }
 
 /**

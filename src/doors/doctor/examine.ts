@@ -8,7 +8,7 @@ import { statNow } from '../../base/files/files.ts';
 import { formatUnreadSpend } from '../../memory/home/day-spend.ts';
 import { formatDamage, type Home, openHome } from '../../memory/home/home.ts';
 import { checkoutRoot } from '../../memory/home/paths.ts';
-import { enablementFor, memoryDirFor } from '../places.ts';
+import { enablementFor, memoryDirIfTold } from '../places.ts';
 import { type Checked, fail, warn } from './checked.ts';
 import {
   checkAgentSettings,
@@ -30,7 +30,7 @@ import { checkMemoryDirectory, checkWings } from './memory.ts';
 /** `isOnline`: ask the model, too. */
 export async function examine(config: Config, at: { cwd: string; isOnline: boolean }): Promise<Checked[]> {
   const { home, trouble } = lookIntoHome(config);
-  const own = ownMemory(config, at.cwd);
+  const own = memoryDirIfTold(config, { cwd: at.cwd });
   try {
     return [
       ...checkNode(),
@@ -76,14 +76,4 @@ function lookIntoHome({ home: dir, clock, zone }: Config): { home: Home | null; 
 /** That of the project one stands in, and all that are known. */
 function memoryDirectories({ own, home }: { own: string | null; home: Home | null }): string[] {
   return [...new Set([...(own === null ? [] : [own]), ...(home?.stores() ?? [])])];
-}
-
-/** Null where settings cannot tell; which those are is found by looking at them. */
-function ownMemory(config: Config, cwd: string): string | null {
-  try {
-    return memoryDirFor(config, { cwd });
-  } catch (error) {
-    if (!isAppError(error, 'settings')) throw error;
-    return null;
-  }
 }

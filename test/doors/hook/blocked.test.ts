@@ -69,9 +69,10 @@ test('settings with comments are no hiccup; broken ones are named, and mended ev
   expect(doctor.code).toBe(3);
   expect(doctor.stdout).toMatch(/^fail {2}agent settings: .*settings\.json is not JSON/m);
   expect(doctor.stdout).toMatch(new RegExp(`^fail {2}sessions: .*${told.id}`, 'm'));
-  // From a place whose memory the settings are not needed for. Of the first, too, nobody can tell.
-  const beside = { ...environment, NOCTURNE_MEMORY_DIR: join(person.user, 'beside') };
-  expect((await runHere(['status'], beside)).stdout).toContain('3 sessions could not be taken yet');
+  // Of the first, too, nobody can tell.
+  const alone = await runHere([], environment);
+  expect(alone.stdout).toContain('3 sessions could not be taken yet');
+  expect((await runHere(['status'], environment)).code).toBe(3);
   // So long after that no sweep would look at sessions of that day.
   settings('{ "model": "opus" }');
   await night('2026-12-09T02:00:00Z');

@@ -216,6 +216,7 @@ async function readRanges(app: App, { ledger, dir, session, work, transcript }: 
         memories: memoriesOf(app.config, { cwd: opened.cwd, memory: dir }),
         ledger,
         now: app.config.clock.now(),
+        declinedBefore: app.home.declinedBefore(),
       },
     );
     const ranges: TurnRange[] = [];
@@ -279,6 +280,10 @@ function nextOf(app: App, found: Found): string {
   if (open > 0) return `${open} turns may still go on; they are extracted once the session ended or is quiet.`;
   const gaveUp = count(found, 'gave-up');
   if (gaveUp > 0) return `Nothing by itself: ${gaveUp} turns were given up. nocturne retry ${found.session}`;
+  const declined = count(found, 'declined');
+  if (declined > 0) {
+    return `Nothing by itself: ${declined} turns were declined at set-up. nocturne extract ${found.transcript} takes them.`;
+  }
   return 'Nothing: all of it is covered.';
 }
 

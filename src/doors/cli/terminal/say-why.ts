@@ -34,7 +34,7 @@ export function describeSession(found: Explanation, at: Seen): string {
     ...found.waiting.map(({ notBefore, why }) => `waits       until ${sayTime(notBefore, at)}${why ? `: ${why}` : ''}`),
     ...found.failures.map((failure) => `failed      ${sayFailure(failure, at)}`),
     ...found.proposals.map(({ entry, text, says }) => `proposed    ${text} (${entry}): ${says}`),
-    `next        ${found.next.replaceAll(found.session, found.shortId)}`,
+    `next        ${found.next.replaceAll(` ${found.session}`, ` ${found.shortId}`)}`,
   ].join('\n');
 }
 

@@ -7,7 +7,7 @@ import { isDirectory } from '../../../base/files/directories.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import { dayOf } from '../../../base/time.ts';
 import type { Spend } from '../../../memory/home/day-spend.ts';
-import { checkoutRoot } from '../../../memory/home/paths.ts';
+import { checkoutRoot, projectMemoryDir } from '../../../memory/home/paths.ts';
 import { countDispositions } from '../../../memory/ledger/coverage.ts';
 import { countStates, outboxRows } from '../../../memory/ledger/entries.ts';
 import { inboxItems, skips } from '../../../memory/ledger/inbox.ts';
@@ -18,6 +18,7 @@ import { formatMissing, IF_MISSING } from '../../../memory/store/external-edits.
 import { type MemoryReader, oversized } from '../../../memory/store/live-files.ts';
 import { isTopicPath } from '../../../memory/text/topic.ts';
 import type { App } from '../../compose.ts';
+import { memoryDirIfTold } from '../../places.ts';
 import { wings } from '../../wing.ts';
 import { dreamHolds } from '../../worker/hold.ts';
 import { nextNightly } from '../../worker/nightly.ts';
@@ -29,11 +30,16 @@ export type Status = Awaited<ReturnType<typeof readStatus>>;
 /** All that `nocturne status` tells of the directory that belongs to where one stands, and of all others. */
 export async function readStatus(app: App) {
   const { config, home } = app;
-  const memory = app.memoryDirOf({ cwd: process.cwd() });
+  const cwd = process.cwd();
+  const told = memoryDirIfTold(config, { cwd });
+  // Its usual place is named then, and not looked into.
+  const memory = told ?? projectMemoryDir(config.claudeDir, cwd);
+  const problem = config.agentMemory.settings.problem ?? 'autoMemoryDirectory of the agent names no place that can be';
+  const untold = told === null ? [`Where memory lives cannot be told: ${problem}`] : [];
   const now = config.clock.now();
   const day = dayOf(now, config.zone);
   // Asking for the status of a project makes no memory directory for it.
-  const { kept, trouble } = await readKeptAt(app, memory);
+  const { kept, trouble } = await readKeptAt(app, told);
   const lookedAt = home.lookedAt();
   const { attention, needs, learned, ...all } = await readOverview(app, { here: memory, since: lookedAt ?? undefined });
   const { reservedMicroUsd, usedMicroUsd, ...tokens } = home.days.spendOf(day);
@@ -47,9 +53,17 @@ export async function readStatus(app: App) {
   return {
     memory,
     standing: app.standing({ cwd: process.cwd() }),
-    attention: [...trouble, ...missing, ...tooLarge, ...holds.map(({ why }) => `no dream: ${why}`), ...attention],
+    attention: [
+      ...untold,
+      ...trouble,
+      ...missing,
+      ...tooLarge,
+      ...holds.map(({ why }) => `no dream: ${why}`),
+      ...attention,
+    ],
     /** The same as sentences, each with the command that deals with it from here. */
     needs: [
+      ...untold.map((text): Need => ({ text, command: 'nocturne doctor' })),
       ...trouble
         .filter((text) => !needs.some((need) => need.text.endsWith(text)))
         .map((text): Need => ({ text, command: 'nocturne check --repair' })),
@@ -91,7 +105,8 @@ function totalOf(days: Spend[]) {
 }
 
 /** What cannot be read is named, and the rest told all the same. */
-async function readKeptAt(app: App, memory: string): Promise<{ kept: Kept; trouble: string[] }> {
+async function readKeptAt(app: App, memory: string | null): Promise<{ kept: Kept; trouble: string[] }> {
+  if (memory === null) return { kept: { ...NOTHING_KEPT, added: {}, addedLines: [], addedNeeds: [] }, trouble: [] };
   const nothing = async (): Promise<Kept> => ({ ...NOTHING_KEPT, ...(await askWings(memory, null)) });
   if (!isDirectory(join(memory, '.nocturne'))) return { kept: await nothing(), trouble: [] };
   try {

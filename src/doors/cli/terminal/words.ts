@@ -9,7 +9,7 @@ import { dayOf, formatIn } from '../../../base/time.ts';
 import { gitRoot } from '../../../memory/home/paths.ts';
 import { sessionDirs } from '../../../memory/ledger/coverage.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
-import { memoryDirFor } from '../../places.ts';
+import { memoryDirIfTold } from '../../places.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -81,7 +81,10 @@ export interface Whose {
 export function whoseMemory({ dir, ledger }: { dir: string; ledger: Ledger | null }, config: Config): Whose {
   const roots = new Set((ledger ? sessionDirs(ledger) : []).flatMap((cwd) => (cwd ? (gitRoot(cwd) ?? cwd) : [])));
   const [root] = roots.size === 1 ? roots : [];
-  const keeps = (cwd: string) => isDirectory(cwd) && canonicalPath(memoryDirFor(config, { cwd })) === dir;
+  const keeps = (cwd: string) => {
+    const told = isDirectory(cwd) ? memoryDirIfTold(config, { cwd }) : null;
+    return told !== null && canonicalPath(told) === dir;
+  };
   const name = fromHome(root ?? dir, config);
   if (dir === canonicalPath(join(config.claudeDir, 'memory'))) {
     return { name: 'all your projects', command: (what) => `${what} --scope user` };
