@@ -144,6 +144,24 @@ interface SettingShape {
   anyOf?: SettingShape[];
 }
 
+/** The settings that come first: those that a person may want to know of. */
+const EVERY_DAY = [
+  'model',
+  'keyCommand',
+  'zone',
+  'dreamCron',
+  'dayTokens',
+  'dayMoneyUsd',
+  'sessionSign',
+  'recallPrompts',
+]
+  .concat(['review', 'team', 'projects', 'excludedPaths'])
+  .map((name) => `\`${name}\``);
+
+function isForEveryDay(name = ''): boolean {
+  return EVERY_DAY.includes(name);
+}
+
 function settingsPage(): string {
   const schema = z.toJSONSchema(settingsSchema, { io: 'input' }) as SettingShape;
   const comments = commentsOf(readFileSync(join(root, 'src/base/config/settings.ts'), 'utf8'));
@@ -154,12 +172,16 @@ function settingsPage(): string {
       allowed(shape),
       comments.get(name) ?? '',
     ]);
+  const all = rows(schema);
   const { forgetDays, mcpStores } = schema.properties ?? {};
   return `${[
     '# Settings',
     GENERATED,
     '`config.json` in `~/.nocturne/` (or in `NOCTURNE_HOME`) may set what follows; all else is as by default. A setting that is not known, or has a\nvalue that is not allowed, is an error that names it. What ends in `Ms` is in milliseconds, in `Bytes` in bytes, in `Days` in days.',
-    table(rows(schema)),
+    table(all.filter(([name]) => isForEveryDay(name))),
+    '## Advanced',
+    'Few ever need these: how jobs are paced and bounded, queues, and what is kept how long.',
+    table(all.filter(([name]) => !isForEveryDay(name))),
     '## forgetDays',
     table(rows(forgetDays ?? {})),
     '## Each of mcpStores',

@@ -224,7 +224,7 @@ test('enqueue puts work into the inbox and does none of it; status --json names 
     expect(await runHere(['enqueue', ...args], environment)).toMatchObject({ code: 0, stderr: '' });
   }
   expect(inboxItems(store.ledger).map(({ kind, payload }) => [kind, payload])).toEqual([
-    ['extract', { transcript: session.path, ended: true }],
+    ['extract', { transcript: session.path, ended: true, takeDeclined: true }],
     ['reprocess', { all: true, ended: true }],
     ['dream', {}],
   ]);

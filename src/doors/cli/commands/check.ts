@@ -39,6 +39,7 @@ function describe({ memory, findings }: CheckReport): string {
 
 interface DoctorOptions {
   online?: boolean;
+  fix?: boolean;
   json?: boolean;
 }
 
@@ -47,16 +48,21 @@ const doctor: CommandSpec<DoctorOptions> = {
   about: 'whether everything works, and what to do where not',
   group: 'Every day',
   options: [
+    ['--fix', 'first mend in the memory here what needs no guess, as check --repair'],
     ['--no-online', 'do not ask the model, which is one request of a few tokens'],
     ['--online', 'ask the model', { isHidden: true }],
   ],
-  json: '{ isFine, checks: [{ what, state, found, remedy? }] }',
+  json: '{ isFine, checks: [{ what, state, found, remedy? }], findings? }',
   more: 'Looks at hooks, key, queue, worker, schedule and memory directories. Exit code: 0 fine, 3 something needs a person.',
-  examples: ['doctor'],
-  async run({ options }) {
+  examples: ['doctor', 'doctor --fix'],
+  async run({ options, parts }) {
+    const mend = () => withApp({ options: {}, parts }, (app) => app.check({ cwd: process.cwd() }, { repair: true }));
+    const mended = options.fix ? await mend() : null;
     const checked = await examineAll(options);
-    const isFine = checked.every(({ state }) => state !== 'fail');
-    print(options.json ? JSON.stringify({ isFine, checks: checked }) : checked.map(describeChecked).join('\n'));
+    const isMended = mended === null || mended.findings.every((finding) => finding.isMended);
+    const isFine = isMended && checked.every(({ state }) => state !== 'fail');
+    if (options.json) print(JSON.stringify({ isFine, checks: checked, ...(mended && { findings: mended.findings }) }));
+    else print([...(mended ? [describe(mended)] : []), ...checked.map(describeChecked)].join('\n'));
     process.exitCode = isFine ? EXIT.fine : EXIT.attention;
   },
 };

@@ -41,15 +41,17 @@ function addCompletion(program: Command): void {
     ['pin', 'topic', 'topics'],
     ['unpin', 'topic', 'topics'],
     ['open', 'path', 'topics'],
-    ['show', 'path', 'topics'],
+    ['show', 'file', 'topics'],
+    ['why', 'what', 'topics'],
+    ['history', 'path', 'topics'],
+    ['share', 'topic', 'topics'],
     ['log', 'day', 'days'],
     ['report', 'day', 'days'],
   ] as const) {
     const completed = root.commands.get(command)?.arguments.get(argument);
-    const suffix = command === 'show' ? '.md' : '';
     if (!completed) continue;
     completed.handler = (complete) => {
-      for (const name of known[names]) complete(name + suffix, '');
+      for (const name of known[names]) complete(name, '');
     };
   }
 }

@@ -35,7 +35,7 @@ export function shortHelp(specs: CommandSpec[]): string {
     'Usage: nocturne [command] [options]',
     '',
     'The memory of your coding agents: finished sessions in, Markdown out.',
-    ...SHORT.flatMap((group) => ['', `${group}:`, ...rowsOf(specs, group)]),
+    ...SHORT.flatMap((group) => ['', `${group}:`, ...(group === 'Every day' ? [ALONE] : []), ...rowsOf(specs, group)]),
     '',
     'Wherever it makes sense: --json, --memory <dir>, --scope <whose>',
     'nocturne help <command> says more; nocturne help --all lists the rest.',
@@ -44,6 +44,8 @@ export function shortHelp(specs: CommandSpec[]): string {
       .join(', ')}.`,
   ].join('\n')}\n`;
 }
+
+const ALONE = `  ${'nocturne'.padEnd(20)}  what was learned, what waits for you, what it costs`;
 
 const SHORT_MEANINGS = ['fine', 'failed', 'wrong usage', 'it needs you', 'try again later'];
 
