@@ -11,7 +11,7 @@ import { parse } from 'yaml';
 const root = join(import.meta.dirname, '../..');
 const text = readFileSync(join(root, 'docker-compose.yml'), 'utf8');
 const file = parse(text);
-const { redis, worker } = file.services;
+const { redis, worker, server } = file.services;
 const dockerfile: string = worker.build.dockerfile_inline;
 
 /** The specification's schema. The package's copy is older than `build.dockerfile_inline` (a string, Compose 2.17). */
@@ -61,6 +61,16 @@ test('memory and home are volumes that belong to the user that writes them', () 
   expect(worker.volumes).toEqual(['memory:/memory', 'home:/home/node/.nocturne']);
   expect(Object.keys(file.volumes)).toEqual(['queue', 'memory', 'home']);
   expect(dockerfile).toContain('mkdir -p /home/node/.nocturne /memory && chown -R node:node /home/node /memory');
+});
+
+test('its server is the same image, is reached from this machine alone, and is asked whether it lives', () => {
+  expect(server.build).toEqual(worker.build);
+  expect(server.ports).toEqual(['127.0.0.1:4114:4114']);
+  expect([server.user, server.volumes]).toEqual([worker.user, worker.volumes]);
+  expect(server.command.slice(0, 3)).toEqual(['node', 'dist/nocturne.js', 'serve']);
+  expect(server.healthcheck.test.join(' ')).toContain('/healthz');
+  // Whoever wants none has none.
+  expect(server.profiles).toEqual(['server']);
 });
 
 test('what its image copies and starts is what a build makes', () => {

@@ -31,10 +31,13 @@ const LOCAL = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/;
 
 export function createApp(deps: ServerDeps, reached: Reached = { urls: [], origins: [] }): OpenAPIHono<Env> {
   const app = new OpenAPIHono<Env>();
+  const telemetry = deps.config.telemetry ? import('@opentelemetry/api') : null;
   app.use(async (context, next) => {
     const began = performance.now();
     context.set('requestId', newId('req'));
-    await next();
+    const api = await telemetry;
+    if (api) await withSpan(context, api, next);
+    else await next();
     context.header('request-id', context.get('requestId'));
     const route = context.get('route') ?? 'none';
     const caller = context.get('caller')?.id;
@@ -87,6 +90,27 @@ export function createApp(deps: ServerDeps, reached: Reached = { urls: [], origi
   app.use('/nocturne/*', letIn(deps));
   mount(app, endpoints(), deps);
   return app;
+}
+
+/** A span around a request, with its route and its id, and no word of what it carries. */
+async function withSpan(
+  context: Context<Env>,
+  { trace }: typeof import('@opentelemetry/api'),
+  next: () => Promise<void>,
+) {
+  await trace.getTracer('nocturne').startActiveSpan('nocturne request', async (span) => {
+    try {
+      await next();
+    } finally {
+      span.setAttributes({
+        'http.request.method': context.req.method,
+        'http.route': context.get('route') ?? 'none',
+        'http.response.status_code': context.res.status,
+        'nocturne.request': context.get('requestId'),
+      });
+      span.end();
+    }
+  });
 }
 
 function letIn(deps: ServerDeps) {

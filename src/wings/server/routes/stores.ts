@@ -51,6 +51,8 @@ export function storeRoutes(): Endpoint[] {
       query: z.strictObject({ ...pageQuery, ...createdQuery, include_archived: switchSchema.default(false) }),
       answer: pageOf(storeSchema),
       async handle({ deps, caller, query: { limit, page, ...filters } }) {
+        // Projects that were begun since.
+        if (deps.withProjects && page === undefined) deps.stores.adoptProjects();
         const of = ['stores', caller.id, filters];
         const [createdAt, id] = page === undefined ? [] : deps.cursors.open(page, of);
         const rows = deps.stores.list({

@@ -99,7 +99,7 @@ export class Stores {
   /** A store as a caller sees it; null where it sees none of that id. */
   find(id: string, seenBy: Seen = 'all'): StoreRow | null {
     const row = this.#get(id);
-    return row && row.removedAt === null && isSeen(row, seenBy) ? row : null;
+    return row && row.removedAt === null && isThere(row) && isSeen(row, seenBy) ? row : null;
   }
 
   /** Newest first. */
@@ -112,7 +112,7 @@ export class Stores {
     const where = conditions.map(([sql]) => sql).join(' and ');
     const sql = `select ${COLUMNS} from memory_store where ${where} order by created_at desc, id desc`;
     const rows = this.#rows.all<Row>(sql, ...conditions.flatMap(([, values]) => values)).map((row) => this.#read(row));
-    const seen = rows.filter((row) => isSeen(row, seenBy));
+    const seen = rows.filter((row) => isThere(row) && isSeen(row, seenBy));
     return limit === undefined ? seen : seen.slice(0, limit);
   }
 
@@ -208,7 +208,8 @@ export class Stores {
 
   /** Gives every memory directory that this home knows a row. */
   adoptProjects(): void {
-    for (const dir of this.#home.stores()) if (isDirectory(dir)) this.adopt(dir);
+    const known = new Set(this.list({ seenBy: 'all', withArchived: true }).map(({ dir }) => dir));
+    for (const dir of this.#home.stores()) if (!known.has(dir) && isDirectory(dir)) this.adopt(dir);
   }
 
   #get(id: string): StoreRow | null {
@@ -233,6 +234,11 @@ export class Stores {
   #now(): string {
     return this.#clock.now().toISOString();
   }
+}
+
+/** A project's memory may be gone with the project; that of the home is made where it is missing. */
+function isThere({ kind, dir }: StoreRow): boolean {
+  return kind === 'own' || isDirectory(dir);
 }
 
 function isSeen(row: StoreRow, seenBy: Seen): boolean {
