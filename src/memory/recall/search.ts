@@ -128,7 +128,12 @@ function onePerFact(found: Candidate[], ledger: Ledger | null): Candidate[] {
     const key = keyOf(candidate);
     const other = facts.get(key);
     const score = Math.max(candidate.score, other?.score ?? 0);
-    const isTold = other && RANK[other.file.kind] <= RANK[candidate.file.kind] && !(other.entry && other.score < score);
+    // What a topic says of a fact is told, also of one that was put away; else the entry that is nearest to the words.
+    const isTold =
+      other &&
+      (candidate.entry
+        ? !other.entry || other.score === score
+        : !other.entry && RANK[other.file.kind] <= RANK[candidate.file.kind]);
     facts.set(key, { ...(isTold ? other : candidate), score });
   }
   return [...facts.values()];
