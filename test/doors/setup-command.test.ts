@@ -115,7 +115,7 @@ test('without a terminal nothing is asked: it says what to give; --yes alone lea
   expect(unasked).toMatchObject({ code: 3, stderr: expect.stringContaining('Give --yes') });
   expect(existsSync(join(person.user, '.nocturne'))).toBe(false);
   const yes = await runHere(['setup', '--yes'], offline(person));
-  expect(yes).toMatchObject({ code: 0, stdout: expect.stringContaining('nocturne setup --learn') });
+  expect(yes).toMatchObject({ code: 0, stdout: expect.stringContaining('left alone. nocturne learn takes them') });
   const keyless = await runHere(['setup', '--yes', '--learn'], person.environment);
   expect(keyless).toMatchObject({ code: 3, stdout: expect.stringContaining('There is no key yet') });
   expect(await logs(person)).toBe(await logs(someoneNew(0)));
