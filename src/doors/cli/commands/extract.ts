@@ -46,15 +46,17 @@ const extract: CommandSpec<ExtractOptions, [string[]]> = {
     if (session && transcripts.length > 1) {
       throw new AppError('bad-input', `--session names one session, but ${transcripts.length} files are given.`);
     }
-    return withApp(call, (app) => extractNow(app, transcripts, call.options));
+    return withApp(call, async (app) => void (await extractNow(app, transcripts, call.options)));
   },
 };
 
-export async function extractNow(app: App, transcripts: string[], options: ExtractOptions): Promise<void> {
+/** Answers the memories that the sessions belong to. */
+export async function extractNow(app: App, transcripts: string[], options: ExtractOptions): Promise<string[]> {
   const { session, live, fork, instructions } = options;
   noteOff(app.standing({ cwd: process.cwd() }));
   const here = app.memoryDirOf({ cwd: process.cwd() });
   const outcomes: string[] = [];
+  const memories = new Set<string>();
   for (const [index, transcript] of transcripts.entries()) {
     const bar = progress(`reading session ${index + 1} of ${transcripts.length}`);
     const report = await app
@@ -62,8 +64,10 @@ export async function extractNow(app: App, transcripts: string[], options: Extra
       .finally(() => bar.stop());
     printExtract(report, { ...options, here });
     outcomes.push(report.outcome);
+    if (report.memory) memories.add(report.memory);
   }
   process.exitCode = exitFor(outcomes);
+  return [...memories];
 }
 
 export interface ReprocessOptions extends CommonOptions {

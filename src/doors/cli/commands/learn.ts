@@ -45,23 +45,25 @@ const learn: CommandSpec<LearnOptions, [string[]]> = {
     if (again && sessions.length === 0 && day === undefined && !all) {
       call.wrong('say what to read again: sessions, --day YYYY-MM-DD or --all');
     }
-    await withApp(call, async (app) => {
+    const memories = await withApp(call, async (app): Promise<(string | undefined)[]> => {
       if (!again && sessions.length === 0) return learnNew(app, call.options);
       const known = await sessionsNamed(app, sessions, call.options);
-      if (!again)
-        return extractNow(
-          app,
-          known.map(({ transcript }) => transcript),
-          call.options,
-        );
+      const transcripts = known.map(({ transcript }) => transcript);
+      if (!again) return extractNow(app, transcripts, call.options);
       const ofSessions = known.map(({ session }) => ({ session, ended: !live }));
       const more = day !== undefined || all ? [{ day, all, ended: !live }] : [];
-      return reprocessNow(app, [...ofSessions, ...more], call.options);
+      await reprocessNow(app, [...ofSessions, ...more], call.options);
+      return [call.options.memory];
     });
     if (!isSorted) return;
-    const { exitCode = EXIT.fine } = process;
-    await dreamNow({ ...call, options: { ...call.options } });
-    if (exitCode !== EXIT.fine) process.exitCode = exitCode;
+    let { exitCode = EXIT.fine } = process;
+    // Where it was learned; where nothing was, the memory here.
+    for (const memory of memories.length > 0 ? memories : [call.options.memory]) {
+      const scope = memory === undefined ? call.options.scope : undefined;
+      await dreamNow({ ...call, options: { ...call.options, memory, scope } });
+      exitCode = exitCode === EXIT.fine ? (process.exitCode ?? EXIT.fine) : exitCode;
+    }
+    process.exitCode = exitCode;
   },
 };
 
@@ -83,7 +85,7 @@ async function sessionsNamed(app: App, given: string[], { memory }: CommonOption
 }
 
 /** What hooks told of and what is found on this disk, declined or not. */
-async function learnNew(app: App, { since, agent, json }: FindingOptions): Promise<void> {
+async function learnNew(app: App, { since, agent, json }: FindingOptions): Promise<string[]> {
   await ingestSpool(app, { onProblem: note });
   const bar = progress('looking for sessions');
   const found = await findBacklog(app, {
@@ -97,6 +99,7 @@ async function learnNew(app: App, { since, agent, json }: FindingOptions): Promi
   if (json) print(JSON.stringify({ ...learned, memories }));
   else
     print(found.sessions.length > 0 ? describeLearned(learned) : 'Nothing new: every session that was found was read.');
+  return memories.map(({ memory }) => memory);
 }
 
 export const commands: CommandSpec[] = [learn];
