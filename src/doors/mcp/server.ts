@@ -1,31 +1,20 @@
-// The MCP server: six tools over the attached stores.
-// Promises: a store that is attached read-only is opened for looking alone, for every tool, so none can change it; it
-// holds nothing open between calls. A store that may be written is opened when it is first asked for. Whatever a client
-// sends is answered, by a result or by an error it can act on.
+// The MCP server: six tools over the attached stores, or the three of them that read where nothing may be written.
+// Promises: whatever a client sends is answered, by a result or by an error it can act on; tools.ts does the work.
 
 import { type CallToolResult, McpServer, type ToolAnnotations } from '@modelcontextprotocol/server';
-import { AppError, isAppError } from '../../base/errors.ts';
 import { renderPrompt } from '../../base/prompt.ts';
-import type { Clock } from '../../base/time.ts';
-import { rememberUses } from '../../memory/recall/recall-uses.ts';
-import { type MemoryReader, ReadOnlyStore } from '../../memory/store/live-files.ts';
-import type { Store } from '../../memory/store/store.ts';
-import { isTopicPath } from '../../memory/text/topic.ts';
-import { failure, TEXTS } from './answers.ts';
 import type { AttachedStore } from './attached-stores.ts';
-import { listMemories, readMemory, searchMemories } from './reading.ts';
-import { type Input, inputShapes, OUTPUTS, type Output } from './tool-shapes.ts';
-import { deleteMemory, editMemory, writeMemory } from './writing.ts';
+import { type Input, inputShapes, OUTPUTS, type Tool } from './tool-shapes.ts';
+import type { ToolCall } from './tools.ts';
 
 export interface ServerDeps {
   stores: AttachedStore[];
-  /** Opens a directory that may be written; one that is open already is shared. */
-  openStore(dir: string): Promise<Store>;
-  clock: Clock;
+  /** Does what a client asked of one of them. */
+  call(asked: ToolCall): Promise<CallToolResult>;
+  /** Tools that write are not even listed. */
+  onlyReads?: boolean;
   version: string;
 }
-
-type Tool = keyof typeof OUTPUTS;
 
 const READS: ToolAnnotations = { readOnlyHint: true, openWorldHint: false };
 const WRITES: ToolAnnotations = { readOnlyHint: false, destructiveHint: true, openWorldHint: false };
@@ -45,7 +34,7 @@ export async function memoryServer(deps: ServerDeps): Promise<McpServer> {
       outputSchema: OUTPUTS.list,
       annotations: READS,
     },
-    (input) => read('list', input, listMemories),
+    (input) => call('list', input),
   );
   server.registerTool(
     'memory_search',
@@ -56,7 +45,7 @@ export async function memoryServer(deps: ServerDeps): Promise<McpServer> {
       outputSchema: OUTPUTS.search,
       annotations: READS,
     },
-    (input) => read('search', input, searchMemories),
+    (input) => call('search', input),
   );
   server.registerTool(
     'memory_read',
@@ -67,13 +56,9 @@ export async function memoryServer(deps: ServerDeps): Promise<McpServer> {
       outputSchema: OUTPUTS.read,
       annotations: READS,
     },
-    (input) =>
-      read('read', input, async (reader, asked) => {
-        const found = await readMemory(reader, asked);
-        countUse(reader, found.path);
-        return found;
-      }),
+    (input) => call('read', input),
   );
+  if (deps.onlyReads) return server;
   server.registerTool(
     'memory_write',
     {
@@ -83,7 +68,7 @@ export async function memoryServer(deps: ServerDeps): Promise<McpServer> {
       outputSchema: OUTPUTS.write,
       annotations: { ...WRITES, idempotentHint: true },
     },
-    (input) => write('write', input, writeMemory),
+    (input) => call('write', input),
   );
   server.registerTool(
     'memory_edit',
@@ -94,7 +79,7 @@ export async function memoryServer(deps: ServerDeps): Promise<McpServer> {
       outputSchema: OUTPUTS.edit,
       annotations: { ...WRITES, idempotentHint: false },
     },
-    (input) => write('edit', input, editMemory),
+    (input) => call('edit', input),
   );
   server.registerTool(
     'memory_delete',
@@ -105,78 +90,15 @@ export async function memoryServer(deps: ServerDeps): Promise<McpServer> {
       outputSchema: OUTPUTS.delete,
       annotations: { ...WRITES, idempotentHint: true },
     },
-    (input) => write('delete', input, deleteMemory),
+    (input) => call('delete', input),
   );
   return server;
 
-  function attached(name: string): AttachedStore {
-    const found = deps.stores.find((store) => store.name === name);
-    if (found) return found;
-    throw new AppError('bad-input', `No store ${JSON.stringify(name)} is attached.`);
+  function call<T extends Tool>(tool: T, input: Input<T>): Promise<CallToolResult> {
+    // The schema names these alone.
+    const store = deps.stores.find(({ name }) => name === input.store) as AttachedStore;
+    return deps.call({ tool, input, store } as ToolCall);
   }
-
-  async function reading<T>({ access, dir }: AttachedStore, work: (reader: MemoryReader) => Promise<T>): Promise<T> {
-    if (access === 'read_write') return work(await deps.openStore(dir));
-    const reader = new ReadOnlyStore(dir);
-    try {
-      return await work(reader);
-    } finally {
-      reader.close();
-    }
-  }
-
-  async function read<T extends Tool, In extends { store: string }>(
-    tool: T,
-    input: In,
-    work: (reader: MemoryReader, input: In) => Promise<Output<T>>,
-  ): Promise<CallToolResult> {
-    return answer(tool, () => reading(attached(input.store), (reader) => work(reader, input)));
-  }
-
-  async function write<T extends 'write' | 'edit' | 'delete'>(
-    tool: T,
-    input: Input<T>,
-    work: (store: Store, input: Input<T>) => Promise<Output<T>>,
-  ): Promise<CallToolResult> {
-    const { store: name, path } = input;
-    return answer(
-      tool,
-      async () => {
-        const { access, dir } = attached(name);
-        if (access === 'read_write') return work(await deps.openStore(dir), input);
-        throw new AppError('refused', `The store ${JSON.stringify(name)} is read-only; nothing was changed.`, {
-          remedy: 'Ask the person for access read_write in mcpStores of the settings, or :rw behind --store.',
-        });
-      },
-      () => reading(attached(name), (reader) => readMemory(reader, { store: name, path })),
-    );
-  }
-
-  /** A topic that is read is used. Of a store that may not be changed nothing is counted. */
-  function countUse(reader: MemoryReader, path: string): void {
-    if (reader instanceof ReadOnlyStore || !isTopicPath(path)) return;
-    rememberUses(reader.ledger, { used: [path], now: deps.clock.now() });
-  }
-}
-
-/** What a tool did as its answer; after a conflict with what `lookAgain` finds. */
-async function answer<T extends Tool>(
-  tool: T,
-  work: () => Promise<Output<T>>,
-  lookAgain?: () => Promise<Output<'read'>>,
-): Promise<CallToolResult> {
-  try {
-    const output = await work();
-    return { content: [{ type: 'text', text: TEXTS[tool](output) }], structuredContent: output };
-  } catch (error) {
-    const found = lookAgain && isAppError(error, 'conflict') ? await lookAgain().catch(asNothing) : null;
-    return failure(error, found);
-  }
-}
-
-/** What cannot be shown after a failure leaves the failure to be told. */
-function asNothing(): null {
-  return null;
 }
 
 function describeStore({ name, description, access, instructions }: AttachedStore): string {

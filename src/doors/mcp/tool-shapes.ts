@@ -130,4 +130,5 @@ export const OUTPUTS = {
   delete: z.object({ store: z.string(), ...memory, outcome: z.literal('deleted') }),
 };
 
+export type Tool = keyof typeof OUTPUTS;
 export type Output<Tool extends keyof typeof OUTPUTS> = z.infer<(typeof OUTPUTS)[Tool]>;

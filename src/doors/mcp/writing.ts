@@ -1,4 +1,4 @@
-// The tools that write: write, edit, delete. Each is one commit of the store by `tool:mcp`, checked against what stands
+// The tools that write: write, edit, delete. Each is one commit of the store, checked against what stands
 // there at that moment, so that several clients at once lose nothing. No secret is written that can be known as one.
 
 import { AppError } from '../../base/errors.ts';
@@ -10,10 +10,14 @@ import { refuseJoinedSecret, refuseSecretName, replaceIn } from '../memory-comma
 import { factsOf, memoryAt, placeOf } from './reading.ts';
 import type { Input, Output } from './tool-shapes.ts';
 
-const BY = { actor: 'tool:mcp' };
+/** Who makes a change. */
+interface By {
+  actor: string;
+}
+
 const PLACEHOLDER = '[redacted:';
 
-export async function writeMemory(store: Store, input: Input<'write'>): Promise<Output<'write'>> {
+export async function writeMemory(store: Store, input: Input<'write'>, by: By): Promise<Output<'write'>> {
   const { path } = confine(store.dir, input.path);
   await refuseSecretName(path);
   const { text, redacted } = await withoutSecrets(input.content);
@@ -21,7 +25,7 @@ export async function writeMemory(store: Store, input: Input<'write'>): Promise<
   const expected = input.expected_content_sha256;
   const precondition: Precondition = expected ? { contentSha256: expected } : { mustNotExist: true };
   let outcome: Output<'write'>['outcome'] = 'unchanged';
-  const collided = await change(store, {
+  const collided = await change(store, by, {
     path,
     change(current) {
       if (current === text) return text;
@@ -33,7 +37,7 @@ export async function writeMemory(store: Store, input: Input<'write'>): Promise<
   return { store: input.store, ...factsOf(await memoryAt(store, path)), redacted, collided, outcome };
 }
 
-export async function editMemory(store: Store, input: Input<'edit'>): Promise<Output<'edit'>> {
+export async function editMemory(store: Store, input: Input<'edit'>, by: By): Promise<Output<'edit'>> {
   const { path: from } = placeOf(store, input.path);
   const to = input.new_path === undefined ? from : confine(store.dir, input.new_path).path;
   if (to !== from) await refuseSecretName(to);
@@ -48,7 +52,7 @@ export async function editMemory(store: Store, input: Input<'edit'>): Promise<Ou
     );
   }
   let outcome: Output<'edit'>['outcome'] = 'unchanged';
-  const collided = await change(store, {
+  const collided = await change(store, by, {
     path: to,
     from,
     change(current) {
@@ -62,11 +66,11 @@ export async function editMemory(store: Store, input: Input<'edit'>): Promise<Ou
   return { store: input.store, ...factsOf(await memoryAt(store, to)), redacted, collided, outcome };
 }
 
-export async function deleteMemory(store: Store, input: Input<'delete'>): Promise<Output<'delete'>> {
+export async function deleteMemory(store: Store, input: Input<'delete'>, by: By): Promise<Output<'delete'>> {
   const before = await memoryAt(store, input.path);
   const { path } = before;
   const expected = input.expected_content_sha256;
-  await change(store, {
+  await change(store, by, {
     path,
     change(current) {
       if (current === null) throw notThere(input.path);
@@ -87,8 +91,8 @@ async function refuseLosingSecret(store: Store, { path, text }: { path: string; 
 }
 
 /** Commits the change of one file; answers whether lines of it gave way to an edit made meanwhile. */
-async function change(store: Store, file: FileChange): Promise<boolean> {
-  const { collisions } = await store.commit(BY, () => ({ files: [file] }));
+async function change(store: Store, by: By, file: FileChange): Promise<boolean> {
+  const { collisions } = await store.commit(by, () => ({ files: [file] }));
   return collisions.length > 0;
 }
 

@@ -9,6 +9,7 @@ import { newId } from '../../memory/ledger/ledger.ts';
 import type { ServerDeps } from './deps.ts';
 import { type Endpoint, type Env, mount } from './endpoint.ts';
 import { ApiError, toldOf } from './errors.ts';
+import { mountMcp } from './routes/mcp.ts';
 import { memoryRoutes } from './routes/memories.ts';
 import { storeRoutes } from './routes/stores.ts';
 import { versionRoutes } from './routes/versions.ts';
@@ -88,7 +89,9 @@ export function createApp(deps: ServerDeps, reached: Reached = { urls: [], origi
   app.openAPIRegistry.registerComponent('securitySchemes', 'key', { type: 'apiKey', in: 'header', name: 'x-api-key' });
   app.use('/v1/*', letIn(deps));
   app.use('/nocturne/*', letIn(deps));
+  app.use('/mcp/*', letIn(deps));
   mount(app, endpoints(), deps);
+  mountMcp(app, deps);
   return app;
 }
 

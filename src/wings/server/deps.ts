@@ -8,6 +8,7 @@ import type { RateLimit } from './limits.ts';
 import type { Keys } from './rows/keys.ts';
 import type { Stores } from './rows/stores.ts';
 import type { StoreThreads } from './store/threads.ts';
+import type { Streams } from './streams.ts';
 
 export interface ServerDeps {
   config: Config;
@@ -24,6 +25,9 @@ export interface ServerDeps {
   /** Requests that change something, and those that only read. */
   creates: RateLimit;
   reads: RateLimit;
+  streams: Streams;
+  /** Of nocturne. */
+  version: string;
   /** Ends where the server does: streams end with it. */
   closing: AbortSignal;
 }

@@ -9,6 +9,7 @@ import type { Context } from 'hono';
 import { jsonProblem } from '../../base/errors.ts';
 import type { ServerDeps } from './deps.ts';
 import { ApiError } from './errors.ts';
+import type { RateLimit } from './limits.ts';
 import type { Caller, Right } from './rows/keys.ts';
 import type { StoreRow } from './rows/stores.ts';
 import { errorSchema } from './shapes.ts';
@@ -82,8 +83,12 @@ export function mount(app: OpenAPIHono<Env>, endpoints: Endpoint[], deps: Server
 }
 
 /** The store that a request names, as its caller sees it. Throws 404. */
-export function storeOf({ deps, caller, params }: Call): StoreRow {
-  const row = deps.stores.find(params.store as string, { caller, withProjects: deps.withProjects });
+export function storeOf({ params, ...by }: Call): StoreRow {
+  return storeNamed(params.store as string, by);
+}
+
+export function storeNamed(id: string, { deps, caller }: Pick<Call, 'deps' | 'caller'>): StoreRow {
+  const row = deps.stores.find(id, { caller, withProjects: deps.withProjects });
   if (row) return row;
   throw new ApiError('not_found_error', 'There is no such memory store.');
 }
@@ -101,15 +106,8 @@ function answered(context: Context<Env>, value: object): Response {
 
 async function check(of: Endpoint, context: Context<Env>, deps: ServerDeps) {
   const caller = context.get('caller');
-  if (!caller.rights.includes(of.right)) {
-    throw new ApiError('permission_error', `This key has no right to ${of.right}.`);
-  }
-  const seconds = (of.method === 'get' ? deps.reads : deps.creates).take(caller.id);
-  if (seconds > 0) {
-    throw new ApiError('rate_limit_error', `Too many requests of this key; the next in ${seconds} s.`, {
-      retryAfterSeconds: seconds,
-    });
-  }
+  refuseWithout(of.right, caller);
+  refuseMany(of.method === 'get' ? deps.reads : deps.creates, caller);
   const { searchParams } = new URL(context.req.url);
   const flags = (context.req.header('anthropic-beta') ?? '').split(',').map((flag) => flag.trim());
   const isApril =
@@ -119,6 +117,19 @@ async function check(of: Endpoint, context: Context<Env>, deps: ServerDeps) {
   const query = parse(of.query ?? z.strictObject({}), queryOf(searchParams, isApril), 'query');
   const body = of.isRaw ? undefined : parse(of.body ?? z.strictObject({}), await bodyOf(of, context), 'body');
   return { caller, params: context.req.param() as Record<string, string>, query: query as never, body, isApril };
+}
+
+export function refuseWithout(right: Right, { rights }: Caller): void {
+  if (!rights.includes(right)) throw new ApiError('permission_error', `This key has no right to ${right}.`);
+}
+
+/** Takes one request of those that a key may make. */
+export function refuseMany(limit: RateLimit, { id }: Caller): void {
+  const seconds = limit.take(id);
+  if (seconds === 0) return;
+  throw new ApiError('rate_limit_error', `Too many requests of this key; the next in ${seconds} s.`, {
+    retryAfterSeconds: seconds,
+  });
 }
 
 function queryOf(given: URLSearchParams, isApril: boolean): Record<string, string | string[]> {

@@ -16,6 +16,7 @@ import { Keys } from './rows/keys.ts';
 import { identityOf, openRows } from './rows/schema.ts';
 import { Stores } from './rows/stores.ts';
 import { StoreThreads } from './store/threads.ts';
+import { type StreamBounds, Streams } from './streams.ts';
 
 export interface ServeOptions {
   host?: string;
@@ -28,6 +29,9 @@ export interface ServeOptions {
   readsPerMinute?: number;
   tls?: { cert: string; key: string };
   reached?: Partial<Reached>;
+  streams?: StreamBounds;
+  /** Of nocturne, as clients are told. */
+  version?: string;
 }
 
 export interface Running {
@@ -48,6 +52,7 @@ export async function startServer(app: WingApp & { log: Log }, options: ServeOpt
   const rows = openRows(home);
   const { user, secret } = identityOf(rows);
   const closing = new AbortController();
+  const keys = new Keys(rows, config.clock);
   const threads = new StoreThreads({
     environment: config.environment,
     user,
@@ -58,13 +63,15 @@ export async function startServer(app: WingApp & { log: Log }, options: ServeOpt
     home,
     log,
     stores: new Stores(rows, { home, clock: config.clock }),
-    keys: new Keys(rows, config.clock),
+    keys,
     threads,
     cursors: new Cursors(secret),
     user,
     withProjects: options.withProjects ?? false,
     creates: new RateLimit(options.createsPerMinute ?? 300, config.clock),
     reads: new RateLimit(options.readsPerMinute ?? 1_200, config.clock),
+    streams: new Streams({ keys, closing: closing.signal, ...options.streams }),
+    version: options.version ?? 'unknown',
     closing: closing.signal,
   };
   deps.stores.dropRemoved(config.versionDays);

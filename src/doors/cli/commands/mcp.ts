@@ -41,9 +41,10 @@ const mcp: CommandSpec<Given> = {
 };
 
 async function serve(app: App, { stores, version }: { stores: AttachedStore[]; version: string }): Promise<void> {
-  const [{ serveStdio }, { memoryServer }, { AnsweringTransport }] = await Promise.all([
+  const [{ serveStdio }, { memoryServer }, { callTool }, { AnsweringTransport }] = await Promise.all([
     import('@modelcontextprotocol/server/stdio'),
     import('../../mcp/server.ts'),
+    import('../../mcp/tools.ts'),
     import('../../mcp/transport.ts'),
   ]);
   const openStore = async (dir: string) => {
@@ -53,8 +54,8 @@ async function serve(app: App, { stores, version }: { stores: AttachedStore[]; v
   };
   const transport = new AnsweringTransport();
   const ended = endOfInput(transport);
-  const deps = { stores, openStore, clock: app.config.clock, version };
-  const connection = serveStdio(() => memoryServer(deps), {
+  const deps = { openStore, actor: 'tool:mcp', clock: app.config.clock };
+  const connection = serveStdio(() => memoryServer({ stores, call: (asked) => callTool(asked, deps), version }), {
     transport,
     onerror: (error) => note(`nocturne: ${describeFault(error)}`),
   });

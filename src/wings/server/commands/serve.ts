@@ -53,6 +53,7 @@ const serve: CommandSpec<Options> = {
         ...{ host, port, socket, tls: tlsOf(call.options), withProjects: projects, reached: { urls, origins } },
         createsPerMinute: creates,
         readsPerMinute: reads,
+        version: call.version,
       });
       const ended = Promise.withResolvers<void>();
       for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => ended.resolve());

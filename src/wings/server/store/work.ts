@@ -1,10 +1,12 @@
 // What can be done with a store, by name: each runs in the thread that has the store open (thread.ts), and is called
 // through `StoreThreads.run`. What goes in and comes out is plain data.
 
+import { callTool } from './mcp.ts';
 import { type At, createMemory, deleteMemory, listMemories, retrieveMemory, updateMemory } from './memories.ts';
 import { listVersions, redactVersion, retrieveVersion } from './versions.ts';
 
 export const WORK = {
+  callTool,
   createMemory,
   deleteMemory,
   listMemories,
