@@ -1,6 +1,12 @@
 // Memory stores over HTTP as the official SDK, unchanged, speaks them.
 
+import { execFileSync } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import type { Anthropic } from '@anthropic-ai/sdk';
 import { expect, test } from 'vitest';
+import { sized } from '../../support/depth.ts';
+import { tempDir } from '../../support/temp.ts';
 import { all, served } from './served.ts';
 
 test('every method of stores, memories and versions answers the SDK, and pages go on to the end', async () => {
@@ -48,3 +54,34 @@ test('every method of stores, memories and versions answers the SDK, and pages g
   expect(await memoryStores.delete(store.id)).toEqual({ id: store.id, type: 'memory_store_deleted' });
   expect(await all(memoryStores.list({ include_archived: true }))).toEqual([]);
 });
+
+test.each(sized({ quick: [], deep: ['0.94.0', '0.112.0'] }))(
+  'SDK %s makes, reads, changes, lists and deletes, and its create on an occupied path is a conflict that changes nothing',
+  async (version) => {
+    const dir = tempDir();
+    const npm = [
+      'install',
+      '--prefix',
+      dir,
+      '--ignore-scripts',
+      '--no-audit',
+      '--no-fund',
+      `@anthropic-ai/sdk@${version}`,
+    ];
+    execFileSync('npm', npm, { stdio: 'ignore' });
+    const sdk = createRequire(join(dir, 'package.json'))('@anthropic-ai/sdk') as { Anthropic: typeof Anthropic };
+    const at = await served();
+    const client = new sdk.Anthropic({ apiKey: at.client().key, baseURL: at.url });
+    const { memoryStores } = client.beta;
+    const { id } = await memoryStores.create({ name: 'notes' });
+    const made = await memoryStores.memories.create(id, { path: '/a.md', content: 'one' });
+    const error = await memoryStores.memories.create(id, { path: '/a.md', content: 'two' }).catch((each) => each);
+    expect(error.status).toBe(409);
+    expect((await memoryStores.memories.retrieve(made.id, { memory_store_id: id })).content).toBe('one');
+    await memoryStores.memories.update(made.id, { memory_store_id: id, content: 'three' });
+    expect((await all(memoryStores.memories.list(id))).map(({ path }) => path)).toEqual(['/a.md']);
+    expect(await all(memoryStores.memoryVersions.list(id, { limit: 1 }))).toHaveLength(2);
+    await memoryStores.memories.delete(made.id, { memory_store_id: id });
+    expect((await memoryStores.delete(id)).type).toBe('memory_store_deleted');
+  },
+);
