@@ -28,7 +28,7 @@ import type { Lease } from '../memory/ledger/job-rows.ts';
 import { openStore } from '../memory/open.ts';
 import type { Store } from '../memory/store/store.ts';
 import { boundDecompression } from '../transcript/decoded.ts';
-import { type JobOptions, type Parts, wallOf, withAccess, withLease, withNews } from './job-bounds.ts';
+import { type JobOptions, type Parts, wallOf, withAccess, withLease, withNews, withUsage } from './job-bounds.ts';
 import { enablementFor, foundDirectories, memoriesOf, memoryDirFor } from './places.ts';
 import { refuseSentLedger } from './sent-ledger.ts';
 import { tracing } from './telemetry.ts';
@@ -122,20 +122,21 @@ export function compose(config: Config, parts: Parts = {}): App {
     withAccess(config, withNews(spans.run(parts.runAgent ?? forked), parts.onRequest)),
     new ModelSlots(config.concurrency),
   );
-  const job = (options: JobOptions) => ({
+  const job = ({ model = config.model, mayCommit, onUsage, signal }: JobOptions) => ({
     clock: config.clock,
     zone: config.zone,
     agent: {
-      model: config.model,
+      model,
       access: config.access,
       maxTurns: config.maxTurns,
       maxOutputTokens: config.maxOutputTokens,
       requestMs: config.requestMs,
     },
-    runAgent,
-    spend: new JobSpend(home, config),
-    withLease: leased,
-    signal: AbortSignal.any([wallOf(config.jobWallMs), ...(options.signal ? [options.signal] : [])]),
+    runAgent: withUsage(runAgent, onUsage),
+    spend: new JobSpend(home, { ...config, model }),
+    withLease: <T>(at: Store, key: string, work: (lease: Lease) => Promise<T>) =>
+      leased(at, key, (lease) => work({ ...lease, mayCommit })),
+    signal: AbortSignal.any([wallOf(config.jobWallMs), ...(signal ? [signal] : [])]),
   });
   const dreamSeams = async ({ review, batch }: DreamRequest, signal?: AbortSignal) => {
     const asking = async () => ({ ...config, access: { ...config.access, ...(await readAccess(config)) } });
@@ -157,7 +158,7 @@ export function compose(config: Config, parts: Parts = {}): App {
     fork: config.fork,
     declinedBefore: home.declinedBefore(),
     memoriesOf: ({ cwd }, memory) => memoriesOf(config, { cwd, memory }),
-    userMemory: userScope.memory,
+    userMemory: options.keepsUserMemory ? undefined : userScope.memory,
   });
   const log = openLog({ home: config.home, maxBytes: config.logBytes, clock: config.clock });
   const userScope = new UserScope({ config, home, store: storeToKnow, withLease: leased, log });

@@ -6,6 +6,7 @@ import type { Config } from '../base/config/config.ts';
 import { AppError, isAppError } from '../base/errors.ts';
 import { readAccess } from '../base/key.ts';
 import { thisProcess } from '../base/process.ts';
+import type { SpentTokens } from '../memory/home/spend.ts';
 import { type Lease, releaseLease, renewLease, takeLease } from '../memory/ledger/job-rows.ts';
 import { newId, type StartedBy } from '../memory/ledger/ledger.ts';
 import type { Store } from '../memory/store/store.ts';
@@ -29,6 +30,14 @@ export interface JobOptions {
   /** The directory to work in, where it is known already. */
   store?: Store;
   onReport?(report: ExtractReport): void;
+  /** Default: the configured one. */
+  model?: string;
+  /** Asked inside each commit of the job: throws where it is wanted no more. */
+  mayCommit?(): void;
+  /** Told what each request used as soon as that is known. */
+  onUsage?(usage: SpentTokens): void;
+  /** What is learned of the user stays in the store, whatever the settings. */
+  keepsUserMemory?: boolean;
 }
 
 /** Runs `work` while no other process works on the key in the store; null where one does. */
@@ -80,6 +89,18 @@ export function withNews(run: RunAgent, onRequest: Parts['onRequest']): RunAgent
       return ports.settle(reservation, usage, refused);
     };
     return run(request, { ...ports, reserve, settle }, signal);
+  };
+}
+
+/** Tells what each request of a run used. */
+export function withUsage(run: RunAgent, onUsage: JobOptions['onUsage']): RunAgent {
+  if (!onUsage) return run;
+  return (request, ports, signal) => {
+    const settle: typeof ports.settle = (reservation, usage, refused) => {
+      onUsage(usage);
+      return ports.settle(reservation, usage, refused);
+    };
+    return run(request, { ...ports, settle }, signal);
   };
 }
 

@@ -8,11 +8,13 @@ import type { AgentRequest } from '../agent/types.ts';
 import type { Config } from '../base/config/config.ts';
 import type { Home } from '../memory/home/home.ts';
 import type { Enablement } from '../memory/home/switches.ts';
+import type { JobKind } from '../memory/ledger/inbox.ts';
 import type { Ledger } from '../memory/ledger/ledger.ts';
 import { setWingSchemas, type WingSchema } from '../memory/ledger/schema.ts';
 import type { ExtraScope } from '../memory/recall/recall.ts';
 import type { Store, WithLease } from '../memory/store/store.ts';
 import type { MemoryType } from '../memory/types.ts';
+import type { Session } from '../transcript/session.ts';
 import type { CommandModule, OptionSpec } from './cli/spec.ts';
 import type { Checked } from './doctor/checked.ts';
 import type { JobOptions } from './job-bounds.ts';
@@ -40,6 +42,29 @@ export interface WingApp {
   withLease: WithLease;
   /** What wings do with what a dream changed, or a person accepted of one: the keys that they add to its report. */
   afterDream(done: { job: string | null; own: Store; options: JobOptions }): Promise<Partial<DreamFacts>>;
+}
+
+/** How an item that a wing put into an inbox is worked. */
+export interface WorkTerms {
+  /** Why it is not worked any more; it is taken out. */
+  dropped?: string;
+  /** Until when it waits, and why. */
+  held?: { until: Date; reason: string };
+  options?: JobOptions;
+  /** Of an extraction: the session, where no file of an agent has it. */
+  session?: Session;
+  /** Of a dream: whether what would change waits for a person, whatever the setting. */
+  review?: boolean;
+  /** Told what became of this try: it is done, given up, or waits. */
+  worked(result: { outcome: string; reason: string | null; delayedUntil: string | null }): Promise<void>;
+}
+
+/** What a wing has a worker do. */
+export interface WorkerPart {
+  /** Asked with every tick: puts what waits into the inboxes; answers whether it did. */
+  takeIn(app: WingApp): Promise<boolean>;
+  /** Null for an item that is not the wing's. */
+  termsOf(item: { store: Store; kind: JobKind; key: string }, app: WingApp): Promise<WorkTerms | null>;
 }
 
 /** The values of a command's options, by name. */
@@ -100,6 +125,7 @@ export interface Wing extends WingSchema {
     lines: string[];
     needs?: { text: string; command: string }[];
   }>;
+  worker?: WorkerPart;
   dream?: DreamPart;
   remember?: RememberPart;
   /** Scopes that are recalled beside a project's memory. */

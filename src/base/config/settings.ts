@@ -112,6 +112,17 @@ export const settingsSchema = z
       .default(4 * 1024 ** 3),
     /** A sweep looks at sessions that changed within so many days. */
     sweepDays: z.int().min(1).default(7),
+    /** Models that a dream over HTTP may ask for; default: the configured one. */
+    serverModels: z.array(z.string().min(1)).min(1).optional(),
+    /** A dream over HTTP that is not done after so many hours fails. */
+    dreamHours: z.number().positive().default(24),
+    /** Bytes of a session sent over HTTP, once it is decompressed. */
+    sessionBytes: z
+      .int()
+      .min(1_024)
+      .default(64 * 1024 * 1024),
+    /** Sessions that were sent over HTTP are kept so many days. */
+    sessionDays: z.int().min(1).default(30),
     /** Versions of files, and what undo needs, are kept so long; the end of a dream drops what is older. */
     versionDays: z.int().min(1).default(90),
     /** So many of the newest versions of each file, logs and reports apart, are kept, however old they are. */

@@ -19,6 +19,7 @@ import {
 import type { Store } from '../../memory/store/store.ts';
 import { openSession, type Session } from '../../transcript/session.ts';
 import type { App } from '../compose.ts';
+import { type WorkTerms, wings } from '../wing.ts';
 import { admit, tellBreaker } from './hold.ts';
 import { isExtracting, shutGate } from './nightly.ts';
 import { type Attempt, type Ending, holdItem, settleItem, type Tried, type WorkResult } from './settle.ts';
@@ -72,6 +73,12 @@ export async function workKey(
   const now = app.config.clock.now();
   if (!item || item.notBefore > now.toISOString()) return null;
   if (kind === 'dream' && !dueItems(app, store).some(({ id }) => id === item.id)) return null;
+  const terms = await termsOf(app, at);
+  if (terms?.dropped !== undefined) {
+    finishInboxItem(store.ledger, item.id);
+    return { kind, key, outcome: 'skipped', delayedUntil: null, reason: terms.dropped };
+  }
+  if (terms?.held) return holdItem({ store, item }, { outcome: 'ceiling', ...terms.held });
   const shut =
     kind === 'dream' ? await shutGate(app, { store, payload: payloadSchemas.dream.parse(item.payload) }) : null;
   if (shut) {
@@ -86,7 +93,7 @@ export async function workKey(
   const tried = await triesOf(store, item);
   let ending: Ending;
   try {
-    ending = await runItem(app, { ...at, item, tried, isProbe });
+    ending = await runItem(app, { ...at, item, tried, isProbe, terms });
   } catch (error) {
     app.home.breaker.pass();
     throw error;
@@ -105,7 +112,16 @@ export async function workKey(
     code: result.code,
     until: result.delayedUntil,
   });
+  await terms?.worked(result);
   return result;
+}
+
+async function termsOf(app: App, item: { store: Store; kind: JobKind; key: string }): Promise<WorkTerms | null> {
+  for (const { worker } of wings()) {
+    const terms = await worker?.termsOf(item, app);
+    if (terms) return terms;
+  }
+  return null;
 }
 
 async function triesOf({ ledger }: Store, item: InboxItem): Promise<Tried> {
@@ -124,19 +140,21 @@ async function triesOf({ ledger }: Store, item: InboxItem): Promise<Tried> {
 
 async function runItem(
   app: App,
-  { store, item, tried, isProbe, signal }: Attempt & { signal?: AbortSignal },
+  { store, item, tried, isProbe, signal: closing, terms }: Attempt & { signal?: AbortSignal; terms: WorkTerms | null },
 ): Promise<Ending> {
+  const ends = [closing, terms?.options?.signal].flatMap((each) => each ?? []);
+  const options = { ...terms?.options, signal: AbortSignal.any(ends) };
   try {
     if (item.kind === 'extract') {
       const { snapshot: name, ...payload } = payloadSchemas.extract.parse(item.payload);
       const request = { ...payload, snapshot: name && snapshotPath(store, name) };
-      const opened = await openToWork(request);
+      const opened = terms?.session ?? (await openToWork(request));
       const standing = app.standing({ cwd: opened?.cwd });
       if (!standing.enabled) return { outcome: 'off', off: standing };
       // The one that tries for all, after the breaker was open, is not to be given up for that.
       const attempts = isProbe ? undefined : tried.attempts;
       const reopenGivenUp = payload.reopenGivenUp || tried.hasNews;
-      return await app.extract({ ...request, opened, reopenGivenUp, attempts }, { store, signal });
+      return await app.extract({ ...request, opened, reopenGivenUp, attempts }, { ...options, store });
     }
     const standing = app.standingOf(store);
     if (!standing.enabled) return { outcome: 'off', off: standing };
@@ -145,12 +163,12 @@ async function runItem(
       const isSent = viaBatch || (isNightly && app.config.dreamBatch);
       const isAsking = item.key === (await app.dreamRequests())?.key;
       const batch = isAsking ? 'collect' : isSent ? 'send' : undefined;
-      return await app.dream(store, { ...request, batch }, { signal });
+      return await app.dream(store, { ...request, batch, review: terms?.review }, options);
     }
-    const reports = await app.reprocess(store, payloadSchemas.reprocess.parse(item.payload), { signal });
+    const reports = await app.reprocess(store, payloadSchemas.reprocess.parse(item.payload), options);
     return reports.find((report) => report.error) ?? reports[0] ?? { outcome: 'nothing-new' };
   } catch (error) {
-    signal?.throwIfAborted();
+    closing?.throwIfAborted();
     return { outcome: 'failed', error: failureOf(error) };
   }
 }

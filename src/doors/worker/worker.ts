@@ -10,6 +10,7 @@ import { inboxItems } from '../../memory/ledger/inbox.ts';
 import type { Store } from '../../memory/store/store.ts';
 import type { WakeQueue } from '../../queue/queue.ts';
 import type { App } from '../compose.ts';
+import { wings } from '../wing.ts';
 import { lanesFor } from './model-slots.ts';
 import { nextNightly, roundIfDue } from './nightly.ts';
 import { QueueWatchdog } from './queue-watchdog.ts';
@@ -163,7 +164,7 @@ class Engine {
   }
 
   async #hasNews(): Promise<boolean> {
-    const hasCome = await this.#options.takeIn?.();
+    const hasCome = await takeInAll(this.#app, this.#options);
     const hasBegun = await roundIfDue(this.#app, () => openStores(this.#app, this.#options.onError));
     const isDue = this.#nextDueAt !== undefined && this.#nextDueAt <= this.#app.config.clock.now().toISOString();
     const hasEnded = this.#hasEnded;
@@ -218,11 +219,25 @@ type Due = ReturnType<typeof dueItems>[number] & { store: Store };
 
 /** What is due in all inboxes, with what has come meanwhile. */
 async function dueEverywhere(app: App, { onError, takeIn }: Pick<WorkerOptions, 'onError' | 'takeIn'>): Promise<Due[]> {
-  await takeIn?.();
+  await takeInAll(app, { takeIn, onError });
   await deliverEverywhere(app, onError);
   await roundIfDue(app, () => openStores(app, onError));
   const stores = await openStores(app, onError);
   return stores.flatMap((store) => dueItems(app, store).map((item) => ({ store, ...item })));
+}
+
+/** Puts into the inboxes what has come for the worker, and for wings; what goes wrong with one is named. */
+async function takeInAll(app: App, options: Pick<WorkerOptions, 'takeIn' | 'onError'>): Promise<boolean> {
+  let hasCome = (await options.takeIn?.()) === true;
+  for (const { worker } of wings()) {
+    try {
+      if (await worker?.takeIn(app)) hasCome = true;
+    } catch (error) {
+      if (!isAppError(error)) throw error;
+      options.onError(describeError(error));
+    }
+  }
+  return hasCome;
 }
 
 /** Delivers what an earlier process left in an outbox; what cannot be is named. */

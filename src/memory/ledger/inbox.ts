@@ -129,6 +129,11 @@ export function noteWork(ledger: Ledger, work: { kind: JobKind; key: string; now
   ledger.replace('worked', { kind: work.kind, key: work.key, at: work.now.toISOString() });
 }
 
+/** Whether work on a key was ever begun. */
+export function wasWorked(ledger: Ledger, work: { kind: JobKind; key: string }): boolean {
+  return lastWorkedAt(ledger, work) !== undefined;
+}
+
 /** When work on a key began last. */
 function lastWorkedAt(ledger: Ledger, { kind, key }: { kind: JobKind; key: string }): string | undefined {
   return ledger.get<{ at: string }>('select at from worked where kind = ? and key = ?', kind, key)?.at;

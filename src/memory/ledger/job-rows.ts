@@ -210,6 +210,8 @@ export interface Lease {
   key: string;
   owner: ProcessName;
   fence: number;
+  /** Asked inside each commit: throws where what is worked is wanted no more. */
+  mayCommit?(): void;
 }
 
 /** `owner`: null where nobody holds it. */
@@ -269,11 +271,13 @@ export function releaseLease(ledger: Ledger, lease: Lease): void {
   );
 }
 
-/** Throws `fenced` where the lease was taken by someone else meanwhile. Call it inside the commit's transaction. */
+/** Throws `fenced` where the lease was taken by someone else meanwhile, or the work is wanted no more. Call it inside the commit's transaction. */
 export function checkFence(ledger: Ledger, lease: Lease): void {
   const row = ledger.get('select owner, fence from lease where key = ?', lease.key);
-  if (row?.fence === lease.fence && row.owner === lease.owner) return;
-  throw new AppError('fenced', `The work on ${lease.key} was taken over meanwhile; nothing of this run was kept.`);
+  if (row?.fence !== lease.fence || row.owner !== lease.owner) {
+    throw new AppError('fenced', `The work on ${lease.key} was taken over meanwhile; nothing of this run was kept.`);
+  }
+  lease.mayCommit?.();
 }
 
 function untilOf(span: { now: Date; ttlMs: number }): string {

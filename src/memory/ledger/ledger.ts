@@ -117,6 +117,11 @@ export class Ledger extends Sql {
       .filter(({ rows }) => rows > 0);
   }
 
+  /** Copies the database, as it is at this moment, to a new file. */
+  copyTo(path: string): void {
+    this.telling(() => this.db.prepare('vacuum into ?').run(path));
+  }
+
   /** Changes whenever another connection has committed to this file. */
   dataVersion(): number {
     return this.db.pragma('data_version', { simple: true }) as number;

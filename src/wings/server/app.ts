@@ -9,8 +9,10 @@ import { newId } from '../../memory/ledger/ledger.ts';
 import type { ServerDeps } from './deps.ts';
 import { type Endpoint, type Env, mount } from './endpoint.ts';
 import { ApiError, toldOf } from './errors.ts';
+import { dreamRoutes } from './routes/dreams.ts';
 import { mountMcp } from './routes/mcp.ts';
 import { memoryRoutes } from './routes/memories.ts';
+import { sessionRoutes } from './routes/sessions.ts';
 import { storeRoutes } from './routes/stores.ts';
 import { versionRoutes } from './routes/versions.ts';
 import type { Caller } from './rows/keys.ts';
@@ -25,7 +27,7 @@ export interface Reached {
 
 /** Every endpoint that needs a key. */
 export function endpoints(): Endpoint[] {
-  return [...storeRoutes(), ...memoryRoutes(), ...versionRoutes()];
+  return [...storeRoutes(), ...memoryRoutes(), ...versionRoutes(), ...dreamRoutes(), ...sessionRoutes()];
 }
 
 const LOCAL = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/;

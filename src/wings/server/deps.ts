@@ -5,7 +5,9 @@ import type { Log } from '../../base/logger.ts';
 import type { Home } from '../../memory/home/home.ts';
 import type { Cursors } from './cursor.ts';
 import type { RateLimit } from './limits.ts';
+import type { Dreams } from './rows/dreams.ts';
 import type { Keys } from './rows/keys.ts';
+import type { Sessions } from './rows/sessions.ts';
 import type { Stores } from './rows/stores.ts';
 import type { StoreThreads } from './store/threads.ts';
 import type { Streams } from './streams.ts';
@@ -16,6 +18,8 @@ export interface ServerDeps {
   log: Log;
   stores: Stores;
   keys: Keys;
+  sessions: Sessions;
+  dreams: Dreams;
   threads: StoreThreads;
   cursors: Cursors;
   /** Who a person of this machine is to clients. */

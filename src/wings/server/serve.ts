@@ -12,8 +12,10 @@ import { createApp, type Reached } from './app.ts';
 import { Cursors } from './cursor.ts';
 import type { ServerDeps } from './deps.ts';
 import { RateLimit } from './limits.ts';
+import { Dreams } from './rows/dreams.ts';
 import { Keys } from './rows/keys.ts';
 import { identityOf, openRows } from './rows/schema.ts';
+import { Sessions } from './rows/sessions.ts';
 import { Stores } from './rows/stores.ts';
 import { StoreThreads } from './store/threads.ts';
 import { type StreamBounds, Streams } from './streams.ts';
@@ -64,6 +66,8 @@ export async function startServer(app: WingApp & { log: Log }, options: ServeOpt
     log,
     stores: new Stores(rows, { home, clock: config.clock }),
     keys,
+    sessions: new Sessions(rows, { home, clock: config.clock }),
+    dreams: new Dreams(rows, config.clock),
     threads,
     cursors: new Cursors(secret),
     user,
@@ -75,6 +79,7 @@ export async function startServer(app: WingApp & { log: Log }, options: ServeOpt
     closing: closing.signal,
   };
   deps.stores.dropRemoved(config.versionDays);
+  deps.sessions.dropOld(config.sessionDays);
   if (deps.withProjects) deps.stores.adoptProjects();
   const { fetch } = createApp(deps, { urls: [], origins: [], ...options.reached });
   const timeouts = { requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS, connectionsCheckingInterval: 5_000 };

@@ -15,6 +15,10 @@ export const server: Wing = {
       return { commands: parts.flatMap(({ commands }) => commands) };
     },
   },
+  worker: {
+    takeIn: async (app) => (await import('./dreams/work.ts')).takeIn(app),
+    termsOf: async (item, app) => (await import('./dreams/work.ts')).termsOf(item, app),
+  },
   storesNamed: async (name, config) => (await import('./rows/which.ts')).storesNamed(name, config),
   undoes: async (id, app) =>
     id.startsWith('memstore_') ? (await import('./rows/which.ts')).undoRemoval(id, app) : null,

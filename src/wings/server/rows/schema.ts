@@ -15,13 +15,32 @@ create table api_key (id text primary key, name text not null, sha text not null
   day_micro_usd integer, created_at text not null, revoked_at text) strict;
 create table server (id integer primary key check (id = 1), user text not null, secret text not null) strict;
 `,
+  `
+create table sent_session (id text not null, store text not null, owner text not null, messages integer not null,
+  created_at text not null, updated_at text not null, extract_at text, primary key (store, id)) strict;
+create index sent_session_id on sent_session (id);
+create table sent_part (store text not null, session text not null, after integer not null, count integer not null,
+  sha text not null, file text not null, primary key (store, session, after)) strict, without rowid;
+create table dream (id text primary key, owner text not null, input text not null, target text, output text,
+  updates integer not null, began_at text,
+  sessions text not null, model text not null, speed text, instructions text, status text not null, error_type text,
+  error_message text, input_tokens integer not null default 0, output_tokens integer not null default 0,
+  cache_creation_tokens integer not null default 0, cache_read_tokens integer not null default 0, process text,
+  created_at text not null, ended_at text, archived_at text, closed_at text) strict;
+create table key_spend (key text not null, day text not null, micro_usd integer not null, primary key (key, day))
+  strict, without rowid;
+create index dream_created on dream (created_at, id);
+create unique index dream_target on dream (target) where closed_at is null;
+`,
 ];
+
+const TABLES = ['memory_store', 'api_key', 'server', 'sent_session', 'sent_part', 'dream', 'key_spend'];
 
 export type Sql = ReturnType<Home['tablesOf']>;
 
 /** The home's database with the server's tables. */
 export function openRows(home: Home): Sql {
-  return home.tablesOf({ name: 'server', tables: ['memory_store', 'api_key', 'server'], schema: STEPS });
+  return home.tablesOf({ name: 'server', tables: TABLES, schema: STEPS });
 }
 
 /** The same as long as the home is: who a person of this machine is to clients, and what cursors are sealed with. */

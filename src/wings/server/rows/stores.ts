@@ -96,6 +96,22 @@ export class Stores {
     return this.#get(id) as StoreRow;
   }
 
+  /** Where a store is, or would be; and a place beside the stores to make it at. */
+  placesFor(id: string): { to: string; beside: string } {
+    return { to: this.#dirOf(id), beside: join(this.#removedDir(), `${id}.new`) };
+  }
+
+  /** Enters a store that was made as a copy of another. */
+  enterCopy(id: string, { of, owner }: { of: StoreRow; owner: string }): void {
+    const now = this.#now();
+    this.#rows.run(
+      `insert or ignore into memory_store
+         (id, name, description, metadata, created_at, updated_at, owner, allows_secrets) values (?, ?, ?, ?, ?, ?, ?, ?)`,
+      ...[id, of.name, of.description, JSON.stringify(of.metadata), now, now, owner, Number(of.allowsSecrets)],
+    );
+    this.#home.addStore(this.#dirOf(id));
+  }
+
   /** A store as a caller sees it; null where it sees none of that id. */
   find(id: string, seenBy: Seen = 'all'): StoreRow | null {
     const row = this.#get(id);

@@ -3,6 +3,7 @@
 
 import { callTool } from './mcp.ts';
 import { type At, createMemory, deleteMemory, listMemories, retrieveMemory, updateMemory } from './memories.ts';
+import { hashSession, keepSession } from './sessions.ts';
 import { listVersions, redactVersion, retrieveVersion } from './versions.ts';
 
 export const WORK = {
@@ -15,6 +16,10 @@ export const WORK = {
   listVersions,
   redactVersion,
   retrieveVersion,
+  hashSession,
+  keepSession,
+  /** When it is answered, what was being committed when it was asked is committed, or was not. */
+  awaitCommits: ({ store }: At, _: null) => store.missing(),
 } satisfies Record<string, (at: At, args: never) => Promise<unknown>>;
 
 export type WorkName = keyof typeof WORK;

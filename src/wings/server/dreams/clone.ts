@@ -1,0 +1,45 @@
+// A copy of a store at another place: its memories with their ids and versions, its logs, what lines rest on and which
+// sessions were read; but nothing of what waits or is under way there. The store that is copied is not changed.
+// Promises: the copy is of one moment, and is there whole or not at all.
+
+import { dirname, join } from 'node:path';
+import { isDirectory, removeTree } from '../../../base/files/directories.ts';
+import { makeDirectory, moveFile, writeSynced } from '../../../base/files/files.ts';
+import { openLedger } from '../../../memory/ledger/ledger.ts';
+import type { Store } from '../../../memory/store/store.ts';
+
+const LEFT_OUT = [
+  ...['inbox', 'lease', 'failure', 'worked', 'skip', 'outbox', 'proposal', 'batch', 'batch_request', 'batch_entry'],
+  // What is known of files by their dates.
+  'history_look',
+];
+
+/** Copies a store to a memory directory, by way of `beside`; where the directory is there, it was copied before. */
+export async function cloneStore(from: Store, { to, beside }: { to: string; beside: string }): Promise<void> {
+  if (isDirectory(to)) return;
+  // What was edited by hand is a version before.
+  await from.missing();
+  removeTree(beside);
+  const dir = join(beside, 'memory');
+  makeDirectory(join(dir, '.nocturne'));
+  from.ledger.copyTo(join(dir, '.nocturne', 'ledger.db'));
+  const ledger = openLedger(dir);
+  try {
+    ledger.transaction(() => {
+      for (const table of LEFT_OUT) ledger.run(`delete from "${table}"`);
+      ledger.run("update job set status = 'ended', outcome = 'interrupted' where status = 'running'");
+    });
+    const heads = ledger.all<{ path: string; content: Buffer }>(
+      `select memory.path, version.content from memory join version on version.id = memory.head
+         where memory.path is not null and version.content is not null`,
+    );
+    for (const { path, content } of heads) {
+      makeDirectory(dirname(join(dir, path)));
+      writeSynced(join(dir, path), content);
+    }
+  } finally {
+    ledger.close();
+  }
+  makeDirectory(dirname(dirname(to)));
+  moveFile(beside, dirname(to));
+}

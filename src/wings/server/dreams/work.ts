@@ -1,0 +1,235 @@
+// What a worker does for the server: dreams and extractions that clients asked for are rows of the home; here they become
+// items in the inbox of the store that they write to, and what became of those is written into the rows.
+// Promises: what is to be done next is told by the rows and that store's ledger alone, so that it goes on after any end of
+// this process; nothing is committed for a dream that is over; an input store is read and never changed, unless it is the
+// target.
+
+import { AppError, isAppError } from '../../../base/errors.ts';
+import type { WingApp, WorkTerms } from '../../../doors/wing.ts';
+import {
+  dropFailure,
+  failureRow,
+  finishInboxItem,
+  type InboxItem,
+  inboxItem,
+  inboxItems,
+  type JobKind,
+  putInInbox,
+  wasWorked,
+} from '../../../memory/ledger/inbox.ts';
+import { isLeased } from '../../../memory/ledger/job-rows.ts';
+import type { Ledger } from '../../../memory/ledger/ledger.ts';
+import type { Store } from '../../../memory/store/store.ts';
+import type { Session } from '../../../transcript/types.ts';
+import { type DreamRow, Dreams } from '../rows/dreams.ts';
+import { openRows } from '../rows/schema.ts';
+import { type SessionRow, Sessions } from '../rows/sessions.ts';
+import { Stores } from '../rows/stores.ts';
+import { cloneStore } from './clone.ts';
+import { openKept } from './kept.ts';
+
+/** A cancel is seen within this. */
+const LOOK_MS = 1_000;
+
+interface Rows {
+  dreams: Dreams;
+  sessions: Sessions;
+  stores: Stores;
+}
+
+function rowsOf({ home, config: { clock } }: WingApp): Rows {
+  const rows = openRows(home);
+  return {
+    dreams: new Dreams(rows, clock),
+    sessions: new Sessions(rows, { home, clock }),
+    stores: new Stores(rows, { home, clock }),
+  };
+}
+
+/** Puts into the inboxes what clients asked for meanwhile; answers whether it did. */
+export async function takeIn(app: WingApp): Promise<boolean> {
+  const rows = rowsOf(app);
+  rows.dreams.endLate(app.config.dreamHours);
+  rows.sessions.dropOld(app.config.sessionDays);
+  let hasCome = false;
+  for (const session of rows.sessions.toExtract()) {
+    await putExtraction(session, { app, rows });
+    hasCome = true;
+  }
+  for (const row of rows.dreams.open()) {
+    if (await advance(row, { app, rows })) hasCome = true;
+  }
+  return hasCome;
+}
+
+/** How an item is worked that was put in here. */
+export async function termsOf(
+  { kind, key }: { store: Store; kind: JobKind; key: string },
+  app: WingApp,
+): Promise<WorkTerms | null> {
+  const [id = '', session] = key.split('/');
+  if (id.startsWith('drm_')) return termsOfDream({ id, session }, { app, rows: rowsOf(app) });
+  if (kind !== 'extract' || !id.startsWith('sesn_') || session === undefined) return null;
+  const opened = await openOr(() => openKept(rowsOf(app).sessions, { id, store: session }));
+  if (typeof opened === 'string') return { dropped: opened, worked: async () => {} };
+  return { session: opened, options: { keepsUserMemory: true }, worked: async () => {} };
+}
+
+interface At {
+  app: WingApp;
+  rows: Rows;
+}
+
+async function putExtraction(session: SessionRow, { app, rows }: At): Promise<void> {
+  const store = rows.stores.find(session.store);
+  if (store) {
+    const { ledger } = await app.store(store.dir);
+    const payload = payloadOf(session.id, undefined);
+    const notBefore = app.config.clock.now().toISOString();
+    putInInbox(ledger, { kind: 'extract', key: `${session.id}/${session.store}`, payload, notBefore });
+  }
+  rows.sessions.noteWaiting(session);
+}
+
+/** Takes a dream as far as it goes without a model; answers whether work was put into an inbox. */
+async function advance({ id }: DreamRow, at: At): Promise<boolean> {
+  const { app, rows } = at;
+  const row = rows.dreams.find(id);
+  if (!row) return false;
+  if (row.status === 'pending') return (await begin(row, at)) && advance(row, at);
+  const output = row.output === null ? null : rows.stores.find(row.output);
+  if (!output) {
+    rows.dreams.fail(id, { type: 'internal_error', message: 'The memory store that it writes to was deleted.' });
+    rows.dreams.close(id);
+    return false;
+  }
+  const { ledger } = await app.store(output.dir);
+  if (row.status !== 'running') {
+    closeIfStopped(row, ledger, at);
+    return false;
+  }
+  const notBefore = app.config.clock.now().toISOString();
+  let hasPut = false;
+  const isDone = (item: Pick<InboxItem, 'kind' | 'key' | 'payload'>): boolean => {
+    const { kind, key } = item;
+    if (inboxItem(ledger, kind, key)) return false;
+    const failed = failureRow(ledger, kind, key);
+    if (failed?.state === 'failed') {
+      const type = failed.code === 'transcript-gone' ? 'input_session_unavailable' : 'internal_error';
+      rows.dreams.fail(id, { type, message: failed.message });
+      return false;
+    }
+    if (wasWorked(ledger, { kind, key })) return true;
+    putInInbox(ledger, { ...item, notBefore });
+    hasPut = true;
+    return false;
+  };
+  const instructions = row.instructions ?? undefined;
+  const extractions = row.sessions.map((session) => ({
+    kind: 'extract' as const,
+    key: `${id}/${session.id}`,
+    payload: payloadOf(session.id, instructions),
+  }));
+  const isRead = extractions.map(isDone).every(Boolean);
+  const dream = { kind: 'dream' as const, key: id, payload: { ...(instructions && { instructions }) } };
+  if (isRead && isDone(dream)) rows.dreams.complete(id);
+  if (rows.dreams.find(id)?.status !== 'running') closeIfStopped(row, ledger, at);
+  return hasPut;
+}
+
+/** What stands in an inbox for a session: its messages are opened by whoever works it. */
+function payloadOf(session: string, instructions: string | undefined) {
+  return {
+    ...{ transcript: '', session, ended: true, takeDeclined: true, reopenGivenUp: true },
+    ...(instructions !== undefined && { instructions }),
+  };
+}
+
+/** Finds what a pending dream reads, and makes what it writes to; false where it goes no further for now. */
+async function begin(row: DreamRow, { app, rows }: At): Promise<boolean> {
+  const { dreams, stores, sessions } = rows;
+  // One process copies the store.
+  const output = dreams.claim(row.id);
+  if (output === null) return false;
+  const input = stores.find(row.input);
+  const gone = row.sessions.find((name) => !sessions.find(name));
+  if (!input || input.archivedAt !== null) {
+    const message = `The memory store ${row.input} is not there, or was archived.`;
+    return endBefore(row, { type: 'input_memory_store_unavailable', message }, dreams);
+  }
+  if (gone) {
+    const message = `The session ${gone.id} is not there, or not any more.`;
+    return endBefore(row, { type: 'input_session_unavailable', message }, dreams);
+  }
+  if (!row.updates) {
+    await cloneStore(await app.store(input.dir), stores.placesFor(output));
+    stores.enterCopy(output, { of: input, owner: row.owner });
+  }
+  return dreams.begin(row.id, output);
+}
+
+function endBefore(row: DreamRow, error: Parameters<Dreams['fail']>[1], dreams: Dreams): false {
+  dreams.fail(row.id, error);
+  dreams.close(row.id);
+  return false;
+}
+
+/** Takes what is left of a dream that is over out of the inbox; where nobody works on it, nothing is left to do. */
+function closeIfStopped({ id, sessions }: DreamRow, ledger: Ledger, { app, rows }: At): void {
+  for (const item of inboxItems(ledger)) {
+    if (item.key === id || item.key.startsWith(`${id}/`)) finishInboxItem(ledger, item.id);
+  }
+  for (const session of sessions) dropFailure(ledger, { kind: 'extract', key: `${id}/${session.id}` });
+  dropFailure(ledger, { kind: 'dream', key: id });
+  const now = app.config.clock.now();
+  const isWorked = ['dream', ...sessions.map((each) => `session:${each.id}`)].some((prefix) =>
+    isLeased(ledger, { prefix, now }),
+  );
+  if (!isWorked) rows.dreams.close(id);
+}
+
+async function termsOfDream({ id, session }: { id: string; session: string | undefined }, at: At): Promise<WorkTerms> {
+  const { dreams, sessions, stores } = at.rows;
+  const row = dreams.find(id);
+  const worked = async () => {};
+  if (row?.status !== 'running') return { dropped: `the dream ${id} is over`, worked };
+  const ended = new AbortController();
+  const over = () => new AppError('fenced', `The dream ${id} is over; nothing of this run was kept.`);
+  const isOver = () => dreams.find(id)?.status !== 'running';
+  const name = row.sessions.find((each) => each.id === session);
+  const opened = name && (await openOr(() => openKept(sessions, name)));
+  if (typeof opened === 'string') {
+    dreams.fail(id, { type: 'input_session_unavailable', message: opened });
+    return { dropped: opened, worked };
+  }
+  const looking = setInterval(() => isOver() && ended.abort(over()), LOOK_MS);
+  return {
+    session: opened,
+    // A store of the home has nobody who would look at what waits.
+    ...(row.output && stores.find(row.output)?.kind === 'own' && { review: false }),
+    options: {
+      model: row.model,
+      keepsUserMemory: true,
+      signal: ended.signal,
+      mayCommit() {
+        if (isOver()) throw over();
+      },
+      onUsage: (usage) => dreams.addUsage(id, usage),
+    },
+    async worked({ outcome, reason, delayedUntil }) {
+      clearInterval(looking);
+      const isOff = outcome === 'off' && delayedUntil === null;
+      if (isOff) dreams.fail(id, { type: 'internal_error', message: reason ?? 'nocturne is turned off.' });
+      await advance(row, at);
+    },
+  };
+}
+
+async function openOr(open: () => Promise<Session>): Promise<Session | string> {
+  try {
+    return await open();
+  } catch (error) {
+    if (!isAppError(error, 'transcript-gone')) throw error;
+    return error.message;
+  }
+}

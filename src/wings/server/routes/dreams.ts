@@ -1,0 +1,276 @@
+// Dreams as clients see them: asked for, read, listed, canceled, archived. What a dream does is the worker's
+// (dreams/work.ts). Promises: after the answer to a cancel nothing more is committed for the dream.
+
+import { z } from '@hono/zod-openapi';
+import { OFFLINE_MODEL } from '../../../agent/types.ts';
+import { priceOf } from '../../../base/config/prices.ts';
+import { type Call, type Endpoint, endpoint } from '../endpoint.ts';
+import { ApiError } from '../errors.ts';
+import { type DreamError, type DreamRow, STATUSES } from '../rows/dreams.ts';
+import { instantSchema, optional, pageOf, pageQuery, switchSchema } from '../shapes.ts';
+import { isSeenSession } from './sessions.ts';
+
+const PATH = '/v1/dreams';
+const TAG = 'Dreams';
+
+const storeInput = z.strictObject({ type: z.literal('memory_store'), memory_store_id: z.string().min(1) });
+const sessionsInput = z.strictObject({
+  type: z.literal('sessions'),
+  session_ids: z
+    .array(z.string().min(1))
+    .min(1)
+    .max(100)
+    .refine((ids) => new Set(ids).size === ids.length, 'an id is given twice'),
+});
+const inputs = z
+  .array(z.discriminatedUnion('type', [storeInput, sessionsInput]))
+  .refine(
+    (all) => all.length === 2 && new Set(all.map(({ type }) => type)).size === 2,
+    'exactly one memory_store and one sessions are needed',
+  );
+const modelId = z.string().min(1).max(256);
+const outputBehavior = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('create_new') }),
+  z.strictObject({ type: z.literal('update_existing'), memory_store_id: z.string().min(1) }),
+]);
+
+const dreamSchema = z
+  .object({
+    id: z.string(),
+    type: z.literal('dream'),
+    status: z.enum(STATUSES),
+    inputs,
+    outputs: z.array(storeInput),
+    model: z.object({ id: z.string(), speed: z.literal('standard').optional() }),
+    instructions: z.string().nullable(),
+    output_behavior: outputBehavior,
+    session_id: z.string().nullable(),
+    created_at: z.string(),
+    ended_at: z.string().nullable(),
+    archived_at: z.string().nullable(),
+    usage: z.object({
+      input_tokens: z.int(),
+      output_tokens: z.int(),
+      cache_creation_input_tokens: z.int(),
+      cache_read_input_tokens: z.int(),
+    }),
+    error: z.object({ type: z.string(), message: z.string() }).nullable(),
+  })
+  .openapi('Dream');
+
+export function dreamRoutes(): Endpoint[] {
+  return [
+    endpoint({
+      method: 'post',
+      path: PATH,
+      about: 'Ask for a dream',
+      tag: TAG,
+      right: 'dream',
+      body: z.strictObject({
+        inputs,
+        model: z.union([modelId, z.strictObject({ id: modelId, speed: z.enum(['standard', 'fast']).nullish() })]),
+        instructions: optional(z.string().min(1).max(4_096)),
+        output_behavior: optional(outputBehavior),
+      }),
+      answer: dreamSchema,
+      handle: async (call) => create(call, call.body),
+    }),
+    endpoint({
+      method: 'get',
+      path: PATH,
+      about: 'List dreams, newest first',
+      tag: TAG,
+      right: 'dream',
+      query: z.strictObject({
+        ...pageQuery,
+        'statuses[]': z.array(z.enum(STATUSES)).optional(),
+        statuses: z.enum(STATUSES).optional(),
+        'created_at[gt]': instantSchema.optional(),
+        'created_at[lt]': instantSchema.optional(),
+        include_archived: switchSchema.default(false),
+      }),
+      answer: pageOf(dreamSchema),
+      async handle(call) {
+        const { deps, caller, query } = call;
+        const { limit, page, ...filters } = query;
+        const of = ['dreams', caller.id, filters];
+        const [createdAt, id] = page === undefined ? [] : deps.cursors.open(page, of);
+        const statuses = [...(filters['statuses[]'] ?? []), ...(filters.statuses ? [filters.statuses] : [])];
+        deps.dreams.endLate(deps.config.dreamHours);
+        const rows = deps.dreams.list({
+          isSeen: (row) => isSeen(row, call),
+          ...(statuses.length > 0 && { statuses }),
+          since: filters['created_at[gt]'],
+          until: filters['created_at[lt]'],
+          withArchived: filters.include_archived,
+          limit: limit + 1,
+          ...(createdAt !== undefined && id !== undefined && { after: { createdAt, id } }),
+        });
+        const last = rows.length > limit ? rows[limit - 1] : undefined;
+        return {
+          data: rows.slice(0, limit).map(dreamShape),
+          next_page: last ? deps.cursors.seal([last.createdAt, last.id], of) : null,
+        };
+      },
+    }),
+    endpoint({
+      method: 'get',
+      path: `${PATH}/{dream}`,
+      about: 'Read a dream',
+      tag: TAG,
+      right: 'dream',
+      answer: dreamSchema,
+      async handle(call) {
+        call.deps.dreams.endLate(call.deps.config.dreamHours);
+        return dreamShape(dreamOf(call));
+      },
+    }),
+    endpoint({
+      method: 'post',
+      path: `${PATH}/{dream}/cancel`,
+      about: 'Stop a dream',
+      tag: TAG,
+      right: 'dream',
+      answer: dreamSchema,
+      async handle(call) {
+        const { deps } = call;
+        deps.dreams.cancel(dreamOf(call).id);
+        const row = dreamOf(call);
+        if (row.status !== 'canceled') {
+          throw new ApiError('invalid_request_error', `This dream is ${row.status}: it cannot be canceled any more.`);
+        }
+        // What is being committed just now is waited for; whoever commits after that finds the dream over.
+        const output = row.output === null || row.closedAt !== null ? null : deps.stores.find(row.output);
+        if (output) await deps.threads.run(output.dir, 'awaitCommits', null);
+        return dreamShape(row);
+      },
+    }),
+    endpoint({
+      method: 'post',
+      path: `${PATH}/{dream}/archive`,
+      about: 'Take a dream that is over out of the list',
+      tag: TAG,
+      right: 'dream',
+      answer: dreamSchema,
+      async handle(call) {
+        const row = dreamOf(call);
+        if (row.endedAt === null) {
+          throw new ApiError('invalid_request_error', `This dream is ${row.status}: cancel it before.`);
+        }
+        call.deps.dreams.archive(row.id);
+        return dreamShape(dreamOf(call));
+      },
+    }),
+  ];
+}
+
+interface Asked {
+  inputs: z.output<typeof inputs>;
+  model: string | { id: string; speed?: 'standard' | 'fast' | null };
+  instructions?: string;
+  output_behavior?: z.output<typeof outputBehavior>;
+}
+
+function create(call: Pick<Call, 'deps' | 'caller'>, asked: Asked) {
+  const { deps, caller } = call;
+  const seenBy = { caller, withProjects: deps.withProjects };
+  const model = typeof asked.model === 'string' ? { id: asked.model } : asked.model;
+  refuseModel(model, deps);
+  const input = asked.inputs.flatMap((each) => (each.type === 'memory_store' ? [each.memory_store_id] : []))[0] ?? '';
+  const ids = asked.inputs.flatMap((each) => (each.type === 'sessions' ? each.session_ids : [])).toSorted();
+  const behavior = asked.output_behavior;
+  const updates = behavior?.type === 'update_existing';
+  const store = deps.stores.find(input, seenBy);
+  if (behavior?.type === 'update_existing') {
+    if (behavior.memory_store_id !== input) {
+      throw new ApiError('invalid_request_error', 'output_behavior: it must name the memory store of the inputs.');
+    }
+    if (!caller.rights.includes('write')) throw new ApiError('permission_error', 'This key has no right to write.');
+    if (store?.kind === 'team') {
+      throw new ApiError('permission_error', "A team's memory is changed in its repository alone: nocturne dream.");
+    }
+  }
+  const sessions = ids.map((id) => deps.sessions.withId(id).find((each) => isSeenSession(each, call)));
+  const row = deps.dreams.create({
+    owner: caller.id,
+    input,
+    // A store that the caller does not see is nobody's target.
+    target: updates && store ? input : null,
+    updates,
+    sessions: ids.map((id, at) => ({ id, store: sessions[at]?.store ?? '' })),
+    model: model.id,
+    speed: model.speed === 'standard' ? 'standard' : null,
+    instructions: asked.instructions ?? null,
+  });
+  if ('heldBy' in row) {
+    throw new ApiError(
+      'conflict_error',
+      `The dream ${row.heldBy} writes to this memory store; it has not stopped yet.`,
+    );
+  }
+  const shape = dreamShape(row);
+  const missing = ids.find((_, at) => !sessions[at]);
+  const error: DreamError | null =
+    !store || store.archivedAt !== null
+      ? { type: 'input_memory_store_unavailable', message: `There is no memory store ${input} to be read.` }
+      : missing === undefined
+        ? null
+        : { type: 'input_session_unavailable', message: `There is no session ${missing} to be read.` };
+  if (error) {
+    deps.dreams.fail(row.id, error);
+    deps.dreams.close(row.id);
+  }
+  return shape;
+}
+
+function refuseModel({ id, speed }: { id: string; speed?: string | null }, { config }: Call['deps']): void {
+  if (speed === 'fast') throw new ApiError('invalid_request_error', 'model: its speed can only be standard.');
+  const models = config.serverModels ?? [config.model];
+  if (!models.includes(id)) {
+    throw new ApiError('invalid_request_error', `model: it is none of ${models.join(', ')}.`);
+  }
+  const isCounted = id === OFFLINE_MODEL || config.dayMoneyUsd === undefined || priceOf(id, config.prices);
+  if (!isCounted) {
+    const message = `model: ${id} has no price, and what a day may cost is limited.`;
+    throw new ApiError('invalid_request_error', message);
+  }
+}
+
+function isSeen({ owner, input }: DreamRow, { deps, caller }: Pick<Call, 'deps' | 'caller'>): boolean {
+  if (owner === caller.id) return true;
+  return caller.stores === 'all' && deps.stores.find(input, { caller, withProjects: deps.withProjects }) !== null;
+}
+
+function dreamOf(call: Pick<Call, 'deps' | 'caller' | 'params'>): DreamRow {
+  const row = call.deps.dreams.find(call.params.dream as string);
+  if (row && isSeen(row, call)) return row;
+  throw new ApiError('not_found_error', 'There is no such dream.');
+}
+
+function dreamShape(row: DreamRow): z.infer<typeof dreamSchema> {
+  const { id, status, input, output, sessions, model, speed, instructions, usage, error } = row;
+  return {
+    id,
+    type: 'dream',
+    status,
+    inputs: [
+      { type: 'memory_store', memory_store_id: input },
+      { type: 'sessions', session_ids: sessions.map((each) => each.id) },
+    ],
+    outputs: row.beganAt !== null && output !== null ? [{ type: 'memory_store', memory_store_id: output }] : [],
+    model: { id: model, ...(speed && { speed }) },
+    instructions,
+    output_behavior: row.updates ? { type: 'update_existing', memory_store_id: input } : { type: 'create_new' },
+    session_id: row.beganAt !== null ? `sesn_${id.replace('drm_', '')}` : null,
+    created_at: row.createdAt,
+    ended_at: row.endedAt,
+    archived_at: row.archivedAt,
+    usage: {
+      input_tokens: usage.input,
+      output_tokens: usage.output,
+      cache_creation_input_tokens: usage.cacheCreation,
+      cache_read_input_tokens: usage.cacheRead,
+    },
+    error,
+  };
+}

@@ -1,0 +1,187 @@
+// Sessions that clients send, to be learned from: kept redacted in the home, extended, extracted.
+// Promises: the body is read as it comes and bounded after decompression; what is read of it is kept without what is
+// private; who may not read the store of a session does not learn that it is there.
+
+import { join } from 'node:path';
+import { z } from '@hono/zod-openapi';
+import { writePieces } from '../../../base/files/file-pieces.ts';
+import { removeFile } from '../../../base/files/files.ts';
+import { newId } from '../../../memory/ledger/ledger.ts';
+import { type Call, type Endpoint, endpoint } from '../endpoint.ts';
+import { ApiError } from '../errors.ts';
+import type { SessionName, SessionPart, SessionRow } from '../rows/sessions.ts';
+import type { StoreRow } from '../rows/stores.ts';
+import { refuseArchived } from './stores.ts';
+
+const PATH = '/nocturne/v1/sessions';
+const TAG = 'Sessions';
+
+const id = z.string().regex(/^sesn_[A-Za-z0-9_-]{1,64}$/, 'it must be sesn_ and up to 64 letters, digits, _ or -');
+
+const sessionSchema = z
+  .object({
+    id: z.string(),
+    type: z.literal('session'),
+    memory_store_id: z.string(),
+    messages: z.int(),
+    created_at: z.string(),
+    updated_at: z.string(),
+  })
+  .openapi('Session');
+
+export function sessionRoutes(): Endpoint[] {
+  return [
+    endpoint({
+      method: 'post',
+      path: PATH,
+      about: 'Send a session: an array of Messages, or a transcript as an agent wrote it',
+      tag: TAG,
+      right: 'sessions',
+      isRaw: true,
+      query: z.strictObject({ memory_store_id: z.string().min(1), id: id.optional() }),
+      answer: sessionSchema,
+      async handle(call) {
+        const { deps, caller, query } = call;
+        const store = visibleStore(query.memory_store_id, call);
+        if (!store) throw new ApiError('not_found_error', 'There is no such memory store.');
+        refuseArchived(store);
+        const name = { store: store.id, id: query.id ?? newId('sesn') };
+        return withBody(call, store, async (body) => {
+          const there = deps.sessions.find(name);
+          if (!there) {
+            const part = await keep({ name, after: 0, store, body }, call);
+            if (deps.sessions.create({ ...name, owner: caller.id }, part)) return shapeOf(name, call);
+            removeFile(deps.sessions.pathOf(name, part.file));
+          }
+          if (deps.sessions.parts(name)[0]?.sha === body.sha) return shapeOf(name, call);
+          throw new ApiError('conflict_error', 'This memory store has another session of that id.');
+        });
+      },
+    }),
+    endpoint({
+      method: 'get',
+      path: `${PATH}/{session}`,
+      about: 'Read how many messages of a session there are',
+      tag: TAG,
+      right: 'sessions',
+      query: z.strictObject({ memory_store_id: z.string().optional() }),
+      answer: sessionSchema,
+      handle: async (call) => shapeOf(sessionOf(call), call),
+    }),
+    endpoint({
+      method: 'patch',
+      path: `${PATH}/{session}`,
+      about: 'Send further messages of a session, behind the first `after`',
+      tag: TAG,
+      right: 'sessions',
+      isRaw: true,
+      query: z.strictObject({ after: z.coerce.number().int().min(0), memory_store_id: z.string().optional() }),
+      answer: sessionSchema,
+      async handle(call) {
+        const { deps, query } = call;
+        const row = sessionOf(call);
+        const store = visibleStore(row.store, call) as StoreRow;
+        refuseArchived(store);
+        return withBody(call, store, async (body) => {
+          const { after } = query;
+          const isSame = () => deps.sessions.parts(row).some((part) => part.after === after && part.sha === body.sha);
+          if (isSame()) return shapeOf(row, call);
+          if (after === deps.sessions.find(row)?.messages) {
+            const part = await keep({ name: row, after, store, body }, call);
+            if (deps.sessions.append(row, part)) return shapeOf(row, call);
+            removeFile(deps.sessions.pathOf(row, part.file));
+            if (isSame()) return shapeOf(row, call);
+          }
+          const has = deps.sessions.find(row)?.messages;
+          throw new ApiError('conflict_error', `after: the session has ${has} messages by now.`);
+        });
+      },
+    }),
+    endpoint({
+      method: 'post',
+      path: `${PATH}/{session}/extract`,
+      about: 'Learn from a session now',
+      tag: TAG,
+      right: 'sessions',
+      query: z.strictObject({ memory_store_id: z.string().optional() }),
+      answer: sessionSchema,
+      async handle(call) {
+        const row = sessionOf(call);
+        const store = visibleStore(row.store, call) as StoreRow;
+        refuseArchived(store);
+        if (store.kind === 'team') {
+          throw new ApiError('permission_error', "A team's memory is changed in its repository alone: nocturne share.");
+        }
+        call.deps.sessions.askToExtract(row);
+        return shapeOf(row, call);
+      },
+    }),
+  ];
+}
+
+type Asker = Pick<Call, 'deps' | 'caller'>;
+
+function visibleStore(store: string, { deps, caller }: Asker): StoreRow | null {
+  return deps.stores.find(store, { caller, withProjects: deps.withProjects });
+}
+
+/** Whether the caller may read the store that a session belongs to. */
+export function isSeenSession({ store }: SessionName, by: Asker): boolean {
+  return visibleStore(store, by) !== null;
+}
+
+function sessionOf(call: Call<unknown, { memory_store_id?: string }>): SessionRow {
+  const { deps, params, query } = call;
+  const rows = deps.sessions.withId(params.session as string);
+  const isMeant = (row: SessionRow) => query.memory_store_id === undefined || row.store === query.memory_store_id;
+  const row = rows.find((each) => isMeant(each) && isSeenSession(each, call));
+  if (row) return row;
+  throw new ApiError('not_found_error', 'There is no such session.');
+}
+
+function shapeOf(name: SessionName, { deps }: Asker): z.infer<typeof sessionSchema> {
+  const row = deps.sessions.find(name);
+  if (!row) throw new ApiError('not_found_error', 'There is no such session.');
+  const { messages, createdAt: created_at, updatedAt: updated_at } = row;
+  return { id: row.id, type: 'session', memory_store_id: row.store, messages, created_at, updated_at };
+}
+
+/** What was sent, in a file that goes when the request is over. */
+interface Body {
+  path: string;
+  /** SHA-256 of it, decompressed. */
+  sha: string;
+}
+
+async function withBody<T>(call: Call, store: StoreRow, work: (body: Body) => Promise<T>): Promise<T> {
+  const { deps, context } = call;
+  const path = join(deps.sessions.incoming, newId('body'));
+  const most = deps.config.sessionBytes;
+  const tooLarge = new ApiError('request_too_large', `The session is too large: at most ${most} bytes are allowed.`);
+  async function* bounded() {
+    let size = 0;
+    for await (const piece of context.req.raw.body ?? []) {
+      size += piece.length;
+      if (size > most) throw tooLarge;
+      yield piece;
+    }
+  }
+  try {
+    await writePieces(path, bounded()).catch((error: unknown) => {
+      throw (error as Error).cause === tooLarge ? tooLarge : error;
+    });
+    return await work({ path, sha: await deps.threads.run(store.dir, 'hashSession', { from: path, most }) });
+  } finally {
+    removeFile(path);
+  }
+}
+
+async function keep(
+  { name, after, store, body }: { name: SessionName; after: number; store: StoreRow; body: Body },
+  { deps }: Asker,
+): Promise<SessionPart> {
+  const file = `${newId('part')}.jsonl`;
+  const to = deps.sessions.pathOf(name, file);
+  const { messages } = await deps.threads.run(store.dir, 'keepSession', { from: body.path, to });
+  return { after, count: messages, sha: body.sha, file };
+}

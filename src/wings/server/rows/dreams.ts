@@ -1,0 +1,230 @@
+// The dreams that clients asked for: a row of the home each, which the server and the worker read and write. The work
+// itself is in the inbox of the store it writes to (dreams/work.ts).
+// Promises: a final status never changes; a store is the target of one open dream at a time.
+
+import { isDead, type ProcessName, thisProcess } from '../../../base/process.ts';
+import type { Clock } from '../../../base/time.ts';
+import type { SpentTokens } from '../../../memory/home/spend.ts';
+import { newId } from '../../../memory/ledger/ledger.ts';
+import type { Sql } from './schema.ts';
+import type { SessionName } from './sessions.ts';
+
+export const STATUSES = ['pending', 'running', 'completed', 'failed', 'canceled'] as const;
+export type DreamStatus = (typeof STATUSES)[number];
+
+export type DreamErrorType =
+  | 'timeout'
+  | 'internal_error'
+  | 'input_memory_store_too_large'
+  | 'input_memory_store_unavailable'
+  | 'input_session_unavailable';
+
+export interface DreamError {
+  type: DreamErrorType;
+  message: string;
+}
+
+export interface DreamRow {
+  /** `drm_…` */
+  id: string;
+  /** The key that asked for it. */
+  owner: string;
+  /** The store that it reads. */
+  input: string;
+  /** It writes to the store that it reads. */
+  updates: boolean;
+  /** The store that is held for it. */
+  target: string | null;
+  /** Where the result is; null until that is known. */
+  output: string | null;
+  sessions: SessionName[];
+  model: string;
+  speed: 'standard' | null;
+  instructions: string | null;
+  status: DreamStatus;
+  error: DreamError | null;
+  usage: { input: number; output: number; cacheCreation: number; cacheRead: number };
+  createdAt: string;
+  /** Since when its output is there. */
+  beganAt: string | null;
+  endedAt: string | null;
+  archivedAt: string | null;
+  /** Since when nothing is left to do for it. */
+  closedAt: string | null;
+}
+
+export interface DreamFilter {
+  /** Which are meant. */
+  isSeen(row: DreamRow): boolean;
+  statuses?: readonly string[];
+  /** Instants, both exclusive. */
+  since?: string;
+  until?: string;
+  withArchived: boolean;
+  limit: number;
+  after?: { createdAt: string; id: string };
+}
+
+type Row = Omit<DreamRow, 'sessions' | 'error' | 'usage' | 'updates'> & {
+  updates: number;
+  sessions: string;
+  errorType: DreamErrorType | null;
+  errorMessage: string | null;
+  inputTokens: number;
+  outputTokens: number;
+  cacheCreation: number;
+  cacheRead: number;
+};
+
+const COLUMNS = `id, owner, input, updates, target, output, sessions, model, speed, instructions, status, error_type as errorType,
+  error_message as errorMessage, input_tokens as inputTokens, output_tokens as outputTokens,
+  cache_creation_tokens as cacheCreation, cache_read_tokens as cacheRead, created_at as createdAt, began_at as beganAt, ended_at as endedAt,
+  archived_at as archivedAt, closed_at as closedAt`;
+const OPEN = `status in ('pending', 'running')`;
+const HOUR_MS = 3_600_000;
+
+export class Dreams {
+  readonly #rows: Sql;
+  readonly #clock: Clock;
+  readonly #process: ProcessName;
+
+  constructor(rows: Sql, clock: Clock) {
+    this.#rows = rows;
+    this.#clock = clock;
+    this.#process = thisProcess();
+  }
+
+  /** Enters a dream; answers the id of the one that holds the target, where one does. */
+  create(
+    of: Pick<DreamRow, 'owner' | 'input' | 'updates' | 'target' | 'sessions' | 'model' | 'speed' | 'instructions'>,
+  ): DreamRow | { heldBy: string } {
+    const id = newId('drm');
+    return this.#rows.transaction(() => {
+      const holder =
+        of.target && this.#rows.get<DreamRow>('select id from dream where target = ? and closed_at is null', of.target);
+      if (holder) return { heldBy: holder.id };
+      const row = {
+        id,
+        ...of,
+        sessions: JSON.stringify(of.sessions),
+        updates: Number(of.updates),
+        status: 'pending',
+        created_at: this.#now(),
+      };
+      this.#rows.insert('dream', row);
+      return this.find(id) as DreamRow;
+    });
+  }
+
+  find(id: string): DreamRow | null {
+    const row = this.#rows.get<Row>(`select ${COLUMNS} from dream where id = ?`, id);
+    return row ? read(row) : null;
+  }
+
+  /** Newest first. */
+  list({ isSeen, statuses, since, until, withArchived, limit, after }: DreamFilter): DreamRow[] {
+    const conditions: [string, string[]][] = [['1', []]];
+    if (statuses) conditions.push([`status in (${statuses.map(() => '?').join(', ')})`, [...statuses]]);
+    if (since !== undefined) conditions.push(['created_at > ?', [since]]);
+    if (until !== undefined) conditions.push(['created_at < ?', [until]]);
+    if (!withArchived) conditions.push(['archived_at is null', []]);
+    if (after) conditions.push(['(created_at, id) < (?, ?)', [after.createdAt, after.id]]);
+    const where = conditions.map(([sql]) => sql).join(' and ');
+    const sql = `select ${COLUMNS} from dream where ${where} order by created_at desc, id desc`;
+    const rows = this.#rows.all<Row>(sql, ...conditions.flatMap(([, values]) => values));
+    return rows.map(read).filter(isSeen).slice(0, limit);
+  }
+
+  /** Those for which something is left to do, oldest first. */
+  open(): DreamRow[] {
+    return this.#rows
+      .all<Row>(`select ${COLUMNS} from dream where closed_at is null order by created_at, id`)
+      .map(read);
+  }
+
+  /** This process begins it: answers the id of the store it is to write to. Null where another one does, or it is over. */
+  claim(id: string): string | null {
+    return this.#rows.transaction(() => {
+      const sql = `select status, process, output, target from dream where id = ?`;
+      const row = this.#rows.get<Pick<DreamRow, 'status' | 'output' | 'target'> & { process: string | null }>(sql, id);
+      if (row?.status !== 'pending') return null;
+      if (row.process !== null && row.process !== this.#process && !isDead(row.process)) return null;
+      const output = row.output ?? row.target ?? newId('memstore');
+      this.#rows.run('update dream set process = ?, output = ? where id = ?', this.#process, output, id);
+      return output;
+    });
+  }
+
+  /** It is worked from now on, and writes to `output`; false where it was canceled meanwhile. */
+  begin(id: string, output: string): boolean {
+    const sql = "update dream set status = 'running', output = ?, began_at = ? where id = ? and status = 'pending'";
+    return this.#rows.run(sql, output, this.#now(), id) > 0;
+  }
+
+  complete(id: string): void {
+    this.#end(id, 'completed');
+  }
+
+  fail(id: string, { type, message }: DreamError): void {
+    this.#rows.transaction(() => {
+      if (!this.#end(id, 'failed')) return;
+      this.#rows.run('update dream set error_type = ?, error_message = ? where id = ?', type, message, id);
+    });
+  }
+
+  /** One that no worker has begun is over with it. */
+  cancel(id: string): void {
+    this.#rows.transaction(() => {
+      const isPending = this.find(id)?.status === 'pending';
+      if (this.#end(id, 'canceled') && isPending) this.close(id);
+    });
+  }
+
+  /** Nothing is left to do for it: its target is free. */
+  close(id: string): void {
+    this.#rows.run('update dream set closed_at = coalesce(closed_at, ?) where id = ?', this.#now(), id);
+  }
+
+  archive(id: string): void {
+    this.#rows.run('update dream set archived_at = coalesce(archived_at, ?) where id = ?', this.#now(), id);
+  }
+
+  /** Ends those that lasted too long. */
+  endLate(hours: number): void {
+    const before = new Date(this.#clock.now().getTime() - hours * HOUR_MS).toISOString();
+    const late = this.#rows.all<{ id: string }>(`select id from dream where ${OPEN} and created_at <= ?`, before);
+    for (const { id } of late) this.fail(id, { type: 'timeout', message: `It was not done within ${hours} hours.` });
+  }
+
+  addUsage(id: string, { inputTokens, outputTokens, cacheWriteTokens, cachedInputTokens }: SpentTokens): void {
+    this.#rows.run(
+      `update dream set input_tokens = input_tokens + ?, output_tokens = output_tokens + ?,
+         cache_creation_tokens = cache_creation_tokens + ?, cache_read_tokens = cache_read_tokens + ? where id = ?`,
+      inputTokens - cacheWriteTokens,
+      outputTokens,
+      cacheWriteTokens,
+      cachedInputTokens,
+      id,
+    );
+  }
+
+  #end(id: string, status: DreamStatus): boolean {
+    const sql = `update dream set status = ?, ended_at = ? where id = ? and ${OPEN}`;
+    return this.#rows.run(sql, status, this.#now(), id) > 0;
+  }
+
+  #now(): string {
+    return this.#clock.now().toISOString();
+  }
+}
+
+function read(row: Row): DreamRow {
+  const { errorType, errorMessage, inputTokens, outputTokens, cacheCreation, cacheRead, sessions, ...rest } = row;
+  return {
+    ...rest,
+    updates: row.updates === 1,
+    sessions: JSON.parse(sessions),
+    error: errorType === null ? null : { type: errorType, message: errorMessage ?? '' },
+    usage: { input: inputTokens, output: outputTokens, cacheCreation, cacheRead },
+  };
+}

@@ -1,0 +1,137 @@
+// The sessions that clients sent: a row of the home each, and its messages, redacted, in files of the home
+// (store/sessions.ts writes them, dreams/kept.ts reads them). An id is known within its store alone.
+// Promises: a session belongs to one store, and only who may read that store finds it; what was sent last more than
+// `sessionDays` ago goes with its files.
+
+import { join } from 'node:path';
+import { removeTree } from '../../../base/files/directories.ts';
+import type { Clock } from '../../../base/time.ts';
+import type { Home } from '../../../memory/home/home.ts';
+import type { Sql } from './schema.ts';
+
+/** Which session. */
+export interface SessionName {
+  /** The store that it belongs to. */
+  store: string;
+  /** `sesn_…` */
+  id: string;
+}
+
+export interface SessionRow extends SessionName {
+  /** The key that sent it. */
+  owner: string;
+  /** How many messages it has, as its sender counts them. */
+  messages: number;
+  createdAt: string;
+  updatedAt: string;
+  /** Since when it is to be extracted; null: nobody asked, or it waits in the inbox of its store. */
+  extractAt: string | null;
+}
+
+/** What was sent at once. */
+export interface SessionPart {
+  /** How many messages came before it. */
+  after: number;
+  count: number;
+  /** SHA-256 of what was sent, decompressed. */
+  sha: string;
+  /** The name of its file. */
+  file: string;
+}
+
+const COLUMNS = `id, store, owner, messages, created_at as createdAt, updated_at as updatedAt, extract_at as extractAt`;
+const DAY_MS = 86_400_000;
+
+export class Sessions {
+  readonly #rows: Sql;
+  readonly #clock: Clock;
+  readonly #dir: string;
+
+  constructor(rows: Sql, { home, clock }: { home: Home; clock: Clock }) {
+    this.#rows = rows;
+    this.#clock = clock;
+    this.#dir = join(home.dir, 'sessions');
+  }
+
+  find({ store, id }: SessionName): SessionRow | null {
+    const sql = `select ${COLUMNS} from sent_session where store = ? and id = ?`;
+    return this.#rows.get<SessionRow>(sql, store, id) ?? null;
+  }
+
+  /** Those that have an id, in whatever store, newest first. */
+  withId(id: string): SessionRow[] {
+    return this.#rows.all<SessionRow>(`select ${COLUMNS} from sent_session where id = ? order by created_at desc`, id);
+  }
+
+  parts({ store, id }: SessionName): SessionPart[] {
+    const sql = 'select after, count, sha, file from sent_part where store = ? and session = ? order by after';
+    return this.#rows.all<SessionPart>(sql, store, id);
+  }
+
+  /** Enters a session with its first messages; false where the store has one of that id. */
+  create(row: SessionName & Pick<SessionRow, 'owner'>, part: SessionPart): boolean {
+    return this.#rows.transaction(() => {
+      if (this.find(row)) return false;
+      const now = this.#now();
+      this.#rows.insert('sent_session', { ...row, messages: part.count, created_at: now, updated_at: now });
+      this.#rows.insert('sent_part', { store: row.store, session: row.id, ...part });
+      return true;
+    });
+  }
+
+  /** Adds messages behind those that there are; false where there are others by now. */
+  append({ store, id }: SessionName, part: SessionPart): boolean {
+    return this.#rows.transaction(() => {
+      if (this.find({ store, id })?.messages !== part.after) return false;
+      const sql = 'update sent_session set messages = ?, updated_at = ? where store = ? and id = ?';
+      this.#rows.run(sql, part.after + part.count, this.#now(), store, id);
+      this.#rows.insert('sent_part', { store, session: id, ...part });
+      return true;
+    });
+  }
+
+  askToExtract({ store, id }: SessionName): void {
+    const sql = 'update sent_session set extract_at = coalesce(extract_at, ?) where store = ? and id = ?';
+    this.#rows.run(sql, this.#now(), store, id);
+  }
+
+  /** Those that are to be extracted. */
+  toExtract(): SessionRow[] {
+    const sql = `select ${COLUMNS} from sent_session where extract_at is not null order by extract_at, id`;
+    return this.#rows.all<SessionRow>(sql);
+  }
+
+  /** It waits in the inbox of its store. */
+  noteWaiting({ store, id }: SessionName): void {
+    this.#rows.run('update sent_session set extract_at = null where store = ? and id = ?', store, id);
+  }
+
+  /** Removes what was sent last so many days ago. */
+  dropOld(days: number): void {
+    const before = new Date(this.#clock.now().getTime() - days * DAY_MS).toISOString();
+    const sql = 'select store, id from sent_session where updated_at < ?';
+    for (const name of this.#rows.all<SessionName>(sql, before)) this.#remove(name);
+  }
+
+  #remove({ store, id }: SessionName): void {
+    this.#rows.transaction(() => {
+      this.#rows.run('delete from sent_part where store = ? and session = ?', store, id);
+      this.#rows.run('delete from sent_session where store = ? and id = ?', store, id);
+    });
+    removeTree(join(this.#dir, store, id));
+  }
+
+  /** Where the messages are that were sent at once. */
+  pathOf({ store, id }: SessionName, file: string): string {
+    return join(this.#dir, store, id, file);
+  }
+
+  /** Where bodies lie while they are read. */
+  get incoming(): string {
+    return join(this.#dir, '.incoming');
+  }
+
+  #now(): string {
+    return this.#clock.now().toISOString();
+  }
+}
