@@ -51,8 +51,8 @@ export interface ExtractRequest {
   snapshot?: string;
   /** The session's id, for formats whose files hold none. */
   session?: string;
-  /** The transcript, where the caller opened it already. */
-  opened?: Session;
+  /** The transcript, where the caller opened it already, or why it could not. */
+  opened?: Session | AppError;
   /** Take the session as ended, so that its last turn is settled too. */
   ended: boolean;
   /** Steers what to keep; never overrides the rules. */
@@ -104,6 +104,7 @@ export async function extract(request: ExtractRequest, deps: ExtractDeps): Promi
   try {
     // 1.
     const opened = request.opened ?? (await openSession(transcript, { id, isLive: !ended, snapshot }));
+    if (isAppError(opened)) throw opened;
     session = opened.id;
     const store = await deps.storeFor(opened);
     memory = store.dir;

@@ -20,8 +20,8 @@ export interface SessionNews {
   transcript: string;
   /** The session's id, as the agent names it. */
   session: string;
-  /** The session's working directory, which tells its memory directory; default: what the transcript says. */
-  cwd?: string;
+  /** Its working directory, which tells its memory directory; null: it has none. Default: what the transcript says. */
+  cwd?: string | null;
   /** The session is over: its last turn is settled, and it is not held back by `throttleMs`. */
   ended: boolean;
   /** When the news came; default: now. */
@@ -42,7 +42,9 @@ export interface SessionNews {
  */
 export async function announceSession(app: App, news: SessionNews): Promise<Waiting & { notBefore: string }> {
   const transcript = resolve(news.transcript);
-  const store = await app.storeFor(news.cwd === undefined ? await openSession(transcript) : { cwd: news.cwd });
+  const store = await app.storeFor(
+    news.cwd === undefined ? await openSession(transcript) : { cwd: news.cwd ?? undefined },
+  );
   const key = extractKey({ session: news.session, transcript });
   const clockAt = app.config.clock.now();
   const { ended, instructions, takeDeclined, at = clockAt } = news;

@@ -79,7 +79,7 @@ async function ingestSession(
     const reason = await reasonToSkip(app, session);
     if (reason) onProblem(`${name} is skipped: ${reason}.`);
     else {
-      const { path: transcript, id, cwd } = session;
+      const { path: transcript, id, cwd = null } = session;
       await announceSession(app, { transcript, session: id, cwd, ended: hasEnded(calls), at });
     }
     for (const each of calls) removeSpooled(each);

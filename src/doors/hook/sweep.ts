@@ -171,7 +171,7 @@ async function lookAt(
     const store = hasLedger(dir) ? dir : null;
     const sorted = await sort(app, { session, store });
     if (sorted.pending.size > 0) {
-      const { id, cwd } = session;
+      const { id, cwd = null } = session;
       const found = { transcript: path, session: id, cwd, ended: false, instructions };
       const { store } = await announceSession(app, { ...found, isDueNow: true });
       report.enqueued.push({ agent, transcript: path, memory: store.dir });

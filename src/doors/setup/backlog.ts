@@ -133,7 +133,7 @@ export async function learnBacklog(
 ): Promise<Learned> {
   const asked = new Map<string, { transcript: string; session: string; cwd?: string; store: Store; reason?: string }>();
   for (const { transcript, session, cwd } of sessions) {
-    const news = { transcript, session, cwd, ended: true, isDueNow: true, takeDeclined: true };
+    const news = { transcript, session, cwd: cwd ?? null, ended: true, isDueNow: true, takeDeclined: true };
     const { store, key } = await announceSession(app, news);
     asked.set(`${store.dir}\n${key}`, { transcript, session, cwd, store, reason: 'it was not reached' });
   }

@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 import type { ExtractRequest } from '../../../jobs/extract.ts';
-import { failureOf, isAppError } from '../../base/errors.ts';
+import { type AppError, failureOf, isAppError } from '../../base/errors.ts';
 import { statFile } from '../../base/files/files.ts';
 import { isDay } from '../../base/time.ts';
 import {
@@ -149,7 +149,7 @@ async function runItem(
       const { snapshot: name, ...payload } = payloadSchemas.extract.parse(item.payload);
       const request = { ...payload, snapshot: name && snapshotPath(store, name) };
       const opened = terms?.session ?? (await openToWork(request));
-      const standing = app.standing({ cwd: opened?.cwd });
+      const standing = app.standing(isAppError(opened) ? {} : opened);
       if (!standing.enabled) return { outcome: 'off', off: standing };
       // The one that tries for all, after the breaker was open, is not to be given up for that.
       const attempts = isProbe ? undefined : tried.attempts;
@@ -173,13 +173,13 @@ async function runItem(
   }
 }
 
-/** The session, opened once for the job; where it cannot be, the job meets the same and names it. */
-async function openToWork(request: ExtractRequest): Promise<Session | undefined> {
+/** The session, opened once for the job, or why it could not be, which the job names. */
+async function openToWork(request: ExtractRequest): Promise<Session | AppError> {
   const { transcript, session: id, ended, snapshot } = request;
   try {
     return await openSession(transcript, { id, isLive: !ended, snapshot });
   } catch (error) {
     if (!isAppError(error)) throw error;
-    return undefined;
+    return error;
   }
 }

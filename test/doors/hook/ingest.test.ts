@@ -1,19 +1,20 @@
 // From the spool into the inbox: each session once, each problem named, nothing gone before the inbox has it.
 
-import { appendFileSync, mkdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import fs, { appendFileSync, mkdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { announceSession } from '../../../src/doors/hook/announce.ts';
 import { ingestSpool } from '../../../src/doors/hook/ingest.ts';
 import { inboxItems } from '../../../src/memory/ledger/inbox.ts';
 import { namesInSpool, type SpoolItem, writeSpoolItem } from '../../../src/queue/spool.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import { type TestApp, testApp } from '../../support/app.ts';
+import { workDue } from '../../support/due-work.ts';
 import { filesIn, spooledIn } from '../../support/hook.ts';
 import { run, runJson } from '../../support/run.ts';
 import { type SessionFile, sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
-import { fixtures, lines } from '../../support/transcripts.ts';
+import { fixtures, lines, transcriptOf } from '../../support/transcripts.ts';
 
 const NOW = '2026-11-21T02:00:00.000Z';
 
@@ -93,6 +94,45 @@ test('what a person asked for with a waiting session stays when a hook names it'
   spool(testing, { session: session.id, transcript: session.path });
   await ingest(testing);
   expect(waiting(testing)).toMatchObject([{ instructions: 'Names only.' }]);
+});
+
+/** How often a file is opened by `work`. */
+async function timesOpened(path: string, work: () => Promise<unknown>): Promise<number> {
+  const opened = vi.spyOn(fs.promises, 'open');
+  await work();
+  const times = opened.mock.calls.filter(([each]) => each === path).length;
+  opened.mockRestore();
+  return times;
+}
+
+test('a transcript is opened, and its format told, once by who takes it in and once by its job', async () => {
+  const testing = await testApp({ settings: { debounceMs: 0, throttleMs: 0 } });
+  // A document is read whole where it is opened, and not again. It tells no working directory.
+  const path = transcriptOf(
+    JSON.stringify([{ role: 'user', content: 'Always use pnpm instead of npm.' }]),
+    'chat.json',
+  );
+  const once = await timesOpened(path, () => openSession(path));
+  spool(testing, { session: 'chat', transcript: path });
+  expect(await timesOpened(path, () => ingest(testing))).toBe(once);
+  let worked: Awaited<ReturnType<typeof workDue>> = [];
+  const byJob = await timesOpened(path, async () => {
+    worked = await workDue(testing);
+  });
+  expect(worked).toMatchObject([{ kind: 'extract', outcome: 'recorded' }]);
+  expect(byJob).toBe(once);
+});
+
+test('a transcript that is gone is looked for once by its job', async () => {
+  const testing = await testApp({ settings: { debounceMs: 0, throttleMs: 0 } });
+  const session = aSession();
+  spool(testing, { session: session.id, transcript: session.path });
+  await ingest(testing);
+  rmSync(session.path);
+  const looked = vi.spyOn(fs.promises, 'stat');
+  onTestFinished(() => looked.mockRestore());
+  expect(await workDue(testing)).toMatchObject([{ outcome: 'transcript-gone' }]);
+  expect(looked.mock.calls.filter(([each]) => each === `${session.path}.zst`)).toHaveLength(1);
 });
 
 test('a spool file that cannot be read is set aside and named, and keeps nothing else from being taken in', async () => {
