@@ -65,9 +65,14 @@ export class ExternalEdits {
     return this.#known.totals;
   }
 
+  /** Catches up with what others committed; no file is looked at. */
+  refresh(): void {
+    this.#known.refresh();
+  }
+
   /** Takes in whatever changed in the directory since the last stat. */
   takeInAll(): void {
-    this.#known.refresh();
+    this.refresh();
     const { found, gone } = this.#findChanges();
     if (found.size + gone.length === 0) return;
     this.#isTakingIn = true;

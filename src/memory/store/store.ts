@@ -55,6 +55,11 @@ export interface By {
   lease?: Lease;
   /** Only to see whether it would be refused: nothing is changed. */
   isRehearsal?: boolean;
+  /**
+   * Of what was edited past the store, only the files of the commit are looked at, so that it takes as long in a large
+   * directory as in a small one. What is refused so is tried again with every file looked at: it is refused for what stands.
+   */
+  looksAtItsFiles?: boolean;
 }
 
 /** A file as it stands: `id` is the same after every rename, `version` its newest. */
@@ -199,18 +204,21 @@ export class Store {
    * before the commit. It may throw to take everything back. A rehearsal does all this and takes it back itself.
    */
   async commit(by: By, plan: (ledger: Ledger) => CommitPlan): Promise<CommitResult> {
-    return this.#holdWithEdits(() => {
-      const stageAll = () => {
-        const deps = this.#stagingFor(by);
-        const { files, rows } = plan(this.ledger);
-        const at = this.#clock.now().toISOString();
-        const commit = beginCommit(this.ledger, { actor: by.actor, at, isApplied: false });
-        for (const file of files) stage(this.#named(file), { id: commit, actor: by.actor, at }, deps);
-        rows?.(new Transaction(this.ledger, commit));
-        if (by.isRehearsal) throw REHEARSED;
-      };
+    const stageAll = () => {
+      const deps = this.#stagingFor(by);
+      const { files, rows } = plan(this.ledger);
+      const at = this.#clock.now().toISOString();
+      const commit = beginCommit(this.ledger, { actor: by.actor, at, isApplied: false });
+      for (const file of files) stage(this.#named(file), { id: commit, actor: by.actor, at }, deps);
+      rows?.(new Transaction(this.ledger, commit));
+      if (by.isRehearsal) throw REHEARSED;
+    };
+    return this.#lock.hold(() => {
       try {
-        this.ledger.transaction(stageAll);
+        if (!by.looksAtItsFiles || !this.#isStagedAtOnce(stageAll)) {
+          this.#takeInExternalEdits(() => this.#external.takeInAll());
+          this.ledger.transaction(stageAll);
+        }
       } catch (error) {
         if (error === REHEARSED) return { collisions: [] };
         throw error;
@@ -272,6 +280,19 @@ export class Store {
       this.#takeInExternalEdits(() => this.#external.takeInAll());
       return work();
     });
+  }
+
+  /** Stages by what is known and what stands in the files of the commit; false where that is refused. */
+  #isStagedAtOnce(stageAll: () => void): boolean {
+    this.bringFilesUpToDate();
+    this.#external.refresh();
+    try {
+      this.ledger.transaction(stageAll);
+      return true;
+    } catch {
+      // It is staged again by all that stands, which refuses it for good.
+      return false;
+    }
   }
 
   /** What a commit is staged with. Throws `fenced` where the lease is somebody else's by now. */

@@ -55,6 +55,8 @@ export function endpoint<Body extends z.ZodType = z.ZodType<unknown>, Query exte
   return of as unknown as Endpoint;
 }
 
+/** One for all: a schema is compiled when it is first used. */
+const NOTHING = z.strictObject({});
 const BODY_BYTES = 1024 * 1024;
 /** Of every list and view: what a client may send and nobody needs. */
 const IGNORED = ['beta', 'order_by'];
@@ -114,8 +116,8 @@ async function check(of: Endpoint, context: Context<Env>, deps: ServerDeps) {
     flags.includes('managed-agents-2026-04-01') &&
     !flags.includes('agent-memory-2026-07-22') &&
     !searchParams.has('beta');
-  const query = parse(of.query ?? z.strictObject({}), queryOf(searchParams, isApril), 'query');
-  const body = of.isRaw ? undefined : parse(of.body ?? z.strictObject({}), await bodyOf(of, context), 'body');
+  const query = parse(of.query ?? NOTHING, queryOf(searchParams, isApril), 'query');
+  const body = of.isRaw ? undefined : parse(of.body ?? NOTHING, await bodyOf(of, context), 'body');
   return { caller, params: context.req.param() as Record<string, string>, query: query as never, body, isApril };
 }
 

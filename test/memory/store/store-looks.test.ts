@@ -1,6 +1,6 @@
 // A large memory directory: before a commit every file is looked at.
 
-import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { fixedClock } from '../../../src/base/time.ts';
@@ -72,4 +72,19 @@ test('what was noticed in a commit that was refused is noticed again', async () 
   writeFileSync(join(dir, 'topics/new.md'), 'newer\n');
   await store.write(by, { path: 'a.md', text: 'a\n' });
   expect(outsideVersionsOf('topics/new.md')).toBe(2);
+});
+
+test('a commit that looks at its files alone sees every edit of these, and is refused only for what stands', async () => {
+  const own = { ...by, looksAtItsFiles: true };
+  const idAt = async (path: string) => (await store.lookUp(path))?.id;
+  const moved = await idAt(name(1));
+  writeLongAgo(name(0), 'edited\n', 2021);
+  writeLongAgo(name(3), 'edited, too\n', 2021);
+  renameSync(join(dir, name(1)), join(dir, 'moved.md'));
+  await store.edit(own, { path: name(3), old: 'too', new: 'twice' });
+  expect([outsideVersionsOf(name(0)), outsideVersionsOf(name(3))]).toEqual([1, 2]);
+  // Where it was before nothing stands: so this is refused by none of the files it names.
+  await expect(store.remove(own, { path: name(1) })).rejects.toThrow('There is no');
+  expect([await idAt('moved.md'), outsideVersionsOf(name(0))]).toEqual([moved, 2]);
+  await expect(store.rename(own, { from: 'moved.md', to: name(2) })).rejects.toThrow(/stands at|taken|already/);
 });

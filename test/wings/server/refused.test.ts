@@ -1,6 +1,6 @@
 // What the server refuses, and how a client is told: by the documented error classes, and asked again only where that helps.
 
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Anthropic, { type APIError } from '@anthropic-ai/sdk';
 import { expect, test } from 'vitest';
@@ -324,6 +324,27 @@ test('an edit by hand is a version by the person of this machine in the next lis
   const head = data.find(({ created_by }) => created_by?.type === 'user_actor');
   const error = await refusal(memoryStores.memoryVersions.redact(head?.id as string, { memory_store_id: id }));
   expect(error.constructor).toBe(Anthropic.BadRequestError);
+});
+
+test('a memory that was moved by hand is changed where it stands, and its path is free at once', async () => {
+  const at = await served();
+  const { memoryStores } = at.client().sdk.beta;
+  const { memories } = memoryStores;
+  const { id } = await memoryStores.create({ name: 'notes' });
+  const of = { memory_store_id: id };
+  const [one, two] = [
+    await memories.create(id, { path: '/one.md', content: '1' }),
+    await memories.create(id, { path: '/two.md', content: '2' }),
+  ];
+  const dir = at.server.deps.stores.find(id)?.dir as string;
+  for (const name of ['one', 'two']) renameSync(join(dir, `${name}.md`), join(dir, `moved-${name}.md`));
+  const made = await memories.create(id, { path: '/one.md', content: 'new' });
+  expect(made.id).not.toBe(one.id);
+  expect(await memories.update(two.id, { ...of, content: '3' })).toMatchObject({ path: '/moved-two.md' });
+  expect(await memories.retrieve(one.id, of)).toMatchObject({ path: '/moved-one.md', content: '1' });
+  writeFileSync(join(dir, 'by-hand.md'), 'by hand');
+  expect((await refusal(memories.create(id, { path: '/by-hand.md', content: 'over it' }))).status).toBe(409);
+  expect(readFileSync(join(dir, 'by-hand.md'), 'utf8')).toBe('by hand');
 });
 
 test('a person’s key of a store that allows secrets keeps them; the error of another names line and rule', async () => {

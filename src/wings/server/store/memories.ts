@@ -10,7 +10,7 @@ import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { shaOf } from '../../../memory/ledger/version-rows.ts';
 import { locateFile } from '../../../memory/store/confine.ts';
 import { bytesOf } from '../../../memory/store/edit-text.ts';
-import type { Store } from '../../../memory/store/store.ts';
+import type { By, Store } from '../../../memory/store/store.ts';
 import { ApiError } from '../errors.ts';
 import { freePath, pathConflict, refuseConflict, STANDING, storePath } from './paths.ts';
 
@@ -83,7 +83,7 @@ export async function createMemory(at: At, args: CreateMemory): Promise<Memory> 
   const path = storePath(args.path);
   await refuseContent(at, { ...args, content });
   let isNew = true;
-  await store.commit(actorOf(args), (ledger) => {
+  await store.commit(byOf(args), (ledger) => {
     const there = memoryAt(ledger, path);
     if (there && upsert === 'new') throw preconditionFailed(`A memory stands at /${path} already.`);
     isNew = !(there && upsert === 'replace');
@@ -97,6 +97,8 @@ export async function createMemory(at: At, args: CreateMemory): Promise<Memory> 
           path,
           change(current) {
             if (isNew && current !== null) throw pathConflict({ id: null, path });
+            // It was moved by hand, and has to be found before something new takes its place.
+            if (!isNew && current === null) throw notFound();
             return content;
           },
         },
@@ -121,7 +123,7 @@ export async function updateMemory(at: At, args: UpdateMemory): Promise<Memory> 
   const { id, content, sha } = args;
   const path = args.path === undefined ? undefined : storePath(args.path);
   await refuseContent(at, args);
-  await store.commit(actorOf(args), (ledger) => {
+  await store.commit(byOf(args), (ledger) => {
     const head = memoryOf(ledger, id);
     if (!head) throw notFound();
     let to = path ?? head.path;
@@ -147,7 +149,7 @@ export async function deleteMemory(
   { store }: At,
   args: Change & { id: string; sha?: string },
 ): Promise<{ id: string }> {
-  await store.commit(actorOf(args), (ledger) => {
+  await store.commit(byOf(args), (ledger) => {
     const head = memoryOf(ledger, args.id);
     if (!head) throw notFound();
     const change = (current: string | null) => {
@@ -230,8 +232,8 @@ function notFound(): ApiError {
   return new ApiError('not_found_error', 'There is no such memory in this memory store.');
 }
 
-function actorOf({ by }: Change): { actor: string } {
-  return { actor: `tool:${by}` };
+function byOf({ by }: Change): By {
+  return { actor: `tool:${by}`, looksAtItsFiles: true };
 }
 
 function memoryOf(ledger: Ledger, id: string): Omit<Memory, 'content'> | undefined {

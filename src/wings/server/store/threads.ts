@@ -25,8 +25,10 @@ const ENTRY = pathToFileURL(
 interface Thread {
   worker: Worker;
   waiting: Map<number, PromiseWithResolvers<Answered>>;
-  /** What is sent at the end of this turn of the event loop: waking a thread costs more than most that it is asked. */
+  /** What is sent next, together: waking a thread costs more than most that it is asked. */
   outgoing: Asked[];
+  /** It is awake, and takes what is next when it answers. */
+  isAtWork: boolean;
   /** The memory directories that it has. */
   dirs: Set<string>;
 }
@@ -78,13 +80,18 @@ export class StoreThreads {
     return new ApiError(type, message, rest);
   }
 
-  #ask({ worker, waiting, outgoing }: Thread, asked: Omit<Asked, 'id'>): Promise<Answered> {
+  #ask(thread: Thread, asked: Omit<Asked, 'id'>): Promise<Answered> {
     const answer = Promise.withResolvers<Answered>();
     this.#ids += 1;
-    waiting.set(this.#ids, answer);
-    if (outgoing.length === 0) setImmediate(() => worker.postMessage(outgoing.splice(0)));
-    outgoing.push({ id: this.#ids, ...asked });
+    thread.waiting.set(this.#ids, answer);
+    if (thread.outgoing.length === 0 && !thread.isAtWork) setImmediate(() => this.#send(thread));
+    thread.outgoing.push({ id: this.#ids, ...asked });
     return answer.promise;
+  }
+
+  #send(thread: Thread): void {
+    thread.isAtWork = thread.outgoing.length > 0;
+    if (thread.isAtWork) thread.worker.postMessage(thread.outgoing.splice(0));
   }
 
   #threadOf(dir: string): Thread {
@@ -100,12 +107,13 @@ export class StoreThreads {
   #start(): Thread {
     const { environment, user } = this.#options;
     const worker = new Worker(ENTRY, { workerData: { environment, user } satisfies ThreadData });
-    const thread: Thread = { worker, waiting: new Map(), outgoing: [], dirs: new Set() };
+    const thread: Thread = { worker, waiting: new Map(), outgoing: [], isAtWork: false, dirs: new Set() };
     worker.on('message', (all: Answered[]) => {
       for (const answered of all) {
         thread.waiting.get(answered.id)?.resolve(answered);
         thread.waiting.delete(answered.id);
       }
+      this.#send(thread);
     });
     this.#threads.push(thread);
     void this.#watch(thread);
