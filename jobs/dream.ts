@@ -5,7 +5,7 @@
 // 3. Load the entries: join the logs with the ledger. Too much missing: stop.
 // 4. Write down in the ledger what the logs say.
 // 5. Change what needs no model: retire what rested on withdrawn entries alone, write down the habits that an older dream
-//    held back, and drop what the project's own files say.
+//    held back, and drop what the project's own files say, or memories that are no topics.
 // 6. Carry out the answers that came back, and send what is to be sent (seams.ts).
 // 7. Slice by slice, select the topics that its entries may touch, let the model propose operations, check them, and
 //    commit what code lets through: topics, index, what became of each entry, the report. What it does not is asked for
@@ -30,6 +30,7 @@ import { Guidance } from './agent-request.ts';
 import {
   type ArchiveAfterDays,
   commitArchiving,
+  dropKnown,
   dropSaid,
   findArchivable,
   retireWithdrawn,
@@ -173,8 +174,10 @@ async function distil(
   await rehearseCommit(deps);
   const unsaid = await dropSaid(loaded.fresh, guidance);
   await commit(unsaid.checked);
+  const unknown = await dropKnown(unsaid.rest, store);
+  await commit(unknown.checked);
   // 6.
-  const night = { fresh: unsaid.rest, withdrawn: retired.rest, instructions: loaded.instructions };
+  const night = { fresh: unknown.rest, withdrawn: retired.rest, instructions: loaded.instructions };
   const asked = await loaded.sent?.ask(night, { ...deps, commit });
   // 7.
   const slices = new Slices(asked?.rest ?? [night], deps.requestTokens);

@@ -1,5 +1,5 @@
 // What a dream changes without a model. Lines that rested on withdrawn entries alone go, habits that an older dream held
-// back get a line, entries that the project's own files say are dropped. What is past or unused is archived: habits that
+// back get a line, entries that the project's own files say, or memories that are no topics, are dropped. What is past or unused is archived: habits that
 // were seen once and never again, past dates, then what nobody asked for or changed in a long time; user and feedback
 // last. Archived means `archive/`: out of the index, found by a search and by the next dream, and back when that touches
 // it. Never touches what is pinned, what a person wrote, or what was used or shown in the last month; deletes no topic.
@@ -13,6 +13,7 @@ import {
   linesDueBefore,
   linesSaying,
   refreshTopics,
+  saidId,
   type TopicCard,
   topicCards,
 } from '../../src/memory/dream/topic-table.ts';
@@ -34,6 +35,7 @@ import type { Guidance } from '../agent-request.ts';
 import { lineSeenOnce, resolveMeaning } from './check.ts';
 import { type Checked, type CommitAt, type CommitDeps, commitTopics, type Told, type TopicsPlan } from './commit.ts';
 import { type DraftTopic, readTopics } from './draft.ts';
+import { saidElsewhere } from './others.ts';
 import { contextOf } from './select.ts';
 
 /** What code alone changes, if anything, and the entries of which a model says what becomes. */
@@ -82,6 +84,20 @@ export async function dropSaid(fresh: EntryRow[], guidance: Guidance): Promise<B
   });
   const checked = { operations, context: await contextOf(said, []), fresh: said, withdrawn: [] };
   return { checked, rest: fresh.filter((entry) => !said.includes(entry)) };
+}
+
+/** Drops the entries that a memory says which is no topic. */
+export async function dropKnown(fresh: EntryRow[], { ledger }: Store): Promise<ByCode> {
+  const said = fresh.length > 0 ? saidElsewhere(ledger) : new Map();
+  const saying = (entry: EntryRow) => (entry.by === 'person' ? undefined : said.get(saidId(entry.text)));
+  const known = fresh.filter((entry) => saying(entry) !== undefined);
+  if (known.length === 0) return { checked: null, rest: fresh };
+  const operations = known.map((entry): Operation => {
+    const { path, id } = saying(entry);
+    return { kind: 'drop', entries: [entry.id], because: 'duplicate', of: id, reason: `${path} says it.` };
+  });
+  const checked = { operations, context: await contextOf(known, []), fresh: known, withdrawn: [] };
+  return { checked, rest: fresh.filter((entry) => !known.includes(entry)) };
 }
 
 /**

@@ -35,6 +35,7 @@ import { bodyStart, readFrontmatter, setKeys } from '../../src/memory/text/front
 import { editLines, lineId, newTopic, withoutMark } from '../../src/memory/text/topic.ts';
 import type { MemoryType } from '../../src/memory/types.ts';
 import { type DraftTopic, editsOf, relinked, type TopicEdit } from './draft.ts';
+import { otherPaths } from './others.ts';
 
 /** Operations that code lets through, with the rows and topics that they are about. */
 export interface Checked extends Told {
@@ -291,18 +292,32 @@ export function sizeOf(ledger: Ledger): Omit<MemorySize, 'indexLines'> {
   return { topics: living.length, archived: cards.length - living.length, lines };
 }
 
+/** What others wrote, of which the first so many are told. */
+const MOST_CALLERS = 1_000;
+
+function callersOf(ledger: Ledger): NonNullable<SliceSummary['callers']> {
+  const topics = ledger.all<{ path: string; lines: number }>(
+    `select path, count(*) as lines from topic_line where line <> '' and path not like 'archive/%' and not exists
+       (select 1 from support where support.path = topic_line.path and support.line = topic_line.line)
+     group by path order by path`,
+  );
+  return [...otherPaths(ledger).map((path) => ({ path })), ...topics].slice(0, MOST_CALLERS);
+}
+
 /** For a person an entry is told of once, in the dream that read it, or that put its line away. */
 function reportFiles(
   rows: ReportedRow[],
   { fresh, withdrawn, spend = NO_SPEND, refused = [], left = [] }: Told,
   { at, before, after }: { at: CommitAt; before: MemorySize; after(): MemorySize },
 ): FileChange[] {
-  const { clock, zone, job } = at;
+  const { clock, zone, job, store } = at;
+  const callers = callersOf(store.ledger);
   const now = clock.now();
   const [day, time] = [dayOf(now, zone), timeOf(now, zone)];
   const summary = (): SliceSummary => ({
     ...{ before, after: after(), spend, refused },
     ...(left.length > 0 && { left }),
+    ...(callers.length > 0 && { callers }),
   });
   const read = new Set([...fresh, ...withdrawn].map((entry) => entry.id));
   const told = rows.filter(

@@ -121,6 +121,14 @@ function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1, -END.length);
 }
 
+/** A memory that is no topic, as a topic that nobody but its writer changes; null where there is none. */
+export async function readOther(store: Store, path: string): Promise<DraftTopic | null> {
+  const text = await store.read(path);
+  if (text === null) return null;
+  const topic = await readTopic(store.ledger, { name: path.replace(/\.md$/i, ''), path, text });
+  return { ...topic, isPinned: true };
+}
+
 async function readTopic(ledger: Ledger, file: { name: string; path: string; text: string }): Promise<DraftTopic> {
   const { name, text } = file;
   const topic = parseTopic(file.path, text);

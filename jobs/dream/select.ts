@@ -10,6 +10,7 @@ import { newerAmong, readSaid } from '../../src/memory/recall/newer.ts';
 import { topicUses } from '../../src/memory/recall/recall-uses.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { type DraftTopic, readTopics } from './draft.ts';
+import { nearOthers } from './others.ts';
 
 const CHARACTERS_PER_TOKEN = 3;
 
@@ -183,6 +184,10 @@ export async function select(
   for (const [topic, shown] of room.shown) {
     for (const line of contradicting(topic, shown)) room.show(topic, line, { isMust: true });
   }
+  for (const [topic, lines] of await nearOthers(fresh, store)) {
+    context.topics.set(topic.name, topic);
+    for (const line of lines) room.show(topic, line, { isMust: true });
+  }
   const near = paths.filter((path) => !room.shown.has(byPath.get(path) as DraftTopic));
   // As far as there is room, what else there is: first of the topics shown, then those in use.
   for (const topic of [...room.shown.keys()]) for (const line of topic.lines.keys()) room.show(topic, line);
@@ -194,7 +199,9 @@ export async function select(
     if (topic.lines.size === 0) room.show(topic, '');
     for (const line of topic.lines.keys()) room.show(topic, line);
   }
-  const shownPaths = new Set([...room.shown.keys()].map((topic) => topic.from ?? topic.path));
+  const shownPaths = new Set(
+    [...room.shown.keys()].map(({ from, path }) => from ?? path).filter((path) => cards.has(path)),
+  );
   const left = [...near.flatMap((path) => cards.get(path) ?? []), ...inUse].filter(
     ({ path, isPinned }) => !shownPaths.has(path) && !isPinned,
   );

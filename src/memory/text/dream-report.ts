@@ -27,6 +27,8 @@ const summarySchema = z.object({
   refused: z.array(z.string()),
   /** Entries that wait for another night, with what stood in their way. */
   left: z.array(z.object({ entry: z.string(), reason: z.string() })).optional(),
+  /** Memories that are no topics, and topics with lines that rest on no entry: known to the dream, and left as they are. */
+  callers: z.array(z.object({ path: z.string(), lines: z.int().optional() })).optional(),
 });
 
 const rowSchema = z.object({
@@ -225,7 +227,10 @@ function linkTo(path: string): string {
   return /[\s()]/.test(path) ? `<${path}>` : path;
 }
 
-function describeSummary({ before, after, spend, refused, left = [] }: SliceSummary): string {
+/** Of what others wrote, a person is named so much. */
+const MOST_NAMED = 20;
+
+function describeSummary({ before, after, spend, refused, left = [], callers = [] }: SliceSummary): string {
   const change = (name: string, from: number, to: number) => `${name} ${from === to ? to : `${from} → ${to}`}`;
   const cost = spend.microUsd === null ? '' : `, $${(spend.microUsd / 1_000_000).toFixed(4)}`;
   const counts = [
@@ -239,5 +244,14 @@ function describeSummary({ before, after, spend, refused, left = [] }: SliceSumm
   const part = (title: string, items: string[]) =>
     items.length > 0 ? ['', title, ...items.map((item) => `- ${item}`)] : [];
   const waiting = left.map(({ entry, reason }) => `${entry}: ${reason}`);
-  return [text, ...part('Refused by code:', refused), ...part('Left for another night:', waiting)].join('\n');
+  const own = callers.map(({ path, lines }) => (lines === undefined ? path : `${path} (${sayCount(lines, 'line')})`));
+  const more = own.length > MOST_NAMED ? [`and ${own.length - MOST_NAMED} more`] : [];
+  return [
+    text,
+    ...part('Refused by code:', refused),
+    ...part('Left for another night:', waiting),
+    ...(own.length > 0
+      ? ['', `Written by others and left as it is: ${[...own.slice(0, MOST_NAMED), ...more].join(', ')}.`]
+      : []),
+  ].join('\n');
 }

@@ -21,7 +21,10 @@ interface Acknowledged {
 }
 
 async function startServer(environment: Environment): Promise<{ server: Running; url: string }> {
-  const server = start(['serve', '--port', '0', '--creates', '0', '--reads', '0', '--json'], environment);
+  const server = start(
+    ['serve', '--no-worker', '--port', '0', '--creates', '0', '--reads', '0', '--json'],
+    environment,
+  );
   await until(() => server.stdout().includes('\n'));
   return { server, url: JSON.parse(server.stdout()).url };
 }

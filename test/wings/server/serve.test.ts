@@ -32,7 +32,7 @@ test('without a key serve says how to make one and ends in wrong usage; with one
   expect([open.code, open.stderr.includes('--behind-proxy')]).toEqual([1, true]);
 
   const { id, key } = await newKey(environment);
-  const server = start(['serve', '--port', '0', '--json'], environment);
+  const server = start(['serve', '--no-worker', '--port', '0', '--json'], environment);
   await until(() => server.stdout().includes('\n'));
   const { url } = JSON.parse(server.stdout()) as { url: string };
   const { sdk } = clientOf({ url, key, id });
@@ -63,7 +63,7 @@ test('a socket of the file system is for this user alone, and answers under any 
   const environment = homeOf();
   const { key } = await newKey(environment);
   const socket = join(tempDir(), 'serve.sock');
-  const server = start(['serve', '--socket', socket], environment);
+  const server = start(['serve', '--no-worker', '--socket', socket], environment);
   await until(() => server.stdout().includes(socket));
   expect(statSync(socket).mode & 0o777).toBe(0o600);
   const status = await new Promise((resolve) => {

@@ -19,6 +19,7 @@ interface Options {
   cors: string[];
   creates: number;
   reads: number;
+  worker: boolean;
   json?: boolean;
 }
 
@@ -40,14 +41,18 @@ const serve: CommandSpec<Options> = {
     ['--cors <origin...>', 'an origin whose pages may ask', { default: [] }],
     ['--creates <number>', 'changes that a key may ask for in a minute; 0: no limit', { parse: countOf, default: 300 }],
     ['--reads <number>', 'reads that a key may ask for in a minute; 0: no limit', { parse: countOf, default: 1_200 }],
+    ['--no-worker', 'start no worker; dreams wait until there is one'],
   ],
   json: '{ url, key? }',
-  more: 'On a terminal it makes a key that ends with it, where there is none.',
+  more: 'On a terminal it makes a key that ends with it, where there is none. It starts a worker, which outlives it, unless one of this home is alive.',
   examples: ['serve', 'serve --socket ~/.nocturne/serve.sock'],
   run: (call) => {
     refuseOpen(call.options);
     return withApp({ options: {}, parts: call.parts }, async (app) => {
-      const { startServer } = await import('../serve.ts');
+      const [{ startServer }, { keepWorker }] = await Promise.all([
+        import('../serve.ts'),
+        import('../worker-process.ts'),
+      ]);
       const { json, projects, url: urls, cors: origins, creates, reads, host, port, socket } = call.options;
       const server = await startServer(app, {
         ...{ host, port, socket, tls: tlsOf(call.options), withProjects: projects, reached: { urls, origins } },
@@ -68,8 +73,9 @@ const serve: CommandSpec<Options> = {
         const key = hasKey ? undefined : keys.createPassing();
         print(json ? JSON.stringify({ url: server.url, key }) : server.url);
         if (key !== undefined && !json) print(`key, until this ends: ${key}`);
+        const endLooking = call.options.worker ? keepWorker(app, process.argv[1] as string) : () => {};
         note('Ctrl-C ends it.');
-        await ended.promise;
+        await ended.promise.finally(endLooking);
       } finally {
         await server.close();
       }
