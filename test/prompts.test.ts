@@ -13,6 +13,7 @@ const VARIABLES: Record<string, string[]> = {
   'recall-user': ['directory', 'body'],
   'recall-local': ['directory', 'body'],
   recall: ['directory', 'notes', 'body'],
+  'recall-prompt': ['directory', 'body'],
   'recall-scaffold': ['topics'],
   'scaffold-feature-checklist': [],
   'scaffold-progress-log': ['today'],

@@ -3,6 +3,8 @@
 // or decomposed characters, the `| ` of an excerpt's lines. It never accepts a part of a word, and what it answers is
 // always the text's own words.
 
+import { segmentWords } from '../base/text/wording.ts';
+
 /** `text` with each run of white space as one space, and none at its ends. */
 export function foldSpace(text: string): string {
   // Single spaces are passed over: most of a text is in order already.
@@ -18,8 +20,7 @@ export function findQuote(text: string, quote: string): string | null {
 
 /** How many words a text has, in any script. */
 export function countWords(text: string): number {
-  const segments = new Intl.Segmenter('und', { granularity: 'word' }).segment(text);
-  return [...segments].filter((segment) => segment.isWordLike).length;
+  return segmentWords(text).length;
 }
 
 function findWords(source: string, quote: string): string | null {

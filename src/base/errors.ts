@@ -3,7 +3,7 @@
 // on which thing, what was found and what to do. Each door maps it once: the worker to a retry rule, the command
 // line to an exit code.
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -141,7 +141,7 @@ export function backoffMs(failure: Omit<Failure, 'message'>, { failures, seed }:
   const { firstMs, longestMs } = ERRORS[failure.code];
   const pauseMs = failure.retryAfterMs;
   const boundMs = pauseMs === undefined ? Math.min(longestMs, firstMs * 4 ** (failures - 1)) : firstMs;
-  const draw = createHash('sha256').update(seed).digest().readUInt32BE(0) / 2 ** 32;
+  const draw = hash('sha256', seed, 'buffer').readUInt32BE(0) / 2 ** 32;
   return (pauseMs ?? 0) + Math.max(1, Math.ceil(draw * boundMs));
 }
 

@@ -3,7 +3,7 @@
 // `{{name}}` is a variable, `{{> part}}` includes prompts/_part.md, `{{#name}} … {{/name}}` is left out where the value is
 // empty or `none`: rules for what is not there are not sent.
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { AppError } from './errors.ts';
 import { packagePath, readText } from './files/files.ts';
 
@@ -30,7 +30,7 @@ export async function renderPrompt(name: string, values: Record<string, string>)
   );
   return {
     text: given.replace(/\{\{(\w+)\}\}/g, (_, key: string) => values[key] as string),
-    fingerprint: createHash('sha256').update(template).digest('hex').slice(0, 8),
+    fingerprint: hash('sha256', template).slice(0, 8),
   };
 }
 

@@ -3,7 +3,7 @@
 // its beginning showed; what cannot be noted as shown is not shown; nothing after the time is over. It waits for nobody
 // that writes, and makes, repairs and asks nothing.
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Config } from '../base/config/config.ts';
 import { canonicalPath, isDirectory } from '../base/files/directories.ts';
 import { textOf } from '../base/text/json.ts';
@@ -77,7 +77,7 @@ async function recallPromptFor(config: Config, { session, prompt, cwd, isOver }:
     }
     const text = await layOut(found, { memory, isOver });
     if (text === '' || isOver()) return '';
-    const request = createHash('sha256').update(text).digest('hex').slice(0, 16);
+    const request = hash('sha256', text).slice(0, 16);
     rememberRecalled(keeper, { session, request, text, now });
     return isOver() ? '' : text;
   } finally {

@@ -2,7 +2,7 @@
 // recalled, and what a session was given already: within a session, until it is cleared or compacted, the same request
 // has the same bytes for an answer, so that the agent's prompt cache stays warm.
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { relative, sep } from 'node:path';
 import { type Config, loadConfig } from '../base/config/config.ts';
 import { describeError } from '../base/errors.ts';
@@ -236,7 +236,7 @@ function requestFor(config: Config, options: RecallOptions) {
 }
 
 function fingerprint(of: object): string {
-  return createHash('sha256').update(JSON.stringify(of)).digest('hex').slice(0, 16);
+  return hash('sha256', JSON.stringify(of)).slice(0, 16);
 }
 
 /** The working tree of `cwd` without the memories that may lie in it, which name everything. */

@@ -4,7 +4,7 @@
 // One BullMQ queue with the job names extract, dream and reprocess, rather than a queue for each: its concurrency then
 // bounds all work together, and a worker holds two connections instead of six.
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { isAbsolute } from 'node:path';
 import { type IQueueBackend, type Job, type JobProgress, Queue, type Telemetry, Worker } from 'bullmq';
 import { z } from 'zod';
@@ -216,7 +216,7 @@ function fieldsOf(job: WakeUpJob): unknown {
 
 function keyOf(wakeUp: WakeUp): string {
   const parts = JSON.stringify([wakeUp.store, wakeUp.kind, wakeUp.key]);
-  return createHash('sha256').update(parts).digest('hex').slice(0, 32);
+  return hash('sha256', parts).slice(0, 32);
 }
 
 /** Whether `work` ended, well or badly, within `limitMs`. */

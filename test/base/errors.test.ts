@@ -54,9 +54,9 @@ test('what passes by itself is never given up; all else is, after its tries', ()
   }
 });
 
-test('a person is asked for a key, a budget, a model and a disk, and for nothing else', () => {
+test('a person is asked for a key, a budget, a model, settings and a disk, and for nothing else', () => {
   const needed = codes.filter((code) => ERRORS[code].needsPerson);
-  expect(needed.sort()).toEqual(['auth', 'no-model', 'quota', 'storage']);
+  expect(needed.sort()).toEqual(['auth', 'no-model', 'quota', 'settings', 'storage']);
 });
 
 test('whatever was thrown becomes a failure; a code that a newer nocturne wrote has a rule too', () => {

@@ -4,7 +4,7 @@
 // The same request gets the same answer, byte for byte. It never calls out and never throws over what it is sent.
 // It reads without zod, which leaves globals behind: a child that had loaded it would not be kept for another run.
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { isObject, type JsonObject, parseJson } from '../../base/text/json.ts';
 import { OFFLINE_MODEL } from '../types.ts';
 import { DREAM_PARTS, type DreamInput, faultyEntries, offeredLines, proposeOperations } from './dream.ts';
@@ -26,7 +26,7 @@ export async function offlineFetch(input: string | URL | Request, init?: Request
   const body = await request.text();
   const conversation = readConversation(parseJson(body));
   if (conversation.stream) return refuse(400, 'invalid_request_error', 'The offline model does not stream.');
-  const id = createHash('sha256').update(body).digest('hex').slice(0, 24);
+  const id = hash('sha256', body).slice(0, 24);
   const reply = answer(conversation);
   const content =
     typeof reply === 'string'

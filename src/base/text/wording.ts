@@ -163,9 +163,16 @@ export function isOpposite(a: string, b: string): boolean {
   return rest(a) !== '' && rest(a) === rest(b);
 }
 
+// Making one costs more than cutting a line up with it.
+const WORDS = new Intl.Segmenter('und', { granularity: 'word' });
+
+/** The words of a text as they stand in it, in any script. */
+export function segmentWords(text: string): string[] {
+  return [...WORDS.segment(text)].flatMap(({ isWordLike, segment }) => (isWordLike ? segment : []));
+}
+
 function wordsOf(text: string): string[] {
-  const segments = new Intl.Segmenter('und', { granularity: 'word' }).segment(asSeen(text).toLowerCase());
-  return [...segments].filter((segment) => segment.isWordLike).map(({ segment }) => segment);
+  return segmentWords(asSeen(text).toLowerCase());
 }
 
 /** The words that carry meaning, lower case, each once; in a script without spaces single signs count. */

@@ -1,6 +1,6 @@
 // A session has news: how that reaches its inbox, at a pace, whoever noticed it (a hook, a sweep of spool files).
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { canonicalPath } from '../../base/files/directories.ts';
 import { announceInInbox, type JobKind } from '../../memory/ledger/inbox.ts';
@@ -58,5 +58,5 @@ export async function announceSession(app: App, news: SessionNews): Promise<Wait
 
 /** The key of a session's extraction. Copies of one session in several files are worked one by one. */
 export function extractKey({ session, transcript }: { session: string; transcript: string }): string {
-  return `${session}@${createHash('sha256').update(canonicalPath(transcript)).digest('hex').slice(0, 8)}`;
+  return `${session}@${hash('sha256', canonicalPath(transcript)).slice(0, 8)}`;
 }

@@ -1,7 +1,7 @@
 // The worker: works what the queue wakes it for. It notifies the queue of what comes due in the inboxes: when something
 // was put there or ended here, at the instant the next item is due, and by a slow sweep, which finds what was missed.
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Config } from '../../base/config/config.ts';
 import { AppError, describeError, isAppError } from '../../base/errors.ts';
@@ -42,7 +42,7 @@ const TICKS_BETWEEN_SIGNS_OF_LIFE = 30;
 
 /** The queue of a home: several homes may share one server. */
 export function wakeQueueOptions(config: Config) {
-  const namespace = `nocturne-${createHash('sha256').update(config.home).digest('hex').slice(0, 8)}`;
+  const namespace = `nocturne-${hash('sha256', config.home).slice(0, 8)}`;
   return {
     url: config.queueUrl || undefined,
     dataDir: join(config.home, 'queue'),

@@ -3,7 +3,7 @@
 // Promises: a path that is given is absolute and no place where a mistake would hurt (a root, the user's directory, a
 // network share), or an AppError `settings` says which one was found where, and what is allowed. Nothing is made.
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { basename, dirname, join, resolve } from 'node:path';
 import { AppError } from '../../base/errors.ts';
 import { canonicalPath, isDirectory, kindOf } from '../../base/files/directories.ts';
@@ -74,7 +74,7 @@ function absoluteOf(path: string, userDir: string): string {
 export function sanitizePath(path: string): string {
   const name = path.replace(/[^A-Za-z0-9]/g, '-');
   if (name.length <= 200) return name;
-  return `${name.slice(0, 200)}-${createHash('sha256').update(path).digest('hex').slice(0, 8)}`;
+  return `${name.slice(0, 200)}-${hash('sha256', path).slice(0, 8)}`;
 }
 
 /**

@@ -5,7 +5,7 @@
 // that it held are remembered and keep their state, until a log holds them again or a person takes the loss as meant.
 
 import { isUtf8 } from 'node:buffer';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { AppError } from '../../base/errors.ts';
 import { logDay, parseLog } from '../text/daily-log.ts';
 import { entriesOfDay, isInLog } from './entries.ts';
@@ -130,7 +130,7 @@ export function wasSeen(ledger: Ledger, memory: string, sha: string): boolean {
 /** SHA-256 in hex; null for no file. */
 export function shaOf<Given extends Content | string>(content: Given): Given extends null ? null : string;
 export function shaOf(content: Content | string): string | null {
-  return content === null ? null : createHash('sha256').update(content).digest('hex');
+  return content === null ? null : hash('sha256', content);
 }
 
 /** Whether two contents are the same, where null is no file. */

@@ -6,7 +6,7 @@
 // It changes nothing.
 
 import { asItIs } from '../../base/text/change-words.ts';
-import { distanceBetween } from '../../base/text/wording.ts';
+import { distanceBetween, segmentWords } from '../../base/text/wording.ts';
 import { allSupports } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { liveTexts } from '../store/live-files.ts';
@@ -380,9 +380,7 @@ function qualityIn(line: string, { text, kind }: Term): number {
 function wordsIn(run: string): string[] {
   // The end of a sentence is no part of its last word.
   if (!WITHOUT_SPACES.test(run)) return [run.replace(/(?<![./-])[./-]+$/, '')];
-  const words = [...new Intl.Segmenter(undefined, { granularity: 'word' }).segment(run)].flatMap((part) =>
-    part.isWordLike ? part.segment : [],
-  );
+  const words = segmentWords(run);
   // Single kana are endings and particles, which every line holds.
   const telling = words.filter((word) => !/^\p{sc=Hiragana}$/u.test(word));
   return telling.length > 0 ? telling : words;

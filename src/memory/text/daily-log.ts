@@ -2,7 +2,7 @@
 // Promises: what is appended parses back without loss; every byte that is there stays; nothing that was said can pass
 // for a source or hide in a comment. What a person wrote or changed is theirs: it has no quote.
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { type Day, isDay, timeOf } from '../../base/time.ts';
 import { type Entry, type Evidence, isMemoryType, type MemoryType } from '../types.ts';
 import { type Block, bulletMarker, fold, lineEndOf, readBlocks } from './blocks.ts';
@@ -28,7 +28,7 @@ export function logDay(path: string): Day | null {
 
 /** The id of what is said with these words in this message: the same for the same, however often it is extracted. */
 export function entryId(of: { message: string; quote: string; text: string }): string {
-  return `e_${hash([of.message, fold(of.quote), fold(of.text)])}`;
+  return `e_${shortHash([of.message, fold(of.quote), fold(of.text)])}`;
 }
 
 /** Adds entries at the end of a day's log, which is begun where `current` is null. Times are shown in `zone`. */
@@ -167,7 +167,7 @@ function writeEntry(entry: Entry, { zone, lineEnd }: { zone: string; lineEnd: st
 
 interface LocatedItem {
   item: LogItem;
-  /** Of its text and quotes: what an entry carries as `h`. */
+  /** Of an own one's text and quotes: what it carries as `h`. */
   sum: string;
   from: number;
   to: number;
@@ -179,7 +179,7 @@ function locateItems(text: string, day: Day): LocatedItem[] {
   const adoptOpen = () => {
     const words = open && readWords(open);
     const item = words && adopt({ type: words.type, text: words.text || words.quotes.join(' ') }, day);
-    if (open && words && item?.text) items.push({ item, sum: sumOf(words), from: open.from, to: open.to });
+    if (open && words && item?.text) items.push({ item, sum: '', from: open.from, to: open.to });
     open = null;
   };
   for (const block of readBlocks(text)) {
@@ -191,9 +191,10 @@ function locateItems(text: string, day: Day): LocatedItem[] {
     const source = open && readSource(block.lines.join('\n'));
     if (!open || !source) continue;
     const words = readWords(open);
-    const item = readOwn(words, source, day);
+    const sum = sumOf(words);
+    const item = readOwn(words, sum, { ...source, day });
     // A person who took the words and left the comment took the entry.
-    if (item.text) items.push({ item, sum: sumOf(words), from: open.from, to: block.to });
+    if (item.text) items.push({ item, sum, from: open.from, to: block.to });
     open = null;
   }
   adoptOpen();
@@ -215,9 +216,13 @@ function readSource(comment: string): Source | null {
   return ['s', 't', 'at', 'by', 'k', 'p', 'm', 'h'].every((key) => fields.has(key)) ? { id: match[1], fields } : null;
 }
 
-function readOwn(words: Words, { id, fields }: Source, day: Day): Extract<LogItem, { kind: 'own' }> {
+function readOwn(
+  words: Words,
+  sum: string,
+  { id, fields, day }: Source & { day: Day },
+): Extract<LogItem, { kind: 'own' }> {
   const messages = (fields.get('m') || undefined)?.split(',').map(decodeValue) ?? [];
-  const edited = sumOf(words) !== fields.get('h') || messages.length !== words.quotes.length;
+  const edited = sum !== fields.get('h') || messages.length !== words.quotes.length;
   const quotes = [...words.quotes.slice(-1), ...words.quotes.slice(0, -1)];
   const speakers = fields.get('q')?.split(',').map(decodeValue) ?? [];
   const evidence = messages.map((message, at): Evidence => {
@@ -245,7 +250,7 @@ function readOwn(words: Words, { id, fields }: Source, day: Day): Extract<LogIte
 }
 
 function adopt({ type, text }: { type: MemoryType; text: string }, day: Day): Extract<LogItem, { kind: 'adopted' }> {
-  return { kind: 'adopted', id: `e_${hash([day, text])}`, type, text, day };
+  return { kind: 'adopted', id: `e_${shortHash([day, text])}`, type, text, day };
 }
 
 interface Words {
@@ -270,12 +275,12 @@ function readWords(block: Block): Words {
 }
 
 function sumOf({ text, quotes }: Pick<Words, 'text' | 'quotes'>): string {
-  return hash([text, ...quotes]);
+  return shortHash([text, ...quotes]);
 }
 
 /** Twelve hex digits. White space is folded in the parts, so that a line end can part them. */
-function hash(parts: string[]): string {
-  return createHash('sha256').update(parts.join('\n')).digest('hex').slice(0, 12);
+function shortHash(parts: string[]): string {
+  return hash('sha256', parts.join('\n')).slice(0, 12);
 }
 
 // A backslash goes in, and one comes out: Markdown shows `\<!--` as it was said, and hides nothing behind it.

@@ -4,7 +4,7 @@
 // A line has a due day only where it speaks of a date by which something is to be met, in the languages that people keep
 // notes in; what is not understood has none, so that nothing is put away for a word in a language that is not here.
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { isObject } from '../../base/text/json.ts';
 import { type Day, isDay } from '../../base/time.ts';
 import { isMemoryType, type MemoryType } from '../types.ts';
@@ -58,7 +58,7 @@ export function archivePath(path: string): string {
 
 /** The id of the line with this text. */
 export function lineId(text: string): string {
-  return createHash('sha256').update(fold(text)).digest('hex').slice(0, 8);
+  return hash('sha256', fold(text)).slice(0, 8);
 }
 
 /** Reads a topic file of the memory directory; never throws. */

@@ -1,7 +1,7 @@
 // How segments look to the model: a header per message, every line of content behind `| `, gap lines for what is missing,
 // and which part it is of what does not fit into one. Nothing a message says, and no id, can pass for any of these.
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { dayOf, isInstant, timeOf } from '../../base/time.ts';
 import { SeenKeys } from '../seen-keys.ts';
 import type { Segment } from './segments.ts';
@@ -94,7 +94,7 @@ function labelOf(id: string): string {
 }
 
 function hashOf(id: string): string {
-  return `m-${createHash('sha256').update(id).digest('hex')}`;
+  return `m-${hash('sha256', id)}`;
 }
 
 export interface ShortIds {

@@ -1,6 +1,6 @@
 // Cursors of lists: where a page ended, sealed, so that they tell nobody a path and hold only for the list they are of.
 
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto';
 import { ApiError } from './errors.ts';
 
 const [IV_BYTES, TAG_BYTES] = [12, 16];
@@ -40,5 +40,5 @@ export class Cursors {
 }
 
 function bound(of: unknown): Buffer {
-  return createHash('sha256').update(JSON.stringify(of)).digest();
+  return hash('sha256', JSON.stringify(of), 'buffer');
 }

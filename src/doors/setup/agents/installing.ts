@@ -3,7 +3,7 @@
 // Where somebody did, it takes out nocturne's own elements and leaves the rest.
 // Files are written whole, through links, with the mode they had; a file that changed since it was read is not written.
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import type { Config } from '../../../base/config/config.ts';
@@ -155,5 +155,5 @@ function missingAbove(path: string): string[] {
 }
 
 function digest(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+  return hash('sha256', text);
 }

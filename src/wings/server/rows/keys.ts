@@ -1,7 +1,7 @@
 // The keys of the server: who may do what with which stores. A key is shown once, when it is made, and kept as its
 // SHA-256: the rows tell nobody a key. Promises: a key that was revoked is unknown from the next question on.
 
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import type { Clock } from '../../../base/time.ts';
 import { newId } from '../../../memory/ledger/ledger.ts';
 import type { Sql } from './schema.ts';
@@ -105,5 +105,5 @@ function newKey(): string {
 }
 
 function shaOf(key: string): string {
-  return createHash('sha256').update(key).digest('hex');
+  return hash('sha256', key);
 }
