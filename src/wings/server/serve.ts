@@ -30,6 +30,8 @@ export interface ServeOptions {
   createsPerMinute?: number;
   readsPerMinute?: number;
   tls?: { cert: string; key: string };
+  /** How long a request may take to arrive whole; default: a minute. */
+  requestMs?: number;
   reached?: Partial<Reached>;
   streams?: StreamBounds;
   /** Of nocturne, as clients are told. */
@@ -44,7 +46,6 @@ export interface Running {
   close(withinMs?: number): Promise<void>;
 }
 
-/** How long a request may take to arrive whole. */
 const REQUEST_MS = 60_000;
 const HEADERS_MS = 10_000;
 const END_MS = 10_000;
@@ -82,7 +83,12 @@ export async function startServer(app: WingApp & { log: Log }, options: ServeOpt
   deps.sessions.dropOld(config.sessionDays);
   if (deps.withProjects) deps.stores.adoptProjects();
   const { fetch } = createApp(deps, { urls: [], origins: [], ...options.reached });
-  const timeouts = { requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS, connectionsCheckingInterval: 5_000 };
+  const { requestMs = REQUEST_MS } = options;
+  const timeouts = {
+    requestTimeout: requestMs,
+    headersTimeout: Math.min(HEADERS_MS, requestMs),
+    connectionsCheckingInterval: Math.min(5_000, requestMs),
+  };
   const server = createAdaptorServer(
     options.tls
       ? { fetch, createServer: createTlsServer, serverOptions: { ...timeouts, ...options.tls } }

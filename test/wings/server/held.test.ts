@@ -5,7 +5,12 @@ import { join } from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
+import { sized } from '../../support/depth.ts';
 import { served } from './served.ts';
+
+const HELD_MS = sized({ quick: 0, deep: 10_000 });
+/** Of few requests on a machine that does other things too the slowest say nothing. */
+const SHARE = sized({ quick: 0.5, deep: 0.99 });
 
 test('a held store answers 503, to be asked again, within two seconds, while others and healthz answer at once', async () => {
   const at = await served();
@@ -34,11 +39,14 @@ test('a held store answers 503, to be asked again, within two seconds, while oth
     isHeld = false;
   });
   const waits: number[] = [];
-  while (isHeld) {
+  const timed = async (asked: PromiseLike<unknown>) => {
     const from = performance.now();
-    await memoryStores.memories.retrieve(two.id, { memory_store_id: free.id });
-    expect((await fetch(`${at.url}/healthz`)).status).toBe(200);
+    await asked;
     waits.push(performance.now() - from);
+  };
+  while (isHeld || performance.now() - began < HELD_MS) {
+    await timed(memoryStores.memories.retrieve(two.id, { memory_store_id: free.id }));
+    await timed(fetch(`${at.url}/healthz`));
   }
   for (const found of await all) {
     expect(found?.error).toBeInstanceOf(Anthropic.InternalServerError);
@@ -47,8 +55,7 @@ test('a held store answers 503, to be asked again, within two seconds, while oth
     expect(found?.ms).toBeLessThan(2_000);
   }
   expect(waits.length).toBeGreaterThan(10);
-  // Of two requests each, on a machine that does other things too.
-  expect(waits.toSorted((a, b) => a - b)[Math.floor(waits.length * 0.5)]).toBeLessThan(100);
+  expect(waits.toSorted((a, b) => a - b)[Math.floor(waits.length * SHARE)]).toBeLessThan(100);
   // What stands as it was last seen needs no lock.
   expect((await memoryStores.memories.retrieve(one.id, { memory_store_id: held.id })).content).toBe('a');
   other.close();

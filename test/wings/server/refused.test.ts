@@ -1,7 +1,9 @@
 // What the server refuses, and how a client is told: by the documented error classes, and asked again only where that helps.
 
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import Anthropic, { type APIError } from '@anthropic-ai/sdk';
 import { expect, test } from 'vitest';
 import { tempDir } from '../../support/temp.ts';
@@ -324,6 +326,46 @@ test('an edit by hand is a version by the person of this machine in the next lis
   const head = data.find(({ created_by }) => created_by?.type === 'user_actor');
   const error = await refusal(memoryStores.memoryVersions.redact(head?.id as string, { memory_store_id: id }));
   expect(error.constructor).toBe(Anthropic.BadRequestError);
+});
+
+test('no path and no id leads out of a store, and a link in it leads nowhere', async () => {
+  const at = await served();
+  const { sdk, key } = at.client();
+  const { memoryStores } = sdk.beta;
+  const { id } = await memoryStores.create({ name: 'notes' });
+  const dir = at.server.deps.stores.find(id)?.dir as string;
+  const outside = tempDir();
+  writeFileSync(join(outside, 'secret.md'), 'out of reach');
+  symlinkSync(outside, join(dir, 'linked'));
+  symlinkSync(join(outside, 'secret.md'), join(dir, 'linked.md'));
+  const climbing = ['/../out.md', '/a/../../out.md', '/./out.md', '//out.md', '/a//out.md', '/..', '/linked/out.md'];
+  const { memories } = memoryStores;
+  for (const path of [...climbing, '/.nocturne/ledger.db', '/a\u0000.md', '/linked/secret.md', '/linked.md']) {
+    const error = await refusal(memories.create(id, { path, content: 'out' }));
+    expect([path, [400, 409].includes(error.status as number)]).toEqual([path, true]);
+  }
+  for (const named of ['..%2f..%2fhome.db', '%2e%2e', '..%2f..', '%00', 'linked.md', '.nocturne']) {
+    const url = `/v1/memory_stores/${named}/memories`;
+    expect([named, (await ask(at, key, url)).status]).toEqual([named, 404]);
+    for (const kind of ['memories', 'memory_versions']) {
+      const status = (await ask(at, key, `/v1/memory_stores/${id}/${kind}/${named}`)).status;
+      expect([named, status]).toEqual([named, 404]);
+    }
+  }
+  const listed = await memories.list(id, { view: 'full' });
+  expect(JSON.stringify(listed.data)).not.toContain('out of reach');
+  expect(readdirSync(outside)).toEqual(['secret.md']);
+  expect(readFileSync(join(outside, 'secret.md'), 'utf8')).toBe('out of reach');
+});
+
+test('a request that does not arrive whole in its time is ended, and takes nothing with it', async () => {
+  const at = await served({ requestMs: 100 });
+  const { sdk, key } = at.client();
+  const socket = connect(Number(new URL(at.url).port), '127.0.0.1');
+  const lines = ['POST /v1/memory_stores HTTP/1.1', 'host: localhost', `x-api-key: ${key}`, 'content-length: 99'];
+  socket.write(`${lines.join('\r\n')}\r\n\r\n{"name": `);
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 408/);
+  expect((await sdk.beta.memoryStores.list()).data).toEqual([]);
 });
 
 test('a memory that was moved by hand is changed where it stands, and its path is free at once', async () => {
