@@ -231,20 +231,21 @@ export function explainFailure(error: unknown, request: Pick<AgentRequest, 'mode
     return fail('network', `could not be reached: ${reasonOf(error)}.`, 'Check the network and ANTHROPIC_BASE_URL.');
   }
   const said = `${error.status} ${error.apiMessage ?? error.message}`;
+  const ended = said.replace(/\.?$/, '.');
   // Anthropic answers an empty balance and a reached spend limit with 400, and so what is said of a closed account.
   if (
     error.type === 'billing_error' ||
     error.status === 402 ||
     (error.status < 500 && /credit balance|billing|usage limit|spend limit/i.test(said))
   ) {
-    return fail('quota', `has no budget left: ${said}`, 'Add credit or raise the limit; the work waits.');
+    return fail('quota', `has no budget left: ${ended}`, 'Add credit or raise the limit; the work waits.');
   }
   switch (CLOSED_ACCOUNT.test(said) ? 403 : error.status) {
     case 401:
     case 403:
-      return fail('auth', `refused the key: ${said}`, 'Check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN.');
+      return fail('auth', `refused the key: ${ended}`, 'Check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN.');
     case 404:
-      return fail('no-model', `is not known there: ${said}`, 'Check the model id and ANTHROPIC_BASE_URL.');
+      return fail('no-model', `is not known there: ${ended}`, 'Check the model id and ANTHROPIC_BASE_URL.');
     case 413:
       return fail('oversize', `takes no request of this length: ${said}`);
     case 429:

@@ -162,5 +162,8 @@ export function describeError(error: unknown): string {
 
 /** Why a text is no JSON, without what the parser quotes of it: that may be a part of a key. */
 export function jsonProblem(error: unknown): string {
-  return (error as Error).message.replace(/(?:, ?)?(?:\.{3})?".*$/s, '') || 'it is no JSON value';
+  const said = (error as Error).message
+    .replace(/(?:, ?)?(?:\.{3})?".*$/s, '')
+    .replace(/token '[\r\n]'/, 'end of a line');
+  return said || 'it is no JSON value';
 }

@@ -129,7 +129,10 @@ test('of a home that is damaged or no directory, doctor says what it is and goes
   writeFileSync(join(home, 'home.db'), 'no database at all');
   const damaged = await doctor(person);
   // It was put aside and made anew; what was paused is not known.
-  expect(damaged.of('home').at(-1)).toMatchObject({ state: 'warn', remedy: expect.stringMatching(/nocturne resume/) });
+  expect(damaged.of('home').at(-1)).toMatchObject({
+    state: 'warn',
+    remedy: expect.stringMatching(/nocturne pause --off/),
+  });
   expect(damaged.of('memory')).toHaveLength(1);
   rmSync(home, { recursive: true });
   writeFileSync(home, '');

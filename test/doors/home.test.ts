@@ -1,6 +1,6 @@
 // nocturne alone, and nocturne status: what a person reads who looks at what happened, what waits and what it cost.
 
-import { mkdirSync, readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Environment } from '../../src/base/config/config.ts';
@@ -65,7 +65,7 @@ test('nocturne tells what was learned since one last looked, what waits elsewher
   const there = join(at('').HOME ?? '', memory, dir, 'memory');
   await runHere(['dream', '--review', '--memory', there], at('2026-11-21T22:30:00Z'));
   const first = await runHere([], at('2026-11-22T08:00:00Z'));
-  expect(first.code).toBe(0);
+  expect(first.code).toBe(3);
   const said = readable(first.stdout);
   expect(said).toMatch(/^4 things learned so far\n/);
   expect(said).toContain('  ~/code/shop, yesterday 23:10\n  - ');
@@ -117,4 +117,39 @@ test('what is written longer than a line is wrapped, never cut', async () => {
   expect(stdout).toContain(`/srv/${'deeply/nested/'.repeat(8)}README.md`);
   const others = stdout.split('\n').filter((line) => line.length > 80);
   expect(others.map((line) => line.trim().split(' ').length)).toEqual([1]);
+});
+
+test('settings of the agent that cannot be read are named once, with what waits for them, until they are mended', async () => {
+  const { home, at, project } = person();
+  const shop = project('shop');
+  await runHere(['setup', 'claude-code', '--yes', '--schedule', 'none'], at('2026-11-21T20:00:00Z'));
+  const file = join(home, '.claude', 'settings.json');
+  const good = readFileSync(file, 'utf8');
+  writeFileSync(file, '{ "hooks": oops');
+  const dir = join(home, '.claude', 'projects', shop.replace(/[^A-Za-z0-9]/g, '-'));
+  mkdirSync(dir, { recursive: true });
+  const session = sessionFile(dir, { cwd: shop, startsAt: '2026-11-22T07:00:00Z' });
+  session.add('Always use pnpm instead of npm.');
+  utimesSync(session.path, new Date('2026-11-22T07:01:00Z'), new Date('2026-11-22T07:01:00Z'));
+  await runHere(['sweep'], at('2026-11-22T08:00:00Z'));
+  const broken = await runHere([], at('2026-11-22T08:10:00Z'));
+  expect(broken.code).toBe(3);
+  expect(readable(broken.stdout).match(/not JSON/g)).toHaveLength(1);
+  expect(broken.stdout).toMatch(/1 session could not be taken yet/);
+  expect(broken.stdout).not.toMatch(/\.\.|^Off/m);
+  expect((await runHere(['status'], at('2026-11-22T08:10:00Z'))).code).toBe(3);
+  writeFileSync(file, `// Mine.\n${good}`);
+  await runHere(['sweep'], at('2026-11-22T08:20:00Z'));
+  await runHere(['worker', '--once'], at('2026-11-22T08:20:00Z'));
+  const mended = await runHere([], at('2026-11-22T08:30:00Z'));
+  expect(mended.code).toBe(0);
+  expect(readable(mended.stdout)).toContain('  - Always use pnpm instead of npm.\n');
+  expect(mended.stdout).not.toContain('Waits for you');
+  // What a setting asks for is there after the next set-up.
+  writeFileSync(join(home, '.nocturne', 'config.json'), '{ "recallPrompts": true }');
+  const asked = await runHere([], at('2026-11-22T08:40:00Z'));
+  expect(asked.stdout).toMatch(/recallPrompts is on, and its hook is not\s+in\s+~\/.claude\/settings.json/);
+  expect(asked.stdout).toContain('\nNext step   nocturne setup claude-code\n');
+  await runHere(['setup', 'claude-code', '--yes', '--schedule', 'none'], at('2026-11-22T08:50:00Z'));
+  expect((await runHere([], at('2026-11-22T08:55:00Z'))).stdout).not.toContain('Waits for you');
 });

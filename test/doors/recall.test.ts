@@ -252,7 +252,7 @@ test('pause and resume: no recall, no extraction, no dream unasked; sessions wai
     stdout: 'nocturne is paused until today 03:30\n',
   });
   expect(await answer(environment)).toBe('');
-  expect((await runHere(['recall'], environment)).stderr).toContain('paused until 2026-11-21T03:30');
+  expect((await runHere(['recall'], environment)).stderr).toContain('paused until today 03:30');
   await runHere(['enqueue', 'extract', session.path], environment);
   const { stderr } = await runHere(['worker', '--once'], environment);
   expect(stderr).toContain('off, again at 2026-11-21 03:00');
@@ -275,10 +275,10 @@ test('resume makes due at once what waited for the end of the pause, and status 
   await runHere(['enqueue', 'extract', session.path], environment);
   await runHere(['worker', '--once'], environment);
   expect(inboxItems(store.ledger)).toMatchObject([{ notBefore: '2026-11-21T03:00:00.000Z' }]);
-  const off = 'off        nothing is done unasked here: nocturne is paused until nocturne resume\n';
+  const off = 'off        nothing is done unasked here: nocturne is paused until nocturne pause --off\n';
   expect((await runHere(['status', '--verbose'], environment)).stdout).toContain(off);
   expect((await runHere(['doctor'], environment)).stdout).toContain(
-    'nocturne is paused until nocturne resume\n      Run nocturne resume',
+    'nocturne is paused until nocturne pause --off\n      Run nocturne pause --off',
   );
   expect((await runHere(['resume'], environment)).stdout).toBe('nocturne is resumed; 1 that waited is due now\n');
   expect((await runHere(['status', '--verbose'], environment)).stdout).not.toContain('off  ');
@@ -294,7 +294,8 @@ test('what a person asks for by name is done in a pause too, with a note', async
   const { code, stdout, stderr } = await runHere(['extract', session.path], environment);
   expect({ code, stderr }).toEqual({
     code: 0,
-    stderr: 'nocturne is off here (nocturne is paused until nocturne resume); done all the same, because you asked.\n',
+    stderr:
+      'nocturne is off here (nocturne is paused until nocturne pause --off); done all the same, because you asked.\n',
   });
   expect(stdout).toContain('Always use pnpm');
   expect((await runHere(['resume'], environment)).stdout).toBe('nocturne is resumed\n');

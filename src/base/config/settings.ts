@@ -180,7 +180,7 @@ export const settingsSchema = z
     sessionSign: z.boolean().default(true),
     /**
      * With each prompt a session is given what is near to it and it was not shown yet, up to 1,000 tokens, within 300 ms
-     * (`NOCTURNE_PROMPT_MS`) or nothing. After a change run `nocturne install` again, which adds the agents' hook or takes it out.
+     * (`NOCTURNE_PROMPT_MS`) or nothing. After a change run `nocturne setup` again, which adds the agents' hook or takes it out; `nocturne doctor` says where that was not done.
      */
     recallPrompts: z.boolean().default(false),
     /** By path (`~/` is the user's directory): `{ "~/secret": { "enabled": false } }` turns a project off; the longest path counts. */

@@ -73,29 +73,40 @@ function checkHooksOf(agent: Agent, config: Config): Checked[] {
     const plugin = agent.name === 'claude-code' && text !== null ? pluginName(text, file) : undefined;
     const again = `Run nocturne setup ${agent.name}.`;
     if (parts.length === 0) {
+      if (plugin && config.recallPrompts) {
+        return [warn(what, `the plugin ${plugin} has no hook for prompts, and recallPrompts is on`, again)];
+      }
       if (plugin) return [ok(what, `by the plugin ${plugin}`)];
       return isInstalled(config, agent.name) ? [fail(what, `gone from ${file}`, again)] : [];
     }
     const programs = findPrograms(config.environment);
-    const wanted = agent.find(agent.add('', { programs, rules: [] }, config), file);
+    const found = parts.map(withoutNode).join('\n');
+    const isAsWith = (recallPrompts: boolean) => {
+      const wanted = agent.add('', { programs, rules: [] }, { ...config, recallPrompts });
+      return agent.find(wanted, file).map(withoutNode).join('\n') === found;
+    };
     const nodes = new Set(parts.flatMap((part) => nodeIn(part) ?? []));
     const missing = [...nodes, programs.hook, programs.nocturne].filter((path) => statNow(path) === null);
     // Another Node is as good, as long as it is there.
-    if (wanted.map(withoutNode).join('\n') !== parts.map(withoutNode).join('\n')) {
-      return [fail(what, `${file} names another nocturne, or not all of its hooks`, again)];
+    if (!isAsWith(config.recallPrompts)) {
+      const prompts = config.recallPrompts ? 'on, and its hook is not' : 'off, and its hook is still';
+      const why = isAsWith(!config.recallPrompts)
+        ? `recallPrompts is ${prompts} in ${file}`
+        : `${file} names another nocturne, or not all of its hooks`;
+      return [fail(what, why, again)];
     }
     if (missing.length > 0) return [fail(what, `${missing.join(', ')} is not there`, again)];
     return [
       ok(what, file),
       ...(plugin
-        ? [warn(what, `the plugin ${plugin} runs it too`, `Keep one: nocturne uninstall ${agent.name}.`)]
+        ? [warn(what, `the plugin ${plugin} runs it too`, `Keep one: nocturne setup ${agent.name} --remove.`)]
         : []),
       ...(agent.name !== 'opencode' && readSettings(text ?? '', file).disableAllHooks === true
         ? [fail(what, `${file} switches all hooks off`, 'Remove "disableAllHooks" from it.')]
         : []),
     ];
   } catch (error) {
-    return [fail(what, describeError(error), `Mend ${file}.`)];
+    return [fail(what, isAppError(error) ? error.message : describeError(error), `Mend ${file}.`)];
   }
 }
 
@@ -115,12 +126,13 @@ function pluginName(text: string, file: string): string | undefined {
 }
 
 /** Whether nocturne may work unasked for the project that doctor is run in. */
-export function checkEnablement({ enabled, reason, pausedUntil }: Enablement): Checked[] {
-  if (enabled) return [];
+export function checkEnablement({ enabled, reason, pausedUntil, isUnknown }: Enablement): Checked[] {
+  // Of settings that cannot be read another check tells.
+  if (enabled || isUnknown) return [];
   const remedy =
     pausedUntil === undefined
       ? 'Change that if it is not meant so.'
-      : 'Run nocturne resume, for a project with --project.';
+      : 'Run nocturne pause --off, for a project with --project.';
   return [warn('switches', `nothing is done unasked here: ${reason}`, remedy)];
 }
 

@@ -62,7 +62,7 @@ function lookIntoHome({ home: dir, clock, zone }: Config): { home: Home | null; 
   try {
     const home = openHome(dir, clock, zone);
     const damage = home.damage();
-    const seen = 'Look whether its directories and pauses are as they should be, then run nocturne resume.';
+    const seen = 'Look whether its directories and pauses are as they should be, then run nocturne pause --off.';
     const unread = home.days.unreadDay();
     const known = 'Look at what the account has used today, then run nocturne retry --failed.';
     const trouble = damage ? [warn('home', formatDamage(damage), seen)] : [];

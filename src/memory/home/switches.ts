@@ -52,7 +52,7 @@ export function decideEnablement(switches: Switches, at?: Whereabouts): Enableme
   const paused = switches.pauses.find(({ project }) => project === null || (at && isWithin(at, project)));
   if (paused) {
     const what = paused.project === null ? PAUSED : `${PAUSED} for ${paused.project}`;
-    const until = paused.until ? `until ${paused.until}` : 'until nocturne resume';
+    const until = paused.until ? `until ${paused.until}` : 'until nocturne pause --off';
     const reason = `${what} ${until}${paused.isAssumed ? ', since pauses could not be read' : ''}`;
     return { enabled: false, reason, pausedUntil: paused.until, ...(paused.isAssumed && { isAssumed: true }) };
   }

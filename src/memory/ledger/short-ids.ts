@@ -44,6 +44,14 @@ export function shortId(ledger: Ledger | null, kind: IdKind, id: string): string
   return id.slice(0, Math.max((id.startsWith(word) ? word.length : 0) + SHOWN, ...shared.map((length) => length + 1)));
 }
 
+/** The same of ids that may stand in several ledgers: the shortest prefixes that tell these apart. */
+export function shortApart(ids: string[]): string[] {
+  return ids.map((id) => {
+    const shared = ids.filter((other) => other !== id).map((other) => sharedLength(id, other));
+    return id.slice(0, Math.max(SHOWN, ...shared.map((length) => length + 1)));
+  });
+}
+
 /** Work in an inbox as a person knows it: an extraction by its session. */
 export function shortKey(ledger: Ledger | null, { kind, key }: { kind: string; key: string }): string {
   const at = key.lastIndexOf('@');

@@ -61,8 +61,8 @@ async function askFor(app: App, { proposal, left, questions }: Asking): Promise<
   const names = Object.values(keys).map(([name]) => name);
   for (;;) {
     const answer = await questions.ask(`${names.join(' ')}: `);
-    const key = answer === null ? 'q' : (answer.trim().toLowerCase()[0] ?? '');
-    if (!Object.hasOwn(keys, key)) continue;
+    const typed = answer === null ? 'q' : (answer.trim().toLowerCase()[0] ?? '');
+    const key = Object.hasOwn(keys, typed) ? typed : '?';
     if (key === '?')
       note(
         Object.values(keys)

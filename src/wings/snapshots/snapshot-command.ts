@@ -1,11 +1,13 @@
 // snapshot: topics that lie in the repository for everybody who works there; made, looked at, taken in.
 
 import { join } from 'node:path';
+import type { Config } from '../../base/config/config.ts';
 import { readTextNow } from '../../base/files/files.ts';
 import { sayCount } from '../../base/text/wording.ts';
 import type { CommandSpec } from '../../doors/cli/spec.ts';
 import { type CommonOptions, MEMORY, sayUndo, withApp, withLooking } from '../../doors/cli/terminal/options.ts';
 import { EXIT, exitFor, note, print, printRaw } from '../../doors/cli/terminal/output.ts';
+import { sayTime } from '../../doors/cli/terminal/words.ts';
 import { unifiedDiff } from '../../memory/history/line-diff.ts';
 import { checkoutRoot } from '../../memory/home/paths.ts';
 import type { ApplyReport, SnapshotCheck, SnapshotTopic } from './apply.ts';
@@ -81,13 +83,13 @@ const check: CommandSpec<CommonOptions & { diff?: boolean }> = {
   more: 'Exit code: 0 nothing to apply, 3 a snapshot waits to be applied, 1 it is broken.',
   examples: ['snapshot check --diff'],
   run: (call) =>
-    withLooking(call, async ({ dir, ledger }) => {
+    withLooking(call, async ({ config, dir, ledger }) => {
       const { checkMemorySnapshot } = await import('./apply.ts');
       const { diff, json } = call.options;
       const tree = treeTop();
       const read = (path: string) => readTextNow(join(dir, path));
       const found = checkMemorySnapshot(tree, { ledger, read });
-      print(json ? JSON.stringify(found) : describeCheck(found));
+      print(json ? JSON.stringify(found) : describeCheck(found, config));
       for (const { path } of diff && !json ? found.topics : []) {
         const theirs = readTextNow(join(memorySnapshotDir(tree), path)) ?? '';
         const from = { name: `here/${path}`, text: read(path) ?? '' };
@@ -122,12 +124,13 @@ function describeApplied({ outcome, snapshot, topics }: ApplyReport): string[] {
   return [head, ...lines];
 }
 
-function describeCheck(check: SnapshotCheck): string {
+function describeCheck(check: SnapshotCheck, { clock, zone }: Config): string {
   const { state, snapshot, applied, topics, ownChanges } = check;
+  const made = snapshot ? ` of ${sayTime(snapshot.createdAt, { now: clock.now(), zone })}` : '';
   const said = {
     none: 'no memory snapshot in this working tree',
-    'not-applied': `${snapshot?.id} of ${snapshot?.createdAt} was not applied yet`,
-    newer: `${snapshot?.id} of ${snapshot?.createdAt} is newer than ${applied?.id}, which was applied`,
+    'not-applied': `${snapshot?.id}${made} was not applied yet`,
+    newer: `${snapshot?.id}${made} is newer than ${applied?.id}, which was applied`,
     'up-to-date': `${snapshot?.id}: up to date`,
     older: `${snapshot?.id} is older than ${applied?.id}, which was applied`,
   }[state];

@@ -5,6 +5,7 @@ import type { CommandSpec } from '../../doors/cli/spec.ts';
 import { type CommonOptions, MEMORY, topicFile, withApp } from '../../doors/cli/terminal/options.ts';
 import { exitFor, print } from '../../doors/cli/terminal/output.ts';
 import type { RememberPart } from '../../doors/wing.ts';
+import { lookIntoLedger } from '../../memory/ledger/ledger.ts';
 import { shortId } from '../../memory/ledger/short-ids.ts';
 import { fold } from '../../memory/text/blocks.ts';
 import type { MemoryType } from '../../memory/types.ts';
@@ -63,8 +64,17 @@ export function sayShare(report: ShareReport, { dryRun = false } = {}): string[]
     ...topic.replaced.map((line) => `    no longer: ${line}`),
   ]);
   const verb = dryRun ? 'would share' : 'shared';
-  const undo = job ? [`nocturne undo ${shortId(null, 'job', job)} --scope local takes it back.`] : [];
+  const undo = job ? [`nocturne undo ${nameOf(job, memory)} --scope local takes it back.`] : [];
   return [`share: ${verb} with the team in ${memory}, as ${author}`, ...lines, ...warnings, ...undo];
+}
+
+function nameOf(job: string, memory: string): string {
+  const ledger = lookIntoLedger(memory);
+  try {
+    return shortId(ledger, 'job', job);
+  } finally {
+    ledger?.close();
+  }
 }
 
 /** `nocturne remember --share`: what a person says, into one topic for each type. */

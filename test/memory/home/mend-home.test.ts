@@ -127,7 +127,7 @@ test('commands go on beside a damaged home: directories are found again, and sta
     /^what was spent on 2026-11-21 could not be read: .* until nocturne retry --failed/,
   );
   expect(status.values[0]?.attention).toEqual([expect.stringContaining('home.db was damaged'), isFull]);
-  expect(status.values[0]?.standing.reason).toContain('until nocturne resume');
+  expect(status.values[0]?.standing.reason).toContain('until nocturne pause --off');
   const doctor = await runHere(['doctor'], testing.environment);
   expect(doctor.stdout).toContain('home.db was damaged');
   expect(doctor.stdout).toContain('nocturne retry --failed');

@@ -9,6 +9,7 @@ import { examine } from '../../doctor/examine.ts';
 import type { CommandSpec } from '../spec.ts';
 import { type CommonOptions, MEMORY, withApp } from '../terminal/options.ts';
 import { EXIT, print } from '../terminal/output.ts';
+import { plainly } from '../terminal/words.ts';
 
 const check: CommandSpec<CommonOptions & { repair?: boolean }> = {
   name: 'check',
@@ -58,24 +59,26 @@ const doctor: CommandSpec<DoctorOptions> = {
   async run({ options, parts }) {
     const mend = () => withApp({ options: {}, parts }, (app) => app.check({ cwd: process.cwd() }, { repair: true }));
     const mended = options.fix ? await mend() : null;
-    const checked = await examineAll(options);
+    const { checked, config } = await examineAll(options);
+    const say = (check: Checked) => (config ? plainly(describeChecked(check), config) : describeChecked(check));
     const isMended = mended === null || mended.findings.every((finding) => finding.isMended);
     const isFine = isMended && checked.every(({ state }) => state !== 'fail');
     if (options.json) print(JSON.stringify({ isFine, checks: checked, ...(mended && { findings: mended.findings }) }));
-    else print([...(mended ? [describe(mended)] : []), ...checked.map(describeChecked)].join('\n'));
+    else print([...(mended ? [describe(mended)] : []), ...checked.map(say)].join('\n'));
     process.exitCode = isFine ? EXIT.fine : EXIT.attention;
   },
 };
 
-async function examineAll({ online }: DoctorOptions): Promise<Checked[]> {
+async function examineAll({ online }: DoctorOptions): Promise<{ checked: Checked[]; config?: Config }> {
   let config: Config;
   try {
     config = await loadConfig();
   } catch (error) {
     // Nothing else can be judged without them.
-    return [...checkNode(), fail('settings', describeError(error), 'Mend config.json, then look again.')];
+    const trouble = fail('settings', describeError(error), 'Mend config.json, then look again.');
+    return { checked: [...checkNode(), trouble] };
   }
-  return examine(config, { cwd: process.cwd(), isOnline: online ?? true });
+  return { checked: await examine(config, { cwd: process.cwd(), isOnline: online ?? true }), config };
 }
 
 function describeChecked({ what, state, found, remedy }: Checked): string {

@@ -8,7 +8,7 @@ import { dayOf } from '../../../base/time.ts';
 import { givenUpTurns, sessionRow } from '../../../memory/ledger/coverage.ts';
 import { dropFailure, putInInbox } from '../../../memory/ledger/inbox.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
-import { shortKey, wholeId } from '../../../memory/ledger/short-ids.ts';
+import { shortApart, shortKey, wholeId } from '../../../memory/ledger/short-ids.ts';
 import { openSession } from '../../../transcript/session.ts';
 import type { App } from '../../compose.ts';
 import { extractKey, type Waiting } from '../../hook/announce.ts';
@@ -244,7 +244,7 @@ async function refuseUnclear(app: App, names: string[], { memory }: RetryOptions
     const meant = [...sessions].filter((session) => isSessionMeant(session, name));
     if (meant.length < 2 || meant.includes(name)) continue;
     throw new AppError('bad-input', `${JSON.stringify(name)} may mean ${meant.length} sessions.`, {
-      remedy: `Say which: ${meant.slice(0, MOST_NAMED).join(', ')}`,
+      remedy: `Say which: ${shortApart(meant).slice(0, MOST_NAMED).join(', ')}${meant.length > MOST_NAMED ? ' …' : ''}`,
     });
   }
 }

@@ -11,7 +11,7 @@ import type { App } from '../../compose.ts';
 import type { Checked } from '../../doctor/checked.ts';
 import type { Parts } from '../../job-bounds.ts';
 import { configFor, withApp } from '../terminal/options.ts';
-import { print, style } from '../terminal/output.ts';
+import { EXIT, print, style } from '../terminal/output.ts';
 import type { Learned, Need } from '../terminal/overview.ts';
 import { readStatus, type Status } from '../terminal/status-facts.ts';
 import { plainly, sayTokens, sayUsd, sayWhen } from '../terminal/words.ts';
@@ -44,6 +44,7 @@ export async function showHome(app: App, status: Status): Promise<void> {
   const parts = [sayNews(app, status), ...sayNeeds(app, needs), sayNumbers(app, status, needs)];
   show(parts.join('\n\n'));
   noteLook(app);
+  if (status.attention.length > 0) process.exitCode = EXIT.attention;
 }
 
 function show(text: string): void {
@@ -62,8 +63,11 @@ function noteLook({ home }: App): void {
 /** What keeps sessions from being learned from, as doctor finds it. */
 async function checkSetup(config: Config): Promise<Checked[]> {
   const { checkHooks, checkKey, checkNight } = await import('../../doctor/checks.ts');
+  const { problem, path } = config.agentMemory.settings;
+  // Of settings that cannot be read it is told once, with what waits for them.
+  const isTold = (check: Checked) => problem !== undefined && check.found.includes(path);
   const found = [...checkNight(config), ...checkHooks(config), ...(await checkKey(config))];
-  return found.filter(({ state }) => state === 'fail');
+  return found.filter((check) => check.state === 'fail' && !isTold(check));
 }
 
 /** No agent at all tells of its sessions. */
@@ -72,9 +76,11 @@ function isNoAgent({ what }: Checked): boolean {
 }
 
 function setupNeed(check: Checked): Need {
-  const { what, found, remedy } = check;
+  const { what, found, remedy = '' } = check;
   if (isNoAgent(check)) return { text: 'No agent tells nocturne of its sessions', command: 'nocturne setup' };
-  return { text: `The ${what}: ${found}. ${remedy}`, command: 'nocturne doctor' };
+  const text = `The ${what}: ${found.replace(/\.$/, '')}`;
+  const [whole, command] = /^Run (nocturne [\w -]+)[.:]/.exec(remedy) ?? [];
+  return whole ? { text, command } : { text: `${text}. ${remedy}`, command: 'nocturne doctor' };
 }
 
 function sayNews({ config }: App, { learned, lookedAt }: Status): string {
@@ -116,7 +122,7 @@ function sayNumbers({ config }: App, status: Status, needs: Need[]): string {
   const at = { now: config.clock.now(), zone: config.zone };
   const { standing, all, lastJobs } = status;
   const rows: [string, string][] = [
-    ...(standing.enabled
+    ...(standing.enabled || standing.isUnknown
       ? []
       : [['Off', `nothing is done unasked here: ${plainly(standing.reason, config)}`] as [string, string]]),
     ['Cost', sayCost(status)],

@@ -11,7 +11,7 @@ import { eachLedger } from '../../worker/known-work.ts';
 import type { Call, CommandSpec, OptionSpec } from '../spec.ts';
 import { type CommonOptions, withApp } from '../terminal/options.ts';
 import { note, print } from '../terminal/output.ts';
-import { sayTime } from '../terminal/words.ts';
+import { plainly, sayTime } from '../terminal/words.ts';
 
 interface PauseOptions extends CommonOptions {
   project?: string | true;
@@ -53,7 +53,7 @@ function beginPause(call: Call<PauseOptions>): Promise<void> {
     const project = projectFrom(call.options);
     app.home.pauses.begin({ project, until });
     const when = until && sayTime(until, { now: app.config.clock.now(), zone: app.config.zone });
-    const end = when ? `until ${when}` : 'until nocturne resume';
+    const end = when ? `until ${when}` : 'until nocturne pause --off';
     print(json ? JSON.stringify({ project, until }) : `${project ?? 'nocturne'} is paused ${end}`);
   });
 }
@@ -79,7 +79,7 @@ function endPause(call: Call<PauseOptions>): Promise<void> {
     const what = project ?? 'nocturne';
     const due = released > 0 ? `; ${released} that waited ${released === 1 ? 'is' : 'are'} due now` : '';
     print(wasPaused ? `${what} is resumed${due}` : `${what} was not paused`);
-    if (!enabled) print(`still off: ${reason}`);
+    if (!enabled) print(`still off: ${plainly(reason, app.config)}`);
     const unread = app.home.days.unreadDay();
     if (unread) print(formatUnreadSpend(unread));
   });

@@ -8,6 +8,7 @@ import { answerHook, MAX_CHARACTERS, type RecallOptions, recallFor } from '../..
 import type { CommandSpec } from '../spec.ts';
 import { type CommonOptions, configFor, MEMORY } from '../terminal/options.ts';
 import { note, print } from '../terminal/output.ts';
+import { plainly } from '../terminal/words.ts';
 
 interface Given extends CommonOptions {
   query?: string;
@@ -44,7 +45,7 @@ const recall: CommandSpec<Given> = {
     note(
       result.standing.enabled
         ? `Nothing is remembered in ${result.memory}.`
-        : `Nothing is recalled: ${result.standing.reason}.`,
+        : `Nothing is recalled: ${plainly(result.standing.reason, config)}.`,
     );
   },
 };

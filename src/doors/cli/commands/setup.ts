@@ -126,7 +126,12 @@ function isHere(name: AgentName, config: Config): boolean {
 function summary({ changes, scheduler }: Plan, config: Config): string {
   const said = changes.map(({ agent, file, from, to, receipt }) => {
     const rules = receipt?.rules.length ? ', and may write its memory unasked' : '';
-    const what = from === to ? 'is in place' : agent === 'opencode' ? 'a plugin' : `hooks${rules}`;
+    const what =
+      from === to
+        ? 'is in place'
+        : agent === 'opencode'
+          ? 'a plugin'
+          : `hooks${config.recallPrompts ? ', one with each prompt' : ''}${rules}`;
     return row(findAgent(agent).title, `${what}: ${short(file, config)}`);
   });
   const { memoryDir, agentMemory, claudeDir } = config;

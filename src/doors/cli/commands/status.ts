@@ -27,9 +27,8 @@ const status: CommandSpec<CommonOptions & { verbose?: boolean }> = {
       const counts = learned.map(({ store: memory, whose, entries }) => {
         return { memory, project: whose.name, entries: entries.length };
       });
-      if (call.options.json) print(JSON.stringify({ ...own, learned: counts, ...added }));
-      else if (call.options.verbose) print(describe(found));
-      else await showHome(app, found);
+      if (!call.options.json && !call.options.verbose) return showHome(app, found);
+      print(call.options.json ? JSON.stringify({ ...own, learned: counts, ...added }) : describe(found));
       if (found.attention.length > 0) process.exitCode = EXIT.attention;
     }),
 };

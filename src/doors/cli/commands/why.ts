@@ -9,7 +9,7 @@ import { sayProposals } from '../../../memory/dream/proposals.ts';
 import { explainEntry, explainLines, restingOn, toldOf } from '../../../memory/dream/provenance.ts';
 import { jobRow } from '../../../memory/ledger/job-rows.ts';
 import { findLedger, type Ledger } from '../../../memory/ledger/ledger.ts';
-import { findId, shortId, wholeId } from '../../../memory/ledger/short-ids.ts';
+import { findId, shortApart, shortId, wholeId } from '../../../memory/ledger/short-ids.ts';
 import { catalogEntries } from '../../../memory/recall/catalog.ts';
 import { searchMemory } from '../../../memory/recall/search.ts';
 import type { MemoryReader } from '../../../memory/store/live-files.ts';
@@ -42,6 +42,8 @@ import { reportDreams } from './report.ts';
 
 /** Of what words are found in. */
 const MOST_FOUND = 5;
+/** Of the sessions that the beginning of an id may mean. */
+const MOST_NAMED = 10;
 
 const why: CommandSpec<CommonOptions, [string[]]> = {
   name: 'why',
@@ -115,11 +117,16 @@ async function tellSessions(app: App, { what, call: { options } }: Asked): Promi
     if (isFile || !isAppError(error, 'bad-input')) throw error;
     return [];
   });
+  const sessions = [...new Set(found.map(({ session }) => session))];
+  if (sessions.length > 1 && !isFile && sessions.every((session) => session.startsWith(what))) {
+    const remedy = `Say which: ${shortApart(sessions).slice(0, MOST_NAMED).join(', ')}${sessions.length > MOST_NAMED ? ' …' : ''}`;
+    throw new AppError('bad-input', `${JSON.stringify(what)} may mean ${sessions.length} sessions.`, { remedy });
+  }
   const whole = (id: string) => id;
   const seen = { ...whenSeen(app), short: (session: string) => shortId(null, 'session', session), entry: whole };
   for (const each of found) {
     const { shortId: _, ...all } = each;
-    print(options.json ? JSON.stringify(all) : describeSession(each, seen));
+    print(options.json ? JSON.stringify(all) : describeSession(each, seen, app.config));
   }
   return found.length > 0;
 }

@@ -1,6 +1,7 @@
 // worker: works what waits, for ever or once; board: a view of the queue in the browser, on this machine alone.
 
 import { InvalidArgumentError } from 'commander';
+import type { Config } from '../../../base/config/config.ts';
 import { AppError } from '../../../base/errors.ts';
 import { formatIn } from '../../../base/time.ts';
 import { inboxItems } from '../../../memory/ledger/inbox.ts';
@@ -15,6 +16,7 @@ import { drainInboxes, openStores, runWorker, wakeQueueOptions } from '../../wor
 import type { Call, CommandSpec } from '../spec.ts';
 import { type CommonOptions, MODEL, withApp } from '../terminal/options.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
+import { plainly } from '../terminal/words.ts';
 
 const SIGN_OF_LIFE_WITHIN_MS = 120_000;
 /** Kept in mind at once. */
@@ -60,7 +62,7 @@ function work(call: Call<WorkerOptions>): Promise<void> {
       takeIn: intake.takeIn,
       onResult(result: WorkResult, store: Store) {
         if (options.json) print(JSON.stringify({ memory: store.dir, ...result }));
-        else say(describeResult(result, store, app.config.zone));
+        else say(describeResult(result, store, app.config));
       },
       onError,
     };
@@ -131,17 +133,17 @@ function toSecond(instant: string, zone: string): string {
   return formatIn(instant, zone, 'yyyy-MM-dd HH:mm:ss');
 }
 
-function describeResult(result: WorkResult, store: Store, zone: string): string {
+function describeResult(result: WorkResult, store: Store, config: Config): string {
   const { kind, key, outcome, delayedUntil, reason } = result;
-  const later = delayedUntil && outcome !== 'busy' ? `, again at ${toSecond(delayedUntil, zone)}` : '';
-  return `${shortKey(store.ledger, { kind, key })}: ${outcome}${later}${reason ? ` (${reason})` : ''} [${store.dir}]`;
+  const later = delayedUntil && outcome !== 'busy' ? `, again at ${toSecond(delayedUntil, config.zone)}` : '';
+  return `${shortKey(store.ledger, { kind, key })}: ${outcome}${later}${reason ? ` (${plainly(reason, config)})` : ''} [${store.dir}]`;
 }
 
 async function nameDelayed(app: App, onError: (message: string) => void): Promise<void> {
   for (const store of await openStores(app, onError)) {
     for (const item of inboxItems(store.ledger)) {
       note(
-        `waits until ${toSecond(item.notBefore, app.config.zone)}: ${shortKey(store.ledger, item)}${item.failure ? ` (${item.failure})` : ''} [${store.dir}]`,
+        `waits until ${toSecond(item.notBefore, app.config.zone)}: ${shortKey(store.ledger, item)}${item.failure ? ` (${plainly(item.failure, app.config)})` : ''} [${store.dir}]`,
       );
     }
   }

@@ -49,7 +49,7 @@ export async function actionCalled(app: App, id: string, options: CommonOptions)
   const whole = found.find(({ job }) => job === id);
   if (whole) return whole;
   throw new AppError('bad-input', `${JSON.stringify(id)} may mean ${found.length} jobs.`, {
-    remedy: `Say which: ${found.map(({ job, store }) => `${job} in ${store.dir}`).join(', ')}`,
+    remedy: `Say which: ${found.map(({ job, store }) => `${shortId(store.ledger, 'job', job)} in ${store.dir}`).join(', ')}`,
   });
 }
 

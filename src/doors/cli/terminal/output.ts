@@ -5,10 +5,12 @@ import type { DreamEstimate } from '../../../../jobs/dream/estimate.ts';
 import type { Waits } from '../../../../jobs/dream/seams.ts';
 import type { DreamReport } from '../../../../jobs/dream.ts';
 import type { ExtractReport } from '../../../../jobs/extract.ts';
+import type { Config } from '../../../base/config/config.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import type { Enablement } from '../../../memory/home/switches.ts';
 import { lookIntoLedger } from '../../../memory/ledger/ledger.ts';
 import { shortId } from '../../../memory/ledger/short-ids.ts';
+import { plainly } from './words.ts';
 import { wrap } from './wrap.ts';
 
 /** `attention`: something needs a person. `later`: busy, or a ceiling. */
@@ -145,8 +147,8 @@ export function style(format: 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cya
 }
 
 /** Says so where nocturne would not do by itself what a person asked for. */
-export function noteOff({ enabled, reason }: Enablement): void {
-  if (!enabled) note(`nocturne is off here (${reason}); done all the same, because you asked.`);
+export function noteOff({ enabled, reason }: Enablement, config: Config): void {
+  if (!enabled) note(`nocturne is off here (${plainly(reason, config)}); done all the same, because you asked.`);
 }
 
 export function note(text: string): void {

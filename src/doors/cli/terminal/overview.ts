@@ -21,6 +21,8 @@ import { type Whose, whoseMemory } from './words.ts';
 export interface Need {
   text: string;
   command?: string;
+  /** What work failed with, so that it is not told of each. */
+  cause?: string;
 }
 
 /** What sessions taught a directory since an instant, the newest first. */
@@ -82,9 +84,12 @@ export async function readOverview(
     all.proposals += proposals;
     if (proposals > 0) {
       all.attention.push(`proposed changes wait for your word in ${store}: ${proposals} (nocturne review)`);
-      reviews.push({
+      const command = whose.command('nocturne review');
+      const isHere = command === 'nocturne review';
+      // What waits where one stands comes first.
+      reviews[isHere ? 'unshift' : 'push']({
         text: `${sayCount(proposals, 'proposed change')} in ${whose.name} ${proposals === 1 ? 'waits' : 'wait'} for your word`,
-        command: whose.command('nocturne review'),
+        command,
       });
     }
     const holds = store === here ? [] : dreamHolds(app, ledger);
@@ -123,13 +128,17 @@ export async function readOverview(
   const breaker = app.home.breaker.read();
   for (const [code, { count, message }] of needed) {
     all.attention.push(`${code}, ${count} waiting: ${message}`);
-    const text = `${sayCount(count, 'session')} ${count === 1 ? 'waits' : 'wait'}: ${message}`;
+    const text = `${sayCount(count, 'job')} ${count === 1 ? 'waits' : 'wait'}: ${message}`;
     // Else it is said of the model.
-    if (code !== breaker.code) all.needs.push({ text, command: 'nocturne doctor' });
+    const isOfModel = breaker.state !== 'closed' && code === breaker.code;
+    if (!isOfModel) all.needs.push({ text, command: 'nocturne doctor', cause: message });
   }
   for (const [reason, paths] of Map.groupBy(app.home.blocked.all(), (each) => each.reason)) {
-    const text = `${sayCount(paths.length, 'session')} could not be taken yet: ${reason}`;
-    tell(text, { text, command: 'nocturne doctor' });
+    const text = `${sayCount(paths.length, 'session')} could not be taken yet`;
+    const unread = config.agentMemory.settings.problem;
+    // Where the agent's settings are what keeps them, that is said already.
+    const why = unread && reason.includes(config.agentMemory.settings.path) ? ', for the same reason' : `: ${reason}`;
+    tell(`${text}: ${reason}`, { text: `${text}${why}`, command: 'nocturne doctor' });
   }
   const damage = app.home.damage();
   if (damage) tell(formatDamage(damage), { text: formatDamage(damage), command: 'nocturne pause --off' });
@@ -139,7 +148,8 @@ export async function readOverview(
     const next = breaker.state === 'open' ? `it is asked again ${breaker.until}` : 'the next job asks it again';
     tell(sayBreaker(breaker), {
       text: `The model could not be asked ${sayCount(breaker.failures, 'time')} in a row; ${next}: ${breaker.reason}`,
-      command: 'nocturne doctor --online',
+      command: 'nocturne doctor',
+      cause: breaker.reason ?? undefined,
     });
   }
   for (const [, [first, ...others]] of Map.groupBy(all.failed, ({ code, kind }) => `${code} ${kind}`)) {

@@ -2,11 +2,12 @@
 // times as a person says them; JSON has it all whole.
 
 import type { Inspection } from '../../../../jobs/inspect.ts';
+import type { Config } from '../../../base/config/config.ts';
 import { ERRORS, isErrorCode } from '../../../base/errors.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import type { ExplainedEntry, ExplainedLine, toldOf } from '../../../memory/dream/provenance.ts';
 import type { Explanation } from './explain-session.ts';
-import { sayTime, sayWhen } from './words.ts';
+import { plainly, sayTime, sayWhen } from './words.ts';
 
 /** Who looks: when and where, and how a session is called there. */
 export interface Seen {
@@ -17,7 +18,7 @@ export interface Seen {
 }
 
 /** What became of a session, and what it taught. */
-export function describeSession(found: Explanation, at: Seen): string {
+export function describeSession(found: Explanation, at: Seen, config: Config): string {
   const divided = new Set(found.ranges.flatMap(({ messages, from }) => (messages ? [from] : [])));
   const total = found.ranges.reduce((sum, { messages, turns }) => sum + (messages ? 0 : turns), divided.size);
   const { holds } = found;
@@ -31,10 +32,12 @@ export function describeSession(found: Explanation, at: Seen): string {
       const mark = state === 'new' || state === 'distilled' ? '' : ` (${state})`;
       return `${(index === 0 ? 'taught' : '').padEnd(12)}${type.padEnd(9)}  ${text}${mark}`;
     }),
-    ...found.waiting.map(({ notBefore, why }) => `waits       until ${sayTime(notBefore, at)}${why ? `: ${why}` : ''}`),
+    ...found.waiting.map(
+      ({ notBefore, why }) => `waits       until ${sayTime(notBefore, at)}${why ? `: ${plainly(why, config)}` : ''}`,
+    ),
     ...found.failures.map((failure) => `failed      ${sayFailure(failure, at)}`),
     ...found.proposals.map(({ entry, text, says }) => `proposed    ${text} (${entry}): ${says}`),
-    `next        ${found.next.replaceAll(` ${found.session}`, ` ${found.shortId}`)}`,
+    `next        ${plainly(found.next.replaceAll(` ${found.session}`, ` ${found.shortId}`), config)}`,
   ].join('\n');
 }
 

@@ -34,7 +34,8 @@ export async function readStatus(app: App) {
   const told = memoryDirIfTold(config, { cwd });
   // Its usual place is named then, and not looked into.
   const memory = told ?? projectMemoryDir(config.claudeDir, cwd);
-  const problem = config.agentMemory.settings.problem ?? 'autoMemoryDirectory of the agent names no place that can be';
+  const { settings } = config.agentMemory;
+  const problem = settings.problem ?? 'autoMemoryDirectory of the agent names no place that can be';
   const untold = told === null ? [`Where memory lives cannot be told: ${problem}`] : [];
   const now = config.clock.now();
   const day = dayOf(now, config.zone);
@@ -62,8 +63,10 @@ export async function readStatus(app: App) {
       ...attention,
     ],
     /** The same as sentences, each with the command that deals with it from here. */
-    needs: [
-      ...untold.map((text): Need => ({ text, command: 'nocturne doctor' })),
+    needs: onceEach([
+      ...untold.map(
+        (text): Need => ({ text: settings.problem ? sayUnread(settings.problem) : text, command: 'nocturne doctor' }),
+      ),
       ...trouble
         .filter((text) => !needs.some((need) => need.text.endsWith(text)))
         .map((text): Need => ({ text, command: 'nocturne check --repair' })),
@@ -72,7 +75,7 @@ export async function readStatus(app: App) {
       ...holds.map((hold) => holdNeed(hold)),
       ...needs,
       ...kept.addedNeeds,
-    ],
+    ]),
     /** When a person last looked at this, and what sessions have taught since. */
     lookedAt,
     learned,
@@ -95,6 +98,18 @@ export async function readStatus(app: App) {
     nextDreamAt: nextNightly(config, home).toISOString(),
     workers: home.workers(),
   };
+}
+
+/** What failed for a cause that another tells of goes without saying. */
+function onceEach(needs: Need[]): Need[] {
+  const isTold = (need: Need) =>
+    needs.some(({ cause }) => cause !== undefined && need.cause === undefined && need.text.includes(cause));
+  return needs.filter((need) => !isTold(need));
+}
+
+/** Until the agent's settings are mended: nobody knows where memory lives, or whether it is wanted. */
+function sayUnread(problem: string): string {
+  return `${problem.replace(/\.$/, '')}. Until it is mended nothing is learned here and nothing recalled; what waits is taken then`;
 }
 
 function totalOf(days: Spend[]) {

@@ -37,14 +37,14 @@ export function sayTime(at: string | Date, { now, zone }: { now: Date; zone: str
   return formatIn(instant, zone, isThisYear ? 'd MMM HH:mm' : 'd MMM yyyy');
 }
 
-const INSTANT = /\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z/g;
+const INSTANT = /\b(?:at )?(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z)/g;
 const UUID = /(?<![\w/\\.-])([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![\w/\\]|\.\w)/gi;
 
 /** A sentence made for logs, as one would say it: its instants as times, its ids by how they begin, paths from `~/`. */
 export function plainly(text: string, { clock, zone, userDir }: Config): string {
   const now = clock.now();
   return text
-    .replace(INSTANT, (instant, at: number) =>
+    .replace(INSTANT, (_, instant: string, at: number) =>
       (/\b(?:until|since|before|after) $/.test(text.slice(0, at)) ? sayTime : sayWhen)(instant, { now, zone }),
     )
     .replace(UUID, '$1')

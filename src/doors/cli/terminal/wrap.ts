@@ -1,5 +1,6 @@
 // Lines that fit the terminal, broken between words and nowhere else. A call of nocturne that can be pasted, code and a
-// quote stay whole as far as a line is long enough for them; a path is never broken. Nothing is left out.
+// quote stay whole as far as a line is long enough for them; a path is never broken, and a diff stays as it is. Nothing is
+// left out.
 
 import { stripVTControlCharacters } from 'node:util';
 
@@ -9,10 +10,21 @@ const UNIT = new RegExp(String.raw`\S*(?:\x60[^\x60\n]*\x60|“[^”\n]*”|(?<!
 
 /** `indent`: where a line that is too long goes on; default: below its first words, behind a label where it has one. */
 export function wrap(text: string, columns: number, indent?: number): string {
-  return text
-    .split('\n')
-    .map((line) => (lengthOf(line) <= columns ? line : wrapLine(line, columns, indent ?? hangOf(line, columns))))
+  const lines = text.split('\n');
+  let isDiff = false;
+  return lines
+    .map((line, at) => {
+      const plain = stripVTControlCharacters(line);
+      isDiff = isDiff ? /^[-+ @\\]/.test(plain) : isDiffAt(lines, at);
+      return isDiff || plain.length <= columns ? line : wrapLine(line, columns, indent ?? hangOf(line, columns));
+    })
     .join('\n');
+}
+
+/** Its head is two lines, with the names of both files. */
+function isDiffAt(lines: string[], at: number): boolean {
+  const begins = (line: string | undefined, mark: string) => stripVTControlCharacters(line ?? '').startsWith(mark);
+  return begins(lines[at], '--- ') && begins(lines[at + 1], '+++ ');
 }
 
 function wrapLine(line: string, columns: number, indent: number): string {

@@ -1,10 +1,12 @@
 // nocturne keys: who may use the server. A key is printed once, when it is made.
 
 import { InvalidArgumentError } from 'commander';
+import type { Config } from '../../../base/config/config.ts';
 import { AppError } from '../../../base/errors.ts';
 import type { CommandSpec } from '../../../doors/cli/spec.ts';
 import { withApp } from '../../../doors/cli/terminal/options.ts';
 import { EXIT, note, print } from '../../../doors/cli/terminal/output.ts';
+import { sayTime } from '../../../doors/cli/terminal/words.ts';
 import { type KeyRow, Keys, RIGHTS, type Right } from '../rows/keys.ts';
 import { openRows } from '../rows/schema.ts';
 import { oneStore, storesOf } from '../rows/which.ts';
@@ -54,7 +56,7 @@ const list: CommandSpec<{ json?: boolean }> = {
     withApp({ options: {}, parts }, async (app) => {
       const rows = keysOf(app).all();
       if (options.json) return print(JSON.stringify(rows.map(shown)));
-      for (const row of rows) print(line(row));
+      for (const row of rows) print(line(row, app.config));
       if (rows.length === 0) note('There is none: nocturne keys create --name NAME');
     }),
 };
@@ -75,7 +77,7 @@ const revoke: CommandSpec<{ json?: boolean }, [string]> = {
         throw new AppError('bad-input', `There is no key ${JSON.stringify(given)}.`, { remedy: 'nocturne keys list' });
       }
       if (others.length > 0) {
-        for (const each of found) note(line(each));
+        for (const each of found) note(line(each, app.config));
         note(`Several keys have the name ${JSON.stringify(given)}: give an id.`);
         process.exitCode = EXIT.usage;
         return;
@@ -93,9 +95,10 @@ function shown({ dayMicroUsd, ...row }: KeyRow) {
   return { ...row, dayUsd: dayMicroUsd === null ? null : dayMicroUsd / MICRO_USD };
 }
 
-function line({ id, name, stores, rights, revokedAt }: KeyRow): string {
+function line({ id, name, stores, rights, revokedAt }: KeyRow, { clock, zone }: Config): string {
   const which = stores === 'all' ? 'all stores' : stores.length === 0 ? 'its own stores' : stores.join(' ');
-  return `${id}  ${name}  ${rights.join(',')}  ${which}${revokedAt ? `  revoked ${revokedAt}` : ''}`;
+  const end = revokedAt ? `  revoked ${sayTime(revokedAt, { now: clock.now(), zone })}` : '';
+  return `${id}  ${name}  ${rights.join(',')}  ${which}${end}`;
 }
 
 function rightsOf(text: string): Right[] {

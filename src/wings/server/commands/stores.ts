@@ -1,9 +1,11 @@
 // nocturne stores: the memory stores of this home, which nocturne serve gives to clients.
 
+import type { Config } from '../../../base/config/config.ts';
 import { AppError } from '../../../base/errors.ts';
 import type { CommandSpec } from '../../../doors/cli/spec.ts';
 import { withApp } from '../../../doors/cli/terminal/options.ts';
 import { note, print } from '../../../doors/cli/terminal/output.ts';
+import { sayTime } from '../../../doors/cli/terminal/words.ts';
 import type { StoreRow } from '../rows/stores.ts';
 import { oneStore, storesOf } from '../rows/which.ts';
 
@@ -25,7 +27,7 @@ const list: CommandSpec<{ removed?: boolean; json?: boolean }> = {
       const known = storesOf(app);
       const rows = options.removed ? known.removed() : known.list({ seenBy: 'all', withArchived: true });
       if (options.json) return print(JSON.stringify(rows));
-      for (const row of rows) print(line(row));
+      for (const row of rows) print(line(row, app.config));
       if (rows.length === 0) note(options.removed ? 'There is none.' : 'There is none: nocturne stores create NAME');
     }),
 };
@@ -51,7 +53,7 @@ const create: CommandSpec<{ description: string; allowSecrets?: boolean; json?: 
       }
       const { description, allowSecrets: allowsSecrets } = options;
       const row = storesOf(app).create({ name, description, allowsSecrets });
-      print(options.json ? JSON.stringify(row) : line(row));
+      print(options.json ? JSON.stringify(row) : line(row, app.config));
     }),
 };
 
@@ -72,12 +74,13 @@ const remove: CommandSpec<{ json?: boolean }, [string]> = {
         });
       }
       await known.remove(row.id);
-      print(options.json ? JSON.stringify(row) : `${line(row)}\n  back with: nocturne undo ${row.id}`);
+      print(options.json ? JSON.stringify(row) : `${line(row, app.config)}\n  back with: nocturne undo ${row.id}`);
     }),
 };
 
-function line({ id, name, kind, dir, archivedAt, removedAt }: StoreRow): string {
-  const since = removedAt ? `  deleted ${removedAt}` : archivedAt ? `  archived ${archivedAt}` : '';
+function line({ id, name, kind, dir, archivedAt, removedAt }: StoreRow, { clock, zone }: Config): string {
+  const at = removedAt ?? archivedAt;
+  const since = at ? `  ${removedAt ? 'deleted' : 'archived'} ${sayTime(at, { now: clock.now(), zone })}` : '';
   return `${id}  ${name}${kind === 'own' ? '' : `  (${kind})`}${since}  ${dir}`;
 }
 
