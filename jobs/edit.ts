@@ -1,11 +1,16 @@
-// Edit: a person changes a file of the memory in an editor, and what comes of it is an action that undo takes back.
+// Edit: a person changes a file of the memory in an editor, and what comes of it is an action that undo takes back. `editLine`:
+// one line of a topic, from what the person was shown.
 //
 // 1. What was edited outside before is taken in as such.
 // 2. The editor works on the file itself: what it saves is there at once, also where it goes on after this has ended.
 // 3. What is saved by then is taken in as every edit is, lines and what they rest on; each commit of that is one action.
 
+import { AppError } from '../src/base/errors.ts';
+import type { Clock } from '../src/base/time.ts';
 import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
 import type { Store } from '../src/memory/store/store.ts';
+import { lineEndOf } from '../src/memory/text/blocks.ts';
+import { type LocatedLine, locateLines } from '../src/memory/text/topic.ts';
 
 /** `open` answers whether the editor ended well. Answers that, and the jobs with which what was saved can be undone. */
 export async function edit(
@@ -27,4 +32,44 @@ export async function edit(
     return commits.map(({ id: commit }) => enterPersonsJob({ ledger, commit }, { kind: 'edit', outcome: 'edited' }));
   });
   return { isFine, jobs };
+}
+
+/**
+ * Puts `text` in the place of the line with this id, bullet marker and all; empty takes it out. Answers with which job it can
+ * be undone; null where that is what stands there. Throws `conflict` where the line is not as it was shown any more: nothing
+ * is changed then.
+ */
+export async function editLine(
+  { path, line, shown, text }: { path: string; line: string; shown: string; text: string },
+  { store, clock }: { store: Store; clock: Clock },
+): Promise<string | null> {
+  const now = withUnixEnds(text).trimEnd();
+  if (now === withUnixEnds(shown).trimEnd()) return null;
+  let job: string | null = null;
+  const change = (current: string | null) => {
+    const raw = current ?? '';
+    const at = locateLines(raw).find(
+      (each) => each.id === line && shownLine(raw, each) === withUnixEnds(shown).trimEnd(),
+    );
+    if (!at) throw new AppError('conflict', `The line was changed in ${path} meanwhile; nothing of yours was written.`);
+    const end = lineEndOf(raw);
+    const written = now === '' ? '' : `${now.replaceAll('\n', end)}${/\n$/.test(raw.slice(at.from, at.to)) ? end : ''}`;
+    return raw.slice(0, at.from) + written + raw.slice(at.to);
+  };
+  await store.commit({ actor: 'person' }, () => ({
+    files: [{ path, change }],
+    rows(transaction) {
+      job = enterPersonsJob(transaction, { kind: 'edit', outcome: 'edited', now: clock.now() });
+    },
+  }));
+  return job;
+}
+
+/** A line as it stands in the file, with its marker, for whoever edits it. */
+export function shownLine(raw: string, { from, to }: Pick<LocatedLine, 'from' | 'to'>): string {
+  return withUnixEnds(raw.slice(from, to)).trimEnd();
+}
+
+function withUnixEnds(text: string): string {
+  return text.replaceAll('\r\n', '\n');
 }

@@ -104,7 +104,17 @@ export interface RememberPart {
   ): Promise<(() => Promise<Said & { values: Record<string, unknown> }>) | null>;
 }
 
+/** What a wing shows in a browser, where the server is there to serve it. */
+export interface Pages {
+  /** Null where there is nothing of it at this address. */
+  answer(request: Request): Promise<Response | null>;
+  /** Ends what is still being sent. */
+  close(): void;
+}
+
 export interface Wing extends WingSchema {
+  /** The wings that it is made of: without one of them it is not there either. */
+  standsOn?: string[];
   commands?: CommandModule;
   /** Kinds of jobs that it enters into the ledger; without the wing they are not undone. */
   jobKinds?: string[];
@@ -140,6 +150,8 @@ export interface Wing extends WingSchema {
   storesNamed?(name: string, config: Config): Promise<{ id: string; dir: string }[]>;
   /** Takes back what it did under this id, which is none of a job; null where it knows none. */
   undoes?(id: string, app: WingApp): Promise<Said | null>;
+  /** Answers what no endpoint of the server does; `url`: where it listens, `urls`: what it is called elsewhere. */
+  pages?(at: { config: Config; url: string; urls: readonly string[] }): Promise<Pages>;
   /** Functions for programs, declared in `Nocturne`. */
   library?(app: WingApp): object;
 }

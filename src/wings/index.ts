@@ -1,7 +1,9 @@
-// The wings that are built in, in the order of their commands and notes. Only programs load this list.
+// The wings that are built in, in the order of their commands and notes; one that stands on others (`standsOn`) goes with
+// them. Only programs load this list.
 
 import type { Wing } from '../doors/wing.ts';
 import { batches } from './batches/wing.ts';
+import { page } from './page/wing.ts';
 import { review } from './review/wing.ts';
 import { scaffold } from './scaffold/wing.ts';
 import { server } from './server/wing.ts';
@@ -9,4 +11,4 @@ import { snapshots } from './snapshots/wing.ts';
 import { team } from './team/wing.ts';
 import { transfer } from './transfer/wing.ts';
 
-export const WINGS: readonly Wing[] = [team, review, batches, scaffold, transfer, snapshots, server];
+export const WINGS: readonly Wing[] = [team, review, batches, scaffold, transfer, snapshots, server, page];

@@ -101,7 +101,7 @@ test('at a terminal there is a table with a head; with NO_COLOR and in a pipe th
   for (const { stdout } of [plain, piped]) expect(stdout).not.toContain('\u001b[');
 });
 
-test.each([['list'], ['search', 'x'], ['log', '--days'], ['open', '--json'], ['report'], ['log']])(
+test.each([['list'], ['search', 'x'], ['log', '--days'], ['show', '--edit', '--json'], ['report'], ['log']])(
   '%s %s makes no memory directory where there is none',
   async (...args) => {
     const dir = join(tempDir(), 'none');
@@ -198,17 +198,22 @@ test('pin sets one key, unpin takes it back, every other byte stays; a mistyped 
   });
 });
 
-test('open starts the editor at a terminal, with its own arguments, and prints the path elsewhere', async () => {
+test('show --edit starts the editor at a terminal, with its own arguments, and prints the path elsewhere', async () => {
   const { environment, dir } = await aMemory();
   const seen = join(tempDir(), 'seen');
   const editor = join(tempDir(), 'my editor');
   writeFileSync(editor, `#!/bin/sh\nprintf '%s\\n' "$@" > '${seen}'\n`, { mode: 0o755 });
   const withEditor = { ...environment, VISUAL: `'${editor}' --wait`, EDITOR: 'false' };
-  expect(await runHere(['open', 'hosts'], withEditor, { isTerminal: true })).toMatchObject({ code: 0, stdout: '' });
+  expect(await runHere(['show', 'hosts', '--edit'], withEditor, { isTerminal: true })).toMatchObject({
+    code: 0,
+    stdout: '',
+  });
   expect(readFileSync(seen, 'utf8')).toBe(`--wait\n${join(dir, 'hosts.md')}\n`);
-  expect(await runHere(['open'], { ...withEditor, VISUAL: 'false' }, { isTerminal: true })).toMatchObject({ code: 1 });
-  expect((await runHere(['open'], withEditor)).stdout).toBe(`${dir}\n`);
-  expect((await runHere(['open', 'hosts'], environment, { isTerminal: true })).stdout).toBe(
+  expect(await runHere(['show', '--edit'], { ...withEditor, VISUAL: 'false' }, { isTerminal: true })).toMatchObject({
+    code: 1,
+  });
+  expect((await runHere(['show', '--edit'], withEditor)).stdout).toBe(`${dir}\n`);
+  expect((await runHere(['show', 'hosts', '--edit'], environment, { isTerminal: true })).stdout).toBe(
     `${join(dir, 'hosts.md')}\n`,
   );
 });

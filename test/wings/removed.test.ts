@@ -1,5 +1,5 @@
 // A wing is what can be removed. Each is taken out of a copy of the checkout: its folder, its lines in the lists, its tests.
-// What is left must compile, tests included, and its tests must pass: all wings in the deep size, one of them here.
+// Wings that stand on it go with it. What is left must compile, tests included, and its tests must pass: all wings in the deep size, one of them here.
 
 import { spawnSync } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -31,13 +31,28 @@ const CORE = [
   'test/jobs/dream.test.ts',
 ];
 
+/** A wing, and those that stand on it. */
+function goingWith(name: string): string[] {
+  return [name, ...WINGS.filter(({ standsOn }) => standsOn?.includes(name)).map((wing) => wing.name)];
+}
+
 function copyWithout(name: string): string {
+  const copy = copyOfCheckout();
+  for (const each of goingWith(name)) takeOut(each, copy);
+  return copy;
+}
+
+function copyOfCheckout(): string {
   const copy = join(tempDir(), 'nocturne');
   for (const item of readdirSync(root)) {
     if (!['node_modules', 'dist', '.git'].includes(item))
       cpSync(join(root, item), join(copy, item), { recursive: true });
   }
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  return copy;
+}
+
+function takeOut(name: string, copy: string): void {
   for (const dir of ['src', 'test']) rmSync(join(copy, dir, 'wings', name), { recursive: true, force: true });
   for (const list of ['src/wings/index.ts', 'src/index.ts']) {
     const text = readFileSync(join(copy, list), 'utf8');
@@ -49,7 +64,6 @@ function copyWithout(name: string): string {
       statements.join('').replace(new RegExp(`^ *${name},\n|\\b${name}, |, ${name}\\b`, 'gm'), ''),
     );
   }
-  return copy;
 }
 
 function inside(copy: string, program: string, args: string[]) {

@@ -98,6 +98,9 @@ const prompt = await build({
 chmodSync('dist/hook.js', 0o755);
 cpSync('src/doors/cli/small-heap.js', 'dist/lib/small-heap.js');
 cpSync('src/doors/setup/agents/opencode-module.js', 'dist/opencode-module.js');
+// What wings send to a browser.
+for (const dir of globSync('src/wings/*/assets'))
+  cpSync(dir, join('dist', basename(dirname(dir))), { recursive: true });
 // What settings and schedules of earlier versions name.
 mkdirSync('dist/src/entry', { recursive: true });
 writeFileSync('dist/src/entry/nocturne.js', "#!/usr/bin/env node\nimport '../../nocturne.js';\n", { mode: 0o755 });

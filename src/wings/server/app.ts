@@ -23,6 +23,8 @@ export interface Reached {
   urls: readonly string[];
   /** Origins whose pages may ask. */
   origins: readonly string[];
+  /** Answers what no endpoint does; null where it does not either. */
+  otherwise?(request: Request): Promise<Response | null>;
 }
 
 /** Every endpoint that needs a key. */
@@ -61,7 +63,10 @@ export function createApp(deps: ServerDeps, reached: Reached = { urls: [], origi
     }
     return refusal(context, error instanceof ApiError ? error : new ApiError(told.type, told.message, told));
   });
-  app.notFound((context) => refusal(context, new ApiError('not_found_error', 'There is nothing at this address.')));
+  app.notFound(async (context) => {
+    const answer = await reached.otherwise?.(context.req.raw);
+    return answer ?? refusal(context, new ApiError('not_found_error', 'There is nothing at this address.'));
+  });
   app.get('/healthz', (context) => context.json({ status: 'ok' }));
   app.get('/readyz', (context) => {
     if (!deps.closing.aborted) return context.json({ status: 'ready' });

@@ -7,7 +7,7 @@ import { AppError } from '../../base/errors.ts';
 import { kindOf } from '../../base/files/directories.ts';
 import { makePrivate, removeFile } from '../../base/files/files.ts';
 import type { Log } from '../../base/logger.ts';
-import type { WingApp } from '../../doors/wing.ts';
+import { type Pages, type WingApp, wings } from '../../doors/wing.ts';
 import { createApp, type Reached } from './app.ts';
 import { Cursors } from './cursor.ts';
 import type { ServerDeps } from './deps.ts';
@@ -82,7 +82,16 @@ export async function startServer(app: WingApp & { log: Log }, options: ServeOpt
   deps.stores.dropRemoved(config.versionDays);
   deps.sessions.dropOld(config.sessionDays);
   if (deps.withProjects) deps.stores.adoptProjects();
-  const { fetch } = createApp(deps, { urls: [], origins: [], ...options.reached });
+  let pages: Pages[] = [];
+  const otherwise = async (request: Request) => {
+    for (const each of pages) {
+      const answer = await each.answer(request);
+      if (answer) return answer;
+    }
+    return null;
+  };
+  const reached = { urls: [], origins: [], ...options.reached };
+  const { fetch } = createApp(deps, { ...reached, otherwise });
   const { requestMs = REQUEST_MS } = options;
   const timeouts = {
     requestTimeout: requestMs,
@@ -95,11 +104,17 @@ export async function startServer(app: WingApp & { log: Log }, options: ServeOpt
       : { fetch, serverOptions: timeouts },
   );
   const url = await listen(server, options);
+  // Of a socket there is no address that a browser could open.
+  const shown = options.socket === undefined ? wings() : [];
+  pages = (await Promise.all(shown.map((wing) => wing.pages?.({ config, url, urls: reached.urls })))).filter(
+    (each) => each !== undefined,
+  );
   return {
     deps,
     url,
     async close(withinMs = END_MS) {
       closing.abort();
+      for (const each of pages) each.close();
       const ended = new Promise<void>((resolve) => server.close(() => resolve()));
       const patience = setTimeout(() => 'closeAllConnections' in server && server.closeAllConnections(), withinMs);
       await ended;

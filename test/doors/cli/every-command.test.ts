@@ -69,7 +69,7 @@ const CALLS: Record<string, (string | number)[][]> = {
   log: [['log']],
   history: [['history']],
   diff: [['diff', TOPIC]],
-  open: [['open', TOPIC], ['open']],
+  open: [['open', TOPIC]],
   unpin: [['unpin', TOPIC]],
   explain: [['explain', `${TOPIC}.md:7`]],
   transcript: [['transcript', 'SESSION']],

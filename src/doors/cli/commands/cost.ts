@@ -63,7 +63,7 @@ function monthFrom(text: string): string {
   throw new InvalidArgumentError('It is no month; give it as YYYY-MM.');
 }
 
-async function readCost({ config, home }: App, asked?: string) {
+export async function readCost({ config, home }: App, asked?: string) {
   const today = dayOf(config.clock.now(), config.zone);
   const month = asked ?? today.slice(0, 7);
   const [first, last] = [`${month}-01`, `${month}-31`];
@@ -178,7 +178,8 @@ function dearest(a: { sum: Sum }, b: { sum: Sum }): number {
   return b.sum.microUsd - a.sum.microUsd || b.sum.tokens - a.sum.tokens;
 }
 
-function asJson(found: Cost) {
+/** The same as numbers: by day, project, kind of job, job and model. */
+export function asJson(found: Cost) {
   const usd = ({ microUsd, ...sum }: Sum) => ({ usd: microUsd / 1e6, ...sum });
   const flat = <T extends { sum: Sum }>({ sum, ...rest }: T) => ({ ...rest, ...usd(sum) });
   return {

@@ -175,22 +175,31 @@ const retry: CommandSpec<RetryOptions, [string[]]> = {
     const [sessions] = call.args;
     const { failed, all } = call.options;
     if (sessions.length === 0 && !failed && !all) call.wrong('name a session, or use --failed or --all');
-    return withApp(call, (app) => tryAgain(app, sessions, call.options));
+    return withApp(call, async (app) => {
+      const { json, dismiss = false } = call.options;
+      const { count, isSpendRead } = await tryAgain(app, sessions, call.options, ({ ledger, dir, kind, key }) => {
+        if (json) print(JSON.stringify({ memory: dir, kind, key, isDismissed: dismiss }));
+        else print(`${shortKey(ledger, { kind, key })} ${dismiss ? 'is off the list' : 'waits'} in ${dir}`);
+      });
+      if (!isSpendRead) note('What is spent today is counted from nothing again: models may be asked.');
+      if (count === 0 && !dismiss) print('Nothing failed, and nothing waits.');
+    });
   },
 };
 
 /** Work to be put in again. */
 type Again = Pick<KnownWork, 'kind' | 'key'> & { payload: object };
 
-async function tryAgain(app: App, sessions: string[], options: RetryOptions): Promise<void> {
+/** `say` is told of each piece of work. Answers how many there were, and whether what was spent today could be read. */
+export async function tryAgain(
+  app: App,
+  sessions: string[],
+  options: RetryOptions,
+  say: (work: Pick<Again, 'kind' | 'key'> & { ledger: Ledger; dir: string }) => void,
+): Promise<{ count: number; isSpendRead: boolean }> {
   await refuseUnclear(app, sessions, options);
   const left = new Set(sessions);
   let count = 0;
-  const say = (ledger: Ledger, { kind, key }: Pick<Again, 'kind' | 'key'>, dir: string) => {
-    const isDismissed = options.dismiss ?? false;
-    if (options.json) print(JSON.stringify({ memory: dir, kind, key, isDismissed }));
-    else print(`${shortKey(ledger, { kind, key })} ${isDismissed ? 'is off the list' : 'waits'} in ${dir}`);
-  };
   const look = (ledger: Ledger, dir: string) => {
     const meant = knownWork(ledger).filter((work) => {
       const names = sessions.filter((name) => isMeant(work, name));
@@ -208,11 +217,11 @@ async function tryAgain(app: App, sessions: string[], options: RetryOptions): Pr
     for (const work of meant) {
       if (options.dismiss) dropFailure(ledger, work);
       else putAgain(app, { ledger, work: { ...work, payload: (work.item ?? work.failure)?.payload as object } });
-      say(ledger, work, dir);
+      say({ ...work, ledger, dir });
     }
     for (const { work } of given) {
       putAgain(app, { ledger, work });
-      say(ledger, work, dir);
+      say({ ...work, ledger, dir });
     }
     count += meant.length + given.length;
   };
@@ -223,12 +232,13 @@ async function tryAgain(app: App, sessions: string[], options: RetryOptions): Pr
       remedy: 'nocturne why SESSION says what became of a session; nocturne status lists what failed and waits.',
     });
   }
-  if (options.dismiss) return;
-  // Whoever asks has mended what was wrong, or wants to see.
-  app.home.breaker.close();
-  if (app.home.days.unreadDay()) note('What is spent today is counted from nothing again: models may be asked.');
-  app.home.days.reopen(dayOf(app.config.clock.now(), app.config.zone));
-  if (count === 0) print('Nothing failed, and nothing waits.');
+  const isSpendRead = options.dismiss === true || !app.home.days.unreadDay();
+  if (!options.dismiss) {
+    // Whoever asks has mended what was wrong, or wants to see.
+    app.home.breaker.close();
+    app.home.days.reopen(dayOf(app.config.clock.now(), app.config.zone));
+  }
+  return { count, isSpendRead };
 }
 
 /** Nothing is done where the beginning of an id may mean several sessions. */

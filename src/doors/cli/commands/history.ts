@@ -248,22 +248,8 @@ const restore: CommandSpec<CommonOptions & { version: string }, [string]> = {
     }),
 };
 
-const open: CommandSpec<CommonOptions, [string | undefined]> = {
-  name: 'open',
-  about: 'the memory in your editor; a file: show --edit',
-  group: 'Older names',
-  args: [['[path]', 'name of a topic, or file of the memory directory']],
-  options: MEMORY,
-  json: '{ path }; nothing is opened',
-  more: 'VISUAL or EDITOR names the editor. Without one, or piped, the path is printed.',
-  examples: ['open working-agreements'],
-  run(call) {
-    if (call.args[0] !== undefined) note(`nocturne open ${call.args[0]} is nocturne show ${call.args[0]} --edit now.`);
-    return edit(call);
-  },
-};
-
-async function edit(call: Call<CommonOptions, [string | undefined]>): Promise<void> {
+/** Opens a file of the memory, or all of it, in the person's editor. */
+export async function edit(call: Call<CommonOptions, [string | undefined]>): Promise<void> {
   const [given] = call.args;
   const found = await withLooking(call, ({ config, dir }) => {
     const path = given === undefined ? dir : pathIn(dir, given);
@@ -297,4 +283,4 @@ function pathIn(dir: string, given: string): string {
   return statNow(join(dir, given))?.isFile ? join(dir, given) : join(dir, topicFile(dir, given));
 }
 
-export const commands: CommandSpec[] = [show, history, diff, restore, open];
+export const commands: CommandSpec[] = [show, history, diff, restore];

@@ -22,7 +22,7 @@ import type { Call, CommandSpec } from '../spec.ts';
 import { type CommonOptions, dayFrom, MEMORY, withLooking } from '../terminal/options.ts';
 import { print, style } from '../terminal/output.ts';
 
-interface ReportedDream {
+export interface ReportedDream {
   job: string;
   /** Null where the ledger does not know the job any more. */
   at: string | null;
@@ -74,7 +74,8 @@ export function reportDreams(
   });
 }
 
-function dreamsOf(text: string, ledger: Ledger | null): ReportedDream[] {
+/** What is in the JSON report of a day, dream by dream. */
+export function dreamsOf(text: string, ledger: Ledger | null): ReportedDream[] {
   const jobs = Map.groupBy(parseJsonReport(text) ?? [], (row) => row.job);
   return [...jobs].map(([job, rows]) => ({
     job,

@@ -84,7 +84,7 @@ Environment:
   NOCTURNE_MODEL       default of --model
   NOCTURNE_QUEUE_URL   redis://… or postgres://… (else REDIS_URL; empty: the
                        embedded queue)
-  VISUAL, EDITOR       what nocturne show --edit and nocturne open start
+  VISUAL, EDITOR       what nocturne show --edit starts
   NO_COLOR             no colours; there are none either where the output is
                        no terminal
 

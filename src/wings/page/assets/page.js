@@ -1,0 +1,237 @@
+// What the page does beyond being read: forms are sent and links within a view followed without losing one's place, search
+// answers as one types, review has keys, and what changed elsewhere is read again. It takes HTML from this server alone and
+// reads no attribute of what is remembered.
+
+const main = document.getElementById('main');
+const live = document.getElementById('live');
+/** The main part as the server sent it, to know whether another one says anything new. */
+let sent = main.innerHTML;
+/** What is shown is the answer to a form, which no address has: it stays until the person has dealt with it. */
+let isAnswer = false;
+/** How often it was replaced. */
+let times = 0;
+
+async function read(url, init) {
+  const answer = await fetch(url, { credentials: 'same-origin', ...init });
+  const text = await answer.text();
+  if (!/^text\/html/.test(answer.headers.get('content-type') ?? '')) throw new Error(text);
+  return { page: new DOMParser().parseFromString(text, 'text/html'), url: answer.url };
+}
+
+/** Puts a page that was read in the place of this one. */
+function put({ page, url }, { isNew = true, keepsTyping = false } = {}) {
+  const next = page.getElementById('main');
+  // The visit is over.
+  if (!next || page.body.classList.contains('enter')) return location.reload();
+  const focused = document.activeElement;
+  const at = focused?.id ? { id: focused.id, from: focused.selectionStart } : null;
+  const shown = next.innerHTML;
+  if (keepsTyping) {
+    main.querySelector('#found').replaceChildren(...next.querySelector('#found').childNodes);
+  } else {
+    main.replaceChildren(...next.childNodes);
+  }
+  sent = shown;
+  times += 1;
+  isAnswer = new URL(url).pathname.startsWith('/do/');
+  const said = page.querySelector('.toast');
+  if (said) say(said);
+  document.title = page.title;
+  const nav = page.querySelector('header.top nav');
+  if (nav) document.querySelector('header.top nav').replaceWith(nav);
+  if (isNew) history.pushState(null, '', url);
+  live.hidden = true;
+  const again = at && !keepsTyping && document.getElementById(at.id);
+  if (again) {
+    again.focus({ preventScroll: true });
+    if (typeof at.from === 'number' && again.setSelectionRange) again.setSelectionRange(at.from, at.from);
+  }
+  ready();
+}
+
+/** The word of what was just done stays while the page below it is read again. */
+function say(toast) {
+  document.getElementById('said').replaceChildren(toast);
+  setTimeout(function drop() {
+    if (toast.matches(':hover, :focus-within')) setTimeout(drop, 2_000);
+    else toast.remove();
+  }, 12_000);
+}
+
+function trouble(error) {
+  const said = document.createElement('p');
+  said.className = 'problem';
+  said.setAttribute('role', 'alert');
+  said.textContent = `That did not reach nocturne: ${error.message.trim()}`;
+  main.prepend(said);
+}
+
+document.addEventListener('submit', async (event) => {
+  const form = event.target;
+  if (form.method !== 'post' && !form.classList.contains('search')) return;
+  event.preventDefault();
+  const fields = new URLSearchParams(new FormData(form));
+  try {
+    if (form.method !== 'post') return put(await read(`/search?${fields}`));
+    const answer = await read(form.getAttribute('action'), { method: 'POST', body: fields });
+    if (form.id === 'enter') {
+      if (!answer.page.body.classList.contains('enter')) return location.replace('/');
+      return main.replaceChildren(...answer.page.getElementById('main').childNodes);
+    }
+    put(answer, { isNew: !new URL(answer.url).pathname.startsWith('/do/') });
+    // What was just said of it is said once.
+    const url = new URL(location.href);
+    url.searchParams.delete('said');
+    history.replaceState(null, '', url);
+  } catch (error) {
+    trouble(error);
+  }
+});
+
+document.addEventListener('click', async (event) => {
+  const link = event.target.closest?.('a.swap');
+  if (!link || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
+  event.preventDefault();
+  try {
+    put(await read(link.href));
+    const id = decodeURIComponent(new URL(link.href).hash.slice(1));
+    const line = document.getElementById(id);
+    (line?.querySelector('textarea, a.swap') ?? main).focus({ preventScroll: true });
+  } catch (error) {
+    trouble(error);
+  }
+});
+
+addEventListener('popstate', async () => {
+  try {
+    put(await read(location.href), { isNew: false });
+  } catch {
+    location.reload();
+  }
+});
+
+/** Search as one types: the last question asked is the one that is answered. */
+let asked = 0;
+document.addEventListener('input', (event) => {
+  if (event.target.id !== 'q') return;
+  asked += 1;
+  const mine = asked;
+  setTimeout(async () => {
+    if (mine !== asked) return;
+    const url = `/search?${new URLSearchParams({ q: event.target.value })}`;
+    const answer = await read(url).catch(() => null);
+    if (!answer || mine !== asked) return;
+    put(answer, { isNew: false, keepsTyping: true });
+    history.replaceState(null, '', url);
+  }, 120);
+});
+
+document.addEventListener('click', async (event) => {
+  if (!event.target.classList?.contains('show-preview')) return;
+  const form = event.target.closest('form');
+  const preview = form.querySelector('.preview');
+  const fields = new URLSearchParams(new FormData(form));
+  const { page } = await read('/do/preview', { method: 'POST', body: fields });
+  preview.replaceChildren(...page.getElementById('preview').childNodes);
+  preview.hidden = false;
+});
+
+/** Review by keys. */
+document.addEventListener('keydown', (event) => {
+  const list = [...main.querySelectorAll('.proposal')];
+  if (event.key === '/' && !isTyping(event)) {
+    event.preventDefault();
+    location.assign('/search');
+  }
+  if (list.length === 0 || isTyping(event) || event.metaKey || event.ctrlKey || event.altKey) return;
+  const current = list.findIndex((each) => each.classList.contains('current'));
+  if (event.key === 'j' || event.key === 'k') {
+    choose(list, Math.min(list.length - 1, Math.max(0, current + (event.key === 'j' ? 1 : -1))));
+    event.preventDefault();
+  }
+  const card = list[Math.max(0, current)];
+  if (event.key === 'a') card.querySelector('form.accept button')?.click();
+  if (event.key === 'r') card.querySelector('form.reject button')?.click();
+  if (event.key === 'e') {
+    const words = card.querySelector('details.words');
+    if (words) words.open = true;
+    words?.querySelector('textarea')?.focus();
+    event.preventDefault();
+  }
+});
+
+function isTyping({ target }) {
+  return target.matches?.('input, textarea, select');
+}
+
+function choose(list, at) {
+  for (const each of list) each.classList.remove('current');
+  list[at].classList.add('current');
+  list[at].focus({ preventScroll: true });
+  list[at].scrollIntoView({ block: 'nearest' });
+}
+
+/** After every change of the main part. */
+function ready() {
+  for (const button of main.querySelectorAll('.show-preview')) button.hidden = false;
+  main.querySelector('.proposal')?.classList.add('current');
+}
+
+/** Whether somebody is in the middle of writing. */
+function isWriting() {
+  return (
+    [...main.querySelectorAll('textarea')].some((each) => each.value !== each.defaultValue) ||
+    (document.activeElement?.matches?.('textarea, input') ?? false)
+  );
+}
+
+let isReading = false;
+async function changed() {
+  if (isReading || isAnswer) return;
+  isReading = true;
+  const before = times;
+  try {
+    const answer = await read(location.href);
+    // The person went on meanwhile.
+    if (times !== before) return;
+    const next = answer.page.getElementById('main')?.innerHTML;
+    if (next === undefined || next === sent) return;
+    if (isWriting()) live.hidden = false;
+    else put(answer, { isNew: false });
+  } catch {
+    // The server may be gone; the stream finds it again.
+  } finally {
+    isReading = false;
+  }
+}
+
+document
+  .getElementById('reload')
+  ?.addEventListener('click', async () => put(await read(location.href), { isNew: false }));
+
+/** One stream for all tabs of this browser: who holds the lock listens and tells the others. */
+function listen() {
+  const tabs = new BroadcastChannel('nocturne');
+  tabs.onmessage = () => void changed();
+  navigator.locks.request('nocturne-live', () => {
+    const stream = new EventSource('/live');
+    stream.addEventListener('changed', () => {
+      tabs.postMessage('changed');
+      void changed();
+    });
+    return new Promise(() => {});
+  });
+}
+
+const entering = document.getElementById('enter');
+if (entering) {
+  const ticket = location.hash.slice(1);
+  if (ticket) {
+    history.replaceState(null, '', location.pathname);
+    entering.elements.ticket.value = ticket;
+    entering.requestSubmit();
+  }
+} else {
+  listen();
+  ready();
+}

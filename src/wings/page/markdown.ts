@@ -1,0 +1,108 @@
+// What is remembered as HTML. It was partly written by strangers: no HTML of theirs, or of the library, is used. The library
+// only reads the text; each kind of piece that is known here is written anew, and what is not known is shown as text. No
+// attribute is written but the `href` of links that lead to the web or to a mailbox, and classes of ours; no picture is
+// fetched.
+
+import { html } from 'hono/html';
+import { Lexer, type Token, type Tokens } from 'marked';
+import type { Html } from './shell.ts';
+
+const DEPTH = 12;
+
+/** Whole texts, with headings and lists. */
+export function markdown(text: string): Html {
+  return html`<div class="prose" dir="auto">${blocks(
+    lexed(() => new Lexer({ gfm: true }).lex(text), text),
+    0,
+  )}</div>`;
+}
+
+/** One line, as it stands in a sentence. */
+export function inlineMarkdown(text: string): Html {
+  return html`<span class="said" dir="auto">${inlines(
+    lexed(() => Lexer.lexInline(text, { gfm: true }), text),
+    0,
+  )}</span>`;
+}
+
+/** What cannot be read as Markdown is text. */
+function lexed(read: () => Token[], text: string): Token[] {
+  try {
+    return read();
+  } catch {
+    return [{ type: 'text', raw: text, text }];
+  }
+}
+
+function blocks(tokens: Token[], depth: number): Html[] {
+  return tokens.map((token) => block(token, depth));
+}
+
+function block(token: Token, depth: number): Html {
+  if (depth > DEPTH) return html`<p>${token.raw}</p>`;
+  switch (token.type) {
+    case 'space':
+    case 'def':
+      return html``;
+    case 'heading':
+      // The page has headings of its own above.
+      return html`<p class="heading">${inlines((token as Tokens.Heading).tokens, depth)}</p>`;
+    case 'paragraph':
+      return html`<p>${inlines((token as Tokens.Paragraph).tokens, depth)}</p>`;
+    case 'text':
+      return html`<p>${inlines((token as Tokens.Text).tokens ?? [token], depth)}</p>`;
+    case 'code':
+      return html`<pre><code>${(token as Tokens.Code).text}</code></pre>`;
+    case 'blockquote':
+      return html`<blockquote>${blocks((token as Tokens.Blockquote).tokens, depth + 1)}</blockquote>`;
+    case 'list': {
+      const items = (token as Tokens.List).items.map((item) => html`<li>${blocks(item.tokens, depth + 1)}</li>`);
+      return (token as Tokens.List).ordered ? html`<ol>${items}</ol>` : html`<ul>${items}</ul>`;
+    }
+    case 'hr':
+      return html`<p class="rule">⁂</p>`;
+    default:
+      return html`<p>${token.raw}</p>`;
+  }
+}
+
+function inlines(tokens: Token[] = [], depth: number): Html[] {
+  return tokens.map((token) => inline(token, depth + 1));
+}
+
+function inline(token: Token, depth: number): Html {
+  if (depth > DEPTH) return html`${token.raw}`;
+  switch (token.type) {
+    case 'strong':
+      return html`<strong>${inlines((token as Tokens.Strong).tokens, depth)}</strong>`;
+    case 'em':
+      return html`<em>${inlines((token as Tokens.Em).tokens, depth)}</em>`;
+    case 'del':
+      return html`<del>${inlines((token as Tokens.Del).tokens, depth)}</del>`;
+    case 'codespan':
+      return html`<code>${(token as Tokens.Codespan).text}</code>`;
+    case 'br':
+      return html`<br>`;
+    case 'escape':
+      return html`${(token as Tokens.Escape).text}`;
+    case 'link': {
+      const { href, tokens: said } = token as Tokens.Link;
+      const safe = safeAddress(href);
+      if (safe === null) return html`${token.raw}`;
+      return html`<a class="away" href="${safe}" rel="noopener noreferrer" target="_blank">${inlines(said, depth)}</a>`;
+    }
+    case 'text': {
+      const inner = (token as Tokens.Text).tokens;
+      return inner ? html`${inlines(inner, depth)}` : html`${token.raw}`;
+    }
+    default:
+      return html`${token.raw}`;
+  }
+}
+
+/** The address in its one form, where it leads to the web or to a mailbox. */
+function safeAddress(href: string): string | null {
+  if (!/^(?:https?:\/\/|mailto:)/i.test(href) || !URL.canParse(href)) return null;
+  const url = new URL(href);
+  return ['http:', 'https:', 'mailto:'].includes(url.protocol) ? url.href : null;
+}

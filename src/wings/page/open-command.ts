@@ -1,0 +1,84 @@
+// nocturne open: the page in a browser. Where a server runs on this machine it is that one's, else this command serves it
+// until it is told to end. What it prints opens the page once, within a minute.
+
+import { spawn } from 'node:child_process';
+import { edit } from '../../doors/cli/commands/history.ts';
+import type { CommandSpec } from '../../doors/cli/spec.ts';
+import { type CommonOptions, MEMORY, withApp } from '../../doors/cli/terminal/options.ts';
+import { note, print } from '../../doors/cli/terminal/output.ts';
+import type { App } from '../../doors/compose.ts';
+import { type Running, startServer } from '../server/serve.ts';
+import { makeTicket, servedAt } from './rows.ts';
+
+interface Options extends CommonOptions {
+  browser: boolean;
+}
+
+const PORT = 4114;
+const ANSWER_MS = 2_000;
+
+const open: CommandSpec<Options, [string | undefined]> = {
+  name: 'open',
+  about: 'the memory in your browser: look, decide, undo',
+  group: 'Every day',
+  args: [['[path]', 'as before: a file to open in your editor, which is show --edit now']],
+  options: [['--no-browser', 'only print the address'], ...MEMORY],
+  json: '{ url }; with a path { path }, and nothing is opened',
+  more: 'The address opens the page once, within a minute. Where nocturne serve runs already the page is there; else this serves it, on this machine alone, until Ctrl-C.',
+  examples: ['open', 'open --no-browser'],
+  run: (call) => {
+    const [path] = call.args;
+    if (path !== undefined) {
+      note(`nocturne open ${path} is nocturne show ${path} --edit now.`);
+      return edit(call);
+    }
+    return withApp({ options: {}, parts: call.parts }, async (app) => {
+      const running = await findServer(app);
+      if (running !== null) return tell(app, running, call.options);
+      const server = await startHere(app);
+      const ended = Promise.withResolvers<void>();
+      for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => ended.resolve());
+      try {
+        tell(app, server.url, call.options);
+        note('Ctrl-C ends it.');
+        await ended.promise;
+      } finally {
+        await server.close();
+      }
+    });
+  },
+};
+
+/** The address of a server that runs and answers. */
+async function findServer({ home }: App): Promise<string | null> {
+  for (const url of servedAt(home)) {
+    const answer = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(ANSWER_MS) }).catch(() => null);
+    if (answer?.ok) return url;
+  }
+  return null;
+}
+
+/** On the usual port, or where another program has that one, on a free one. */
+async function startHere(app: App): Promise<Running> {
+  try {
+    return await startServer(app, { port: PORT });
+  } catch {
+    return startServer(app, { port: 0 });
+  }
+}
+
+function tell({ home, config }: App, url: string, { browser, json }: Options): void {
+  const address = `${url}/#${makeTicket(home, config.clock)}`;
+  print(json ? JSON.stringify({ url: address }) : address);
+  if (!browser || json || !process.stdout.isTTY) return;
+  const [program, ...args] = {
+    darwin: ['open'],
+    win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+  }[process.platform as string] ?? ['xdg-open'];
+  // Where there is no browser, what was printed is enough.
+  spawn(program as string, [...args, address], { stdio: 'ignore', detached: true })
+    .on('error', () => {})
+    .unref();
+}
+
+export const commands: CommandSpec[] = [open as CommandSpec];

@@ -1,0 +1,160 @@
+// What every view is shown in: the head, the way to the other views, the word of what was just done, and small pieces that
+// several views use.
+
+import { html } from 'hono/html';
+import type { Config } from '../../base/config/config.ts';
+import { sayWhen } from '../../doors/cli/terminal/words.ts';
+import type { App } from '../../doors/compose.ts';
+import type { MemoryPlace, Places } from './places.ts';
+import type { Flash, Visit } from './visits.ts';
+
+export type Html = ReturnType<typeof html>;
+
+/** One request of a visit. */
+export interface At {
+  app: App;
+  config: Config;
+  places: Places;
+  visit: Visit;
+  url: URL;
+}
+
+export interface View {
+  title: string;
+  /** The part of the way that it is of. */
+  part: PartName;
+  body: unknown;
+  status?: number;
+  /** Of what it says: the page is read again when that changes. */
+  watches?: boolean;
+}
+
+const PARTS = [
+  ['home', '/', 'Home'],
+  ['memory', '/memory', 'Memory'],
+  ['nights', '/nights', 'Nights'],
+  ['review', '/review', 'Review'],
+  ['sessions', '/sessions', 'Sessions'],
+  ['search', '/search', 'Search'],
+  ['cost', '/cost', 'Cost'],
+] as const;
+
+export type PartName = (typeof PARTS)[number][0];
+
+export function shell({ title, part, body }: View, at: At, waiting: number): Html {
+  const flash = at.visit.flashes.get(at.url.searchParams.get('said') ?? '');
+  const link = ([name, href, text]: (typeof PARTS)[number]) =>
+    html`<a href="${href}" ${name === part ? html`aria-current="page"` : ''}>${text}${
+      name === 'review' && waiting > 0 ? html` <span class="count">${waiting}</span>` : ''
+    }</a>`;
+  return html`<!doctype html>
+<html lang="en">
+${head(title)}
+<body>
+<a class="skip" href="#main">To the content</a>
+<header class="top">
+<a class="brand" href="/"><svg viewBox="0 0 24 24" width="22" height="22" aria-hidden="true"><path d="M20 14.5A8.5 8.5 0 0 1 9.5 4a8.5 8.5 0 1 0 10.5 10.5Z"/></svg>nocturne</a>
+<nav aria-label="Views">${PARTS.map(link)}</nav>
+</header>
+<main id="main" tabindex="-1">
+${body}
+</main>
+<div id="said">${flash ? toast(flash, at) : ''}</div>
+<div id="live" role="status" class="live" hidden>This page changed meanwhile. <button type="button" id="reload">Show it</button></div>
+</body>
+</html>`;
+}
+
+export function head(title: string): Html {
+  return html`<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title} · nocturne</title>
+<link rel="stylesheet" href="/assets/page.css">
+<link rel="icon" href="/assets/icon.svg">
+<script type="module" src="/assets/page.js"></script>
+</head>`;
+}
+
+function toast({ text, undo, isProblem }: Flash, at: At): Html {
+  const back =
+    undo &&
+    form(
+      at,
+      { action: '/do/undo', fields: { memory: undo.memory, job: undo.job } },
+      html`<button>${undo.isRedo ? 'Redo' : 'Undo'}</button>`,
+    );
+  return html`<div class="toast ${isProblem ? 'problem' : ''}" role="status"><p>${text}</p>${back ?? ''}</div>`;
+}
+
+/** A form that changes something; where one is back afterwards is where one is now, or `to`. */
+export function form(
+  at: At,
+  {
+    action,
+    fields,
+    to,
+    className,
+  }: { action: string; fields: Record<string, string>; to?: string; className?: string },
+  inner: unknown,
+): Html {
+  const all = { token: at.visit.token, to: to ?? here(at), ...fields };
+  return html`<form method="post" action="${action}" class="${className ?? 'inline'}">${Object.entries(all).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
+  )}${inner}</form>`;
+}
+
+/** The address of what is shown, without the word of what was just done. */
+export function here({ url }: Pick<At, 'url'>): string {
+  return hrefWith(url, { said: null });
+}
+
+/** The same address with other parameters; null takes one away. */
+export function hrefWith(url: URL, values: Record<string, string | null>): string {
+  const params = new URLSearchParams(url.search);
+  for (const [name, value] of Object.entries({ said: null, ...values })) {
+    if (value === null) params.delete(name);
+    else params.set(name, value);
+  }
+  const search = params.toString();
+  return `${url.pathname}${search && `?${search}`}`;
+}
+
+export function when(instant: string | null | undefined, { config }: Pick<At, 'config'>): Html {
+  if (!instant) return html`<span class="dim">never</span>`;
+  return html`<time datetime="${instant}">${sayWhen(instant, { now: config.clock.now(), zone: config.zone })}</time>`;
+}
+
+/** What is shown where there is nothing. */
+export function empty(title: string, text: unknown): Html {
+  return html`<div class="empty"><svg viewBox="0 0 24 24" width="40" height="40" aria-hidden="true"><path d="M20 14.5A8.5 8.5 0 0 1 9.5 4a8.5 8.5 0 1 0 10.5 10.5Z"/></svg><h2>${title}</h2><p>${text}</p></div>`;
+}
+
+/** A page of a list, and the ways to those beside it. */
+export function pager(url: URL, { page, size, total }: { page: number; size: number; total: number }): Html | '' {
+  const last = Math.max(1, Math.ceil(total / size));
+  if (last === 1) return '';
+  const to = (n: number, text: string) =>
+    html`<a class="button" href="${hrefWith(url, { page: String(n) })}">${text}</a>`;
+  return html`<nav class="pager" aria-label="Pages">${page > 1 ? to(page - 1, 'Newer') : ''}<span class="dim">${page} of ${last}</span>${
+    page < last ? to(page + 1, 'Older') : ''
+  }</nav>`;
+}
+
+export function pageOf(url: URL): number {
+  const page = Number(url.searchParams.get('page') ?? 1);
+  return Number.isInteger(page) && page > 0 && page < 100_000 ? page : 1;
+}
+
+/** The way to choose one memory of several; `all`: or all of them. */
+export function memoryTabs(
+  { places }: Pick<At, 'places'>,
+  { current, href }: { current?: MemoryPlace; href(memory: MemoryPlace | undefined): string },
+): Html | '' {
+  if (places.all.length < 2) return '';
+  return html`<nav class="tabs" aria-label="Memories"><a href="${href(undefined)}" ${current ? '' : html`aria-current="true"`}>All</a>${places.all.map(
+    (each) =>
+      html`<a href="${href(each)}" ${each === current ? html`aria-current="true"` : ''}><span class="said">${each.name}</span></a>`,
+  )}</nav>`;
+}

@@ -1,0 +1,51 @@
+// A Chromium of the system for a test file, and visits with it. Where there is none, and this is not CI, the file says so and is skipped.
+
+import { existsSync } from 'node:fs';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll } from 'vitest';
+import { makeTicket } from '../../../src/wings/page/rows.ts';
+import type { Served } from '../server/served.ts';
+
+const PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const executablePath = [process.env.CHROMIUM, ...PATHS].find((path) => path && existsSync(path));
+
+export const hasBrowser = executablePath !== undefined || process.env.CI === 'true';
+if (!hasBrowser) process.stderr.write('No Chromium is installed here, so the tests of the page are skipped.\n');
+
+/** The browser of this file, from its first test on. */
+export function useBrowser(): () => Browser {
+  let browser: Browser | undefined;
+  beforeAll(async () => {
+    if (hasBrowser) browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
+  });
+  afterAll(() => browser?.close());
+  return () => browser as Browser;
+}
+
+export interface Visitor {
+  page: Page;
+  context: BrowserContext;
+  /** What went wrong in the page, and every address it asked for. */
+  problems: string[];
+  asked: string[];
+}
+
+/** A browser of its own that has entered by a ticket. */
+export async function visit(
+  browser: Browser,
+  { app, url }: Pick<Served, 'app' | 'url'>,
+  options: Parameters<Browser['newContext']>[0] = {},
+): Promise<Visitor> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const page = await context.newPage();
+  const visitor: Visitor = { page, context, problems: [], asked: [] };
+  context.on('request', (request) => visitor.asked.push(request.url()));
+  page.on('pageerror', (error) => visitor.problems.push(error.message));
+  page.on('dialog', (dialog) => {
+    visitor.problems.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  await page.goto(`${url}/#${makeTicket(app.home, app.config.clock)}`);
+  await page.locator('header.top').waitFor();
+  return visitor;
+}

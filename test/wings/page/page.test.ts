@@ -1,0 +1,146 @@
+// The page in a real browser, over an example memory: what each view shows, and what a person does there.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { allEntries } from '../../../src/memory/ledger/entries.ts';
+import type { Served } from '../server/served.ts';
+import { hasBrowser, useBrowser, type Visitor, visit } from './browser.ts';
+import { exampleMemory } from './example.ts';
+
+const TOPIC = 'working-agreements.md';
+
+describe.skipIf(!hasBrowser)('the page', () => {
+  const browser = useBrowser();
+  const enter = async (): Promise<Served & Visitor & { memory: string; go(path: string): Promise<void> }> => {
+    const world = await exampleMemory();
+    const visitor = await visit(browser(), world);
+    const href = (await visitor.page.locator('.cards a.row').first().getAttribute('href')) as string;
+    const go = async (path: string) => void (await visitor.page.goto(`${world.url}${path}`));
+    return { ...world, ...visitor, memory: href.split('/').at(-1) as string, go };
+  };
+
+  test('each of the seven views shows what is in the memory', async () => {
+    const { page, memory, go, problems, asked, url } = await enter();
+    await page.getByRole('heading', { name: /things learned/ }).waitFor();
+    expect(await page.locator('.needs').innerText()).toContain('wait for your word');
+    expect(await page.locator('.feed').innerText()).toContain('Always use pnpm instead of npm');
+    await go(`/memory/${memory}`);
+    expect(await page.locator('main').innerText()).toContain('working-agreements');
+    await go(`/memory/${memory}/topic/${TOPIC}`);
+    await page.locator('.line', { hasText: 'pnpm' }).getByRole('link', { name: /^Why/ }).click();
+    await page.locator('.evidence').waitFor();
+    await page.getByRole('link', { name: 'In the conversation' }).first().click();
+    expect(await page.locator('.talk mark').first().innerText()).toContain('Always use pnpm');
+    await go('/nights');
+    await page.locator('.timeline a').last().click();
+    expect(await page.locator('.operation').first().innerText()).toMatch(/added/);
+    expect(await page.locator('.diff').count()).toBeGreaterThan(0);
+    await go('/review');
+    expect(await page.locator('.proposal').count()).toBe(2);
+    await go('/sessions');
+    await page.locator('.list a.row').last().click();
+    expect(await page.locator('.legend').innerText()).toMatch(/recorded/);
+    await go('/search');
+    await page.locator('#q').pressSequentially('pnpm');
+    await page.locator('#found .list').waitFor();
+    expect(await page.locator('#found .tag').first().innerText()).toBe('fact');
+    await go('/cost');
+    expect(await page.locator('.figures').innerText()).toContain('$');
+    expect(problems).toEqual([]);
+    expect(asked.filter((each) => !each.startsWith(url))).toEqual([]);
+  });
+
+  test('a line is edited in place, a topic pinned and a line forgotten, and the word that appears takes each back', async () => {
+    const { page, memory, go, dir, store } = await enter();
+    const file = () => readFileSync(join(dir, TOPIC), 'utf8');
+    const before = file();
+    await go(`/memory/${memory}/topic/${TOPIC}`);
+    const line = page.locator('.line', { hasText: 'pnpm' });
+    await line.getByRole('link', { name: /^Edit/ }).click();
+    await page.locator('textarea').fill('- Always use **pnpm** here.');
+    await page.getByRole('button', { name: 'Preview' }).click();
+    expect(await page.locator('.preview strong').innerText()).toBe('pnpm');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.locator('.toast').waitFor();
+    expect(file()).toContain('- Always use **pnpm** here.\n');
+    await page.locator('.toast button').click();
+    await page.getByText('Taken back.').waitFor();
+    expect(file()).toBe(before);
+    await page.getByRole('button', { name: 'Pin', exact: true }).click();
+    await page.getByText('no dream changes it').waitFor();
+    expect(file()).toContain('pinned: true');
+    await page.locator('.toast button').click();
+    await page.getByText('Taken back.').waitFor();
+    expect(file()).toBe(before);
+    await line.getByRole('button', { name: /^Forget/ }).click();
+    await page.getByText('Forgotten: 1 line').waitFor();
+    expect(file()).not.toContain('pnpm');
+    expect(allEntries(store.ledger).some(({ state }) => state === 'forgotten')).toBe(true);
+    await page.locator('.toast button').click();
+    await page.getByText('Taken back.').waitFor();
+    expect(file()).toBe(before);
+  });
+
+  test('a proposal is accepted and another rejected by keys, and a night is undone', async () => {
+    const { page, memory, go, dir } = await enter();
+    await go('/review');
+    const texts = await page.locator('.proposal .statement').allInnerTexts();
+    await page.keyboard.press('j');
+    await page.keyboard.press('k');
+    await page.keyboard.press('a');
+    await page.getByText('1 proposal accepted.').waitFor();
+    await page.keyboard.press('r');
+    await page.getByText('1 proposal rejected.').waitFor();
+    expect(await page.locator('.proposal').count()).toBe(0);
+    await go(`/search?q=${encodeURIComponent(`"${texts[0]}"`)}`);
+    expect(await page.locator('#found .tag').first().innerText()).toBe('fact');
+    await page.locator('nav').getByRole('link', { name: 'Nights' }).click();
+    await page.locator(`.timeline a[href^="/nights/${memory}"]`).last().click();
+    await page.getByRole('button', { name: 'Undo this night' }).click();
+    await page.getByText('Taken back.').waitFor();
+    const text = () => (existsSync(join(dir, TOPIC)) ? readFileSync(join(dir, TOPIC), 'utf8') : '');
+    expect(text()).not.toContain('pnpm');
+    await page.locator('.toast').getByRole('button', { name: 'Redo' }).click();
+    await page.getByText('Done again.').waitFor();
+    expect(text()).toContain('pnpm');
+  });
+
+  test('of two tabs that edit one line the second is shown both, and nothing of the first is lost', async () => {
+    const { page, context, memory, go, dir, url } = await enter();
+    const at = `/memory/${memory}/topic/${TOPIC}`;
+    await go(at);
+    const other = await context.newPage();
+    await other.goto(`${url}${at}`);
+    for (const tab of [page, other]) {
+      await tab.locator('.line', { hasText: 'pnpm' }).getByRole('link', { name: /^Edit/ }).click();
+      await tab.locator('textarea').waitFor();
+    }
+    await page.locator('textarea').fill('- Always use pnpm, says the first.');
+    await other.locator('textarea').fill('- Always use pnpm, says the second.');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved.').waitFor();
+    await other.getByRole('button', { name: 'Save' }).click();
+    await other.getByRole('heading', { name: 'This line was changed meanwhile' }).waitFor();
+    expect(await other.locator('.diff').innerText()).toContain('says the first');
+    expect(await other.locator('textarea').inputValue()).toContain('says the second');
+    expect(readFileSync(join(dir, TOPIC), 'utf8')).toContain('says the first');
+    await other.getByRole('button', { name: 'Save' }).click();
+    await other.getByText('Saved.').waitFor();
+    expect(readFileSync(join(dir, TOPIC), 'utf8')).toContain('says the second');
+  });
+
+  test('with ten tabs open the page still loads, and all show within two seconds what an editor saved', async () => {
+    const { page, context, memory, go, store, url } = await enter();
+    const at = `/memory/${memory}/topic/${TOPIC}`;
+    await go(at);
+    const tabs = [page];
+    for (let count = 1; count < 10; count += 1) {
+      const tab = await context.newPage();
+      await tab.goto(`${url}${at}`);
+      tabs.push(tab);
+    }
+    await store.edit({ actor: 'person' }, { path: TOPIC, old: 'instead of npm', new: 'and never npm' });
+    for (const tab of tabs) await tab.locator('.line .what', { hasText: 'and never npm' }).waitFor({ timeout: 5_000 });
+  });
+});
