@@ -45,6 +45,8 @@ interface ExternalEditsDeps extends Omit<SwapContext, 'takeIn'> {
 
 /** Fewer files than this may always go at once, unless they are all there are. */
 const FEW_FILES = 3;
+/** All files are looked at after one commit for so many of them: no commit pays for more, and no edit goes unseen for long. */
+const FILES_A_COMMIT = 50;
 
 export class ExternalEdits {
   readonly #deps: ExternalEditsDeps;
@@ -52,6 +54,8 @@ export class ExternalEdits {
   /** What the last scan found in the directory, as the disk spells it. */
   #there = new Map<string, string>();
   #isTakingIn = false;
+  /** Commits since the last scan. */
+  #withoutLook = 0;
   /** The one commit of all that a scan finds. */
   #commit: number | null = null;
 
@@ -70,9 +74,16 @@ export class ExternalEdits {
     this.#known.refresh();
   }
 
+  /** Whether one more commit may do without a look at all files. */
+  maySkipLook(): boolean {
+    this.#withoutLook += 1;
+    return this.#withoutLook * FILES_A_COMMIT < this.#known.size;
+  }
+
   /** Takes in whatever changed in the directory since the last stat. */
   takeInAll(): void {
     this.refresh();
+    this.#withoutLook = 0;
     const { found, gone } = this.#findChanges();
     if (found.size + gone.length === 0) return;
     this.#isTakingIn = true;

@@ -196,6 +196,10 @@ export class KnownFiles {
     return this.#byPath.get(path);
   }
 
+  get size(): number {
+    return this.#byPath.size;
+  }
+
   all(): Iterable<Known> {
     return this.#byPath.values();
   }

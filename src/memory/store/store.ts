@@ -57,7 +57,8 @@ export interface By {
   isRehearsal?: boolean;
   /**
    * Of what was edited past the store, only the files of the commit are looked at, so that it takes as long in a large
-   * directory as in a small one. What is refused so is tried again with every file looked at: it is refused for what stands.
+   * directory as in a small one; all of them after some commits. What is refused so is tried again with every file looked at:
+   * it is refused for what stands.
    */
   looksAtItsFiles?: boolean;
 }
@@ -286,6 +287,7 @@ export class Store {
   #isStagedAtOnce(stageAll: () => void): boolean {
     this.bringFilesUpToDate();
     this.#external.refresh();
+    if (!this.#external.maySkipLook()) return false;
     try {
       this.ledger.transaction(stageAll);
       return true;

@@ -49,16 +49,18 @@ const opened = new Map<string, Promise<Store>>();
 let settings: Promise<Config> | undefined;
 
 parentPort?.on('message', (all: Asked[]) => {
-  for (const asked of all) void answer(asked);
+  // All of this was asked before any of it is done: one look at a store is enough for all.
+  const looked: Looked = new Map();
+  for (const asked of all) void answer(asked, looked);
 });
 
 const outgoing: Answered[] = [];
 
-async function answer({ id, dir, work, args }: Asked): Promise<void> {
+async function answer({ id, dir, work, args }: Asked, looked: Looked): Promise<void> {
   const answered: Answered = { id };
   try {
     if (work === null) await close(dir);
-    else answered.value = await doWork(dir, { work, args });
+    else answered.value = await doWork(dir, { work, args, looked });
   } catch (error) {
     answered.failure = failureOf(error);
   }
@@ -66,10 +68,25 @@ async function answer({ id, dir, work, args }: Asked): Promise<void> {
   outgoing.push(answered);
 }
 
-async function doWork(dir: string, { work, args }: { work: WorkName; args: unknown }): Promise<unknown> {
+/** The stores that were looked at whole for what was asked together. */
+type Looked = Map<Store, Promise<unknown>>;
+
+interface Work {
+  work: WorkName;
+  args: unknown;
+  looked: Looked;
+}
+
+async function doWork(dir: string, { work, args, looked }: Work): Promise<unknown> {
   settings ??= loadConfig({}, environment);
   const config = await settings;
-  const at = { store: await storeAt(dir, config), config, user };
+  const store = await storeAt(dir, config);
+  const look = async () => {
+    const looking = looked.get(store) ?? store.missing();
+    looked.set(store, looking);
+    await looking;
+  };
+  const at = { store, config, user, look };
   return (WORK[work] as (at: unknown, args: unknown) => Promise<unknown>)(at, args);
 }
 

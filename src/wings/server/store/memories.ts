@@ -20,6 +20,8 @@ export interface At {
   config: Config;
   /** Who a person of this machine is to clients. */
   user: string;
+  /** Takes in what was edited past the store before this was asked. */
+  look(): Promise<void>;
 }
 
 /** A memory at its head. */
@@ -111,10 +113,10 @@ export async function createMemory(at: At, args: CreateMemory): Promise<Memory> 
 export async function retrieveMemory({ store }: At, { id }: { id: string }): Promise<Memory> {
   const head = memoryOf(store.ledger, id);
   if (!head) throw notFound();
-  const { absolute } = locateFile(store.dir, head.path);
-  const live = readMemoryBytesNow(absolute);
+  const live = readMemoryBytesNow(locateFile(store.dir, head.path).absolute);
   // Most often the file is its head; else it was edited past the store, or is being swapped.
-  if (live === null || shaOf(live) !== head.sha) await store.missing();
+  if (live !== null && shaOf(live) === head.sha) return { ...head, path: `/${head.path}`, content: live.toString() };
+  await store.missing();
   return read(memoryOf(store.ledger, id), store.ledger);
 }
 
@@ -163,12 +165,12 @@ export async function deleteMemory(
 }
 
 /** In the order of paths; what is deeper than `depth` is folded into its directory. */
-export async function listMemories({ store }: At, { prefix = '/', depth = 0, ...args }: ListMemories) {
+export async function listMemories({ store, look }: At, { prefix = '/', depth = 0, ...args }: ListMemories) {
   if (!prefix.startsWith('/') || !prefix.endsWith('/')) {
     throw new ApiError('invalid_request_error', 'path_prefix: it must begin and end with "/".');
   }
   // What was edited by hand is a version before it is listed; further pages are of the same look.
-  if (args.after === undefined) await store.missing();
+  if (args.after === undefined) await look();
   const below = prefix.slice(1);
   const items: Listed[] = [];
   let from = args.after === undefined ? below : following(args.after.slice(1));

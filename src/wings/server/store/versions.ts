@@ -53,8 +53,8 @@ const SELECT = `select version.id, memory, op as operation, version.path, sha, i
 /** The session of a job that read one is that session; any other job is one of its own. */
 const SESSION = `'sesn_' || coalesce(job.session, replace(job.id, 'job_', ''))`;
 
-export async function listVersions({ store, user }: At, args: ListVersions) {
-  await store.missing();
+export async function listVersions({ store, user, look }: At, args: ListVersions) {
+  if (!args.after) await look();
   const conditions: [string, (string | undefined)[]][] = [
     ['memory = ?', [args.memory]],
     ['op = ?', [args.operation]],
