@@ -12,6 +12,9 @@ export interface Verdict {
   turns: number;
   entries: number;
   commits: number;
+  /** Things said that no log line says, and log lines that say one again. */
+  lost: number;
+  doubled: number;
   /** A sentence for each broken promise; empty when all hold. */
   violations: string[];
 }
@@ -20,7 +23,7 @@ const KEPT =
   /^(?:[^/]+\.md|index\/[^/]+\.md|logs\/\d{4}\/\d{2}\/[\d-]+\.md|\.nocturne\/(?:\.gitignore|(?:ledger|lock)\.db(?:-wal|-shm|-journal)?|dreams\/[\d-]+\.(?:md|json)))$/;
 
 export async function verify(world: World): Promise<Verdict> {
-  const verdict: Verdict = { turns: 0, entries: 0, commits: 0, violations: [] };
+  const verdict: Verdict = { turns: 0, entries: 0, commits: 0, lost: 0, doubled: 0, violations: [] };
   const known = new Map(world.sessions.map((session) => [session.file.id, session]));
   const found = new Map<string, string[]>();
   for (const store of await world.stores()) {
@@ -46,6 +49,8 @@ export async function verify(world: World): Promise<Verdict> {
   for (const session of world.sessions) {
     for (let turn = 1; turn <= session.turns; turn += 1) {
       const places = found.get(markOf(session, turn)) ?? [];
+      verdict.lost += places.length === 0 ? 1 : 0;
+      verdict.doubled += Math.max(0, places.length - 1);
       if (places.length !== 1) {
         verdict.violations.push(`Turn ${turn} of ${session.file.id} is in ${places.length} log lines.`);
       } else if ((places[0] === world.user) !== isAboutUser(session, turn)) {

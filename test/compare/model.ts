@@ -1,7 +1,7 @@
 // The model that every system of a comparison is given: a server on this machine that speaks Anthropic's Messages API and
 // OpenAI's chat completions and embeddings, and counts what it is sent. It finds the same facts in the same words, whoever
-// asks: the sentences of a person that nocturne's offline rules take for statements; `gullible` also keeps what it is told to
-// by anybody, as the user's.
+// asks: the sentences of a person that nocturne's offline rules take for statements, without those that it is shown as known;
+// `gullible` also keeps what it is told to by anybody, as the user's.
 
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -55,7 +55,7 @@ export async function startModel({ latencyMs, gullible = [] }: ModelOptions): Pr
     else {
       sent.requests += 1;
       sent.inputTokens += estimateTokens(body);
-      sent.outputTokens += estimateTokens(JSON.stringify(reply.said));
+      sent.outputTokens += estimateTokens(typeof reply.said === 'string' ? reply.said : JSON.stringify(reply.said));
       await delay(latencyMs);
     }
     response.setHeader('content-type', 'application/json');
@@ -81,12 +81,16 @@ export async function startModel({ latencyMs, gullible = [] }: ModelOptions): Pr
   };
 }
 
-/** The facts in a conversation that is shown as lines `user: …` and `assistant: …`, and what a gullible model keeps of it. */
-export function factsIn(conversation: string, gullible: string[]): string[] {
+/**
+ * The facts in a conversation that is shown as lines `user: …` and `assistant: …`, and what a gullible model keeps of it.
+ * `known`: what the asking prompt says is kept already; word for word it is not said again, as such prompts ask.
+ */
+export function factsIn(conversation: string, { gullible, known }: { gullible: string[]; known: string }): string[] {
   const said = conversation.split(/^(?=(?:user|assistant|tool): )/m).filter((each) => each.startsWith('user: '));
   const sentences = said.flatMap((each) => each.slice('user: '.length).split(/(?<=[.!?])\s+|\n+/));
   const facts = sentences.flatMap((sentence) => classify(sentence.trim())?.text ?? []);
-  return [...new Set([...facts, ...gullible.filter((words) => conversation.includes(words))])];
+  const all = [...facts, ...gullible.filter((words) => conversation.includes(words))];
+  return [...new Set(all)].filter((fact) => !known.includes(fact));
 }
 
 interface Reply {
@@ -110,7 +114,8 @@ async function messages(body: string, gullible: string[]): Promise<Reply> {
   }
   const [first] = request.messages;
   const shown = typeof first?.content === 'string' ? first.content : String(first?.content[0]?.text ?? '');
-  const facts = factsIn(shown.split('<session>\n')[1] ?? '', gullible);
+  const [known = '', session = ''] = shown.split('<session>\n');
+  const facts = factsIn(session, { gullible, known });
   if (!tools.includes('create_entities'))
     return message([{ type: 'text', text: facts.map((fact) => `- ${fact}`).join('\n') }]);
   if (request.messages.length > 1 || facts.length === 0) return message([{ type: 'text', text: 'Done.' }]);
@@ -118,19 +123,16 @@ async function messages(body: string, gullible: string[]): Promise<Reply> {
   return message([{ type: 'tool_use', name: 'create_entities', input: { entities } }]);
 }
 
+/** Each of the words, resting on each message that there is and of each type, as far as one call may name entries. */
 function everyWay(request: MessagesRequest, body: string, gullible: string[]): unknown[] {
   const found = gullible.filter((words) => body.includes(JSON.stringify(words).slice(1, -1)));
   const places = ['human', 'tool', 'assistant', 'harness'].flatMap((speaker) => messagesBy(request, speaker));
-  return found
-    .flatMap((words) =>
-      places.map((message) => ({
-        type: 'feedback',
-        strength: 'stated',
-        text: words,
-        evidence: [{ message, quote: words }],
-      })),
-    )
-    .slice(0, 20);
+  const entries = ['feedback', 'user', 'project'].flatMap((type) =>
+    found.flatMap((words) =>
+      places.map((message) => ({ type, strength: 'stated', text: words, evidence: [{ message, quote: words }] })),
+    ),
+  );
+  return entries.slice(0, 20);
 }
 
 function message(content: { type: string; [key: string]: unknown }[]): Reply {
@@ -150,7 +152,13 @@ function message(content: { type: string; [key: string]: unknown }[]): Reply {
 function completion({ messages }: { messages: { role: string; content: string }[] }, gullible: string[]): Reply {
   const asked = messages.findLast(({ role }) => role === 'user')?.content ?? '';
   const news = asked.split('## New Messages\n')[1]?.split('\n\n## Observation Date')[0] ?? '';
-  const memory = factsIn(news, gullible).map((fact, at) => ({ id: String(at), text: fact, attributed_to: 'user' }));
+  const known = asked.split('## Existing Memories\n')[1]?.split('\n\n## New Messages')[0] ?? '[]';
+  const texts = (JSON.parse(known) as { text: string }[]).map(({ text }) => text).join('\n');
+  const memory = factsIn(news, { gullible, known: texts }).map((fact, at) => ({
+    id: String(at),
+    text: fact,
+    attributed_to: 'user',
+  }));
   const content = JSON.stringify({ memory });
   return {
     said: content,

@@ -1,12 +1,14 @@
 // What the systems of a comparison are given: sessions as files for nocturne and as messages for the others, which are shown
-// the same words. Made ones are of a seed, so that it is known what is in them.
+// the same words. Those of the repository are of a seed, so that it is known what is in them and a run can be repeated.
 
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { TOKENS } from '../../src/base/secrets/vendor-table.ts';
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
 import { openSession } from '../../src/transcript/session.ts';
 import { readLocomo } from '../eval/locomo.ts';
+import { renderSample } from '../eval/set.ts';
+import { HELD_OUT, inEnglish } from '../eval/sets.ts';
 import { ATTACKS } from '../support/attacks.ts';
 import { seeded } from '../support/random.ts';
 import { secretOf } from '../support/secret-forms.ts';
@@ -34,15 +36,26 @@ export async function comparedSession(path: string): Promise<ComparedSession> {
   return { path, messages, tokens: messages.reduce((sum, { content }) => sum + estimateTokens(content), 0) };
 }
 
-/** The smallest real Claude Code sessions that are long enough to hold something. */
-export function realSessions(shared: string, count: number): Promise<ComparedSession[]> {
-  const root = join(shared, 'transcripts/claude-code');
+/** The smallest Claude Code sessions below a directory that are long enough to hold something. */
+export function realSessions(root: string, count: number): Promise<ComparedSession[]> {
   const paths = readdirSync(root, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.jsonl') && !basename(path).startsWith('agent-'))
     .map((path) => join(root, path))
     .filter((path) => statSync(path).size > 40_000)
     .sort((a, b) => statSync(a).size - statSync(b).size || a.localeCompare(b));
   return Promise.all(paths.slice(0, count).map(comparedSession));
+}
+
+/** What this repository has: the example sessions, the English ones of the set that nothing is fitted to, and chats. */
+export async function ourSessions(dir: string): Promise<ComparedSession[]> {
+  const examples = join(import.meta.dirname, '../fixtures/example');
+  const names = readdirSync(examples).filter((name) => name.endsWith('.jsonl'));
+  const samples = inEnglish(HELD_OUT).samples.flatMap((sample, person) => {
+    const sessions = sample.sessions.map((session, at) => ({ ...session, id: idOf('e', person * 100 + at) }));
+    return renderSample({ ...sample, sessions }, join(dir, sample.name));
+  });
+  const paths = [...names.map((name) => join(examples, name)), ...samples.map(({ path }) => path)];
+  return Promise.all(paths.map(comparedSession));
 }
 
 /** The first letters of a session's id are those of its messages'. */
@@ -61,21 +74,30 @@ const SAID = [
   ['Never log the address of a customer.', 'I prefer diagrams in Mermaid to screenshots.'],
 ];
 
-/** Chats in each of which a person says two things that matter, among others that do not. */
+/** Chats as arrays of messages, in each of which a person says two things that matter, among others that do not. */
 export async function chats(dir: string, seed: number): Promise<ComparedSession[]> {
   const dice = seeded(seed);
-  const files = SAID.map(([rule = '', person = ''], at) => {
-    const session = sessionFile(dir, { id: idOf('c', at) });
-    session.add(`Have a look at ${dice.pick(THINGS)}, it is slow today.`, [
-      { calls: 'Bash', input: { command: 'time make' }, result: `real ${1 + dice.below(90)}s\n`.repeat(20) },
-      { says: 'It is slow because of the cold cache. Shall I warm it?' },
-    ]);
-    session.add(`Yes. ${rule}`);
-    session.add('Thanks. What is left to do?', [{ says: 'Nothing but the changelog line.' }]);
-    session.add(person);
-    return session.path;
+  mkdirSync(dir, { recursive: true });
+  const paths = SAID.map(([rule = '', person = ''], at) => {
+    const call = { type: 'tool_use', id: 'toolu_1', name: 'Bash', input: { command: 'time make' } };
+    const result = { type: 'tool_result', tool_use_id: 'toolu_1', content: `real ${1 + dice.below(90)}s\n`.repeat(20) };
+    const path = join(dir, `chat-${at + 1}.json`);
+    const messages = [
+      { role: 'user', content: `Have a look at ${dice.pick(THINGS)}, it is slow today.` },
+      { role: 'assistant', content: [call] },
+      { role: 'user', content: [result] },
+      { role: 'assistant', content: 'It is slow because of the cold cache. Shall I warm it?' },
+      { role: 'user', content: `Yes. ${rule}` },
+      { role: 'assistant', content: 'Done.' },
+      { role: 'user', content: 'Thanks. What is left to do?' },
+      { role: 'assistant', content: 'Nothing but the changelog line.' },
+      { role: 'user', content: person },
+      { role: 'assistant', content: 'Understood.' },
+    ];
+    writeFileSync(path, JSON.stringify(messages));
+    return path;
   });
-  return Promise.all(files.map(comparedSession));
+  return Promise.all(paths.map(comparedSession));
 }
 
 /** Fifty secrets, half of them said by a person and half printed by a tool. */
@@ -84,6 +106,7 @@ export async function withSecrets(
   seed: number,
 ): Promise<{ sessions: ComparedSession[]; secrets: string[] }> {
   const dice = seeded(seed);
+  mkdirSync(dir, { recursive: true });
   const secrets = Array.from({ length: 50 }, () => secretOf(dice.pick(TOKENS).form, dice));
   const files = Array.from({ length: 10 }, (_, at) => {
     const session = sessionFile(dir, { id: idOf('5', at) });
@@ -105,6 +128,7 @@ export async function withInjections(
   count: number,
 ): Promise<{ sessions: ComparedSession[]; words: string[] }> {
   const attacks = ATTACKS.slice(0, count);
+  mkdirSync(dir, { recursive: true });
   const files = attacks.map(({ prompt, steps }, at) => {
     const session = sessionFile(dir, { id: idOf('a', at) });
     session.add(prompt, steps);

@@ -1,7 +1,7 @@
 // The systems that are compared, each as a process that works a list of sessions and can be killed: nocturne's command line
-// with its inbox and worker, and the drivers beside this file. Each keeps everything in one directory.
+// with its inbox and worker, and the drivers in drivers/. Each keeps everything in one directory.
 
-import { spawn, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ComparedSession } from './sets.ts';
@@ -75,12 +75,14 @@ function start(args: string[], at: At): Working {
   };
 }
 
-export const nocturne: System = {
+const nocturne: System = {
   name: 'nocturne',
   version: JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version,
   hasInbox: true,
   give(sessions, at) {
-    mkdirSync(at.dir, { recursive: true });
+    mkdirSync(join(at.dir, 'home'), { recursive: true });
+    // As the others: one session at a time.
+    writeFileSync(join(at.dir, 'home/config.json'), JSON.stringify({ concurrency: 1 }));
     const paths = sessions.map(({ path }) => path);
     const given = spawnSync(process.execPath, [DOOR, 'enqueue', 'extract', ...paths], { env: environment(at) });
     if (given.status !== 0) throw new Error(`nocturne took no session: ${given.stderr}`);
@@ -95,14 +97,45 @@ export const nocturne: System = {
   },
 };
 
+/** Installed without scripts: better-sqlite3 13 carries its binaries, and mem0ai works with it although it names 12. */
+const PEERS = { mem0ai: '3.3.1', 'better-sqlite3': '13.2.0', '@modelcontextprotocol/server-memory': '2026.8.31' };
+
+/** Throws where npm does: a comparison without the others is none. */
+export function installPeers(peers: string): void {
+  mkdirSync(peers);
+  writeFileSync(join(peers, 'package.json'), '{}');
+  const packages = Object.entries(PEERS).map(([name, version]) => `${name}@${version}`);
+  execFileSync('npm', ['install', '--legacy-peer-deps', '--ignore-scripts', '--no-audit', '--no-fund', ...packages], {
+    cwd: peers,
+    stdio: ['ignore', 'ignore', 'inherit'],
+    shell: process.platform === 'win32',
+  });
+}
+
+/** Those for which nothing is installed. */
+export const PEERLESS = ['nocturne', 'ask once and append', 'ask once and append, with tools'];
+
+export function allSystems(peers: string): System[] {
+  const mem0 = { version: PEERS.mem0ai };
+  const server = { version: PEERS['@modelcontextprotocol/server-memory'] };
+  return [
+    nocturne,
+    driven(peers, 'mem0.mjs', { ...mem0, name: 'mem0, each exchange' }),
+    driven(peers, 'mem0.mjs', { ...mem0, name: 'mem0, whole sessions', flags: ['--whole'] }),
+    driven(peers, 'server-memory.mjs', { ...server, name: 'reference memory server' }),
+    driven(peers, 'append.mjs', { name: 'ask once and append', version: '(ours)' }),
+    driven(peers, 'append.mjs', { name: 'ask once and append, with tools', version: '(ours)', flags: ['--tools'] }),
+  ];
+}
+
 /** A system that is driven by a file of drivers/, with what is installed in `peers`. */
-export function driven(
+function driven(
   peers: string,
   file: string,
   { name, version, flags = [] }: { name: string; version: string; flags?: string[] },
 ): System {
   const driver = join(import.meta.dirname, 'drivers', file);
-  const list = (at: At) => join(at.dir, '..', `${name.replaceAll(/\W+/g, '-')}-sessions.json`);
+  const list = (at: At) => join(at.dir, '../sessions.json');
   return {
     name,
     version,
@@ -126,12 +159,15 @@ export function driven(
 }
 
 export function bytesIn(dir: string): number {
-  const paths = existsSync(dir) ? readdirSync(dir, { recursive: true, encoding: 'utf8' }) : [];
-  return paths.reduce((sum, path) => sum + statSync(join(dir, path)).size, 0);
+  return filesIn(dir).reduce((sum, path) => sum + statSync(path).size, 0);
 }
 
 /** Whether any file in the directory holds the words, as they are. */
 export function holds(dir: string, words: string): boolean {
-  const paths = readdirSync(dir, { recursive: true, encoding: 'utf8' }).map((path) => join(dir, path));
-  return paths.some((path) => statSync(path).isFile() && readFileSync(path).includes(words));
+  return filesIn(dir).some((path) => readFileSync(path).includes(words));
+}
+
+function filesIn(dir: string): string[] {
+  const items = existsSync(dir) ? readdirSync(dir, { recursive: true, withFileTypes: true }) : [];
+  return items.filter((item) => item.isFile()).map((item) => join(item.parentPath, item.name));
 }

@@ -85,7 +85,13 @@ function sampleFrom(conversation: Conversation, path: string): Sample {
   }
   const people = [said.speaker_a, said.speaker_b];
   const facts = qa.flatMap((question, at) => factsOf(question, { name: `question-${at + 1}`, people, prompts }));
-  return { name: sample_id, sessions: sessions.toSorted((a, b) => a.startsAt.localeCompare(b.startsAt)), facts };
+  const questions = new Set(facts.map(({ id }) => id.split('/')[0])).size;
+  return {
+    name: sample_id,
+    sessions: sessions.toSorted((a, b) => a.startsAt.localeCompare(b.startsAt)),
+    facts,
+    questions,
+  };
 }
 
 function factsOf(

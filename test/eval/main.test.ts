@@ -65,6 +65,19 @@ test('a table for people compares with an earlier result, and says how it was me
   expect(stdout).toContain('not by meaning');
 });
 
+test('LoCoMo’s file alone is a set: turns that entries rest on, and what reading costs beside the whole conversation', async () => {
+  const { code, stdout } = await evaluateHere(['--locomo', FILE, '--perfect', '--model', 'offline']);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/turns that say a fact, an entry rests on them +│ 1\.00 {2}4 of 4/);
+  const [, tokens, all] =
+    /tokens to read all of it +│.*│.*│ (\d+) [\s\S]*reading all of it for each +│.*│.*│ (\d+) /.exec(stdout) ?? [];
+  expect(Number(tokens)).toBeGreaterThan(0);
+  expect(Number(all)).toBe(3 * Number(tokens));
+  expect(stdout).toContain(`question, without a cache, takes ${all} tokens`);
+  const both = await evaluateHere(['--locomo', FILE, '--set', 'own']);
+  expect(both).toMatchObject({ code: 2, stderr: expect.stringContaining('--locomo is a set of its own') });
+});
+
 test('what it is likely to cost is said before a model is asked, also without a key', async () => {
   const { code, stdout, stderr } = await evaluateHere([...LOCOMO, '--model', 'claude-haiku-5-5', '--estimate']);
   expect({ code, stdout }).toEqual({ code: 0, stdout: '' });

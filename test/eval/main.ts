@@ -16,6 +16,7 @@ import { EXIT, note, print } from '../../src/doors/cli/terminal/output.ts';
 import { progress } from '../../src/doors/cli/terminal/progress.ts';
 import { compose } from '../../src/doors/compose.ts';
 import type { Parts } from '../../src/doors/job-bounds.ts';
+import { measuredOn, publishPart } from '../compare/evidence.ts';
 import { describeChecks, measureChecks } from './checks.ts';
 import { estimateRun, sayEstimate } from './estimate.ts';
 import { judge } from './judge.ts';
@@ -23,7 +24,15 @@ import { readLocomo } from './locomo.ts';
 import { liveThrough, type OpenNight } from './nights.ts';
 import { perfectExtractor } from './perfect.ts';
 import { type Recognition, recognise } from './recognise.ts';
-import { describe, describeDetails, type Result, readResult, valuesOf } from './report.ts';
+import {
+  describe,
+  describeDetails,
+  describeInMarkdown,
+  describeReading,
+  type Result,
+  readResult,
+  valuesOf,
+} from './report.ts';
 import { score, sum, together } from './score.ts';
 import type { EvalSet, Fact, Sample } from './set.ts';
 import { HELD_OUT, OWN } from './sets.ts';
@@ -31,7 +40,7 @@ import { stepsIn } from './steps.ts';
 
 interface Options {
   model?: string;
-  set: 'own' | 'held-out' | 'locomo';
+  set?: 'own' | 'held-out' | 'locomo';
   locomo?: string;
   samples?: number;
   perfect?: boolean;
@@ -42,6 +51,7 @@ interface Options {
   keep?: boolean;
   json?: boolean;
   checks?: boolean;
+  publish?: boolean;
   nights: number;
 }
 
@@ -49,8 +59,8 @@ const program = () =>
   new Command('npm run eval --')
     .description('measures extraction and dream over sessions whose facts are known')
     .option('--model <id>', 'the model of both jobs; default: the configured one where a key is there, else offline')
-    .addOption(new Option('--set <name>', 'which sessions').choices(['own', 'held-out', 'locomo']).default('own'))
-    .option('--locomo <file>', "LoCoMo's locomo10.json, for --set locomo")
+    .addOption(new Option('--set <name>', 'which sessions; default: own').choices(['own', 'held-out', 'locomo']))
+    .option('--locomo <file>', "LoCoMo's locomo10.json, which is the set then")
     .option('--samples <count>', 'only the first ones of the set (a person, a conversation)', readCount)
     .option('--perfect', "take the set's own facts for the extraction, so that the dream alone is measured")
     .option('--judge <model>', 'let a model say which lines say which facts; default: words do')
@@ -59,6 +69,7 @@ const program = () =>
     .option('--estimate', 'only say what it is likely to cost')
     .option('--keep', 'leave the memory directories in place and say where')
     .option('--json', 'the result as one JSON value')
+    .option('--publish', 'write the table into docs/evidence.md')
     .option('--checks', 'only count what each check of operations stops, right and wrong, without a model')
     .option('--nights <count>', 'nights of the year that --checks lives through', readCount, 120)
     .exitOverride()
@@ -137,7 +148,11 @@ async function main(options: Options, parts: Parts): Promise<void> {
     };
     bar.stop();
     if (options.json) print(JSON.stringify(result));
-    else print(describe(result, { notes: set.notes, against: before }));
+    else {
+      const reading = describeReading(figures, model, priceOf(model, config.prices));
+      print(describe(result, { notes: [...set.notes, ...(reading ? [reading] : [])], against: before }));
+    }
+    if (options.publish) publishPart('quality', published(result));
     if (options.details && !options.json) print(`\n${describeDetails(result.details)}`);
     if (result.details.failures.length > 0) process.exitCode = EXIT.failed;
     isDone = result.details.failures.length === 0;
@@ -147,6 +162,12 @@ async function main(options: Options, parts: Parts): Promise<void> {
     else if (isDone || model === OFFLINE_MODEL) rmSync(root, { recursive: true, force: true, maxRetries: 5 });
     else note(`The same command goes on from here; ${root} holds what was done.`);
   }
+}
+
+function published({ set, model, figures }: Result): string {
+  const { date, commit } = measuredOn();
+  const counts = `${figures.sessions} sessions, ${figures.facts} facts`;
+  return `Set ${set}, ${counts}, model ${model}; ${date} at ${commit}.\n\n${describeInMarkdown(figures)}`;
 }
 
 /** A directory of its own; where a model is asked, the one that the same command had before, as long as the prompts are. */
@@ -227,12 +248,13 @@ function openWith(
   };
 }
 
-async function readSet({ set, locomo, samples }: Options): Promise<EvalSet> {
+async function readSet({ locomo, set = locomo ? 'locomo' : 'own', samples }: Options): Promise<EvalSet> {
   if (set === 'locomo' && !locomo) {
     throw new AppError('bad-input', '--set locomo needs --locomo FILE.', {
       remedy: 'Its locomo10.json is at github.com/snap-research/locomo; its licence forbids shipping it.',
     });
   }
+  if (set !== 'locomo' && locomo) throw new AppError('bad-input', `--locomo is a set of its own, beside --set ${set}.`);
   const ours = set === 'held-out' ? HELD_OUT : OWN;
   const chosen = set === 'locomo' ? readLocomo(await readGiven(locomo as string), locomo as string) : ours;
   return { ...chosen, samples: chosen.samples.slice(0, samples) };

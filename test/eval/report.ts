@@ -2,6 +2,7 @@
 
 import Table from 'cli-table3';
 import { z } from 'zod';
+import { costMicroUsd, type Price } from '../../src/base/config/prices.ts';
 import { AppError } from '../../src/base/errors.ts';
 import { METHOD } from './recognise.ts';
 import { type Details, type Figures, type Keeping, ratio, type Share } from './score.ts';
@@ -53,6 +54,7 @@ export function rowsOf(figures: Figures): Row[] {
       memory: shareCell(extraction.tiers[tier]),
     })),
     { name: 'extraction: resting on the message that says it', memory: shareCell(extraction.evidence) },
+    { name: 'extraction: turns that say a fact, an entry rests on them', memory: shareCell(extraction.turns) },
     { name: 'extraction: entries that are right (precision)', memory: shareCell(extraction.precision) },
     {
       name: 'extraction: invented entries',
@@ -68,7 +70,10 @@ export function rowsOf(figures: Figures): Row[] {
       numberCell((100 * duplicates.count) / Math.max(1, duplicates.of), 1),
     ),
     columns('bytes ÷ transcript bytes', ({ size }) => numberCell(size.bytes / Math.max(1, transcript.size.bytes), 3)),
-    columns('tokens to read all of it', ({ size }) => countCell(size.tokens)),
+    columns('tokens to read all of it', ({ size }) => countCell(Math.round(size.tokens))),
+    ...(transcript.readForQuestions > 0
+      ? [columns('tokens for all questions, reading all of it for each', (of) => countCell(of.readForQuestions))]
+      : []),
     columns('tokens spent per 1,000 of transcript', ({ tokens }) => numberCell(perThousand(tokens), 0)),
     columns('tokens spent per session', ({ tokens }) => countCell(Math.round(tokens / Math.max(1, figures.sessions)))),
     columns('model calls per 1,000 tokens of transcript', ({ calls }) => numberCell(perThousand(calls), 2)),
@@ -98,6 +103,30 @@ export function describe(result: Result, { notes, against }: { notes: string[]; 
     ...result.details.failures.map((failure) => `FAILED ${failure}`),
   ];
   return `${table}\n\n${said.join('\n')}`;
+}
+
+/** The same table in Markdown. */
+export function describeInMarkdown(figures: Figures): string {
+  const rows = rowsOf(figures).map(({ name, memory, append, transcript }) =>
+    [name, ...[memory, append, transcript].map((cell) => cell?.text.replace(/\s+/g, ' ') ?? '–')].join(' | '),
+  );
+  const head = ['| | memory | plain append | whole transcript |', '|---|---:|---:|---:|'];
+  return [...head, ...rows.map((row) => `| ${row} |`)].join('\n');
+}
+
+/** What all questions cost with a memory, and with the whole conversation as context; null where none is asked. */
+export function describeReading({ memory, transcript }: Figures, model: string, price?: Price): string | null {
+  if (transcript.readForQuestions === 0) return null;
+  const [whole, kept] = [transcript, memory].map(({ readForQuestions: inputTokens }) => {
+    const tokens = `${inputTokens.toLocaleString('en')} tokens`;
+    if (!price) return tokens;
+    const spent = { inputTokens, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 0 };
+    return `${tokens}, $${(costMicroUsd(spent, price) / 1e6).toFixed(2)} at ${model}'s list price,`;
+  });
+  return (
+    'The whole transcript is the long-context baseline: all that words find in it could be answered from it. Reading it for every ' +
+    `question, without a cache, takes ${whole} reading the memory ${kept?.replace(/,$/, '')}.`
+  );
 }
 
 /** What the figures rest on, by heading. */

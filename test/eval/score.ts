@@ -25,6 +25,8 @@ export interface Keeping {
   /** Lines that say what another one says, of all lines. */
   duplicates: Share;
   size: Size;
+  /** Tokens that all questions of the set cost to read, where all of it is read for each. */
+  readForQuestions: number;
   /** Tokens that making it took: input, cached or not, and output. */
   tokens: number;
   calls: number;
@@ -40,6 +42,8 @@ export interface Figures {
     recall: Share;
     /** The same, and the entry rests on a message that says the fact. */
     evidence: Share;
+    /** Prompts and answers that say a fact: how many an entry rests on. */
+    turns: Share;
     /** Recall by tier. */
     tiers: Record<Tier, Share>;
     /** Entries that say a fact, and nothing that must not be kept. */
@@ -104,11 +108,13 @@ export function score(sample: Sample, observed: Observed, found: Recognised): { 
   const invented = entries.filter(
     ({ evidence }, at) => !right.has(at) && !wrong.has(at) && !evidence.some(({ message }) => saysFact.has(message)),
   );
+  const restedOn = new Set(entries.flatMap(({ evidence }) => evidence.map(({ message }) => message)));
   const unsupported = lines.filter((line) => !isSupported(line, observed));
   const texts = { entries: entries.map(({ text }) => text), lines: lines.map(({ text }) => text) };
   const inMemory = keep(sample, { recognition: found.lines, known: found.entries, lines: texts.lines });
   const appended = keep(sample, { recognition: found.entries, known: found.entries, lines: texts.entries });
   const said = keep(sample, { recognition: found.messages, known: found.messages, lines: messages });
+  const reading = (size: Size) => ({ size, readForQuestions: Math.round(size.tokens) * (sample.questions ?? 0) });
   const extracting = { tokens: tokensOf(spent.extract), calls: spent.extract.calls };
   const figures: Figures = {
     sessions: sample.sessions.length,
@@ -117,6 +123,7 @@ export function score(sample: Sample, observed: Observed, found: Recognised): { 
     extraction: {
       recall: { count: known.length, of: facts.length },
       evidence: { count: resting.length, of: facts.length },
+      turns: { count: [...saysFact].filter((id) => restedOn.has(id)).length, of: saysFact.size },
       tiers: Object.fromEntries(
         TIERS.map((tier) => [tier, { count: ofTier(known, tier), of: ofTier(facts, tier) }]),
       ) as Record<Tier, Share>,
@@ -128,12 +135,12 @@ export function score(sample: Sample, observed: Observed, found: Recognised): { 
     unsupported: { count: unsupported.length, of: lines.length },
     memory: {
       ...inMemory.keeping,
-      size: observed.memory,
+      ...reading(observed.memory),
       tokens: extracting.tokens + tokensOf(spent.dream),
       calls: extracting.calls + spent.dream.calls,
     },
-    append: { ...appended.keeping, size: observed.logs, ...extracting },
-    transcript: { ...said.keeping, size: observed.transcripts, tokens: 0, calls: 0 },
+    append: { ...appended.keeping, ...reading(observed.logs), ...extracting },
+    transcript: { ...said.keeping, ...reading(observed.transcripts), tokens: 0, calls: 0 },
   };
   const name = (fact: Fact) => `${sample.name}/${fact.id}: ${fact.text}`;
   return {

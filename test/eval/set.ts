@@ -69,6 +69,8 @@ export interface Sample {
   /** In order of time. */
   sessions: EvalSession[];
   facts: Fact[];
+  /** How many questions are asked about it, where the set asks any. */
+  questions?: number;
 }
 
 export interface EvalSet {

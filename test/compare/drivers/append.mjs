@@ -1,5 +1,5 @@
-// The least that could be done: the model is asked once for each session, and what it says is put at the end of a file.
-// Prints `done N` after each session.
+// The least that could be done: the model is asked once for each session, and what it says is put at the end of a file. It is
+// shown what the two who speak say, or, with `--tools`, what tools answered too. Prints `done N` after each session.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
@@ -13,7 +13,8 @@ if (flags.includes('--list')) {
 }
 const anthropic = new Anthropic({ apiKey: 'loopback', baseURL: url, maxRetries: 0 });
 for (const [at, { messages }] of JSON.parse(readFileSync(list, 'utf8')).entries()) {
-  const said = messages.map(({ role, content }) => `${role}: ${content}`).join('\n');
+  const shown = messages.filter(({ role }) => role !== 'tool' || flags.includes('--tools'));
+  const said = shown.map(({ role, content }) => `${role}: ${content}`).join('\n');
   const known = existsSync(file) ? readFileSync(file, 'utf8') : '';
   const { content } = await anthropic.messages.create({
     model: 'loopback',

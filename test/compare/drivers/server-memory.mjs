@@ -1,5 +1,5 @@
-// The reference memory server behind a plain tool loop: the model is shown a session and the server's tools, and what it
-// calls is done, until it calls nothing. Prints `done N` after each session.
+// The reference memory server behind a plain tool loop: the model is shown what the two who speak say in a session and the
+// server's tools, and what it calls is done, until it calls nothing. Prints `done N` after each session.
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -28,7 +28,8 @@ await client.connect(
 const { tools } = await client.listTools();
 const anthropic = new Anthropic({ apiKey: 'loopback', baseURL: url, maxRetries: 0 });
 for (const [at, { messages }] of JSON.parse(readFileSync(list, 'utf8')).entries()) {
-  const said = messages.map(({ role, content }) => `${role}: ${content}`).join('\n');
+  const shown = messages.filter(({ role }) => role !== 'tool');
+  const said = shown.map(({ role, content }) => `${role}: ${content}`).join('\n');
   const conversation = [
     { role: 'user', content: `Keep what matters of this session for later ones.\n<session>\n${said}` },
   ];
