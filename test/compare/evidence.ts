@@ -12,7 +12,13 @@ const PAGE = join(ROOT, 'docs/evidence.md');
 /** Puts a part in the place of the last one of its name. Throws where the page has no place for it. */
 export function publishPart(name: string, text: string, page = PAGE): void {
   const { before, after } = around(name, page);
-  writeFileSync(page, `${before}\n\n${text.trim()}\n\n${after}`);
+  writeFileSync(page, `${before}\n\n${text.trim().split('\n').map(wrapped).join('\n')}\n\n${after}`);
+}
+
+/** A line of prose as several, none longer than this project's documents have them. */
+function wrapped(line: string): string {
+  const indent = line.startsWith('- ') ? '\n  ' : '\n';
+  return line.startsWith('|') ? line : line.replace(/(.{1,140})(?: |$)/g, `$1${indent}`).trimEnd();
 }
 
 export function publishedPart(name: string, page = PAGE): string {
