@@ -1,38 +1,18 @@
 // What the server refuses, and how a client is told: by the documented error classes, and asked again only where that helps.
 
-import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import Anthropic, { type APIError } from '@anthropic-ai/sdk';
 import { expect, test } from 'vitest';
 import { tempDir } from '../../support/temp.ts';
-import { type Served, served } from './served.ts';
+import { ask, refusal, served } from './served.ts';
 
 const SECRET = `ghp_${'a1B2'.repeat(9)}`;
 
-async function refusal(asked: Promise<unknown>): Promise<APIError> {
-  return asked.then(
-    () => expect.fail('it was not refused'),
-    (error) => error,
-  );
-}
-
 function typeOf({ error }: APIError): string {
   return (error as { error: { type: string } }).error.type;
-}
-
-/** A request as it is, without the SDK. */
-async function ask(
-  { url }: Served,
-  key: string,
-  path: string,
-  init: RequestInit & { body?: string | Uint8Array } = {},
-) {
-  const headers = { authorization: `Bearer ${key}`, ...init.headers };
-  const answer = await fetch(`${url}${path}`, { ...init, headers });
-  // biome-ignore lint/suspicious/noExplicitAny: the body of whatever was asked for
-  return { status: answer.status, headers: answer.headers, body: (await answer.json()) as any };
 }
 
 test('an occupied path and a failed precondition are conflicts, each of one request, and change nothing', async () => {
@@ -304,60 +284,6 @@ test('pages of elsewhere and names of elsewhere that lead here are not answered'
   expect([from.status, from.headers.get('access-control-allow-origin')]).toEqual([200, 'https://app.example.com']);
 });
 
-test('an edit by hand is a version by the person of this machine in the next list, and what is written comes back', async () => {
-  const at = await served();
-  const { sdk, id: key } = at.client();
-  const { memoryStores } = sdk.beta;
-  const { id } = await memoryStores.create({ name: 'notes' });
-  const content = '\ufeffa\r\nb\u0000c\n\n';
-  const made = await memoryStores.memories.create(id, { path: '/a.md', content, view: 'full' });
-  expect(made.content).toBe(content);
-  const dir = at.server.deps.stores.find(id)?.dir as string;
-  writeFileSync(join(dir, 'a.md'), 'by hand');
-  writeFileSync(join(dir, 'b.md'), 'new by hand');
-  const listed = await memoryStores.memories.list(id, { view: 'full' });
-  expect(listed.data.map((item) => 'content' in item && item.content)).toEqual(['by hand', 'new by hand']);
-  const { data } = await memoryStores.memoryVersions.list(id, { memory_id: made.id });
-  const user = { type: 'user_actor', user_id: at.server.deps.user };
-  expect(data.map((version) => version.created_by)).toEqual(
-    expect.arrayContaining([user, { type: 'api_actor', api_key_id: key }]),
-  );
-  expect((await memoryStores.memoryVersions.list(id, { api_key_id: key })).data).toHaveLength(1);
-  const head = data.find(({ created_by }) => created_by?.type === 'user_actor');
-  const error = await refusal(memoryStores.memoryVersions.redact(head?.id as string, { memory_store_id: id }));
-  expect(error.constructor).toBe(Anthropic.BadRequestError);
-});
-
-test('no path and no id leads out of a store, and a link in it leads nowhere', async () => {
-  const at = await served();
-  const { sdk, key } = at.client();
-  const { memoryStores } = sdk.beta;
-  const { id } = await memoryStores.create({ name: 'notes' });
-  const dir = at.server.deps.stores.find(id)?.dir as string;
-  const outside = tempDir();
-  writeFileSync(join(outside, 'secret.md'), 'out of reach');
-  symlinkSync(outside, join(dir, 'linked'));
-  symlinkSync(join(outside, 'secret.md'), join(dir, 'linked.md'));
-  const climbing = ['/../out.md', '/a/../../out.md', '/./out.md', '//out.md', '/a//out.md', '/..', '/linked/out.md'];
-  const { memories } = memoryStores;
-  for (const path of [...climbing, '/.nocturne/ledger.db', '/a\u0000.md', '/linked/secret.md', '/linked.md']) {
-    const error = await refusal(memories.create(id, { path, content: 'out' }));
-    expect([path, [400, 409].includes(error.status as number)]).toEqual([path, true]);
-  }
-  for (const named of ['..%2f..%2fhome.db', '%2e%2e', '..%2f..', '%00', 'linked.md', '.nocturne']) {
-    const url = `/v1/memory_stores/${named}/memories`;
-    expect([named, (await ask(at, key, url)).status]).toEqual([named, 404]);
-    for (const kind of ['memories', 'memory_versions']) {
-      const status = (await ask(at, key, `/v1/memory_stores/${id}/${kind}/${named}`)).status;
-      expect([named, status]).toEqual([named, 404]);
-    }
-  }
-  const listed = await memories.list(id, { view: 'full' });
-  expect(JSON.stringify(listed.data)).not.toContain('out of reach');
-  expect(readdirSync(outside)).toEqual(['secret.md']);
-  expect(readFileSync(join(outside, 'secret.md'), 'utf8')).toBe('out of reach');
-});
-
 test('a request that does not arrive whole in its time is ended, and takes nothing with it', async () => {
   const at = await served({ requestMs: 100 });
   const { sdk, key } = at.client();
@@ -366,27 +292,6 @@ test('a request that does not arrive whole in its time is ended, and takes nothi
   socket.write(`${lines.join('\r\n')}\r\n\r\n{"name": `);
   expect(await text(socket)).toMatch(/^HTTP\/1\.1 408/);
   expect((await sdk.beta.memoryStores.list()).data).toEqual([]);
-});
-
-test('a memory that was moved by hand is changed where it stands, and its path is free at once', async () => {
-  const at = await served();
-  const { memoryStores } = at.client().sdk.beta;
-  const { memories } = memoryStores;
-  const { id } = await memoryStores.create({ name: 'notes' });
-  const of = { memory_store_id: id };
-  const [one, two] = [
-    await memories.create(id, { path: '/one.md', content: '1' }),
-    await memories.create(id, { path: '/two.md', content: '2' }),
-  ];
-  const dir = at.server.deps.stores.find(id)?.dir as string;
-  for (const name of ['one', 'two']) renameSync(join(dir, `${name}.md`), join(dir, `moved-${name}.md`));
-  const made = await memories.create(id, { path: '/one.md', content: 'new' });
-  expect(made.id).not.toBe(one.id);
-  expect(await memories.update(two.id, { ...of, content: '3' })).toMatchObject({ path: '/moved-two.md' });
-  expect(await memories.retrieve(one.id, of)).toMatchObject({ path: '/moved-one.md', content: '1' });
-  writeFileSync(join(dir, 'by-hand.md'), 'by hand');
-  expect((await refusal(memories.create(id, { path: '/by-hand.md', content: 'over it' }))).status).toBe(409);
-  expect(readFileSync(join(dir, 'by-hand.md'), 'utf8')).toBe('by hand');
 });
 
 test('a person’s key of a store that allows secrets keeps them; the error of another names line and rule', async () => {

@@ -1,7 +1,7 @@
 // A server in this process on a home of its own, and the official SDK that speaks to it over a real socket.
 
-import Anthropic, { type ClientOptions } from '@anthropic-ai/sdk';
-import { onTestFinished } from 'vitest';
+import Anthropic, { type APIError, type ClientOptions } from '@anthropic-ai/sdk';
+import { expect, onTestFinished } from 'vitest';
 import type { Caller } from '../../../src/wings/server/rows/keys.ts';
 import { RIGHTS } from '../../../src/wings/server/rows/keys.ts';
 import { type Running, type ServeOptions, startServer } from '../../../src/wings/server/serve.ts';
@@ -64,4 +64,25 @@ export function clientOf({ url, key, id }: { url: string; key: string; id: strin
 /** The pages of a list, item by item. */
 export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   return Array.fromAsync(items);
+}
+
+/** What a request was refused with. */
+export async function refusal(asked: Promise<unknown>): Promise<APIError> {
+  return asked.then(
+    () => expect.fail('it was not refused'),
+    (error) => error,
+  );
+}
+
+/** A request as it is, without the SDK. */
+export async function ask(
+  { url }: Served,
+  key: string,
+  path: string,
+  init: RequestInit & { body?: string | Uint8Array } = {},
+  // biome-ignore lint/suspicious/noExplicitAny: the body of whatever was asked for
+): Promise<{ status: number; headers: Headers; body: any }> {
+  const headers = { authorization: `Bearer ${key}`, ...init.headers };
+  const answer = await fetch(`${url}${path}`, { ...init, headers });
+  return { status: answer.status, headers: answer.headers, body: await answer.json() };
 }
