@@ -69,8 +69,8 @@ test('what is nowhere is an error that says where to look, and makes nothing whe
 test('the beginning of an id that two sessions have is refused with both, as long as they must be to be told apart', async () => {
   const { environment, why } = await aMemory();
   const second = sessionFile(tempDir(), { id: '11111111-2333-4333-8444-555555555555' });
-  second.add('Always lint before pushing.');
-  second.add('Thanks, that is all.');
+  // Its records are other ones, also by what their ids begin with.
+  second.add('Always lint before pushing.', [{ types: 'Never push to main.' }, { says: 'Done.' }]);
   expect(await runHere(['extract', second.path], environment)).toMatchObject({ code: 0, stderr: '' });
   const unclear = await why('11111111');
   expect(unclear).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('may mean 2 sessions') });
