@@ -5,6 +5,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { drainInboxes } from '../../../src/doors/worker/worker.ts';
+import { until } from '../../support/run.ts';
 import { served } from './served.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -16,7 +18,7 @@ test('the examples with curl and with the SDK run as they stand', async () => {
   const at = await served();
   const { key } = at.client();
   const environment = { PATH: process.env.PATH, NOCTURNE_URL: at.url, NOCTURNE_KEY: key };
-  const [create = '', add = '', list = ''] = blocks('sh');
+  const [create = '', add = '', list = '', send = '', append = ''] = blocks('sh');
   const sh = async (text: string, more: object = {}) =>
     JSON.parse((await promisify(execFile)('sh', ['-c', text], { env: { ...environment, ...more } })).stdout);
   const store = await sh(create);
@@ -30,6 +32,18 @@ test('the examples with curl and with the SDK run as they stand', async () => {
   writeFileSync(join(dir, 'example.mjs'), blocks('js')[0] as string);
   const { stdout } = await promisify(execFile)(process.execPath, [join(dir, 'example.mjs')], { env: environment });
   expect(stdout).toBe('/preferences/formatting.md\nmodified\ncreated\n');
+
+  expect(await sh(send, { STORE: store.id })).toMatchObject({ id: 'sesn_monday', messages: 2 });
+  expect(await sh(append, { STORE: store.id })).toMatchObject({ id: 'sesn_monday', messages: 3 });
+  writeFileSync(join(dir, 'dream.mjs'), blocks('js')[1] as string);
+  const dreaming = promisify(execFile)(process.execPath, [join(dir, 'dream.mjs')], {
+    env: { ...environment, STORE: store.id, MODEL: 'offline' },
+  });
+  await until(() => at.server.deps.dreams.open().length > 0);
+  await drainInboxes(at.app, { signal: new AbortController().signal, onResult: () => {}, onError: () => {} });
+  const dreamt = (await dreaming).stdout;
+  expect(dreamt).toMatch(/^completed\n/);
+  for (const said of ['We ship on Fridays.', 'The shop listens on port 8443.']) expect(dreamt).toContain(`- ${said}\n`);
 });
 
 test('every request that the April documents make with curl is answered as they say', async () => {

@@ -4,7 +4,9 @@
 // this process; nothing is committed for a dream that is over; an input store is read and never changed, unless it is the
 // target.
 
+import { costMicroUsd, priceOf } from '../../../base/config/prices.ts';
 import { AppError, isAppError } from '../../../base/errors.ts';
+import { dayOf, nextDayAt } from '../../../base/time.ts';
 import type { WingApp, WorkTerms } from '../../../doors/wing.ts';
 import {
   dropFailure,
@@ -22,6 +24,7 @@ import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import type { Store } from '../../../memory/store/store.ts';
 import type { Session } from '../../../transcript/types.ts';
 import { type DreamRow, Dreams } from '../rows/dreams.ts';
+import { Keys } from '../rows/keys.ts';
 import { openRows } from '../rows/schema.ts';
 import { type SessionRow, Sessions } from '../rows/sessions.ts';
 import { Stores } from '../rows/stores.ts';
@@ -33,6 +36,7 @@ const LOOK_MS = 1_000;
 
 interface Rows {
   dreams: Dreams;
+  keys: Keys;
   sessions: Sessions;
   stores: Stores;
 }
@@ -41,6 +45,7 @@ function rowsOf({ home, config: { clock } }: WingApp): Rows {
   const rows = openRows(home);
   return {
     dreams: new Dreams(rows, clock),
+    keys: new Keys(rows, clock),
     sessions: new Sessions(rows, { home, clock }),
     stores: new Stores(rows, { home, clock }),
   };
@@ -202,19 +207,30 @@ async function termsOfDream({ id, session }: { id: string; session: string | und
     dreams.fail(id, { type: 'input_session_unavailable', message: opened });
     return { dropped: opened, worked };
   }
+  const { model, owner } = row;
+  const { config } = at.app;
+  const today = () => dayOf(config.clock.now(), config.zone);
+  if (at.rows.keys.isSpent(owner, today())) {
+    const until = nextDayAt(config.clock.now(), config.zone);
+    return { held: { until, reason: `What the key ${owner} may cost in a day is used up.` }, worked };
+  }
+  const price = priceOf(model, config.prices);
   const looking = setInterval(() => isOver() && ended.abort(over()), LOOK_MS);
   return {
     session: opened,
     // A store of the home has nobody who would look at what waits.
     ...(row.output && stores.find(row.output)?.kind === 'own' && { review: false }),
     options: {
-      model: row.model,
+      model,
       keepsUserMemory: true,
       signal: ended.signal,
       mayCommit() {
         if (isOver()) throw over();
       },
-      onUsage: (usage) => dreams.addUsage(id, usage),
+      onUsage(usage) {
+        dreams.addUsage(id, usage);
+        if (price) at.rows.keys.addSpend(owner, today(), costMicroUsd(usage, price));
+      },
     },
     async worked({ outcome, reason, delayedUntil }) {
       clearInterval(looking);

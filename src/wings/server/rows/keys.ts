@@ -2,7 +2,7 @@
 // SHA-256: the rows tell nobody a key. Promises: a key that was revoked is unknown from the next question on.
 
 import { hash, randomBytes } from 'node:crypto';
-import type { Clock } from '../../../base/time.ts';
+import type { Clock, Day } from '../../../base/time.ts';
 import { newId } from '../../../memory/ledger/ledger.ts';
 import type { Sql } from './schema.ts';
 
@@ -86,6 +86,20 @@ export class Keys {
   /** The keys that were made, the revoked ones too, oldest first. */
   all(): KeyRow[] {
     return this.#rows.all<Row>(`select ${COLUMNS} from api_key order by created_at, id`).map(read);
+  }
+
+  /** Counts what was asked for with a key, in millionths of a US dollar. */
+  addSpend(id: string, day: Day, microUsd: number): void {
+    const sql = `insert into key_spend (key, day, micro_usd) values (?, ?, ?)
+      on conflict (key, day) do update set micro_usd = micro_usd + excluded.micro_usd`;
+    this.#rows.run(sql, id, day, microUsd);
+  }
+
+  /** Whether what a key may cost in a day is used up. */
+  isSpent(id: string, day: Day): boolean {
+    const sql = `select 1 from api_key join key_spend on key_spend.key = api_key.id
+      where api_key.id = ? and day = ? and micro_usd >= day_micro_usd`;
+    return this.#rows.get(sql, id, day) !== undefined;
   }
 
   /** False where it was revoked before. */
