@@ -5,7 +5,7 @@
 // 3. Append the entry to the log, with the words as they were typed for its evidence. Being new, it is in the next
 //    recall, and the next dream distils it.
 
-import { findRelativeDate } from '../src/agent/relative-dates.ts';
+import { findRelativeDate } from '../src/agent/entry-words.ts';
 import { AppError } from '../src/base/errors.ts';
 import { redact } from '../src/base/text/redact.ts';
 import { asSeen, sharesTopic } from '../src/base/text/wording.ts';

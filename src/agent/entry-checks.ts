@@ -11,10 +11,8 @@ import {
   isSameWord,
   literals,
 } from '../base/text/wording.ts';
-import { adoptedWords } from './adopted.ts';
 import type { ProposedEntry } from './entry-schema.ts';
-import { countWords, findQuote, foldSpace } from './quotes.ts';
-import { findRelativeDate } from './relative-dates.ts';
+import { adoptedWords, countWords, findQuote, findRelativeDate, foldSpace } from './entry-words.ts';
 
 /** A message of the excerpt that can be quoted. */
 export interface EvidenceSource {

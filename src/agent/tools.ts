@@ -7,7 +7,7 @@ import { describeError, isAppError } from '../base/errors.ts';
 import { contentWords, countSharedWords, distinctValues, isOpposite, similarity } from '../base/text/wording.ts';
 import { type CheckOptions, checkEntry, type FoundEntry } from './entry-checks.ts';
 import { entriesJsonSchema, readEntries, readEntry } from './entry-schema.ts';
-import { findQuote } from './quotes.ts';
+import { findQuote } from './entry-words.ts';
 import type { ToolDefinition, ToolReply } from './types.ts';
 
 export interface Tool {

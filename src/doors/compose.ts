@@ -27,7 +27,7 @@ import { sessionDirs } from '../memory/ledger/coverage.ts';
 import type { Lease } from '../memory/ledger/job-rows.ts';
 import { openStore } from '../memory/open.ts';
 import type { Store } from '../memory/store/store.ts';
-import { boundDecompression } from '../transcript/decoded.ts';
+import { boundDecompression } from '../transcript/records.ts';
 import { type JobOptions, type Parts, wallOf, withAccess, withLease, withNews, withUsage } from './job-bounds.ts';
 import { enablementFor, foundDirectories, memoriesOf, memoryDirFor } from './places.ts';
 import { refuseSentLedger } from './sent-ledger.ts';

@@ -1,12 +1,24 @@
-// The spool: `$NOCTURNE_HOME/spool/`, one small file for each time a hook was called, until a worker has put the
-// session into an inbox. Hooks write here because it needs no database and no server.
-// Promises that a file is whole or absent, that no two calls share one, and that reading never throws for what is in
-// it: what cannot be read is set aside, named. Loads nothing but Node's own modules, for the hook's sake.
+// What hooks leave, and who takes it. The spool, `$NOCTURNE_HOME/spool/`, holds one small file for each time a hook was
+// called, until a worker has put the session into an inbox; `$NOCTURNE_HOME/awake/` a file for each worker that takes it
+// in, so that a hook knows within a millisecond, without a database or a server, whether it has to start one.
+// Promises: a file is whole or absent, no two calls share one, and reading never throws for what is in it (what cannot be
+// read is set aside, named); nothing spooled is left behind, because a hook first spools and then looks who is awake, and a
+// worker first leaves and then looks into the spool once more. Loads nothing but Node's own modules, for the hook's sake.
 
 import { basename, join } from 'node:path';
 import { describeError, isAppError, jsonProblem } from '../base/errors.ts';
 import { listNames } from '../base/files/directories.ts';
-import { makeDirectory, moveFile, readTextNow, removeFile, statNow, writeNew } from '../base/files/files.ts';
+import {
+  makeDirectory,
+  moveFile,
+  readTextNow,
+  removeFile,
+  statNow,
+  writeNew,
+  writeWhole,
+} from '../base/files/files.ts';
+import { isDead, thisProcess } from '../base/process.ts';
+import type { Clock } from '../base/time.ts';
 
 const AGENT_NAMES = ['claude-code', 'codex', 'gemini', 'opencode', 'copilot', 'pi'] as const;
 export type AgentName = (typeof AGENT_NAMES)[number];
@@ -190,4 +202,60 @@ function parseItem(text: string): SpoolItem | string {
     if (item[name] !== null && typeof item[name] !== 'string') return `${name} is no text`;
   }
   return item as SpoolItem;
+}
+
+/** A process on another host (a container that was made anew) cannot be asked: its file tells by being renewed. */
+const RENEWED_MS = 30_000;
+const FORGOTTEN_MS = 4 * RENEWED_MS;
+
+interface Awake {
+  /** Enters this process, and its file is renewed until it leaves. */
+  enter(): void;
+  /** Enters, unless an older worker is awake: then this one is not needed and has left. */
+  enterIfNeeded(): boolean;
+  leave(): void;
+}
+
+export function awakeIn(home: string, clock: Clock): Awake {
+  const dir = join(home, 'awake');
+  // In the order of their names the older come first.
+  const name = `${String(clock.now().getTime()).padStart(15, '0')}-${process.pid}`;
+  let renewal: NodeJS.Timeout | undefined;
+  const write = () => writeWhole(join(dir, name), thisProcess());
+  const enter = () => {
+    for (const gone of listNames(dir).filter((other) => !isAwake(join(dir, other), clock))) removeFile(join(dir, gone));
+    write();
+    renewal ??= setInterval(write, RENEWED_MS).unref();
+  };
+  const leave = () => {
+    clearInterval(renewal);
+    renewal = undefined;
+    removeFile(join(dir, name));
+  };
+  const hasOlder = () => listNames(dir).some((other) => other < name && isAwake(join(dir, other), clock));
+  return {
+    enter,
+    leave,
+    enterIfNeeded() {
+      enter();
+      if (!hasOlder()) return true;
+      leave();
+      // Asked again after leaving: who is still awake now will look into the spool after all that relied on this one.
+      if (hasOlder()) return false;
+      enter();
+      return true;
+    },
+  };
+}
+
+export function isAnyAwake(home: string, clock: Clock): boolean {
+  const dir = join(home, 'awake');
+  return listNames(dir).some((name) => isAwake(join(dir, name), clock));
+}
+
+function isAwake(path: string, clock: Clock): boolean {
+  const process = path.endsWith('.tmp') ? null : readTextNow(path);
+  if (!process || isDead(process)) return false;
+  const isHere = process.split(':')[0] === thisProcess().split(':')[0];
+  return isHere || clock.now().getTime() - (statNow(path)?.modifiedMs ?? 0) < FORGOTTEN_MS;
 }

@@ -1,13 +1,17 @@
-// Opens a transcript of any format that nocturne reads. The format is known by content, never by the file's name.
-// The file is evidence: it is read, in order and as a stream, and nothing is ever written to it.
+// Opens a transcript of any format that nocturne reads, known by its content, never by the file's name; or a snapshot, a
+// redacted copy for agents that delete theirs: its messages as they were read, so that every id is what it was.
+// Promises: a transcript is evidence: read in order and as a stream, never written. What a person marked as private, and
+// memory that nocturne recalled into the session, is in no message; what a person pasted is a part of its own; ids are
+// made before that, so that none changes. All text of a snapshot was redacted whole; it has no read points.
 
 import { hash } from 'node:crypto';
 import { AppError, isAppError } from '../base/errors.ts';
 import { isDirectory } from '../base/files/directories.ts';
 import { readSlice } from '../base/files/file-pieces.ts';
 import { type FileStat, statFile } from '../base/files/files.ts';
-import { parseJson } from '../base/text/json.ts';
-import { readHead, readTail, scanDecoded } from './decoded.ts';
+import { isObject, parseJson } from '../base/text/json.ts';
+import { passagesOf } from '../base/text/pasted.ts';
+import { compactJson } from './excerpt/segments.ts';
 import { atif } from './formats/atif.ts';
 import { claudeCode } from './formats/claude-code.ts';
 import { codex } from './formats/codex.ts';
@@ -19,9 +23,8 @@ import { messagesFormat } from './formats/messages.ts';
 import { openai } from './formats/openai.ts';
 import { opencode } from './formats/opencode.ts';
 import { pi } from './formats/pi.ts';
-import { markPasted, withhold } from './marks.ts';
-import { openSnapshot } from './snapshot.ts';
-import type { FormatName, ReadPoint, Session } from './types.ts';
+import { readHead, readObjects, readTail, scanDecoded } from './records.ts';
+import type { FormatName, Message, Part, ReadPoint, Session } from './types.ts';
 
 export type { ReadPoint, Session } from './types.ts';
 
@@ -181,7 +184,7 @@ async function isStillThere(path: string, point: ReadPoint): Promise<boolean> {
   return (await readPointAt(path, point.byte))?.hash === point.hash;
 }
 
-const LOOK_BYTES = 64 * 2 ** 10;
+const END_BYTES = 64 * 2 ** 10;
 
 /**
  * Whether a person sat at the session, and not a program that ran it: `claude -p`, the Agent SDK, `codex exec`. Claude
@@ -190,9 +193,153 @@ const LOOK_BYTES = 64 * 2 ** 10;
  */
 export async function isInteractive({ path, sizeBytes, format }: Pick<Session, 'path' | 'sizeBytes' | 'format'>) {
   if (format !== 'claude-code' && format !== 'codex') return true;
-  const ends = [await readHead(path, LOOK_BYTES), await readTail(path, { bytes: LOOK_BYTES, sizeBytes })].join('\n');
+  const ends = [await readHead(path, END_BYTES), await readTail(path, { bytes: END_BYTES, sizeBytes })].join('\n');
   // Within a text of the conversation these quotes would be escaped.
   const field = format === 'codex' ? /"originator":\s*"([^"\\]+)"/g : /"entrypoint":\s*"([^"\\]+)"/g;
   const named = [...ends.matchAll(field)].map((match) => match[1] as string);
   return named.length === 0 || named.some((name) => !/^sdk-|^codex_(exec|sdk)/.test(name));
+}
+
+// What every message goes through, in every format alike, before anything else reads it.
+
+/** `<private>`, with any attributes. */
+const PRIVATE = /<private(?:\s[^>]{0,200})?>/i;
+
+/** How recalled memory is fenced where it is put into a session: `<nocturne-memory …>` … `</nocturne-memory>`. */
+const RECALLED = /<nocturne-memory(?:\s[^>]{0,200})?>[\s\S]*?(?:<\/nocturne-memory>|$)/g;
+
+/** How the input of nocturne's own agent begins (see `prompts/extract-input.md` and `prompts/dream-input.md`). */
+const OWN_INPUT = '<nocturne-agent>';
+
+/** The message without what is withheld. One in which a person said nothing else is the program's. */
+export function withhold(message: Message): Message {
+  if (isOwnInput(message)) return { ...message, isOwn: true };
+  if (message.speaker === 'human' && message.parts.some((part) => part.kind === 'text' && PRIVATE.test(part.text))) {
+    return { ...message, parts: [], isPrivate: true };
+  }
+  if (!message.parts.some(holdsRecalled)) return message;
+  const parts = message.parts.map(withoutRecalled).filter((part) => part.kind !== 'text' || part.text !== '');
+  if (message.speaker !== 'human' || parts.length > 0) return { ...message, parts };
+  return { ...message, parts, speaker: 'harness', beginsTurn: false };
+}
+
+function isOwnInput({ speaker, parts: [first] }: Message): boolean {
+  if (speaker !== 'human' && speaker !== 'harness') return false;
+  return first?.kind === 'text' && first.text.trimStart().startsWith(OWN_INPUT);
+}
+
+function holdsRecalled(part: Part): boolean {
+  return (part.kind === 'text' || part.kind === 'result') && part.text.includes('<nocturne-memory');
+}
+
+function withoutRecalled(part: Part): Part {
+  return holdsRecalled(part) && 'text' in part ? { ...part, text: part.text.replace(RECALLED, '').trim() } : part;
+}
+
+/** The message with what the person pasted in parts of its own. */
+export function markPasted(message: Message): Message {
+  if (message.speaker !== 'human') return message;
+  const parts = message.parts.flatMap(cut);
+  return parts.length === message.parts.length && !parts.some((part, at) => part !== message.parts[at])
+    ? message
+    : { ...message, parts };
+}
+
+function cut(part: Part): Part[] {
+  if (part.kind !== 'text' || part.untyped !== undefined) return [part];
+  const passages = passagesOf(part.text);
+  if (passages.every(({ isPasted }) => !isPasted)) return [part];
+  return passages.map(({ text, isPasted }) => (isPasted ? { ...part, text, untyped: 'pasted' } : { ...part, text }));
+}
+
+// Snapshots: a session, then its messages, one a line.
+
+type Redact = (text: string) => Promise<{ text: string; found: readonly unknown[] }>;
+
+const RECORD_START = '{"message":';
+
+/** The lines of a session's snapshot, with their ends. */
+export async function* snapshotLines(session: Session, redact: Redact): AsyncGenerator<string> {
+  const { messages: _, request: __, unreadableLines: ___, ...head } = session;
+  yield `${JSON.stringify({ session: head })}\n`;
+  for await (const message of session.messages()) {
+    const { byte: _, ...kept } = message;
+    // What the program says is never shown, so it need not be kept.
+    const said = message.speaker === 'harness' ? [] : message.parts;
+    const parts = await Promise.all(said.map((part) => redactPart(part, redact)));
+    yield `${JSON.stringify({ message: { ...kept, parts } })}\n`;
+  }
+  yield `${JSON.stringify({ unreadableLines: session.unreadableLines })}\n`;
+}
+
+/** The session in a snapshot, as it was then. Throws `transcript-gone` where it is not there, or is none. */
+export async function openSnapshot(path: string): Promise<Session> {
+  const gone = new AppError('transcript-gone', `There is no snapshot of a session at ${path}.`);
+  if ((await statFile(path)) === null) throw gone;
+  const head = await findHead(path);
+  if (head === null) throw gone;
+  let unreadableLines = 0;
+  return {
+    ...head,
+    get unreadableLines() {
+      return unreadableLines;
+    },
+    async *messages() {
+      for await (const record of recordsOf(path)) {
+        if (isObject(record.message)) yield markPasted(record.message as unknown as Message);
+        if (typeof record.unreadableLines === 'number') unreadableLines = record.unreadableLines;
+      }
+    },
+  };
+}
+
+type Head = Omit<Session, 'messages' | 'unreadableLines' | 'request'>;
+
+async function findHead(path: string): Promise<Head | null> {
+  for await (const { session } of recordsOf(path)) return isObject(session) ? (session as unknown as Head) : null;
+  return null;
+}
+
+function recordsOf(path: string) {
+  return readObjects(path, { recordStart: RECORD_START });
+}
+
+async function redactPart(part: Part, redact: Redact): Promise<Part> {
+  switch (part.kind) {
+    case 'text':
+    case 'result':
+      return { ...part, text: (await redact(part.text)).text };
+    case 'attachment':
+      return { ...part, label: (await redact(part.label)).text };
+    case 'call': {
+      const input = await redactValue(part.input, { redact, depth: 0 });
+      // What only shows where all of it is seen at once costs the call its form.
+      const whole = await redact(compactJson(input));
+      return { ...part, input: whole.found.length > 0 ? whole.text : input };
+    }
+  }
+}
+
+/** No deeper than it is ever shown. */
+const MAX_DEPTH = 8;
+
+/** The same value with its texts redacted, each with the name of its field: `password` tells what it is. */
+async function redactValue(
+  value: unknown,
+  { redact, depth, name = '' }: { redact: Redact; depth: number; name?: string },
+): Promise<unknown> {
+  if (typeof value === 'string') return redactNamed(value, name, redact);
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth === MAX_DEPTH) return '…';
+  const inner = (item: unknown, key: string) => redactValue(item, { redact, depth: depth + 1, name: key });
+  if (Array.isArray(value)) return Promise.all(value.map((item) => inner(item, name)));
+  const fields = Object.entries(value).map(async ([key, item]) => [key, await inner(item, key)] as const);
+  return Object.fromEntries(await Promise.all(fields));
+}
+
+async function redactNamed(value: string, name: string, redact: Redact): Promise<string> {
+  const alone = (await redact(value)).text;
+  const before = `"${name}":"`;
+  const { text } = await redact(`${before}${alone}"`);
+  return text.startsWith(before) && text.endsWith('"') ? text.slice(before.length, -1) : '[redacted]';
 }

@@ -6,7 +6,7 @@ import { checkEntry, type EvidenceSource, type FoundEntry } from '../../src/agen
 import { recordEntriesTool } from '../../src/agent/tools.ts';
 import { claimsSpeaker, speaksToAgent } from '../../src/base/text/injection.ts';
 import { type Excerpt, findSource } from '../../src/transcript/excerpt/excerpt.ts';
-import { markPasted } from '../../src/transcript/marks.ts';
+import { markPasted } from '../../src/transcript/session.ts';
 import { foreignSessions, KINDS, PLANTED, typedBriefs } from '../support/foreign-words.ts';
 import { asIs, buildOne, message, turn } from '../support/turns.ts';
 

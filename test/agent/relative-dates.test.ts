@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
-import { findRelativeDate } from '../../src/agent/relative-dates.ts';
+import { findRelativeDate } from '../../src/agent/entry-words.ts';
 
 describe('a relative date', () => {
   it.each([

@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/time.ts';
-import { awakeIn } from '../../src/queue/awake.ts';
+import { awakeIn } from '../../src/queue/spool.ts';
 import { sessionFile } from '../support/session-file.ts';
 
 const runs = Number(process.argv[2] ?? 30);

@@ -11,7 +11,7 @@ import { useWings } from '../../src/doors/wing.ts';
 import { openHome } from '../../src/memory/home/home.ts';
 import { openLedger } from '../../src/memory/ledger/ledger.ts';
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
-import { withhold } from '../../src/transcript/marks.ts';
+import { withhold } from '../../src/transcript/session.ts';
 import { WINGS } from '../../src/wings/index.ts';
 import { testApp } from '../support/app.ts';
 import { hookLog, runHook, SILENT } from '../support/hook.ts';

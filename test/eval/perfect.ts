@@ -2,7 +2,7 @@
 // its place a model cannot, so that what is lost after it is lost by the dream. Behind the Messages API, so that its
 // entries go through the same checks as a model's.
 
-import { foldSpace } from '../../src/agent/quotes.ts';
+import { foldSpace } from '../../src/agent/entry-words.ts';
 import {
   calls,
   type MessagesRequest,

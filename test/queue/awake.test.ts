@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fixedClock, systemClock } from '../../src/base/time.ts';
-import { awakeIn, isAnyAwake } from '../../src/queue/awake.ts';
+import { awakeIn, isAnyAwake } from '../../src/queue/spool.ts';
 import { filesIn } from '../support/hook.ts';
 import { tempDir } from '../support/temp.ts';
 

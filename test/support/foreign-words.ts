@@ -2,7 +2,7 @@
 // the user pastes them bare, a file holds them, a form claims that a human said them. And briefs that people typed.
 
 import type { ExcerptTurn } from '../../src/transcript/excerpt/excerpt.ts';
-import { markPasted } from '../../src/transcript/marks.ts';
+import { markPasted } from '../../src/transcript/session.ts';
 import type { Message } from '../../src/transcript/types.ts';
 import { call, message, result, turn } from './turns.ts';
 

@@ -6,8 +6,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Environment } from '../../src/base/config/config.ts';
 import { systemClock } from '../../src/base/time.ts';
-import { awakeIn } from '../../src/queue/awake.ts';
-import type { SpoolItem } from '../../src/queue/spool.ts';
+import { awakeIn, type SpoolItem } from '../../src/queue/spool.ts';
 
 /** As it is published. */
 const HOOK = join(import.meta.dirname, '../../dist/hook.js');

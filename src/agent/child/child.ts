@@ -4,8 +4,8 @@
 // Promises: a run has modules that no other run has used; what is left over of a run that is over is not heard; it says
 // whether it is as good for another run as it was for the first.
 
+import type { RunAnswer } from '../loop.ts';
 import type { AgentPorts, AgentRequest } from '../types.ts';
-import type { RunAnswer } from './agent-run.ts';
 import { isFreshEachTime, loadRun } from './fresh-run.ts';
 import { endWithParent } from './watchdog.ts';
 

@@ -1,8 +1,10 @@
-// Runs the agent loop in a child process, so that no hang, leak or crash of it reaches the process that owns the
-// directory. Promises: the same contract as the loop itself; a child serves one memory directory alone, one run at a
-// time, and is kept for another run only after one that ended well (warm-children.ts); in every other case it is reaped
-// before the run's promise settles; it is killed at the wall clock, at an abort and at a port's error; what it says of a
-// run that is over is not heard. Never hands it a key by environment, and never throws because a child is gone.
+// Runs the agent loop in child processes, so that no hang, leak or crash of it reaches the process that owns the
+// directory. A start costs several times what a run does apart from the model, so children are kept between runs.
+// Promises: the same contract as the loop itself; a child serves one memory directory alone, one run at a time, and is
+// kept only after a run that ended well, for at most so many runs and so long idle; in every other case it is reaped before
+// the run's promise settles; it is killed at the wall clock, at an abort and at a port's error; what it says of a run that
+// is over, or while it is idle, is not heard; idle ones keep no process alive. Never hands it a key by environment, and
+// never throws because a child is gone.
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { pathToFileURL } from 'node:url';
@@ -10,7 +12,6 @@ import { AppError } from '../../base/errors.ts';
 import { packagePath } from '../../base/files/files.ts';
 import type { AgentPorts, AgentRequest, RunAgent } from '../types.ts';
 import type { FromChild, PortCall, ToChild } from './child.ts';
-import { type Child, WarmChildren, type WarmOptions } from './warm-children.ts';
 
 export interface ForkOptions {
   /** How long one run may take, in milliseconds of wall time. */
@@ -191,4 +192,89 @@ async function callPort(ports: AgentPorts, call: PortCall): Promise<unknown> {
 function notStarted(error: unknown): AppError {
   const found = error instanceof Error ? error.message : String(error);
   return new AppError('child-crash', `The agent process could not be started: ${found}.`, { cause: error });
+}
+
+interface WarmOptions {
+  /** How many may be idle at once. */
+  most: number;
+  /** Runs of one child. */
+  runs: number;
+  idleMs: number;
+}
+
+interface Child {
+  process: ChildProcess;
+  /** The memory directory; undefined: it is not kept. */
+  memory: string | undefined;
+  /** How many runs were begun. */
+  runs: number;
+}
+
+interface Idle {
+  child: Child;
+  /** From here on it is no idle child any more. */
+  leave(): void;
+}
+
+class WarmChildren {
+  /** The longest idle first. */
+  readonly #idle: Idle[] = [];
+  readonly #options: WarmOptions;
+
+  constructor(options: WarmOptions) {
+    this.#options = options;
+  }
+
+  /** One that has served this directory, the last used; undefined: there is none. */
+  take(memory: string): Child | undefined {
+    const found = this.#idle.findLast(({ child }) => child.memory === memory);
+    found?.leave();
+    return found?.child;
+  }
+
+  /** Takes one back after a run that ended well, or ends it. */
+  giveBack(child: Child): void {
+    const { most, runs, idleMs } = this.#options;
+    const { process, memory } = child;
+    if (memory === undefined || child.runs >= runs || most === 0) {
+      process.kill('SIGKILL');
+      return;
+    }
+    const end = () => {
+      idle.leave();
+      process.kill('SIGKILL');
+    };
+    const timer = setTimeout(end, idleMs).unref();
+    const events = ['message', 'error', 'exit', 'disconnect'] as const;
+    const hold = (isHeld: boolean) => {
+      for (const each of [process, process.channel, process.stderr as { ref?(): void; unref?(): void } | null]) {
+        if (isHeld) each?.ref?.();
+        else each?.unref?.();
+      }
+    };
+    const idle: Idle = {
+      child,
+      leave: () => {
+        clearTimeout(timer);
+        for (const event of events) process.off(event, end);
+        this.#idle.splice(this.#idle.indexOf(idle), 1);
+        hold(true);
+      },
+    };
+    for (const event of events) process.on(event, end);
+    hold(false);
+    this.#idle.push(idle);
+    if (this.#idle.length > most) this.#endFirst();
+  }
+
+  /** Ends all that are idle. */
+  close(): void {
+    while (this.#idle.length > 0) this.#endFirst();
+  }
+
+  #endFirst(): void {
+    const [first] = this.#idle;
+    first?.leave();
+    first?.child.process.kill('SIGKILL');
+  }
 }

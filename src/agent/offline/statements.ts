@@ -1,14 +1,21 @@
-// Reads an excerpt by rules: which messages are offered, which of their sentences a person wrote, which of these state
-// something. Only offered human messages carry an entry. Quotes are the sentences as they are shown, white space folded.
+// Reads an excerpt by rules: which messages are offered, which of their sentences a person wrote, and which of these state
+// something: its type, worded to be read later, its dates absolute. Only offered human messages carry an entry; quotes are
+// the sentences as they are shown, white space folded. Nothing is kept of what is asked, quoted, thought aloud, reported, or
+// to be done now, nor where a day cannot be told: a wrong date is worse than none. It normalises lightly and never invents.
 
+import { addDays } from 'date-fns/addDays';
+import { differenceInDays } from 'date-fns/differenceInDays';
+import { format } from 'date-fns/format';
+import { isValid } from 'date-fns/isValid';
+import { parseISO } from 'date-fns/parseISO';
 import { ownWords } from '../../base/text/injection.ts';
 import { countShared } from '../../base/text/wording.ts';
-import { countWords, findQuote } from '../quotes.ts';
-import { classify } from './classify.ts';
-import { IRONY, POINTS_BACK, QUOTES_TO_THE_END, REMEMBER, REPEATED, type Statement, TAKES_BACK } from './lexicon.ts';
+import type { Day } from '../../base/time.ts';
+import { countWords, findQuote, findRelativeDate } from '../entry-words.ts';
+import * as words from './lexicon.ts';
 import { isChanged, isSame } from './similarity.ts';
 
-export interface FoundEntry extends Statement {
+export interface FoundEntry extends words.Statement {
   strength: 'stated';
   evidence: [{ message: string; quote: string }];
 }
@@ -69,23 +76,23 @@ function isShortAnswer(message: ShownMessage, before: ShownMessage | undefined):
 
 /** Whether a sentence takes back a statement: one that it names, or where it names none the last one. */
 function takesBack(sentence: string, text: string, isLast: boolean): boolean {
-  if (!TAKES_BACK.test(sentence)) return false;
+  if (!words.TAKES_BACK.test(sentence)) return false;
   return countShared(sentence, text) > 0 || (isLast && countWords(sentence) <= BARE_WORDS);
 }
 
 function pointsBack(sentence = ''): boolean {
-  return POINTS_BACK.test(sentence) && countWords(sentence) <= POINTS_BACK_WORDS;
+  return words.POINTS_BACK.test(sentence) && countWords(sentence) <= POINTS_BACK_WORDS;
 }
 
 function entriesOf({ id, day }: ShownMessage, whole: string[]): FoundEntry[] {
   // "Remember the password is …; the box is kilo": what asks may have gone with the secret.
   const spoken = whole.flatMap((sentence) =>
-    withoutSecrets(sentence).map((text) => ({ text, isAsked: text !== sentence && REMEMBER.test(sentence) })),
+    withoutSecrets(sentence).map((text) => ({ text, isAsked: text !== sentence && words.REMEMBER.test(sentence) })),
   );
-  if (IRONY.test(spoken[0]?.text ?? '')) return [];
+  if (words.IRONY.test(spoken[0]?.text ?? '')) return [];
   return spoken.flatMap(({ text, isAsked }, at) => {
     const isPointedAt = pointsBack(spoken[at + 1]?.text) || (at === 1 && pointsBack(spoken[0]?.text));
-    const statement = REPEATED.test(text) ? null : classify(text, day, isAsked || isPointedAt);
+    const statement = words.REPEATED.test(text) ? null : classify(text, day, isAsked || isPointedAt);
     return statement ? [{ ...statement, strength: 'stated', evidence: [{ message: id, quote: text }] }] : [];
   });
 }
@@ -113,7 +120,7 @@ function paragraphsOf(lines: string[]): string[] {
   for (const line of lines) {
     const isCut = CUT.test(line);
     if (!isCut && !NOT_PROSE.test(line)) {
-      if (QUOTES_TO_THE_END.test(line)) break;
+      if (words.QUOTES_TO_THE_END.test(line)) break;
       const text = line.replace(LIST_ITEM, '').trim();
       const goesOn = last.length >= WRAPPED_CHARS && text === line.trim() && !/[.!?:;]$/.test(last);
       if (goesOn) paragraphs.push(`${paragraphs.pop()} ${text}`);
@@ -128,4 +135,143 @@ function paragraphsOf(lines: string[]): string[] {
     }
   }
   return paragraphs;
+}
+
+const LONGEST_CHARS = 400;
+/** Up to this many words, a sentence that ends in "it" says little by itself. */
+const SHORT_WORDS = 6;
+/** So many words of a sentence are a statement without what stands behind a comma. */
+const WHOLE_WORDS = 4;
+
+/** `said`: the day of the message, from which dates are counted; `isAsked`: the sentence beside it asks to remember it. */
+export function classify(sentence: string, said?: Day, isAsked = false): words.Statement | null {
+  if (sentence.length > LONGEST_CHARS || words.ASKED_OR_QUOTED.test(sentence)) return null;
+  const opened = sentence.replace(words.LEAD_IN, '');
+  if (words.HYPOTHETICALS.some((pattern) => pattern.test(opened))) return null;
+  const bare = opened.replace(words.STANDING, '');
+  const core = bare.replace(words.REMEMBER, '');
+  const isRemembered = isAsked || words.REMEMBER.test(bare);
+  if (isRemembered && words.NOT_A_FACT.test(core)) return null;
+  if (saysLittle(core.split(/\s+/), isRemembered ? 3 : 2)) return null;
+
+  const hasCondition = words.CONDITION.test(core);
+  const isStrictOnly = hasCondition || (words.AT_WORK.test(core) && !isRemembered);
+  const isTask = words.STARTS_WITH_TASK.test(core);
+  for (const [name, forms] of Object.entries(words.FORMS)) {
+    const isOpen = name === 'rule' || (!isStrictOnly && !(name === 'reference' && isTask));
+    const type = name === 'rule' ? 'feedback' : (name as words.Statement['type']);
+    if (isOpen && forms.some((form) => form.test(core))) return state(type, core, said);
+  }
+  if (hasCondition) return null;
+  const isStanding = bare !== opened || words.CORRECTION.test(sentence);
+  if (words.FROM_NOW_ON.test(opened) || (isStanding && words.CHOICE.test(core))) return state('feedback', core, said);
+  const dated = isStrictOnly || isTask || words.HAPPENED.test(core) ? null : resolveDates(core, said);
+  if (dated !== null && words.DATE.test(dated) && (words.EVENT.test(core) || words.HAPPENS.test(dated))) {
+    return { type: 'project', text: finish(dated) };
+  }
+  if (!isRemembered) return null;
+  if (/^to\s/i.test(core)) return state('feedback', core.slice(3), said);
+  if (/^(?:I|I['’]m|I['’]ve|my)\b/i.test(core)) return state('user', core, said);
+  return state(/https?:\/\//.test(core) ? 'reference' : 'project', core, said);
+}
+
+function saysLittle(spoken: string[], fewest: number): boolean {
+  if (spoken.length < fewest || words.VAGUE.test(spoken.slice(0, 4).join(' '))) return true;
+  return spoken.length <= SHORT_WORDS && words.VAGUE.test(spoken.at(-1) ?? '');
+}
+
+/** The statement, or null where a day in it cannot be told. */
+function state(type: words.Statement['type'], sentence: string, said: Day | undefined): words.Statement | null {
+  const text = type === 'user' ? toThirdPerson(sentence) : sentence.replace(words.GOES_WITH, 'Decided: ');
+  // "Never deploy on Friday" is a rule; a weekday becomes a date only where something happens on it.
+  const isTimeless = type === 'user' || type === 'feedback';
+  const date = (part: string) =>
+    isTimeless ? (findRelativeDate(part) === null ? part : null) : resolveDates(part, said);
+  const [core = ''] = text.split(/[,;]\s|\s[–—-]\s|\sbecause\s/);
+  // "…, we got burned last quarter": the rule stands without it.
+  const dated = date(text) ?? (core.split(' ').length >= WHOLE_WORDS ? date(core) : null);
+  return dated === null ? null : { type, text: finish(dated) };
+}
+
+/** A sentence with its capital and full stop. */
+function finish(text: string): string {
+  const trimmed = text.replace(/[\s,;:]*(?:,?\s*please)?[\s.!,;:]*$/i, '');
+  const opened = words.OPENING.test(trimmed) ? trimmed.charAt(0).toUpperCase() + trimmed.slice(1) : trimmed;
+  return /https?:\/\/\S+$/.test(opened) ? opened : `${opened}.`;
+}
+
+const IRREGULAR: Record<string, string> = { am: 'is', are: 'is', have: 'has', do: 'does', can: 'can', will: 'will' };
+const PRONOUNS = { 'I am': 'they are', I: 'they', my: 'their', me: 'them', your: "the agent's", you: 'the agent' };
+
+/** What a person says of themselves, as it is said of them: "I prefer my tabs", "The user prefers their tabs". */
+function toThirdPerson(sentence: string): string {
+  const opened = sentence
+    .replace(/\bI['’](m|ve)\b/gi, (_, verb: string) => (verb === 'm' ? 'I am' : 'I have'))
+    .replace(/^my\b/i, "The user's")
+    .replace(words.I_DO, (_, adverb: string, verb: string) => `The user ${adverb}${thirdPerson(verb)}`)
+    .replace(words.YOU_DO, (_, when: string, verb: string) => `${when} it ${thirdPerson(verb)}`);
+  // Not where they are part of a path, a name or code.
+  const word = (said: string) => new RegExp(`(?<![\\w/.@\`-])${said}(?![\\w/@\`-]|\\.\\w)`, 'gi');
+  return Object.entries(PRONOUNS).reduce((text, [said, told]) => text.replace(word(said), told), opened);
+}
+
+function thirdPerson(verb: string): string {
+  const irregular = /^don['’]t$/i.test(verb) ? "doesn't" : IRREGULAR[verb.toLowerCase()];
+  if (irregular !== undefined) return irregular;
+  if (/(?:s|sh|ch|x|z|o)$/.test(verb)) return `${verb}es`;
+  return /[^aeiou]y$/.test(verb) ? `${verb.slice(0, -1)}ies` : `${verb}s`;
+}
+
+const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
+const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+const WEEKDAY = `(?:${WEEKDAYS.join('|')})`;
+const MONTH = `(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)`;
+const ORDINAL = '(?:st|nd|rd|th)?';
+const DATE = new RegExp(
+  `\\b(?:${WEEKDAY},?\\s+)?(?:the\\s+)?(?:(?<month>${MONTH})\\.?\\s+(?<day>\\d{1,2})${ORDINAL}|` +
+    `(?<dayFirst>\\d{1,2})${ORDINAL}\\s+(?:of\\s+)?(?<monthLast>${MONTH}))\\b(?:,?\\s+(?<year>\\d{4}))?|` +
+    '\\b(?:(?:the\\s+)?(?<near>day after tomorrow|today|tonight|tomorrow|yesterday)|in\\s+(?<days>\\d{1,3})\\s+days?|' +
+    `(?<!\\b(?:every|each|every other)\\s)(?:(?<which>this|next|last|coming)\\s+)?(?<weekday>${WEEKDAY}))\\b`,
+  'gi',
+);
+const DAYS_AHEAD: Record<string, number> = { yesterday: -1, tomorrow: 1, 'day after tomorrow': 2 };
+const RECENT_DAYS = 60;
+const NEXT_YEAR_DAYS = 240;
+
+type Groups = Record<string, string | undefined>;
+
+/** The text with its dates absolute, or null where one cannot be told. `said` is absent where its day is not known. */
+export function resolveDates(text: string, said: Day | undefined): string | null {
+  const origin = said === undefined ? null : parseISO(said);
+  let isLost = false;
+  const resolved = text.replace(DATE, (...match) => {
+    const groups = match.at(-1) as Groups;
+    const date = groups.day || groups.dayFirst ? calendarDate(groups, origin) : origin && namedDate(groups, origin);
+    if (date !== null && isValid(date)) return format(date, 'yyyy-MM-dd');
+    isLost = true;
+    return String(match[0]);
+  });
+  return isLost || words.NO_ONE_DAY.test(resolved) || findRelativeDate(resolved) !== null ? null : resolved;
+}
+
+function calendarDate({ month, monthLast = '', day, dayFirst = '', year }: Groups, origin: Date | null): Date | null {
+  const number = String(MONTHS.indexOf((month ?? monthLast).slice(0, 3).toLowerCase()) + 1);
+  const inYear = (of: number) => parseISO(`${of}-${number.padStart(2, '0')}-${(day ?? dayFirst).padStart(2, '0')}`);
+  if (year !== undefined || origin === null) return year === undefined ? null : inYear(Number(year));
+  const date = inYear(origin.getFullYear());
+  const daysAgo = differenceInDays(origin, date);
+  // Without a year, a day long gone is next year's: in December one speaks of the coming January. Between, who knows.
+  if (daysAgo > NEXT_YEAR_DAYS) return inYear(origin.getFullYear() + 1);
+  return daysAgo > RECENT_DAYS ? null : date;
+}
+
+function namedDate({ near, days, which = '', weekday = '' }: Groups, origin: Date): Date | null {
+  if (days) return addDays(origin, Number(days));
+  if (near) return addDays(origin, DAYS_AHEAD[near.toLowerCase()] ?? 0);
+  // Weeks begin on Monday.
+  const ahead = WEEKDAYS.indexOf(weekday.toLowerCase()) - ((origin.getDay() + 6) % 7);
+  if (/next/i.test(which)) return addDays(origin, ahead + 7);
+  if (/last/i.test(which)) return addDays(origin, ahead < 0 ? ahead : ahead - 7);
+  // "Friday", said on a Friday, is today or in a week.
+  return ahead === 0 ? null : addDays(origin, ahead < 0 ? ahead + 7 : ahead);
 }

@@ -92,7 +92,7 @@ const PART_OF_DAY = '(?:morning|afternoon|evening|night)';
 // "The last Friday of the month" is a rule, not a date; so is "within two days of the release".
 const NOT_A_RULE = String.raw`(?!\s+(?:of|before|after|from|or)\b)`;
 
-/** What only means something on the day it was said, by language (relative-dates.ts). */
+/** What only means something on the day it was said, by language (entry-words.ts). */
 export const RELATIVE_DATES: Record<string, string[]> = {
   English: [
     `today(?!['’ʼ])|tonight|tomorrow|yesterday`,

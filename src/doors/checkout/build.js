@@ -19,7 +19,7 @@ keepDeclarationsOf('dist/src/index.d.ts');
 
 // Compiled with the child, and evaluated anew for each of its runs (fresh-run.ts).
 const runs = await build({
-  input: 'src/agent/child/agent-run.ts',
+  input: 'src/agent/loop.ts',
   platform: 'node',
   output: { format: 'cjs', codeSplitting: false },
   write: false,

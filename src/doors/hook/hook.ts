@@ -14,8 +14,7 @@ import { homeDir } from '../../base/files/directories.ts';
 import { addLogLine, openLog, statNow } from '../../base/files/files.ts';
 import { isObject, parseJson } from '../../base/text/json.ts';
 import { systemClock } from '../../base/time.ts';
-import { isAnyAwake } from '../../queue/awake.ts';
-import { isAgentName, LATE, writeSpoolItem } from '../../queue/spool.ts';
+import { isAgentName, isAnyAwake, LATE, writeSpoolItem } from '../../queue/spool.ts';
 import { isPromptEvent, itemOf } from './hook-input.ts';
 
 // Agents send these while they end; what is under way takes less time than they wait.

@@ -4,8 +4,7 @@
 
 import { refreshAgentSettings } from '../../base/config/config.ts';
 import { inboxItems } from '../../memory/ledger/inbox.ts';
-import { awakeIn } from '../../queue/awake.ts';
-import { spoolFiles } from '../../queue/spool.ts';
+import { awakeIn, spoolFiles } from '../../queue/spool.ts';
 import type { App } from '../compose.ts';
 import { drainInboxes, openStores, pause, type WorkerOptions } from '../worker/worker.ts';
 import { type Ingested, ingestSpool } from './ingest.ts';

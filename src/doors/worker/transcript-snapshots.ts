@@ -10,8 +10,7 @@ import { moveFile, removeFile, statNow } from '../../base/files/files.ts';
 import { redact } from '../../base/text/redact.ts';
 import { inboxItems, putInInbox } from '../../memory/ledger/inbox.ts';
 import type { Store } from '../../memory/store/store.ts';
-import type { Session } from '../../transcript/session.ts';
-import { snapshotLines } from '../../transcript/snapshot.ts';
+import { type Session, snapshotLines } from '../../transcript/session.ts';
 
 /** What was being written by a process that died is removed after this. */
 const ABANDONED_MS = 24 * 60 * 60_000;

@@ -1,6 +1,6 @@
 // The words around what is recalled, and what keeps the two apart: nothing that is remembered can end the section, pass
 // for another part of it, or pass for somebody's words to the model. The tag by which a section is known is the one that
-// src/transcript/marks.ts takes out, so that no recall is ever taken for something that was said.
+// src/transcript/session.ts takes out, so that no recall is ever taken for something that was said.
 
 import { renderPrompt } from '../../base/prompt.ts';
 

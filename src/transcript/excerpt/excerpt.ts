@@ -6,9 +6,19 @@
 // be chosen, the rest of what was answered, subagents, other text, tools; newest first. Tools get a share only.
 
 import type { Message, Speaker } from '../types.ts';
-import { cutIntoChunks, type Unit } from './chunks.ts';
-import { CUT, cutLongPastes, cutTo } from './cut-text.ts';
-import { type DisplayedSegment, type Layout, quoteLines, renderSegments, resolveId, shortenIds } from './render.ts';
+import {
+  CUT,
+  cutIntoChunks,
+  cutLongPastes,
+  cutTo,
+  type DisplayedSegment,
+  type Layout,
+  quoteLines,
+  renderSegments,
+  resolveId,
+  shortenIds,
+  type Unit,
+} from './render.ts';
 import { type ExcerptTurn, type Priority, type Segment, saysAnything, segmentsOf, speakerOf } from './segments.ts';
 import { estimateTokens, isWithinTokens } from './tokens.ts';
 

@@ -1,10 +1,153 @@
-// How segments look to the model: a header per message, every line of content behind `| `, gap lines for what is missing,
-// and which part it is of what does not fit into one. Nothing a message says, and no id, can pass for any of these.
+// From segments to what the model reads: which go together into a chunk, what is cut of a long one, how it looks.
+// Promises: chunks are cut between turns, and inside a turn only between human messages; a text is never cut inside a
+// character, and a mark says how much is gone; every word that a person typed around a long paste stays. Each message has
+// a header, every line of content stands behind `| `, and nothing a message says, and no id, can pass for either.
 
 import { hash } from 'node:crypto';
 import { dayOf, isInstant, timeOf } from '../../base/time.ts';
 import { SeenKeys } from '../seen-keys.ts';
 import type { Segment } from './segments.ts';
+
+/** Offered segments that stay together: those of a turn, or of a part of it that begins with a human message. */
+export interface Unit {
+  turn: string;
+  segments: Segment[];
+  endsTurn: boolean;
+}
+
+interface Cutting {
+  fitsTogether(units: Unit[]): Promise<boolean>;
+  /** Contract: takes segments out of the units that will never be shown, whatever follows. */
+  dropUnreachable(units: Unit[]): Promise<void>;
+}
+
+/** How many characters the units of a chunk hold before `dropUnreachable` thins them. */
+const HELD_CHARACTERS = 4_000_000;
+
+/** The chunks of `units`, in order. One is held back until it is known that something is shown after it. */
+export async function* cutIntoChunks(units: AsyncIterable<Unit>, cutting: Cutting): AsyncGenerator<Unit[]> {
+  let closed: Unit[][] = [];
+  let open: Unit[] = [];
+  for await (const whole of units) {
+    for (const unit of (await cutting.fitsTogether([whole])) ? [whole] : splitAtHumans(whole)) {
+      if (open.length === 0 || (await cutting.fitsTogether([...open, unit]))) {
+        open.push(unit);
+      } else {
+        closed.push(open);
+        open = [unit];
+      }
+      if (unit.segments.length > 0) {
+        yield* closed;
+        closed = [];
+      }
+      if (charactersIn(open) > HELD_CHARACTERS) await cutting.dropUnreachable(open);
+    }
+  }
+  yield* closed;
+  if (open.length > 0) yield open;
+}
+
+function splitAtHumans(unit: Unit): Unit[] {
+  const parts: Segment[][] = [[]];
+  // A result in a human's message is what the human answers to, and stays with the answer.
+  const isOfHuman = ({ siblings }: Segment) => siblings.some(({ priority }) => priority === 'human');
+  for (const segment of unit.segments) {
+    const human = parts.at(-1)?.find(isOfHuman);
+    if (isOfHuman(segment) && human && human.position !== segment.position) parts.push([]);
+    parts.at(-1)?.push(segment);
+  }
+  return parts.map((segments, at) => ({ turn: unit.turn, segments, endsTurn: at === parts.length - 1 }));
+}
+
+function charactersIn(units: Unit[]): number {
+  return units.reduce((sum, { segments }) => sum + segments.reduce((ofUnit, { text }) => ofUnit + text.length, 0), 0);
+}
+
+const LEAST_KEPT = 40;
+/** How far a cut moves to fall between two words. */
+const WORD_CHARACTERS = 30;
+
+/** How much of what is kept is the head; all the rest is the tail. */
+export const CUT = { middle: 0.6, beginning: 0, end: 1 } as const;
+
+/**
+ * The longest head and tail of `text` that `fits` accepts, with a mark where something is gone; the text itself where it
+ * fits; null where less than 40 characters of it would be left.
+ */
+export function cutTo(
+  text: string,
+  fits: (candidate: string) => boolean,
+  headShare: number = CUT.middle,
+): string | null {
+  if (fits(text)) return text;
+  const keep = (kept: number) => keepEnds(text, Math.ceil(kept * headShare), Math.floor(kept * (1 - headShare)));
+  if (text.length <= LEAST_KEPT || !fits(keep(LEAST_KEPT))) return null;
+  let kept = LEAST_KEPT;
+  let tooMany = kept * 2;
+  while (tooMany < text.length && fits(keep(tooMany))) [kept, tooMany] = [tooMany, tooMany * 2];
+  tooMany = Math.min(tooMany, text.length);
+  while (tooMany - kept > 1) {
+    const middle = Math.floor((kept + tooMany) / 2);
+    if (fits(keep(middle))) kept = middle;
+    else tooMany = middle;
+  }
+  return keep(kept);
+}
+
+/** So many characters of the head and of the tail, or a few less, and between them how many `what` are gone. */
+function keepEnds(text: string, headLength: number, tailLength: number, what = 'characters'): string {
+  const head = headLength > 0 ? text.slice(0, wordEnd(text, headLength)) : '';
+  const tail = tailLength > 0 ? text.slice(wordStart(text, text.length - tailLength)) : '';
+  const mark = `… ${text.length - head.length - tail.length} ${what} left out …`;
+  return [head, mark, tail].filter((line) => line !== '').join('\n');
+}
+
+function wordEnd(text: string, at: number): number {
+  const space = text.slice(Math.max(0, at - WORD_CHARACTERS), at).search(/\s\S*$/);
+  if (space > 0) return Math.max(0, at - WORD_CHARACTERS) + space;
+  return isHighSurrogate(text, at - 1) ? at - 1 : at;
+}
+
+function wordStart(text: string, at: number): number {
+  const space = text.slice(at, at + WORD_CHARACTERS).search(/\s/);
+  if (space >= 0 && at + space + 1 < text.length) return at + space + 1;
+  return isHighSurrogate(text, at - 1) ? at + 1 : at;
+}
+
+function isHighSurrogate(text: string, at: number): boolean {
+  return (text.charCodeAt(at) & 0xfc00) === 0xd800;
+}
+
+const PASTE_HEAD_CHARACTERS = 1_000;
+const PASTE_TAIL_CHARACTERS = 500;
+
+/** The redacted text of `segment` with its long pastes cut. One that redaction leaves unplaced stays whole. */
+export async function cutLongPastes(
+  segment: Segment,
+  redacted: string,
+  redact: (text: string) => Promise<{ text: string }>,
+): Promise<string> {
+  /** Where a place of the segment's text is in the redacted one: behind the same words, redacted by themselves. */
+  const placeOf = async (at: number) => {
+    if (redacted === segment.text || at === 0) return at;
+    if (at === segment.text.length) return redacted.length;
+    const before = (await redact(segment.text.slice(0, at))).text;
+    return redacted.startsWith(before) ? before.length : null;
+  };
+  let text = '';
+  let done = 0;
+  for (const paste of segment.longPastes ?? []) {
+    const [start, end] = [await placeOf(paste.start), await placeOf(paste.end)];
+    if (start === null || end === null || start < done || end - start <= PASTE_HEAD_CHARACTERS + PASTE_TAIL_CHARACTERS)
+      continue;
+    const pasted = redacted.slice(start, end);
+    text +=
+      redacted.slice(done, start) +
+      keepEnds(pasted, PASTE_HEAD_CHARACTERS, PASTE_TAIL_CHARACTERS, 'characters of a paste');
+    done = end;
+  }
+  return text + redacted.slice(done);
+}
 
 /** A segment as it is to be shown: its redacted text, whole or cut. */
 export interface DisplayedSegment {

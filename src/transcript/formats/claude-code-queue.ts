@@ -1,5 +1,5 @@
 // The texts that Claude Code holds back while the agent works, as its `queue-operation` records tell of them.
-// A text that a record or an attachment says too is forgotten here. One that was given to the agent without a record
+// A text that a record or an attachment says too is dropped here. One that was given to the agent without a record
 // (`remove`, seldom `dequeue`) stays where it was given; one that was never sent is left over; one taken back is gone.
 // An operation that names no text is taken to be about the oldest, or about all where it takes all back.
 
@@ -39,7 +39,7 @@ export class TextQueue {
     if (operation === 'enqueue') {
       if (parts.length > 0) this.#waiting.push({ record, parts });
     } else if (operation === 'popAll') {
-      if (text === undefined) this.#forget(this.#waiting.splice(0));
+      if (text === undefined) this.#noteGone(this.#waiting.splice(0));
       else this.#takeNamed(text);
     } else if (operation === 'dequeue' || operation === 'remove') {
       const given = text === undefined ? this.#waiting.shift() : this.#takeNamed(text);
@@ -52,7 +52,7 @@ export class TextQueue {
     return undefined;
   }
 
-  /** Forgets the texts that were sent as `parts`, whether they had been queued, now or a moment ago; answers them. */
+  /** Drops the texts that were sent as `parts`, whether they had been queued, now or a moment ago; answers them. */
   drop(parts: readonly Part[]): Queued[] {
     const sent = wordsOf(parts);
     const inGiven = this.#given.findIndex((queued) => isSame(sent, wordsOf(queued.parts)));
@@ -69,16 +69,16 @@ export class TextQueue {
   }
 
   /** What was given before an instant stays where it is: no record of it is waited for any more. */
-  settle(before?: string): Queued[] {
+  decide(before?: string): Queued[] {
     // A rewritten file may begin with the end of its queue.
     const isLater = ({ givenAt = '' }: Queued): boolean => before !== undefined && givenAt > before;
-    const settled = this.#given.filter((queued) => !isLater(queued));
+    const decided = this.#given.filter((queued) => !isLater(queued));
     this.#given = this.#given.filter(isLater);
-    this.#forget(settled);
-    return settled;
+    this.#noteGone(decided);
+    return decided;
   }
 
-  /** All that was never given, which is forgotten with it. */
+  /** All that was never given, which is dropped with it. */
   clear(): Queued[] {
     return this.#waiting.splice(0);
   }
@@ -95,7 +95,7 @@ export class TextQueue {
     const [guess] = this.#given.splice(at, 1) as [Queued];
     const { record, parts, isGuess } = guess;
     if (isGuess === 'remove') this.#waiting.unshift({ record, parts });
-    else this.#forget([{ record, parts }]);
+    else this.#noteGone([{ record, parts }]);
     return [guess];
   }
 
@@ -115,7 +115,7 @@ export class TextQueue {
     return [...used];
   }
 
-  #forget(queued: readonly Queued[]): void {
+  #noteGone(queued: readonly Queued[]): void {
     this.#gone = [...this.#gone, ...queued].slice(-MOST_TAKEN);
   }
 }

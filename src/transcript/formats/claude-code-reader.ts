@@ -4,14 +4,13 @@
 // Records that are not conversation (progress, snapshots, titles, hooks) yield nothing.
 
 import { isObject, type JsonObject, objectAt, textOf } from '../../base/text/json.ts';
+import type { RecordReader } from '../records.ts';
 import { SeenKeys } from '../seen-keys.ts';
 import type { Call, Message, Part, Speaker } from '../types.ts';
-import { approval, feedbackBehindPlan, saidToCalls } from './answers.ts';
 import { blocksOf, isResultBlock, partsOf } from './blocks.ts';
 import { type Queued, TextQueue } from './claude-code-queue.ts';
 import type { Said } from './format.ts';
-import { commandLine, humanParts, isJsonText } from './human-text.ts';
-import type { RecordReader } from './jsonl.ts';
+import { approval, commandLine, feedbackBehindPlan, humanParts, isJsonText, saidToCalls } from './human-text.ts';
 import { chainId, instantOf, toMessage } from './message-builder.ts';
 
 export class ClaudeCodeReader implements RecordReader {
@@ -56,7 +55,7 @@ export class ClaudeCodeReader implements RecordReader {
       default:
         if (typeof record.type !== 'string') this.#onUnreadable();
     }
-    if (this.#undecided.size > 0 && this.#ready.length - this.#firstHeld() > MOST_HELD) this.#settleGiven();
+    if (this.#undecided.size > 0 && this.#ready.length - this.#firstHeld() > MOST_HELD) this.#decideGiven();
   }
 
   /** The messages that are complete since the last call. */
@@ -73,7 +72,7 @@ export class ClaudeCodeReader implements RecordReader {
   /** Completes what is still open when the file ends, and what was queued and never sent. */
   end(): void {
     this.#close();
-    this.#settleQueue();
+    this.#closeQueue();
   }
 
   #close(): void {
@@ -140,7 +139,7 @@ export class ClaudeCodeReader implements RecordReader {
     const isPrompt = typed !== null && !hasResult;
     const wasQueued = this.#dropQueued(command?.parts ?? parts);
     // A prompt typed while texts are queued means that the program was restarted: they will never be sent.
-    if (isPrompt && !wasQueued) this.#settleQueue(textOf(record.timestamp));
+    if (isPrompt && !wasQueued) this.#closeQueue(textOf(record.timestamp));
     const uuid = uuidOf(record);
     const id = hasResult && uuid ? `${uuid}/text` : uuid;
     const said: Omit<Said, 'id'> = { speaker: own ? 'human' : 'harness', parts: own ?? parts, beginsTurn: isPrompt };
@@ -206,16 +205,16 @@ export class ClaudeCodeReader implements RecordReader {
   }
 
   /** No record is waited for of what was queued and given before an instant; what was never given is left over. */
-  #settleQueue(before?: string): void {
-    this.#settleGiven(before);
+  #closeQueue(before?: string): void {
+    this.#decideGiven(before);
     for (const left of this.#queue.clear()) {
       const message = this.#queuedMessage(left);
       if (message && this.#seen.add(message.id)) this.#ready.push(message);
     }
   }
 
-  #settleGiven(before?: string): void {
-    for (const given of this.#queue.settle(before)) {
+  #decideGiven(before?: string): void {
+    for (const given of this.#queue.decide(before)) {
       const { message } = given;
       if (!message) continue;
       // From here on it is handed out at any time, so nothing takes it back.

@@ -4,10 +4,10 @@
 
 import { basename, extname } from 'node:path';
 import { isObject, type JsonObject, textOf } from '../../base/text/json.ts';
+import { type JsonlRecord, messagesOf, objectsIn, readObjects, readRecords } from '../records.ts';
 import { blocksOf } from './blocks.ts';
 import { ClaudeCodeReader } from './claude-code-reader.ts';
 import type { Format, OnUnreadable } from './format.ts';
-import { type JsonlRecord, messagesOf, objectsIn, readObjects, readRecords } from './jsonl.ts';
 
 /** Every record of the conversation begins so; only these are worth saving from a damaged line. */
 const RECORD_START = '{"parentUuid":';

@@ -6,9 +6,8 @@
 
 import { basename, extname } from 'node:path';
 import { isObject, type JsonObject, objectAt, textOf } from '../../base/text/json.ts';
-import { scanDecoded } from '../decoded.ts';
+import { messagesOf, objectsIn, type RecordReader, readObjects, readRecords, scanDecoded } from '../records.ts';
 import type { Call, Message, Part, Speaker } from '../types.ts';
-import { type Asked, answersOf, askedIn } from './answers.ts';
 import { textParts } from './blocks.ts';
 import {
   callOf,
@@ -24,7 +23,7 @@ import {
   withoutInjected,
 } from './codex-items.ts';
 import type { Format } from './format.ts';
-import { messagesOf, objectsIn, type RecordReader, readObjects, readRecords } from './jsonl.ts';
+import { type Asked, answersOf, askedIn } from './human-text.ts';
 import { chainId, instantOf, MessageBuilder } from './message-builder.ts';
 
 const RECORD_START = '{"timestamp":';

@@ -5,12 +5,11 @@
 
 import { basename, dirname, extname } from 'node:path';
 import { isObject, type JsonObject, objectAt, objectsOf, textOf } from '../../base/text/json.ts';
+import { messagesOf, objectsIn, type RecordReader, readObjects, readRecords } from '../records.ts';
 import type { Message, Part, Speaker } from '../types.ts';
-import { choiceOf } from './answers.ts';
 import { attachmentPart, textParts } from './blocks.ts';
 import type { Format } from './format.ts';
-import { humanParts } from './human-text.ts';
-import { messagesOf, objectsIn, type RecordReader, readObjects, readRecords } from './jsonl.ts';
+import { choiceOf, humanParts } from './human-text.ts';
 import { instantOf, MessageBuilder } from './message-builder.ts';
 
 const RECORD_START = '{"type":"';

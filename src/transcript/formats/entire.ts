@@ -3,10 +3,10 @@
 // the id of the prompt: only the first text of a prompt can be human, what follows under the same id was put in.
 
 import { isObject, type JsonObject, textOf } from '../../base/text/json.ts';
+import { objectsIn, readObjects } from '../records.ts';
 import type { Message } from '../types.ts';
 import { blocksOf } from './blocks.ts';
 import type { Format } from './format.ts';
-import { objectsIn, readObjects } from './jsonl.ts';
 import { MessageBuilder, type Utterance } from './message-builder.ts';
 
 const RECORD_START = '{"v":1,';

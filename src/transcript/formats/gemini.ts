@@ -6,12 +6,11 @@
 
 import { basename, dirname, extname } from 'node:path';
 import { isObject, type JsonObject, objectAt, objectsOf, textOf } from '../../base/text/json.ts';
+import { objectsIn, readObjects } from '../records.ts';
 import type { Message, Part, Speaker, Subagent } from '../types.ts';
-import { answersOf, askedIn } from './answers.ts';
 import { attachmentPart, textParts } from './blocks.ts';
 import type { Format } from './format.ts';
-import { humanParts } from './human-text.ts';
-import { objectsIn, readObjects } from './jsonl.ts';
+import { answersOf, askedIn, humanParts } from './human-text.ts';
 import { chainId, instantOf, type Place, toMessage } from './message-builder.ts';
 
 const RECORD_START = '{"id":';

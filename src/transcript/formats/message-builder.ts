@@ -8,10 +8,9 @@ import { isObject, type JsonObject, textOf } from '../../base/text/json.ts';
 import { isInstant, toInstant } from '../../base/time.ts';
 import { SeenKeys } from '../seen-keys.ts';
 import type { Call, Message, Part, Speaker } from '../types.ts';
-import { asksPerson, saidToCalls } from './answers.ts';
 import { isResultBlock, partsOf } from './blocks.ts';
 import type { Said } from './format.ts';
-import { commandLine, humanParts } from './human-text.ts';
+import { asksPerson, commandLine, humanParts, saidToCalls } from './human-text.ts';
 
 /** Where and when something is said. */
 export interface Place {

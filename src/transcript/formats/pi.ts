@@ -5,9 +5,9 @@
 
 import { isObject, type JsonObject, objectAt, textOf } from '../../base/text/json.ts';
 import { toInstant } from '../../base/time.ts';
+import { objectsIn, readObjects } from '../records.ts';
 import { blocksOf } from './blocks.ts';
 import type { Format } from './format.ts';
-import { objectsIn, readObjects } from './jsonl.ts';
 import { MessageBuilder, type Utterance } from './message-builder.ts';
 
 /** Only these are worth saving from a damaged line. */

@@ -12,11 +12,11 @@ import {
   findPowerShellWrites,
   findScriptCommands,
   findScriptPatches,
+  findShellWrites,
   linesOf,
   literalsIn,
   type Written,
-} from './script-writes.ts';
-import { findShellWrites } from './shell-writes.ts';
+} from './shell-writes.ts';
 
 /** The memories on this disk that a session may write to. */
 export interface Memories {

@@ -1,5 +1,5 @@
 // A memory snapshot: topics of a project's memory that lie in its repository, for everybody who works there. It has
-// nothing to do with the snapshots of transcripts in `transcript/snapshot.ts`.
+// nothing to do with the snapshots of transcripts in `transcript/session.ts`.
 // Promises: the same topics make the same bytes; what is read is complete, as its manifest says (names, hashes, sizes),
 // and no link led to it, else an AppError says what is wrong and nothing was taken from it. It is somebody else's text:
 // `screenTopic` says which of its lines speak to an agent.

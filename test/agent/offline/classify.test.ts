@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { classify } from '../../../src/agent/offline/classify.ts';
+import { classify } from '../../../src/agent/offline/statements.ts';
 
 /** 2026-10-07 is a Wednesday. */
 const read = (sentence: string) => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { resolveDates } from '../../../src/agent/offline/dates.ts';
+import { resolveDates } from '../../../src/agent/offline/statements.ts';
 
 /** 2026-10-07 is a Wednesday. */
 test.each([

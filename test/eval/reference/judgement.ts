@@ -4,7 +4,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { foldSpace } from '../../../src/agent/quotes.ts';
+import { foldSpace } from '../../../src/agent/entry-words.ts';
 import { withoutMark } from '../../../src/memory/text/topic.ts';
 import { ratio, type Share } from '../score.ts';
 import { TIERS, type Tier } from '../set.ts';

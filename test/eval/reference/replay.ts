@@ -4,7 +4,7 @@
 // of tokens an entry is proposed as soon as an excerpt shows what it rests on.
 
 import { join } from 'node:path';
-import { foldSpace } from '../../../src/agent/quotes.ts';
+import { foldSpace } from '../../../src/agent/entry-words.ts';
 import { allEntries } from '../../../src/memory/ledger/entries.ts';
 import { isTopicPath, parseTopic } from '../../../src/memory/text/topic.ts';
 import { type Proposed, withProblems } from '../../support/check-counts.ts';

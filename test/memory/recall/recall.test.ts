@@ -12,7 +12,7 @@ import { rememberUses, topicUses } from '../../../src/memory/recall/recall-uses.
 import { appendEntries } from '../../../src/memory/text/daily-log.ts';
 import type { Entry } from '../../../src/memory/types.ts';
 import { countO200k, estimateTokens, isWithinTokens } from '../../../src/transcript/excerpt/tokens.ts';
-import { withhold } from '../../../src/transcript/marks.ts';
+import { withhold } from '../../../src/transcript/session.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const NOW = '2026-11-21T10:00:00Z';

@@ -1,7 +1,7 @@
 // A session that a client sent, opened from the files in which its messages are kept (rows/sessions.ts).
 
 import { AppError } from '../../../base/errors.ts';
-import { openSnapshot } from '../../../transcript/snapshot.ts';
+import { openSnapshot } from '../../../transcript/session.ts';
 import type { Session } from '../../../transcript/types.ts';
 import type { SessionName, Sessions } from '../rows/sessions.ts';
 

@@ -5,9 +5,8 @@ import { isAppError } from '../../../base/errors.ts';
 import { writePieces } from '../../../base/files/file-pieces.ts';
 import { parseJson } from '../../../base/text/json.ts';
 import { redact } from '../../../base/text/redact.ts';
-import { scanDecoded } from '../../../transcript/decoded.ts';
-import { openSession } from '../../../transcript/session.ts';
-import { snapshotLines } from '../../../transcript/snapshot.ts';
+import { scanDecoded } from '../../../transcript/records.ts';
+import { openSession, snapshotLines } from '../../../transcript/session.ts';
 import type { Message } from '../../../transcript/types.ts';
 import { ApiError } from '../errors.ts';
 
