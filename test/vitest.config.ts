@@ -6,6 +6,9 @@ import { defineConfig } from 'vitest/config';
 const STARTS_PROCESSES = /node:child_process|support\/run\.ts|support\/mcp\.ts|queue\/own-\w+\.ts/;
 const HERE = import.meta.dirname;
 
+// What workers, their threads and their children load is compiled once.
+process.env.NODE_COMPILE_CACHE = join(HERE, '../node_modules/.cache/nocturne-test');
+
 const files = readdirSync(HERE, { recursive: true, encoding: 'utf8' })
   .map((path) => path.replaceAll('\\', '/'))
   .filter((path) => path.endsWith('.test.ts'));

@@ -25,7 +25,7 @@ test('worker --once --nightly extracts what waits, dreams over every known direc
   await runHere(['enqueue', 'extract', aSession()], environment);
   const night = await run(['worker', '--once', '--nightly'], environment);
   expect(night).toMatchObject({ code: 0, stdout: '' });
-  expect(night.stderr).toContain(`dream dream: nothing-new [${other.dir}]`);
+  expect(night.stderr).toContain(`dream: nothing-new [${other.dir}]`);
   expect(lastJobs(store.ledger, 5).map(({ kind, outcome }) => [kind, outcome])).toEqual([
     ['dream', 'dreamed'],
     ['extract', 'recorded'],

@@ -10,9 +10,9 @@ import { countChecks } from '../../support/check-counts.ts';
 import { sized } from '../../support/depth.ts';
 import { seeded } from '../../support/random.ts';
 
-const NIGHTS = sized({ quick: 80, deep: 365 });
+const NIGHTS = sized({ quick: 50, deep: 365 });
 /** Of the sloppy model, so many that a limit of one in fifty is one. */
-const SLOPPY_NIGHTS = sized({ quick: 120, deep: 365 });
+const SLOPPY_NIGHTS = sized({ quick: 100, deep: 365 });
 
 const standingIn = ({ lines }: Year) => lines.map(({ text }) => text).filter((text) => seenOnceOn(text) === undefined);
 
