@@ -4,7 +4,7 @@
 
 import { isObject, type JsonObject, objectAt, objectsOf, textOf } from '../../base/text/json.ts';
 import type { Message } from '../types.ts';
-import { blockOfUrl, blocksOf, soundsFailed } from './blocks.ts';
+import { blockOfUrl, blocksOf, callBlock, resultBlock } from './blocks.ts';
 import { type Format, mayBeObject } from './format.ts';
 import { MessageBuilder, type Utterance } from './message-builder.ts';
 
@@ -52,7 +52,7 @@ function readSteps(trajectory: Trajectory, id: string | undefined, onUnreadable:
       const results = resultsOf(step);
       yield* builder.add({ ...place, ...saidIn(step) });
       for (const subagent of results.flatMap((result) => referredIn(result, embedded))) yield* read(subagent, true);
-      yield* builder.add({ ...place, by: 'user', blocks: results.map(resultBlock) });
+      yield* builder.add({ ...place, by: 'user', blocks: results.map(toldBy) });
     }
   }
 }
@@ -64,7 +64,7 @@ function saidIn(step: JsonObject): Pick<Utterance, 'by' | 'blocks'> {
   if (step.source === 'system' || step.is_copied_context === true) return { by: 'harness', blocks };
   if (step.source === 'user') return { by: 'user', blocks: blocks.filter(({ type }) => type !== 'tool_result') };
   const calls = objectsOf(step.tool_calls).map(({ tool_call_id: id, function_name: name, arguments: input }) => {
-    return { type: 'tool_use', id, name, input };
+    return callBlock(id, name, input);
   });
   return { by: 'assistant', blocks: [...blocks, ...calls] };
 }
@@ -74,11 +74,8 @@ function resultsOf(step: JsonObject): JsonObject[] {
   return step.is_copied_context === true ? [] : objectsOf(objectAt(step, 'observation').results);
 }
 
-function resultBlock(result: JsonObject): JsonObject {
-  const content = contentOf(result.content);
-  const text = content.map((block) => textOf(block.text) ?? '').join('\n');
-  const isError = extraOf(result).is_error === true || soundsFailed(text);
-  return { type: 'tool_result', tool_use_id: result.source_call_id ?? '', is_error: isError, content };
+function toldBy(result: JsonObject): JsonObject {
+  return resultBlock(result.source_call_id ?? '', contentOf(result.content), extraOf(result).is_error === true);
 }
 
 /** Each embedded trajectory is taken out as it is referred to, so that none is read twice. */

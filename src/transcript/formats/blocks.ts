@@ -10,6 +10,17 @@ export function blocksOf(content: unknown): JsonObject[] | null {
   return Array.isArray(content) ? content.filter(isObject) : null;
 }
 
+/** A call, as a block. */
+export function callBlock(id: unknown, name: unknown, input: unknown): JsonObject {
+  return { type: 'tool_use', id, name, input };
+}
+
+/** What a tool said, as a block. It failed where the format says so, or where its words do. */
+export function resultBlock(id: unknown, content: JsonObject[], isError: boolean): JsonObject {
+  const text = content.map((block) => textOf(block.text) ?? '').join('\n');
+  return { type: 'tool_result', tool_use_id: id, is_error: isError || soundsFailed(text), content };
+}
+
 /** Also for the results of server tools, e.g. `web_search_tool_result`. */
 export function isResultBlock(block: JsonObject): boolean {
   return typeof block.type === 'string' && block.type.endsWith('tool_result');
@@ -84,7 +95,7 @@ const FAILED =
  * Whether a tool failed, where the format has no word for it: what it said begins like an error, or is JSON that names
  * an error or an exit code other than 0.
  */
-export function soundsFailed(text: string): boolean {
+function soundsFailed(text: string): boolean {
   if (FAILED.test(text)) return true;
   const reply = parseObject(text);
   if (reply === undefined) return false;

@@ -7,7 +7,7 @@ import { isObject, type JsonObject, textOf } from '../../base/text/json.ts';
 import { type JsonlRecord, messagesOf, objectsIn, readObjects, readRecords } from '../records.ts';
 import { blocksOf } from './blocks.ts';
 import { ClaudeCodeReader } from './claude-code-reader.ts';
-import type { Format, OnUnreadable } from './format.ts';
+import { type Format, namesOf, type OnUnreadable } from './format.ts';
 
 /** Every record of the conversation begins so; only these are worth saving from a damaged line. */
 const RECORD_START = '{"parentUuid":';
@@ -24,9 +24,8 @@ export const claudeCode: Format = {
       return messagesOf(records, new ClaudeCodeReader(onUnreadable));
     };
     return {
-      id: agent === undefined ? id : `${id}/${agent}`,
+      ...(agent === undefined ? { id } : namesOf(agent, id)),
       cwd,
-      subagent: agent === undefined ? undefined : { session: id, agent },
       messages: (onUnreadable) => read(0, onUnreadable),
       async messagesFrom(byte, onUnreadable) {
         const tail = await lookAhead(path, byte);

@@ -22,7 +22,7 @@ import {
   typedParts,
   withoutInjected,
 } from './codex-items.ts';
-import type { Format } from './format.ts';
+import { type Format, namesOf } from './format.ts';
 import { type Asked, answersOf, askedIn } from './human-text.ts';
 import { chainId, instantOf, MessageBuilder } from './message-builder.ts';
 
@@ -39,13 +39,12 @@ export const codex: Format = {
     const { meta, cwd, hasUserEvents } = await findMeta(path, marks.userEvents);
     const id = textOf(meta.id) ?? basename(path, extname(path));
     const parent = parentOf(meta);
-    const subagent = parent === undefined ? undefined : { session: parent, agent: id };
-    const known = { cwd, branch: textOf(objectAt(meta, 'git').branch), agent: subagent?.agent, hasUserEvents };
+    const names = namesOf(id, parent);
+    const known = { cwd, branch: textOf(objectAt(meta, 'git').branch), agent: names.subagent?.agent, hasUserEvents };
     const rolledBack = marks.rolledBack ? await findRolledBack(path, known) : new Set<number>();
     return {
-      id: subagent ? `${subagent.session}/${id}` : id,
+      ...names,
       cwd,
-      subagent,
       messages: (onUnreadable) =>
         messagesOf(
           readRecords(path, { recordStart: RECORD_START, onUnreadable }),

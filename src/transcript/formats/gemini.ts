@@ -7,9 +7,9 @@
 import { basename, dirname, extname } from 'node:path';
 import { isObject, type JsonObject, objectAt, objectsOf, textOf } from '../../base/text/json.ts';
 import { objectsIn, readObjects } from '../records.ts';
-import type { Message, Part, Speaker, Subagent } from '../types.ts';
+import type { Message, Part, Speaker } from '../types.ts';
 import { attachmentPart, textParts } from './blocks.ts';
-import type { Format } from './format.ts';
+import { type Format, namesOf } from './format.ts';
 import { answersOf, askedIn, humanParts } from './human-text.ts';
 import { chainId, instantOf, type Place, toMessage } from './message-builder.ts';
 
@@ -26,14 +26,13 @@ export const gemini: Format = {
     if (!isLines && !isDocument(whole)) return null;
     const metadata = isDocument(whole) ? whole : await findMetadata(path);
     const own = textOf(metadata.sessionId) ?? basename(path, extname(path));
-    const subagent = metadata.kind === 'subagent' ? subagentOf(own, path) : undefined;
+    const names = namesOf(own, metadata.kind === 'subagent' ? parentOf(own, path) : undefined);
     const cwd = Array.isArray(metadata.directories) ? textOf(metadata.directories[0]) : undefined;
     return {
-      id: subagent ? `${subagent.session}/${own}` : own,
+      ...names,
       cwd,
-      subagent,
       async *messages(onUnreadable) {
-        const fold = new GeminiFold({ cwd, isSidechain: subagent !== undefined }, onUnreadable);
+        const fold = new GeminiFold({ cwd, isSidechain: names.subagent !== undefined }, onUnreadable);
         if (isDocument(whole)) fold.take(whole);
         else
           for await (const record of readObjects(path, { recordStart: RECORD_START, onUnreadable })) fold.take(record);
@@ -62,9 +61,9 @@ async function findMetadata(path: string): Promise<JsonObject> {
 }
 
 /** A subagent's file does not name its parent; it is in a directory that has the parent's name. */
-function subagentOf(agent: string, path: string): Subagent {
+function parentOf(agent: string, path: string): string {
   const parent = basename(dirname(path));
-  return { session: /^[0-9a-f-]{8,}$/i.test(parent) ? parent : agent, agent };
+  return /^[0-9a-f-]{8,}$/i.test(parent) ? parent : agent;
 }
 
 interface Entry {

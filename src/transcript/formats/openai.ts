@@ -7,7 +7,7 @@
 
 import { isObject, type JsonObject, objectAt, objectsOf, parseObject, textOf } from '../../base/text/json.ts';
 import type { Message } from '../types.ts';
-import { blockOfUrl, soundsFailed } from './blocks.ts';
+import { blockOfUrl, callBlock, resultBlock } from './blocks.ts';
 import { type Format, mayBeArray, mayBeObject, REQUEST_KEYS } from './format.ts';
 import { MessageBuilder, type Utterance } from './message-builder.ts';
 
@@ -92,13 +92,13 @@ function utterancesOf(item: JsonObject): Utterance[] {
 function utterancesOfCall(item: JsonObject): Utterance[] {
   const { type, call_id: id } = item;
   const called = CALLS.get(type)?.(item);
-  if (called) return [{ by: 'assistant', blocks: [toolUse(id, ...called)] }];
+  if (called) return [{ by: 'assistant', blocks: [callBlock(id, ...called)] }];
   if (type !== 'mcp_call') {
     return /_call_output$/.test(textOf(type) ?? '') ? [resultOf(id, outputOf(item.output), hasFailed(item))] : [];
   }
   const isOpen = item.output === undefined && item.error === undefined;
   const result = resultOf(item.id, blocksIn(textOf(item.error) ?? item.output), hasFailed(item));
-  const call = toolUse(item.id, item.name, parsed(item.arguments));
+  const call = callBlock(item.id, item.name, parsed(item.arguments));
   return [{ by: 'assistant', blocks: [call] }, ...(isOpen ? [] : [result])];
 }
 
@@ -112,19 +112,13 @@ const CALLS = new Map<unknown, (item: JsonObject) => [name: unknown, input: unkn
 ]);
 
 function chatCall({ id, function: called, custom }: JsonObject): JsonObject {
-  if (isObject(custom)) return toolUse(id, custom.name, custom.input);
+  if (isObject(custom)) return callBlock(id, custom.name, custom.input);
   const { name, arguments: input } = isObject(called) ? called : {};
-  return toolUse(id, name, parsed(input));
-}
-
-function toolUse(id: unknown, name: unknown, input: unknown): JsonObject {
-  return { type: 'tool_use', id, name, input };
+  return callBlock(id, name, parsed(input));
 }
 
 function resultOf(id: unknown, content: JsonObject[], isError = false): Utterance {
-  const text = content.map((block) => textOf(block.text) ?? '').join('\n');
-  const block = { type: 'tool_result', tool_use_id: id, is_error: isError || soundsFailed(text), content };
-  return { by: 'user', blocks: [block] };
+  return { by: 'user', blocks: [resultBlock(id, content, isError)] };
 }
 
 function hasFailed({ status, error }: JsonObject): boolean {

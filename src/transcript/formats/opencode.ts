@@ -3,8 +3,8 @@
 // reminders) and its compaction summaries are the harness's. What was reverted is marked as abandoned.
 
 import { isObject, type JsonObject, objectAt, objectsOf, textOf } from '../../base/text/json.ts';
-import { blockOfUrl } from './blocks.ts';
-import { type Format, mayBeObject } from './format.ts';
+import { blockOfUrl, callBlock } from './blocks.ts';
+import { type Format, mayBeObject, namesOf } from './format.ts';
 import { MessageBuilder, type Utterance } from './message-builder.ts';
 
 const KEYS: ReadonlySet<string> = new Set(['info', 'messages']);
@@ -24,9 +24,8 @@ export const opencode: Format = {
     const own = textOf(info.id) ?? '';
     const parent = textOf(info.parentID);
     return {
-      id: parent === undefined ? own : `${parent}/${own}`,
+      ...namesOf(own, parent),
       cwd: textOf(info.directory),
-      subagent: parent === undefined ? undefined : { session: parent, agent: own },
       *messages(onUnreadable) {
         const builder = new MessageBuilder(own);
         const place = { cwd: info.directory, isSidechain: parent !== undefined };
@@ -122,7 +121,7 @@ function blocksOf(part: JsonObject): JsonObject[] {
     case 'file':
       return [fileOf(part)];
     case 'tool':
-      return [{ type: 'tool_use', id: part.callID, name: part.tool, input: objectAt(part, 'state').input }];
+      return [callBlock(part.callID, part.tool, objectAt(part, 'state').input)];
     default:
       return [];
   }

@@ -6,7 +6,7 @@
 import { isObject, type JsonObject, objectAt, textOf } from '../../base/text/json.ts';
 import { toInstant } from '../../base/time.ts';
 import { objectsIn, readObjects } from '../records.ts';
-import { blocksOf } from './blocks.ts';
+import { blocksOf, callBlock } from './blocks.ts';
 import type { Format } from './format.ts';
 import { MessageBuilder, type Utterance } from './message-builder.ts';
 
@@ -20,8 +20,8 @@ export const pi: Format = {
   name: 'pi',
 
   async open({ path, head }) {
-    if (!objectsIn(head, RECORD_START).some(isHeader)) return null;
-    const header = await findHeader(path);
+    const header = objectsIn(head, RECORD_START).find(isHeader);
+    if (!header) return null;
     const cwd = textOf(header.cwd);
     return {
       id: textOf(header.id) ?? '',
@@ -44,11 +44,6 @@ export const pi: Format = {
 
 function isHeader(record: JsonObject): boolean {
   return record.type === 'session' && textOf(record.id) !== undefined && typeof record.cwd === 'string';
-}
-
-async function findHeader(path: string): Promise<JsonObject> {
-  for await (const record of readObjects(path, { recordStart: RECORD_START })) if (isHeader(record)) return record;
-  return {};
 }
 
 /** For each record of the file whether it is on the way from the first to the last. */
@@ -108,7 +103,7 @@ function blockOf(block: JsonObject): JsonObject[] {
     case 'image':
       return [{ type: 'image', source: { type: 'base64', media_type: block.mimeType, data: block.data } }];
     case 'toolCall':
-      return [{ type: 'tool_use', id: block.id, name: block.name, input: block.arguments }];
+      return [callBlock(block.id, block.name, block.arguments)];
     default:
       return [];
   }
