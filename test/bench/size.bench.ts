@@ -1,9 +1,10 @@
 // How long a person waits at size: list, status, check, a dream with nothing new and a dry run, over 5,000 topics that
 // rest on 20,000 entries, as the built command, median of 5; what of it is beyond the same command over an empty memory;
-// and that beside one pass which stats, reads and hashes all files. After `npm run build`:
+// and that beside one pass which stats, reads and hashes all files. Then how long `npx` of the packed tarball takes, all it
+// needs being in npm's cache but not installed. After `npm run build`:
 //   node test/bench/size.bench.ts [topics]
 
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
@@ -36,6 +37,24 @@ function runMs(args: string[], memory: string): number {
   });
   if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}: ${stdout.slice(0, 2_000)}${stderr}`);
   return performance.now() - start;
+}
+
+/** Seconds until `npx` has installed the tarball and said its version. */
+function npxSeconds(): number {
+  const [packed, cache] = [join(root, 'packed'), join(root, 'npm')];
+  mkdirSync(packed);
+  const env = { ...process.env, npm_config_cache: cache, npm_config_update_notifier: 'false' };
+  const checkout = join(import.meta.dirname, '../..');
+  const quiet = { env, stdio: ['ignore', 'pipe', 'ignore'] as ('ignore' | 'pipe')[] };
+  execFileSync('npm', ['pack', '--ignore-scripts', '--pack-destination', packed], { ...quiet, cwd: checkout });
+  const tarball = join(packed, readdirSync(packed)[0] ?? '');
+  const run = () =>
+    execFileSync('npx', ['--yes', '--package', tarball, 'nocturne', '--version'], { ...quiet, cwd: packed });
+  run();
+  rmSync(join(cache, '_npx'), { recursive: true });
+  const start = performance.now();
+  run();
+  return (performance.now() - start) / 1_000;
 }
 
 const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1] as number;
@@ -74,6 +93,10 @@ try {
       `${name.padEnd(20)}${ms.toFixed(0).padStart(6)} ms, beyond start-up ${beyond.toFixed(0).padStart(6)} ms, ${(beyond / pass).toFixed(1).padStart(5)} × the pass  ${bound}`,
     );
   }
+  const seconds = npxSeconds();
+  console.log(
+    `npx of the tarball  ${seconds.toFixed(1)} s with a warm cache  limit 20 s: ${seconds <= 20 ? 'holds' : 'MISSED'}`,
+  );
 } finally {
   rmSync(root, { recursive: true, force: true });
 }

@@ -26,6 +26,7 @@ const { values: given } = parseArgs({
   },
 });
 const SEED = 20;
+const on = measuredOn();
 const count = Number(given.kills);
 if (!Number.isInteger(count) || count < 0) throw new Error(`--kills is ${given.kills}, not a whole number.`);
 const dir = mkdtempSync(join(tmpdir(), 'nocturne-compare-'));
@@ -84,7 +85,7 @@ for (const system of systems) {
 const compared: Compared = {
   systems: systems.map(({ name, version }) => `${name} ${version}`),
   tables: count > 0 ? [...tables, broken] : tables,
-  about: { ...measuredOn(), seed: SEED, kills: count },
+  about: { ...on, seed: SEED, kills: count },
 };
 const text = describeComparison(compared);
 process.stdout.write(given.json ? `${JSON.stringify(compared, null, 2)}\n` : text);
