@@ -227,7 +227,12 @@ const INDEX = 'MEMORY.md';
 
 export function findIndexFaults(store: Store, { texts, topics: all }: ReadFiles): Finding[] {
   const current = texts.get(INDEX) ?? null;
-  const topics = [...all.values()].filter(({ path }) => isTopicPath(path));
+  const linked = linkedPaths([...texts].flatMap(([path, text]) => (isIndex(path) ? text : [])).join('\n'));
+  // What a program put there for itself is no topic, until a dream lists it.
+  const plain = madeByTools(store);
+  const topics = [...all.values()].filter(
+    ({ path, type }) => isTopicPath(path) && (linked.has(path) || type !== undefined || !plain.has(path)),
+  );
   if (topics.length === 0 && current === null) return [];
   const generatedBefore = indexLines(store.ledger);
   const build = (text: string | null) =>
@@ -235,7 +240,6 @@ export function findIndexFaults(store: Store, { texts, topics: all }: ReadFiles)
   const built = build(current);
   const mend: Mend = { says: 'Builds the index again; hand-written lines stay.', apply: () => rebuild(store, build) };
   const lines = (current ?? '').split(/\r?\n/);
-  const linked = linkedPaths([...texts].flatMap(([path, text]) => (isIndex(path) ? text : [])).join('\n'));
   const unlisted = topics.map(({ path }) => path).filter((path) => !linked.has(path));
   const faults = [
     ...caps(built, { current: current ?? '', mend }),
@@ -251,6 +255,12 @@ export function findIndexFaults(store: Store, { texts, topics: all }: ReadFiles)
   const isExplained = faults.some((fault) => fault.mend === mend);
   if (current === built.text || isExplained) return faults;
   return [...faults, finding('index', INDEX, 'Is not what its topics make it.', mend)];
+}
+
+function madeByTools({ ledger }: Store): Set<string> {
+  const sql = `select memory.path from memory join version on version.memory = memory.id
+    where version.previous is null and version.actor like 'tool:%' and memory.path is not null`;
+  return new Set(ledger.all<{ path: string }>(sql).map(({ path }) => path));
 }
 
 function caps(built: BuiltIndex, { current, mend }: { current: string; mend: Mend }): Finding[] {
