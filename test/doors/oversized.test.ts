@@ -7,17 +7,20 @@ import { listFiles } from '../../src/base/files/directories.ts';
 import type { Redaction } from '../../src/memory/history/redact/redaction.ts';
 import { allEntries } from '../../src/memory/ledger/entries.ts';
 import { testApp } from '../support/app.ts';
+import { sized } from '../support/depth.ts';
 import { run, runJson } from '../support/run.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
 const SIZE = 200 * 2 ** 20;
 const LOG = 'logs/2026/11/2026-11-20.md';
+/** In the small size a long one: a file is bounded by its bytes, and each line costs. */
+const LINE = `- A line that somebody’s script has written again${' and again'.repeat(sized({ quick: 60, deep: 1 }))}.\n`;
 
 /** Real lines at the beginning, and as much as there may be behind them. */
 function makeHuge(path: string, begin: string): void {
   mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, begin + '- A line that somebody’s script has written again and again.\n'.repeat(300_000));
+  writeFileSync(path, begin + LINE.repeat(18_000_000 / LINE.length));
   truncateSync(path, SIZE);
 }
 
