@@ -2,8 +2,8 @@ import { readdirSync, readFileSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
-/** What starts processes or queues names one of these. */
-const STARTS_PROCESSES = /node:child_process|support\/run\.ts|support\/mcp\.ts|queue\/own-\w+\.ts/;
+/** What starts processes, queues or a browser names one of these. */
+const STARTS_PROCESSES = /node:child_process|support\/run\.ts|support\/mcp\.ts|queue\/own-\w+\.ts|\/browser\.ts/;
 const HERE = import.meta.dirname;
 
 // What workers, their threads and their children load is compiled once.

@@ -9,19 +9,19 @@ export interface Bar {
   said: string;
 }
 
-const HEIGHT = 120;
+const HEIGHT = 72;
 const WIDTH = 640;
 
 /** `said`: all of it in words, for who cannot see it. */
 export function bars(list: Bar[], { title }: { title: string }): Html {
-  const most = Math.max(...list.map(({ value }) => value), 1);
+  const most = Math.max(...list.map(({ value }) => value)) || 1;
   const step = WIDTH / Math.max(list.length, 1);
-  return html`<svg class="bars" viewBox="0 0 ${WIDTH} ${HEIGHT + 18}" role="img" aria-label="${title}" preserveAspectRatio="none">${list.map(
+  return html`<svg class="bars" viewBox="0 0 ${WIDTH} ${HEIGHT + 14}" role="img" aria-label="${title}">${list.map(
     ({ label, value, said }, at) => {
       const height = value === 0 ? 1 : Math.max(3, (value / most) * HEIGHT);
       const x = (at * step).toFixed(1);
       const text =
-        at % 5 === 0 ? html`<text x="${(at * step + step / 2).toFixed(1)}" y="${HEIGHT + 14}">${label}</text>` : '';
+        at % 5 === 0 ? html`<text x="${(at * step + step / 2).toFixed(1)}" y="${HEIGHT + 11}">${label}</text>` : '';
       return html`<g><title>${said}</title><rect class="${value === 0 ? 'nothing' : ''}" x="${x}" y="${(HEIGHT - height).toFixed(1)}" width="${(step * 0.72).toFixed(1)}" height="${height.toFixed(1)}" rx="2"/>${text}</g>`;
     },
   )}</svg>`;

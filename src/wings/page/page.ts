@@ -76,6 +76,8 @@ export async function openPages({ config, url, urls }: Parameters<NonNullable<Wi
         : page(401, enterPage());
     if (part === 'live') return live.stream(request.headers.get('last-event-id'));
     if (isChange) return change(request, { visit, path });
+    // What only takes forms.
+    if (!Object.hasOwn(VIEWS, part)) return new Response(null, { status: 303, headers: { ...HEADERS, location: '/' } });
     const at: At = { app, config, visit, places: await readPlaces(app), url: new URL(request.url) };
     return show(at, path);
   };

@@ -19,7 +19,7 @@ import type { MemoryPlace } from '../places.ts';
 import { type At, form, type Html, hrefWith, when } from '../shell.ts';
 
 const BEFORE = 2;
-const AFTER = 2;
+const AFTER = 1;
 const MOST_SAID = 1_600;
 const MOST_ENTRIES = 20;
 const SPEAKERS: Record<string, string> = {
@@ -49,7 +49,7 @@ export async function evidenceOfLine(
   } else if (isPersons && authors.length === 0)
     parts.push(html`<p class="meta">Written by a person, or by the main agent.</p>`);
   for (const entry of (changed?.entries ?? entries).slice(0, MOST_ENTRIES))
-    parts.push(await entryItem(at, memory, entry));
+    parts.push(await entryItem(at, memory, { entry, said: found.text }));
   return html`<section class="evidence" aria-label="What it rests on">${parts}</section>`;
 }
 
@@ -60,19 +60,24 @@ export async function entryBody(at: At, memory: MemoryPlace, id: string): Promis
   const lines = [...alone, ...shared];
   return html`<header class="title"><div><p class="meta"><span class="dot ${entry.type}"></span>${entry.type} · ${entry.state}</p><h1 class="statement">${inlineMarkdown(entry.text)}</h1></div>
 <div class="actions">${entry.state === 'forgotten' ? '' : form(at, { action: '/do/forget', fields: { memory: memory.id, target: id } }, html`<button class="danger">Forget</button>`)}</div></header>
-${await entryItem(at, memory, entry)}
+${await entryItem(at, memory, { entry, said: entry.text })}
 ${lines.length > 0 ? html`<h2>Lines that rest on it</h2><ul class="plain list">${lines.map(({ path, id: line, text }) => html`<li><a class="row" href="/memory/${memory.id}/topic/${encodeURIComponent(path)}?line=${line}#l-${line}">${inlineMarkdown(text)}</a><p class="meta said">${path}</p></li>`)}</ul>` : ''}`;
 }
 
-async function entryItem(at: At, memory: MemoryPlace, entry: ExplainedEntry): Promise<Html> {
+/** `said`: what is told above it already. */
+async function entryItem(
+  at: At,
+  memory: MemoryPlace,
+  { entry, said }: { entry: ExplainedEntry; said: string },
+): Promise<Html> {
   const { id, text, evidence, by, session, at: saidAt, state, transcript, strength, type } = entry;
   const nights = toldOf(memory.store.dir, id);
   const isAround = at.url.searchParams.get('around') === id;
   const name = session && shortId(memory.store.ledger, 'session', session);
   const around = at.url.pathname.includes('/entry/') || isAround;
   return html`<article class="entry"><p class="meta"><a href="/memory/${memory.id}/entry/${id}">${shortId(memory.store.ledger, 'entry', id)}</a> · ${type}, ${strength}${state === 'distilled' ? '' : html`, ${state}`}</p>
-<p>${inlineMarkdown(text)}</p>
-${evidence.map(({ quote }) => html`<blockquote class="quote"><span class="said" dir="auto">${quote}</span></blockquote>`)}
+${text === said ? '' : html`<p>${inlineMarkdown(text)}</p>`}
+${(transcript && around ? evidence.slice(1) : evidence).map(({ quote }) => quoted(quote))}
 <p class="meta">${evidence.length === 0 ? 'Written by a person' : html`Said by ${SPEAKERS[by] ?? by}`}, ${when(saidAt, at)}${
     session && name
       ? html`, in session <a href="/sessions/${memory.id}/${encodeURIComponent(session)}">${name}</a>`
@@ -81,6 +86,10 @@ ${evidence.map(({ quote }) => html`<blockquote class="quote"><span class="said" 
 ${transcript && evidence[0] && around ? await surroundings({ transcript, session, message: evidence[0].message, quote: evidence[0].quote }, at) : ''}
 ${nights.map(({ day, op, topic, reason }) => html`<p class="night meta"><span class="tag">${op}</span> <a href="/nights?day=${day}">night of ${day}</a>${topic ? html` → <span class="said">${topic}</span>` : ''}: <span class="said">${reason}</span></p>`)}
 </article>`;
+}
+
+function quoted(quote: string): Html {
+  return html`<blockquote class="quote"><span class="said" dir="auto">${quote}</span></blockquote>`;
 }
 
 interface Said {
@@ -103,10 +112,10 @@ async function surroundings({ transcript, session, message, quote }: Said, at: A
       if (each.id === message) after = 0;
       if (after >= AFTER) break;
     }
-    if (after < 0) return html`<p class="dim">The conversation does not hold these words any more.</p>`;
+    if (after < 0) return html`${quoted(quote)}<p class="dim">The conversation does not hold these words any more.</p>`;
   } catch (error) {
     if (!isAppError(error)) throw error;
-    return html`<p class="dim">The conversation cannot be shown: ${describeError(error)}</p>`;
+    return html`${quoted(quote)}<p class="dim">The conversation cannot be shown: ${describeError(error)}</p>`;
   }
   const said = await Promise.all(
     found.map((each) => messageItem(each, { at, quote: each.id === message ? quote : undefined })),
