@@ -8,7 +8,12 @@ import { settingsSchema } from '../../src/base/config/settings.ts';
 import { allCommands, generatedDocs } from './generate.ts';
 
 const root = join(import.meta.dirname, '../..');
-const PAGES = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)];
+const PAGES = [
+  'README.md',
+  ...readdirSync(join(root, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];
 
 let commands: Map<string, Command>;
 beforeAll(async () => {
