@@ -152,7 +152,8 @@ test('a key has eight streams at most; they end with it, after a while without a
   const closing = at.server.close();
   await Promise.all([others.closed, closing]);
 
-  const brief = await served({ streams: { idleMs: 30 } });
+  // Long enough that a client on a busy machine has heard that its stream is open.
+  const brief = await served({ streams: { idleMs: 1_500 } });
   const last = brief.client();
   await last.sdk.beta.memoryStores.create({ name: 'notes' });
   expect(await (await (await connect(brief, last)).client.listen({ toolsListChanged: true })).closed).toBe('graceful');
