@@ -1,18 +1,18 @@
 // How fast the page is over 5,000 topics and 20,000 entries, warm: the size of each view, how long the server takes to answer
-// (p95 of 20), and when Chromium paints first (median of 5). `node test/bench/page.bench.ts [topics]`.
+// (p95 of 20), and when Chromium paints first (median of 5). `node test/wings/page/page.bench.ts [topics]`.
 
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
-import { loadConfig } from '../../src/base/config/config.ts';
-import { compose } from '../../src/doors/compose.ts';
-import { useWings } from '../../src/doors/wing.ts';
-import { writeEntry } from '../../src/memory/ledger/entries.ts';
-import { enterPersonsJob } from '../../src/memory/ledger/job-rows.ts';
-import { WINGS } from '../../src/wings/index.ts';
-import { makeTicket } from '../../src/wings/page/rows.ts';
-import { startServer } from '../../src/wings/server/serve.ts';
+import { loadConfig } from '../../../src/base/config/config.ts';
+import { compose } from '../../../src/doors/compose.ts';
+import { useWings } from '../../../src/doors/wing.ts';
+import { writeEntry } from '../../../src/memory/ledger/entries.ts';
+import { enterPersonsJob } from '../../../src/memory/ledger/job-rows.ts';
+import { WINGS } from '../../../src/wings/index.ts';
+import { makeTicket } from '../../../src/wings/page/rows.ts';
+import { startServer } from '../../../src/wings/server/serve.ts';
 
 const topics = Number(process.argv[2] ?? 5_000);
 const entries = topics * 4;
