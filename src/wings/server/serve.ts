@@ -109,17 +109,22 @@ export async function startServer(app: WingApp & { log: Log }, options: ServeOpt
   pages = (await Promise.all(shown.map((wing) => wing.pages?.({ config, url, urls: reached.urls })))).filter(
     (each) => each !== undefined,
   );
+  const close = async (withinMs: number) => {
+    closing.abort();
+    for (const each of pages) each.close();
+    const ended = new Promise<void>((resolve) => server.close(() => resolve()));
+    const patience = setTimeout(() => 'closeAllConnections' in server && server.closeAllConnections(), withinMs);
+    await ended;
+    clearTimeout(patience);
+    await threads.close();
+  };
+  let closed: Promise<void> | undefined;
   return {
     deps,
     url,
-    async close(withinMs = END_MS) {
-      closing.abort();
-      for (const each of pages) each.close();
-      const ended = new Promise<void>((resolve) => server.close(() => resolve()));
-      const patience = setTimeout(() => 'closeAllConnections' in server && server.closeAllConnections(), withinMs);
-      await ended;
-      clearTimeout(patience);
-      await threads.close();
+    close(withinMs = END_MS) {
+      closed ??= close(withinMs);
+      return closed;
     },
   };
 }
