@@ -9,6 +9,9 @@ import { basename, dirname, join } from 'node:path';
 import { build } from 'rolldown';
 import { writeThirdParties } from './third-parties.js';
 
+/** Without comments and blanks; names stay, so that what failed can be told. */
+const SMALL = { compress: false, mangle: false, codegen: { removeWhitespace: true } };
+
 rmSync('dist', { recursive: true, force: true });
 execFileSync(
   process.execPath,
@@ -21,7 +24,7 @@ keepDeclarationsOf('dist/src/index.d.ts');
 const runs = await build({
   input: 'src/agent/loop.ts',
   platform: 'node',
-  output: { format: 'cjs', codeSplitting: false },
+  output: { format: 'cjs', codeSplitting: false, minify: SMALL },
   write: false,
   logLevel: 'warn',
 });
@@ -69,7 +72,7 @@ const library = await build({
   resolve: { mainFields: ['module', 'main'] },
   // gray-matter can run frontmatter as a program; nobody here lets it (memory/text/frontmatter.ts).
   checks: { eval: false },
-  output: { dir: 'dist/lib', format: 'esm', chunkFileNames: 'part-[name].js' },
+  output: { dir: 'dist/lib', format: 'esm', chunkFileNames: 'part-[name].js', minify: SMALL },
   logLevel: 'warn',
 });
 
