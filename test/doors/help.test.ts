@@ -88,7 +88,7 @@ test('help --all names every command once, in four groups, and every exit code',
 });
 
 test('help of a command is its own --help, and of none names the nearest', async () => {
-  expect((await runHere(['help', 'snapshot', 'check'], {})).stdout).toBe(await helpOf('snapshot check'));
+  expect((await runHere(['help', 'enqueue', 'extract'], {})).stdout).toBe(await helpOf('enqueue extract'));
   expect(await runHere(['help', 'lits'], {})).toMatchObject({
     code: EXIT.usage,
     stderr: expect.stringContaining('list'),
