@@ -44,18 +44,7 @@ export async function connect(
   return {
     client,
     pid: transport.pid as number,
-    async call<T>(tool: string, input: object = {}) {
-      const {
-        isError = false,
-        content,
-        structuredContent,
-      } = await client.callTool({
-        name: tool,
-        arguments: { ...input },
-      });
-      const text = content.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
-      return { isError, text, data: structuredContent as T };
-    },
+    call: <T>(tool: string, input?: object) => called<T>(client, tool, input),
     close: () => client.close(),
   };
 }
@@ -69,4 +58,15 @@ export function treeHash(dir: string): string {
     hash.update(JSON.stringify([path, stat.mode, stat.size, stat.isFile() && stat.mtimeMs])).update(content);
   }
   return hash.digest('hex');
+}
+
+/** Calls a tool: its text, and its data. */
+export async function called<T>(client: Client, tool: string, input: object = {}): Promise<Called<T>> {
+  const {
+    isError = false,
+    content,
+    structuredContent,
+  } = await client.callTool({ name: tool, arguments: { ...input } });
+  const text = content.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
+  return { isError, text, data: structuredContent as T };
 }

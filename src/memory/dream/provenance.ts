@@ -74,7 +74,7 @@ export async function explainLines(
   );
   if (wanted.length === 0) {
     throw new AppError('bad-input', `${path} has no memory at ${line ?? 'all'}.`, {
-      remedy: `nocturne explain ${path} shows all of its lines.`,
+      remedy: `nocturne why ${path} shows all of its lines.`,
     });
   }
   const supports = entriesByLine(store.ledger, path);

@@ -63,7 +63,7 @@ export interface HomeDamage {
 
 /** As a sentence without its stop. */
 export function formatDamage({ at, kept, lost }: HomeDamage): string {
-  const pauses = lost.includes('pause') ? ', nothing is done unasked until nocturne resume' : '';
+  const pauses = lost.includes('pause') ? ', nothing is done unasked until nocturne pause --off' : '';
   return `home.db was damaged, kept as ${kept} and made anew at ${at}${pauses}`;
 }
 

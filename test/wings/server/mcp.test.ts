@@ -2,7 +2,7 @@
 
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Called } from '../../support/mcp.ts';
+import { called } from '../../support/mcp.ts';
 import { type Client as ApiClient, type Served, served } from './served.ts';
 
 interface Asked {
@@ -23,18 +23,7 @@ async function connect({ url }: Served, { key }: Pick<ApiClient, 'key'>, asked: 
   return {
     client,
     tools: async () => (await client.listTools()).tools.map(({ name }) => name),
-    async call(tool: string, input: object = {}): Promise<Called> {
-      const {
-        isError = false,
-        content,
-        structuredContent,
-      } = await client.callTool({
-        name: tool,
-        arguments: { ...input },
-      });
-      const text = content.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
-      return { isError, text, data: structuredContent as Called['data'] };
-    },
+    call: (tool: string, input?: object) => called<Record<string, unknown>>(client, tool, input),
   };
 }
 
