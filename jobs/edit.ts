@@ -1,6 +1,7 @@
-// Edit: a person changes a file of the memory in an editor, and what comes of it is an action that undo takes back. `editLine`:
-// one line of a topic, from what the person was shown.
+// A person changes a file of the memory, and what comes of it is an action that undo takes back. `edit`: in an editor.
+// `editLine`: one line of a topic, from what the person was shown. `pin`: jobs leave a topic as it is, or may change it again.
 //
+// An edit in an editor:
 // 1. What was edited outside before is taken in as such.
 // 2. The editor works on the file itself: what it saves is there at once, also where it goes on after this has ended.
 // 3. What is saved by then is taken in as every edit is, lines and what they rest on; each commit of that is one action.
@@ -10,7 +11,8 @@ import type { Clock } from '../src/base/time.ts';
 import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
 import type { Store } from '../src/memory/store/store.ts';
 import { lineEndOf } from '../src/memory/text/blocks.ts';
-import { type LocatedLine, locateLines } from '../src/memory/text/topic.ts';
+import { dropKey, setKeys } from '../src/memory/text/frontmatter.ts';
+import { type LocatedLine, locateLines, parseTopic } from '../src/memory/text/topic.ts';
 
 /** `open` answers whether the editor ended well. Answers that, and the jobs with which what was saved can be undone. */
 export async function edit(
@@ -72,4 +74,34 @@ export function shownLine(raw: string, { from, to }: Pick<LocatedLine, 'from' | 
 
 function withUnixEnds(text: string): string {
   return text.replaceAll('\r\n', '\n');
+}
+
+export interface PinRequest {
+  /** Of the topic's file. */
+  path: string;
+  pinned: boolean;
+}
+
+/** Answers whether that changed the file, and with which job it can be undone. */
+export async function pin(
+  { path, pinned }: PinRequest,
+  { store, clock }: { store: Store; clock: Clock },
+): Promise<{ changed: boolean; job: string | null }> {
+  let changed = false;
+  let job: string | null = null;
+  const change = (current: string | null) => {
+    changed = current !== null && parseTopic(path, current).pinned !== pinned;
+    if (!changed || current === null) return current;
+    return pinned ? setKeys(current, { pinned }) : dropKey(current, 'pinned');
+  };
+  await store.commit({ actor: 'person' }, () => ({
+    files: [{ path, change }],
+    rows(transaction) {
+      const done = pinned
+        ? ({ kind: 'pin', outcome: 'pinned' } as const)
+        : ({ kind: 'unpin', outcome: 'unpinned' } as const);
+      if (changed) job = enterPersonsJob(transaction, { ...done, now: clock.now() });
+    },
+  }));
+  return { changed, job };
 }

@@ -1,6 +1,7 @@
 // Recall as its doors use it: the command, the hook, the library. It decides where memory lives, whether it may be
 // recalled, and what a session was given already: within a session, until it is cleared or compacted, the same request
-// has the same bytes for an answer, so that the agent's prompt cache stays warm.
+// has the same bytes for an answer, so that the agent's prompt cache stays warm. `sessionSign`: one line that shows the
+// person, where a session begins, what nocturne did for it.
 
 import { hash } from 'node:crypto';
 import { relative, sep } from 'node:path';
@@ -9,12 +10,16 @@ import { describeError } from '../base/errors.ts';
 import { canonicalPath, isDirectory } from '../base/files/directories.ts';
 import type { TreeSearch } from '../base/files/working-tree.ts';
 import { textOf } from '../base/text/json.ts';
+import { sayCount } from '../base/text/wording.ts';
+import { nextDayAt } from '../base/time.ts';
+import { countWaiting } from '../memory/dream/proposals.ts';
 import { formatUnreadSpend } from '../memory/home/day-spend.ts';
 import { formatDamage, openHome } from '../memory/home/home.ts';
 import { checkoutRoot } from '../memory/home/paths.ts';
 import type { Enablement } from '../memory/home/switches.ts';
 import { isDamagedFile, isUnwritable } from '../memory/ledger/database.ts';
-import { findLedger, type Ledger } from '../memory/ledger/ledger.ts';
+import { learnedSince } from '../memory/ledger/entries.ts';
+import { findLedger, type Ledger, lookIntoLedger } from '../memory/ledger/ledger.ts';
 import { type BesidePlace, type Recall, type RecalledTopic, recall } from '../memory/recall/recall.ts';
 import {
   dropRecalled,
@@ -24,9 +29,7 @@ import {
   timesForgotten,
 } from '../memory/recall/recall-uses.ts';
 import { isWithinTokens } from '../transcript/excerpt/tokens.ts';
-import { declaredScope, findDefinition } from './agent-definition.ts';
-import { enablementFor, type MemoryScope, scopeDir, scopesBeside } from './places.ts';
-import { sessionSign } from './session-sign.ts';
+import { declaredScope, enablementFor, findDefinition, type MemoryScope, scopeDir, scopesBeside } from './places.ts';
 import { wings } from './wing.ts';
 
 /** What Claude Code takes from a hook; more than that it spills into a file. */
@@ -254,4 +257,23 @@ function treeAt(config: Config, { cwd, leaveOut }: { cwd: string; leaveOut: stri
 
 function pathsOf(topics: RecalledTopic[]): string[] {
   return topics.map((topic) => topic.path);
+}
+
+/** Empty where there is nothing to tell. `text`: what the session is given. */
+export function sessionSign({ clock, zone }: Config, { memory, text }: { memory: string; text: string }): string {
+  const lines = text.match(/^[ \t]*[-*] /gm)?.length ?? 0;
+  const ledger = lookIntoLedger(memory);
+  try {
+    const yesterdayAt = nextDayAt(clock.now(), zone, -1).toISOString();
+    const learned = ledger ? learnedSince(ledger, yesterdayAt).length : 0;
+    const waiting = ledger ? countWaiting(ledger) : 0;
+    const parts = [
+      ...(lines > 0 ? [`${sayCount(lines, 'line')} recalled`] : []),
+      ...(learned > 0 ? [`${learned} learned since yesterday`] : []),
+      ...(waiting > 0 ? [`${waiting} ${waiting === 1 ? 'waits' : 'wait'} for review`] : []),
+    ];
+    return parts.length === 0 ? '' : `nocturne: ${parts.join('; ')}`;
+  } finally {
+    ledger?.close();
+  }
 }

@@ -16,7 +16,6 @@ import type { Store, WithLease } from '../memory/store/store.ts';
 import type { MemoryType } from '../memory/types.ts';
 import type { Session } from '../transcript/session.ts';
 import type { CommandModule, OptionSpec } from './cli/spec.ts';
-import type { Checked } from './doctor/checked.ts';
 import type { JobOptions } from './job-bounds.ts';
 
 /** A memory directory as it is looked at. */
@@ -163,6 +162,29 @@ export interface RequestsOptions {
   /** What a model is asked with; a key that is kept elsewhere is fetched only for this. */
   asking(): Promise<Pick<AgentRequest, 'access' | 'requestMs' | 'maxOutputTokens'>>;
   signal?: AbortSignal;
+}
+
+/** What a look by `nocturne doctor` finds. */
+export interface Checked {
+  /** What was looked at. */
+  what: string;
+  /** `warn` works, but not as well as it could; `fail` needs a person. */
+  state: 'ok' | 'warn' | 'fail';
+  found: string;
+  /** What to do; only beside `warn` and `fail`. */
+  remedy?: string;
+}
+
+export function ok(what: string, found: string): Checked {
+  return { what, state: 'ok', found };
+}
+
+export function warn(what: string, found: string, remedy: string): Checked {
+  return { what, state: 'warn', found, remedy };
+}
+
+export function fail(what: string, found: string, remedy: string): Checked {
+  return { what, state: 'fail', found, remedy };
 }
 
 let used: readonly Wing[] = [];

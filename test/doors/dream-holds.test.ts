@@ -3,7 +3,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { checkMemoryDirectory } from '../../src/doors/doctor/memory.ts';
+import { checkMemoryDirectory } from '../../src/doors/doctor/examine.ts';
 import { dreamHolds } from '../../src/doors/worker/hold.ts';
 import { type TestApp, testApp } from '../support/app.ts';
 import { runHere, runJsonHere } from '../support/run-here.ts';

@@ -16,8 +16,7 @@ const MODULES: CommandModule[] = [
   { names: ['doctor', 'check'], load: () => import('./commands/check.ts') },
   { names: ['list', 'search', 'sessions', 'log'], load: () => import('./commands/list.ts') },
   { names: ['show', 'history', 'diff', 'restore'], load: () => import('./commands/history.ts') },
-  { names: ['remember', 'forget'], load: () => import('./commands/remember.ts') },
-  { names: ['pin', 'unpin'], load: () => import('./commands/pin.ts') },
+  { names: ['remember', 'forget', 'pin', 'unpin'], load: () => import('./commands/remember.ts') },
   { names: ['why', 'explain', 'transcript'], load: () => import('./commands/why.ts') },
   { names: ['report'], load: () => import('./commands/report.ts') },
   { names: ['undo'], load: () => import('./commands/undo.ts') },
@@ -27,8 +26,7 @@ const MODULES: CommandModule[] = [
   { names: ['worker', 'board'], load: () => import('./commands/worker.ts') },
   { names: ['cost'], load: () => import('./commands/cost.ts') },
   { names: ['status'], load: () => import('./commands/status.ts') },
-  { names: ['enqueue', 'retry'], load: () => import('./commands/enqueue.ts') },
-  { names: ['sweep'], load: () => import('./commands/sweep.ts') },
+  { names: ['enqueue', 'retry', 'sweep'], load: () => import('./commands/enqueue.ts') },
   { names: ['redact'], load: () => import('./commands/redact.ts') },
   { names: ['recall'], load: () => import('./commands/recall.ts') },
   { names: ['mcp'], load: () => import('./commands/mcp.ts') },
@@ -49,7 +47,7 @@ export async function main(argv: string[], { loadWings, parts }: Given): Promise
   if ((asked === '--version' || asked === '-V') && rest.length === 0) return print(version());
   try {
     useWings((await loadWings()).WINGS);
-    if (asked === undefined) return await (await import('./commands/home.ts')).home(parts);
+    if (asked === undefined) return await (await import('./commands/status.ts')).home(parts);
     await (await programFor(argv, parts)).parseAsync(argv);
   } catch (error) {
     process.exitCode = exitOf(error);

@@ -15,14 +15,13 @@ import type { Home } from '../../memory/home/home.ts';
 import { JobSpend } from '../../memory/home/spend.ts';
 import type { Enablement } from '../../memory/home/switches.ts';
 import { namesInSpool, spoolDir } from '../../queue/spool.ts';
-import { AGENT_NAMES, type Agent, findAgent } from '../setup/agents/agents.ts';
+import { AGENT_NAMES, type Agent, findAgent, findPrograms } from '../setup/agents/agents.ts';
 import { isInstalled } from '../setup/agents/installing.ts';
-import { findPrograms } from '../setup/agents/programs.ts';
 import { readSettings } from '../setup/agents/settings-text.ts';
-import { schedulers } from '../setup/schedules/schedules.ts';
+import { schedulers } from '../setup/schedules.ts';
+import { type Checked, fail, ok, warn } from '../wing.ts';
 import { nextNightly } from '../worker/nightly.ts';
 import { wakeQueueOptions } from '../worker/worker.ts';
-import { type Checked, fail, ok, warn } from './checked.ts';
 
 const OLDEST_NODE = [22, 18] as const;
 const ANSWERS_WITHIN_MS = 20_000;

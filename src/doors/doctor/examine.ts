@@ -1,15 +1,27 @@
-// All that `nocturne doctor` looks at, in the order in which a person would mend it. Looking makes nothing: where there
-// is no home yet, what would be in it is not asked.
+// All that `nocturne doctor` looks at, in the order in which a person would mend it; and its look at a memory directory:
+// its mode, hard links, the ledger's health, what waits, and when something was last extracted and dreamed. `nocturne
+// check` looks at what is in the files. Looking makes nothing: where there is no home yet, what would be in it is not
+// asked.
 
 import { join } from 'node:path';
 import type { Config } from '../../base/config/config.ts';
-import { isAppError } from '../../base/errors.ts';
-import { statNow } from '../../base/files/files.ts';
+import { describeError, isAppError } from '../../base/errors.ts';
+import { canLink, isDirectory } from '../../base/files/directories.ts';
+import { isPrivate, statNow } from '../../base/files/files.ts';
+import { localTime, machineZone } from '../../base/time.ts';
+import { countWaiting } from '../../memory/dream/proposals.ts';
 import { formatUnreadSpend } from '../../memory/home/day-spend.ts';
 import { formatDamage, type Home, openHome } from '../../memory/home/home.ts';
 import { checkoutRoot } from '../../memory/home/paths.ts';
+import { inboxItems } from '../../memory/ledger/inbox.ts';
+import { type JobRow, lastJobs } from '../../memory/ledger/job-rows.ts';
+import { findLedger, type Ledger, ledgerDamage } from '../../memory/ledger/ledger.ts';
+import { shortKey } from '../../memory/ledger/short-ids.ts';
+import { missingIn } from '../../memory/ledger/version-rows.ts';
+import { formatMissing, IF_MISSING } from '../../memory/store/external-edits.ts';
 import { enablementFor, memoryDirIfTold } from '../places.ts';
-import { type Checked, fail, warn } from './checked.ts';
+import { type Checked, fail, ok, warn, wings } from '../wing.ts';
+import { dreamHolds } from '../worker/hold.ts';
 import {
   checkAgentSettings,
   checkBlocked,
@@ -25,7 +37,6 @@ import {
   checkSpool,
   checkWorker,
 } from './checks.ts';
-import { checkMemoryDirectory, checkWings } from './memory.ts';
 
 /** `isOnline`: ask the model, too. */
 export async function examine(config: Config, at: { cwd: string; isOnline: boolean }): Promise<Checked[]> {
@@ -76,4 +87,102 @@ function lookIntoHome({ home: dir, clock, zone }: Config): { home: Home | null; 
 /** That of the project one stands in, and all that are known. */
 function memoryDirectories({ own, home }: { own: string | null; home: Home | null }): string[] {
   return [...new Set([...(own === null ? [] : [own]), ...(home?.stores() ?? [])])];
+}
+
+const JOBS_LOOKED_AT = 200;
+
+/** `by`: the settings, and what crosses directories, to say what keeps dreams from running. */
+export function checkMemoryDirectory(dir: string, by?: { config: Config; home: Home }): Checked[] {
+  try {
+    if (!isDirectory(join(dir, '.nocturne'))) return [ok('memory', `${dir}: nothing kept yet`)];
+    const damage = ledgerDamage(dir);
+    if (damage.length > 0) {
+      return [
+        fail('memory', `${dir}: the ledger is damaged: ${damage[0]}`, `Run nocturne check --repair --memory ${dir}.`),
+      ];
+    }
+    return [...checkModes(dir), ...checkLinks(dir), ...checkWork(dir, by)];
+  } catch (error) {
+    return [fail('memory', `${dir}: ${describeError(error)}`, 'Check that this user may read and write there.')];
+  }
+}
+
+/** What the wings look at in the directory, in the working tree one stands in. */
+export async function checkWings(dir: string, checkout: string | null): Promise<Checked[]> {
+  const ledger = isDirectory(join(dir, '.nocturne')) ? ledgerOrNull(dir) : null;
+  try {
+    const found = wings().map((wing) => wing.checks?.({ dir, ledger, checkout }) ?? []);
+    return (await Promise.all(found)).flat();
+  } finally {
+    ledger?.close();
+  }
+}
+
+/** A damaged one is told by the check of the directory. */
+function ledgerOrNull(dir: string): Ledger | null {
+  try {
+    return findLedger(dir);
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    return null;
+  }
+}
+
+function checkModes(dir: string): Checked[] {
+  const open = [dir, join(dir, '.nocturne'), join(dir, '.nocturne', 'ledger.db')].filter((path) => !isPrivate(path));
+  if (isPrivate(dir)) return [];
+  return [warn('memory', `others can read ${open.join(', ')}`, `Run chmod -R go= ${dir}.`)];
+}
+
+function checkLinks(dir: string): Checked[] {
+  if (canLink(join(dir, '.nocturne'))) return [];
+  return [
+    warn(
+      'memory',
+      `${dir}: this file system has no hard links`,
+      'An edit in the same millisecond as one of ours may be lost; another file system is safer.',
+    ),
+  ];
+}
+
+function checkWork(dir: string, by?: { config: Config; home: Home }): Checked[] {
+  const ledger = findLedger(dir);
+  if (!ledger) return [ok('memory', `${dir}: nothing kept yet`)];
+  try {
+    const jobs = lastJobs(ledger, JOBS_LOOKED_AT).filter((job) => job.status === 'ended');
+    const waiting = inboxItems(ledger);
+    const proposals = countWaiting(ledger);
+    const failing = waiting.filter((item) => item.failure !== null);
+    const found = `${dir}: ${lastOf(jobs, 'extract', by?.config.zone)}, ${lastOf(jobs, 'dream', by?.config.zone)}, ${waiting.length} waiting${proposals > 0 ? `, proposed changes for nocturne review: ${proposals}` : ''}`;
+    const [first] = failing;
+    const missing = formatMissing(missingIn(ledger)).map(({ what, keepsDreams }) =>
+      fail('memory', `${dir}: ${what}`, keepsDreams ? `No dream runs: ${IF_MISSING}.` : sentence(IF_MISSING)),
+    );
+    const isSaid = (why: string) => formatMissing(missingIn(ledger)).some(({ what }) => why.startsWith(what));
+    const holds = by ? dreamHolds(by, ledger).filter(({ why }) => !isSaid(why)) : [];
+    const held = holds.map(({ why, needsPerson }) =>
+      (needsPerson ? fail : warn)('dream', `${dir}: ${why}`, 'nocturne dream tries again.'),
+    );
+    if (missing.length + held.length > 0) return [...missing, ...held];
+    return first
+      ? [
+          warn(
+            'memory',
+            `${found}; ${shortKey(ledger, first)}: ${first.failure}`,
+            'It is tried again by itself; nocturne status says when.',
+          ),
+        ]
+      : [ok('memory', found)];
+  } finally {
+    ledger.close();
+  }
+}
+
+function lastOf(jobs: JobRow[], kind: JobRow['kind'], zone = machineZone()): string {
+  const [last] = jobs.filter((job) => job.kind === kind);
+  return last ? `last ${kind} ${localTime(last.endedAt ?? last.createdAt, zone)} (${last.outcome})` : `no ${kind} yet`;
+}
+
+function sentence(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
 }

@@ -16,8 +16,7 @@ import { openSession, type Session } from '../../transcript/session.ts';
 import type { App } from '../compose.ts';
 import { memoriesOf } from '../places.ts';
 import { deliverEverywhere, openStores } from '../worker/worker.ts';
-import { announceSession } from './announce.ts';
-import { reasonToSkip, type SkipReason } from './ingest.ts';
+import { announceSession, reasonToSkip, type SkipReason } from './ingest.ts';
 
 export type SweepVerdict =
   | 'enqueued'

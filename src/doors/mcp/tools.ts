@@ -1,19 +1,28 @@
-// What the tools do: each call is answered by a result or by an error that a client can act on, and after a conflict by
-// what stands there now. A store that is attached read-only is opened for looking alone, for every tool, so none can
-// change it, and nothing of it is held open between calls.
+// What the memory tools do: list, search and read; write, edit and delete. Each call is answered by a result or by an
+// error that a client can act on, and after a conflict by what stands there now. What a client is shown is redacted, as
+// everywhere; the SHA-256 and the size are those of the file itself, since they are what a change is checked against. A
+// change is one commit of the store, checked against what stands there at that moment, so that several clients at once
+// lose nothing; no secret is written that can be known as one. A store that is attached read-only is opened for looking
+// alone, for every tool, so none can change it, and nothing of it is held open between calls.
 
+import { join } from 'node:path';
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import { AppError, isAppError } from '../../base/errors.ts';
+import { AppError, describeError, isAppError } from '../../base/errors.ts';
+import { statNow } from '../../base/files/files.ts';
+import { redact } from '../../base/text/redact.ts';
 import type { Clock } from '../../base/time.ts';
+import { readVersion } from '../../memory/history/versions.ts';
 import { rememberUses } from '../../memory/recall/recall-uses.ts';
-import { type MemoryReader, ReadOnlyStore } from '../../memory/store/live-files.ts';
-import type { Store } from '../../memory/store/store.ts';
+import { type Hit, searchMemory } from '../../memory/recall/search.ts';
+import { confine, type Location } from '../../memory/store/confine.ts';
+import { type MemoryReader, type ReadMemory, ReadOnlyStore, readShown } from '../../memory/store/live-files.ts';
+import { check, notThere, type Precondition } from '../../memory/store/staging.ts';
+import type { FileChange, Store } from '../../memory/store/store.ts';
+import { readLines } from '../../memory/text/blocks.ts';
 import { isTopicPath } from '../../memory/text/topic.ts';
-import { failure, TEXTS } from './answers.ts';
+import { refuseJoinedSecret, refuseSecretName, replaceIn } from '../memory-commands.ts';
 import type { AttachedStore } from './attached-stores.ts';
-import { listMemories, readMemory, searchMemories } from './reading.ts';
-import type { Input, Output, Tool } from './tool-shapes.ts';
-import { deleteMemory, editMemory, writeMemory } from './writing.ts';
+import type { Input, OUTPUTS, Output, Tool } from './tool-shapes.ts';
 
 /** One call, in plain data. */
 export interface ToolCall<T extends Tool = Tool> {
@@ -86,4 +95,278 @@ export async function callTool({ tool, input, store }: ToolCall, deps: ToolDeps)
 /** What cannot be shown after a failure leaves the failure to be told. */
 function asNothing(): null {
   return null;
+}
+
+/** Of one answer; a single line that is longer is shown whole. */
+const MAX_CHARS = 16_000;
+
+/** The place that a client names by path or by id. Throws `bad-input` for one that cannot be. */
+export function placeOf({ dir, ledger }: MemoryReader, given: string): Location {
+  const known = /^mem_[0-9a-f]{12}$/.test(given) && ledger.get('select path from memory where id = ?', given)?.path;
+  return confine(dir, typeof known === 'string' ? known : given);
+}
+
+/** The memory at a place. Throws `bad-input` where there is none. */
+export async function memoryAt(reader: MemoryReader, given: string): Promise<ReadMemory> {
+  const { path, kind } = placeOf(reader, given);
+  if (kind === 'directory') {
+    throw new AppError('bad-input', `${path} is a directory.`, {
+      remedy: `List it with the path_prefix ${JSON.stringify(`${path}/`)}.`,
+    });
+  }
+  const found = await reader.lookUp(path);
+  if (found === null) throw notThere(given);
+  return found;
+}
+
+/** What of a memory is told beside its text. */
+export function factsOf({ id, path, version, contentSha256, sizeBytes }: ReadMemory) {
+  return { id, path, version, content_sha256: contentSha256, size_bytes: sizeBytes };
+}
+
+export async function listMemories(reader: MemoryReader, input: Input<'list'>): Promise<Output<'list'>> {
+  const { store, path_prefix: prefix, depth, limit, page = '' } = input;
+  const rest = (await reader.list({ prefix, depth })).filter((path) => path > page);
+  const memories: Output<'list'>['memories'] = [];
+  for (const path of rest.slice(0, limit)) {
+    if (path.endsWith('/')) memories.push({ type: 'memory_prefix', path });
+    // What went away meanwhile is left out.
+    const found = path.endsWith('/') ? null : await reader.lookUp(path);
+    const modifiedMs = statNow(join(reader.dir, path))?.modifiedMs ?? 0;
+    if (found) memories.push({ type: 'memory', ...factsOf(found), modified_at: new Date(modifiedMs).toISOString() });
+  }
+  return { store, memories, next_page: rest.length > limit ? (rest[limit - 1] as string) : null };
+}
+
+export async function searchMemories(reader: MemoryReader, input: Input<'search'>): Promise<Output<'search'>> {
+  const { store, query, path_prefix: under, limit, page = '0' } = input;
+  const offset = /^\d{1,6}$/.test(page) ? Number(page) : Number.NaN;
+  if (Number.isNaN(offset)) throw new AppError('bad-input', `${JSON.stringify(page)} is no next_page of a search.`);
+  const { hits, total } = searchMemory(reader, { query, limit, offset, under });
+  const shown = await redactHits(reader, hits);
+  const next = offset + hits.length;
+  return { store, hits: shown, total, next_page: hits.length > 0 && next < total ? String(next) : null };
+}
+
+/** A secret may reach over several lines, so that it is not known by one of them. */
+async function redactHits({ dir, ledger }: MemoryReader, hits: Hit[]): Promise<Output<'search'>['hits']> {
+  const texts = new Map<string, string>();
+  for (const path of new Set(hits.map((hit) => hit.path))) {
+    texts.set(path, (await redact(readShown(dir, path, ledger) ?? '')).text);
+  }
+  return hits.map(({ kind, path, line, text }) => {
+    const isShown = texts.get(path)?.includes(text.replace(/^…|…$/g, '').trim());
+    return { kind, path, line, text: isShown ? text : '[redacted: this line holds a secret]' };
+  });
+}
+
+export async function readMemory(reader: MemoryReader, input: Input<'read'>): Promise<Output<'read'>> {
+  const { store, path: given, version } = input;
+  const current = version === undefined ? await memoryAt(reader, given) : null;
+  const memory = current ?? versionAt(reader, { given, version: version as string });
+  const { text, found } = await redact(memory.text);
+  const redacted = found.reduce((sum, { count }) => sum + count, 0);
+  const lines = readLines(text).map(({ raw }) => raw);
+  const is_current = current !== null || (await reader.lookUp(memory.path))?.version === version;
+  const previous = reader.ledger.get('select previous from version where id = ?', memory.version)?.previous;
+  const previous_version = (previous as string | null | undefined) ?? null;
+  return { store, ...factsOf(memory), previous_version, is_current, redacted, ...pageOf(lines, input) };
+}
+
+function pageOf(lines: string[], { first_line: from = 1, last_line: last = lines.length }: Input<'read'>) {
+  const to = Math.min(last, lines.length);
+  if (from > Math.max(to, 1)) {
+    throw new AppError('bad-input', `There are no lines ${from} to ${last}: the memory has ${lines.length}.`, {
+      remedy: 'Leave first_line and last_line out to read it from its beginning.',
+    });
+  }
+  let content = lines[from - 1] ?? '';
+  let next = Math.min(from + 1, lines.length + 1);
+  while (next <= to && content.length + (lines[next - 1] as string).length <= MAX_CHARS) {
+    content += lines[next - 1] as string;
+    next += 1;
+  }
+  const next_line = next <= lines.length ? next : null;
+  return {
+    first_line: Math.min(from, lines.length),
+    last_line: next - 1,
+    total_lines: lines.length,
+    next_line,
+    content,
+  };
+}
+
+function versionAt(reader: MemoryReader, { given, version }: { given: string; version: string }): ReadMemory {
+  const { path } = placeOf(reader, given);
+  const memory = reader.ledger.get('select id from memory where path = ?', path)?.id;
+  const found = readVersion(reader.ledger, version);
+  if (found.path !== path && found.memory !== memory) {
+    throw new AppError('bad-input', `${version} is no version of ${given}.`, {
+      remedy: 'Read the memory without a version.',
+    });
+  }
+  if (found.text === null || found.sha === null) {
+    const why = found.redactedAt ? 'was redacted' : `is of a memory that was ${found.operation}`;
+    throw new AppError('bad-input', `Version ${version} ${why}: it has no text.`);
+  }
+  const { text, sha, sizeBytes } = found;
+  return { id: found.memory, path, version, text, contentSha256: sha, sizeBytes: sizeBytes ?? Buffer.byteLength(text) };
+}
+
+/** Who makes a change. */
+interface By {
+  actor: string;
+}
+
+const PLACEHOLDER = '[redacted:';
+
+export async function writeMemory(store: Store, input: Input<'write'>, by: By): Promise<Output<'write'>> {
+  const { path } = confine(store.dir, input.path);
+  await refuseSecretName(path);
+  const { text, redacted } = await withoutSecrets(input.content);
+  await refuseLosingSecret(store, { path, text });
+  const expected = input.expected_content_sha256;
+  const precondition: Precondition = expected ? { contentSha256: expected } : { mustNotExist: true };
+  let outcome: Output<'write'>['outcome'] = 'unchanged';
+  const collided = await change(store, by, {
+    path,
+    change(current) {
+      if (current === text) return text;
+      check({ path, precondition }, current);
+      outcome = current === null ? 'created' : 'modified';
+      return text;
+    },
+  });
+  return { store: input.store, ...factsOf(await memoryAt(store, path)), redacted, collided, outcome };
+}
+
+export async function editMemory(store: Store, input: Input<'edit'>, by: By): Promise<Output<'edit'>> {
+  const { path: from } = placeOf(store, input.path);
+  const to = input.new_path === undefined ? from : confine(store.dir, input.new_path).path;
+  if (to !== from) await refuseSecretName(to);
+  const { old_str, expected_content_sha256: expected } = input;
+  const { text: new_str, redacted } = await withoutSecrets(input.new_str);
+  const standing = old_str === undefined ? null : await store.read(from);
+  if (standing !== null && old_str !== undefined && standing.split(old_str).length === 2) {
+    await refuseJoinedSecret(
+      from,
+      standing,
+      standing.replace(old_str, () => new_str),
+    );
+  }
+  let outcome: Output<'edit'>['outcome'] = 'unchanged';
+  const collided = await change(store, by, {
+    path: to,
+    from,
+    change(current) {
+      check({ path: from, precondition: expected ? { contentSha256: expected } : undefined }, current);
+      if (current === null) throw notThere(input.path);
+      const text = old_str === undefined ? current : replaceIn(current, { path: from, old_str, new_str }).text;
+      outcome = to !== from ? 'moved' : text !== current ? 'modified' : 'unchanged';
+      return text;
+    },
+  });
+  return { store: input.store, ...factsOf(await memoryAt(store, to)), redacted, collided, outcome };
+}
+
+export async function deleteMemory(store: Store, input: Input<'delete'>, by: By): Promise<Output<'delete'>> {
+  const before = await memoryAt(store, input.path);
+  const { path } = before;
+  const expected = input.expected_content_sha256;
+  await change(store, by, {
+    path,
+    change(current) {
+      if (current === null) throw notThere(input.path);
+      check({ path, precondition: expected ? { contentSha256: expected } : undefined }, current);
+      return null;
+    },
+  });
+  return { store: input.store, ...factsOf(before), outcome: 'deleted' };
+}
+
+/** A person's own secret is shown as a placeholder; written back whole, the placeholder would take its place. */
+async function refuseLosingSecret(store: Store, { path, text }: { path: string; text: string }): Promise<void> {
+  const before = text.includes(PLACEHOLDER) ? await store.lookUp(path) : null;
+  if (before === null || before.text === text || (await redact(before.text)).found.length === 0) return;
+  throw new AppError('refused', `${path} was not replaced: it holds a secret, which ${PLACEHOLDER}…] stands for.`, {
+    remedy: 'Change the other parts with memory_edit; the secret stays where it is.',
+  });
+}
+
+/** Commits the change of one file; answers whether lines of it gave way to an edit made meanwhile. */
+async function change(store: Store, by: By, file: FileChange): Promise<boolean> {
+  const { collisions } = await store.commit(by, () => ({ files: [file] }));
+  return collisions.length > 0;
+}
+
+async function withoutSecrets(given: string): Promise<{ text: string; redacted: number }> {
+  const { text, found } = await redact(given);
+  return { text, redacted: found.reduce((sum, { count }) => sum + count, 0) };
+}
+
+/** The text of each tool's answer. */
+export const TEXTS: { [Tool in keyof typeof OUTPUTS]: (output: Output<Tool>) => string } = {
+  list({ memories, next_page }) {
+    const rows = memories.map((item) =>
+      item.type === 'memory_prefix'
+        ? item.path
+        : `${item.path}\t${item.size_bytes} bytes\tchanged ${item.modified_at.slice(0, 10)}`,
+    );
+    const more = next_page === null ? [] : [`More with page ${JSON.stringify(next_page)}.`];
+    return [...(rows.length > 0 ? rows : ['Nothing is remembered there.']), ...more].join('\n');
+  },
+  search({ hits, total, next_page }) {
+    const rows = hits.map(({ path, line, text }) => `${path}:${line}\t${text}`);
+    const more = next_page === null ? [] : [`More with page ${JSON.stringify(next_page)}.`];
+    return [`${total} found${hits.length < total ? `, ${hits.length} of them here` : ''}.`, ...rows, ...more].join(
+      '\n',
+    );
+  },
+  read(read) {
+    const { first_line, last_line, total_lines, next_line, redacted, is_current, previous_version, content } = read;
+    const about = [
+      factsLine(read),
+      ...(is_current ? [] : ['This is an older version.']),
+      ...(previous_version === null ? [] : [`The version before it: ${previous_version}`]),
+      `Lines ${first_line} to ${last_line} of ${total_lines}${next_line === null ? '' : `; the rest from first_line ${next_line}`}:`,
+      ...(redacted > 0
+        ? [`${redacted === 1 ? '1 secret is' : `${redacted} secrets are`} left out as [redacted:…].`]
+        : []),
+    ];
+    return `${about.join('\n')}\n\n${content}`;
+  },
+  write: changeText,
+  edit: changeText,
+  delete: (gone) => `Deleted ${gone.path}; it is kept as version ${gone.version}.`,
+};
+
+function changeText(change: Output<'write'> | Output<'edit'>): string {
+  const { outcome, path, redacted, collided } = change;
+  return [
+    outcome === 'unchanged' ? `${path} holds that already.` : `${path} was ${outcome}.`,
+    factsLine(change),
+    ...(redacted > 0 ? [`${redacted === 1 ? '1 secret was' : `${redacted} secrets were`} taken out of it.`] : []),
+    ...(collided ? ['Somebody edited the same lines meanwhile, and that edit was kept: read it again.'] : []),
+  ].join('\n');
+}
+
+function factsLine({
+  path,
+  id,
+  version,
+  content_sha256,
+}: Pick<Output<'read'>, 'path' | 'id' | 'version' | 'content_sha256'>) {
+  return `${path} · ${id ?? 'no id yet'} · ${version ?? 'no version yet'} · content_sha256 ${content_sha256}`;
+}
+
+/** A failure as a tool error; `found` is what stands there now. */
+export function failure(error: unknown, found: Output<'read'> | null): CallToolResult {
+  const { code, message, remedy } = isAppError(error) ? error : new AppError('unexpected', describeError(error));
+  const now = found && `What stands there now:\n${TEXTS.read(found)}`;
+  const text = [message, remedy, now].filter(Boolean).join('\n');
+  return {
+    isError: true,
+    content: [{ type: 'text', text }],
+    structuredContent: { error: { code, message, remedy: remedy ?? null }, found },
+  };
 }

@@ -2,8 +2,7 @@
 // that says what was done and takes it back; or a view, where a person must look before it is done.
 
 import { html } from 'hono/html';
-import { editLine } from '../../../jobs/edit.ts';
-import { pin } from '../../../jobs/pin.ts';
+import { editLine, pin } from '../../../jobs/edit.ts';
 import { AppError, describeError, isAppError } from '../../base/errors.ts';
 import { sayCount } from '../../base/text/wording.ts';
 import { put, tryAgain } from '../../doors/cli/commands/enqueue.ts';

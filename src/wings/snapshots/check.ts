@@ -1,8 +1,8 @@
 // What `nocturne doctor` says of the repository's memory snapshot: whether there is one, and whether it was applied.
 
 import { describeError } from '../../base/errors.ts';
-import { type Checked, ok, warn } from '../../doors/doctor/checked.ts';
 import type { WingPlace } from '../../doors/wing.ts';
+import { type Checked, ok, warn } from '../../doors/wing.ts';
 import { offeredSnapshot, sayOffer } from './applied.ts';
 import { readMemorySnapshot } from './memory-snapshot.ts';
 

@@ -2,7 +2,7 @@
 // worker that is a process of its own.
 
 import { expect, test } from 'vitest';
-import { announceSession } from '../../../src/doors/hook/announce.ts';
+import { announceSession } from '../../../src/doors/hook/ingest.ts';
 import { coverageWhere } from '../../../src/memory/ledger/coverage.ts';
 import { inboxItems } from '../../../src/memory/ledger/inbox.ts';
 import { type TestApp, testApp, testModel } from '../../support/app.ts';

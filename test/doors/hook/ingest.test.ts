@@ -3,8 +3,7 @@
 import fs, { appendFileSync, mkdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { announceSession } from '../../../src/doors/hook/announce.ts';
-import { ingestSpool } from '../../../src/doors/hook/ingest.ts';
+import { announceSession, ingestSpool } from '../../../src/doors/hook/ingest.ts';
 import { inboxItems } from '../../../src/memory/ledger/inbox.ts';
 import { namesInSpool, type SpoolItem, writeSpoolItem } from '../../../src/queue/spool.ts';
 import { openSession } from '../../../src/transcript/session.ts';

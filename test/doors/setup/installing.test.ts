@@ -13,9 +13,14 @@ import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Config, loadConfig } from '../../../src/base/config/config.ts';
-import { AGENT_NAMES, type AgentName, findAgent } from '../../../src/doors/setup/agents/agents.ts';
+import {
+  AGENT_NAMES,
+  type AgentName,
+  findAgent,
+  findPrograms,
+  type Programs,
+} from '../../../src/doors/setup/agents/agents.ts';
 import { applyChange, isInstalled, planInstall, planUninstall } from '../../../src/doors/setup/agents/installing.ts';
-import { findPrograms, type Programs } from '../../../src/doors/setup/agents/programs.ts';
 import { readSettings } from '../../../src/doors/setup/agents/settings-text.ts';
 import { wildSettings } from '../../support/settings-text.ts';
 import { tempDir } from '../../support/temp.ts';

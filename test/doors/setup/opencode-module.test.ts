@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
-import { opencodePlugin } from '../../../src/doors/setup/agents/programs.ts';
+import { opencodePlugin } from '../../../src/doors/setup/agents/agents.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import { until } from '../../support/run.ts';
 import { tempDir } from '../../support/temp.ts';

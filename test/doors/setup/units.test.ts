@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../../src/base/config/config.ts';
-import { cronLine, launchdPlist, type Night, nightOf, systemdUnits } from '../../../src/doors/setup/schedules/units.ts';
+import { cronLine, launchdPlist, type Night, nightOf, systemdUnits } from '../../../src/doors/setup/schedules.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const NIGHT: Night = {

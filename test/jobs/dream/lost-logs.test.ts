@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { checkMemoryDirectory } from '../../../src/doors/doctor/memory.ts';
+import { checkMemoryDirectory } from '../../../src/doors/doctor/examine.ts';
 import { allEntries } from '../../../src/memory/ledger/entries.ts';
 import { formatMissing } from '../../../src/memory/store/external-edits.ts';
 import { type TestApp, testApp, testModel } from '../../support/app.ts';

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fixedClock } from '../../../src/base/time.ts';
-import { checkMemoryDirectory } from '../../../src/doors/doctor/memory.ts';
+import { checkMemoryDirectory } from '../../../src/doors/doctor/examine.ts';
 import { formatDamage, openHome } from '../../../src/memory/home/home.ts';
 import { JobSpend } from '../../../src/memory/home/spend.ts';
 import { testApp } from '../../support/app.ts';

@@ -33,9 +33,9 @@ import {
   versionOf,
   withApp,
   withLooking,
+  withReader,
 } from '../terminal/options.ts';
 import { EXIT, note, print, printRaw } from '../terminal/output.ts';
-import { withReader } from '../terminal/reader.ts';
 import { printTable } from '../terminal/table.ts';
 import { sayWhen } from '../terminal/words.ts';
 

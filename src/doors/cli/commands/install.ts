@@ -8,18 +8,25 @@ import { replaceText } from '../../../base/files/directories.ts';
 import { makeDirectory, makePrivate, readTextNow, statNow } from '../../../base/files/files.ts';
 import { keepKey, keyPath, keySource } from '../../../base/key.ts';
 import { unifiedDiff } from '../../../memory/history/line-diff.ts';
-import { AGENT_NAMES, type AgentName, findAgent } from '../../setup/agents/agents.ts';
+import {
+  AGENT_NAMES,
+  type AgentName,
+  findAgent,
+  findPrograms,
+  type Programs,
+  refusePassing,
+} from '../../setup/agents/agents.ts';
 import { applyChange, type Change, isInstalled, planInstall, planUninstall } from '../../setup/agents/installing.ts';
-import { findPrograms, type Programs, refusePassing } from '../../setup/agents/programs.ts';
 import { setProperty } from '../../setup/agents/settings-text.ts';
 import {
+  type Night,
+  nightOf,
   SCHEDULER_NAMES,
   type Scheduler,
   schedulerHere,
   schedulers,
   standing,
-} from '../../setup/schedules/schedules.ts';
-import { type Night, nightOf } from '../../setup/schedules/units.ts';
+} from '../../setup/schedules.ts';
 import type { CommandSpec, OptionSpec } from '../spec.ts';
 import { askHidden, canAsk, confirm } from '../terminal/ask.ts';
 import { EXIT, note, print, printRaw } from '../terminal/output.ts';

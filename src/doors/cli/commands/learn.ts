@@ -4,15 +4,14 @@
 import { AppError } from '../../../base/errors.ts';
 import type { App } from '../../compose.ts';
 import { ingestSpool } from '../../hook/ingest.ts';
-import { findBacklog } from '../../setup/backlog.ts';
+import { describeLearned, findBacklog, learnFound } from '../../setup/backlog.ts';
 import type { CommandSpec } from '../spec.ts';
 import { explainSessions } from '../terminal/explain-session.ts';
 import { type CommonOptions, INSTRUCTIONS, MEMORY, MODEL, withApp } from '../terminal/options.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
 import { progress } from '../terminal/progress.ts';
-import { describeLearned, learnFound } from '../terminal/setup-backlog.ts';
+import { FINDING, type FindingOptions, sinceOf } from './enqueue.ts';
 import { dreamNow, extractNow, type ReprocessOptions, reprocessedDay, reprocessNow } from './extract.ts';
-import { FINDING, type FindingOptions, sinceOf } from './sweep.ts';
 
 interface LearnOptions extends ReprocessOptions, FindingOptions {
   again?: boolean;

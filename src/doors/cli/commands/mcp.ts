@@ -4,7 +4,7 @@
 import { describeError } from '../../../base/errors.ts';
 import type { App } from '../../compose.ts';
 import type { AttachedStore } from '../../mcp/attached-stores.ts';
-import type { AnsweringTransport } from '../../mcp/transport.ts';
+import type { AnsweringTransport } from '../../mcp/server.ts';
 import type { CommandSpec } from '../spec.ts';
 import { withApp } from '../terminal/options.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
@@ -45,7 +45,7 @@ async function serve(app: App, { stores, version }: { stores: AttachedStore[]; v
     import('@modelcontextprotocol/server/stdio'),
     import('../../mcp/server.ts'),
     import('../../mcp/tools.ts'),
-    import('../../mcp/transport.ts'),
+    import('../../mcp/server.ts'),
   ]);
   const openStore = async (dir: string) => {
     const store = await app.store(dir);

@@ -1,8 +1,9 @@
 // A person's words: remember keeps them at once and without a model, forget takes something out for good, after showing
-// what goes.
+// what goes, pin and unpin say whether jobs must leave a topic as it is.
 
 import { createInterface } from 'node:readline/promises';
 import { text as readAll } from 'node:stream/consumers';
+import { pin as pinTopic } from '../../../../jobs/edit.ts';
 import type { ForgetPlan, ForgetReport } from '../../../../jobs/forget.ts';
 import type { RememberReport } from '../../../../jobs/remember.ts';
 import { AppError } from '../../../base/errors.ts';
@@ -14,8 +15,8 @@ import { catalogTopics } from '../../../memory/recall/catalog.ts';
 import { MEMORY_TYPES, type MemoryType } from '../../../memory/types.ts';
 import type { App } from '../../compose.ts';
 import { wings } from '../../wing.ts';
-import type { CommandSpec, OptionSpec } from '../spec.ts';
-import { type CommonOptions, keysOf, MEMORY, undoCommand, withApp } from '../terminal/options.ts';
+import type { Call, CommandSpec, OptionSpec } from '../spec.ts';
+import { type CommonOptions, keysOf, MEMORY, topicFile, undoCommand, withApp } from '../terminal/options.ts';
 import { EXIT, exitFor, note, print } from '../terminal/output.ts';
 
 /** What wings add to what is remembered. */
@@ -192,4 +193,41 @@ function exitOf({ outcome }: ForgetReport): number {
   return outcome === 'busy' ? EXIT.later : EXIT.usage;
 }
 
-export const commands: CommandSpec[] = [remember, forget];
+type PinCall = Call<CommonOptions & { off?: boolean }, [string]>;
+
+const TOPIC = {
+  args: [['<topic>', 'name or file of the topic']],
+  json: '{ path, pinned, changed }',
+} satisfies Partial<CommandSpec>;
+
+const pin: CommandSpec<PinCall['options'], PinCall['args']> = {
+  ...TOPIC,
+  name: 'pin',
+  about: 'keep a topic as it is: no dream changes it',
+  group: 'Every day',
+  options: [['--off', 'let dreams change it again'], ...MEMORY],
+  examples: ['pin working-agreements', 'pin working-agreements --off'],
+  run: (call) => setPinned(call, !call.options.off),
+};
+
+const unpin: CommandSpec<CommonOptions, [string]> = {
+  ...TOPIC,
+  name: 'unpin',
+  about: 'let dreams change a topic again: pin --off',
+  group: 'Older names',
+  options: MEMORY,
+  examples: ['unpin working-agreements'],
+  run: (call) => setPinned(call, false),
+};
+
+function setPinned(call: PinCall, pinned: boolean): Promise<void> {
+  return withApp(call, async (app) => {
+    const path = topicFile(app.memoryDirOf({ cwd: process.cwd() }), call.args[0]);
+    const store = await app.storeFor({ cwd: process.cwd() });
+    const { changed } = await pinTopic({ path, pinned }, { store, clock: app.config.clock });
+    const state = `${pinned ? 'pinned' : 'not pinned'}${changed ? '' : ' already'}`;
+    print(call.options.json ? JSON.stringify({ path, pinned, changed }) : `${path} is ${state}.`);
+  });
+}
+
+export const commands: CommandSpec[] = [remember, forget, pin, unpin];

@@ -1,22 +1,24 @@
-// setup: the first hour. Finds the agents on this machine, says in a few lines what will be written where (the whole of it
-// on demand), keeps a key and tries it, and offers to learn the sessions of the last days. Nothing is written before a
-// person, or --yes, says so; sessions from before are learned only where that is asked for, else nobody takes them.
+// setup: the first hour. Finds the agents on this machine, says in a few lines what will be written where (the whole of
+// it on demand), keeps a key, which is never shown, after trying it by one request of a few tokens, and offers to learn
+// the sessions of the last days. Nothing is written before a person, or --yes, says so; sessions from before are learned
+// only where that is asked for, else nobody takes them.
 
 import { delimiter, dirname, join } from 'node:path';
 import { type Config, loadConfig } from '../../../base/config/config.ts';
+import { describeError, isAppError, ruleOf } from '../../../base/errors.ts';
 import { isDirectory } from '../../../base/files/directories.ts';
 import { makeDirectory, makePrivate, statNow } from '../../../base/files/files.ts';
+import { keepKey, keyPath, keySource } from '../../../base/key.ts';
 import { unifiedDiff } from '../../../memory/history/line-diff.ts';
-import { AGENT_NAMES, type AgentName, findAgent } from '../../setup/agents/agents.ts';
+import { openHome } from '../../../memory/home/home.ts';
+import { tryModel } from '../../doctor/checks.ts';
+import { AGENT_NAMES, type AgentName, findAgent, findPrograms, refusePassing } from '../../setup/agents/agents.ts';
 import { applyChange, type Change, isInstalled, planInstall, planUninstall } from '../../setup/agents/installing.ts';
-import { findPrograms, refusePassing } from '../../setup/agents/programs.ts';
-import { type Scheduler, schedulers, standing } from '../../setup/schedules/schedules.ts';
-import { type Night, nightOf } from '../../setup/schedules/units.ts';
+import { offerBacklog } from '../../setup/backlog.ts';
+import { type Night, nightOf, type Scheduler, schedulers, standing } from '../../setup/schedules.ts';
 import type { Call, CommandSpec } from '../spec.ts';
-import { canAsk, Questions } from '../terminal/ask.ts';
+import { type Asking, canAsk, Questions } from '../terminal/ask.ts';
 import { EXIT, note, print, printRaw } from '../terminal/output.ts';
-import { offerBacklog } from '../terminal/setup-backlog.ts';
-import { settleKey } from '../terminal/setup-key.ts';
 import { changeDiff, chosenScheduler, commandWords, type KeyOptions, keepGivenKey, NIGHT_AND_KEY } from './install.ts';
 
 export interface SetupOptions extends KeyOptions {
@@ -219,4 +221,59 @@ async function standingNights({ environment }: Config): Promise<Scheduler[]> {
 
 function short(path: string, { userDir }: Config): string {
   return path.startsWith(`${userDir}/`) ? `~${path.slice(userDir.length)}` : path;
+}
+
+const MOST_ASKED = 3;
+
+/** Answers whether the model can be asked now, and says why not. */
+export async function settleKey(config: Config, { questions, say }: Asking): Promise<boolean> {
+  if (config.model === 'offline') return true;
+  if (keySource(config) !== 'none') {
+    const isGood = (await tryKey(config, say)) === 'good';
+    const { apiKey } = config.access;
+    if (isGood && keySource(config) === 'environment' && apiKey) await offerToKeep(config, { questions, say, apiKey });
+    return isGood;
+  }
+  for (let asked = 0; questions && asked < MOST_ASKED; asked += 1) {
+    const apiKey = (await questions.askHidden('API key for the model (not shown; empty for none): '))?.trim();
+    if (!apiKey) break;
+    const state = await tryKey({ ...config, access: { ...config.access, apiKey } }, say);
+    if (state === 'refused') continue;
+    keepKey(config.home, apiKey);
+    return state === 'good';
+  }
+  const otherwise = questions
+    ? 'Run nocturne setup again when you have one.'
+    : 'Give --key-stdin, --key-file or --key-command.';
+  say(`There is no key yet: nothing is learned until there is, and nothing is lost. ${otherwise}`);
+  return false;
+}
+
+type KeyState = 'good' | 'refused' | 'untried';
+
+async function tryKey(config: Config, say: Asking['say']): Promise<KeyState> {
+  const home = openHome(config.home, config.clock, config.zone);
+  try {
+    const error = await tryModel(config, home);
+    if (!error) {
+      say(`The key works: ${config.model} answers.`);
+      return 'good';
+    }
+    const isRefused = isAppError(error) && ruleOf(error.code).class === 'auth';
+    say(`${isRefused ? 'The key does not work' : 'The key could not be tried'}: ${describeError(error)}`);
+    return isRefused ? 'refused' : 'untried';
+  } finally {
+    home.close();
+  }
+}
+
+/** A scheduler has nothing of a shell's environment. */
+async function offerToKeep(
+  { home, userDir }: Config,
+  { questions, say, apiKey }: Asking & { apiKey: string },
+): Promise<void> {
+  const path = keyPath(home).replace(userDir, '~');
+  const answer = await questions?.ask(`It is in this shell alone. Keep it for the nights, in ${path}? [y/N] `);
+  if (/^y(es)?$/i.test(answer?.trim() ?? '')) keepKey(home, apiKey);
+  else say('The key is in this shell alone: nights have none. --key-stdin or --key-file keeps one.');
 }

@@ -1,13 +1,24 @@
-// status: what `nocturne` alone shows, by exit code whether a person is needed; with --verbose what is kept, what
-// waits, what failed, what was spent, who works.
+// status: what `nocturne` alone shows, by exit code whether a person is needed; with --verbose what is kept, what waits,
+// what failed, what was spent, who works.
+// nocturne alone (`home`): what was learned since one last looked, what waits for one, what it costs, when the next
+// night is, and the one next step. For a person: times as one speaks of them, projects by where they are, and each thing
+// that waits with the command that deals with it, whatever project it is of. Where nothing is set up, what nocturne is
+// and how to begin.
 
+import { join } from 'node:path';
+import type { Config } from '../../../base/config/config.ts';
+import { statNow } from '../../../base/files/files.ts';
 import { sayCount } from '../../../base/text/wording.ts';
+import { isUnwritable } from '../../../memory/ledger/database.ts';
+import type { App } from '../../compose.ts';
+import type { Parts } from '../../job-bounds.ts';
+import type { Checked } from '../../wing.ts';
 import type { CommandSpec } from '../spec.ts';
-import { type CommonOptions, MEMORY, withApp } from '../terminal/options.ts';
-import { EXIT, print } from '../terminal/output.ts';
-import { sayBreaker } from '../terminal/overview.ts';
-import { readStatus, type Status } from '../terminal/status-facts.ts';
-import { showHome } from './home.ts';
+import { type CommonOptions, configFor, MEMORY, withApp } from '../terminal/options.ts';
+import { EXIT, print, style } from '../terminal/output.ts';
+import { type Learned, type Need, readStatus, type Status, sayBreaker } from '../terminal/overview.ts';
+import { plainly, sayTokens, sayUsd, sayWhen } from '../terminal/words.ts';
+import { wrap } from '../terminal/wrap.ts';
 
 const status: CommandSpec<CommonOptions & { verbose?: boolean }> = {
   name: 'status',
@@ -84,3 +95,153 @@ function sayCounts(counts: Record<string, number>): string {
 }
 
 export const commands: CommandSpec[] = [status];
+
+/** Lines of what was learned, of one project and of all. */
+const SHOWN_OF_PROJECT = 3;
+const SHOWN = 9;
+
+const WHAT_IT_IS =
+  'nocturne is a memory for your coding agents: it reads their sessions when they are over, keeps what matters as Markdown files, and gives it to the next session.';
+
+export async function home(parts: Parts = {}): Promise<void> {
+  const config = await configFor({});
+  // Asking makes no home.
+  if (statNow(join(config.home, 'home.db')) === null && (await checkSetup(config)).some(isNoAgent))
+    return show(welcome());
+  await withApp({ options: {}, parts }, async (app) => showHome(app, await readStatus(app)));
+}
+
+function welcome(): string {
+  return [WHAT_IT_IS, '', 'It is not set up yet. To begin:', '', '  nocturne setup'].join('\n');
+}
+
+/** Shows it, and notes that it was looked at. */
+export async function showHome(app: App, status: Status): Promise<void> {
+  const failed = await checkSetup(app.config);
+  if (status.all.directories + status.needs.length === 0 && failed.some(isNoAgent)) return show(welcome());
+  const needs = [...failed.map(setupNeed), ...status.needs];
+  const parts = [sayNews(app, status), ...sayNeeds(app, needs), sayNumbers(app, status, needs)];
+  show(parts.join('\n\n'));
+  noteLook(app);
+  if (status.attention.length > 0) process.exitCode = EXIT.attention;
+}
+
+function show(text: string): void {
+  print(wrap(text, process.stdout.columns || 80));
+}
+
+/** Where the home cannot be written, what it says is told all the same. */
+function noteLook({ home }: App): void {
+  try {
+    home.noteLook();
+  } catch (error) {
+    if (!isUnwritable(error)) throw error;
+  }
+}
+
+/** What keeps sessions from being learned from, as doctor finds it. */
+async function checkSetup(config: Config): Promise<Checked[]> {
+  const { checkHooks, checkKey, checkNight } = await import('../../doctor/checks.ts');
+  const { problem, path } = config.agentMemory.settings;
+  // Of settings that cannot be read it is told once, with what waits for them.
+  const isTold = (check: Checked) => problem !== undefined && check.found.includes(path);
+  const found = [...checkNight(config), ...checkHooks(config), ...(await checkKey(config))];
+  return found.filter((check) => check.state === 'fail' && !isTold(check));
+}
+
+/** No agent at all tells of its sessions. */
+function isNoAgent({ what }: Checked): boolean {
+  return what === 'hook';
+}
+
+function setupNeed(check: Checked): Need {
+  const { what, found, remedy = '' } = check;
+  if (isNoAgent(check)) return { text: 'No agent tells nocturne of its sessions', command: 'nocturne setup' };
+  const text = `The ${what}: ${found.replace(/\.$/, '')}`;
+  const [whole, command] = /^Run (nocturne [\w -]+)[.:]/.exec(remedy) ?? [];
+  return whole ? { text, command } : { text: `${text}. ${remedy}`, command: 'nocturne doctor' };
+}
+
+function sayNews({ config }: App, { learned, lookedAt }: Status): string {
+  const at = { now: config.clock.now(), zone: config.zone };
+  const count = learned.reduce((sum, { entries }) => sum + entries.length, 0);
+  const since = lookedAt === null ? 'so far' : `since you last looked, ${sayWhen(lookedAt, at)}`;
+  if (count === 0) return lookedAt === null ? 'Nothing learned yet.' : `Nothing new ${since}.`;
+  const groups: string[] = [];
+  let room = SHOWN;
+  for (const group of learned) {
+    const shown = group.entries.slice(0, Math.min(SHOWN_OF_PROJECT, room));
+    room -= shown.length;
+    groups.push(sayLearned(group, shown.length, config));
+  }
+  return [style('bold', `${sayCount(count, 'thing')} learned ${since}`), ...groups].join('\n\n');
+}
+
+function sayLearned({ whose, entries }: Learned, shown: number, config: Config): string {
+  const at = { now: config.clock.now(), zone: config.zone };
+  const when = entries[0] ? `, ${sayWhen(entries[0].learnedAt, at)}` : '';
+  const more = entries.length - shown;
+  return [
+    `  ${whose.name}${when}`,
+    ...entries.slice(0, shown).map(({ text }) => `  - ${text}`),
+    ...(more > 0 ? [`  ${more} more:`, `    ${whose.command('nocturne list')}`] : []),
+  ].join('\n');
+}
+
+function sayNeeds({ config }: App, needs: Need[]): string[] {
+  if (needs.length === 0) return [];
+  const said = needs.map(({ text, command }) => {
+    const sentence = `  - ${plainly(text, config).replace(/\.$/, '')}.`;
+    return command ? `${sentence}\n    ${command}` : sentence;
+  });
+  return [[style('bold', 'Waits for you'), '', ...said].join('\n')];
+}
+
+function sayNumbers({ config }: App, status: Status, needs: Need[]): string {
+  const at = { now: config.clock.now(), zone: config.zone };
+  const { standing, all, lastJobs } = status;
+  const rows: [string, string][] = [
+    ...(standing.enabled || standing.isUnknown
+      ? []
+      : [['Off', `nothing is done unasked here: ${plainly(standing.reason, config)}`] as [string, string]]),
+    ['Cost', sayCost(status)],
+    ...(all.pending > 0 ? [['Waiting', sayPending(status, at)] as [string, string]] : []),
+    [
+      'Next night',
+      Date.parse(status.nextDreamAt) <= at.now.getTime()
+        ? 'due: with the next worker'
+        : sayWhen(status.nextDreamAt, at),
+    ],
+  ];
+  return [
+    ...rows.map(([name, said]) => `${name.padEnd(10)}  ${said}`),
+    `${'Next step'.padEnd(10)}  ${nextStep({ standing, hasLearned: all.lastSuccessAt !== null || lastJobs.length > 0 }, needs)}`,
+  ].join('\n');
+}
+
+function sayCost({ spendToday: today, spendMonth: month }: Status): string {
+  const tokens = today.usedTokens + today.reservedTokens;
+  const usd = today.usedUsd + today.reservedUsd;
+  const limit = today.ceilingUsd === null ? '' : ` (limit ${sayUsd(today.ceilingUsd * 1e6)})`;
+  const full = today.fullFrom ? '; the limit of today is reached, what waits goes on tomorrow' : '';
+  if (month.tokens === 0) return 'nothing this month';
+  if (month.usd === 0) return `${sayTokens(tokens)} today, ${sayTokens(month.tokens)} this month${full}`;
+  return `${sayUsd(usd * 1e6)} today${limit}, ${sayUsd(month.usd * 1e6)} this month${full}`;
+}
+
+function sayPending({ all }: Status, at: { now: Date; zone: string }): string {
+  const first = all.oldestPending?.notBefore ?? '';
+  const when = first > at.now.toISOString() ? sayWhen(first, at) : 'now';
+  return `${sayCount(all.pending, 'job')} for the next worker, ${when}; nothing for you to do`;
+}
+
+function nextStep(
+  { standing, hasLearned }: { standing: Status['standing']; hasLearned: boolean },
+  [first]: Need[],
+): string {
+  if (first?.command) return first.command;
+  if (!standing.enabled && standing.pausedUntil !== undefined) return 'nocturne pause --off';
+  return hasLearned
+    ? 'nothing to do; nocturne list shows what is remembered'
+    : 'work with your agent; it is learned from when it ends';
+}

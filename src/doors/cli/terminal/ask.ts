@@ -5,6 +5,13 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { wrap } from './wrap.ts';
 
+/** How a person is spoken with. */
+export interface Asking {
+  /** Null: nobody is there to answer. */
+  questions: Questions | null;
+  say(text: string): void;
+}
+
 /** Whether somebody is there to answer. */
 export function canAsk(): boolean {
   return process.stdin.isTTY === true && process.stderr.isTTY === true;

@@ -1,9 +1,10 @@
-// Options that several commands share, and what they lead to: the app, or for those who only look the directory.
+// Options that several commands share, and what they lead to: the app, or for those who only look the memory: its store,
+// which first takes in what was edited outside; where nothing can be written there, the directory as it stands.
 
 import { isAbsolute, join, relative, sep } from 'node:path';
 import { CommanderError, InvalidArgumentError } from 'commander';
 import type { Config } from '../../../base/config/config.ts';
-import { AppError, describeError } from '../../../base/errors.ts';
+import { AppError, describeError, isAppError } from '../../../base/errors.ts';
 import { canonicalPath, isDirectory } from '../../../base/files/directories.ts';
 import { statNow } from '../../../base/files/files.ts';
 import { didYouMean } from '../../../base/text/wording.ts';
@@ -13,7 +14,7 @@ import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { shortId, wholeId } from '../../../memory/ledger/short-ids.ts';
 import { catalogTopics } from '../../../memory/recall/catalog.ts';
 import { locateFile } from '../../../memory/store/confine.ts';
-import type { MemoryReader } from '../../../memory/store/live-files.ts';
+import { type MemoryReader, ReadOnlyStore } from '../../../memory/store/live-files.ts';
 import { isArchivePath, isTopicPath } from '../../../memory/text/topic.ts';
 import type { App } from '../../compose.ts';
 import { MEMORY_SCOPES, type MemoryScope, memoryDirFor, scopeDir } from '../../places.ts';
@@ -252,4 +253,26 @@ export function textOf({ id, text, operation, redactedAt }: Version & { text: st
   if (redactedAt) throw new AppError('bad-input', `The text of version ${id} was redacted.`);
   if (text === null) throw new AppError('bad-input', `In version ${id} the file was ${operation}.`);
   return text;
+}
+
+export async function withReader<T>(app: App, work: (reader: MemoryReader) => Promise<T> | T): Promise<T> {
+  const session = { cwd: process.cwd() };
+  const reader = await app.storeFor(session).catch((error: unknown) => {
+    if (!isAppError(error, 'storage')) throw error;
+    return orElse(error, () => new ReadOnlyStore(app.memoryDirOf(session)));
+  });
+  try {
+    return await work(reader);
+  } finally {
+    if (reader instanceof ReadOnlyStore) reader.close();
+  }
+}
+
+/** Where it cannot even be read, the first error says what to do. */
+function orElse(error: Error, open: () => ReadOnlyStore): ReadOnlyStore {
+  try {
+    return open();
+  } catch {
+    throw error;
+  }
 }

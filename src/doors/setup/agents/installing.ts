@@ -17,8 +17,8 @@ import {
 } from '../../../base/files/directories.ts';
 import { holdsText, readTextNow, removeFile, statNow, writeWhole } from '../../../base/files/files.ts';
 import { parseJson } from '../../../base/text/json.ts';
+import type { Programs } from './agents.ts';
 import { type Agent, type AgentName, findAgent } from './agents.ts';
-import type { Programs } from './programs.ts';
 
 const receiptSchema = z.strictObject({
   file: z.string(),
