@@ -3,9 +3,11 @@
 // answered one is settled by its usage. A request whose fate is unknown stays counted whole.
 // Every failure of the model or the network comes out as an AppError. Never reads the environment, never logs.
 
-import Anthropic, { APIConnectionError, APIConnectionTimeoutError, APIError } from '@anthropic-ai/sdk';
+import { BaseAnthropic } from '@anthropic-ai/sdk/client';
+import { APIConnectionError, APIConnectionTimeoutError, APIError } from '@anthropic-ai/sdk/core/error';
 import type { Middleware } from '@anthropic-ai/sdk/core/middleware';
-import type { BetaMessage } from '@anthropic-ai/sdk/resources/beta/messages';
+import { type BetaMessage, Messages as BetaMessages } from '@anthropic-ai/sdk/resources/beta/messages';
+import { Messages } from '@anthropic-ai/sdk/resources/messages';
 import type { Usage } from '../base/config/prices.ts';
 import { AppError, type ErrorCode, isAppError } from '../base/errors.ts';
 import { isObject } from '../base/text/json.ts';
@@ -45,11 +47,17 @@ const STATUS_OF: Record<string, number> = {
 const NOT_CONNECTED =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$|CERT|UNABLE_TO_VERIFY/;
 
+/** The SDK's client with what is asked of it here; the whole one is more than twice as much to load in each child. */
+export class Client extends BaseAnthropic {
+  readonly messages = new Messages(this);
+  readonly beta = { messages: new BetaMessages(this) };
+}
+
 /**
  * The SDK client for one run, with every HTTP request reserved and settled through `ports`.
  * Throws `no-model` where there is neither key nor token, unless the model is offline.
  */
-export function openModel(request: AgentRequest, ports: Pick<AgentPorts, 'reserve' | 'settle'>): Anthropic {
+export function openModel(request: AgentRequest, ports: Pick<AgentPorts, 'reserve' | 'settle'>): Client {
   // Middleware, not `fetch`: it too runs once per HTTP request, but the SDK passes on what it throws instead of
   // trying again, so that a ceiling stops the run.
   return openClient(request, [countSpend(request, ports)]);
@@ -59,7 +67,7 @@ export function openModel(request: AgentRequest, ports: Pick<AgentPorts, 'reserv
 export function openClient(
   request: Pick<AgentRequest, 'model' | 'access' | 'requestMs'>,
   middleware: Middleware[],
-): Anthropic {
+): Client {
   const { access } = request;
   const isOffline = request.model === OFFLINE_MODEL;
   requireAccess(request);
@@ -68,7 +76,7 @@ export function openClient(
     : access.apiKey
       ? { apiKey: access.apiKey }
       : { authToken: access.authToken };
-  return new Anthropic({
+  return new Client({
     ...credential,
     // `null` and `false` keep the SDK from looking into the environment.
     baseURL: access.baseURL ?? null,
