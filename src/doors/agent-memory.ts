@@ -3,7 +3,6 @@
 
 import { betaMemoryTool } from '@anthropic-ai/sdk/helpers/beta/memory';
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
-import { ToolError } from '@anthropic-ai/sdk/lib/tools/ToolError';
 import type { BetaMemoryTool20250818Command } from '@anthropic-ai/sdk/resources/beta';
 import { type Config, loadConfig } from '../base/config/config.ts';
 import { AppError, describeError } from '../base/errors.ts';
@@ -110,8 +109,14 @@ export function memoryTool(store: Store, options: MemoryToolOptions): BetaRunnab
       try {
         return await tool.run(readMemoryCommand(input));
       } catch (error) {
-        throw new ToolError(describeError(error));
+        throw await toolError(describeError(error));
       }
     },
   };
+}
+
+/** Of the class of the caller's SDK, which shows a model these words alone; the build holds a copy of its own of the rest. */
+async function toolError(words: string): Promise<Error> {
+  const sdk = await import('@anthropic-ai/sdk/lib/tools/ToolError').catch(() => null);
+  return sdk ? new sdk.ToolError(words) : new Error(words);
 }

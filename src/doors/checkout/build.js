@@ -11,6 +11,19 @@ import { writeThirdParties } from './third-parties.js';
 
 /** Without comments and blanks; names stay, so that what failed can be told. */
 const SMALL = { compress: false, mangle: false, codegen: { removeWhitespace: true } };
+/** gray-matter's own YAML engine, which nobody here lets it use (memory/text/frontmatter.ts): a third of a command's start. */
+const withoutItsYaml = {
+  name: 'without-its-yaml',
+  resolveId: (id) => (id === 'js-yaml' ? { id: '\0no-yaml.cjs' } : null),
+  load: (id) => (id === '\0no-yaml.cjs' ? 'exports.safeLoad = exports.safeDump = () => {};' : null),
+};
+/** An agent's memory tool answers by the SDK of whoever calls it; all else is of the copy that is built in. */
+const SDK = '@anthropic-ai/sdk';
+const sdkOfTheCaller = {
+  name: 'sdk-of-the-caller',
+  resolveId: (id, _from, { kind }) =>
+    kind === 'dynamic-import' && id.startsWith(`${SDK}/`) ? { id, external: true } : null,
+};
 
 rmSync('dist', { recursive: true, force: true });
 execFileSync(
@@ -67,7 +80,10 @@ const library = await build({
     ...Object.fromEntries(threads),
   },
   platform: 'node',
-  external: Object.keys({ ...dependencies, ...peerDependencies }).flatMap((name) => [name, new RegExp(`^${name}/`)]),
+  external: Object.keys({ ...dependencies, ...peerDependencies })
+    .filter((name) => name !== SDK)
+    .flatMap((name) => [name, new RegExp(`^${name}/`)]),
+  plugins: [sdkOfTheCaller, withoutItsYaml],
   // What is made for browsers too may offer require() files that no bundler finds.
   resolve: { mainFields: ['module', 'main'] },
   // gray-matter can run frontmatter as a program; nobody here lets it (memory/text/frontmatter.ts).
@@ -88,6 +104,7 @@ const prompt = await build({
   platform: 'node',
   external: ['better-sqlite3'],
   plugins: [
+    withoutItsYaml,
     {
       name: 'wings-when-asked',
       resolveId: (id, from, { kind }) =>
