@@ -183,7 +183,7 @@ async function readRemembered(store: Store): Promise<Remembered> {
   const logs = markdownFiles(store.dir).filter(logDay);
   const entries = new Map<string, EntryRow>();
   for (const item of catalogEntries(store.dir, logs, store.ledger)) {
-    const row = entryOfItem(item, entryRow(store.ledger, item.id));
+    const row = entryOfItem(item, entryRow(store.ledger, item.id), store.ledger);
     if (row.state !== 'forgotten') entries.set(row.id, { ...row, day: item.day });
   }
   for (const row of entriesIn(store.ledger, 'sent')) entries.set(row.id, row);

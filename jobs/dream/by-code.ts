@@ -2,13 +2,13 @@
 // back get a line, entries that the project's own files say, or memories that are no topics, are dropped. What is past or unused is archived: habits that
 // were seen once and never again, past dates, then what nobody asked for or changed in a long time; user and feedback
 // last. Archived means `archive/`: out of the index, found by a search and by the next dream, and back when that touches
-// it. Never touches what is pinned, what a person wrote, or what was used or shown in the last month; deletes no topic.
+// it. Never touches what is pinned, what no dream wrote, or what was used or shown in the last month; deletes no topic.
 
 import { subDays } from 'date-fns/subDays';
 import { dayOf } from '../../src/base/time.ts';
 import { endWaiting, sayWaitedInVain, waitedInVain } from '../../src/memory/dream/habits.ts';
 import type { IndexSize } from '../../src/memory/dream/index-file.ts';
-import type { Archiving, Operation } from '../../src/memory/dream/operations.ts';
+import { type Archiving, isOthers, type Operation } from '../../src/memory/dream/operations.ts';
 import {
   linesDueBefore,
   linesSaying,
@@ -156,7 +156,7 @@ export async function findArchivable(
     await readTopics(store, [path], topics);
     const topic = [...topics.values()].find((each) => each.path === path);
     const known = topic?.lines.get(line);
-    if (!known || known.isPersons || topic?.isPinned) return;
+    if (!known || isOthers(known) || topic?.isPinned) return;
     // A person has it before them, or said that it stays.
     if (decided.has(`${path} ${line}`)) return;
     const isTold = [...found.values()].some((each) => each.topic === path && each.lines.includes(line));
@@ -192,8 +192,8 @@ export async function findArchivable(
     if (use.isSince(card.path, daysAgo(Math.max(days, RECENT_DAYS)))) continue;
     await readTopics(store, [card.path], topics);
     const topic = [...topics.values()].find((each) => each.path === card.path);
-    // A topic in which a person wrote stays whole.
-    if (!topic || [...topic.lines.values()].some((line) => line.isPersons)) continue;
+    // A topic in which somebody else wrote stays whole.
+    if (!topic || [...topic.lines.values()].some(isOthers)) continue;
     const reason = `A ${card.type} topic that nobody used or changed for ${days} days.`;
     for (const line of topic.lines.keys()) await add(card.path, line, { kind: 'archive', reason });
   }

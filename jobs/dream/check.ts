@@ -16,6 +16,7 @@ import { seenOnceIn } from '../../src/memory/dream/operation-lines.ts';
 import {
   DESCRIPTION_CHARACTERS,
   entriesOf,
+  isOthers,
   type KnownEntry,
   type Operation,
   operationSchema,
@@ -329,8 +330,8 @@ export async function lineSeenOnce(
   const ids = entries.map(({ id }) => id);
   const [same] = [...(topic.known?.lines ?? [])].filter(([, { text }]) => text === first.text);
   if (same && entries.length === 1) {
-    const [line, { isPersons }] = same;
-    if (isPersons) return { kind: 'drop', entries: ids, because: 'duplicate', of: line, reason };
+    const [line, known] = same;
+    if (isOthers(known)) return { kind: 'drop', entries: ids, because: 'duplicate', of: line, reason };
     const lines = [{ text: first.text, entries: ids }];
     return { kind: 'merge', entries: ids, topic: topic.name, replaces: [line], lines, reason };
   }
@@ -371,7 +372,7 @@ function corroborated(operation: Operation, context: Context): Operation {
   const topic = topicOfLine(of, context);
   const line = topic?.lines.get(of);
   const entries = entriesOf(context, ids);
-  if (!topic || !line?.seenOnce || line.isPersons || entries.some(({ isWithdrawn }) => isWithdrawn)) return operation;
+  if (!topic || !line?.seenOnce || isOthers(line) || entries.some(({ isWithdrawn }) => isWithdrawn)) return operation;
   if (seenOnceIn(entries, line.sources)) return operation;
   const lines = [{ text: line.text, entries: ids }];
   return { kind: 'merge', entries: ids, topic: topic.name, replaces: [of], lines, reason, ...(same && { same }) };

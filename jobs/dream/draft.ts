@@ -28,6 +28,7 @@ import {
   supportsOf,
 } from '../../src/memory/ledger/entries.ts';
 import type { Ledger, Transaction } from '../../src/memory/ledger/ledger.ts';
+import { programLines } from '../../src/memory/ledger/program-lines.ts';
 import { shaOf } from '../../src/memory/ledger/version-rows.ts';
 import { isPinned } from '../../src/memory/store/staging.ts';
 import type { FileChange, Store } from '../../src/memory/store/store.ts';
@@ -133,6 +134,7 @@ async function readTopic(ledger: Ledger, file: { name: string; path: string; tex
   const { name, text } = file;
   const topic = parseTopic(file.path, text);
   const supports = entriesByLine(ledger, file.path);
+  const programs = programLines(ledger, file.path);
   const lines: DraftTopic['lines'] = new Map();
   for (const line of topic.lines) {
     const entries = supports.get(line.id) ?? [];
@@ -142,7 +144,8 @@ async function readTopic(ledger: Ledger, file: { name: string; path: string; tex
       ...(seenOnce && { seenOnce }),
       entries,
       sources: sourcesOf(ledger, entries),
-      isPersons: entries.length === 0,
+      isPersons: entries.length === 0 && !programs.has(line.id),
+      ...(programs.has(line.id) && { isPrograms: true }),
     });
   }
   const path = isArchivePath(file.path) && !name.includes('/') ? name + END : file.path;
@@ -225,7 +228,8 @@ export function renderTopics(shown: Map<DraftTopic, Set<string>>, withdrawn: Set
           const left = line.entries.filter((entry) => !withdrawn.has(entry));
           const also = left.length > 0 ? `, also ${left.join(' ')}` : '';
           const once = line.seenOnce ? ` seen once ${line.seenOnce}` : '';
-          const mark = line.isPersons ? ' person' : lost.length > 0 ? ` withdrawn ${lost.join(' ')}${also}` : '';
+          const writer = line.isPrograms ? ' program' : line.isPersons ? ' person' : '';
+          const mark = writer || (lost.length > 0 ? ` withdrawn ${lost.join(' ')}${also}` : '');
           return `[${id}${once}${mark}] ${line.text}`;
         });
       const more = topic.lines.size - lines.length;

@@ -153,7 +153,7 @@ async function readPart(store: Store, { changed, stats }: HistoryStats): Promise
   const isGone = (row: EntryRow) => !items.has(row.id) && isInLog(row) && !lost.has(row.id);
   if ([...known.values()].some(isGone)) return null;
   const rowOf = (id: string) => known.get(id) ?? entryRow(ledger, id);
-  const inLogs = [...items].map(([id, item]) => entryOfItem(item, rowOf(id)));
+  const inLogs = [...items].map(([id, item]) => entryOfItem(item, rowOf(id), ledger));
   const elsewhere = (row: EntryRow) => !items.has(row.id);
   const isWaiting = (row: EntryRow) => row.state === 'new' || row.state === 'held';
   const waiting = [...entriesIn(ledger, 'new'), ...entriesIn(ledger, 'held')].filter(elsewhere);
@@ -170,7 +170,7 @@ async function readPart(store: Store, { changed, stats }: HistoryStats): Promise
 async function readWhole(store: Store): Promise<Found> {
   const known = new Map(allEntries(store.ledger).map((row) => [row.id, row]));
   const items = await readLogItems(store);
-  const inLogs = new Map([...items].map(([id, item]) => [id, entryOfItem(item, known.get(id))]));
+  const inLogs = new Map([...items].map(([id, item]) => [id, entryOfItem(item, known.get(id), store.ledger)]));
   const changed = [...inLogs.values()].filter((row) => !isSame(row, known.get(row.id)));
   // What was in a log that is lost was not removed by anybody.
   const lost = lostIds(store.ledger);

@@ -1,6 +1,6 @@
 // What a memory says that no dream writes: memories that are no topics, whoever made them (files in folders, of any name).
 // A dream reads them, so that it says nothing twice, and never changes one: to it they are pinned, and each of their lines
-// a person's.
+// is a person's or a program's.
 
 import { contentWords, countSharedWords } from '../../src/base/text/wording.ts';
 import { isOverflow } from '../../src/memory/dream/index-file.ts';

@@ -54,7 +54,7 @@ function propose(input: string, topicOf: (subject: string, type: string) => stri
   const operations = entries.map((entry): Operation => {
     const subject = subjectOf(entry.text);
     const at = { entries: [entry.id], topic: topicOf(subject, entry.type) };
-    const own = lines.find((line) => subjectOf(line.text) === subject && !line.isPersons);
+    const own = lines.find((line) => subjectOf(line.text) === subject && !line.writer);
     const old = lines.find((line) => line.text === entry.text) ?? own;
     const newer = newest.get(subject);
     const drop = { kind: 'drop' as const, entries: [entry.id] };

@@ -1,5 +1,5 @@
 // Proposes a dream's operations by rules: an entry joins a line that says the same, replaces one that it changes, or is
-// added. Every entry it is given ends in exactly one operation; a line a person wrote is never replaced.
+// added. Every entry it is given ends in exactly one operation; a line that no dream wrote is never replaced.
 // It reads the input as prompts/dream-input.md lays it out, passes over what it cannot read, and never throws.
 
 import { isObject, parseJson } from '../../base/text/json.ts';
@@ -54,7 +54,7 @@ const RELATED_WORDS = 2;
 const NAMED_CHARS = 60;
 
 const HEADING = /^### (.+)\.md \((\w+)\)(?: — (.*))?$/m;
-const LINE = /^\[([0-9a-f]{8})(?: seen once \S+)?( person)?(?: withdrawn [^\]]+)?\] (.*)$/gm;
+const LINE = /^\[([0-9a-f]{8})(?: seen once \S+)?( person| program)?(?: withdrawn [^\]]+)?\] (.*)$/gm;
 const OFFER = /^operations\[\d+\].* (?:such as|one of its own:) (\{.*?\})\.(?: If it is no longer true, .*)?$/gm;
 
 function readEntry(value: unknown): GivenEntry | undefined {
@@ -80,12 +80,13 @@ export function entriesOf(jsonLines: string): GivenEntry[] {
 export function topicsOf(shown: string) {
   return shown.split(/^(?=### )/m).flatMap((section) => {
     const [heading, topic = '', type = '', description = ''] = HEADING.exec(section) ?? [];
-    const lines = [...section.matchAll(LINE)].map(([, id = '', person, text = '']) => ({
+    const lines = [...section.matchAll(LINE)].map(([, id = '', writer, text = '']) => ({
       id,
       text,
       topic,
       type,
-      isPersons: person !== undefined,
+      /** Nobody changes it but who wrote it. */
+      writer: writer?.trim(),
     }));
     const words = contentWords([topic.replaceAll('-', ' '), description, ...lines.map(({ text }) => text)].join(' '));
     return heading === undefined ? [] : [{ name: topic, type, lines, words }];
@@ -163,8 +164,8 @@ function joinLine({ text, entries }: Fact, free: Set<ShownLine>): Operation | un
   if (line === undefined) return undefined;
   free.delete(line);
   const { id, topic } = line;
-  const reason = `Duplicate of [${id}] in ${topic}, which a person wrote.`;
-  if (line.isPersons) return drop(entries, 'duplicate', reason, id)[0];
+  const reason = `Duplicate of [${id}] in ${topic}, which a ${line.writer} wrote.`;
+  if (line.writer) return drop(entries, 'duplicate', reason, id)[0];
   const lines = [{ text: line.text, entries }];
   return { kind: 'merge', entries, reason: 'Said again.', topic, lines, replaces: [id] };
 }
@@ -174,7 +175,7 @@ function replaceLines(fact: Fact, free: Set<ShownLine>, offered: Line[]): Operat
   const { type, text, entries, sessions, isStated } = fact;
   // What one session showed and nobody said changes nothing that is there.
   const isShownOnce = !isStated && sessions.size < 2;
-  const replaceable = isShownOnce ? [] : [...free].filter((line) => !line.isPersons && line.type === type);
+  const replaceable = isShownOnce ? [] : [...free].filter((line) => !line.writer && line.type === type);
   const denied = replaceable.filter((line) => isOpposite(line.text, text));
   const changed = denied.length > 0 ? denied : replaceable.filter((line) => isChanged(line.text, text)).slice(0, 1);
   for (const line of changed) free.delete(line);

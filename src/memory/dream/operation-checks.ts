@@ -1,5 +1,5 @@
 // What code lets through of a dream's operations.
-// Promises: every entry is in exactly one operation; nothing is replaced that is not there, is a person's, is pinned, is
+// Promises: every entry is in exactly one operation; nothing is replaced that is not there, is no dream's, is pinned, is
 // newer, or speaks of something else; no night loses much of the memory. What a line may say is checked in
 // operation-lines.ts, what is taken for one thing in operation-same.ts, what of an old line stays in operation-remains.ts.
 // What is dropped is said by what is named in its place, as far as values and words tell; what is dropped at the model's
@@ -18,6 +18,7 @@ import {
   type Check,
   type DreamContext,
   entriesOf,
+  isOthers,
   type KnownEntry,
   newestAt,
   type Operation,
@@ -191,7 +192,10 @@ function refusalOfReplacing(
   if (!topic || !known) return 'is in no topic';
   const text = quoted(known.text);
   if (topic.isPinned) return `is in ${topic.name}, which is pinned`;
-  if (known.isPersons) return `(${text}) was written by a person and stays: add a line that names the difference`;
+  if (isOthers(known)) {
+    const writer = known.isPersons ? 'person' : 'program';
+    return `(${text}) was written by a ${writer} and stays: add a line that names the difference`;
+  }
   if (operation.kind === 'merge') return null;
   const entries = entriesOf(context, operation.entries);
   const sources = topicsLosing(line, operation, context).flatMap(({ lines }) => lines.get(line)?.sources ?? []);
@@ -219,8 +223,9 @@ function checkRename(
   }
   if (topic.isPinned) say(`the topic ${name} is pinned and keeps its name.`);
   if (topic.path.includes('/')) say(`the topic ${name} is not at the top of the memory and keeps its name.`);
-  if ([...topic.lines.values()].some(({ isPersons }) => isPersons)) {
-    say(`a person wrote in ${name}, so it keeps its name.`);
+  const others = [...topic.lines.values()].find(isOthers);
+  if (others) {
+    say(`a ${others.isPersons ? 'person' : 'program'} wrote in ${name}, so it keeps its name.`);
   }
   const isTaken = [...context.topics.keys()].some((known) => known.toLowerCase() === to.toLowerCase());
   if (isTaken) say(`there is a topic ${to} already: put lines into it instead.`);
@@ -300,7 +305,9 @@ function refusalOf(entry: KnownEntry, { drop, of, check }: { drop: Drop; of: str
   if (!line) return `${of} is neither a line nor an entry of tonight`;
   if (gone.has(of)) return `line ${of} is taken out: name what comes in its place`;
   if (drop.because === 'duplicate') return refusalOfDuplicate(entry, line.text, drop.same);
-  if (line.isPersons) return 'a person’s line has no time: if it says the same, it is a duplicate';
+  if (isOthers(line)) {
+    return `a ${line.isPersons ? 'person' : 'program'}’s line has no time: if it says the same, it is a duplicate`;
+  }
   return givesWay({ at: newestAt(line.sources ?? []), text: line.text });
 }
 

@@ -33,6 +33,7 @@ import {
   type Check,
   type DreamContext,
   entriesOf,
+  isOthers,
   type KnownEntry,
   type KnownLine,
   type LineSource,
@@ -121,12 +122,10 @@ function checkPlace(line: NewLine, operation: Writing, { context, added, gone, s
   if (added.has(key)) say(`the line ${quoted(line.text)} is added twice.`);
   const type = topic?.type ?? operation.type;
   const textOf = (old: string) => topicOfLine(old, context, operation.topic)?.lines.get(old)?.text ?? '';
-  // A person's line and a pinned one cannot be asked to give way.
+  // A line that no dream wrote and a pinned one cannot be asked to give way.
   const standing = [...context.topics.values()]
     .filter((other) => other.type === type && !other.isPinned)
-    .flatMap(({ name, lines }) =>
-      [...lines].filter(([known, { isPersons }]) => !isPersons && !gone.get(known)?.has(name)),
-    )
+    .flatMap(({ name, lines }) => [...lines].filter(([known, line]) => !isOthers(line) && !gone.get(known)?.has(name)))
     .map(([, { text }]) => text);
   const opposite = [
     ...standing,

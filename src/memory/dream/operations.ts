@@ -130,10 +130,17 @@ export interface KnownLine {
   /** Without the mark of what was seen once. */
   text: string;
   isPersons: boolean;
+  /** A program wrote it, or an agent by a tool; default: false. */
+  isPrograms?: boolean;
   /** The day of the one session that showed it; undefined for a plain line. */
   seenOnce?: Day;
-  /** None for a person's line. */
+  /** None for a line that no dream wrote. */
   sources?: LineSource[];
+}
+
+/** Whether no dream wrote a line, so that none changes it. */
+export function isOthers({ isPersons, isPrograms = false }: Pick<KnownLine, 'isPersons' | 'isPrograms'>): boolean {
+  return isPersons || isPrograms;
 }
 
 export interface KnownTopic {
@@ -182,7 +189,7 @@ export function topicOfLine<Topic extends KnownTopic>(
   const own = preferred === undefined ? undefined : context.topics.get(preferred);
   if (own?.lines.has(line)) return own;
   const holding = [...context.topics.values()].filter((topic) => topic.lines.has(line));
-  return holding.find((topic) => !topic.isPinned && !topic.lines.get(line)?.isPersons) ?? holding[0];
+  return holding.find((topic) => !topic.isPinned && !isOthers(topic.lines.get(line) as KnownLine)) ?? holding[0];
 }
 
 /**
@@ -200,8 +207,9 @@ export function topicsLosing<Topic extends KnownTopic>(
   const isWithdrawn = (id: string) => context.entries.get(id)?.isWithdrawn === true;
   const isByWithdrawal = operation.kind === 'retire' && operation.entries.every(isWithdrawn);
   const losing = [...context.topics.values()].filter((topic) => {
-    const { isPersons = true, sources = [] } = topic.lines.get(line) ?? {};
-    if (topic.isPinned || isPersons) return false;
+    const known = topic.lines.get(line);
+    if (topic.isPinned || !known || isOthers(known)) return false;
+    const { sources = [] } = known;
     return isByWithdrawal ? sources.length > 0 && sources.every(({ id }) => isWithdrawn(id)) : true;
   });
   return losing.length > 0 ? losing : [own];

@@ -11,6 +11,7 @@ import { similarity } from '../../base/text/wording.ts';
 import type { Day } from '../../base/time.ts';
 import { entriesByLine, entryRow, sendersOf, supportsByEntry } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { type ProgramLine, programLines } from '../ledger/program-lines.ts';
 import { memoryAt } from '../ledger/version-rows.ts';
 import type { MemoryReader } from '../store/live-files.ts';
 import { logPath, parseLog } from '../text/daily-log.ts';
@@ -38,8 +39,10 @@ export interface ExplainedLine {
   number: number;
   id: string;
   text: string;
-  /** Nobody's entries: a person, or the main agent, wrote it. */
+  /** It rests on no entries: a person, or the main agent, wrote it. */
   isPersons: boolean;
+  /** It rests on no entries, and a program wrote it, or an agent by a tool: nobody said it. */
+  program: ProgramLine | null;
   /** Who shared it, in a memory that is checked in. */
   authors: string[];
   entries: ExplainedEntry[];
@@ -78,6 +81,7 @@ export async function explainLines(
     });
   }
   const supports = entriesByLine(store.ledger, path);
+  const programs = programLines(store.ledger, path);
   return wanted.map(({ id, text, first, authors }) => {
     const entries = (supports.get(id) ?? []).flatMap((entry) => {
       const explained = explainEntry(store, entry);
@@ -85,13 +89,14 @@ export async function explainLines(
       const said = [explained.text, ...explained.evidence.map(({ quote }) => quote)].join('\n');
       return { ...explained, gave: sharedRuns(withoutMark(text), said) };
     });
-    const isPersons = !supports.has(id);
-    const former = isPersons ? formerLine(store.ledger, { path, id }) : null;
+    const program = programs.get(id) ?? null;
+    const isPersons = !supports.has(id) && !program;
+    const former = supports.has(id) ? null : formerLine(store.ledger, { path, id });
     const changed = former && {
       ...former,
       entries: former.entries.flatMap((entry) => explainEntry(store, entry) ?? []).sort(byTime),
     };
-    return { path, number: first, id, text, isPersons, authors, entries: entries.sort(byTime), changed };
+    return { path, number: first, id, text, isPersons, program, authors, entries: entries.sort(byTime), changed };
   });
 }
 

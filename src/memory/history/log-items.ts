@@ -1,6 +1,7 @@
 // The daily logs as entries: what they hold, item by item, joined with what the ledger knew of each; and which of the logs
 // and reports changed since a dream read them all, so that the dream of a year's memory reads the files of a few days.
-// A line that a person changed or wrote is taken at the person's word: it has no evidence.
+// A line that a person changed or wrote is taken at the person's word: it has no evidence. So has one that a program wrote,
+// which is nobody's word but an agent's.
 
 import { join } from 'node:path';
 import { isAppError } from '../../base/errors.ts';
@@ -9,10 +10,12 @@ import { statNow } from '../../base/files/files.ts';
 import type { Day } from '../../base/time.ts';
 import { type EntryRow, entryRow } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { programLines } from '../ledger/program-lines.ts';
 import { lostIds } from '../ledger/version-rows.ts';
 import type { Store } from '../store/store.ts';
 import { entryId, type LogItem, logDay, logPath, parseLog } from '../text/daily-log.ts';
 import { reportDay } from '../text/dream-report.ts';
+import { lineId } from '../text/topic.ts';
 import type { Entry } from '../types.ts';
 
 export const REPORTS = '.nocturne/dreams';
@@ -82,8 +85,11 @@ export function logItemsOf(texts: Map<string, string>): Map<string, LogItem> {
   return items;
 }
 
-/** The entry that an item is now. A new one, a changed one and one that came back are `new`. */
-export function entryOfItem(item: LogItem, before: EntryRow | undefined): EntryRow {
+/**
+ * The entry that an item is now. A new one, a changed one and one that came back are `new`. `ledger`: where it is known
+ * that a program wrote the line; it is an agent's word then.
+ */
+export function entryOfItem(item: LogItem, before: EntryRow | undefined, ledger: Ledger | null): EntryRow {
   // Known by its id alone, since its log was lost with the ledger.
   if (before?.text === '' && item.kind === 'own' && !item.edited) {
     return { ...rowOf(item), job: before.job, state: before.state };
@@ -99,7 +105,7 @@ export function entryOfItem(item: LogItem, before: EntryRow | undefined): EntryR
     text: item.text,
     strength: 'stated',
     evidence: [],
-    by: 'person',
+    by: ledger && programLines(ledger, logPath(item.day)).has(lineId(item.text)) ? 'assistant' : 'person',
     session: source.session,
     turn: source.turn,
     at: source.at,

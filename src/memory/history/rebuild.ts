@@ -126,11 +126,11 @@ function importEntries(
     const row = last.get(item.id);
     const state = stateAfter(row, item.text);
     if (before === undefined && (item.kind === 'own' || row)) {
-      const entry = { ...entryOfItem(item, undefined), state };
+      const entry = { ...entryOfItem(item, undefined, ledger), state };
       writeEntry(transaction, entry);
       assumeTurn(transaction, entry);
     } else if (before && before.state !== 'forgotten' && row && !isKnown(row.job) && state !== 'new') {
-      writeEntry(transaction, { ...entryOfItem(item, before), state });
+      writeEntry(transaction, { ...entryOfItem(item, before, ledger), state });
     }
   }
 }

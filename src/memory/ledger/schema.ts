@@ -158,6 +158,11 @@ alter table memory add column created_at text;
 update memory set created_at = (select min(at) from version where memory = memory.id);
 create index version_at on version (at, id);
 `,
+  `
+create table program_line (memory text not null, line text not null, actor text not null, at text not null,
+  primary key (memory, line)) strict, without rowid;
+create index program_line_line on program_line (line);
+`,
 ];
 
 /** What a wing keeps in a ledger, or in the home. */

@@ -7,9 +7,11 @@ import { COMMON_VERBS, LIGHT } from '../../base/text/lexicon.ts';
 import { containsLiteral, contentWords, isSameWord, literals } from '../../base/text/wording.ts';
 import { type TopicCard, TopicSearch, topicCard } from '../dream/topic-table.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { programLines } from '../ledger/program-lines.ts';
 import { readShown } from '../store/live-files.ts';
 import { locateLines } from '../text/topic.ts';
 import { newerAmong, readSaid } from './newer.ts';
+import { MARK } from './program-words.ts';
 import { unseenEntries } from './recall-part.ts';
 import { ageDays, sayAge } from './recall-topics.ts';
 
@@ -52,29 +54,30 @@ export function nearTo(
   const topics = [...new Set(paths)].slice(0, MOST_TOPICS).flatMap((path) => {
     const card = topicCard(ledger, path);
     const text = card && readShown(dir, path, ledger);
-    return text ? [{ card, lines: locateLines(text) }] : [];
+    return text ? [{ card, lines: locateLines(text), programs: programLines(ledger, path) }] : [];
   });
   const unseen = [...unseenEntries({ dir, ledger }, { isQuick: true })];
   const newerThan = newerAmong(
     topics.flatMap(({ lines }) => lines.map(({ text }) => text)),
     unseen.map((entry) => ({ ...readSaid(entry), day: entry.day })),
   );
-  const ofTopics = topics.flatMap(({ card, lines }) =>
-    lines.map(({ text }): NearLine => {
+  const ofTopics = topics.flatMap(({ card, lines, programs }) =>
+    lines.map(({ id, text }): NearLine => {
+      const mark = programs.has(id) ? `${MARK} ` : '';
       const newer = newerThan(text).map(({ said, day }) => `- Newer, ${day}: ${said.text}\n`);
       return {
         heading: headingOf(card, now),
         said: text,
-        text: `${newer.join('')}- ${text}\n`,
+        text: `${newer.join('')}- ${mark}${text}\n`,
         score: nearness(asked, text, `${card.name} ${card.description}`),
       };
     }),
   );
   const ofLogs = unseen.map(
-    ({ day, type, text, changes }): NearLine => ({
+    ({ day, type, text, changes, isPrograms }): NearLine => ({
       heading: UNSORTED,
       said: text,
-      text: `- ${day} **${type}** ${text}${changes ? ` (instead of: ${changes})` : ''}\n`,
+      text: `- ${day} **${type}** ${isPrograms ? `${MARK} ` : ''}${text}${changes ? ` (instead of: ${changes})` : ''}\n`,
       score: nearness(asked, text, ''),
     }),
   );

@@ -17,6 +17,14 @@ import { editLines, lineId, locateLines, partSeenOnce } from '../text/topic.ts';
 import type { MemoryType } from '../types.ts';
 import { newerAmong, readSaid, type SaidSince } from './newer.ts';
 import {
+  ALL_BY_PROGRAM,
+  indexWordsOfPrograms,
+  MARK,
+  markPrograms,
+  type ProgramWords,
+  wordsOfPrograms,
+} from './program-words.ts';
+import {
   ageCaveat,
   ageDays,
   cutIndex,
@@ -66,6 +74,8 @@ export interface RecalledTopic {
   /** What it names and is not in the working tree. */
   gone: string[];
   isCut: boolean;
+  /** A program wrote all of it. */
+  isPrograms: boolean;
   /** It holds words of the query. */
   matches: boolean;
 }
@@ -108,11 +118,13 @@ export async function recallPart(request: PartRequest): Promise<LaidPart> {
 
   const index = await clean(beginningOf(readShown(dir, 'MEMORY.md', request.ledger) ?? ''));
   if (!request.hasIndex && index.trim() !== '') {
-    const cut = cutIndex(
-      index,
-      (part) => isWithin(part, SHARES.index) && fits(bodyOf({ ...parts, index: part + cutWarningRoom(index) })),
-    );
-    parts.index = cut.isCut ? `${cut.text}\n${cutWarning(cut)}\n` : cut.text;
+    const ids = indexWordsOfPrograms(index, request.ledger);
+    const laid = (part: string) => (ids.size > 0 ? markPrograms(part, ids) : part);
+    const cut = cutIndex(index, (part) => {
+      const text = laid(part);
+      return isWithin(text, SHARES.index) && fits(bodyOf({ ...parts, index: text + cutWarningRoom(index) }));
+    });
+    parts.index = cut.isCut ? `${laid(cut.text)}\n${cutWarning(cut)}\n` : laid(cut.text);
     found.index = { lines: cut.lines, shownLines: cut.shownLines };
   }
 
@@ -122,10 +134,10 @@ export async function recallPart(request: PartRequest): Promise<LaidPart> {
   for (const unseen of unseenEntries(request)) {
     if (misses === MOST_MISSES) break;
     const changes = unseen.changes && (await clean(unseen.changes));
-    const { isHabit, ...known } = unseen;
+    const { isHabit, isPrograms, ...known } = unseen;
     const entry = { ...known, text: await clean(unseen.text), ...(changes && { changes }) };
     const instead = changes ? ` (instead of: ${changes})` : '';
-    const text = `- ${entry.day} **${entry.type}** ${entry.text}${instead}\n`;
+    const text = `- ${entry.day} **${entry.type}** ${isPrograms ? `${MARK} ` : ''}${entry.text}${instead}\n`;
     parts.entries.unshift({ text, isChange: Boolean(changes) });
     if (isWithin(parts.entries.map((each) => each.text).join(''), SHARES.entries) && fits(bodyOf(parts))) {
       found.entries.unshift(entry);
@@ -146,11 +158,21 @@ export async function recallPart(request: PartRequest): Promise<LaidPart> {
   );
   for (const raw of ranked) {
     if (misses === MOST_MISSES) break;
-    const whole = readRanked({ ...raw, text: await clean(raw.text) });
+    const text = await clean(raw.text);
+    const whole = readRanked({ ...raw, text });
+    const programs = wordsOfPrograms(text, { ...raw, ledger: request.ledger });
+    const isPrograms = programs?.isAll ?? false;
     const { text: body, marked: once, isAll } = partSeenOnce(whole.body);
-    marked.push(...once.map(({ text }) => `- ${text} (${raw.path})\n`));
+    const markOf = (id: string) => (programs?.ids.has(id) ? `${MARK} ` : '');
+    marked.push(...once.map(({ id, text }) => `- ${markOf(id)}${text} (${raw.path})\n`));
     if (isAll) continue;
-    const topic = { ...raw, ...whole, body: besideNewer(body.trim(), newerThan) };
+    const ids = (!isPrograms && programs?.ids) || undefined;
+    const topic = {
+      ...raw,
+      ...whole,
+      programs,
+      body: markPrograms(body.trim(), ids, (line) => sayNewer(newerThan(line))),
+    };
     const marks = namedThings(topic.body).flatMap(({ shown }) => (gone.has(shown) ? [shown] : []));
     const block = topicBlock(
       topic,
@@ -168,6 +190,7 @@ export async function recallPart(request: PartRequest): Promise<LaidPart> {
       changedAt: topic.changedAt.toISOString(),
       gone: marks,
       isCut: block.isCut,
+      isPrograms,
       matches: topic.matches > 0,
     });
   }
@@ -188,7 +211,9 @@ function nothing(): LaidPart {
 
 /** The ids of the statements that a part shows. */
 export function statementsIn({ found, texts }: LaidPart): string[] {
-  const lines = texts.topics.flatMap(({ body }) => locateLines(body).map(({ id }) => id));
+  // What a program wrote is not said by the user, who may say it in a part behind.
+  const own = texts.topics.filter((_, at) => !found.topics[at]?.isPrograms);
+  const lines = own.flatMap(({ body }) => locateLines(body).map(({ id }) => id));
   return [...lines, ...found.entries.map(({ text }) => lineId(text))];
 }
 
@@ -229,16 +254,9 @@ export function bodyOf({ index, topics, entries, seenOnce }: LaidPart['texts']):
   return sections.filter((section) => section).join('\n');
 }
 
-/** A topic's body with what was said since and changes a line of it before that line. */
-function besideNewer(body: string, newerThan: (line: string) => (SaidSince & { day: string })[]): string {
-  let out = '';
-  let end = 0;
-  for (const { text, from } of locateLines(body)) {
-    const newer = newerThan(text).map(({ said, day }) => `- Newer, ${day}: ${said.text}\n`);
-    out += body.slice(end, from) + newer.join('');
-    end = from;
-  }
-  return out + body.slice(end);
+/** What was said since and changes a line, to stand before it. */
+function sayNewer(newer: (SaidSince & { day: string })[]): string {
+  return newer.map(({ said, day }) => `- Newer, ${day}: ${said.text}\n`).join('');
 }
 
 function wholeOf({ head, body, foot }: TopicText): string {
@@ -253,17 +271,24 @@ function cutWarningRoom(index: string): string {
 
 /** A topic whole, else its first lines where some fit; null where none do. */
 function topicBlock(
-  topic: RankedTopic & ReadTopic,
+  topic: RankedTopic & ReadTopic & { programs: ProgramWords | null },
   { marks, now }: { marks: string[]; now: Date },
   fits: (block: TopicText) => boolean,
 ): { text: TopicText; isCut: boolean } | null {
   const days = ageDays(topic.changedAt, now);
   const caveat = ageCaveat(topic.type, days);
   const names = marks.map((shown) => `\`${shown}\``).join(', ');
-  const about = [topic.type, `last changed ${sayAge(days)}`].filter((part) => part).join(', ');
-  const says = topic.body.includes(topic.description) ? '' : `: ${topic.description}`;
+  const { programs } = topic;
+  const by = programs?.isAll && ALL_BY_PROGRAM;
+  const about = [topic.type, `last changed ${sayAge(days)}`, by].filter((part) => part).join(', ');
+  const mark = programs?.isDescription && !by ? `${MARK} ` : '';
+  const says = topic.body.includes(topic.description) ? '' : `: ${mark}${topic.description}`;
   const head = `### ${topic.path} (${about})${says}\n`;
-  const notes = [caveat && `> ${caveat}\n`, marks.length > 0 && `> Not found in the working tree now: ${names}.\n`];
+  const notes = [
+    programs && `> ${programs.note}\n`,
+    caveat && `> ${caveat}\n`,
+    marks.length > 0 && `> Not found in the working tree now: ${names}.\n`,
+  ];
   const said = notes.filter((note) => note).join('');
   const foot = said && `\n${said}`;
   const whole = { head, body: topic.body, foot };
@@ -290,17 +315,19 @@ function topicBlock(
 export function* unseenEntries(
   { dir, ledger }: Pick<RecallPlace, 'dir' | 'ledger'>,
   { isQuick = false } = {},
-): Generator<RecalledPart['entries'][number] & { isHabit: boolean }> {
+): Generator<RecalledPart['entries'][number] & { isHabit: boolean; isPrograms: boolean }> {
   const known =
     ledger?.all("select distinct day from entry where state = 'new' order by day desc limit ?", MOST_DAYS) ?? [];
   const days = new Set([...known.map((row) => row.day as string), ...(isQuick ? [] : newestLogs(dir))]);
   for (const day of [...days].sort().reverse()) {
     const items = parseLog(readShown(dir, logPath(day), ledger) ?? '', day).reverse();
     for (const item of items) {
-      const entry = entryOfItem(item, ledger ? entryRow(ledger, item.id) : undefined);
+      const entry = entryOfItem(item, ledger ? entryRow(ledger, item.id) : undefined, ledger);
       const { id, type, text, changes } = entry;
       const isHabit = entry.strength === 'implied';
-      if (entry.state === 'new') yield { id, day, type, text, isHabit, ...(changes && { changes }) };
+      // Nobody said it: a tool put it into the log.
+      const isPrograms = entry.by === 'assistant' && entry.evidence.length === 0;
+      if (entry.state === 'new') yield { id, day, type, text, isHabit, isPrograms, ...(changes && { changes }) };
     }
   }
 }

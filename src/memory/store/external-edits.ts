@@ -11,6 +11,7 @@ import { MOST_MEMORY_BYTES, type Stat, statNow } from '../../base/files/files.ts
 import { containsLiteral, isNegated, literals, similarity } from '../../base/text/wording.ts';
 import { addSupport, dropSupport, moveSupports, supportsOf } from '../ledger/entries.ts';
 import { Transaction } from '../ledger/ledger.ts';
+import { followProgramLines } from '../ledger/program-lines.ts';
 import {
   acceptLost,
   addVersion,
@@ -249,6 +250,7 @@ export class ExternalEdits {
     addVersion(ledger, { ...version, memory, commit, actor: 'external', at });
     markWritten(ledger, memory, version.content);
     const after = version.content?.toString() ?? '';
+    followProgramLines(ledger, { memory, path, before: before?.toString() ?? null, after });
     followLines(new Transaction(ledger, commit), { path: version.path, before: before?.toString() ?? '', after });
     return commit;
   }

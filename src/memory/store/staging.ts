@@ -8,6 +8,7 @@ import { fileSystemOf } from '../../base/files/directories.ts';
 import { statNow } from '../../base/files/files.ts';
 import { entryRow, moveSupports } from '../ledger/entries.ts';
 import { type Ledger, Transaction } from '../ledger/ledger.ts';
+import { noteProgramLines } from '../ledger/program-lines.ts';
 import { type Actor, addVersion, isSame, memoryAt, newMemory, shaOf } from '../ledger/version-rows.ts';
 import { logDay, parseLog } from '../text/daily-log.ts';
 import { parseTopic } from '../text/topic.ts';
@@ -75,6 +76,7 @@ export function stage(file: FileChange, commit: Commit, deps: StagingDeps): bool
   const previous = head?.id ?? null;
   const { id, actor, at } = commit;
   addVersion(ledger, { memory, path: file.path, previous, content, actor, at, commit: id });
+  noteProgramLines(ledger, { memory, path: file.path, before: text, after, actor, at });
   if (isMove) moveSupports(new Transaction(ledger, commit.id), { from, to: file.path });
   return true;
 }

@@ -197,7 +197,7 @@ export async function readLogged(store: Store, entries: EntryPin[]): Promise<Log
     const row = entryRow(ledger, id);
     const item = items.get(id);
     if (!row || row.state === 'forgotten' || !pins.some((pin) => pin.id === id)) return row;
-    return item ? entryOfItem(item, row) : { ...row, state: 'withdrawn' as const };
+    return item ? entryOfItem(item, row, ledger) : { ...row, state: 'withdrawn' as const };
   };
   return { rowOf, logs };
 }

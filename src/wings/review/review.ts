@@ -17,7 +17,7 @@ import { contextOf, select } from '../../../jobs/dream/select.ts';
 import { AppError, isAppError } from '../../base/errors.ts';
 import { redact } from '../../base/text/redact.ts';
 import type { WingApp } from '../../doors/wing.ts';
-import type { DreamContext, Operation } from '../../memory/dream/operations.ts';
+import { type DreamContext, isOthers, type Operation } from '../../memory/dream/operations.ts';
 import {
   dropProposal,
   isPinned,
@@ -177,7 +177,12 @@ async function wordingOf(
     return { ...(await inWords({ ...proposal, operations }, { ...word, text }, { context, store })), archiving: null };
   }
   const topic = [...context.topics.values()].find(({ path, from }) => (from ?? path) === archiving?.topic);
-  const isFree = !topic?.isPinned && archiving?.lines.every((line) => topic?.lines.get(line)?.isPersons === false);
+  const isFree =
+    !topic?.isPinned &&
+    archiving?.lines.every((id) => {
+      const line = topic?.lines.get(id);
+      return line && !isOthers(line);
+    });
   if (archiving && !isFree) throw new AppError('refused', 'It would put away what a person keeps.');
   const problems = archiving ? [] : checkProposal({ ...proposal, operations }, context, store);
   if (problems.length > 0) throw new AppError('refused', problems.join('\n'));

@@ -54,7 +54,7 @@ const why: CommandSpec<CommonOptions, [string[]]> = {
   group: 'Every day',
   args: [['[what...]', 'a topic, TOPIC:LINE, words, an entry, a session (its id or its file), a job, or a day']],
   options: MEMORY,
-  json: 'of a topic, a line or words [{ path, number, id, text, isPersons, authors, entries, changed }]; of an entry { id, type, text, evidence, …, resting, told, proposals }; of a session, one line each, { session, transcript, unreadable, memory, ranges, entries, holds, waiting, failures, proposals, next }; of a day, and without anything of the last dream, { day, dreams }',
+  json: 'of a topic, a line or words [{ path, number, id, text, isPersons, program, authors, entries, changed }]; of an entry { id, type, text, evidence, …, resting, told, proposals }; of a session, one line each, { session, transcript, unreadable, memory, ranges, entries, holds, waiting, failures, proposals, next }; of a day, and without anything of the last dream, { day, dreams }',
   more: 'It asks no model and writes nothing. Without anything it tells what the last dream did.',
   examples: ['why working-agreements.md:7', 'why pnpm lockfile', 'why 0d8c1a52', 'why yesterday'],
   async run(call) {
@@ -183,7 +183,7 @@ const explain: CommandSpec<CommonOptions, [string]> = {
   group: 'Older names',
   args: [['<what>', 'PATH of a topic, PATH:LINE for one line (its number or id), or an entry (e_…)']],
   options: MEMORY,
-  json: '[{ path, number, id, text, isPersons, authors, entries, changed }]; of an entry: { id, type, text, evidence, …, resting, told, proposals }',
+  json: '[{ path, number, id, text, isPersons, program, authors, entries, changed }]; of an entry: { id, type, text, evidence, …, resting, told, proposals }',
   examples: ['explain working-agreements.md:7'],
   run: (call) =>
     withApp(call, (app) =>
@@ -325,16 +325,24 @@ export function describeTold({ day, op, topic, reason, over = [] }: ReturnType<t
 }
 
 export function describeLine(line: ExplainedLine, at: Seen): string {
-  const { path, number, text, isPersons, authors, entries, changed } = line;
+  const { path, number, text, isPersons, program, authors, entries, changed } = line;
   const head = `${path}:${number}\n  ${text}`;
   if (authors.length > 0) return `${head}\n  shared by ${authors.join(', ')}`;
   if (changed) {
-    const by = changed.actor === 'external' || changed.actor === 'person' ? 'you' : changed.actor;
+    const by = changed.actor === 'external' || changed.actor === 'person' ? 'you' : sayProgram(changed.actor);
     const was = [`  changed by ${by}, ${sayWhen(changed.at, at)}; it said: ${changed.text}`, '  and rested on:'];
     return [head, ...was, ...changed.entries.map((entry) => describeEntry(entry, at, '  '))].join('\n');
   }
+  if (program) {
+    return `${head}\n  written by ${sayProgram(program.actor)}, ${sayWhen(program.at, at)}; it is no word of yours`;
+  }
   if (isPersons) return `${head}\n  written by a person or by the main agent`;
   return [head, ...entries.map((entry) => describeEntry(entry, at, '  '))].join('\n');
+}
+
+/** `tool:` stands before the id of a tool, or of a key of the server. */
+function sayProgram(actor: string): string {
+  return actor.replace(/^tool:(.*)$/, 'a program ($1)');
 }
 
 export function describeEntry(entry: ExplainedEntry, seen: Seen, indent = ''): string {
@@ -349,7 +357,7 @@ export function describeEntry(entry: ExplainedEntry, seen: Seen, indent = ''): s
     ...(gave && gave !== text ? [`  gave the line: ${gave}`] : []),
     ...evidence.map(({ quote }) => `  “${quote}”`),
     evidence.length === 0
-      ? `  written by a person, ${when}`
+      ? `  written by a ${by === 'assistant' ? 'program' : 'person'}, ${when}`
       : `  said by ${by}, ${when}${session && `, in session ${seen.short(session)}`}`,
     ...sentFrom.map((dir) => `  sent from ${dir}: nocturne why ${id} --memory ${dir}`),
     ...(session && (transcript || sentFrom.length === 0) ? [`  transcript ${transcript ?? 'unknown'}`] : []),

@@ -170,7 +170,12 @@ async function commitFiles(paths: string[], { store, scrub }: { store: Store; sc
     rows({ ledger }) {
       // A line keeps what it rests on, so that it does not pass for a person's from now on.
       const sql = 'update or replace support set line = ? where path = ? and line = ?';
-      for (const { path, from, to } of moved) ledger.run(sql, to, path, from);
+      const ofPrograms = `update or replace program_line set line = ?
+        where memory = (select id from memory where path = ?) and line = ?`;
+      for (const { path, from, to } of moved) {
+        ledger.run(sql, to, path, from);
+        ledger.run(ofPrograms, to, path, from);
+      }
     },
   }));
 }

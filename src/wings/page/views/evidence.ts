@@ -37,7 +37,7 @@ export async function evidenceOfLine(
 ): Promise<Html> {
   const [found] = await explainLines(memory.store, { path, line });
   if (!found) return html``;
-  const { isPersons, authors, entries, changed } = found;
+  const { isPersons, program, authors, entries, changed } = found;
   const parts: Html[] = [];
   if (authors.length > 0)
     parts.push(html`<p class="meta">Shared by <span class="said">${authors.join(', ')}</span></p>`);
@@ -46,6 +46,8 @@ export async function evidenceOfLine(
     parts.push(
       html`<p class="meta">Changed by ${by}, ${when(changed.at, at)}. It said: <span class="said">${changed.text}</span></p>`,
     );
+  } else if (program) {
+    parts.push(html`<p class="meta">Written by a program, ${when(program.at, at)}: it is no word of yours.</p>`);
   } else if (isPersons && authors.length === 0)
     parts.push(html`<p class="meta">Written by a person, or by the main agent.</p>`);
   for (const entry of (changed?.entries ?? entries).slice(0, MOST_ENTRIES))
@@ -78,7 +80,7 @@ async function entryItem(
   return html`<article class="entry"><p class="meta"><a href="/memory/${memory.id}/entry/${id}">${shortId(memory.store.ledger, 'entry', id)}</a> · ${type}, ${strength}${state === 'distilled' ? '' : html`, ${state}`}</p>
 ${text === said ? '' : html`<p>${inlineMarkdown(text)}</p>`}
 ${(transcript && around ? evidence.slice(1) : evidence).map(({ quote }) => quoted(quote))}
-<p class="meta">${evidence.length === 0 ? 'Written by a person' : html`Said by ${SPEAKERS[by] ?? by}`}, ${when(saidAt, at)}${
+<p class="meta">${evidence.length === 0 ? `Written by a ${by === 'assistant' ? 'program' : 'person'}` : html`Said by ${SPEAKERS[by] ?? by}`}, ${when(saidAt, at)}${
     session && name
       ? html`, in session <a href="/sessions/${memory.id}/${encodeURIComponent(session)}">${name}</a>`
       : ''
