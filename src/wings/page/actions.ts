@@ -8,7 +8,7 @@ import { sayCount } from '../../base/text/wording.ts';
 import { put, tryAgain } from '../../doors/cli/commands/enqueue.ts';
 import { isTopicPath } from '../../memory/text/topic.ts';
 import { reviewIn, type Word } from '../review/review.ts';
-import { shareWithTeam, sharingOf } from '../team/sharing.ts';
+import { shareWithTeam, sharingOf } from '../team/share.ts';
 import { markdown } from './markdown.ts';
 import { type MemoryPlace, memoryCalled } from './places.ts';
 import type { At, View } from './shell.ts';

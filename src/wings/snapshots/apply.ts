@@ -16,12 +16,15 @@ import {
   type AppliedSnapshot,
   bringTopic,
   enterApplied,
+  type ForeignLine,
   lastApplied,
+  type MemorySnapshot,
+  readMemorySnapshot,
+  screenTopic,
   snapshotBases,
   type TopicStep,
   wasApplied,
-} from './applied.ts';
-import { type ForeignLine, type MemorySnapshot, readMemorySnapshot, screenTopic } from './memory-snapshot.ts';
+} from './memory-snapshot.ts';
 
 /** A topic and what would become of it, or became. `withheld`: it speaks to an agent. `dropped`: only older ones held it. */
 export interface SnapshotTopic {

@@ -13,8 +13,15 @@ import type { Clock } from '../../base/time.ts';
 import { headVersion } from '../../memory/history/versions.ts';
 import type { Store } from '../../memory/store/store.ts';
 import { isTopicPath, parseTopic, partSeenOnce } from '../../memory/text/topic.ts';
-import { enterApplied, lastApplied, wasApplied } from './applied.ts';
-import { buildMemorySnapshot, memorySnapshotDir, readMemorySnapshot, screenTopic } from './memory-snapshot.ts';
+import {
+  buildMemorySnapshot,
+  enterApplied,
+  lastApplied,
+  memorySnapshotDir,
+  readMemorySnapshot,
+  screenTopic,
+  wasApplied,
+} from './memory-snapshot.ts';
 
 export interface CreateRequest {
   /** The top of the working tree. */

@@ -11,7 +11,7 @@ export const snapshots: Wing = {
     const offer = await offerAt(at);
     return offer ? [`Memory snapshots: ${offer.words}. Tell the user, who may run \`nocturne snapshot check\`.`] : [];
   },
-  checks: async (at) => (await import('./check.ts')).checkSnapshot(at),
+  checks: async (at) => (await import('./memory-snapshot.ts')).checkSnapshot(at),
   status: async (at) => {
     const offer = await offerAt(at);
     return {
@@ -24,7 +24,7 @@ export const snapshots: Wing = {
 
 async function offerAt({ checkout, ledger }: WingPlace) {
   if (checkout === null) return null;
-  const { offeredSnapshot, sayOffer } = await import('./applied.ts');
+  const { offeredSnapshot, sayOffer } = await import('./memory-snapshot.ts');
   const offer = offeredSnapshot(checkout, ledger);
   return offer && { offer, words: sayOffer(offer) };
 }

@@ -10,7 +10,7 @@ import { shortId } from '../../memory/ledger/short-ids.ts';
 import { fold } from '../../memory/text/blocks.ts';
 import type { MemoryType } from '../../memory/types.ts';
 import type { ShareReport, ShareSource } from './share.ts';
-import { orFailed, shareWithTeam, sharingOf, teamDirFor } from './sharing.ts';
+import { orFailed, shareWithTeam, sharingOf, teamDirFor } from './share.ts';
 
 interface ShareOptions extends CommonOptions {
   redacted?: boolean;

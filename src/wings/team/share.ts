@@ -5,19 +5,29 @@
 // 3. In one commit of the team's memory put each statement that stands nowhere there yet into the topic of its name,
 //    with its author; build the index with it. Nothing that stands there is changed, but that what a dream replaced
 //    goes where nobody else shared it.
+//
+// `shareWithTeam` is how the doors do it: whose team it is, and in whose name.
 
-import { join } from 'node:path';
-import type { Failure } from '../../base/errors.ts';
-import { isDirectory } from '../../base/files/directories.ts';
+import { userInfo } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { Config } from '../../base/config/config.ts';
+import { AppError, type Failure, failureOf, isAppError } from '../../base/errors.ts';
+import { canonicalPath, isDirectory, kindOf } from '../../base/files/directories.ts';
 import { readTextNow, writeNew } from '../../base/files/files.ts';
+import { gitIdentity, isIgnored } from '../../base/files/working-tree.ts';
 import { locateSecrets, redact } from '../../base/text/redact.ts';
 import type { Clock } from '../../base/time.ts';
+import { scopeDir } from '../../doors/places.ts';
+import type { WingApp } from '../../doors/wing.ts';
 import { indexChange } from '../../memory/dream/index-file.ts';
 import { refreshTopics, saidId } from '../../memory/dream/topic-table.ts';
 import { changesOf } from '../../memory/history/undo.ts';
+import { checkoutRoot, gitRoot, isCheckedInDir } from '../../memory/home/paths.ts';
+import { sessionDirs } from '../../memory/ledger/coverage.ts';
 import { enterPersonsJob } from '../../memory/ledger/job-rows.ts';
 import { isPinned } from '../../memory/store/staging.ts';
 import type { FileChange, Store } from '../../memory/store/store.ts';
+import { authorName } from '../../memory/text/blocks.ts';
 import { editLines, parseTopic, seenOnceOn } from '../../memory/text/topic.ts';
 import type { MemoryType } from '../../memory/types.ts';
 import { sharedAlone, shareInto, statementsOf } from './team-topic.ts';
@@ -154,7 +164,7 @@ interface Statement {
   last: number;
 }
 
-interface Sharing {
+interface TopicToShare {
   path: string;
   replaced: Set<string>;
   file: string[];
@@ -163,7 +173,7 @@ interface Sharing {
   topic: ReturnType<typeof parseTopic>;
 }
 
-function read({ path, text, only, replaced = new Set(), described }: ShareSource): Sharing {
+function read({ path, text, only, replaced = new Set(), described }: ShareSource): TopicToShare {
   const topic = { ...parseTopic(path, text), ...described };
   const file = text.split(/\r?\n/);
   const at = Math.max(
@@ -181,11 +191,11 @@ function read({ path, text, only, replaced = new Set(), described }: ShareSource
   };
 }
 
-function textsOf({ description, statements }: Sharing): string[] {
+function textsOf({ description, statements }: TopicToShare): string[] {
   return [description, ...statements].map(({ text }) => text);
 }
 
-async function secretsIn(sharing: Sharing): Promise<ShareReport['secrets']> {
+async function secretsIn(sharing: TopicToShare): Promise<ShareReport['secrets']> {
   const { path, file, description, statements } = sharing;
   const secrets: ShareReport['secrets'] = [];
   for (const { text, first, last } of [description, ...statements]) {
@@ -201,11 +211,11 @@ async function secretsIn(sharing: Sharing): Promise<ShareReport['secrets']> {
   return found.map(({ rule }) => ({ path, line: statements[0]?.first ?? 1, rule }));
 }
 
-async function takeSecretsOut({ description, statements }: Sharing): Promise<void> {
+async function takeSecretsOut({ description, statements }: TopicToShare): Promise<void> {
   for (const each of [description, ...statements]) each.text = (await redact(each.text)).text;
 }
 
-function personalPathsIn({ path, file, statements }: Sharing): ShareReport['personalPaths'] {
+function personalPathsIn({ path, file, statements }: TopicToShare): ShareReport['personalPaths'] {
   const numbers = statements.flatMap(({ first, last }) => file.slice(first - 1, last).map((_, at) => first + at));
   return numbers.filter((line) => PERSONAL_PATH.test(file[line - 1] ?? '')).map((line) => ({ path, line }));
 }
@@ -218,7 +228,7 @@ interface Committing {
   clock: Clock;
 }
 
-async function commit(sharing: Sharing[], { request, report, team, author, clock }: Committing): Promise<void> {
+async function commit(sharing: TopicToShare[], { request, report, team, author, clock }: Committing): Promise<void> {
   const { isUnasked = false, isDryRun = false } = request;
   if (!isDryRun) writeAttributes(team.dir);
   await team.commit({ actor: isUnasked ? 'tool:share' : 'person' }, (ledger) => {
@@ -265,4 +275,108 @@ function writeAttributes(dir: string): void {
   const path = join(dir, '.gitattributes');
   const isBegun = readTextNow(join(dir, 'MEMORY.md')) !== null || readTextNow(path) !== null;
   if (!isBegun) writeNew(path, ATTRIBUTES);
+}
+
+const GIT_TIMEOUT_MS = 5_000;
+
+export interface Sharing {
+  config: Config;
+  /** One's own memory. */
+  own: Store;
+  openStore(dir: string): Promise<Store>;
+  /** A directory in the working tree whose team it is. */
+  cwd: string;
+  /** Name the author with the address of the mail, too. */
+  withEmail?: boolean;
+}
+
+/** One's own memory and the way to others; what is shared with is known to the nightly dream from then on. */
+export function sharingOf(app: WingApp, own: Store): Omit<Sharing, 'cwd'> {
+  const openStore = async (dir: string) => {
+    const team = await app.store(dir);
+    app.home.addStore(team.dir);
+    return team;
+  };
+  return { config: app.config, own, openStore };
+}
+
+/** Throws `bad-input` where there is no team to share with. */
+export async function shareWithTeam(request: ShareRequest, at: Sharing): Promise<ShareReport> {
+  const { config, openStore } = at;
+  const dir = teamDirFor(at);
+  const { environment, clock } = config;
+  const tree = { root: join(dir, '..', '..'), environment, timeoutMs: GIT_TIMEOUT_MS };
+  const author = await authorIn(tree, at);
+  const report = await share(request, { dir, openTeam: () => openStore(dir), author, clock });
+  return { ...report, isIgnored: await isIgnored('.claude/memory/MEMORY.md', tree) };
+}
+
+/**
+ * Shares what a dream changed, or what a person accepted of one: into the team's memory of the working tree at `cwd`, else, where the settings say so,
+ * of the one repository that all sessions of the memory ran in.
+ */
+export async function shareChanged(
+  job: string | null,
+  { cwd, ...at }: Omit<Sharing, 'cwd'> & { cwd?: string },
+): Promise<ShareReport | undefined> {
+  const from = cwd ?? onlyRepository(at.own);
+  if (job === null || from === undefined) return undefined;
+  const sources = await sourcesOfDream(at.own, job);
+  if (sources.length === 0) return undefined;
+  return orFailed(shareWithTeam({ sources, isUnasked: true }, { ...at, cwd: from }));
+}
+
+/** Where sharing comes behind other work that is done: what goes wrong is told in the report, and not instead of it. */
+export async function orFailed(sharing: Promise<ShareReport>): Promise<ShareReport> {
+  try {
+    return await sharing;
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    const nothing = { topics: [], secrets: [], personalPaths: [], job: null };
+    return { ...nothing, outcome: 'failed', memory: '', author: '', error: failureOf(error) };
+  }
+}
+
+/** The team's memory that one's own is shared with from `cwd`. Throws `bad-input` where there is none. */
+export function teamDirFor({ config, own, cwd }: Pick<Sharing, 'config' | 'own' | 'cwd'>): string {
+  const dir = canonicalPath(scopeDir(config, { memory: 'local', cwd }));
+  const remedy = 'Share from inside of the repository whose team it is for.';
+  const link = linkTo(scopeDir(config, { memory: 'local', cwd }));
+  if (link !== undefined && checkoutRoot(cwd) !== null) {
+    const what = `${link} is a link to ${canonicalPath(link)}, so what is there is not the repository's.`;
+    throw new AppError('bad-input', what, { remedy: `Make ${link} a directory of the working tree to share there.` });
+  }
+  if (!isCheckedInDir(dir)) {
+    const what = `${cwd} is in no working tree of git, so there is no team to share with.`;
+    throw new AppError('bad-input', what, { remedy });
+  }
+  if (dir === canonicalPath(scopeDir(config, { memory: 'user', cwd }))) {
+    throw new AppError('bad-input', `${dir} is your own memory for all projects, and no team's.`, { remedy });
+  }
+  if (dir === own.dir) {
+    throw new AppError('bad-input', `${dir} is the team's memory: there is nothing of your own to share from it.`, {
+      remedy: 'Leave out --scope local, --memory and NOCTURNE_MEMORY_DIR to share from your own.',
+    });
+  }
+  return dir;
+}
+
+/** Which of `.claude` and `.claude/memory` is a link, if any. */
+function linkTo(dir: string): string | undefined {
+  return [dirname(dir), dir].find((path) => kindOf(path) === 'link');
+}
+
+/** A memory that serves several repositories tells one team nothing of another's by itself. */
+function onlyRepository({ ledger }: Store): string | undefined {
+  const roots = new Set(sessionDirs(ledger).map((dir) => (dir === undefined ? null : gitRoot(dir))));
+  const [root] = roots;
+  return roots.size === 1 ? (root ?? undefined) : undefined;
+}
+
+async function authorIn(tree: Parameters<typeof gitIdentity>[0], { withEmail }: Sharing): Promise<string> {
+  const { environment } = tree;
+  const { name, email } = await gitIdentity(tree);
+  const user = environment.USER ?? environment.LOGNAME ?? environment.USERNAME ?? userInfo().username;
+  const known = authorName(name ?? '') || authorName(user) || 'somebody';
+  return withEmail && email ? authorName(`${known} (${email})`) : known;
 }

@@ -16,7 +16,7 @@ export const team: Wing = {
     asks: ({ share }, { cwd }) => (share ? { shareFrom: cwd } : {}),
     async after({ job, own, options }, app) {
       if (app.config.team !== 'write' && options.shareFrom === undefined) return {};
-      const { shareChanged, sharingOf } = await import('./sharing.ts');
+      const { shareChanged, sharingOf } = await import('./share.ts');
       return { shared: await shareChanged(job, { ...sharingOf(app, own), cwd: options.shareFrom }) };
     },
     async say({ shared }) {
@@ -39,7 +39,7 @@ export const team: Wing = {
   afterRedact: async (match, at) => (await import('./team-memory.ts')).afterRedact(match, at),
   library: (app) => ({
     share: async (...[own, request, by]: Parameters<Nocturne['share']>) => {
-      const { shareWithTeam, sharingOf } = await import('./sharing.ts');
+      const { shareWithTeam, sharingOf } = await import('./share.ts');
       return shareWithTeam(request, { ...sharingOf(app, own), ...by });
     },
   }),

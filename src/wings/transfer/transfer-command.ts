@@ -11,7 +11,7 @@ import { sayCount } from '../../base/text/wording.ts';
 import type { CommandSpec } from '../../doors/cli/spec.ts';
 import { type CommonOptions, MEMORY, sayUndo, withApp } from '../../doors/cli/terminal/options.ts';
 import { exitFor, note, print } from '../../doors/cli/terminal/output.ts';
-import type { ImportReport } from './import.ts';
+import type { ImportReport } from './transfer.ts';
 
 const exportCommand: CommandSpec<CommonOptions, [string]> = {
   name: 'export',
@@ -37,7 +37,7 @@ const exportCommand: CommandSpec<CommonOptions, [string]> = {
           remedy: 'Remove it, or name another file.',
         });
       }
-      const { exportMemory } = await import('./export.ts');
+      const { exportMemory } = await import('./transfer.ts');
       const { pieces, files, leftOut } = await exportMemory(await app.storeFor({ cwd: process.cwd() }));
       if (file === '-') await pipeline(pieces, process.stdout, { end: false });
       else await writePieces(resolve(file), pieces);
@@ -58,7 +58,7 @@ const importCommand: CommandSpec<CommonOptions & { theirs?: boolean }, [string]>
   examples: ['import memory.tar.gz'],
   run: (call) =>
     withApp(call, async (app) => {
-      const { importMemory } = await import('./import.ts');
+      const { importMemory } = await import('./transfer.ts');
       const [file] = call.args;
       const openStore = () => app.storeFor({ cwd: process.cwd() });
       const report = await importMemory(
