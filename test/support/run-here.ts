@@ -20,10 +20,6 @@ export interface HereOptions {
   stdin?: string;
   /** What is typed next, once so much was written to stderr; undefined: nothing yet. */
   answer?(stderr: string): string | undefined;
-  /** What is typed next, once so much was written to stderr; undefined: nothing yet. */
-  answer?(stderr: string): string | undefined;
-  /** What is typed next, once so much was written to stderr; undefined: nothing yet. */
-  answer?(stderr: string): string | undefined;
   /** All three streams are a terminal, 80 columns wide. */
   isTerminal?: boolean;
   /** The agent runs in a process of its own, as it does for users. Default: in this one. */
