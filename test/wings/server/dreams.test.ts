@@ -12,6 +12,7 @@ import type { StoreRow } from '../../../src/wings/server/rows/stores.ts';
 import { testModel } from '../../support/app.ts';
 import { entriesShown, messagesBy, obey } from '../../support/obedient.ts';
 import { entry } from '../../support/recorder.ts';
+import { tempDir } from '../../support/temp.ts';
 import { all, type Client, clientOf, type Served, served } from './served.ts';
 
 const TALK = [
@@ -129,7 +130,9 @@ const DREAM = 'drm_000000000000';
 
 test('a key of one store finds no word of another: not by its ids, not by ids of sessions of this disk, in no answer and no dream', async () => {
   const at = await served();
-  const [mine, theirs] = [at.client({ name: 'mine' }), at.client({ name: 'theirs' })];
+  // A project of its own shows a key no other project's sessions.
+  const [project, foreign] = [tempDir(), at.dir].map((dir) => at.server.deps.stores.adopt(dir).id) as [string, string];
+  const [mine, theirs] = [at.client({ name: 'mine', stores: [project] }), at.client({ name: 'theirs' })];
   const secretTalk = TALK.map((each) => ({ ...each, content: each.content.replace('make ship', 'make zanzibar') }));
   const own = await mine.sdk.beta.memoryStores.create({ name: 'notes' });
   const other = await theirs.sdk.beta.memoryStores.create({ name: 'notes' });
@@ -155,7 +158,7 @@ test('a key of one store finds no word of another: not by its ids, not by ids of
     answers.push(await answer.text());
     return answer.status;
   };
-  for (const store of [other.id, output]) {
+  for (const store of [other.id, output, foreign]) {
     const path = `/v1/memory_stores/${store}`;
     expect(await ask('GET', path)).toBe(404);
     for (const part of ['memories', 'memory_versions']) expect(await ask('GET', `${path}/${part}`)).toBe(404);
@@ -176,13 +179,13 @@ test('a key of one store finds no word of another: not by its ids, not by ids of
   }
   const asked = await Promise.all([
     ...sessions.map((id) => mine.sdk.beta.dreams.create(asking(own.id, [ofOwn.body.id, id]))),
-    ...[other.id, output, 'memstore_none'].map((id) => mine.sdk.beta.dreams.create(asking(id, [ofOwn.body.id]))),
+    ...[other.id, output, foreign, 'memstore_none'].map((id) => mine.sdk.beta.dreams.create(asking(id, [ofOwn.body.id]))),
   ]);
   await work(at);
   const ended = await Promise.all(asked.map(({ id }) => mine.sdk.beta.dreams.retrieve(id)));
   expect(ended.map(({ status, error, outputs: made }) => [status, error?.type, made])).toEqual([
     ...sessions.map(() => ['failed', 'input_session_unavailable', []]),
-    ...[1, 2, 3].map(() => ['failed', 'input_memory_store_unavailable', []]),
+    ...[1, 2, 3, 4].map(() => ['failed', 'input_memory_store_unavailable', []]),
   ]);
   // What is said of another's is what is said of what is nowhere.
   const said = ended.map(({ error }) => error?.message.replace(/(?:sesn|memstore)_\w+|\b[0-9a-f]{16}\b/g, 'ID'));
@@ -190,7 +193,7 @@ test('a key of one store finds no word of another: not by its ids, not by ids of
   expect((await all(mine.sdk.beta.dreams.list())).map(({ id }) => id).toSorted()).toEqual(
     asked.map(({ id }) => id).toSorted(),
   );
-  expect((await all(mine.sdk.beta.memoryStores.list())).map(({ id }) => id)).toEqual([own.id]);
+  expect((await all(mine.sdk.beta.memoryStores.list())).map(({ id }) => id).toSorted()).toEqual([own.id, project].toSorted());
   const seen = [...answers, JSON.stringify(ended), ...(await texts(mine, own.id)).values()].join('\n');
   expect(seen).not.toContain('zanzibar');
 });

@@ -23,13 +23,14 @@ import { isLeased } from '../../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import type { Store } from '../../../memory/store/store.ts';
 import type { Session } from '../../../transcript/types.ts';
-import { type DreamRow, Dreams } from '../rows/dreams.ts';
+import { type DreamRow, type DreamSession, Dreams } from '../rows/dreams.ts';
 import { Keys } from '../rows/keys.ts';
 import { openRows } from '../rows/schema.ts';
 import { type SessionRow, Sessions } from '../rows/sessions.ts';
 import { Stores } from '../rows/stores.ts';
 import { cloneStore } from './clone.ts';
 import { openKept } from './kept.ts';
+import { localSession, openLocal } from './local.ts';
 
 /** A cancel is seen within this. */
 const LOOK_MS = 1_000;
@@ -72,7 +73,8 @@ export async function termsOf(
   { kind, key }: { store: Store; kind: JobKind; key: string },
   app: WingApp,
 ): Promise<WorkTerms | null> {
-  const [id = '', session] = key.split('/');
+  const [id = '', ...rest] = key.split('/');
+  const session = rest.length > 0 ? rest.join('/') : undefined;
   if (id.startsWith('drm_')) return termsOfDream({ id, session }, { app, rows: rowsOf(app) });
   if (kind !== 'extract' || !id.startsWith('sesn_') || session === undefined) return null;
   const opened = await openOr(() => openKept(rowsOf(app).sessions, { id, store: session }));
@@ -157,7 +159,15 @@ async function begin(row: DreamRow, { app, rows }: At): Promise<boolean> {
   const output = dreams.claim(row.id);
   if (output === null) return false;
   const input = stores.find(row.input);
-  const gone = row.sessions.find((name) => !sessions.find(name));
+  let gone: DreamSession | undefined;
+  for (const name of row.sessions) {
+    const project = name.local !== undefined ? stores.find(name.store) : null;
+    const isThere =
+      name.local !== undefined
+        ? project && localSession((await app.store(project.dir)).ledger, name.local)
+        : sessions.find(name);
+    if (!isThere) gone ??= name;
+  }
   if (!input || input.archivedAt !== null) {
     const message = `The memory store ${row.input} is not there, or was archived.`;
     return endBefore(row, { type: 'input_memory_store_unavailable', message }, dreams);
@@ -187,14 +197,14 @@ function closeIfStopped({ id, sessions }: DreamRow, ledger: Ledger, { app, rows 
   for (const session of sessions) dropFailure(ledger, { kind: 'extract', key: `${id}/${session.id}` });
   dropFailure(ledger, { kind: 'dream', key: id });
   const now = app.config.clock.now();
-  const isWorked = ['dream', ...sessions.map((each) => `session:${each.id}`)].some((prefix) =>
+  const isWorked = ['dream', ...sessions.map(({ id: sent, local = sent }) => `session:${local}`)].some((prefix) =>
     isLeased(ledger, { prefix, now }),
   );
   if (!isWorked) rows.dreams.close(id);
 }
 
 async function termsOfDream({ id, session }: { id: string; session: string | undefined }, at: At): Promise<WorkTerms> {
-  const { dreams, sessions, stores } = at.rows;
+  const { dreams, stores } = at.rows;
   const row = dreams.find(id);
   const worked = async () => {};
   if (row?.status !== 'running') return { dropped: `the dream ${id} is over`, worked };
@@ -202,7 +212,7 @@ async function termsOfDream({ id, session }: { id: string; session: string | und
   const over = () => new AppError('fenced', `The dream ${id} is over; nothing of this run was kept.`);
   const isOver = () => dreams.find(id)?.status !== 'running';
   const name = row.sessions.find((each) => each.id === session);
-  const opened = name && (await openOr(() => openKept(sessions, name)));
+  const opened = name && (await openOr(() => openNamed(name, at)));
   if (typeof opened === 'string') {
     dreams.fail(id, { type: 'input_session_unavailable', message: opened });
     return { dropped: opened, worked };
@@ -239,6 +249,13 @@ async function termsOfDream({ id, session }: { id: string; session: string | und
       await advance(row, at);
     },
   };
+}
+
+async function openNamed(name: DreamSession, { app, rows: { sessions, stores } }: At): Promise<Session> {
+  if (name.local === undefined) return openKept(sessions, name);
+  const project = stores.find(name.store);
+  if (!project) throw new AppError('transcript-gone', `Session ${name.id} cannot be read any more.`);
+  return openLocal(await app.store(project.dir), name.local);
 }
 
 async function openOr(open: () => Promise<Session>): Promise<Session | string> {

@@ -6,7 +6,7 @@ import { OFFLINE_MODEL } from '../../../agent/types.ts';
 import { priceOf } from '../../../base/config/prices.ts';
 import { type Call, type Endpoint, endpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
-import { type DreamError, type DreamRow, STATUSES } from '../rows/dreams.ts';
+import { type DreamError, type DreamRow, type DreamSession, STATUSES } from '../rows/dreams.ts';
 import { instantSchema, optional, pageOf, pageQuery, switchSchema } from '../shapes.ts';
 import { isSeenSession } from './sessions.ts';
 
@@ -171,7 +171,7 @@ interface Asked {
   output_behavior?: z.output<typeof outputBehavior>;
 }
 
-function create(call: Pick<Call, 'deps' | 'caller'>, asked: Asked) {
+async function create(call: Pick<Call, 'deps' | 'caller'>, asked: Asked) {
   const { deps, caller } = call;
   const seenBy = { caller, withProjects: deps.withProjects };
   const model = typeof asked.model === 'string' ? { id: asked.model } : asked.model;
@@ -190,14 +190,14 @@ function create(call: Pick<Call, 'deps' | 'caller'>, asked: Asked) {
       throw new ApiError('permission_error', "A team's memory is changed in its repository alone: nocturne dream.");
     }
   }
-  const sessions = ids.map((id) => deps.sessions.withId(id).find((each) => isSeenSession(each, call)));
+  const sessions = await sessionsOf(ids, input, call);
   const row = deps.dreams.create({
     owner: caller.id,
     input,
     // A store that the caller does not see is nobody's target.
     target: updates && store ? input : null,
     updates,
-    sessions: ids.map((id, at) => ({ id, store: sessions[at]?.store ?? '' })),
+    sessions: ids.map((id) => sessions.get(id) ?? { id, store: '' }),
     model: model.id,
     speed: model.speed === 'standard' ? 'standard' : null,
     instructions: asked.instructions ?? null,
@@ -209,7 +209,7 @@ function create(call: Pick<Call, 'deps' | 'caller'>, asked: Asked) {
     );
   }
   const shape = dreamShape(row);
-  const missing = ids.find((_, at) => !sessions[at]);
+  const missing = ids.find((id) => !sessions.has(id));
   const error: DreamError | null =
     !store || store.archivedAt !== null
       ? { type: 'input_memory_store_unavailable', message: `There is no memory store ${input} to be read.` }
@@ -221,6 +221,30 @@ function create(call: Pick<Call, 'deps' | 'caller'>, asked: Asked) {
     deps.dreams.close(row.id);
   }
   return shape;
+}
+
+/** Those of these sessions that the caller may read, by id: sent to a store, or of this disk, its project's. */
+async function sessionsOf(
+  ids: string[],
+  input: string,
+  call: Pick<Call, 'deps' | 'caller'>,
+): Promise<Map<string, DreamSession>> {
+  const { deps, caller } = call;
+  const found = new Map<string, DreamSession>();
+  for (const id of ids) {
+    const sent = deps.sessions.withId(id).find((each) => isSeenSession(each, call));
+    if (sent) found.set(id, { id, store: sent.store });
+  }
+  const seen = deps.stores.list({ seenBy: { caller, withProjects: deps.withProjects }, withArchived: true });
+  const projects = seen.filter(({ kind }) => kind === 'project');
+  for (const { id: store, dir } of projects.toSorted((a, b) => Number(b.id === input) - Number(a.id === input))) {
+    const rest = ids.filter((id) => !found.has(id));
+    if (rest.length === 0) break;
+    for (const { named, local } of await deps.threads.run(dir, 'findSessions', { ids: rest })) {
+      found.set(named, { id: named, store, local });
+    }
+  }
+  return found;
 }
 
 function refuseModel({ id, speed }: { id: string; speed?: string | null }, { config }: Call['deps']): void {

@@ -24,6 +24,11 @@ export interface DreamError {
   message: string;
 }
 
+export interface DreamSession extends SessionName {
+  /** Of one of this disk, a project's: its id there. */
+  local?: string;
+}
+
 export interface DreamRow {
   /** `drm_…` */
   id: string;
@@ -37,7 +42,7 @@ export interface DreamRow {
   target: string | null;
   /** Where the result is; null until that is known. */
   output: string | null;
-  sessions: SessionName[];
+  sessions: DreamSession[];
   model: string;
   speed: 'standard' | null;
   instructions: string | null;

@@ -1,6 +1,7 @@
 // What can be done with a store, by name: each runs in the thread that has the store open (thread.ts), and is called
 // through `StoreThreads.run`. What goes in and comes out is plain data.
 
+import { localSession } from '../dreams/local.ts';
 import { callTool } from './mcp.ts';
 import { type At, createMemory, deleteMemory, listMemories, retrieveMemory, updateMemory } from './memories.ts';
 import { hashSession, keepSession } from './sessions.ts';
@@ -18,6 +19,12 @@ export const WORK = {
   retrieveVersion,
   hashSession,
   keepSession,
+  /** Those of these sessions that belong to the store, a project's: as they were named, and their ids there. */
+  findSessions: async ({ store }: At, { ids }: { ids: string[] }) =>
+    ids.flatMap((named) => {
+      const found = localSession(store.ledger, named);
+      return found ? [{ named, local: found.id }] : [];
+    }),
   /** When it is answered, what was being committed when it was asked is committed, or was not. */
   awaitCommits: ({ store }: At, _: null) => store.missing(),
 } satisfies Record<string, (at: At, args: never) => Promise<unknown>>;
