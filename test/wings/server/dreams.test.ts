@@ -179,7 +179,9 @@ test('a key of one store finds no word of another: not by its ids, not by ids of
   }
   const asked = await Promise.all([
     ...sessions.map((id) => mine.sdk.beta.dreams.create(asking(own.id, [ofOwn.body.id, id]))),
-    ...[other.id, output, foreign, 'memstore_none'].map((id) => mine.sdk.beta.dreams.create(asking(id, [ofOwn.body.id]))),
+    ...[other.id, output, foreign, 'memstore_none'].map((id) =>
+      mine.sdk.beta.dreams.create(asking(id, [ofOwn.body.id])),
+    ),
   ]);
   await work(at);
   const ended = await Promise.all(asked.map(({ id }) => mine.sdk.beta.dreams.retrieve(id)));
@@ -193,7 +195,9 @@ test('a key of one store finds no word of another: not by its ids, not by ids of
   expect((await all(mine.sdk.beta.dreams.list())).map(({ id }) => id).toSorted()).toEqual(
     asked.map(({ id }) => id).toSorted(),
   );
-  expect((await all(mine.sdk.beta.memoryStores.list())).map(({ id }) => id).toSorted()).toEqual([own.id, project].toSorted());
+  expect((await all(mine.sdk.beta.memoryStores.list())).map(({ id }) => id).toSorted()).toEqual(
+    [own.id, project].toSorted(),
+  );
   const seen = [...answers, JSON.stringify(ended), ...(await texts(mine, own.id)).values()].join('\n');
   expect(seen).not.toContain('zanzibar');
 });
