@@ -127,6 +127,20 @@ export function fileIdentity(path: string): string | null {
   return stat ? `${stat.dev}:${stat.ino}` : null;
 }
 
+/**
+ * How a regular file looks: which it is, its size and its times to the nanosecond; another answer as soon as anything about
+ * it changed. Null where none stands at the path, or only by way of a link.
+ */
+export function looksNow(path: string): string | null {
+  try {
+    const stat = fs.lstatSync(path, { bigint: true, throwIfNoEntry: false });
+    if (!stat?.isFile() || fs.realpathSync.native(path) !== path) return null;
+    return `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`;
+  } catch (error) {
+    return absentOr(path, error);
+  }
+}
+
 /** Makes a directory with those above it; what is new of them survives a power loss. */
 export function makeDirectory(path: string): void {
   let first: string | undefined;

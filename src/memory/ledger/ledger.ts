@@ -229,7 +229,7 @@ export function setLedgerAside(dir: string, at: Date): string {
   return basename(kept);
 }
 
-function ledgerPath(dir: string): string {
+export function ledgerPath(dir: string): string {
   return join(dir, '.nocturne', 'ledger.db');
 }
 

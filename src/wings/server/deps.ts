@@ -9,6 +9,7 @@ import type { Dreams } from './rows/dreams.ts';
 import type { Keys } from './rows/keys.ts';
 import type { Sessions } from './rows/sessions.ts';
 import type { Stores } from './rows/stores.ts';
+import type { RecentMemories } from './store/recent.ts';
 import type { StoreThreads } from './store/threads.ts';
 import type { Streams } from './streams.ts';
 
@@ -21,6 +22,7 @@ export interface ServerDeps {
   sessions: Sessions;
   dreams: Dreams;
   threads: StoreThreads;
+  memories: RecentMemories;
   cursors: Cursors;
   /** Who a person of this machine is to clients. */
   user: string;

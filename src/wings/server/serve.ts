@@ -17,6 +17,7 @@ import { Keys } from './rows/keys.ts';
 import { identityOf, openRows } from './rows/schema.ts';
 import { Sessions } from './rows/sessions.ts';
 import { Stores } from './rows/stores.ts';
+import { RecentMemories } from './store/recent.ts';
 import { StoreThreads } from './store/threads.ts';
 import { type StreamBounds, Streams } from './streams.ts';
 
@@ -70,6 +71,7 @@ export async function startServer(app: WingApp & { log: Log }, options: ServeOpt
     sessions: new Sessions(rows, { home, clock: config.clock }),
     dreams: new Dreams(rows, config.clock),
     threads,
+    memories: new RecentMemories(threads),
     cursors: new Cursors(secret),
     user,
     withProjects: options.withProjects ?? false,

@@ -1,9 +1,11 @@
 // What happens on the disk under a server: edits by hand, files that are moved, links that lead elsewhere.
 
-import { readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { openStore } from '../../../src/memory/open.ts';
+import type { StoreRow } from '../../../src/wings/server/rows/stores.ts';
 import { tempDir } from '../../support/temp.ts';
 import { ask, refusal, served } from './served.ts';
 
@@ -80,4 +82,74 @@ test('a memory that was moved by hand is changed where it stands, and its path i
   writeFileSync(join(dir, 'by-hand.md'), 'by hand');
   expect((await refusal(memories.create(id, { path: '/by-hand.md', content: 'over it' }))).status).toBe(409);
   expect(readFileSync(join(dir, 'by-hand.md'), 'utf8')).toBe('by hand');
+});
+
+test('what was read before is read again without the thread of its store, and as it stands as soon as anything about it changed', async () => {
+  const at = await served();
+  const { memoryStores } = at.client().sdk.beta;
+  const { memories } = memoryStores;
+  const { id } = await memoryStores.create({ name: 'notes' });
+  const of = { memory_store_id: id };
+  const { dir } = at.server.deps.stores.find(id) as StoreRow;
+  const file = join(dir, 'in', 'a.md');
+  const made = await memories.create(id, { path: '/in/a.md', content: 'one' });
+  const work = vi.spyOn(at.server.deps.threads, 'run');
+  onTestFinished(() => work.mockRestore());
+  const read = () => memories.retrieve(made.id, of);
+  /** So old that its times tell a change, and known as that. */
+  const settle = async (path = file) => {
+    utimesSync(path, 1_000, 1_000);
+    await memories.list(id);
+    await read();
+    work.mockClear();
+    const again = await read();
+    expect(work).not.toHaveBeenCalled();
+    return again.content;
+  };
+  await read();
+  work.mockClear();
+  await read();
+  // Written a moment ago: another write might leave the same times.
+  expect(work).toHaveBeenCalledOnce();
+
+  expect(await settle()).toBe('one');
+  writeFileSync(file, 'two');
+  utimesSync(file, 1_000, 1_000);
+  expect((await read()).content).toBe('two');
+  expect(await settle()).toBe('two');
+  writeFileSync(`${file}.new`, 'six');
+  renameSync(`${file}.new`, file);
+  expect((await read()).content).toBe('six');
+  expect(await settle()).toBe('six');
+  // What an editor, a command or another server does, which the server is not told.
+  const other = await openStore(dir, { clock: at.app.config.clock, lockWaitMs: 0 });
+  await other.commit({ actor: 'person' }, () => ({ files: [{ path: 'in/a.md', change: () => 'ten' }] }));
+  other.close();
+  const changed = await read();
+  expect(changed).toMatchObject({ content: 'ten', content_size_bytes: 3 });
+  expect(changed.memory_version_id).not.toBe(made.memory_version_id);
+  expect(await settle()).toBe('ten');
+  await memoryStores.memoryVersions.redact(made.memory_version_id, of);
+  expect(await read()).toEqual(changed);
+
+  await memoryStores.delete(id);
+  expect((await refusal(read())).status).toBe(404);
+  at.server.deps.stores.restore(id);
+  expect(await read()).toEqual(changed);
+  expect(await settle()).toBe('ten');
+  renameSync(file, join(dir, 'in', 'b.md'));
+  expect(await read()).toMatchObject({ path: '/in/b.md', content: 'ten' });
+  expect(await settle(join(dir, 'in', 'b.md'))).toBe('ten');
+  // Behind a link nothing is a memory, though the file is the same.
+  renameSync(join(dir, 'in'), join(dir, '..', 'out'));
+  symlinkSync(join(dir, '..', 'out'), join(dir, 'in'));
+  work.mockClear();
+  await read().catch(() => null);
+  expect(work).toHaveBeenCalled();
+  unlinkSync(join(dir, 'in'));
+  renameSync(join(dir, '..', 'out'), join(dir, 'in'));
+  expect(await settle(join(dir, 'in', 'b.md'))).toBe('ten');
+  await memories.delete(made.id, of);
+  expect((await memories.create(id, { path: '/in/b.md', content: 'ten' })).id).not.toBe(made.id);
+  expect((await refusal(read())).status).toBe(404);
 });

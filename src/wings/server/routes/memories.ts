@@ -103,7 +103,7 @@ export function memoryRoutes(): Endpoint[] {
       async handle(call) {
         const { deps, params, query, isApril } = call;
         const store = storeOf(call);
-        const memory = await deps.threads.run(store.dir, 'retrieveMemory', { id: params.memory as string });
+        const memory = await deps.memories.retrieve(store, params.memory as string);
         return memoryShape(memory, { store: store.id, withContent: query.view === 'full', isApril });
       },
     }),

@@ -4,12 +4,13 @@
 // an edit made meanwhile put into it.
 
 import type { Config } from '../../../base/config/config.ts';
-import { readMemoryBytesNow } from '../../../base/files/files.ts';
+import { fileIdentity, looksNow, readMemoryBytesNow, statNow } from '../../../base/files/files.ts';
 import { locateSecrets } from '../../../base/text/redact.ts';
-import type { Ledger } from '../../../memory/ledger/ledger.ts';
+import { type Ledger, ledgerPath } from '../../../memory/ledger/ledger.ts';
 import { shaOf } from '../../../memory/ledger/version-rows.ts';
 import { locateFile } from '../../../memory/store/confine.ts';
 import { bytesOf } from '../../../memory/store/edit-text.ts';
+import { matchesKnown } from '../../../memory/store/live-files.ts';
 import type { By, Store } from '../../../memory/store/store.ts';
 import { ApiError } from '../errors.ts';
 import { freePath, pathConflict, refuseConflict, STANDING, storePath } from './paths.ts';
@@ -110,14 +111,46 @@ export async function createMemory(at: At, args: CreateMemory): Promise<Memory> 
   return read(memoryAt(store.ledger, path), store.ledger);
 }
 
-export async function retrieveMemory({ store }: At, { id }: { id: string }): Promise<Memory> {
+export interface Retrieved {
+  memory: Memory;
+  restsOn: RestsOn | null;
+}
+
+/** As long as both look like this a memory is what it was. */
+export interface RestsOn {
+  file: string;
+  /** `looksNow` of the file. */
+  looks: string;
+  ledger: string;
+  /** `fileIdentity` of the ledger. */
+  identity: string;
+}
+
+export async function retrieveMemory({ store }: At, { id }: { id: string }): Promise<Retrieved> {
   const head = memoryOf(store.ledger, id);
   if (!head) throw notFound();
-  const live = readMemoryBytesNow(locateFile(store.dir, head.path).absolute);
+  const file = locateFile(store.dir, head.path).absolute;
+  // Before it is read: what changes it from here on changes its looks.
+  const restsOn = settled(file, { id, store });
+  const live = readMemoryBytesNow(file);
   // Most often the file is its head; else it was edited past the store, or is being swapped.
-  if (live !== null && shaOf(live) === head.sha) return { ...head, path: `/${head.path}`, content: live.toString() };
+  if (live !== null && shaOf(live) === head.sha) {
+    return { memory: { ...head, path: `/${head.path}`, content: live.toString() }, restsOn };
+  }
   await store.missing();
-  return read(memoryOf(store.ledger, id), store.ledger);
+  return { memory: read(memoryOf(store.ledger, id), store.ledger), restsOn: null };
+}
+
+/** Null for a file that was written so lately that it could be written again and look the same. */
+function settled(file: string, { id, store }: { id: string; store: Store }): RestsOn | null {
+  const ledger = ledgerPath(store.dir);
+  const [looks, identity, stat] = [looksNow(file), fileIdentity(ledger), statNow(file)];
+  const known = store.ledger.get<Parameters<typeof matchesKnown>[0]>(
+    'select seen_bytes as bytes, seen_modified as modifiedMs, seen_changed as changedMs from memory where id = ?',
+    id,
+  );
+  const isSettled = known !== undefined && stat !== null && matchesKnown(known, stat);
+  return isSettled && looks !== null && identity !== null ? { file, looks, ledger, identity } : null;
 }
 
 export async function updateMemory(at: At, args: UpdateMemory): Promise<Memory> {
