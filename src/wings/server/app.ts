@@ -7,7 +7,7 @@ import { cors } from 'hono/cors';
 import { describeError } from '../../base/errors.ts';
 import { newId } from '../../memory/ledger/ledger.ts';
 import type { ServerDeps } from './deps.ts';
-import { type Endpoint, type Env, mount } from './endpoint.ts';
+import { type Endpoint, type Env, headerOf, mount } from './endpoint.ts';
 import { ApiError, toldOf } from './errors.ts';
 import { dreamRoutes } from './routes/dreams.ts';
 import { mountMcp } from './routes/mcp.ts';
@@ -32,6 +32,7 @@ export function endpoints(): Endpoint[] {
   return [...storeRoutes(), ...memoryRoutes(), ...versionRoutes(), ...dreamRoutes(), ...sessionRoutes()];
 }
 
+const REQUEST_ID = 'request-id';
 const LOCAL = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/;
 
 export function createApp(deps: ServerDeps, reached: Reached = { urls: [], origins: [] }): OpenAPIHono<Env> {
@@ -39,16 +40,19 @@ export function createApp(deps: ServerDeps, reached: Reached = { urls: [], origi
   const telemetry = deps.config.telemetry ? import('@opentelemetry/api') : null;
   app.use(async (context, next) => {
     const began = performance.now();
-    context.set('requestId', newId('req'));
+    const requestId = newId('req');
+    context.set('requestId', requestId);
+    // Before there is an answer: one whose headers are changed afterwards is made twice.
+    context.header(REQUEST_ID, requestId);
     const api = await telemetry;
     if (api) await withSpan(context, api, next);
     else await next();
-    context.header('request-id', context.get('requestId'));
+    if (!context.res.headers.has(REQUEST_ID)) context.header(REQUEST_ID, requestId);
     const route = context.get('route') ?? 'none';
     const caller = context.get('caller')?.id;
     void deps.log('info', {
       event: 'request',
-      request: context.get('requestId'),
+      request: requestId,
       method: context.req.method,
       route,
       status: context.res.status,
@@ -81,7 +85,7 @@ export function createApp(deps: ServerDeps, reached: Reached = { urls: [], origi
     await next();
   });
   if (reached.origins.length > 0) {
-    app.use(cors({ origin: [...reached.origins], exposeHeaders: ['request-id', 'retry-after', 'x-should-retry'] }));
+    app.use(cors({ origin: [...reached.origins], exposeHeaders: [REQUEST_ID, 'retry-after', 'x-should-retry'] }));
   }
   app.get('/openapi.json', (context) =>
     context.json(
@@ -131,8 +135,8 @@ function letIn(deps: ServerDeps) {
 }
 
 function callerOf(context: Context<Env>, { keys }: ServerDeps): Caller {
-  const bearer = /^Bearer +(\S+) *$/i.exec(context.req.header('authorization') ?? '')?.[1];
-  const key = context.req.header('x-api-key');
+  const bearer = /^Bearer +(\S+) *$/i.exec(headerOf(context, 'authorization') ?? '')?.[1];
+  const key = headerOf(context, 'x-api-key');
   if (bearer !== undefined && key !== undefined && bearer !== key) {
     throw new ApiError('authentication_error', 'authorization and x-api-key are two different keys.');
   }
@@ -147,11 +151,11 @@ function callerOf(context: Context<Env>, { keys }: ServerDeps): Caller {
 
 /** Pages of elsewhere, and names of elsewhere that lead here, are not answered. */
 function refuseForeign(context: Context<Env>, { urls, origins }: Reached): void {
-  const host = context.req.header('host') ?? '';
+  const host = headerOf(context, 'host') ?? '';
   const isOurs = (name: string) => LOCAL.test(name) || urls.some((url) => new URL(url).host === name);
   // A socket of the file system has no name.
   if (!isOurs(host)) throw new ApiError('permission_error', 'This server does not answer under that name.');
-  const origin = context.req.header('origin');
+  const origin = headerOf(context, 'origin');
   if (origin === undefined || origins.includes(origin)) return;
   const ofOrigin = URL.canParse(origin) ? new URL(origin) : null;
   if (ofOrigin?.host === host && isOurs(ofOrigin.host)) return;
@@ -161,7 +165,6 @@ function refuseForeign(context: Context<Env>, { urls, origins }: Reached): void 
 function refusal(context: Context<Env>, error: ApiError): Response {
   const { type, message, more, retryAfterSeconds } = error.told;
   context.header('x-should-retry', String(error.isPassing));
-  context.header('request-id', context.get('requestId'));
   if (retryAfterSeconds !== undefined) context.header('retry-after', String(retryAfterSeconds));
   const body = { type: 'error', error: { type, message, ...more }, request_id: context.get('requestId') };
   return context.json(body, error.status as 400);

@@ -4,6 +4,7 @@
 // that are too large, no JSON or no UTF-8. `null` for what need not be given counts as not given.
 
 import { isUtf8 } from 'node:buffer';
+import type { HttpBindings } from '@hono/node-server';
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { jsonProblem } from '../../base/errors.ts';
@@ -15,6 +16,8 @@ import type { StoreRow } from './rows/stores.ts';
 import { errorSchema } from './shapes.ts';
 
 export interface Env {
+  /** Of a request that came over a socket. */
+  Bindings: Partial<HttpBindings>;
   Variables: { requestId: string; caller: Caller; route: string };
 }
 
@@ -46,6 +49,12 @@ export interface Endpoint<Body extends z.ZodType = z.ZodType, Query extends z.Zo
   query?: Query;
   answer: z.ZodType;
   handle(call: Call<z.output<Body>, z.output<Query>>): Promise<object>;
+}
+
+/** A header of the request, as Node has read it: to make all of them into `Headers` costs more than what is done with them. */
+export function headerOf({ env, req }: Context<Env>, name: string): string | undefined {
+  const read = env?.incoming?.headers;
+  return read ? read[name]?.toString() : req.header(name);
 }
 
 /** So that the body and the query of an endpoint have their types in `handle`. */
@@ -110,8 +119,8 @@ async function check(of: Endpoint, context: Context<Env>, deps: ServerDeps) {
   const caller = context.get('caller');
   refuseWithout(of.right, caller);
   refuseMany(of.method === 'get' ? deps.reads : deps.creates, caller);
-  const { searchParams } = new URL(context.req.url);
-  const flags = (context.req.header('anthropic-beta') ?? '').split(',').map((flag) => flag.trim());
+  const searchParams = new URLSearchParams(/\?(.*)/s.exec(context.req.url)?.[1]);
+  const flags = (headerOf(context, 'anthropic-beta') ?? '').split(',').map((flag) => flag.trim());
   const isApril =
     flags.includes('managed-agents-2026-04-01') &&
     !flags.includes('agent-memory-2026-07-22') &&
@@ -165,9 +174,11 @@ async function bodyOf(of: Endpoint, context: Context<Env>): Promise<unknown> {
 }
 
 /** The body in whole. Throws 413 for one that is too large as soon as it is. */
-export async function readBody({ req }: Context<Env>, most = BODY_BYTES): Promise<Buffer> {
-  if (Number(req.header('content-length') ?? 0) > most) throw tooLarge(most);
-  if (req.header('content-length') !== undefined) return Buffer.from(await req.arrayBuffer());
+export async function readBody(context: Context<Env>, most = BODY_BYTES): Promise<Buffer> {
+  const { req } = context;
+  const length = headerOf(context, 'content-length');
+  if (Number(length ?? 0) > most) throw tooLarge(most);
+  if (length !== undefined) return Buffer.from(await req.arrayBuffer());
   const pieces: Uint8Array[] = [];
   let size = 0;
   for await (const piece of req.raw.body ?? []) {
