@@ -1,9 +1,11 @@
 // The log: one JSON object per line in `$NOCTURNE_HOME/logs/nocturne.log`, for people and programs that want to know
 // later what happened. Promises: never the text of a transcript, of a model or of a memory, and what is in it was
 // redacted; it stays within its bounds (`maxBytes`, then it begins anew; three older ones are kept); several processes
-// may write it. Logging never fails a job: a log that cannot be written is left out.
+// may write it. Logging never fails a job: a log that cannot be written is left out. Lines that come together, as those of
+// a server do, are written together; each is in the file when its promise is kept.
 
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type ErrorCode, isAppError } from './errors.ts';
 import { appendText, isAbsence, makeDirectory, moveFile, statNow } from './files/files.ts';
@@ -52,16 +54,26 @@ const QUOTING = new Set<ErrorCode>(['refusal', 'bad-reply', 'refused', 'child-cr
 /** Opens the log; nothing is made or loaded before the first line. */
 export function openLog({ home, maxBytes, clock }: LogOptions): Log {
   const path = join(home, 'logs', 'nocturne.log');
+  const lines: string[] = [];
   let opening: Promise<Logger> | undefined;
+  let writing: Promise<void> | undefined;
+  const write = async () => {
+    await turn();
+    writing = undefined;
+    appendLines(lines.splice(0).join(''), { path, maxBytes });
+  };
   return async (level, { error, ...fields }) => {
-    opening ??= openLogger({ path, maxBytes, clock });
+    opening ??= openLogger({ lines, clock });
     const logger = await opening;
     const words = error === undefined ? undefined : await wordsOf(error, fields.code);
     logger[level]({ ...fields, ...(words !== undefined && { error: words }) });
+    writing ??= write();
+    await writing;
   };
 }
 
-async function openLogger({ path, maxBytes, clock }: { path: string; maxBytes: number; clock: Clock }) {
+/** Every line goes to the end of `lines`. */
+async function openLogger({ lines, clock }: { lines: string[]; clock: Clock }) {
   // Loaded at the first line: most commands write none.
   const { pino } = await import('pino');
   return pino(
@@ -70,13 +82,13 @@ async function openLogger({ path, maxBytes, clock }: { path: string; maxBytes: n
       timestamp: () => `,"time":"${clock.now().toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
     },
-    { write: (line: string) => appendLine(line, { path, maxBytes }) },
+    { write: (line: string) => lines.push(line) },
   );
 }
 
-function appendLine(line: string, { path, maxBytes }: { path: string; maxBytes: number }): void {
+function appendLines(text: string, { path, maxBytes }: { path: string; maxBytes: number }): void {
   try {
-    addLine(path, line);
+    addText(path, text);
     if ((statNow(path)?.bytes ?? 0) >= maxBytes) beginAnew(path);
   } catch (error) {
     // A full or read-only disk: the work goes on, and says so itself where it needs the disk.
@@ -84,14 +96,14 @@ function appendLine(line: string, { path, maxBytes }: { path: string; maxBytes: 
   }
 }
 
-/** A directory is made where it is missing, and not looked for at each line. */
-function addLine(path: string, line: string): void {
+/** A directory is made where it is missing, and not looked for each time. */
+function addText(path: string, text: string): void {
   try {
-    appendText(path, line);
+    appendText(path, text);
   } catch (error) {
     if (!isAbsence(Object(error).cause)) throw error;
     makeDirectory(join(path, '..'));
-    appendText(path, line);
+    appendText(path, text);
   }
 }
 
