@@ -44,6 +44,8 @@ import type { Approval, Requests, SentRequests, Waits } from './dream/seams.ts';
 import { Slices, select } from './dream/select.ts';
 
 export interface DreamRequest {
+  /** As which session its job is told, to whoever asked for it. */
+  session?: string;
   /** Steers how memory is kept; never overrides the rules. */
   instructions?: string;
   /**
@@ -123,8 +125,9 @@ async function dreamWithLease(request: DreamRequest, deps: Night): Promise<Ended
   if (sent?.ends) return { outcome: sent.ends, job: null, committed: [] };
   // 3.
   const loaded = await loadEntries(deps, { acceptMissing: request.acceptMissing, lease, sent });
-  const { instructions } = request;
-  const job = loaded.isIdle ? null : beginJob(store.ledger, { kind: 'dream', instructions, now: clock.now() });
+  const { instructions, session } = request;
+  const begun = { kind: 'dream', instructions, session } as const;
+  const job = loaded.isIdle ? null : beginJob(store.ledger, { ...begun, now: clock.now() });
   const committed: Committed[] = [];
   let end: DreamEnd = { outcome: 'nothing-new' };
   let failure: unknown;

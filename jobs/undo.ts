@@ -25,6 +25,7 @@ import { JOB_KINDS } from '../src/memory/ledger/inbox.ts';
 import { enterPersonsJob, type JobRow, jobRow, lastChangingJob, undoneBy } from '../src/memory/ledger/job-rows.ts';
 import type { Ledger, Row, Transaction } from '../src/memory/ledger/ledger.ts';
 import { findId, shortId } from '../src/memory/ledger/short-ids.ts';
+import type { Actor } from '../src/memory/ledger/version-rows.ts';
 import type { FileChange, Store, WithLease } from '../src/memory/store/store.ts';
 import { logDay, removeEntries } from '../src/memory/text/daily-log.ts';
 import { isReportPath, takeBackReport } from '../src/memory/text/dream-report.ts';
@@ -49,6 +50,8 @@ export interface UndoDeps {
   wingKinds?: string[];
   clock: Clock;
   withLease: WithLease;
+  /** Who takes it back; default: a person. */
+  actor?: Actor;
   /** For asking git. */
   environment: Record<string, string | undefined>;
 }
@@ -136,11 +139,11 @@ async function holdAll<T>(keys: string[], deps: UndoDeps, work: () => Promise<T>
   return key === undefined ? work() : deps.withLease(deps.store, key, () => holdAll(rest, deps, work));
 }
 
-async function takeBack(job: JobRow, request: UndoRequest, { store, clock }: UndoDeps): Promise<TakenBack> {
+async function takeBack(job: JobRow, request: UndoRequest, { store, clock, actor }: UndoDeps): Promise<TakenBack> {
   let stays: Staying[] = [];
   let done: TakenBack | undefined;
   try {
-    await store.commit({ actor: 'person' }, (ledger) => {
+    await store.commit({ actor: actor ?? 'person' }, (ledger) => {
       // 2.
       const changes = changesOf(ledger, job.id);
       if (changes.rows.length + changes.files.length === 0) {
@@ -162,7 +165,8 @@ async function takeBack(job: JobRow, request: UndoRequest, { store, clock }: Und
           // 5.
           const turns = back.putRowsBack(transaction);
           const outcome = isWhole ? 'undone' : 'undone-in-part';
-          const undoes = { kind: 'undo', undoes: job.id, outcome, now: clock.now() } as const;
+          const by = actor === undefined ? {} : { startedBy: 'program' as const };
+          const undoes = { kind: 'undo', undoes: job.id, outcome, now: clock.now(), ...by } as const;
           const undo = enterPersonsJob(transaction, undoes);
           const changed = 'select path from version where "commit" = ? order by path';
           const paths = store.ledger.all(changed, transaction.commit).map((row) => row.path as string);

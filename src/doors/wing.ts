@@ -54,6 +54,8 @@ export interface WorkTerms {
   session?: Session;
   /** Of a dream: whether what would change waits for a person, whatever the setting. */
   review?: boolean;
+  /** Of a dream: as which session its job is told. */
+  named?: string;
   /** Told what became of this try: it is done, given up, or waits. */
   worked(result: { outcome: string; reason: string | null; delayedUntil: string | null }): Promise<void>;
 }

@@ -163,7 +163,7 @@ async function runItem(
       const isSent = viaBatch || (isNightly && app.config.dreamBatch);
       const isAsking = item.key === (await app.dreamRequests())?.key;
       const batch = isAsking ? 'collect' : isSent ? 'send' : undefined;
-      return await app.dream(store, { ...request, batch, review: terms?.review }, options);
+      return await app.dream(store, { ...request, batch, review: terms?.review, session: terms?.named }, options);
     }
     const reports = await app.reprocess(store, payloadSchemas.reprocess.parse(item.payload), options);
     return reports.find((report) => report.error) ?? reports[0] ?? { outcome: 'nothing-new' };

@@ -20,10 +20,9 @@ import {
   wasWorked,
 } from '../../../memory/ledger/inbox.ts';
 import { isLeased } from '../../../memory/ledger/job-rows.ts';
-import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import type { Store } from '../../../memory/store/store.ts';
 import type { Session } from '../../../transcript/types.ts';
-import { type DreamRow, type DreamSession, Dreams } from '../rows/dreams.ts';
+import { type DreamRow, type DreamSession, Dreams, sessionOfDream } from '../rows/dreams.ts';
 import { Keys } from '../rows/keys.ts';
 import { openRows } from '../rows/schema.ts';
 import { type SessionRow, Sessions } from '../rows/sessions.ts';
@@ -31,6 +30,7 @@ import { Stores } from '../rows/stores.ts';
 import { cloneStore } from './clone.ts';
 import { openKept } from './kept.ts';
 import { localSession, openLocal } from './local.ts';
+import { takeBackDream } from './take-back.ts';
 
 /** A cancel is seen within this. */
 const LOOK_MS = 1_000;
@@ -110,9 +110,10 @@ async function advance({ id }: DreamRow, at: At): Promise<boolean> {
     rows.dreams.close(id);
     return false;
   }
-  const { ledger } = await app.store(output.dir);
+  const store = await app.store(output.dir);
+  const { ledger } = store;
   if (row.status !== 'running') {
-    closeIfStopped(row, ledger, at);
+    await closeIfStopped(row, store, at);
     return false;
   }
   const notBefore = app.config.clock.now().toISOString();
@@ -140,7 +141,7 @@ async function advance({ id }: DreamRow, at: At): Promise<boolean> {
   const isRead = extractions.map(isDone).every(Boolean);
   const dream = { kind: 'dream' as const, key: id, payload: { ...(instructions && { instructions }) } };
   if (isRead && isDone(dream)) rows.dreams.complete(id);
-  if (rows.dreams.find(id)?.status !== 'running') closeIfStopped(row, ledger, at);
+  if (rows.dreams.find(id)?.status !== 'running') await closeIfStopped(row, store, at);
   return hasPut;
 }
 
@@ -190,7 +191,8 @@ function endBefore(row: DreamRow, error: Parameters<Dreams['fail']>[1], dreams: 
 }
 
 /** Takes what is left of a dream that is over out of the inbox; where nobody works on it, nothing is left to do. */
-function closeIfStopped({ id, sessions }: DreamRow, ledger: Ledger, { app, rows }: At): void {
+async function closeIfStopped({ id, sessions }: DreamRow, store: Store, { app, rows }: At): Promise<void> {
+  const { ledger } = store;
   for (const item of inboxItems(ledger)) {
     if (item.key === id || item.key.startsWith(`${id}/`)) finishInboxItem(ledger, item.id);
   }
@@ -200,7 +202,10 @@ function closeIfStopped({ id, sessions }: DreamRow, ledger: Ledger, { app, rows 
   const isWorked = ['dream', ...sessions.map(({ id: sent, local = sent }) => `session:${local}`)].some((prefix) =>
     isLeased(ledger, { prefix, now }),
   );
-  if (!isWorked) rows.dreams.close(id);
+  if (isWorked) return;
+  // Who canceled it does that too, where nobody worked on it any more.
+  const isCanceled = rows.dreams.find(id)?.status === 'canceled';
+  if (!isCanceled || (await takeBackDream(store, { id, config: app.config }))) rows.dreams.close(id);
 }
 
 async function termsOfDream({ id, session }: { id: string; session: string | undefined }, at: At): Promise<WorkTerms> {
@@ -228,6 +233,7 @@ async function termsOfDream({ id, session }: { id: string; session: string | und
   const looking = setInterval(() => isOver() && ended.abort(over()), LOOK_MS);
   return {
     session: opened,
+    named: sessionOfDream(id),
     // A store of the home has nobody who would look at what waits.
     ...(row.output && stores.find(row.output)?.kind === 'own' && { review: false }),
     options: {

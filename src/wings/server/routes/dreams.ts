@@ -1,12 +1,13 @@
 // Dreams as clients see them: asked for, read, listed, canceled, archived. What a dream does is the worker's
 // (dreams/work.ts). Promises: after the answer to a cancel nothing more is committed for the dream.
 
+import { setTimeout as pause } from 'node:timers/promises';
 import { z } from '@hono/zod-openapi';
 import { OFFLINE_MODEL } from '../../../agent/types.ts';
 import { priceOf } from '../../../base/config/prices.ts';
 import { type Call, type Endpoint, endpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
-import { type DreamError, type DreamRow, type DreamSession, STATUSES } from '../rows/dreams.ts';
+import { type DreamError, type DreamRow, type DreamSession, STATUSES, sessionOfDream } from '../rows/dreams.ts';
 import { instantSchema, optional, pageOf, pageQuery, switchSchema } from '../shapes.ts';
 import { isSeenSession } from './sessions.ts';
 
@@ -141,7 +142,7 @@ export function dreamRoutes(): Endpoint[] {
         }
         // What is being committed just now is waited for; whoever commits after that finds the dream over.
         const output = row.output === null || row.closedAt !== null ? null : deps.stores.find(row.output);
-        if (output) await deps.threads.run(output.dir, 'awaitCommits', null);
+        if (output) await takeBack(row.id, output.dir, deps);
         return dreamShape(row);
       },
     }),
@@ -247,6 +248,22 @@ async function sessionsOf(
   return found;
 }
 
+/** What a worker needs to see that a dream is over, and to stop, is less. */
+const TAKEN_BACK_WITHIN_MS = 8_000;
+const BETWEEN_LOOKS_MS = 50;
+
+/** Throws where a worker does not stop: it takes back itself, once it does. */
+async function takeBack(id: string, dir: string, { threads }: Call['deps']): Promise<void> {
+  const began = performance.now();
+  while (!(await threads.run(dir, 'takeBackDream', { id }))) {
+    if (performance.now() - began > TAKEN_BACK_WITHIN_MS) {
+      const message = 'The dream is canceled; what it changed is taken back as soon as its worker stops.';
+      throw new ApiError('overloaded_error', message, { retryAfterSeconds: 1 });
+    }
+    await pause(BETWEEN_LOOKS_MS);
+  }
+}
+
 function refuseModel({ id, speed }: { id: string; speed?: string | null }, { config }: Call['deps']): void {
   if (speed === 'fast') throw new ApiError('invalid_request_error', 'model: its speed can only be standard.');
   const models = config.serverModels ?? [config.model];
@@ -285,7 +302,7 @@ function dreamShape(row: DreamRow): z.infer<typeof dreamSchema> {
     model: { id: model, ...(speed && { speed }) },
     instructions,
     output_behavior: row.updates ? { type: 'update_existing', memory_store_id: input } : { type: 'create_new' },
-    session_id: row.beganAt !== null ? `sesn_${id.replace('drm_', '')}` : null,
+    session_id: row.beganAt !== null ? sessionOfDream(id) : null,
     created_at: row.createdAt,
     ended_at: row.endedAt,
     archived_at: row.archivedAt,

@@ -58,6 +58,11 @@ export interface DreamRow {
   closedAt: string | null;
 }
 
+/** The session that a dream's jobs and versions are told by. */
+export function sessionOfDream(id: string): string {
+  return `sesn_${id.replace('drm_', '')}`;
+}
+
 export interface DreamFilter {
   /** Which are meant. */
   isSeen(row: DreamRow): boolean;

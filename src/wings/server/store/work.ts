@@ -25,8 +25,9 @@ export const WORK = {
       const found = localSession(store.ledger, named);
       return found ? [{ named, local: found.id }] : [];
     }),
-  /** When it is answered, what was being committed when it was asked is committed, or was not. */
-  awaitCommits: ({ store }: At, _: null) => store.missing(),
+  /** False while somebody works on the dream, which is canceled; then nothing of what it committed stands any more. */
+  takeBackDream: async ({ store, config }: At, { id }: { id: string }) =>
+    (await import('../dreams/take-back.ts')).takeBackDream(store, { id, config }),
 } satisfies Record<string, (at: At, args: never) => Promise<unknown>>;
 
 export type WorkName = keyof typeof WORK;

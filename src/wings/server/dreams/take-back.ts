@@ -1,0 +1,34 @@
+// A dream that was canceled leaves nothing behind: what its requests had committed by then is undone, try by try. What it
+// extracted stays, and so does what somebody else built on since.
+
+import { undo } from '../../../../jobs/undo.ts';
+import type { Config } from '../../../base/config/config.ts';
+import { withLease } from '../../../doors/job-bounds.ts';
+import type { Store } from '../../../memory/store/store.ts';
+import { sessionOfDream } from '../rows/dreams.ts';
+
+/** False where somebody still works on it. To be called once nothing more is committed for the dream. */
+export async function takeBackDream(store: Store, { id, config }: { id: string; config: Config }): Promise<boolean> {
+  // What is being committed just now is waited for.
+  await store.missing();
+  const jobs = store.ledger.all<{ id: string }>(
+    `select id from job where session = ? and kind = 'dream'
+       and exists (select 1 from version where actor = 'job:' || job.id)
+       and not exists (select 1 from job as other where other.undoes = job.id) order by rowid desc`,
+    sessionOfDream(id),
+  );
+  for (const { id: job } of jobs) {
+    const { outcome } = await undo(
+      { job, partial: true },
+      {
+        store,
+        clock: config.clock,
+        environment: config.environment,
+        actor: `job:${job}`,
+        withLease: (at, key, work) => withLease(at, { key, config, work }),
+      },
+    );
+    if (outcome === 'busy') return false;
+  }
+  return true;
+}

@@ -1,0 +1,127 @@
+// A dream of several requests that is canceled between them: nothing of it stands.
+
+import { expect, test } from 'vitest';
+import { drainInboxes } from '../../../src/doors/worker/worker.ts';
+import { testModel } from '../../support/app.ts';
+import type { MessagesRequest } from '../../support/messages-server.ts';
+import { entriesShown, messagesBy, obey, shown } from '../../support/obedient.ts';
+import { entry } from '../../support/recorder.ts';
+import { all, served } from './served.ts';
+
+const FACTS = Array.from({ length: 8 }, (_, at) => `The service number ${at + 1} listens on port ${4_001 + at}.`);
+const isDreaming = ({ tools }: MessagesRequest) => tools.some(({ name }) => name === 'propose_operations');
+
+/** A server, a session, and a model whose answers to the requests of dreams can be waited for. */
+async function withSlowDream({ hold }: { hold(request: number): Promise<void> }) {
+  const reply = obey({
+    record: (request) =>
+      messagesBy(request, 'human').map((message) => {
+        const said = shown(request, 'excerpt').split(`[${message} human`)[1] ?? '';
+        const quote = /The service number .*\./.exec(said)?.[0] as string;
+        return entry({ type: 'project', text: quote, evidence: [{ message, quote }] });
+      }),
+    propose: (request) =>
+      entriesShown(request).map(({ id, text }) => ({
+        ...{ kind: 'add', entries: [id], topic: 'services', type: 'project', description: 'Services', reason: 'New.' },
+        lines: [{ text, entries: [id] }],
+      })),
+  });
+  let requests = 0;
+  const model = await testModel(async (request) => {
+    if (isDreaming(request) && request.messages.length === 1) {
+      requests += 1;
+      await hold(requests);
+    }
+    return reply(request);
+  });
+  // Entries of a few hundred tokens: several requests a dream.
+  const at = await served({ app: { server: model, settings: { excerptTokens: 500 } } });
+  const { sdk, key } = at.client();
+  const { id: store } = await sdk.beta.memoryStores.create({ name: 'notes' });
+  const talk = FACTS.flatMap((content) => [
+    { role: 'user', content },
+    { role: 'assistant', content: 'Noted.' },
+  ]);
+  const sent = await fetch(`${at.url}/nocturne/v1/sessions?memory_store_id=${store}`, {
+    ...{ method: 'POST', headers: { 'x-api-key': key }, body: JSON.stringify(talk) },
+  });
+  const session = ((await sent.json()) as { id: string }).id;
+  const texts = async () => {
+    const found = await all(sdk.beta.memoryStores.memories.list(store, { view: 'full' }));
+    return new Map(found.flatMap((each) => (each.type === 'memory' ? [[each.path, each.content ?? ''] as const] : [])));
+  };
+  return {
+    ...{ ...at, sdk, store, texts, requests: () => requests },
+    dream: () =>
+      sdk.beta.dreams.create({
+        inputs: [
+          { type: 'memory_store', memory_store_id: store },
+          { type: 'sessions', session_ids: [session] },
+        ],
+        model: 'test-model',
+        output_behavior: { type: 'update_existing', memory_store_id: store },
+      }),
+    versions: async () => (await all(sdk.beta.memoryStores.memoryVersions.list(store))).map((each) => each.id),
+    work: () =>
+      drainInboxes(at.app, {
+        ...{ signal: new AbortController().signal, onResult: () => {}, onError: (message) => expect.fail(message) },
+      }),
+  };
+}
+
+test('a dream that is canceled between two of its requests leaves no line of it, and what was extracted can be dreamed over', async () => {
+  const [asked, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const at = await withSlowDream({
+    async hold(request) {
+      if (request !== 2) return;
+      asked.resolve();
+      await ended.promise;
+    },
+  });
+  const own = await at.sdk.beta.memoryStores.memories.create(at.store, { path: '/own/note.md', content: 'Mine.\n' });
+  const { id } = await at.dream();
+  const working = at.work();
+  await asked.promise;
+  expect((await at.texts()).get('/services.md')).toContain(FACTS[0]);
+  const [version] = await all(at.sdk.beta.memoryStores.memoryVersions.list(at.store, { limit: 1 }));
+  expect(version?.created_by).toEqual({ type: 'session_actor', session_id: id.replace('drm_', 'sesn_') });
+
+  expect((await at.sdk.beta.dreams.cancel(id)).status).toBe('canceled');
+  const [versions, texts] = [await at.versions(), await at.texts()];
+  expect([...texts.keys()].toSorted()).toEqual(['/logs/2026/11/2026-11-21.md', own.path]);
+  for (const fact of FACTS) expect(texts.get('/logs/2026/11/2026-11-21.md')).toContain(fact);
+  ended.resolve();
+  await working;
+  await at.work();
+  expect([await at.versions(), await at.texts()]).toEqual([versions, texts]);
+
+  const again = await at.dream();
+  await at.work();
+  expect((await at.sdk.beta.dreams.retrieve(again.id)).status).toBe('completed');
+  const services = (await at.texts()).get('/services.md') ?? '';
+  for (const fact of FACTS) expect(services.split(fact).length - 1).toBe(1);
+  expect((await at.texts()).get('/own/note.md')).toBe('Mine.\n');
+});
+
+test('where the server ends before it could take a canceled dream back, the worker does, and only then is the store free', async () => {
+  const [asked, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const at = await withSlowDream({
+    async hold(request) {
+      if (request !== 2) return;
+      asked.resolve();
+      await ended.promise;
+    },
+  });
+  const { id } = await at.dream();
+  const working = at.work();
+  await asked.promise;
+  // As far as a server comes that is killed in the middle of it.
+  at.server.deps.dreams.cancel(id);
+  expect([...(await at.texts()).keys()]).toContain('/services.md');
+  expect(await at.dream().catch(({ status }) => status)).toBe(409);
+  ended.resolve();
+  await working;
+  await at.work();
+  expect([...(await at.texts()).keys()]).toEqual(['/logs/2026/11/2026-11-21.md']);
+  expect((await at.dream()).status).toBe('pending');
+});
