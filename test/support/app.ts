@@ -32,6 +32,8 @@ export interface TestAppOptions {
   isForked?: boolean;
   /** The embedded queue is there already, which saves a worker its making. */
   hasQueue?: boolean;
+  /** What is done when it is needed no more; default: when the test is done. */
+  whenDone?(close: () => void | Promise<void>): void;
 }
 
 export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
@@ -55,7 +57,7 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
   if (options.hasQueue) await copyEmbeddedQueue(join(home, 'queue'));
   const runAgent = options.isForked ? undefined : loopInProcess;
   const app = compose(await loadConfig({}, environment), { runAgent });
-  onTestFinished(() => app.close());
+  (options.whenDone ?? onTestFinished)(() => app.close());
   return { app, store: await app.storeFor({}), dir, home, environment };
 }
 

@@ -10,7 +10,7 @@ import { isTopicPath } from '../../memory/text/topic.ts';
 import { reviewIn, type Word } from '../review/review.ts';
 import { shareWithTeam, sharingOf } from '../team/share.ts';
 import { markdown } from './markdown.ts';
-import { type MemoryPlace, memoryCalled } from './places.ts';
+import { type MemoryPlace, memoryCalled, memoryId } from './places.ts';
 import type { At, View } from './shell.ts';
 import { conflictView } from './views/conflict.ts';
 import { type Flash, keepFlash } from './visits.ts';
@@ -151,8 +151,8 @@ async function shareTopic(asked: Asked): Promise<Done> {
     const where = report.secrets.map(({ line, rule }) => `line ${line} (${rule})`).join(', ');
     return { text: `Not shared: it holds secrets, ${where}.`, isProblem: true };
   }
-  const team = at.places.all.find(({ store }) => store.dir === report.memory);
-  const undo = team && report.job !== null ? { undo: { memory: team.id, job: report.job } } : {};
+  // It may not have been among the memories before.
+  const undo = report.job === null ? {} : { undo: { memory: memoryId(report.memory), job: report.job } };
   return { text: "Shared: commit the team's memory with git as you do with other files.", ...undo };
 }
 

@@ -1,9 +1,11 @@
-// What tells an open page that something changed: which memory, never what. Whether another process changed one is found by
-// a look at its ledger and at its files every second, and only while somebody watches. Who comes back is told what was missed.
+// What tells an open page that something changed: in which memory, or in the home, never what. Whether another process
+// changed one is found by a look at its database and at its files every second, and only while somebody watches. Every page
+// says what it knew when it was made, so that whoever comes late, or comes back after a sleep, is told what was missed.
 
 import type { App } from '../../doors/compose.ts';
 import { liveFiles } from '../../memory/store/live-files.ts';
 import { readPlaces } from './places.ts';
+import { signOfHome } from './rows.ts';
 
 const LOOK_MS = 1_000;
 /** A connection that says nothing for long is cut by what stands between. */
@@ -25,13 +27,20 @@ export class Live {
     this.#app = app;
   }
 
+  /** What a page that is made now knows; whatever changes from here on comes later. */
+  async mark(): Promise<string> {
+    if (this.#seen.size === 0) await this.#look();
+    return `${this.#begun}.${this.#id}`;
+  }
+
+  /** `lastId`: what who listens knows already, as `mark` said it or the last event did. */
   stream(lastId: string | null): Response {
     let own: ReadableStreamDefaultController<Uint8Array>;
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
         own = controller;
         this.#watchers.add(controller);
-        send(controller, `retry: 1000\nid: ${this.#begun}.${this.#id}\nevent: hello\ndata: -\n\n`);
+        send(controller, 'retry: 1000\n\n');
         this.#catchUp(controller, lastId);
         this.#begin();
       },
@@ -45,11 +54,6 @@ export class Live {
         'x-content-type-options': 'nosniff',
       },
     });
-  }
-
-  /** Without waiting for the next second, where somebody watches. */
-  lookNow(): void {
-    if (this.#watchers.size > 0) void this.#look();
   }
 
   close(): void {
@@ -70,9 +74,9 @@ export class Live {
     return `id: ${this.#begun}.${id}\nevent: changed\ndata: ${memory}\n\n`;
   }
 
+  /** The first look finds what changed while nobody watched. */
   #begin(): void {
     if (this.#timer) return;
-    this.#seen.clear();
     void this.#look();
     this.#timer = setInterval(() => void this.#look(), LOOK_MS);
   }
@@ -94,14 +98,18 @@ export class Live {
   async #lookOnce(): Promise<void> {
     this.#looks += 1;
     const { all } = await readPlaces(this.#app);
-    for (const { id, store } of all) this.#compare(id, signOf(store));
+    const isFirst = this.#seen.size === 0;
+    const signs = new Map(all.map(({ id, store }) => [id, signOf(store)])).set('home', signOfHome(this.#app.home));
+    for (const [name, sign] of signs) {
+      const isOther = this.#seen.get(name) !== sign;
+      this.#seen.set(name, sign);
+      if (isOther && !isFirst) this.tell(name);
+    }
     if (this.#looks % SIGN_OF_LIFE_LOOKS === 0) for (const each of this.#watchers) send(each, ': still here\n\n');
   }
 
-  #compare(memory: string, sign: string): void {
-    const before = this.#seen.get(memory);
-    this.#seen.set(memory, sign);
-    if (before === undefined || before === sign) return;
+  /** Something changed in a memory, or in the home: what is done here is told without waiting for the next look. */
+  tell(memory: string): void {
     this.#id += 1;
     const event = { id: this.#id, memory };
     this.#events.push(event);
@@ -110,14 +118,13 @@ export class Live {
   }
 }
 
-/** Another one where another process wrote the ledger, this one did, or a file is another. */
+/** Another one where another process wrote the ledger, or a file is another. What this one does is told when it is done. */
 function signOf(store: { dir: string; ledger: Parameters<typeof liveFiles>[1] }): string {
   const { ledger, dir } = store;
   const others = ledger?.get<{ data_version: number }>('pragma data_version')?.data_version;
-  const own = ledger?.get<{ changes: number }>('select total_changes() as changes')?.changes;
   const files = liveFiles(dir, null);
   const times = files.reduce((sum, { modifiedMs }) => sum + modifiedMs, 0);
-  return [others, own, files.length, times].join(' ');
+  return [others, files.length, times].join(' ');
 }
 
 function send(controller: ReadableStreamDefaultController<Uint8Array>, text: string): void {

@@ -74,12 +74,19 @@ export async function openPages({ config, url, urls }: Parameters<NonNullable<Wi
       return isChange || part === 'live'
         ? plain(401, 'This visit is over: nocturne open begins another.')
         : page(401, enterPage());
-    if (part === 'live') return live.stream(request.headers.get('last-event-id'));
+    if (part === 'live')
+      return live.stream(request.headers.get('last-event-id') ?? new URL(request.url).searchParams.get('after'));
     if (isChange) return change(request, { visit, path });
     // What only takes forms.
     if (!Object.hasOwn(VIEWS, part)) return new Response(null, { status: 303, headers: { ...HEADERS, location: '/' } });
-    const at: At = { app, config, visit, places: await readPlaces(app), url: new URL(request.url) };
-    return show(at, path);
+    // What a page reads again by itself is no look of a person.
+    if (part === '' && request.headers.get('sec-fetch-mode') === 'navigate') app.home.noteLook();
+    return show(await here(request, visit), path);
+  };
+
+  const here = async (request: Request, visit: Visit): Promise<At> => {
+    const mark = await live.mark();
+    return { app, config, visit, places: await readPlaces(app), url: new URL(request.url), mark };
   };
 
   const show = async (at: At, path: string[]): Promise<Response> => {
@@ -110,9 +117,9 @@ export async function openPages({ config, url, urls }: Parameters<NonNullable<Wi
       visits.end(request);
       return new Response(null, { status: 303, headers: { ...HEADERS, location: '/' } });
     }
-    const at: At = { app, config, visit, places: await readPlaces(app), url: new URL(request.url) };
+    const at = await here(request, visit);
     const done = await act(at, { name: path[1] ?? '', fields });
-    live.lookNow();
+    live.tell(fields.get('memory') ?? 'home');
     if (typeof done !== 'string') {
       return page(done.status ?? 200, shell(done, at, 0));
     }
@@ -131,7 +138,8 @@ export async function openPages({ config, url, urls }: Parameters<NonNullable<Wi
         if (!isAppError(error)) throw error;
         const visit = visits.of(request);
         if (!visit) throw error;
-        const at: At = { app, config, visit, places: { all: [], broken: [] }, url: new URL(request.url) };
+        const places = { all: [], broken: [] };
+        const at: At = { app, config, visit, places, url: new URL(request.url), mark: await live.mark() };
         const view: View = { title: 'Not done', part: 'home', body: empty('That did not work', describeError(error)) };
         return page(error.code === 'bad-input' ? 404 : 500, shell(view, at, 0));
       }

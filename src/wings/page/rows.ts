@@ -1,5 +1,5 @@
 // What the page keeps in the home: where it is served now, and the tickets that open it. A ticket is 256 random bits, good
-// once and for a minute; only its hash is kept.
+// once and for a minute; only its hash is kept. And whether anything in the home is another than before.
 
 import { createHash, randomBytes } from 'node:crypto';
 import { thisProcess } from '../../base/process.ts';
@@ -53,4 +53,9 @@ export function servedAt(home: Home): string[] {
   return rowsOf(home)
     .all<{ url: string }>('select url from page_server')
     .map(({ url }) => url);
+}
+
+/** Another one where another process wrote the home. */
+export function signOfHome(home: Home): string {
+  return String(rowsOf(home).get<{ data_version: number }>('pragma data_version')?.data_version);
 }

@@ -17,6 +17,8 @@ export interface At {
   places: Places;
   visit: Visit;
   url: URL;
+  /** What was known when it was asked for: whatever changes later is told to the page (live.ts). */
+  mark: string;
 }
 
 export interface View {
@@ -25,8 +27,6 @@ export interface View {
   part: PartName;
   body: unknown;
   status?: number;
-  /** Of what it says: the page is read again when that changes. */
-  watches?: boolean;
 }
 
 const PARTS = [
@@ -50,7 +50,7 @@ export function shell({ title, part, body }: View, at: At, waiting: number): Htm
   return html`<!doctype html>
 <html lang="en">
 ${head(title)}
-<body>
+<body data-mark="${at.mark}">
 <a class="skip" href="#main">To the content</a>
 <header class="top">
 <a class="brand" href="/"><svg viewBox="0 0 24 24" width="22" height="22" aria-hidden="true"><path d="M20 14.5A8.5 8.5 0 0 1 9.5 4a8.5 8.5 0 1 0 10.5 10.5Z"/></svg>nocturne</a>
@@ -61,6 +61,7 @@ ${body}
 </main>
 <div id="said">${flash ? toast(flash, at) : ''}</div>
 <div id="live" role="status" class="live" hidden>This page changed meanwhile. <button type="button" id="reload">Show it</button></div>
+<div id="gone" role="status" class="live" hidden>nocturne does not answer: what you see may be old. <code>nocturne open</code> opens it again.</div>
 </body>
 </html>`;
 }

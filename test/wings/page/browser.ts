@@ -1,4 +1,4 @@
-// A Chromium of the system for a test file, and visits with it. Where there is none, and this is not CI, the file says so and is skipped.
+// A Chromium of the system for a test file, and visits with it: one for the whole file, or as many as a test wants. Where there is none, and this is not CI, the file says so and is skipped.
 
 import { existsSync } from 'node:fs';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
@@ -25,9 +25,21 @@ export function useBrowser(): () => Browser {
 export interface Visitor {
   page: Page;
   context: BrowserContext;
+  go(path: string): Promise<void>;
+  /** The id of the memory that stands first. */
+  memory: string;
   /** What went wrong in the page, and every address it asked for. */
   problems: string[];
   asked: string[];
+}
+
+/** The visit that all tests of this file share, each from the address that it goes to first. */
+export function useVisit(browser: () => Browser, world: () => Served): () => Visitor {
+  let visitor: Visitor | undefined;
+  beforeAll(async () => {
+    if (hasBrowser) visitor = await visit(browser(), world());
+  });
+  return () => visitor as Visitor;
 }
 
 /** A browser of its own that has entered by a ticket. */
@@ -38,7 +50,8 @@ export async function visit(
 ): Promise<Visitor> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
-  const visitor: Visitor = { page, context, problems: [], asked: [] };
+  const go = async (path: string) => void (await page.goto(`${url}${path}`));
+  const visitor: Visitor = { page, context, go, memory: '', problems: [], asked: [] };
   context.on('request', (request) => visitor.asked.push(request.url()));
   page.on('pageerror', (error) => visitor.problems.push(error.message));
   page.on('dialog', (dialog) => {
@@ -47,5 +60,6 @@ export async function visit(
   });
   await page.goto(`${url}/#${makeTicket(app.home, app.config.clock)}`);
   await page.locator('header.top').waitFor();
-  return visitor;
+  const href = await page.locator('.cards a.row').first().getAttribute('href', { timeout: 1_000 }).catch(() => '');
+  return { ...visitor, memory: href?.split('/').at(-1) ?? '' };
 }

@@ -1,16 +1,42 @@
-// An example memory as the page shows it: three sessions learned from, two nights, one of them waiting for a person's word,
-// and a second project.
+// An example memory as the page shows it: three sessions of one repository learned from, two nights, one of them waiting for
+// a person's word, what a night put away, and a second memory.
 
-import { readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { afterAll, beforeAll } from 'vitest';
+import type { TestAppOptions } from '../../support/app.ts';
+import { gitIn } from '../../support/git.ts';
+import { tempDir } from '../../support/temp.ts';
 import { type Served, served } from '../server/served.ts';
 
 const SESSIONS = join(import.meta.dirname, '../../fixtures/example');
 
-export async function exampleMemory(): Promise<Served> {
-  const world = await served();
+/** One for all tests of a file, each of which leaves it as it was or says what it changed. */
+export function useExample(): () => Served {
+  const closings: Parameters<NonNullable<TestAppOptions['whenDone']>>[0][] = [];
+  let world: Served | undefined;
+  beforeAll(async () => {
+    world = await exampleMemory({ whenDone: (close) => closings.push(close) });
+  });
+  afterAll(async () => {
+    for (const close of closings.reverse()) await close();
+  });
+  return () => world as Served;
+}
+
+async function exampleMemory(options: TestAppOptions): Promise<Served> {
+  const world = await served({ app: options });
   const { app, store } = world;
-  for (const name of readdirSync(SESSIONS)) await app.extract({ transcript: join(SESSIONS, name), ended: true });
+  const root = tempDir();
+  const orchard = join(root, 'orchard');
+  mkdirSync(orchard);
+  gitIn(orchard).run('init', '-q', '-b', 'main');
+  for (const name of readdirSync(SESSIONS)) {
+    const transcript = join(root, name);
+    writeFileSync(transcript, readFileSync(join(SESSIONS, name), 'utf8').replaceAll('/home/kim/orchard', orchard));
+    await app.extract({ transcript, ended: true });
+  }
+  await app.remember(store, { text: 'The orchard demo is due by 2026-03-01.', type: 'project' });
   await app.dream(store, {});
   await app.remember(store, { text: 'The harvest report goes out on the first Monday of the month.', type: 'project' });
   await app.remember(store, { text: 'Screenshots for reviews are taken at 375 and 1280 pixels.', type: 'feedback' });

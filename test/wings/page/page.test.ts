@@ -4,24 +4,25 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { allEntries } from '../../../src/memory/ledger/entries.ts';
-import type { Served } from '../server/served.ts';
-import { hasBrowser, useBrowser, type Visitor, visit } from './browser.ts';
-import { exampleMemory } from './example.ts';
+import { hasBrowser, useBrowser, useVisit } from './browser.ts';
+import { useExample } from './example.ts';
 
 const TOPIC = 'working-agreements.md';
+const PICTURES = join(import.meta.dirname, '../../../docs/pictures');
+const PICTURE = { width: 1120, height: 700 };
+
+/** The width and height of a PNG, as they stand in its head. */
+function sizeOf(png: Buffer): { width: number; height: number } {
+  return { width: png.readUInt32BE(16), height: png.readUInt32BE(20) };
+}
 
 describe.skipIf(!hasBrowser)('the page', () => {
   const browser = useBrowser();
-  const enter = async (): Promise<Served & Visitor & { memory: string; go(path: string): Promise<void> }> => {
-    const world = await exampleMemory();
-    const visitor = await visit(browser(), world);
-    const href = (await visitor.page.locator('.cards a.row').first().getAttribute('href')) as string;
-    const go = async (path: string) => void (await visitor.page.goto(`${world.url}${path}`));
-    return { ...world, ...visitor, memory: href.split('/').at(-1) as string, go };
-  };
+  const world = useExample();
+  const visitor = useVisit(browser, world);
 
   test('each of the seven views shows what is in the memory', async () => {
-    const { page, memory, go, problems, asked, url } = await enter();
+    const { page, memory, go, problems, asked } = visitor();
     await page.getByRole('heading', { name: /things learned/ }).waitFor();
     expect(await page.locator('.needs').innerText()).toContain('wait for your word');
     expect(await page.locator('.feed').innerText()).toContain('Always use pnpm instead of npm');
@@ -38,6 +39,10 @@ describe.skipIf(!hasBrowser)('the page', () => {
     expect(await page.locator('.diff').count()).toBeGreaterThan(0);
     await go('/review');
     expect(await page.locator('.proposal').count()).toBe(2);
+    await go(`/memory/${memory}/archive`);
+    await page.getByRole('link', { name: 'project-facts' }).click();
+    expect(await page.locator('.line').innerText()).toContain('The orchard demo is due');
+    expect(await page.locator('.line').getByRole('link').allInnerTexts()).toEqual([expect.stringContaining('Why')]);
     await go('/sessions');
     await page.locator('.list a.row').last().click();
     expect(await page.locator('.legend').innerText()).toMatch(/recorded/);
@@ -48,11 +53,34 @@ describe.skipIf(!hasBrowser)('the page', () => {
     await go('/cost');
     expect(await page.locator('.figures').innerText()).toContain('$');
     expect(problems).toEqual([]);
-    expect(asked.filter((each) => !each.startsWith(url))).toEqual([]);
+    expect(asked.filter((each) => !each.startsWith(world().url))).toEqual([]);
+  });
+
+  // PICTURES=keep takes new ones for the README.
+  test('the pictures of the README are what the page looks like, each under 150 kB', async () => {
+    const { page, memory, go } = visitor();
+    await page.setViewportSize(PICTURE);
+    await go(`/memory/${memory}/topic/${TOPIC}`);
+    await page.getByRole('link', { name: /^Why/ }).first().click();
+    await page.getByRole('link', { name: 'In the conversation' }).click();
+    await page.locator('.talk').waitFor();
+    await page.locator('main').focus();
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      const name = join(PICTURES, `why-${colorScheme}.png`);
+      const taken = await page.screenshot(process.env.PICTURES === 'keep' ? { path: name } : {});
+      for (const png of [taken, readFileSync(name)]) {
+        expect(png.length).toBeLessThan(150_000);
+        expect(sizeOf(png)).toEqual(PICTURE);
+      }
+    }
+    await page.emulateMedia({ colorScheme: null });
+    await page.setViewportSize({ width: 1280, height: 900 });
   });
 
   test('a line is edited in place, a topic pinned and a line forgotten, and the word that appears takes each back', async () => {
-    const { page, memory, go, dir, store } = await enter();
+    const { page, memory, go } = visitor();
+    const { dir, store } = world();
     const file = () => readFileSync(join(dir, TOPIC), 'utf8');
     const before = file();
     await go(`/memory/${memory}/topic/${TOPIC}`);
@@ -83,7 +111,8 @@ describe.skipIf(!hasBrowser)('the page', () => {
   });
 
   test('a proposal is accepted and another rejected by keys, and a night is undone', async () => {
-    const { page, memory, go, dir } = await enter();
+    const { page, memory, go } = visitor();
+    const { dir } = world();
     await go('/review');
     const texts = await page.locator('.proposal .statement').allInnerTexts();
     await page.keyboard.press('j');
@@ -107,7 +136,8 @@ describe.skipIf(!hasBrowser)('the page', () => {
   });
 
   test('of two tabs that edit one line the second is shown both, and nothing of the first is lost', async () => {
-    const { page, context, memory, go, dir, url } = await enter();
+    const { page, context, memory, go } = visitor();
+    const { dir, url } = world();
     const at = `/memory/${memory}/topic/${TOPIC}`;
     await go(at);
     const other = await context.newPage();
@@ -128,10 +158,12 @@ describe.skipIf(!hasBrowser)('the page', () => {
     await other.getByRole('button', { name: 'Save' }).click();
     await other.getByText('Saved.').waitFor();
     expect(readFileSync(join(dir, TOPIC), 'utf8')).toContain('says the second');
+    await other.close();
   });
 
   test('with ten tabs open the page still loads, and all show within two seconds what an editor saved', async () => {
-    const { page, context, memory, go, store, url } = await enter();
+    const { page, context, memory, go } = visitor();
+    const { store, url } = world();
     const at = `/memory/${memory}/topic/${TOPIC}`;
     await go(at);
     const tabs = [page];
@@ -140,7 +172,20 @@ describe.skipIf(!hasBrowser)('the page', () => {
       await tab.goto(`${url}${at}`);
       tabs.push(tab);
     }
-    await store.edit({ actor: 'person' }, { path: TOPIC, old: 'instead of npm', new: 'and never npm' });
-    for (const tab of tabs) await tab.locator('.line .what', { hasText: 'and never npm' }).waitFor({ timeout: 5_000 });
+    await store.edit({ actor: 'person' }, { path: TOPIC, old: 'the real Postgres', new: 'a real Postgres' });
+    for (const tab of tabs) await tab.locator('.line .what', { hasText: 'a real Postgres' }).waitFor({ timeout: 5_000 });
+  });
+
+  test("a topic is shared with the team's memory of its repository, and the word that appears takes that back", async () => {
+    const { page, memory, go } = visitor();
+    await go(`/memory/${memory}/topic/references.md`);
+    await page.getByRole('button', { name: 'Share' }).click();
+    await page.getByText('Shared: commit').waitFor();
+    const team = world().app.home.stores().find((dir) => dir.endsWith('/orchard/.claude/memory')) as string;
+    const shared = () => (existsSync(join(team, 'references.md')) ? readFileSync(join(team, 'references.md'), 'utf8') : '');
+    expect(shared()).toContain('the Linear project INGEST');
+    await page.locator('.toast button').click();
+    await page.getByText('Taken back.').waitFor();
+    expect(shared()).not.toContain('INGEST');
   });
 });

@@ -6,14 +6,11 @@ import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { makeTicket } from '../../../src/wings/page/rows.ts';
 import { sized } from '../../support/depth.ts';
 import { seeded } from '../../support/random.ts';
-import { type Served, served } from '../server/served.ts';
-import { hasBrowser, useBrowser, visit } from './browser.ts';
-import { exampleMemory } from './example.ts';
-
-const OURS = { 'sec-fetch-site': 'same-origin' };
+import { hasBrowser, useBrowser, useVisit } from './browser.ts';
+import { enter, OURS } from './enter.ts';
+import { useExample } from './example.ts';
 
 /** Asked with these headers and no others, which fetch would not do. */
 async function statusOf(url: string, headers: Record<string, string>): Promise<number | undefined> {
@@ -21,23 +18,6 @@ async function statusOf(url: string, headers: Record<string, string>): Promise<n
   get(url, { headers, agent: false }, answer.resolve).on('error', answer.reject);
   const { statusCode } = (await answer.promise).resume();
   return statusCode;
-}
-
-/** A cookie as a browser gets it, and the token of its forms. */
-async function enter({ app, url }: Pick<Served, 'app' | 'url'>) {
-  const ticket = makeTicket(app.home, app.config.clock);
-  const post = (given: string) =>
-    fetch(`${url}/enter`, {
-      method: 'POST',
-      redirect: 'manual',
-      headers: { ...OURS, origin: url },
-      body: new URLSearchParams({ ticket: given }),
-    });
-  const entered = await post(ticket);
-  const cookie = (entered.headers.get('set-cookie') ?? '').split(';')[0] as string;
-  const page = await (await fetch(url, { headers: { ...OURS, cookie } })).text();
-  const token = /name="token" value="([^"]+)"/.exec(page)?.[1] ?? '';
-  return { cookie, token, page, ticket, post, setCookie: entered.headers.get('set-cookie') ?? '' };
 }
 
 test('a ticket opens the page once, and the cookie it gives is shown to nobody else', async () => {

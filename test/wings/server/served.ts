@@ -34,7 +34,7 @@ export interface Served extends TestApp {
 export async function served(options: ServeOptions & { app?: TestAppOptions } = {}): Promise<Served> {
   const app = await testApp(options.app);
   const server = await startServer(app.app, { port: 0, createsPerMinute: 0, readsPerMinute: 0, ...options });
-  onTestFinished(() => server.close(0));
+  (options.app?.whenDone ?? onTestFinished)(() => server.close(0));
   return {
     ...app,
     server,

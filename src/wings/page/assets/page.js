@@ -10,6 +10,8 @@ let sent = main.innerHTML;
 let isAnswer = false;
 /** How often it was replaced. */
 let times = 0;
+/** What the server knew when it made what is shown. */
+let mark = document.body.dataset.mark;
 
 async function read(url, init) {
   const answer = await fetch(url, { credentials: 'same-origin', ...init });
@@ -32,6 +34,7 @@ function put({ page, url }, { isNew = true, keepsTyping = false } = {}) {
     main.replaceChildren(...next.childNodes);
   }
   sent = shown;
+  mark = page.body.dataset.mark;
   times += 1;
   isAnswer = new URL(url).pathname.startsWith('/do/');
   const said = page.querySelector('.toast');
@@ -186,23 +189,38 @@ function isWriting() {
 }
 
 let isReading = false;
-async function changed() {
-  if (isReading || isAnswer) return;
+let isWanted = false;
+
+/** Something changed: what is shown is read again, and once more where that went on meanwhile. */
+async function changed(id) {
+  if (!isOlder(mark, id)) return;
+  isWanted = true;
+  if (isReading) return;
   isReading = true;
-  const before = times;
-  try {
-    const answer = await read(location.href);
-    // The person went on meanwhile.
-    if (times !== before) return;
-    const next = answer.page.getElementById('main')?.innerHTML;
-    if (next === undefined || next === sent) return;
-    if (isWriting()) live.hidden = false;
-    else put(answer, { isNew: false });
-  } catch {
+  while (isWanted) {
+    isWanted = false;
     // The server may be gone; the stream finds it again.
-  } finally {
-    isReading = false;
+    await readAgain().catch(() => {});
   }
+  isReading = false;
+}
+
+/** Of another server nothing is known. */
+function isOlder(one, other) {
+  const [[begun, at], [otherBegun, otherAt]] = [one.split('.'), other.split('.')];
+  return begun !== otherBegun || Number(at) < Number(otherAt);
+}
+
+async function readAgain() {
+  if (isAnswer) return;
+  const before = times;
+  const answer = await read(location.href);
+  // The person went on meanwhile.
+  if (times !== before) return;
+  const next = answer.page.getElementById('main')?.innerHTML;
+  if (next === sent) mark = answer.page.body.dataset.mark;
+  else if (isWriting()) live.hidden = false;
+  else put(answer, { isNew: false });
 }
 
 document
@@ -212,12 +230,42 @@ document
 /** One stream for all tabs of this browser: who holds the lock listens and tells the others. */
 function listen() {
   const tabs = new BroadcastChannel('nocturne');
-  tabs.onmessage = () => void changed();
+  let last = mark;
+  let isListening = false;
+  let silence;
+  const gone = (isGone) => {
+    document.getElementById('gone').hidden = !isGone;
+  };
+  const hear = (said) => {
+    if (said === 'where') return isListening && tabs.postMessage(last);
+    if (said === 'gone' || said === 'back') return gone(said === 'gone');
+    if (said === 'over') return void readAgain().catch(() => {});
+    void changed(said);
+  };
+  const tell = (said) => {
+    tabs.postMessage(said);
+    hear(said);
+  };
+  tabs.onmessage = ({ data }) => hear(data);
+  // What changed between the making of this page and now was told to the others already.
+  tabs.postMessage('where');
   navigator.locks.request('nocturne-live', () => {
-    const stream = new EventSource('/live');
-    stream.addEventListener('changed', () => {
-      tabs.postMessage('changed');
-      void changed();
+    isListening = true;
+    last = mark;
+    const stream = new EventSource(`/live?after=${mark}`);
+    stream.addEventListener('changed', ({ lastEventId }) => {
+      last = lastEventId;
+      tell(lastEventId);
+    });
+    stream.addEventListener('open', () => {
+      clearTimeout(silence);
+      silence = undefined;
+      tell('back');
+    });
+    stream.addEventListener('error', () => {
+      // Turned away: the visit is over.
+      if (stream.readyState === EventSource.CLOSED) return tell('over');
+      silence ??= setTimeout(tell, 4_000, 'gone');
     });
     return new Promise(() => {});
   });

@@ -19,7 +19,6 @@ const SHOWN = 12;
 export async function homeView(at: At): Promise<View> {
   const { app, config, visit, places } = at;
   const overview = await readOverview(app, { since: visit.since ?? undefined });
-  app.home.noteLook();
   const cost = asJson(await readCost(app));
   const count = overview.learned.reduce((sum, { entries }) => sum + entries.length, 0);
   if (places.all.length === 0) {
@@ -36,7 +35,6 @@ export async function homeView(at: At): Promise<View> {
   return {
     title: 'Home',
     part: 'home',
-    watches: true,
     body: html`<h1>${count === 0 ? 'Nothing new' : `${sayCount(count, 'thing')} learned`} <small>${visit.since === null ? 'so far' : html`since ${when(visit.since, at)}`}</small></h1>
 <div class="columns">
 <div>

@@ -47,7 +47,6 @@ export async function memoryView(at: At, [id, what, ...rest]: string[]): Promise
   return {
     title,
     part: 'memory',
-    watches: true,
     body: html`<div class="split">${side(at, memory, tab)}<div>${body}</div></div>`,
   };
 }

@@ -44,7 +44,6 @@ export async function nightsView(at: At, [id, job]: string[]): Promise<View> {
   return {
     title: 'Nights',
     part: 'nights',
-    watches: true,
     body: html`<h1>Nights ${day === null ? '' : html`<small>${day} · <a href="/nights">all</a></small>`}</h1>
 ${memoryTabs(at, { current: asked, href: (memory) => (memory ? `/nights?memory=${memory.id}` : '/nights') })}
 ${shown.length === 0 ? empty('No night yet', html`At night the new entries are worked into topics; <code>nocturne dream</code> does it now.`) : ''}
@@ -94,7 +93,6 @@ async function nightView(at: At, id: string, job: string): Promise<View> {
   return {
     title: `Night of ${day}`,
     part: 'nights',
-    watches: true,
     body: html`<header class="title"><div><p class="meta"><a href="/nights">Nights</a> · <span class="said">${memory.name}</span>${undone ? html` · <span class="tag bad">taken back</span>` : ''}</p><h1>Night of ${formatIn(`${day}T12:00:00Z`, 'UTC', 'd MMMM')} <small>${dream.at ? timeOf(dream.at, at.config.zone) : ''}</small></h1><p class="ops">${opTags(dream.rows)}</p></div>
 <div class="actions">${files.length > 0 ? back : ''}</div></header>
 <section><h2>What it did, and why</h2><ul class="plain list">${items.slice(0, MOST_ITEMS).map((item) => operation(item, memory))}</ul>

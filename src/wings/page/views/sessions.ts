@@ -45,7 +45,6 @@ export async function sessionsView(at: At, [id, ...rest]: string[]): Promise<Vie
   return {
     title: 'Sessions',
     part: 'sessions',
-    watches: true,
     body: html`<h1>Sessions <small>${all.length === 0 ? '' : `${sayCount(all.length, 'session')} read`}</small></h1>
 ${memoryTabs(at, { current: asked, href: (memory) => (memory ? `/sessions?memory=${memory.id}` : '/sessions') })}
 ${all.length === 0 ? empty('No session was read yet', html`When a session of your agent ends it is read. <code>nocturne learn</code> reads those of before.`) : ''}

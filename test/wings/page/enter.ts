@@ -1,0 +1,33 @@
+// A visit without a browser: the cookie as a browser gets it, and the token of its forms.
+
+import { makeTicket } from '../../../src/wings/page/rows.ts';
+import type { Served } from '../server/served.ts';
+
+export const OURS = { 'sec-fetch-site': 'same-origin' };
+
+export interface Entered {
+  cookie: string;
+  token: string;
+  /** What it was shown first. */
+  page: string;
+  ticket: string;
+  setCookie: string;
+  /** Tries to enter with a ticket. */
+  post(ticket: string): Promise<Response>;
+}
+
+export async function enter({ app, url }: Pick<Served, 'app' | 'url'>): Promise<Entered> {
+  const ticket = makeTicket(app.home, app.config.clock);
+  const post = (given: string) =>
+    fetch(`${url}/enter`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { ...OURS, origin: url },
+      body: new URLSearchParams({ ticket: given }),
+    });
+  const setCookie = (await post(ticket)).headers.get('set-cookie') ?? '';
+  const cookie = setCookie.split(';')[0] as string;
+  const page = await (await fetch(url, { headers: { ...OURS, cookie } })).text();
+  const token = /name="token" value="([^"]+)"/.exec(page)?.[1] ?? '';
+  return { cookie, token, page, ticket, post, setCookie };
+}
