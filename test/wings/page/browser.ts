@@ -60,6 +60,10 @@ export async function visit(
   });
   await page.goto(`${url}/#${makeTicket(app.home, app.config.clock)}`);
   await page.locator('header.top').waitFor();
-  const href = await page.locator('.cards a.row').first().getAttribute('href', { timeout: 1_000 }).catch(() => '');
+  const href = await page
+    .locator('.cards a.row')
+    .first()
+    .getAttribute('href', { timeout: 1_000 })
+    .catch(() => '');
   return { ...visitor, memory: href?.split('/').at(-1) ?? '' };
 }

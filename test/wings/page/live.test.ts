@@ -59,7 +59,7 @@ test('a change of a file, of a ledger and of the home is told once each, by wher
   const { next } = await listen({ after: await mark() });
   appendFileSync(join(dir, 'a.md'), '- Two.\n');
   expect(await next()).toEqual({ id: expect.stringMatching(/\.1$/), memory: id });
-  others.pauses.begin('/somewhere');
+  others.pauses.begin({ project: '/somewhere', until: null });
   expect(await next()).toEqual({ id: expect.stringMatching(/\.2$/), memory: 'home' });
   await store.write({ actor: 'person' }, { path: 'b.md', text: 'Another.\n' });
   expect(await next()).toEqual({ id: expect.stringMatching(/\.3$/), memory: id });
@@ -73,7 +73,7 @@ test('who comes back with the last id it had is told what changed while nobody l
   const { id: lastId } = await first.next();
   first.stop();
   appendFileSync(join(dir, 'a.md'), '- Three.\n');
-  others.pauses.begin('/somewhere');
+  others.pauses.begin({ project: '/somewhere', until: null });
   const again = await listen({ after: before, lastId });
   expect([(await again.next()).memory, (await again.next()).memory].sort()).toEqual([id, 'home'].sort());
   const late = await listen({ after: before });

@@ -173,7 +173,8 @@ describe.skipIf(!hasBrowser)('the page', () => {
       tabs.push(tab);
     }
     await store.edit({ actor: 'person' }, { path: TOPIC, old: 'the real Postgres', new: 'a real Postgres' });
-    for (const tab of tabs) await tab.locator('.line .what', { hasText: 'a real Postgres' }).waitFor({ timeout: 5_000 });
+    for (const tab of tabs)
+      await tab.locator('.line .what', { hasText: 'a real Postgres' }).waitFor({ timeout: 5_000 });
   });
 
   test("a topic is shared with the team's memory of its repository, and the word that appears takes that back", async () => {
@@ -181,8 +182,11 @@ describe.skipIf(!hasBrowser)('the page', () => {
     await go(`/memory/${memory}/topic/references.md`);
     await page.getByRole('button', { name: 'Share' }).click();
     await page.getByText('Shared: commit').waitFor();
-    const team = world().app.home.stores().find((dir) => dir.endsWith('/orchard/.claude/memory')) as string;
-    const shared = () => (existsSync(join(team, 'references.md')) ? readFileSync(join(team, 'references.md'), 'utf8') : '');
+    const team = world()
+      .app.home.stores()
+      .find((dir) => dir.endsWith('/orchard/.claude/memory')) as string;
+    const shared = () =>
+      existsSync(join(team, 'references.md')) ? readFileSync(join(team, 'references.md'), 'utf8') : '';
     expect(shared()).toContain('the Linear project INGEST');
     await page.locator('.toast button').click();
     await page.getByText('Taken back.').waitFor();

