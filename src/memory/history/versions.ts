@@ -70,11 +70,15 @@ const LOOKED_THROUGH = 20;
 /** The texts of lines (by id) of a topic, in their order, as the newest version that has them says them. */
 export function writtenLines(ledger: Ledger, { path, lines }: { path: string; lines: string[] }): string[] {
   const found = new Map<string, string>();
-  const sql = `select content from version where content is not null
-    and (path = ? or memory in (select id from memory where path = ?)) order by rowid desc limit ?`;
-  for (const [content] of lines.length > 0 ? ledger.lists(sql, path, path, LOOKED_THROUGH) : []) {
-    for (const { id, text } of parseTopic(path, String(content)).lines) if (!found.has(id)) found.set(id, text);
-    if (lines.every((line) => found.has(line))) break;
+  const isFound = () => lines.every((line) => found.has(line));
+  // Those of the file that has the path now are told by an index; what had it before is looked for among all.
+  for (const whose of ['memory in (select id from memory where path = ?)', 'path = ?']) {
+    if (isFound()) break;
+    const sql = `select content from version where content is not null and ${whose} order by rowid desc limit ?`;
+    for (const [content] of ledger.lists(sql, path, LOOKED_THROUGH)) {
+      for (const { id, text } of parseTopic(path, String(content)).lines) if (!found.has(id)) found.set(id, text);
+      if (isFound()) break;
+    }
   }
   return lines.flatMap((line) => found.get(line) ?? []);
 }

@@ -10,6 +10,7 @@ import { coverRange, writeSession } from '../../../src/memory/ledger/coverage.ts
 import { addSupport, type EntryRow, writeEntry } from '../../../src/memory/ledger/entries.ts';
 import { beginJob, endJob, rememberJob } from '../../../src/memory/ledger/job-rows.ts';
 import { shaOf } from '../../../src/memory/ledger/version-rows.ts';
+import { isMemoryPath } from '../../../src/memory/store/confine.ts';
 import type { Store } from '../../../src/memory/store/store.ts';
 import { appendEntries, entryId, logPath } from '../../../src/memory/text/daily-log.ts';
 import { appendJsonReport, type ReportedRow, reportPath } from '../../../src/memory/text/dream-report.ts';
@@ -147,7 +148,7 @@ export async function fill(store: Store, plan: Plan): Promise<void> {
     put(reportPath(day, 'json'), appendJsonReport(null, rows));
     if (night < nights - 1) continue;
     // What the last one wrote can be seen, and taken back.
-    const changed = [...texts.keys()].filter((path) => !allProposed.has(path)).slice(0, AT_LAST);
+    const changed = [...texts.keys()].filter((path) => !allProposed.has(path) && isMemoryPath(path)).slice(0, AT_LAST);
     await store.commit({ actor: `job:${job}` }, () => ({
       files: changed.map((path, n) => ({ path, change: (text) => `${text}- ${says('line', count + n)}\n` })),
     }));

@@ -8,8 +8,15 @@ import { readTextNow } from '../../../base/files/files.ts';
 import { formatIn, timeOf } from '../../../base/time.ts';
 import { dreamsOf, type ReportedDream } from '../../../doors/cli/commands/report.ts';
 import { readVersion } from '../../../memory/history/versions.ts';
-import { commitsOf, undoneBy } from '../../../memory/ledger/job-rows.ts';
-import { countOps, reportDay, reportPath } from '../../../memory/text/dream-report.ts';
+import { commitsOf, jobRow, undoneBy } from '../../../memory/ledger/job-rows.ts';
+import {
+  countOps,
+  numbered,
+  parseJsonReport,
+  type ReportRow,
+  reportDay,
+  reportPath,
+} from '../../../memory/text/dream-report.ts';
 import { diffOfTexts } from '../diff.ts';
 import { inlineMarkdown } from '../markdown.ts';
 import { type MemoryPlace, memoryCalled } from '../places.ts';
@@ -49,7 +56,9 @@ ${memoryTabs(at, { current: asked, href: (memory) => (memory ? `/nights?memory=$
 ${shown.length === 0 ? empty('No night yet', html`At night the new entries are worked into topics; <code>nocturne dream</code> does it now.`) : ''}
 <ol class="plain timeline">${shown.map(
       ({ memory, day: of }) =>
-        html`<li><h2>${formatIn(`${of}T12:00:00Z`, 'UTC', 'EEEE d MMMM')}</h2>${dreamsAt(memory, of)
+        html`<li><h2>${formatIn(`${of}T12:00:00Z`, 'UTC', 'EEEE d MMMM')}</h2>${[
+          ...Map.groupBy(parseJsonReport(reportOf(memory, of)) ?? [], (row) => row.job),
+        ]
           .toReversed()
           .map((dream) => dreamItem(dream, memory, at))}</li>`,
     )}</ol>
@@ -61,23 +70,24 @@ function daysOf(dir: string): string[] {
   return listNames(join(dir, '.nocturne/dreams')).flatMap((name) => reportDay(name) ?? []);
 }
 
-function dreamsAt({ store: { dir, ledger } }: MemoryPlace, day: string): ReportedDream[] {
-  return dreamsOf(readTextNow(join(dir, reportPath(day, 'json'))) ?? '', ledger);
+function reportOf({ store: { dir } }: MemoryPlace, day: string): string {
+  return readTextNow(join(dir, reportPath(day, 'json'))) ?? '';
 }
 
-function dreamItem({ job, at: when, rows }: ReportedDream, { id, name, store }: MemoryPlace, { config }: At): Html {
-  return html`<a class="card row" href="/nights/${id}/${job}"><strong class="said">${name}</strong> ${undoneBy(store.ledger, job) ? html`<span class="tag bad">taken back</span>` : ''}<span class="meta">${when ? timeOf(when, config.zone) : ''}</span><span class="ops">${opTags(rows)}</span></a>`;
+function dreamItem([job, rows]: [string, ReportRow[]], { id, name, store }: MemoryPlace, { config }: At): Html {
+  const when = jobRow(store.ledger, job)?.createdAt;
+  return html`<a class="card row" href="/nights/${id}/${job}"><strong class="said">${name}</strong> ${undoneBy(store.ledger, job) ? html`<span class="tag bad">taken back</span>` : ''}<span class="meta">${when ? timeOf(when, config.zone) : ''}</span><span class="ops">${opTags(numbered(rows))}</span></a>`;
 }
 
-function opTags(rows: ReportedDream['rows']): Html[] {
+function opTags(rows: Pick<ReportRow, 'op' | 'entry' | 'operation'>[]): Html[] {
   return countOps(rows).map(([op, count]) => html`<span class="tag op-${op}">${count} ${DID[op] ?? op}</span>`);
 }
 
 async function nightView(at: At, id: string, job: string): Promise<View> {
   const memory = memoryCalled(at.places, id);
   const day =
-    memory && daysOf(memory.store.dir).findLast((each) => dreamsAt(memory, each).some((dream) => dream.job === job));
-  const dream = memory && day && dreamsAt(memory, day).find((each) => each.job === job);
+    memory && daysOf(memory.store.dir).findLast((each) => reportOf(memory, each).includes(JSON.stringify(job)));
+  const dream = memory && day && dreamsOf(reportOf(memory, day), memory.store.ledger).find((each) => each.job === job);
   if (!memory || !day || !dream) throw new AppError('bad-input', 'There is no report of such a night any more.');
   const { ledger } = memory.store;
   const undone = undoneBy(ledger, job);
