@@ -31,6 +31,12 @@ export interface ShownProposal {
   diff: string;
 }
 
+/** The ids of all that wait, topic by topic, without a look at what they rest on. */
+export function waitingIds({ ledger }: Store): string[] {
+  const waiting = waitingProposals(ledger).map((each) => ({ id: each.id, topic: topicOf(each) ?? '' }));
+  return waiting.sort((a, b) => a.topic.localeCompare(b.topic)).map(({ id }) => id);
+}
+
 /** All that wait, or those of `ids`, topic by topic. */
 export async function listProposals(store: Store, ids?: string[]): Promise<ShownProposal[]> {
   const shown: ShownProposal[] = [];
@@ -40,6 +46,11 @@ export async function listProposals(store: Store, ids?: string[]): Promise<Shown
   return shown.sort((a, b) => (a.topic ?? '').localeCompare(b.topic ?? ''));
 }
 
+/** Path of the topic that it is about; null where none is touched. */
+function topicOf({ archiving, operations: [first], topics }: Proposal): string | null {
+  return archiving?.topic ?? (first && 'topic' in first ? `${first.topic}.md` : (topics[0]?.path ?? null));
+}
+
 async function showProposal(store: Store, proposal: Proposal): Promise<ShownProposal> {
   const { id, job, at, operations, archiving } = proposal;
   const logged = await readLogged(store, proposal.entries);
@@ -47,11 +58,10 @@ async function showProposal(store: Store, proposal: Proposal): Promise<ShownProp
   const [first] = operations;
   const written = operations.flatMap((operation) => ('lines' in operation ? operation.lines : []));
   const about = archiving ? archiving.entries : proposal.entries.map((pin) => pin.id);
-  const target = first && 'topic' in first ? `${first.topic}.md` : (proposal.topics[0]?.path ?? null);
   return {
     id,
     kind: archiving?.kind ?? first?.kind ?? '',
-    topic: archiving?.topic ?? target,
+    topic: topicOf(proposal),
     reason: archiving?.reason ?? first?.reason ?? '',
     job,
     at,

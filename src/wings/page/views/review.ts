@@ -1,7 +1,7 @@
 // Review: what dreams propose and waits for a person, one by one with the words it rests on and what it would change.
 
 import { html } from 'hono/html';
-import { listProposals, type ShownProposal } from '../../review/list.ts';
+import { listProposals, type ShownProposal, waitingIds } from '../../review/list.ts';
 import { sideBySide } from '../diff.ts';
 import { inlineMarkdown } from '../markdown.ts';
 import type { MemoryPlace } from '../places.ts';
@@ -12,11 +12,14 @@ const SHOWN = 20;
 
 export async function reviewView(at: At): Promise<View> {
   const asked = memoryCalled(at.places, at.url.searchParams.get('memory'));
-  const waiting: { memory: MemoryPlace; proposal: ShownProposal }[] = [];
-  for (const memory of asked ? [asked] : at.places.all) {
-    for (const proposal of await listProposals(memory.store)) waiting.push({ memory, proposal });
+  const waiting = (asked ? [asked] : at.places.all).flatMap((memory) =>
+    waitingIds(memory.store).map((id) => ({ memory, id })),
+  );
+  const shown: { memory: MemoryPlace; proposal: ShownProposal }[] = [];
+  for (const [memory, list] of Map.groupBy(waiting.slice(0, SHOWN), (each) => each.memory)) {
+    const ids = list.map(({ id }) => id);
+    for (const proposal of await listProposals(memory.store, ids)) shown.push({ memory, proposal });
   }
-  const shown = waiting.slice(0, SHOWN);
   const memories = [...new Set(waiting.map(({ memory }) => memory))];
   return {
     title: 'Review',
@@ -30,7 +33,8 @@ ${
         html`With <code>review: true</code> in the settings a dream changes nothing by itself: what it would do waits here.`,
       )
     : html`<div class="bar"><p class="keys"><kbd>j</kbd> <kbd>k</kbd> next, previous · <kbd>a</kbd> accept · <kbd>r</kbd> reject · <kbd>e</kbd> edit</p>${memories.length === 1 && memories[0] && waiting.length > 1 ? form(at, { action: '/do/review', fields: { memory: memories[0].id, id: 'all', word: 'accept' } }, html`<button>Accept all ${waiting.length}</button>`) : ''}</div>
-<ol class="plain proposals">${shown.map(({ memory, proposal }) => proposalItem(at, memory, proposal))}</ol>`
+<ol class="plain proposals">${shown.map(({ memory, proposal }) => proposalItem(at, memory, proposal))}</ol>
+${waiting.length > shown.length ? html`<p class="dim">${waiting.length - shown.length} more follow when these are decided.</p>` : ''}`
 }`,
   };
 }
