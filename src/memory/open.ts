@@ -6,7 +6,7 @@
 
 import { resolve } from 'node:path';
 import { canonicalPath } from '../base/files/directories.ts';
-import { makeDirectory } from '../base/files/files.ts';
+import { makeDirectory, type Stat } from '../base/files/files.ts';
 import { type Clock, systemClock } from '../base/time.ts';
 import { resolveMerges } from './conflicts/resolve-merges.ts';
 import { rebuildWhereBehind } from './history/rebuild.ts';
@@ -24,6 +24,12 @@ export interface StoreOptions {
   isCheckedIn?: boolean;
   /** How long another process that works there is waited for; default: 15 s. */
   lockWaitMs?: number;
+  /**
+   * It is this process's own copy of a store that is kept elsewhere: what differs from its head is no edit but breaks the
+   * copy (`isBrokenCopy`), jobs of other machines are left alone, nothing waits for the disk, and the ledger's log is
+   * emptied by `Ledger.emptyLog` alone. How each file looked when it was last found to be its head is kept here, by path.
+   */
+  looks?: Map<string, Stat>;
   /** The earlier name of `isCheckedIn`. */
   isTeam?: boolean;
   /** Whose actions are done through it; default: a program's. */
@@ -36,7 +42,7 @@ export interface StoreOptions {
  */
 export async function openStore(
   dir: string,
-  { clock = systemClock, limits, lockWaitMs, isTeam, isCheckedIn = isTeam, startedBy }: StoreOptions = {},
+  { clock = systemClock, limits, lockWaitMs, looks, isTeam, isCheckedIn = isTeam, startedBy }: StoreOptions = {},
 ): Promise<Store> {
   makeDirectory(dir);
   const root = canonicalPath(resolve(dir));
@@ -44,18 +50,21 @@ export async function openStore(
   if (isRepositorys) refuseLinkedState(root);
   // Brings the files to what was committed.
   const store = new Store(root, {
-    ledger: openLedger(root, startedBy),
+    ledger: openLedger(root, startedBy, { isCopy: looks !== undefined }),
     clock,
     limits,
     lockWaitMs,
     isCheckedIn: isRepositorys,
+    looks,
     resolveEdits: resolveMerges,
   });
   try {
+    // How the files of one machine looked, when a dream last read them, is no other's to know.
+    if (looks) store.ledger.run('create temp table history_look (path text primary key, look text not null)');
     // Before external edits are taken in: a ledger that is behind the files is known by what it remembers of them.
-    await rebuildWhereBehind(store);
+    else await rebuildWhereBehind(store);
     await store.missing();
-    endInterrupted(store.ledger, clock.now());
+    if (!looks) endInterrupted(store.ledger, clock.now());
   } catch (error) {
     store.close();
     throw error;

@@ -17,11 +17,12 @@ const BETWEEN_TRIES_MS = 10;
 /**
  * @internal
  * Opens a SQLite file of ours: write-ahead log, durable commits, waits up to 15 s for other writers. `steps` of the
- * schema that the file has not seen yet are taken; how many it has is its `user_version`.
+ * schema that the file has not seen yet are taken; how many it has is its `user_version`. `isCopy`: of what is kept
+ * elsewhere; its log is emptied by `Ledger.emptyLog` alone, and nothing waits for the disk.
  */
 export function openDatabase(
   path: string,
-  options: { steps: string[]; ifDamaged?: string; waitMs?: number },
+  options: { steps: string[]; ifDamaged?: string; waitMs?: number; isCopy?: boolean },
 ): Database.Database {
   makeDirectory(dirname(path));
   // SQLite gives its files the mode of this one, which it would make readable by others.
@@ -30,7 +31,8 @@ export function openDatabase(
   try {
     db = new Database(path, { timeout: options.waitMs ?? 15_000 });
     keepLog(db);
-    db.pragma('synchronous = full');
+    db.pragma(`synchronous = ${options.isCopy ? 'off' : 'full'}`);
+    if (options.isCopy) db.pragma('wal_autocheckpoint = 0');
     db.pragma('secure_delete = on');
     db.pragma('temp_store = memory');
     const opened = db;

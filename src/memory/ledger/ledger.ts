@@ -47,6 +47,8 @@ export type StartedBy = 'person' | 'program';
 
 export class Ledger extends Sql {
   readonly startedBy: StartedBy;
+  /** How often the write-ahead log was emptied through this object. */
+  timesEmptied = 0;
 
   /** @internal */
   constructor(db: Database.Database, startedBy: StartedBy = 'program') {
@@ -56,11 +58,12 @@ export class Ledger extends Sql {
 
   /** Like `transaction`, for what is found again after a power loss took it back: it does not wait for the disk. */
   transactionInNoHurry<T>(work: () => T): T {
-    this.db.pragma('synchronous = normal');
+    const usual = this.db.pragma('synchronous', { simple: true });
+    if (usual !== 0) this.db.pragma('synchronous = normal');
     try {
       return this.transaction(work);
     } finally {
-      this.db.pragma('synchronous = full');
+      this.db.pragma(`synchronous = ${usual}`);
     }
   }
 
@@ -86,8 +89,7 @@ export class Ledger extends Sql {
   /** Rewrites the file, so that nothing that was deleted is left in its pages or its write-ahead log. */
   compact(): void {
     this.db.exec('vacuum');
-    const [state] = this.db.pragma('wal_checkpoint(truncate)') as { busy: number }[];
-    if (state?.busy === 0) return;
+    if (this.emptyLog()) return;
     throw new AppError(
       'conflict',
       'Another process reads the ledger, so deleted text is still in its write-ahead log.',
@@ -95,6 +97,18 @@ export class Ledger extends Sql {
         remedy: 'End it, for example the worker, and run the same command again.',
       },
     );
+  }
+
+  /** Brings what is in the write-ahead log into the file; false where another process reads it, which keeps it as it is. */
+  emptyLog(): boolean {
+    const [state] = this.db.pragma('wal_checkpoint(truncate)') as { busy: number }[];
+    this.timesEmptied += 1;
+    return state?.busy === 0;
+  }
+
+  /** The database file as it is at this moment. */
+  bytes(): Buffer {
+    return this.db.serialize();
   }
 
   /** Takes the steps of the wings that are there and notes their tables; what other wings left stays as it is. */
@@ -159,8 +173,12 @@ export class Transaction {
 }
 
 /** Opens the ledger of a memory directory, making both where they are missing. */
-export function openLedger(dir: string, startedBy?: StartedBy, waitMs?: number): Ledger {
-  const db = openDatabase(ledgerPath(dir), { steps: LEDGER_STEPS, ifDamaged: IF_DAMAGED, waitMs });
+export function openLedger(
+  dir: string,
+  startedBy?: StartedBy,
+  { waitMs, isCopy }: { waitMs?: number; isCopy?: boolean } = {},
+): Ledger {
+  const db = openDatabase(ledgerPath(dir), { steps: LEDGER_STEPS, ifDamaged: IF_DAMAGED, waitMs, isCopy });
   const ledger = new Ledger(db, startedBy);
   try {
     ledger.takeWingSteps();
@@ -240,7 +258,7 @@ export function ledgerPath(dir: string): string {
 export function findLedger(dir: string, { waitMs }: { waitMs?: number } = {}): Ledger | null {
   if (!existsSync(ledgerPath(dir))) return null;
   try {
-    return openLedger(dir, undefined, waitMs);
+    return openLedger(dir, undefined, { waitMs });
   } catch (error) {
     if (!isUnwritable(error)) throw error;
     return lookIntoLedger(dir);

@@ -5,7 +5,7 @@
 // Everything here runs under the store's lock.
 
 import { dirname } from 'node:path';
-import { AppError } from '../../base/errors.ts';
+import { AppError, isAppError } from '../../base/errors.ts';
 import { removeEmptyParents } from '../../base/files/directories.ts';
 import {
   linkNew,
@@ -33,6 +33,20 @@ import {
 import type { DisplacedFiles, LateEdit } from './displaced-files.ts';
 import { mergeFiles } from './edit-text.ts';
 
+const BROKEN_COPY = new Error('a copy of a store differs from it');
+
+/** What is thrown where files of a copy are not what the store that it is of holds. */
+export function brokenCopy(paths: string): AppError {
+  return new AppError('conflict', `A copy of a memory store is broken: ${paths} is not as it is in the store.`, {
+    remedy: 'Nothing was changed; the copy is made anew.',
+    cause: BROKEN_COPY,
+  });
+}
+
+export function isBrokenCopy(error: unknown): boolean {
+  return isAppError(error) && error.cause === BROKEN_COPY;
+}
+
 /** What a swap works with. */
 export interface SwapContext {
   ledger: Ledger;
@@ -42,6 +56,8 @@ export interface SwapContext {
   dir: string;
   /** The absolute path of a file of the directory. */
   locate(path: string): string;
+  /** Nobody else writes there: what is found instead of the expected breaks the copy. */
+  isCopy: boolean;
   /** Records what stands at a path as an external edit where it is not the head; answers the head. */
   takeIn(path: string): Version | null;
 }
@@ -170,6 +186,7 @@ function keepFound(
 ): boolean {
   const { ledger } = context;
   const at = context.clock.now().toISOString();
+  if (context.isCopy) throw brokenCopy(target.path);
   return ledger.transaction(() => {
     if (found.at === 'target' && before) {
       // Somebody took the new name meanwhile: theirs stays, and ours stays under the old one.
@@ -191,7 +208,8 @@ function keepFound(
 }
 
 /** Keeps a late edit as a version, and commits what the live file becomes with it; answers the path if it collided. */
-function keepLateEdit(edit: LateEdit, { ledger, clock, takeIn }: SwapContext): string[] {
+function keepLateEdit(edit: LateEdit, { ledger, clock, takeIn, isCopy }: SwapContext): string[] {
+  if (isCopy) throw brokenCopy(edit.memory);
   return ledger.transaction(() => {
     if (wasSeen(ledger, edit.memory, shaOf(edit.content))) return [];
     const path = ledger.get('select path from memory where id = ?', edit.memory)?.path as string | null | undefined;

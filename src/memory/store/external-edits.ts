@@ -4,6 +4,7 @@
 // memory id. What a line rests on follows it where it is recognisably the same, or moved to another topic.
 // Many files gone or emptied at once look like an accident: they are marked as missing, never recorded as deletions,
 // until they are back or a person confirms. A daily log is so by itself (version-rows.ts).
+// In a copy of a store that is kept elsewhere nothing is an external edit: what differs from its head breaks the copy.
 
 import { isAppError } from '../../base/errors.ts';
 import { realPath } from '../../base/files/directories.ts';
@@ -34,7 +35,7 @@ import {
 import { logDay } from '../text/daily-log.ts';
 import { isTopicPath, parseTopic, type TopicLine } from '../text/topic.ts';
 import type { SwapContext } from './apply.ts';
-import { readLive } from './apply.ts';
+import { brokenCopy, readLive } from './apply.ts';
 import { filesByName, isMemoryPath } from './confine.ts';
 import { DISK_TICK_MS, readWritten } from './displaced-files.ts';
 import { type Known, KnownFiles, matchesKnown, type Totals, VISIBLE } from './live-files.ts';
@@ -42,6 +43,8 @@ import { type Known, KnownFiles, matchesKnown, type Totals, VISIBLE } from './li
 interface ExternalEditsDeps extends Omit<SwapContext, 'takeIn'> {
   /** Git keeps what was there: files that are gone were removed, by whoever changed the branch or pulled. */
   isCheckedIn: boolean;
+  /** Of a copy: how each file looked when it was last found to be its head, by path. */
+  looks?: Map<string, Stat>;
 }
 
 /** Fewer files than this may always go at once, unless they are all there are. */
@@ -154,7 +157,7 @@ export class ExternalEdits {
       // It may have come back since the walk. What a link or another letter case leads to has a name of its own.
       const absolute = this.#absolute(path);
       const stat = isThere || realPath(absolute) === absolute ? statNow(absolute) : null;
-      if (stat?.isFile && missingSince === null && matchesKnown(file, stat)) continue;
+      if (stat?.isFile && missingSince === null && this.#looksKnown(file, stat)) continue;
       if (stat?.isFile) found.set(path, stat);
       else if (bytes !== null) gone.push(file);
     }
@@ -177,7 +180,8 @@ export class ExternalEdits {
           if (file.missingSince !== null)
             ledger.run('update memory set missing_since = null where id = ?', file.memory);
         } else if (!this.#takeInRename(path, lost)) this.#takeInNew(path);
-        if (diskNowMs - stat.modifiedMs > DISK_TICK_MS) this.#remember(path, stat);
+        // Nobody else writes in a copy.
+        if (this.#deps.looks || diskNowMs - stat.modifiedMs > DISK_TICK_MS) this.#remember(path, stat);
       }
     }
     this.#takeInLosses([...lost.values()], emptied);
@@ -216,6 +220,7 @@ export class ExternalEdits {
     const losses = [...gone, ...emptied];
     const fresh = losses.filter((file) => file.missingSince === null);
     if (fresh.length === 0) return;
+    if (this.#deps.looks) throw brokenCopy(fresh.map(({ path }) => path).join(', '));
     const all = ledger.get(`select count(*) as n from memory where seen_bytes is not null and ${VISIBLE}`)?.n as number;
     // A log that was lost before says nothing of what is gone now.
     const counted = losses.filter((file) => file.missingSince === null || !isLog(file.path)).length;
@@ -238,9 +243,10 @@ export class ExternalEdits {
   }
 
   #record(memory: string, version: { path: string; content: Content; previous: string | null }): number {
-    const { ledger, clock, isCheckedIn } = this.#deps;
+    const { ledger, clock, isCheckedIn, looks } = this.#deps;
     const at = clock.now().toISOString();
     const { path, content } = version;
+    if (looks) throw brokenCopy(path);
     if (!isCheckedIn && logDay(path) && whyLost(content, headOf(ledger, memory)?.content ?? null)) {
       noteLost(ledger, { path, content, at });
     }
@@ -265,15 +271,22 @@ export class ExternalEdits {
     }
   }
 
+  #looksKnown({ path, ...known }: Known, stat: Stat): boolean {
+    return matchesKnown(this.#deps.looks?.get(path) ?? known, stat);
+  }
+
   /** Remembers how a file looked before it was read. */
-  #remember(path: string, { bytes, modifiedMs, changedMs }: Stat): void {
-    this.#deps.ledger.run(
-      'update memory set seen_bytes = ?, seen_modified = ?, seen_changed = ? where path = ?',
-      bytes,
-      modifiedMs,
-      changedMs,
-      path,
-    );
+  #remember(path: string, stat: Stat): void {
+    const { bytes, modifiedMs, changedMs } = stat;
+    if (this.#deps.looks) this.#deps.looks.set(path, stat);
+    else
+      this.#deps.ledger.run(
+        'update memory set seen_bytes = ?, seen_modified = ?, seen_changed = ? where path = ?',
+        bytes,
+        modifiedMs,
+        changedMs,
+        path,
+      );
   }
 
   /** Of a path that was found in the directory, without a link on the way. */

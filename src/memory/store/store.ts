@@ -8,7 +8,7 @@
 
 import { join } from 'node:path';
 import { canonicalPath } from '../../base/files/directories.ts';
-import { moveFile, readMemoryNow, readTextNow, statNow } from '../../base/files/files.ts';
+import { moveFile, readMemoryNow, readTextNow, type Stat, statNow } from '../../base/files/files.ts';
 import type { Clock } from '../../base/time.ts';
 import { shownText } from '../conflicts/conflict.ts';
 import { checkFence, type Lease } from '../ledger/job-rows.ts';
@@ -75,6 +75,8 @@ export interface StoreParts {
   isCheckedIn: boolean;
   /** How long others that work there are waited for; default: 15 s. */
   lockWaitMs?: number;
+  /** Of a copy of a store that is kept elsewhere: how each file looked when it was last found to be its head, by path. */
+  looks?: Map<string, Stat>;
   /** Commits what becomes of the edits that were just taken in; true where that changed a file. */
   resolveEdits(store: Store, clock: Clock): boolean;
 }
@@ -104,7 +106,7 @@ export class Store {
   readonly #displaced: DisplacedFiles;
 
   /** `dir`: canonical, and there. */
-  constructor(dir: string, { ledger, clock, limits, isCheckedIn, lockWaitMs, resolveEdits }: StoreParts) {
+  constructor(dir: string, { ledger, clock, limits, isCheckedIn, lockWaitMs, looks, resolveEdits }: StoreParts) {
     this.dir = dir;
     this.ledger = ledger;
     this.isCheckedIn = isCheckedIn;
@@ -114,8 +116,9 @@ export class Store {
     this.#lock = new StoreLock(join(dir, '.nocturne', 'lock.db'), lockWaitMs);
     const displaced = new DisplacedFiles(join(dir, DISPLACED_DIR));
     this.#displaced = displaced;
-    const deps = { ledger, clock, displaced, dir, isCheckedIn, locate: (path: string) => this.#locate(path) };
-    this.#external = new ExternalEdits(deps);
+    const isCopy = looks !== undefined;
+    const deps = { ledger, clock, displaced, dir, isCopy, isCheckedIn, locate: (path: string) => this.#locate(path) };
+    this.#external = new ExternalEdits({ ...deps, looks });
     this.#context = { ...deps, takeIn: (path) => this.#external.takeIn(path) };
     try {
       this.#lock.hold(() => {
