@@ -78,6 +78,8 @@ export const ERRORS = {
   conflict: LOCAL,
   storage: { ...LOCAL, needsPerson: true },
   'queue-unavailable': LOCAL,
+  /** The database of memory that several machines share: down, silent, or too busy. */
+  'database-unavailable': LOCAL,
 } as const satisfies Record<string, RetryRule>;
 
 export type ErrorCode = keyof typeof ERRORS;

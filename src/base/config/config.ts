@@ -101,6 +101,7 @@ export async function loadConfig(
     },
     model: given.model || env.NOCTURNE_MODEL || file.model,
     queueUrl: given.queueUrl ?? env.NOCTURNE_QUEUE_URL ?? env.REDIS_URL ?? file.queueUrl,
+    databaseUrl: env.NOCTURNE_DATABASE_URL || file.databaseUrl,
     // Asked when it is needed: to find out takes as long as to read all settings, and a hook may not.
     get zone() {
       return zone ?? machineZone();

@@ -43,6 +43,8 @@ export const settingsSchema = z
     zone: z.string().refine(isZone, 'not a time zone').optional(),
     /** Redis or PostgreSQL URL, as `NOCTURNE_QUEUE_URL`, which wins; none: the embedded queue. */
     queueUrl: z.string().optional(),
+    /** PostgreSQL URL of memory that several machines share, as `NOCTURNE_DATABASE_URL`, which wins; none: all is on this machine. */
+    databaseUrl: z.string().optional(),
     /** When a resident worker dreams: a cron pattern in `zone`. */
     dreamCron: z.string().default('30 3 * * *'),
     /** The nightly dream leaves a directory alone that has news, but less than so many new or changed entries. */

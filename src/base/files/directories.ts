@@ -217,3 +217,21 @@ function kindOfItem(item: { isFile(): boolean; isDirectory(): boolean; isSymboli
   if (item.isDirectory()) return 'directory';
   return item.isSymbolicLink() ? 'link' : 'other';
 }
+
+/** Waits until all files of a directory, and their names, have reached the disk. */
+export function syncTree(dir: string): void {
+  for (const { name, kind } of readDirectory(dir) ?? []) {
+    if (kind === 'directory') syncTree(join(dir, name));
+    else if (kind === 'file') syncFile(join(dir, name));
+  }
+  syncDirectory(dir);
+}
+
+function syncFile(path: string): void {
+  const file = fs.openSync(path, 'r+');
+  try {
+    fs.fsyncSync(file);
+  } finally {
+    fs.closeSync(file);
+  }
+}

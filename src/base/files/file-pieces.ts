@@ -114,3 +114,24 @@ export async function writePieces(path: string, pieces: AsyncIterable<string | U
     throw isAppError(error) ? error : storageError('write', path, error);
   }
 }
+
+/**
+ * Writes pieces at their places (bytes from the start) into a file, made where it is missing, and cuts it off at `size`. It is
+ * left to the system when they reach the disk. No database that this process has open: closing the file drops its locks.
+ */
+export function writePiecesAt(path: string, pieces: Iterable<{ at: number; bytes: Buffer }>, size: number): void {
+  try {
+    const file = fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_CREAT, 0o600);
+    try {
+      for (const { at, bytes } of pieces) {
+        for (let done = 0; done < bytes.length; )
+          done += fs.writeSync(file, bytes, done, bytes.length - done, at + done);
+      }
+      fs.ftruncateSync(file, size);
+    } finally {
+      fs.closeSync(file);
+    }
+  } catch (error) {
+    throw storageError('write', path, error);
+  }
+}

@@ -190,9 +190,9 @@ export function appendText(path: string, text: string): void {
 }
 
 /** Writes a new file and leaves it to the system when it reaches the disk: a power loss may leave it empty. */
-export function writeNew(path: string, text: string): void {
+export function writeNew(path: string, content: string | Buffer): void {
   try {
-    fs.writeFileSync(path, text, { flag: 'wx', mode: 0o600 });
+    fs.writeFileSync(path, content, { flag: 'wx', mode: 0o600 });
   } catch (error) {
     throw storageError('write', path, error);
   }

@@ -84,6 +84,8 @@ Environment:
   NOCTURNE_MODEL       default of --model
   NOCTURNE_QUEUE_URL   redis://… or postgres://… (else REDIS_URL; empty: the
                        embedded queue)
+  NOCTURNE_DATABASE_URL
+                       postgres://… of memory that several machines share
   VISUAL, EDITOR       what nocturne show --edit starts
   NO_COLOR             no colours; there are none either where the output is
                        no terminal

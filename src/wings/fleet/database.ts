@@ -1,0 +1,156 @@
+// The PostgreSQL database of memory that several machines share: its connections, and the steps by which its tables are
+// made. What the tables mean is told where they are read (stores/rows.ts and its neighbours).
+// Promises: nothing is loaded or reached before `openDatabase`; all times are the database's own (`clock_timestamp()`);
+// no statement waits for a lock, and no transaction stays open, for longer than 15 s; a database that is down, silent or
+// too busy is an AppError `database-unavailable` that names the URL without its password.
+
+import type pg from 'pg';
+import { AppError, describeError, isAppError } from '../../base/errors.ts';
+import { checkPostgresVersion, optionalPackage } from '../../queue/backend.ts';
+
+/** Where all tables are. */
+const SCHEMA = 'nocturne';
+const CONNECT_WITHIN_MS = 5_000;
+/** A statement without an answer must not hold its place for ever. The longest carry a whole ledger. */
+const ANSWER_WITHIN_MS = 120_000;
+const LOCKED_AT_MOST_MS = 15_000;
+const CONNECTIONS = 8;
+/** SQLSTATEs that say something of the server, nothing of the statement: broken off, full, ending, a lock that is held. */
+const UNAVAILABLE = /^(?:08...|53...|57P0.|57014|55P03|25P03)$/;
+/** What a connection that breaks rejects with, where it is none of the system's own codes. */
+const BROKEN = /^(?:Connection terminated|timeout exceeded when trying to connect|Query read timeout)|not queryable/;
+
+/** Buffers go as `bytea`, arrays as arrays. */
+export type SqlValue = string | number | boolean | Buffer | null | readonly string[] | readonly number[];
+
+/** Asks one statement; answers its rows by column. */
+export type Ask = <Row extends object>(sql: string, values?: SqlValue[]) => Promise<Row[]>;
+
+/** The tables of one part of the wing: a step that was released is never changed, only followed by another. */
+export interface DatabasePart {
+  name: string;
+  steps: string[];
+}
+
+export interface Database {
+  /** The same as long as the database is, and after it was restored. */
+  readonly id: string;
+  /** A transaction of its own: all of the statement is done, or nothing. */
+  readonly ask: Ask;
+  /** Runs `work` over what stands at one moment; what it writes is refused. */
+  readAtOnce<T>(work: (ask: Ask) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+/**
+ * Connects, and takes the steps of `parts` that the database has not taken; to be closed. Errors: `bad-input` for what is
+ * no URL of PostgreSQL and where the package `pg` is not installed, `storage` where a newer nocturne made the tables,
+ * `database-unavailable`.
+ */
+export async function openDatabase(url: string, parts: DatabasePart[]): Promise<Database> {
+  if (!/^postgres(?:ql)?:$/.test(URL.parse(url)?.protocol ?? '') || /%(?![\da-f]{2})/i.test(url)) {
+    throw new AppError('bad-input', 'The database URL is no URL of PostgreSQL.', {
+      remedy: 'Give one like postgres://user:password@host:5432/name; a % of a password is written as %25.',
+    });
+  }
+  const driver = await optionalPackage('pg', 'memory in PostgreSQL', () => import('pg'));
+  const server = withoutSecrets(url);
+  const pool = new driver.default.Pool({
+    connectionString: url,
+    options: `-c search_path=${SCHEMA} -c lock_timeout=${LOCKED_AT_MOST_MS} -c idle_in_transaction_session_timeout=${LOCKED_AT_MOST_MS}`,
+    max: CONNECTIONS,
+    connectionTimeoutMillis: CONNECT_WITHIN_MS,
+    query_timeout: ANSWER_WITHIN_MS,
+    keepAlive: true,
+    allowExitOnIdle: true,
+  });
+  // What breaks rejects its own statement; what is told beside that would end the process.
+  pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
+  try {
+    const id = await telling(server, async () => {
+      const { rows } = await pool.query("select current_setting('server_version') as version");
+      checkPostgresVersion(String(rows[0]?.version), server);
+      return inTransaction(pool, 'begin', (ask) => takeSteps(ask, parts));
+    });
+    return {
+      id,
+      ask: (sql, values) => telling(server, () => asking(pool)(sql, values)),
+      readAtOnce: (work) =>
+        telling(server, () => inTransaction(pool, 'begin isolation level repeatable read read only', work)),
+      close: () => pool.end(),
+    };
+  } catch (error) {
+    await pool.end();
+    throw error;
+  }
+}
+
+/** Takes the steps that are lacking, one process after another; answers the id of the database. */
+async function takeSteps(ask: Ask, parts: DatabasePart[]): Promise<string> {
+  await ask("select pg_advisory_xact_lock(hashtext('nocturne'))");
+  await ask(`create schema if not exists ${SCHEMA}`);
+  await ask('create table if not exists part (name text primary key, version int not null)');
+  await ask('create table if not exists database (id text not null default gen_random_uuid()::text)');
+  await ask('insert into database select where not exists (select from database)');
+  for (const { name, steps } of parts) {
+    const [row] = await ask<{ version: number }>('select version from part where name = $1', [name]);
+    const taken = row?.version ?? 0;
+    if (taken > steps.length) {
+      throw new AppError('storage', `The tables of the database were made by a newer nocturne (${name} ${taken}).`, {
+        remedy: 'Update nocturne on this machine.',
+      });
+    }
+    for (const step of steps.slice(taken)) await ask(step);
+    await ask('insert into part values ($1, $2) on conflict (name) do update set version = $2', [name, steps.length]);
+  }
+  const [database] = await ask<{ id: string }>('select id from database');
+  return database?.id as string;
+}
+
+async function inTransaction<T>(pool: pg.Pool, begin: string, work: (ask: Ask) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  let isBroken = true;
+  try {
+    await client.query(begin);
+    const done = await work(asking(client)).catch(async (error) => {
+      await client.query('rollback').then(
+        () => {
+          isBroken = false;
+        },
+        () => {},
+      );
+      throw error;
+    });
+    await client.query('commit');
+    isBroken = false;
+    return done;
+  } finally {
+    client.release(isBroken);
+  }
+}
+
+function asking(via: pg.Pool | pg.PoolClient): Ask {
+  return async (sql, values) => (await via.query(sql, values as unknown[])).rows;
+}
+
+async function telling<T>(server: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const { code = '', message = '' } = Object(error) as { code?: string; message?: string };
+    const isOfServer = UNAVAILABLE.test(code) || /^E[A-Z]{3,}$/.test(code) || BROKEN.test(message);
+    if (isAppError(error) || !(isOfServer || error instanceof AggregateError)) throw error;
+    throw new AppError('database-unavailable', `The database at ${server} does not answer: ${describeError(error)}.`, {
+      remedy: 'Check that it runs and that the URL is right. Nothing is lost: work waits until it is back.',
+      cause: error,
+    });
+  }
+}
+
+function withoutSecrets(url: string): string {
+  const shown = new URL(url);
+  shown.password = '';
+  shown.search = '';
+  return shown.href;
+}

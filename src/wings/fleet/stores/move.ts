@@ -1,0 +1,290 @@
+// A store moves into the database, or out of it into a directory.
+// Promises: the source stays as it is until it is removed, which is a step of its own; what has arrived is compared with the
+// source before it counts: every file, version, row and id; a move that was broken off goes on where it was, and what was
+// changed meanwhile is not lost: it is told, and the move done again takes it along. A team's memory is not moved: the
+// repository carries it.
+
+import { hostname } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { AppError } from '../../../base/errors.ts';
+import {
+  isDirectory,
+  listNames,
+  removeEmptyDirectories,
+  removeTree,
+  syncTree,
+} from '../../../base/files/directories.ts';
+import { makeDirectory, moveFile, readBytesNow, removeFile } from '../../../base/files/files.ts';
+import { isCheckedInDir } from '../../../memory/home/paths.ts';
+import { isLeased } from '../../../memory/ledger/job-rows.ts';
+import { newId, openLedger } from '../../../memory/ledger/ledger.ts';
+import { shaOf } from '../../../memory/ledger/version-rows.ts';
+import { openStore } from '../../../memory/open.ts';
+import type { Store } from '../../../memory/store/store.ts';
+import { censusOf, difference, sumOf } from './compare.ts';
+import { Copy, ledgerVersion } from './copy.ts';
+import { pageBytesOf, pagesOfFile } from './log-pages.ts';
+import {
+  arrive,
+  beginArrival,
+  type Changes,
+  endArrival,
+  readStore,
+  releaseStore,
+  removeStore,
+  type StoreRow,
+  storeFrom,
+  storeRows,
+  takeStore,
+} from './rows.ts';
+import type { FleetStores } from './stores.ts';
+
+export interface Moved {
+  outcome: 'moved' | 'removed';
+  store: string;
+  name: string;
+  files: number;
+  /** Of the ledger, in all tables. */
+  rows: number;
+  /** Bytes of pages and files that were sent or read now: less where a move goes on. */
+  bytes: number;
+  /** What stays in a directory that was removed, as it is none of the memory's. */
+  left: string[];
+}
+
+/** Named before each is taken; tests end the process there. */
+export type MoveStep = 'snapshot' | 'send' | 'compare' | 'end' | 'remove';
+
+export interface Moving {
+  stores: FleetStores;
+  now: Date;
+  /** Whether the source is removed once it has arrived. */
+  removes: boolean;
+  onStep?(step: MoveStep): void;
+}
+
+const BATCH_PAGES = 1_024;
+const MOVE_LEASE_MS = 10 * 60_000;
+
+/** Moves the memory of a directory into the database, under a name of its own there. */
+export async function moveToDatabase(
+  { dir, name, id = newId('memstore') }: { dir: string; name: string; id?: string },
+  { stores, now, removes, onStep }: Moving,
+): Promise<Moved> {
+  if (!isDirectory(dir)) throw new AppError('bad-input', `There is no memory directory at ${dir}.`);
+  if (isCheckedInDir(dir)) {
+    throw new AppError('refused', `${dir} is a team's memory, which the repository carries: it is not moved.`);
+  }
+  const { ask } = stores.database;
+  const store = await openStore(dir);
+  try {
+    await refuseInUse(store, now);
+    const source = `${hostname()}:${store.dir}`;
+    const before = censusOf(store);
+    const rows = [...before.tables.values()].reduce((sum, table) => sum + table.rows, 0);
+    const moved: Moved = { outcome: 'moved', store: id, name, files: before.files.size, rows, bytes: 0, left: [] };
+    const known = await storeFrom(ask, source);
+    if (known?.state === 'ready') {
+      // It has arrived, and may have been worked in since.
+      if (known.sum !== sumOf(before)) throw changedSince(store.dir, known.name);
+      Object.assign(moved, { store: known.id, name: known.name });
+    } else {
+      onStep?.('snapshot');
+      const changes = snapshotOf(store, join(stores.deps.place.root, `moving-${id}`));
+      const arrival = await beginArrival(ask, { id, name: known?.name ?? name, source, changes });
+      if (!arrival) throw new AppError('bad-input', `The database has a store with the name ${name} already.`);
+      Object.assign(moved, { store: arrival.id, name: known?.name ?? name });
+      onStep?.('send');
+      for (const part of lacking(changes, arrival.arrived)) {
+        await arrive(ask, arrival.id, part);
+        moved.bytes += [...part.pages.changed.values(), ...part.files.values()].reduce(
+          (n, each) => n + (each?.length ?? 0),
+          0,
+        );
+        onStep?.('send');
+      }
+      onStep?.('compare');
+      const copy = await copyOf(stores, arrival.id);
+      try {
+        await store.missing();
+        const differs = difference(censusOf(store), censusOf(copy.store));
+        if (differs) throw changedMeanwhile(store.dir, differs);
+      } finally {
+        copy.discard();
+      }
+      onStep?.('end');
+      await endArrival(ask, { id: arrival.id, sum: sumOf(before) });
+    }
+    if (!removes) return moved;
+    onStep?.('remove');
+    return { ...moved, outcome: 'removed', left: removeMemory(store, [...before.files.keys()]) };
+  } finally {
+    store.close();
+  }
+}
+
+/** Moves a store of the database into a directory that is not there yet, or holds exactly this store. */
+export async function moveToDirectory(
+  { given, dir }: { given: string; dir: string },
+  { stores, removes, onStep }: Moving,
+): Promise<Moved> {
+  const { ask } = stores.database;
+  const { id, name } = oneStore(await storeRows(ask), given);
+  const taken = await takeStore(ask, { store: id, owner: `${hostname()}/move`, leaseMs: MOVE_LEASE_MS });
+  if (!taken) {
+    throw new AppError('conflict', `Another process writes to ${name}.`, { remedy: 'Try again when it is done.' });
+  }
+  let isThere = true;
+  try {
+    const copy = await copyOf(stores, id);
+    try {
+      if (listNames(dir).length === 0) {
+        // Beside the directory, so that it is renamed into place.
+        const beside = join(dirname(dir), `.${basename(dir)}.moving`);
+        removeTree(beside);
+        onStep?.('send');
+        const made = (await copyOf(stores, id, beside)).handOver();
+        syncTree(made);
+        removeTree(dir);
+        makeDirectory(dirname(dir));
+        moveFile(made, dir);
+        removeTree(beside);
+      }
+      onStep?.('compare');
+      const store = await openStore(dir);
+      const found = censusOf(store);
+      store.close();
+      const differs = difference(found, censusOf(copy.store));
+      if (differs) throw notSame(dir, name, differs);
+      const rows = [...found.tables.values()].reduce((sum, table) => sum + table.rows, 0);
+      const bytes = copy.row.pages * copy.row.pageBytes;
+      const moved: Moved = { outcome: 'moved', store: id, name, files: found.files.size, rows, bytes, left: [] };
+      if (!removes) return moved;
+      onStep?.('remove');
+      if (!(await removeStore(ask, { lease: taken.lease, on: taken.row }))) {
+        throw new AppError('fenced', `${name} was taken over meanwhile; it was not removed.`);
+      }
+      isThere = false;
+      return { ...moved, outcome: 'removed' };
+    } finally {
+      copy.discard();
+    }
+  } finally {
+    if (isThere) await releaseStore(ask, taken.lease).catch(() => {});
+  }
+}
+
+async function refuseInUse(store: Store, now: Date): Promise<void> {
+  const missing = await store.missing();
+  if (missing.length > 0) {
+    throw new AppError('refused', `${missing.length} files of ${store.dir} are missing, ${missing[0]} among them.`, {
+      remedy: 'Put them back, or take them as meant with nocturne dream --accept-missing; then move.',
+    });
+  }
+  if (isLeased(store.ledger, { prefix: '', now })) {
+    throw new AppError('conflict', `A worker works on ${store.dir}.`, { remedy: 'Move it when that is done.' });
+  }
+  const waiting = store.ledger.get<{ n: number }>("select count(*) as n from inbox where kind = 'extract'")?.n ?? 0;
+  if (waiting === 0) return;
+  throw new AppError(
+    'refused',
+    `${waiting} sessions wait to be extracted into ${store.dir}; they are on this machine.`,
+    {
+      remedy: 'Extract them first (nocturne worker --once); then move.',
+    },
+  );
+}
+
+/** The ledger without what belongs to this machine, as pages, and the files that it names. */
+function snapshotOf(store: Store, beside: string): Changes {
+  removeTree(beside);
+  try {
+    makeDirectory(join(beside, '.nocturne'));
+    const path = join(beside, '.nocturne', 'ledger.db');
+    store.ledger.copyTo(path);
+    const ledger = openLedger(beside, undefined, { isCopy: true });
+    const files: Changes['files'] = new Map();
+    try {
+      ledger.run('update memory set seen_modified = null, seen_changed = null');
+      ledger.run('update lease set owner = null');
+      ledger.run('delete from history_look');
+      const heads = ledger.all<{ path: string; content: Buffer }>(
+        `select memory.path, version.content from memory join version on version.id = memory.head
+         where memory.path is not null and version.content is not null`,
+      );
+      for (const { path, content } of heads) files.set(path, content);
+      ledger.emptyLog();
+    } finally {
+      ledger.close();
+    }
+    // Nobody has it open any more.
+    const bytes = readBytesNow(path) as Buffer;
+    return { pages: pagesOfFile(bytes), pageBytes: pageBytesOf(bytes), ledgerVersion: ledgerVersion(), files };
+  } finally {
+    removeTree(beside);
+  }
+}
+
+/** What has not arrived, in parts. */
+function* lacking(
+  { pages, files }: Changes,
+  arrived: { pages: Map<number, string>; files: Map<string, string> },
+): Generator<Pick<Changes, 'pages' | 'files'>> {
+  const changed = [...pages.changed].filter(([number, bytes]) => arrived.pages.get(number) !== shaOf(bytes));
+  const ofFiles: [string, Buffer | null][] = [...files].filter(
+    ([path, bytes]) => arrived.files.get(path) !== shaOf(bytes),
+  );
+  for (const path of arrived.files.keys()) if (!files.has(path)) ofFiles.push([path, null]);
+  for (let at = 0; at === 0 || at < Math.max(changed.length, ofFiles.length); at += BATCH_PAGES) {
+    yield {
+      pages: { count: pages.count, changed: new Map(changed.slice(at, at + BATCH_PAGES)) },
+      files: new Map(ofFiles.slice(at, at + BATCH_PAGES)),
+    };
+  }
+}
+
+/** A copy, in whatever state the store is. */
+function copyOf({ database, deps }: FleetStores, id: string, root = deps.place.root): Promise<Copy> {
+  const fetch: Parameters<typeof Copy.make>[1] = async (since, to) => {
+    const row = await readStore(database, { id, since }, to);
+    if (!row) throw new AppError('bad-input', `There is no memory store ${id} in the database.`);
+    return row;
+  };
+  return Copy.make(id, fetch, { ...deps.place, root });
+}
+
+function oneStore(rows: StoreRow[], given: string): StoreRow {
+  const found = rows.find(({ id, name }) => id === given || name === given);
+  if (found?.state === 'ready') return found;
+  throw new AppError('bad-input', `There is no memory store ${JSON.stringify(given)} in the database.`, {
+    remedy: rows.length === 0 ? undefined : `There are: ${rows.map(({ name }) => name).join(', ')}.`,
+  });
+}
+
+/** Removes the files of a memory and its state; answers what is left. */
+function removeMemory(store: Store, paths: string[]): string[] {
+  const { dir } = store;
+  store.close();
+  for (const path of paths) removeFile(join(dir, path));
+  removeTree(join(dir, '.nocturne'));
+  removeEmptyDirectories(dir);
+  return listNames(dir);
+}
+
+function changedMeanwhile(dir: string, differs: string): AppError {
+  return new AppError('conflict', `${dir} was changed while it was moved: ${differs}.`, {
+    remedy: 'Nothing counts as moved. Run the same command again; it goes on from here.',
+  });
+}
+
+function changedSince(dir: string, name: string): AppError {
+  return new AppError('refused', `${dir} was changed since it was moved into the database as ${name}.`, {
+    remedy: 'Nothing was changed or removed. Keep what is new in it elsewhere, then remove the directory yourself.',
+  });
+}
+
+function notSame(dir: string, name: string, differs: string): AppError {
+  return new AppError('refused', `${dir} does not hold what ${name} holds in the database: ${differs}.`, {
+    remedy: 'Nothing was changed or removed. Name a directory that is not there yet.',
+  });
+}

@@ -1,0 +1,352 @@
+// What the database keeps of a memory store: its ledger as SQLite pages, its files as bytes, and one row that says at which
+// revision it is and who may write. Nothing is shared between stores.
+// Promises: each function is one statement, so it is done whole or not at all, whatever becomes of the process that asked; a
+// revision is only made by who holds the fence, on the revision that it saw; what a revision replaces stands in no row.
+// Leases are by the database's time.
+
+import type { Ask, Database, DatabasePart } from '../database.ts';
+import type { Pages } from './log-pages.ts';
+
+export const STORES: DatabasePart = {
+  name: 'stores',
+  steps: [
+    // `lineage`: another after the database was restored, so that no copy is brought on from a revision that is gone.
+    `create table store (id text primary key, name text not null unique, source text unique, source_sum text, state text not null,
+      revision int not null, lineage text not null default gen_random_uuid()::text, pages int not null,
+      page_bytes int not null, ledger_version int not null, fence int not null default 0, owner text, until timestamptz,
+      created_at timestamptz not null default clock_timestamp())`,
+    `create table page (store text not null, number int not null, revision int not null, bytes bytea not null,
+      primary key (store, number))`,
+    'create index page_revision on page (store, revision)',
+    `create table file (store text not null, path text collate "C" not null, revision int not null, bytes bytea not null,
+      primary key (store, path))`,
+    'create index file_revision on file (store, revision)',
+    // The commits of a store that were checked in: what a worker asks whose answer was lost.
+    `create table checkin (store text not null, id text not null, revision int not null,
+      at timestamptz not null default clock_timestamp(), primary key (store, id))`,
+    // Processes that are alive, and which ledgers each of them can read.
+    'create table member (id text primary key, ledger_version int not null, seen_at timestamptz not null)',
+  ],
+};
+
+/** A member that was not seen for so long counts as gone. */
+export const MEMBER_GONE_MS = 60_000;
+/** Of the commits that were checked in, so many revisions back are remembered. */
+const REMEMBERED_REVISIONS = 1_000;
+/** Bytes that are asked for at once. */
+const BATCH_BYTES = 4 * 2 ** 20;
+
+export interface StoreRow {
+  id: string;
+  name: string;
+  /** `arriving` until a move into the database is done. */
+  state: 'arriving' | 'ready';
+  revision: number;
+  lineage: string;
+  /** Pages of the ledger, and bytes of each. */
+  pages: number;
+  pageBytes: number;
+  /** See `ledgerVersion` in copy.ts. */
+  ledgerVersion: number;
+}
+
+/** The right to make the next revision of a store. */
+export interface StoreLease {
+  store: string;
+  owner: string;
+  fence: number;
+}
+
+const ROW = `id, name, state, revision, lineage, pages, page_bytes as "pageBytes", ledger_version as "ledgerVersion"`;
+
+export async function storeRow(ask: Ask, id: string): Promise<StoreRow | null> {
+  return (await ask<StoreRow>(`select ${ROW} from store where id = $1`, [id]))[0] ?? null;
+}
+
+export async function storeRows(ask: Ask): Promise<StoreRow[]> {
+  return ask<StoreRow>(`select ${ROW} from store order by created_at, id`);
+}
+
+/** Takes the lease, and answers the row as it is now; null where another holds it, or there is no such store to write. */
+export async function takeStore(
+  ask: Ask,
+  { store, owner, leaseMs }: { store: string; owner: string; leaseMs: number },
+): Promise<{ row: StoreRow; lease: StoreLease } | null> {
+  const [row] = await ask<StoreRow & { fence: number }>(
+    `update store set fence = fence + 1, owner = $2, until = clock_timestamp() + $3 * interval '1 millisecond'
+     where id = $1 and state = 'ready' and (owner is null or until < clock_timestamp()) returning ${ROW}, fence`,
+    [store, owner, leaseMs],
+  );
+  return row ? { row, lease: { store, owner, fence: row.fence } } : null;
+}
+
+/** Makes the lease last longer; false where it is lost. */
+export async function renewStore(ask: Ask, { store, fence }: StoreLease, leaseMs: number): Promise<boolean> {
+  const renewed = await ask(
+    `update store set until = clock_timestamp() + $3 * interval '1 millisecond'
+     where id = $1 and fence = $2 and owner is not null returning 1 as one`,
+    [store, fence, leaseMs],
+  );
+  return renewed.length === 1;
+}
+
+export async function releaseStore(ask: Ask, { store, fence }: StoreLease): Promise<void> {
+  await ask('update store set owner = null, until = null where id = $1 and fence = $2', [store, fence]);
+}
+
+/** What a commit changed. */
+export interface Changes {
+  pages: Pages;
+  pageBytes: number;
+  ledgerVersion: number;
+  /** Null: the file is gone. */
+  files: Map<string, Buffer | null>;
+}
+
+/** The bytes of a change as they are sent. */
+export function bytesOf({ pages, files }: Changes): number {
+  const ofFiles = [...files.values()].reduce((sum, bytes) => sum + (bytes?.length ?? 0), 0);
+  return [...pages.changed.values()].reduce((sum, bytes) => sum + bytes.length, ofFiles);
+}
+
+/**
+ * Makes the next revision of a store and lets the lease go; answers its number. Null where the store is at another revision
+ * by now, the lease was taken by another, or a process that is alive could not read the ledger: nothing is changed.
+ */
+export async function checkIn(
+  ask: Ask,
+  { lease, on, id, changes }: { lease: StoreLease; on: StoreRow; id: string; changes: Changes },
+): Promise<number | null> {
+  const numbers = [...changes.pages.changed.keys()];
+  const kept = [...changes.files].filter((file): file is [string, Buffer] => file[1] !== null);
+  const gone = [...changes.files].flatMap(([path, bytes]) => (bytes === null ? path : []));
+  let end = 1;
+  const starts = kept.map(([, bytes]) => {
+    end += bytes.length;
+    return end - bytes.length;
+  });
+  const [made] = await ask<{ revision: number }>(
+    `with made as (
+       update store set revision = revision + 1, pages = $5, page_bytes = $6, ledger_version = $7, owner = null, until = null
+       where id = $1 and state = 'ready' and revision = $2 and lineage = $3 and fence = $4 and (ledger_version = $7 or not exists (
+         select from member where ledger_version < $7 and seen_at > clock_timestamp() - $8 * interval '1 millisecond'))
+       returning id as store, revision),
+     fewer_pages as (delete from page using made where page.store = made.store and number > $5),
+     new_pages as (insert into page select store, n, revision, substring($10::bytea from ((nth - 1) * $6 + 1)::int for $6)
+       from made, unnest($9::int[]) with ordinality as given (n, nth)
+       on conflict (store, number) do update set revision = excluded.revision, bytes = excluded.bytes),
+     fewer_files as (delete from file using made where file.store = made.store and path = any($11::text[])),
+     new_files as (insert into file select store, path, revision, substring($15::bytea from start for size)
+       from made, unnest($12::text[], $13::int[], $14::int[]) as given (path, start, size)
+       on conflict (store, path) do update set revision = excluded.revision, bytes = excluded.bytes),
+     fewer_checkins as (delete from checkin using made
+       where checkin.store = made.store and checkin.revision < made.revision - ${REMEMBERED_REVISIONS}),
+     noted as (insert into checkin select store, $16, revision from made)
+     select revision from made`,
+    [
+      ...[lease.store, on.revision, on.lineage, lease.fence],
+      ...[changes.pages.count, changes.pageBytes, changes.ledgerVersion, MEMBER_GONE_MS],
+      ...[numbers, Buffer.concat([...changes.pages.changed.values()])],
+      ...[gone, kept.map(([path]) => path), starts, kept.map(([, bytes]) => bytes.length)],
+      ...[Buffer.concat(kept.map(([, bytes]) => bytes)), id],
+    ],
+  );
+  return made?.revision ?? null;
+}
+
+/**
+ * Whether a commit was checked in whose answer was lost, so that nothing changes it any more: what may still be under way in
+ * the database is waited for, or finds its fence gone.
+ */
+export async function wasCheckedIn(ask: Ask, { store, fence }: StoreLease, id: string): Promise<boolean> {
+  await ask('update store set fence = fence + 1, owner = null, until = null where id = $1 and fence = $2', [
+    store,
+    fence,
+  ]);
+  // A lease that another took since waited for it, too. This is asked apart: the statement above sees only what was before it.
+  return (await ask('select from checkin where store = $1 and id = $2', [store, id])).length === 1;
+}
+
+/** Says that a process is alive, and which ledgers it can read. */
+export async function beSeen(
+  ask: Ask,
+  { member, ledgerVersion }: { member: string; ledgerVersion: number },
+): Promise<void> {
+  await ask(
+    `insert into member values ($1, $2, clock_timestamp())
+     on conflict (id) do update set ledger_version = excluded.ledger_version, seen_at = excluded.seen_at`,
+    [member, ledgerVersion],
+  );
+}
+
+export async function leave(ask: Ask, member: string): Promise<void> {
+  await ask('delete from member where id = $1', [member]);
+}
+
+/** Whether every process that is alive can read such a ledger. */
+export async function isReadByAll(ask: Ask, ledgerVersion: number): Promise<boolean> {
+  const others = await ask(
+    `select from member where ledger_version < $1 and seen_at > clock_timestamp() - $2 * interval '1 millisecond' limit 1`,
+    [ledgerVersion, MEMBER_GONE_MS],
+  );
+  return others.length === 0;
+}
+
+/** Told what a store holds, in this order. */
+export interface Reading {
+  onRow(row: StoreRow): void;
+  /** Pages one after the other. */
+  onPages(numbers: number[], bytes: Buffer): void;
+  /** Of all files, read or not. */
+  onPaths(paths: Set<string>): void;
+  onFile(path: string, bytes: Buffer): void;
+}
+
+/** Reads the row and what was made after revision `since`; -1: all. Null where the store is not there. */
+export async function readStore(
+  database: Pick<Database, 'readAtOnce'>,
+  { id, since }: { id: string; since: number },
+  to: Reading,
+): Promise<StoreRow | null> {
+  return database.readAtOnce(async (ask) => {
+    const row = await storeRow(ask, id);
+    if (!row) return null;
+    to.onRow(row);
+    const most = Math.max(1, Math.floor(BATCH_BYTES / row.pageBytes));
+    for (let last = 0, isMore = true; isMore; ) {
+      const [found] = await ask<{ numbers: number[] | null; bytes: Buffer }>(
+        `select array_agg(number order by number) as numbers, string_agg(bytes, ''::bytea order by number) as bytes
+         from (select number, bytes from page where store = $1 and revision > $2 and number > $3 order by number limit $4) as found`,
+        [id, since, last, most],
+      );
+      const numbers = found?.numbers ?? [];
+      if (found && numbers.length > 0) to.onPages(numbers, found.bytes);
+      last = numbers.at(-1) ?? 0;
+      isMore = numbers.length === most;
+    }
+    const files = await ask<{ path: string; size: number; revision: number }>(
+      'select path, length(bytes) as size, revision from file where store = $1 order by path',
+      [id],
+    );
+    to.onPaths(new Set(files.map(({ path }) => path)));
+    for (const batch of batchesOf(files.filter(({ revision }) => revision > since))) {
+      const [found] = await ask<{ bytes: Buffer }>(
+        `select string_agg(bytes, ''::bytea order by path) as bytes from file where store = $1 and path = any($2::text[])`,
+        [id, batch.map(({ path }) => path)],
+      );
+      let at = 0;
+      for (const { path, size } of batch) {
+        to.onFile(path, found?.bytes.subarray(at, at + size) ?? Buffer.alloc(0));
+        at += size;
+      }
+    }
+    return row;
+  });
+}
+
+/** A store that is moved into the database; what it has already is in `arrived`. */
+interface Arrival {
+  id: string;
+  arrived: { pages: Map<number, string>; files: Map<string, string> };
+}
+
+/**
+ * Begins to move a store from `source` into the database, or goes on with it; null where the name or the id is another's, or
+ * the store has arrived.
+ */
+export async function beginArrival(
+  ask: Ask,
+  { id, name, source, changes }: { id: string; name: string; source: string; changes: Omit<Changes, 'files'> },
+): Promise<Arrival | null> {
+  const [row] = await ask<{ id: string }>(
+    `insert into store (id, name, source, state, revision, pages, page_bytes, ledger_version)
+     values ($1, $2, $3, 'arriving', 0, $4, $5, $6) on conflict (name) do update
+     set pages = excluded.pages, page_bytes = excluded.page_bytes, ledger_version = excluded.ledger_version
+     where store.state = 'arriving' and store.source = $3 returning id`,
+    [id, name, source, changes.pages.count, changes.pageBytes, changes.ledgerVersion],
+  );
+  if (!row) return null;
+  const pages = await ask<{ number: number; sha: string }>(
+    `select number, encode(sha256(bytes), 'hex') as sha from page where store = $1`,
+    [row.id],
+  );
+  const files = await ask<{ path: string; sha: string }>(
+    `select path, encode(sha256(bytes), 'hex') as sha from file where store = $1`,
+    [row.id],
+  );
+  return {
+    id: row.id,
+    arrived: {
+      pages: new Map(pages.map(({ number, sha }) => [number, sha])),
+      files: new Map(files.map(({ path, sha }) => [path, sha])),
+    },
+  };
+}
+
+/** Puts pages and files of a store that arrives; a file that is null goes. */
+export async function arrive(ask: Ask, id: string, { pages, files }: Pick<Changes, 'pages' | 'files'>): Promise<void> {
+  const given = [...pages.changed];
+  const size = given[0]?.[1].length ?? 0;
+  await ask(
+    `insert into page select $1, n, 0, substring($3::bytea from ((nth - 1) * $4 + 1)::int for $4)
+     from unnest($2::int[]) with ordinality as given (n, nth) on conflict (store, number) do update set bytes = excluded.bytes`,
+    [id, given.map(([number]) => number), Buffer.concat(given.map(([, bytes]) => bytes)), size],
+  );
+  await ask('delete from page where store = $1 and number > $2', [id, pages.count]);
+  for (const [path, bytes] of files) {
+    if (bytes === null) await ask('delete from file where store = $1 and path = $2', [id, path]);
+    else {
+      await ask(
+        'insert into file values ($1, $2, 0, $3) on conflict (store, path) do update set bytes = excluded.bytes',
+        [id, path, bytes],
+      );
+    }
+  }
+}
+
+/** From now on the store is there to work in. `sum`: of what was moved, by which its source is known again. */
+export async function endArrival(ask: Ask, { id, sum }: { id: string; sum: string }): Promise<void> {
+  await ask("update store set state = 'ready', source_sum = $2 where id = $1 and state = 'arriving'", [id, sum]);
+}
+
+/** The store that was moved from this source, or is being moved. */
+export async function storeFrom(
+  ask: Ask,
+  source: string,
+): Promise<{ id: string; name: string; state: StoreRow['state']; sum: string | null } | null> {
+  return (
+    (
+      await ask<{ id: string; name: string; state: StoreRow['state']; sum: string | null }>(
+        'select id, name, state, source_sum as sum from store where source = $1',
+        [source],
+      )
+    )[0] ?? null
+  );
+}
+
+/** Removes a store with all that it holds, under the lease and at this revision; false where it is another by now. */
+export async function removeStore(ask: Ask, { lease, on }: { lease: StoreLease; on: StoreRow }): Promise<boolean> {
+  const gone = await ask(
+    `with gone as (delete from store where id = $1 and fence = $2 and revision = $3 returning id),
+     pages as (delete from page using gone where store = gone.id),
+     files as (delete from file using gone where store = gone.id),
+     checkins as (delete from checkin using gone where store = gone.id)
+     select id from gone`,
+    [lease.store, lease.fence, on.revision],
+  );
+  return gone.length === 1;
+}
+
+function batchesOf<File extends { size: number }>(files: File[]): File[][] {
+  const batches: File[][] = [];
+  let room = 0;
+  for (const file of files) {
+    if (room < file.size || batches.length === 0) {
+      batches.push([]);
+      room = BATCH_BYTES;
+    }
+    batches.at(-1)?.push(file);
+    room -= file.size;
+  }
+  return batches;
+}
