@@ -127,12 +127,12 @@ export async function checkIn(
   });
   const [made] = await ask<{ revision: number }>(
     `with made as (
-       update store set revision = revision + 1, pages = $5, page_bytes = $6, ledger_version = $7, owner = null, until = null
-       where id = $1 and state = 'ready' and revision = $2 and lineage = $3 and fence = $4 and (ledger_version = $7 or not exists (
-         select from member where ledger_version < $7 and seen_at > clock_timestamp() - $8 * interval '1 millisecond'))
+       update store set revision = revision + 1, pages = $5::int, page_bytes = $6::int, ledger_version = $7::int, owner = null, until = null
+       where id = $1 and state = 'ready' and revision = $2 and lineage = $3 and fence = $4 and (ledger_version = $7::int or not exists (
+         select from member where ledger_version < $7::int and seen_at > clock_timestamp() - $8 * interval '1 millisecond'))
        returning id as store, revision),
      fewer_pages as (delete from page using made where page.store = made.store and number > $5),
-     new_pages as (insert into page select store, n, revision, substring($10::bytea from ((nth - 1) * $6 + 1)::int for $6)
+     new_pages as (insert into page select store, n, revision, substring($10::bytea from ((nth - 1) * $6::int + 1)::int for $6::int)
        from made, unnest($9::int[]) with ordinality as given (n, nth)
        on conflict (store, number) do update set revision = excluded.revision, bytes = excluded.bytes),
      fewer_files as (delete from file using made where file.store = made.store and path = any($11::text[])),
@@ -288,7 +288,7 @@ export async function arrive(ask: Ask, id: string, { pages, files }: Pick<Change
   const given = [...pages.changed];
   const size = given[0]?.[1].length ?? 0;
   await ask(
-    `insert into page select $1, n, 0, substring($3::bytea from ((nth - 1) * $4 + 1)::int for $4)
+    `insert into page select $1, n, 0, substring($3::bytea from ((nth - 1) * $4::int + 1)::int for $4::int)
      from unnest($2::int[]) with ordinality as given (n, nth) on conflict (store, number) do update set bytes = excluded.bytes`,
     [id, given.map(([number]) => number), Buffer.concat(given.map(([, bytes]) => bytes)), size],
   );
