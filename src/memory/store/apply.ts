@@ -159,7 +159,7 @@ function replace({ target, before, context }: Swap): Found {
     if (!isSame(taken, expected)) return { content: taken, at: 'path' };
     if (taken) keepDisplaced({ target, context }, taken);
   }
-  if (temporary !== null) return putInPlace(temporary, path) ? 'done' : 'again';
+  if (temporary !== null) return putInPlace(temporary, path, context) ? 'done' : 'again';
   return readLive(path) === null ? 'done' : 'again';
 }
 
@@ -169,7 +169,7 @@ function move({ target, before, context }: Swap): Found {
   const there = readLive(to);
   if (there === null) {
     const temporary = context.displaced.prepare(target.content ?? Buffer.alloc(0));
-    if (!putInPlace(temporary, to)) return 'again';
+    if (!putInPlace(temporary, to, context)) return 'again';
   } else if (!isSame(there, target.content)) return { content: there, at: 'target' };
   const expected = before?.content ?? null;
   const from = context.locate(before?.path ?? target.path);
@@ -257,10 +257,10 @@ function putBack(memory: string, { ledger, displaced, clock, locate }: SwapConte
   } else displaced.putBack(memory, { path: locate(before?.path ?? target.path), expected, atMs });
 }
 
-function putInPlace(temporary: string, path: string): boolean {
+function putInPlace(temporary: string, path: string, { isCopy }: SwapContext): boolean {
   makeDirectory(dirname(path));
   const isLinked = linkNew(temporary, path);
-  if (isLinked) syncDirectory(dirname(path));
+  if (isLinked && !isCopy) syncDirectory(dirname(path));
   return isLinked;
 }
 

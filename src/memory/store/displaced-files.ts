@@ -15,6 +15,7 @@ import {
   type Stat,
   statNow,
   syncDirectory,
+  writeNew,
   writeSynced,
 } from '../../base/files/files.ts';
 import { type Content, shaOf } from '../ledger/version-rows.ts';
@@ -50,20 +51,23 @@ interface DisplacedFile {
 
 export class DisplacedFiles {
   readonly #dir: string;
+  readonly #isSynced: boolean;
   /** Of each, how it looked when its bytes were last those of its name. */
   readonly #stats = new Map<string, Stat>();
   /** The names of those kept since the last stat. */
   #fresh: string[] = [];
 
-  constructor(dir: string) {
+  /** `isSynced`: what is moved here survives a power loss. */
+  constructor(dir: string, { isSynced }: { isSynced: boolean }) {
     this.#dir = dir;
+    this.#isSynced = isSynced;
     makeDirectory(dir);
   }
 
   /** Moves the live file of a memory here; answers what is in it, or null where there is no file. */
   take(memory: string, live: { path: string; isEmptyExpected: boolean }): Content {
     if (!moveFile(live.path, this.#taking(memory))) return null;
-    syncDirectory(this.#dir);
+    if (this.#isSynced) syncDirectory(this.#dir);
     return readWritten(this.#taking(memory), live) ?? Buffer.alloc(0);
   }
 
@@ -92,7 +96,7 @@ export class DisplacedFiles {
     makeDirectory(dirname(place.path));
     if (linkNew(taking, place.path)) {
       removeFile(taking);
-      syncDirectory(dirname(place.path));
+      if (this.#isSynced) syncDirectory(dirname(place.path));
     } else this.keep(memory, { sha: shaOf(place.expected ?? ''), atMs: place.atMs });
   }
 
@@ -100,7 +104,7 @@ export class DisplacedFiles {
   prepare(content: Buffer): string {
     const path = join(this.#dir, 'new.tmp');
     removeFile(path);
-    writeSynced(path, content);
+    (this.#isSynced ? writeSynced : writeNew)(path, content);
     return path;
   }
 

@@ -114,9 +114,9 @@ export class Store {
     this.#resolveEdits = resolveEdits;
     this.limits = { ...DEFAULT_LIMITS, ...limits };
     this.#lock = new StoreLock(join(dir, '.nocturne', 'lock.db'), lockWaitMs);
-    const displaced = new DisplacedFiles(join(dir, DISPLACED_DIR));
-    this.#displaced = displaced;
     const isCopy = looks !== undefined;
+    const displaced = new DisplacedFiles(join(dir, DISPLACED_DIR), { isSynced: !isCopy });
+    this.#displaced = displaced;
     const deps = { ledger, clock, displaced, dir, isCopy, isCheckedIn, locate: (path: string) => this.#locate(path) };
     this.#external = new ExternalEdits({ ...deps, looks });
     this.#context = { ...deps, takeIn: (path) => this.#external.takeIn(path) };
@@ -219,7 +219,9 @@ export class Store {
     };
     return this.#lock.hold(() => {
       try {
-        if (!by.looksAtItsFiles || !this.#isStagedAtOnce(stageAll)) {
+        // In a copy nobody else writes.
+        const looksAtItsFiles = by.looksAtItsFiles || this.#context.isCopy;
+        if (!looksAtItsFiles || !this.#isStagedAtOnce(stageAll)) {
           this.#takeInExternalEdits(() => this.#external.takeInAll());
           this.ledger.transaction(stageAll);
         }

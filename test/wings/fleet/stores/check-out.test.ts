@@ -56,7 +56,12 @@ describe.skipIf(noPostgres)(`stores in the database ${noPostgres}`, () => {
     expect(await other.store.read('a.md')).toBe('one\n');
     expect(await other.refresh()).toBe(true);
     expect(await other.refresh()).toBe(false);
-    const after = { 'a.md': 'one\nmore\n', 'new/c.md': 'three\n', 'b2.md': 'two\n', 'logs/2026/11/2026-11-20.md': '- first\n' };
+    const after = {
+      'a.md': 'one\nmore\n',
+      'new/c.md': 'three\n',
+      'b2.md': 'two\n',
+      'logs/2026/11/2026-11-20.md': '- first\n',
+    };
     expect(await Promise.all(Object.keys(after).map((path) => other.store.read(path)))).toEqual(Object.values(after));
     expect(await other.store.list()).toEqual(Object.keys(after).sort());
     expect(await textsOf(there, id)).toEqual(after);
@@ -70,7 +75,9 @@ describe.skipIf(noPostgres)(`stores in the database ${noPostgres}`, () => {
     expect(await one.change((store) => store.read('a.md'))).toBe('one\n');
     await one.refresh();
     expect([sent, one.revision]).toEqual([[], 0]);
-    expect(await database.ask('select revision, owner from store where id = $1', [id])).toEqual([{ revision: 0, owner: null }]);
+    expect(await database.ask('select revision, owner from store where id = $1', [id])).toEqual([
+      { revision: 0, owner: null },
+    ]);
   });
 
   test('two writers of one store at once: every line of both is there, in an order that both agree on', async () => {
@@ -144,7 +151,9 @@ describe.skipIf(noPostgres)(`stores in the database ${noPostgres}`, () => {
     const root = here.deps.place.root;
     const own = join(one.store.dir, '../..');
     mkdirSync(join(own, 'half-1'));
-    mkdirSync(join(root, encodeURIComponent(`${(await import('node:os')).hostname()}:999999999:1`), 'x-1'), { recursive: true });
+    mkdirSync(join(root, encodeURIComponent(`${(await import('node:os')).hostname()}:999999999:1`), 'x-1'), {
+      recursive: true,
+    });
     const again = await openStores(database.url);
     await again.close();
     expect(readdirSync(root)).toHaveLength(2);
