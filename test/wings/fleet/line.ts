@@ -1,0 +1,68 @@
+// A way to the database that a test can cut: before what was sent reaches it, or before the answer comes back.
+
+import { connect, createServer, type Socket } from 'node:net';
+
+export interface Line {
+  url: string;
+  /** From the next bytes on: `request`: they are lost; `answer`: they arrive, and what answers them is lost. Then it is whole again. */
+  cutAt(what: 'request' | 'answer'): void;
+  /** Resolves when it was cut. */
+  cut: Promise<void>;
+  /** Nobody can connect any more. */
+  close(): void;
+}
+
+export async function lineTo(url: string): Promise<Line> {
+  const to = new URL(url);
+  const sockets = new Set<Socket>();
+  const { promise: cut, resolve } = Promise.withResolvers<void>();
+  let next: 'request' | 'answer' | null = null;
+  let isSent = false;
+  const cutNow = () => {
+    next = null;
+    for (const socket of sockets) socket.destroy();
+    resolve();
+  };
+  const server = createServer((client) => {
+    const database = connect(Number(to.port || 5432), to.hostname);
+    client.on('data', (bytes) => {
+      if (next === 'request') return cutNow();
+      isSent ||= next === 'answer';
+      database.write(bytes);
+      // The client is told nothing more; what it sent is on its way.
+      if (isSent && next === 'answer') {
+        next = null;
+        sockets.delete(database);
+        database.end();
+        cutNow();
+      }
+    });
+    database.on('data', (bytes) => client.write(bytes));
+    for (const [one, other] of [
+      [client, database],
+      [database, client],
+    ] as const) {
+      sockets.add(one);
+      one.on('error', () => {});
+      one.on('close', () => {
+        sockets.delete(one);
+        if (one === database || sockets.has(other)) other.destroy();
+      });
+    }
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const via = new URL(url);
+  via.hostname = '127.0.0.1';
+  via.port = String((server.address() as { port: number }).port);
+  return {
+    url: via.href,
+    cutAt(what) {
+      next = what;
+    },
+    cut,
+    close() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
