@@ -1,80 +1,136 @@
-// The counted figures of docs/evidence.md and README, each against the command that made it, run again at its seed: tokens
-// may differ by a tenth, as in write-cost.test.ts; what is lost, doubled, leaked or kept wrongly may not differ at all.
-// The quick size measures what needs no installation, the deep one all of it. Timings are not compared.
+// The counted figures of docs/evidence.md and README, each against the command that made it, run again at its seed. What
+// must be so and not otherwise (requests, facts, what is lost, doubled, leaked or kept wrongly) is compared exactly; what
+// moves with every prompt and table of nocturne's (its tokens, bytes on disk) only must not be much more than is said.
+// The quick size counts what nocturne costs, in this process; the deep one runs the commands. Timings are not compared.
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
-import { runChaos } from './chaos/chaos.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { PUBLISHED, runChaos } from './chaos/chaos.ts';
 import { publishedPart, rowsIn } from './compare/evidence.ts';
+import { startModel } from './compare/model.ts';
 import type { Compared } from './compare/report.ts';
+import { chats, ourSessions } from './compare/sets.ts';
+import { factsInLogs } from './compare/systems.ts';
 import { evaluateOffline } from './eval/in-process.ts';
 import { describeInMarkdown } from './eval/report.ts';
 import { HELD_OUT } from './eval/sets.ts';
-import { noOwnRedis } from './queue/own-redis.ts';
 import { sized } from './support/depth.ts';
+import { jobsInProcess } from './support/jobs-in-process.ts';
+import { tempDir } from './support/temp.ts';
 import { hasReal } from './support/transcripts.ts';
 
 const AGAIN = 'npm run compare -- --publish writes docs/evidence.md anew';
-/** What a machine's speed decides, or where in a run a kill came. */
-const IS_TIMED = /^s a session|^facts lost|^facts doubled|^runs killed/;
-const ROUGHLY = /tokens|USD|kB|requests per 100/;
+const OURS = 'nocturne';
+/** Of nocturne: at most so many times what is published, and at least half; less, and the page does it an injustice. */
+const AT_MOST: [name: RegExp, times: number][] = [
+  [/tokens|USD/, 1.1],
+  [/kB|bytes/, 1.5],
+];
+/** Of a version that is fixed: what it is sent has the day, its files have pages and vectors. */
+const OTHERS_WITHIN = 0.02;
 
-test('what the systems cost, and what they keep that they should not, is as docs/evidence.md says', () => {
-  const size = sized({
-    quick: ['--only', 'nocturne', '--set', 'ours', '--kills', '0'],
-    deep: ['--kills', '1', ...(hasReal ? [] : ['--set', 'ours'])],
-  });
-  const stdout = execFileSync(process.execPath, [join(import.meta.dirname, 'compare/main.ts'), '--json', ...size], {
+/** The table of the published comparison that has this title: its systems and rows. */
+function publishedTable(title: string): { systems: string[]; rows: Map<string, string[]> } {
+  const part = publishedPart('compare')
+    .split(/^\*\*(?=.*\*\*$)/m)
+    .find((each) => each.startsWith(title));
+  if (part === undefined) throw new Error(`docs/evidence.md has no table "${title}": ${AGAIN}.`);
+  const head = (/^\| (\|.*)$/m.exec(part)?.[1] ?? '').split('|').map((name) => name.trim());
+  return { systems: head.slice(1, -1), rows: rowsIn(part) };
+}
+
+/** Compares a figure with what is published of it. */
+function expectAsSaid(value: number, said: number, { system, name }: { system: string; name: string }): void {
+  const what = `${system}, ${name}: ${value}, published ${said}; ${AGAIN}`;
+  const [, times] = AT_MOST.find(([names]) => names.test(name)) ?? [];
+  if (times === undefined) expect(value, what).toBe(said);
+  else if (system.startsWith(OURS)) {
+    expect(value, what).toBeLessThanOrEqual(times * said);
+    expect(value, what).toBeGreaterThanOrEqual(0.5 * said);
+  } else expect(Math.abs(value - said), what).toBeLessThanOrEqual(OTHERS_WITHIN * said);
+}
+
+const isQuick = sized({ quick: true, deep: false });
+
+test('the sessions of this repository cost nocturne what docs/evidence.md says, and nothing the second time', async () => {
+  const { systems, rows } = publishedTable('Cost: 21 sessions of this repository');
+  const place = systems.findIndex((name) => name.startsWith(OURS));
+  const model = await startModel({ latencyMs: 0 });
+  onTestFinished(() => model.close());
+  const access = { apiKey: 'loopback', baseURL: model.url };
+  const jobs = await jobsInProcess(tempDir(), '2026-11-21T02:00:00Z', { all: { model: 'loopback', access } });
+  onTestFinished(() => jobs.close());
+  const sessions = [...(await ourSessions(tempDir())), ...(await chats(tempDir(), 20))];
+  for (const { path } of sessions) await jobs.extract(path);
+  const first = model.take();
+  const kept = factsInLogs(jobs.store.dir).length;
+  for (const { path } of sessions) await jobs.extract(path);
+  const again = model.take();
+  await jobs.dream();
+  const night = model.take();
+  const counted = {
+    'requests a session': first.requests / sessions.length,
+    'input tokens a session': first.inputTokens / sessions.length,
+    'output tokens a session': first.outputTokens / sessions.length,
+    'requests of the night after': night.requests,
+    'tokens of the night after': night.inputTokens + night.outputTokens,
+    'facts kept': kept,
+    'same sessions again: requests': again.requests,
+    'same sessions again: facts added': factsInLogs(jobs.store.dir).length - kept,
+  };
+  for (const [name, value] of Object.entries(counted))
+    expectAsSaid(value, Number(rows.get(name)?.[place]), { system: OURS, name });
+});
+
+test.skipIf(isQuick)('what the systems cost, lose and keep that they should not is as docs/evidence.md says', () => {
+  const args = [join(import.meta.dirname, 'compare/main.ts'), '--json', '--counted'];
+  const stdout = execFileSync(process.execPath, [...args, ...(hasReal ? [] : ['--set', 'ours'])], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'ignore'],
     maxBuffer: 2 ** 26,
   });
   const { systems, tables } = JSON.parse(stdout) as Compared;
-  const published = publishedPart('compare').split(/^\*\*(?=.*\*\*$)/m);
   let compared = 0;
   for (const { title, columns } of tables) {
-    const part = published.find((each) => each.startsWith(`${title}**`));
-    if (part === undefined) throw new Error(`docs/evidence.md has no table "${title}": ${AGAIN}.`);
-    const head = (/^\| (\|.*)$/m.exec(part)?.[1] ?? '').split('|').map((name) => name.trim());
-    const rows = rowsIn(part);
+    const published = publishedTable(title);
     for (const [at, column] of columns.entries()) {
-      const place = head.indexOf(systems[at] ?? '') - 1;
+      const system = systems[at] ?? '';
+      const place = published.systems.indexOf(system);
       for (const [name, value] of Object.entries(column)) {
-        const said = Number(rows.get(name)?.[place]);
-        const what = `${systems[at]}, ${name}: ${AGAIN}`;
-        const isOurs = systems[at]?.startsWith('nocturne');
-        if (IS_TIMED.test(name) && !(isOurs && name.startsWith('facts'))) continue;
+        expectAsSaid(value, Number(published.rows.get(name)?.[place]), { system, name });
         compared += 1;
-        if (!ROUGHLY.test(name)) expect(value, what).toBe(said);
-        else expect(Math.abs(value - said), what).toBeLessThanOrEqual(0.1 * said);
       }
     }
   }
-  expect(compared).toBeGreaterThan(sized({ quick: 12, deep: 90 }));
+  expect(compared).toBeGreaterThan(120);
 });
 
 test('what is found and kept of the held-out set is as docs/evidence.md says', async () => {
   const { figures } = await evaluateOffline(HELD_OUT, { perfect: false });
+  const published = rowsIn(publishedPart('quality'));
+  const counted = rowsIn(describeInMarkdown(figures));
+  expect([...counted.keys()]).toEqual([...published.keys()]);
   const again = 'npm run eval -- --model offline --set held-out --publish';
-  const counted = (text: string) => [...rowsIn(text)].filter(([name]) => !/^(?:bytes|tokens|model calls)/.test(name));
-  expect(counted(describeInMarkdown(figures)), again).toEqual(counted(publishedPart('quality')));
+  for (const [name, cells] of counted) {
+    const said = published.get(name) ?? [];
+    if (!AT_MOST.some(([names]) => names.test(name))) expect(cells, `${name}: ${again}`).toEqual(said);
+    else for (const [at, cell] of cells.entries()) expectAsSaid(Number(cell), Number(said[at]), { system: OURS, name });
+  }
 });
 
-const noRedis = noOwnRedis();
-test.skipIf(noRedis || sized({ quick: true, deep: false }))(
-  `the published run of chaos on Redis, once more, says, loses and doubles what docs/evidence.md says ${noRedis ?? ''}`,
-  async () => {
-    const [seed = 0, sessions = 0, directories = 0, turns, entries, lost, doubled] =
-      rowsIn(publishedPart('chaos')).get('redis')?.map(Number) ?? [];
-    const counted = await runChaos({
-      ...{ seed, sessions, directories, backend: 'redis', workers: 2, concurrency: 4 },
-      ...{ everyMs: 1_200, disturbForMs: 20_000, limitMs: 300_000 },
-    });
-    expect(counted).toMatchObject({ turns, entries, lost, doubled, violations: [] });
-  },
-);
+const BACKENDS = ['redis', 'postgres', 'embedded'] as const;
+describe.skipIf(isQuick)('a published run of chaos, once more', () => {
+  test.for(BACKENDS)('on %s says, loses and doubles what docs/evidence.md says', async (backend) => {
+    const [seed, sessions, directories, turns, entries, lost, doubled, violations] =
+      rowsIn(publishedPart('chaos')).get(backend)?.map(Number) ?? [];
+    expect([seed, sessions, directories]).toEqual([PUBLISHED.seed, PUBLISHED.sessions, PUBLISHED.directories]);
+    const counted = await runChaos({ ...PUBLISHED, backend, disturbForMs: 20_000 });
+    expect(counted).toMatchObject({ turns, entries, lost, doubled });
+    expect(counted.violations).toHaveLength(violations ?? 0);
+  });
+});
 
 test('README quotes five figures, each as docs/evidence.md has it', () => {
   const readme = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8').replace(/\s+/g, ' ');

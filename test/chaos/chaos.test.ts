@@ -13,8 +13,6 @@ test.skipIf(noRedis)(
     const { violations, turns, entries, disturbances } = await runChaos({
       seed: 20_261_121,
       backend: 'redis',
-      workers: 2,
-      concurrency: 4,
       directories: 4,
       sessions: sized({ quick: 12, deep: 60 }),
       everyMs: 600,

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as after } from 'node:timers/promises';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { openStore } from '../../src/memory/open.ts';
+import { ownPostgres } from '../queue/own-postgres.ts';
 import { ownRedis } from '../queue/own-redis.ts';
 import { agentsOf } from '../support/processes.ts';
 import { seeded } from '../support/random.ts';
@@ -17,11 +18,8 @@ import { makeWorld, type World } from './world.ts';
 
 export interface ChaosPlan {
   seed: number;
-  /** `redis` starts a server of its own; `postgres` takes a URL; `embedded` has one worker. */
+  /** `redis` starts a server of its own, `postgres` makes a database of its own; `embedded` has one worker, the others two. */
   backend: 'redis' | 'postgres' | 'embedded';
-  postgresUrl?: string;
-  workers: number;
-  concurrency: number;
   directories: number;
   sessions: number;
   /** Disturbances come about so often. */
@@ -39,15 +37,21 @@ export interface ChaosReport extends Verdict {
   disturbances: Record<string, number>;
 }
 
+/** What docs/evidence.md is made of, and made again by its test. */
+export const PUBLISHED = {
+  ...{ seed: 20, sessions: 120, directories: 10 },
+  ...{ everyMs: 1_200, disturbForMs: 40_000, limitMs: 300_000 },
+};
+const CONCURRENCY = 4;
+
 /** Runs the plan in a temporary directory; what breaks a promise is in the report's `violations`. */
 export async function runChaos(plan: ChaosPlan, say: (line: string) => void = () => {}): Promise<ChaosReport> {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'nocturne-chaos-')));
   const startedAt = performance.now();
   const random = seeded(plan.seed);
-  const redis = plan.backend === 'redis' ? await ownRedis() : undefined;
-  const queueUrl = redis?.url ?? (plan.backend === 'postgres' ? (plan.postgresUrl ?? '') : '');
-  const world = await makeWorld({ root, queueUrl, ...plan }, random);
-  const workers = startWorkers(plan.workers, world);
+  const server = await startServer(plan.backend);
+  const world = await makeWorld({ root, queueUrl: server?.url ?? '', concurrency: CONCURRENCY, ...plan }, random);
+  const workers = startWorkers(server ? 2 : 1, world);
   const disturbances = workers.counts;
   const elapsed = () => performance.now() - startedAt;
   const isDisturbed = () => elapsed() < plan.disturbForMs || Object.keys(disturbances).length < 2;
@@ -64,8 +68,10 @@ export async function runChaos(plan: ChaosPlan, say: (line: string) => void = ()
       await after(plan.everyMs / 2 + random.below(plan.everyMs));
       if (elapsed() > plan.limitMs) break;
       if (isDisturbed()) {
-        if (redis && random.below(12) === 0) await outage(redis, { ms: random.below(3_000), counts: disturbances });
-        else workers.disturb(random);
+        if (server && random.below(12) === 0) {
+          disturbances[server.outage] = (disturbances[server.outage] ?? 0) + 1;
+          await server.leaveFor(random.below(3_000));
+        } else workers.disturb(random);
       }
       if (!wasDreamt && elapsed() > plan.disturbForMs / 2) {
         wasDreamt = true;
@@ -83,7 +89,7 @@ export async function runChaos(plan: ChaosPlan, say: (line: string) => void = ()
     return { seed: plan.seed, seconds: Math.round(elapsed() / 1000), disturbances, ...verdict };
   } finally {
     await workers.stop();
-    await redis?.close();
+    await server?.close();
     world.app.close();
     if (!isKept) rmSync(root, { recursive: true, force: true, maxRetries: 5 });
   }
@@ -100,14 +106,36 @@ async function announceAll(world: World, isGrown: () => boolean): Promise<void> 
   }
 }
 
-async function outage(
-  { kill, start }: Awaited<ReturnType<typeof ownRedis>>,
-  { ms, counts }: { ms: number; counts: Record<string, number> },
-): Promise<void> {
-  counts['kill redis'] = (counts['kill redis'] ?? 0) + 1;
-  await kill();
-  await after(ms);
-  await start();
+interface QueueServer {
+  url: string;
+  /** What it is called when it was away. */
+  outage: string;
+  leaveFor(ms: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+async function startServer(backend: ChaosPlan['backend']): Promise<QueueServer | undefined> {
+  if (backend === 'embedded') return undefined;
+  if (backend === 'redis') {
+    const { url, kill, start, close } = await ownRedis();
+    const leaveFor = (ms: number) =>
+      kill()
+        .then(() => after(ms))
+        .then(start);
+    return { url, outage: 'kill redis', leaveFor, close };
+  }
+  const { url, admit, terminate, close } = await ownPostgres();
+  return {
+    url,
+    outage: 'cut postgres',
+    async leaveFor(ms) {
+      await admit(false);
+      await terminate();
+      await after(ms);
+      await admit(true);
+    },
+    close,
+  };
 }
 
 async function judge(world: World, ends: { codes: (number | null)[]; deaths: string[] }): Promise<Verdict> {

@@ -1,40 +1,28 @@
-// npm run chaos: five minutes of chaos on each backend, or as told; ends with 1 where a promise was broken. --publish writes
-// what was counted into docs/evidence.md.
+// npm run chaos: five minutes of chaos on each backend, or as told; ends with 1 where a promise was broken. --publish takes
+// a plan and a seed that are always the same, and writes what was counted into docs/evidence.md.
 
 import { parseArgs } from 'node:util';
 import { measuredOn, publishPart } from '../compare/evidence.ts';
-import { type ChaosPlan, type ChaosReport, runChaos } from './chaos.ts';
+import { type ChaosPlan, type ChaosReport, PUBLISHED, runChaos } from './chaos.ts';
 
 const { values } = parseArgs({
   options: {
     seed: { type: 'string' },
     backend: { type: 'string', multiple: true },
-    sessions: { type: 'string', default: '500' },
-    directories: { type: 'string', default: '20' },
-    seconds: { type: 'string', default: '90' },
+    sessions: { type: 'string' },
+    directories: { type: 'string' },
+    seconds: { type: 'string' },
     publish: { type: 'boolean', default: false },
   },
 });
 
-const postgresUrl = process.env.DATABASE_URL ?? 'postgres://root:postgres@127.0.0.1:5432/test';
-const seed = Number(values.seed ?? Date.now() % 1_000_000);
+const usual = { ...PUBLISHED, seed: Date.now() % 1_000_000, sessions: 500, directories: 20, disturbForMs: 90_000 };
+const plan = values.publish ? { ...PUBLISHED } : usual;
+for (const name of ['seed', 'sessions', 'directories'] as const) plan[name] = Number(values[name] ?? plan[name]);
+if (values.seconds !== undefined) plan.disturbForMs = Number(values.seconds) * 1_000;
 const reports = new Map<string, ChaosReport>();
 for (const backend of (values.backend ?? ['redis', 'postgres', 'embedded']) as ChaosPlan['backend'][]) {
-  const report = await runChaos(
-    {
-      seed,
-      backend,
-      postgresUrl,
-      workers: backend === 'embedded' ? 1 : 2,
-      concurrency: 4,
-      directories: Number(values.directories),
-      sessions: Number(values.sessions),
-      everyMs: 1_200,
-      disturbForMs: Number(values.seconds) * 1_000,
-      limitMs: 300_000,
-    },
-    (line) => process.stderr.write(`${line}\n`),
-  );
+  const report = await runChaos({ ...plan, backend }, (line) => process.stderr.write(`${line}\n`));
   reports.set(backend, report);
   const { violations, ...counts } = report;
   process.stdout.write(`${backend}: ${JSON.stringify(counts)}\n`);
@@ -48,7 +36,7 @@ function table(): string {
   const { date, commit, machine } = measuredOn();
   const rows = [...reports].map(([backend, { disturbances, turns, entries, lost, doubled, violations, seconds }]) => {
     const done = Object.entries(disturbances).map(([what, times]) => `${what} ${times} ×`);
-    const counts = [seed, values.sessions, values.directories, turns, entries, lost, doubled, violations.length];
+    const counts = [plan.seed, plan.sessions, plan.directories, turns, entries, lost, doubled, violations.length];
     return `| ${[backend, ...counts, seconds, done.join(', ')].join(' | ')} |`;
   });
   return [

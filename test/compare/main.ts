@@ -1,8 +1,8 @@
 // npm run compare: the same sessions and the same loopback model for nocturne and for what one would take instead, as far as
 // it runs here without a service of its own. The others are installed for the run, in a temporary directory.
-//   npm run compare -- [--sessions DIR] [--locomo FILE] [--json] [--only NAME,…] [--set ours] [--kills 20] [--publish]
+//   npm run compare -- [--sessions DIR] [--locomo FILE] [--json] [--only NAME,…] [--set ours] [--kills 20] [--counted] [--publish]
 // Prints tables in Markdown, or with --json everything as one JSON value; --publish writes the tables into docs/evidence.md.
-// --kills 0 leaves out all but the cost. Ends with 1 where one of the others is not installed or fails.
+// --counted leaves out what a clock measures, --kills 0 all but the cost. Ends with 1 where one of the others is not installed or fails.
 
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,6 +22,7 @@ const { values: given } = parseArgs({
     only: { type: 'string' },
     set: { type: 'string' },
     kills: { type: 'string', default: '20' },
+    counted: { type: 'boolean', default: false },
     publish: { type: 'boolean', default: false },
   },
 });
@@ -72,7 +73,7 @@ const broken = { title: `Broken off in ${chats.length} chats, secrets, injection
 for (const system of systems) {
   for (const [at, { name, sessions }] of costed.entries()) {
     say(`${system.name}: ${sessions.length} ${name} …`);
-    tables[at]?.columns.push(await cost(system, sessions, dir));
+    tables[at]?.columns.push(await cost(system, sessions, { dir, isTimed: !given.counted }));
   }
   if (count === 0) continue;
   say(`${system.name}: ${count} kills, secrets and injections …`);

@@ -22,8 +22,6 @@ interface Worked {
 const PRICE = { input: 1, output: 5 };
 /** So many runs of a system are killed at once. */
 const AT_ONCE = 2;
-/** So often a kill is tried that came when the run was over. */
-const TRIES = 5;
 /** So many sessions are worked with a model that takes two seconds. */
 const SLOW_SESSIONS = 4;
 
@@ -52,8 +50,15 @@ async function work(system: System, sessions: ComparedSession[], at: At, model: 
   return { sent: model.take(), seconds: (performance.now() - startedAt) / 1_000, bodies: model.takeBodies() };
 }
 
-/** What the sessions cost, and the same once more; per 100 sessions with one night, where something runs at night. */
-export async function cost(system: System, sessions: ComparedSession[], dir: string): Promise<Column> {
+/**
+ * What the sessions cost, and the same once more; per 100 sessions with one night, where something runs at night.
+ * `isTimed`: also by a clock.
+ */
+export async function cost(
+  system: System,
+  sessions: ComparedSession[],
+  { dir, isTimed }: { dir: string; isTimed: boolean },
+): Promise<Column> {
   const count = sessions.length;
   const transcripts = sessions.reduce((sum, { tokens }) => sum + tokens, 0);
   const { first, kept, bytes, again, added, night } = await withModel({ latencyMs: 0 }, async (model) => {
@@ -67,8 +72,10 @@ export async function cost(system: System, sessions: ComparedSession[], dir: str
     if (asleep && (await asleep.ended) !== 0) throw new Error(`The night of ${system.name} failed.`);
     return { first, kept, bytes, again, added, night: model.take() };
   });
-  const few = sessions.slice(0, SLOW_SESSIONS);
-  const slow = await withModel({ latencyMs: 2_000 }, (model) => work(system, few, placeIn(dir, model), model));
+  const few = sessions.slice(0, isTimed ? SLOW_SESSIONS : 0);
+  const slow = await withModel({ latencyMs: 2_000 }, async (model) =>
+    isTimed ? (await work(system, few, placeIn(dir, model), model)).seconds : 0,
+  );
   const sum = (key: keyof Sent) => first.sent[key] + night[key];
   const perHundred = (n: number) => Math.round((n * 100) / count);
   const usd = (sum('inputTokens') * PRICE.input + sum('outputTokens') * PRICE.output) / 1e6;
@@ -84,8 +91,10 @@ export async function cost(system: System, sessions: ComparedSession[], dir: str
     'output tokens per 100 sessions, night included': perHundred(sum('outputTokens')),
     'USD per 100 sessions, night included': round((usd * 100) / count),
     'tokens ÷ transcript, night included': round((sum('inputTokens') + sum('outputTokens')) / transcripts),
-    's a session, model 0 s': round(first.seconds / count),
-    [`s a session, model 2 s (first ${few.length})`]: round(slow.seconds / few.length),
+    ...(isTimed && {
+      's a session, model 0 s': round(first.seconds / count),
+      [`s a session, model 2 s (first ${few.length})`]: round(slow / few.length),
+    }),
     'facts kept': kept,
     'kB on disk before the night': round(bytes / 1_000),
     'same sessions again: requests': again.sent.requests,
@@ -93,54 +102,54 @@ export async function cost(system: System, sessions: ComparedSession[], dir: str
   };
 }
 
-/** What became of the facts in runs whose process was killed: where its caller goes on, and where it repeats the session. */
+/**
+ * What became of the facts in runs whose process was killed: where its caller goes on, and where it repeats the session.
+ * Killed while it waits for the model, at a request chosen by the seed: there nearly all of a run's time passes, and what
+ * is counted is the same in every run.
+ */
 export async function kills(
   system: System,
   sessions: ComparedSession[],
   { dir, count, seed }: { dir: string; count: number; seed: number },
 ): Promise<Column> {
-  return withModel({ latencyMs: 100 }, async (model) => {
-    const whole = placeIn(dir, model);
-    const { seconds } = await work(system, sessions, whole, model);
-    const expected = system.facts(whole);
-    const dice = seeded(seed);
-    const sum = { hit: 0, lost: 0, lostRepeated: 0, doubled: 0 };
-    const one = async (isRepeated: boolean, afterMs: number, tries = TRIES): Promise<void> => {
+  const whole = await withModel({ latencyMs: 0 }, async (model) => {
+    const at = placeIn(dir, model);
+    const { sent } = await work(system, sessions, at, model);
+    return { requests: sent.requests, facts: system.facts(at) };
+  });
+  const dice = seeded(seed);
+  const sum = { killed: 0, lost: 0, lostRepeated: 0, doubled: 0 };
+  const one = (isRepeated: boolean, request: number) =>
+    withModel({ latencyMs: 0 }, async (model) => {
       const at = placeIn(dir, model);
       system.give(sessions, at);
       const process = system.work(sessions, at);
-      const timer = setTimeout(() => process.kill(), afterMs);
-      const code = await process.ended;
-      clearTimeout(timer);
-      if (code !== null) {
-        if (tries > 1) await one(isRepeated, afterMs * 0.8, tries - 1);
-        return;
-      }
+      model.holdAt(request, () => process.kill());
+      if ((await process.ended) !== null) throw new Error(`${system.name} ended before its request ${request}.`);
       // What has an inbox goes on by itself. Others are given what comes after the session they were killed in, or from it on.
       const rest = system.hasInbox ? sessions : sessions.slice(process.done() + (isRepeated ? 0 : 1));
       if (rest.length > 0 && (await system.work(rest, at).ended) !== 0)
         throw new Error(`${system.name} does not go on.`);
       const after = system.facts(at);
-      sum.hit += 1;
-      sum[isRepeated ? 'lostRepeated' : 'lost'] += expected.filter((fact) => !after.includes(fact)).length;
+      sum.killed += 1;
+      sum[isRepeated ? 'lostRepeated' : 'lost'] += whole.facts.filter((fact) => !after.includes(fact)).length;
       sum.doubled += after.length - new Set(after).size;
-    };
-    const moments = Array.from({ length: count }, () => (0.1 + dice.below(80) / 100) * seconds * 1_000);
-    const callers = system.hasInbox ? [false] : [false, true];
-    const runs = moments.flatMap((afterMs) => callers.map((isRepeated) => () => one(isRepeated, afterMs)));
-    await Promise.all(
-      Array.from({ length: AT_ONCE }, async () => {
-        for (let run = runs.shift(); run; run = runs.shift()) await run();
-      }),
-    );
-    return {
-      'facts of a run': expected.length,
-      'runs killed at work': sum.hit,
-      'facts lost where its caller goes on': sum.lost,
-      'facts lost where its caller repeats the session': system.hasInbox ? sum.lost : sum.lostRepeated,
-      'facts doubled in both': sum.doubled,
-    };
-  });
+    });
+  const moments = Array.from({ length: count }, () => 1 + dice.below(whole.requests));
+  const callers = system.hasInbox ? [false] : [false, true];
+  const runs = moments.flatMap((request) => callers.map((isRepeated) => () => one(isRepeated, request)));
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      for (let run = runs.shift(); run; run = runs.shift()) await run();
+    }),
+  );
+  return {
+    'facts of a run': whole.facts.length,
+    'runs killed at work': sum.killed,
+    'facts lost where its caller goes on': sum.lost,
+    'facts lost where its caller repeats the session': system.hasInbox ? sum.lost : sum.lostRepeated,
+    'facts doubled in both': sum.doubled,
+  };
 }
 
 export async function secrets(

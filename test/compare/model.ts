@@ -27,6 +27,8 @@ export interface ComparedModel {
   take(): Sent;
   /** The bodies of all requests since the last call. */
   takeBodies(): string[];
+  /** Leaves the nth request from now on (embeddings are not counted) without an answer, and calls `then` when it is there. */
+  holdAt(request: number, then: () => void): void;
   close(): Promise<void>;
 }
 
@@ -42,20 +44,25 @@ const DIMENSION = 1536;
 export async function startModel({ latencyMs, gullible = [] }: ModelOptions): Promise<ComparedModel> {
   let sent = { ...NOTHING };
   let bodies: string[] = [];
+  let held: { left: number; then(): void } | undefined;
   const server = createServer(async (request, response) => {
     const body = await text(request);
     bodies.push(body);
     const isEmbedding = request.url?.endsWith('/embeddings');
+    if (held && !isEmbedding) {
+      held.left -= 1;
+      if (held.left === 0) return held.then();
+    }
     const reply = isEmbedding
       ? embeddings(JSON.parse(body))
       : request.url?.endsWith('/messages')
         ? await messages(body, gullible)
         : completion(JSON.parse(body), gullible);
-    if (isEmbedding) sent.embeddingTokens += estimateTokens(body);
+    if (isEmbedding) sent.embeddingTokens += tokensOf(body);
     else {
       sent.requests += 1;
-      sent.inputTokens += estimateTokens(body);
-      sent.outputTokens += estimateTokens(typeof reply.said === 'string' ? reply.said : JSON.stringify(reply.said));
+      sent.inputTokens += tokensOf(body);
+      sent.outputTokens += tokensOf(typeof reply.said === 'string' ? reply.said : JSON.stringify(reply.said));
       await delay(latencyMs);
     }
     response.setHeader('content-type', 'application/json');
@@ -74,11 +81,22 @@ export async function startModel({ latencyMs, gullible = [] }: ModelOptions): Pr
       bodies = [];
       return before;
     },
+    holdAt(request, then) {
+      held = { left: request, then };
+    },
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+/** Tokens of a text in which ids that are made by chance are all the same, so that a count repeats. */
+function tokensOf(words: string): number {
+  const fixed = words
+    .replace(/\b[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}\b/g, '3f9a1c7e-5b2d-4046-8e1f-a7d39c604b52')
+    .replace(/_[\da-f]{8,}\b/g, (id) => `_${'3f9a1c7e5b2d8046'.repeat(4).slice(1, id.length)}`);
+  return estimateTokens(fixed);
 }
 
 /**

@@ -38,6 +38,8 @@ export interface System {
 
 const root = join(import.meta.dirname, '../..');
 const DOOR = join(root, 'dist/nocturne.js');
+/** For all alike: what a machine has compiled before it need not compile again. */
+const COMPILED = join(root, 'node_modules/.cache/nocturne-test');
 
 function environment({ dir, url }: At): NodeJS.ProcessEnv {
   return {
@@ -49,6 +51,7 @@ function environment({ dir, url }: At): NodeJS.ProcessEnv {
     },
     ...{ NOCTURNE_QUEUE_URL: '', NOCTURNE_ZONE: 'UTC', NOCTURNE_MODEL: 'loopback', OPENAI_API_KEY: 'loopback' },
     ...{ ANTHROPIC_API_KEY: 'loopback', ANTHROPIC_BASE_URL: url, MEM0_TELEMETRY: 'false' },
+    NODE_COMPILE_CACHE: COMPILED,
   };
 }
 
@@ -89,13 +92,16 @@ const nocturne: System = {
   },
   work: (_sessions, at) => start([DOOR, 'worker', '--once'], at),
   night: (at) => start([DOOR, 'dream'], at),
-  facts({ dir }) {
-    const logs = join(dir, 'memory/logs');
-    const days = existsSync(logs) ? readdirSync(logs, { recursive: true, encoding: 'utf8' }) : [];
-    const texts = days.filter((path) => path.endsWith('.md')).map((path) => readFileSync(join(logs, path), 'utf8'));
-    return texts.flatMap((text) => [...text.matchAll(/^- \d\d:\d\d \*\*\w+\*\* (.*)$/gm)].map(([, fact = '']) => fact));
-  },
+  facts: ({ dir }) => factsInLogs(join(dir, 'memory')),
 };
+
+/** What the daily logs of a memory directory say. */
+export function factsInLogs(memory: string): string[] {
+  const logs = join(memory, 'logs');
+  const days = existsSync(logs) ? readdirSync(logs, { recursive: true, encoding: 'utf8' }) : [];
+  const texts = days.filter((path) => path.endsWith('.md')).map((path) => readFileSync(join(logs, path), 'utf8'));
+  return texts.flatMap((text) => [...text.matchAll(/^- \d\d:\d\d \*\*\w+\*\* (.*)$/gm)].map(([, fact = '']) => fact));
+}
 
 /** Installed without scripts: better-sqlite3 13 carries its binaries, and mem0ai works with it although it names 12. */
 const PEERS = { mem0ai: '3.3.1', 'better-sqlite3': '13.2.0', '@modelcontextprotocol/server-memory': '2026.8.31' };

@@ -8,11 +8,12 @@ import { vi } from 'vitest';
 import { type BackendOptions, openBackend } from '../../src/queue/backend.ts';
 import { openWakeQueue, type WakeQueue, type WakeUp } from '../../src/queue/queue.ts';
 import { copyEmbeddedQueue } from '../support/embedded-queue.ts';
+import { POSTGRES } from './own-postgres.ts';
 
 export const servers = {
   embedded: undefined,
   redis: process.env.REDIS_URL ?? 'redis://127.0.0.1:6379',
-  postgres: process.env.DATABASE_URL ?? 'postgres://root:postgres@127.0.0.1:5432/test',
+  postgres: POSTGRES,
 };
 
 /** A directory under the system's temporary one, and its removal. */

@@ -1,15 +1,17 @@
-// A database of a test's own on the Postgres server, in which things befall those who are connected to it.
+// A database of a test's own on the Postgres server, in which things befall those who are connected to it. Loads no test
+// runner: the chaos run has none.
 
 import pg from 'pg';
-import { servers } from './backends.ts';
+
+export const POSTGRES = process.env.DATABASE_URL ?? 'postgres://root:postgres@127.0.0.1:5432/test';
 
 /** Makes an empty database; `close` drops it. */
 export async function ownPostgres() {
   const name = `nocturne_${process.pid}_${Math.random().toString(36).slice(2)}`;
-  const admin = new pg.Client(servers.postgres);
+  const admin = new pg.Client(POSTGRES);
   await admin.connect();
   await admin.query(`create database ${name}`);
-  const url = new URL(servers.postgres);
+  const url = new URL(POSTGRES);
   url.pathname = `/${name}`;
 
   /** Rows of a question to the database, by a connection of its own. */

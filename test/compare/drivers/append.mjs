@@ -2,7 +2,6 @@
 // shown what the two who speak say, or, with `--tools`, what tools answered too. Prints `done N` after each session.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Anthropic from '@anthropic-ai/sdk';
 
 const [, dir, url, list, ...flags] = process.argv.slice(2);
 const file = join(dir, 'MEMORY.md');
@@ -11,6 +10,8 @@ if (flags.includes('--list')) {
   console.log(JSON.stringify(lines.filter((line) => line.startsWith('- ')).map((line) => line.slice(2))));
   process.exit(0);
 }
+// Not before: to list needs none of it.
+const { default: Anthropic } = await import('@anthropic-ai/sdk');
 const anthropic = new Anthropic({ apiKey: 'loopback', baseURL: url, maxRetries: 0 });
 for (const [at, { messages }] of JSON.parse(readFileSync(list, 'utf8')).entries()) {
   const shown = messages.filter(({ role }) => role !== 'tool' || flags.includes('--tools'));

@@ -3,9 +3,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import Anthropic from '@anthropic-ai/sdk';
-import { Client } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 
 const [peers, dir, url, list, ...flags] = process.argv.slice(2);
 const file = join(dir, 'memory.jsonl');
@@ -14,6 +11,10 @@ if (flags.includes('--list')) {
   console.log(JSON.stringify(lines.flatMap((line) => JSON.parse(line).observations ?? [])));
   process.exit(0);
 }
+// Not before: to list needs none of it.
+const { default: Anthropic } = await import('@anthropic-ai/sdk');
+const { Client } = await import('@modelcontextprotocol/client');
+const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio');
 const manifest = createRequire(join(peers, 'package.json')).resolve('@modelcontextprotocol/server-memory/package.json');
 const { bin } = JSON.parse(readFileSync(manifest, 'utf8'));
 const client = new Client({ name: 'compare', version: '1.0.0' });
