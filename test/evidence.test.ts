@@ -132,14 +132,18 @@ describe.skipIf(isQuick)('a published run of chaos, once more', () => {
   });
 });
 
-test('README quotes five figures, each as docs/evidence.md has it', () => {
+test('README quotes five figures, each as docs/evidence.md has it, and one of them where another is ahead', () => {
   const readme = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8').replace(/\s+/g, ' ');
-  const compare = rowsIn(publishedPart('compare'));
-  const [, , , turns, , lost, doubled] = rowsIn(publishedPart('chaos')).get('redis') ?? [];
-  const ours = (name: string) => compare.get(name)?.[0];
+  const rows = BACKENDS.map((backend) => rowsIn(publishedPart('chaos')).get(backend)?.map(Number) ?? []);
+  const sum = (at: number) => rows.reduce((all, row) => all + (row[at] ?? Number.NaN), 0);
+  const broken = publishedTable('Broken off').rows;
+  const { systems, rows: real } = publishedTable('Cost: 12 real Claude Code sessions');
+  const cost = (name: string) =>
+    real.get('USD per 100 sessions, night included')?.[systems.findIndex((each) => each.startsWith(name))];
+  expect(readme).toContain(`of ${sum(3)} things said, ${sum(5)} lost and ${sum(6)} doubled`);
   expect(readme).toContain(
-    `of ${turns} things said, ${lost} lost and ${doubled} doubled; ${ours('secrets of 50 sent')} of 50 planted secrets reached a ` +
-      `model, ${ours('injections of 40 kept')} of 40 injections were kept, and sessions that it knows cost ` +
-      `${ours('same sessions again: requests')} requests`,
+    `${broken.get('secrets of 50 sent')?.[0]} of 50 planted secrets reached a model, ` +
+      `${broken.get('injections of 40 kept')?.[0]} of 40 injections were kept`,
   );
+  expect(readme).toContain(`${cost('nocturne')} USD per 100 real sessions, ${cost('ask once and append')} by`);
 });

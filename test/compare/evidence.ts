@@ -25,10 +25,10 @@ export function publishedPart(name: string, page = PAGE): string {
   return around(name, page).part.trim();
 }
 
-/** The rows of the tables in a part: the first cell, then the others. */
+/** The rows of the tables in a part: the first cell, then the others, as they are without bold type. */
 export function rowsIn(part: string): Map<string, string[]> {
   const rows = part.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('| |'));
-  const cells = (row: string) => row.split('|').map((cell) => cell.trim());
+  const cells = (row: string) => row.split('|').map((cell) => cell.replaceAll('**', '').trim());
   return new Map(rows.map((row) => [cells(row)[1] ?? '', cells(row).slice(2, -1)]));
 }
 

@@ -1,4 +1,5 @@
-// How a comparison is told: tables in Markdown, and beside them what favours whom and what was not comparable.
+// How a comparison is told: first where nocturne is better and where others are, then tables in Markdown, with the best of
+// a row in bold, and beside them what favours whom and what was not comparable.
 
 import type { Column } from './measure.ts';
 
@@ -9,12 +10,22 @@ export interface Compared {
   about: { date: string; commit: string; machine: string; seed: number; kills: number };
 }
 
+/** Rows in which more is better; in others less is, but for those that judge nobody. */
+const MORE_IS_BETTER = /^facts kept$/;
+const JUDGES_NOBODY = /^(facts of a run|runs killed|embedding tokens|.* of the night after$)/;
+/** The rows by which one chooses: what it costs, how long it takes, what it keeps, and what goes wrong. */
+const TELLING =
+  /^(USD|s a session, model 2|facts kept|kB|same sessions again: requests|facts lost|secrets of \d+ on|injections)/;
+
 const FAVOURS = [
   'The model takes for a fact what nocturne’s offline rules take for a statement, in the same words whoever asks. So the number of ' +
     'facts says that a system works, not which one finds more; peers’ prompts ask for more than these rules find.',
   'It leaves out what it is shown as known, word for word. A real model also tells other wordings apart: it may add less, or more.',
   'It answers at once in as few words as it can, and calls the reference server’s tool without looking at the graph first. A real ' +
     'one writes and asks more: output is a lower bound for all, and so are the requests of the reference server.',
+  'Of the repository’s sessions nocturne keeps fewer: what is quoted from a mail, meant ironically or taken back at once is a fact for ' +
+    'the rules, and for whoever sends only words. In the real sessions nobody says anything of the rules’ forms: that table tells the cost ' +
+    'of finding nothing.',
   'It finds facts in a whole session as well as in one exchange, which favours whoever sends long requests.',
   'Secrets are of forms that stand in nocturne’s own table, injections those of its own tests: both favour nocturne, which was ' +
     'built against them. The others promise nothing about either.',
@@ -29,6 +40,8 @@ const NOT_COMPARABLE = [
     'most injections, stand in what tools answered.',
   'Only nocturne has a night; one is counted for all sessions of a set. Only it has an inbox: for the others, somebody must know ' +
     'which session was broken off, which the two rows of lost facts tell apart.',
+  'Killed is the process that works, while it waits for the model, at a request that the seed chooses: nearly all of a run’s time ' +
+    'passes there. What a kill in the middle of writing does was tested of nocturne alone (“Killed at random”, below).',
   'All work one session at a time; nocturne would work two, and the others’ callers could. Seconds include the start of a process.',
   'Bytes are of different things: nocturne keeps versions, quotes and coverage; mem0 a vector for each fact, and its history.',
   'Which of the systems finds the right thing again when it is asked was not measured.',
@@ -37,6 +50,7 @@ const NOT_COMPARABLE = [
 export function describeComparison({ systems, tables, about }: Compared): string {
   const parts = [
     `Measured on ${about.date} at ${about.commit} (${about.machine}); seed ${about.seed}, ${about.kills} kills.`,
+    ...inShort(systems, tables),
     ...tables.map(({ title, columns }) => `**${title}**\n\n${tableOf(systems, columns)}`),
     `**What the loopback model’s rules favour**\n\n${listOf(FAVOURS)}`,
     `**What was not comparable**\n\n${listOf(NOT_COMPARABLE)}`,
@@ -44,13 +58,40 @@ export function describeComparison({ systems, tables, about }: Compared): string
   return `${parts.join('\n\n')}\n`;
 }
 
+/** Where nocturne is better than all others, and where any of them is better. */
+function inShort(systems: string[], tables: Compared['tables']): string[] {
+  if (!systems[0]?.startsWith('nocturne') || systems.length === 1) return [];
+  const [better, worse]: [string[], string[]] = [[], []];
+  for (const { title, columns } of tables) {
+    const where = /^Cost: ([^,]*)/.exec(title)?.[1];
+    for (const name of Object.keys(columns[0] ?? {}).filter((each) => TELLING.test(each))) {
+      const [ours = 0, ...others] = columns.map((column) => column[name] ?? 0);
+      const ahead = others.filter((value) => bestOf(name, [ours, value]) !== ours).length;
+      if (ahead === 0 && others.every((value) => value === ours)) continue;
+      const named = others.map((value, at) => `${systems[at + 1]?.replace(/ [\d.]+$| \(ours\)$/, '')} ${value}`);
+      const line = `${name}${where ? ` (${where})` : ''}: nocturne ${ours}; ${named.join(', ')}`;
+      (ahead > 0 ? worse : better).push(line);
+    }
+  }
+  return [
+    `**Where nocturne is ahead of all**\n\n${listOf(better)}`,
+    `**Where another is ahead of it**\n\n${listOf(worse)}`,
+  ];
+}
+
+function bestOf(name: string, values: number[]): number | undefined {
+  if (JUDGES_NOBODY.test(name) || values.length < 2) return undefined;
+  return MORE_IS_BETTER.test(name) ? Math.max(...values) : Math.min(...values);
+}
+
 function tableOf(systems: string[], columns: Column[]): string {
   const names = Object.keys(columns[0] ?? {});
-  return [
-    `| | ${systems.join(' | ')} |`,
-    `|---|${systems.map(() => '---:').join('|')}|`,
-    ...names.map((name) => `| ${name} | ${columns.map((column) => column[name] ?? '').join(' | ')} |`),
-  ].join('\n');
+  const row = (name: string) => {
+    const values = columns.map((column) => column[name] ?? 0);
+    const best = values.every((value) => value === values[0]) ? undefined : bestOf(name, values);
+    return `| ${name} | ${values.map((value) => (value === best ? `**${value}**` : value)).join(' | ')} |`;
+  };
+  return [`| | ${systems.join(' | ')} |`, `|---|${systems.map(() => '---:').join('|')}|`, ...names.map(row)].join('\n');
 }
 
 function listOf(lines: string[]): string {

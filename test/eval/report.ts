@@ -121,11 +121,11 @@ export function describeReading({ memory, transcript }: Figures, model: string, 
     const tokens = `${inputTokens.toLocaleString('en')} tokens`;
     if (!price) return tokens;
     const spent = { inputTokens, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 0 };
-    return `${tokens}, $${(costMicroUsd(spent, price) / 1e6).toFixed(2)} at ${model}'s list price,`;
+    return `${tokens} ($${(costMicroUsd(spent, price) / 1e6).toFixed(2)} at ${model}'s list price)`;
   });
   return (
     'The whole transcript is the long-context baseline: all that words find in it could be answered from it. Reading it for every ' +
-    `question, without a cache, takes ${whole} reading the memory ${kept?.replace(/,$/, '')}.`
+    `question, without a cache, takes ${whole}, reading the memory ${kept}.`
   );
 }
 
