@@ -1,5 +1,5 @@
-// How a comparison is told: first where nocturne is better and where others are, then tables in Markdown, with the best of
-// a row in bold, and beside them what favours whom and what was not comparable.
+// How a comparison is told: first the rows by which one chooses, and in which of them nocturne is ahead and in which behind;
+// then all of them, as tables in Markdown with the best of a row in bold; and what favours whom and was not comparable.
 
 import type { Column } from './measure.ts';
 
@@ -11,7 +11,7 @@ export interface Compared {
 }
 
 /** Rows in which more is better; in others less is, but for those that judge nobody. */
-const MORE_IS_BETTER = /^facts kept$/;
+const MORE_IS_BETTER = /^facts kept/;
 const JUDGES_NOBODY = /^(facts of a run|runs killed|embedding tokens|.* of the night after$)/;
 /** The rows by which one chooses: what it costs, how long it takes, what it keeps, and what goes wrong. */
 const TELLING =
@@ -58,24 +58,27 @@ export function describeComparison({ systems, tables, about }: Compared): string
   return `${parts.join('\n\n')}\n`;
 }
 
-/** Where nocturne is better than all others, and where any of them is better. */
+/** The rows by which one chooses as one table, and who is ahead in which. */
 function inShort(systems: string[], tables: Compared['tables']): string[] {
   if (!systems[0]?.startsWith('nocturne') || systems.length === 1) return [];
-  const [better, worse]: [string[], string[]] = [[], []];
-  for (const { title, columns } of tables) {
+  const chosen = tables.flatMap(({ title, columns }) => {
     const where = /^Cost: ([^,]*)/.exec(title)?.[1];
-    for (const name of Object.keys(columns[0] ?? {}).filter((each) => TELLING.test(each))) {
-      const [ours = 0, ...others] = columns.map((column) => column[name] ?? 0);
-      const ahead = others.filter((value) => bestOf(name, [ours, value]) !== ours).length;
-      if (ahead === 0 && others.every((value) => value === ours)) continue;
-      const named = others.map((value, at) => `${systems[at + 1]?.replace(/ [\d.]+$| \(ours\)$/, '')} ${value}`);
-      const line = `${name}${where ? ` (${where})` : ''}: nocturne ${ours}; ${named.join(', ')}`;
-      (ahead > 0 ? worse : better).push(line);
-    }
-  }
+    const names = Object.keys(columns[0] ?? {}).filter((name) => TELLING.test(name));
+    return names.map((name) => {
+      const values = columns.map((column) => column[name] ?? 0);
+      return { name: where ? `${name} (${where})` : name, values, best: bestOf(name, values) };
+    });
+  });
+  const telling = chosen.filter(({ values }) => values.some((value) => value !== values[0]));
+  const columns = systems.map((_, at) =>
+    Object.fromEntries(telling.map(({ name, values }) => [name, values[at] ?? 0])),
+  );
+  const isAhead = ({ values, best }: (typeof chosen)[number]) => values[0] === best;
+  const named = (rows: typeof chosen) => rows.map(({ name }) => name).join('; ') || 'none';
   return [
-    `**Where nocturne is ahead of all**\n\n${listOf(better)}`,
-    `**Where another is ahead of it**\n\n${listOf(worse)}`,
+    `**In a minute**\n\n${tableOf(systems, columns)}`,
+    `nocturne is ahead of all, or level with the best, in: ${named(telling.filter(isAhead))}.`,
+    `Another is ahead of it in: ${named(telling.filter((row) => !isAhead(row)))}.`,
   ];
 }
 
