@@ -83,6 +83,8 @@ export async function startServer(app: WingApp & { log: Log }, options: ServeOpt
   };
   deps.stores.dropRemoved(config.versionDays);
   deps.sessions.dropOld(config.sessionDays);
+  deps.sessions.dropLost(config.sessionDays);
+  deps.stores.findLost();
   if (deps.withProjects) deps.stores.adoptProjects();
   let pages: Pages[] = [];
   const otherwise = async (request: Request) => {

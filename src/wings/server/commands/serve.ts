@@ -6,6 +6,7 @@ import { readTextNow } from '../../../base/files/files.ts';
 import type { CommandSpec } from '../../../doors/cli/spec.ts';
 import { withApp } from '../../../doors/cli/terminal/options.ts';
 import { EXIT, note, print } from '../../../doors/cli/terminal/output.ts';
+import { formatDamage } from '../../../memory/home/home.ts';
 
 interface Options {
   host: string;
@@ -64,6 +65,13 @@ const serve: CommandSpec<Options> = {
       for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => ended.resolve());
       try {
         const { keys } = server.deps;
+        const damage = app.home.damage();
+        if (damage) {
+          note(
+            `nocturne: ${formatDamage(damage)}. Look at nocturne stores list and nocturne keys list: what could not be`,
+          );
+          note('  read is gone; stores are found again, under their ids.');
+        }
         const hasKey = keys.all().some(({ revokedAt }) => revokedAt === null);
         if (!hasKey && !process.stdout.isTTY) {
           note('nocturne: There is no key yet.\n  Make one: nocturne keys create --name NAME');

@@ -4,7 +4,8 @@
 // `sessionDays` ago goes with its files.
 
 import { join } from 'node:path';
-import { removeTree } from '../../../base/files/directories.ts';
+import { listNames, removeTree } from '../../../base/files/directories.ts';
+import { statNow } from '../../../base/files/files.ts';
 import type { Clock } from '../../../base/time.ts';
 import type { Home } from '../../../memory/home/home.ts';
 import type { Sql } from './schema.ts';
@@ -111,6 +112,17 @@ export class Sessions {
     const before = new Date(this.#clock.now().getTime() - days * DAY_MS).toISOString();
     const sql = 'select store, id from sent_session where updated_at < ?';
     for (const name of this.#rows.all<SessionName>(sql, before)) this.#remove(name);
+  }
+
+  /** Removes messages that no row knows, since a damaged home was made anew, and that are as old. */
+  dropLost(days: number): void {
+    const before = this.#clock.now().getTime() - days * DAY_MS;
+    for (const store of listNames(this.#dir)) {
+      for (const id of listNames(join(this.#dir, store))) {
+        const dir = join(this.#dir, store, id);
+        if (!this.find({ store, id }) && (statNow(dir)?.modifiedMs ?? before) < before) removeTree(dir);
+      }
+    }
   }
 
   #remove({ store, id }: SessionName): void {

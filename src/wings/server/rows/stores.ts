@@ -5,7 +5,7 @@
 
 import { basename, dirname, join } from 'node:path';
 import { AppError } from '../../../base/errors.ts';
-import { canonicalPath, isDirectory, removeTree } from '../../../base/files/directories.ts';
+import { canonicalPath, isDirectory, listNames, removeTree } from '../../../base/files/directories.ts';
 import { makeDirectory, moveFile } from '../../../base/files/files.ts';
 import type { Clock } from '../../../base/time.ts';
 import type { Home } from '../../../memory/home/home.ts';
@@ -226,6 +226,25 @@ export class Stores {
   adoptProjects(): void {
     const known = new Set(this.list({ seenBy: 'all', withArchived: true }).map(({ dir }) => dir));
     for (const dir of this.#home.stores()) if (!known.has(dir) && isDirectory(dir)) this.adopt(dir);
+  }
+
+  /** Gives the directories of stores whose rows went with a damaged home a row again, without the names they had. */
+  findLost(): void {
+    if (!this.#home.damage()) return;
+    const enter = (id: string, removedAt: string | null) => {
+      // One that is just being copied is entered by the dream that does.
+      if (!/^memstore_\w+$/.test(id) || this.#rows.get('select 1 from dream where output = ?', id)) return;
+      const now = this.#now();
+      this.#rows.run(
+        `insert or ignore into memory_store
+           (id, name, description, metadata, created_at, updated_at, removed_at, allows_secrets)
+           values (?, ?, '', '{}', ?, ?, ?, 0)`,
+        ...[id, id, now, now, removedAt],
+      );
+      if (removedAt === null) this.#home.addStore(this.#dirOf(id));
+    };
+    for (const id of listNames(this.#dir)) if (isDirectory(this.#dirOf(id))) enter(id, null);
+    for (const id of listNames(this.#removedDir())) enter(id, this.#now());
   }
 
   #get(id: string): StoreRow | null {

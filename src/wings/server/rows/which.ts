@@ -10,6 +10,7 @@ import { type StoreRow, Stores } from './stores.ts';
 /** The stores of an app's home, memories of projects among them. */
 export function storesOf({ home, config }: Pick<WingApp, 'home' | 'config'>): Stores {
   const stores = new Stores(openRows(home), { home, clock: config.clock });
+  stores.findLost();
   stores.adoptProjects();
   return stores;
 }
