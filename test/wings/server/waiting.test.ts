@@ -1,0 +1,93 @@
+// Dreams over HTTP that may not ask a model for now wait as running, and fail where that lasts too long.
+
+import { expect, test } from 'vitest';
+import { drainInboxes } from '../../../src/doors/worker/worker.ts';
+import { testModel } from '../../support/app.ts';
+import { obey } from '../../support/obedient.ts';
+import { type Client, clientOf, type Served, served } from './served.ts';
+
+const TALK = JSON.stringify([
+  { role: 'user', content: 'Please remember: we ship on Fridays.' },
+  { role: 'assistant', content: 'Noted.' },
+]);
+
+async function drain({ app }: Served): Promise<string[]> {
+  const waits: string[] = [];
+  await drainInboxes(app, {
+    signal: new AbortController().signal,
+    onResult: ({ delayedUntil, reason }) => delayedUntil && waits.push(`${reason}`),
+    onError: (message) => expect.fail(message),
+  });
+  return waits;
+}
+
+/** A server whose model answers, a store, and dreams over a session of its own each. */
+async function world(settings: object) {
+  const model = await testModel(obey({}));
+  const app = { server: model, settings: { dreamHours: 24, ...settings } };
+  const at = await served({ app });
+  const ask = async ({ sdk, key }: Client, session: string) => {
+    const { id: store } = await sdk.beta.memoryStores.create({ name: session });
+    const sent = await fetch(`${at.url}/nocturne/v1/sessions?memory_store_id=${store}&id=${session}`, {
+      ...{ method: 'POST', headers: { 'x-api-key': key }, body: TALK },
+    });
+    expect(sent.status).toBe(200);
+    return sdk.beta.dreams.create({
+      inputs: [
+        { type: 'memory_store', memory_store_id: store },
+        { type: 'sessions', session_ids: [session] },
+      ],
+      model: 'test-model',
+    });
+  };
+  /** The same home at another time. */
+  const later = (now: string) => served({ app: { ...app, home: at.home, dir: at.dir, now } });
+  return { at, model, ask, later };
+}
+
+test('what the dreams of a key may cost in a day holds the next one back until the day is over, and no other key’s', async () => {
+  const prices = { 'test-model': { input: 1_000, cacheRead: 1_000, cacheWrite: 1_000, output: 1_000 } };
+  const { at, model, ask, later } = await world({ prices });
+  const [frugal, other] = [at.client({ dayMicroUsd: 1 }), at.client()];
+  const first = await ask(frugal, 'sesn_first');
+  await drain(at);
+  // It was begun before anything was spent; what it costs is known by now.
+  const asked = model.requests.length;
+  expect(asked).toBeGreaterThan(0);
+  const second = await ask(frugal, 'sesn_second');
+  const free = await ask(other, 'sesn_other');
+  expect(await drain(at)).toContainEqual(expect.stringContaining(`What the key ${frugal.id} may cost in a day`));
+  const status = async ({ sdk }: Client, id: string) => (await sdk.beta.dreams.retrieve(id)).status;
+  expect([await status(frugal, second.id), await status(other, free.id)]).toEqual(['running', 'completed']);
+  const tomorrow = await later('2026-11-22T00:00:01Z');
+  const then = clientOf({ url: tomorrow.url, key: frugal.key, id: frugal.id });
+  await drain(tomorrow);
+  expect([await status(then, first.id), await status(then, second.id)]).toContain('completed');
+});
+
+test.each([
+  ['at the ceiling of the day', { dayTokens: 1 }, () => {}, /ceiling/],
+  [
+    'while the breaker is open',
+    { breakerAfter: 1 },
+    ({ app }: Served) => app.home.breaker.fail({ code: 'network', message: 'Nobody answers.' }, { after: 1 }),
+    /No model is asked after/,
+  ],
+] as const)(
+  'a dream waits %s as running, and has failed with a timeout after dreamHours',
+  async (_, settings, hold, why) => {
+    const { at, model, ask, later } = await world(settings);
+    hold(at);
+    const client = at.client();
+    const { id } = await ask(client, 'sesn_waits');
+    expect(await drain(at)).toContainEqual(expect.stringMatching(why));
+    expect(model.requests).toEqual([]);
+    const running = await client.sdk.beta.dreams.retrieve(id);
+    expect(running).toMatchObject({ status: 'running', error: null, ended_at: null });
+    const almost = await later('2026-11-22T01:59:59Z');
+    const then = ({ url }: Served) => clientOf({ url, key: client.key, id: client.id }).sdk.beta.dreams;
+    expect((await then(almost).retrieve(id)).status).toBe('running');
+    const after = await later('2026-11-22T02:00:01Z');
+    expect(await then(after).retrieve(id)).toMatchObject({ status: 'failed', error: { type: 'timeout' } });
+  },
+);
