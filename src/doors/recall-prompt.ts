@@ -12,8 +12,8 @@ import { lookIntoHome } from '../memory/home/home.ts';
 import { isCheckedInDir } from '../memory/home/paths.ts';
 import { findLedger } from '../memory/ledger/ledger.ts';
 import { type NearLine, nearTo } from '../memory/recall/near.ts';
+import { asContent, frameOf } from '../memory/recall/recall.ts';
 import { recalledTexts, rememberRecalled } from '../memory/recall/recall-uses.ts';
-import { asContent, frameOf } from '../memory/recall/section.ts';
 import { isWithinTokens } from '../transcript/excerpt/tokens.ts';
 import { enablementFor, scopeDir, scopesBeside } from './places.ts';
 

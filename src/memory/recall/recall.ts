@@ -1,13 +1,14 @@
 // Recall: the prompt section made of a memory directory, and of its extra scopes: the user's own, the repository's; and what
 // is said there in nocturne's own words, of which nothing comes from a file.
 // Promises: the section is never longer than it may be; an extra scope takes no more than its share; each part says whose
-// it is and says nothing that one before it says; nothing in one can pass for another, end the section or pass for
-// instructions; the section begins and ends with a tag by which it is known, and is never taken for something that was
-// said. It changes nothing.
+// it is and says nothing that one before it says; nothing in one can pass for another, end the section, pass for
+// instructions or for somebody's words to the model; the section begins and ends with the tag that
+// src/transcript/session.ts takes out, so that no recall is ever taken for something that was said. It changes nothing.
 
 import { join } from 'node:path';
 import { listNames } from '../../base/files/directories.ts';
 import { readTextNow } from '../../base/files/files.ts';
+import { renderPrompt } from '../../base/prompt.ts';
 import { isCheckedInDir } from '../home/paths.ts';
 import { reportDay, reportLine, reportPath } from '../text/dream-report.ts';
 import {
@@ -19,7 +20,6 @@ import {
   bodyOf as textOf,
   withoutSaid,
 } from './recall-part.ts';
-import { asContent, frameOf } from './section.ts';
 
 export type { RecalledPart, RecalledTopic, RecallPlace } from './recall-part.ts';
 
@@ -132,4 +132,41 @@ function lastDream({ dir, now }: { dir: string; now: Date }): string | null {
   const day = days.sort().at(-1);
   if (!day || now.getTime() - Date.parse(day) > LAST_DREAM_MS) return null;
   return reportLine(day, readTextNow(join(dir, reportPath(day, 'json'))) ?? '');
+}
+
+/** The words around a body. */
+export async function frameOf(name: string, dir: string, notes?: string): Promise<(body: string) => string> {
+  const place = '\u0000';
+  const { text } = await renderPrompt(name, {
+    directory: disarmed(dir),
+    body: place,
+    ...(notes !== undefined && { notes }),
+  });
+  const [before = '', after = ''] = text.trimEnd().split(place);
+  return (body) => before + body.trim() + after;
+}
+
+/** A body that can hold none of the tags that mean something to nocturne or to an agent. */
+export function asContent(text: string, isFromRepository: boolean): string {
+  const safe = disarmed(text);
+  return (isFromRepository ? withoutStructure(safe) : safe).trimEnd();
+}
+
+function disarmed(text: string): string {
+  return text.replaceAll('\u0000', '').replace(/<(?=\s*\/?\s*(?:nocturne-|private|system-reminder))/gi, '&lt;');
+}
+
+const TAG = String.raw`[<＜﹤](?=[ \t]{0,9}[/\\!?|]?[ \t]{0,9}`;
+/** Tags between which models are told who speaks, and what is data, in one or another prompt. */
+const STRUCTURE = new RegExp(
+  String.raw`${TAG}(?:/|\||!\[CDATA|(?:anthropic|antml|system|transcript|human|user|assistant|developer|operator|person|tool|function|invoke|parameter|instructions?|prompt|context|documents?|memor(?:y|ies)|thinking|reasoning|messages?|conversation|excerpt|session|recalled|reminder|rules?|important|answer|results?|outputs?|inputs?|examples?|im_(?:start|end)|s|inst)(?![a-z])))`,
+  'gi',
+);
+const BEGINS_WITH_TAG = new RegExp(String.raw`^[ \t>*+#|•–-]{0,40}(?:\d{1,3}[.)][ \t]{0,9})?${TAG}[\p{L}_])`, 'u');
+const ANY_TAG = new RegExp(`${TAG}[\\p{L}_])`, 'gu');
+
+/** The same where nobody here wrote it: no tag that a model could take for structure, and none at a line's start. */
+function withoutStructure(text: string): string {
+  const lines = text.split('\n').map((line) => (BEGINS_WITH_TAG.test(line) ? line.replace(ANY_TAG, '&lt;') : line));
+  return lines.join('\n').replace(STRUCTURE, '&lt;');
 }

@@ -4,9 +4,8 @@
 
 import { isObject, type JsonObject, objectAt, objectsOf, textOf } from '../../base/text/json.ts';
 import type { Message } from '../types.ts';
-import { blockOfUrl, blocksOf, callBlock, resultBlock } from './blocks.ts';
 import { type Format, mayBeObject } from './format.ts';
-import { MessageBuilder, type Utterance } from './message-builder.ts';
+import { blockOfUrl, blocksOf, callBlock, MessageBuilder, resultBlock, type Utterance } from './message-builder.ts';
 
 const KEYS: ReadonlySet<string> = new Set(
   'schema_version session_id trajectory_id agent steps notes extra final_metrics subagent_trajectories'.split(' '),

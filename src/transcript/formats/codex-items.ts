@@ -3,8 +3,8 @@
 
 import { isObject, type JsonObject, objectAt, objectsOf, parsedOr, textOf } from '../../base/text/json.ts';
 import type { Call, Part } from '../types.ts';
-import { attachmentPart, textParts } from './blocks.ts';
 import { humanParts } from './human-text.ts';
+import { attachmentPart, textParts } from './message-builder.ts';
 
 /** A record as versions since late 2025 write it: those before had a bare header, bare items, and marks of no meaning. */
 export function enveloped(record: JsonObject): JsonObject {

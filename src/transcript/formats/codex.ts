@@ -8,7 +8,6 @@ import { basename, extname } from 'node:path';
 import { isObject, type JsonObject, objectAt, textOf } from '../../base/text/json.ts';
 import { messagesOf, objectsIn, type RecordReader, readObjects, readRecords, scanDecoded } from '../records.ts';
 import type { Call, Message, Part, Speaker } from '../types.ts';
-import { textParts } from './blocks.ts';
 import {
   callOf,
   contentParts,
@@ -24,7 +23,7 @@ import {
 } from './codex-items.ts';
 import { type Format, namesOf } from './format.ts';
 import { type Asked, answersOf, askedIn } from './human-text.ts';
-import { chainId, instantOf, MessageBuilder } from './message-builder.ts';
+import { chainId, instantOf, MessageBuilder, textParts } from './message-builder.ts';
 
 const RECORD_START = '{"timestamp":';
 

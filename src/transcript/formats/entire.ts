@@ -5,9 +5,8 @@
 import { isObject, type JsonObject, textOf } from '../../base/text/json.ts';
 import { objectsIn, readObjects } from '../records.ts';
 import type { Message } from '../types.ts';
-import { blocksOf } from './blocks.ts';
 import type { Format } from './format.ts';
-import { MessageBuilder, type Utterance } from './message-builder.ts';
+import { blocksOf, MessageBuilder, type Utterance } from './message-builder.ts';
 
 const RECORD_START = '{"v":1,';
 

@@ -8,10 +8,9 @@ import { basename, dirname, extname } from 'node:path';
 import { isObject, type JsonObject, objectAt, objectsOf, textOf } from '../../base/text/json.ts';
 import { objectsIn, readObjects } from '../records.ts';
 import type { Message, Part, Speaker } from '../types.ts';
-import { attachmentPart, textParts } from './blocks.ts';
 import { type Format, namesOf } from './format.ts';
 import { answersOf, askedIn, humanParts } from './human-text.ts';
-import { chainId, instantOf, type Place, toMessage } from './message-builder.ts';
+import { attachmentPart, chainId, instantOf, type Place, textParts, toMessage } from './message-builder.ts';
 
 const RECORD_START = '{"id":';
 

@@ -4,9 +4,8 @@
 // keeps as it grows, and the session's id is that of its first message.
 
 import { isObject, type JsonObject, objectsOf, textOf } from '../../base/text/json.ts';
-import { blocksOf } from './blocks.ts';
 import { type Format, mayBeArray, mayBeObject, REQUEST_KEYS } from './format.ts';
-import { chainId, MessageBuilder } from './message-builder.ts';
+import { blocksOf, chainId, MessageBuilder } from './message-builder.ts';
 
 interface ApiMessage {
   role: 'user' | 'assistant';

@@ -7,9 +7,8 @@
 
 import { isObject, type JsonObject, objectAt, objectsOf, parseObject, textOf } from '../../base/text/json.ts';
 import type { Message } from '../types.ts';
-import { blockOfUrl, callBlock, resultBlock } from './blocks.ts';
 import { type Format, mayBeArray, mayBeObject, REQUEST_KEYS } from './format.ts';
-import { MessageBuilder, type Utterance } from './message-builder.ts';
+import { blockOfUrl, callBlock, MessageBuilder, resultBlock, type Utterance } from './message-builder.ts';
 
 const KEYS: ReadonlySet<string> = new Set([...REQUEST_KEYS, 'session']);
 

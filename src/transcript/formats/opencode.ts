@@ -3,9 +3,8 @@
 // reminders) and its compaction summaries are the harness's. What was reverted is marked as abandoned.
 
 import { isObject, type JsonObject, objectAt, objectsOf, textOf } from '../../base/text/json.ts';
-import { blockOfUrl, callBlock } from './blocks.ts';
 import { type Format, mayBeObject, namesOf } from './format.ts';
-import { MessageBuilder, type Utterance } from './message-builder.ts';
+import { blockOfUrl, callBlock, MessageBuilder, type Utterance } from './message-builder.ts';
 
 const KEYS: ReadonlySet<string> = new Set(['info', 'messages']);
 

@@ -6,9 +6,8 @@
 import { isObject, type JsonObject, objectAt, textOf } from '../../base/text/json.ts';
 import { toInstant } from '../../base/time.ts';
 import { objectsIn, readObjects } from '../records.ts';
-import { blocksOf, callBlock } from './blocks.ts';
 import type { Format } from './format.ts';
-import { MessageBuilder, type Utterance } from './message-builder.ts';
+import { blocksOf, callBlock, MessageBuilder, type Utterance } from './message-builder.ts';
 
 /** Only these are worth saving from a damaged line. */
 const RECORD_START = '{"type":"message",';

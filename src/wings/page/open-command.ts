@@ -69,7 +69,7 @@ async function startHere(app: App): Promise<Running> {
 
 function tell({ home, config }: App, url: string, { browser, json }: Options): void {
   const address = `${url}/#${makeTicket(home, config.clock)}`;
-  print(json ? JSON.stringify({ url: address }) : address);
+  print(json ? { url: address } : address);
   if (!browser || json || !process.stdout.isTTY) return;
   const [program, ...args] = {
     darwin: ['open'],

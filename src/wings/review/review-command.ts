@@ -69,7 +69,7 @@ Each decision is a job that nocturne undo takes back. Exit code 3 where somethin
       const shown = await listProposals(store);
       const place = placeOf(app, store, options);
       if (options.show !== undefined) return showOne(shown, { id: options.show, json: options.json, place });
-      if (options.json) return print(JSON.stringify(shown));
+      if (options.json) return print(shown);
       if (options.list || shown.length === 0 || !canAsk()) return print(listOf(shown, store.dir));
       process.exitCode = exitOf(await reviewOneByOne(app, { store, shown, place }));
     }),
@@ -107,7 +107,7 @@ async function decide(
     [ids, word] = [[id], { kind: 'edit', text, topic: asked.topic }];
   }
   const report = await reviewIn(app, { at: store, request: { ids, word: word as Word } });
-  print(options.json ? JSON.stringify(report) : describeReport(report, placeOf(app, store, options)));
+  print(options.json ? report : describeReport(report, placeOf(app, store, options)));
   process.exitCode = exitOf(report);
 }
 
@@ -124,7 +124,7 @@ function showOne(
   if (!found) {
     throw new AppError('bad-input', `Nothing waits as ${id}.`, { remedy: 'nocturne review --list names what waits.' });
   }
-  print(json ? JSON.stringify(found) : describeProposal(found, place));
+  print(json ? found : describeProposal(found, place));
 }
 
 function exitOf({ outcome, decided }: ReviewReport): number {

@@ -23,7 +23,7 @@ const init: CommandSpec<CommonOptions & { dryRun?: boolean }> = {
       const report = call.options.dryRun
         ? planScaffold(dir)
         : await initScaffold({ openStore, clock, zone, withLease: app.withLease });
-      if (call.options.json) print(JSON.stringify(report));
+      if (call.options.json) print(report);
       else print([...describe(report, dir), ...(await sayUndo(app, report.job, call.options))].join('\n'));
       process.exitCode = exitFor([report.outcome]);
     }),

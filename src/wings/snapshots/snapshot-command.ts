@@ -45,7 +45,7 @@ const create: CommandSpec<CommonOptions & { redacted?: boolean; replace?: boolea
         },
         { store: await app.storeFor({ cwd: process.cwd() }), clock: app.config.clock },
       );
-      print(call.options.json ? JSON.stringify(report) : describeCreated(report));
+      print(call.options.json ? report : describeCreated(report));
       if (report.commanding.length === 0) return;
       note('These lines tell an agent what to do; who applies the snapshot gets their topics only with --trusted:');
       for (const { path, line, text } of report.commanding) note(`  ${path}:${line}: ${text}`);
@@ -68,7 +68,7 @@ const apply: CommandSpec<CommonOptions & { trusted?: boolean }> = {
         { tree: treeTop(), isTrusted: call.options.trusted ?? false },
         { openStore, clock: app.config.clock, withLease: app.withLease },
       );
-      if (call.options.json) print(JSON.stringify(report));
+      if (call.options.json) print(report);
       else print([...describeApplied(report), ...(await sayUndo(app, report.job, call.options))].join('\n'));
       process.exitCode = exitFor([report.outcome]);
     }),
@@ -89,7 +89,7 @@ const check: CommandSpec<CommonOptions & { diff?: boolean }> = {
       const tree = treeTop();
       const read = (path: string) => readTextNow(join(dir, path));
       const found = checkMemorySnapshot(tree, { ledger, read });
-      print(json ? JSON.stringify(found) : describeCheck(found, config));
+      print(json ? found : describeCheck(found, config));
       for (const { path } of diff && !json ? found.topics : []) {
         const theirs = readTextNow(join(memorySnapshotDir(tree), path)) ?? '';
         const from = { name: `here/${path}`, text: read(path) ?? '' };

@@ -42,7 +42,7 @@ const share: CommandSpec<ShareOptions, [string[]]> = {
       for (const path of paths) sources.push({ path, text: (await own.read(path)) ?? '' });
       const request = { sources, isRedacted: redacted, isDryRun: dryRun };
       const report = await shareWithTeam(request, { ...sharingOf(app, own), cwd, withEmail: email });
-      print(json ? JSON.stringify(report) : sayShare(report, { dryRun }).join('\n'));
+      print(json ? report : sayShare(report, { dryRun }).join('\n'));
       process.exitCode = exitFor([report.outcome]);
     }),
 };

@@ -41,7 +41,7 @@ const exportCommand: CommandSpec<CommonOptions, [string]> = {
       const { pieces, files, leftOut } = await exportMemory(await app.storeFor({ cwd: process.cwd() }));
       if (file === '-') await pipeline(pieces, process.stdout, { end: false });
       else await writePieces(resolve(file), pieces);
-      if (call.options.json) print(JSON.stringify({ file, files, leftOut }));
+      if (call.options.json) print({ file, files, leftOut });
       else note(`${sayCount(files.length, 'file')} exported${file === '-' ? '' : ` to ${file}`}.`);
       if (leftOut.length > 0) note(`Left out, as they are no Markdown or no UTF-8: ${leftOut.join(', ')}.`);
     }),
@@ -65,7 +65,7 @@ const importCommand: CommandSpec<CommonOptions & { theirs?: boolean }, [string]>
         { pieces: file === '-' ? process.stdin : copies(resolve(file)), takesTheirs: call.options.theirs ?? false },
         { openStore, clock: app.config.clock, withLease: app.withLease },
       );
-      if (call.options.json) print(JSON.stringify(report));
+      if (call.options.json) print(report);
       else print([...describe(report), ...(await sayUndo(app, report.job, call.options))].join('\n'));
       process.exitCode = exitFor([report.outcome]);
     }),

@@ -1,6 +1,8 @@
 // Lines for a terminal: what is broken, and what stays whole.
 
-import { expect, test } from 'vitest';
+import { globSync, readFileSync } from 'node:fs';
+import { expect, test, vi } from 'vitest';
+import { print } from '../../../src/doors/cli/terminal/output.ts';
 import { wrap } from '../../../src/doors/cli/terminal/wrap.ts';
 
 test('a diff stays as it is, in colours too; what stands before and behind it is broken', () => {
@@ -17,4 +19,26 @@ test('a diff stays as it is, in colours too; what stands before and behind it is
   const around = said.replace(diff, '').trim().split('\n');
   for (const line of around) expect(line.length).toBeLessThanOrEqual(40);
   expect(around.filter(Boolean).join(' ')).toBe(`${long} ${long}`);
+});
+
+test('at a terminal a text is broken whatever it begins with, and what is for a program stays one line of JSON', () => {
+  const long = 'word '.repeat(40).trim();
+  const [isTTY, columns] = [process.stdout.isTTY, process.stdout.columns];
+  const said = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+  try {
+    Object.assign(process.stdout, { isTTY: true, columns: 80 });
+    for (const each of [`[team] ${long}`, `{ ${long} }`, { long }, [long]]) print(each);
+    const lines = said.mock.calls.map(([text]) => String(text).trimEnd().split('\n').length);
+    expect(lines.map((count) => count > 1)).toEqual([true, true, false, false]);
+  } finally {
+    said.mockRestore();
+    Object.assign(process.stdout, { isTTY, columns });
+  }
+});
+
+test('no command hands JSON on as text, which a terminal would break', () => {
+  const files = globSync('src/{doors,wings}/**/*.ts');
+  const found = files.filter((file) => /\bprint\(\s*(?:[\w.]+ \? )?JSON\.stringify/.test(readFileSync(file, 'utf8')));
+  expect(files.length).toBeGreaterThan(50);
+  expect(found).toEqual([]);
 });

@@ -22,7 +22,7 @@ const check: CommandSpec<CommonOptions & { repair?: boolean }> = {
   run: (call) =>
     withApp(call, async (app) => {
       const report = await app.check({ cwd: process.cwd() }, { repair: call.options.repair ?? false });
-      print(call.options.json ? JSON.stringify(report) : describe(report));
+      print(call.options.json ? report : describe(report));
       process.exitCode = report.findings.every((finding) => finding.isMended) ? EXIT.fine : EXIT.failed;
     }),
 };
@@ -63,7 +63,7 @@ const doctor: CommandSpec<DoctorOptions> = {
     const say = (check: Checked) => (config ? plainly(describeChecked(check), config) : describeChecked(check));
     const isMended = mended === null || mended.findings.every((finding) => finding.isMended);
     const isFine = isMended && checked.every(({ state }) => state !== 'fail');
-    if (options.json) print(JSON.stringify({ isFine, checks: checked, ...(mended && { findings: mended.findings }) }));
+    if (options.json) print({ isFine, checks: checked, ...(mended && { findings: mended.findings }) });
     else print([...(mended ? [describe(mended)] : []), ...checked.map(say)].join('\n'));
     process.exitCode = isFine ? EXIT.fine : EXIT.attention;
   },

@@ -52,9 +52,7 @@ const cost: CommandSpec<CommonOptions & { month?: string }> = {
     withApp(call, async (app) => {
       const found = await readCost(app, call.options.month);
       for (const { dir, message } of found.unreadable) note(`nocturne: ${dir}: ${message}`);
-      print(
-        call.options.json ? JSON.stringify(asJson(found)) : wrap(describe(app, found), process.stdout.columns || 80),
-      );
+      print(call.options.json ? asJson(found) : wrap(describe(app, found), process.stdout.columns || 80));
     }),
 };
 

@@ -146,7 +146,7 @@ export function put(app: App, waiting: Waiting, payload: object): Waiting {
 async function tellQueue(app: App, waiting: Waiting[], { json }: Printing): Promise<void> {
   const isNotified = app.config.queueUrl ? await notifyQueue(app, waiting) : false;
   for (const { store, kind, key } of waiting) {
-    if (json) print(JSON.stringify({ memory: store.dir, kind, key, isRung: isNotified }));
+    if (json) print({ memory: store.dir, kind, key, isRung: isNotified });
     else print(`${shortKey(store.ledger, { kind, key })} waits in ${store.dir}`);
   }
 }
@@ -196,7 +196,7 @@ const retry: CommandSpec<RetryOptions, [string[]]> = {
     return withApp(call, async (app) => {
       const { json, dismiss = false } = call.options;
       const { count, isSpendRead } = await tryAgain(app, sessions, call.options, ({ ledger, dir, kind, key }) => {
-        if (json) print(JSON.stringify({ memory: dir, kind, key, isDismissed: dismiss }));
+        if (json) print({ memory: dir, kind, key, isDismissed: dismiss });
         else print(`${shortKey(ledger, { kind, key })} ${dismiss ? 'is off the list' : 'waits'} in ${dir}`);
       });
       if (!isSpendRead) note('What is spent today is counted from nothing again: models may be asked.');
@@ -330,7 +330,7 @@ export async function find(app: App, options: FindingOptions): Promise<void> {
     onFound: (count) => bar.start(count),
     onLooked: () => bar.tick(),
   }).finally(() => bar.stop());
-  print(options.json ? JSON.stringify(report) : describe(report));
+  print(options.json ? report : describe(report));
   for (const problem of report.problems) note(problem);
 }
 

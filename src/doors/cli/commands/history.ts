@@ -84,7 +84,7 @@ function listHistory(call: Call<HistoryOptions, [string | undefined]>): Promise<
           remedy: 'nocturne show --history without a path lists all versions, with their paths.',
         });
       }
-      if (json) return print(JSON.stringify(found));
+      if (json) return print(found);
       const at = { now: app.config.clock.now(), zone: app.config.zone };
       const rows = found.versions.map((version) => rowOf(version, store, at));
       printTable(['when', 'version', 'what', 'bytes', 'by', 'file'], rows);
@@ -158,7 +158,7 @@ function showFile(call: Call<ShowOptions, [string]>): Promise<void> {
       const path = fileNamed(store, call.args[0]);
       if (id) {
         const version = versionOf(store, { path, id });
-        return json ? print(JSON.stringify(version)) : printRaw(textOf(version));
+        return json ? print(version) : printRaw(textOf(version));
       }
       const text = await store.read(path);
       if (text === null) {
@@ -166,7 +166,7 @@ function showFile(call: Call<ShowOptions, [string]>): Promise<void> {
           remedy: `nocturne list names the topics; where it was deleted, nocturne show ${path} --history names its versions.`,
         });
       }
-      if (json) return print(JSON.stringify({ path, text }));
+      if (json) return print({ path, text });
       printRaw(text);
     }),
   );
@@ -204,7 +204,7 @@ function showDiff(call: Call<DiffOptions, [string]>): Promise<void> {
       const standing = async () => ({ name: path, text: (await store.read(path)) ?? '' });
       const to = upTo ? versionSide(store, { path, id: upTo, nameOf }) : await standing();
       const changes = unifiedDiff(from, to);
-      if (json) return print(JSON.stringify({ path, from: from.name, to: to.name, diff: changes }));
+      if (json) return print({ path, from: from.name, to: to.name, diff: changes });
       printRaw(changes);
     }),
   );
@@ -242,7 +242,7 @@ const restore: CommandSpec<CommonOptions & { version: string }, [string]> = {
       const store = await app.storeFor({ cwd: process.cwd() });
       const { id } = versionOf(store, { path: fileNamed(store, call.args[0]), id: call.options.version });
       const head = await restoreVersion(store, id);
-      if (call.options.json) return print(JSON.stringify(head));
+      if (call.options.json) return print(head);
       const nameOf = (version: string) => shortId(store.ledger, 'version', version);
       print(`${head.path} is what it was in ${nameOf(id)}; version ${nameOf(head.id)}. nocturne undo takes it back.`);
     }),
@@ -259,7 +259,7 @@ export async function edit(call: Call<CommonOptions, [string | undefined]>): Pro
     return { path, editor: process.stdout.isTTY ? config.editor : undefined };
   });
   const { path, editor } = found;
-  if (call.options.json) return print(JSON.stringify({ path }));
+  if (call.options.json) return print({ path });
   if (!editor) return print(path);
   const open = () => openEditor(editor, path);
   const isFine = given === undefined ? open() : await editFile(call, { path, open });

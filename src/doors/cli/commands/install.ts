@@ -135,16 +135,14 @@ function show({ change, scheduler, night }: Plan, options: InstallOptions): void
   const schedule = scheduler && night ? scheduler.texts(night) : [];
   if (options.json) {
     const { agent, file, receipt } = change;
-    print(
-      JSON.stringify({
-        agent,
-        file,
-        isChanged: diff !== '',
-        diff,
-        rules: receipt?.rules ?? [],
-        schedule: scheduler && { name: scheduler.name, texts: schedule },
-      }),
-    );
+    print({
+      agent,
+      file,
+      isChanged: diff !== '',
+      diff,
+      rules: receipt?.rules ?? [],
+      schedule: scheduler && { name: scheduler.name, texts: schedule },
+    });
     return;
   }
   if (diff === '') print(`${change.file}: all is in place`);
@@ -237,7 +235,7 @@ async function uninstall(agent: AgentName, options: UninstallOptions): Promise<v
   const config = await loadConfig();
   const change = planUninstall(config, agent);
   const diff = changeDiff(change);
-  if (options.json) print(JSON.stringify({ agent, file: change.file, isChanged: diff !== '', diff }));
+  if (options.json) print({ agent, file: change.file, isChanged: diff !== '', diff });
   else if (diff === '') print(`${change.file}: nothing of nocturne's is in it`);
   else printRaw(diff);
   if (options.dryRun) return;

@@ -95,7 +95,7 @@ async function learnNew(app: App, { since, agent, json }: FindingOptions): Promi
   const learned = await learnFound(app, found);
   if (learned.waiting.length > 0) process.exitCode = EXIT.attention;
   const memories = learned.memories.map(({ memory, entries }) => ({ memory, entries }));
-  if (json) print(JSON.stringify({ ...learned, memories }));
+  if (json) print({ ...learned, memories });
   else
     print(found.sessions.length > 0 ? describeLearned(learned) : 'Nothing new: every session that was found was read.');
   return memories.map(({ memory }) => memory);

@@ -77,7 +77,7 @@ const list: CommandSpec<ListOptions> = {
     if (all) return listAll(call);
     return withLooking(call, (at) => {
       const listing = listingOf(at, type);
-      if (json) print(JSON.stringify(listing));
+      if (json) print(listing);
       else showListing(listing, at);
     });
   },
@@ -96,7 +96,7 @@ function listAll(call: Call<ListOptions>): Promise<void> {
       const projects = found.map(({ whose, listing: { memory, topics, waiting }, learnedAt }) => {
         return { project: whose.name, memory, topics: topics.length, waiting: waiting.length, learnedAt };
       });
-      return print(JSON.stringify({ projects, memories: found.map(({ listing }) => listing) }));
+      return print({ projects, memories: found.map(({ listing }) => listing) });
     }
     if (found.length === 0) return print('Nothing is remembered of any project yet.');
     const rows = found.map(({ at, whose, listing: { topics, waiting }, learnedAt }) => {
@@ -172,7 +172,7 @@ const log: CommandSpec<CommonOptions & { days?: boolean }, [string | undefined]>
     if (!days) return tellDay(call, call.args[0]);
     return withLooking(call, ({ dir }) => {
       const found = logDays(dir);
-      print(json ? JSON.stringify({ days: found }) : found.join('\n'));
+      print(json ? { days: found } : found.join('\n'));
     });
   },
 };
@@ -186,7 +186,7 @@ function tellDay(call: Pick<Call<CommonOptions>, 'options'>, given: string | und
     if (day === undefined || !days.includes(day)) throw noLog(day, { dir, days });
     const path = logPath(day);
     const entries = catalogEntries(dir, [path], ledger);
-    if (call.options.json) return print(JSON.stringify({ day, path, entries }));
+    if (call.options.json) return print({ day, path, entries });
     print(style('bold', `${day} · ${sayCount(entries.length, 'entry')}`));
     for (const entry of entries) print(describeEntry(entry, config));
   });
@@ -244,7 +244,7 @@ function showFound(
   if (total === 0) process.exitCode = EXIT.failed;
   if (json) {
     const told = hits.map(({ dir, ...hit }) => (all ? { ...hit, memory: dir } : hit));
-    print(JSON.stringify({ query, total, hits: told, meant }));
+    print({ query, total, hits: told, meant });
     return;
   }
   if (total === 0) note(`Nothing in ${all ? 'any memory' : places[0]?.dir} holds ${shown(query)}.`);
@@ -295,7 +295,7 @@ function tellSessions(places: Looking[], { limit, all, json }: SessionsOptions):
     .flatMap((at) => (at.ledger ? taughtIn(at.ledger, { dir: at.dir, limit }).map((taught) => ({ at, taught })) : []))
     .sort((a, b) => b.taught.readAt.localeCompare(a.taught.readAt))
     .slice(0, limit);
-  if (json) print(JSON.stringify({ sessions: found.map(({ taught }) => taught) }));
+  if (json) print({ sessions: found.map(({ taught }) => taught) });
   else if (found.length === 0) print(`No session was read${all ? '' : ` into ${places[0]?.dir}`} yet.`);
   if (json) return;
   for (const [at, of] of Map.groupBy(found, (each) => each.at)) {

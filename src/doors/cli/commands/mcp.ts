@@ -35,7 +35,7 @@ const mcp: CommandSpec<Given> = {
     withApp({ options: {}, parts: { ...parts, startedBy: 'program' } }, async (app) => {
       const { attachedStores } = await import('../../mcp/attached-stores.ts');
       const stores = attachedStores(app.config, { given: options.store ?? [], cwd: process.cwd() });
-      if (options.json) print(JSON.stringify(stores));
+      if (options.json) print(stores);
       else await serve(app, { stores, version });
     }),
 };

@@ -54,7 +54,7 @@ function beginPause(call: Call<PauseOptions>): Promise<void> {
     app.home.pauses.begin({ project, until });
     const when = until && sayTime(until, { now: app.config.clock.now(), zone: app.config.zone });
     const end = when ? `until ${when}` : 'until nocturne pause --off';
-    print(json ? JSON.stringify({ project, until }) : `${project ?? 'nocturne'} is paused ${end}`);
+    print(json ? { project, until } : `${project ?? 'nocturne'} is paused ${end}`);
   });
 }
 
@@ -75,7 +75,7 @@ function endPause(call: Call<PauseOptions>): Promise<void> {
     const unreadable = wasPaused ? await eachLedger(app.home, { look }) : [];
     for (const { dir, message } of unreadable) note(`nocturne: ${dir}: ${message}`);
     const { enabled, reason } = app.standing({ cwd: project ?? undefined });
-    if (call.options.json) return print(JSON.stringify({ project, wasPaused, released, enabled, reason }));
+    if (call.options.json) return print({ project, wasPaused, released, enabled, reason });
     const what = project ?? 'nocturne';
     const due = released > 0 ? `; ${released} that waited ${released === 1 ? 'is' : 'are'} due now` : '';
     print(wasPaused ? `${what} is resumed${due}` : `${what} was not paused`);

@@ -40,7 +40,7 @@ const recall: CommandSpec<Given> = {
     if (given.hook) return answerAgent(given);
     const config = await configFor(given);
     const result = await recallFor(config, optionsOf(given));
-    if (given.json) return print(JSON.stringify(result));
+    if (given.json) return print(result);
     if (result.text !== '') return print(result.text);
     note(
       result.standing.enabled

@@ -52,7 +52,7 @@ const redactCommand: CommandSpec<RedactOptions, [string | undefined]> = {
         : null;
       const report = await redact(version, { options, place });
       if (options.withLines && !options.dryRun) await removeLines(store, lines);
-      print(options.json ? JSON.stringify({ ...report, lines, userScope: sent }) : describe(report, options));
+      print(options.json ? { ...report, lines, userScope: sent } : describe(report, options));
       if (!options.json && sent) print(`in the user scope, where it was sent: ${describe(sent, options)}`);
       if (!options.json) tellLines(lines, options);
       if (options.match !== undefined) {

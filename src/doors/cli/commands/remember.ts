@@ -51,7 +51,7 @@ const remember: CommandSpec<CommonOptions & { type: MemoryType }, [string[]]> = 
       const values: object = Object.assign({}, ...added.map((each) => each.values));
       print(
         options.json
-          ? JSON.stringify({ ...report, memory: store.dir, ...values })
+          ? { ...report, memory: store.dir, ...values }
           : [
               describeKept(report, { memory: options.memory, scope, ledger: store.ledger }),
               ...added.flatMap(({ lines }) => lines),
@@ -120,9 +120,7 @@ Words that may mean several things change nothing: exit code 2, and the candidat
           remedy: didYouMean(target, names, 'nocturne list and nocturne search show what is remembered.'),
         });
       }
-      print(
-        options.json ? JSON.stringify(report) : describeForgotten(report, target, { ...options, ledger: store.ledger }),
-      );
+      print(options.json ? report : describeForgotten(report, target, { ...options, ledger: store.ledger }));
       process.exitCode = exitOf(report);
     }),
 };
@@ -226,7 +224,7 @@ function setPinned(call: PinCall, pinned: boolean): Promise<void> {
     const store = await app.storeFor({ cwd: process.cwd() });
     const { changed } = await pinTopic({ path, pinned }, { store, clock: app.config.clock });
     const state = `${pinned ? 'pinned' : 'not pinned'}${changed ? '' : ' already'}`;
-    print(call.options.json ? JSON.stringify({ path, pinned, changed }) : `${path} is ${state}.`);
+    print(call.options.json ? { path, pinned, changed } : `${path} is ${state}.`);
   });
 }
 

@@ -69,7 +69,7 @@ export function reportDreams(
     const all = read(day);
     const last = given === undefined || isLast ? all.slice(-1) : all;
     const dreams = ofJob ? all.filter((dream) => dream.job === job) : last;
-    if (options.json) print(JSON.stringify({ day, dreams }));
+    if (options.json) print({ day, dreams });
     else print(dreams.map((dream) => describeDream(dream, { day, zone, ledger })).join('\n\n'));
   });
 }

@@ -83,11 +83,11 @@ async function setUp(call: SetupCall): Promise<void> {
   const say = options.json ? () => {} : print;
   const told = dataOf(plan);
   say(summary(plan, config));
-  if (options.dryRun) return options.json ? print(JSON.stringify({ isDone: false, ...told })) : showAll(plan);
+  if (options.dryRun) return options.json ? print({ isDone: false, ...told }) : showAll(plan);
   const questions = canAsk() && !options.yes && !options.json ? new Questions() : null;
   try {
     if (!(await isWanted(plan, { questions, yes: options.yes }))) {
-      if (options.json) print(JSON.stringify({ isDone: false, ...told }));
+      if (options.json) print({ isDone: false, ...told });
       return;
     }
     makeDirectory(config.home);
@@ -98,7 +98,7 @@ async function setUp(call: SetupCall): Promise<void> {
     for (const line of plan.changes.flatMap(afterwards)) say(line);
     const canLearn = await settleKey(await loadConfig(), { questions, say });
     const offered = await offerBacklog(call, { questions, canLearn, say });
-    if (options.json) print(JSON.stringify({ isDone: true, ...told, canLearn, ...offered }));
+    if (options.json) print({ isDone: true, ...told, canLearn, ...offered });
   } finally {
     questions?.close();
   }
@@ -194,7 +194,7 @@ async function remove({ args, options }: SetupCall): Promise<void> {
   const nights = isLast ? await standingNights(config) : [];
   const plan = { changes, scheduler: nights[0] ?? null, night: null };
   const end = (isDone: boolean, words = '') => {
-    if (options.json) print(JSON.stringify({ isDone, ...dataOf(plan) }));
+    if (options.json) print({ isDone, ...dataOf(plan) });
     else if (words !== '') print(words);
   };
   if (changes.length + nights.length === 0) return end(true, "Nothing of nocturne's is in the settings of any agent.");

@@ -39,7 +39,7 @@ const status: CommandSpec<CommonOptions & { verbose?: boolean }> = {
         return { memory, project: whose.name, entries: entries.length };
       });
       if (!call.options.json && !call.options.verbose) return showHome(app, found);
-      print(call.options.json ? JSON.stringify({ ...own, learned: counts, ...added }) : describe(found));
+      print(call.options.json ? { ...own, learned: counts, ...added } : describe(found));
       if (found.attention.length > 0) process.exitCode = EXIT.attention;
     }),
 };

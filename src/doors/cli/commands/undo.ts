@@ -53,7 +53,7 @@ undo can be undone too. What an undone extraction covered is extracted again by 
       if (!action) throw unknown(id, options);
       if (id === undefined && !options.last && !(await isMeant(app, action, options))) return;
       const report = await app.undo(action.store, { job: action.job, partial: options.partial });
-      print(options.json ? JSON.stringify(report) : describe(report, action, options));
+      print(options.json ? report : describe(report, action, options));
       process.exitCode = exitFor([report.outcome]);
     }),
 };
@@ -63,7 +63,7 @@ async function undoneByWing(id: string, { json }: UndoOptions, app: App): Promis
   for (const wing of wings()) {
     const said = await wing.undoes?.(id, app);
     if (!said) continue;
-    print(json ? JSON.stringify({ outcome: said.outcome, job: null, undo: id }) : said.lines.join('\n'));
+    print(json ? { outcome: said.outcome, job: null, undo: id } : said.lines.join('\n'));
     return true;
   }
   return false;
@@ -86,7 +86,7 @@ async function isMeant(app: App, action: Action, { json, any }: UndoOptions): Pr
   if (json) {
     const { job, store } = action;
     const nothing = { undo: null, files: [], turns: 0, stays: [], pushed: [] };
-    print(JSON.stringify({ outcome: 'unconfirmed', job, kind: jobRow(store.ledger, job)?.kind, ...nothing }));
+    print({ outcome: 'unconfirmed', job, kind: jobRow(store.ledger, job)?.kind, ...nothing });
   }
   note([any ? `Last: ${what}` : `You ${what}`, ...more, ...(await sayPushed(action, app))].join('\n'));
   if (!json && canAsk() && (await confirm('Take it back?'))) return true;

@@ -91,7 +91,7 @@ async function explainMemory(app: App, { what, call }: Asked): Promise<boolean> 
     const path = findTopic(store.dir, given);
     if (!path) return false;
     const lines = await explainLines(store, { path, line });
-    print(json ? JSON.stringify(lines) : lines.map((each) => describeLine(each, seenIn(app, store))).join('\n\n'));
+    print(json ? lines : lines.map((each) => describeLine(each, seenIn(app, store))).join('\n\n'));
     return true;
   });
 }
@@ -104,7 +104,7 @@ async function tellJob(app: App, store: MemoryReader, { what, call }: Asked): Pr
   else {
     const { id, kind, createdAt, outcome, error } = job;
     const said = `${kind}: ${outcome ?? job.status}${error ? `, ${error}` : ''}`;
-    print(call.options.json ? JSON.stringify({ id, kind, createdAt, outcome, error }) : said);
+    print(call.options.json ? { id, kind, createdAt, outcome, error } : said);
   }
   return true;
 }
@@ -129,7 +129,7 @@ async function tellSessions(app: App, { what, call: { options } }: Asked): Promi
   const seen = { ...whenSeen(app), short: (session: string) => shortId(null, 'session', session), entry: whole };
   for (const each of found) {
     const { shortId: _, ...all } = each;
-    print(options.json ? JSON.stringify(all) : describeSession(each, seen, app.config));
+    print(options.json ? all : describeSession(each, seen, app.config));
   }
   return found.length > 0;
 }
@@ -161,9 +161,7 @@ async function explainWords(app: App, { what, call }: Asked): Promise<boolean> {
       found.push({ json: entry, said: describeEntry(entry, seen) });
     }
     if (found.length === 0) return false;
-    print(
-      call.options.json ? JSON.stringify(found.map(({ json }) => json)) : found.map(({ said }) => said).join('\n\n'),
-    );
+    print(call.options.json ? found.map(({ json }) => json) : found.map(({ said }) => said).join('\n\n'));
     return true;
   });
 }
@@ -194,7 +192,7 @@ const explain: CommandSpec<CommonOptions, [string]> = {
         const [, given = what, line] = /^(.+?)(?::(\d+|[0-9a-f]{8}))?$/.exec(what) ?? [];
         const path = findTopic(store.dir, given) ?? memoryPath(store, given);
         const lines = await explainLines(store, { path, line });
-        print(json ? JSON.stringify(lines) : lines.map((each) => describeLine(each, seenIn(app, store))).join('\n\n'));
+        print(json ? lines : lines.map((each) => describeLine(each, seenIn(app, store))).join('\n\n'));
       }),
     ),
 };
@@ -206,7 +204,7 @@ async function explainOne(app: App, store: MemoryReader, asked: { id: string; js
   const resting = await restingOn(store, [id]);
   const told = toldOf(store.dir, id);
   const proposals = sayProposals(store.ledger, id);
-  if (asked.json) return print(JSON.stringify({ ...entry, resting, told, proposals }));
+  if (asked.json) return print({ ...entry, resting, told, proposals });
   const name = (of: string) => (line: { path: string; text: string }) => `  ${line.path}: ${line.text} (${of})`;
   const found = [...resting.alone.map(name('on it alone')), ...resting.shared.map(name('on others too'))];
   const rests = found.length > 0 ? 'What rests on it:' : 'No line rests on it.';
@@ -235,7 +233,7 @@ const transcript: CommandSpec<LookOptions, [string]> = {
   examples: ['transcript ~/.claude/projects/-home-kim-orchard/0d8c1a52.jsonl'],
   run: async (call) => {
     const { inspection, seen } = await look(call.args[0], call.options);
-    print(call.options.json ? JSON.stringify(inspection) : describeInspection(inspection, seen));
+    print(call.options.json ? inspection : describeInspection(inspection, seen));
   },
 };
 

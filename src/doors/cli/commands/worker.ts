@@ -61,7 +61,7 @@ function work(call: Call<WorkerOptions>): Promise<void> {
       signal,
       takeIn: intake.takeIn,
       onResult(result: WorkResult, store: Store) {
-        if (options.json) print(JSON.stringify({ memory: store.dir, ...result }));
+        if (options.json) print({ memory: store.dir, ...result });
         else say(describeResult(result, store, app.config));
       },
       onError,
@@ -179,7 +179,7 @@ const board: CommandSpec<{ port: number; json?: boolean }> = {
       const view = await openBoard(wakeQueueOptions(app.config));
       const ended = Promise.withResolvers<void>();
       const server = serve({ fetch: view.fetch, hostname: '127.0.0.1', port: asked }, ({ port }) =>
-        print(json ? JSON.stringify({ url: urlOf(port) }) : urlOf(port)),
+        print(json ? { url: urlOf(port) } : urlOf(port)),
       );
       server.on('error', (error) =>
         ended.reject(

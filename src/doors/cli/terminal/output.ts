@@ -30,7 +30,7 @@ export interface Printing {
 
 /** `here`: the memory where one stands; another one is named, because nobody would look there. */
 export function printExtract(report: ExtractReport, { json, here }: Printing & { here?: string }): void {
-  print(json ? JSON.stringify(report) : describeExtract(report, here));
+  print(json ? report : describeExtract(report, here));
 }
 
 function describeExtract(report: ExtractReport, here: string | undefined): string {
@@ -60,12 +60,12 @@ function nameOfSession({ session, transcript, memory }: ExtractReport): string {
 function sayTokens(spend: ExtractReport['spend'], { by, why }: NonNullable<ExtractReport['fork']>): string {
   const { calls, rawInputTokens, weightedInputTokens, outputTokens } = spend;
   const reason = why ? ` (no prefix: ${why.replace(/\.$/, '')})` : '';
-  return `by ${by}${reason}: ${sayCount(calls, 'call')}, ${rawInputTokens} input tokens, ${weightedInputTokens} weighted by cache, ${outputTokens} output`;
+  return `by ${by}${reason}: ${sayCount(calls, 'call')}, ${rawInputTokens} input tokens (at the price of ${weightedInputTokens} uncached), ${outputTokens} output tokens`;
 }
 
 /** `more`: what wings say of their part. */
 export function printDream(report: DreamReport, { json, more = [] }: Printing & { more?: string[] }): void {
-  print(json ? JSON.stringify(report) : [describeDream(report), ...more].join('\n'));
+  print(json ? report : [describeDream(report), ...more].join('\n'));
 }
 
 /** What is sent and not answered yet, in words. */
@@ -99,7 +99,7 @@ function describeDream(report: DreamReport): string {
 
 export function printEstimate(estimate: DreamEstimate, { json }: Printing): void {
   if (json) {
-    print(JSON.stringify(estimate));
+    print(estimate);
     return;
   }
   const { model, entries, withdrawn, requests, inputTokens, outputTokens, waits } = estimate;
@@ -123,9 +123,9 @@ export function exitFor(outcomes: string[]): number {
   return outcomes.some((outcome) => outcome === 'busy' || outcome === 'ceiling') ? EXIT.later : EXIT.fine;
 }
 
-/** A terminal gets lines that fit it, a pipe the text as it is. */
-export function print(text: string): void {
-  printRaw(`${fitting(text, process.stdout)}\n`);
+/** Text is for a person: a terminal gets lines that fit it, a pipe the text as it is. All else is for a program: one line of JSON. */
+export function print(said: string | object): void {
+  printRaw(`${typeof said === 'string' ? fitting(said, process.stdout) : JSON.stringify(said)}\n`);
 }
 
 /** Prints text as it is, without an end of line of its own. */
@@ -156,8 +156,7 @@ export function note(text: string): void {
 }
 
 function fitting(text: string, stream: { isTTY?: boolean; columns?: number }): string {
-  // A line of JSON is for a program, at a terminal too.
-  return stream.isTTY && !/^[{[]/.test(text) ? wrap(text, stream.columns || 80) : text;
+  return stream.isTTY ? wrap(text, stream.columns || 80) : text;
 }
 
 function sayExtract(report: ExtractReport): string {

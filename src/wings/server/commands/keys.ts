@@ -41,7 +41,7 @@ const create: CommandSpec<{ name: string; stores: string; rights: Right[]; dayUs
         rights: options.rights,
         dayMicroUsd: options.dayUsd === undefined ? null : Math.round(options.dayUsd * MICRO_USD),
       });
-      print(options.json ? JSON.stringify({ key, ...shown(row) }) : key);
+      print(options.json ? { key, ...shown(row) } : key);
       if (!options.json) note(`${row.id} ${row.name}: keep it; it is not shown again.`);
     }),
 };
@@ -55,7 +55,7 @@ const list: CommandSpec<{ json?: boolean }> = {
   run: ({ options, parts }) =>
     withApp({ options: {}, parts }, async (app) => {
       const rows = keysOf(app).all();
-      if (options.json) return print(JSON.stringify(rows.map(shown)));
+      if (options.json) return print(rows.map(shown));
       for (const row of rows) print(line(row, app.config));
       if (rows.length === 0) note('There is none: nocturne keys create --name NAME');
     }),
@@ -83,7 +83,7 @@ const revoke: CommandSpec<{ json?: boolean }, [string]> = {
         return;
       }
       all.revoke(row.id);
-      print(options.json ? JSON.stringify({ id: row.id, name: row.name }) : `${row.id} ${row.name}: revoked`);
+      print(options.json ? { id: row.id, name: row.name } : `${row.id} ${row.name}: revoked`);
     }),
 };
 

@@ -79,7 +79,7 @@ const serve: CommandSpec<Options> = {
           return;
         }
         const key = hasKey ? undefined : keys.createPassing();
-        print(json ? JSON.stringify({ url: server.url, key }) : server.url);
+        print(json ? { url: server.url, key } : server.url);
         if (key !== undefined && !json) print(`key, until this ends: ${key}`);
         const endLooking = call.options.worker ? keepWorker(app, process.argv[1] as string) : () => {};
         note('Ctrl-C ends it.');

@@ -26,7 +26,7 @@ const list: CommandSpec<{ removed?: boolean; json?: boolean }> = {
     withApp({ options: {}, parts }, async (app) => {
       const known = storesOf(app);
       const rows = options.removed ? known.removed() : known.list({ seenBy: 'all', withArchived: true });
-      if (options.json) return print(JSON.stringify(rows));
+      if (options.json) return print(rows);
       for (const row of rows) print(line(row, app.config));
       if (rows.length === 0) note(options.removed ? 'There is none.' : 'There is none: nocturne stores create NAME');
     }),
@@ -53,7 +53,7 @@ const create: CommandSpec<{ description: string; allowSecrets?: boolean; json?: 
       }
       const { description, allowSecrets: allowsSecrets } = options;
       const row = storesOf(app).create({ name, description, allowsSecrets });
-      print(options.json ? JSON.stringify(row) : line(row, app.config));
+      print(options.json ? row : line(row, app.config));
     }),
 };
 
@@ -74,7 +74,7 @@ const remove: CommandSpec<{ json?: boolean }, [string]> = {
         });
       }
       await known.remove(row.id);
-      print(options.json ? JSON.stringify(row) : `${line(row, app.config)}\n  back with: nocturne undo ${row.id}`);
+      print(options.json ? row : `${line(row, app.config)}\n  back with: nocturne undo ${row.id}`);
     }),
 };
 

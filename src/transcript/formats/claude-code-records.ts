@@ -1,11 +1,13 @@
-// The texts that Claude Code holds back while the agent works, as its `queue-operation` records tell of them.
-// A text that a record or an attachment says too is dropped here. One that was given to the agent without a record
-// (`remove`, seldom `dequeue`) stays where it was given; one that was never sent is left over; one taken back is gone.
-// An operation that names no text is taken to be about the oldest, or about all where it takes all back.
+// What single records of Claude Code say, and the texts that it holds back while the agent works, as its
+// `queue-operation` records tell of them. A queued text that a record or an attachment says too is dropped here. One
+// that was given to the agent without a record (`remove`, seldom `dequeue`) stays where it was given; one that was never
+// sent is left over; one taken back is gone. An operation that names no text is taken to be about the oldest, or about
+// all where it takes all back.
 
-import { type JsonObject, textOf } from '../../base/text/json.ts';
+import { isObject, type JsonObject, objectAt, textOf } from '../../base/text/json.ts';
 import type { Message, Part } from '../types.ts';
-import { blocksOf, partsOf } from './blocks.ts';
+import type { Said } from './format.ts';
+import { blocksOf, instantOf, partsOf, toMessage } from './message-builder.ts';
 
 export interface Queued {
   record: JsonObject;
@@ -142,4 +144,62 @@ function wordsOf(parts: readonly Part[]): string {
     .map((part) => (part.kind === 'text' ? part.text : ''))
     .join('')
     .trim();
+}
+
+export function isSpoken(record: JsonObject): boolean {
+  const isMessage = record.type === 'user' || record.type === 'assistant';
+  return isMessage && (typeof record.uuid === 'string' || typeof record.sessionId === 'string');
+}
+
+/** A record with which a session can begin before anybody has said anything. */
+export function isBookkeeping(record: JsonObject): boolean {
+  const { type } = record;
+  if (typeof type !== 'string') return false;
+  if (type === 'summary') return typeof record.leafUuid === 'string';
+  if (type === 'file-history-snapshot') return isObject(record.snapshot);
+  return typeof record.sessionId === 'string' && !('payload' in record) && !('data' in record && type !== 'progress');
+}
+
+const FLAGS_OF_MACHINES = `isMeta isCompactSummary isVisibleInTranscriptOnly isSidechain isSynthetic isVirtual
+  turnCompanion`.split(/\s+/);
+
+/** Whether the record itself says that no person sent it. */
+export function isMachines(record: JsonObject): boolean {
+  if (FLAGS_OF_MACHINES.some((flag) => record[flag] === true) || record.promptSource === 'system') return true;
+  const origin = objectAt(record, 'origin').kind;
+  if (origin !== undefined && origin !== 'human') return true;
+  // The document of a skill that was called; what a schedule, a notice or another session set going.
+  return typeof record.sourceToolUseID === 'string' || !PEOPLES_TURNS.has(record.turnOrigin);
+}
+
+/** Older versions do not say it; in the SDK a person may have typed it. */
+const PEOPLES_TURNS: ReadonlySet<unknown> = new Set([undefined, 'human', 'sdk']);
+
+export function messageOf(record: JsonObject, said: Said): Message {
+  return toMessage(said, {
+    at: instantOf(record.timestamp),
+    cwd: textOf(record.cwd),
+    branch: textOf(record.gitBranch),
+    isSidechain: record.isSidechain === true,
+  });
+}
+
+export function uuidOf(record: JsonObject): string | undefined {
+  return textOf(record.uuid);
+}
+
+/** An instant tells two records apart only with its milliseconds: a whole second is what people make up. */
+export function repeatKey({ timestamp }: JsonObject): string | undefined {
+  return typeof timestamp === 'string' && /\.\d*[1-9]\d*Z$/.test(timestamp) ? timestamp : undefined;
+}
+
+/** The call that a part belongs to, by which it is known again. */
+export function idIn(part: Part): string {
+  return part.kind === 'call' ? ` ${part.id}` : part.kind === 'result' ? ` ${part.callId}` : '';
+}
+
+/** What a part without a call says. */
+export function said(part: Part): string {
+  if (part.kind === 'call') return part.id === '' ? (JSON.stringify(part.input) ?? '') : '';
+  return part.kind === 'attachment' ? part.label : part.text;
 }
