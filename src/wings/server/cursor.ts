@@ -39,6 +39,34 @@ export class Cursors {
   }
 }
 
+interface Place {
+  createdAt: string;
+  id: string;
+}
+
+interface Paged<Row extends Place> {
+  /** As it was asked for. */
+  query: { limit: number; page?: string };
+  /** The list with its filters, and who asks. */
+  of: unknown;
+  /** At most `limit` rows, newest first, those before `after` left out. */
+  list(from: { limit: number; after?: Place }): Row[];
+  shape(row: Row): object;
+}
+
+/** A page of a list that is in the order of when things were made. Throws 400 for a cursor of another list. */
+export function pageOf<Row extends Place>(cursors: Cursors, { query, of, list, shape }: Paged<Row>) {
+  const { limit, page } = query;
+  const [createdAt, id] = page === undefined ? [] : cursors.open(page, of);
+  const isLater = createdAt !== undefined && id !== undefined;
+  const rows = list({ limit: limit + 1, ...(isLater && { after: { createdAt, id } }) });
+  const last = rows.length > limit ? rows[limit - 1] : undefined;
+  return {
+    data: rows.slice(0, limit).map(shape),
+    next_page: last ? cursors.seal([last.createdAt, last.id], of) : null,
+  };
+}
+
 function bound(of: unknown): Buffer {
   return hash('sha256', JSON.stringify(of), 'buffer');
 }

@@ -37,7 +37,7 @@ export const createdQuery = {
 export const viewSchema = z.enum(['basic', 'full']);
 export const switchSchema = z.enum(['true', 'false']).transform((value) => value === 'true');
 
-export function pageOf<T extends z.ZodType>(item: T) {
+export function pageSchema<T extends z.ZodType>(item: T) {
   return z.object({ data: z.array(item), next_page: z.string().nullable() });
 }
 

@@ -5,10 +5,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { z } from '@hono/zod-openapi';
 import { OFFLINE_MODEL } from '../../../agent/types.ts';
 import { priceOf } from '../../../base/config/prices.ts';
+import { pageOf } from '../cursor.ts';
 import { type Call, type Endpoint, endpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import { type DreamError, type DreamRow, type DreamSession, STATUSES, sessionOfDream } from '../rows/dreams.ts';
-import { instantSchema, optional, pageOf, pageQuery, switchSchema } from '../shapes.ts';
+import { instantSchema, optional, pageQuery, pageSchema, switchSchema } from '../shapes.ts';
 import { isSeenSession } from './sessions.ts';
 
 const PATH = '/v1/dreams';
@@ -90,28 +91,26 @@ export function dreamRoutes(): Endpoint[] {
         'created_at[lt]': instantSchema.optional(),
         include_archived: switchSchema.default(false),
       }),
-      answer: pageOf(dreamSchema),
+      answer: pageSchema(dreamSchema),
       async handle(call) {
         const { deps, caller, query } = call;
-        const { limit, page, ...filters } = query;
-        const of = ['dreams', caller.id, filters];
-        const [createdAt, id] = page === undefined ? [] : deps.cursors.open(page, of);
+        const { limit: _, page: __, ...filters } = query;
         const statuses = [...(filters['statuses[]'] ?? []), ...(filters.statuses ? [filters.statuses] : [])];
         deps.dreams.endLate(deps.config.dreamHours);
-        const rows = deps.dreams.list({
-          isSeen: (row) => isSeen(row, call),
-          ...(statuses.length > 0 && { statuses }),
-          since: filters['created_at[gt]'],
-          until: filters['created_at[lt]'],
-          withArchived: filters.include_archived,
-          limit: limit + 1,
-          ...(createdAt !== undefined && id !== undefined && { after: { createdAt, id } }),
+        return pageOf(deps.cursors, {
+          query,
+          of: ['dreams', caller.id, filters],
+          list: (from) =>
+            deps.dreams.list({
+              isSeen: (row) => isSeen(row, call),
+              ...(statuses.length > 0 && { statuses }),
+              since: filters['created_at[gt]'],
+              until: filters['created_at[lt]'],
+              withArchived: filters.include_archived,
+              ...from,
+            }),
+          shape: dreamShape,
         });
-        const last = rows.length > limit ? rows[limit - 1] : undefined;
-        return {
-          data: rows.slice(0, limit).map(dreamShape),
-          next_page: last ? deps.cursors.seal([last.createdAt, last.id], of) : null,
-        };
       },
     }),
     endpoint({

@@ -9,8 +9,8 @@ import {
   memorySchema,
   memoryShape,
   optional,
-  pageOf,
   pageQuery,
+  pageSchema,
   prefixSchema,
   viewSchema,
 } from '../shapes.ts';
@@ -69,7 +69,7 @@ export function memoryRoutes(): Endpoint[] {
         depth: z.enum(['0', '1']).transform(Number).optional(),
         view: viewSchema.default('basic'),
       }),
-      answer: pageOf(z.union([memorySchema, prefixSchema])),
+      answer: pageSchema(z.union([memorySchema, prefixSchema])),
       async handle(call) {
         const { deps, caller, isApril, query } = call;
         const store = storeOf(call);

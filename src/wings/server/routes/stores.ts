@@ -1,6 +1,7 @@
 // Memory stores: made, listed, read, changed, archived, deleted. What a store holds is the business of memories.ts.
 
 import { z } from '@hono/zod-openapi';
+import { pageOf } from '../cursor.ts';
 import { type Endpoint, endpoint, storeOf } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import type { StoreRow } from '../rows/stores.ts';
@@ -8,8 +9,8 @@ import {
   createdQuery,
   deletedSchema,
   optional,
-  pageOf,
   pageQuery,
+  pageSchema,
   storeSchema,
   storeShape,
   switchSchema,
@@ -49,25 +50,24 @@ export function storeRoutes(): Endpoint[] {
       tag: 'Memory stores',
       right: 'read',
       query: z.strictObject({ ...pageQuery, ...createdQuery, include_archived: switchSchema.default(false) }),
-      answer: pageOf(storeSchema),
-      async handle({ deps, caller, query: { limit, page, ...filters } }) {
+      answer: pageSchema(storeSchema),
+      async handle({ deps, caller, query }) {
+        const { limit: _, page, ...filters } = query;
         // Projects that were begun since.
         if (deps.withProjects && page === undefined) deps.stores.adoptProjects();
-        const of = ['stores', caller.id, filters];
-        const [createdAt, id] = page === undefined ? [] : deps.cursors.open(page, of);
-        const rows = deps.stores.list({
-          seenBy: { caller, withProjects: deps.withProjects },
-          withArchived: filters.include_archived,
-          since: filters['created_at[gte]'],
-          until: filters['created_at[lte]'],
-          limit: limit + 1,
-          ...(createdAt !== undefined && id !== undefined && { after: { createdAt, id } }),
+        return pageOf(deps.cursors, {
+          query,
+          of: ['stores', caller.id, filters],
+          list: (from) =>
+            deps.stores.list({
+              seenBy: { caller, withProjects: deps.withProjects },
+              withArchived: filters.include_archived,
+              since: filters['created_at[gte]'],
+              until: filters['created_at[lte]'],
+              ...from,
+            }),
+          shape: storeShape,
         });
-        const last = rows.length > limit ? rows[limit - 1] : undefined;
-        return {
-          data: rows.slice(0, limit).map(storeShape),
-          next_page: last ? deps.cursors.seal([last.createdAt, last.id], of) : null,
-        };
       },
     }),
     endpoint({

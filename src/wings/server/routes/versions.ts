@@ -2,7 +2,7 @@
 
 import { z } from '@hono/zod-openapi';
 import { type Endpoint, endpoint, storeOf, writableStoreOf } from '../endpoint.ts';
-import { createdQuery, pageOf, pageQuery, versionSchema, versionShape, viewSchema } from '../shapes.ts';
+import { createdQuery, pageQuery, pageSchema, versionSchema, versionShape, viewSchema } from '../shapes.ts';
 
 const PATH = '/v1/memory_stores/{store}/memory_versions';
 /** A page with contents has no more. */
@@ -26,7 +26,7 @@ export function versionRoutes(): Endpoint[] {
         service_account_id: z.string().optional(),
         view: viewSchema.default('basic'),
       }),
-      answer: pageOf(versionSchema),
+      answer: pageSchema(versionSchema),
       async handle(call) {
         const { deps, caller, query } = call;
         const store = storeOf(call);
