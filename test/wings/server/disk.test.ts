@@ -7,10 +7,12 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { openStore } from '../../../src/memory/open.ts';
 import type { StoreRow } from '../../../src/wings/server/rows/stores.ts';
 import { tempDir } from '../../support/temp.ts';
-import { ask, refusal, served } from './served.ts';
+import { ask, refusal, servedForAll } from './served.ts';
+
+const shared = servedForAll();
 
 test('an edit by hand is a version by the person of this machine in the next list, and what is written comes back', async () => {
-  const at = await served();
+  const at = await shared();
   const { sdk, id: key } = at.client();
   const { memoryStores } = sdk.beta;
   const { id } = await memoryStores.create({ name: 'notes' });
@@ -34,7 +36,7 @@ test('an edit by hand is a version by the person of this machine in the next lis
 });
 
 test('no path and no id leads out of a store, and a link in it leads nowhere', async () => {
-  const at = await served();
+  const at = await shared();
   const { sdk, key } = at.client();
   const { memoryStores } = sdk.beta;
   const { id } = await memoryStores.create({ name: 'notes' });
@@ -64,7 +66,7 @@ test('no path and no id leads out of a store, and a link in it leads nowhere', a
 });
 
 test('a memory that was moved by hand is changed where it stands, and its path is free at once', async () => {
-  const at = await served();
+  const at = await shared();
   const { memoryStores } = at.client().sdk.beta;
   const { memories } = memoryStores;
   const { id } = await memoryStores.create({ name: 'notes' });
@@ -85,7 +87,7 @@ test('a memory that was moved by hand is changed where it stands, and its path i
 });
 
 test('what was read before is read again without the thread of its store, and as it stands as soon as anything about it changed', async () => {
-  const at = await served();
+  const at = await shared();
   const { memoryStores } = at.client().sdk.beta;
   const { memories } = memoryStores;
   const { id } = await memoryStores.create({ name: 'notes' });

@@ -7,7 +7,9 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { drainInboxes } from '../../../src/doors/worker/worker.ts';
 import { until } from '../../support/run.ts';
-import { served } from './served.ts';
+import { servedForAll } from './served.ts';
+
+const shared = servedForAll();
 
 const ROOT = join(import.meta.dirname, '../../..');
 const page = readFileSync(join(ROOT, 'docs/server.md'), 'utf8');
@@ -15,7 +17,7 @@ const blocks = (language: string) =>
   [...page.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map(([, text]) => text as string);
 
 test('the examples with curl and with the SDK run as they stand', async () => {
-  const at = await served();
+  const at = await shared();
   const { key } = at.client();
   const environment = { PATH: process.env.PATH, NOCTURNE_URL: at.url, NOCTURNE_KEY: key };
   const [create = '', add = '', list = '', send = '', append = ''] = blocks('sh');
@@ -47,7 +49,7 @@ test('the examples with curl and with the SDK run as they stand', async () => {
 });
 
 test('every request that the April documents make with curl is answered as they say', async () => {
-  const at = await served();
+  const at = await shared();
   const { key } = at.client();
   const header = (text: string) => ['-H', text];
   /** Fails where curl does, as `-f` makes it on an error. */
@@ -88,7 +90,7 @@ test('every request that the April documents make with curl is answered as they 
 });
 
 test('the OpenAPI document describes every endpoint, with what goes in and what comes out', async () => {
-  const at = await served();
+  const at = await shared();
   const document = (await (await fetch(`${at.url}/openapi.json`)).json()) as {
     openapi: string;
     paths: Record<string, Record<string, { responses: Record<string, object>; parameters?: { name: string }[] }>>;

@@ -7,14 +7,16 @@ import { systemClock } from '../../../src/base/time.ts';
 import { openHome } from '../../../src/memory/home/home.ts';
 import { sized } from '../../support/depth.ts';
 import { copyEmbeddedQueue } from '../../support/embedded-queue.ts';
-import { runJson, start, until } from '../../support/run.ts';
+import { start, until } from '../../support/run.ts';
 import { tempDir } from '../../support/temp.ts';
-import { all, clientOf } from './served.ts';
+import { all, clientOf, keyIn } from './served.ts';
 
 const MEMORIES = sized({ quick: 8, deep: 40 });
 const SAID_AGAIN = sized({ quick: 3, deep: 10 });
 const NEW = sized({ quick: 3, deep: 12 });
 const SESSIONS = sized({ quick: 2, deep: 6 });
+/** How many of the two dreams are killed on the way. */
+const KILLED = sized({ quick: 1, deep: 2 });
 
 const THINGS =
   `billing search ledger gateway mailer invoice catalog basket wallet voucher courier parcel depot ticket seating
@@ -50,10 +52,10 @@ test('of what sessions say each new thing stands once and nothing twice, what ca
     ...{ PATH: process.env.PATH, HOME: home, NOCTURNE_HOME: home, NOCTURNE_MODEL: 'offline', NOCTURNE_QUEUE_URL: '' },
   };
   await copyEmbeddedQueue(join(home, 'queue'));
-  const [key] = (await runJson<{ id: string; key: string }>(['keys', 'create', '--name', 'test'], environment)).values;
+  const key = keyIn(home);
   const { workers, killWorkers, serve } = await processesOf(environment);
   let { server, url } = await serve();
-  const sdk = () => clientOf({ url, ...(key as { id: string; key: string }) }).sdk.beta;
+  const sdk = () => clientOf({ url, ...key }).sdk.beta;
   const { id: store } = await sdk().memoryStores.create({ name: 'notes' });
   const own = new Map<string, string>();
   for (let at = 0; at < MEMORIES; at += 1) {
@@ -75,21 +77,13 @@ test('of what sessions say each new thing stands once and nothing twice, what ca
         ]),
       );
       const answer = await fetch(`${url}/nocturne/v1/sessions?memory_store_id=${store}`, {
-        ...{ method: 'POST', headers: { 'x-api-key': key?.key as string }, body },
+        ...{ method: 'POST', headers: { 'x-api-key': key.key }, body },
       });
       return ((await answer.json()) as { id: string }).id;
     }),
   );
 
-  const dream = async (input: string, { updates }: { updates: boolean }): Promise<string> => {
-    const { id } = await sdk().dreams.create({
-      inputs: [
-        { type: 'memory_store', memory_store_id: input },
-        { type: 'sessions', session_ids: sessions },
-      ],
-      model: 'offline',
-      ...(updates && { output_behavior: { type: 'update_existing', memory_store_id: input } }),
-    });
+  const killInTurn = async (id: string) => {
     await until(() => workers().length > 0);
     server.kill('SIGKILL');
     await server.ended;
@@ -100,6 +94,19 @@ test('of what sessions say each new thing stands once and nothing twice, what ca
     server.kill('SIGKILL');
     await server.ended;
     ({ server, url } = await serve());
+  };
+  let dreams = 0;
+  const dream = async (input: string, { updates }: { updates: boolean }): Promise<string> => {
+    const { id } = await sdk().dreams.create({
+      inputs: [
+        { type: 'memory_store', memory_store_id: input },
+        { type: 'sessions', session_ids: sessions },
+      ],
+      model: 'offline',
+      ...(updates && { output_behavior: { type: 'update_existing', memory_store_id: input } }),
+    });
+    dreams += 1;
+    if (dreams <= KILLED) await killInTurn(id);
     await until(async () => (await sdk().dreams.retrieve(id)).ended_at !== null);
     const { status, error, outputs } = await sdk().dreams.retrieve(id);
     expect([status, error]).toEqual(['completed', null]);

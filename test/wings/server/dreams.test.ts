@@ -13,7 +13,9 @@ import { testModel } from '../../support/app.ts';
 import { entriesShown, messagesBy, obey } from '../../support/obedient.ts';
 import { entry } from '../../support/recorder.ts';
 import { tempDir } from '../../support/temp.ts';
-import { all, type Client, clientOf, type Served, served } from './served.ts';
+import { all, type Client, clientOf, type Served, served, servedForAll } from './served.ts';
+
+const shared = servedForAll();
 
 const TALK = [
   { role: 'user', content: 'Please remember: we deploy the shop with `make ship` on Fridays only.' },
@@ -57,7 +59,7 @@ async function texts({ sdk }: Client, store: string): Promise<Map<string, string
 }
 
 test('a dream that updates its store is worked by a worker: what the sessions say stands there, and every method answers the SDK', async () => {
-  const at = await served();
+  const at = await shared();
   const client = at.client();
   const { memoryStores, dreams } = client.sdk.beta;
   const store = await memoryStores.create({ name: 'notes' });
@@ -94,7 +96,7 @@ test('a dream that updates its store is worked by a worker: what the sessions sa
 });
 
 test('a dream that makes a new store leaves the one it read as it was, ledger included, and takes over what is known of it', async () => {
-  const at = await served();
+  const at = await shared();
   const client = at.client();
   const { memoryStores, dreams } = client.sdk.beta;
   const store = await memoryStores.create({ name: 'notes' });
@@ -129,7 +131,7 @@ test('a dream that makes a new store leaves the one it read as it was, ledger in
 const DREAM = 'drm_000000000000';
 
 test('a key of one store finds no word of another: not by its ids, not by ids of sessions of this disk, in no answer and no dream', async () => {
-  const at = await served();
+  const at = await shared();
   // A project of its own shows a key no other project's sessions.
   const [project, foreign] = [tempDir(), at.dir].map((dir) => at.server.deps.stores.adopt(dir).id) as [string, string];
   const [mine, theirs] = [at.client({ name: 'mine', stores: [project] }), at.client({ name: 'theirs' })];

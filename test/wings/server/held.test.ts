@@ -9,8 +9,8 @@ import { sized } from '../../support/depth.ts';
 import { served } from './served.ts';
 
 const HELD_MS = sized({ quick: 0, deep: 10_000 });
-/** Of few requests on a machine that does other things too the slowest say nothing. */
-const SHARE = sized({ quick: 0.5, deep: 0.99 });
+/** So many of others are answered while who asked the held store still waits: none of them waited for it. */
+const MEANWHILE = 5;
 
 test('a held store answers 503, to be asked again, within two seconds, while others and healthz answer at once', async () => {
   const at = await served();
@@ -44,18 +44,23 @@ test('a held store answers 503, to be asked again, within two seconds, while oth
     await asked;
     waits.push(performance.now() - from);
   };
-  while (isHeld || performance.now() - began < HELD_MS) {
+  const askOthers = async () => {
     await timed(memoryStores.memories.retrieve(two.id, { memory_store_id: free.id }));
+    await timed(memoryStores.memories.list(free.id));
     await timed(fetch(`${at.url}/healthz`));
-  }
+  };
+  for (let time = 0; time < MEANWHILE; time += 1) await askOthers();
+  expect(isHeld).toBe(true);
+  while (performance.now() - began < HELD_MS) await askOthers();
   for (const found of await all) {
     expect(found?.error).toBeInstanceOf(Anthropic.InternalServerError);
     expect([found?.error.status, found?.error.headers.get('x-should-retry')]).toEqual([503, 'true']);
     expect(Number(found?.error.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(found?.ms).toBeLessThan(2_000);
   }
-  expect(waits.length).toBeGreaterThan(10);
-  expect(waits.toSorted((a, b) => a - b)[Math.floor(waits.length * SHARE)]).toBeLessThan(100);
+  // Of few requests the slowest say nothing.
+  const p99Ms = waits.toSorted((a, b) => a - b)[Math.floor(waits.length * 0.99)];
+  if (HELD_MS > 0) expect(p99Ms).toBeLessThan(100);
   // What stands as it was last seen needs no lock.
   expect((await memoryStores.memories.retrieve(one.id, { memory_store_id: held.id })).content).toBe('a');
   other.close();

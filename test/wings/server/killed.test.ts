@@ -6,13 +6,14 @@ import { expect, test } from 'vitest';
 import type { Environment } from '../../../src/base/config/config.ts';
 import { sized } from '../../support/depth.ts';
 import { seeded } from '../../support/random.ts';
-import { type Running, runJson, start, until } from '../../support/run.ts';
+import { type Running, start, until } from '../../support/run.ts';
+import { runJsonHere } from '../../support/run-here.ts';
 import { tempDir } from '../../support/temp.ts';
-import { all, clientOf } from './served.ts';
+import { all, clientOf, keyIn } from './served.ts';
 
 const CLIENTS = 16;
-const OPERATIONS = sized({ quick: 240, deep: 10_000 });
-const STILL = sized({ quick: 30, deep: 200 });
+const OPERATIONS = sized({ quick: 112, deep: 10_000 });
+const STILL = sized({ quick: 12, deep: 200 });
 
 interface Acknowledged {
   versions: Set<string>;
@@ -32,9 +33,9 @@ async function startServer(environment: Environment): Promise<{ server: Running;
 test('with 16 clients and a kill -9 every acknowledged write is a version, no update is lost, and each walk is whole', async () => {
   const home = tempDir();
   const environment = { PATH: process.env.PATH, HOME: home, NOCTURNE_HOME: home, NOCTURNE_MODEL: 'offline' };
-  const [made] = (await runJson<{ id: string; key: string }>(['keys', 'create', '--name', 'test'], environment)).values;
+  const made = keyIn(home);
   let { server, url } = await startServer(environment);
-  const connect = () => clientOf({ url, ...(made as { id: string; key: string }) }, { maxRetries: 0 }).sdk;
+  const connect = () => clientOf({ url, ...made }, { maxRetries: 0 }).sdk;
   const { id: store } = await connect().beta.memoryStores.create({ name: 'notes' });
   const at = { memory_store_id: store };
   const { memories } = connect().beta.memoryStores;
@@ -120,6 +121,6 @@ test('with 16 clients and a kill -9 every acknowledged write is a version, no up
     expect(lines).not.toEqual([]);
   }
   // What clients keep needs no line in an index: nothing is wrong.
-  const checked = await runJson<{ findings: object[] }>(['check', '--store', 'notes'], environment);
+  const checked = await runJsonHere<{ findings: object[] }>(['check', '--store', 'notes'], environment);
   expect([checked.code, checked.values[0]?.findings]).toEqual([0, []]);
 });

@@ -3,7 +3,9 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { expect, onTestFinished, test } from 'vitest';
 import { called } from '../../support/mcp.ts';
-import { type Client as ApiClient, type Served, served } from './served.ts';
+import { type Client as ApiClient, type Served, served, servedForAll } from './served.ts';
+
+const shared = servedForAll();
 
 interface Asked {
   /** Default: every store of the key. */
@@ -33,7 +35,7 @@ const WRITING = ['memory_write', 'memory_edit', 'memory_delete'];
 test.for(['2026', 'before'] as const)(
   'a client of the protocol (%s) finds, writes, edits and deletes what the SDK sees, as versions by its key',
   async (era) => {
-    const at = await served();
+    const at = await shared();
     const api = at.client();
     const { memoryStores } = api.sdk.beta;
     const store = await memoryStores.create({ name: 'notes', description: 'What was\n\nsaid.' });
@@ -65,7 +67,7 @@ test.for(['2026', 'before'] as const)(
 );
 
 test('what a key may not do is not listed, another’s store is not known, and every request is let in by its key alone', async () => {
-  const at = await served();
+  const at = await shared();
   const owner = at.client();
   const { id } = await owner.sdk.beta.memoryStores.create({ name: 'notes' });
   const { id: of } = await at.client().sdk.beta.memoryStores.create({ name: 'of another' });
@@ -97,7 +99,7 @@ test('what a key may not do is not listed, another’s store is not known, and e
 });
 
 test('up to eight stores of a key are served by name; of more the header says which', async () => {
-  const at = await served();
+  const at = await shared();
   const api = at.client();
   const { memoryStores } = api.sdk.beta;
   const ids: string[] = [];

@@ -7,7 +7,9 @@ import { text } from 'node:stream/consumers';
 import Anthropic, { type APIError } from '@anthropic-ai/sdk';
 import { expect, test } from 'vitest';
 import { tempDir } from '../../support/temp.ts';
-import { ask, refusal, served } from './served.ts';
+import { ask, refusal, served, servedForAll } from './served.ts';
+
+const shared = servedForAll();
 
 const SECRET = `ghp_${'a1B2'.repeat(9)}`;
 
@@ -16,7 +18,7 @@ function typeOf({ error }: APIError): string {
 }
 
 test('an occupied path and a failed precondition are conflicts, each of one request, and change nothing', async () => {
-  const { sdk, sent } = (await served()).client();
+  const { sdk, sent } = (await shared()).client();
   const { memoryStores } = sdk.beta;
   const { id } = await memoryStores.create({ name: 'notes' });
   const at = { memory_store_id: id };
@@ -50,7 +52,7 @@ test('an occupied path and a failed precondition are conflicts, each of one requ
 });
 
 test('a deleted path is another memory when it is made again, and its versions stay', async () => {
-  const { sdk } = (await served()).client();
+  const { sdk } = (await shared()).client();
   const { memories, memoryVersions } = sdk.beta.memoryStores;
   const { id } = await sdk.beta.memoryStores.create({ name: 'notes' });
   const first = await memories.create(id, { path: '/a.md', content: 'first' });
@@ -85,7 +87,7 @@ const INVALID: [what: string, body: object][] = [
 ];
 
 test('content and paths that cannot be kept as they are are invalid requests, asked once, and their error says no secret', async () => {
-  const at = await served();
+  const at = await shared();
   const { sdk, sent } = at.client();
   const { id } = await sdk.beta.memoryStores.create({ name: 'notes' });
   for (const [what, body] of INVALID) {
@@ -102,7 +104,7 @@ test('content and paths that cannot be kept as they are are invalid requests, as
 });
 
 test('bodies and queries that are not as described are refused by 400, 404, 405 and 413, in the one form', async () => {
-  const at = await served();
+  const at = await shared();
   const { sdk, key } = at.client();
   const { id } = await sdk.beta.memoryStores.create({ name: 'notes' });
   const memories = `/v1/memory_stores/${id}/memories`;
@@ -159,7 +161,7 @@ test('bodies and queries that are not as described are refused by 400, 404, 405 
 });
 
 test('a cursor holds for its own list, filters and key, names no path, and loses nothing while others write', async () => {
-  const at = await served();
+  const at = await shared();
   const { sdk, key } = at.client();
   const { memoryStores } = sdk.beta;
   const [one, two] = [await memoryStores.create({ name: 'one' }), await memoryStores.create({ name: 'two' })];
@@ -183,7 +185,7 @@ test('a cursor holds for its own list, filters and key, names no path, and loses
 });
 
 test('the form of the April documents replaces what stands at a path; with beta in the query it does not', async () => {
-  const at = await served();
+  const at = await shared();
   const { key } = at.client();
   const flags = { 'anthropic-beta': 'managed-agents-2026-04-01', 'content-type': 'application/json' };
   const send = (method: string, path: string, body: object, headers: object = flags) =>
@@ -215,7 +217,7 @@ test('the form of the April documents replaces what stands at a path; with beta 
 });
 
 test('a key is needed, two that differ are none, and a key sees, in lists too, only what is its own', async () => {
-  const at = await served();
+  const at = await shared();
   const [a, b] = [at.client(), at.client()];
   const store = await a.sdk.beta.memoryStores.create({ name: 'of a' });
   const memory = await a.sdk.beta.memoryStores.memories.create(store.id, { path: '/a.md', content: 'words of a' });
@@ -295,7 +297,7 @@ test('a request that does not arrive whole in its time is ended, and takes nothi
 });
 
 test('a person’s key of a store that allows secrets keeps them; the error of another names line and rule', async () => {
-  const at = await served();
+  const at = await shared();
   const row = at.server.deps.stores.create({ name: 'vault', allowsSecrets: true });
   const { sdk } = at.client({ stores: [row.id] });
   const kept = await sdk.beta.memoryStores.memories.create(row.id, { path: '/a.md', content: SECRET, view: 'full' });
@@ -343,7 +345,7 @@ test('a project’s memory is there for a key that names it, or for all where it
 });
 
 test('a store that is deleted is put aside, comes back as it was, and is dropped when versions are', async () => {
-  const at = await served();
+  const at = await shared();
   const { sdk } = at.client();
   const { memoryStores } = sdk.beta;
   const { stores } = at.server.deps;

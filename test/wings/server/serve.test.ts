@@ -1,48 +1,73 @@
-// nocturne serve, stores and keys as their users run them: processes of their own.
+// nocturne serve, stores and keys as their users run them.
 
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
+import { request as tlsRequest } from 'node:https';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import type { Environment } from '../../../src/base/config/config.ts';
+import { systemClock } from '../../../src/base/time.ts';
+import { openStore } from '../../../src/memory/open.ts';
 import type { StoreRow } from '../../../src/wings/server/rows/stores.ts';
-import { run, runJson, start, stop, until } from '../../support/run.ts';
+import { start, stop, until } from '../../support/run.ts';
+import { jsonHere, runHere } from '../../support/run-here.ts';
 import { tempDir } from '../../support/temp.ts';
-import { clientOf } from './served.ts';
+import { keyIn } from './served.ts';
 
-function homeOf(): Environment {
+function homeOf(): Environment & { NOCTURNE_HOME: string } {
   const home = tempDir();
   return { PATH: process.env.PATH, HOME: home, NOCTURNE_HOME: home, NOCTURNE_MODEL: 'offline', NOCTURNE_QUEUE_URL: '' };
 }
 
-async function newKey(environment: Environment, args: string[] = []): Promise<{ id: string; key: string }> {
-  const { values } = await runJson<{ id: string; key: string }>(
-    ['keys', 'create', '--name', 'test', ...args],
-    environment,
-  );
-  return values[0] as { id: string; key: string };
+/** A key and a certificate for this machine, signed by itself. */
+function selfSigned(): { cert: string; key: string } {
+  const [cert, key] = ['cert', 'key'].map((name) => join(tempDir(), `${name}.pem`)) as [string, string];
+  const made = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+  const name = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
+  execFileSync('openssl', [...made, ...name, '-keyout', key, '-out', cert], { stdio: 'ignore' });
+  return { cert, key };
 }
 
-test('without a key serve says how to make one and ends in wrong usage; with one it serves, and ends when it is told to', async () => {
+test('serve is refused without a key, where others could read along, and with half of what TLS needs', async () => {
   const environment = homeOf();
-  const refused = await run(['serve', '--port', '0'], environment);
+  const refused = await runHere(['serve', '--port', '0'], environment);
   expect([refused.code, refused.stdout]).toEqual([2, '']);
   expect(refused.stderr).toContain('nocturne keys create');
-  const open = await run(['serve', '--host', '0.0.0.0'], environment);
+  const open = await runHere(['serve', '--host', '0.0.0.0'], environment);
   expect([open.code, open.stderr.includes('--behind-proxy')]).toEqual([1, true]);
+  const half = await runHere(['serve', '--host', '0.0.0.0', '--tls-cert', 'cert.pem'], environment);
+  expect([half.code, half.stderr.includes('--tls-key')]).toEqual([1, true]);
+});
 
-  const { id, key } = await newKey(environment);
-  const server = start(['serve', '--no-worker', '--port', '0', '--json'], environment);
+test('over TLS it is served to other machines too; told to end it takes nothing new, lets what is under way come to its end, and leaves nothing held', async () => {
+  const environment = homeOf();
+  const { id, key } = await jsonHere<{ id: string; key: string }>(['keys', 'create', '--name', 'test'], environment);
+  const pair = selfSigned();
+  const tls = ['--host', '0.0.0.0', '--tls-cert', pair.cert, '--tls-key', pair.key];
+  const server = start(['serve', '--no-worker', '--port', '0', '--json', ...tls], environment);
   await until(() => server.stdout().includes('\n'));
   const { url } = JSON.parse(server.stdout()) as { url: string };
-  const { sdk } = clientOf({ url, key, id });
-  const store = await sdk.beta.memoryStores.create({ name: 'notes' });
-  await sdk.beta.memoryStores.memories.create(store.id, { path: '/a.md', content: 'words nobody logs' });
-  expect((await (await fetch(`${url}/readyz`)).json()) as object).toEqual({ status: 'ready' });
+  expect(url).toMatch(/^https:/);
+  const at = { host: '127.0.0.1', port: Number(new URL(url).port), ca: readFileSync(pair.cert) };
+  const begin = (path: string, options: { method?: string; headers?: Record<string, string> } = {}) =>
+    tlsRequest({ ...at, path, ...options, agent: false, headers: { 'x-api-key': key, ...options.headers } });
+  const ask = async <T>(path: string, body?: object) => {
+    const asked = begin(path, body ? { method: 'POST' } : {});
+    asked.end(body && JSON.stringify(body));
+    const [answer] = await once(asked, 'response');
+    return { headers: answer.headers, body: (await json(answer)) as T };
+  };
+  const store = (await ask<{ id: string }>('/v1/memory_stores', { name: 'notes' })).body;
+  const memories = `/v1/memory_stores/${store.id}/memories`;
+  await ask(memories, { path: '/a.md', content: 'words nobody logs' });
+  expect((await ask('/readyz')).body).toEqual({ status: 'ready' });
 
-  const answered = await fetch(`${url}/v1/memory_stores/${store.id}`, { headers: { 'x-api-key': key } });
-  const log = () => readFileSync(join(environment.NOCTURNE_HOME as string, 'logs', 'nocturne.log'), 'utf8');
-  await until(() => log().includes(answered.headers.get('request-id') as string));
+  const answered = await ask(`/v1/memory_stores/${store.id}`);
+  const log = () => readFileSync(join(environment.NOCTURNE_HOME, 'logs', 'nocturne.log'), 'utf8');
+  await until(() => log().includes(answered.headers['request-id']));
   const lines = log()
     .trim()
     .split('\n')
@@ -52,16 +77,35 @@ test('without a key serve says how to make one and ends in wrong usage; with one
   });
   expect(log()).not.toMatch(/words nobody logs|a\.md|noct_/);
 
-  // Memories of the store are those of every other command.
-  const named = await run(['history', 'a.md', '--store', 'notes'], environment);
-  expect([named.code, named.stdout.includes('created')]).toEqual([0, true]);
-  const ended = await stop(server);
+  // A request whose body is still to come when the server is told to end.
+  const late = begin(memories, { method: 'POST', headers: { expect: '100-continue' } });
+  late.flushHeaders();
+  await once(late, 'continue');
+  server.kill('SIGTERM');
+  await until(() =>
+    ask('/readyz').then(
+      () => false,
+      () => true,
+    ),
+  );
+  late.end(JSON.stringify({ path: '/late.md', content: 'in time' }));
+  const [done] = await once(late, 'response');
+  expect([done.statusCode, await json(done)]).toMatchObject([200, { path: '/late.md' }]);
+  const ended = await server.ended;
   expect([ended.code, ended.signal]).toEqual([0, null]);
+
+  // Memories of the store are those of every other command, which need not wait.
+  const [row] = await jsonHere<StoreRow[]>(['stores', 'list'], environment);
+  const freed = await openStore(row?.dir as string, { clock: systemClock, lockWaitMs: 0 });
+  await freed.missing();
+  freed.close();
+  const named = await runHere(['history', 'late.md', '--store', 'notes'], environment);
+  expect([named.code, named.stdout.includes('created')]).toEqual([0, true]);
 });
 
 test('a socket of the file system is for this user alone, and answers under any name', async () => {
   const environment = homeOf();
-  const { key } = await newKey(environment);
+  const { key } = keyIn(environment.NOCTURNE_HOME);
   const socket = join(tempDir(), 'serve.sock');
   const server = start(['serve', '--no-worker', '--socket', socket], environment);
   await until(() => server.stdout().includes(socket));
@@ -78,19 +122,19 @@ test('a socket of the file system is for this user alone, and answers under any 
 test('two stores of one name are told apart by their ids, and a deleted one comes back by undo', async () => {
   const environment = homeOf();
   const [one, two] = [
-    (await runJson<StoreRow>(['stores', 'create', 'notes'], environment)).values[0] as StoreRow,
-    (await runJson<StoreRow>(['stores', 'create', 'notes'], environment)).values[0] as StoreRow,
+    await jsonHere<StoreRow>(['stores', 'create', 'notes'], environment),
+    await jsonHere<StoreRow>(['stores', 'create', 'notes'], environment),
   ];
   writeFileSync(join(one.dir, 'a.md'), 'kept\n');
-  const unclear = await run(['list', '--store', 'notes'], environment);
+  const unclear = await runHere(['list', '--store', 'notes'], environment);
   expect(unclear.code).toBe(2);
   for (const { id } of [one, two]) expect(unclear.stderr).toContain(id);
-  expect((await run(['list', '--store', two.id], environment)).stdout).toContain(two.dir);
-  expect((await run(['list', '--store', 'none'], environment)).code).toBe(1);
+  expect((await runHere(['list', '--store', two.id], environment)).stdout).toContain(two.dir);
+  expect((await runHere(['list', '--store', 'none'], environment)).code).toBe(1);
 
-  expect((await run(['stores', 'delete', one.id], environment)).code).toBe(0);
-  expect((await runJson<StoreRow[]>(['stores', 'list'], environment)).values[0]?.map(({ id }) => id)).toEqual([two.id]);
-  expect((await run(['undo', one.id], environment)).stdout).toContain(one.dir);
+  expect((await runHere(['stores', 'delete', one.id], environment)).code).toBe(0);
+  expect((await jsonHere<StoreRow[]>(['stores', 'list'], environment)).map(({ id }) => id)).toEqual([two.id]);
+  expect((await runHere(['undo', one.id], environment)).stdout).toContain(one.dir);
   expect(readFileSync(join(one.dir, 'a.md'), 'utf8')).toBe('kept\n');
-  expect((await run(['undo', one.id], environment)).code).toBe(1);
+  expect((await runHere(['undo', one.id], environment)).code).toBe(1);
 });

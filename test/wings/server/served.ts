@@ -1,9 +1,11 @@
 // A server in this process on a home of its own, and the official SDK that speaks to it over a real socket.
 
 import Anthropic, { type APIError, type ClientOptions } from '@anthropic-ai/sdk';
-import { expect, onTestFinished } from 'vitest';
-import type { Caller } from '../../../src/wings/server/rows/keys.ts';
-import { RIGHTS } from '../../../src/wings/server/rows/keys.ts';
+import { afterAll, expect, onTestFinished } from 'vitest';
+import { systemClock } from '../../../src/base/time.ts';
+import { openHome } from '../../../src/memory/home/home.ts';
+import { type Caller, Keys, RIGHTS } from '../../../src/wings/server/rows/keys.ts';
+import { openRows } from '../../../src/wings/server/rows/schema.ts';
 import { type Running, type ServeOptions, startServer } from '../../../src/wings/server/serve.ts';
 import { type TestApp, type TestAppOptions, testApp } from '../../support/app.ts';
 
@@ -30,8 +32,25 @@ export interface Served extends TestApp {
   client(of?: Partial<Caller>, options?: ClientOptions): Client;
 }
 
-/** Without limits on requests, unless these are given. */
-export async function served(options: ServeOptions & { app?: TestAppOptions } = {}): Promise<Served> {
+export interface ServedOptions extends ServeOptions {
+  app?: TestAppOptions;
+}
+
+/** One server for the tests of a file that know each other's clients and stores by no list: a key sees its own alone. */
+export function servedForAll(): () => Promise<Served> {
+  const ends: (() => unknown)[] = [];
+  let one: Promise<Served> | undefined;
+  afterAll(async () => {
+    for (const end of ends.reverse()) await end();
+  });
+  return () => {
+    one ??= served({ app: { whenDone: (close) => ends.push(close) } });
+    return one;
+  };
+}
+
+/** A server of the test's own. Without limits on requests, unless these are given. */
+export async function served(options: ServedOptions = {}): Promise<Served> {
   const app = await testApp(options.app);
   const server = await startServer(app.app, { port: 0, createsPerMinute: 0, readsPerMinute: 0, ...options });
   (options.app?.whenDone ?? onTestFinished)(() => server.close(0));
@@ -47,6 +66,18 @@ export async function served(options: ServeOptions & { app?: TestAppOptions } = 
       return clientOf({ url: server.url, key, id: row.id }, more);
     },
   };
+}
+
+/** A key with every right of a home that no server has open, made as `nocturne keys create` makes it. */
+export function keyIn(home: string, of: Partial<Caller> = {}): { id: string; key: string } {
+  const opened = openHome(home, systemClock);
+  try {
+    const all = { name: 'test', rights: RIGHTS, stores: [], dayMicroUsd: null };
+    const { key, row } = new Keys(openRows(opened), systemClock).create({ ...all, ...of });
+    return { id: row.id, key };
+  } finally {
+    opened.close();
+  }
 }
 
 export function clientOf({ url, key, id }: { url: string; key: string; id: string }, more: ClientOptions = {}): Client {
