@@ -1,12 +1,13 @@
-// A store that another process works in: who asks for it is told within two seconds, and nobody else waits.
+// A store that another process works in, or whose thread fails: who asks for it is told, and nobody else waits.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Worker } from 'node:worker_threads';
 import Anthropic from '@anthropic-ai/sdk';
 import Database from 'better-sqlite3';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { sized } from '../../support/depth.ts';
-import { served } from './served.ts';
+import { refusal, served } from './served.ts';
 
 const HELD_MS = sized({ quick: 0, deep: 10_000 });
 /** So many of others are answered while who asked the held store still waits: none of them waited for it. */
@@ -67,4 +68,43 @@ test('a held store answers 503, to be asked again, within two seconds, while oth
   expect(readFileSync(join(dir, 'a.md'), 'utf8')).toBe('a');
   expect((await memoryStores.memories.list(held.id)).data).toHaveLength(1);
   expect((await memoryStores.memories.create(held.id, { path: '/b.md', content: 'b' })).path).toBe('/b.md');
+});
+
+test('where the thread of a store fails in the middle of a request the caller is told, others go on, and the store works again', async () => {
+  const threads: Worker[] = [];
+  const note = (thread: Worker) => threads.push(thread);
+  process.on('worker', note);
+  onTestFinished(() => {
+    process.off('worker', note);
+  });
+  const at = await served();
+  const { sdk, sent } = at.client();
+  const { memoryStores } = sdk.beta;
+  const [one, two] = [await memoryStores.create({ name: 'one' }), await memoryStores.create({ name: 'two' })];
+  const made = await memoryStores.memories.create(one.id, { path: '/a.md', content: 'a' });
+  const other = await memoryStores.memories.create(two.id, { path: '/a.md', content: 'a' });
+  expect(threads).toHaveLength(2);
+  const [thread] = threads as [Worker];
+  const post = thread.postMessage;
+  thread.postMessage = (asked) => {
+    // Nothing that it can read: it ends before it comes to what is asked next.
+    post.call(thread, null);
+    post.call(thread, asked);
+  };
+  sent.length = 0;
+  const failing = memoryStores.memories.update(made.id, { memory_store_id: one.id, content: 'b' });
+  const [error, found] = await Promise.all([
+    refusal(failing),
+    memoryStores.memories.update(other.id, { memory_store_id: two.id, content: 'b', view: 'full' }),
+  ]);
+  expect(error).toBeInstanceOf(Anthropic.InternalServerError);
+  expect([error.status, error.headers?.get('x-should-retry')]).toEqual([500, 'false']);
+  expect(error.message).toContain('read what stands');
+  expect(sent.map(({ status }) => status).toSorted()).toEqual([200, 500]);
+  expect(found.content).toBe('b');
+  expect((await memoryStores.memories.retrieve(made.id, { memory_store_id: one.id })).content).toBe('a');
+  const again = { memory_store_id: one.id, content: 'c', view: 'full' as const };
+  expect((await memoryStores.memories.update(made.id, again)).content).toBe('c');
+  const log = readFileSync(join(at.home, 'logs', 'nocturne.log'), 'utf8');
+  expect(log).toContain('The thread of the store failed');
 });

@@ -1,9 +1,11 @@
 // What the server refuses, and how a client is told: by the documented error classes, and asked again only where that helps.
 
+import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { json, text } from 'node:stream/consumers';
 import Anthropic, { type APIError } from '@anthropic-ai/sdk';
 import { expect, test } from 'vitest';
 import { tempDir } from '../../support/temp.ts';
@@ -105,7 +107,7 @@ test('content and paths that cannot be kept as they are are invalid requests, as
 
 test('bodies and queries that are not as described are refused by 400, 404, 405 and 413, in the one form', async () => {
   const at = await shared();
-  const { sdk, key } = at.client();
+  const { sdk, sent, key } = at.client();
   const { id } = await sdk.beta.memoryStores.create({ name: 'notes' });
   const memories = `/v1/memory_stores/${id}/memories`;
   const post = (body: string | Uint8Array) => ({
@@ -150,6 +152,18 @@ test('bodies and queries that are not as described are refused by 400, 404, 405 
     expect(typeof found.body.error.message).toBe('string');
   }
   expect((await ask(at, key, memories, { method: 'PUT' })).headers.get('allow')).toBe('POST, GET');
+  // As the SDK has them, which asks once.
+  const large = { body: { path: '/b.md', content: 'x'.repeat(1024 * 1024) } };
+  const before = sent.length;
+  for (const [status, asked] of [
+    [405, sdk.put(memories, { body: {} })],
+    [413, sdk.post(memories, large)],
+  ] as const) {
+    const error = await refusal(asked);
+    expect([error instanceof Anthropic.APIError, error.status]).toEqual([true, status]);
+    expect(typeOf(error)).toBe(status === 405 ? 'invalid_request_error' : 'request_too_large');
+  }
+  expect(sent.length - before).toBe(2);
   expect((await ask(at, key, `${memories}?beta=true&order_by=path`)).body.data).toHaveLength(1);
   for (const init of [{}, { body: '' }, { body: '{}' }, post(''), post('{}')]) {
     expect((await ask(at, key, `/v1/memory_stores/${id}/archive`, { method: 'POST', ...init })).status).toBe(200);
@@ -274,16 +288,27 @@ test('requests beyond a key’s limit are refused by 429 with when to come again
 });
 
 test('pages of elsewhere and names of elsewhere that lead here are not answered', async () => {
-  const at = await served();
+  const at = await served({ reached: { urls: ['https://memory.example.com'], origins: ['https://app.example.com'] } });
   const { key } = at.client();
-  const origin = (value: string) => ask(at, key, '/v1/memory_stores', { headers: { origin: value } });
-  expect((await origin('https://evil.example')).status).toBe(403);
-  expect((await origin('null')).status).toBe(403);
-  expect((await origin(at.url)).status).toBe(200);
-  const app = await served({ reached: { urls: ['https://memory.example.com'], origins: ['https://app.example.com'] } });
-  const mine = app.client();
-  const from = await ask(app, mine.key, '/v1/memory_stores', { headers: { origin: 'https://app.example.com' } });
-  expect([from.status, from.headers.get('access-control-allow-origin')]).toEqual([200, 'https://app.example.com']);
+  const from = (value: string) => ask(at, key, '/v1/memory_stores', { headers: { origin: value } });
+  for (const origin of ['https://evil.example', 'null']) expect((await from(origin)).status).toBe(403);
+  expect((await from(at.url)).status).toBe(200);
+  const allowed = await from('https://app.example.com');
+  expect([allowed.status, allowed.headers.get('access-control-allow-origin')]).toEqual([
+    200,
+    'https://app.example.com',
+  ]);
+  const { host, port } = new URL(at.url);
+  const under = async (name: string) => {
+    const asked = request({ port, path: '/v1/memory_stores', headers: { host: name, 'x-api-key': key } }).end();
+    const [answer] = await once(asked, 'response');
+    return [answer.statusCode, ((await json(answer)) as { error?: { type: string } }).error?.type];
+  };
+  for (const name of [host, `localhost:${port}`, 'memory.example.com'])
+    expect(await under(name)).toEqual([200, undefined]);
+  for (const name of ['evil.example', `evil.example:${port}`, '127.0.0.1.evil.example', 'localhost.evil.example']) {
+    expect([name, ...(await under(name))]).toEqual([name, 403, 'permission_error']);
+  }
 });
 
 test('a request that does not arrive whole in its time is ended, and takes nothing with it', async () => {
@@ -294,6 +319,20 @@ test('a request that does not arrive whole in its time is ended, and takes nothi
   socket.write(`${lines.join('\r\n')}\r\n\r\n{"name": `);
   expect(await text(socket)).toMatch(/^HTTP\/1\.1 408/);
   expect((await sdk.beta.memoryStores.list()).data).toEqual([]);
+});
+
+test('a server that ends waits no longer than it may for a request that does not come to its end', async () => {
+  const at = await served();
+  const { key } = at.client();
+  const socket = connect(Number(new URL(at.url).port), '127.0.0.1');
+  const lines = ['POST /v1/memory_stores HTTP/1.1', 'host: localhost', `x-api-key: ${key}`, 'content-length: 99'];
+  socket.write(`${lines.join('\r\n')}\r\nexpect: 100-continue\r\n\r\n`);
+  // So that it is under way.
+  const [first] = await once(socket, 'data');
+  expect(String(first)).toMatch(/^HTTP\/1\.1 100/);
+  const ended = once(socket, 'close');
+  await at.server.close(50);
+  await ended;
 });
 
 test('a person’s key of a store that allows secrets keeps them; the error of another names line and rule', async () => {
