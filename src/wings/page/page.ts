@@ -2,6 +2,7 @@
 // that keep what strangers wrote from doing anything.
 
 import { extname } from 'node:path';
+import { html } from 'hono/html';
 import { describeError, isAppError } from '../../base/errors.ts';
 import { packagePath, readTextNow } from '../../base/files/files.ts';
 import { compose } from '../../doors/compose.ts';
@@ -140,8 +141,11 @@ export async function openPages({ config, url, urls }: Parameters<NonNullable<Wi
         if (!visit) throw error;
         const places = { all: [], broken: [] };
         const at: At = { app, config, visit, places, url: new URL(request.url), mark: await live.mark() };
-        const view: View = { title: 'Not done', part: 'home', body: empty('That did not work', describeError(error)) };
-        return page(error.code === 'bad-input' ? 404 : 500, shell(view, at, 0));
+        const isAway = error.code === 'bad-input';
+        const title = isAway ? 'That is not here' : 'That did not work';
+        const ways = html`${describeError(error)}<br><a href="/memory">What is remembered</a> · <a href="/search">Search</a> · <a href="/">Home</a>`;
+        const view: View = { title, part: 'none', status: isAway ? 404 : 500, body: empty(title, ways) };
+        return page(view.status ?? 500, shell(view, at, 0));
       }
     },
     close() {

@@ -24,7 +24,7 @@ export interface At {
 export interface View {
   title: string;
   /** The part of the way that it is of. */
-  part: PartName;
+  part: PartName | 'none';
   body: unknown;
   status?: number;
 }

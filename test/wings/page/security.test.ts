@@ -146,9 +146,9 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     await go('/nights');
     const night = (await page.locator('.timeline a').last().getAttribute('href')) as string;
     const topic = `/memory/${memory}/topic/working-agreements.md`;
-    const paths = ['/', `/memory/${memory}`, topic, `${topic}?whole=1`, `/memory/${memory}/logs`, night, '/review'];
+    const paths = ['/', `/memory/${memory}`, topic, `/memory/${memory}/logs`, night, '/review'];
     const found: string[] = [];
-    for (const path of [...paths, '/sessions', '/search?q=pnpm', '/search?q=nowhere', '/cost']) {
+    for (const path of [...paths, '/sessions', '/search?q=pnpm', '/search?q=nowhere', '/cost', '/memory/none']) {
       await go(path);
       const why = page.getByRole('link', { name: /^Why/ }).first();
       if (await why.count()) {

@@ -52,6 +52,7 @@ ${costTable(
   'By model',
   cost.models.map((each) => [each.model ?? 'not noted', each]),
 )}
+${cost.kinds.length === 0 ? html`<p class="dim">No job has ended this month that asked a model.</p>` : ''}
 ${cost.unfinished.tokens > 0 ? html`<p class="dim">${sayTokens(cost.unfinished.tokens)} are of requests that never ended.</p>` : ''}
 </div>
 <div>

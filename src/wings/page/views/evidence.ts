@@ -17,12 +17,14 @@ import type { Message } from '../../../transcript/types.ts';
 import { inlineMarkdown } from '../markdown.ts';
 import type { MemoryPlace } from '../places.ts';
 import { type At, form, type Html, hrefWith, when } from '../shell.ts';
+import { DID } from './nights.ts';
 
 const BEFORE = 2;
 const AFTER = 1;
 const MOST_SAID = 1_600;
 const MOST_ENTRIES = 20;
-const SPEAKERS: Record<string, string> = {
+/** Who spoke, as one says it to the person. */
+export const SPEAKERS: Record<string, string> = {
   human: 'you',
   assistant: 'the agent',
   tool: 'a tool',
@@ -86,7 +88,7 @@ ${(transcript && around ? evidence.slice(1) : evidence).map(({ quote }) => quote
       : ''
   }${transcript && evidence[0] && !around ? html` · <a class="swap" href="${hrefWith(at.url, { around: id })}">In the conversation</a>` : ''}</p>
 ${transcript && evidence[0] && around ? await surroundings({ transcript, session, message: evidence[0].message, quote: evidence[0].quote }, at) : ''}
-${nights.map(({ day, op, topic, reason }) => html`<p class="night meta"><span class="tag">${op}</span> <a href="/nights?day=${day}">night of ${day}</a>${topic ? html` → <span class="said">${topic}</span>` : ''}: <span class="said">${reason}</span></p>`)}
+${nights.map(({ day, op, topic, reason }) => html`<p class="night meta"><span class="tag op-${op}">${DID[op] ?? op}</span> <a href="/nights?day=${day}">night of ${day}</a>${topic ? html` → <span class="said">${topic}</span>` : ''}: <span class="said">${reason}</span></p>`)}
 </article>`;
 }
 

@@ -25,7 +25,8 @@ import { type At, empty, form, type Html, memoryTabs, pageOf, pager, type View }
 const SIZE = 20;
 const MOST_ITEMS = 150;
 const MOST_DIFFS = 20;
-const DID: Record<string, string> = {
+/** What an operation of a dream did, in a word. */
+export const DID: Record<string, string> = {
   add: 'added',
   merge: 'merged',
   supersede: 'replaced',

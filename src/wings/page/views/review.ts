@@ -7,6 +7,7 @@ import { inlineMarkdown } from '../markdown.ts';
 import type { MemoryPlace } from '../places.ts';
 import { memoryCalled } from '../places.ts';
 import { type At, empty, form, type Html, memoryTabs, type View, when } from '../shell.ts';
+import { SPEAKERS } from './evidence.ts';
 
 const SHOWN = 20;
 
@@ -55,7 +56,7 @@ ${lines.length > 0 ? html`<div class="statement">${lines.map((line) => html`<p>$
 <p class="said">${reason}</p>
 ${state === 'stale' ? html`<p class="problem">It cannot be accepted any more: <span class="said">${why}</span> The next dream makes it anew.</p>` : ''}
 <h3>It rests on</h3>
-${entries.slice(0, 8).map(({ id: entry, text, by, at: saidAt, quotes }) => html`<div class="entry"><p><a href="/memory/${memory.id}/entry/${entry}">${inlineMarkdown(text)}</a></p>${quotes.filter((quote) => quote !== text).map((quote) => html`<blockquote class="quote"><span class="said" dir="auto">${quote}</span></blockquote>`)}<p class="meta">${quotes.length === 0 ? 'written by a person' : `said by ${by}`}, ${when(saidAt, at)}</p></div>`)}
+${entries.slice(0, 8).map(({ id: entry, text, by, at: saidAt, quotes }) => html`<div class="entry"><p><a href="/memory/${memory.id}/entry/${entry}">${inlineMarkdown(text)}</a></p>${quotes.filter((quote) => quote !== text).map((quote) => html`<blockquote class="quote"><span class="said" dir="auto">${quote}</span></blockquote>`)}<p class="meta">${quotes.length === 0 ? 'written by a person' : `said by ${SPEAKERS[by] ?? by}`}, ${when(saidAt, at)}</p></div>`)}
 ${diff ? html`<details ${diff.length < 4_000 ? html`open` : ''}><summary>What would change</summary>${sideBySide(diff)}</details>` : ''}
 <div class="actions">${state === 'stale' ? '' : decide('accept', 'primary', 'Accept')}${decide('reject', 'danger', 'Reject')}${
     state === 'stale' || !hasWords

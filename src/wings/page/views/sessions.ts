@@ -72,7 +72,7 @@ async function sessionView(at: At, id: string, session: string): Promise<View> {
   return {
     title: `Session ${found.shortId}`,
     part: 'sessions',
-    body: html`<header class="title"><div><p class="meta"><a href="/sessions">Sessions</a> · <span class="said">${memory.name}</span></p><h1>Session ${found.shortId}</h1><p class="lead">${sayCount(total, 'turn')}, ${entries.length === 0 ? 'nothing kept' : `${sayCount(entries.length, 'entry')}`}. ${plainly(found.next.replaceAll(session, found.shortId), at.config)}</p></div>
+    body: html`<header class="title"><div><p class="meta"><a href="/sessions">Sessions</a> · <span class="said">${memory.name}</span></p><h1>Session ${found.shortId}</h1><p class="lead">${sayCount(total, 'turn')}, ${entries.length === 0 ? 'nothing kept' : `${sayCount(entries.length, 'entry')}`}. ${/^Nothing: all/.test(found.next) ? 'All of it was read.' : plainly(found.next.replaceAll(session, found.shortId), at.config)}</p></div>
 <div class="actions">${form(at, { action: '/do/again', fields: { memory: memory.id, session } }, html`<button>Learn again</button>`)}</div></header>
 ${found.unreadable ? html`<p class="problem">${plainly(found.unreadable, at.config)}</p>` : ''}
 ${rangeBar(found)}
