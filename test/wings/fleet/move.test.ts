@@ -15,6 +15,17 @@ import { noPostgres, type OwnDatabase, openStores, ownDatabase, textsOf } from '
 
 const FILES = { 'MEMORY.md': '# Memory\n', 'a.md': 'one\n', 'topics/b.md': 'two\n' };
 
+test('it moves nothing where it is not told which way', async () => {
+  const environment = {
+    NOCTURNE_HOME: tempDir(),
+    NOCTURNE_MEMORY_DIR: tempDir(),
+    NOCTURNE_DATABASE_URL: 'postgres://127.0.0.1:1/none',
+  };
+  for (const args of [[], ['--to-database', '--to-directory', 'x'], ['--to-directory', 'x']]) {
+    expect(await runHere(['move', ...args], environment)).toMatchObject({ code: 2 });
+  }
+});
+
 test('without a database it says which setting names one', async () => {
   const environment = { NOCTURNE_HOME: tempDir(), NOCTURNE_MEMORY_DIR: tempDir() };
   expect(await runHere(['move', '--to-database'], environment)).toMatchObject({
@@ -173,6 +184,14 @@ describe.skipIf(noPostgres)(`nocturne move ${noPostgres}`, () => {
     const moving = moveToDirectory({ given, dir: out }, { stores, now, removes: true });
     await expect(moving).rejects.toThrow('does not hold what');
     expect(await textsOf(stores, given)).toEqual(AFTER);
+  });
+
+  test('a name that another store has is refused', async () => {
+    const [one, other] = [await memory(), await memory()];
+    await moveToDatabase({ dir: one, name: 'taken' }, { stores, now, removes: false });
+    const moving = moveToDatabase({ dir: other, name: 'taken' }, { stores, now, removes: true });
+    await expect(moving).rejects.toMatchObject({ code: 'bad-input', remedy: expect.stringContaining('--name') });
+    expect(existsSync(join(other, 'a.md'))).toBe(true);
   });
 
   test("a team's memory, one that a worker holds, and one with sessions that wait are not moved", async () => {

@@ -34,7 +34,7 @@ const move: CommandSpec<MoveOptions> = {
     'when it is called again. Programs work in the database by the library; workers and the server do not yet.',
   examples: ['move --to-database', 'move --to-directory ~/notes/memory --store notes'],
   async run({ options, wrong }) {
-    const { toDatabase, toDirectory, remove: removes = false, json } = options;
+    const { toDatabase = false, toDirectory, remove: removes = false, json } = options;
     if (toDatabase === (toDirectory !== undefined)) wrong('name one of --to-database and --to-directory');
     const given = options.store;
     if (toDirectory !== undefined) {

@@ -20,6 +20,7 @@ import type { Database } from '../database.ts';
 import { Copy, type CopyPlace, type CopyStep, type Fetch, ledgerVersion } from './copy.ts';
 import {
   bytesOf,
+  type Changes,
   checkIn,
   isReadByAll,
   readStore,
@@ -134,6 +135,7 @@ export class CheckedOut {
     const { row, lease } = await this.#take();
     const renewing = setInterval(() => renewStore(database.ask, lease, leaseMs).catch(() => {}), leaseMs / 3).unref();
     let isHeld = true;
+    let isSent = false;
     try {
       // 2.
       const copy = await this.#atRevision(row);
@@ -149,28 +151,36 @@ export class CheckedOut {
       // 4.
       onStep?.('check-in');
       clearInterval(renewing);
+      isSent = true;
       const id = randomUUID();
       const revision = await checkIn(database.ask, { lease, on: copy.row, id, changes }).catch((error) =>
         this.#afterLostAnswer(error, lease, id),
       );
-      isHeld = false;
       if (revision === null) throw takenOver(this.id);
+      isHeld = false;
       onStep?.('done');
       this.#deps.onSent?.(bytesOf(changes));
-      const { pages, pageBytes } = changes;
-      const made = { ...copy.row, revision, pages: pages.count, pageBytes, ledgerVersion: changes.ledgerVersion };
-      if (this.#copy === copy) copy.accept(made, changes);
+      if (this.#copy === copy) this.#accept(copy, revision, changes);
       return done;
     } catch (error) {
       // 5.
-      if (this.#copy && !isHeld) this.#discard();
-      else if (this.#copy && !isBrokenCopy(error) && this.#copy.isUnchanged()) this.#copy.acceptUnchanged();
+      if (!isSent && this.#copy && !isBrokenCopy(error) && this.#copy.isUnchanged()) this.#copy.acceptUnchanged();
       else this.#discard();
       throw error;
     } finally {
       clearInterval(renewing);
       // Where that fails the lease ends by the database's time.
       if (isHeld) await releaseStore(database.ask, lease).catch(() => {});
+    }
+  }
+
+  /** The change is in the store, whatever becomes of the copy. */
+  #accept(copy: Copy, revision: number, changes: Changes): void {
+    const { pages, pageBytes, ledgerVersion } = changes;
+    try {
+      copy.accept({ ...copy.row, revision, pages: pages.count, pageBytes, ledgerVersion }, changes);
+    } catch {
+      this.#discard();
     }
   }
 

@@ -92,7 +92,11 @@ export async function moveToDatabase(
       onStep?.('snapshot');
       const changes = snapshotOf(store, join(stores.deps.place.root, `moving-${id}`));
       const arrival = await beginArrival(ask, { id, name: known?.name ?? name, source, changes });
-      if (!arrival) throw new AppError('bad-input', `The database has a store with the name ${name} already.`);
+      if (!arrival) {
+        throw new AppError('bad-input', `The database has a store with the name ${name} already.`, {
+          remedy: 'Give this one another: --name.',
+        });
+      }
       Object.assign(moved, { store: arrival.id, name: known?.name ?? name });
       onStep?.('send');
       for (const part of lacking(changes, arrival.arrived)) {

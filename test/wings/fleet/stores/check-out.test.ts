@@ -163,4 +163,54 @@ describe.skipIf(noPostgres)(`stores in the database ${noPostgres}`, () => {
     expect(existsSync(join(own, 'half-1'))).toBe(false);
     expect(await one.store.read('a.md')).toBe('one\n');
   });
+
+  test('a store is not brought to a newer ledger while a process is alive that could not read it', async () => {
+    const id = await putStore(here, FILES);
+    const [{ version }] = (await database.ask<{ version: number }>(
+      'update store set ledger_version = ledger_version - 1 where id = $1 returning ledger_version as version',
+      [id],
+    )) as [{ version: number }];
+    await database.ask("insert into member values ('older', $1, clock_timestamp())", [version]);
+    await expect(here.checkOut(id)).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('older'),
+    });
+    await database.ask("update member set seen_at = seen_at - interval '2 minutes' where id = 'older'");
+    const one = await checkOut(here, id);
+    const add = () => one.commit(by, () => ({ files: [{ path: 'a.md', change: (text) => `${text}more\n` }] }));
+    await database.ask("update member set seen_at = clock_timestamp() where id = 'older'");
+    await expect(add()).rejects.toMatchObject({ code: 'fenced' });
+    await expect(add()).rejects.toMatchObject({ code: 'conflict' });
+    await database.ask("delete from member where id = 'older'");
+    await add();
+    expect(await database.ask('select ledger_version from store where id = $1', [id])).toEqual([
+      { ledger_version: version + 1 },
+    ]);
+    await database.ask('update store set ledger_version = ledger_version + 1 where id = $1', [id]);
+    await expect(there.checkOut(id)).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('newer'),
+    });
+  });
+
+  test('after the database was restored no copy is brought on from a revision that is gone', async () => {
+    const id = await putStore(here, FILES);
+    const one = await checkOut(here, id);
+    const write = (text: string) => one.commit(by, () => ({ files: [{ path: 'a.md', change: () => text }] }));
+    await write('kept\n');
+    const tables = ['store', 'page', 'file', 'checkin'];
+    for (const table of tables) await database.ask(`create table kept_${table} as select * from ${table}`);
+    await write('lost\n');
+    for (const table of tables) {
+      await database.ask(`delete from ${table}`);
+      await database.ask(`insert into ${table} select * from kept_${table}`);
+      await database.ask(`drop table kept_${table}`);
+    }
+    await database.ask(
+      'update store set lineage = gen_random_uuid()::text, fence = fence + 1000000, owner = null, until = null',
+    );
+    await one.commit(by, () => ({ files: [{ path: 'new.md', change: () => 'new\n' }] }));
+    expect(await textsOf(there, id)).toEqual({ ...FILES, 'a.md': 'kept\n', 'new.md': 'new\n' });
+    await sameEverywhere(id);
+  });
 });
