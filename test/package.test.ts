@@ -3,13 +3,16 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
 import { expect, test } from 'vitest';
 import { sized } from './support/depth.ts';
 import { tempDir } from './support/temp.ts';
 
 const root = join(import.meta.dirname, '..');
+// By its place: a test runner is given a package's sources ("development"), which Node does not take from there.
+const { checkPackage, createPackageFromTarballData }: typeof import('@arethetypeswrong/core') = await import(
+  join(root, 'node_modules/@arethetypeswrong/core/dist/index.js')
+);
 const MB = 1024 * 1024;
 const npm = (args: string[], cwd = root) =>
   execFileSync('npm', [...args, '--ignore-scripts'], { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
@@ -58,6 +61,12 @@ test.skipIf(sized({ quick: true, deep: false }))(
       });
     expect(run('remember', 'Always use pnpm.').status).toBe(0);
     expect(run('recall').stdout).toContain('Always use pnpm.');
+    // As a library, without the SDK that only whoever calls it may have.
+    const program = `import { memoryTool, openStore } from 'nocturne';
+      const tool = memoryTool(await openStore('memory'), { mode: 'read-only' });
+      await tool.run({ command: 'create', path: '/memories/a.md', file_text: 'a' }).catch((error) => console.log(error.message));`;
+    const called = spawnSync(process.execPath, ['--input-type=module', '-e', program], { cwd: dir, encoding: 'utf8' });
+    expect(called).toMatchObject({ status: 0, stdout: expect.stringContaining('read-only') });
     const worker = run('worker');
     expect(worker).toMatchObject({ status: 1 });
     expect(worker.stderr).toMatch(/npm install "@electric-sql\/pglite@\^[\d.]+"/);
