@@ -35,6 +35,8 @@ export interface ServeOptions {
   requestMs?: number;
   reached?: Partial<Reached>;
   streams?: StreamBounds;
+  /** How many threads have stores open; default: as many as the machine has cores, 2 to 8. */
+  storeThreads?: number;
   /** Of nocturne, as clients are told. */
   version?: string;
 }
@@ -60,6 +62,7 @@ export async function startServer(app: WingApp & { log: Log }, options: ServeOpt
   const threads = new StoreThreads({
     environment: config.environment,
     user,
+    count: options.storeThreads,
     onTrouble: ({ dir, message }) => void log('error', { event: 'trouble', store: dir, error: message }),
   });
   const deps: ServerDeps = {

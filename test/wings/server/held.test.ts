@@ -14,7 +14,7 @@ const HELD_MS = sized({ quick: 0, deep: 10_000 });
 const MEANWHILE = 5;
 
 test('a held store answers 503, to be asked again, within two seconds, while others and healthz answer at once', async () => {
-  const at = await served();
+  const at = await served({ storeThreads: 2 });
   const { sdk } = at.client({}, { maxRetries: 0 });
   const { memoryStores } = sdk.beta;
   const [held, free] = [await memoryStores.create({ name: 'held' }), await memoryStores.create({ name: 'free' })];
@@ -77,7 +77,7 @@ test('where the thread of a store fails in the middle of a request the caller is
   onTestFinished(() => {
     process.off('worker', note);
   });
-  const at = await served();
+  const at = await served({ storeThreads: 2 });
   const { sdk, sent } = at.client();
   const { memoryStores } = sdk.beta;
   const [one, two] = [await memoryStores.create({ name: 'one' }), await memoryStores.create({ name: 'two' })];

@@ -49,10 +49,14 @@ export function servedForAll(): () => Promise<Served> {
   };
 }
 
-/** A server of the test's own. Without limits on requests, unless these are given. */
+/**
+ * A server of the test's own. Unless these are given, without limits on requests, and with one thread for stores: the start
+ * of one is most of what a test costs.
+ */
 export async function served(options: ServedOptions = {}): Promise<Served> {
   const app = await testApp(options.app);
-  const server = await startServer(app.app, { port: 0, createsPerMinute: 0, readsPerMinute: 0, ...options });
+  const cheap = { port: 0, createsPerMinute: 0, readsPerMinute: 0, storeThreads: 1 };
+  const server = await startServer(app.app, { ...cheap, ...options });
   (options.app?.whenDone ?? onTestFinished)(() => server.close(0));
   return {
     ...app,
