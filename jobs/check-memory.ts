@@ -14,7 +14,7 @@ import type { Finding } from '../src/memory/history/check-files.ts';
 import { ledgerDamage, setLedgerAside } from '../src/memory/ledger/ledger.ts';
 import type { Store, WithLease } from '../src/memory/store/store.ts';
 
-export interface CheckDeps {
+interface CheckDeps {
   clock: Clock;
   openStore(dir: string): Promise<Store>;
   withLease: WithLease;

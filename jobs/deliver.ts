@@ -31,7 +31,7 @@ export interface Sending {
   ledger: Ledger;
 }
 
-export interface DeliverDeps {
+interface DeliverDeps {
   /** The user scope. */
   store: Store;
   clock: Clock;

@@ -68,7 +68,7 @@ export interface DreamDeps extends ProposeDeps {
  * `proposed`: at least some of it waits for a person. `waiting`: it was sent to be answered later, or what was sent is not
  * answered yet.
  */
-export type DreamEnd =
+type DreamEnd =
   | { outcome: 'dreamed' | 'proposed' | 'waiting' | 'nothing-new' | 'busy'; error?: undefined }
   | { outcome: 'ceiling' | 'refused' | 'failed'; error: Failure };
 

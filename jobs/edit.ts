@@ -76,7 +76,7 @@ function withUnixEnds(text: string): string {
   return text.replaceAll('\r\n', '\n');
 }
 
-export interface PinRequest {
+interface PinRequest {
   /** Of the topic's file. */
   path: string;
   pinned: boolean;

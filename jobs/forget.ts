@@ -48,14 +48,14 @@ export interface ForgetRequest {
   confirm(plan: ForgetPlan): Promise<boolean>;
 }
 
-export interface ForgetDeps {
+interface ForgetDeps {
   store: Store;
   clock: Clock;
   withLease: WithLease;
 }
 
 /** `job`: with which it can be undone; all but `forgotten` changed nothing. */
-export type ForgetEnd =
+type ForgetEnd =
   | { outcome: 'forgotten'; job: string }
   | { outcome: 'ambiguous' | 'unknown' | 'unconfirmed' | 'busy'; job: null };
 
@@ -143,7 +143,7 @@ export interface Candidate {
   scope?: 'user';
 }
 
-export interface PlannedLine extends TopicLine {
+interface PlannedLine extends TopicLine {
   path: string;
 }
 
@@ -295,7 +295,7 @@ function plain(text: string): string {
   return text.normalize('NFC').toLowerCase().replace(/\s+/g, ' ').trim().replace(/\.$/, '');
 }
 
-export interface Removal {
+interface Removal {
   lines: { path: string; id: string }[];
   /** Topics that go with everything in them. */
   whole?: string[];

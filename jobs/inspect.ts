@@ -11,13 +11,13 @@ import type { Memories } from '../src/transcript/writes/memory-writes.ts';
 import { excerptsOf } from './extract/show.ts';
 import { type PartOfTurn, sortTurns, type TurnState } from './extract/sort-turns.ts';
 
-export interface InspectRequest {
+interface InspectRequest {
   session: Session;
   /** Take the session as ended, so that its last turn is settled too. */
   ended: boolean;
 }
 
-export interface InspectDeps {
+interface InspectDeps {
   memoryDir: string;
   /** The memories on this disk that its agent may write to. Default: the memory directory alone. */
   memories?: Memories;

@@ -21,7 +21,7 @@ export interface ReprocessRequest {
   ended: boolean;
 }
 
-export interface ReprocessDeps {
+interface ReprocessDeps {
   store: Store;
   /** Extracts one session into this memory directory. */
   extract(request: ExtractRequest): Promise<ExtractReport>;

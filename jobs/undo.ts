@@ -44,7 +44,7 @@ export interface UndoRequest {
   partial?: boolean;
 }
 
-export interface UndoDeps {
+interface UndoDeps {
   store: Store;
   /** Kinds of jobs that the wings enter; a job of a wing that is not there is left alone. */
   wingKinds?: string[];
@@ -57,9 +57,7 @@ export interface UndoDeps {
 }
 
 /** `undo`: the undo's own job, with which it can be undone; null where nothing was changed. */
-export type UndoEnd =
-  | { outcome: 'undone' | 'undone-in-part'; undo: string }
-  | { outcome: 'refused' | 'busy'; undo: null };
+type UndoEnd = { outcome: 'undone' | 'undone-in-part'; undo: string } | { outcome: 'refused' | 'busy'; undo: null };
 
 export type UndoReport = UndoEnd & {
   /** The job that was to be taken back. */

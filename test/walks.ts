@@ -27,7 +27,7 @@ const WALKS = {
     src/doors/hook/hook.ts|src/entry/hook/hook.ts, itemOf, writeSpoolItem, workAfterHook, ingestSpool, openSession,
     isInteractive, announceSession, putInInbox, openWakeQueue|openBell, ~runWorker, workKey, admit, openSession, ~compose,
     jobs: extract, openSession, readHead, claudeCode, ~openStore, ~withLease, takeLease, beginJob, sortTurns, readTurns,
-    ClaudeCodeReader, humanParts, withhold, markPasted, coverageOfTurn, findMemoryWrites, findShellWrites, divideTurn, areHeld,
+    ClaudeCodeReader|src/transcript/formats/claude-code.ts, humanParts, withhold, markPasted, coverageOfTurn, findMemoryWrites, findShellWrites, divideTurn, areHeld,
     sessionRows, coverTurns, coverRange, offerPending|extractPending, continuationOf, excerptsOf, readTurnsToShow|jobs: readShown,
     buildExcerpts, segmentsOf|layOutTurn, redact, cutLongPastes|showWithoutLongPastes, choosePriorities|assignPriorities|assignTiers,
     cutIntoChunks, renderSegments|renderRows, isWithinTokens, jobs/extract: propose|runExtractor, Guidance, describePlace,
@@ -40,7 +40,7 @@ const WALKS = {
     parseLog, lostLogs, beginJob, commitLoaded|commitIntake, lateMarks, retireWithdrawn, writeHabits|writeHeld, Guidance,
     Slices|batches, jobs/dream: select|selectTopics, refreshTopics, TopicSearch, readTopics, parseTopic, contextOf|worldOf,
     jobs/dream: propose|proposeParts, requestFor, renderPrompt, runWithTools, ~runAgent, ~operationSchema, Check|Draft,
-    judgeOperations, checkLines, checkDropped, resolveMeaning|settleMeaning, commitOperations|commitDream, commitTopics, editsOf, editLines,
+    judgeOperations, checkLines, checkDropped|src/memory/dream/operation-checks.ts, resolveMeaning|settleMeaning, commitOperations|commitDream, commitTopics, editsOf, editLines,
     relinked, appendJsonReport, appendMarkdownReport, indexChange, buildIndex, ~Store, stage, addVersion, applyCommits,
     findArchivable|findForgotten, commitArchiving|commitForgotten, rebuildIndex, endJob, settleItem`,
 };

@@ -31,7 +31,7 @@ import { parseTopic } from '../../src/memory/text/topic.ts';
 import type { Approval, Pending, Requests, SentRequests } from './seams.ts';
 
 /** What the logs and the ledger say together. */
-export interface Entries {
+interface Entries {
   /** Rows that the ledger does not have so. */
   changed: EntryRow[];
   /** Entries that no topic rests on yet: new ones, and those that a person wrote or changed. */
@@ -57,7 +57,7 @@ export interface Loaded extends Entries {
   isIdle: boolean;
 }
 
-export interface LoadDeps {
+interface LoadDeps {
   store: Store;
   clock: Clock;
   holdDays: number;

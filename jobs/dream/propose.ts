@@ -66,7 +66,7 @@ export async function requestFor(
 }
 
 /** `oversize`: the model finds the request too long. */
-export type Proposed = { outcome: 'proposed'; spend: SliceSummary['spend'] } | { outcome: 'oversize'; error: AppError };
+type Proposed = { outcome: 'proposed'; spend: SliceSummary['spend'] } | { outcome: 'oversize'; error: AppError };
 
 /** Asks the model until `check` finds nothing wrong; throws `bad-reply` where nothing stands at the end. */
 export async function propose(selected: Selected, check: Check, deps: ProposeDeps): Promise<Proposed> {

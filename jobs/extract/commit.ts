@@ -46,7 +46,7 @@ export interface CommitAt {
 }
 
 /** What one run of the extractor came to. */
-export interface Committed {
+interface Committed {
   /** The turns that are done with it. */
   turns: PendingTurn[];
   /** Entries of these turns: new ones, and those that were found again. */
@@ -135,7 +135,7 @@ export async function rehearseCommit(
  * What the ledger is told of a session while a job commits, and when all of it is committed: only then may the next
  * reading begin where the last turn begins.
  */
-export interface SessionRows {
+interface SessionRows {
   meanwhile: SessionRow;
   atEnd: SessionRow;
 }

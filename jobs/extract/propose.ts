@@ -30,7 +30,7 @@ export interface ProposeDeps extends AgentDeps {
 }
 
 /** What the extractor is told in addition to the excerpt. */
-export interface Known {
+interface Known {
   session: Pick<Session, 'id' | 'cwd'>;
   store: Store;
   instructions?: string;

@@ -49,7 +49,7 @@ export interface Offered {
 
 type Source = Pick<Session, 'path' | 'messages' | 'request'>;
 
-export interface ShowOptions {
+interface ShowOptions {
   wanted: ShownBy;
   excerptTokens: number;
   zone: string;
@@ -74,7 +74,7 @@ export async function* offerPending(
   }
 }
 
-export interface ToShow {
+interface ToShow {
   session: Pick<Session, 'path' | 'messages'>;
   sorted: Pick<SortedTurns, 'shown' | 'from'>;
 }
@@ -170,7 +170,7 @@ function fieldOf(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined;
 }
 
-export interface MessageListOptions {
+interface MessageListOptions {
   budgetTokens: number;
   redact: (text: string) => Promise<{ text: string }>;
   /** Time zone of the dates that are shown. */
@@ -180,7 +180,7 @@ export interface MessageListOptions {
 const BEGINNING_CHARACTERS = 80;
 
 /** Lists all that is offered of `turns`, tools left out where it is too much; null where it still is. */
-export async function listMessages(turns: ExcerptTurn[], options: MessageListOptions): Promise<Excerpt | null> {
+async function listMessages(turns: ExcerptTurn[], options: MessageListOptions): Promise<Excerpt | null> {
   const segments: Segment[] = [];
   for (const turn of turns) {
     const messages = (segments.at(-1)?.position ?? -1) + 1;

@@ -19,7 +19,7 @@ import { divideTurn, isIn, type KnownTurn, type PendingTurn, type TurnPart } fro
 export type { KnownTurn, PendingTurn } from './turn-parts.ts';
 
 /** A turn that is shown, whole or in part. */
-export interface ShownTurn {
+interface ShownTurn {
   turn: KnownTurn;
   /** The id of the first message that is offered; null: the whole turn is context only. */
   offeredFrom: string | null;
@@ -71,7 +71,7 @@ export interface SortedTurns {
   lastTurnByte: number | null;
 }
 
-export interface SortOptions {
+interface SortOptions {
   /** Null: nothing was ever covered. */
   ledger: Ledger | null;
   /** The memories on this disk that the main agent may have written to. */

@@ -39,7 +39,7 @@ export interface TurnPart extends Interval {
   write?: MemoryWrite;
 }
 
-export interface DividedTurn {
+interface DividedTurn {
   /** What the main agent wrote down itself and is not covered yet, a range for each write. */
   mainAgent: PendingTurn[];
   pending: PendingTurn | null;
@@ -49,7 +49,7 @@ export interface DividedTurn {
   parts: TurnPart[];
 }
 
-export interface WhatIsKnown {
+interface WhatIsKnown {
   rows: readonly Coverage[];
   /** The row no longer counts: what it covers is to be looked at again. */
   isRetaken(row: Coverage): boolean;

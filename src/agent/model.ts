@@ -48,7 +48,7 @@ const NOT_CONNECTED =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$|CERT|UNABLE_TO_VERIFY/;
 
 /** The SDK's client with what is asked of it here; the whole one is more than twice as much to load in each child. */
-export class Client extends BaseAnthropic {
+class Client extends BaseAnthropic {
   readonly messages = new Messages(this);
   readonly beta = { messages: new BetaMessages(this) };
 }

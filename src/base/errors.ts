@@ -84,7 +84,7 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-export interface AppErrorOptions {
+interface AppErrorOptions {
   /** What the reader can do about it, as a sentence. */
   remedy?: string;
   /** Nobody should try again before so many milliseconds are over. */

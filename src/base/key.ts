@@ -13,7 +13,7 @@ const COMMAND_WITHIN_MS = 10_000;
 const COMMAND_COUNTS_MS = 5 * 60_000;
 const answers = new Map<string, { key: string; untilMs: number }>();
 
-export type KeySource = 'environment' | 'file' | 'command' | 'none';
+type KeySource = 'environment' | 'file' | 'command' | 'none';
 
 export function keyPath(home: string): string {
   return join(home, 'key');

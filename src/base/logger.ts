@@ -13,7 +13,7 @@ import { redact } from './text/redact.ts';
 import type { Clock } from './time.ts';
 
 /** What a line may hold. `error` only for failures whose words are nocturne's, a server's or the system's own. */
-export interface LogFields {
+interface LogFields {
   event: 'request' | 'job' | 'waits' | 'gave-up' | 'done' | 'worker-started' | 'worker-ended' | 'trouble';
   kind?: string;
   job?: string | null;
@@ -36,7 +36,7 @@ export interface LogFields {
   caller?: string;
 }
 
-export interface LogOptions {
+interface LogOptions {
   /** `$NOCTURNE_HOME`. */
   home: string;
   maxBytes: number;

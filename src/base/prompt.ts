@@ -10,7 +10,7 @@ import { packagePath, readText } from './files/files.ts';
 /** What stands for data that is not there. */
 export const NONE = 'none';
 
-export interface Prompt {
+interface Prompt {
   text: string;
   /** Eight hex digits over the template with its parts, not over the values: it names the wording that was used. */
   fingerprint: string;

@@ -51,11 +51,11 @@ const COMMAND = z.discriminatedUnion('command', [
   z.object({ command: z.literal('rename'), old_path: path, new_path: path }),
 ]);
 
-export type MemoryCommand = z.infer<typeof COMMAND>;
+type MemoryCommand = z.infer<typeof COMMAND>;
 type Command<Name extends MemoryCommand['command']> = Extract<MemoryCommand, { command: Name }>;
 
 /** One function for each command; each answers what the model is to read, or throws. */
-export type MemoryCommands = {
+type MemoryCommands = {
   [Name in MemoryCommand['command']]: (command: Command<Name>) => Promise<string>;
 };
 

@@ -23,7 +23,7 @@ const WAIT_MS = 50;
 /** What a person types is shorter; of more the beginning and the end tell what it is about. */
 const MOST_CHARACTERS = 4_000;
 
-export interface PromptRequest {
+interface PromptRequest {
   /** What the agent's hook was given. */
   input: Record<string, unknown>;
   /** Whether it is too late for an answer. */

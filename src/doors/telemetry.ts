@@ -7,7 +7,7 @@ import type { AgentPorts, AgentRequest, RunAgent } from '../agent/types.ts';
 import type { Usage } from '../base/config/prices.ts';
 import { ERRORS, type Failure, failureOf } from '../base/errors.ts';
 
-export interface Tracing {
+interface Tracing {
   /** Runs a job within a span of its own; where it works may only be known at its end. */
   job<T extends JobReport>(name: string, at: { dir?: string }, work: () => Promise<T>): Promise<T>;
   /** The same `RunAgent`, with a span for each run and for each request. */

@@ -13,7 +13,7 @@ import type { Store, WithLease } from '../memory/store/store.ts';
 import { scopeDir } from './places.ts';
 import { eachLedger } from './worker/known-work.ts';
 
-export interface UserScopeParts {
+interface UserScopeParts {
   config: Config;
   home: Home;
   /** Opens a memory directory, and makes it known to the nightly dream. */

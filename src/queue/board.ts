@@ -9,7 +9,7 @@ import { AppError } from '../base/errors.ts';
 import { openBackend, optionalPackage } from './backend.ts';
 import { PREFIX, type WakeQueueOptions } from './queue.ts';
 
-export interface Board {
+interface Board {
   /** Answers a request as `fetch` would. */
   fetch(request: Request): Response | Promise<Response>;
   close(): Promise<void>;

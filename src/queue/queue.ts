@@ -27,9 +27,9 @@ export type WakeUp = z.infer<typeof wakeUpSchema>;
  * (a lease that was lost), so it takes the ledger's lease itself. When `signal` aborts it ends soon, committing nothing.
  * What it throws is reported and not tried again from here: the inbox decides on retries.
  */
-export type WakeUpHandler = (wakeUp: WakeUp, signal: AbortSignal) => Promise<void>;
+type WakeUpHandler = (wakeUp: WakeUp, signal: AbortSignal) => Promise<void>;
 
-export interface ListenOptions {
+interface ListenOptions {
   /** Wake-ups handled side by side in this process, all kinds together. */
   concurrency: number;
   /** Told of everything that goes wrong: a connection, or with its wake-up a handler. Must not throw. */

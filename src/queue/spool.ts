@@ -39,7 +39,7 @@ export interface SpoolItem {
 }
 
 /** What an event means here: a session began, went on, or ended. */
-export type EventKind = 'start' | 'turn' | 'end';
+type EventKind = 'start' | 'turn' | 'end';
 
 /** The event of a hook whose input came too late to be read: some session went on, began or ended. */
 export const LATE = 'input-late';

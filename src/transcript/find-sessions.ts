@@ -10,7 +10,7 @@ export const FOUND_AGENTS = ['claude-code', 'codex', 'gemini', 'copilot', 'pi'] 
 export type FoundAgent = (typeof FOUND_AGENTS)[number];
 
 /** Each agent's own directory: `~/.claude`, `~/.codex`, `~/.gemini`, `~/.copilot`, `~/.pi`. */
-export type AgentDirs = Record<FoundAgent, string>;
+type AgentDirs = Record<FoundAgent, string>;
 
 export interface FoundSession {
   agent: FoundAgent;
@@ -32,7 +32,7 @@ const PLACES: Record<FoundAgent, { under: string; pattern: RegExp }[]> = {
   pi: [{ under: 'agent/sessions', pattern: /\.jsonl$/ }],
 };
 
-export interface FindOptions {
+interface FindOptions {
   agents?: readonly FoundAgent[];
   /** Only what changed at or after this instant. */
   since?: Date;

@@ -112,7 +112,7 @@ const MAX_LINES_WITHOUT_RECORD = 250_000;
 
 const NEWLINE = 0x0a;
 
-export interface JsonlOptions {
+interface JsonlOptions {
   /** How a record begins, as text: where to look for a whole one behind a torn one on the same line. */
   recordStart: string;
   onUnreadable?: OnUnreadable;

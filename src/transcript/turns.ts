@@ -62,7 +62,7 @@ export class Branches {
   }
 }
 
-export interface TurnSigns {
+interface TurnSigns {
   /** Whether another turn follows it. */
   hasNext: boolean;
   /** Whether the session is known, or taken, to have ended. */

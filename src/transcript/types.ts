@@ -8,7 +8,7 @@ export type Speaker = 'human' | 'assistant' | 'tool' | 'subagent' | 'harness';
  * along (a fence, quoted lines, a mail, a file). `chosen`: what they answered to a question or a plan by choosing from
  * what was offered, e.g. `Which store?\nchose: SQLite`: they decided it, a model worded it.
  */
-export type Untyped = 'pasted' | 'chosen';
+type Untyped = 'pasted' | 'chosen';
 
 export type Part =
   /** The texts of a human's message, joined by line ends, are what was sent; without `untyped` a person typed it. */

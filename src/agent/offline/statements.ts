@@ -15,7 +15,7 @@ import { countWords, findQuote, findRelativeDate } from '../entry-words.ts';
 import * as words from './lexicon.ts';
 import { isChanged, isSame } from './similarity.ts';
 
-export interface FoundEntry extends words.Statement {
+interface FoundEntry extends words.Statement {
   strength: 'stated';
   evidence: [{ message: string; quote: string }];
 }

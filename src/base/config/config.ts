@@ -48,7 +48,7 @@ export interface Config extends Omit<Settings, 'zone' | 'telemetry'> {
 export type Environment = Record<string, string | undefined>;
 
 /** What the user told Claude Code about its own memory, in its environment and in the user's own settings file. */
-export interface AgentMemory {
+interface AgentMemory {
   /** `CLAUDE_CODE_DISABLE_AUTO_MEMORY`: true where it asks to disable, false where it says not to. */
   isDisabled?: boolean;
   /** `CLAUDE_CODE_SIMPLE`. */
@@ -61,7 +61,7 @@ export interface AgentMemory {
 }
 
 /** Of `settings.json` in Claude Code's directory. Settings of a repository are never read. */
-export interface AgentSettings {
+interface AgentSettings {
   path: string;
   autoMemoryDirectory?: string;
   autoMemoryEnabled?: boolean;

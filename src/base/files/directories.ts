@@ -143,7 +143,7 @@ export function replaceText(path: string, text: string): void {
   }
 }
 
-export type PathKind = 'file' | 'directory' | 'link' | 'other';
+type PathKind = 'file' | 'directory' | 'link' | 'other';
 
 /** What stands at a path itself, links not followed; null for nothing. */
 export function kindOf(path: string): PathKind | null {
@@ -154,7 +154,7 @@ export function kindOf(path: string): PathKind | null {
   }
 }
 
-export interface DirectoryItem {
+interface DirectoryItem {
   name: string;
   kind: PathKind;
   /** Of a file; 0 for all else. */

@@ -18,7 +18,7 @@ export interface TokenLine {
   checksum?: 'crc32';
 }
 
-export interface NamedLine {
+interface NamedLine {
   id: string;
   /** How the vendor is written, all in lower case; `_` is any of space, `_`, `-` or nothing. */
   names: string[];

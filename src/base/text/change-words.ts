@@ -143,7 +143,7 @@ export function withoutFormer(text: string, changes: string): string {
 }
 
 /** Whether a text itself names what another has that it has not: then it is about the same. */
-export function namesWhatItChanges(text: string, old: string): boolean {
+function namesWhatItChanges(text: string, old: string): boolean {
   const standing = withoutReplaced(text);
   const gone = literals(old).filter((value) => !containsLiteral(value, standing));
   if (gone.some((value) => containsLiteral(value, text))) return true;

@@ -179,7 +179,7 @@ function isFileName(line: string): boolean {
 }
 
 /** Part of a message: its lines, and whether somebody else wrote them. */
-export interface Passage {
+interface Passage {
   text: string;
   isPasted: boolean;
 }

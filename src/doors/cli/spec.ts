@@ -12,7 +12,7 @@ export const GROUPS = ['Every day', 'Jobs and numbers', 'Under the hood', 'Older
 export type CommandGroup = (typeof GROUPS)[number];
 
 /** `<name>` must be there, `[name]` may; `...` behind it takes all that follow. */
-export type ArgumentSpec = [term: string, about: string, choices?: readonly string[]];
+type ArgumentSpec = [term: string, about: string, choices?: readonly string[]];
 
 /** Default: what is given, or with flags without a value true. */
 export type OptionSpec = [flags: string, about: string, more?: OptionMore];

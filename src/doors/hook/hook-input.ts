@@ -5,7 +5,7 @@
 import { parseJson } from '../../base/text/json.ts';
 import { type AgentName, isAgentName, kindOfEvent, type SpoolItem } from '../../queue/spool.ts';
 
-export interface HookCall {
+interface HookCall {
   /** The arguments: `[AGENT] [EVENT]`, both left out where the JSON tells. */
   args: string[];
   input: Record<string, unknown>;

@@ -14,7 +14,7 @@ const SWEEP_EVERY_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 const LOOK_MS = 250;
 
-export interface Intake {
+interface Intake {
   /** Answers whether something came into an inbox. */
   takeIn(): Promise<boolean>;
   /** What the last call found. */
@@ -23,7 +23,7 @@ export interface Intake {
   end(): Promise<void>;
 }
 
-export interface IntakeOptions {
+interface IntakeOptions {
   signal: AbortSignal;
   /** Sweeps beside its work, at once and every hour, and is awake until `end`. */
   isResident: boolean;

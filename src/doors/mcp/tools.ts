@@ -31,7 +31,7 @@ export interface ToolCall<T extends Tool = Tool> {
   store: Pick<AttachedStore, 'name' | 'dir' | 'access'>;
 }
 
-export interface ToolDeps {
+interface ToolDeps {
   /** Opens a directory that may be written; one that is open already is shared. */
   openStore(dir: string): Promise<Store>;
   /** Who makes the changes. */
@@ -101,13 +101,13 @@ function asNothing(): null {
 const MAX_CHARS = 16_000;
 
 /** The place that a client names by path or by id. Throws `bad-input` for one that cannot be. */
-export function placeOf({ dir, ledger }: MemoryReader, given: string): Location {
+function placeOf({ dir, ledger }: MemoryReader, given: string): Location {
   const known = /^mem_[0-9a-f]{12}$/.test(given) && ledger.get('select path from memory where id = ?', given)?.path;
   return confine(dir, typeof known === 'string' ? known : given);
 }
 
 /** The memory at a place. Throws `bad-input` where there is none. */
-export async function memoryAt(reader: MemoryReader, given: string): Promise<ReadMemory> {
+async function memoryAt(reader: MemoryReader, given: string): Promise<ReadMemory> {
   const { path, kind } = placeOf(reader, given);
   if (kind === 'directory') {
     throw new AppError('bad-input', `${path} is a directory.`, {
@@ -120,11 +120,11 @@ export async function memoryAt(reader: MemoryReader, given: string): Promise<Rea
 }
 
 /** What of a memory is told beside its text. */
-export function factsOf({ id, path, version, contentSha256, sizeBytes }: ReadMemory) {
+function factsOf({ id, path, version, contentSha256, sizeBytes }: ReadMemory) {
   return { id, path, version, content_sha256: contentSha256, size_bytes: sizeBytes };
 }
 
-export async function listMemories(reader: MemoryReader, input: Input<'list'>): Promise<Output<'list'>> {
+async function listMemories(reader: MemoryReader, input: Input<'list'>): Promise<Output<'list'>> {
   const { store, path_prefix: prefix, depth, limit, page = '' } = input;
   const rest = (await reader.list({ prefix, depth })).filter((path) => path > page);
   const memories: Output<'list'>['memories'] = [];
@@ -138,7 +138,7 @@ export async function listMemories(reader: MemoryReader, input: Input<'list'>): 
   return { store, memories, next_page: rest.length > limit ? (rest[limit - 1] as string) : null };
 }
 
-export async function searchMemories(reader: MemoryReader, input: Input<'search'>): Promise<Output<'search'>> {
+async function searchMemories(reader: MemoryReader, input: Input<'search'>): Promise<Output<'search'>> {
   const { store, query, path_prefix: under, limit, page = '0' } = input;
   const offset = /^\d{1,6}$/.test(page) ? Number(page) : Number.NaN;
   if (Number.isNaN(offset)) throw new AppError('bad-input', `${JSON.stringify(page)} is no next_page of a search.`);
@@ -160,7 +160,7 @@ async function redactHits({ dir, ledger }: MemoryReader, hits: Hit[]): Promise<O
   });
 }
 
-export async function readMemory(reader: MemoryReader, input: Input<'read'>): Promise<Output<'read'>> {
+async function readMemory(reader: MemoryReader, input: Input<'read'>): Promise<Output<'read'>> {
   const { store, path: given, version } = input;
   const current = version === undefined ? await memoryAt(reader, given) : null;
   const memory = current ?? versionAt(reader, { given, version: version as string });
@@ -220,7 +220,7 @@ interface By {
 
 const PLACEHOLDER = '[redacted:';
 
-export async function writeMemory(store: Store, input: Input<'write'>, by: By): Promise<Output<'write'>> {
+async function writeMemory(store: Store, input: Input<'write'>, by: By): Promise<Output<'write'>> {
   const { path } = confine(store.dir, input.path);
   await refuseSecretName(path);
   const { text, redacted } = await withoutSecrets(input.content);
@@ -240,7 +240,7 @@ export async function writeMemory(store: Store, input: Input<'write'>, by: By): 
   return { store: input.store, ...factsOf(await memoryAt(store, path)), redacted, collided, outcome };
 }
 
-export async function editMemory(store: Store, input: Input<'edit'>, by: By): Promise<Output<'edit'>> {
+async function editMemory(store: Store, input: Input<'edit'>, by: By): Promise<Output<'edit'>> {
   const { path: from } = placeOf(store, input.path);
   const to = input.new_path === undefined ? from : confine(store.dir, input.new_path).path;
   if (to !== from) await refuseSecretName(to);
@@ -269,7 +269,7 @@ export async function editMemory(store: Store, input: Input<'edit'>, by: By): Pr
   return { store: input.store, ...factsOf(await memoryAt(store, to)), redacted, collided, outcome };
 }
 
-export async function deleteMemory(store: Store, input: Input<'delete'>, by: By): Promise<Output<'delete'>> {
+async function deleteMemory(store: Store, input: Input<'delete'>, by: By): Promise<Output<'delete'>> {
   const before = await memoryAt(store, input.path);
   const { path } = before;
   const expected = input.expected_content_sha256;
@@ -305,7 +305,7 @@ async function withoutSecrets(given: string): Promise<{ text: string; redacted: 
 }
 
 /** The text of each tool's answer. */
-export const TEXTS: { [Tool in keyof typeof OUTPUTS]: (output: Output<Tool>) => string } = {
+const TEXTS: { [Tool in keyof typeof OUTPUTS]: (output: Output<Tool>) => string } = {
   list({ memories, next_page }) {
     const rows = memories.map((item) =>
       item.type === 'memory_prefix'
@@ -360,7 +360,7 @@ function factsLine({
 }
 
 /** A failure as a tool error; `found` is what stands there now. */
-export function failure(error: unknown, found: Output<'read'> | null): CallToolResult {
+function failure(error: unknown, found: Output<'read'> | null): CallToolResult {
   const { code, message, remedy } = isAppError(error) ? error : new AppError('unexpected', describeError(error));
   const now = found && `What stands there now:\n${TEXTS.read(found)}`;
   const text = [message, remedy, now].filter(Boolean).join('\n');

@@ -13,7 +13,7 @@ import { machineZone } from '../../base/time.ts';
 import type { Programs } from './agents/agents.ts';
 
 export const SCHEDULER_NAMES = ['systemd', 'launchd', 'cron'] as const;
-export type SchedulerName = (typeof SCHEDULER_NAMES)[number];
+type SchedulerName = (typeof SCHEDULER_NAMES)[number];
 
 export interface Scheduler {
   name: SchedulerName;
@@ -192,8 +192,8 @@ export interface Night {
   log: string;
 }
 
-export const LABEL = 'nocturne.nightly';
-export const CRON_MARK = '# nocturne nightly';
+const LABEL = 'nocturne.nightly';
+const CRON_MARK = '# nocturne nightly';
 /** A longer line is cut by some crons. */
 const CRON_LINE_CHARS = 990;
 

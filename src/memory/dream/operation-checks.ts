@@ -32,7 +32,7 @@ const HEADER_BYTES = 512;
 /** Fewer lines than this may always go; of more, at most a quarter of the memory at once. */
 const FREE_LOSS_LINES = 4;
 
-export interface Judgement {
+interface Judgement {
   /** What is wrong with each operation, in the list's order. */
   faults: string[][];
   /** Entries that are in no operation. */
@@ -240,11 +240,10 @@ type Drop = Extract<Operation, { kind: 'drop' }>;
 const FREE_DROPS = 4;
 const AT_ITS_WORD = new Set<string>(['ephemeral', 'in-repository', 'unsupported']);
 
-export const UNCHECKED =
-  'with it too many entries are dropped for reasons that nobody can check: keep what may be of use.';
+const UNCHECKED = 'with it too many entries are dropped for reasons that nobody can check: keep what may be of use.';
 
 /** Of a night of which much is dropped for reasons that nobody can check, the operations that do it. */
-export function unfitDrops(operations: Operation[], { entries }: DreamContext): number[] {
+function unfitDrops(operations: Operation[], { entries }: DreamContext): number[] {
   const standing = [...entries.values()].filter((entry) => !entry.isWithdrawn).length;
   let dropped = 0;
   return operations.flatMap((operation, at) => {
@@ -258,7 +257,7 @@ export function unfitDrops(operations: Operation[], { entries }: DreamContext): 
   });
 }
 
-export function checkHeld({ entries }: Extract<Operation, { kind: 'hold' }>, { context, say }: Check): void {
+function checkHeld({ entries }: Extract<Operation, { kind: 'hold' }>, { context, say }: Check): void {
   const known = entriesOf(context, entries);
   const stated = known.filter((entry) => entry.strength === 'stated').map(({ id }) => id);
   if (stated.length > 0) say(`${stated.join(', ')} was stated outright; only implied entries are held.`);
@@ -266,7 +265,7 @@ export function checkHeld({ entries }: Extract<Operation, { kind: 'hold' }>, { c
   if (withdrawn.length > 0) say(`${withdrawn.join(', ')} is withdrawn and waits for nothing.`);
 }
 
-export function checkDropped(drop: Drop, check: Check): void {
+function checkDropped(drop: Drop, check: Check): void {
   const { context, say } = check;
   const entries = entriesOf(context, drop.entries);
   const misplaced = entries.filter((entry) => entry.isWithdrawn !== (drop.because === 'withdrawn'));

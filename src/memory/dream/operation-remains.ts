@@ -30,7 +30,7 @@ import { type Check, entriesOf, type KnownEntry, type KnownLine, type Operation,
 
 type Replacing = Extract<Operation, { replaces: string[] }>;
 
-export interface Clause {
+interface Clause {
   text: string;
   /** A reason or a bracket: it may be worded anew or go, but for its values and names. */
   isAside: boolean;
@@ -322,7 +322,7 @@ const PLANNED =
 const LIST = 3;
 
 /** What a line says, clause by clause; a list stays whole with what it is of. */
-export function clausesOf(line: string): Clause[] {
+function clausesOf(line: string): Clause[] {
   const spans: string[] = [];
   const masked = line.replace(/`[^`]+`|"[^"]{1,60}"/g, (span) => {
     spans.push(span);

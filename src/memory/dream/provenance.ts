@@ -166,7 +166,7 @@ function byTime(a: { at: string; id: string }, b: { at: string; id: string }): n
   return a.at.localeCompare(b.at) || a.id.localeCompare(b.id);
 }
 
-export interface FormerLine {
+interface FormerLine {
   /** When it was changed, as far as nocturne saw that. */
   at: string;
   /** Who changed it: `external`, `person` or a tool. */
@@ -184,7 +184,7 @@ interface VersionRow {
 }
 
 /** The line that rested on entries and that a standing line without any was made of; null where there is none. */
-export function formerLine(ledger: Ledger, { path, id }: { path: string; id: string }): FormerLine | null {
+function formerLine(ledger: Ledger, { path, id }: { path: string; id: string }): FormerLine | null {
   const versions = ledger.all<VersionRow>(
     'select content, actor, at from version where memory = ? and content is not null order by rowid desc',
     memoryAt(ledger, path),

@@ -25,7 +25,7 @@ export interface TopicCard {
 }
 
 /** A line that a search found; `line` is empty where the topic's name and description were. */
-export interface FoundLine {
+interface FoundLine {
   path: string;
   line: string;
   /** The higher the better. */

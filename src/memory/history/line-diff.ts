@@ -6,7 +6,7 @@ import { diffIndices } from 'node-diff3';
 
 const CONTEXT_LINES = 3;
 
-export interface TakenBack {
+interface TakenBack {
   text: string;
   /** Places where what was written has been changed since; there the text stays as it is. */
   collisions: number;

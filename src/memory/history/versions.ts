@@ -52,7 +52,7 @@ export interface VersionPage {
   nextPage: string | null;
 }
 
-export interface Retention {
+interface Retention {
   now: Date;
   /** Versions younger than this stay, and all that undo needs for them. */
   days: number;

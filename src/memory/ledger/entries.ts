@@ -144,7 +144,7 @@ export function dropSupport(transaction: Transaction, support: Support): void {
 }
 
 /** What an entry is as the source of a line. */
-export type Source = Pick<Entry, 'id' | 'at' | 'session' | 'text' | 'strength'>;
+type Source = Pick<Entry, 'id' | 'at' | 'session' | 'text' | 'strength'>;
 
 /** What the entries with these ids are as sources of a line; those that are not known are left out. */
 export function sourcesOf(ledger: Ledger, ids: string[]): Source[] {
@@ -185,7 +185,7 @@ export interface OutboxRow {
 }
 
 /** A memory directory that sent an entry. */
-export interface Sender {
+interface Sender {
   source: string;
   /** It says so still: it did not take the entry back. */
   stands: boolean;

@@ -26,7 +26,7 @@ export interface InboxItem {
   since: string | null;
 }
 
-export interface NewItem {
+interface NewItem {
   kind: JobKind;
   key: string;
   payload: unknown;
@@ -47,7 +47,7 @@ export function putInInbox(ledger: Ledger, item: NewItem & { notBefore: string; 
   );
 }
 
-export interface Pace {
+interface Pace {
   /** When the news came. */
   now: Date;
   /** What the clock says; work that began later began by a clock that was wrong, and holds nothing back. */

@@ -23,7 +23,7 @@ const KINDS = {
   },
 } as const;
 
-export type IdKind = keyof typeof KINDS;
+type IdKind = keyof typeof KINDS;
 
 const SHOWN = 8;
 const TYPED = 4;

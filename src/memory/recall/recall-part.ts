@@ -50,7 +50,7 @@ export interface RecallPlace {
   tree?: TreeSearch;
 }
 
-export interface PartRequest extends RecallPlace {
+interface PartRequest extends RecallPlace {
   /** What the session is about; topics that match come first. */
   query?: string;
   now: Date;

@@ -7,7 +7,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 /** What a session was given is kept so long. */
 const KEPT_DAYS = 30;
 
-export interface TopicUse {
+interface TopicUse {
   /** In how many recalls it stood. */
   shown: number;
   shownAt: string | null;

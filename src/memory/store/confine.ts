@@ -21,7 +21,7 @@ export interface Location {
   kind: 'file' | 'directory' | 'nothing';
 }
 
-export interface Door {
+interface Door {
   /** Lets jobs through to their reports in `.nocturne/dreams/`; nothing else in there is ever reached. */
   reports?: boolean;
 }

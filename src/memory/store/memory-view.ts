@@ -19,7 +19,7 @@ const NOTE_CHARS = 200;
 const MAX_LINES = 999_999;
 const LISTED_LEVELS = 2;
 
-export interface ViewRequest {
+interface ViewRequest {
   /** Under `/memories`. */
   path: string;
   /** First and last line, from 1, of the file or of the listing; the last may be -1, the end. */
@@ -141,7 +141,7 @@ function notThere(path: string): AppError {
   return new AppError('bad-input', `The path ${path} does not exist. Please provide a valid path.`);
 }
 
-export interface TreeItem {
+interface TreeItem {
   /** Within the memory directory. */
   path: string;
   isDirectory: boolean;
@@ -170,6 +170,6 @@ export function readTree(absolute: string, within: string, level = 1): TreeItem[
 }
 
 /** The bytes of all files among `items`. */
-export function totalBytes(items: TreeItem[]): number {
+function totalBytes(items: TreeItem[]): number {
   return items.reduce((sum, item) => sum + (item.isDirectory ? 0 : item.sizeBytes), 0);
 }

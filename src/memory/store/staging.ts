@@ -44,7 +44,7 @@ export interface StagingDeps extends Pick<SwapContext, 'ledger' | 'dir' | 'locat
   totals: { memories: number; bytes: number };
 }
 
-export interface Commit {
+interface Commit {
   id: number;
   actor: Actor;
   at: string;

@@ -67,7 +67,7 @@ export interface By {
 export type Memory = ReadMemory & { id: string; version: string };
 
 /** What a store is made of (open.ts). */
-export interface StoreParts {
+interface StoreParts {
   ledger: Ledger;
   clock: Clock;
   limits?: Partial<Limits>;

@@ -62,7 +62,7 @@ export function removeEntries(current: string, ids: Set<string>, day: Day = ''):
  * Takes entries out of a day's log, as far as they stand there as nocturne wrote them (what a person edited is the
  * person's), and adds those that do not stand there. Answers what was taken out, too.
  */
-export function changeLog<Item extends Entry>(
+function changeLog<Item extends Entry>(
   current: string | null,
   { remove, add, ...at }: { remove: Item[]; add: Entry[]; day: Day; zone: string },
 ): { text: string | null; removed: Item[] } {

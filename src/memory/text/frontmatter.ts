@@ -12,7 +12,7 @@ import { lineEndOf, readLines } from './blocks.ts';
 /** Reading YAML takes time that grows with the square of its length. */
 const MAX_HEAD_CHARACTERS = 16_384;
 
-export interface Frontmatter {
+interface Frontmatter {
   data: Record<string, unknown>;
   /** What follows the frontmatter, with LF; the whole text where there is none. */
   body: string;

@@ -52,7 +52,7 @@ export interface Excerpt {
   sources: Map<string, SourceMessage>;
 }
 
-export interface ExcerptOptions {
+interface ExcerptOptions {
   /** The ids of all messages of the turns that say anything (`idsOf`), in source order; gone through once. */
   ids: Iterable<string>;
   budgetTokens: number;

@@ -167,7 +167,7 @@ export interface Layout {
   part?: ExcerptPart;
 }
 
-export interface ExcerptPart {
+interface ExcerptPart {
   at: number;
   of: number;
   /** The positions of the first and the last message that this part offers. */
@@ -240,7 +240,7 @@ function hashOf(id: string): string {
   return `m-${hash('sha256', id)}`;
 }
 
-export interface ShortIds {
+interface ShortIds {
   get(id: string): string;
   /** How many ids it was made for. */
   count: number;

@@ -42,7 +42,7 @@ export interface Segment {
   siblings: Segment[];
 }
 
-export interface Span {
+interface Span {
   start: number;
   end: number;
 }
@@ -54,7 +54,7 @@ export interface ExcerptTurn {
 }
 
 /** How many messages with segments, and how many segments, come before a turn. */
-export interface SegmentsBefore {
+interface SegmentsBefore {
   messages: number;
   segments: number;
 }

@@ -38,7 +38,7 @@ const BY_LENGTH = {
  * A word, by its pairs of letters: a row for its beginning and for each letter from a to z, in it the letters that follow
  * and its end. A digit of base 36 each, 11 for nothing, a twentieth of a token a step.
  */
-export const PAIRS = `
+const PAIRS = `
   bca9fbiaa8dbedcciaccccaq8gg dab7medgagd9d9o9m8c9gbd0chd ffkmemn8d7padjagcbgkffmgbfc dmcibki9chcffrdld9eabmrhelc
   fjnecodnag6bgebeglcifcfbbh9 dh8cc9b4jhgdd8cd699ahbc7jc8 dmmoad8p8obb0pbbgbg9dgbefhd dpimapdache8g9ene87a8bdgd78
   e6picl7gcerlhddnqijbbgf7eea ca9a8abg6l8bc99abhcaaagagfh pjflbgbqahlggia8gbkbegkjhwg 6izd9f1ucgfhe6jgglagelbfnh9

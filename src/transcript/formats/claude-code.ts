@@ -120,7 +120,7 @@ function addNames(names: Names, record: JsonObject): boolean {
   return names.session !== undefined && names.cwd !== undefined && names.hasSpoken === true;
 }
 
-export class ClaudeCodeReader implements RecordReader {
+class ClaudeCodeReader implements RecordReader {
   readonly #onUnreadable: () => void;
   /** Ids and fingerprints that were read already. */
   readonly #seen = new SeenKeys();

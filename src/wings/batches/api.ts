@@ -30,7 +30,7 @@ export type BatchedResult = { id: string; usage: Usage | null } & (
 );
 
 /** `gone`: the API does not know it, or keeps its results no more. */
-export type BatchState = 'waiting' | 'ended' | 'gone';
+type BatchState = 'waiting' | 'ended' | 'gone';
 
 export interface Batches {
   /** Answers the API's id of the batch, or null where nobody knows whether it arrived. Throws where it did not. */

@@ -39,7 +39,7 @@ export interface BatchRequest {
 }
 
 /** `vain`: its entries go on without a batch. `taken-back`: a person did not want to wait. */
-export type RequestEnd = 'kept' | 'vain' | 'taken-back';
+type RequestEnd = 'kept' | 'vain' | 'taken-back';
 
 /** A word that changes when an entry does. */
 export function saidOf({ state, text }: Pick<EntryRow, 'state' | 'text'>): string {

@@ -134,7 +134,7 @@ function exitOf({ outcome, decided }: ReviewReport): number {
 }
 
 /** Asks until there is nothing left, or the person quits; answers what was decided. */
-export async function reviewOneByOne(
+async function reviewOneByOne(
   app: App,
   { store, shown, place }: { store: Store; shown: ShownProposal[]; place: Place },
 ): Promise<ReviewReport> {
@@ -251,7 +251,7 @@ function wordsOf({ lines, entries }: ShownProposal): string[] {
 }
 
 /** What a person makes of the words. Throws `bad-input` where there is no editor, or where it failed. */
-export function editText({ editor, home }: Pick<Config, 'editor' | 'home'>, proposal: ShownProposal): string {
+function editText({ editor, home }: Pick<Config, 'editor' | 'home'>, proposal: ShownProposal): string {
   if (editor === undefined || !process.stdin.isTTY) {
     throw new AppError('bad-input', 'There are no words: no --text, and no editor at a terminal.', {
       remedy: 'Give --text "…", or set EDITOR.',
@@ -268,7 +268,7 @@ export function editText({ editor, home }: Pick<Config, 'editor' | 'home'>, prop
 }
 
 /** Whose proposals they are, as it was said on the command line. */
-export type Place = Pick<CommonOptions, 'memory' | 'scope'> & { ledger: Ledger; zone: string };
+type Place = Pick<CommonOptions, 'memory' | 'scope'> & { ledger: Ledger; zone: string };
 
 /** What each kind would do. */
 const WOULD: Record<string, string> = {
@@ -280,7 +280,7 @@ const WOULD: Record<string, string> = {
   drop: 'leave out',
 };
 
-export function listOf(shown: ShownProposal[], dir: string): string {
+function listOf(shown: ShownProposal[], dir: string): string {
   if (shown.length === 0) return `Nothing waits for a word in ${dir}.`;
   return shown
     .map(({ id, kind, topic, state, why, lines, entries, reason }) => {
@@ -292,7 +292,7 @@ export function listOf(shown: ShownProposal[], dir: string): string {
 }
 
 /** One proposal whole. */
-export function describeProposal(proposal: ShownProposal, { ledger, zone }: Place): string {
+function describeProposal(proposal: ShownProposal, { ledger, zone }: Place): string {
   const { id, kind, topic, reason, entries, diff, state, why, job } = proposal;
   return [
     style('bold', `${id}: ${WOULD[kind] ?? kind} ${topic ?? ''}`.trimEnd()),
@@ -314,7 +314,7 @@ function describeDecided({ id, outcome, why, job }: Decided, place: Place): stri
   return `${id}  ${outcome}${undo}${found}`;
 }
 
-export function describeReport({ outcome, decided }: ReviewReport, place: Place): string {
+function describeReport({ outcome, decided }: ReviewReport, place: Place): string {
   if (outcome === 'busy') return 'A dream works on this memory; try again when it is done.';
   return decided.map((each) => describeDecided(each, place)).join('\n') || 'Nothing waits for a word.';
 }

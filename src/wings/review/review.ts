@@ -58,7 +58,7 @@ export interface ReviewRequest {
   word: Word;
 }
 
-export interface ReviewDeps extends CommitDeps {
+interface ReviewDeps extends CommitDeps {
   /** Tokens of topics that operations are checked against, beside those that they touch. */
   requestTokens: number;
   withLease: WithLease;
@@ -260,14 +260,14 @@ function saidBy(how: 'accepted' | 'edited' | 'rejected', { id }: Proposal, reaso
   return `${did} ${id}: ${reason}`;
 }
 
-export interface Wording {
+interface Wording {
   operations: Operation[];
   /** Where the line rests on no entry. */
   note: string | null;
 }
 
 /** Throws `refused` for what cannot be a line there. */
-export async function inWords(
+async function inWords(
   proposal: Proposal,
   { text, topic }: { text: string; topic?: string },
   { context, store }: { context: DreamContext<DraftTopic>; store: Store },

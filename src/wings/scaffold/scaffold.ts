@@ -14,7 +14,7 @@ import { enterPersonsJob } from '../../memory/ledger/job-rows.ts';
 import type { Store, WithLease } from '../../memory/store/store.ts';
 
 /** The topics that it writes. */
-export const SCAFFOLD = ['startup-notes', 'feature-checklist', 'progress-log'] as const;
+const SCAFFOLD = ['startup-notes', 'feature-checklist', 'progress-log'] as const;
 
 /** How those that are there are kept, for the agent. */
 export async function scaffoldNotes(dir: string): Promise<string[]> {
@@ -34,7 +34,7 @@ export interface InitReport {
   job: string | null;
 }
 
-export interface InitDeps {
+interface InitDeps {
   openStore(): Promise<Store>;
   clock: Clock;
   zone: string;

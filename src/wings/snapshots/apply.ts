@@ -45,7 +45,7 @@ export interface SnapshotCheck {
   ownChanges: string[];
 }
 
-export interface ApplyRequest {
+interface ApplyRequest {
   /** The top of the working tree. */
   tree: string;
   /** Take what tells an agent what to do, too: a person has read it. */
@@ -61,7 +61,7 @@ export interface ApplyReport {
   job: string | null;
 }
 
-export interface ApplyDeps {
+interface ApplyDeps {
   /** Asked only once there is a snapshot to apply: it makes the directory. */
   openStore(): Promise<Store>;
   clock: Clock;

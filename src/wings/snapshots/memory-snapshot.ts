@@ -112,7 +112,7 @@ export function readMemorySnapshot(tree: string): MemorySnapshot | null {
 }
 
 /** Which snapshot a working tree holds, by its manifest alone; null where there is none that can be read. */
-export function peekMemorySnapshot(tree: string): Pick<MemorySnapshot, 'id' | 'createdAt'> | null {
+function peekMemorySnapshot(tree: string): Pick<MemorySnapshot, 'id' | 'createdAt'> | null {
   try {
     return readManifest(memorySnapshotDir(tree));
   } catch (error) {
@@ -207,7 +207,7 @@ export function enterApplied(
 }
 
 /** A snapshot of the repository that was never applied here: the first, or one newer than what was. */
-export type SnapshotOffer = 'first' | 'newer';
+type SnapshotOffer = 'first' | 'newer';
 
 export function sayOffer(offer: SnapshotOffer): string {
   return offer === 'first' ? 'the repository has one that was never applied here' : 'the repository has a newer one';

@@ -8,7 +8,7 @@ import { type LocatedLine, lineNumbers, locateLines, newTopic } from '../../memo
 import type { MemoryType } from '../../memory/types.ts';
 
 /** What is shared of a topic. */
-export interface SharedTopic {
+interface SharedTopic {
   name: string;
   description: string;
   type: MemoryType;

@@ -14,7 +14,7 @@ export interface PackedFile {
   content: Buffer;
 }
 
-export interface TarBounds {
+interface TarBounds {
   files: number;
   fileBytes: number;
   /** Of everything, unpacked. */

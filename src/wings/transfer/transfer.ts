@@ -29,7 +29,7 @@ import { isReportPath, parseJsonReport } from '../../memory/text/dream-report.ts
 import { isArchivePath, isTopicPath } from '../../memory/text/topic.ts';
 import { type PackedFile, packTarball, readTarball } from './tarball.ts';
 
-export interface Export {
+interface Export {
   /** The archive. */
   pieces: AsyncIterable<Buffer>;
   /** What is in it, by path. */
@@ -62,18 +62,18 @@ export async function exportMemory(store: Store): Promise<Export> {
 }
 
 /** Whether a file of a memory directory goes into archives, and comes out of them. */
-export function isExported(path: string): boolean {
+function isExported(path: string): boolean {
   return isReportPath(path) || (path.endsWith('.md') && !path.startsWith('.'));
 }
 
-export interface ImportRequest {
+interface ImportRequest {
   /** The archive. */
   pieces: AsyncIterable<Uint8Array>;
   /** What differs is taken from the archive. */
   takesTheirs: boolean;
 }
 
-export interface ImportDeps {
+interface ImportDeps {
   /** Asked only once the archive was found to be fit: it makes the directory. */
   openStore(): Promise<Store>;
   clock: Clock;

@@ -120,7 +120,7 @@ function describe(report: UndoReport, { store: { ledger }, scope }: Action, opti
 
 export const commands: CommandSpec[] = [undo];
 
-export interface Action {
+interface Action {
   store: Store;
   /** Whose memory, where that is not the project's or the one that was named. */
   scope?: MemoryScope;
@@ -130,7 +130,7 @@ export interface Action {
 const MOST_SHOWN = 8;
 
 /** The last one that a person began, or with `any` whoever did, in the project's memory or the named one; undefined: none. */
-export async function lastAction(app: App, options: CommonOptions & { any?: boolean }): Promise<Action | undefined> {
+async function lastAction(app: App, options: CommonOptions & { any?: boolean }): Promise<Action | undefined> {
   if (options.any) {
     const store = await app.storeFor({ cwd: process.cwd() });
     const job = lastChangingJob(store.ledger)?.id;
@@ -147,7 +147,7 @@ export async function lastAction(app: App, options: CommonOptions & { any?: bool
 }
 
 /** The action of this id, or that a prefix of it means, wherever it is among the memories here. */
-export async function actionCalled(app: App, id: string, options: CommonOptions): Promise<Action | undefined> {
+async function actionCalled(app: App, id: string, options: CommonOptions): Promise<Action | undefined> {
   const found = (await memoriesHere(app, options)).flatMap((place) => {
     const job = findId(place.store.ledger, 'job', id);
     return job === undefined ? [] : [{ ...place, job }];
@@ -196,7 +196,7 @@ const DID: Record<string, string> = {
 };
 
 /** What was done, when, by which name it is taken back, and what it wrote. */
-export function describeAction({ store: { ledger }, scope, job: id }: Action, { config }: App): string[] {
+function describeAction({ store: { ledger }, scope, job: id }: Action, { config }: App): string[] {
   const job = jobRow(ledger, id);
   if (!job) return [];
   const when = sayWhen(job.endedAt ?? job.createdAt, { now: config.clock.now(), zone: config.zone });
@@ -216,11 +216,11 @@ export function describeAction({ store: { ledger }, scope, job: id }: Action, { 
 }
 
 /** What of an action has left the machine, as sentences. */
-export async function sayPushed({ store, job }: Action, { config }: App): Promise<string[]> {
+async function sayPushed({ store, job }: Action, { config }: App): Promise<string[]> {
   return describePushed(await pushedBy(store, job, config.environment));
 }
 
-export function describePushed(pushed: Pushed[]): string[] {
+function describePushed(pushed: Pushed[]): string[] {
   if (pushed.length === 0) return [];
   return [
     'It has left this machine: others have what was pushed, until you commit and push the file without it.',

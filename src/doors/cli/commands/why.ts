@@ -256,7 +256,7 @@ async function look(file: string, options: LookOptions): Promise<{ inspection: I
 export const commands: CommandSpec[] = [why, explain, transcript];
 
 /** Who looks: when and where, and how a session is called there. */
-export interface Seen {
+interface Seen {
   now: Date;
   zone: string;
   short(session: string): string;
@@ -264,7 +264,7 @@ export interface Seen {
 }
 
 /** What became of a session, and what it taught. */
-export function describeSession(found: Explanation, at: Seen, config: Config): string {
+function describeSession(found: Explanation, at: Seen, config: Config): string {
   const divided = new Set(found.ranges.flatMap(({ messages, from }) => (messages ? [from] : [])));
   const total = found.ranges.reduce((sum, { messages, turns }) => sum + (messages ? 0 : turns), divided.size);
   const { holds } = found;
@@ -317,12 +317,12 @@ function sayFailure(
   return `${sayWhen(at, when)}: ${what}${fate}: ${message}`;
 }
 
-export function describeTold({ day, op, topic, reason, over = [] }: ReturnType<typeof toldOf>[number]): string {
+function describeTold({ day, op, topic, reason, over = [] }: ReturnType<typeof toldOf>[number]): string {
   const gone = over.length > 0 ? ` No longer true: ${over.join('; ')}` : '';
   return `  dream of ${day}: ${op}${topic ? ` → ${topic}` : ''}. ${reason}${gone}`;
 }
 
-export function describeLine(line: ExplainedLine, at: Seen): string {
+function describeLine(line: ExplainedLine, at: Seen): string {
   const { path, number, text, isPersons, program, authors, entries, changed } = line;
   const head = `${path}:${number}\n  ${text}`;
   if (authors.length > 0) return `${head}\n  shared by ${authors.join(', ')}`;
@@ -343,7 +343,7 @@ function sayProgram(actor: string): string {
   return actor.replace(/^tool:(.*)$/, 'a program ($1)');
 }
 
-export function describeEntry(entry: ExplainedEntry, seen: Seen, indent = ''): string {
+function describeEntry(entry: ExplainedEntry, seen: Seen, indent = ''): string {
   const { id, type, strength, state, at, text, by, session, evidence, log, transcript, sentFrom } = entry;
   const when = sayWhen(at, seen);
   const gave = entry.gave?.join(' … ');
@@ -363,7 +363,7 @@ export function describeEntry(entry: ExplainedEntry, seen: Seen, indent = ''): s
   return lines.map((line) => `${indent}${line}`).join('\n');
 }
 
-export function describeInspection(found: Inspection, seen: Seen): string {
+function describeInspection(found: Inspection, seen: Seen): string {
   const { offered, turns } = found;
   const speakers = Object.entries(found.speakers).map(([speaker, count]) => `${count} ${speaker}`);
   const states = [...Map.groupBy(turns, ({ state }) => state)].map(([state, { length }]) => `${length} ${state}`);

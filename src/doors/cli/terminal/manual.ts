@@ -30,7 +30,7 @@ export function addHelp(program: Command, specs: CommandSpec[]): void {
     });
 }
 
-export function shortHelp(specs: CommandSpec[]): string {
+function shortHelp(specs: CommandSpec[]): string {
   return `${[
     'Usage: nocturne [command] [options]',
     '',
@@ -49,7 +49,7 @@ const ALONE = `  ${'nocturne'.padEnd(20)}  what was learned, what waits for you,
 
 const SHORT_MEANINGS = ['fine', 'failed', 'wrong usage', 'it needs you', 'try again later'];
 
-export function fullHelp(specs: CommandSpec[]): string {
+function fullHelp(specs: CommandSpec[]): string {
   const groups = GROUPS.flatMap((group) => ['', `${group}:`, ...rowsOf(specs, group)]);
   return ['Usage: nocturne [command] [options]', ...groups, manual()].join('\n');
 }

@@ -5,7 +5,7 @@ import { Presets, SingleBar } from 'cli-progress';
 import type { RequestNews } from '../../job-bounds.ts';
 import { note } from './output.ts';
 
-export interface Progress {
+interface Progress {
   say(text: string): void;
   /** Lets `write` write to the terminal meanwhile. */
   print(write: () => void): void;
@@ -81,7 +81,7 @@ function sayWaits(news: RequestNews): string {
   return ` · ${what} (${status}), asked again ${waitMs === null ? 'shortly' : `in ${Math.ceil(waitMs / 1000)} s`}`;
 }
 
-export interface ProgressBar {
+interface ProgressBar {
   start(total: number): void;
   tick(): void;
   stop(): void;

@@ -15,7 +15,7 @@ import { addElement, type Json, type Path, readSettings, takeOut } from './setti
 export const AGENT_NAMES = ['claude-code', 'codex', 'gemini', 'opencode'] as const;
 export type AgentName = (typeof AGENT_NAMES)[number];
 
-export interface Part {
+interface Part {
   programs: Programs;
   /** Permission rules to add; only where the agent has such. */
   rules: string[];
@@ -264,7 +264,7 @@ export function findPrograms(environment: Environment): Programs {
 }
 
 /** The template of the module that opencode is given. */
-export function opencodeTemplate(): string {
+function opencodeTemplate(): string {
   return isBuilt
     ? packagePath('dist', 'opencode-module.js')
     : packagePath('src', 'doors', 'setup', 'agents', 'opencode-module.js');
@@ -293,7 +293,7 @@ function findNode(environment: Environment): string {
 const MARK = '// Written by nocturne install opencode.';
 const INSTALLED = "const INSTALLED = { node: '', hook: '', home: '' };";
 
-export function isOpencodePlugin(text: string): boolean {
+function isOpencodePlugin(text: string): boolean {
   return text.startsWith(MARK);
 }
 
@@ -307,7 +307,7 @@ export function opencodePlugin({ programs, home }: { programs: Programs; home: s
 }
 
 /** The rules for where memory is kept: in one place, or in that of each project. Errors: those of the chain of places. */
-export function memoryRules(config: Config): string[] {
+function memoryRules(config: Config): string[] {
   const { memoryDir, agentMemory, claudeDir, userDir } = config;
   const isOnePlace = (memoryDir ?? agentMemory.settings.autoMemoryDirectory) !== undefined;
   const base = isOnePlace ? memoryDirFor(config, {}) : join(agentMemory.remoteDir ?? claudeDir, 'projects');

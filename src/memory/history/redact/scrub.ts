@@ -57,7 +57,7 @@ function regexOf(source: string, flags: string): RegExp {
 }
 
 /** Ids of lines by those that the same lines had before they were scrubbed. */
-export type MovedIds = Map<string, string>;
+type MovedIds = Map<string, string>;
 
 export class FileScrub {
   readonly #scrub: Scrub;

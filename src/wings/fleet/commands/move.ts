@@ -61,7 +61,7 @@ const move: CommandSpec<MoveOptions> = {
         toDirectory === undefined
           ? await moveToDatabase({ dir, name: options.name ?? dir, id }, moving)
           : await moveToDirectory({ given: given as string, dir }, moving);
-      if (json) print(JSON.stringify(moved));
+      if (json) print(moved);
       else say(moved, { dir, isOut: toDirectory !== undefined });
     } finally {
       await stores.close();
