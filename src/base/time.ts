@@ -63,12 +63,12 @@ export function machineZone(): string {
 
 /** The calendar day on which `instant` fell in `zone`. */
 export function dayOf(instant: string | Date, zone: string): Day {
-  return formatIn(instant, zone, 'yyyy-MM-dd');
+  return localTime(instant, zone).slice(0, -' HH:mm'.length);
 }
 
 /** The wall-clock time of `instant` in `zone`, `HH:mm`. */
 export function timeOf(instant: string | Date, zone: string): string {
-  return formatIn(instant, zone, 'HH:mm');
+  return localTime(instant, zone).slice(-'HH:mm'.length);
 }
 
 /** The instant in `zone`, in a pattern of date-fns: `d MMM HH:mm`. */
@@ -76,9 +76,19 @@ export function formatIn(instant: string | Date, zone: string, pattern: string):
   return format(inZone(instant, zone), pattern);
 }
 
+// A message's time is asked for again at each layout of an excerpt, and a zone's calendar is dear.
+const lately = new Map<string, string>();
+const LATELY_AT_MOST = 5_000;
+
 /** When an instant was by the calendar and the clock in `zone`, `YYYY-MM-DD HH:mm`. */
 export function localTime(instant: string | Date, zone: string): string {
-  return `${dayOf(instant, zone)} ${timeOf(instant, zone)}`;
+  const key = `${zone} ${typeof instant === 'string' ? instant : instant.getTime()}`;
+  const known = lately.get(key);
+  if (known !== undefined) return known;
+  if (lately.size === LATELY_AT_MOST) lately.clear();
+  const time = formatIn(instant, zone, 'yyyy-MM-dd HH:mm');
+  lately.set(key, time);
+  return time;
 }
 
 /** When a calendar day begins in `zone`: the one after that of `instant`, or so many days after it. */
