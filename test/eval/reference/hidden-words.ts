@@ -7,17 +7,23 @@ import { countLines, fileOfSession, placeOf, stringsOfLine, wordsAt } from './pl
 const QUOTATION_WORDS = 8;
 const HIDDEN = /⟦(\d+):(\d+):(\d+)⟧/g;
 
-const foldedLines = new Map<string, string[]>();
+/** A transcript's lines with white space folded: all as one text, and where each begins in it. */
+interface Folded {
+  text: string;
+  begins: number[];
+}
+
+const foldedFiles = new Map<string, Folded>();
 
 /** `session`: whose words may be in the text. */
 export function hideWords(text: string, session: string): string {
   const file = fileOfSession(session);
-  const lines = foldedLines.get(file) ?? foldAll(file);
-  foldedLines.set(file, lines);
+  const folded = foldedFiles.get(file) ?? foldAll(file);
+  foldedFiles.set(file, folded);
   const words = text.split(/\s+/);
   const kept: string[] = [];
   for (let at = 0; at < words.length; ) {
-    const found = longestRun(words.slice(at), lines);
+    const found = longestRun(words.slice(at), folded);
     const place = found ? placeOf(found.run, { file, line: found.line }) : null;
     if (found && place) kept.push(`⟦${place.line}:${place.offset}:${place.length}⟧`);
     else kept.push(words[at] ?? '');
@@ -33,16 +39,24 @@ export function showWords(text: string, session: string): string {
   });
 }
 
-function longestRun(words: string[], lines: string[]): { run: string; line: number; words: number } | null {
+function longestRun(words: string[], { text, begins }: Folded): { run: string; line: number; words: number } | null {
   if (words.length < QUOTATION_WORDS) return null;
-  const first = words.slice(0, QUOTATION_WORDS).join(' ');
-  const at = lines.findIndex((line) => line.includes(first));
-  if (at === -1) return null;
+  // No words of ours hold the line break between two lines.
+  const found = text.indexOf(words.slice(0, QUOTATION_WORDS).join(' '));
+  if (found === -1) return null;
+  const line = begins.findLastIndex((begin) => begin <= found) + 1;
+  const whole = text.slice(begins[line - 1], begins[line]);
   let count = QUOTATION_WORDS;
-  while (count < words.length && lines[at]?.includes(words.slice(0, count + 1).join(' '))) count += 1;
-  return { run: words.slice(0, count).join(' '), line: at + 1, words: count };
+  while (count < words.length && whole.includes(words.slice(0, count + 1).join(' '))) count += 1;
+  return { run: words.slice(0, count).join(' '), line, words: count };
 }
 
-function foldAll(file: string): string[] {
-  return Array.from({ length: countLines(file) }, (_, at) => stringsOfLine(file, at + 1).replace(/\s+/g, ' '));
+function foldAll(file: string): Folded {
+  const begins: number[] = [];
+  let text = '';
+  for (let line = 1; line <= countLines(file); line += 1) {
+    begins.push(text.length);
+    text += `${stringsOfLine(file, line).replace(/\s+/g, ' ')}\n`;
+  }
+  return { text, begins };
 }

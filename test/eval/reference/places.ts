@@ -20,11 +20,13 @@ export interface Place {
   sha256: string;
 }
 
+const fileOf = new Map<string, string>();
+
 /** The file of a session, by its whole id, in the folder of shared transcripts. */
 export function fileOfSession(session: string): string {
-  const files = globSync(`*/*/*${session}.jsonl`, { cwd: SHARED });
-  const [file] = files;
+  const [file] = fileOf.has(session) ? [fileOf.get(session)] : globSync(`*/*/*${session}.jsonl`, { cwd: SHARED });
   if (file === undefined) throw new Error(`There is no shared session ${session}.`);
+  fileOf.set(session, file);
   return file;
 }
 
