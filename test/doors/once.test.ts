@@ -9,6 +9,7 @@ import { missing } from '../queue/backends.ts';
 import { ownPostgres } from '../queue/own-postgres.ts';
 import { noOwnRedis, ownRedis } from '../queue/own-redis.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
+import { waysTaken } from '../support/depth.ts';
 import { calls, type MessagesRequest } from '../support/messages-server.ts';
 import { agentsOf } from '../support/processes.ts';
 import { run, runJson, start, stop, until } from '../support/run.ts';
@@ -120,8 +121,9 @@ test('sessions of one directory are worked side by side: as many model requests 
   await expectOneCommit(testing, 5);
 });
 
+const kinds = Object.keys(queues);
 for (const [kind, { reason, make }] of Object.entries(queues)) {
-  test.skipIf(reason || !onLinux)(
+  test.skipIf(reason || !onLinux || !waysTaken(kinds).includes(kind))(
     `on ${kind} a worker that slept longer than its lease and its lock changes nothing more: the one that took over did it ${reason ?? ''}`,
     async () => {
       const { promise: held, resolve: release } = Promise.withResolvers<void>();
@@ -164,7 +166,7 @@ for (const [kind, { reason, make }] of Object.entries(queues)) {
     },
   );
 
-  test.skipIf(reason || !onLinux)(
+  test.skipIf(reason || !onLinux || !waysTaken(kinds, 1).includes(kind))(
     `on ${kind} the only worker, after a sleep longer than its lease and its lock, does its work once ${reason ?? ''}`,
     async () => {
       const { promise: held, resolve: release } = Promise.withResolvers<void>();

@@ -20,6 +20,9 @@ const noPostgres = await missing('postgres');
 const sessions = sixSessions();
 const [first, ...others] = sessions as [string, ...string[]];
 
+/** Each agent is a process: where nothing is done side by side, one does. */
+const ONE_AGENT = { concurrency: 1 };
+
 /** A model that finds nothing. */
 function indifferent(): Promise<MessagesServer> {
   return testModel(() => says('Nothing worth keeping.'));
@@ -80,7 +83,7 @@ test.skipIf(noPostgres)(
   `a worker makes the queue's schema anew that is dropped under it, and goes on ${noPostgres ?? ''}`,
   async () => {
     const model = await indifferent();
-    const { testing, postgres, unrung } = await onPostgres({ server: model });
+    const { testing, postgres, unrung } = await onPostgres({ server: model, settings: ONE_AGENT });
     await runHere(['enqueue', 'extract', first], unrung);
     const worker = start(['worker'], testing.environment);
     await until(() => isIdle(testing), 60_000);
@@ -96,7 +99,7 @@ test.skipIf(noPostgres)(
   `tables of the queue that were emptied, under a worker and before one starts, keep nobody from the work ${noPostgres ?? ''}`,
   async () => {
     const model = await indifferent();
-    const { testing, postgres, unrung } = await onPostgres({ server: model });
+    const { testing, postgres, unrung } = await onPostgres({ server: model, settings: ONE_AGENT });
     await runHere(['enqueue', 'extract', first], unrung);
     const worker = start(['worker'], testing.environment);
     await until(() => isIdle(testing), 60_000);
@@ -117,7 +120,10 @@ test.skipIf(noPostgres)(
   `a worker whose connections to Postgres are silent for ever ends with 75; the next does the work ${noPostgres ?? ''}`,
   async () => {
     const model = await indifferent();
-    const { testing, postgres, unrung } = await onPostgres({ server: model, settings: { deafMs: 2_000 } });
+    const { testing, postgres, unrung } = await onPostgres({
+      server: model,
+      settings: { deafMs: 2_000, ...ONE_AGENT },
+    });
     const url = new URL(postgres.url);
     const line = await lineTo({ host: url.hostname, port: Number(url.port || 5432) });
     onTestFinished(() => line.cut());

@@ -6,11 +6,10 @@ import fc from 'fast-check';
 import { afterAll } from 'vitest';
 import { useWings } from '../../src/doors/wing.ts';
 import { WINGS } from '../../src/wings/index.ts';
+import { SEED } from './depth.ts';
 import { removeTempDirs } from './temp.ts';
 
-const asked = process.env.PROPERTY_SEED;
-const seed = asked === 'random' ? Date.now() : Number(asked ?? 20_261_121);
-fc.configureGlobal({ ...fc.readConfigureGlobal(), seed });
+fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: SEED });
 
 afterAll(removeTempDirs);
 
