@@ -7,7 +7,7 @@ import { describeError } from '../../src/base/errors.ts';
 import { allEntries } from '../../src/memory/ledger/entries.ts';
 import { ledgerDamage, openLedger } from '../../src/memory/ledger/ledger.ts';
 import { type TestApp, testApp } from '../support/app.ts';
-import { run } from '../support/run.ts';
+import { runHere } from '../support/run-here.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
@@ -50,13 +50,13 @@ test.each(DAMAGES)('where %s, commands say what to do, and check --repair rebuil
   expect(ledgerDamage(testing.dir)).not.toEqual([]);
   const said: string[] = [];
   for (const command of COMMANDS) {
-    const { code, stderr, stdout } = await run(command, testing.environment);
+    const { code, stderr, stdout } = await runHere(command, testing.environment);
     expect(stderr + stdout, command.join(' ')).not.toMatch(/\n {4}at |SyntaxError|Nobody planned/);
     if (code !== 0) said.push(stderr + stdout);
   }
   expect(said.length).toBeGreaterThan(1);
   expect(said.filter((text) => !text.includes('--repair'))).toEqual([]);
-  const repaired = await run(['check', '--repair'], testing.environment);
+  const repaired = await runHere(['check', '--repair'], testing.environment);
   expect(repaired).toMatchObject({ code: 0, stdout: expect.stringContaining('mended') });
   const ledger = openLedger(testing.dir);
   expect(allEntries(ledger).map(({ state }) => state)).toEqual(['distilled', 'distilled']);

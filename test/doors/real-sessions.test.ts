@@ -8,7 +8,6 @@ import { redact } from '../../src/base/text/redact.ts';
 import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { type MessagesRequest, says } from '../support/messages-server.ts';
-import { runJson } from '../support/run.ts';
 import { runJsonHere } from '../support/run-here.ts';
 import { hasReal, real, realFiles } from '../support/transcripts.ts';
 
@@ -16,10 +15,10 @@ const skipped = hasReal ? '' : ' (skipped: the real transcripts are not here)';
 const CLAUDE_CODE = /^claude-code\/.*\.jsonl$/;
 const FOREIGN = /^(?:codex|copilot|gemini|opencode)\/|\.summary\.json$/;
 
-async function extractAll(pattern: RegExp, testing: TestApp, runs: typeof runJsonHere | typeof runJson = runJsonHere) {
+async function extractAll(pattern: RegExp, testing: TestApp) {
   const files = (await realFiles(pattern)).map((file) => join(real, file));
   expect(files.length).toBeGreaterThan(10);
-  const ended = await runs<ExtractReport>(['extract', ...files], testing.environment);
+  const ended = await runJsonHere<ExtractReport>(['extract', ...files], testing.environment);
   expect(ended.stderr).toBe('');
   expect(ended.values.map(({ transcript }) => transcript)).toEqual(files);
   return ended;
@@ -27,7 +26,7 @@ async function extractAll(pattern: RegExp, testing: TestApp, runs: typeof runJso
 
 test.skipIf(!hasReal)(`all Claude Code sessions extract in one call, and again at no cost${skipped}`, async () => {
   const testing = await testApp();
-  const first = await extractAll(CLAUDE_CODE, testing, runJson);
+  const first = await extractAll(CLAUDE_CODE, testing);
   expect(first.code).toBe(0);
   const outcomes = new Set(first.values.map(({ outcome }) => outcome));
   for (const outcome of outcomes) expect(['recorded', 'nothing-worth-keeping', 'nothing-new']).toContain(outcome);

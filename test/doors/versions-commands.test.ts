@@ -1,11 +1,10 @@
-// The commands about versions, as a person types them: real processes over a real memory directory.
+// The commands about versions, as a person types them, over a real memory directory.
 
-import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type TestApp, testApp } from '../support/app.ts';
-import { DOOR } from '../support/run.ts';
+import * as processes from '../support/run.ts';
 import { runHere } from '../support/run-here.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
@@ -13,11 +12,7 @@ import { tempDir } from '../support/temp.ts';
 const TOPIC = 'working-agreements.md';
 
 function run({ environment }: TestApp, ...args: string[]) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [DOOR, ...args], {
-    env: environment,
-    encoding: 'utf8',
-  });
-  return { status, stdout, stderr };
+  return runHere(args, environment);
 }
 
 async function dreamt(): Promise<TestApp & { transcript: string }> {
@@ -36,43 +31,48 @@ test('history, show, diff and restore lead from a change back to what was before
   await store.commit({ actor: 'person' }, () => ({
     files: [{ path: TOPIC, change: (now) => `${now}- More.\n` }],
   }));
-  const { versions } = JSON.parse(run(testing, 'history', TOPIC, '--json').stdout);
+  const { stdout } = await processes.run(['history', TOPIC, '--json'], testing.environment);
+  const { versions } = JSON.parse(stdout);
   expect(versions.map((version: { operation: string }) => version.operation)).toEqual(['modified', 'created']);
   const [, created] = versions;
-  expect(run(testing, 'history', join(dir, TOPIC)).stdout).toContain(`\t${created.id.slice(0, 15)}\tcreated\t`);
-  expect(run(testing, 'show', TOPIC, '--version', created.id)).toMatchObject({ status: 0, stdout: text });
-  expect(run(testing, 'diff', TOPIC).stdout).toMatch(/^--- .*\n\+\+\+ .*\n@@ .* @@\n( .*\n)+\+- More\.\n$/);
-  expect(run(testing, 'restore', TOPIC, '--version', created.id).status).toBe(0);
-  expect(run(testing, 'show', TOPIC).stdout).toBe(text);
-  const wrong = run(testing, 'show', 'MEMORY.md', '--version', created.id);
-  expect(wrong).toMatchObject({ status: 1, stderr: expect.stringContaining(`not of MEMORY.md`) });
+  expect((await run(testing, 'history', join(dir, TOPIC))).stdout).toContain(`\t${created.id.slice(0, 15)}\tcreated\t`);
+  expect(await run(testing, 'show', TOPIC, '--version', created.id)).toMatchObject({ code: 0, stdout: text });
+  expect((await run(testing, 'diff', TOPIC)).stdout).toMatch(/^--- .*\n\+\+\+ .*\n@@ .* @@\n( .*\n)+\+- More\.\n$/);
+  expect((await run(testing, 'restore', TOPIC, '--version', created.id)).code).toBe(0);
+  expect((await run(testing, 'show', TOPIC)).stdout).toBe(text);
+  const wrong = await run(testing, 'show', 'MEMORY.md', '--version', created.id);
+  expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining(`not of MEMORY.md`) });
 });
 
 test('undo refuses with the reason and exit code 1, takes back what is asked for, and extract learns it again', async () => {
   const testing = await dreamt();
   const { store, transcript } = testing;
   const extract = store.ledger.get("select id from job where kind = 'extract'")?.id as string;
-  expect(run(testing, 'undo', extract)).toMatchObject({
-    status: 1,
+  expect(await run(testing, 'undo', extract)).toMatchObject({
+    code: 1,
     stdout: expect.stringContaining('changed by dream'),
   });
-  expect(run(testing, 'undo')).toMatchObject({ status: 1, stderr: expect.stringContaining('--any') });
-  expect(run(testing, 'undo', '--last', '--any').status).toBe(0);
-  expect(JSON.parse(run(testing, 'undo', '--last', '--any', '--json').stdout)).toMatchObject({
+  expect(await run(testing, 'undo')).toMatchObject({ code: 1, stderr: expect.stringContaining('--any') });
+  expect((await run(testing, 'undo', '--last', '--any')).code).toBe(0);
+  expect(JSON.parse((await run(testing, 'undo', '--last', '--any', '--json')).stdout)).toMatchObject({
     outcome: 'undone',
     job: extract,
   });
   expect(await store.list()).toEqual([]);
-  expect(JSON.parse(run(testing, 'extract', transcript, '--json').stdout)).toMatchObject({ outcome: 'recorded' });
+  expect(JSON.parse((await run(testing, 'extract', transcript, '--json')).stdout)).toMatchObject({
+    outcome: 'recorded',
+  });
 });
 
 test('redact tells what it would change, changes it, and leaves nothing to find', async () => {
   const testing = await dreamt();
-  expect(run(testing, 'redact', '--match', 'pnpm', '--dry-run').stdout).toContain(TOPIC);
+  expect((await run(testing, 'redact', '--match', 'pnpm', '--dry-run')).stdout).toContain(TOPIC);
   expect(readFileSync(join(testing.dir, TOPIC), 'utf8')).toContain('pnpm');
-  expect(run(testing, 'redact', '--match', 'pnpm')).toMatchObject({ status: 0 });
+  expect(await run(testing, 'redact', '--match', 'pnpm')).toMatchObject({ code: 0 });
   expect(readFileSync(join(testing.dir, TOPIC), 'utf8')).toContain('Always use [redacted] instead of npm.');
-  expect(run(testing, 'redact', '--match', 'pnpm').stdout).toBe('redacted 0 versions, 0 rows of the ledger, 0 files\n');
+  expect((await run(testing, 'redact', '--match', 'pnpm')).stdout).toBe(
+    'redacted 0 versions, 0 rows of the ledger, 0 files\n',
+  );
 });
 
 test('history reads instants of any offset, and says what it cannot read, and that it knows no such file', async () => {

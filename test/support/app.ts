@@ -9,6 +9,7 @@ import { type App, compose } from '../../src/doors/compose.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { copyEmbeddedQueue } from './embedded-queue.ts';
 import { type MessagesServer, type Script, startMessagesServer } from './messages-server.ts';
+import { COMPILED } from './run.ts';
 import { tempDir } from './temp.ts';
 
 export interface TestApp {
@@ -42,6 +43,7 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
   if (options.settings) writeFileSync(join(home, 'config.json'), JSON.stringify(options.settings));
   const environment: Environment = {
     PATH: process.env.PATH,
+    NODE_COMPILE_CACHE: COMPILED,
     HOME: home,
     NOCTURNE_HOME: home,
     NOCTURNE_MEMORY_DIR: dir,

@@ -7,7 +7,7 @@ import Database from 'better-sqlite3';
 import type { Environment } from '../../src/base/config/config.ts';
 import type { SentBatch } from './message-batches.ts';
 import type { MessagesServer } from './messages-server.ts';
-import { DOOR } from './run.ts';
+import { COMPILED, DOOR } from './run.ts';
 import { tempDir } from './temp.ts';
 
 /** Made before the issues "Every word a person said" and "A house one would live in". */
@@ -58,6 +58,7 @@ export function copyBefore(name: (typeof FIXTURES)[number]): Before {
     session: (name, digit) => join(project(name), `${digit.repeat(8)}-2222-4333-8444-555555555555.jsonl`),
     environment: (now, server) => ({
       PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: COMPILED,
       HOME: user,
       NOCTURNE_HOME: home,
       CLAUDE_CONFIG_DIR: join(user, '.claude'),

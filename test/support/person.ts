@@ -4,6 +4,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../../src/base/config/config.ts';
+import { COMPILED } from './run.ts';
 import { tempDir } from './temp.ts';
 
 export interface Person {
@@ -45,6 +46,7 @@ esac`,
     crontab,
     systemctlCalls,
     environment: {
+      NODE_COMPILE_CACHE: COMPILED,
       HOME: user,
       // Said, too: what runs inside of a test must never reach the directories of whoever runs the tests.
       NOCTURNE_HOME: join(user, '.nocturne'),

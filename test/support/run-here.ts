@@ -22,6 +22,8 @@ export interface HereOptions {
   answer?(stderr: string): string | undefined;
   /** All three streams are a terminal, 80 columns wide. */
   isTerminal?: boolean;
+  /** Where it runs. */
+  cwd?: string;
   /** The agent runs in a process of its own, as it does for users. Default: in this one. */
   isForked?: boolean;
 }
@@ -40,7 +42,7 @@ export function runHere(args: string[], environment: Environment, options: HereO
 export async function hereWith(
   program: () => Promise<unknown>,
   environment: Environment,
-  { stdin = '', answer, isTerminal = false }: HereOptions = {},
+  { stdin = '', answer, isTerminal = false, cwd }: HereOptions = {},
 ): Promise<EndedHere> {
   for (const name of Object.keys(process.env).filter((each) => OURS.test(each))) vi.stubEnv(name, undefined);
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
@@ -61,11 +63,14 @@ export async function hereWith(
     }),
   ]);
   const heard = SIGNALS.map((name) => ({ name, before: process.listeners(name) }));
+  const cwdBefore = process.cwd();
   process.exitCode = undefined;
   try {
+    if (cwd !== undefined) process.chdir(cwd);
     await program();
     return { code: Number(process.exitCode ?? 0), ...written };
   } finally {
+    process.chdir(cwdBefore);
     process.exitCode = undefined;
     for (const back of restore) back();
     for (const { name, before } of heard)

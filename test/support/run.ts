@@ -9,7 +9,7 @@ import type { Environment } from '../../src/base/config/config.ts';
 /** What `nocturne` is: the build, which is made before the first test (build.ts). */
 export const DOOR = join(import.meta.dirname, '../../dist/nocturne.js');
 /** Halves the CPU time that a start costs. */
-const COMPILED = join(import.meta.dirname, '../../node_modules/.cache/nocturne-test');
+export const COMPILED = join(import.meta.dirname, '../../node_modules/.cache/nocturne-test');
 
 export interface Ended {
   code: number | null;

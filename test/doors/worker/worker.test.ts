@@ -29,9 +29,9 @@ function waiting({ store }: TestApp) {
   }));
 }
 
-/** Works what is due at an instant. */
+/** Works what is due at an instant; that a process does is tested beside. */
 function workAt(now: string, { environment }: TestApp) {
-  return run(['worker', '--once'], { ...environment, NOCTURNE_NOW: now });
+  return runHere(['worker', '--once'], { ...environment, NOCTURNE_NOW: now });
 }
 
 test('SIGTERM ends a resident worker within its deadline, its agent with it, and hands the work back', async () => {
@@ -94,7 +94,7 @@ test('a model that always refuses is asked in three runs, up to a minute and the
   expect(coverageWhere(testing.store.ledger).map(({ disposition }) => disposition)).toEqual(['gave-up', 'gave-up']);
   expect(await testing.store.list()).toEqual([]);
   // Given up is covered: nothing asks again, not even inline.
-  expect(await run(['extract', session], testing.environment)).toMatchObject({ code: 0 });
+  expect(await runHere(['extract', session], testing.environment)).toMatchObject({ code: 0 });
   expect(model.requests).toHaveLength(3);
 });
 

@@ -10,7 +10,8 @@ import { initScaffold } from '../../../src/wings/scaffold/scaffold.ts';
 import { testApp, testModel } from '../../support/app.ts';
 import { jobsInProcess } from '../../support/jobs-in-process.ts';
 import { calls, type MessagesRequest, toolResults } from '../../support/messages-server.ts';
-import { run, runJson } from '../../support/run.ts';
+import { run } from '../../support/run.ts';
+import { runHere, runJsonHere } from '../../support/run-here.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const PATHS = ['startup-notes.md', 'feature-checklist.md', 'progress-log.md'];
@@ -82,9 +83,9 @@ test('no dream changes them, whatever a model proposes, and an agent does', asyn
 
 test('a recall says how they are kept where they are there, outside of what is data', async () => {
   const { environment, dir } = await testApp({ dir: join(tempDir(), 'memory') });
-  const planned = await runJson<{ written: string[] }>(['init', '--dry-run'], environment);
+  const planned = await runJsonHere<{ written: string[] }>(['init', '--dry-run'], environment);
   expect(planned.values).toEqual([{ outcome: 'planned', written: PATHS, kept: [], job: null }]);
-  const recall = async () => (await run(['recall'], environment)).stdout;
+  const recall = async () => (await runHere(['recall'], environment)).stdout;
   expect(await recall()).toBe('');
   expect((await run(['init'], environment)).stdout).toMatch(/wrote {2}progress-log\.md[\s\S]*nocturne undo job_/);
   const text = await recall();

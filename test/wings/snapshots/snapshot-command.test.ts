@@ -7,7 +7,8 @@ import { expect, test } from 'vitest';
 import { newTopic } from '../../../src/memory/text/topic.ts';
 import type { SnapshotCheck } from '../../../src/wings/snapshots/apply.ts';
 import { aPerson } from '../../support/person.ts';
-import { run, runJson } from '../../support/run.ts';
+import { run } from '../../support/run.ts';
+import { runHere } from '../../support/run-here.ts';
 
 function git(cwd: string, ...args: string[]): void {
   const own = { GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null', PATH: process.env.PATH };
@@ -25,10 +26,11 @@ function colleague(from?: string) {
   return {
     tree,
     memory,
-    nocturne: (...args: string[]) => run(args, asThere, { cwd: tree }),
+    nocturne: (...args: string[]) => runHere(args, asThere, { cwd: tree }),
     check: async () => {
-      const { code, values } = await runJson<SnapshotCheck>(['snapshot', 'check'], asThere, { cwd: tree });
-      return { code, state: values[0]?.state };
+      const { code, stdout } = await run(['snapshot', 'check', '--json'], asThere, { cwd: tree });
+      const { state }: SnapshotCheck = JSON.parse(stdout);
+      return { code, state };
     },
   };
 }
