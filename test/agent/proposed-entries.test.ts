@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { EvidenceSource } from '../../src/agent/entry-checks.ts';
+import { sized } from '../support/depth.ts';
 import { entry, quoting, recorder, recordOne } from '../support/recorder.ts';
 
 describe('what models send', () => {
@@ -45,7 +46,7 @@ describe('what models send', () => {
   });
 
   it('answers shortly and soon to megabytes', async () => {
-    const huge = 'a '.repeat(5_000_000);
+    const huge = 'a '.repeat(sized({ quick: 700_000, deep: 5_000_000 }));
     const tool = recorder();
     for (const input of [
       { entries: huge },

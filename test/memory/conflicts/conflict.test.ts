@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { reconcile, sidesOf, tidyFrontmatter, tidyTopic } from '../../../src/memory/conflicts/conflict.ts';
+import { sized } from '../../support/depth.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const dir = tempDir();
@@ -91,7 +92,7 @@ test.each([[[]], [['--diff3']], [['--zdiff3']], [['--union']]])(
         const nested = (line: string) => line.startsWith('  ');
         for (const line of kept) if (standing.has(line) && !nested(line)) expect(all).toContain(line);
       }),
-      { numRuns: 60 },
+      { numRuns: sized({ quick: 20, deep: 60 }) },
     );
   },
 );

@@ -26,7 +26,7 @@ async function readWhole(path: string): Promise<number> {
   return session.unreadableLines;
 }
 
-const LINES = sized({ quick: 2_000, deep: 10_000 });
+const LINES = sized({ quick: 1_000, deep: 10_000 });
 
 describe(`${LINES} damaged lines`, () => {
   test.each([
