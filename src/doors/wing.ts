@@ -56,6 +56,8 @@ export interface WorkTerms {
   review?: boolean;
   /** Of a dream: as which session its job is told. */
   named?: string;
+  /** Told that it is worked now, which what waits is not; what it answers is called when the try is over, however it ends. */
+  begun?(): () => void;
   /** Told what became of this try: it is done, given up, or waits. */
   worked(result: { outcome: string; reason: string | null; delayedUntil: string | null }): Promise<void>;
 }

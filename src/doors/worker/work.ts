@@ -92,11 +92,14 @@ export async function workKey(
   noteWork(store.ledger, { kind, key, now });
   const tried = await triesOf(store, item);
   let ending: Ending;
+  const end = terms?.begun?.();
   try {
     ending = await runItem(app, { ...at, item, tried, isProbe, terms });
   } catch (error) {
     app.home.breaker.pass();
     throw error;
+  } finally {
+    end?.();
   }
   const calls = ending.spend?.calls ?? 0;
   const hasProgress = (ending.coveredTurns ?? 0) + (ending.operations?.length ?? 0) > 0 && calls > 0;

@@ -1,6 +1,6 @@
 // Dreams over HTTP that may not ask a model for now wait as running, and fail where that lasts too long.
 
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { drainInboxes } from '../../../src/doors/worker/worker.ts';
 import { testModel } from '../../support/app.ts';
 import { obey } from '../../support/obedient.ts';
@@ -80,7 +80,12 @@ test.each([
     hold(at);
     const client = at.client();
     const { id } = await ask(client, 'sesn_waits');
+    const timers = vi.spyOn(globalThis, 'setInterval');
+    onTestFinished(() => timers.mockRestore());
     expect(await drain(at)).toContainEqual(expect.stringMatching(why));
+    // Nothing is left that looks, once a second, whether what is worked was canceled.
+    const looking = timers.mock.results.filter((_, call) => timers.mock.calls[call]?.[1] === 1_000);
+    expect(looking.filter(({ value }) => (value as { _destroyed: boolean })._destroyed === false)).toEqual([]);
     expect(model.requests).toEqual([]);
     const running = await client.sdk.beta.dreams.retrieve(id);
     expect(running).toMatchObject({ status: 'running', error: null, ended_at: null });

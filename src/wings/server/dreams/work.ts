@@ -230,7 +230,6 @@ async function termsOfDream({ id, session }: { id: string; session: string | und
     return { held: { until, reason: `What the key ${owner} may cost in a day is used up.` }, worked };
   }
   const price = priceOf(model, config.prices);
-  const looking = setInterval(() => isOver() && ended.abort(over()), LOOK_MS);
   return {
     session: opened,
     named: sessionOfDream(id),
@@ -248,8 +247,11 @@ async function termsOfDream({ id, session }: { id: string; session: string | und
         if (price) at.rows.keys.addSpend(owner, today(), costMicroUsd(usage, price));
       },
     },
+    begun() {
+      const looking = setInterval(() => isOver() && ended.abort(over()), LOOK_MS);
+      return () => clearInterval(looking);
+    },
     async worked({ outcome, reason, delayedUntil }) {
-      clearInterval(looking);
       const isOff = outcome === 'off' && delayedUntil === null;
       if (isOff) dreams.fail(id, { type: 'internal_error', message: reason ?? 'nocturne is turned off.' });
       await advance(row, at);
