@@ -13,7 +13,8 @@ import { rememberUses } from '../memory/recall/recall-uses.ts';
 import type { Store } from '../memory/store/store.ts';
 import { isTopicPath } from '../memory/text/topic.ts';
 import { type MemoryToolOptions, memoryCommands, readMemoryCommand } from './memory-commands.ts';
-import { declaredScope, MEMORY_SCOPES, type MemoryScope, scopeDir } from './places.ts';
+import { declaredScope } from './agent-definition.ts';
+import { MEMORY_SCOPES, type MemoryScope, scopeDir } from './places.ts';
 import { type RecallOptions, recallFor } from './recall.ts';
 
 export interface AgentMemory {

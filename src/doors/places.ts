@@ -1,18 +1,13 @@
-// Where memory lives, as the settings, the scopes and an agent's definition say, and whether nocturne may work there. An
-// agent that declares `memory: user | project | local` gets that scope and nothing beside it. A ledger that came with a
-// repository is refused: it could send a worker to transcripts of other projects. Nothing is made or opened.
+// Where memory lives, as the settings and the scopes say, and whether nocturne may work there. Nothing is made or opened.
 
-import { dirname, isAbsolute, join, sep } from 'node:path';
+import { isAbsolute, join, sep } from 'node:path';
 import type { Config } from '../base/config/config.ts';
 import { AppError, isAppError } from '../base/errors.ts';
-import { canonicalPath, isDirectory, listFiles, listNames } from '../base/files/directories.ts';
-import { readText, statNow } from '../base/files/files.ts';
-import { isTracked } from '../base/files/working-tree.ts';
-import type { Home, Pause } from '../memory/home/home.ts';
-import { checkoutRoot, gitRoot, isCheckedInDir, memoryDirOf, projectMemoryDir } from '../memory/home/paths.ts';
+import { canonicalPath, isDirectory, listNames } from '../base/files/directories.ts';
+import type { Pause } from '../memory/home/home.ts';
+import { checkoutRoot, gitRoot, memoryDirOf, projectMemoryDir } from '../memory/home/paths.ts';
 import { decideEnablement, type Enablement } from '../memory/home/switches.ts';
 import type { ExtraScope } from '../memory/recall/recall.ts';
-import { readFrontmatter } from '../memory/text/frontmatter.ts';
 import type { Memories } from '../transcript/writes/memory-writes.ts';
 import { wings } from './wing.ts';
 
@@ -117,64 +112,4 @@ export function enablementFor(config: Config, { pauses, cwd }: { pauses: Pause[]
   if (cwd === undefined) return decideEnablement(switches);
   const canonical = canonicalPath(cwd);
   return decideEnablement(switches, [cwd, canonical, gitRoot(cwd) ?? canonical]);
-}
-
-/**
- * The scope that a definition declares; undefined where it declares none. Throws `bad-input` for a file that is not
- * there and for a scope that there is not.
- */
-export async function declaredScope(definition: string): Promise<MemoryScope | undefined> {
-  const text = await readText(definition);
-  if (text === null) throw new AppError('bad-input', `There is no agent definition at ${definition}.`);
-  const { memory } = readFrontmatter(text).data;
-  if (memory === undefined || memory === null) return undefined;
-  const scope = MEMORY_SCOPES.find((each) => each === memory);
-  if (scope) return scope;
-  throw new AppError('bad-input', `${definition} declares memory: ${JSON.stringify(memory)}, which is no scope.`, {
-    remedy: `Write memory: ${MEMORY_SCOPES.join(', memory: ').replace(/, (?=[^,]*$)/, ' or ')}.`,
-  });
-}
-
-/**
- * The file that defines an agent of this name for a session in `cwd`: the project's before the user's, the nearest
- * first; null where none does. An agent's name is what its frontmatter says, else that of its file.
- */
-export async function findDefinition(
-  name: string,
-  { cwd, claudeDir }: { cwd: string; claudeDir: string },
-): Promise<string | null> {
-  for (const dir of [...projectDirs(cwd), claudeDir].map((each) => join(each, 'agents')).filter(isDirectory)) {
-    for (const path of (await listFiles(dir)).filter((each) => each.endsWith('.md'))) {
-      const { data } = readFrontmatter((await readText(join(dir, path))) ?? '');
-      const own = typeof data.name === 'string' ? data.name : path.replace(/^.*\/|\.md$/g, '');
-      if (own === name) return join(dir, path);
-    }
-  }
-  return null;
-}
-
-/** `.claude` of the directory and of those above it, up to the top of the working tree. */
-function projectDirs(cwd: string): string[] {
-  const from = canonicalPath(cwd);
-  const root = checkoutRoot(from) ?? from;
-  const dirs: string[] = [];
-  for (let at = from; ; at = dirname(at)) {
-    dirs.push(join(at, '.claude'));
-    if (at === root || dirname(at) === at) return dirs;
-  }
-}
-
-const LEDGER = '.claude/memory/.nocturne/ledger.db';
-
-/** Throws `refused` where git tracks the ledger of a memory directory that no command of this home has worked in before. */
-export async function refuseSentLedger(
-  dir: string,
-  { config, home, isCheckedIn = isCheckedInDir(dir) }: { config: Config; home: Home; isCheckedIn?: boolean },
-): Promise<void> {
-  if (!isCheckedIn || home.stores().includes(dir) || !statNow(join(dir, '.nocturne', 'ledger.db'))) return;
-  const root = join(dir, '..', '..');
-  if (!(await isTracked(LEDGER, { root, environment: config.environment, timeoutMs: 5_000 }))) return;
-  throw new AppError('refused', `${join(root, LEDGER)} came with the repository, and is not what nocturne did here.`, {
-    remedy: `Take it out of the repository: git rm -f ${LEDGER}. What belongs there is made anew.`,
-  });
 }

@@ -29,7 +29,8 @@ import {
   timesForgotten,
 } from '../memory/recall/recall-uses.ts';
 import { isWithinTokens } from '../transcript/excerpt/tokens.ts';
-import { declaredScope, enablementFor, findDefinition, type MemoryScope, scopeDir, scopesBeside } from './places.ts';
+import { declaredScope, findDefinition } from './agent-definition.ts';
+import { enablementFor, type MemoryScope, scopeDir, scopesBeside } from './places.ts';
 import { wings } from './wing.ts';
 
 /** What Claude Code takes from a hook; more than that it spills into a file. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { type Config, type Environment, loadConfig } from '../../base/config/config.ts';
 import { describeError, isAppError } from '../../base/errors.ts';
-import { refuseSentLedger } from '../../doors/places.ts';
+import { refuseSentLedger } from '../../doors/sent-ledger.ts';
 import { openHome } from '../../memory/home/home.ts';
 import { openStore } from '../../memory/open.ts';
 import type { Store } from '../../memory/store/store.ts';
