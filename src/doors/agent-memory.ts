@@ -12,8 +12,8 @@ import { openStore } from '../memory/open.ts';
 import { rememberUses } from '../memory/recall/recall-uses.ts';
 import type { Store } from '../memory/store/store.ts';
 import { isTopicPath } from '../memory/text/topic.ts';
-import { type MemoryToolOptions, memoryCommands, readMemoryCommand } from './memory-commands.ts';
 import { declaredScope } from './agent-definition.ts';
+import { type MemoryToolOptions, memoryCommands, readMemoryCommand } from './memory-commands.ts';
 import { MEMORY_SCOPES, type MemoryScope, scopeDir } from './places.ts';
 import { type RecallOptions, recallFor } from './recall.ts';
 
