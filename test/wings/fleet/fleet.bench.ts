@@ -8,7 +8,7 @@ import pg from 'pg';
 import { openStore } from '../../../src/memory/open.ts';
 import { moveToDatabase } from '../../../src/wings/fleet/stores/move.ts';
 import { tempDir } from '../../support/temp.ts';
-import { openStores, ownDatabase } from './own-database.ts';
+import { noPostgres, openStores, ownDatabase } from './own-database.ts';
 
 const topics = Number(process.argv[2] ?? 1_000);
 const rounds = Number(process.argv[3] ?? 15);
@@ -52,6 +52,10 @@ async function counted(url: string) {
   return { url: via.href, counts, close: () => server.close() };
 }
 
+if (noPostgres) {
+  process.stdout.write(`fleet ${noPostgres}\n`);
+  process.exit();
+}
 const database = await ownDatabase();
 const line = await counted(database.url);
 const dir = join(tempDir(), 'memory');

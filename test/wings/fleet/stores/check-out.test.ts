@@ -193,6 +193,21 @@ describe.skipIf(noPostgres)(`stores in the database ${noPostgres}`, () => {
     });
   });
 
+  test.each(['fence = fence + 1', 'revision = revision + 1', "lineage = 'another'"])(
+    'where another moved the row meanwhile (%s) nothing of a change is kept',
+    async (moved) => {
+      const id = await putStore(here, FILES);
+      const one = await checkOut(here, id);
+      const late = one.change(async (store) => {
+        await store.write(by, { path: 'a.md', text: 'late\n' });
+        await database.ask(`update store set ${moved}, name = 'moved' where id = $1`, [id]);
+      });
+      await expect(late).rejects.toMatchObject({ code: 'fenced' });
+      await database.ask("update store set name = id where name = 'moved'");
+      expect(await textsOf(there, id)).toEqual(FILES);
+    },
+  );
+
   test('after the database was restored no copy is brought on from a revision that is gone', async () => {
     const id = await putStore(here, FILES);
     const one = await checkOut(here, id);
