@@ -55,8 +55,7 @@ export async function agentMemory(options: AgentMemoryOptions): Promise<AgentMem
   });
   try {
     const home = openHome(config.home, config.clock, config.zone);
-    home.addStore(store.dir);
-    home.close();
+    await home.addStore(store.dir).finally(() => home.close());
     const recalled = await recallFor(config, { ...recalling, cwd, memory, isAlone: true });
     const { text } = await renderPrompt('agent-memory', { directory: store.dir, recalled: recalled.text });
     const tool = memoryTool(store, { mode });

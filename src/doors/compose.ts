@@ -38,7 +38,7 @@ import { lanesFor, ModelSlots, withinSlots } from './worker/model-slots.ts';
 
 export interface App extends WingApp {
   /** The same for all sessions that a memory directory has seen: off where every one of their projects is. */
-  standingOf(store: Store): Enablement;
+  standingOf(store: Store): Promise<Enablement>;
   /** The memory directory of a project or, where one is set, the one for all; it is remembered in the home. */
   storeFor(session: { cwd?: string }): Promise<Store>;
   /** The same for a job that asks a model: without a key it throws `no-model` rather than make a directory for nothing. */
@@ -78,8 +78,7 @@ export interface DreamRequest extends DreamJobRequest {
 
 export function compose(config: Config, parts: Parts = {}): App {
   boundDecompression(config.decompressedBytes);
-  const home = openHome(config.home, config.clock, config.zone);
-  home.lookAround(() => foundDirectories(config));
+  const home = openHome(config.home, config.clock, config.zone, () => foundDirectories(config));
   const stores = new Map<string, Promise<Store>>();
   const limits = { memoryBytes: config.memoryBytes, memories: config.maxMemories, totalBytes: config.totalMemoryBytes };
   const moved: Store[] = [];
@@ -102,10 +101,11 @@ export function compose(config: Config, parts: Parts = {}): App {
     if (stores.get(dir) === before && stores.delete(dir)) moved.push(opened);
     return store(dir);
   };
-  const standing = ({ cwd }: { cwd?: string } = {}) => enablementFor(config, { pauses: home.pauses.all(), cwd });
+  const standing = async ({ cwd }: { cwd?: string } = {}) =>
+    enablementFor(config, { pauses: await home.pauses.all(), cwd });
   const storeToKnow = async (dir: string) => {
     const opened = await store(dir);
-    home.addStore(opened.dir);
+    await home.addStore(opened.dir);
     return opened;
   };
   const storeFor = (session: { cwd?: string }) => storeToKnow(memoryDirFor(config, session));
@@ -151,12 +151,12 @@ export function compose(config: Config, parts: Parts = {}): App {
     const requests = await wingWith('requests')?.requests?.({ mode, asking, signal });
     return { approval, requests } satisfies Partial<DreamDeps>;
   };
-  const extraction = (options: JobOptions): Omit<ExtractDeps, 'storeFor'> => ({
+  const extraction = async (options: JobOptions): Promise<Omit<ExtractDeps, 'storeFor'>> => ({
     ...job(options),
     quietMs: config.quietMs,
     excerptTokens: config.excerptTokens,
     fork: config.fork,
-    declinedBefore: home.declinedBefore(),
+    declinedBefore: await home.declinedBefore(),
     memoriesOf: ({ cwd }, memory) => memoriesOf(config, { cwd, memory }),
     userMemory: options.keepsUserMemory ? undefined : userScope.memory,
   });
@@ -192,10 +192,11 @@ export function compose(config: Config, parts: Parts = {}): App {
     ...forWings,
     log,
     userScope,
-    standingOf(at) {
-      const overall = standing();
+    async standingOf(at) {
+      const pauses = await home.pauses.all();
+      const overall = enablementFor(config, { pauses });
       if (!overall.enabled) return overall;
-      const each = sessionDirs(at.ledger).map((cwd) => standing({ cwd }));
+      const each = sessionDirs(at.ledger).map((cwd) => enablementFor(config, { pauses, cwd }));
       return (each.every(({ enabled }) => !enabled) && each[0]) || overall;
     },
     storeFor,
@@ -213,7 +214,7 @@ export function compose(config: Config, parts: Parts = {}): App {
         at.dir = at.store.dir;
         return at.store;
       };
-      const job = () => extract(request, { ...extraction(options), storeFor: find });
+      const job = async () => extract(request, { ...(await extraction(options)), storeFor: find });
       return userScope.deliverAfter(observed('extract', at, job), () => at.store);
     },
     dream: async (at, request, options = {}) => {
@@ -246,7 +247,7 @@ export function compose(config: Config, parts: Parts = {}): App {
       return reprocess(request, {
         store: at,
         extract: (each) => {
-          const job = () => extract(each, { ...extraction(options), storeFor: async () => at });
+          const job = async () => extract(each, { ...(await extraction(options)), storeFor: async () => at });
           return userScope.deliverAfter(observed('reprocess', at, job), () => at);
         },
         onReport: options.onReport,
@@ -274,7 +275,7 @@ export function compose(config: Config, parts: Parts = {}): App {
       forked.close();
       for (const gone of moved) gone.close();
       for (const opened of stores.values()) opened.then((each) => each.close(), ignoreUnopened);
-      home.close();
+      void home.close();
     },
   };
 }

@@ -8,7 +8,7 @@ import { readAccess } from '../base/key.ts';
 import { thisProcess } from '../base/process.ts';
 import type { SpentTokens } from '../memory/home/spend.ts';
 import { type Lease, releaseLease, renewLease, takeLease } from '../memory/ledger/job-rows.ts';
-import { newId, type StartedBy } from '../memory/ledger/ledger.ts';
+import { type Ledger, newId, type StartedBy } from '../memory/ledger/ledger.ts';
 import type { Store } from '../memory/store/store.ts';
 
 export type RequestNews = Refusal | null | undefined;
@@ -32,10 +32,10 @@ export interface JobOptions {
   onReport?(report: ExtractReport): void;
   /** Default: the configured one. */
   model?: string;
-  /** Asked inside each commit of the job: throws where it is wanted no more. */
-  mayCommit?(): void;
+  /** Asked inside each commit of the job, with the ledger that it is made to: throws where it is wanted no more. */
+  mayCommit?(ledger: Ledger): void;
   /** Told what each request used as soon as that is known. */
-  onUsage?(usage: SpentTokens): void;
+  onUsage?(usage: SpentTokens): void | Promise<void>;
   /** What is learned of the user stays in the store, whatever the settings. */
   keepsUserMemory?: boolean;
 }
@@ -96,8 +96,8 @@ export function withNews(run: RunAgent, onRequest: Parts['onRequest']): RunAgent
 export function withUsage(run: RunAgent, onUsage: JobOptions['onUsage']): RunAgent {
   if (!onUsage) return run;
   return (request, ports, signal) => {
-    const settle: typeof ports.settle = (reservation, usage, refused) => {
-      onUsage(usage);
+    const settle: typeof ports.settle = async (reservation, usage, refused) => {
+      await onUsage(usage);
       return ports.settle(reservation, usage, refused);
     };
     return run(request, { ...ports, settle }, signal);

@@ -75,7 +75,7 @@ export async function recallFor(config: Config, options: RecallOptions = {}): Pr
   const scope = options.memory ?? declared ?? 'project';
   const isAlone = options.isAlone ?? (scope !== 'project' || declared !== undefined);
   const memory = canonicalPath(scopeDir(config, { memory: scope, cwd }));
-  const { standing, known, notices } = readHome(config, cwd);
+  const { standing, known, notices } = await readHome(config, cwd);
   const result: RecallResult = {
     memory,
     standing,
@@ -222,15 +222,19 @@ export async function recallPrompt(options: RecallOptions & { config?: Config } 
 }
 
 /** Whether anything may be recalled, in which memory directories nocturne works, and what a person should know. */
-function readHome(config: Config, cwd: string): { standing: Enablement; known: string[]; notices: string[] } {
+async function readHome(
+  config: Config,
+  cwd: string,
+): Promise<{ standing: Enablement; known: string[]; notices: string[] }> {
   const home = openHome(config.home, config.clock, config.zone);
   try {
-    const damage = home.damage();
-    const unread = home.days.unreadDay();
+    const damage = await home.damage();
+    const unread = await home.days.unreadDay();
     const notices = [...(damage ? [formatDamage(damage)] : []), ...(unread ? [formatUnreadSpend(unread)] : [])];
-    return { standing: enablementFor(config, { pauses: home.pauses.all(), cwd }), known: home.stores(), notices };
+    const pauses = await home.pauses.all();
+    return { standing: enablementFor(config, { pauses, cwd }), known: await home.stores(), notices };
   } finally {
-    home.close();
+    await home.close();
   }
 }
 

@@ -16,7 +16,7 @@ export async function refuseSentLedger(
   dir: string,
   { config, home, isCheckedIn = isCheckedInDir(dir) }: { config: Config; home: Home; isCheckedIn?: boolean },
 ): Promise<void> {
-  if (!isCheckedIn || home.stores().includes(dir) || !statNow(join(dir, '.nocturne', 'ledger.db'))) return;
+  if (!isCheckedIn || !statNow(join(dir, '.nocturne', 'ledger.db')) || (await home.stores()).includes(dir)) return;
   const root = join(dir, '..', '..');
   if (!(await isTracked(LEDGER, { root, environment: config.environment, timeoutMs: 5_000 }))) return;
   throw new AppError('refused', `${join(root, LEDGER)} came with the repository, and is not what nocturne did here.`, {

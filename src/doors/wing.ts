@@ -34,7 +34,7 @@ export interface WingApp {
   /** Where the memory of a project is kept, or would be: nothing is opened or made. */
   memoryDirOf(session: { cwd?: string }): string;
   /** Whether nocturne may work unasked for a session that ran in `cwd`; without one, whether it may anywhere. */
-  standing(session?: { cwd?: string }): Enablement;
+  standing(session?: { cwd?: string }): Promise<Enablement>;
   /** Opens a memory directory; one that is open already is not opened twice. */
   store(dir: string): Promise<Store>;
   /** Runs `work` while no other process works on the key in the store; null where one does. */
@@ -112,7 +112,7 @@ export interface Pages {
   /** Null where there is nothing of it at this address. */
   answer(request: Request): Promise<Response | null>;
   /** Ends what is still being sent. */
-  close(): void;
+  close(): Promise<void>;
 }
 
 export interface Wing extends WingSchema {

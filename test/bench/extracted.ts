@@ -38,7 +38,7 @@ export async function extracted(
     return { outcome: report.outcome, requests: server.requests };
   } finally {
     store.close();
-    home.close();
+    await home.close();
     await server.close();
   }
 }

@@ -142,7 +142,7 @@ async function judge(world: World, ends: { codes: (number | null)[]; deaths: str
   // What a swap keeps for a minute for editors that hold a file open is looked at and removed.
   const later = new Date(Date.now() + 120_000).toISOString();
   const { clock } = await loadConfig({}, { ...world.environment, NOCTURNE_NOW: later });
-  for (const dir of world.app.home.stores()) await (await openStore(dir, { clock })).close();
+  for (const dir of await world.app.home.stores()) await (await openStore(dir, { clock })).close();
   const verdict = await verify(world);
   const waiting = await world.waiting();
   if (waiting > 0) verdict.violations.push(`${waiting} items still wait.`);

@@ -96,7 +96,7 @@ export async function makeWorld(options: WorldOptions, random: Random): Promise<
     session.turns += 1;
     session.file.add(statementOf(session, session.turns));
   }
-  const stores = () => Promise.all(app.home.stores().map((dir) => app.store(dir)));
+  const stores = async () => Promise.all((await app.home.stores()).map((dir) => app.store(dir)));
   return {
     home,
     user: app.userScope.dir,

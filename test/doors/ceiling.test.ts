@@ -52,12 +52,12 @@ test('with a daily ceiling two workers never send more than it allows; the rest 
   const sent = costs.reduce((sum, cost) => sum + cost, 0);
   expect(sent).toBeGreaterThan(dayTokens / 2);
   expect(sent).toBeLessThanOrEqual(dayTokens);
-  expect(app.home.days.spendOf('2026-11-21')).toMatchObject({
+  expect(await app.home.days.spendOf('2026-11-21')).toMatchObject({
     reservedTokens: 0,
     usedTokens: sent,
     calls: costs.length,
   });
-  const dirs = app.home.stores().filter((dir) => dir.includes('project'));
+  const dirs = (await app.home.stores()).filter((dir) => dir.includes('project'));
   expect(dirs).toHaveLength(DIRECTORIES);
   const stores = await Promise.all(dirs.map((dir) => app.store(dir)));
   const waiting = stores.flatMap((store) => inboxItems(store.ledger));
@@ -120,7 +120,7 @@ test('after five jobs in a row without progress no model is asked; then one trie
   isDown = false;
   const mended = await laterApp(testing, NOW + 60 * MINUTE, { server: model });
   expect((await workDue(mended)).map(({ outcome }) => outcome)).toEqual(Array(8).fill('nothing-worth-keeping'));
-  expect(mended.app.home.breaker.read()).toMatchObject({ state: 'closed', failures: 0 });
+  expect(await mended.app.home.breaker.read()).toMatchObject({ state: 'closed', failures: 0 });
   expect(failures(testing)).toEqual([]);
   expect(await runHere(['status'], { ...testing.environment, NOCTURNE_NOW: '2026-11-21T03:00:00Z' })).toMatchObject({
     code: 0,

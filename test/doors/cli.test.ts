@@ -139,7 +139,7 @@ test('without a key and without the offline model the error names both ways out,
   expect(ended).toMatchObject({ code: 1, values: [{ outcome: 'failed', error: { code: 'no-model' }, coverage: [] }] });
   expect(ended.values[0]?.error?.message).toMatch(/ANTHROPIC_API_KEY.*--model offline/s);
   expect(await store.list()).toEqual([]);
-  expect(app.home.days.spendOf('2026-11-21')).toMatchObject({ reservedTokens: 0, calls: 0 });
+  expect(await app.home.days.spendOf('2026-11-21')).toMatchObject({ reservedTokens: 0, calls: 0 });
   expect((await runHere([...args, '--model', 'offline'], environment)).code).toBe(0);
 });
 

@@ -106,9 +106,9 @@ test('what no job says is shown as unfinished requests, older rows as before the
   // A process that was killed leaves what it had reserved, and no usage in the row of its job.
   const home = openHome(join(user, '.nocturne'), fixedClock('2026-11-20T12:00:00Z'), 'Europe/Berlin');
   const ask = { tokens: 5_000, microUsd: 7_000, ceilingTokens: 1e9, nextDayAt: new Date('2026-11-20T23:00:00Z') };
-  home.days.reserve('2026-11-20', ask);
-  const shop = home.stores().find((dir) => dir.includes('shop')) ?? '';
-  home.close();
+  await home.days.reserve('2026-11-20', ask);
+  const shop = (await home.stores()).find((dir) => dir.includes('shop')) ?? '';
+  await home.close();
   // What the version before wrote of a job's spend.
   const ledger = findLedger(shop);
   ledger?.run("update job set usage = json_remove(usage, '$.parts') where id = (select min(id) from job)");

@@ -109,10 +109,10 @@ test('a resident worker killed again and again, as it opens and ever later in it
   const kill = async (worker: Running) => {
     worker.kill('SIGKILL');
     expect(await worker.ended).toMatchObject({ signal: 'SIGKILL' });
-    expect(testing.app.home.workers()).toEqual([]);
+    expect(await testing.app.home.workers()).toEqual([]);
   };
   const opening = start(['worker'], testing.environment);
-  await until(() => testing.app.home.workers().length > 0);
+  await until(async () => (await testing.app.home.workers()).length > 0);
   await kill(opening);
   for (let delayMs = 0; delayMs <= 600 && !isIdle(testing); delayMs += sized({ quick: 300, deep: 120 })) {
     const before = begun();

@@ -52,7 +52,7 @@ test('after install with a key and a scheduler, doctor finds hook, key, queue, w
   const person = aPerson({ has: ['cron'] });
   const config = await installed(person, 'claude-code');
   writeFileSync(person.crontab, '0 3 * * * x # nocturne nightly\n');
-  openHome(config.home, config.clock).close();
+  await openHome(config.home, config.clock).close();
   const { checks, of, text } = await doctor(person);
   expect(text).not.toContain('sk-ant');
   const hook = of('hook')[0] as Checked;
@@ -142,7 +142,7 @@ test('--online asks the model with one small request, and says what it refused',
   const model = await testModel([{ text: 'Hi' }, error(401, 'no such key')]);
   const person = aPerson();
   const home = join(person.user, '.nocturne');
-  openHome(home, systemClock).close();
+  await openHome(home, systemClock).close();
   const reach = {
     ANTHROPIC_API_KEY: model.access.apiKey,
     ANTHROPIC_BASE_URL: model.access.baseURL,
@@ -161,24 +161,24 @@ test('--online asks the model with one small request, and says what it refused',
 test('of a memory directory doctor tells the last jobs, what fails, open modes and a damaged ledger', async () => {
   const { store, dir } = await testApp();
   const now = new Date('2026-11-21T01:00:00Z');
-  expect(checkMemoryDirectory(dir)).toMatchObject([
+  expect(await checkMemoryDirectory(dir)).toMatchObject([
     { state: 'ok', found: `${dir}: no extract yet, no dream yet, 0 waiting` },
   ]);
   endJob(store.ledger, beginJob(store.ledger, { kind: 'extract', now }), { outcome: 'recorded', usage: null, now });
   putInInbox(store.ledger, { kind: 'dream', key: 'dream', payload: {}, notBefore: now.toISOString() });
-  expect(checkMemoryDirectory(dir)).toMatchObject([
+  expect(await checkMemoryDirectory(dir)).toMatchObject([
     { state: 'ok', found: `${dir}: last extract 2026-11-21 01:00 (recorded), no dream yet, 1 waiting` },
   ]);
   const [item] = inboxItems(store.ledger);
   postponeInboxItem(store.ledger, item?.id ?? 0, { notBefore: now.toISOString(), attempts: 0, failure: 'no key' });
   chmodSync(dir, 0o755);
-  expect(checkMemoryDirectory(dir)).toMatchObject([
+  expect(await checkMemoryDirectory(dir)).toMatchObject([
     { state: 'warn', remedy: `Run chmod -R go= ${dir}.` },
     { state: 'warn', found: expect.stringContaining('; dream: no key') },
   ]);
   store.close();
   writeFileSync(join(dir, '.nocturne', 'ledger.db'), 'no database at all');
-  expect(checkMemoryDirectory(dir)).toMatchObject([
+  expect(await checkMemoryDirectory(dir)).toMatchObject([
     { state: 'fail', remedy: expect.stringContaining('check --repair') },
   ]);
 });
@@ -191,12 +191,12 @@ test('doctor names files that were gone at once, for no dream runs until they ar
   for (const name of names) rmSync(join(dir, name));
   expect(await store.missing()).toEqual(names);
   const remedy = expect.stringContaining('--accept-missing');
-  expect(checkMemoryDirectory(dir)).toMatchObject([
+  expect(await checkMemoryDirectory(dir)).toMatchObject([
     { state: 'fail', found: `${dir}: 3 files are missing or empty at once, a.md among them`, remedy },
   ]);
   for (const name of names.slice(1)) writeFileSync(join(dir, name), '- A line.\n');
   expect(await store.missing()).toEqual(['a.md']);
-  expect(checkMemoryDirectory(dir)).toMatchObject([
+  expect(await checkMemoryDirectory(dir)).toMatchObject([
     { state: 'fail', found: `${dir}: a.md is missing or empty, as others were that are back`, remedy },
   ]);
 });

@@ -35,7 +35,7 @@ test('a dream that was refused is named with its reason until one comes to its e
   writeFileSync(path, '# 2026-11-20\n');
   expect((await testing.app.dream(testing.store, {})).outcome).toBe('refused');
   const why = expect.stringContaining('was refused: 3 of 3 entries are missing from the logs at once');
-  expect(dreamHolds(testing.app, testing.store.ledger)).toEqual([{ why, needsPerson: true }]);
+  expect(await dreamHolds(testing.app, testing.store.ledger)).toEqual([{ why, needsPerson: true }]);
   const status = await runJsonHere<Status>(['status'], testing.environment);
   expect(status.code).toBe(3);
   expect(status.values[0]?.attention).toEqual([expect.stringContaining('--accept-missing')]);
@@ -43,7 +43,7 @@ test('a dream that was refused is named with its reason until one comes to its e
   expect(doctor.stdout).toContain('was refused: 3 of 3 entries');
   writeFileSync(path, log);
   await testing.app.dream(testing.store, {});
-  expect(dreamHolds(testing.app, testing.store.ledger)).toEqual([]);
+  expect(await dreamHolds(testing.app, testing.store.ledger)).toEqual([]);
 });
 
 test('topics that went at once are named as what keeps dreams from running, once', async () => {
@@ -52,7 +52,7 @@ test('topics that went at once are named as what keeps dreams from running, once
   expect((await testing.app.dream(testing.store, {})).outcome).toBe('refused');
   const status = await runJsonHere<Status>(['status'], testing.environment);
   expect(status.values[0]?.attention).toEqual([expect.stringContaining('3 files are missing')]);
-  expect(checkMemoryDirectory(testing.dir, testing.app)).toMatchObject([{ state: 'fail' }]);
+  expect(await checkMemoryDirectory(testing.dir, testing.app)).toMatchObject([{ state: 'fail' }]);
 });
 
 test('a log that is gone is named by status, which ends with 3, and accepted by its day', async () => {

@@ -227,7 +227,7 @@ test.skipIf(noRedisOfOurs)(
     const { code, stderr } = await worker.ended;
     expect(code).toBe(75);
     expect(stderr).toContain('stalled: the queue has work for this worker, and nothing of it arrived for 3 s.');
-    expect(testing.app.home.workers()).toEqual([]);
+    expect(await testing.app.home.workers()).toEqual([]);
     expect(isIdle(testing)).toBe(false);
     await workUntilIdle(testing);
   },

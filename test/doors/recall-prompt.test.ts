@@ -118,10 +118,10 @@ test('nothing is said while nocturne is paused, nor when it is too late, which n
   const prompt = 'When may I cut the next release?';
   expect(await ask(prompt, { isOver: () => true })).toBe('');
   const opened = openHome(home, systemClock);
-  opened.pauses.begin({ project: null, until: null });
+  await opened.pauses.begin({ project: null, until: null });
   expect(await ask(prompt)).toBe('');
-  opened.pauses.end(null);
-  opened.close();
+  await opened.pauses.end(null);
+  await opened.close();
   expect(await ask(prompt)).toContain('Fridays');
 });
 

@@ -114,7 +114,7 @@ test('search --all finds what any known memory says, and where; a typo is asked 
   fill(other, {
     'hosts.md': '---\nname: hosts\ndescription: Hosts\ntype: reference\n---\n- Staging is alpha on Fridays.\n',
   });
-  app.home.addStore(other);
+  await app.home.addStore(other);
   expect((await runHere(['search', 'alpha'], environment)).code).toBe(1);
   const { stdout } = await runHere(['search', 'staging Fridays', '--all'], environment);
   expect(stdout).toContain(`${join(other, 'hosts.md')}:6  Staging is alpha on Fridays.`);
@@ -339,8 +339,8 @@ test('a directory is not dreamt over while every project it knows is turned off'
   session.add('Always use pnpm instead of npm.');
   session.add('Thanks.');
   await testing.app.extract({ transcript: session.path, ended: true });
-  expect(testing.app.standing().enabled).toBe(true);
-  expect(testing.app.standingOf(testing.store)).toEqual({
+  expect((await testing.app.standing()).enabled).toBe(true);
+  expect(await testing.app.standingOf(testing.store)).toEqual({
     enabled: false,
     reason: 'the project /home/kim/orchard is turned off in config.json',
   });
@@ -388,7 +388,7 @@ test('agentMemory gives an agent its words and its tool over the directory of th
     onTestFinished(() => agent.close());
     expect(agent.dir).toBe(place);
     expect(agent.systemPrompt).toContain(place);
-    expect(app.home.stores()).toContain(place);
+    expect(await app.home.stores()).toContain(place);
   }
   const agent = await agentMemory({ memory: 'project', cwd: root, config });
   onTestFinished(() => agent.close());

@@ -117,7 +117,7 @@ test('retry closes the breaker and ends a wait; for what nobody knows it says so
   const session = sessionFile(tempDir());
   session.add('Always use pnpm instead of npm.');
   await workSession(testing, session.path);
-  expect(testing.app.home.breaker.read().state).toBe('open');
+  expect((await testing.app.home.breaker.read()).state).toBe('open');
   const { values } = await runJsonHere<Explained>(['why', session.id], testing.environment);
   expect(values[0]).toMatchObject({
     ranges: [{ state: 'pending' }],
@@ -126,7 +126,7 @@ test('retry closes the breaker and ends a wait; for what nobody knows it says so
     next: expect.stringContaining('no model is asked before'),
   });
   await runHere(['retry', '--all'], testing.environment);
-  expect(testing.app.home.breaker.read().state).toBe('closed');
+  expect((await testing.app.home.breaker.read()).state).toBe('closed');
   expect(inboxItems(testing.store.ledger)).toMatchObject([{ notBefore: '2026-11-21T02:00:00.000Z', failure: null }]);
   const unknown = await runHere(['retry', 'no-such-session'], testing.environment);
   expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('no-such-session') });

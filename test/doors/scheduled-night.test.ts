@@ -21,7 +21,7 @@ function aSession(): string {
 test('worker --once --nightly extracts what waits, dreams over every known directory, and ends', async () => {
   const { environment, store, app } = await testApp();
   const other = await app.store(tempDir());
-  app.home.addStore(other.dir);
+  await app.home.addStore(other.dir);
   await runHere(['enqueue', 'extract', aSession()], environment);
   const night = await run(['worker', '--once', '--nightly'], environment);
   expect(night).toMatchObject({ code: 0, stdout: '' });
@@ -30,7 +30,7 @@ test('worker --once --nightly extracts what waits, dreams over every known direc
     ['dream', 'dreamed'],
     ['extract', 'recorded'],
   ]);
-  expect(app.home.lastNightAt()).toBe('2026-11-21T02:00:00.000Z');
+  expect(await app.home.lastNightAt()).toBe('2026-11-21T02:00:00.000Z');
 });
 
 test('--nightly without --once is wrong usage', async () => {

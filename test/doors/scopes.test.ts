@@ -50,10 +50,10 @@ async function leftOver(): Promise<Scoped> {
   return testing;
 }
 
-function expectDelivered({ store, user, app }: Scoped): void {
+async function expectDelivered({ store, user, app }: Scoped): Promise<void> {
   expect(readFileSync(join(user, LOG), 'utf8')).toContain(TOLD_TEA);
   expect(outboxRows(store.ledger)).toEqual([]);
-  expect(app.home.stores()).toContain(user);
+  expect(await app.home.stores()).toContain(user);
 }
 
 function allEntriesOf(dir: string) {
@@ -72,7 +72,7 @@ test('extract sends what is about the user to the user scope at once, says so, a
   const { stdout } = await runHere(['extract', testing.transcript], testing.environment);
   expect(stdout).toContain(`user      ${TOLD_TEA} [user scope, ${testing.user}]\n`);
   expect(stdout).toContain(`feedback  ${PNPM}\n`);
-  expectDelivered(testing);
+  await expectDelivered(testing);
   expect(readFileSync(join(testing.dir, LOG), 'utf8')).not.toContain('coffee');
   await beginRound(testing.app, () => openStores(testing.app, silent.onError));
   await drainInboxes(testing.app, silent);
@@ -86,7 +86,7 @@ test('with the setting off everything stays in the project', async () => {
   const report = await testing.app.extract({ transcript: testing.transcript, ended: true });
   expect(report.entries.map(({ memory }) => memory)).toEqual([undefined, undefined]);
   expect(readFileSync(join(testing.dir, LOG), 'utf8')).toContain(TOLD_TEA);
-  expect(testing.app.home.stores()).toEqual([testing.dir]);
+  expect(await testing.app.home.stores()).toEqual([testing.dir]);
 });
 
 test('a user scope that cannot be written fails no extraction; status and the log name what waits', async () => {
@@ -118,7 +118,7 @@ test.each<[string, (testing: Scoped) => Promise<unknown>]>([
 ])('%s delivers what an earlier process left in the outbox', async (_, work) => {
   const testing = await leftOver();
   await work(testing);
-  expectDelivered(testing);
+  await expectDelivered(testing);
 });
 
 test('remember keeps what is about the user in the user scope, unless a place is named', async () => {

@@ -294,7 +294,7 @@ test('a daily ceiling stops the request that would pass it, before it is sent', 
   const { app } = await testApp({ server: model, settings: { dayTokens: 65_000 } });
   const report = await app.extract({ transcript: threeTurns().path, ended: true });
   expect(report).toMatchObject({ outcome: 'ceiling', error: { code: 'ceiling' }, coverage: [] });
-  const spent = app.home.days.spendOf('2026-11-21');
+  const spent = await app.home.days.spendOf('2026-11-21');
   expect(spent.usedTokens + spent.reservedTokens).toBeLessThanOrEqual(65_000);
   expect(model.requests).toHaveLength(spent.calls);
   expect(spent.calls).toBeGreaterThan(0);

@@ -132,7 +132,7 @@ export async function jobsInProcess(
   const forWings = {
     ...app,
     memoryDirOf: () => dir,
-    standing: () => ({ enabled: true }) as Enablement,
+    standing: async () => ({ enabled: true }) as Enablement,
     store: async () => store,
     afterDream: async () => ({}),
   };
@@ -164,7 +164,7 @@ export async function jobsInProcess(
     withLease: common().withLease,
     close() {
       store.close();
-      home.close();
+      void home.close();
     },
   };
 }

@@ -48,7 +48,7 @@ export function checkHome({ home }: Config): Checked[] {
 /** A pattern that gives no night keeps every worker from starting. */
 export function checkNight(config: Config): Checked[] {
   try {
-    nextNightly(config, { nightlyAt: () => config.clock.now() });
+    nextNightly(config, config.clock.now());
     return [];
   } catch (error) {
     if (!isAppError(error)) throw error;
@@ -206,10 +206,10 @@ export async function checkQueue(config: Config): Promise<Checked[]> {
   }
 }
 
-export function checkWorker({ queueUrl, zone }: Config, home: Home): Checked[] {
-  const workers = home
-    .workers()
-    .map((worker) => `${worker.process} (${worker.backend}) since ${localTime(worker.startedAt, zone)}`);
+export async function checkWorker({ queueUrl, zone }: Config, home: Home): Promise<Checked[]> {
+  const workers = (await home.workers()).map(
+    (worker) => `${worker.process} (${worker.backend}) since ${localTime(worker.startedAt, zone)}`,
+  );
   if (workers.length > 0) return [ok('worker', workers.join(', '))];
   if (!queueUrl) return [ok('worker', 'none runs; the hook starts one when there is work')];
   return [
@@ -222,9 +222,9 @@ export function checkWorker({ queueUrl, zone }: Config, home: Home): Checked[] {
 }
 
 export async function checkSchedule(config: Config, home: Home): Promise<Checked[]> {
-  const lastAt = home.lastNightAt();
+  const lastAt = await home.lastNightAt();
   const last = lastAt === null ? 'no night yet' : `last night ${localTime(lastAt, config.zone)}`;
-  const isResident = home.workers().length > 0;
+  const isResident = (await home.workers()).length > 0;
   const found: Checked[] = [];
   for (const scheduler of schedulers(config.environment)) {
     const state = await scheduler.state();
@@ -255,8 +255,8 @@ export function checkAgentSettings({ agentMemory }: Config): Checked[] {
 }
 
 /** Sessions that could not be taken, each with its reason. */
-export function checkBlocked(home: Home): Checked[] {
-  const blocked = home.blocked.all();
+export async function checkBlocked(home: Home): Promise<Checked[]> {
+  const blocked = await home.blocked.all();
   return [...Map.groupBy(blocked, ({ reason }) => reason)].map(([reason, paths]) =>
     fail(
       'sessions',

@@ -40,7 +40,7 @@ import {
 
 /** `isOnline`: ask the model, too. */
 export async function examine(config: Config, at: { cwd: string; isOnline: boolean }): Promise<Checked[]> {
-  const { home, trouble } = lookIntoHome(config);
+  const { home, trouble } = await lookIntoHome(config);
   const own = memoryDirIfTold(config, { cwd: at.cwd });
   try {
     return [
@@ -50,31 +50,29 @@ export async function examine(config: Config, at: { cwd: string; isOnline: boole
       ...checkNight(config),
       ...checkHooks(config),
       ...checkAgentSettings(config),
-      ...(home ? checkEnablement(enablementFor(config, { pauses: home.pauses.all(), cwd: at.cwd })) : []),
+      ...(home ? checkEnablement(enablementFor(config, { pauses: await home.pauses.all(), cwd: at.cwd })) : []),
       ...(await checkKey(config)),
       ...(home && at.isOnline ? await checkModel(config, home) : []),
       ...(await checkQueue(config)),
-      ...(home ? [...checkWorker(config, home), ...(await checkSchedule(config, home))] : []),
+      ...(home ? [...(await checkWorker(config, home)), ...(await checkSchedule(config, home))] : []),
       ...(await checkSpool(config)),
-      ...(home ? checkBlocked(home) : []),
-      ...memoryDirectories({ own, home }).flatMap((dir) =>
-        checkMemoryDirectory(dir, home ? { config, home } : undefined),
-      ),
+      ...(home ? await checkBlocked(home) : []),
+      ...(await checkMemories({ own, home }, config)),
       ...(own === null ? [] : await checkWings(own, checkoutRoot(at.cwd))),
     ];
   } finally {
-    home?.close();
+    await home?.close();
   }
 }
 
 /** What crosses directories: null where nothing is kept of it yet, or where it cannot be opened. */
-function lookIntoHome({ home: dir, clock, zone }: Config): { home: Home | null; trouble: Checked[] } {
+async function lookIntoHome({ home: dir, clock, zone }: Config): Promise<{ home: Home | null; trouble: Checked[] }> {
   if (statNow(join(dir, 'home.db')) === null) return { home: null, trouble: [] };
   try {
     const home = openHome(dir, clock, zone);
-    const damage = home.damage();
+    const damage = await home.damage();
     const seen = 'Look whether its directories and pauses are as they should be, then run nocturne pause --off.';
-    const unread = home.days.unreadDay();
+    const unread = await home.days.unreadDay();
     const known = 'Look at what the account has used today, then run nocturne retry --failed.';
     const trouble = damage ? [warn('home', formatDamage(damage), seen)] : [];
     return { home, trouble: unread ? [...trouble, warn('spend', formatUnreadSpend(unread), known)] : trouble };
@@ -85,14 +83,20 @@ function lookIntoHome({ home: dir, clock, zone }: Config): { home: Home | null; 
 }
 
 /** That of the project one stands in, and all that are known. */
-function memoryDirectories({ own, home }: { own: string | null; home: Home | null }): string[] {
-  return [...new Set([...(own === null ? [] : [own]), ...(home?.stores() ?? [])])];
+async function checkMemories(
+  { own, home }: { own: string | null; home: Home | null },
+  config: Config,
+): Promise<Checked[]> {
+  const dirs = new Set([...(own === null ? [] : [own]), ...((await home?.stores()) ?? [])]);
+  const found: Checked[] = [];
+  for (const dir of dirs) found.push(...(await checkMemoryDirectory(dir, home ? { config, home } : undefined)));
+  return found;
 }
 
 const JOBS_LOOKED_AT = 200;
 
 /** `by`: the settings, and what crosses directories, to say what keeps dreams from running. */
-export function checkMemoryDirectory(dir: string, by?: { config: Config; home: Home }): Checked[] {
+export async function checkMemoryDirectory(dir: string, by?: { config: Config; home: Home }): Promise<Checked[]> {
   try {
     if (!isDirectory(join(dir, '.nocturne'))) return [ok('memory', `${dir}: nothing kept yet`)];
     const damage = ledgerDamage(dir);
@@ -101,7 +105,7 @@ export function checkMemoryDirectory(dir: string, by?: { config: Config; home: H
         fail('memory', `${dir}: the ledger is damaged: ${damage[0]}`, `Run nocturne check --repair --memory ${dir}.`),
       ];
     }
-    return [...checkModes(dir), ...checkLinks(dir), ...checkWork(dir, by)];
+    return [...checkModes(dir), ...checkLinks(dir), ...(await checkWork(dir, by))];
   } catch (error) {
     return [fail('memory', `${dir}: ${describeError(error)}`, 'Check that this user may read and write there.')];
   }
@@ -145,7 +149,7 @@ function checkLinks(dir: string): Checked[] {
   ];
 }
 
-function checkWork(dir: string, by?: { config: Config; home: Home }): Checked[] {
+async function checkWork(dir: string, by?: { config: Config; home: Home }): Promise<Checked[]> {
   const ledger = findLedger(dir);
   if (!ledger) return [ok('memory', `${dir}: nothing kept yet`)];
   try {
@@ -159,7 +163,7 @@ function checkWork(dir: string, by?: { config: Config; home: Home }): Checked[] 
       fail('memory', `${dir}: ${what}`, keepsDreams ? `No dream runs: ${IF_MISSING}.` : sentence(IF_MISSING)),
     );
     const isSaid = (why: string) => formatMissing(missingIn(ledger)).some(({ what }) => why.startsWith(what));
-    const holds = by ? dreamHolds(by, ledger).filter(({ why }) => !isSaid(why)) : [];
+    const holds = by ? (await dreamHolds(by, ledger)).filter(({ why }) => !isSaid(why)) : [];
     const held = holds.map(({ why, needsPerson }) =>
       (needsPerson ? fail : warn)('dream', `${dir}: ${why}`, 'nocturne dream tries again.'),
     );

@@ -86,7 +86,7 @@ async function ingestSession(
       await announceSession(app, { transcript, session: id, cwd, ended: hasEnded(calls), at });
     }
     for (const each of calls) removeSpooled(each);
-    app.home.blocked.remove(session.path);
+    await app.home.blocked.remove(session.path);
     return reason ? 'skipped' : 'announced';
   } catch (error) {
     if (!isAppError(error)) throw error;
@@ -96,9 +96,9 @@ async function ingestSession(
     if (ERRORS[error.code].tries === null || (isCutOff && sinceMs < CUT_OFF_MS)) {
       const reason = describeError(error);
       onProblem(`${name} stays in the spool: ${reason}`);
-      if (transcript) app.home.blocked.add({ path: transcript, reason, since: item.at });
+      if (transcript) await app.home.blocked.add({ path: transcript, reason, since: item.at });
     } else {
-      if (transcript) app.home.blocked.remove(transcript);
+      if (transcript) await app.home.blocked.remove(transcript);
       onProblem(`${name} is skipped: ${describeError(error)}`);
       for (const each of calls) removeSpooled(each);
     }

@@ -65,16 +65,18 @@ export async function sweepSessions(app: App, options: SweepOptions = {}): Promi
   const report: SweepReport = { agents: {}, enqueued: [], problems: [] };
   const onProblem = (message: string) => report.problems.push(message);
   const now = app.config.clock.now().toISOString();
-  const blocked = new Map(app.home.blocked.all().map((each) => [each.path, each]));
-  const found = findAll(app, { options, blocked, onClosed: (path, reason) => block({ path, reason }) });
-  function block({ path, reason }: { path: string; reason: string }) {
+  const blocked = new Map((await app.home.blocked.all()).map((each) => [each.path, each]));
+  const closed: { path: string; reason: string }[] = [];
+  const found = findAll(app, { options, blocked, onClosed: (path, reason) => closed.push({ path, reason }) });
+  async function block({ path, reason }: { path: string; reason: string }) {
     onProblem(`${path}: ${reason}`);
-    app.home.blocked.add({ path, reason, since: now });
+    await app.home.blocked.add({ path, reason, since: now });
     blocked.delete(path);
   }
+  for (const each of closed) await block(each);
   options.onFound?.(found.length);
   await deliverEverywhere(app, onProblem);
-  const looks = new Map(app.home.swept.all().map((look) => [look.path, look]));
+  const looks = new Map((await app.home.swept.all()).map((look) => [look.path, look]));
   const waiting = new Set<string>();
   for (const store of await openStores(app, onProblem)) {
     for (const { payload } of inboxItems(store.ledger)) {
@@ -94,20 +96,20 @@ export async function sweepSessions(app: App, options: SweepOptions = {}): Promi
       verdict = look.verdict as SweepVerdict;
       if (LASTING.has(verdict)) unsaved.push(look);
     }
-    if (verdict !== 'blocked' && blocked.delete(file.path)) app.home.blocked.remove(file.path);
+    if (verdict !== 'blocked' && blocked.delete(file.path)) await app.home.blocked.remove(file.path);
     report.agents[file.agent] ??= { found: 0 };
     const counts = report.agents[file.agent] as { found: number } & Partial<Record<SweepVerdict, number>>;
     counts.found += 1;
     counts[verdict] = (counts[verdict] ?? 0) + 1;
     options.onLooked?.();
     if (unsaved.length < LOOKS_AT_ONCE) continue;
-    app.home.swept.remember(unsaved);
+    await app.home.swept.remember(unsaved);
     unsaved = [];
   }
-  app.home.swept.remember(unsaved);
+  await app.home.swept.remember(unsaved);
   const isWhole = !options.agents && !options.signal?.aborted;
   // What is left of these was taken by hand, is gone, or is a directory that is open again.
-  if (isWhole) for (const { path } of blocked.values()) if (!isCutOff(path)) app.home.blocked.remove(path);
+  if (isWhole) for (const { path } of blocked.values()) if (!isCutOff(path)) await app.home.blocked.remove(path);
   return report;
 }
 
@@ -158,7 +160,7 @@ async function lookAt(
     report,
     instructions,
     block,
-  }: { report: SweepReport; instructions?: string; block(found: { path: string; reason: string }): void },
+  }: { report: SweepReport; instructions?: string; block(found: { path: string; reason: string }): Promise<void> },
 ): Promise<SweptTranscript> {
   const { agent, path, sizeBytes, modifiedAt } = file;
   const look: SweptTranscript = { path, sizeBytes, modifiedAt, cwd: null, store: null, verdict: 'unreadable' };
@@ -184,7 +186,7 @@ async function lookAt(
     const reason = describeError(error);
     // What settings, the disk or a database refused today is looked at again.
     if (ERRORS[error.code].tries === null) {
-      block({ path, reason });
+      await block({ path, reason });
       return { ...look, verdict: 'blocked' };
     }
     report.problems.push(`${path}: ${reason}`);
@@ -204,7 +206,7 @@ async function sort(app: App, { session, store }: { session: Session; store: str
     now: app.config.clock.now(),
     quietMs: app.config.quietMs,
     reopened: new Set(),
-    declinedBefore: app.home.declinedBefore(),
+    declinedBefore: await app.home.declinedBefore(),
     from: ledger ? sessionRow(ledger, session.id)?.readPoint : undefined,
   });
 }

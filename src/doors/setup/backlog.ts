@@ -110,7 +110,7 @@ export async function findBacklog(app: App, { onFound, onLooked, ...only }: Back
 
 /** What would be shown of a session; null where there is nothing, or it is to be left alone. */
 async function sizeOf(app: App, session: Session): Promise<Pick<BacklogSession, 'tokens' | 'requests'> | null> {
-  if ((await reasonToSkip(app, session)) || !app.standing({ cwd: session.cwd }).enabled) return null;
+  if ((await reasonToSkip(app, session)) || !(await app.standing({ cwd: session.cwd })).enabled) return null;
   const memoryDir = app.memoryDirOf(session);
   const ledger = isDirectory(join(memoryDir, '.nocturne')) ? findLedger(memoryDir) : null;
   try {
@@ -183,13 +183,14 @@ interface Offered {
 /** Answers what it found and what was learned of it, for programs. */
 export function offerBacklog(call: Call<CommonOptions & { learn?: boolean }>, offer: Offer): Promise<Offered> {
   return withApp(call, async (app) => {
-    const isFirst = app.home.declinedBefore() === undefined && app.home.stores().length === 0;
+    const { home } = app;
+    const isFirst = (await home.declinedBefore()) === undefined && (await home.stores()).length === 0;
     const now = app.config.clock.now();
     const bar = progress('looking for sessions');
     const backlog = await findBacklog(app).finally(() => bar.stop());
     for (const problem of backlog.problems) note(problem);
     // Before anything may be taken: what is learned now is asked for by name.
-    if (isFirst) app.home.decline(now);
+    if (isFirst) await home.decline(now);
     const { problems: _, sessions, ...size } = backlog;
     const found: Offered = { backlog: { ...size, sessions: sessions.length } };
     if (sessions.length === 0) return found;

@@ -21,47 +21,47 @@ export interface Hold {
 }
 
 /** Why the item has to wait; or that it may go on, perhaps as the one that tries for all. */
-export function admit(app: App, item: Pick<InboxItem, 'id'>): Hold | { isProbe: boolean } {
+export async function admit(app: App, item: Pick<InboxItem, 'id'>): Promise<Hold | { isProbe: boolean }> {
   const { config, home } = app;
   // The offline model costs nothing and is always there.
   if (config.model === OFFLINE_MODEL) return { isProbe: false };
   const now = config.clock.now();
   const spread = backoffMs({ code: 'ceiling' }, { failures: 1, seed: `${now.toISOString()} ${item.id}` });
   const day = dayOf(now, config.zone);
-  const fullFrom = home.days.fullFrom(day);
+  const fullFrom = await home.days.fullFrom(day);
   if (fullFrom !== null) {
-    home.days.countSkip(day);
+    await home.days.countSkip(day);
     const until = new Date(nextDayAt(now, config.zone).getTime() + spread);
     return { outcome: 'ceiling', until, reason: `The ceiling of ${day} is reached since ${fullFrom}.` };
   }
-  const admission = home.breaker.admit();
+  const admission = await home.breaker.admit();
   if (admission.isAdmitted) return { isProbe: admission.isProbe };
-  const { failures, code } = home.breaker.read();
+  const { failures, code } = await home.breaker.read();
   const until = new Date(Date.parse(admission.until) + spread);
   return { outcome: 'breaker', until, reason: `No model is asked after ${failures} failures in a row (${code}).` };
 }
 
 /** What holds all work back at the moment, without asking for admission; null: nothing. */
-export function admissionNow({ config, home }: Pick<App, 'config' | 'home'>): string | null {
+export async function admissionNow({ config, home }: Pick<App, 'config' | 'home'>): Promise<string | null> {
   const now = config.clock.now();
-  const fullFrom = home.days.fullFrom(dayOf(now, config.zone));
+  const fullFrom = await home.days.fullFrom(dayOf(now, config.zone));
   if (fullFrom !== null) return `the day's ceiling is reached since ${fullFrom}`;
-  const { state, until, code } = home.breaker.read();
+  const { state, until, code } = await home.breaker.read();
   if (state === 'closed') return null;
   return state === 'open' ? `no model is asked before ${until} (${code})` : `one job tries first (${code})`;
 }
 
 /** Tells the breaker how a job ended. */
-export function tellBreaker(
+export async function tellBreaker(
   { config, home }: App,
   { error, calls, hasProgress }: { error?: Failure; calls: number; hasProgress: boolean },
-): void {
+): Promise<void> {
   if (config.model === OFFLINE_MODEL) return;
   const isAskedToWait = error?.retryAfterMs !== undefined;
-  if (hasProgress && !isAskedToWait) home.breaker.close();
-  else if (error && ERRORS[error.code].countsForBreaker) home.breaker.fail(error, { after: config.breakerAfter });
-  else if (!error && calls > 0) home.breaker.close();
-  else home.breaker.pass();
+  if (hasProgress && !isAskedToWait) await home.breaker.close();
+  else if (error && ERRORS[error.code].countsForBreaker) await home.breaker.fail(error, { after: config.breakerAfter });
+  else if (!error && calls > 0) await home.breaker.close();
+  else await home.breaker.pass();
 }
 
 export interface DreamHold {
@@ -72,7 +72,10 @@ export interface DreamHold {
 
 const PASSING = new Set(['transient', 'rate-limit', 'ceiling']);
 
-export function dreamHolds({ config, home }: { config: Config; home: Home }, ledger: Ledger): DreamHold[] {
+export async function dreamHolds(
+  { config, home }: { config: Config; home: Home },
+  ledger: Ledger,
+): Promise<DreamHold[]> {
   const holds = formatMissing(missingIn(ledger)).flatMap(({ what, keepsDreams }): DreamHold[] =>
     keepsDreams ? [{ why: `${what}; ${IF_MISSING}`, needsPerson: true }] : [],
   );
@@ -85,7 +88,7 @@ export function dreamHolds({ config, home }: { config: Config; home: Home }, led
   }
   if (config.model === OFFLINE_MODEL) return holds;
   if (keySource(config) === 'none') holds.push({ why: 'there is no key for the model', needsPerson: false });
-  const admission = admissionNow({ config, home });
+  const admission = await admissionNow({ config, home });
   if (admission) holds.push({ why: admission, needsPerson: false });
   return holds;
 }

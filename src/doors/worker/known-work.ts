@@ -22,7 +22,7 @@ export async function eachLedger(
   { only, look }: { only?: string; look: (ledger: Ledger, dir: string) => Promise<void> | void },
 ): Promise<{ dir: string; message: string }[]> {
   const unreadable: { dir: string; message: string }[] = [];
-  for (const dir of only ? [only] : home.stores()) {
+  for (const dir of only ? [only] : await home.stores()) {
     let ledger: Ledger | null = null;
     try {
       ledger = only || isDirectory(dir) ? findLedger(dir) : null;

@@ -5,7 +5,6 @@
 import { Cron } from 'croner';
 import type { Config } from '../../base/config/config.ts';
 import { AppError } from '../../base/errors.ts';
-import type { Home } from '../../memory/home/home.ts';
 import { inboxItem, putInInbox } from '../../memory/ledger/inbox.ts';
 import { isLeased, lastDreamAt } from '../../memory/ledger/job-rows.ts';
 import type { Store } from '../../memory/store/store.ts';
@@ -15,10 +14,10 @@ import { wings } from '../wing.ts';
 const HOUR_MS = 3_600_000;
 
 /**
- * The instant of the next nightly round, in the past where it is overdue. A time that a change of the clocks leaves
+ * The instant of the nightly round that follows `lastAt`, in the past where it is overdue. A time that a change of the clocks leaves
  * out or repeats comes once. Errors: `bad-input` for a pattern that never comes.
  */
-export function nextNightly({ dreamCron, zone }: Config, home: Pick<Home, 'nightlyAt'>): Date {
+export function nextNightly({ dreamCron, zone }: Config, lastAt: Date): Date {
   const unusable = (cause?: unknown) =>
     new AppError('bad-input', `No nightly dream can be planned from "${dreamCron}" in "${zone}".`, {
       remedy: 'Set dreamCron in config.json of the nocturne home to a cron pattern such as "30 3 * * *".',
@@ -26,7 +25,7 @@ export function nextNightly({ dreamCron, zone }: Config, home: Pick<Home, 'night
     });
   let next: Date | null;
   try {
-    next = new Cron(dreamCron, { timezone: zone, paused: true }).nextRun(home.nightlyAt());
+    next = new Cron(dreamCron, { timezone: zone, paused: true }).nextRun(lastAt);
   } catch (cause) {
     throw unusable(cause);
   }
@@ -36,7 +35,7 @@ export function nextNightly({ dreamCron, zone }: Config, home: Pick<Home, 'night
 
 /** Puts the nightly dream into the inboxes if it is due; answers whether it was. */
 export async function roundIfDue(app: App, openStores: () => Promise<Store[]>): Promise<boolean> {
-  const dueAt = nextNightly(app.config, app.home);
+  const dueAt = nextNightly(app.config, await app.home.nightlyAt());
   if (dueAt > app.config.clock.now()) return false;
   await beginRound(app, openStores, dueAt);
   return true;
@@ -48,8 +47,9 @@ export async function roundIfDue(app: App, openStores: () => Promise<Store[]>): 
  */
 export async function beginRound(app: App, openStores: () => Promise<Store[]>, dueAt?: Date): Promise<void> {
   const notBefore = app.config.clock.now().toISOString();
-  const stores = (await openStores()).filter((store) => app.standingOf(store).enabled);
-  app.home.nightlyRound(dueAt, () => {
+  const stores: Store[] = [];
+  for (const store of await openStores()) if ((await app.standingOf(store)).enabled) stores.push(store);
+  await app.home.nightlyRound(dueAt, () => {
     for (const { ledger } of stores) {
       if (inboxItem(ledger, 'dream', 'dream')) continue;
       putInInbox(ledger, { kind: 'dream', key: 'dream', payload: { isNightly: true }, notBefore });

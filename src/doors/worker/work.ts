@@ -86,7 +86,7 @@ export async function workKey(
     finishInboxItem(store.ledger, item.id);
     return { kind, key, outcome: 'skipped', delayedUntil: null, reason: shut };
   }
-  const admission = admit(app, item);
+  const admission = await admit(app, item);
   if ('until' in admission) return holdItem({ store, item }, admission);
   const { isProbe } = admission;
   noteWork(store.ledger, { kind, key, now });
@@ -96,14 +96,14 @@ export async function workKey(
   try {
     ending = await runItem(app, { ...at, item, tried, isProbe, terms });
   } catch (error) {
-    app.home.breaker.pass();
+    await app.home.breaker.pass();
     throw error;
   } finally {
     end?.();
   }
   const calls = ending.spend?.calls ?? 0;
   const hasProgress = (ending.coveredTurns ?? 0) + (ending.operations?.length ?? 0) > 0 && calls > 0;
-  tellBreaker(app, { error: ending.error, calls, hasProgress });
+  await tellBreaker(app, { error: ending.error, calls, hasProgress });
   const result = await settleItem(app, { store, item, tried, isProbe, ending, hasProgress });
   await app.log(result.isGivenUp ? 'error' : 'info', {
     event: result.isGivenUp ? 'gave-up' : result.delayedUntil ? 'waits' : 'done',
@@ -152,14 +152,14 @@ async function runItem(
       const { snapshot: name, ...payload } = payloadSchemas.extract.parse(item.payload);
       const request = { ...payload, snapshot: name && snapshotPath(store, name) };
       const opened = terms?.session ?? (await openToWork(request));
-      const standing = app.standing(isAppError(opened) ? {} : opened);
+      const standing = await app.standing(isAppError(opened) ? {} : opened);
       if (!standing.enabled) return { outcome: 'off', off: standing };
       // The one that tries for all, after the breaker was open, is not to be given up for that.
       const attempts = isProbe ? undefined : tried.attempts;
       const reopenGivenUp = payload.reopenGivenUp || tried.hasNews;
       return await app.extract({ ...request, opened, reopenGivenUp, attempts }, { ...options, store });
     }
-    const standing = app.standingOf(store);
+    const standing = await app.standingOf(store);
     if (!standing.enabled) return { outcome: 'off', off: standing };
     if (item.kind === 'dream') {
       const { isNightly, viaBatch, ...request } = payloadSchemas.dream.parse(item.payload);

@@ -58,10 +58,10 @@ export async function runWorker(app: App, options: WorkerOptions): Promise<Worke
     import('../../queue/queue.ts'),
     import('../../queue/backend.ts'),
   ]);
-  nextNightly(app.config, app.home);
+  nextNightly(app.config, await app.home.nightlyAt());
   // Entered before the queue opens: the embedded one must never be opened by two processes.
   const place = wakeQueueOptions(app.config);
-  app.home.enterWorker(backendKind(place.url));
+  await app.home.enterWorker(backendKind(place.url));
   let queue: WakeQueue | undefined;
   try {
     queue = await openWakeQueue(place);
@@ -70,7 +70,7 @@ export async function runWorker(app: App, options: WorkerOptions): Promise<Worke
     return await engine.run();
   } finally {
     await queue?.close({ deadlineMs: CLOSE_MS });
-    app.home.leaveWorker();
+    await app.home.leaveWorker();
   }
 }
 
@@ -97,7 +97,7 @@ export async function drainInboxes(app: App, options: Omit<WorkerOptions, 'until
 /** The known memory directories that are there; one that cannot be opened is named and keeps nobody from the others. */
 export async function openStores(app: App, onError: (message: string) => void): Promise<Store[]> {
   const stores: Store[] = [];
-  for (const dir of app.home.stores()) {
+  for (const dir of await app.home.stores()) {
     try {
       if (isDirectory(dir)) stores.push(await app.store(dir));
     } catch (error) {
@@ -133,7 +133,7 @@ class Engine {
     const { signal, untilIdle } = this.#options;
     this.#listen();
     for (let tick = 0; !signal.aborted; tick += 1) {
-      if (tick % TICKS_BETWEEN_SIGNS_OF_LIFE === 0) this.#app.home.seeWorker();
+      if (tick % TICKS_BETWEEN_SIGNS_OF_LIFE === 0) await this.#app.home.seeWorker();
       const isSweep = tick % SWEEP_TICKS === 0;
       if ((await this.#hasNews()) || isSweep || untilIdle) await this.#look(isSweep);
       if (this.#due.length === 0 && untilIdle) return 'ended';

@@ -6,7 +6,7 @@
 import type { Failure } from '../../base/errors.ts';
 import { isDead, thisProcess } from '../../base/process.ts';
 import type { Clock } from '../../base/time.ts';
-import type { Sql } from '../ledger/database.ts';
+import { type HomeDatabase, row, run, type Steps } from './database.ts';
 
 /** A pause that a server asks for and that a job does not wait out itself. */
 const LONG_PAUSE_MS = 30_000;
@@ -43,85 +43,84 @@ interface Row extends Omit<BreakerState, 'state'> {
 }
 
 export class Breaker {
-  readonly #sql: Sql;
+  readonly #database: HomeDatabase;
   readonly #clock: Clock;
 
-  constructor(sql: Sql, clock: Clock) {
-    this.#sql = sql;
+  constructor(database: HomeDatabase, clock: Clock) {
+    this.#database = database;
     this.#clock = clock;
   }
 
   /** Asks whether a job may begin. Who is admitted as the probe must tell how it ended, by any of the three below. */
-  admit(): Admission {
-    return this.#sql.transaction((): Admission => {
-      const row = this.#row();
-      const now = this.#clock.now();
-      if (row.until === null) return { isAdmitted: true, isProbe: false };
-      if (row.until > now.toISOString()) return this.#skip(row.until);
-      const isTried = row.prober && row.probe_until && row.probe_until > now.toISOString() && !isDead(row.prober);
-      if (isTried) return this.#skip(later(now, PROBE_LOOK_MS));
-      this.#sql.run('update breaker set prober = ?, probe_until = ?', thisProcess(), later(now, PROBE_MS));
+  admit(): Promise<Admission> {
+    const now = this.#clock.now();
+    return this.#database.transaction(function* (): Steps<Admission> {
+      const { until, prober, probe_until: probeUntil } = yield* rowAt(now);
+      if (until === null) return { isAdmitted: true, isProbe: false };
+      if (until > now.toISOString()) return yield* skip(until);
+      const isTried = prober && probeUntil && probeUntil > now.toISOString() && !isDead(prober);
+      if (isTried) return yield* skip(later(now, PROBE_LOOK_MS));
+      yield* run('update breaker set prober = ?, probe_until = ?', thisProcess(), later(now, PROBE_MS));
       return { isAdmitted: true, isProbe: true };
     });
   }
 
-  #skip(until: string): Admission {
-    this.#sql.run('update breaker set skips = skips + 1');
-    return { isAdmitted: false, until };
-  }
-
   /** A model was asked and the job came further; or a person says to try again. */
-  close(): void {
-    this.#sql.run(`update breaker set failures = 0, openings = 0, until = null, code = null, reason = null, prober = null,
+  async close(): Promise<void> {
+    await this.#database.run(`update breaker set failures = 0, openings = 0, until = null, code = null, reason = null, prober = null,
          probe_until = null, skips = 0 where failures > 0 or until is not null`);
   }
 
   /** A job that asked no model ended: it says nothing about the next. The try is another's. */
-  pass(): void {
-    this.#sql.run('update breaker set prober = null, probe_until = null where prober = ?', thisProcess());
+  async pass(): Promise<void> {
+    await this.#database.run('update breaker set prober = null, probe_until = null where prober = ?', thisProcess());
   }
 
   /**
    * A job ended without progress. It opens after `after` of them in a row, at the end of a failed try, and at once
    * where a server asked for a pause that is longer than what a job waits out itself.
    */
-  fail(failure: Failure, { after }: { after: number }): void {
-    this.#sql.transaction(() => {
-      const row = this.#row();
-      const now = this.#clock.now();
-      const failures = row.failures + 1;
+  fail(failure: Failure, { after }: { after: number }): Promise<void> {
+    const now = this.#clock.now();
+    return this.#database.transaction(function* (): Steps<void> {
+      const before = yield* rowAt(now);
+      const failures = before.failures + 1;
       // Jobs that were under way when it opened open it no further.
-      const isOpen = row.until !== null && row.until > now.toISOString();
+      const isOpen = before.until !== null && before.until > now.toISOString();
       const isAskedToWait = (failure.retryAfterMs ?? 0) > LONG_PAUSE_MS;
-      const opens = !isOpen && (row.until !== null || failures >= after || isAskedToWait);
-      const openings = row.openings + (opens ? 1 : 0);
+      const opens = !isOpen && (before.until !== null || failures >= after || isAskedToWait);
+      const openings = before.openings + (opens ? 1 : 0);
       const growingMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.max(0, openings - 1));
       const pauseMs = isAskedToWait ? (failure.retryAfterMs as number) : growingMs;
-      const until = opens ? later(now, pauseMs) : row.until;
-      this.#sql.run(
+      yield* run(
         `update breaker set failures = ?, openings = ?, until = ?, code = ?, reason = ?, prober = null,
              probe_until = null`,
         failures,
         openings,
-        until,
+        opens ? later(now, pauseMs) : before.until,
         failure.code,
         failure.message,
       );
     });
   }
 
-  read(): BreakerState {
-    const { failures, until, code, reason, skips } = this.#row();
-    const state = until === null ? 'closed' : until > this.#clock.now().toISOString() ? 'open' : 'half-open';
+  async read(): Promise<BreakerState> {
+    const now = this.#clock.now();
+    const { failures, until, code, reason, skips } = await this.#database.do(rowAt(now));
+    const state = until === null ? 'closed' : until > now.toISOString() ? 'open' : 'half-open';
     return { state, failures, until, code, reason, skips };
   }
+}
 
-  #row(): Row {
-    const row = this.#sql.get<Row>('select * from breaker where id = 1') as Row;
-    const now = this.#clock.now();
-    const isImpossible = row.until !== null && row.until > later(now, IMPOSSIBLE_PAUSE_MS);
-    return isImpossible ? { ...row, until: now.toISOString() } : row;
-  }
+function* rowAt(now: Date): Steps<Row> {
+  const found = (yield* row<Row>('select * from breaker where id = 1')) as Row;
+  const isImpossible = found.until !== null && found.until > later(now, IMPOSSIBLE_PAUSE_MS);
+  return isImpossible ? { ...found, until: now.toISOString() } : found;
+}
+
+function* skip(until: string): Steps<Admission> {
+  yield* run('update breaker set skips = skips + 1');
+  return { isAdmitted: false, until };
 }
 
 function later(now: Date, ms: number): string {

@@ -7,7 +7,7 @@
 import type { Bound } from '../../base/config/prices.ts';
 import { AppError } from '../../base/errors.ts';
 import { type Clock, type Day, dayOf } from '../../base/time.ts';
-import type { Sql } from '../ledger/database.ts';
+import { type HomeDatabase, insert, row, run, type Steps } from './database.ts';
 
 export interface Spend {
   /** Tokens of requests under way, or of requests whose usage never came. */
@@ -33,18 +33,18 @@ export function formatUnreadSpend(day: Day): string {
   return `what was spent on ${day} could not be read: the day counts as spent in full, and no model is asked, until nocturne retry --failed or the next day`;
 }
 
-const SPEND = `reserved as reservedTokens, used as usedTokens, calls, reserved_micro_usd as reservedMicroUsd,
-  used_micro_usd as usedMicroUsd`;
+const SPEND = `reserved as "reservedTokens", used as "usedTokens", calls, reserved_micro_usd as "reservedMicroUsd",
+  used_micro_usd as "usedMicroUsd"`;
 
 const RAISE = (setting: string) => `Raise ${setting} in config.json of the nocturne home, or wait for tomorrow.`;
 
 export class DaySpend {
-  readonly #sql: Sql;
+  readonly #database: HomeDatabase;
   readonly #clock: Clock;
   readonly #zone: string;
 
-  constructor(sql: Sql, clock: Clock, zone: string) {
-    this.#sql = sql;
+  constructor(database: HomeDatabase, clock: Clock, zone: string) {
+    this.#database = database;
     this.#clock = clock;
     this.#zone = zone;
   }
@@ -54,92 +54,45 @@ export class DaySpend {
    * `retryAfterMs` until `nextDayAt` where only another day can help, without it where requests under way may still
    * give back what they do not use. What is reserved under `id` already stays as it is.
    */
-  reserve(day: Day, ask: Ask, id?: string): void {
+  async reserve(day: Day, ask: Ask, id?: string): Promise<void> {
+    const now = this.#clock.now();
     // Thrown inside, a refusal would take back what the day notes of it.
-    const refused = this.#sql.transaction((): AppError | null => {
-      if (id !== undefined && this.#sql.get('select 1 from reservation where id = ?', id)) return null;
-      const refusal = this.#refusal(day, ask);
-      if (refusal?.retryAfterMs !== undefined) this.#fill(day);
+    const refused = await this.#database.transaction(function* (): Steps<AppError | null> {
+      if (id !== undefined && (yield* row('select 1 from reservation where id = ?', id))) return null;
+      const refusal = yield* refusalOf(day, ask, now);
+      if (refusal?.retryAfterMs !== undefined) yield* fill(day, now);
       if (refusal) return refusal;
       const { tokens, microUsd } = ask;
-      this.#sql.run(
+      yield* run(
         `insert into spend (day, reserved, used, calls, reserved_micro_usd) values (?, ?, 0, 0, ?)
-         on conflict (day) do update set reserved = reserved + excluded.reserved,
-           reserved_micro_usd = reserved_micro_usd + excluded.reserved_micro_usd`,
+         on conflict (day) do update set reserved = spend.reserved + excluded.reserved,
+           reserved_micro_usd = spend.reserved_micro_usd + excluded.reserved_micro_usd`,
         day,
         tokens,
         microUsd,
       );
-      if (id !== undefined) this.#sql.insert('reservation', { id, day, tokens, micro_usd: microUsd });
+      if (id !== undefined) yield* insert('reservation', { id, day, tokens, micro_usd: microUsd });
       return null;
     });
     if (refused) throw refused;
   }
 
-  #refusal(day: Day, { tokens, microUsd, ceilingTokens, ceilingMicroUsd = Infinity, nextDayAt }: Ask): AppError | null {
-    const retryAfterMs = nextDayAt.getTime() - this.#clock.now().getTime();
-    if (this.#isUnread(day)) {
-      const message = `What was spent on ${day} cannot be read since home.db was damaged: the day counts as spent in full.`;
-      const remedy = 'Run nocturne retry --failed, which lets the day begin anew, or wait for tomorrow.';
-      return new AppError('ceiling', message, { remedy, retryAfterMs });
-    }
-    const spent = this.spendOf(day);
-    if (spent.reservedTokens + spent.usedTokens + tokens > ceilingTokens) {
-      const found = `${spent.usedTokens} used, ${spent.reservedTokens} reserved, ${tokens} asked for`;
-      const message = `The daily ceiling of ${ceilingTokens} tokens would be passed: ${found}.`;
-      const isForToday = spent.usedTokens + tokens > ceilingTokens;
-      return new AppError('ceiling', message, {
-        remedy: RAISE('dayTokens'),
-        retryAfterMs: isForToday ? retryAfterMs : undefined,
-      });
-    }
-    if (microUsd > 0 && spent.reservedMicroUsd + spent.usedMicroUsd + microUsd > ceilingMicroUsd) {
-      const usd = (micro: number) => `$${(micro / 1e6).toFixed(4)}`;
-      const found = `${usd(spent.usedMicroUsd)} used, ${usd(spent.reservedMicroUsd)} reserved, ${usd(microUsd)} asked for`;
-      const message = `The daily ceiling of ${usd(ceilingMicroUsd)} would be passed: ${found}.`;
-      const isForToday = spent.usedMicroUsd + microUsd > ceilingMicroUsd;
-      return new AppError('ceiling', message, {
-        remedy: RAISE('dayMoneyUsd'),
-        retryAfterMs: isForToday ? retryAfterMs : undefined,
-      });
-    }
-    return null;
-  }
-
-  #fill(day: Day): void {
-    this.#sql.run(
-      `insert into spend (day, reserved, used, calls, full_from) values (?, 0, 0, 0, ?)
-         on conflict (day) do update set full_from = coalesce(full_from, excluded.full_from)`,
-      day,
-      this.#clock.now().toISOString(),
-    );
-  }
-
   /** Replaces a reservation by what was really used. */
-  settle(day: Day, spent: Spend): void {
-    this.#sql.run(
-      `update spend set reserved = reserved - ?, used = used + ?, calls = calls + ?,
-         reserved_micro_usd = reserved_micro_usd - ?, used_micro_usd = used_micro_usd + ? where day = ?`,
-      spent.reservedTokens,
-      spent.usedTokens,
-      spent.calls,
-      spent.reservedMicroUsd,
-      spent.usedMicroUsd,
-      day,
-    );
+  settle(day: Day, spent: Spend): Promise<void> {
+    return this.#database.do(settling(day, spent));
   }
 
   /**
    * Replaces what was reserved under an id by what was used, and by what nobody knows, which stays counted; answers the
    * day that it counts for, null where it was settled before.
    */
-  settleUnder(id: string, { used, unknown }: { used: Bound & { calls: number }; unknown: Bound }): Day | null {
-    return this.#sql.transaction((): Day | null => {
-      const sql = 'select day, tokens, micro_usd as microUsd from reservation where id = ?';
-      const kept = this.#sql.get<Bound & { day: Day }>(sql, id);
+  settleUnder(id: string, { used, unknown }: { used: Bound & { calls: number }; unknown: Bound }): Promise<Day | null> {
+    return this.#database.transaction(function* (): Steps<Day | null> {
+      const sql = 'select day, tokens, micro_usd as "microUsd" from reservation where id = ?';
+      const kept = yield* row<Bound & { day: Day }>(sql, id);
       if (!kept) return null;
-      this.#sql.run('delete from reservation where id = ?', id);
-      this.settle(kept.day, {
+      yield* run('delete from reservation where id = ?', id);
+      yield* settling(kept.day, {
         reservedTokens: kept.tokens - unknown.tokens,
         usedTokens: used.tokens,
         calls: used.calls,
@@ -150,49 +103,106 @@ export class DaySpend {
     });
   }
 
-  spendOf(day: Day): Spend {
-    const row = this.#sql.get<Spend>(`select ${SPEND} from spend where day = ?`, day);
-    return row ?? { reservedTokens: 0, usedTokens: 0, calls: 0, reservedMicroUsd: 0, usedMicroUsd: 0 };
+  spendOf(day: Day): Promise<Spend> {
+    return this.#database.do(spentOn(day));
   }
 
   /** The days on which anything was spent, from the first day of these on. */
-  since(first: Day): (Spend & { day: Day })[] {
-    return this.#sql.all<Spend & { day: Day }>(
+  since(first: Day): Promise<(Spend & { day: Day })[]> {
+    return this.#database.all<Spend & { day: Day }>(
       `select day, ${SPEND} from spend where day >= ? and (used > 0 or reserved > 0 or calls > 0) order by day`,
       first,
     );
   }
 
   /** Since when the day has no room for another request; null: it may have. */
-  fullFrom(day: Day): string | null {
-    const row = this.#sql.get<{ fullFrom: string | null }>(
-      'select full_from as fullFrom from spend where day = ?',
-      day,
-    );
-    return row?.fullFrom ?? null;
+  async fullFrom(day: Day): Promise<string | null> {
+    const sql = 'select full_from as "fullFrom" from spend where day = ?';
+    return (await this.#database.get<{ fullFrom: string | null }>(sql, day))?.fullFrom ?? null;
   }
 
   /** Counts work that was turned away because the day was full. */
-  countSkip(day: Day): void {
-    this.#sql.run('update spend set skips = skips + 1 where day = ?', day);
+  async countSkip(day: Day): Promise<void> {
+    await this.#database.run('update spend set skips = skips + 1 where day = ?', day);
   }
 
-  skipsOf(day: Day): number {
-    return this.#sql.get<{ skips: number }>('select skips from spend where day = ?', day)?.skips ?? 0;
+  async skipsOf(day: Day): Promise<number> {
+    return (await this.#database.get<{ skips: number }>('select skips from spend where day = ?', day))?.skips ?? 0;
   }
 
   /** Today, where what was spent on it could not be read; null: it is known. */
-  unreadDay(): Day | null {
+  async unreadDay(): Promise<Day | null> {
     const today = dayOf(this.#clock.now(), this.#zone);
-    return this.#isUnread(today) ? today : null;
-  }
-
-  #isUnread(day: Day): boolean {
-    return this.#sql.get('select 1 from spend where day = ? and unreadable = 1', day) !== undefined;
+    return (await this.#database.do(isUnread(today))) ? today : null;
   }
 
   /** A person says that the day has room again, for example with a higher ceiling. */
-  reopen(day: Day): void {
-    this.#sql.run('update spend set full_from = null, unreadable = 0 where day = ?', day);
+  async reopen(day: Day): Promise<void> {
+    await this.#database.run('update spend set full_from = null, unreadable = 0 where day = ?', day);
   }
+}
+
+function* refusalOf(
+  day: Day,
+  { tokens, microUsd, ceilingTokens, ceilingMicroUsd = Infinity, nextDayAt }: Ask,
+  now: Date,
+): Steps<AppError | null> {
+  const retryAfterMs = nextDayAt.getTime() - now.getTime();
+  if (yield* isUnread(day)) {
+    const message = `What was spent on ${day} cannot be read since home.db was damaged: the day counts as spent in full.`;
+    const remedy = 'Run nocturne retry --failed, which lets the day begin anew, or wait for tomorrow.';
+    return new AppError('ceiling', message, { remedy, retryAfterMs });
+  }
+  const spent = yield* spentOn(day);
+  if (spent.reservedTokens + spent.usedTokens + tokens > ceilingTokens) {
+    const found = `${spent.usedTokens} used, ${spent.reservedTokens} reserved, ${tokens} asked for`;
+    const message = `The daily ceiling of ${ceilingTokens} tokens would be passed: ${found}.`;
+    const isForToday = spent.usedTokens + tokens > ceilingTokens;
+    return new AppError('ceiling', message, {
+      remedy: RAISE('dayTokens'),
+      retryAfterMs: isForToday ? retryAfterMs : undefined,
+    });
+  }
+  if (microUsd > 0 && spent.reservedMicroUsd + spent.usedMicroUsd + microUsd > ceilingMicroUsd) {
+    const usd = (micro: number) => `$${(micro / 1e6).toFixed(4)}`;
+    const found = `${usd(spent.usedMicroUsd)} used, ${usd(spent.reservedMicroUsd)} reserved, ${usd(microUsd)} asked for`;
+    const message = `The daily ceiling of ${usd(ceilingMicroUsd)} would be passed: ${found}.`;
+    const isForToday = spent.usedMicroUsd + microUsd > ceilingMicroUsd;
+    return new AppError('ceiling', message, {
+      remedy: RAISE('dayMoneyUsd'),
+      retryAfterMs: isForToday ? retryAfterMs : undefined,
+    });
+  }
+  return null;
+}
+
+function* isUnread(day: Day): Steps<boolean> {
+  return (yield* row('select 1 from spend where day = ? and unreadable = 1', day)) !== undefined;
+}
+
+function* spentOn(day: Day): Steps<Spend> {
+  const found = yield* row<Spend>(`select ${SPEND} from spend where day = ?`, day);
+  return found ?? { reservedTokens: 0, usedTokens: 0, calls: 0, reservedMicroUsd: 0, usedMicroUsd: 0 };
+}
+
+function* fill(day: Day, now: Date): Steps<void> {
+  yield* run(
+    `insert into spend (day, reserved, used, calls, full_from) values (?, 0, 0, 0, ?)
+       on conflict (day) do update set full_from = coalesce(spend.full_from, excluded.full_from)`,
+    day,
+    now.toISOString(),
+  );
+}
+
+function* settling(day: Day, spent: Spend): Steps<void> {
+  yield* run(
+    `update spend set reserved = reserved - ?, used = used + ?, calls = calls + ?,
+       reserved_micro_usd = reserved_micro_usd - ?, used_micro_usd = used_micro_usd + ? where day = ?`,
+    spent.reservedTokens,
+    spent.usedTokens,
+    spent.calls,
+    spent.reservedMicroUsd,
+    spent.usedMicroUsd,
+    day,
+  );
 }

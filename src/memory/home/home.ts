@@ -1,4 +1,4 @@
-// The home: `$NOCTURNE_HOME/home.db`, what is known over all memory directories of this user: which there are, what
+// The home: `$NOCTURNE_HOME/home.db`, or what a wing keeps it in: what is known over all memory directories of this user: which there are, what
 // was spent (day-spend.ts), which workers run, what a person paused or declined, what sweeps made of the transcripts they looked at, and what could not be taken yet.
 
 import { join } from 'node:path';
@@ -9,6 +9,7 @@ import { type Clock, dayOf } from '../../base/time.ts';
 import { openForLooking, Sql } from '../ledger/database.ts';
 import { HOME_STEPS, type WingSchema } from '../ledger/schema.ts';
 import { Breaker } from './breaker.ts';
+import { answerNow, FileDatabase, type HomeDatabase, put, row, rows, run, type Steps } from './database.ts';
 import { DaySpend } from './day-spend.ts';
 import { openSoundHome } from './mend-home.ts';
 
@@ -26,9 +27,22 @@ const DAMAGE_TOLD_MS = 7 * 86_400_000;
 const IF_DAMAGED =
   'Run the same command again: the file is kept aside and made anew. No memory is lost, only which directories are known, what was spent today, and pauses.';
 
-/** `zone`: whose days spend is counted by. */
-export function openHome(dir: string, clock: Clock, zone = 'UTC'): Home {
-  return new Home(dir, clock, zone);
+/**
+ * Opens the home that this machine's file keeps. `zone`: whose days spend is counted by. `look` finds memory directories,
+ * which are remembered once after the database was made anew.
+ */
+export function openHome(dir: string, clock: Clock, zone = 'UTC', look?: () => string[]): Home {
+  const now = clock.now();
+  const file = { path: join(dir, 'home.db'), ifDamaged: IF_DAMAGED, now, today: dayOf(now, zone) };
+  const sql = new Sql(openSoundHome(file), IF_DAMAGED);
+  if (look) answerNow(sql, lookAround(look, now.toISOString()));
+  return new Home(dir, { database: new FileDatabase(sql), clock, zone });
+}
+
+function* lookAround(look: () => string[], now: string): Steps<void> {
+  if (!(yield* row('select 1 from damage where looked = 0'))) return;
+  for (const dir of look()) yield* addingStore(dir, now);
+  yield* run('update damage set looked = 1');
 }
 
 /**
@@ -42,14 +56,20 @@ export function lookIntoHome(dir: string, clock: Clock): { pauses: Pause[]; stor
   if (!db) return null;
   const sql = new Sql(db, IF_DAMAGED);
   try {
-    return { pauses: new Pauses(sql, clock).all(), stores: storesOf(sql) };
+    return { pauses: answerNow(sql, pausesAt(clock.now())), stores: answerNow(sql, storePaths()) };
   } finally {
     sql.close();
   }
 }
 
-function storesOf(sql: Sql): string[] {
-  return sql.all<{ path: string }>('select path from store order by path').map(({ path }) => path);
+function* storePaths(): Steps<string[]> {
+  return (yield* rows<{ path: string }>('select path from store order by path')).map(({ path }) => path);
+}
+
+function* addingStore(path: string, now: string): Steps<void> {
+  // Looked up first: who only asks waits for nobody that writes.
+  if (yield* row('select 1 from store where path = ?', path)) return;
+  yield* run('insert into store (path, added_at) values (?, ?) on conflict (path) do nothing', path, now);
 }
 
 /** That the database of the home was damaged and made anew. */
@@ -75,153 +95,161 @@ export class Home {
   readonly blocked: Blocked;
   readonly pauses: Pauses;
   readonly days: DaySpend;
-  readonly #sql: Sql;
+  readonly #database: HomeDatabase;
   readonly #clock: Clock;
 
-  constructor(dir: string, clock: Clock, zone: string) {
+  constructor(dir: string, { database, clock, zone }: { database: HomeDatabase; clock: Clock; zone: string }) {
     this.dir = dir;
     this.#clock = clock;
-    const now = clock.now();
-    const file = { path: join(dir, 'home.db'), ifDamaged: IF_DAMAGED, now, today: dayOf(now, zone) };
-    this.#sql = new Sql(openSoundHome(file), IF_DAMAGED);
-    this.breaker = new Breaker(this.#sql, clock);
-    this.swept = new SweptTranscripts(this.#sql);
-    this.blocked = new Blocked(this.#sql);
-    this.pauses = new Pauses(this.#sql, clock);
-    this.days = new DaySpend(this.#sql, clock, zone);
+    this.#database = database;
+    this.breaker = new Breaker(database, clock);
+    this.swept = new SweptTranscripts(database);
+    this.blocked = new Blocked(database);
+    this.pauses = new Pauses(database, clock);
+    this.days = new DaySpend(database, clock, zone);
   }
 
   /** Set for a week after the database was made anew, or until somebody resumes. */
-  damage(): HomeDamage | null {
-    const row = this.#sql.get<{ at: string; kept: string; lost: string }>('select at, kept, lost from damage');
+  async damage(): Promise<HomeDamage | null> {
+    const row = await this.#database.get<{ at: string; kept: string; lost: string }>(
+      'select at, kept, lost from damage',
+    );
     const isOver = !row || this.#clock.now().getTime() - Date.parse(row.at) > DAMAGE_TOLD_MS;
     return isOver ? null : { ...row, lost: row.lost.split(' ').filter(Boolean) };
   }
 
-  /** Remembers the directories that `look` finds, once after the database was made anew. */
-  lookAround(look: () => string[]): void {
-    if (!this.#sql.get('select 1 from damage where looked = 0')) return;
-    for (const dir of look()) this.addStore(dir);
-    this.#sql.run('update damage set looked = 1');
-  }
-
   /** A person has seen that the database was made anew. */
-  dismissDamage(): void {
-    this.#sql.run('delete from damage');
+  async dismissDamage(): Promise<void> {
+    await this.#database.run('delete from damage');
   }
 
   /** Remembers a memory directory, so that workers look into its inbox. */
-  addStore(path: string): void {
-    // Looked up first: who only asks waits for nobody that writes.
-    if (this.#sql.get('select 1 from store where path = ?', path)) return;
-    this.#sql.run('insert or ignore into store (path, added_at) values (?, ?)', path, this.#now());
+  addStore(path: string): Promise<void> {
+    return this.#database.do(addingStore(path, this.#now()));
   }
 
   /** Its inbox is looked into no more. */
-  removeStore(path: string): void {
-    this.#sql.run('delete from store where path = ?', path);
+  async removeStore(path: string): Promise<void> {
+    await this.#database.run('delete from store where path = ?', path);
   }
 
   /** The home's database with a wing's own tables in it, which its steps make. */
-  tablesOf(wing: WingSchema): Sql {
-    this.#sql.takeStepsOf(wing);
-    return this.#sql;
+  tablesOf(wing: WingSchema): HomeDatabase {
+    return this.#database.tablesOf(wing);
   }
 
-  stores(): string[] {
-    return storesOf(this.#sql);
+  stores(): Promise<string[]> {
+    return this.#database.do(storePaths());
   }
 
   /** Enters this process as a worker. Only one embedded worker may run on a home: a second is refused by name. */
-  enterWorker(backend: string): void {
-    this.#sql.transaction(() => {
-      const other = this.workers().find((worker) => worker.backend === 'embedded' && worker.process !== thisProcess());
+  enterWorker(backend: string): Promise<void> {
+    const now = this.#now();
+    return this.#database.transaction(function* (): Steps<void> {
+      const workers = yield* livingWorkers();
+      const other = workers.find((worker) => worker.backend === 'embedded' && worker.process !== thisProcess());
       if (backend === 'embedded' && other) {
         throw new AppError('queue-unavailable', `A worker with the embedded queue runs already: ${other.process}.`, {
           remedy: 'Let it work, stop it, or set NOCTURNE_QUEUE_URL to a Redis or Postgres that several workers share.',
         });
       }
-      const now = this.#now();
-      this.#sql.replace('worker', { process: thisProcess(), backend, started_at: now, seen_at: now });
+      yield* put('worker', { process: thisProcess(), backend, started_at: now, seen_at: now }, ['process']);
     });
   }
 
   /** This process's worker lives. */
-  seeWorker(): void {
-    this.#sql.run('update worker set seen_at = ? where process = ?', this.#now(), thisProcess());
+  async seeWorker(): Promise<void> {
+    await this.#database.run('update worker set seen_at = ? where process = ?', this.#now(), thisProcess());
   }
 
-  leaveWorker(): void {
-    this.#sql.run('delete from worker where process = ?', thisProcess());
+  async leaveWorker(): Promise<void> {
+    await this.#database.run('delete from worker where process = ?', thisProcess());
   }
 
   /** The workers that run; the rows of dead ones are removed. */
-  workers(): WorkerRow[] {
-    const rows =
-      this.#sql.all<WorkerRow>(`select process, backend, started_at as startedAt, coalesce(seen_at, started_at) as seenAt
-         from worker order by started_at`);
-    for (const row of rows.filter((row) => isDead(row.process))) {
-      this.#sql.run('delete from worker where process = ?', row.process);
-    }
-    return rows.filter((row) => !isDead(row.process));
+  workers(): Promise<WorkerRow[]> {
+    return this.#database.do(livingWorkers());
   }
 
   /**
    * When the nightly round was done last. The first to ask is told, and noted for good, that it was just now; so is who
    * asks after a clock that was ahead, which would keep the nights away until then.
    */
-  nightlyAt(): Date {
-    const lastAt = this.lastNightAt();
-    if (lastAt !== null && lastAt <= this.#now()) return new Date(lastAt);
-    this.#sql.run(
-      `insert into nightly (id, at) values (1, ?) on conflict (id) do update set at = excluded.at
-         where at > excluded.at`,
-      this.#now(),
-    );
-    return new Date(this.lastNightAt() as string);
+  nightlyAt(): Promise<Date> {
+    return this.#database.do(nightAt(this.#now()));
   }
 
   /** Does the nightly round unless one was done since `dueAt`; of processes that ask at once, one does it. */
-  nightlyRound(dueAt: Date | undefined, round: () => void): void {
-    this.#sql.transaction(() => {
-      const lastAt = this.nightlyAt();
+  nightlyRound(dueAt: Date | undefined, round: () => void): Promise<void> {
+    const now = this.#now();
+    return this.#database.transaction(function* (): Steps<void> {
+      const lastAt = yield* nightAt(now);
       if (dueAt && lastAt >= dueAt) return;
       round();
-      this.#sql.run('update nightly set at = ?', this.#now());
+      yield* run('update nightly set at = ?', now);
     });
   }
 
   /** When the last nightly round was done; null: none was, here. */
-  lastNightAt(): string | null {
-    return this.#sql.get<{ at: string }>('select at from nightly')?.at ?? null;
+  lastNightAt(): Promise<string | null> {
+    return this.#database.do(lastNight());
   }
 
   /** What was said before this instant, ISO-8601, was declined at set-up: only who asks for it by name is given it. */
-  declinedBefore(): string | undefined {
-    return this.#sql.get<{ before: string }>('select before from declined')?.before;
+  async declinedBefore(): Promise<string | undefined> {
+    return (await this.#database.get<{ before: string }>('select before from declined'))?.before;
   }
 
-  decline(before: Date): void {
-    this.#sql.replace('declined', { id: 1, before: before.toISOString() });
+  decline(before: Date): Promise<void> {
+    return this.#database.put('declined', { id: 1, before: before.toISOString() }, ['id']);
   }
 
   /** When a person last looked at what nocturne did; null: never. */
-  lookedAt(): string | null {
-    return this.#sql.get<{ at: string }>('select at from looked')?.at ?? null;
+  async lookedAt(): Promise<string | null> {
+    return (await this.#database.get<{ at: string }>('select at from looked'))?.at ?? null;
   }
 
   /** A person looks now. */
-  noteLook(): void {
-    this.#sql.replace('looked', { id: 1, at: this.#now() });
+  noteLook(): Promise<void> {
+    return this.#database.put('looked', { id: 1, at: this.#now() }, ['id']);
   }
 
-  close(): void {
-    this.#sql.close();
+  /** Another one where another process wrote the home. */
+  sign(): Promise<string> {
+    return this.#database.sign();
+  }
+
+  close(): Promise<void> {
+    return this.#database.close();
   }
 
   #now(): string {
     return this.#clock.now().toISOString();
   }
+}
+
+function* livingWorkers(): Steps<WorkerRow[]> {
+  const found =
+    yield* rows<WorkerRow>(`select process, backend, started_at as "startedAt", coalesce(seen_at, started_at) as "seenAt"
+       from worker order by started_at`);
+  const dead = found.filter((row) => isDead(row.process));
+  for (const { process } of dead) yield* run('delete from worker where process = ?', process);
+  return found.filter((row) => !dead.includes(row));
+}
+
+function* lastNight(): Steps<string | null> {
+  return (yield* row<{ at: string }>('select at from nightly'))?.at ?? null;
+}
+
+function* nightAt(now: string): Steps<Date> {
+  const lastAt = yield* lastNight();
+  if (lastAt !== null && lastAt <= now) return new Date(lastAt);
+  yield* run(
+    `insert into nightly (id, at) values (1, ?) on conflict (id) do update set at = excluded.at
+       where nightly.at > excluded.at`,
+    now,
+  );
+  return new Date((yield* lastNight()) as string);
 }
 
 export interface Pause {
@@ -237,43 +265,44 @@ const EVERYWHERE = '';
 
 /** The pauses that a person made, of a project or of everything, for all who work unasked. */
 export class Pauses {
-  readonly #sql: Sql;
+  readonly #database: HomeDatabase;
   readonly #clock: Clock;
 
-  constructor(sql: Sql, clock: Clock) {
-    this.#sql = sql;
+  constructor(database: HomeDatabase, clock: Clock) {
+    this.#database = database;
     this.#clock = clock;
   }
 
   /** Pauses a project, or everything, for now without end or until an instant. A pause that was there is replaced. */
-  begin({ project, until }: Pause): void {
-    this.#sql.run('delete from pause where until <= ?', this.#now());
-    this.#sql.replace('pause', { project: project ?? EVERYWHERE, until, at: this.#now() });
+  async begin({ project, until }: Pause): Promise<void> {
+    const now = this.#clock.now().toISOString();
+    await this.#database.run('delete from pause where until <= ?', now);
+    await this.#database.put('pause', { project: project ?? EVERYWHERE, until, at: now, assumed: 0 }, ['project']);
   }
 
   /** Ends the pause of a project, or of everything; false where there was none. */
-  end(project: string | null): boolean {
-    const lasted = this.all().some((pause) => pause.project === project);
-    this.#sql.run('delete from pause where project = ?', project ?? EVERYWHERE);
+  async end(project: string | null): Promise<boolean> {
+    const lasted = (await this.all()).some((pause) => pause.project === project);
+    await this.#database.run('delete from pause where project = ?', project ?? EVERYWHERE);
     return lasted;
   }
 
   /** The pauses that last. */
-  all(): Pause[] {
-    const rows = this.#sql.all<Pause>(
-      'select project, until, assumed as isAssumed from pause where until is null or until > ? order by project',
-      this.#now(),
-    );
-    return rows.map(({ project, until, isAssumed }) => ({
-      project: project === EVERYWHERE ? null : project,
-      until,
-      ...(isAssumed && { isAssumed: true }),
-    }));
+  all(): Promise<Pause[]> {
+    return this.#database.do(pausesAt(this.#clock.now()));
   }
+}
 
-  #now(): string {
-    return this.#clock.now().toISOString();
-  }
+function* pausesAt(now: Date): Steps<Pause[]> {
+  const found = yield* rows<Pause>(
+    'select project, until, assumed as "isAssumed" from pause where until is null or until > ? order by project',
+    now.toISOString(),
+  );
+  return found.map(({ project, until, isAssumed }) => ({
+    project: project === EVERYWHERE ? null : project,
+    until,
+    ...(isAssumed && { isAssumed: true }),
+  }));
 }
 
 /** A session, or a directory of sessions, that could not be taken for settings, permissions or a missing directory. */
@@ -286,30 +315,30 @@ export interface BlockedPath {
 
 /** What is taken as soon as it can be, however old it is then. */
 export class Blocked {
-  readonly #sql: Sql;
+  readonly #database: HomeDatabase;
 
-  constructor(sql: Sql) {
-    this.#sql = sql;
+  constructor(database: HomeDatabase) {
+    this.#database = database;
   }
 
-  all(): BlockedPath[] {
-    return this.#sql.all<BlockedPath>('select path, reason, since from blocked order by since, path');
+  all(): Promise<BlockedPath[]> {
+    return this.#database.all<BlockedPath>('select path, reason, since from blocked order by since, path');
   }
 
-  add({ path, reason, since }: BlockedPath): void {
-    this.#sql.run(
+  async add({ path, reason, since }: BlockedPath): Promise<void> {
+    await this.#database.run(
       `insert into blocked (path, reason, since) values (?, ?, ?)
-         on conflict (path) do update set reason = excluded.reason where reason <> excluded.reason`,
+         on conflict (path) do update set reason = excluded.reason where blocked.reason <> excluded.reason`,
       path,
       reason,
       since,
     );
   }
 
-  remove(path: string): void {
+  async remove(path: string): Promise<void> {
     // Looked up first: who only asks waits for nobody that writes.
-    if (this.#sql.get('select 1 from blocked where path = ?', path))
-      this.#sql.run('delete from blocked where path = ?', path);
+    if (await this.#database.get('select 1 from blocked where path = ?', path))
+      await this.#database.run('delete from blocked where path = ?', path);
   }
 }
 
@@ -326,21 +355,21 @@ export interface SweptTranscript {
 
 /** What sweeps made of transcripts. Losing it costs time, never work. */
 export class SweptTranscripts {
-  readonly #sql: Sql;
+  readonly #database: HomeDatabase;
 
-  constructor(sql: Sql) {
-    this.#sql = sql;
+  constructor(database: HomeDatabase) {
+    this.#database = database;
   }
 
-  all(): SweptTranscript[] {
-    const columns = 'path, size as sizeBytes, modified_at as modifiedAt, cwd, store, verdict';
-    return this.#sql.all<SweptTranscript>(`select ${columns} from look`);
+  all(): Promise<SweptTranscript[]> {
+    const columns = 'path, size as "sizeBytes", modified_at as "modifiedAt", cwd, store, verdict';
+    return this.#database.all<SweptTranscript>(`select ${columns} from look`);
   }
 
-  remember(swept: SweptTranscript[]): void {
-    this.#sql.transaction(() => {
+  remember(swept: SweptTranscript[]): Promise<void> {
+    return this.#database.transaction(function* (): Steps<void> {
       for (const { sizeBytes: size, modifiedAt: modified_at, path, cwd, store, verdict } of swept) {
-        this.#sql.replace('look', { path, size, modified_at, cwd, store, verdict });
+        yield* put('look', { path, size, modified_at, cwd, store, verdict }, ['path']);
       }
     });
   }

@@ -94,22 +94,27 @@ export class JobSpend {
     const price = this.#priceOf(model);
     const bound = { inputTokens: tokens - outputTokens, outputTokens, forAnHour: continued !== undefined };
     const microUsd = price ? boundMicroUsd(bound, price) : 0;
-    const day = this.#reserveOfDay({ tokens, microUsd });
+    this.#refuseBeyondJob(tokens);
     this.#lastId += 1;
-    this.#open.set(this.#lastId, { day, tokens, microUsd, model, price });
-    return this.#lastId;
+    const id = this.#lastId;
+    const now = this.#limits.clock.now();
+    // Counted against the job before the day is asked: another request of it may be made meanwhile.
+    this.#open.set(id, { day: dayOf(now, this.#limits.zone), tokens, microUsd, model, price });
+    try {
+      await this.#reserveOfDay({ tokens, microUsd }, now);
+    } catch (error) {
+      this.#open.delete(id);
+      throw error;
+    }
+    return id;
   }
 
-  /** Counts an upper bound against the job and the day, under an id where it outlasts this process; answers the day. */
-  #reserveOfDay({ tokens, microUsd }: Bound, id?: string): Day {
-    this.#refuseBeyondJob(tokens);
-    const { dayTokens: ceilingTokens, dayMoneyUsd, zone, clock } = this.#limits;
-    const now = clock.now();
-    const day = dayOf(now, zone);
+  /** Counts an upper bound against the day, under an id where it outlasts this process. */
+  #reserveOfDay({ tokens, microUsd }: Bound, now: Date, id?: string): Promise<void> {
+    const { dayTokens: ceilingTokens, dayMoneyUsd, zone } = this.#limits;
     const ceilingMicroUsd = dayMoneyUsd === undefined ? undefined : Math.round(dayMoneyUsd * 1e6);
     const ask = { tokens, microUsd, ceilingTokens, ceilingMicroUsd, nextDayAt: nextDayAt(now, zone) };
-    this.#home.days.reserve(day, ask, id);
-    return day;
+    return this.#home.days.reserve(dayOf(now, zone), ask, id);
   }
 
   #priceOf(model = this.#limits.model): Price | undefined {
@@ -135,7 +140,7 @@ export class JobSpend {
     this.#open.delete(reservation);
     const usedMicroUsd = item.price ? costMicroUsd(usage, item.price) : 0;
     this.#count(usage, { ...item, microUsd: usedMicroUsd });
-    this.#home.days.settle(item.day, {
+    await this.#home.days.settle(item.day, {
       reservedTokens: item.tokens,
       usedTokens: tokensOf(usage),
       calls: usage.calls,
@@ -152,9 +157,9 @@ export class JobSpend {
   }
 
   /** How many of these bounds, from the first on, the job and the day have room for. */
-  countFitting(bounds: Bound[]): number {
+  async countFitting(bounds: Bound[]): Promise<number> {
     const { jobTokens, dayTokens, dayMoneyUsd = Number.POSITIVE_INFINITY, zone, clock } = this.#limits;
-    const day = this.#home.days.spendOf(dayOf(clock.now(), zone));
+    const day = await this.#home.days.spendOf(dayOf(clock.now(), zone));
     let tokens = Math.min(jobTokens, dayTokens - day.usedTokens - day.reservedTokens);
     let microUsd = dayMoneyUsd * 1e6 - day.usedMicroUsd - day.reservedMicroUsd;
     const full = bounds.findIndex((bound) => {
@@ -166,18 +171,20 @@ export class JobSpend {
   }
 
   /** Counts the bounds of a whole batch, under its id, until it is settled, by this process or another. Throws as `reserve`. */
-  reserveBatch(id: string, bounds: Bound[]): void {
-    this.#reserveOfDay(sumOf(bounds), id);
+  async reserveBatch(id: string, bounds: Bound[]): Promise<void> {
+    const bound = sumOf(bounds);
+    this.#refuseBeyondJob(bound.tokens);
+    await this.#reserveOfDay(bound, this.#limits.clock.now(), id);
   }
 
   /**
    * Settles a batch of a model once by what its requests used, at the price of batches; `unknown`: the bounds of those
    * that did not say. Without either it gives the whole batch back.
    */
-  settleBatch(
+  async settleBatch(
     { id, model }: { id: string; model: string },
     { used = [], unknown = [] }: { used?: SpentTokens[]; unknown?: Bound[] },
-  ): void {
+  ): Promise<void> {
     const total = used.reduce(addTokens, NOTHING_SPENT);
     const costs = used.map((each) => this.batchCost(each, model) ?? 0);
     const spent = {
@@ -185,7 +192,7 @@ export class JobSpend {
       microUsd: costs.reduce((sum, cost) => sum + cost, 0),
       calls: total.calls,
     };
-    const day = this.#home.days.settleUnder(id, { used: spent, unknown: sumOf(unknown) });
+    const day = await this.#home.days.settleUnder(id, { used: spent, unknown: sumOf(unknown) });
     const price = this.#priceOf(model);
     if (day) this.#count(total, { day, model, price: price && batchPrice(price), microUsd: spent.microUsd });
   }

@@ -211,7 +211,7 @@ export interface Lease {
   owner: ProcessName;
   fence: number;
   /** Asked inside each commit: throws where what is worked is wanted no more. */
-  mayCommit?(): void;
+  mayCommit?(ledger: Ledger): void;
 }
 
 /** `owner`: null where nobody holds it. */
@@ -277,7 +277,7 @@ export function checkFence(ledger: Ledger, lease: Lease): void {
   if (row?.fence !== lease.fence || row.owner !== lease.owner) {
     throw new AppError('fenced', `The work on ${lease.key} was taken over meanwhile; nothing of this run was kept.`);
   }
-  lease.mayCommit?.();
+  lease.mayCommit?.(ledger);
 }
 
 function untilOf(span: { now: Date; ttlMs: number }): string {

@@ -111,11 +111,11 @@ async function answersSince(deps: Deps): Promise<Answer[]> {
     try {
       const answers = await answersOf(batch, deps);
       if (answers) list.push(...answers);
-      else if (isLost) giveUp(batch, deps);
+      else if (isLost) await giveUp(batch, deps);
       else if (mode === 'cancel') await takeBack(batch, deps);
     } catch (error) {
       if (!isAppError(error)) throw error;
-      if (isLost) giveUp(batch, deps);
+      if (isLost) await giveUp(batch, deps);
       else failure ??= error;
     }
   }
@@ -136,7 +136,7 @@ async function answersOf(batch: Batch, deps: Deps): Promise<Answer[] | null> {
     const found = await api.find(ids, sentAt);
     if (found === 'perhaps') return null;
     if (found === 'none') {
-      spend.settleBatch(batch, {});
+      await spend.settleBatch(batch, {});
       dropBatch(store.ledger, batch.id);
       if (mode === 'collect') sendAnew(deps);
       return [];
@@ -147,12 +147,12 @@ async function answersOf(batch: Batch, deps: Deps): Promise<Answer[] | null> {
   const state = await api.look(remote);
   if (state === 'waiting') return null;
   if (state === 'gone') {
-    giveUp(batch, deps);
+    await giveUp(batch, deps);
     return [];
   }
   const results = new Map((await api.results(remote, ids)).map((result) => [result.id, result]));
   const unknown = requests.filter(({ id }) => !results.get(id)?.usage).map(({ bound }) => bound);
-  spend.settleBatch(batch, { used: [...results.values()].flatMap(({ usage }) => usage ?? []), unknown });
+  await spend.settleBatch(batch, { used: [...results.values()].flatMap(({ usage }) => usage ?? []), unknown });
   noteEnded(store.ledger, batch.id, clock.now());
   const instructions = batch.instructions ?? undefined;
   return requests.flatMap((request) => {
@@ -166,9 +166,9 @@ async function answersOf(batch: Batch, deps: Deps): Promise<Answer[] | null> {
 }
 
 /** Nobody will answer: its entries go on without a batch, and what it may have cost stays counted. */
-function giveUp(batch: Batch, { store, spend, clock }: Deps): void {
+async function giveUp(batch: Batch, { store, spend, clock }: Deps): Promise<void> {
   const requests = requestsOf(store.ledger, batch.id);
-  spend.settleBatch(batch, { unknown: requests.map(({ bound }) => bound) });
+  await spend.settleBatch(batch, { unknown: requests.map(({ bound }) => bound) });
   for (const { id } of requests) endRequest(store.ledger, id, 'vain');
   noteEnded(store.ledger, batch.id, clock.now());
 }
@@ -267,7 +267,8 @@ async function sendBatch(night: Slice, { job, lease }: By, deps: Deps): Promise<
     deps,
   );
   // What does not fit waits for another night; where nothing does, the reservation says so.
-  const sent = asked.slice(0, Math.max(1, spend.countFitting(asked.map(({ bound }) => bound))));
+  const fitting = await spend.countFitting(asked.map(({ bound }) => bound));
+  const sent = asked.slice(0, Math.max(1, fitting));
   if (sent.length === 0) return atOnce;
   const id = newId('batch');
   const now = clock.now();
@@ -278,14 +279,14 @@ async function sendBatch(night: Slice, { job, lease }: By, deps: Deps): Promise<
   const bounds = sent.map(({ bound }) => bound);
   let remote: string | null;
   try {
-    spend.reserveBatch(id, bounds);
+    await spend.reserveBatch(id, bounds);
     // Whoever took the work over meanwhile takes this batch for never sent.
     checkFence(store.ledger, lease);
     remote = await api.send(sent.map(({ request }) => request));
   } catch (error) {
     // What was broken off may have arrived.
     if (!isAppError(error) || signal?.aborted) throw error;
-    spend.settleBatch({ id, model: agent.model }, {});
+    await spend.settleBatch({ id, model: agent.model }, {});
     dropBatch(store.ledger, id);
     // An endpoint of the same protocol that has no batches.
     if (isAppError(error, 'no-model')) return night;
@@ -294,7 +295,7 @@ async function sendBatch(night: Slice, { job, lease }: By, deps: Deps): Promise<
   if (remote === null || noteSent(store.ledger, id, remote)) return atOnce;
   try {
     // What is answered before it is taken back is paid for, and nobody will ask how much that was.
-    spend.reserveBatch(id, bounds);
+    await spend.reserveBatch(id, bounds);
   } finally {
     await api.cancel(remote);
   }

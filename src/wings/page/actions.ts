@@ -39,7 +39,7 @@ const ACTIONS: Record<string, (asked: Asked) => Promise<Done>> = {
 const EVERYWHERE: Record<string, (at: At) => Promise<Flash>> = {
   async seen({ visit, app, config }) {
     visit.since = config.clock.now().toISOString();
-    app.home.noteLook();
+    await app.home.noteLook();
     return { text: 'All of it counts as seen.' };
   },
   async retry({ app }) {
@@ -47,7 +47,7 @@ const EVERYWHERE: Record<string, (at: At) => Promise<Flash>> = {
     return { text: count === 0 ? 'Nothing failed.' : `${sayCount(count, 'job')} for the next worker.` };
   },
   async resume({ app }) {
-    for (const { project } of app.home.pauses.all()) app.home.pauses.end(project);
+    for (const { project } of await app.home.pauses.all()) await app.home.pauses.end(project);
     return { text: 'nocturne works again.' };
   },
 };

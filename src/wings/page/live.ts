@@ -5,7 +5,6 @@
 import type { App } from '../../doors/compose.ts';
 import { liveFiles } from '../../memory/store/live-files.ts';
 import { readPlaces } from './places.ts';
-import { signOfHome } from './rows.ts';
 
 const LOOK_MS = 1_000;
 /** A connection that says nothing for long is cut by what stands between. */
@@ -99,7 +98,8 @@ export class Live {
     this.#looks += 1;
     const { all } = await readPlaces(this.#app);
     const isFirst = this.#seen.size === 0;
-    const signs = new Map(all.map(({ id, store }) => [id, signOf(store)])).set('home', signOfHome(this.#app.home));
+    const home = await this.#app.home.sign();
+    const signs = new Map(all.map(({ id, store }) => [id, signOf(store)])).set('home', home);
     for (const [name, sign] of signs) {
       const isOther = this.#seen.get(name) !== sign;
       this.#seen.set(name, sign);

@@ -34,12 +34,12 @@ const open: CommandSpec<Options, [string | undefined]> = {
     }
     return withApp({ options: {}, parts: call.parts }, async (app) => {
       const running = await findServer(app);
-      if (running !== null) return tell(app, running, call.options);
+      if (running !== null) return await tell(app, running, call.options);
       const server = await startHere(app);
       const ended = Promise.withResolvers<void>();
       for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => ended.resolve());
       try {
-        tell(app, server.url, call.options);
+        await tell(app, server.url, call.options);
         note('Ctrl-C ends it.');
         await ended.promise;
       } finally {
@@ -51,7 +51,7 @@ const open: CommandSpec<Options, [string | undefined]> = {
 
 /** The address of a server that runs and answers. */
 async function findServer({ home }: App): Promise<string | null> {
-  for (const url of servedAt(home)) {
+  for (const url of await servedAt(home)) {
     const answer = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(ANSWER_MS) }).catch(() => null);
     if (answer?.ok) return url;
   }
@@ -67,8 +67,8 @@ async function startHere(app: App): Promise<Running> {
   }
 }
 
-function tell({ home, config }: App, url: string, { browser, json }: Options): void {
-  const address = `${url}/#${makeTicket(home, config.clock)}`;
+async function tell({ home, config }: App, url: string, { browser, json }: Options): Promise<void> {
+  const address = `${url}/#${await makeTicket(home, config.clock)}`;
   print(json ? { url: address } : address);
   if (!browser || json || !process.stdout.isTTY) return;
   const [program, ...args] = {

@@ -60,7 +60,7 @@ export async function openPages({ config, url, urls }: Parameters<NonNullable<Wi
   const app = compose(config, { startedBy: 'person' });
   const visits = new Visits({ url, urls, clock: config.clock });
   const live = new Live(app);
-  noteServed(app.home, url);
+  await noteServed(app.home, url);
 
   const answer = async (request: Request, path: string[]): Promise<Response> => {
     if (!visits.isOurs(request))
@@ -81,7 +81,7 @@ export async function openPages({ config, url, urls }: Parameters<NonNullable<Wi
     // What only takes forms.
     if (!Object.hasOwn(VIEWS, part)) return new Response(null, { status: 303, headers: { ...HEADERS, location: '/' } });
     // What a page reads again by itself is no look of a person.
-    if (part === '' && request.headers.get('sec-fetch-mode') === 'navigate') app.home.noteLook();
+    if (part === '' && request.headers.get('sec-fetch-mode') === 'navigate') await app.home.noteLook();
     return show(await here(request, visit), path);
   };
 
@@ -102,10 +102,10 @@ export async function openPages({ config, url, urls }: Parameters<NonNullable<Wi
       return plain(403, 'From another page.');
     const fields = await fieldsOf(request);
     const ticket = (fields?.get('ticket') ?? '').trim().replace(/^.*#/, '');
-    if (!takeTicket(app.home, { ticket, clock: config.clock })) return page(401, enterPage({ wasWrong: true }));
+    if (!(await takeTicket(app.home, { ticket, clock: config.clock }))) return page(401, enterPage({ wasWrong: true }));
     return new Response(null, {
       status: 303,
-      headers: { ...HEADERS, location: '/', 'set-cookie': visits.begin(app.home.lookedAt()) },
+      headers: { ...HEADERS, location: '/', 'set-cookie': visits.begin(await app.home.lookedAt()) },
     });
   };
 
@@ -148,10 +148,9 @@ export async function openPages({ config, url, urls }: Parameters<NonNullable<Wi
         return page(view.status ?? 500, shell(view, at, 0));
       }
     },
-    close() {
+    async close() {
       live.close();
-      noteEnded(app.home);
-      app.close();
+      await noteEnded(app.home).finally(() => app.close());
     },
   };
 }

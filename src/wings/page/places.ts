@@ -32,7 +32,7 @@ export function memoryId(dir: string): string {
 
 export async function readPlaces(app: App): Promise<Places> {
   const places: Places = { all: [], broken: [] };
-  for (const dir of app.home.stores().filter(isDirectory)) {
+  for (const dir of (await app.home.stores()).filter(isDirectory)) {
     try {
       const store = await app.store(dir);
       const { name } = whoseMemory({ dir, ledger: store.ledger }, app.config);

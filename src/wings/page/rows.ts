@@ -4,6 +4,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { thisProcess } from '../../base/process.ts';
 import type { Clock } from '../../base/time.ts';
+import type { HomeDatabase } from '../../memory/home/database.ts';
 import type { Home } from '../../memory/home/home.ts';
 
 const STEPS = [
@@ -15,9 +16,7 @@ create table page_server (process text primary key, url text not null) strict;
 
 const TICKET_MS = 60_000;
 
-type Sql = ReturnType<Home['tablesOf']>;
-
-function rowsOf(home: Home): Sql {
+function rowsOf(home: Home): HomeDatabase {
   return home.tablesOf({ name: 'page', tables: ['page_ticket', 'page_server'], schema: STEPS });
 }
 
@@ -25,37 +24,31 @@ function shaOf(ticket: string): string {
   return createHash('sha256').update(ticket).digest('hex');
 }
 
-export function makeTicket(home: Home, clock: Clock): string {
+export async function makeTicket(home: Home, clock: Clock): Promise<string> {
   const rows = rowsOf(home);
   const now = clock.now();
-  rows.run('delete from page_ticket where ends_at <= ?', now.toISOString());
+  await rows.run('delete from page_ticket where ends_at <= ?', now.toISOString());
   const ticket = randomBytes(32).toString('base64url');
-  rows.insert('page_ticket', { sha: shaOf(ticket), ends_at: new Date(now.getTime() + TICKET_MS).toISOString() });
+  await rows.insert('page_ticket', { sha: shaOf(ticket), ends_at: new Date(now.getTime() + TICKET_MS).toISOString() });
   return ticket;
 }
 
 /** Whether it was good, which it then is no more. */
-export function takeTicket(home: Home, { ticket, clock }: { ticket: string; clock: Clock }): boolean {
+export async function takeTicket(home: Home, { ticket, clock }: { ticket: string; clock: Clock }): Promise<boolean> {
   const sql = 'delete from page_ticket where sha = ? and ends_at > ?';
-  return rowsOf(home).run(sql, shaOf(ticket), clock.now().toISOString()) === 1;
+  return (await rowsOf(home).run(sql, shaOf(ticket), clock.now().toISOString())) === 1;
 }
 
-export function noteServed(home: Home, url: string): void {
-  rowsOf(home).replace('page_server', { process: thisProcess(), url });
+export function noteServed(home: Home, url: string): Promise<void> {
+  return rowsOf(home).put('page_server', { process: thisProcess(), url }, ['process']);
 }
 
-export function noteEnded(home: Home): void {
-  rowsOf(home).run('delete from page_server where process = ?', thisProcess());
+export async function noteEnded(home: Home): Promise<void> {
+  await rowsOf(home).run('delete from page_server where process = ?', thisProcess());
 }
 
 /** Where pages were served when it was last noted; a server that was killed is still there. */
-export function servedAt(home: Home): string[] {
-  return rowsOf(home)
-    .all<{ url: string }>('select url from page_server')
-    .map(({ url }) => url);
-}
-
-/** Another one where another process wrote the home. */
-export function signOfHome(home: Home): string {
-  return String(rowsOf(home).get<{ data_version: number }>('pragma data_version')?.data_version);
+export async function servedAt(home: Home): Promise<string[]> {
+  const served = await rowsOf(home).all<{ url: string }>('select url from page_server');
+  return served.map(({ url }) => url);
 }

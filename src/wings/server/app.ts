@@ -129,19 +129,19 @@ async function withSpan(
 
 function letIn(deps: ServerDeps) {
   return async (context: Context<Env>, next: () => Promise<void>) => {
-    context.set('caller', callerOf(context, deps));
+    context.set('caller', await callerOf(context, deps));
     await next();
   };
 }
 
-function callerOf(context: Context<Env>, { keys }: ServerDeps): Caller {
+async function callerOf(context: Context<Env>, { keys }: ServerDeps): Promise<Caller> {
   const bearer = /^Bearer +(\S+) *$/i.exec(headerOf(context, 'authorization') ?? '')?.[1];
   const key = headerOf(context, 'x-api-key');
   if (bearer !== undefined && key !== undefined && bearer !== key) {
     throw new ApiError('authentication_error', 'authorization and x-api-key are two different keys.');
   }
   const given = bearer ?? key;
-  const caller = given === undefined ? null : keys.find(given);
+  const caller = given === undefined ? null : await keys.find(given);
   if (caller) return caller;
   throw new ApiError(
     'authentication_error',

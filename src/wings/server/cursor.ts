@@ -50,16 +50,16 @@ interface Paged<Row extends Place> {
   /** The list with its filters, and who asks. */
   of: unknown;
   /** At most `limit` rows, newest first, those before `after` left out. */
-  list(from: { limit: number; after?: Place }): Row[];
+  list(from: { limit: number; after?: Place }): Promise<Row[]>;
   shape(row: Row): object;
 }
 
 /** A page of a list that is in the order of when things were made. Throws 400 for a cursor of another list. */
-export function pageOf<Row extends Place>(cursors: Cursors, { query, of, list, shape }: Paged<Row>) {
+export async function pageOf<Row extends Place>(cursors: Cursors, { query, of, list, shape }: Paged<Row>) {
   const { limit, page } = query;
   const [createdAt, id] = page === undefined ? [] : cursors.open(page, of);
   const isLater = createdAt !== undefined && id !== undefined;
-  const rows = list({ limit: limit + 1, ...(isLater && { after: { createdAt, id } }) });
+  const rows = await list({ limit: limit + 1, ...(isLater && { after: { createdAt, id } }) });
   const last = rows.length > limit ? rows[limit - 1] : undefined;
   return {
     data: rows.slice(0, limit).map(shape),

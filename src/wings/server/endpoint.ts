@@ -94,19 +94,19 @@ export function mount(app: OpenAPIHono<Env>, endpoints: Endpoint[], deps: Server
 }
 
 /** The store that a request names, as its caller sees it. Throws 404. */
-export function storeOf({ params, ...by }: Call): StoreRow {
+export function storeOf({ params, ...by }: Call): Promise<StoreRow> {
   return storeNamed(params.store as string, by);
 }
 
-export function storeNamed(id: string, { deps, caller }: Pick<Call, 'deps' | 'caller'>): StoreRow {
-  const row = deps.stores.find(id, { caller, withProjects: deps.withProjects });
+export async function storeNamed(id: string, { deps, caller }: Pick<Call, 'deps' | 'caller'>): Promise<StoreRow> {
+  const row = await deps.stores.find(id, { caller, withProjects: deps.withProjects });
   if (row) return row;
   throw new ApiError('not_found_error', 'There is no such memory store.');
 }
 
 /** The same for a change of its memories. */
-export function writableStoreOf(call: Call): StoreRow {
-  const row = storeOf(call);
+export async function writableStoreOf(call: Call): Promise<StoreRow> {
+  const row = await storeOf(call);
   if (row.kind !== 'team') return row;
   throw new ApiError('permission_error', "A team's memory is changed in its repository alone: nocturne share, or git.");
 }

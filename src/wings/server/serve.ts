@@ -56,7 +56,7 @@ const END_MS = 10_000;
 export async function startServer(app: WingApp & { log: Log }, options: ServeOptions = {}): Promise<Running> {
   const { config, home, log } = app;
   const rows = openRows(home);
-  const { user, secret } = identityOf(rows);
+  const { user, secret } = await identityOf(rows);
   const closing = new AbortController();
   const keys = new Keys(rows, config.clock);
   const threads = new StoreThreads({
@@ -84,11 +84,11 @@ export async function startServer(app: WingApp & { log: Log }, options: ServeOpt
     version: options.version ?? 'unknown',
     closing: closing.signal,
   };
-  deps.stores.dropRemoved(config.versionDays);
-  deps.sessions.dropOld(config.sessionDays);
-  deps.sessions.dropLost(config.sessionDays);
-  deps.stores.findLost();
-  if (deps.withProjects) deps.stores.adoptProjects();
+  await deps.stores.dropRemoved(config.versionDays);
+  await deps.sessions.dropOld(config.sessionDays);
+  await deps.sessions.dropLost(config.sessionDays);
+  await deps.stores.findLost();
+  if (deps.withProjects) await deps.stores.adoptProjects();
   let pages: Pages[] = [];
   const otherwise = async (request: Request) => {
     for (const each of pages) {
@@ -118,12 +118,12 @@ export async function startServer(app: WingApp & { log: Log }, options: ServeOpt
   );
   const close = async (withinMs: number) => {
     closing.abort();
-    for (const each of pages) each.close();
+    const pagesClosed = Promise.all(pages.map((each) => each.close()));
     const ended = new Promise<void>((resolve) => server.close(() => resolve()));
     const patience = setTimeout(() => 'closeAllConnections' in server && server.closeAllConnections(), withinMs);
     await ended;
     clearTimeout(patience);
-    await threads.close();
+    await Promise.all([pagesClosed, threads.close()]);
   };
   let closed: Promise<void> | undefined;
   return {

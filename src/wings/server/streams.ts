@@ -39,7 +39,10 @@ export class Streams {
     this.#open.set(stream, caller);
     // Nothing is sent on them as yet: idle from the beginning.
     const idle = setTimeout(() => stream.abort(), idleMs).unref();
-    const check = setInterval(() => keys.isIn(caller) || this.#end((id) => id === caller), checkMs).unref();
+    const check = setInterval(() => {
+      // Where it cannot be told, it is asked again.
+      keys.isIn(caller).then((isIn) => isIn || this.#end((id) => id === caller), ignore);
+    }, checkMs).unref();
     stream.signal.addEventListener('abort', () => {
       clearTimeout(idle);
       clearInterval(check);
@@ -54,3 +57,5 @@ export class Streams {
     for (const [stream, caller] of this.#open) if (isMeant(caller)) stream.abort();
   }
 }
+
+function ignore(): void {}

@@ -114,7 +114,7 @@ async function open(dir: string, config: Config): Promise<Store> {
   try {
     await refuseSentLedger(dir, { config, home, isCheckedIn });
   } finally {
-    home.close();
+    await home.close();
   }
   const limits = { memoryBytes: config.memoryBytes, memories: config.maxMemories, totalBytes: config.totalMemoryBytes };
   return openStore(dir, { clock: config.clock, limits, isCheckedIn, lockWaitMs: 0 });

@@ -11,9 +11,9 @@ const LOOK_MS = 15_000;
 /** `door`: the file of the command line. Answers what ends the looking, not the worker. */
 export function keepWorker({ config, home }: Pick<WingApp, 'config' | 'home'>, door: string): () => void {
   let started: ReturnType<typeof spawn> | undefined;
-  const look = () => {
+  const look = async () => {
     const isThere = started !== undefined && started.exitCode === null && started.signalCode === null;
-    if (isThere || home.workers().length > 0) return;
+    if (isThere || (await home.workers()).length > 0) return;
     const log = openLog(join(config.home, 'logs', 'worker.log'));
     started = spawn(process.execPath, [door, 'worker'], {
       cwd: config.home,
@@ -25,7 +25,9 @@ export function keepWorker({ config, home }: Pick<WingApp, 'config' | 'home'>, d
     started.on('error', () => {});
     started.unref();
   };
-  look();
-  const looking = setInterval(look, LOOK_MS).unref();
+  // Where it cannot be told, it is looked again.
+  const tryToLook = () => void look().catch(() => {});
+  tryToLook();
+  const looking = setInterval(tryToLook, LOOK_MS).unref();
   return () => clearInterval(looking);
 }

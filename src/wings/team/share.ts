@@ -294,7 +294,7 @@ export interface Sharing {
 export function sharingOf(app: WingApp, own: Store): Omit<Sharing, 'cwd'> {
   const openStore = async (dir: string) => {
     const team = await app.store(dir);
-    app.home.addStore(team.dir);
+    await app.home.addStore(team.dir);
     return team;
   };
   return { config: app.config, own, openStore };

@@ -27,12 +27,12 @@ export const onSessionStart: NonNullable<Wing['onSessionStart']> = async (cwd, {
 async function settleTeamMemory(app: WingApp, cwd: string): Promise<void> {
   const beside = scopesBeside(app.config, { cwd, memory: app.memoryDirOf({ cwd }) });
   const dir = beside.find(({ scope }) => scope === 'local')?.dir;
-  if (dir === undefined || !isCheckedInDir(dir) || !app.standing({ cwd }).enabled) return;
-  const isKnown = app.home.stores().includes(dir);
+  if (dir === undefined || !isCheckedInDir(dir) || !(await app.standing({ cwd })).enabled) return;
+  const isKnown = (await app.home.stores()).includes(dir);
   // What lies there of nocturne's came with the repository, and is nobody's word for what happened here.
   if (!isKnown && (isDirectory(join(dir, '.nocturne')) || !hasConflict(dir))) return;
   await (await app.store(dir)).missing();
-  app.home.addStore(dir);
+  await app.home.addStore(dir);
 }
 
 function hasConflict(dir: string): boolean {

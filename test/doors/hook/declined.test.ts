@@ -22,7 +22,7 @@ async function declined() {
   const session = sessionFile(dir, { startsAt: '2026-11-20T09:00:00Z' });
   session.add(OLD);
   quiet(session.path);
-  testing.app.home.decline(new Date('2026-11-20T09:00:25Z'));
+  await testing.app.home.decline(new Date('2026-11-20T09:00:25Z'));
   return { testing, session };
 }
 

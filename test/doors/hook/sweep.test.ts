@@ -77,9 +77,9 @@ test('a home that was lost learns from a sweep which memory directories there ar
   const app = compose(config);
   onTestFinished(() => app.close());
   utimesSync(session.path, new Date('2026-11-21T01:59:00Z'), new Date('2026-11-21T01:59:00Z'));
-  expect(app.home.stores()).not.toContain(dir);
+  expect(await app.home.stores()).not.toContain(dir);
   expect((await sweepSessions(app)).agents).toEqual({ 'claude-code': { found: 1, 'still-open': 1 } });
-  expect(app.home.stores()).toContain(dir);
+  expect(await app.home.stores()).toContain(dir);
 });
 
 test('a session is enqueued once, then done, and again when it has grown', async () => {

@@ -54,8 +54,11 @@ test.each([
   const found: string[] = [];
   for (let last = from; found.length < nights.length; last = `${found.at(-1)}Z`) {
     const home = openHome(tempDir(), fixedClock(last));
-    home.nightlyAt();
-    found.push(nextNightly(config, home).toISOString().slice(0, 19));
+    found.push(
+      nextNightly(config, await home.nightlyAt())
+        .toISOString()
+        .slice(0, 19),
+    );
   }
   expect(found).toEqual(nights);
 });

@@ -76,7 +76,7 @@ test.each(damages)('a log that was %s takes no memory with it, and is named unti
   expect(formatMissing(await testing.store.missing())).toMatchObject([
     { what: expect.stringContaining(LAST), keepsDreams: false },
   ]);
-  expect(checkMemoryDirectory(testing.dir)).toMatchObject([
+  expect(await checkMemoryDirectory(testing.dir)).toMatchObject([
     { state: 'fail', found: expect.stringContaining(LAST), remedy: expect.stringContaining('--accept-missing') },
   ]);
   rmSync(path, { recursive: true, force: true });

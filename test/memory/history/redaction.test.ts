@@ -233,18 +233,18 @@ test.skipIf(process.platform === 'win32')(
     const { store, set, place } = await opened();
     const home = openHome(place.home, clock);
     await set('a.md', `${SECRET}\n`);
-    home.addStore('/before');
+    await home.addStore('/before');
     expect(await redactMatches(scrubOf(SECRET), place)).toMatchObject({ remaining: [] });
     await set('b.md', 'first\n');
-    home.addStore('/first');
+    await home.addStore('/first');
     elsewhere(store.dir, place.home);
     await set('c.md', 'second\n');
-    home.addStore('/second');
+    await home.addStore('/second');
     expect(elsewhere(store.dir, place.home)).toEqual({
       memories: ['a.md', 'b.md', 'c.md'],
       stores: ['/before', '/first', '/second'],
     });
-    home.close();
+    await home.close();
   },
 );
 
@@ -256,7 +256,7 @@ function elsewhere(dir: string, home: string): { memories: string[]; stores: str
     const ledger = openLedger(process.argv[3]);
     const home = openHome(process.argv[4], { now: () => new Date(0) });
     const memories = ledger.all('select path from memory order by path').map((row) => row.path);
-    console.log(JSON.stringify({ memories, stores: home.stores() }));
+    console.log(JSON.stringify({ memories, stores: await home.stores() }));
     ledger.close();
     home.close();`;
   const modules = ['ledger', 'home'].map(

@@ -22,7 +22,7 @@ test('what was reserved is replaced by what was used: input, cached and output t
   const home = openHome(tempDir(), clock);
   const spend = new JobSpend(home, limits);
   await spend.settle(await spend.reserve(900), usage);
-  expect(home.days.spendOf('2026-11-20')).toEqual({ reservedTokens: 0, usedTokens: 100, calls: 1, ...noMoney });
+  expect(await home.days.spendOf('2026-11-20')).toEqual({ reservedTokens: 0, usedTokens: 100, calls: 1, ...noMoney });
   expect(spend.total()).toEqual({
     ...usage,
     rawInputTokens: 70,
@@ -39,7 +39,7 @@ test('a reservation that is never settled stays counted, and one settled twice c
   const reservation = await next.reserve(900);
   await next.settle(reservation, usage);
   await next.settle(reservation, usage);
-  expect(home.days.spendOf('2026-11-20')).toEqual({ reservedTokens: 900, usedTokens: 100, calls: 1, ...noMoney });
+  expect(await home.days.spendOf('2026-11-20')).toEqual({ reservedTokens: 900, usedTokens: 100, calls: 1, ...noMoney });
   await expect(new JobSpend(home, { ...limits, jobTokens: 5_000 }).reserve(1_001)).rejects.toMatchObject({
     code: 'ceiling',
   });
@@ -50,14 +50,14 @@ test('two processes’ homes share one day', async () => {
   const [one, two] = [openHome(dir, clock), openHome(dir, clock)];
   await new JobSpend(one, limits).reserve(900);
   await new JobSpend(two, limits).reserve(900);
-  expect(one.days.spendOf('2026-11-20').reservedTokens).toBe(1_800);
+  expect((await one.days.spendOf('2026-11-20')).reservedTokens).toBe(1_800);
   await expect(new JobSpend(one, limits).reserve(300)).rejects.toMatchObject({ code: 'ceiling' });
 });
 
 test('the day of spending is that of the configured zone', async () => {
   const home = openHome(tempDir(), clock);
   await new JobSpend(home, { ...limits, zone: 'Asia/Tokyo' }).reserve(10);
-  expect(home.days.spendOf('2026-11-21').reservedTokens).toBe(10);
+  expect((await home.days.spendOf('2026-11-21')).reservedTokens).toBe(10);
 });
 
 const price = { input: 4, cacheRead: 0.2, cacheWrite: 5, output: 20 };
@@ -67,10 +67,13 @@ test('money is reserved at its dearest and settled at what was used', async () =
   const home = openHome(tempDir(), clock);
   const spend = new JobSpend(home, { ...limits, dayMoneyUsd: 1, ...priced });
   const reservation = await spend.reserve(900, 100);
-  expect(home.days.spendOf('2026-11-20')).toMatchObject({ reservedMicroUsd: 800 * 5 + 100 * 20, usedMicroUsd: 0 });
+  expect(await home.days.spendOf('2026-11-20')).toMatchObject({
+    reservedMicroUsd: 800 * 5 + 100 * 20,
+    usedMicroUsd: 0,
+  });
   await spend.settle(reservation, { ...usage, cacheWriteTokens: 10 });
   const cost = 40 * 4 + 10 * 5 + 20 * 0.2 + 30 * 20;
-  expect(home.days.spendOf('2026-11-20')).toMatchObject({ reservedMicroUsd: 0, usedMicroUsd: cost });
+  expect(await home.days.spendOf('2026-11-20')).toMatchObject({ reservedMicroUsd: 0, usedMicroUsd: cost });
   expect(spend.total()).toMatchObject({ microUsd: cost });
 });
 
@@ -78,10 +81,10 @@ test('a request of another model that is continued is counted at its price, kept
   const home = openHome(tempDir(), clock);
   const spend = new JobSpend(home, { ...limits, dayMoneyUsd: 1, ...priced });
   const reservation = await spend.reserve(900, 100, 'other');
-  expect(home.days.spendOf('2026-11-20')).toMatchObject({ reservedMicroUsd: 800 * 80 + 100 * 20 });
+  expect(await home.days.spendOf('2026-11-20')).toMatchObject({ reservedMicroUsd: 800 * 80 + 100 * 20 });
   await spend.settle(reservation, { ...usage, cacheWriteTokens: 10, hourCacheWriteTokens: 4 });
   const cost = 40 * 40 + 6 * 50 + 4 * 80 + 20 * 0.2 + 30 * 20;
-  expect(home.days.spendOf('2026-11-20')).toMatchObject({ reservedMicroUsd: 0, usedMicroUsd: cost });
+  expect(await home.days.spendOf('2026-11-20')).toMatchObject({ reservedMicroUsd: 0, usedMicroUsd: cost });
   expect(spend.total()).toMatchObject({ microUsd: cost, weightedInputTokens: 40 + 6 * 1.25 + 4 * 2 + 2 + 0.5 });
   await spend.settle(await spend.reserve(10, 1, 'nobody knows'), usage);
   expect(spend.total()).toMatchObject({ microUsd: null });
@@ -96,7 +99,7 @@ test('a request that the day’s money has no room for is refused until the next
     // 18:30 in New York, where the day ends in five and a half hours.
     retryAfterMs: 5.5 * 3_600_000,
   });
-  expect(home.days.fullFrom('2026-11-20')).toBe('2026-11-20T23:30:00.000Z');
+  expect(await home.days.fullFrom('2026-11-20')).toBe('2026-11-20T23:30:00.000Z');
 });
 
 test('a refusal that requests under way may still make room for is not for the whole day', async () => {
@@ -104,7 +107,7 @@ test('a refusal that requests under way may still make room for is not for the w
   const spend = new JobSpend(home, { ...limits, jobTokens: 10_000 });
   const reservation = await spend.reserve(1_500);
   await expect(spend.reserve(1_000)).rejects.toMatchObject({ code: 'ceiling', retryAfterMs: undefined });
-  expect(home.days.fullFrom('2026-11-20')).toBeNull();
+  expect(await home.days.fullFrom('2026-11-20')).toBeNull();
   await spend.settle(reservation, usage);
   await spend.reserve(1_000);
 });
@@ -112,7 +115,7 @@ test('a refusal that requests under way may still make room for is not for the w
 test('a model without a price is counted in tokens only', async () => {
   const home = openHome(tempDir(), clock);
   await new JobSpend(home, { ...limits, dayMoneyUsd: 0 }).reserve(900, 100);
-  expect(home.days.spendOf('2026-11-20')).toMatchObject({ reservedTokens: 900, reservedMicroUsd: 0 });
+  expect(await home.days.spendOf('2026-11-20')).toMatchObject({ reservedTokens: 900, reservedMicroUsd: 0 });
 });
 
 test.each([1, 2, 3])('processes that open a new home at the same moment all come in (%i)', async () => {
@@ -135,15 +138,17 @@ test.each([1, 2, 3])('processes that open a new home at the same moment all come
   for (const { ended } of openers) expect(await ended).toEqual([0, null]);
 });
 
-test('a night that was noted by a clock that was ahead keeps no night away', () => {
+test('a night that was noted by a clock that was ahead keeps no night away', async () => {
   const dir = tempDir();
-  expect(openHome(dir, fixedClock('2027-11-20T23:30:00Z')).nightlyAt().toISOString()).toBe('2027-11-20T23:30:00.000Z');
+  expect((await openHome(dir, fixedClock('2027-11-20T23:30:00Z')).nightlyAt()).toISOString()).toBe(
+    '2027-11-20T23:30:00.000Z',
+  );
   const home = openHome(dir, clock);
-  expect(home.nightlyAt()).toEqual(clock.now());
+  expect(await home.nightlyAt()).toEqual(clock.now());
   const later = openHome(dir, fixedClock('2026-11-21T03:30:00Z'));
-  expect(later.nightlyAt()).toEqual(clock.now());
+  expect(await later.nightlyAt()).toEqual(clock.now());
   let rounds = 0;
-  for (let asked = 0; asked < 2; asked += 1) later.nightlyRound(new Date('2026-11-21T03:30:00Z'), () => rounds++);
+  for (let asked = 0; asked < 2; asked += 1) await later.nightlyRound(new Date('2026-11-21T03:30:00Z'), () => rounds++);
   expect(rounds).toBe(1);
 });
 

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fixedClock } from '../../../src/base/time.ts';
 import { checkMemoryDirectory } from '../../../src/doors/doctor/examine.ts';
-import { formatDamage, openHome } from '../../../src/memory/home/home.ts';
+import { formatDamage, type HomeDamage, openHome } from '../../../src/memory/home/home.ts';
 import { JobSpend } from '../../../src/memory/home/spend.ts';
 import { testApp } from '../../support/app.ts';
 import { run } from '../../support/run.ts';
@@ -26,13 +26,13 @@ const clock = fixedClock('2026-11-20T10:00:00Z');
 const limits = { jobTokens: 10_000, dayTokens: 1_000, zone: 'UTC', clock };
 
 /** A home with a directory, spend, a pause that is over and one that lasts. */
-function used(): string {
+async function used(): Promise<string> {
   const dir = tempDir();
   const home = openHome(dir, clock);
-  for (let n = 0; n < 200; n += 1) home.addStore(`/memory/of/some/project/${String(n).padStart(3, '0')}`);
-  home.pauses.begin({ project: '/quiet', until: null });
-  home.days.settle('2026-11-20', home.days.spendOf('2026-11-20'));
-  home.close();
+  for (let n = 0; n < 200; n += 1) await home.addStore(`/memory/of/some/project/${String(n).padStart(3, '0')}`);
+  await home.pauses.begin({ project: '/quiet', until: null });
+  await home.days.settle('2026-11-20', await home.days.spendOf('2026-11-20'));
+  await home.close();
   return dir;
 }
 
@@ -50,41 +50,41 @@ const GARBAGE: [string, (path: string) => void][] = [
   ],
 ];
 
-test.each(GARBAGE)('a home.db that is %s is kept aside and made anew, once, with a word', (_, damage) => {
-  const dir = used();
+test.each(GARBAGE)('a home.db that is %s is kept aside and made anew, once, with a word', async (_, damage) => {
+  const dir = await used();
   damage(join(dir, 'home.db'));
   const home = openHome(dir, clock);
   const kept = readdirSync(dir).filter((name) => name.includes('.broken-') && !/-(?:shm|wal)$/.test(name));
   expect(kept).toHaveLength(1);
-  expect(formatDamage(home.damage() as NonNullable<ReturnType<typeof home.damage>>)).toContain(kept[0]);
+  expect(formatDamage((await home.damage()) as HomeDamage)).toContain(kept[0]);
   expect(existsSync(join(dir, 'home.db.mending'))).toBe(false);
-  home.close();
-  openHome(dir, clock).close();
+  await home.close();
+  await openHome(dir, clock).close();
   expect(readdirSync(dir).filter((name) => name.includes('.broken-') && !/-(?:shm|wal)$/.test(name))).toEqual(kept);
 });
 
 test('where nothing can be read, the day counts as spent and everything unasked is paused, until a person says otherwise', async () => {
-  const dir = used();
+  const dir = await used();
   writeFileSync(join(dir, 'home.db'), 'x'.repeat(9_000));
   const home = openHome(dir, clock);
-  expect(home.pauses.all()).toEqual([{ project: null, until: null, isAssumed: true }]);
+  expect(await home.pauses.all()).toEqual([{ project: null, until: null, isAssumed: true }]);
   await expect(new JobSpend(home, limits).reserve(1)).rejects.toMatchObject({
     code: 'ceiling',
     message: expect.stringContaining('cannot be read'),
     retryAfterMs: 14 * 3_600_000,
   });
-  expect(home.days.fullFrom('2026-11-20')).toBe(clock.now().toISOString());
+  expect(await home.days.fullFrom('2026-11-20')).toBe(clock.now().toISOString());
   await new JobSpend(home, { ...limits, clock: fixedClock('2026-11-21T00:00:01Z') }).reserve(1);
-  home.days.reopen('2026-11-20');
+  await home.days.reopen('2026-11-20');
   await new JobSpend(home, limits).reserve(1);
-  home.pauses.end(null);
-  home.dismissDamage();
-  expect(home.damage()).toBeNull();
-  home.close();
+  await home.pauses.end(null);
+  await home.dismissDamage();
+  expect(await home.damage()).toBeNull();
+  await home.close();
 });
 
-test('rows of pages that are whole are taken over; a table that is whole keeps its word', () => {
-  const dir = used();
+test('rows of pages that are whole are taken over; a table that is whole keeps its word', async () => {
+  const dir = await used();
   const path = join(dir, 'home.db');
   const bytes = readFileSync(path);
   // Of a page that holds directories; the others are whole.
@@ -94,12 +94,12 @@ test('rows of pages that are whole are taken over; a table that is whole keeps i
   writeFileSync(path, bytes);
   for (const end of ['-wal', '-shm']) rmSync(path + end, { force: true });
   const home = openHome(dir, clock);
-  expect(home.damage()?.lost).toEqual(['store']);
-  expect(home.pauses.all()).toEqual([{ project: '/quiet', until: null }]);
-  expect(home.days.fullFrom('2026-11-20')).toBeNull();
-  expect(home.stores().length).toBeGreaterThan(20);
-  expect(home.stores().length).toBeLessThan(200);
-  home.close();
+  expect((await home.damage())?.lost).toEqual(['store']);
+  expect(await home.pauses.all()).toEqual([{ project: '/quiet', until: null }]);
+  expect(await home.days.fullFrom('2026-11-20')).toBeNull();
+  expect((await home.stores()).length).toBeGreaterThan(20);
+  expect((await home.stores()).length).toBeLessThan(200);
+  await home.close();
 });
 
 test('commands go on beside a damaged home: directories are found again, and status, doctor and recall say it', async () => {
@@ -111,7 +111,7 @@ test('commands go on beside a damaged home: directories are found again, and sta
   mkdirSync(join(projects, 'one/memory/.nocturne'), { recursive: true });
   mkdirSync(join(projects, 'two/memory'), { recursive: true });
   testing.store.close();
-  testing.app.home.close();
+  await testing.app.home.close();
   const home = join(testing.home, 'home.db');
   for (const end of ['', '-wal', '-shm']) rmSync(home + end, { force: true });
   writeFileSync(home, 'broken '.repeat(2_000));
@@ -132,8 +132,8 @@ test('commands go on beside a damaged home: directories are found again, and sta
   expect(doctor.stdout).toContain('home.db was damaged');
   expect(doctor.stdout).toContain('nocturne retry --failed');
   const found = openHome(testing.home, clock);
-  expect(found.stores()).toEqual([testing.dir, join(projects, 'one/memory')].sort());
-  found.close();
+  expect(await found.stores()).toEqual([testing.dir, join(projects, 'one/memory')].sort());
+  await found.close();
   expect((await runHere(['remember', 'Deploys are on Fridays.'], testing.environment)).code).toBe(0);
   const resumed = await runHere(['resume'], testing.environment);
   expect(resumed).toMatchObject({ code: 0, stdout: expect.stringContaining('until nocturne retry --failed') });
@@ -153,5 +153,5 @@ test('commands go on beside a damaged home: directories are found again, and sta
     testing.environment,
   );
   expect(after.values[0]).toMatchObject({ attention: [], standing: { enabled: true } });
-  expect(checkMemoryDirectory(testing.dir)).toMatchObject([{ state: 'ok' }]);
+  expect(await checkMemoryDirectory(testing.dir)).toMatchObject([{ state: 'ok' }]);
 });

@@ -29,7 +29,7 @@ test('the night is sent as one batch that waits, and its answer is carried out w
   expect(batch?.requests[0]?.custom_id).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
   expect(batch?.requests[0]?.params).toMatchObject({ model: 'test-model', tools: [{ name: 'propose_operations' }] });
   expect(statesOf(testing)).toEqual(['new', 'new']);
-  const reserved = testing.app.home.days.spendOf(DAY);
+  const reserved = await testing.app.home.days.spendOf(DAY);
   expect(reserved.reservedTokens).toBeGreaterThan(8_000);
   expect(reserved).toMatchObject({ usedTokens: 0, calls: 0 });
   const { stdout } = await runHere(['status', '--verbose'], testing.environment);
@@ -46,7 +46,7 @@ test('the night is sent as one batch that waits, and its answer is carried out w
   expect(inboxItems(testing.store.ledger)).toEqual([]);
   expect(model.requests).toEqual([]);
   // 100 tokens in at $4 and 10 out at $20 a million, halved.
-  expect(testing.app.home.days.spendOf(DAY)).toEqual({
+  expect(await testing.app.home.days.spendOf(DAY)).toEqual({
     reservedTokens: 0,
     usedTokens: 110,
     calls: 1,
@@ -94,12 +94,12 @@ test('--no-batch takes a batch back and dreams over it at once; what it cost is 
   expect(stdout).toContain('dream: dreamed (2 add)');
   expect(model.batches.sent[0]?.isCanceled).toBe(true);
   expect(linesOf(testing)).toEqual(LINES);
-  const before = testing.app.home.days.spendOf(DAY);
+  const before = await testing.app.home.days.spendOf(DAY);
   expect(before.reservedTokens).toBeGreaterThan(8_000);
   await model.batches.answer();
   expect(await work(await after(30))).toEqual(['batch nothing-new']);
   expect(linesOf(testing)).toEqual(LINES);
-  expect(testing.app.home.days.spendOf(DAY)).toMatchObject({ reservedTokens: 0, calls: before.calls + 1 });
+  expect(await testing.app.home.days.spendOf(DAY)).toMatchObject({ reservedTokens: 0, calls: before.calls + 1 });
   expect(inboxItems(testing.store.ledger)).toEqual([]);
 });
 
@@ -125,7 +125,7 @@ test('what expired, failed or was canceled there costs nothing, waits for the ne
   expect(await work(await after(60))).toEqual(['batch dreamed']);
   expect(statesOf(testing).sort()).toEqual(['distilled', 'new', 'new', 'new']);
   expect(model.requests).toEqual([]);
-  expect(testing.app.home.days.spendOf(DAY)).toMatchObject({ reservedTokens: 0, usedTokens: 110 });
+  expect(await testing.app.home.days.spendOf(DAY)).toMatchObject({ reservedTokens: 0, usedTokens: 110 });
   const nextNight = await after(24 * 60);
   beginNight(nextNight);
   expect(await work(nextNight)).toEqual(['dream dreamed']);
@@ -136,7 +136,7 @@ test('what expired, failed or was canceled there costs nothing, waits for the ne
 test('a batch that is never answered is given up after a day, and what it may have cost stays counted', async () => {
   const { model, testing, after } = await batchedNight(WORDS);
   await work(testing);
-  const { reservedTokens } = testing.app.home.days.spendOf(DAY);
+  const { reservedTokens } = await testing.app.home.days.spendOf(DAY);
   expect(await work(await after(25 * 60))).toEqual(['batch waiting']);
   const nextNight = await after(27 * 60);
   beginNight(nextNight);
@@ -144,7 +144,7 @@ test('a batch that is never answered is given up after a day, and what it may ha
   expect(model.batches.sent).toHaveLength(1);
   expect(model.requests.length).toBeGreaterThan(0);
   expect(linesOf(testing)).toEqual(LINES);
-  expect(testing.app.home.days.spendOf(DAY)).toMatchObject({ reservedTokens, calls: 0 });
+  expect(await testing.app.home.days.spendOf(DAY)).toMatchObject({ reservedTokens, calls: 0 });
   expect(openBatches(testing.store.ledger)).toEqual([]);
 });
 
@@ -215,7 +215,7 @@ test.each([
     expect(linesOf(testing)).toEqual(LINES);
     expect(model.batches.sent).toHaveLength(1);
     expect(model.batches.asked.filter((asked) => asked === 'POST /v1/messages/batches')).toHaveLength(batches);
-    expect(testing.app.home.days.spendOf(DAY)).toMatchObject({ reservedTokens: 0, usedTokens: 110, calls: 1 });
+    expect(await testing.app.home.days.spendOf(DAY)).toMatchObject({ reservedTokens: 0, usedTokens: 110, calls: 1 });
   },
 );
 
@@ -224,7 +224,7 @@ test('a batch that is refused leaves nothing behind, and the night is tried agai
   model.batches.next = error(401, 'invalid x-api-key');
   expect(await work(testing)).toEqual(['dream failed']);
   expect(openBatches(testing.store.ledger)).toEqual([]);
-  expect(testing.app.home.days.spendOf(DAY)).toMatchObject({ reservedTokens: 0 });
+  expect(await testing.app.home.days.spendOf(DAY)).toMatchObject({ reservedTokens: 0 });
   expect(await work(await after(11))).toContain('dream waiting');
 });
 
@@ -233,7 +233,7 @@ test('where nobody could be reached nothing was sent, and nothing waits', async 
   await model.close();
   expect(await work(testing)).toEqual(['dream failed']);
   expect(openBatches(testing.store.ledger)).toEqual([]);
-  expect(testing.app.home.days.spendOf(DAY)).toMatchObject({ reservedTokens: 0 });
+  expect(await testing.app.home.days.spendOf(DAY)).toMatchObject({ reservedTokens: 0 });
 });
 
 test('an endpoint that knows no batches is asked without', async () => {
@@ -253,7 +253,7 @@ test('the ceiling of the day holds for what waits, over restarts: what does not 
   expect(await work(later)).toContain('dream ceiling');
   expect(model.batches.sent).toHaveLength(1);
   expect(model.requests).toEqual([]);
-  const { reservedTokens } = later.app.home.days.spendOf(DAY);
+  const { reservedTokens } = await later.app.home.days.spendOf(DAY);
   expect(reservedTokens).toBeGreaterThan(20_000);
   expect(reservedTokens).toBeLessThanOrEqual(40_000);
 });

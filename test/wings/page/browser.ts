@@ -58,7 +58,7 @@ export async function visit(
     visitor.problems.push(`dialog: ${dialog.message()}`);
     void dialog.dismiss();
   });
-  await page.goto(`${url}/#${makeTicket(app.home, app.config.clock)}`);
+  await page.goto(`${url}/#${await makeTicket(app.home, app.config.clock)}`);
   await page.locator('header.top').waitFor();
   const href = await page
     .locator('.cards a.row')

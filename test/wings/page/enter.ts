@@ -17,7 +17,7 @@ export interface Entered {
 }
 
 export async function enter({ app, url }: Pick<Served, 'app' | 'url'>): Promise<Entered> {
-  const ticket = makeTicket(app.home, app.config.clock);
+  const ticket = await makeTicket(app.home, app.config.clock);
   const post = (given: string) =>
     fetch(`${url}/enter`, {
       method: 'POST',

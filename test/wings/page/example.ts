@@ -42,7 +42,7 @@ async function exampleMemory(options: TestAppOptions): Promise<Served> {
   await app.remember(store, { text: 'Screenshots for reviews are taken at 375 and 1280 pixels.', type: 'feedback' });
   await app.dream(store, { review: true });
   const second = await app.store(join(app.config.claudeDir, 'memory'));
-  app.home.addStore(second.dir);
+  await app.home.addStore(second.dir);
   await app.remember(second, {
     text: 'Answers are to begin with the result, and the reasons come after it.',
     type: 'feedback',
@@ -57,7 +57,7 @@ async function exampleMemory(options: TestAppOptions): Promise<Served> {
     ['18', 38_000],
     ['20', 57_000],
   ] as const) {
-    app.home.days.reserve(`2026-11-${day}`, {
+    await app.home.days.reserve(`2026-11-${day}`, {
       tokens,
       microUsd: tokens * 4,
       ceilingTokens: 10_000_000,

@@ -30,7 +30,7 @@ test.skipIf(!hasBrowser)(
       file: (n) => fileName(at(n + 4), n),
       now: world.app.config.clock.now(),
     });
-    world.app.home.addStore(store.dir);
+    await world.app.home.addStore(store.dir);
     const { page, problems, asked, memory, go } = await visit(browser(), world);
     const hrefs = (selector: string) =>
       page.locator(selector).evaluateAll((links) => links.map((link) => String(link.getAttribute('href'))));

@@ -18,7 +18,7 @@ interface Event {
 async function listening() {
   const world = await served();
   writeFileSync(join(world.dir, 'a.md'), '---\nname: a\ndescription: A\ntype: project\n---\n\n- One.\n');
-  world.app.home.addStore(world.dir);
+  await world.app.home.addStore(world.dir);
   const { cookie } = await enter(world);
   const headers = { ...OURS, cookie };
   const listen = async ({ after, lastId }: { after?: string; lastId?: string } = {}) => {
@@ -59,7 +59,7 @@ test('a change of a file, of a ledger and of the home is told once each, by wher
   const { next } = await listen({ after: await mark() });
   appendFileSync(join(dir, 'a.md'), '- Two.\n');
   expect(await next()).toEqual({ id: expect.stringMatching(/\.1$/), memory: id });
-  others.pauses.begin({ project: '/somewhere', until: null });
+  await others.pauses.begin({ project: '/somewhere', until: null });
   expect(await next()).toEqual({ id: expect.stringMatching(/\.2$/), memory: 'home' });
   await store.write({ actor: 'person' }, { path: 'b.md', text: 'Another.\n' });
   expect(await next()).toEqual({ id: expect.stringMatching(/\.3$/), memory: id });
@@ -73,7 +73,7 @@ test('who comes back with the last id it had is told what changed while nobody l
   const { id: lastId } = await first.next();
   first.stop();
   appendFileSync(join(dir, 'a.md'), '- Three.\n');
-  others.pauses.begin({ project: '/somewhere', until: null });
+  await others.pauses.begin({ project: '/somewhere', until: null });
   const again = await listen({ after: before, lastId });
   expect([(await again.next()).memory, (await again.next()).memory].sort()).toEqual([id, 'home'].sort());
   const late = await listen({ after: before });
@@ -107,7 +107,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     await go('/cost');
     const reading = await context.newPage();
     await reading.goto(`${world.url}/memory/${world.id}/topic/a.md`);
-    world.others.enterWorker('redis');
+    await world.others.enterWorker('redis');
     appendFileSync(join(world.dir, 'a.md'), '- What an editor saved.\n');
     await page.locator('#gone').waitFor();
     expect(await page.locator('#workers ~ *').innerText()).toContain('None runs now');

@@ -43,10 +43,10 @@ await fill(store, {
       answer: `I looked at file-${n % shared}.ts and at what the tests of it say before I changed anything. `.repeat(3),
     })[kind],
 });
-app.home.addStore(store.dir);
+await app.home.addStore(store.dir);
 const now = app.config.clock.now();
 for (let day = 1; day <= now.getUTCDate(); day += 1)
-  app.home.days.reserve(`${now.toISOString().slice(0, 8)}${String(day).padStart(2, '0')}`, {
+  await app.home.days.reserve(`${now.toISOString().slice(0, 8)}${String(day).padStart(2, '0')}`, {
     ...{ tokens: 40_000 * (1 + (day % 5)), microUsd: 160_000, ceilingTokens: 10_000_000, nextDayAt: now },
   });
 
@@ -57,7 +57,7 @@ const path = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google
 const browser = await chromium.launch({ executablePath: path, args: ['--no-sandbox'] });
 const context = await browser.newContext();
 const page = await context.newPage();
-await page.goto(`${server.url}/#${makeTicket(app.home, app.config.clock)}`);
+await page.goto(`${server.url}/#${await makeTicket(app.home, app.config.clock)}`);
 await page.locator('header.top').waitFor();
 const [cookie] = await context.cookies();
 const memory = await page.locator('.cards a.row').first().getAttribute('href');

@@ -182,9 +182,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
     await go(`/memory/${memory}/topic/references.md`);
     await page.getByRole('button', { name: 'Share' }).click();
     await page.getByText('Shared: commit').waitFor();
-    const team = world()
-      .app.home.stores()
-      .find((dir) => dir.endsWith('/orchard/.claude/memory')) as string;
+    const team = (await world().app.home.stores()).find((dir) => dir.endsWith('/orchard/.claude/memory')) as string;
     const shared = () =>
       existsSync(join(team, 'references.md')) ? readFileSync(join(team, 'references.md'), 'utf8') : '';
     expect(shared()).toContain('the Linear project INGEST');

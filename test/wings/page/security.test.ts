@@ -89,7 +89,7 @@ test('the cookie opens no API, a key opens no page, and a name of elsewhere neit
   const world = example();
   const { cookie } = await enter(world);
   expect((await fetch(`${world.url}/v1/memory_stores`, { headers: { ...OURS, cookie } })).status).toBe(401);
-  const { key } = world.client();
+  const { key } = await world.client();
   expect((await fetch(`${world.url}/memory`, { headers: { ...OURS, 'x-api-key': key } })).status).toBe(401);
   expect(await statusOf(`${world.url}/memory`, { ...OURS, cookie, host: 'memory.attacker.example' })).toBe(403);
 });
@@ -129,13 +129,13 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
       '127.0.0.1',
     );
     onTestFinished(() => void other.close());
-    const before = world.app.home.lookedAt();
+    const before = await world.app.home.lookedAt();
     const tab = await context.newPage();
     await tab.goto(`http://127.0.0.1:${(other.address() as AddressInfo).port}/`);
     await tab.waitForFunction('document.title.startsWith("[")');
     const got = JSON.parse(await tab.title()) as string[];
     for (const each of got) expect(['', 'refused']).toContain(each);
-    expect(world.app.home.lookedAt()).toBe(before);
+    expect(await world.app.home.lookedAt()).toBe(before);
     await page.reload();
     await page.getByRole('heading', { name: 'references' }).waitFor();
   });

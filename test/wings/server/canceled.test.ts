@@ -36,7 +36,7 @@ async function withSlowDream({ hold }: { hold(request: number): Promise<void> })
   });
   // Entries of a few hundred tokens: several requests a dream.
   const at = await served({ app: { server: model, settings: { excerptTokens: 500 } } });
-  const { sdk, key } = at.client();
+  const { sdk, key } = await at.client();
   const { id: store } = await sdk.beta.memoryStores.create({ name: 'notes' });
   const talk = FACTS.flatMap((content) => [
     { role: 'user', content },
@@ -116,7 +116,7 @@ test('where the server ends before it could take a canceled dream back, the work
   const working = at.work();
   await asked.promise;
   // As far as a server comes that is killed in the middle of it.
-  at.server.deps.dreams.cancel(id);
+  await at.server.deps.dreams.cancel(id);
   expect([...(await at.texts()).keys()]).toContain('/services.md');
   expect(await at.dream().catch(({ status }) => status)).toBe(409);
   ended.resolve();

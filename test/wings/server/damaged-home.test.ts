@@ -10,7 +10,7 @@ import { all, clientOf, served } from './served.ts';
 /** A home with a store, a key, a session and a dream, which nobody has open any more. */
 async function before() {
   const at = await served();
-  const client = at.client();
+  const client = await at.client();
   const { memoryStores, dreams } = client.sdk.beta;
   const { id: store } = await memoryStores.create({ name: 'notes', metadata: { team: 'a' } });
   const memory = await memoryStores.memories.create(store, { path: '/a.md', content: 'Kept.\n' });
@@ -47,8 +47,8 @@ test('where the rows of the server can still be read, stores, keys, sessions and
     return bytes.fill(0xff, page, page + 12);
   });
   const { url, app, environment } = await again();
-  expect(app.home.damage()?.lost).toEqual(['store']);
-  expect(app.home.stores()).toContain(join(app.home.dir, 'stores', store, 'memory'));
+  expect((await app.home.damage())?.lost).toEqual(['store']);
+  expect(await app.home.stores()).toContain(join(app.home.dir, 'stores', store, 'memory'));
   const { memoryStores, dreams } = clientOf({ url, key: client.key, id: client.id }).sdk.beta;
   expect(await memoryStores.retrieve(store)).toMatchObject({ name: 'notes', metadata: { team: 'a' } });
   const found = await memoryStores.memories.retrieve(memory.id, { memory_store_id: store });
@@ -69,7 +69,7 @@ test('where nothing can be read, keys are gone, and stores are found again by th
   const { at, url, environment } = await again().then((served) => ({ at: served, ...served }));
   const old = clientOf({ url, key: client.key, id: client.id }).sdk.beta.memoryStores;
   await expect(old.retrieve(store)).rejects.toBeInstanceOf(AuthenticationError);
-  const { memoryStores } = at.client({ stores: 'all' }).sdk.beta;
+  const { memoryStores } = (await at.client({ stores: 'all' })).sdk.beta;
   expect((await all(memoryStores.list())).map(({ id, name }) => [id, name])).toEqual([[store, store]]);
   const found = await memoryStores.memories.retrieve(memory.id, { memory_store_id: store });
   expect(found).toMatchObject({ path: '/a.md', content: 'Kept.\n' });

@@ -13,13 +13,13 @@ const shared = servedForAll();
 
 test('an edit by hand is a version by the person of this machine in the next list, and what is written comes back', async () => {
   const at = await shared();
-  const { sdk, id: key } = at.client();
+  const { sdk, id: key } = await at.client();
   const { memoryStores } = sdk.beta;
   const { id } = await memoryStores.create({ name: 'notes' });
   const content = '\ufeffa\r\nb\u0000c\n\n';
   const made = await memoryStores.memories.create(id, { path: '/a.md', content, view: 'full' });
   expect(made.content).toBe(content);
-  const dir = at.server.deps.stores.find(id)?.dir as string;
+  const dir = (await at.server.deps.stores.find(id))?.dir as string;
   writeFileSync(join(dir, 'a.md'), 'by hand');
   writeFileSync(join(dir, 'b.md'), 'new by hand');
   const listed = await memoryStores.memories.list(id, { view: 'full' });
@@ -37,10 +37,10 @@ test('an edit by hand is a version by the person of this machine in the next lis
 
 test('no path and no id leads out of a store, and a link in it leads nowhere', async () => {
   const at = await shared();
-  const { sdk, key } = at.client();
+  const { sdk, key } = await at.client();
   const { memoryStores } = sdk.beta;
   const { id } = await memoryStores.create({ name: 'notes' });
-  const dir = at.server.deps.stores.find(id)?.dir as string;
+  const dir = (await at.server.deps.stores.find(id))?.dir as string;
   const outside = tempDir();
   writeFileSync(join(outside, 'secret.md'), 'out of reach');
   symlinkSync(outside, join(dir, 'linked'));
@@ -67,7 +67,7 @@ test('no path and no id leads out of a store, and a link in it leads nowhere', a
 
 test('a memory that was moved by hand is changed where it stands, and its path is free at once', async () => {
   const at = await shared();
-  const { memoryStores } = at.client().sdk.beta;
+  const { memoryStores } = (await at.client()).sdk.beta;
   const { memories } = memoryStores;
   const { id } = await memoryStores.create({ name: 'notes' });
   const of = { memory_store_id: id };
@@ -75,7 +75,7 @@ test('a memory that was moved by hand is changed where it stands, and its path i
     await memories.create(id, { path: '/one.md', content: '1' }),
     await memories.create(id, { path: '/two.md', content: '2' }),
   ];
-  const dir = at.server.deps.stores.find(id)?.dir as string;
+  const dir = (await at.server.deps.stores.find(id))?.dir as string;
   for (const name of ['one', 'two']) renameSync(join(dir, `${name}.md`), join(dir, `moved-${name}.md`));
   const made = await memories.create(id, { path: '/one.md', content: 'new' });
   expect(made.id).not.toBe(one.id);
@@ -88,11 +88,11 @@ test('a memory that was moved by hand is changed where it stands, and its path i
 
 test('what was read before is read again without the thread of its store, and as it stands as soon as anything about it changed', async () => {
   const at = await shared();
-  const { memoryStores } = at.client().sdk.beta;
+  const { memoryStores } = (await at.client()).sdk.beta;
   const { memories } = memoryStores;
   const { id } = await memoryStores.create({ name: 'notes' });
   const of = { memory_store_id: id };
-  const { dir } = at.server.deps.stores.find(id) as StoreRow;
+  const { dir } = (await at.server.deps.stores.find(id)) as StoreRow;
   const file = join(dir, 'in', 'a.md');
   const made = await memories.create(id, { path: '/in/a.md', content: 'one' });
   const work = vi.spyOn(at.server.deps.threads, 'run');
@@ -136,7 +136,7 @@ test('what was read before is read again without the thread of its store, and as
 
   await memoryStores.delete(id);
   expect((await refusal(read())).status).toBe(404);
-  at.server.deps.stores.restore(id);
+  await at.server.deps.stores.restore(id);
   expect(await read()).toEqual(changed);
   expect(await settle()).toBe('ten');
   renameSync(file, join(dir, 'in', 'b.md'));

@@ -18,7 +18,7 @@ const blocks = (language: string) =>
 
 test('the examples with curl and with the SDK run as they stand', async () => {
   const at = await shared();
-  const { key } = at.client();
+  const { key } = await at.client();
   const environment = { PATH: process.env.PATH, NOCTURNE_URL: at.url, NOCTURNE_KEY: key };
   const [create = '', add = '', list = '', send = '', append = ''] = blocks('sh');
   const sh = async (text: string, more: object = {}) =>
@@ -41,7 +41,7 @@ test('the examples with curl and with the SDK run as they stand', async () => {
   const dreaming = promisify(execFile)(process.execPath, [join(dir, 'dream.mjs')], {
     env: { ...environment, STORE: store.id, MODEL: 'offline' },
   });
-  await until(() => at.server.deps.dreams.open().length > 0);
+  await until(async () => (await at.server.deps.dreams.open()).length > 0);
   await drainInboxes(at.app, { signal: new AbortController().signal, onResult: () => {}, onError: () => {} });
   const dreamt = (await dreaming).stdout;
   expect(dreamt).toMatch(/^completed\n/);
@@ -50,7 +50,7 @@ test('the examples with curl and with the SDK run as they stand', async () => {
 
 test('every request that the April documents make with curl is answered as they say', async () => {
   const at = await shared();
-  const { key } = at.client();
+  const { key } = await at.client();
   const header = (text: string) => ['-H', text];
   /** Fails where curl does, as `-f` makes it on an error. */
   const curl = async (path: string, ...args: string[]) => {

@@ -28,14 +28,14 @@ const factOf = (at: number) => `The ${THINGS[at]} service listens on port ${4_00
 /** The processes of a home: a server, and the worker that it starts. */
 async function processesOf(environment: Environment) {
   const home = environment.NOCTURNE_HOME as string;
-  const workers = () => {
+  const workers = async () => {
     const opened = openHome(home, systemClock);
-    const pids = opened.workers().map(({ process: name }) => Number(name.split(':')[1]));
-    opened.close();
+    const pids = (await opened.workers()).map(({ process: name }) => Number(name.split(':')[1]));
+    await opened.close();
     return pids;
   };
-  const killWorkers = () => {
-    for (const pid of workers()) process.kill(pid, 'SIGKILL');
+  const killWorkers = async () => {
+    for (const pid of await workers()) process.kill(pid, 'SIGKILL');
   };
   onTestFinished(killWorkers);
   const serve = async () => {
@@ -52,7 +52,7 @@ test('of what sessions say each new thing stands once and nothing twice, what ca
     ...{ PATH: process.env.PATH, HOME: home, NOCTURNE_HOME: home, NOCTURNE_MODEL: 'offline', NOCTURNE_QUEUE_URL: '' },
   };
   await copyEmbeddedQueue(join(home, 'queue'));
-  const key = keyIn(home);
+  const key = await keyIn(home);
   const { workers, killWorkers, serve } = await processesOf(environment);
   let { server, url } = await serve();
   const sdk = () => clientOf({ url, ...key }).sdk.beta;
@@ -84,13 +84,13 @@ test('of what sessions say each new thing stands once and nothing twice, what ca
   );
 
   const killInTurn = async (id: string) => {
-    await until(() => workers().length > 0);
+    await until(async () => (await workers()).length > 0);
     server.kill('SIGKILL');
     await server.ended;
-    killWorkers();
+    await killWorkers();
     ({ server, url } = await serve());
     await until(async () => (await sdk().dreams.retrieve(id)).status !== 'pending');
-    killWorkers();
+    await killWorkers();
     server.kill('SIGKILL');
     await server.ended;
     ({ server, url } = await serve());

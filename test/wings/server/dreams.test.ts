@@ -60,7 +60,7 @@ async function texts({ sdk }: Client, store: string): Promise<Map<string, string
 
 test('a dream that updates its store is worked by a worker: what the sessions say stands there, and every method answers the SDK', async () => {
   const at = await shared();
-  const client = at.client();
+  const client = await at.client();
   const { memoryStores, dreams } = client.sdk.beta;
   const store = await memoryStores.create({ name: 'notes' });
   const session = await send(at, client, store.id, JSON.stringify(TALK));
@@ -97,7 +97,7 @@ test('a dream that updates its store is worked by a worker: what the sessions sa
 
 test('a dream that makes a new store leaves the one it read as it was, ledger included, and takes over what is known of it', async () => {
   const at = await shared();
-  const client = at.client();
+  const client = await at.client();
   const { memoryStores, dreams } = client.sdk.beta;
   const store = await memoryStores.create({ name: 'notes' });
   const own = await memoryStores.memories.create(store.id, {
@@ -105,7 +105,7 @@ test('a dream that makes a new store leaves the one it read as it was, ledger in
     content: 'Two spaces.\n',
   });
   const session = await send(at, client, store.id, JSON.stringify(TALK));
-  const { dir } = at.server.deps.stores.find(store.id) as StoreRow;
+  const { dir } = (await at.server.deps.stores.find(store.id)) as StoreRow;
   const dump = () => {
     const ledger = findLedger(dir);
     const tables =
@@ -133,8 +133,10 @@ const DREAM = 'drm_000000000000';
 test('a key of one store finds no word of another: not by its ids, not by ids of sessions of this disk, in no answer and no dream', async () => {
   const at = await shared();
   // A project of its own shows a key no other project's sessions.
-  const [project, foreign] = [tempDir(), at.dir].map((dir) => at.server.deps.stores.adopt(dir).id) as [string, string];
-  const [mine, theirs] = [at.client({ name: 'mine', stores: [project] }), at.client({ name: 'theirs' })];
+  const { stores } = at.server.deps;
+  const { id: project } = await stores.adopt(tempDir());
+  const { id: foreign } = await stores.adopt(at.dir);
+  const [mine, theirs] = [await at.client({ name: 'mine', stores: [project] }), await at.client({ name: 'theirs' })];
   const secretTalk = TALK.map((each) => ({ ...each, content: each.content.replace('make ship', 'make zanzibar') }));
   const own = await mine.sdk.beta.memoryStores.create({ name: 'notes' });
   const other = await theirs.sdk.beta.memoryStores.create({ name: 'notes' });
@@ -236,7 +238,7 @@ test('after a cancel nothing more is committed, though the model answers; what w
     return reply(request);
   });
   const at = await served({ app: { server: model } });
-  const client = at.client();
+  const client = await at.client();
   const { memoryStores, dreams } = client.sdk.beta;
   const { id: store } = await memoryStores.create({ name: 'notes' });
   const session = await send(at, client, store, JSON.stringify(TALK));
@@ -275,7 +277,7 @@ test('after a cancel nothing more is committed, though the model answers; what w
 test('what a dream is asked for is checked before it is one: inputs, model, speed, price, rights', async () => {
   const settings = { serverModels: ['offline', 'unpriced'], dayMoneyUsd: 1 };
   const at = await served({ app: { settings } });
-  const client = at.client();
+  const client = await at.client();
   const { id } = await client.sdk.beta.memoryStores.create({ name: 'notes' });
   const good = asking(id, ['sesn_a']);
   const [store, sessions] = good.inputs;
@@ -297,7 +299,7 @@ test('what a dream is asked for is checked before it is one: inputs, model, spee
     const error = await client.sdk.beta.dreams.create({ ...good, ...wrong } as DreamCreateParams).catch((each) => each);
     expect([error instanceof BadRequestError, error.message]).toEqual([true, expect.stringMatching(message)]);
   }
-  const reading = at.client({ rights: ['read', 'dream'], stores: [id] }).sdk.beta;
+  const reading = (await at.client({ rights: ['read', 'dream'], stores: [id] })).sdk.beta;
   const inPlace = { ...good, output_behavior: { type: 'update_existing', memory_store_id: id } } as DreamCreateParams;
   await expect(reading.dreams.create(inPlace)).rejects.toBeInstanceOf(PermissionDeniedError);
   expect(sessions).toMatchObject({ type: 'sessions' });
@@ -307,7 +309,7 @@ test('what a dream is asked for is checked before it is one: inputs, model, spee
 
 test('a session comes in any form that is read here, grows by what follows, and keeps nothing that is private or secret', async () => {
   const at = await served({ app: { settings: { sessionBytes: 4_096 } } });
-  const client = at.client();
+  const client = await at.client();
   const { id: store } = await client.sdk.beta.memoryStores.create({ name: 'notes' });
   const key = `ghp_${'x7Q2mZ9kLp4RtV8wB3nC'.repeat(2).slice(0, 36)}`;
   const first = [
@@ -361,7 +363,7 @@ test('a session comes in any form that is read here, grows by what follows, and 
 
 test('a dream that is not done in time fails with a timeout, and a session that is kept no more fails it, too', async () => {
   const at = await served({ app: { settings: { dreamHours: 1, sessionDays: 1 } } });
-  const client = at.client();
+  const client = await at.client();
   const { id: store } = await client.sdk.beta.memoryStores.create({ name: 'notes' });
   const { body } = await send(at, client, store, JSON.stringify(TALK));
   const late = await client.sdk.beta.dreams.create(asking(store, [body.id]));

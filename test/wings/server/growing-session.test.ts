@@ -14,7 +14,7 @@ const said = (...contents: string[]) =>
 
 test('what is appended names the messages there are, the same again adds nothing, and all of it is one session to its client', async () => {
   const at = await served();
-  const { sdk, key } = at.client();
+  const { sdk, key } = await at.client();
   const { memoryStores } = sdk.beta;
   const { id: store } = await memoryStores.create({ name: 'notes' });
   const path = '/nocturne/v1/sessions/sesn_long';

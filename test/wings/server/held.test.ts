@@ -15,12 +15,12 @@ const MEANWHILE = 5;
 
 test('a held store answers 503, to be asked again, within two seconds, while others and healthz answer at once', async () => {
   const at = await served({ storeThreads: 2 });
-  const { sdk } = at.client({}, { maxRetries: 0 });
+  const { sdk } = await at.client({}, { maxRetries: 0 });
   const { memoryStores } = sdk.beta;
   const [held, free] = [await memoryStores.create({ name: 'held' }), await memoryStores.create({ name: 'free' })];
   const one = await memoryStores.memories.create(held.id, { path: '/a.md', content: 'a' });
   const two = await memoryStores.memories.create(free.id, { path: '/a.md', content: 'a' });
-  const dir = at.server.deps.stores.find(held.id)?.dir as string;
+  const dir = (await at.server.deps.stores.find(held.id))?.dir as string;
   const other = new Database(join(dir, '.nocturne', 'lock.db'));
   other.exec('begin exclusive');
 
@@ -78,7 +78,7 @@ test('where the thread of a store fails in the middle of a request the caller is
     process.off('worker', note);
   });
   const at = await served({ storeThreads: 2 });
-  const { sdk, sent } = at.client();
+  const { sdk, sent } = await at.client();
   const { memoryStores } = sdk.beta;
   const [one, two] = [await memoryStores.create({ name: 'one' }), await memoryStores.create({ name: 'two' })];
   const made = await memoryStores.memories.create(one.id, { path: '/a.md', content: 'a' });

@@ -33,7 +33,7 @@ async function startServer(environment: Environment): Promise<{ server: Running;
 test('with 16 clients and a kill -9 every acknowledged write is a version, no update is lost, and each walk is whole', async () => {
   const home = tempDir();
   const environment = { PATH: process.env.PATH, HOME: home, NOCTURNE_HOME: home, NOCTURNE_MODEL: 'offline' };
-  const made = keyIn(home);
+  const made = await keyIn(home);
   let { server, url } = await startServer(environment);
   const connect = () => clientOf({ url, ...made }, { maxRetries: 0 }).sdk;
   const { id: store } = await connect().beta.memoryStores.create({ name: 'notes' });

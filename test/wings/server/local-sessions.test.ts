@@ -33,7 +33,7 @@ async function dreamt(at: Served, { sdk }: Client, { input, session }: { input: 
 /** A project of which one session was read, and another waits to be. */
 async function withProject(options: Parameters<typeof served>[0] = {}) {
   const at = await served(options);
-  const { id: project } = at.server.deps.stores.adopt(at.dir);
+  const { id: project } = await at.server.deps.stores.adopt(at.dir);
   const [read, waits] = ['Always use pnpm.', 'Never push to main.'].map((said, n) => {
     const session = sessionFile(tempDir(), { id: `${n + 1}1111111-2222-4333-8444-555555555555` });
     session.add(said);
@@ -49,7 +49,7 @@ async function withProject(options: Parameters<typeof served>[0] = {}) {
 
 test('a key that names the store of a project dreams over its sessions, by their own ids and as versions tell them', async () => {
   const at = await withProject();
-  const key = at.client({ stores: [at.project] });
+  const key = await at.client({ stores: [at.project] });
   const own = await key.sdk.beta.memoryStores.create({ name: 'notes' });
   const told = (await all(key.sdk.beta.memoryStores.memoryVersions.list(at.project))).flatMap(({ created_by: by }) =>
     by?.type === 'session_actor' ? [by.session_id] : [],
@@ -70,14 +70,14 @@ test('a key that names the store of a project dreams over its sessions, by their
 
 test('to every other key a session of this disk is none, whatever it calls it; serve --projects shows it to keys for all', async () => {
   const at = await withProject();
-  const another = at.server.deps.stores.adopt(tempDir()).id;
+  const another = (await at.server.deps.stores.adopt(tempDir())).id;
   const unseen = async (client: Client, session: string) => {
     const { id } = await client.sdk.beta.memoryStores.create({ name: 'notes' });
     const { status, error, text } = await dreamt(at, client, { input: id, session });
     expect([status, error?.type, text]).toEqual(['failed', 'input_session_unavailable', '']);
     return error?.message.replace(session, 'ID');
   };
-  const others = [at.client(), at.client({ stores: 'all' }), at.client({ stores: [another] })];
+  const others = [await at.client(), await at.client({ stores: 'all' }), await at.client({ stores: [another] })];
   const said = new Set<string | undefined>();
   for (const client of others) {
     for (const { id } of [at.read, at.waits, { id: 'none' }]) {
@@ -87,7 +87,7 @@ test('to every other key a session of this disk is none, whatever it calls it; s
   }
   expect(said.size).toBe(1);
   const withProjects = await withProject({ withProjects: true });
-  const seeing = withProjects.client({ stores: 'all' });
+  const seeing = await withProjects.client({ stores: 'all' });
   const { id: input } = await seeing.sdk.beta.memoryStores.create({ name: 'notes' });
   const found = await dreamt(withProjects, seeing, { input, session: withProjects.read.id });
   expect(found).toMatchObject({ status: 'completed', text: expect.stringContaining('Always use pnpm.') });
@@ -95,7 +95,7 @@ test('to every other key a session of this disk is none, whatever it calls it; s
 
 test('a copy of a project’s memory tells nobody its sessions, and one that is gone fails a dream without a word of where it was', async () => {
   const at = await withProject();
-  const key = at.client({ stores: [at.project] });
+  const key = await at.client({ stores: [at.project] });
   const asked = await key.sdk.beta.dreams.create({
     inputs: [
       { type: 'memory_store', memory_store_id: at.project },
@@ -105,7 +105,7 @@ test('a copy of a project’s memory tells nobody its sessions, and one that is 
   });
   await work(at);
   const copy = (await key.sdk.beta.dreams.retrieve(asked.id)).outputs[0]?.memory_store_id as string;
-  const ofCopy = at.client({ stores: [copy] });
+  const ofCopy = await at.client({ stores: [copy] });
   expect(await dreamt(at, ofCopy, { input: copy, session: at.read.id })).toMatchObject({
     ...{ status: 'failed', error: { type: 'input_session_unavailable' } },
   });

@@ -36,7 +36,7 @@ test.for(['2026', 'before'] as const)(
   'a client of the protocol (%s) finds, writes, edits and deletes what the SDK sees, as versions by its key',
   async (era) => {
     const at = await shared();
-    const api = at.client();
+    const api = await at.client();
     const { memoryStores } = api.sdk.beta;
     const store = await memoryStores.create({ name: 'notes', description: 'What was\n\nsaid.' });
     await memoryStores.memories.create(store.id, { path: '/hosts.md', content: 'Staging is alpha.\n' });
@@ -68,11 +68,11 @@ test.for(['2026', 'before'] as const)(
 
 test('what a key may not do is not listed, another’s store is not known, and every request is let in by its key alone', async () => {
   const at = await shared();
-  const owner = at.client();
+  const owner = await at.client();
   const { id } = await owner.sdk.beta.memoryStores.create({ name: 'notes' });
-  const { id: of } = await at.client().sdk.beta.memoryStores.create({ name: 'of another' });
+  const { id: of } = await (await at.client()).sdk.beta.memoryStores.create({ name: 'of another' });
   await owner.sdk.beta.memoryStores.memories.create(id, { path: '/a.md', content: 'kept\n' });
-  const reader = at.client({ rights: ['read'], stores: [id] });
+  const reader = await at.client({ rights: ['read'], stores: [id] });
   const { tools, call, client } = await connect(at, reader);
   expect(await tools()).toEqual(READING);
   await expect(call('memory_write', { path: 'a.md', content: 'changed\n' })).rejects.toThrow(/memory_write.*not found/);
@@ -89,18 +89,18 @@ test('what a key may not do is not listed, another’s store is not known, and e
   expect(await status(`/mcp/${id}`, mine)).toBe(200);
   expect(await status(`/mcp/${of}`, mine)).toBe(404);
   expect(await status('/mcp', { ...mine, 'nocturne-stores': `${id}, ${of}` })).toBe(404);
-  expect(await status('/mcp', { 'x-api-key': at.client().key })).toBe(404);
-  expect(await status('/mcp', { 'x-api-key': at.client({ rights: ['write'], stores: [id] }).key })).toBe(403);
+  expect(await status('/mcp', { 'x-api-key': (await at.client()).key })).toBe(404);
+  expect(await status('/mcp', { 'x-api-key': (await at.client({ rights: ['write'], stores: [id] })).key })).toBe(403);
   expect(await status('/mcp', { ...mine, origin: 'https://elsewhere.example' })).toBe(403);
   expect(await status('/mcp', { 'mcp-session-id': 'known' })).toBe(401);
-  at.server.deps.keys.revoke(reader.id);
+  await at.server.deps.keys.revoke(reader.id);
   expect(await status(`/mcp/${id}`, mine)).toBe(401);
   await expect(client.listTools()).rejects.toThrow();
 });
 
 test('up to eight stores of a key are served by name; of more the header says which', async () => {
   const at = await shared();
-  const api = at.client();
+  const api = await at.client();
   const { memoryStores } = api.sdk.beta;
   const ids: string[] = [];
   for (const nth of Array(9).keys()) ids.push((await memoryStores.create({ name: nth < 2 ? 'twin' : `of ${nth}` })).id);
@@ -120,7 +120,7 @@ test('up to eight stores of a key are served by name; of more the header says wh
 
 test('writes of a tool count as changes of the key, and are refused by 429 beyond its limit', async () => {
   const at = await served({ createsPerMinute: 2 });
-  const api = at.client();
+  const api = await at.client();
   const { id } = await api.sdk.beta.memoryStores.create({ name: 'notes' });
   const { call } = await connect(at, api, { path: `/mcp/${id}` });
   await call('memory_write', { path: 'a.md', content: 'a\n' });
@@ -130,7 +130,7 @@ test('writes of a tool count as changes of the key, and are refused by 429 beyon
 
 test('a key has eight streams at most; they end with it, after a while without anything, and with the server', async () => {
   const at = await served({ streams: { idleMs: 60_000, checkMs: 20 } });
-  const [api, other] = [at.client(), at.client()];
+  const [api, other] = [await at.client(), await at.client()];
   for (const { sdk } of [api, other]) await sdk.beta.memoryStores.create({ name: 'notes' });
   const listen = async (who: ApiClient) => (await connect(at, who)).client.listen({ toolsListChanged: true });
   const open = await Promise.all(Array.from({ length: 8 }, () => listen(api)));
@@ -138,14 +138,14 @@ test('a key has eight streams at most; they end with it, after a while without a
   await open[0]?.close();
   await expect.poll(() => listen(api)).toBeDefined();
   const others = await listen(other);
-  at.server.deps.keys.revoke(api.id);
+  await at.server.deps.keys.revoke(api.id);
   await Promise.all(open.slice(1).map(({ closed }) => closed));
   const closing = at.server.close();
   await Promise.all([others.closed, closing]);
 
   // Long enough that a client on a busy machine has heard that its stream is open.
   const brief = await served({ streams: { idleMs: 1_500 } });
-  const last = brief.client();
+  const last = await brief.client();
   await last.sdk.beta.memoryStores.create({ name: 'notes' });
   expect(await (await (await connect(brief, last)).client.listen({ toolsListChanged: true })).closed).toBe('graceful');
 });

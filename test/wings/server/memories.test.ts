@@ -10,7 +10,7 @@ import { tempDir } from '../../support/temp.ts';
 import { all, served } from './served.ts';
 
 test('every method of stores, memories and versions answers the SDK, and pages go on to the end', async () => {
-  const { sdk } = (await served()).client();
+  const { sdk } = await (await served()).client();
   const { memoryStores } = sdk.beta;
   const store = await memoryStores.create({ name: 'notes', description: 'of a test', metadata: { a: '1', b: '2' } });
   expect(store).toMatchObject({ type: 'memory_store', name: 'notes', archived_at: null, metadata: { a: '1', b: '2' } });
@@ -71,7 +71,7 @@ test.each(sized({ quick: [], deep: ['0.94.0', '0.112.0'] }))(
     execFileSync('npm', npm, { stdio: 'ignore' });
     const sdk = createRequire(join(dir, 'package.json'))('@anthropic-ai/sdk') as { Anthropic: typeof Anthropic };
     const at = await served();
-    const client = new sdk.Anthropic({ apiKey: at.client().key, baseURL: at.url });
+    const client = new sdk.Anthropic({ apiKey: (await at.client()).key, baseURL: at.url });
     const { memoryStores } = client.beta;
     const { id } = await memoryStores.create({ name: 'notes' });
     const made = await memoryStores.memories.create(id, { path: '/a.md', content: 'one' });

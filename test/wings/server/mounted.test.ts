@@ -40,10 +40,10 @@ test('two mounts and edits by hand come to the same files, lose no text, and a f
   vi.useFakeTimers({ toFake: ['Date'], now: new Date('2026-11-21T02:00:00Z') });
   const random = seeded(17);
   const at = await served();
-  const { sdk, sent } = at.client({}, { logLevel: 'off' });
+  const { sdk, sent } = await at.client({}, { logLevel: 'off' });
   const { memoryStores } = sdk.beta;
   const store = await memoryStores.create({ name: 'notes' });
-  const own = at.server.deps.stores.find(store.id)?.dir as string;
+  const own = (await at.server.deps.stores.find(store.id))?.dir as string;
   const written = new Set<string>();
   const sides = [await mount(sdk, store.id), await mount(sdk, store.id)] as const;
   const write = (dir: string, path: string, text: string) => {

@@ -20,7 +20,7 @@ function typeOf({ error }: APIError): string {
 }
 
 test('an occupied path and a failed precondition are conflicts, each of one request, and change nothing', async () => {
-  const { sdk, sent } = (await shared()).client();
+  const { sdk, sent } = await (await shared()).client();
   const { memoryStores } = sdk.beta;
   const { id } = await memoryStores.create({ name: 'notes' });
   const at = { memory_store_id: id };
@@ -54,7 +54,7 @@ test('an occupied path and a failed precondition are conflicts, each of one requ
 });
 
 test('a deleted path is another memory when it is made again, and its versions stay', async () => {
-  const { sdk } = (await shared()).client();
+  const { sdk } = await (await shared()).client();
   const { memories, memoryVersions } = sdk.beta.memoryStores;
   const { id } = await sdk.beta.memoryStores.create({ name: 'notes' });
   const first = await memories.create(id, { path: '/a.md', content: 'first' });
@@ -90,7 +90,7 @@ const INVALID: [what: string, body: object][] = [
 
 test('content and paths that cannot be kept as they are are invalid requests, asked once, and their error says no secret', async () => {
   const at = await shared();
-  const { sdk, sent } = at.client();
+  const { sdk, sent } = await at.client();
   const { id } = await sdk.beta.memoryStores.create({ name: 'notes' });
   for (const [what, body] of INVALID) {
     const error = await refusal(sdk.beta.memoryStores.memories.create(id, body as { path: string; content: string }));
@@ -107,7 +107,7 @@ test('content and paths that cannot be kept as they are are invalid requests, as
 
 test('bodies and queries that are not as described are refused by 400, 404, 405 and 413, in the one form', async () => {
   const at = await shared();
-  const { sdk, sent, key } = at.client();
+  const { sdk, sent, key } = await at.client();
   const { id } = await sdk.beta.memoryStores.create({ name: 'notes' });
   const memories = `/v1/memory_stores/${id}/memories`;
   const post = (body: string | Uint8Array) => ({
@@ -176,7 +176,7 @@ test('bodies and queries that are not as described are refused by 400, 404, 405 
 
 test('a cursor holds for its own list, filters and key, names no path, and loses nothing while others write', async () => {
   const at = await shared();
-  const { sdk, key } = at.client();
+  const { sdk, key } = await at.client();
   const { memoryStores } = sdk.beta;
   const [one, two] = [await memoryStores.create({ name: 'one' }), await memoryStores.create({ name: 'two' })];
   for (const path of ['/b.md', '/d.md', '/f.md']) await memoryStores.memories.create(one.id, { path, content: path });
@@ -187,7 +187,7 @@ test('a cursor holds for its own list, filters and key, names no path, and loses
   await memoryStores.memories.create(one.id, { path: '/c.md', content: '' });
   const rest = await memoryStores.memories.list(one.id, { page: cursor });
   expect(rest.data.map(({ path }) => path)).toEqual(['/c.md', '/d.md', '/f.md']);
-  const other = at.client({ stores: [one.id] });
+  const other = await at.client({ stores: [one.id] });
   const asks = [
     refusal(Promise.resolve(memoryStores.memories.list(one.id, { page: cursor, depth: 1 }))),
     refusal(Promise.resolve(memoryStores.memories.list(two.id, { page: cursor }))),
@@ -200,7 +200,7 @@ test('a cursor holds for its own list, filters and key, names no path, and loses
 
 test('the form of the April documents replaces what stands at a path; with beta in the query it does not', async () => {
   const at = await shared();
-  const { key } = at.client();
+  const { key } = await at.client();
   const flags = { 'anthropic-beta': 'managed-agents-2026-04-01', 'content-type': 'application/json' };
   const send = (method: string, path: string, body: object, headers: object = flags) =>
     ask(at, key, path, { method, body: JSON.stringify(body), headers: headers as Record<string, string> });
@@ -232,7 +232,7 @@ test('the form of the April documents replaces what stands at a path; with beta 
 
 test('a key is needed, two that differ are none, and a key sees, in lists too, only what is its own', async () => {
   const at = await shared();
-  const [a, b] = [at.client(), at.client()];
+  const [a, b] = [await at.client(), await at.client()];
   const store = await a.sdk.beta.memoryStores.create({ name: 'of a' });
   const memory = await a.sdk.beta.memoryStores.memories.create(store.id, { path: '/a.md', content: 'words of a' });
   const asB = b.sdk.beta.memoryStores;
@@ -257,7 +257,7 @@ test('a key is needed, two that differ are none, and a key sees, in lists too, o
   expect(crossed.constructor).toBe(Anthropic.NotFoundError);
   expect((await asB.list()).data.map(({ id }) => id)).toEqual([own.id]);
 
-  const reader = at.client({ stores: [store.id], rights: ['read'] });
+  const reader = await at.client({ stores: [store.id], rights: ['read'] });
   expect((await reader.sdk.beta.memoryStores.memories.retrieve(memory.id, in_a)).content).toBe('words of a');
   const forbidden = await refusal(reader.sdk.beta.memoryStores.memories.delete(memory.id, in_a));
   expect([forbidden.constructor, typeOf(forbidden)]).toEqual([Anthropic.PermissionDeniedError, 'permission_error']);
@@ -268,14 +268,14 @@ test('a key is needed, two that differ are none, and a key sees, in lists too, o
   expect((await ask(at, a.key, path, { headers: { 'x-api-key': b.key } })).status).toBe(401);
   expect((await ask(at, a.key, path, { headers: { 'x-api-key': a.key } })).status).toBe(200);
   expect((await fetch(`${at.url}${path}`, { headers: { 'x-api-key': a.key } })).status).toBe(200);
-  at.server.deps.keys.revoke(a.id);
+  await at.server.deps.keys.revoke(a.id);
   const revoked = await refusal(Promise.resolve(a.sdk.beta.memoryStores.list()));
   expect([revoked.constructor, typeOf(revoked)]).toEqual([Anthropic.AuthenticationError, 'authentication_error']);
 });
 
 test('requests beyond a key’s limit are refused by 429 with when to come again, those of another key are not', async () => {
   const at = await served({ createsPerMinute: 2, readsPerMinute: 1 });
-  const [a, b] = [at.client({}, { maxRetries: 0 }), at.client({}, { maxRetries: 0 })];
+  const [a, b] = [await at.client({}, { maxRetries: 0 }), await at.client({}, { maxRetries: 0 })];
   const { id } = await a.sdk.beta.memoryStores.create({ name: 'notes' });
   await a.sdk.beta.memoryStores.retrieve(id);
   const reads = await refusal(a.sdk.beta.memoryStores.retrieve(id));
@@ -289,7 +289,7 @@ test('requests beyond a key’s limit are refused by 429 with when to come again
 
 test('pages of elsewhere and names of elsewhere that lead here are not answered', async () => {
   const at = await served({ reached: { urls: ['https://memory.example.com'], origins: ['https://app.example.com'] } });
-  const { key } = at.client();
+  const { key } = await at.client();
   const from = (value: string) => ask(at, key, '/v1/memory_stores', { headers: { origin: value } });
   for (const origin of ['https://evil.example', 'null']) expect((await from(origin)).status).toBe(403);
   expect((await from(at.url)).status).toBe(200);
@@ -313,7 +313,7 @@ test('pages of elsewhere and names of elsewhere that lead here are not answered'
 
 test('a request that does not arrive whole in its time is ended, and takes nothing with it', async () => {
   const at = await served({ requestMs: 100 });
-  const { sdk, key } = at.client();
+  const { sdk, key } = await at.client();
   const socket = connect(Number(new URL(at.url).port), '127.0.0.1');
   const lines = ['POST /v1/memory_stores HTTP/1.1', 'host: localhost', `x-api-key: ${key}`, 'content-length: 99'];
   socket.write(`${lines.join('\r\n')}\r\n\r\n{"name": `);
@@ -323,7 +323,7 @@ test('a request that does not arrive whole in its time is ended, and takes nothi
 
 test('a server that ends waits no longer than it may for a request that does not come to its end', async () => {
   const at = await served();
-  const { key } = at.client();
+  const { key } = await at.client();
   const socket = connect(Number(new URL(at.url).port), '127.0.0.1');
   const lines = ['POST /v1/memory_stores HTTP/1.1', 'host: localhost', `x-api-key: ${key}`, 'content-length: 99'];
   socket.write(`${lines.join('\r\n')}\r\nexpect: 100-continue\r\n\r\n`);
@@ -337,8 +337,8 @@ test('a server that ends waits no longer than it may for a request that does not
 
 test('a person’s key of a store that allows secrets keeps them; the error of another names line and rule', async () => {
   const at = await shared();
-  const row = at.server.deps.stores.create({ name: 'vault', allowsSecrets: true });
-  const { sdk } = at.client({ stores: [row.id] });
+  const row = await at.server.deps.stores.create({ name: 'vault', allowsSecrets: true });
+  const { sdk } = await at.client({ stores: [row.id] });
   const kept = await sdk.beta.memoryStores.memories.create(row.id, { path: '/a.md', content: SECRET, view: 'full' });
   expect(kept.content).toBe(SECRET);
   const plain = await sdk.beta.memoryStores.create({ name: 'plain' });
@@ -350,19 +350,19 @@ test('a person’s key of a store that allows secrets keeps them; the error of a
 test('a project’s memory is there for a key that names it, or for all where it is asked for; a team’s is only read', async () => {
   const at = await served();
   const { stores } = at.server.deps;
-  const project = stores.adopt(at.dir);
+  const project = await stores.adopt(at.dir);
   const tree = tempDir();
   mkdirSync(join(tree, '.git'));
   writeFileSync(join(tree, '.git', 'HEAD'), 'ref: refs/heads/main\n');
   const teamDir = join(tree, '.claude', 'memory');
   mkdirSync(teamDir, { recursive: true });
   writeFileSync(join(teamDir, 'a.md'), 'of the team');
-  const team = stores.adopt(teamDir);
+  const team = await stores.adopt(teamDir);
   expect([project.kind, team.kind]).toEqual(['project', 'team']);
-  const everything = at.client({ stores: 'all' }).sdk.beta.memoryStores;
+  const everything = (await at.client({ stores: 'all' })).sdk.beta.memoryStores;
   expect((await everything.list()).data).toEqual([]);
   expect((await refusal(everything.retrieve(project.id))).constructor).toBe(Anthropic.NotFoundError);
-  const named = at.client({ stores: [project.id, team.id] }).sdk.beta.memoryStores;
+  const named = (await at.client({ stores: [project.id, team.id] })).sdk.beta.memoryStores;
   expect((await named.list()).data.map(({ id }) => id).toSorted()).toEqual([project.id, team.id].toSorted());
   await named.memories.create(project.id, { path: '/a.md', content: 'of the project' });
   const read = (await named.memories.list(team.id, { view: 'full' })).data;
@@ -379,23 +379,23 @@ test('a project’s memory is there for a key that names it, or for all where it
     expect(error.message).not.toContain(at.dir);
   }
   const open = await served({ withProjects: true, app: { dir: at.dir } });
-  const listed = await open.client({ stores: 'all' }).sdk.beta.memoryStores.list();
+  const listed = await (await open.client({ stores: 'all' })).sdk.beta.memoryStores.list();
   expect(listed.data).toHaveLength(1);
 });
 
 test('a store that is deleted is put aside, comes back as it was, and is dropped when versions are', async () => {
   const at = await shared();
-  const { sdk } = at.client();
+  const { sdk } = await at.client();
   const { memoryStores } = sdk.beta;
   const { stores } = at.server.deps;
   const { id } = await memoryStores.create({ name: 'notes' });
   const made = await memoryStores.memories.create(id, { path: '/a.md', content: 'a' });
   await memoryStores.delete(id);
   expect((await refusal(memoryStores.retrieve(id))).constructor).toBe(Anthropic.NotFoundError);
-  stores.dropRemoved(90);
-  stores.restore(id);
+  await stores.dropRemoved(90);
+  await stores.restore(id);
   expect((await memoryStores.memories.retrieve(made.id, { memory_store_id: id })).content).toBe('a');
   await memoryStores.delete(id);
-  stores.dropRemoved(0);
-  expect(stores.removed()).toEqual([]);
+  await stores.dropRemoved(0);
+  expect(await stores.removed()).toEqual([]);
 });

@@ -105,7 +105,7 @@ test('over TLS it is served to other machines too; told to end it takes nothing 
 
 test('a socket of the file system is for this user alone, and answers under any name', async () => {
   const environment = homeOf();
-  const { key } = keyIn(environment.NOCTURNE_HOME);
+  const { key } = await keyIn(environment.NOCTURNE_HOME);
   const socket = join(tempDir(), 'serve.sock');
   const server = start(['serve', '--no-worker', '--socket', socket], environment);
   await until(() => server.stdout().includes(socket));

@@ -29,7 +29,7 @@ export interface Served extends TestApp {
   server: Running;
   url: string;
   /** A client with a key of its own; default: every right, and the stores that it makes. */
-  client(of?: Partial<Caller>, options?: ClientOptions): Client;
+  client(of?: Partial<Caller>, options?: ClientOptions): Promise<Client>;
 }
 
 export interface ServedOptions extends ServeOptions {
@@ -62,8 +62,8 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
     ...app,
     server,
     url: server.url,
-    client: (of = {}, more = {}) => {
-      const { key, row } = server.deps.keys.create({
+    client: async (of = {}, more = {}) => {
+      const { key, row } = await server.deps.keys.create({
         ...{ name: 'test', rights: RIGHTS, stores: [], dayMicroUsd: null },
         ...of,
       });
@@ -73,14 +73,14 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
 }
 
 /** A key with every right of a home that no server has open, made as `nocturne keys create` makes it. */
-export function keyIn(home: string, of: Partial<Caller> = {}): { id: string; key: string } {
+export async function keyIn(home: string, of: Partial<Caller> = {}): Promise<{ id: string; key: string }> {
   const opened = openHome(home, systemClock);
   try {
     const all = { name: 'test', rights: RIGHTS, stores: [], dayMicroUsd: null };
-    const { key, row } = new Keys(openRows(opened), systemClock).create({ ...all, ...of });
+    const { key, row } = await new Keys(openRows(opened), systemClock).create({ ...all, ...of });
     return { id: row.id, key };
   } finally {
-    opened.close();
+    await opened.close();
   }
 }
 

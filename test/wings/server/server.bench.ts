@@ -111,7 +111,7 @@ const say = ({ perSecond, p99Ms }: Figure) =>
   `${perSecond.toFixed(0).padStart(6)}/s  p99 ${p99Ms.toFixed(1).padStart(6)} ms`;
 const createTimes = new Map<number, number>();
 for (const size of sizes) {
-  const { id, dir } = server.deps.stores.create({ name: `of ${size}` });
+  const { id, dir } = await server.deps.stores.create({ name: `of ${size}` });
   for (let n = 0; n < size; n += 1) {
     const folder = join(dir, `folder-${n % 100}`);
     if (n < 100) mkdirSync(folder);

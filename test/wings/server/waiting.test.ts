@@ -48,7 +48,7 @@ async function world(settings: object) {
 test('what the dreams of a key may cost in a day holds the next one back until the day is over, and no other key’s', async () => {
   const prices = { 'test-model': { input: 1_000, cacheRead: 1_000, cacheWrite: 1_000, output: 1_000 } };
   const { at, model, ask, later } = await world({ prices });
-  const [frugal, other] = [at.client({ dayMicroUsd: 1 }), at.client()];
+  const [frugal, other] = [await at.client({ dayMicroUsd: 1 }), await at.client()];
   const first = await ask(frugal, 'sesn_first');
   await drain(at);
   // It was begun before anything was spent; what it costs is known by now.
@@ -70,15 +70,16 @@ test.each([
   [
     'while the breaker is open',
     { breakerAfter: 1 },
-    ({ app }: Served) => app.home.breaker.fail({ code: 'network', message: 'Nobody answers.' }, { after: 1 }),
+    async ({ app }: Served) =>
+      await app.home.breaker.fail({ code: 'network', message: 'Nobody answers.' }, { after: 1 }),
     /No model is asked after/,
   ],
 ] as const)(
   'a dream waits %s as running, and has failed with a timeout after dreamHours',
   async (_, settings, hold, why) => {
     const { at, model, ask, later } = await world(settings);
-    hold(at);
-    const client = at.client();
+    await hold(at);
+    const client = await at.client();
     const { id } = await ask(client, 'sesn_waits');
     const timers = vi.spyOn(globalThis, 'setInterval');
     onTestFinished(() => timers.mockRestore());

@@ -25,8 +25,8 @@ const MARKED = `- [written by a program] ${BY_KEY}`;
 /** The memory of a project, with a topic of a person's into which a key wrote, and one that is the key's alone. */
 async function written(options: Parameters<typeof served>[0] = {}) {
   const at = await served({ withProjects: true, ...options });
-  const { id } = at.server.deps.stores.adopt(at.dir);
-  const key = at.client({ stores: [id] });
+  const { id } = await at.server.deps.stores.adopt(at.dir);
+  const key = await at.client({ stores: [id] });
   const { memories } = key.sdk.beta.memoryStores;
   writeFileSync(join(at.dir, 'releases.md'), topic('When releases are cut', BY_HAND));
   writeFileSync(join(at.dir, 'MEMORY.md'), '# Memory\n\n- When releases are cut [releases.md]\n- Ports [ports.md]\n');

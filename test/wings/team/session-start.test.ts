@@ -45,7 +45,7 @@ test('where a session begins, what a pull left in the team memory is settled, al
   const { tree, team, says } = treeWithConflict();
   expect(await begin(testing, tree)).toMatchObject({ sessionBegan: true, problems: [] });
   expect(says()).toBe(SETTLED);
-  expect(testing.app.home.stores()).toContain(team);
+  expect(await testing.app.home.stores()).toContain(team);
   writeFileSync(join(team, 'hosts.md'), CONFLICT);
   await begin(testing, tree);
   expect(says()).toBe(SETTLED);
@@ -70,7 +70,7 @@ test('a ledger that came with a repository is not opened because a session begin
   theirs.app.close();
   await begin(testing, tree);
   expect(says()).toBe(CONFLICT);
-  expect(testing.app.home.stores()).not.toContain(team);
+  expect(await testing.app.home.stores()).not.toContain(team);
 });
 
 test('a team memory without a conflict that nobody worked in stays as it is when a session begins', async () => {

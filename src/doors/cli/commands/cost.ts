@@ -75,7 +75,7 @@ export async function readCost({ config, home }: App, asked?: string) {
   });
   const parts = jobs.flatMap((job) => job.parts);
   const said = sumsBy(parts, ({ day }) => day);
-  const all = home.days.since('');
+  const all = await home.days.since('');
   const days = all
     .filter(({ day }) => day >= first && day <= last)
     .map((spend) => {

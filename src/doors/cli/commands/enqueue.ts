@@ -250,11 +250,11 @@ export async function tryAgain(
       remedy: 'nocturne why SESSION says what became of a session; nocturne status lists what failed and waits.',
     });
   }
-  const isSpendRead = options.dismiss === true || !app.home.days.unreadDay();
+  const isSpendRead = options.dismiss === true || !(await app.home.days.unreadDay());
   if (!options.dismiss) {
     // Whoever asks has mended what was wrong, or wants to see.
-    app.home.breaker.close();
-    app.home.days.reopen(dayOf(app.config.clock.now(), app.config.zone));
+    await app.home.breaker.close();
+    await app.home.days.reopen(dayOf(app.config.clock.now(), app.config.zone));
   }
   return { count, isSpendRead };
 }

@@ -53,7 +53,7 @@ const extract: CommandSpec<ExtractOptions, [string[]]> = {
 /** Answers the memories that the sessions belong to. */
 export async function extractNow(app: App, transcripts: string[], options: ExtractOptions): Promise<string[]> {
   const { session, live, fork, instructions } = options;
-  noteOff(app.standing({ cwd: process.cwd() }), app.config);
+  noteOff(await app.standing({ cwd: process.cwd() }), app.config);
   const here = app.memoryDirOf({ cwd: process.cwd() });
   const outcomes: string[] = [];
   const memories = new Set<string>();
@@ -174,7 +174,7 @@ export function dreamNow(call: Call<DreamOptions>): Promise<void> {
   return withApp(call, async (app) => {
     const session = { cwd: process.cwd() };
     const store = options.dryRun ? await app.storeFor(session) : await app.storeForWork(session);
-    noteOff(app.standingOf(store), app.config);
+    noteOff(await app.standingOf(store), app.config);
     const batch = options.batch === undefined ? undefined : options.batch ? 'send' : 'cancel';
     const { instructions, review } = options;
     const acceptMissing = options.acceptMissing && acceptedDays(options.acceptMissing);

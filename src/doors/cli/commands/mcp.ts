@@ -49,7 +49,7 @@ async function serve(app: App, { stores, version }: { stores: AttachedStore[]; v
   ]);
   const openStore = async (dir: string) => {
     const store = await app.store(dir);
-    app.home.addStore(store.dir);
+    await app.home.addStore(store.dir);
     return store;
   };
   const transport = new AnsweringTransport();

@@ -51,7 +51,7 @@ function beginPause(call: Call<PauseOptions>): Promise<void> {
     const { for: lengthMs, json } = call.options;
     const until = lengthMs ? new Date(app.config.clock.now().getTime() + lengthMs).toISOString() : null;
     const project = projectFrom(call.options);
-    app.home.pauses.begin({ project, until });
+    await app.home.pauses.begin({ project, until });
     const when = until && sayTime(until, { now: app.config.clock.now(), zone: app.config.zone });
     const end = when ? `until ${when}` : 'until nocturne pause --off';
     print(json ? { project, until } : `${project ?? 'nocturne'} is paused ${end}`);
@@ -61,8 +61,8 @@ function beginPause(call: Call<PauseOptions>): Promise<void> {
 function endPause(call: Call<PauseOptions>): Promise<void> {
   return withApp(call, async (app) => {
     const project = projectFrom(call.options);
-    const wasPaused = app.home.pauses.end(project);
-    if (project === null) app.home.dismissDamage();
+    const wasPaused = await app.home.pauses.end(project);
+    if (project === null) await app.home.dismissDamage();
     const now = app.config.clock.now().toISOString();
     let released = 0;
     const look = (ledger: Ledger) => {
@@ -74,13 +74,13 @@ function endPause(call: Call<PauseOptions>): Promise<void> {
     };
     const unreadable = wasPaused ? await eachLedger(app.home, { look }) : [];
     for (const { dir, message } of unreadable) note(`nocturne: ${dir}: ${message}`);
-    const { enabled, reason } = app.standing({ cwd: project ?? undefined });
+    const { enabled, reason } = await app.standing({ cwd: project ?? undefined });
     if (call.options.json) return print({ project, wasPaused, released, enabled, reason });
     const what = project ?? 'nocturne';
     const due = released > 0 ? `; ${released} that waited ${released === 1 ? 'is' : 'are'} due now` : '';
     print(wasPaused ? `${what} is resumed${due}` : `${what} was not paused`);
     if (!enabled) print(`still off: ${plainly(reason, app.config)}`);
-    const unread = app.home.days.unreadDay();
+    const unread = await app.home.days.unreadDay();
     if (unread) print(formatUnreadSpend(unread));
   });
 }

@@ -263,7 +263,7 @@ async function tryKey(config: Config, say: Asking['say']): Promise<KeyState> {
     say(`${isRefused ? 'The key does not work' : 'The key could not be tried'}: ${describeError(error)}`);
     return isRefused ? 'refused' : 'untried';
   } finally {
-    home.close();
+    await home.close();
   }
 }
 

@@ -122,7 +122,7 @@ export async function showHome(app: App, status: Status): Promise<void> {
   const needs = [...failed.map(setupNeed), ...status.needs];
   const parts = [sayNews(app, status), ...sayNeeds(app, needs), sayNumbers(app, status, needs)];
   show(parts.join('\n\n'));
-  noteLook(app);
+  await noteLook(app);
   if (status.attention.length > 0) process.exitCode = EXIT.attention;
 }
 
@@ -131,9 +131,9 @@ function show(text: string): void {
 }
 
 /** Where the home cannot be written, what it says is told all the same. */
-function noteLook({ home }: App): void {
+async function noteLook({ home }: App): Promise<void> {
   try {
-    home.noteLook();
+    await home.noteLook();
   } catch (error) {
     if (!isUnwritable(error)) throw error;
   }

@@ -92,9 +92,9 @@ function work(call: Call<WorkerOptions>): Promise<void> {
 }
 
 /** For supervisors: a worker that hangs or was suspended gives no sign of life. */
-function checkAlive(app: App): void {
+async function checkAlive(app: App): Promise<void> {
   const ageMs = (seenAt: string) => app.config.clock.now().getTime() - Date.parse(seenAt);
-  const alive = app.home.workers().filter(({ seenAt }) => ageMs(seenAt) < SIGN_OF_LIFE_WITHIN_MS);
+  const alive = (await app.home.workers()).filter(({ seenAt }) => ageMs(seenAt) < SIGN_OF_LIFE_WITHIN_MS);
   for (const { process, backend, seenAt } of alive)
     note(`${process} (${backend}) was seen at ${toSecond(seenAt, app.config.zone)}`);
   if (alive.length > 0) return;

@@ -190,7 +190,7 @@ async function explainSession(app: App, known: Known): Promise<Explanation> {
     failures: [...listed, ...ended],
     proposals: ledger ? proposalsOf(ledger, session) : [],
   };
-  return { ...explanation, next: nextOf(app, { ...explanation, work, cwd, isTold: isTold(session) }) };
+  return { ...explanation, next: await nextOf(app, { ...explanation, work, cwd, isTold: isTold(session) }) };
 }
 
 function proposalsOf(ledger: Ledger, session: string): Explanation['proposals'] {
@@ -216,7 +216,7 @@ async function readRanges(app: App, { ledger, dir, session, work, transcript }: 
         memories: memoriesOf(app.config, { cwd: opened.cwd, memory: dir }),
         ledger,
         now: app.config.clock.now(),
-        declinedBefore: app.home.declinedBefore(),
+        declinedBefore: await app.home.declinedBefore(),
       },
     );
     const ranges: TurnRange[] = [];
@@ -250,14 +250,14 @@ async function readRanges(app: App, { ledger, dir, session, work, transcript }: 
 
 type Found = Omit<Explanation, 'next'> & { work: KnownWork[]; cwd: string | undefined; isTold: boolean };
 
-function nextOf(app: App, found: Found): string {
+async function nextOf(app: App, found: Found): Promise<string> {
   const failed = found.work.find(({ failure, item }) => failure?.state === 'failed' && !item)?.failure;
   if (failed) {
     const remedy = `nocturne retry ${found.session}, or nocturne retry --dismiss ${found.session}`;
     return `Nothing by itself: it was given up (${failed.code}). New turns of the session, or ${remedy}.`;
   }
-  const { enabled, reason } = app.standing({ cwd: found.cwd });
-  const hold = enabled ? admissionNow(app) : reason;
+  const { enabled, reason } = await app.standing({ cwd: found.cwd });
+  const hold = enabled ? await admissionNow(app) : reason;
   const [item] = found.waiting;
   if (item) {
     const due =

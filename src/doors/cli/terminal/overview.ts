@@ -90,7 +90,7 @@ export async function readOverview(
     all.attention.push(attention);
     all.needs.push(need);
   };
-  const look = (ledger: Ledger, store: string) => {
+  const look = async (ledger: Ledger, store: string) => {
     all.directories += 1;
     const whose = whoseMemory({ dir: store, ledger }, config);
     const entries = learnedSince(ledger, since);
@@ -107,7 +107,7 @@ export async function readOverview(
         command,
       });
     }
-    const holds = store === here ? [] : dreamHolds(app, ledger);
+    const holds = store === here ? [] : await dreamHolds(app, ledger);
     all.needs.push(...holds.filter(({ needsPerson }) => needsPerson).map((hold) => holdNeed(hold, whose)));
     const stuck = longUnplaced(ledger);
     const [first] = stuck;
@@ -140,7 +140,7 @@ export async function readOverview(
     const text = `${dir}: ${message}`;
     tell(text, { text, command: whoseMemory({ dir, ledger: null }, config).command('nocturne check --repair') });
   }
-  const breaker = app.home.breaker.read();
+  const breaker = await app.home.breaker.read();
   for (const [code, { count, message }] of needed) {
     all.attention.push(`${code}, ${count} waiting: ${message}`);
     const text = `${sayCount(count, 'job')} ${count === 1 ? 'waits' : 'wait'}: ${message}`;
@@ -148,16 +148,16 @@ export async function readOverview(
     const isOfModel = breaker.state !== 'closed' && code === breaker.code;
     if (!isOfModel) all.needs.push({ text, command: 'nocturne doctor', cause: message });
   }
-  for (const [reason, paths] of Map.groupBy(app.home.blocked.all(), (each) => each.reason)) {
+  for (const [reason, paths] of Map.groupBy(await app.home.blocked.all(), (each) => each.reason)) {
     const text = `${sayCount(paths.length, 'session')} could not be taken yet`;
     const unread = config.agentMemory.settings.problem;
     // Where the agent's settings are what keeps them, that is said already.
     const why = unread && reason.includes(config.agentMemory.settings.path) ? ', for the same reason' : `: ${reason}`;
     tell(`${text}: ${reason}`, { text: `${text}${why}`, command: 'nocturne doctor' });
   }
-  const damage = app.home.damage();
+  const damage = await app.home.damage();
   if (damage) tell(formatDamage(damage), { text: formatDamage(damage), command: 'nocturne pause --off' });
-  const unread = app.home.days.unreadDay();
+  const unread = await app.home.days.unreadDay();
   if (unread) tell(formatUnreadSpend(unread), { text: formatUnreadSpend(unread), command: 'nocturne retry --failed' });
   if (breaker.state !== 'closed') {
     const next = breaker.state === 'open' ? `it is asked again ${breaker.until}` : 'the next job asks it again';
@@ -210,9 +210,9 @@ export async function readStatus(app: App) {
   const day = dayOf(now, config.zone);
   // Asking for the status of a project makes no memory directory for it.
   const { kept, trouble } = await readKeptAt(app, told);
-  const lookedAt = home.lookedAt();
+  const lookedAt = await home.lookedAt();
   const { attention, needs, learned, ...all } = await readOverview(app, { here: memory, since: lookedAt ?? undefined });
-  const { reservedMicroUsd, usedMicroUsd, ...tokens } = home.days.spendOf(day);
+  const { reservedMicroUsd, usedMicroUsd, ...tokens } = await home.days.spendOf(day);
   const missing = formatMissing(kept.missing).flatMap(({ what, keepsDreams }) =>
     keepsDreams ? [] : `${what}; ${IF_MISSING}`,
   );
@@ -222,7 +222,7 @@ export async function readStatus(app: App) {
   const holds = kept.dreamHolds.filter(({ needsPerson }) => needsPerson);
   return {
     memory,
-    standing: app.standing({ cwd: process.cwd() }),
+    standing: await app.standing({ cwd: process.cwd() }),
     attention: [
       ...untold,
       ...trouble,
@@ -250,7 +250,7 @@ export async function readStatus(app: App) {
     learned,
     ...kept,
     all,
-    breaker: home.breaker.read(),
+    breaker: await home.breaker.read(),
     spendToday: {
       day,
       ...tokens,
@@ -259,13 +259,13 @@ export async function readStatus(app: App) {
       reservedUsd: reservedMicroUsd / 1e6,
       ceilingUsd: config.dayMoneyUsd ?? null,
       /** Since when nothing more fits, and how often work was turned away for that. */
-      fullFrom: home.days.fullFrom(day),
-      skips: home.days.skipsOf(day),
+      fullFrom: await home.days.fullFrom(day),
+      skips: await home.days.skipsOf(day),
     },
     /** Of the month: what ceilings count, of requests under way and unfinished ones their upper bound. */
-    spendMonth: totalOf(home.days.since(`${day.slice(0, 7)}-01`)),
-    nextDreamAt: nextNightly(config, home).toISOString(),
-    workers: home.workers(),
+    spendMonth: totalOf(await home.days.since(`${day.slice(0, 7)}-01`)),
+    nextDreamAt: nextNightly(config, await home.nightlyAt()).toISOString(),
+    workers: await home.workers(),
   };
 }
 
@@ -328,7 +328,7 @@ async function readKept(app: App, store: MemoryReader) {
     /** Files that were gone or empty at once, and are not back. */
     missing: await store.missing(),
     /** What keeps dreams from running, or from coming to their end. */
-    dreamHolds: dreamHolds(app, store.ledger),
+    dreamHolds: await dreamHolds(app, store.ledger),
     topics: paths.filter(isTopicPath).length,
     /** Files that are too large to be read whole. */
     oversized: oversized(store.dir, paths),

@@ -23,6 +23,7 @@ export async function costView(at: At): Promise<View> {
   const asked = at.url.searchParams.get('month') ?? '';
   const cost = asJson(await readCost(app, isDay(`${asked}-01`) ? asked : undefined));
   const overview = await readOverview(app);
+  const [workers, breaker] = await Promise.all([app.home.workers(), app.home.breaker.read()]);
   const work = places.all.flatMap(({ name, store }) => knownWork(store.ledger).map((each) => ({ ...each, name })));
   const name = (month: string) => formatIn(`${month}-15T12:00:00Z`, 'UTC', 'MMMM yyyy');
   const before = new Date(Date.parse(`${cost.month}-01`) - 86_400_000).toISOString().slice(0, 7);
@@ -57,8 +58,8 @@ ${cost.unfinished.tokens > 0 ? html`<p class="dim">${sayTokens(cost.unfinished.t
 </div>
 <div>
 <section class="card" aria-labelledby="workers"><h2 id="workers">Workers</h2>
-${app.home.workers().length === 0 ? html`<p class="dim">None runs now. The next session's end, or <code>nocturne worker</code>, starts one.</p>` : html`<ul class="plain">${app.home.workers().map(({ backend, startedAt }) => html`<li><span class="dot good"></span>${backend} queue, since ${when(startedAt, at)}</li>`)}</ul>`}
-${app.home.breaker.read().state === 'closed' ? '' : html`<p class="problem">${plainly(sayBreaker(app.home.breaker.read()), config)}</p>`}
+${workers.length === 0 ? html`<p class="dim">None runs now. The next session's end, or <code>nocturne worker</code>, starts one.</p>` : html`<ul class="plain">${workers.map(({ backend, startedAt }) => html`<li><span class="dot good"></span>${backend} queue, since ${when(startedAt, at)}</li>`)}</ul>`}
+${breaker.state === 'closed' ? '' : html`<p class="problem">${plainly(sayBreaker(breaker), config)}</p>`}
 </section>
 <section class="card" aria-labelledby="waits"><h2 id="waits">Waits <small>${overview.pending}</small></h2>
 ${

@@ -31,7 +31,7 @@ export async function homeView(at: At): Promise<View> {
     )
     .slice(0, SHOWN);
   const month = cost.total.usd > 0 ? sayUsd(cost.total.usd * 1e6) : sayTokens(cost.total.tokens);
-  const night = nextNightly(config, app.home);
+  const night = nextNightly(config, await app.home.nightlyAt());
   return {
     title: 'Home',
     part: 'home',

@@ -32,12 +32,13 @@ const create: CommandSpec<{ name: string; stores: string; rights: Right[]; dayUs
   examples: ['keys create --name ci --stores notes --rights read,write'],
   run: ({ options, parts }) =>
     withApp({ options: {}, parts }, async (app) => {
-      const known = storesOf(app);
+      const known = await storesOf(app);
       const named = options.stores.split(',').filter((each) => each.trim() !== '');
-      const stores = options.stores === 'all' ? 'all' : named.map((each) => oneStore(known, each.trim()).id);
-      const { key, row } = keysOf(app).create({
+      const stores: string[] = [];
+      if (options.stores !== 'all') for (const each of named) stores.push((await oneStore(known, each.trim())).id);
+      const { key, row } = await keysOf(app).create({
         name: options.name,
-        stores,
+        stores: options.stores === 'all' ? 'all' : stores,
         rights: options.rights,
         dayMicroUsd: options.dayUsd === undefined ? null : Math.round(options.dayUsd * MICRO_USD),
       });
@@ -54,7 +55,7 @@ const list: CommandSpec<{ json?: boolean }> = {
   examples: ['keys list'],
   run: ({ options, parts }) =>
     withApp({ options: {}, parts }, async (app) => {
-      const rows = keysOf(app).all();
+      const rows = await keysOf(app).all();
       if (options.json) return print(rows.map(shown));
       for (const row of rows) print(line(row, app.config));
       if (rows.length === 0) note('There is none: nocturne keys create --name NAME');
@@ -71,7 +72,9 @@ const revoke: CommandSpec<{ json?: boolean }, [string]> = {
   run: ({ args: [given], options, parts }) =>
     withApp({ options: {}, parts }, async (app) => {
       const all = keysOf(app);
-      const found = all.all().filter(({ id, name, revokedAt }) => !revokedAt && (id === given || name === given));
+      const found = (await all.all()).filter(
+        ({ id, name, revokedAt }) => !revokedAt && (id === given || name === given),
+      );
       const [row, ...others] = found;
       if (!row) {
         throw new AppError('bad-input', `There is no key ${JSON.stringify(given)}.`, { remedy: 'nocturne keys list' });
@@ -82,7 +85,7 @@ const revoke: CommandSpec<{ json?: boolean }, [string]> = {
         process.exitCode = EXIT.usage;
         return;
       }
-      all.revoke(row.id);
+      await all.revoke(row.id);
       print(options.json ? { id: row.id, name: row.name } : `${row.id} ${row.name}: revoked`);
     }),
 };

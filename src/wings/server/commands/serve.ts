@@ -65,14 +65,14 @@ const serve: CommandSpec<Options> = {
       for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => ended.resolve());
       try {
         const { keys } = server.deps;
-        const damage = app.home.damage();
+        const damage = await app.home.damage();
         if (damage) {
           note(
             `nocturne: ${formatDamage(damage)}. Look at nocturne stores list and nocturne keys list: what could not be`,
           );
           note('  read is gone; stores are found again, under their ids.');
         }
-        const hasKey = keys.all().some(({ revokedAt }) => revokedAt === null);
+        const hasKey = (await keys.all()).some(({ revokedAt }) => revokedAt === null);
         if (!hasKey && !process.stdout.isTTY) {
           note('nocturne: There is no key yet.\n  Make one: nocturne keys create --name NAME');
           process.exitCode = EXIT.usage;

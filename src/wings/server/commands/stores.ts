@@ -24,8 +24,8 @@ const list: CommandSpec<{ removed?: boolean; json?: boolean }> = {
   examples: ['stores list'],
   run: ({ options, parts }) =>
     withApp({ options: {}, parts }, async (app) => {
-      const known = storesOf(app);
-      const rows = options.removed ? known.removed() : known.list({ seenBy: 'all', withArchived: true });
+      const known = await storesOf(app);
+      const rows = await (options.removed ? known.removed() : known.list({ seenBy: 'all', withArchived: true }));
       if (options.json) return print(rows);
       for (const row of rows) print(line(row, app.config));
       if (rows.length === 0) note(options.removed ? 'There is none.' : 'There is none: nocturne stores create NAME');
@@ -52,7 +52,8 @@ const create: CommandSpec<{ description: string; allowSecrets?: boolean; json?: 
         );
       }
       const { description, allowSecrets: allowsSecrets } = options;
-      const row = storesOf(app).create({ name, description, allowsSecrets });
+      const known = await storesOf(app);
+      const row = await known.create({ name, description, allowsSecrets });
       print(options.json ? row : line(row, app.config));
     }),
 };
@@ -66,8 +67,8 @@ const remove: CommandSpec<{ json?: boolean }, [string]> = {
   examples: ['stores delete notes'],
   run: ({ args: [given], options, parts }) =>
     withApp({ options: {}, parts }, async (app) => {
-      const known = storesOf(app);
-      const row = oneStore(known, given);
+      const known = await storesOf(app);
+      const row = await oneStore(known, given);
       if (row.kind !== 'own') {
         throw new AppError('bad-input', `${row.name} is a ${row.kind}'s memory, which is not deleted here.`, {
           remedy: `Remove the directory yourself, if that is meant: ${row.dir}`,

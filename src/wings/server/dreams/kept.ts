@@ -7,7 +7,7 @@ import type { SessionName, Sessions } from '../rows/sessions.ts';
 
 /** Throws `transcript-gone` where it is not kept any more. */
 export async function openKept(sessions: Sessions, name: SessionName): Promise<Session> {
-  const parts = sessions.parts(name);
+  const parts = await sessions.parts(name);
   const opened = await Promise.all(parts.map(({ file }) => openSnapshot(sessions.pathOf(name, file))));
   const [first] = opened;
   if (!first) throw new AppError('transcript-gone', `Session ${name.id} is not kept any more.`);

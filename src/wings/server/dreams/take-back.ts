@@ -6,9 +6,11 @@ import type { Config } from '../../../base/config/config.ts';
 import { withLease } from '../../../doors/job-bounds.ts';
 import type { Store } from '../../../memory/store/store.ts';
 import { sessionOfDream } from '../rows/dreams.ts';
+import { stopWork } from './stop.ts';
 
-/** False where somebody still works on it. To be called once nothing more is committed for the dream. */
+/** False where somebody still works on it, who commits nothing more. */
 export async function takeBackDream(store: Store, { id, config }: { id: string; config: Config }): Promise<boolean> {
+  stopWork(store.ledger, id);
   // What is being committed just now is waited for.
   await store.missing();
   const jobs = store.ledger.all<{ id: string }>(

@@ -11,10 +11,8 @@ import type { WingApp, WorkTerms } from '../../../doors/wing.ts';
 import {
   dropFailure,
   failureRow,
-  finishInboxItem,
   type InboxItem,
   inboxItem,
-  inboxItems,
   type JobKind,
   putInInbox,
   wasWorked,
@@ -30,10 +28,12 @@ import { Stores } from '../rows/stores.ts';
 import { cloneStore } from './clone.ts';
 import { openKept } from './kept.ts';
 import { localSession, openLocal } from './local.ts';
+import { itemStays, stopWork } from './stop.ts';
 import { takeBackDream } from './take-back.ts';
 
 /** A cancel is seen within this. */
 const LOOK_MS = 1_000;
+const HOUR_MS = 3_600_000;
 
 interface Rows {
   dreams: Dreams;
@@ -55,14 +55,14 @@ function rowsOf({ home, config: { clock } }: WingApp): Rows {
 /** Puts into the inboxes what clients asked for meanwhile; answers whether it did. */
 export async function takeIn(app: WingApp): Promise<boolean> {
   const rows = rowsOf(app);
-  rows.dreams.endLate(app.config.dreamHours);
-  rows.sessions.dropOld(app.config.sessionDays);
+  await rows.dreams.endLate(app.config.dreamHours);
+  await rows.sessions.dropOld(app.config.sessionDays);
   let hasCome = false;
-  for (const session of rows.sessions.toExtract()) {
+  for (const session of await rows.sessions.toExtract()) {
     await putExtraction(session, { app, rows });
     hasCome = true;
   }
-  for (const row of rows.dreams.open()) {
+  for (const row of await rows.dreams.open()) {
     if (await advance(row, { app, rows })) hasCome = true;
   }
   return hasCome;
@@ -70,13 +70,13 @@ export async function takeIn(app: WingApp): Promise<boolean> {
 
 /** How an item is worked that was put in here. */
 export async function termsOf(
-  { kind, key }: { store: Store; kind: JobKind; key: string },
+  item: { store: Store; kind: JobKind; key: string },
   app: WingApp,
 ): Promise<WorkTerms | null> {
-  const [id = '', ...rest] = key.split('/');
+  const [id = '', ...rest] = item.key.split('/');
   const session = rest.length > 0 ? rest.join('/') : undefined;
-  if (id.startsWith('drm_')) return termsOfDream({ id, session }, { app, rows: rowsOf(app) });
-  if (kind !== 'extract' || !id.startsWith('sesn_') || session === undefined) return null;
+  if (id.startsWith('drm_')) return termsOfDream({ id, session, item }, { app, rows: rowsOf(app) });
+  if (item.kind !== 'extract' || !id.startsWith('sesn_') || session === undefined) return null;
   const opened = await openOr(() => openKept(rowsOf(app).sessions, { id, store: session }));
   if (typeof opened === 'string') return { dropped: opened, worked: async () => {} };
   return { session: opened, options: { keepsUserMemory: true }, worked: async () => {} };
@@ -88,26 +88,27 @@ interface At {
 }
 
 async function putExtraction(session: SessionRow, { app, rows }: At): Promise<void> {
-  const store = rows.stores.find(session.store);
+  const store = await rows.stores.find(session.store);
   if (store) {
     const { ledger } = await app.store(store.dir);
     const payload = payloadOf(session.id, undefined);
     const notBefore = app.config.clock.now().toISOString();
     putInInbox(ledger, { kind: 'extract', key: `${session.id}/${session.store}`, payload, notBefore });
   }
-  rows.sessions.noteWaiting(session);
+  await rows.sessions.noteWaiting(session);
 }
 
 /** Takes a dream as far as it goes without a model; answers whether work was put into an inbox. */
 async function advance({ id }: DreamRow, at: At): Promise<boolean> {
   const { app, rows } = at;
-  const row = rows.dreams.find(id);
+  const row = await rows.dreams.find(id);
   if (!row) return false;
   if (row.status === 'pending') return (await begin(row, at)) && advance(row, at);
-  const output = row.output === null ? null : rows.stores.find(row.output);
+  const output = row.output === null ? null : await rows.stores.find(row.output);
   if (!output) {
-    rows.dreams.fail(id, { type: 'internal_error', message: 'The memory store that it writes to was deleted.' });
-    rows.dreams.close(id);
+    const message = 'The memory store that it writes to was deleted.';
+    await rows.dreams.fail(id, { type: 'internal_error', message });
+    await rows.dreams.close(id);
     return false;
   }
   const store = await app.store(output.dir);
@@ -118,13 +119,13 @@ async function advance({ id }: DreamRow, at: At): Promise<boolean> {
   }
   const notBefore = app.config.clock.now().toISOString();
   let hasPut = false;
-  const isDone = (item: Pick<InboxItem, 'kind' | 'key' | 'payload'>): boolean => {
+  const isDone = async (item: Pick<InboxItem, 'kind' | 'key' | 'payload'>): Promise<boolean> => {
     const { kind, key } = item;
     if (inboxItem(ledger, kind, key)) return false;
     const failed = failureRow(ledger, kind, key);
     if (failed?.state === 'failed') {
       const type = failed.code === 'transcript-gone' ? 'input_session_unavailable' : 'internal_error';
-      rows.dreams.fail(id, { type, message: failed.message });
+      await rows.dreams.fail(id, { type, message: failed.message });
       return false;
     }
     if (wasWorked(ledger, { kind, key })) return true;
@@ -133,15 +134,14 @@ async function advance({ id }: DreamRow, at: At): Promise<boolean> {
     return false;
   };
   const instructions = row.instructions ?? undefined;
-  const extractions = row.sessions.map((session) => ({
-    kind: 'extract' as const,
-    key: `${id}/${session.id}`,
-    payload: payloadOf(session.id, instructions),
-  }));
-  const isRead = extractions.map(isDone).every(Boolean);
+  let isRead = true;
+  for (const session of row.sessions) {
+    const payload = payloadOf(session.id, instructions);
+    if (!(await isDone({ kind: 'extract', key: `${id}/${session.id}`, payload }))) isRead = false;
+  }
   const dream = { kind: 'dream' as const, key: id, payload: { ...(instructions && { instructions }) } };
-  if (isRead && isDone(dream)) rows.dreams.complete(id);
-  if (rows.dreams.find(id)?.status !== 'running') await closeIfStopped(row, store, at);
+  if (isRead && (await isDone(dream))) await rows.dreams.complete(id);
+  if ((await rows.dreams.find(id))?.status !== 'running') await closeIfStopped(row, store, at);
   return hasPut;
 }
 
@@ -157,16 +157,16 @@ function payloadOf(session: string, instructions: string | undefined) {
 async function begin(row: DreamRow, { app, rows }: At): Promise<boolean> {
   const { dreams, stores, sessions } = rows;
   // One process copies the store.
-  const output = dreams.claim(row.id);
+  const output = await dreams.claim(row.id);
   if (output === null) return false;
-  const input = stores.find(row.input);
+  const input = await stores.find(row.input);
   let gone: DreamSession | undefined;
   for (const name of row.sessions) {
-    const project = name.local !== undefined ? stores.find(name.store) : null;
+    const project = name.local !== undefined ? await stores.find(name.store) : null;
     const isThere =
       name.local !== undefined
         ? project && localSession((await app.store(project.dir)).ledger, name.local)
-        : sessions.find(name);
+        : await sessions.find(name);
     if (!isThere) gone ??= name;
   }
   if (!input || input.archivedAt !== null) {
@@ -179,23 +179,21 @@ async function begin(row: DreamRow, { app, rows }: At): Promise<boolean> {
   }
   if (!row.updates) {
     await cloneStore(await app.store(input.dir), stores.placesFor(output));
-    stores.enterCopy(output, { of: input, owner: row.owner });
+    await stores.enterCopy(output, { of: input, owner: row.owner });
   }
   return dreams.begin(row.id, output);
 }
 
-function endBefore(row: DreamRow, error: Parameters<Dreams['fail']>[1], dreams: Dreams): false {
-  dreams.fail(row.id, error);
-  dreams.close(row.id);
+async function endBefore(row: DreamRow, error: Parameters<Dreams['fail']>[1], dreams: Dreams): Promise<false> {
+  await dreams.fail(row.id, error);
+  await dreams.close(row.id);
   return false;
 }
 
 /** Takes what is left of a dream that is over out of the inbox; where nobody works on it, nothing is left to do. */
 async function closeIfStopped({ id, sessions }: DreamRow, store: Store, { app, rows }: At): Promise<void> {
   const { ledger } = store;
-  for (const item of inboxItems(ledger)) {
-    if (item.key === id || item.key.startsWith(`${id}/`)) finishInboxItem(ledger, item.id);
-  }
+  stopWork(ledger, id);
   for (const session of sessions) dropFailure(ledger, { kind: 'extract', key: `${id}/${session.id}` });
   dropFailure(ledger, { kind: 'dream', key: id });
   const now = app.config.clock.now();
@@ -204,56 +202,68 @@ async function closeIfStopped({ id, sessions }: DreamRow, store: Store, { app, r
   );
   if (isWorked) return;
   // Who canceled it does that too, where nobody worked on it any more.
-  const isCanceled = rows.dreams.find(id)?.status === 'canceled';
-  if (!isCanceled || (await takeBackDream(store, { id, config: app.config }))) rows.dreams.close(id);
+  const isCanceled = (await rows.dreams.find(id))?.status === 'canceled';
+  if (!isCanceled || (await takeBackDream(store, { id, config: app.config }))) await rows.dreams.close(id);
 }
 
-async function termsOfDream({ id, session }: { id: string; session: string | undefined }, at: At): Promise<WorkTerms> {
+async function termsOfDream(
+  { id, session, item }: { id: string; session: string | undefined; item: Parameters<typeof termsOf>[0] },
+  at: At,
+): Promise<WorkTerms> {
   const { dreams, stores } = at.rows;
-  const row = dreams.find(id);
+  const { store, kind, key } = item;
+  // Before the row is read: what ends the dream after that takes the item out.
+  const stays = itemStays(store.ledger, kind, key);
+  const row = await dreams.find(id);
   const worked = async () => {};
   if (row?.status !== 'running') return { dropped: `the dream ${id} is over`, worked };
   const ended = new AbortController();
   const over = () => new AppError('fenced', `The dream ${id} is over; nothing of this run was kept.`);
-  const isOver = () => dreams.find(id)?.status !== 'running';
   const name = row.sessions.find((each) => each.id === session);
   const opened = name && (await openOr(() => openNamed(name, at)));
   if (typeof opened === 'string') {
-    dreams.fail(id, { type: 'input_session_unavailable', message: opened });
+    await dreams.fail(id, { type: 'input_session_unavailable', message: opened });
+    await closeIfStopped(row, store, at);
     return { dropped: opened, worked };
   }
   const { model, owner } = row;
   const { config } = at.app;
   const today = () => dayOf(config.clock.now(), config.zone);
-  if (at.rows.keys.isSpent(owner, today())) {
+  if (await at.rows.keys.isSpent(owner, today())) {
     const until = nextDayAt(config.clock.now(), config.zone);
     return { held: { until, reason: `What the key ${owner} may cost in a day is used up.` }, worked };
   }
   const price = priceOf(model, config.prices);
+  const output = row.output === null ? null : await stores.find(row.output);
+  const endsAt = Date.parse(row.createdAt) + config.dreamHours * HOUR_MS;
   return {
     session: opened,
     named: sessionOfDream(id),
     // A store of the home has nobody who would look at what waits.
-    ...(row.output && stores.find(row.output)?.kind === 'own' && { review: false }),
+    ...(output?.kind === 'own' && { review: false }),
     options: {
       model,
       keepsUserMemory: true,
       signal: ended.signal,
-      mayCommit() {
-        if (isOver()) throw over();
+      mayCommit(ledger) {
+        if (!stays(ledger) || config.clock.now().getTime() >= endsAt) throw over();
       },
-      onUsage(usage) {
-        dreams.addUsage(id, usage);
-        if (price) at.rows.keys.addSpend(owner, today(), costMicroUsd(usage, price));
+      async onUsage(usage) {
+        await dreams.addUsage(id, usage);
+        if (price) await at.rows.keys.addSpend(owner, today(), costMicroUsd(usage, price));
       },
     },
     begun() {
-      const looking = setInterval(() => isOver() && ended.abort(over()), LOOK_MS);
+      const look = async () => {
+        if ((await dreams.find(id))?.status !== 'running') ended.abort(over());
+      };
+      // Where it cannot be told, it is looked again; what is committed is looked at in any case.
+      const looking = setInterval(() => void look().catch(() => {}), LOOK_MS);
       return () => clearInterval(looking);
     },
     async worked({ outcome, reason, delayedUntil }) {
       const isOff = outcome === 'off' && delayedUntil === null;
-      if (isOff) dreams.fail(id, { type: 'internal_error', message: reason ?? 'nocturne is turned off.' });
+      if (isOff) await dreams.fail(id, { type: 'internal_error', message: reason ?? 'nocturne is turned off.' });
       await advance(row, at);
     },
   };
@@ -261,7 +271,7 @@ async function termsOfDream({ id, session }: { id: string; session: string | und
 
 async function openNamed(name: DreamSession, { app, rows: { sessions, stores } }: At): Promise<Session> {
   if (name.local === undefined) return openKept(sessions, name);
-  const project = stores.find(name.store);
+  const project = await stores.find(name.store);
   if (!project) throw new AppError('transcript-gone', `Session ${name.id} cannot be read any more.`);
   return openLocal(await app.store(project.dir), name.local);
 }

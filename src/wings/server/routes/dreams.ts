@@ -10,7 +10,7 @@ import { type Call, type Endpoint, endpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import { type DreamError, type DreamRow, type DreamSession, STATUSES, sessionOfDream } from '../rows/dreams.ts';
 import { instantSchema, optional, pageQuery, pageSchema, switchSchema } from '../shapes.ts';
-import { isSeenSession } from './sessions.ts';
+import { seenSession } from './sessions.ts';
 
 const PATH = '/v1/dreams';
 const TAG = 'Dreams';
@@ -96,7 +96,7 @@ export function dreamRoutes(): Endpoint[] {
         const { deps, caller, query } = call;
         const { limit: _, page: __, ...filters } = query;
         const statuses = [...(filters['statuses[]'] ?? []), ...(filters.statuses ? [filters.statuses] : [])];
-        deps.dreams.endLate(deps.config.dreamHours);
+        await deps.dreams.endLate(deps.config.dreamHours);
         return pageOf(deps.cursors, {
           query,
           of: ['dreams', caller.id, filters],
@@ -121,8 +121,8 @@ export function dreamRoutes(): Endpoint[] {
       right: 'dream',
       answer: dreamSchema,
       async handle(call) {
-        call.deps.dreams.endLate(call.deps.config.dreamHours);
-        return dreamShape(dreamOf(call));
+        await call.deps.dreams.endLate(call.deps.config.dreamHours);
+        return dreamShape(await dreamOf(call));
       },
     }),
     endpoint({
@@ -134,13 +134,13 @@ export function dreamRoutes(): Endpoint[] {
       answer: dreamSchema,
       async handle(call) {
         const { deps } = call;
-        deps.dreams.cancel(dreamOf(call).id);
-        const row = dreamOf(call);
+        await deps.dreams.cancel((await dreamOf(call)).id);
+        const row = await dreamOf(call);
         if (row.status !== 'canceled') {
           throw new ApiError('invalid_request_error', `This dream is ${row.status}: it cannot be canceled any more.`);
         }
         // What is being committed just now is waited for; whoever commits after that finds the dream over.
-        const output = row.output === null || row.closedAt !== null ? null : deps.stores.find(row.output);
+        const output = row.output === null || row.closedAt !== null ? null : await deps.stores.find(row.output);
         if (output) await takeBack(row.id, output.dir, deps);
         return dreamShape(row);
       },
@@ -153,12 +153,12 @@ export function dreamRoutes(): Endpoint[] {
       right: 'dream',
       answer: dreamSchema,
       async handle(call) {
-        const row = dreamOf(call);
+        const row = await dreamOf(call);
         if (row.endedAt === null) {
           throw new ApiError('invalid_request_error', `This dream is ${row.status}: cancel it before.`);
         }
-        call.deps.dreams.archive(row.id);
-        return dreamShape(dreamOf(call));
+        await call.deps.dreams.archive(row.id);
+        return dreamShape(await dreamOf(call));
       },
     }),
   ];
@@ -180,7 +180,7 @@ async function create(call: Pick<Call, 'deps' | 'caller'>, asked: Asked) {
   const ids = asked.inputs.flatMap((each) => (each.type === 'sessions' ? each.session_ids : [])).toSorted();
   const behavior = asked.output_behavior;
   const updates = behavior?.type === 'update_existing';
-  const store = deps.stores.find(input, seenBy);
+  const store = await deps.stores.find(input, seenBy);
   if (behavior?.type === 'update_existing') {
     if (behavior.memory_store_id !== input) {
       throw new ApiError('invalid_request_error', 'output_behavior: it must name the memory store of the inputs.');
@@ -191,7 +191,7 @@ async function create(call: Pick<Call, 'deps' | 'caller'>, asked: Asked) {
     }
   }
   const sessions = await sessionsOf(ids, input, call);
-  const row = deps.dreams.create({
+  const row = await deps.dreams.create({
     owner: caller.id,
     input,
     // A store that the caller does not see is nobody's target.
@@ -217,8 +217,8 @@ async function create(call: Pick<Call, 'deps' | 'caller'>, asked: Asked) {
         ? null
         : { type: 'input_session_unavailable', message: `There is no session ${missing} to be read.` };
   if (error) {
-    deps.dreams.fail(row.id, error);
-    deps.dreams.close(row.id);
+    await deps.dreams.fail(row.id, error);
+    await deps.dreams.close(row.id);
   }
   return shape;
 }
@@ -232,10 +232,11 @@ async function sessionsOf(
   const { deps, caller } = call;
   const found = new Map<string, DreamSession>();
   for (const id of ids) {
-    const sent = deps.sessions.withId(id).find((each) => isSeenSession(each, call));
+    const sent = await seenSession(id, call);
     if (sent) found.set(id, { id, store: sent.store });
   }
-  const seen = deps.stores.list({ seenBy: { caller, withProjects: deps.withProjects }, withArchived: true });
+  const seenBy = { caller, withProjects: deps.withProjects };
+  const seen = await deps.stores.list({ seenBy, withArchived: true });
   const projects = seen.filter(({ kind }) => kind === 'project');
   for (const { id: store, dir } of projects.toSorted((a, b) => Number(b.id === input) - Number(a.id === input))) {
     const rest = ids.filter((id) => !found.has(id));
@@ -276,14 +277,15 @@ function refuseModel({ id, speed }: { id: string; speed?: string | null }, { con
   }
 }
 
-function isSeen({ owner, input }: DreamRow, { deps, caller }: Pick<Call, 'deps' | 'caller'>): boolean {
+async function isSeen({ owner, input }: DreamRow, { deps, caller }: Pick<Call, 'deps' | 'caller'>): Promise<boolean> {
   if (owner === caller.id) return true;
-  return caller.stores === 'all' && deps.stores.find(input, { caller, withProjects: deps.withProjects }) !== null;
+  if (caller.stores !== 'all') return false;
+  return (await deps.stores.find(input, { caller, withProjects: deps.withProjects })) !== null;
 }
 
-function dreamOf(call: Pick<Call, 'deps' | 'caller' | 'params'>): DreamRow {
-  const row = call.deps.dreams.find(call.params.dream as string);
-  if (row && isSeen(row, call)) return row;
+async function dreamOf(call: Pick<Call, 'deps' | 'caller' | 'params'>): Promise<DreamRow> {
+  const row = await call.deps.dreams.find(call.params.dream as string);
+  if (row && (await isSeen(row, call))) return row;
   throw new ApiError('not_found_error', 'There is no such dream.');
 }
 

@@ -24,7 +24,7 @@ export function mountMcp(app: OpenAPIHono<Env>, deps: ServerDeps): void {
       context.set('route', route);
       const caller = context.get('caller');
       refuseWithout('read', caller);
-      const stores = attached(storesOf(context, deps), caller.rights.includes('write'));
+      const stores = attached(await storesOf(context, deps), caller.rights.includes('write'));
       const body = ['GET', 'HEAD'].includes(context.req.method) ? undefined : await readBody(context);
       const asked = messagesIn(body);
       for (const { method, params } of asked.length > 0 ? asked : [{}]) {
@@ -59,17 +59,17 @@ async function loadMcp() {
 }
 
 /** Which stores a request is about. Throws what says why it is none. */
-function storesOf(context: Context<Env>, deps: ServerDeps): StoreRow[] {
+async function storesOf(context: Context<Env>, deps: ServerDeps): Promise<StoreRow[]> {
   const caller = context.get('caller');
   const id = context.req.param('store');
-  if (id !== undefined) return [storeNamed(id, { deps, caller })];
+  if (id !== undefined) return [await storeNamed(id, { deps, caller })];
   const named = context.req
     .header(HEADER)
     ?.split(',')
     .map((each) => each.trim());
-  const rows = named
-    ? [...new Set(named)].map((each) => storeNamed(each, { deps, caller }))
-    : deps.stores.list({ seenBy: { caller, withProjects: deps.withProjects } });
+  const rows = await (named
+    ? Promise.all([...new Set(named)].map((each) => storeNamed(each, { deps, caller })))
+    : deps.stores.list({ seenBy: { caller, withProjects: deps.withProjects } }));
   if (rows.length === 0) throw new ApiError('not_found_error', 'This key has no memory store.');
   if (rows.length <= MOST_STORES) return rows;
   throw new ApiError(

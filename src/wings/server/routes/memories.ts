@@ -40,7 +40,7 @@ export function memoryRoutes(): Endpoint[] {
       answer: memorySchema,
       async handle(call) {
         const { deps, caller, body, isApril, query } = call;
-        const store = writableStoreOf(call);
+        const store = await writableStoreOf(call);
         refuseArchived(store);
         if (body.precondition && !isApril)
           throw new ApiError('invalid_request_error', 'body: unknown key "precondition".');
@@ -72,7 +72,7 @@ export function memoryRoutes(): Endpoint[] {
       answer: pageSchema(z.union([memorySchema, prefixSchema])),
       async handle(call) {
         const { deps, caller, isApril, query } = call;
-        const store = storeOf(call);
+        const store = await storeOf(call);
         const { path_prefix: prefix, depth, view, page } = query;
         const of = ['memories', store.id, caller.id, prefix ?? '/', depth ?? 0];
         const [after] = page === undefined ? [] : deps.cursors.open(page, of);
@@ -102,7 +102,7 @@ export function memoryRoutes(): Endpoint[] {
       answer: memorySchema,
       async handle(call) {
         const { deps, params, query, isApril } = call;
-        const store = storeOf(call);
+        const store = await storeOf(call);
         const memory = await deps.memories.retrieve(store, params.memory as string);
         return memoryShape(memory, { store: store.id, withContent: query.view === 'full', isApril });
       },
@@ -123,7 +123,7 @@ export function memoryRoutes(): Endpoint[] {
         answer: memorySchema,
         async handle(call) {
           const { deps, caller, params, body, isApril, query } = call;
-          const store = writableStoreOf(call);
+          const store = await writableStoreOf(call);
           refuseArchived(store);
           const { precondition } = body;
           if (body.content === undefined && body.path === undefined) {
@@ -155,7 +155,7 @@ export function memoryRoutes(): Endpoint[] {
       answer: deletedSchema,
       async handle(call) {
         const { deps, caller, params, query } = call;
-        const store = writableStoreOf(call);
+        const store = await writableStoreOf(call);
         const { id } = await deps.threads.run(store.dir, 'deleteMemory', {
           by: caller.id,
           allowsSecrets: store.allowsSecrets,

@@ -42,18 +42,18 @@ export function sessionRoutes(): Endpoint[] {
       answer: sessionSchema,
       async handle(call) {
         const { deps, caller, query } = call;
-        const store = visibleStore(query.memory_store_id, call);
+        const store = await visibleStore(query.memory_store_id, call);
         if (!store) throw new ApiError('not_found_error', 'There is no such memory store.');
         refuseArchived(store);
         const name = { store: store.id, id: query.id ?? newId('sesn') };
         return withBody(call, store, async (body) => {
-          const there = deps.sessions.find(name);
+          const there = await deps.sessions.find(name);
           if (!there) {
             const part = await keep({ name, after: 0, store, body }, call);
-            if (deps.sessions.create({ ...name, owner: caller.id }, part)) return shapeOf(name, call);
+            if (await deps.sessions.create({ ...name, owner: caller.id }, part)) return shapeOf(name, call);
             removeFile(deps.sessions.pathOf(name, part.file));
           }
-          if (deps.sessions.parts(name)[0]?.sha === body.sha) return shapeOf(name, call);
+          if ((await deps.sessions.parts(name))[0]?.sha === body.sha) return shapeOf(name, call);
           throw new ApiError('conflict_error', 'This memory store has another session of that id.');
         });
       },
@@ -66,7 +66,7 @@ export function sessionRoutes(): Endpoint[] {
       right: 'sessions',
       query: z.strictObject({ memory_store_id: z.string().optional() }),
       answer: sessionSchema,
-      handle: async (call) => shapeOf(sessionOf(call), call),
+      handle: async (call) => shapeOf(await sessionOf(call), call),
     }),
     endpoint({
       method: 'patch',
@@ -79,20 +79,21 @@ export function sessionRoutes(): Endpoint[] {
       answer: sessionSchema,
       async handle(call) {
         const { deps, query } = call;
-        const row = sessionOf(call);
-        const store = visibleStore(row.store, call) as StoreRow;
+        const row = await sessionOf(call);
+        const store = (await visibleStore(row.store, call)) as StoreRow;
         refuseArchived(store);
         return withBody(call, store, async (body) => {
           const { after } = query;
-          const isSame = () => deps.sessions.parts(row).some((part) => part.after === after && part.sha === body.sha);
-          if (isSame()) return shapeOf(row, call);
-          if (after === deps.sessions.find(row)?.messages) {
+          const isSame = async () =>
+            (await deps.sessions.parts(row)).some((part) => part.after === after && part.sha === body.sha);
+          if (await isSame()) return shapeOf(row, call);
+          if (after === (await deps.sessions.find(row))?.messages) {
             const part = await keep({ name: row, after, store, body }, call);
-            if (deps.sessions.append(row, part)) return shapeOf(row, call);
+            if (await deps.sessions.append(row, part)) return shapeOf(row, call);
             removeFile(deps.sessions.pathOf(row, part.file));
-            if (isSame()) return shapeOf(row, call);
+            if (await isSame()) return shapeOf(row, call);
           }
-          const has = deps.sessions.find(row)?.messages;
+          const has = (await deps.sessions.find(row))?.messages;
           throw new ApiError('conflict_error', `after: the session has ${has} messages by now.`);
         });
       },
@@ -106,13 +107,13 @@ export function sessionRoutes(): Endpoint[] {
       query: z.strictObject({ memory_store_id: z.string().optional() }),
       answer: sessionSchema,
       async handle(call) {
-        const row = sessionOf(call);
-        const store = visibleStore(row.store, call) as StoreRow;
+        const row = await sessionOf(call);
+        const store = (await visibleStore(row.store, call)) as StoreRow;
         refuseArchived(store);
         if (store.kind === 'team') {
           throw new ApiError('permission_error', "A team's memory is changed in its repository alone: nocturne share.");
         }
-        call.deps.sessions.askToExtract(row);
+        await call.deps.sessions.askToExtract(row);
         return shapeOf(row, call);
       },
     }),
@@ -121,26 +122,32 @@ export function sessionRoutes(): Endpoint[] {
 
 type Asker = Pick<Call, 'deps' | 'caller'>;
 
-function visibleStore(store: string, { deps, caller }: Asker): StoreRow | null {
+function visibleStore(store: string, { deps, caller }: Asker): Promise<StoreRow | null> {
   return deps.stores.find(store, { caller, withProjects: deps.withProjects });
 }
 
-/** Whether the caller may read the store that a session belongs to. */
-export function isSeenSession({ store }: SessionName, by: Asker): boolean {
-  return visibleStore(store, by) !== null;
+/** The session of an id that belongs to a store which the caller may read; the newest of several. */
+export async function seenSession(
+  id: string,
+  by: Asker,
+  isMeant: (row: SessionRow) => boolean = () => true,
+): Promise<SessionRow | undefined> {
+  for (const row of await by.deps.sessions.withId(id)) {
+    if (isMeant(row) && (await visibleStore(row.store, by)) !== null) return row;
+  }
+  return undefined;
 }
 
-function sessionOf(call: Call<unknown, { memory_store_id?: string }>): SessionRow {
-  const { deps, params, query } = call;
-  const rows = deps.sessions.withId(params.session as string);
+async function sessionOf(call: Call<unknown, { memory_store_id?: string }>): Promise<SessionRow> {
+  const { params, query } = call;
   const isMeant = (row: SessionRow) => query.memory_store_id === undefined || row.store === query.memory_store_id;
-  const row = rows.find((each) => isMeant(each) && isSeenSession(each, call));
+  const row = await seenSession(params.session as string, call, isMeant);
   if (row) return row;
   throw new ApiError('not_found_error', 'There is no such session.');
 }
 
-function shapeOf(name: SessionName, { deps }: Asker): z.infer<typeof sessionSchema> {
-  const row = deps.sessions.find(name);
+async function shapeOf(name: SessionName, { deps }: Asker): Promise<z.infer<typeof sessionSchema>> {
+  const row = await deps.sessions.find(name);
   if (!row) throw new ApiError('not_found_error', 'There is no such session.');
   const { messages, createdAt: created_at, updatedAt: updated_at } = row;
   return { id: row.id, type: 'session', memory_store_id: row.store, messages, created_at, updated_at };

@@ -41,7 +41,7 @@ export function storeRoutes(): Endpoint[] {
       right: 'create',
       body: z.strictObject({ name, description: optional(description), metadata: optional(metadata) }),
       answer: storeSchema,
-      handle: async ({ deps, caller, body }) => storeShape(deps.stores.create({ ...body, owner: caller.id })),
+      handle: async ({ deps, caller, body }) => storeShape(await deps.stores.create({ ...body, owner: caller.id })),
     }),
     endpoint({
       method: 'get',
@@ -54,7 +54,7 @@ export function storeRoutes(): Endpoint[] {
       async handle({ deps, caller, query }) {
         const { limit: _, page, ...filters } = query;
         // Projects that were begun since.
-        if (deps.withProjects && page === undefined) deps.stores.adoptProjects();
+        if (deps.withProjects && page === undefined) await deps.stores.adoptProjects();
         return pageOf(deps.cursors, {
           query,
           of: ['stores', caller.id, filters],
@@ -77,7 +77,7 @@ export function storeRoutes(): Endpoint[] {
       tag: 'Memory stores',
       right: 'read',
       answer: storeSchema,
-      handle: async (call) => storeShape(storeOf(call)),
+      handle: async (call) => storeShape(await storeOf(call)),
     }),
     ...(['post', 'patch'] as const).map((method) =>
       endpoint({
@@ -93,14 +93,14 @@ export function storeRoutes(): Endpoint[] {
         }),
         answer: storeSchema,
         async handle(call) {
-          const row = storeOf(call);
+          const row = await storeOf(call);
           refuseArchived(row);
           const { metadata: patch, ...rest } = call.body;
           const merged = Object.entries({ ...row.metadata, ...patch }).filter((pair) => pair[1] !== null);
           const to = metadata.safeParse(Object.fromEntries(merged));
           if (!to.success) throw new ApiError('invalid_request_error', `metadata: ${to.error.issues[0]?.message}.`);
           const changed = Object.fromEntries(Object.entries(rest).filter((pair) => pair[1] !== undefined));
-          return storeShape(call.deps.stores.update(row.id, { ...changed, metadata: to.data }));
+          return storeShape(await call.deps.stores.update(row.id, { ...changed, metadata: to.data }));
         },
       }),
     ),
@@ -112,9 +112,9 @@ export function storeRoutes(): Endpoint[] {
       right: 'write',
       answer: storeSchema,
       async handle(call) {
-        const row = storeOf(call);
+        const row = await storeOf(call);
         refuseForeign(row, 'archived');
-        return storeShape(call.deps.stores.archive(row.id));
+        return storeShape(await call.deps.stores.archive(row.id));
       },
     }),
     endpoint({
@@ -125,7 +125,7 @@ export function storeRoutes(): Endpoint[] {
       right: 'write',
       answer: deletedSchema,
       async handle(call) {
-        const row = storeOf(call);
+        const row = await storeOf(call);
         refuseForeign(row, 'deleted');
         const { stores, threads } = call.deps;
         await stores.remove(row.id, () => threads.closeStore(row.dir));

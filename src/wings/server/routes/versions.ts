@@ -29,7 +29,7 @@ export function versionRoutes(): Endpoint[] {
       answer: pageSchema(versionSchema),
       async handle(call) {
         const { deps, caller, query } = call;
-        const store = storeOf(call);
+        const store = await storeOf(call);
         const { limit, page, view, ...filters } = query;
         const of = ['versions', store.id, caller.id, filters];
         const [at, id] = page === undefined ? [] : deps.cursors.open(page, of);
@@ -63,7 +63,7 @@ export function versionRoutes(): Endpoint[] {
       query: z.strictObject({ view: viewSchema.default('full') }),
       answer: versionSchema,
       async handle(call) {
-        const store = storeOf(call);
+        const store = await storeOf(call);
         const version = await call.deps.threads.run(store.dir, 'retrieveVersion', {
           id: call.params.version as string,
         });
@@ -78,7 +78,7 @@ export function versionRoutes(): Endpoint[] {
       right: 'write',
       answer: versionSchema,
       async handle(call) {
-        const store = writableStoreOf(call);
+        const store = await writableStoreOf(call);
         const id = call.params.version as string;
         const version = await call.deps.threads.run(store.dir, 'redactVersion', { id, by: call.caller.id });
         return versionShape(version, { store: store.id, withContent: false });

@@ -4,9 +4,9 @@
 
 import { isDead, type ProcessName, thisProcess } from '../../../base/process.ts';
 import type { Clock } from '../../../base/time.ts';
+import { type HomeDatabase, insert, row, run, type Steps } from '../../../memory/home/database.ts';
 import type { SpentTokens } from '../../../memory/home/spend.ts';
 import { newId } from '../../../memory/ledger/ledger.ts';
-import type { Sql } from './schema.ts';
 import type { SessionName } from './sessions.ts';
 
 export const STATUSES = ['pending', 'running', 'completed', 'failed', 'canceled'] as const;
@@ -65,7 +65,7 @@ export function sessionOfDream(id: string): string {
 
 export interface DreamFilter {
   /** Which are meant. */
-  isSeen(row: DreamRow): boolean;
+  isSeen(row: DreamRow): Promise<boolean>;
   statuses?: readonly string[];
   /** Instants, both exclusive. */
   since?: string;
@@ -86,19 +86,19 @@ type Row = Omit<DreamRow, 'sessions' | 'error' | 'usage' | 'updates'> & {
   cacheRead: number;
 };
 
-const COLUMNS = `id, owner, input, updates, target, output, sessions, model, speed, instructions, status, error_type as errorType,
-  error_message as errorMessage, input_tokens as inputTokens, output_tokens as outputTokens,
-  cache_creation_tokens as cacheCreation, cache_read_tokens as cacheRead, created_at as createdAt, began_at as beganAt, ended_at as endedAt,
-  archived_at as archivedAt, closed_at as closedAt`;
+const COLUMNS = `id, owner, input, updates, target, output, sessions, model, speed, instructions, status, error_type as "errorType",
+  error_message as "errorMessage", input_tokens as "inputTokens", output_tokens as "outputTokens",
+  cache_creation_tokens as "cacheCreation", cache_read_tokens as "cacheRead", created_at as "createdAt", began_at as "beganAt", ended_at as "endedAt",
+  archived_at as "archivedAt", closed_at as "closedAt"`;
 const OPEN = `status in ('pending', 'running')`;
 const HOUR_MS = 3_600_000;
 
 export class Dreams {
-  readonly #rows: Sql;
+  readonly #rows: HomeDatabase;
   readonly #clock: Clock;
   readonly #process: ProcessName;
 
-  constructor(rows: Sql, clock: Clock) {
+  constructor(rows: HomeDatabase, clock: Clock) {
     this.#rows = rows;
     this.#clock = clock;
     this.#process = thisProcess();
@@ -107,33 +107,31 @@ export class Dreams {
   /** Enters a dream; answers the id of the one that holds the target, where one does. */
   create(
     of: Pick<DreamRow, 'owner' | 'input' | 'updates' | 'target' | 'sessions' | 'model' | 'speed' | 'instructions'>,
-  ): DreamRow | { heldBy: string } {
-    const id = newId('drm');
-    return this.#rows.transaction(() => {
-      const holder =
-        of.target && this.#rows.get<DreamRow>('select id from dream where target = ? and closed_at is null', of.target);
+  ): Promise<DreamRow | { heldBy: string }> {
+    const entered = {
+      id: newId('drm'),
+      ...of,
+      sessions: JSON.stringify(of.sessions),
+      updates: Number(of.updates),
+      status: 'pending',
+      created_at: this.#now(),
+    };
+    return this.#rows.transaction(function* (): Steps<DreamRow | { heldBy: string }> {
+      const held = 'select id from dream where target = ? and closed_at is null';
+      const holder = of.target && (yield* row<{ id: string }>(held, of.target));
       if (holder) return { heldBy: holder.id };
-      const row = {
-        id,
-        ...of,
-        sessions: JSON.stringify(of.sessions),
-        updates: Number(of.updates),
-        status: 'pending',
-        created_at: this.#now(),
-      };
-      this.#rows.insert('dream', row);
-      return this.find(id) as DreamRow;
+      yield* insert('dream', entered);
+      return (yield* finding(entered.id)) as DreamRow;
     });
   }
 
-  find(id: string): DreamRow | null {
-    const row = this.#rows.get<Row>(`select ${COLUMNS} from dream where id = ?`, id);
-    return row ? read(row) : null;
+  find(id: string): Promise<DreamRow | null> {
+    return this.#rows.do(finding(id));
   }
 
   /** Newest first. */
-  list({ isSeen, statuses, since, until, withArchived, limit, after }: DreamFilter): DreamRow[] {
-    const conditions: [string, string[]][] = [['1', []]];
+  async list({ isSeen, statuses, since, until, withArchived, limit, after }: DreamFilter): Promise<DreamRow[]> {
+    const conditions: [string, string[]][] = [['true', []]];
     if (statuses) conditions.push([`status in (${statuses.map(() => '?').join(', ')})`, [...statuses]]);
     if (since !== undefined) conditions.push(['created_at > ?', [since]]);
     if (until !== undefined) conditions.push(['created_at < ?', [until]]);
@@ -141,73 +139,84 @@ export class Dreams {
     if (after) conditions.push(['(created_at, id) < (?, ?)', [after.createdAt, after.id]]);
     const where = conditions.map(([sql]) => sql).join(' and ');
     const sql = `select ${COLUMNS} from dream where ${where} order by created_at desc, id desc`;
-    const rows = this.#rows.all<Row>(sql, ...conditions.flatMap(([, values]) => values));
-    return rows.map(read).filter(isSeen).slice(0, limit);
+    const found = await this.#rows.all<Row>(sql, ...conditions.flatMap(([, values]) => values));
+    const seen: DreamRow[] = [];
+    for (const each of found.map(read)) {
+      if (seen.length === limit) break;
+      if (await isSeen(each)) seen.push(each);
+    }
+    return seen;
   }
 
   /** Those for which something is left to do, oldest first. */
-  open(): DreamRow[] {
-    return this.#rows
-      .all<Row>(`select ${COLUMNS} from dream where closed_at is null order by created_at, id`)
-      .map(read);
+  async open(): Promise<DreamRow[]> {
+    const sql = `select ${COLUMNS} from dream where closed_at is null order by created_at, id`;
+    return (await this.#rows.all<Row>(sql)).map(read);
   }
 
   /** This process begins it: answers the id of the store it is to write to. Null where another one does, or it is over. */
-  claim(id: string): string | null {
-    return this.#rows.transaction(() => {
+  claim(id: string): Promise<string | null> {
+    const own = this.#process;
+    return this.#rows.transaction(function* (): Steps<string | null> {
       const sql = `select status, process, output, target from dream where id = ?`;
-      const row = this.#rows.get<Pick<DreamRow, 'status' | 'output' | 'target'> & { process: string | null }>(sql, id);
-      if (row?.status !== 'pending') return null;
-      if (row.process !== null && row.process !== this.#process && !isDead(row.process)) return null;
-      const output = row.output ?? row.target ?? newId('memstore');
-      this.#rows.run('update dream set process = ?, output = ? where id = ?', this.#process, output, id);
+      const found = yield* row<Pick<DreamRow, 'status' | 'output' | 'target'> & { process: string | null }>(sql, id);
+      if (found?.status !== 'pending') return null;
+      if (found.process !== null && found.process !== own && !isDead(found.process)) return null;
+      const output = found.output ?? found.target ?? newId('memstore');
+      yield* run('update dream set process = ?, output = ? where id = ?', own, output, id);
       return output;
     });
   }
 
   /** It is worked from now on, and writes to `output`; false where it was canceled meanwhile. */
-  begin(id: string, output: string): boolean {
+  async begin(id: string, output: string): Promise<boolean> {
     const sql = "update dream set status = 'running', output = ?, began_at = ? where id = ? and status = 'pending'";
-    return this.#rows.run(sql, output, this.#now(), id) > 0;
+    return (await this.#rows.run(sql, output, this.#now(), id)) > 0;
   }
 
-  complete(id: string): void {
-    this.#end(id, 'completed');
+  async complete(id: string): Promise<void> {
+    await this.#rows.do(ending(id, 'completed', this.#now()));
   }
 
-  fail(id: string, { type, message }: DreamError): void {
-    this.#rows.transaction(() => {
-      if (!this.#end(id, 'failed')) return;
-      this.#rows.run('update dream set error_type = ?, error_message = ? where id = ?', type, message, id);
+  fail(id: string, { type, message }: DreamError): Promise<void> {
+    const now = this.#now();
+    return this.#rows.transaction(function* (): Steps<void> {
+      if (!(yield* ending(id, 'failed', now))) return;
+      yield* run('update dream set error_type = ?, error_message = ? where id = ?', type, message, id);
     });
   }
 
   /** One that no worker has begun is over with it. */
-  cancel(id: string): void {
-    this.#rows.transaction(() => {
-      const isPending = this.find(id)?.status === 'pending';
-      if (this.#end(id, 'canceled') && isPending) this.close(id);
+  cancel(id: string): Promise<void> {
+    const now = this.#now();
+    return this.#rows.transaction(function* (): Steps<void> {
+      const isPending = (yield* finding(id))?.status === 'pending';
+      if ((yield* ending(id, 'canceled', now)) && isPending) yield* closing(id, now);
     });
   }
 
   /** Nothing is left to do for it: its target is free. */
-  close(id: string): void {
-    this.#rows.run('update dream set closed_at = coalesce(closed_at, ?) where id = ?', this.#now(), id);
+  close(id: string): Promise<void> {
+    return this.#rows.do(closing(id, this.#now()));
   }
 
-  archive(id: string): void {
-    this.#rows.run('update dream set archived_at = coalesce(archived_at, ?) where id = ?', this.#now(), id);
+  async archive(id: string): Promise<void> {
+    await this.#rows.run('update dream set archived_at = coalesce(archived_at, ?) where id = ?', this.#now(), id);
   }
 
   /** Ends those that lasted too long. */
-  endLate(hours: number): void {
+  async endLate(hours: number): Promise<void> {
     const before = new Date(this.#clock.now().getTime() - hours * HOUR_MS).toISOString();
-    const late = this.#rows.all<{ id: string }>(`select id from dream where ${OPEN} and created_at <= ?`, before);
-    for (const { id } of late) this.fail(id, { type: 'timeout', message: `It was not done within ${hours} hours.` });
+    const late = await this.#rows.all<{ id: string }>(`select id from dream where ${OPEN} and created_at <= ?`, before);
+    const message = `It was not done within ${hours} hours.`;
+    for (const { id } of late) await this.fail(id, { type: 'timeout', message });
   }
 
-  addUsage(id: string, { inputTokens, outputTokens, cacheWriteTokens, cachedInputTokens }: SpentTokens): void {
-    this.#rows.run(
+  async addUsage(
+    id: string,
+    { inputTokens, outputTokens, cacheWriteTokens, cachedInputTokens }: SpentTokens,
+  ): Promise<void> {
+    await this.#rows.run(
       `update dream set input_tokens = input_tokens + ?, output_tokens = output_tokens + ?,
          cache_creation_tokens = cache_creation_tokens + ?, cache_read_tokens = cache_read_tokens + ? where id = ?`,
       inputTokens - cacheWriteTokens,
@@ -218,14 +227,24 @@ export class Dreams {
     );
   }
 
-  #end(id: string, status: DreamStatus): boolean {
-    const sql = `update dream set status = ?, ended_at = ? where id = ? and ${OPEN}`;
-    return this.#rows.run(sql, status, this.#now(), id) > 0;
-  }
-
   #now(): string {
     return this.#clock.now().toISOString();
   }
+}
+
+function* finding(id: string): Steps<DreamRow | null> {
+  const found = yield* row<Row>(`select ${COLUMNS} from dream where id = ?`, id);
+  return found ? read(found) : null;
+}
+
+/** False where it was over before. */
+function* ending(id: string, status: DreamStatus, now: string): Steps<boolean> {
+  const sql = `update dream set status = ?, ended_at = ? where id = ? and ${OPEN}`;
+  return (yield* run(sql, status, now, id)) > 0;
+}
+
+function* closing(id: string, now: string): Steps<void> {
+  yield* run('update dream set closed_at = coalesce(closed_at, ?) where id = ?', now, id);
 }
 
 function read(row: Row): DreamRow {

@@ -3,8 +3,8 @@
 
 import { hash, randomBytes } from 'node:crypto';
 import type { Clock, Day } from '../../../base/time.ts';
+import type { HomeDatabase } from '../../../memory/home/database.ts';
 import { newId } from '../../../memory/ledger/ledger.ts';
-import type { Sql } from './schema.ts';
 
 export const RIGHTS = ['read', 'write', 'dream', 'create', 'sessions'] as const;
 export type Right = (typeof RIGHTS)[number];
@@ -28,23 +28,23 @@ export interface KeyRow extends Caller {
 
 type Row = Omit<KeyRow, 'rights' | 'stores'> & { rights: string; stores: string | null };
 
-const COLUMNS = `id, name, stores, rights, day_micro_usd as dayMicroUsd, created_at as createdAt, revoked_at as revokedAt`;
+const COLUMNS = `id, name, stores, rights, day_micro_usd as "dayMicroUsd", created_at as "createdAt", revoked_at as "revokedAt"`;
 
 export class Keys {
-  readonly #rows: Sql;
+  readonly #rows: HomeDatabase;
   readonly #clock: Clock;
   /** Keys of this process alone, by their SHA-256. */
   readonly #passing = new Map<string, Caller>();
 
-  constructor(rows: Sql, clock: Clock) {
+  constructor(rows: HomeDatabase, clock: Clock) {
     this.#rows = rows;
     this.#clock = clock;
   }
 
   /** Makes a key; answers it with what is kept of it. */
-  create(of: Omit<Caller, 'id'>): { key: string; row: KeyRow } {
+  async create(of: Omit<Caller, 'id'>): Promise<{ key: string; row: KeyRow }> {
     const [id, key] = [newId('apikey'), newKey()];
-    this.#rows.insert('api_key', {
+    await this.#rows.insert('api_key', {
       id,
       name: of.name,
       sha: shaOf(key),
@@ -53,7 +53,7 @@ export class Keys {
       day_micro_usd: of.dayMicroUsd,
       created_at: this.#clock.now().toISOString(),
     });
-    return { key, row: this.all().find((row) => row.id === id) as KeyRow };
+    return { key, row: (await this.all()).find((row) => row.id === id) as KeyRow };
   }
 
   /** Makes a key with every right that ends with this process. */
@@ -71,41 +71,44 @@ export class Keys {
   }
 
   /** Who has this key; null for one that nobody has, or has no more. */
-  find(key: string): Caller | null {
+  async find(key: string): Promise<Caller | null> {
     const sha = shaOf(key);
-    const row = this.#rows.get<Row>(`select ${COLUMNS} from api_key where sha = ? and revoked_at is null`, sha);
+    const row = await this.#rows.get<Row>(`select ${COLUMNS} from api_key where sha = ? and revoked_at is null`, sha);
     return row ? read(row) : (this.#passing.get(sha) ?? null);
   }
 
   /** Whether who was let in is let in still, for streams. */
-  isIn(id: string): boolean {
+  async isIn(id: string): Promise<boolean> {
     if ([...this.#passing.values()].some((caller) => caller.id === id)) return true;
-    return this.#rows.get('select 1 from api_key where id = ? and revoked_at is null', id) !== undefined;
+    const sql = 'select 1 from api_key where id = ? and revoked_at is null';
+    return (await this.#rows.get(sql, id)) !== undefined;
   }
 
   /** The keys that were made, the revoked ones too, oldest first. */
-  all(): KeyRow[] {
-    return this.#rows.all<Row>(`select ${COLUMNS} from api_key order by created_at, id`).map(read);
+  async all(): Promise<KeyRow[]> {
+    const found = await this.#rows.all<Row>(`select ${COLUMNS} from api_key order by created_at, id`);
+    return found.map(read);
   }
 
   /** Counts what was asked for with a key, in millionths of a US dollar. */
-  addSpend(id: string, day: Day, microUsd: number): void {
+  async addSpend(id: string, day: Day, microUsd: number): Promise<void> {
     const sql = `insert into key_spend (key, day, micro_usd) values (?, ?, ?)
-      on conflict (key, day) do update set micro_usd = micro_usd + excluded.micro_usd`;
-    this.#rows.run(sql, id, day, microUsd);
+      on conflict (key, day) do update set micro_usd = key_spend.micro_usd + excluded.micro_usd`;
+    await this.#rows.run(sql, id, day, microUsd);
   }
 
   /** Whether what a key may cost in a day is used up. */
-  isSpent(id: string, day: Day): boolean {
+  async isSpent(id: string, day: Day): Promise<boolean> {
     const sql = `select 1 from api_key join key_spend on key_spend.key = api_key.id
       where api_key.id = ? and day = ? and micro_usd >= day_micro_usd`;
-    return this.#rows.get(sql, id, day) !== undefined;
+    return (await this.#rows.get(sql, id, day)) !== undefined;
   }
 
   /** False where it was revoked before. */
-  revoke(id: string): boolean {
+  async revoke(id: string): Promise<boolean> {
     const now = this.#clock.now().toISOString();
-    return this.#rows.run('update api_key set revoked_at = ? where id = ? and revoked_at is null', now, id) > 0;
+    const sql = 'update api_key set revoked_at = ? where id = ? and revoked_at is null';
+    return (await this.#rows.run(sql, now, id)) > 0;
   }
 }
 

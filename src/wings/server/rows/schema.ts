@@ -1,6 +1,7 @@
 // What the server keeps in the home: which stores there are, who may use them, and what is the same for all of them.
 
 import { randomBytes } from 'node:crypto';
+import type { HomeDatabase } from '../../../memory/home/database.ts';
 import type { Home } from '../../../memory/home/home.ts';
 import { newId } from '../../../memory/ledger/ledger.ts';
 
@@ -36,20 +37,18 @@ create unique index dream_target on dream (target) where closed_at is null;
 
 const TABLES = ['memory_store', 'api_key', 'server', 'sent_session', 'sent_part', 'dream', 'key_spend'];
 
-export type Sql = ReturnType<Home['tablesOf']>;
-
 /** The home's database with the server's tables. */
-export function openRows(home: Home): Sql {
+export function openRows(home: Home): HomeDatabase {
   return home.tablesOf({ name: 'server', tables: TABLES, schema: STEPS });
 }
 
 /** The same as long as the home is: who a person of this machine is to clients, and what cursors are sealed with. */
-export function identityOf(rows: Sql): { user: string; secret: Buffer } {
-  const read = () => rows.get<{ user: string; secret: string }>('select user, secret from server');
-  if (!read()) {
-    const row = { id: 1, user: newId('user'), secret: randomBytes(32).toString('hex') };
-    rows.run('insert or ignore into server (id, user, secret) values (?, ?, ?)', row.id, row.user, row.secret);
+export async function identityOf(rows: HomeDatabase): Promise<{ user: string; secret: Buffer }> {
+  const read = () => rows.get<{ user: string; secret: string }>('select "user", secret from server');
+  if (!(await read())) {
+    const sql = 'insert into server (id, "user", secret) values (1, ?, ?) on conflict (id) do nothing';
+    await rows.run(sql, newId('user'), randomBytes(32).toString('hex'));
   }
-  const { user, secret } = read() as { user: string; secret: string };
+  const { user, secret } = (await read()) as { user: string; secret: string };
   return { user, secret: Buffer.from(secret, 'hex') };
 }

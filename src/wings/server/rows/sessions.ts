@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { listNames, removeTree } from '../../../base/files/directories.ts';
 import { statNow } from '../../../base/files/files.ts';
 import type { Clock } from '../../../base/time.ts';
+import { type HomeDatabase, insert, row, run, type Steps } from '../../../memory/home/database.ts';
 import type { Home } from '../../../memory/home/home.ts';
-import type { Sql } from './schema.ts';
 
 /** Which session. */
 export interface SessionName {
@@ -40,95 +40,96 @@ export interface SessionPart {
   file: string;
 }
 
-const COLUMNS = `id, store, owner, messages, created_at as createdAt, updated_at as updatedAt, extract_at as extractAt`;
+const COLUMNS = `id, store, owner, messages, created_at as "createdAt", updated_at as "updatedAt", extract_at as "extractAt"`;
 const DAY_MS = 86_400_000;
 
 export class Sessions {
-  readonly #rows: Sql;
+  readonly #rows: HomeDatabase;
   readonly #clock: Clock;
   readonly #dir: string;
 
-  constructor(rows: Sql, { home, clock }: { home: Home; clock: Clock }) {
+  constructor(rows: HomeDatabase, { home, clock }: { home: Home; clock: Clock }) {
     this.#rows = rows;
     this.#clock = clock;
     this.#dir = join(home.dir, 'sessions');
   }
 
-  find({ store, id }: SessionName): SessionRow | null {
+  async find({ store, id }: SessionName): Promise<SessionRow | null> {
     const sql = `select ${COLUMNS} from sent_session where store = ? and id = ?`;
-    return this.#rows.get<SessionRow>(sql, store, id) ?? null;
+    return (await this.#rows.get<SessionRow>(sql, store, id)) ?? null;
   }
 
   /** Those that have an id, in whatever store, newest first. */
-  withId(id: string): SessionRow[] {
+  withId(id: string): Promise<SessionRow[]> {
     return this.#rows.all<SessionRow>(`select ${COLUMNS} from sent_session where id = ? order by created_at desc`, id);
   }
 
-  parts({ store, id }: SessionName): SessionPart[] {
+  parts({ store, id }: SessionName): Promise<SessionPart[]> {
     const sql = 'select after, count, sha, file from sent_part where store = ? and session = ? order by after';
     return this.#rows.all<SessionPart>(sql, store, id);
   }
 
   /** Enters a session with its first messages; false where the store has one of that id. */
-  create(row: SessionName & Pick<SessionRow, 'owner'>, part: SessionPart): boolean {
-    return this.#rows.transaction(() => {
-      if (this.find(row)) return false;
-      const now = this.#now();
-      this.#rows.insert('sent_session', { ...row, messages: part.count, created_at: now, updated_at: now });
-      this.#rows.insert('sent_part', { store: row.store, session: row.id, ...part });
+  create(name: SessionName & Pick<SessionRow, 'owner'>, part: SessionPart): Promise<boolean> {
+    const now = this.#now();
+    return this.#rows.transaction(function* (): Steps<boolean> {
+      if ((yield* messagesOf(name)) !== undefined) return false;
+      yield* insert('sent_session', { ...name, messages: part.count, created_at: now, updated_at: now });
+      yield* insert('sent_part', { store: name.store, session: name.id, ...part });
       return true;
     });
   }
 
   /** Adds messages behind those that there are; false where there are others by now. */
-  append({ store, id }: SessionName, part: SessionPart): boolean {
-    return this.#rows.transaction(() => {
-      if (this.find({ store, id })?.messages !== part.after) return false;
+  append({ store, id }: SessionName, part: SessionPart): Promise<boolean> {
+    const now = this.#now();
+    return this.#rows.transaction(function* (): Steps<boolean> {
+      if ((yield* messagesOf({ store, id })) !== part.after) return false;
       const sql = 'update sent_session set messages = ?, updated_at = ? where store = ? and id = ?';
-      this.#rows.run(sql, part.after + part.count, this.#now(), store, id);
-      this.#rows.insert('sent_part', { store, session: id, ...part });
+      yield* run(sql, part.after + part.count, now, store, id);
+      yield* insert('sent_part', { store, session: id, ...part });
       return true;
     });
   }
 
-  askToExtract({ store, id }: SessionName): void {
+  async askToExtract({ store, id }: SessionName): Promise<void> {
     const sql = 'update sent_session set extract_at = coalesce(extract_at, ?) where store = ? and id = ?';
-    this.#rows.run(sql, this.#now(), store, id);
+    await this.#rows.run(sql, this.#now(), store, id);
   }
 
   /** Those that are to be extracted. */
-  toExtract(): SessionRow[] {
+  toExtract(): Promise<SessionRow[]> {
     const sql = `select ${COLUMNS} from sent_session where extract_at is not null order by extract_at, id`;
     return this.#rows.all<SessionRow>(sql);
   }
 
   /** It waits in the inbox of its store. */
-  noteWaiting({ store, id }: SessionName): void {
-    this.#rows.run('update sent_session set extract_at = null where store = ? and id = ?', store, id);
+  async noteWaiting({ store, id }: SessionName): Promise<void> {
+    await this.#rows.run('update sent_session set extract_at = null where store = ? and id = ?', store, id);
   }
 
   /** Removes what was sent last so many days ago. */
-  dropOld(days: number): void {
+  async dropOld(days: number): Promise<void> {
     const before = new Date(this.#clock.now().getTime() - days * DAY_MS).toISOString();
     const sql = 'select store, id from sent_session where updated_at < ?';
-    for (const name of this.#rows.all<SessionName>(sql, before)) this.#remove(name);
+    for (const name of await this.#rows.all<SessionName>(sql, before)) await this.#remove(name);
   }
 
   /** Removes messages that no row knows, since a damaged home was made anew, and that are as old. */
-  dropLost(days: number): void {
+  async dropLost(days: number): Promise<void> {
     const before = this.#clock.now().getTime() - days * DAY_MS;
     for (const store of listNames(this.#dir)) {
       for (const id of listNames(join(this.#dir, store))) {
         const dir = join(this.#dir, store, id);
-        if (!this.find({ store, id }) && (statNow(dir)?.modifiedMs ?? before) < before) removeTree(dir);
+        if ((statNow(dir)?.modifiedMs ?? before) < before && !(await this.find({ store, id }))) removeTree(dir);
       }
     }
   }
 
-  #remove({ store, id }: SessionName): void {
-    this.#rows.transaction(() => {
-      this.#rows.run('delete from sent_part where store = ? and session = ?', store, id);
-      this.#rows.run('delete from sent_session where store = ? and id = ?', store, id);
+  async #remove({ store, id }: SessionName): Promise<void> {
+    await this.#rows.transaction(function* (): Steps<void> {
+      yield* run('delete from sent_part where store = ? and session = ?', store, id);
+      yield* run('delete from sent_session where store = ? and id = ?', store, id);
     });
     removeTree(join(this.#dir, store, id));
   }
@@ -146,4 +147,10 @@ export class Sessions {
   #now(): string {
     return this.#clock.now().toISOString();
   }
+}
+
+/** How many messages it has; undefined: there is none of that name. */
+function* messagesOf({ store, id }: SessionName): Steps<number | undefined> {
+  const sql = 'select messages from sent_session where store = ? and id = ?';
+  return (yield* row<{ messages: number }>(sql, store, id))?.messages;
 }

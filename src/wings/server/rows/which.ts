@@ -8,16 +8,16 @@ import { openRows } from './schema.ts';
 import { type StoreRow, Stores } from './stores.ts';
 
 /** The stores of an app's home, memories of projects among them. */
-export function storesOf({ home, config }: Pick<WingApp, 'home' | 'config'>): Stores {
+export async function storesOf({ home, config }: Pick<WingApp, 'home' | 'config'>): Promise<Stores> {
   const stores = new Stores(openRows(home), { home, clock: config.clock });
-  stores.findLost();
-  stores.adoptProjects();
+  await stores.findLost();
+  await stores.adoptProjects();
   return stores;
 }
 
 /** The one store of an id, a name or a directory. Throws `bad-input` where there is none, or several. */
-export function oneStore(stores: Stores, given: string): StoreRow {
-  const [row, ...others] = stores.named(given);
+export async function oneStore(stores: Stores, given: string): Promise<StoreRow> {
+  const [row, ...others] = await stores.named(given);
   if (row && others.length === 0) return row;
   if (!row) {
     throw new AppError('bad-input', `There is no store ${JSON.stringify(given)}.`, { remedy: 'nocturne stores list' });
@@ -32,13 +32,15 @@ export function oneStore(stores: Stores, given: string): StoreRow {
 export async function storesNamed(given: string, config: Config): Promise<StoreRow[]> {
   const home = openHome(config.home, config.clock, config.zone);
   try {
-    return storesOf({ home, config }).named(given);
+    const stores = await storesOf({ home, config });
+    return await stores.named(given);
   } finally {
-    home.close();
+    await home.close();
   }
 }
 
-export function undoRemoval(id: string, app: WingApp): Said {
-  const { name, dir } = storesOf(app).restore(id);
+export async function undoRemoval(id: string, app: WingApp): Promise<Said> {
+  const stores = await storesOf(app);
+  const { name, dir } = await stores.restore(id);
   return { outcome: 'undone', lines: [`${id} ${name} is back: ${dir}`] };
 }
