@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { fixedClock } from '../../../src/base/time.ts';
-import { openHome } from '../../../src/memory/home/home.ts';
+import { type Home, openHome } from '../../../src/memory/home/home.ts';
 import { JobSpend } from '../../../src/memory/home/spend.ts';
 import { tempDir } from '../../support/temp.ts';
 
@@ -173,4 +173,16 @@ test('a day of the zone has its ceiling anew, also on the days that are an hour 
     await spendAt(first).reserve(600);
     await expect(lowered.reserve(1)).rejects.toMatchObject({ code: 'ceiling' });
   }
+});
+
+test('requests that are reserved at the same moment pass neither the job’s ceiling nor the day’s', async () => {
+  const dir = tempDir();
+  const homes = [openHome(dir, clock), openHome(dir, clock)] as const;
+  const spend = new JobSpend(homes[0], limits);
+  const ofJob = await Promise.allSettled([spend.reserve(600), spend.reserve(600)]);
+  expect(ofJob.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+  const asked = Array.from({ length: 20 }, (_, at) => new JobSpend(homes[at % 2] as Home, limits).reserve(150));
+  const ofDay = await Promise.allSettled(asked);
+  expect(ofDay.filter(({ status }) => status === 'fulfilled')).toHaveLength(9);
+  expect((await homes[1].days.spendOf('2026-11-20')).reservedTokens).toBe(600 + 9 * 150);
 });
