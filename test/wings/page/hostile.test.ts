@@ -18,8 +18,8 @@ test.skipIf(!hasBrowser)(
     const { store, url } = world;
     const at = (n: number) => strings[n % strings.length] as string;
     const count = strings.length;
-    /** Of what a list leads to, every so many is opened. */
-    const every = sized({ quick: 4, deep: 1 });
+    // Each string stands in a list; of what the list leads to every so many is opened: in the deep size some of each kind.
+    const every = sized({ quick: 4, deep: 5 });
     // Each is a line, an entry, a quote, the words around one, a description, a reason, a session's id and a file's name.
     await fill(store, {
       ...{ topics: count, lines: 1, sessions: count, nights: 2, proposals: 18, transcripts: tempDir() },
