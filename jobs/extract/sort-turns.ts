@@ -118,17 +118,15 @@ export async function sortTurns(
   const branches = new Branches();
   for await (const { turn, hasNext } of withNext(readTurns(session.messages(options.from)))) {
     const known = knownOf(turn);
-    if (isAssumedThrough(known, { ...options, session: session.id })) {
+    const rows = options.ledger ? coverageOfTurn(options.ledger, known) : [];
+    const isReopened = options.reopened.has(turn.id);
+    if (!isReopened && isAssumedThrough(rows, session.id)) {
       behind = assumeBefore(sorted, { behind, reopened: options.reopened });
       sorted.assumed.push(whole(known));
     }
     const writes = findMemoryWrites(turn, { ...options.memories, cwd: session.cwd });
-    const isReopened = options.reopened.has(turn.id);
     const divided = await divideTurn(turn, known, {
-      rows: [
-        ...(options.ledger ? coverageOfTurn(options.ledger, known) : []),
-        ...declinedIn(turn, { session: session.id, before: options.declinedBefore }),
-      ],
+      rows: [...rows, ...declinedIn(turn, { session: session.id, before: options.declinedBefore })],
       isRetaken: (row) => isReopened || (options.isRetaken?.(row) ?? false),
       writes,
       isKnownHere: ({ added }) => areHeld(added, options.memories.dirs),
@@ -206,9 +204,7 @@ function partOf(turn: KnownTurn, { start, end }: TurnPart): PendingTurn {
 }
 
 /** Whether a row that stands for all turns before it covers this one, and this session was not looked at since. */
-function isAssumedThrough(turn: KnownTurn, { ledger, reopened, session }: SortOptions & { session: string }): boolean {
-  if (!ledger || reopened.has(turn.id)) return false;
-  const rows = coverageOfTurn(ledger, turn);
+function isAssumedThrough(rows: Coverage[], session: string): boolean {
   const own = rows.filter((row) => row.session === session);
   return (own.length > 0 ? own : rows).some(standsForMore);
 }

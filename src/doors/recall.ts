@@ -18,7 +18,7 @@ import { formatDamage, openHome } from '../memory/home/home.ts';
 import { checkoutRoot } from '../memory/home/paths.ts';
 import type { Enablement } from '../memory/home/switches.ts';
 import { isDamagedFile, isUnwritable } from '../memory/ledger/database.ts';
-import { learnedSince } from '../memory/ledger/entries.ts';
+import { countLearned } from '../memory/ledger/entries.ts';
 import { findLedger, type Ledger, lookIntoLedger } from '../memory/ledger/ledger.ts';
 import { type BesidePlace, type Recall, type RecalledTopic, recall } from '../memory/recall/recall.ts';
 import {
@@ -270,7 +270,7 @@ export function sessionSign({ clock, zone }: Config, { memory, text }: { memory:
   const ledger = lookIntoLedger(memory);
   try {
     const yesterdayAt = nextDayAt(clock.now(), zone, -1).toISOString();
-    const learned = ledger ? learnedSince(ledger, yesterdayAt).length : 0;
+    const learned = ledger ? countLearned(ledger, yesterdayAt) : 0;
     const waiting = ledger ? countWaiting(ledger) : 0;
     const parts = [
       ...(lines > 0 ? [`${sayCount(lines, 'line')} recalled`] : []),

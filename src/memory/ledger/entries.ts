@@ -82,14 +82,19 @@ export interface LearnedEntry {
   learnedAt: string;
 }
 
-/** The entries that extractions recorded after an instant and that still stand, the newest first. */
-export function learnedSince(ledger: Ledger, at: string): LearnedEntry[] {
-  return ledger.all<LearnedEntry>(
-    `select entry.id, text, ended_at as learnedAt from entry join job on job.id = entry.job
-     where ended_at > ? and kind = 'extract' and state not in ('withdrawn', 'forgotten')
-     order by ended_at desc, at desc, entry.id`,
-    at,
-  );
+const LEARNED = `from entry join job on job.id = entry.job
+  where ended_at > ? and kind = 'extract' and state not in ('withdrawn', 'forgotten')`;
+
+/** How many entries extractions recorded after an instant and still stand. */
+export function countLearned(ledger: Ledger, at: string): number {
+  return Number(ledger.lists(`select count(*) ${LEARNED}`, at)[0]?.[0] ?? 0);
+}
+
+/** The newest of them, the newest first. */
+export function learnedSince(ledger: Ledger, at: string, limit: number): LearnedEntry[] {
+  // Not in the order of ids, which are all over the table.
+  const order = 'ended_at desc, at desc, +entry.id';
+  return ledger.all(`select entry.id, text, ended_at as learnedAt ${LEARNED} order by ${order} limit ?`, at, limit);
 }
 
 /** The entries of exactly this text. */

@@ -46,7 +46,8 @@ export async function fill(store: Store, plan: Plan): Promise<void> {
   );
   const sessionName = plan.session ?? ((n) => `5e551011-0000-4000-8000-${String(n).padStart(12, '0')}`);
   const sessions = Array.from({ length: plan.sessions }, (_, n) => {
-    const id = `5e55${String(n).padStart(4, '0')}-0000-4000-8000-000000000000`;
+    // Its first four letters tell its messages from those of others.
+    const id = `${String(n).padStart(4, '0')}5e55-0000-4000-8000-000000000000`;
     return { name: sessionName(n), turns: 0, job: '', file: sessionFile(plan.transcripts, { id }), path: '' };
   });
   const count = topics * lines + proposals;
@@ -110,7 +111,14 @@ export async function fill(store: Store, plan: Plan): Promise<void> {
         if (support) addSupport(transaction, { ...support, entry: entry.id });
         const turn = { id: entry.turn, messageIds: [entry.turn] };
         const { session, day } = entry;
-        coverRange(transaction, turn, { session, from: '', throughMessage: '', disposition: 'recorded', day, job });
+        coverRange(transaction, turn, {
+          session,
+          from: '',
+          throughMessage: entry.turn,
+          disposition: 'recorded',
+          day,
+          job,
+        });
       }
       for (let n = 0; n < proposals; n += 1)
         putProposal(transaction, proposalFor(entries[topics * lines + n] as EntryRow, n));

@@ -35,8 +35,8 @@ const status: CommandSpec<CommonOptions & { verbose?: boolean }> = {
     withApp(call, async (app) => {
       const found = await readStatus(app);
       const { added, addedLines: _, addedNeeds: __, learned, ...own } = found;
-      const counts = learned.map(({ store: memory, whose, entries }) => {
-        return { memory, project: whose.name, entries: entries.length };
+      const counts = learned.map(({ store: memory, whose, count: entries }) => {
+        return { memory, project: whose.name, entries };
       });
       if (!call.options.json && !call.options.verbose) return showHome(app, found);
       print(call.options.json ? { ...own, learned: counts, ...added } : describe(found));
@@ -164,7 +164,7 @@ function setupNeed(check: Checked): Need {
 
 function sayNews({ config }: App, { learned, lookedAt }: Status): string {
   const at = { now: config.clock.now(), zone: config.zone };
-  const count = learned.reduce((sum, { entries }) => sum + entries.length, 0);
+  const count = learned.reduce((sum, group) => sum + group.count, 0);
   const since = lookedAt === null ? 'so far' : `since you last looked, ${sayWhen(lookedAt, at)}`;
   if (count === 0) return lookedAt === null ? 'Nothing learned yet.' : `Nothing new ${since}.`;
   const groups: string[] = [];
@@ -177,10 +177,10 @@ function sayNews({ config }: App, { learned, lookedAt }: Status): string {
   return [style('bold', `${sayCount(count, 'thing')} learned ${since}`), ...groups].join('\n\n');
 }
 
-function sayLearned({ whose, entries }: Learned, shown: number, config: Config): string {
+function sayLearned({ whose, count, entries }: Learned, shown: number, config: Config): string {
   const at = { now: config.clock.now(), zone: config.zone };
   const when = entries[0] ? `, ${sayWhen(entries[0].learnedAt, at)}` : '';
-  const more = entries.length - shown;
+  const more = count - shown;
   return [
     `  ${whose.name}${when}`,
     ...entries.slice(0, shown).map(({ text }) => `  - ${text}`),

@@ -14,7 +14,13 @@ import { formatUnreadSpend, type Spend } from '../../../memory/home/day-spend.ts
 import { formatDamage } from '../../../memory/home/home.ts';
 import { checkoutRoot, projectMemoryDir } from '../../../memory/home/paths.ts';
 import { countDispositions } from '../../../memory/ledger/coverage.ts';
-import { countStates, type LearnedEntry, learnedSince, outboxRows } from '../../../memory/ledger/entries.ts';
+import {
+  countLearned,
+  countStates,
+  type LearnedEntry,
+  learnedSince,
+  outboxRows,
+} from '../../../memory/ledger/entries.ts';
 import { inboxItems, skips } from '../../../memory/ledger/inbox.ts';
 import { lastJobs, lastSuccessAt } from '../../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
@@ -40,10 +46,14 @@ export interface Need {
   cause?: string;
 }
 
-/** What sessions taught a directory since an instant, the newest first. */
+const MOST_LEARNED = 12;
+
+/** What sessions taught a directory since an instant. */
 export interface Learned {
   store: string;
   whose: Whose;
+  count: number;
+  /** The newest 12, the newest first. */
   entries: LearnedEntry[];
 }
 
@@ -93,8 +103,8 @@ export async function readOverview(
   const look = async (ledger: Ledger, store: string) => {
     all.directories += 1;
     const whose = whoseMemory({ dir: store, ledger }, config);
-    const entries = learnedSince(ledger, since);
-    if (entries.length > 0) all.learned.push({ store, whose, entries });
+    const count = countLearned(ledger, since);
+    if (count > 0) all.learned.push({ store, whose, count, entries: learnedSince(ledger, since, MOST_LEARNED) });
     const proposals = countWaiting(ledger);
     all.proposals += proposals;
     if (proposals > 0) {

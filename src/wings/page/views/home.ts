@@ -20,15 +20,13 @@ export async function homeView(at: At): Promise<View> {
   const { app, config, visit, places } = at;
   const overview = await readOverview(app, { since: visit.since ?? undefined });
   const cost = asJson(await readCost(app));
-  const count = overview.learned.reduce((sum, { entries }) => sum + entries.length, 0);
+  const count = overview.learned.reduce((sum, each) => sum + each.count, 0);
   if (places.all.length === 0) {
     const text = html`Work with your agent: when a session ends it is learned from, and what was learned is here. <code>nocturne setup</code> connects your agents.`;
     return { title: 'Home', part: 'home', body: html`<h1>Home</h1>${empty('Nothing is remembered yet', text)}` };
   }
   const shown = overview.learned
-    .flatMap(({ store, whose, entries }) =>
-      entries.slice(0, SHOWN).map((entry) => ({ ...entry, whose, memory: memoryId(store) })),
-    )
+    .flatMap(({ store, whose, entries }) => entries.map((entry) => ({ ...entry, whose, memory: memoryId(store) })))
     .slice(0, SHOWN);
   const month = cost.total.usd > 0 ? sayUsd(cost.total.usd * 1e6) : sayTokens(cost.total.tokens);
   const night = nextNightly(config, await app.home.nightlyAt());
