@@ -1,5 +1,6 @@
 // A person changes a file of the memory, and what comes of it is an action that undo takes back. `edit`: in an editor.
-// `editLine`: one line of a topic, from what the person was shown. `pin`: jobs leave a topic as it is, or may change it again.
+// `editLine`: one line of a topic, `editTopic`: its description and body, each from what the person was shown. `pin`: jobs
+// leave a topic as it is, or may change it again.
 //
 // An edit in an editor:
 // 1. What was edited outside before is taken in as such.
@@ -9,9 +10,10 @@
 import { AppError } from '../src/base/errors.ts';
 import type { Clock } from '../src/base/time.ts';
 import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
+import { shaOf } from '../src/memory/ledger/version-rows.ts';
 import type { Store } from '../src/memory/store/store.ts';
-import { lineEndOf } from '../src/memory/text/blocks.ts';
-import { dropKey, setKeys } from '../src/memory/text/frontmatter.ts';
+import { fold, lineEndOf } from '../src/memory/text/blocks.ts';
+import { bodyStart, dropKey, readFrontmatter, setKeys } from '../src/memory/text/frontmatter.ts';
 import { type LocatedLine, locateLines, parseTopic } from '../src/memory/text/topic.ts';
 
 /** `open` answers whether the editor ended well. Answers that, and the jobs with which what was saved can be undone. */
@@ -70,6 +72,77 @@ export async function editLine(
 /** A line as it stands in the file, with its marker, for whoever edits it. */
 export function shownLine(raw: string, { from, to }: Pick<LocatedLine, 'from' | 'to'>): string {
   return withUnixEnds(raw.slice(from, to)).trimEnd();
+}
+
+/** What a person edits of a topic. */
+interface ShownTopic {
+  /** The SHA-256 of the file, in hex. */
+  version: string;
+  /** Of the frontmatter, on one line; empty where it has none. */
+  description: string;
+  /** All behind the frontmatter, with `\n`, without the blank lines around it. */
+  body: string;
+}
+
+export function shownTopic(raw: string): ShownTopic {
+  const { description } = readFrontmatter(raw).data;
+  return {
+    version: shaOf(raw),
+    description: typeof description === 'string' ? fold(description) : '',
+    body: bodyIn(raw).body,
+  };
+}
+
+/**
+ * Gives a topic another description and body; what of them stays the same stays byte for byte, as do other keys. Answers with
+ * which job it can be undone; null where nothing changes. Throws `conflict` where the file is not the version `shown` any
+ * more: nothing is changed then.
+ */
+export async function editTopic(
+  { path, shown, description, body }: { path: string; shown: string; description: string; body: string },
+  { store, clock }: { store: Store; clock: Clock },
+): Promise<string | null> {
+  let changed = false;
+  let job: string | null = null;
+  const change = (current: string | null) => {
+    if (current === null || shaOf(current) !== shown)
+      throw new AppError('conflict', `${path} was changed meanwhile; nothing of yours was written.`);
+    const text = withDescription(withBody(current, body), fold(description));
+    changed = text !== current;
+    return text;
+  };
+  await store.commit({ actor: 'person' }, () => ({
+    files: [{ path, change }],
+    rows(transaction) {
+      if (changed) job = enterPersonsJob(transaction, { kind: 'edit', outcome: 'edited', now: clock.now() });
+    },
+  }));
+  return job;
+}
+
+function withDescription(raw: string, description: string): string {
+  if (description === shownTopic(raw).description) return raw;
+  return description === '' ? dropKey(raw, 'description') : setKeys(raw, { description });
+}
+
+function withBody(raw: string, given: string): string {
+  const had = bodyIn(raw);
+  const { body } = bodyIn(given, 0);
+  if (body === had.body) return raw;
+  const end = lineEndOf(raw);
+  const head = raw.slice(0, had.from);
+  const start = had.from > 0 && !head.endsWith('\n') ? end : '';
+  const behind = had.body === '' ? end : raw.slice(had.to);
+  const text = body === '' ? head : head + start + body.replaceAll('\n', end) + behind;
+  // A rule that comes to stand first would make what follows it frontmatter.
+  return bodyStart(raw) === 0 && bodyStart(text) > 0 ? end + text : text;
+}
+
+/** The body without the blank lines around it, and where it stands. */
+function bodyIn(raw: string, start = bodyStart(raw)): { body: string; from: number; to: number } {
+  const from = start + (/^(?:[ \t]*\r?\n)*/.exec(raw.slice(start))?.[0].length ?? 0);
+  const body = raw.slice(from).trimEnd();
+  return { body: withUnixEnds(body), from, to: from + body.length };
 }
 
 function withUnixEnds(text: string): string {

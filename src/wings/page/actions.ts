@@ -2,7 +2,7 @@
 // that says what was done and takes it back; or a view, where a person must look before it is done.
 
 import { html } from 'hono/html';
-import { editLine, pin } from '../../../jobs/edit.ts';
+import { editLine, editTopic, pin } from '../../../jobs/edit.ts';
 import { AppError, describeError, isAppError } from '../../base/errors.ts';
 import { sayCount } from '../../base/text/wording.ts';
 import { put, tryAgain } from '../../doors/cli/commands/enqueue.ts';
@@ -12,7 +12,7 @@ import { shareWithTeam, sharingOf } from '../team/share.ts';
 import { markdown } from './markdown.ts';
 import { type MemoryPlace, memoryCalled, memoryId } from './places.ts';
 import type { At, View } from './shell.ts';
-import { conflictView } from './views/conflict.ts';
+import { conflictView, topicConflictView } from './views/conflict.ts';
 import { type Flash, keepFlash } from './visits.ts';
 
 interface Asked {
@@ -26,6 +26,7 @@ type Done = Flash | View;
 
 const ACTIONS: Record<string, (asked: Asked) => Promise<Done>> = {
   edit: editALine,
+  'edit-topic': editATopic,
   pin: pinTopic,
   forget: forgetIt,
   share: shareTopic,
@@ -91,15 +92,33 @@ function topicOf({ field }: Asked): string {
 
 async function editALine(asked: Asked): Promise<Done> {
   const { at, memory, field } = asked;
-  const path = topicOf(asked);
-  const edit = { path, line: field('line'), shown: field('shown'), text: field('text') };
+  const edit = { path: topicOf(asked), line: field('line'), shown: field('shown'), text: field('text') };
+  return saved(asked, {
+    save: () => editLine(edit, { store: memory.store, clock: at.config.clock }),
+    conflict: () => conflictView(at, { memory, ...edit, index: Number(field('index')) }),
+  });
+}
+
+async function editATopic(asked: Asked): Promise<Done> {
+  const { at, memory, field } = asked;
+  const edit = { path: topicOf(asked), description: field('description'), body: field('text') };
+  return saved(asked, {
+    save: () => editTopic({ ...edit, shown: field('shown') }, { store: memory.store, clock: at.config.clock }),
+    conflict: () => topicConflictView(at, { memory, ...edit }),
+  });
+}
+
+async function saved(
+  { memory }: Asked,
+  { save, conflict }: { save(): Promise<string | null>; conflict(): Promise<View> },
+): Promise<Done> {
   try {
-    const job = await editLine(edit, { store: memory.store, clock: at.config.clock });
+    const job = await save();
     if (job === null) return { text: 'It says that already.' };
     return { text: 'Saved.', undo: { memory: memory.id, job } };
   } catch (error) {
     if (!isAppError(error, 'conflict')) throw error;
-    return conflictView(at, { memory, ...edit, index: Number(field('index')) });
+    return conflict();
   }
 }
 

@@ -55,6 +55,7 @@ const HEADERS = {
 };
 
 const MOST_BODY = 512 * 1024;
+const TOO_MUCH = 'More than 512 kB: nocturne show --edit opens a file in your editor.';
 
 export async function openPages({ config, url, urls }: Parameters<NonNullable<Wing['pages']>>[0]): Promise<Pages> {
   const app = compose(config, { startedBy: 'person' });
@@ -67,6 +68,7 @@ export async function openPages({ config, url, urls }: Parameters<NonNullable<Wi
       return plain(403, 'This page opens from its own address alone: nocturne open prints it.');
     const isChange = request.method === 'POST';
     if (!isChange && request.method !== 'GET') return plain(405, 'Only GET and POST.');
+    if (isChange && Number(request.headers.get('content-length') ?? Infinity) > MOST_BODY) return plain(413, TOO_MUCH);
     const [part = ''] = path;
     if (part === 'assets') return isChange ? plain(405, 'Only GET.') : asset(path.slice(1).join('/'));
     if (part === 'enter' && isChange) return enter(request);
@@ -167,7 +169,6 @@ function pathOf({ url }: Request): string[] | null {
 /** The fields of a form; null for anything else. */
 async function fieldsOf(request: Request): Promise<URLSearchParams | null> {
   if (!/^application\/x-www-form-urlencoded\b/.test(request.headers.get('content-type') ?? '')) return null;
-  if (Number(request.headers.get('content-length') ?? Infinity) > MOST_BODY) return null;
   return new URLSearchParams(await request.text());
 }
 

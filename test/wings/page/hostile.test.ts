@@ -78,7 +78,7 @@ test.skipIf(!hasBrowser)(
       // The line with its entry, the quote, and the conversation around it.
       for (const around of await hrefs('.entry a.swap')) await look(around);
       shown.around += await page.locator('.talk mark').count();
-      if (n % 9 === 0 && edit) await look(edit);
+      if (n % 9 === 0) for (const form of [edit, `${topic}?edit=topic`].filter(Boolean)) await look(form);
     }
     await lookThrough(`/memory/${memory}/logs`, '.list a.row');
     // What no file system or session takes as a name is not among them.

@@ -77,6 +77,7 @@ const paths = {
   why,
   'in the conversation': around,
   'a line being edited': `${topic}?edit=${line}`,
+  'a topic being edited': `${topic}?edit=topic`,
   logs: `${memory}/logs`,
   entry: await first(`${memory}/logs`, 'main .list a.row'),
   nights: '/nights',

@@ -110,6 +110,40 @@ describe.skipIf(!hasBrowser)('the page', () => {
     expect(file()).toBe(before);
   });
 
+  test("a topic's description and body are edited in place on a phone by keys alone, and the word that appears takes it back", async () => {
+    const { page, memory, go } = visitor();
+    const file = () => readFileSync(join(world().dir, TOPIC), 'utf8');
+    const before = file();
+    await page.setViewportSize({ width: 375, height: 800 });
+    await go(`/memory/${memory}/topic/${TOPIC}`);
+    await page.getByRole('link', { name: 'Edit topic' }).press('Enter');
+    expect(await page.getByLabel('Name').inputValue()).toBe('working-agreements');
+    expect(await page.getByLabel('Name').isEditable()).toBe(false);
+    const wide = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+    expect(await page.evaluate(wide)).toBe(0);
+    const body = await page.getByLabel('Text, in Markdown').inputValue();
+    expect(before.endsWith(`\n${body}\n`)).toBe(true);
+    // The first field is where one writes at once.
+    await page.keyboard.press('ControlOrMeta+a');
+    await page.keyboard.type('How we: work here');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('ControlOrMeta+End');
+    await page.keyboard.type('\n- Written by **hand**.');
+    await page.getByRole('button', { name: 'Preview' }).press('Enter');
+    expect(await page.locator('.preview strong').last().innerText()).toBe('hand');
+    expect(file()).toBe(before);
+    await page.getByRole('button', { name: 'Save' }).press('Enter');
+    await page.getByText('Saved.').waitFor();
+    expect(await page.locator('.lead').innerText()).toBe('How we: work here');
+    expect(await page.locator('.line').last().innerText()).toContain('Written by hand.');
+    const described = before.replace(/^description: .*$/m, 'description: "How we: work here"');
+    expect(file()).toBe(`${described}- Written by **hand**.\n`);
+    await page.locator('.toast button').click();
+    await page.getByText('Taken back.').waitFor();
+    expect(file()).toBe(before);
+    await page.setViewportSize({ width: 1280, height: 900 });
+  });
+
   test('a proposal is accepted and another rejected by keys, and a night is undone', async () => {
     const { page, memory, go } = visitor();
     const { dir } = world();
@@ -158,6 +192,34 @@ describe.skipIf(!hasBrowser)('the page', () => {
     await other.getByRole('button', { name: 'Save' }).click();
     await other.getByText('Saved.').waitFor();
     expect(readFileSync(join(dir, TOPIC), 'utf8')).toContain('says the second');
+    await other.close();
+  });
+
+  test('of two tabs that edit one topic the second is shown both texts, and its own is written once it saves again', async () => {
+    const { page, context, memory, go } = visitor();
+    const { dir, url } = world();
+    const at = `/memory/${memory}/topic/${TOPIC}?edit=topic`;
+    const file = () => readFileSync(join(dir, TOPIC), 'utf8');
+    await go(at);
+    const other = await context.newPage();
+    await other.goto(`${url}${at}`);
+    const body = other.getByLabel('Text, in Markdown');
+    const mine = `${await body.inputValue()}\n- The second tab adds this.`;
+    await body.fill(mine);
+    await page.getByLabel('Description').fill('The first tab says what it is.');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved.').waitFor();
+    await other.getByRole('button', { name: 'Save' }).click();
+    await other.getByRole('heading', { name: 'This topic was changed meanwhile' }).waitFor();
+    expect(await other.locator('.diff .gone').allInnerTexts()).toContain('Description: The first tab says what it is.');
+    expect(await other.locator('.diff .came').allInnerTexts()).toContain('- The second tab adds this.');
+    expect(file()).toContain('The first tab');
+    expect(file()).not.toContain('The second tab');
+    expect(await body.inputValue()).toBe(mine);
+    await other.getByRole('button', { name: 'Save' }).click();
+    await other.getByText('Saved.').waitFor();
+    expect(file()).toContain('The second tab');
+    expect(file()).not.toContain('The first tab');
     await other.close();
   });
 

@@ -85,6 +85,18 @@ test('a change needs our origin with its port, the token of the visit, and the c
   expect((await post({ origin: world.url }, { token })).status).toBe(401);
 });
 
+test('a form larger than the page takes is refused in words that say where to go', async () => {
+  const world = example();
+  const { cookie, token } = await enter(world);
+  const answer = await fetch(`${world.url}/do/edit-topic`, {
+    method: 'POST',
+    headers: { ...OURS, cookie, origin: world.url },
+    body: new URLSearchParams({ token, text: 'x'.repeat(512 * 1024) }),
+  });
+  expect(answer.status).toBe(413);
+  expect(await answer.text()).toContain('nocturne show --edit');
+});
+
 test('the cookie opens no API, a key opens no page, and a name of elsewhere neither', async () => {
   const world = example();
   const { cookie } = await enter(world);
@@ -146,7 +158,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     await go('/nights');
     const night = (await page.locator('.timeline a').last().getAttribute('href')) as string;
     const topic = `/memory/${memory}/topic/working-agreements.md`;
-    const paths = ['/', `/memory/${memory}`, topic, `/memory/${memory}/logs`, night, '/review'];
+    const paths = ['/', `/memory/${memory}`, topic, `${topic}?edit=topic`, `/memory/${memory}/logs`, night, '/review'];
     const found: string[] = [];
     for (const path of [...paths, '/sessions', '/search?q=pnpm', '/search?q=nowhere', '/cost', '/memory/none']) {
       await go(path);
