@@ -11,9 +11,9 @@ import { logItemsOf, unchangedSince } from '../history/log-items.ts';
 import { type EntryRow, type EntryState, entriesIn, entryRow } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { filesByName, isMemoryPath } from '../store/confine.ts';
-import { liveFiles, readShown } from '../store/live-files.ts';
+import { listPaths, liveFiles, readShown } from '../store/live-files.ts';
 import { type LogItem, logDay, logPath } from '../text/daily-log.ts';
-import { isTopicPath, parseTopic } from '../text/topic.ts';
+import { isArchivePath, isTopicPath, parseTopic } from '../text/topic.ts';
 import type { MemoryType } from '../types.ts';
 
 export interface CatalogTopic {
@@ -51,6 +51,12 @@ export function catalogTopics(dir: string, ledger: Ledger | null): CatalogTopic[
     const { name, type, description, lines, pinned } = parseTopic(path, shownText(text, { path, ledger }));
     return [{ name, path, type: type ?? null, description, lines: lines.length, pinned, modifiedAt }];
   });
+}
+
+/** The paths of memories in folders, which programs make and no dream sorts: no topics, logs or archived ones. */
+export function folderMemories(dir: string, ledger: Ledger | null): string[] {
+  const isOther = (path: string) => path.includes('/') && logDay(path) === null && !isArchivePath(path);
+  return listPaths({ dir, ledger }).filter(isOther);
 }
 
 /** The days that have a log, oldest first. */

@@ -2,7 +2,7 @@
 
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 import { join } from 'node:path';
@@ -137,4 +137,33 @@ test('two stores of one name are told apart by their ids, and a deleted one come
   expect((await runHere(['undo', one.id], environment)).stdout).toContain(one.dir);
   expect(readFileSync(join(one.dir, 'a.md'), 'utf8')).toBe('kept\n');
   expect((await runHere(['undo', one.id], environment)).code).toBe(1);
+});
+
+test('a store that has memories in folders alone says that they are there, and which command shows one', async () => {
+  const environment = homeOf();
+  const { dir } = await jsonHere<StoreRow>(['stores', 'create', 'notes'], environment);
+  const list = async () => (await runHere(['list', '--store', 'notes'], environment)).stdout;
+  // A day's log and what a dream put away are none of a program's memories.
+  for (const [path, text] of [
+    ['logs/2026/11/2026-11-20.md', '# 2026-11-20\n'],
+    ['archive/old.md', '- It was so.\n'],
+  ] as const) {
+    mkdirSync(join(dir, path, '..'), { recursive: true });
+    writeFileSync(join(dir, path), text);
+  }
+  expect(await list()).toBe(`Nothing is remembered in ${dir} yet.\n`);
+  mkdirSync(join(dir, 'people'));
+  for (let at = 10; at < 22; at += 1) writeFileSync(join(dir, `people/${at}.md`), `person ${at}\n`);
+  const lines = (await list()).trimEnd().split('\n');
+  expect(lines.slice(0, 2)).toEqual([
+    `There are no topics in ${dir}, only memories in folders (12):`,
+    '  people/10.md',
+  ]);
+  expect(lines.at(-2)).toBe('  … and 2 more');
+  const [, command] = /^To see one: nocturne (show .+)$/.exec(lines.at(-1) ?? '') ?? [];
+  const words = String(command).replace('~/', `${environment.HOME}/`).split(' ');
+  expect((await runHere(words, environment)).stdout).toBe('person 10\n');
+  // Once there is a topic, topics are listed.
+  writeFileSync(join(dir, 'rules.md'), '- Always use pnpm.\n');
+  expect(await list()).toMatch(/^rules\t.*\n$/);
 });

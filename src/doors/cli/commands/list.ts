@@ -17,6 +17,7 @@ import {
   type CatalogTopic,
   catalogEntries,
   catalogTopics,
+  folderMemories,
   logDays,
   waitingEntries,
 } from '../../../memory/recall/catalog.ts';
@@ -35,9 +36,11 @@ import {
 } from '../terminal/options.ts';
 import { EXIT, note, print, style } from '../terminal/output.ts';
 import { printTable } from '../terminal/table.ts';
-import { sayWhen, whoseMemory } from '../terminal/words.ts';
+import { sayWhen, shellPath, whoseMemory } from '../terminal/words.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
+/** So many memories in folders are named where nothing else is remembered. */
+const NAMED = 10;
 
 interface Listing {
   memory: string;
@@ -131,9 +134,10 @@ function listingOf({ dir, ledger }: Looking, type: MemoryType | undefined): List
   };
 }
 
-function showListing({ memory, topics, waiting }: Listing, { config, ledger }: Looking): void {
+function showListing({ topics, waiting }: Listing, at: Looking): void {
+  const { config, ledger } = at;
   const now = config.clock.now();
-  if (topics.length + waiting.length === 0) print(`Nothing is remembered in ${memory} yet.`);
+  if (topics.length + waiting.length === 0) print(instead(at));
   if (topics.length > 0) {
     const rows = topics.map(({ name, type, modifiedAt, lines, pinned, description }) => {
       const said = cutDescription(description);
@@ -152,6 +156,20 @@ function showListing({ memory, topics, waiting }: Listing, { config, ledger }: L
       state === 'held' ? `${text} (held)` : text,
     ]),
   );
+}
+
+/** What is said where there is no topic and no entry: a program may keep memories in folders alone. */
+function instead({ dir, config, ledger }: Looking): string {
+  const paths = folderMemories(dir, ledger);
+  const [first] = paths;
+  if (first === undefined) return `Nothing is remembered in ${dir} yet.`;
+  const more = paths.length > NAMED ? [`  … and ${paths.length - NAMED} more`] : [];
+  return [
+    `There are no topics in ${dir}, only memories in folders (${paths.length}):`,
+    ...paths.slice(0, NAMED).map((path) => `  ${path}`),
+    ...more,
+    `To see one: nocturne show ${shellPath(first, config)} --memory ${shellPath(dir, config)}`,
+  ].join('\n');
 }
 
 function ageOf(modifiedAt: string, now: Date): string {

@@ -56,7 +56,7 @@ function fromHome(path: string, { userDir }: Config): string {
 }
 
 /** A path as a word that a shell takes as it is. */
-function shellPath(path: string, config: Config): string {
+export function shellPath(path: string, config: Config): string {
   const short = fromHome(path, config);
   if (/^[\w@%+=:,./~-]+$/.test(short)) return short;
   return `'${path.replaceAll("'", String.raw`'\''`)}'`;
