@@ -69,7 +69,9 @@ test('killed at a step of its sending, a worker leaves a batch that is found, or
     sentBy.push(await sentWhenKilledAt(step));
   }
   expect(sentBy[0]).toBe(0);
-  console.log(`killed ${sentBy.length} times, ${1 + sentBy.filter((sent) => sent === 1).length} after the batch was sent`);
+  console.log(
+    `killed ${sentBy.length} times, ${1 + sentBy.filter((sent) => sent === 1).length} after the batch was sent`,
+  );
 });
 
 test('killed at a step of carrying out the answer, a worker leaves what the next one brings to the same memory', async () => {
