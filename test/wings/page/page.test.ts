@@ -1,6 +1,6 @@
 // The page in a real browser, over an example memory: what each view shows, and what a person does there.
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { allEntries } from '../../../src/memory/ledger/entries.ts';
@@ -221,6 +221,25 @@ describe.skipIf(!hasBrowser)('the page', () => {
     expect(file()).toContain('The second tab');
     expect(file()).not.toContain('The first tab');
     await other.close();
+  });
+
+  test('a topic that is gone once it is saved is not written, and what was typed is shown; one of other bytes is for an editor', async () => {
+    const { page, memory, go } = visitor();
+    const path = join(world().dir, 'by-hand.md');
+    const at = `/memory/${memory}/topic/by-hand.md?edit=topic`;
+    writeFileSync(path, '- Mine\n');
+    await go(at);
+    await page.getByLabel('Text, in Markdown').fill('- What I typed.');
+    rmSync(path);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('The topic is gone.').waitFor();
+    expect(await page.locator('main').innerText()).toContain('- What I typed.');
+    expect(existsSync(path)).toBe(false);
+    writeFileSync(path, Buffer.from('- Caf\xe9\n', 'latin1'));
+    await go(at);
+    expect(await page.locator('main').innerText()).toContain('opens it in your editor');
+    expect(await page.locator('textarea').count()).toBe(0);
+    rmSync(path);
   });
 
   test('with ten tabs open the page still loads, and all show within two seconds what an editor saved', async () => {
