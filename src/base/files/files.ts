@@ -21,6 +21,7 @@ export interface Stat {
   /** When its content was last written, and when anything about it last changed; by the disk's clock. */
   modifiedMs: number;
   changedMs: number;
+  inode: number;
 }
 
 /** The whole file as UTF-8 text, or null where there is none. */
@@ -100,7 +101,9 @@ function refuseSpecial(): never {
 export function statNow(path: string): Stat | null {
   try {
     const stat = fs.lstatSync(path, { throwIfNoEntry: false });
-    return stat ? { isFile: stat.isFile(), bytes: stat.size, modifiedMs: stat.mtimeMs, changedMs: stat.ctimeMs } : null;
+    if (!stat) return null;
+    const { size: bytes, mtimeMs: modifiedMs, ctimeMs: changedMs, ino: inode } = stat;
+    return { isFile: stat.isFile(), bytes, modifiedMs, changedMs, inode };
   } catch (error) {
     return absentOr(path, error);
   }

@@ -5,18 +5,23 @@
 // find out whether an index of them is up to date. A fact is one hit: the line of a topic, and the entries it rests on.
 // It changes nothing.
 
-import { asItIs } from '../../base/text/change-words.ts';
 import { distanceBetween, segmentWords } from '../../base/text/wording.ts';
 import { allSupports } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { liveTexts } from '../store/live-files.ts';
-import { logDay } from '../text/daily-log.ts';
-import { bodyStart } from '../text/frontmatter.ts';
-import { isArchivePath, isTopicPath, locateLines } from '../text/topic.ts';
+import {
+  type FileKind,
+  inOneCase,
+  type KeptTexts,
+  type SearchedLine,
+  type SearchedText,
+  searchedTexts,
+  standingIn,
+  withSingleSpaces,
+} from './search-texts.ts';
 
 export interface Hit {
   /** `archive`: a topic that was put away. */
-  kind: 'topic' | 'entry' | 'index' | 'archive' | 'file';
+  kind: FileKind;
   path: string;
   /** From 1. */
   line: number;
@@ -56,10 +61,8 @@ interface SearchedPlace {
 
 interface SearchedFile {
   place: SearchedPlace;
-  kind: Hit['kind'];
-  path: string;
   modifiedMs: number;
-  text: string;
+  text: SearchedText;
 }
 
 interface Candidate {
@@ -88,14 +91,15 @@ export function searchMemory(place: SearchedPlace, request: SearchRequest): Sear
   return { hits: hits.map(({ dir: _, ...hit }) => hit), ...rest };
 }
 
-/** Searches several as if they were one; each hit says in which it is. */
+/** Searches several as if they were one; each hit says in which it is. `kept`: by whom searches again. */
 export function searchMemories(
   places: SearchedPlace[],
   { query, limit, offset = 0, under = '' }: SearchRequest,
+  kept: KeptTexts | null = null,
 ): SearchResult<Hit & { dir: string }> {
   const terms = readQuery(query);
   if (terms.length === 0) return { hits: [], total: 0 };
-  const { files, weighed, isLacking } = filesWithTerms(places, { terms, under });
+  const { files, weighed, isLacking } = filesWithTerms(places, { terms, under, kept });
   const found = places.flatMap((place) => {
     const ofPlace = files.filter((file) => file.place === place);
     return onePerFact(
@@ -104,7 +108,7 @@ export function searchMemories(
     );
   });
   const hits = found.sort(byWorth).slice(offset, offset + limit);
-  const meant = isLacking ? meantBy(query, { places, terms, weighed }) : undefined;
+  const meant = isLacking ? meantBy(query, { places, terms, weighed, kept }) : undefined;
   return {
     hits: hits.map((candidate) => ({ dir: candidate.file.place.dir, ...hitOf(candidate, terms) })),
     total: found.length,
@@ -117,12 +121,10 @@ function onePerFact(found: Candidate[], ledger: Ledger | null): Candidate[] {
   if (!ledger || !found.some(({ entry }) => entry)) return found;
   const restsOn = new Map(allSupports(ledger).map(({ entry, path, line }) => [entry, { path, line }]));
   const facts = new Map<string, Candidate>();
-  const lineAt = new Map<SearchedFile, (line: number) => string | undefined>();
   const keyOf = ({ entry, file, line }: Candidate): string => {
     const on = entry && restsOn.get(entry);
     if (on) return `${on.path} ${on.line}`;
-    if (!lineAt.has(file)) lineAt.set(file, lineIdsOf(file));
-    return `${file.path} ${lineAt.get(file)?.(line) ?? `:${line}`}`;
+    return `${file.text.path} ${file.text.statementAt(line) ?? `:${line}`}`;
   };
   for (const candidate of found) {
     const key = keyOf(candidate);
@@ -133,41 +135,27 @@ function onePerFact(found: Candidate[], ledger: Ledger | null): Candidate[] {
       other &&
       (candidate.entry
         ? !other.entry || other.score === score
-        : !other.entry && RANK[other.file.kind] <= RANK[candidate.file.kind]);
-    facts.set(key, { ...(isTold ? other : candidate), score });
+        : !other.entry && RANK[other.file.text.kind] <= RANK[candidate.file.text.kind]);
+    const told = isTold ? other : candidate;
+    if (!other || told !== other || score !== other.score)
+      facts.set(key, told.score === score ? told : { ...told, score });
   }
   return [...facts.values()];
-}
-
-/** The statement that stands on a line of a topic, by its id; of what no topic says, none. */
-function lineIdsOf({ kind, text }: SearchedFile): (line: number) => string | undefined {
-  if (kind !== 'topic' && kind !== 'archive') return () => undefined;
-  const idAt = new Map<number, string>();
-  let [line, at] = [1, 0];
-  // Statements stand one behind the other, so that line ends are counted once.
-  const lineOf = (offset: number) => {
-    for (let end = text.indexOf('\n', at); end >= 0 && end < offset; end = text.indexOf('\n', at)) {
-      line += 1;
-      at = end + 1;
-    }
-    return line;
-  };
-  for (const { id, from, to } of locateLines(text)) {
-    for (let each = lineOf(from), last = lineOf(to - 1); each <= last; each += 1) idAt.set(each, id);
-  }
-  return (line) => idAt.get(line);
 }
 
 /** The query with the nearest word that is there for each that is nowhere; a phrase that is nowhere as its words. */
 function meantBy(
   query: string,
-  { places, terms, weighed }: { places: SearchedPlace[]; terms: Term[]; weighed: WeighedTerm[] },
+  {
+    places,
+    terms,
+    weighed,
+    kept,
+  }: { places: SearchedPlace[]; terms: Term[]; weighed: WeighedTerm[]; kept: KeptTexts | null },
 ): string | undefined {
   const words = new Set<string>();
   for (const place of places) {
-    for (const { text } of liveTexts(place.dir, place.ledger)) {
-      for (const [word] of inOneCase(text).matchAll(/[\p{L}\p{N}_]{3,}/gu)) words.add(word);
-    }
+    for (const { text } of searchedTexts(place, { kept })) for (const word of text.words()) words.add(word);
   }
   let meant = inOneCase(query);
   for (const [at, { text, kind }] of terms.entries()) {
@@ -191,22 +179,26 @@ function meantBy(
 }
 
 /** The files that may hold a hit, and what each term is worth: the fewer files have it, the more. */
-function filesWithTerms(places: SearchedPlace[], { terms, under }: { terms: Term[]; under: string }) {
+function filesWithTerms(
+  places: SearchedPlace[],
+  { terms, under, kept }: { terms: Term[]; under: string; kept: KeptTexts | null },
+) {
+  const isSpaced = hasPhrases(terms);
   const files: SearchedFile[] = [];
   const found = terms.map(() => 0);
   let count = 0;
   for (const place of places) {
-    for (const { path, modifiedMs, text } of liveTexts(place.dir, place.ledger)) {
+    for (const { modifiedMs, text } of searchedTexts(place, { under, kept })) {
       // Overflow files repeat the topics' descriptions.
-      if (path.startsWith('index/') || !path.startsWith(under)) continue;
+      if (text.path.startsWith('index/')) continue;
       count += 1;
-      const compared = comparable(text, terms);
+      const compared = isSpaced ? withSingleSpaces(text.folded) : text.folded;
       const isIn = terms.map(({ text }) => compared.includes(text));
       isIn.forEach((is, at) => {
         if (is) found[at] = (found[at] as number) + 1;
       });
       if (!isIn.some((is) => is) || terms.some(({ kind }, at) => kind === 'phrase' && !isIn[at])) continue;
-      files.push({ place, kind: kindOf(path), path, modifiedMs, text });
+      files.push({ place, modifiedMs, text });
     }
   }
   const weighed = terms.map((term, at) => {
@@ -221,35 +213,21 @@ function weightOf(filesWithIt: number, files: number): number {
   return Math.log(1 + (files - filesWithIt + 0.5) / (filesWithIt + 0.5));
 }
 
-function kindOf(path: string): Hit['kind'] {
-  if (isTopicPath(path)) return 'topic';
-  if (logDay(path)) return 'entry';
-  return path === 'MEMORY.md' ? 'index' : isArchivePath(path) ? 'archive' : 'file';
-}
-
 function candidatesIn(file: SearchedFile, terms: WeighedTerm[]): Candidate[] {
-  const { kind, path, text } = file;
-  const isTopic = kind === 'topic' || kind === 'archive';
+  const { kind, path } = file.text;
   // A topic's name says what its lines are about.
-  const context = isTopic ? namesOf(path) : '';
-  const headLines = isTopic ? text.slice(0, bodyStart(text)).split('\n').length - 1 : 0;
+  const context = kind === 'topic' || kind === 'archive' ? namesOf(path) : '';
   const found: Candidate[] = [];
-  let entry = 0;
-  comparable(text, terms)
-    .split('\n')
-    .forEach((line, at) => {
-      if (kind === 'entry' && !/^\s*(>|<!--)/.test(line)) entry = at + 1;
-      const before = found.at(-1);
-      const id = kind === 'entry' ? /^\s*<!-- (e_\w+)/.exec(line)?.[1] : undefined;
-      if (id && before?.line === entry) before.entry = id;
-      const match = matchLine(line, { terms, context });
-      if (!match || isAside(line, { kind, isHead: at < headLines })) return;
-      const candidate = { file, line: kind === 'entry' ? entry : at + 1, shown: at + 1, ...match };
-      // An entry and its quotes are one hit.
-      const last = found.at(-1);
-      if (kind !== 'entry' || last?.line !== entry) found.push(candidate);
-      else if (candidate.score > last.score) found[found.length - 1] = candidate;
-    });
+  for (const [at, line] of file.text.lines(hasPhrases(terms)).entries()) {
+    const before = found.at(-1);
+    if (line.entry && before?.line === line.named) before.entry = line.entry;
+    const match = line.isAside ? null : matchLine(line, { terms, context });
+    if (!match) continue;
+    const candidate = { file, line: line.named, shown: at + 1, ...match };
+    // An entry and its quotes are one hit.
+    if (kind !== 'entry' || before?.line !== line.named) found.push(candidate);
+    else if (candidate.score > before.score) found[found.length - 1] = candidate;
+  }
   return found;
 }
 
@@ -259,41 +237,32 @@ function namesOf(path: string): string {
   return `${name} ${name.replace(/[-_]/g, ' ')}`;
 }
 
-/** The text as terms are looked for in it, line by line the same. */
-function comparable(text: string, terms: Term[]): string {
-  const hasPhrases = terms.some(({ kind }) => kind === 'phrase');
-  return hasPhrases ? withSingleSpaces(inOneCase(text)) : inOneCase(text);
-}
-
-/** Whether a line is none that says something: a source, frontmatter but for the description, a link of the index. */
-function isAside(line: string, { kind, isHead }: { kind: Hit['kind']; isHead: boolean }): boolean {
-  if (/^\s*<!--/.test(line)) return true;
-  if (isHead && !/^\s*description:/.test(line)) return true;
-  return kind === 'index' && /\[[^[\]]+\.md\]\s*$/.test(line);
+function hasPhrases(terms: Term[]): boolean {
+  return terms.some(({ kind }) => kind === 'phrase');
 }
 
 /** Null where the line itself has none of the terms; what the name of its topic has counts on top. */
 function matchLine(
-  line: string,
+  line: SearchedLine,
   { terms, context }: { terms: WeighedTerm[]; context: string },
 ): { words: number; score: number } | null {
   let words = 0;
   let score = 0;
   let isIn = false;
-  let standing: string | undefined;
   for (const term of terms) {
-    const quality = qualityIn(line, term);
+    const quality = qualityIn(line.text, term);
     // What a line names only as given up is found, and worth next to nothing.
-    if (quality > 0) standing ??= asItIs(line);
-    const kept = quality > 0 ? qualityIn(standing ?? '', term) : 0;
+    const standing = quality > 0 ? standingIn(line) : '';
+    const kept = standing === line.text ? quality : qualityIn(standing, term);
     if (quality === 0 && term.kind === 'phrase') return null;
     const isInContext = context !== '' && context.includes(term.text);
     if (kept > 0 || isInContext) words += 1;
     isIn ||= quality > 0;
     score += term.weight * ((kept || quality * GIVEN_UP) + (isInContext ? 1 : 0));
   }
-  if (words > 1) score += togetherIn(withSingleSpaces(standing ?? line), terms);
-  return isIn ? { words, score } : null;
+  if (!isIn) return null;
+  if (words > 1) score += togetherIn(withSingleSpaces(standingIn(line)), terms);
+  return { words, score };
 }
 
 /** What it adds that words stand as they do in the query, one behind the other. */
@@ -308,16 +277,18 @@ function togetherIn(line: string, terms: WeighedTerm[]): number {
 function byWorth(a: Candidate, b: Candidate): number {
   return (
     b.score - a.score ||
-    RANK[a.file.kind] - RANK[b.file.kind] ||
+    RANK[a.file.text.kind] - RANK[b.file.text.kind] ||
     b.file.modifiedMs - a.file.modifiedMs ||
-    (a.file.path < b.file.path ? -1 : a.file.path > b.file.path ? 1 : a.line - b.line)
+    (a.file.text.path < b.file.text.path ? -1 : a.file.text.path > b.file.text.path ? 1 : a.line - b.line)
   );
 }
 
 function hitOf({ file, line, shown, words }: Candidate, terms: Term[]): Hit {
-  const { kind, path, text } = file;
+  const { kind, path, text } = file.text;
   const raw = text.split('\n')[shown - 1] as string;
-  const first = terms.find((term) => qualityIn(comparable(raw, terms), term) > 0);
+  const folded = inOneCase(raw);
+  const compared = hasPhrases(terms) ? withSingleSpaces(folded) : folded;
+  const first = terms.find((term) => qualityIn(compared, term) > 0);
   const said = raw.trim().replace(/^(description:|[-*+>]) ?/, '');
   return { kind, path, line, text: cutAround(said, first?.text ?? ''), words };
 }
@@ -355,16 +326,6 @@ export function readQuery(query: string): Term[] {
   const asItStands = withSingleSpaces(inOneCase(query)).trim();
   if (meant.length === 0 && asItStands !== '') return [{ text: asItStands, kind: 'phrase' }];
   return [...new Map(meant.map((term) => [`${term.kind} ${term.text}`, term])).values()];
-}
-
-/** Text as it is compared. */
-export function inOneCase(text: string): string {
-  return text.normalize('NFC').toLowerCase();
-}
-
-/** Text as phrases are looked for in it; its lines stay lines. */
-export function withSingleSpaces(text: string): string {
-  return text.replace(/[^\S\n]+/gu, ' ');
 }
 
 /** 3: the term stands in the line as a word; 2: it begins one; 1: it is part of one; 0: it is not there. */

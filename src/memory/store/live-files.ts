@@ -13,11 +13,14 @@ import { emptyLedger, type Ledger, lookIntoLedger } from '../ledger/ledger.ts';
 import { headAt, memoryAt, missingIn, shaOf } from '../ledger/version-rows.ts';
 import { confine, filesByName, isMemoryPath, locateFile } from './confine.ts';
 
-interface LiveFile {
+export interface LiveFile {
   path: string;
   /** Where it is, as the disk spells it. */
   absolute: string;
   modifiedMs: number;
+  changedMs: number;
+  bytes: number;
+  inode: number;
   /** The version that it is known to hold; null where it has to be read. */
   head: string | null;
 }
@@ -34,20 +37,16 @@ export function liveFiles(dir: string, ledger: Ledger | null): LiveFile[] {
     if (!stat) return [];
     const [, bytes = null, modifiedMs = null, changedMs = null, head = null] = seen.get(path) ?? [];
     const isHead = stat.isFile && matchesKnown({ bytes, modifiedMs, changedMs }, stat);
-    return [{ path, absolute, modifiedMs: stat.modifiedMs, head: isHead ? head : null }];
+    return [{ ...stat, path, absolute, head: isHead ? head : null }];
   });
 }
 
-/** The same with their texts as readers are shown them, one after the other. */
-export function* liveTexts(dir: string, ledger: Ledger | null): Generator<LiveFile & { text: string }> {
-  for (const file of liveFiles(dir, ledger)) {
-    const known =
-      file.head === null
-        ? undefined
-        : ledger?.get('select cast(content as text) as text from version where id = ?', file.head);
-    const text = known?.text as string | null | undefined;
-    yield { ...file, text: shownText(text ?? readMemoryNow(file.absolute) ?? '', { path: file.path, ledger }) };
-  }
+/** The text of one, as it stands and as readers are shown it. */
+export function textOf({ path, absolute, head }: LiveFile, ledger: Ledger | null): { raw: string; shown: string } {
+  const known =
+    head === null ? undefined : ledger?.get('select cast(content as text) as text from version where id = ?', head);
+  const raw = (known?.text as string | null | undefined) ?? readMemoryNow(absolute) ?? '';
+  return { raw, shown: shownText(raw, { path, ledger }) };
 }
 
 /** After a crash heads may be ahead of the files, until the store is opened. */

@@ -7,13 +7,8 @@ import { refreshTopics } from '../../../src/memory/dream/topic-table.ts';
 import { addSupport, writeEntry } from '../../../src/memory/ledger/entries.ts';
 import { openStore } from '../../../src/memory/open.ts';
 import { catalogTopics } from '../../../src/memory/recall/catalog.ts';
-import {
-  inOneCase,
-  readQuery,
-  searchMemories,
-  searchMemory,
-  withSingleSpaces,
-} from '../../../src/memory/recall/search.ts';
+import { readQuery, searchMemories, searchMemory } from '../../../src/memory/recall/search.ts';
+import { inOneCase, KeptTexts, withSingleSpaces } from '../../../src/memory/recall/search-texts.ts';
 import { appendEntries, entryId, logPath } from '../../../src/memory/text/daily-log.ts';
 import { lineId, newTopic } from '../../../src/memory/text/topic.ts';
 import type { Entry } from '../../../src/memory/types.ts';
@@ -133,6 +128,8 @@ test('what was put away is found behind the living, and named so; a search may k
 
 const clock = fixedClock('2026-11-21T02:00:00Z');
 const LONG_AGO = new Date('2026-11-01T00:00:00Z');
+/** Whose files were written long ago. */
+const LATER = { now: () => new Date(Date.now() + 3_600_000) };
 
 /** A directory whose files the ledger has seen at rest. */
 async function seenMemory(files: Record<string, string>) {
@@ -149,9 +146,11 @@ test('with a ledger the same is found as without, whatever a person did to the f
   const body = fc.array(word, { minLength: 2, maxLength: 2 }).map((words) => `- ${words.join(' ')}\n`);
   const name = fc.constantFrom('a.md', 'b.md', 'c.md', 'archive/d.md');
   const edits = fc.array(fc.tuple(name, fc.option(body)), { maxLength: 4 });
+  const kept = new KeptTexts({ clock: LATER });
   await fc.assert(
     fc.asyncProperty(fc.dictionary(name, body), edits, word, async (files, changes, query) => {
       const { dir, ledger } = await seenMemory(files);
+      searchMemories([{ dir, ledger }], { query, limit: 10 }, kept);
       for (const [path, text] of changes) {
         if (text === null) rmSync(join(dir, path), { force: true });
         else mkdirSync(dirname(join(dir, path)), { recursive: true });
@@ -160,7 +159,10 @@ test('with a ledger the same is found as without, whatever a person did to the f
         if (text !== null) utimesSync(join(dir, path), LONG_AGO, LONG_AGO);
       }
       const request = { query, limit: 10 };
-      expect(searchMemory({ dir, ledger }, request)).toEqual(searchMemory({ dir, ledger: null }, request));
+      const asItStands = searchMemory({ dir, ledger: null }, request);
+      expect(searchMemory({ dir, ledger }, request)).toEqual(asItStands);
+      const { hits, ...rest } = searchMemories([{ dir, ledger }], request, kept);
+      expect({ hits: hits.map(({ dir: _, ...hit }) => hit), ...rest }).toEqual(asItStands);
       expect(catalogTopics(dir, ledger)).toEqual(catalogTopics(dir, null));
     }),
     { numRuns: 25 },
@@ -177,6 +179,17 @@ test('a file that looks as the ledger knows it is not opened: neither for a sear
   // Heads that a crash left ahead of the files are not believed.
   ledger.run('update "commit" set applied = 0');
   expect(searchMemory({ dir, ledger }, { query: 'alpha', limit: 1 }).total).toBe(1);
+});
+
+test('who searches again has what was read, unless it changed a moment ago or there is no room for it', async () => {
+  const { dir, ledger } = await seenMemory({ 'a.md': '- alpha\n' });
+  const kinds = [new KeptTexts({ clock: LATER }), new KeptTexts(), new KeptTexts({ clock: LATER, mostBytes: 100 })];
+  const found = (query: string) =>
+    kinds.map((kept) => searchMemories([{ dir, ledger }], { query, limit: 1 }, kept).total);
+  expect(found('alpha')).toEqual([1, 1, 1]);
+  ledger.run('update version set content = ?', Buffer.from('- omega'));
+  expect(found('alpha')).toEqual([1, 0, 0]);
+  expect(found('omega')).toEqual([0, 1, 1]);
 });
 
 test('what a line names only as replaced is found behind every line that has it', () => {

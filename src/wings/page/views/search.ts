@@ -3,12 +3,15 @@
 import { html } from 'hono/html';
 import { catalogEntries } from '../../../memory/recall/catalog.ts';
 import { searchMemories } from '../../../memory/recall/search.ts';
+import { KeptTexts } from '../../../memory/recall/search-texts.ts';
 import { logDay } from '../../../memory/text/daily-log.ts';
 import { isArchivePath, isTopicPath, lineNumbers } from '../../../memory/text/topic.ts';
 import type { MemoryPlace } from '../places.ts';
 import { type At, empty, type Html, pageOf, pager, type View } from '../shell.ts';
 
 const SIZE = 25;
+/** One types letter by letter: what was read for the last is there for the next. */
+const kept = new KeptTexts();
 const MOST_CHARACTERS = 300;
 const KINDS: Record<string, string> = {
   topic: 'fact',
@@ -22,7 +25,7 @@ export async function searchView(at: At): Promise<View> {
   const query = (at.url.searchParams.get('q') ?? '').slice(0, MOST_CHARACTERS);
   const page = pageOf(at.url);
   const places = at.places.all.map(({ store: { dir, ledger } }) => ({ dir, ledger }));
-  const { hits, total, meant } = searchMemories(places, { query, limit: SIZE, offset: (page - 1) * SIZE });
+  const { hits, total, meant } = searchMemories(places, { query, limit: SIZE, offset: (page - 1) * SIZE }, kept);
   const items: Html[] = [];
   for (const { dir, kind, path, line, text } of hits) {
     const memory = at.places.all.find(({ store }) => store.dir === dir) as MemoryPlace;
