@@ -4,7 +4,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { RememberReport } from '../../jobs/remember.ts';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { compose } from '../../src/doors/compose.ts';
@@ -182,11 +182,7 @@ test('--scope names whose memory list, remember and search are about', async () 
   execFileSync('git', ['init', '-q', root]);
   mkdirSync(join(root, 'src'));
   const places = { user: join(home, '.claude/memory'), local: join(root, '.claude/memory') };
-  /** Each command takes all mocks back when it has ended. */
-  const here = (...args: string[]) => {
-    vi.spyOn(process, 'cwd').mockReturnValue(join(root, 'src'));
-    return jsonHere<Record<string, unknown>>(args, environment);
-  };
+  const here = (...args: string[]) => jsonHere<Record<string, unknown>>(args, environment, { cwd: join(root, 'src') });
   for (const [scope, dir] of Object.entries(places)) {
     mkdirSync(dir, { recursive: true });
     writeFileSync(join(dir, `${scope}-topic.md`), `---\nname: ${scope}-topic\ntype: project\n---\n- Says ${scope}.\n`);

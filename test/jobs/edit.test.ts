@@ -9,8 +9,6 @@ const PATH = 'tools.md';
 /** A topic of these bytes, and what edits it from what it showed. */
 async function topic(raw: string) {
   const { app, store, dir } = await testApp();
-  // Undo reaches back to the first commit that changed a row.
-  await app.remember(store, { text: 'Answers begin with the result.', type: 'feedback' });
   writeFileSync(join(dir, PATH), raw);
   const file = () => readFileSync(join(dir, PATH), 'utf8');
   const shown = shownTopic(raw);

@@ -70,7 +70,7 @@ export async function hereWith(
     await program();
     return { code: Number(process.exitCode ?? 0), ...written };
   } finally {
-    process.chdir(cwdBefore);
+    if (cwd !== undefined) process.chdir(cwdBefore);
     process.exitCode = undefined;
     for (const back of restore) back();
     for (const { name, before } of heard)
@@ -88,8 +88,8 @@ export async function runJsonHere<T>(args: string[], environment: Environment) {
 }
 
 /** Runs it with `--json` and reads stdout as one JSON value. */
-export async function jsonHere<T>(args: string[], environment: Environment): Promise<T> {
-  const { stdout, stderr } = await runHere([...args, '--json'], environment);
+export async function jsonHere<T>(args: string[], environment: Environment, options: HereOptions = {}): Promise<T> {
+  const { stdout, stderr } = await runHere([...args, '--json'], environment, options);
   if (stdout === '') throw new Error(stderr);
   return JSON.parse(stdout);
 }

@@ -51,9 +51,9 @@ export interface JobChanges {
 /** Everything a job changed. Throws `refused` where that is not all kept any more. */
 export function changesOf(ledger: Ledger, job: string): JobChanges {
   const commits = commitsOf(ledger, job);
-  const oldestKept = ledger.get('select min("commit") as id from undo')?.id as number | null;
+  const dropped = ledger.get<{ through: number }>('select through from dropped')?.through ?? 0;
   const oldest = commits.at(-1);
-  if (oldest !== undefined && (oldestKept === null || oldest < oldestKept)) throw tooOld(ledger, job);
+  if (oldest !== undefined && oldest <= dropped) throw tooOld(ledger, job);
   return { rows: rowChanges(ledger, commits), files: fileChanges(ledger, { job, commits }) };
 }
 

@@ -218,6 +218,11 @@ export function dropOldVersions(ledger: Ledger, { now, days, kept }: Retention):
     for (const { id } of dropped) ledger.run('delete from version where id = ?', id as string);
     ledger.run('update version set previous = null where previous not in (select id from version)');
     ledger.run('delete from undo where "commit" in (select id from "commit" where at < ? and applied = 1)', since);
+    ledger.run(
+      `insert into dropped select 1, max(id) from "commit" where at < ? and applied = 1 having max(id) is not null
+         on conflict (id) do update set through = max(through, excluded.through)`,
+      since,
+    );
     return dropped.length;
   });
 }

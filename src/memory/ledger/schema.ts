@@ -163,6 +163,11 @@ create table program_line (memory text not null, line text not null, actor text 
   primary key (memory, line)) strict, without rowid;
 create index program_line_line on program_line (line);
 `,
+  `
+create table dropped (id integer primary key check (id = 1), through integer not null) strict;
+insert into dropped select 1, coalesce((select min("commit") - 1 from undo), max(id)) from "commit"
+  having max(id) is not null;
+`,
 ];
 
 /** What a wing keeps in a ledger, or in the home. */
