@@ -2,8 +2,6 @@
 // tool that reads and writes the directory they speak of.
 
 import { betaMemoryTool } from '@anthropic-ai/sdk/helpers/beta/memory';
-import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
-import type { BetaMemoryTool20250818Command } from '@anthropic-ai/sdk/resources/beta';
 import { type Config, loadConfig } from '../base/config/config.ts';
 import { AppError, describeError } from '../base/errors.ts';
 import { renderPrompt } from '../base/prompt.ts';
@@ -17,13 +15,22 @@ import { type MemoryToolOptions, memoryCommands, readMemoryCommand } from './mem
 import { MEMORY_SCOPES, type MemoryScope, scopeDir } from './places.ts';
 import { type RecallOptions, recallFor } from './recall.ts';
 
+/** A tool as the official SDK's runners take it; written out here, so that a program without the SDK has its type too. */
+export interface MemoryTool {
+  type: 'memory_20250818';
+  name: 'memory';
+  /** Answers what the model is told. Throws what it is told as an error. */
+  run(input: unknown): Promise<string>;
+  parse(input: unknown): unknown;
+}
+
 export interface AgentMemory {
   /** The memory directory. */
   dir: string;
   /** To be appended to the agent's system prompt: how to use its memory, and what is recalled. */
   systemPrompt: string;
   /** Anthropic's memory tool, for `client.beta.messages.toolRunner`. Agents with file tools of their own need none. */
-  tools: BetaRunnableTool<BetaMemoryTool20250818Command>[];
+  tools: MemoryTool[];
   store: Store;
   /** To be called when the agent has ended. */
   close(): void;
@@ -65,9 +72,9 @@ export async function agentMemory(options: AgentMemoryOptions): Promise<AgentMem
       tools: [
         {
           ...tool,
-          run(input, context) {
+          run(input) {
             countView(store, { input, now: config.clock.now() });
-            return tool.run(input, context);
+            return tool.run(input);
           },
         },
       ],
@@ -100,14 +107,16 @@ function countView(store: Store, { input, now }: { input: unknown; now: Date }):
  * The memory tool for `client.beta.messages.toolRunner({ tools: [memoryTool(store, { mode: 'read-write' })] })`.
  * Every change it makes is one commit of the store, by the actor `tool:memory` unless another is given.
  */
-export function memoryTool(store: Store, options: MemoryToolOptions): BetaRunnableTool<BetaMemoryTool20250818Command> {
+export function memoryTool(store: Store, options: MemoryToolOptions): MemoryTool {
   const tool = betaMemoryTool(memoryCommands(store, options));
   return {
-    ...tool,
+    type: 'memory_20250818',
+    name: 'memory',
+    parse: tool.parse,
     // The SDK checks neither the command nor its arguments.
     async run(input: unknown) {
       try {
-        return await tool.run(readMemoryCommand(input));
+        return (await tool.run(readMemoryCommand(input))) as string;
       } catch (error) {
         throw await toolError(describeError(error));
       }
