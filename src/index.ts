@@ -9,7 +9,13 @@ useWings(WINGS);
 
 // Memory for an agent of one's own.
 
-export { type AgentMemory, type AgentMemoryOptions, agentMemory, type MemoryTool, memoryTool } from './doors/agent-memory.ts';
+export {
+  type AgentMemory,
+  type AgentMemoryOptions,
+  agentMemory,
+  type MemoryTool,
+  memoryTool,
+} from './doors/agent-memory.ts';
 export type { MemoryToolOptions } from './doors/memory-commands.ts';
 export type { MemoryScope } from './doors/places.ts';
 export { type RecallOptions, recallPrompt } from './doors/recall.ts';

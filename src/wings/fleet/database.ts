@@ -50,7 +50,8 @@ export interface Database {
 export async function openDatabase(url: string, parts: DatabasePart[]): Promise<Database> {
   if (!/^postgres(?:ql)?:$/.test(URL.parse(url)?.protocol ?? '') || /%(?![\da-f]{2})/i.test(url)) {
     throw new AppError('bad-input', 'The database URL is no URL of PostgreSQL.', {
-      remedy: 'Give one like postgres://host:5432/name, with user and password before the host; a % of a password is written as %25.',
+      remedy:
+        'Give one like postgres://host:5432/name, with user and password before the host; a % of a password is written as %25.',
     });
   }
   const driver = await optionalPackage('pg', 'memory in PostgreSQL', () => import('pg'));
