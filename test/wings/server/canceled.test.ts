@@ -11,8 +11,9 @@ import { all, served } from './served.ts';
 const FACTS = Array.from({ length: 8 }, (_, at) => `The service number ${at + 1} listens on port ${4_001 + at}.`);
 const isDreaming = ({ tools }: MessagesRequest) => tools.some(({ name }) => name === 'propose_operations');
 
-/** A server, a session, and a model whose answers to the requests of dreams can be waited for. */
-async function withSlowDream({ hold }: { hold(request: number): Promise<void> }) {
+/** A server, a session, and a model that is `asked` a dream's second request and answers once that is `ended`. */
+async function withDreamHeld() {
+  const [asked, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const reply = obey({
     record: (request) =>
       messagesBy(request, 'human').map((message) => {
@@ -30,7 +31,10 @@ async function withSlowDream({ hold }: { hold(request: number): Promise<void> })
   const model = await testModel(async (request) => {
     if (isDreaming(request) && request.messages.length === 1) {
       requests += 1;
-      await hold(requests);
+      if (requests === 2) {
+        asked.resolve();
+        await ended.promise;
+      }
     }
     return reply(request);
   });
@@ -51,7 +55,7 @@ async function withSlowDream({ hold }: { hold(request: number): Promise<void> })
     return new Map(found.flatMap((each) => (each.type === 'memory' ? [[each.path, each.content ?? ''] as const] : [])));
   };
   return {
-    ...{ ...at, sdk, store, texts, requests: () => requests },
+    ...{ ...at, asked, ended, sdk, store, texts, requests: () => requests },
     dream: () =>
       sdk.beta.dreams.create({
         inputs: [
@@ -70,14 +74,7 @@ async function withSlowDream({ hold }: { hold(request: number): Promise<void> })
 }
 
 test('a dream that is canceled between two of its requests leaves no line of it, and what was extracted can be dreamed over', async () => {
-  const [asked, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const at = await withSlowDream({
-    async hold(request) {
-      if (request !== 2) return;
-      asked.resolve();
-      await ended.promise;
-    },
-  });
+  const { asked, ended, ...at } = await withDreamHeld();
   const own = await at.sdk.beta.memoryStores.memories.create(at.store, { path: '/own/note.md', content: 'Mine.\n' });
   const { id } = await at.dream();
   const working = at.work();
@@ -104,14 +101,7 @@ test('a dream that is canceled between two of its requests leaves no line of it,
 });
 
 test('where the server ends before it could take a canceled dream back, the worker does, and only then is the store free', async () => {
-  const [asked, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const at = await withSlowDream({
-    async hold(request) {
-      if (request !== 2) return;
-      asked.resolve();
-      await ended.promise;
-    },
-  });
+  const { asked, ended, ...at } = await withDreamHeld();
   const { id } = await at.dream();
   const working = at.work();
   await asked.promise;
