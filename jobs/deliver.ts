@@ -25,11 +25,8 @@ import type { CommitPlan, Store, WithLease } from '../src/memory/store/store.ts'
 import { changeLogs } from '../src/memory/text/daily-log.ts';
 import { forget } from './forget.ts';
 
-/** The memory directory with the outbox. */
-export interface Sending {
-  dir: string;
-  ledger: Ledger;
-}
+/** The store with the outbox. */
+export type Sending = Pick<Store, 'id' | 'ledger' | 'enterRows'>;
 
 interface DeliverDeps {
   /** The user scope. */
@@ -41,7 +38,7 @@ interface DeliverDeps {
 
 /** Throws what the user scope's store throws; the outbox then holds what it held. */
 export async function deliver(from: Sending, deps: DeliverDeps): Promise<void> {
-  if (outboxRows(from.ledger).length === 0 || from.dir === deps.store.dir) return;
+  if (outboxRows(from.ledger).length === 0 || from.id === deps.store.id) return;
   let rows: OutboxRow[] = [];
   let forgotten: OutboxRow[] = [];
   await deps.store.commit({ actor: 'job:deliver' }, (ledger) => {
@@ -53,7 +50,7 @@ export async function deliver(from: Sending, deps: DeliverDeps): Promise<void> {
     const decided = new Set([...sent.map(({ id }) => id), ...forgotten.map(({ entry }) => entry)]);
     const unsent = rows.map(({ entry }) => entry).filter((entry) => !decided.has(entry));
     // 2.
-    return planDelivery({ ledger, source: from.dir, sent, unsent }, deps);
+    return planDelivery({ ledger, source: from.id, sent, unsent }, deps);
   });
   // 3.
   const busy = new Set<OutboxRow>();
@@ -62,10 +59,8 @@ export async function deliver(from: Sending, deps: DeliverDeps): Promise<void> {
     if (outcome === 'busy') busy.add(row);
   }
   // 4.
-  finishOutboxRows(
-    from.ledger,
-    rows.filter((row) => !busy.has(row)),
-  );
+  const done = rows.filter((row) => !busy.has(row));
+  await from.enterRows((ledger) => finishOutboxRows(ledger, done));
 }
 
 interface Said {

@@ -112,7 +112,7 @@ export async function dream(request: DreamRequest, deps: DreamDeps): Promise<Dre
   } catch (error) {
     ended = { ...ended, ...failedBy(error) };
   }
-  noteEnd(ended, deps);
+  await noteEnd(ended, deps);
   return reportOf(ended, deps);
 }
 
@@ -127,7 +127,8 @@ async function dreamWithLease(request: DreamRequest, deps: Night): Promise<Ended
   const loaded = await loadEntries(deps, { acceptMissing: request.acceptMissing, lease, sent });
   const { instructions, session } = request;
   const begun = { kind: 'dream', instructions, session } as const;
-  const job = loaded.isIdle ? null : beginJob(store.ledger, { ...begun, now: clock.now() });
+  const now = clock.now();
+  const job = loaded.isIdle ? null : await store.enterRows((ledger) => beginJob(ledger, { ...begun, now }));
   const committed: Committed[] = [];
   let end: DreamEnd = { outcome: 'nothing-new' };
   let failure: unknown;
@@ -154,7 +155,8 @@ async function dreamWithLease(request: DreamRequest, deps: Night): Promise<Ended
   } finally {
     // 10.
     const result = failure ? { outcome: 'failed', error: failureOf(failure) } : { outcome: end.outcome };
-    if (job) endJob(store.ledger, job, { ...result, usage: deps.spend.record(), now: clock.now() });
+    const ended = { ...result, usage: deps.spend.record(), now: clock.now() };
+    if (job) await store.enterRows((ledger) => endJob(ledger, job, ended));
   }
   return { ...end, job, committed };
 }
@@ -215,7 +217,8 @@ async function commitChecked(checked: Checked, deps: Night & { job: string }): P
   const proposals = ask ? await ask.operations(checked, deps) : [];
   const index = ask ? null : await commitOperations(checked, deps);
   const placed = operations.flatMap(({ entries }) => entries);
-  noteLeft(deps.store.ledger, { left, placed, now: deps.clock.now() });
+  const now = deps.clock.now();
+  await deps.store.enterRows((ledger) => noteLeft(ledger, { left, placed, now }));
   return { operations: operations.map(told), proposals, refused, left, index };
 }
 
@@ -248,23 +251,24 @@ async function reportFailure(error: unknown, at: CommitAt): Promise<void> {
  * A dream that was refused before it began is a job all the same, so that whoever looks finds out why; so is the next that
  * found nothing to do, so that nobody looks for long.
  */
-function noteEnd({ job, outcome, error }: Ended, deps: DreamDeps): void {
-  const { ledger } = deps.store;
+async function noteEnd({ job, outcome, error }: Ended, deps: DreamDeps): Promise<void> {
+  const { store } = deps;
   const now = deps.clock.now();
   try {
-    if (job !== null || outcome === 'busy' || (!error && !lastDreamJob(ledger)?.error)) return;
-    endJob(ledger, beginJob(ledger, { kind: 'dream', now }), { outcome, error, usage: deps.spend.record(), now });
+    if (job !== null || outcome === 'busy' || (!error && !lastDreamJob(store.ledger)?.error)) return;
+    const end = { outcome, error, usage: deps.spend.record(), now };
+    await store.enterRows((ledger) => endJob(ledger, beginJob(ledger, { kind: 'dream', now }), end));
   } catch (failure) {
     // Where the ledger cannot be written the report is all there is.
     if (!isAppError(failure)) throw failure;
   }
 }
 
-function reportOf({ job, committed, ...end }: Ended, { store: { ledger }, clock, spend, requests }: DreamDeps) {
+async function reportOf({ job, committed, ...end }: Ended, { store, clock, spend, requests }: DreamDeps) {
   const all = <Item>(of: (each: Committed) => Item[]) => committed.flatMap(of);
   const index = committed.findLast((each) => each.index)?.index;
-  const waits = requests?.open(ledger).waits ?? undefined;
-  requests?.end(ledger, clock.now());
+  const waits = requests?.open(store.ledger).waits ?? undefined;
+  await requests?.end(store, clock.now());
   return {
     ...end,
     operations: all(({ operations }) => operations),

@@ -29,7 +29,7 @@ export async function edit(
   const isFine = open();
   // 3.
   await store.lookUp(path);
-  const jobs = ledger.transaction(() => {
+  const jobs = await store.enterRows(() => {
     const sql = `select distinct version."commit" as id from version join memory on memory.id = version.memory
       where memory.path = ? and version."commit" > ? and version.actor = 'external' order by 1`;
     const commits = ledger.all<{ id: number }>(sql, path, last);

@@ -72,6 +72,8 @@ export interface ExtractRequest {
 }
 
 export interface ExtractDeps extends ProposeDeps, CommitDeps {
+  /** Opens a transcript; default: a file. */
+  openSession?: typeof openSession;
   /** The memory directory that a session belongs to. */
   storeFor(session: { cwd?: string }): Promise<Store>;
   /** The memories on this disk that a session's agent may write to. Default: the memory directory alone. */
@@ -101,19 +103,24 @@ export async function extract(request: ExtractRequest, deps: ExtractDeps): Promi
   const { transcript, session: id, ended, snapshot } = request;
   let [session, memory]: [string, string | null] = [id ?? '', null];
   let done: ExtractEnd & Done = { outcome: 'busy', ...NOTHING_DONE };
+  let opened: Session | undefined;
   try {
     // 1.
-    const opened = request.opened ?? (await openSession(transcript, { id, isLive: !ended, snapshot }));
-    if (isAppError(opened)) throw opened;
-    session = opened.id;
-    const store = await deps.storeFor(opened);
+    const given = request.opened;
+    if (isAppError(given)) throw given;
+    const found = given ?? (await (deps.openSession ?? openSession)(transcript, { id, isLive: !ended, snapshot }));
+    opened = found;
+    session = found.id;
+    const store = await deps.storeFor(found);
     memory = store.dir;
     await deps.withLease(store, `session:${session}`, async (lease) => {
-      done = await extractOpened({ session: opened, store, lease }, request, deps);
+      done = await extractOpened({ session: found, store, lease }, request, deps);
       return true;
     });
   } catch (error) {
     done = { ...done, ...failedBy(error) };
+  } finally {
+    opened?.discard?.();
   }
   return { session, transcript, memory, ...done, spend: deps.spend.total() };
 }
@@ -140,12 +147,9 @@ async function extractOpened(opened: Opened, request: ExtractRequest, deps: Extr
       const { pending, private: hidden, mainAgent, assumed, declined } = sorted;
       const byCode = [...hidden, ...mainAgent, ...assumed, ...declined];
       if (byCode.length + pending.size === 0) break;
-      job ??= beginJob(store.ledger, {
-        kind: request.reopen ? 'reprocess' : 'extract',
-        session: session.id,
-        instructions: request.instructions,
-        now: deps.clock.now(),
-      });
+      const kind = request.reopen ? 'reprocess' : 'extract';
+      const begun = { kind, session: session.id, instructions: request.instructions, now: deps.clock.now() } as const;
+      job ??= await store.enterRows((ledger) => beginJob(ledger, begun));
       const at: CommitAt = { ...opened, job, rows: await sessionRows(opened, sorted) };
       // 3.
       if (byCode.length > 0) {
@@ -188,8 +192,10 @@ async function extractOpened(opened: Opened, request: ExtractRequest, deps: Extr
   if (extracted.some(({ ending }) => ending === 'turn-limit')) end = { outcome: 'turn-limit' };
   else if (entries.length > 0) end = { outcome: 'recorded' };
   const coverage = sorted ? coverageRanges(store.ledger, session.id, sorted) : [];
-  if (job)
-    endJob(store.ledger, job, { ...rowEnd(failure, end, deps), usage: deps.spend.record(), now: deps.clock.now() });
+  if (job) {
+    const [id, ended] = [job, { ...rowEnd(failure, end, deps), usage: deps.spend.record(), now: deps.clock.now() }];
+    await store.enterRows((ledger) => endJob(ledger, id, ended));
+  }
   if (failure !== undefined) end = failedBy(failure);
   const counts = { unsettledTurns: sorted?.unsettled ?? 0, unreadableLines, pendingTurns, coveredTurns: covered.size };
   return { ...end, entries, coverage, ...counts, job, ...(shown && { fork: shown }) };

@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync, statfsSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** What starts processes, queues or a browser names one of these. */
 const STARTS_PROCESSES = /node:child_process|support\/run\.ts|support\/mcp\.ts|queue\/own-\w+\.ts|\/browser\.ts/;
@@ -12,6 +13,7 @@ process.env.NODE_COMPILE_CACHE = join(HERE, '../node_modules/.cache/nocturne-tes
 const files = readdirSync(HERE, { recursive: true, encoding: 'utf8' })
   .map((path) => path.replaceAll('\\', '/'))
   .filter((path) => path.endsWith('.test.ts'));
+const HAS_FLEET = existsSync(join(HERE, '../src/wings/fleet'));
 const isSystem = (path: string) =>
   /^(doors|queue|chaos)\//.test(path) || STARTS_PROCESSES.test(readFileSync(join(HERE, path), 'utf8'));
 
@@ -29,20 +31,29 @@ function temporary(): Record<string, string> {
   }
 }
 
+/** What is asked of two servers on one database too, and in the small size. */
+const OF_SERVERS =
+  /^wings\/server\/(?:memories|refused|dreams|canceled|growing-session|mcp|tenants|waiting)\.test\.ts$/;
+const OF_SERVERS_QUICK = /^wings\/server\/memories\.test\.ts$/;
+
 /**
- * `fast` computes, `system` starts processes and queues and waits more than it computes: so there is one more file at once
- * than there are cores, two. Both run in one group: the first of `system` begin while the last of `fast` are still at work.
+ * `fast` computes, `system` starts processes and queues and waits more than it computes: so there are twice as many files
+ * at once as there are cores, two. Both run in one group, `system` first: what it waits for passes while others compute.
  * The files of a project share the modules that are loaded: loading them was a fourth of what a run costs. No module of
  * ours holds state that a test changes.
  */
 export function projects(of: string[]) {
+  const isDeep = process.env.NOCTURNE_TEST_DEPTH === 'deep';
+  const servers = HAS_FLEET ? files.filter((path) => (isDeep ? OF_SERVERS : OF_SERVERS_QUICK).test(path)) : [];
   const shared = {
     root: join(HERE, '..'),
     setupFiles: 'test/support/setup.ts',
     isolate: false,
     // Node loads TypeScript itself, faster than Vite's module runner; none of it is mocked.
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    maxWorkers: 3,
+    maxWorkers: 4,
+    // The embedded queue's Wasm runs too little here to earn V8's second compiler.
+    execArgv: ['--liftoff-only'],
     env: temporary(),
   };
   const include = (paths: string[]) => paths.map((path) => `test/${path}`);
@@ -63,7 +74,32 @@ export function projects(of: string[]) {
         include: include(of.filter(isSystem)),
       },
     },
+    ...(servers.length > 0
+      ? [
+          {
+            extends: true as const,
+            test: {
+              ...shared,
+              name: 'two servers',
+              include: include(servers),
+              env: { ...shared.env, NOCTURNE_TEST_SERVERS: '2' },
+            },
+          },
+        ]
+      : []),
   ];
+}
+
+/** These wait longest, for locks and leases that run out: they begin first, so that no core waits for them at the end. */
+const WAITING = /\/(?:queue-lost|queues|once|worker|death|fork|hook|warm-children|at-once|live|crash)\.test\.ts$/;
+
+export class WaitingFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const rank = ({ project, moduleId }: TestSpecification) =>
+      project.name === 'fast' ? 2 : WAITING.test(moduleId) ? 0 : 1;
+    return sorted.toSorted((a, b) => rank(a) - rank(b));
+  }
 }
 
 // What a test waits for tells of itself long before its time is over.
@@ -73,6 +109,7 @@ export default defineConfig({
     globalSetup: 'test/support/build.ts',
     testTimeout: 240_000,
     hookTimeout: 240_000,
+    sequence: { sequencer: WaitingFirst },
     projects: projects(files),
   },
 });

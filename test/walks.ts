@@ -33,7 +33,7 @@ const WALKS = {
     buildExcerpts, segmentsOf|layOutTurn, redact, cutLongPastes|showWithoutLongPastes, choosePriorities|assignPriorities|assignTiers,
     cutIntoChunks, renderSegments|renderRows, isWithinTokens, jobs/extract: propose|runExtractor, Guidance, describePlace,
     renderPrompt, recordEntriesTool, runWithTools, ~forkAgent, ~answerRun, runAgent, openModel, readEnding, ~routeTools,
-    src/agent: readEntries, checkEntry, findQuote, adoptedWords, findRelativeDate, commitExcerpt, isUntouched, ~Store,
+    src/agent: readEntries, checkEntry, findQuote, adoptedWords, findRelativeDate, commitExcerpt, isUntouched, ~DirectoryStore|Store,
     StoreLock, stage, ~appendEntries, ledger: writeEntry, addVersion, applyCommits, DisplacedFiles|Asides, coverageRanges,
     endJob, settleItem`,
   'an entry, from the log to the index': `
@@ -43,7 +43,7 @@ const WALKS = {
     jobs/dream: propose|proposeParts, requestFor, renderPrompt, runWithTools, ~runAgent, ~operationSchema, Check|Draft,
     judgeOperations, checkLines, checkDropped|src/memory/dream/operation-checks.ts,
     resolveMeaning|settleMeaning, commitOperations|commitDream, commitTopics, editsOf, editLines,
-    relinked, appendJsonReport, appendMarkdownReport, indexChange, buildIndex, ~Store, stage, addVersion, applyCommits,
+    relinked, appendJsonReport, appendMarkdownReport, indexChange, buildIndex, ~DirectoryStore|Store, stage, addVersion, applyCommits,
     findArchivable|findForgotten, commitArchiving|commitForgotten, rebuildIndex, endJob, settleItem`,
 };
 

@@ -84,7 +84,8 @@ export async function propose(selected: Selected, check: Check, deps: ProposeDep
   }
   const { operations, left } = check.checked();
   if (operations.length > 0) return { outcome: 'proposed', spend: spentSince(before, spend.total()) };
-  noteLeft(store.ledger, { left, placed: [], now: clock.now() });
+  const now = clock.now();
+  await store.enterRows((ledger) => noteLeft(ledger, { left, placed: [], now }));
   throw new AppError(
     'bad-reply',
     `The model proposed no operations that could be carried out for ${selected.context.entries.size} entries.`,

@@ -45,7 +45,7 @@ export interface Requests {
   /** Fetches what was answered; called under the dream's lease, before anything else. */
   begin(deps: ProposeDeps): Promise<SentRequests>;
   /** Sees to it that what waits is asked after. */
-  end(ledger: Ledger, now: Date): void;
+  end(store: Store, now: Date): Promise<void>;
   /** What asking this way costs; absent where it costs the same. */
   priceOf?(price: Price): Price;
 }

@@ -4,16 +4,17 @@
 import { betaMemoryTool } from '@anthropic-ai/sdk/helpers/beta/memory';
 import { type Config, loadConfig } from '../base/config/config.ts';
 import { AppError, describeError } from '../base/errors.ts';
+import { canonicalPath, isStoreId } from '../base/files/directories.ts';
 import { renderPrompt } from '../base/prompt.ts';
-import { openHome } from '../memory/home/home.ts';
 import { openStore } from '../memory/open.ts';
-import { rememberUses } from '../memory/recall/recall-uses.ts';
 import type { Store } from '../memory/store/store.ts';
 import { isTopicPath } from '../memory/text/topic.ts';
 import { declaredScope } from './agent-definition.ts';
 import { type MemoryToolOptions, memoryCommands, readMemoryCommand } from './memory-commands.ts';
-import { MEMORY_SCOPES, type MemoryScope, scopeDir } from './places.ts';
+import { openHomeOf } from './open-home.ts';
+import { MEMORY_SCOPES, type MemoryScope, notOfWorkingTree, scopeDir } from './places.ts';
 import { type RecallOptions, recallFor } from './recall.ts';
+import { keepingOf } from './wing.ts';
 
 /** A tool as the official SDK's runners take it; written out here, so that a program without the SDK has its type too. */
 export interface MemoryTool {
@@ -56,15 +57,10 @@ export async function agentMemory(options: AgentMemoryOptions): Promise<AgentMem
   const { config = await loadConfig(), mode = 'read-write', ...recalling } = options;
   const cwd = options.cwd ?? process.cwd();
   const memory = await scopeOf(options);
-  const store = await openStore(scopeDir(config, { memory, cwd }), {
-    clock: config.clock,
-    isCheckedIn: memory === 'user' ? false : undefined,
-  });
+  const { store, bring, close } = await openAgentStore(config, { memory, cwd });
   try {
-    const home = openHome(config.home, config.clock, config.zone);
-    await home.addStore(store.dir).finally(() => home.close());
     const recalled = await recallFor(config, { ...recalling, cwd, memory, isAlone: true });
-    const { text } = await renderPrompt('agent-memory', { directory: store.dir, recalled: recalled.text });
+    const { text } = await renderPrompt('agent-memory', { directory: store.id, recalled: recalled.text });
     const tool = memoryTool(store, { mode });
     return {
       dir: store.dir,
@@ -72,15 +68,46 @@ export async function agentMemory(options: AgentMemoryOptions): Promise<AgentMem
       tools: [
         {
           ...tool,
-          run(input) {
-            countView(store, { input, now: config.clock.now() });
+          async run(input) {
+            await bring();
+            await countView(store, { input, now: config.clock.now() });
             return tool.run(input);
           },
         },
       ],
       store,
-      close: () => store.close(),
+      close,
     };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+/** `bring`: to what others made of it since, where it is kept elsewhere. */
+async function openAgentStore(
+  config: Config,
+  { memory, cwd }: { memory: MemoryScope; cwd: string },
+): Promise<{ store: Store; bring(): Promise<unknown>; close(): void }> {
+  const place = scopeDir(config, { memory, cwd });
+  const keeping = keepingOf(config);
+  if (keeping) {
+    const close = () => void keeping.close();
+    try {
+      if (memory === 'local') throw notOfWorkingTree();
+      const store = await keeping.openStore(isStoreId(place, config) ? place : canonicalPath(place));
+      return { store, bring: () => keeping.openStore(store.id), close };
+    } catch (error) {
+      close();
+      throw error;
+    }
+  }
+  const isCheckedIn = memory === 'user' ? false : undefined;
+  const store = await openStore(place, { clock: config.clock, isCheckedIn });
+  try {
+    const { home, close } = openHomeOf(config);
+    await home.addStore(store.dir).finally(close);
+    return { store, bring: async () => {}, close: () => store.close() };
   } catch (error) {
     store.close();
     throw error;
@@ -96,11 +123,11 @@ async function scopeOf({ memory, definition }: AgentMemoryOptions): Promise<Memo
 }
 
 /** A topic that an agent opens is used. */
-function countView(store: Store, { input, now }: { input: unknown; now: Date }): void {
+async function countView(store: Store, { input, now }: { input: unknown; now: Date }): Promise<void> {
   const { command, path } = (input ?? {}) as { command?: unknown; path?: unknown };
   if (command !== 'view' || typeof path !== 'string') return;
   const topic = path.replace(/^\/?memories\//, '');
-  if (isTopicPath(topic)) rememberUses(store.ledger, { used: [topic], now });
+  if (isTopicPath(topic)) await store.recalls.use({ used: [topic], now });
 }
 
 /**

@@ -19,8 +19,9 @@ import { AppError } from '../base/errors.ts';
 import { isDirectory } from '../base/files/directories.ts';
 import { keySource, readAccess } from '../base/key.ts';
 import { type Log, openLog } from '../base/logger.ts';
+import type { RedactElsewhere } from '../memory/history/redact/redaction.ts';
 import { dropOldVersions } from '../memory/history/versions.ts';
-import { openHome } from '../memory/home/home.ts';
+import { limitDifferences } from '../memory/home/limits.ts';
 import { JobSpend } from '../memory/home/spend.ts';
 import type { Enablement } from '../memory/home/switches.ts';
 import { sessionDirs } from '../memory/ledger/coverage.ts';
@@ -29,11 +30,14 @@ import { openStore } from '../memory/open.ts';
 import type { Store } from '../memory/store/store.ts';
 import { boundDecompression } from '../transcript/records.ts';
 import { type JobOptions, type Parts, wallOf, withAccess, withLease, withNews, withUsage } from './job-bounds.ts';
+import { homeOf } from './open-home.ts';
 import { enablementFor, foundDirectories, memoriesOf, memoryDirFor } from './places.ts';
 import { refuseSentLedger } from './sent-ledger.ts';
 import { tracing } from './telemetry.ts';
+import { transcriptFiles } from './transcripts.ts';
 import { UserScope } from './user-scope.ts';
-import { type WingApp, wings, wingWith } from './wing.ts';
+import { keepingOf, type WingApp, type WorkFigures, wings, wingWith } from './wing.ts';
+import { type Desk, LocalDesk } from './worker/desk.ts';
 import { lanesFor, ModelSlots, withinSlots } from './worker/model-slots.ts';
 
 export interface App extends WingApp {
@@ -61,9 +65,17 @@ export interface App extends WingApp {
   remember(store: Store, request: RememberRequest): Promise<RememberReport>;
   /** Takes something out of the memory and does not learn it again from the same source. */
   forget(store: Store, request: ForgetRequest): Promise<ForgetReport>;
+  /** What a worker sees of all memory directories. */
+  desk: Desk;
+  /** Where several machines share the memory: of all of it. */
+  figures?(): Promise<WorkFigures>;
+  /** Redacts what is kept of a store outside of its files and its ledger, where that is so. */
+  redactElsewhere?: RedactElsewhere;
   /** Writes a line into the log of the home. */
   log: Log;
-  close(): void;
+  /** What the settings of this machine say in vain, since several machines share the home; each a sentence without its stop. */
+  overruled: string[];
+  close(): Promise<void>;
 }
 
 export interface DreamRequest extends DreamJobRequest {
@@ -76,9 +88,24 @@ export interface DreamRequest extends DreamJobRequest {
   batch?: RequestsMode;
 }
 
-export function compose(config: Config, parts: Parts = {}): App {
+/** The app of whoever can wait: where several machines share the home, with the limits and the zone that it keeps for all. */
+export async function openApp(config: Config, parts: Parts = {}): Promise<App> {
+  const keeping = keepingOf(config, parts);
+  if (!keeping) return compose(config, parts);
+  try {
+    const kept = await homeOf(config, { keeping }).limits(config);
+    const app = compose({ ...config, dayMoneyUsd: undefined, ...kept }, parts, keeping);
+    return { ...app, overruled: limitDifferences(config, kept) };
+  } catch (error) {
+    await keeping.close();
+    throw error;
+  }
+}
+
+export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(config, parts)): App {
   boundDecompression(config.decompressedBytes);
-  const home = openHome(config.home, config.clock, config.zone, () => foundDirectories(config));
+  const home = homeOf(config, { keeping, look: () => foundDirectories(config) });
+  const transcripts = keeping?.transcripts ?? transcriptFiles;
   const stores = new Map<string, Promise<Store>>();
   const limits = { memoryBytes: config.memoryBytes, memories: config.maxMemories, totalBytes: config.totalMemoryBytes };
   const moved: Store[] = [];
@@ -94,6 +121,7 @@ export function compose(config: Config, parts: Parts = {}): App {
     return opened;
   };
   const store = async (dir: string): Promise<Store> => {
+    if (keeping) return keeping.openStore(dir);
     const before = stores.get(dir);
     const opened = await (before ?? open(dir));
     if (!before || opened.isInPlace()) return opened;
@@ -105,12 +133,12 @@ export function compose(config: Config, parts: Parts = {}): App {
     enablementFor(config, { pauses: await home.pauses.all(), cwd });
   const storeToKnow = async (dir: string) => {
     const opened = await store(dir);
-    await home.addStore(opened.dir);
+    if (!keeping) await home.addStore(opened.id);
     return opened;
   };
   const storeFor = (session: { cwd?: string }) => storeToKnow(memoryDirFor(config, session));
   const storeForWork = async (session: { cwd?: string }) => {
-    const isNew = !isDirectory(join(memoryDirFor(config, session), '.nocturne'));
+    const isNew = !keeping && !isDirectory(join(memoryDirFor(config, session), '.nocturne'));
     if (isNew && keySource(config) === 'none') requireAccess(config);
     return storeFor(session);
   };
@@ -122,7 +150,7 @@ export function compose(config: Config, parts: Parts = {}): App {
     withAccess(config, withNews(spans.run(parts.runAgent ?? forked), parts.onRequest)),
     new ModelSlots(config.concurrency),
   );
-  const job = ({ model = config.model, mayCommit, onUsage, signal }: JobOptions) => ({
+  const job = ({ model = config.model, item, mayCommit, onUsage, signal }: JobOptions) => ({
     clock: config.clock,
     zone: config.zone,
     agent: {
@@ -135,7 +163,7 @@ export function compose(config: Config, parts: Parts = {}): App {
     runAgent: withUsage(runAgent, onUsage),
     spend: new JobSpend(home, { ...config, model }),
     withLease: <T>(at: Store, key: string, work: (lease: Lease) => Promise<T>) =>
-      leased(at, key, (lease) => work({ ...lease, mayCommit })),
+      leased(at, key, (lease) => work({ ...lease, item, mayCommit })),
     signal: AbortSignal.any([wallOf(config.jobWallMs), ...(signal ? [signal] : [])]),
   });
   const dreamSeams = async ({ review, batch }: DreamRequest, signal?: AbortSignal) => {
@@ -157,6 +185,7 @@ export function compose(config: Config, parts: Parts = {}): App {
     excerptTokens: config.excerptTokens,
     fork: config.fork,
     declinedBefore: await home.declinedBefore(),
+    openSession: (path, options) => transcripts.open(path, options),
     memoriesOf: ({ cwd }, memory) => memoriesOf(config, { cwd, memory }),
     userMemory: options.keepsUserMemory ? undefined : userScope.memory,
   });
@@ -178,30 +207,48 @@ export function compose(config: Config, parts: Parts = {}): App {
   const forWings: WingApp = {
     config,
     home,
+    shared: keeping?.shared ?? null,
+    transcripts,
     memoryDirOf: (session) => memoryDirFor(config, session),
+    async hasMemory(session) {
+      const place = memoryDirFor(config, session);
+      return keeping ? (await keeping.findStore(place)) !== null : isDirectory(place);
+    },
     standing,
     store,
     withLease: leased,
+    keeping,
     async afterDream(done) {
       const added: Partial<DreamFacts> = {};
       for (const { dream } of wings()) Object.assign(added, await dream?.after(done, forWings));
       return added;
     },
   };
+  const standingOf = async (at: Store) => {
+    const pauses = await home.pauses.all();
+    const overall = enablementFor(config, { pauses });
+    if (!overall.enabled) return overall;
+    const each = sessionDirs(at.ledger).map((cwd) => enablementFor(config, { pauses, cwd }));
+    return (each.every(({ enabled }) => !enabled) && each[0]) || overall;
+  };
+  const deskParts = { config, home, store, standingOf, deliver: (at: Store) => userScope.deliver(at) };
   return {
     ...forWings,
     log,
+    overruled: [],
     userScope,
-    async standingOf(at) {
-      const pauses = await home.pauses.all();
-      const overall = enablementFor(config, { pauses });
-      if (!overall.enabled) return overall;
-      const each = sessionDirs(at.ledger).map((cwd) => enablementFor(config, { pauses, cwd }));
-      return (each.every(({ enabled }) => !enabled) && each[0]) || overall;
-    },
+    standingOf,
+    redactElsewhere: keeping?.redactElsewhere?.bind(keeping),
+    desk: keeping?.desk(deskParts) ?? new LocalDesk(deskParts),
+    figures: keeping?.figures?.bind(keeping),
     storeFor,
     storeForWork,
     check: async (session, { repair }) => {
+      if (keeping) {
+        throw new AppError('refused', 'Memory is kept in a database, and check looks at the files of a directory.', {
+          remedy: 'A copy that is broken is made anew by itself; nocturne doctor says how the stores are.',
+        });
+      }
       const { checkMemory } = await import('../../jobs/check-memory.ts');
       const deps = { clock: config.clock, openStore: store, withLease: leased };
       return checkMemory({ dir: memoryDirFor(config, session), repair }, deps);
@@ -227,7 +274,8 @@ export function compose(config: Config, parts: Parts = {}): App {
         dream(request, { ...common, ...seams, store: at, requestTokens, holdDays, archiveAfterDays }),
       );
       const added = await forWings.afterDream({ job: report.job, own: at, options });
-      dropOldVersions(at.ledger, { now: config.clock.now(), days: config.versionDays, kept: config.versionsKept });
+      const kept = { now: config.clock.now(), days: config.versionDays, kept: config.versionsKept };
+      await at.enterRows((ledger) => dropOldVersions(ledger, kept));
       return { ...report, ...added };
     },
     estimateDream: async (at, request) => {
@@ -271,11 +319,11 @@ export function compose(config: Config, parts: Parts = {}): App {
       const { forget } = await import('../../jobs/forget.ts');
       return userScope.deliverAfter(forget(request, { ...config, store: at, withLease: leased }), () => at);
     },
-    close() {
+    async close() {
       forked.close();
       for (const gone of moved) gone.close();
       for (const opened of stores.values()) opened.then((each) => each.close(), ignoreUnopened);
-      void home.close();
+      await (keeping ?? home).close();
     },
   };
 }

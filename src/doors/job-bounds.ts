@@ -7,8 +7,8 @@ import { AppError, isAppError } from '../base/errors.ts';
 import { readAccess } from '../base/key.ts';
 import { thisProcess } from '../base/process.ts';
 import type { SpentTokens } from '../memory/home/spend.ts';
-import { type Lease, releaseLease, renewLease, takeLease } from '../memory/ledger/job-rows.ts';
-import { type Ledger, newId, type StartedBy } from '../memory/ledger/ledger.ts';
+import type { Lease } from '../memory/ledger/job-rows.ts';
+import { newId, type StartedBy } from '../memory/ledger/ledger.ts';
 import type { Store } from '../memory/store/store.ts';
 
 export type RequestNews = Refusal | null | undefined;
@@ -32,8 +32,10 @@ export interface JobOptions {
   onReport?(report: ExtractReport): void;
   /** Default: the configured one. */
   model?: string;
-  /** Asked inside each commit of the job, with the ledger that it is made to: throws where it is wanted no more. */
-  mayCommit?(ledger: Ledger): void;
+  /** The id of the inbox item that it works, where it commits nothing once that is gone or was replaced. */
+  item?: number;
+  /** Asked inside each commit of the job: throws where it is wanted no more. */
+  mayCommit?(): void;
   /** Told what each request used as soon as that is known. */
   onUsage?(usage: SpentTokens): void | Promise<void>;
   /** What is learned of the user stays in the store, whatever the settings. */
@@ -46,22 +48,23 @@ export async function withLease<T>(
   { key, config, work }: { key: string; config: Config; work: (lease: Lease) => Promise<T> },
 ): Promise<T | null> {
   const owner = `${thisProcess()}/${newId('run')}`;
-  const lease = takeLease(store.ledger, { key, owner, now: config.clock.now(), ttlMs: config.leaseMs });
+  const lease = await store.work.takeLease({ key, owner, now: config.clock.now(), ttlMs: config.leaseMs });
   if (!lease) return null;
-  const renewal = setInterval(() => {
+  const renew = async () => {
     try {
-      renewLease(store.ledger, lease, { now: config.clock.now(), ttlMs: config.leaseMs });
+      await store.work.renewLease(lease, { now: config.clock.now(), ttlMs: config.leaseMs });
     } catch (error) {
       // A full disk or a busy ledger: thrown from here it would end the process with all its jobs. The next renewal may
       // get through, and a lease that is lost keeps the work from being committed.
       if (!isAppError(error)) throw error;
     }
-  }, config.leaseMs / 3);
+  };
+  const renewal = setInterval(() => void renew(), config.leaseMs / 3);
   try {
     return await work(lease);
   } finally {
     clearInterval(renewal);
-    releaseLease(store.ledger, lease);
+    await store.work.releaseLease(lease);
   }
 }
 

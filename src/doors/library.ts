@@ -2,7 +2,7 @@
 // What only those doors need is not shown.
 
 import { type Config, loadConfig } from '../base/config/config.ts';
-import { type App, compose } from './compose.ts';
+import { type App, openApp } from './compose.ts';
 import { wings } from './wing.ts';
 
 /**
@@ -34,6 +34,6 @@ export interface Nocturne
  * cannot be used. Call `close()` when done: it closes the stores, too.
  */
 export async function openNocturne(config?: Config): Promise<Nocturne> {
-  const app = compose(config ?? (await loadConfig()));
+  const app = await openApp(config ?? (await loadConfig()));
   return Object.assign({}, app, ...wings().map((wing) => wing.library?.(app)));
 }

@@ -3,7 +3,7 @@
 import { isAbsolute, join, sep } from 'node:path';
 import type { Config } from '../base/config/config.ts';
 import { AppError, isAppError } from '../base/errors.ts';
-import { canonicalPath, isDirectory, listNames } from '../base/files/directories.ts';
+import { canonicalPath, isDirectory, isStoreId, listNames } from '../base/files/directories.ts';
 import type { Pause } from '../memory/home/home.ts';
 import { checkoutRoot, gitRoot, memoryDirOf, projectMemoryDir } from '../memory/home/paths.ts';
 import { decideEnablement, type Enablement } from '../memory/home/switches.ts';
@@ -18,6 +18,7 @@ export type MemoryScope = (typeof MEMORY_SCOPES)[number];
 /** Where the memory of a session is kept, or would be. Throws `settings` where they name no place that can be. */
 export function memoryDirFor(config: Config, { cwd }: { cwd?: string }): string {
   const { agentMemory, memoryDir, userDir } = config;
+  if (memoryDir !== undefined && isStoreId(memoryDir, config)) return memoryDir;
   const { settings } = agentMemory;
   if (memoryDir === undefined && settings.problem) {
     throw new AppError('settings', `Where memory lives cannot be told: ${settings.problem}`, {
@@ -68,6 +69,13 @@ export function scopeDir(config: Config, { memory, cwd }: { memory: MemoryScope;
   return memoryDirFor(config, { cwd });
 }
 
+/** Where memory is kept in a database. */
+export function notOfWorkingTree(): AppError {
+  return new AppError('refused', "Memory is kept in a database; the working tree's own memory is no part of it.", {
+    remedy: 'Leave NOCTURNE_DATABASE_URL out to work in that directory.',
+  });
+}
+
 /** The memories on this disk that the agent of a session may write to: `memory`, those beside it, its own. */
 export function memoriesOf(config: Config, { cwd, memory }: { cwd?: string; memory: string }): Memories {
   const { remoteDir } = config.agentMemory;
@@ -84,11 +92,11 @@ export function memoriesOf(config: Config, { cwd, memory }: { cwd?: string; memo
 
 /**
  * The memories that are recalled beside a project's, each where it is: the user's, where that is on, and what wings
- * add. Where a link in the working tree leads elsewhere, what is there is not the repository's.
+ * add; `isElsewhere`: the user's is no directory. Where a link in the working tree leads elsewhere, what is there is not the repository's.
  */
 export function scopesBeside(
   config: Config,
-  { cwd, memory }: { cwd: string; memory: string },
+  { cwd, memory, isElsewhere = false }: { cwd: string; memory: string; isElsewhere?: boolean },
 ): { scope: ExtraScope; dir: string }[] {
   const user = canonicalPath(scopeDir(config, { memory: 'user', cwd }));
   const local = canonicalPath(scopeDir(config, { memory: 'local', cwd }));
@@ -101,7 +109,7 @@ export function scopesBeside(
   return scopes
     .filter((scope) => (scope === 'user' ? user !== memory : isRepositorys))
     .map((scope) => ({ scope, dir: scope === 'user' ? user : local }))
-    .filter(({ dir }) => isDirectory(dir));
+    .filter(({ scope, dir }) => (isElsewhere && scope === 'user') || isDirectory(dir));
 }
 
 /** See `App.standing`. */

@@ -38,6 +38,8 @@ export async function answerPrompt(config: Config, { input, isOver }: PromptRequ
     textOf(input.prompt),
   ];
   if (!config.recallPrompts || !hookEventName || !session || !prompt || textOf(input.agent_id)) return '';
+  // A database is not asked within the time of a prompt.
+  if (config.databaseUrl !== undefined) return '';
   const text = await recallPromptFor(config, { session, prompt, cwd: textOf(input.cwd) ?? process.cwd(), isOver });
   return text === '' ? '' : JSON.stringify({ hookSpecificOutput: { hookEventName, additionalContext: text } });
 }

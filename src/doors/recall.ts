@@ -6,37 +6,34 @@
 import { hash } from 'node:crypto';
 import { relative, sep } from 'node:path';
 import { type Config, loadConfig } from '../base/config/config.ts';
-import { describeError } from '../base/errors.ts';
-import { canonicalPath, isDirectory } from '../base/files/directories.ts';
+import { AppError, isAppError } from '../base/errors.ts';
+import { canonicalPath, isStoreId } from '../base/files/directories.ts';
 import type { TreeSearch } from '../base/files/working-tree.ts';
 import { textOf } from '../base/text/json.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { nextDayAt } from '../base/time.ts';
 import { countWaiting } from '../memory/dream/proposals.ts';
 import { formatUnreadSpend } from '../memory/home/day-spend.ts';
-import { formatDamage, openHome } from '../memory/home/home.ts';
+import { formatDamage, type Home } from '../memory/home/home.ts';
 import { checkoutRoot } from '../memory/home/paths.ts';
 import type { Enablement } from '../memory/home/switches.ts';
-import { isDamagedFile, isUnwritable } from '../memory/ledger/database.ts';
+import { isUnwritable } from '../memory/ledger/database.ts';
 import { countLearned } from '../memory/ledger/entries.ts';
-import { findLedger, type Ledger, lookIntoLedger } from '../memory/ledger/ledger.ts';
+import type { Ledger } from '../memory/ledger/ledger.ts';
 import { type BesidePlace, type Recall, type RecalledTopic, recall } from '../memory/recall/recall.ts';
-import {
-  dropRecalled,
-  recalledBefore,
-  rememberRecalled,
-  rememberUses,
-  timesForgotten,
-} from '../memory/recall/recall-uses.ts';
+import { type RecallRows, timesForgotten } from '../memory/recall/recall-uses.ts';
 import { isWithinTokens } from '../transcript/excerpt/tokens.ts';
 import { declaredScope, findDefinition } from './agent-definition.ts';
 import { enablementFor, type MemoryScope, scopeDir, scopesBeside } from './places.ts';
+import { type Looked, openPlaces, type RecallPlaces } from './recall-places.ts';
 import { wings } from './wing.ts';
 
 /** What Claude Code takes from a hook; more than that it spills into a file. */
 export const MAX_CHARACTERS = 10_000;
 /** Asking git is worth so much waiting at the start of a session. */
 const TREE_TIMEOUT_MS = 1_000;
+/** A database that takes longer for all that is asked of it is not waited for. */
+const ALL_WITHIN_MS = 5_000;
 
 export interface RecallOptions {
   /** Where the session runs. Default: the process's own. */
@@ -66,109 +63,146 @@ export interface RecallResult extends Recall {
   standing: Enablement;
   /** It is what the session was given before; what it consists of is not told again. */
   isRepeated: boolean;
+  /** Why nothing could be recalled, as a sentence without its stop. */
+  trouble?: string;
 }
 
 /** Builds the section. Throws `bad-input` for a memory directory or a definition that cannot be one. */
 export async function recallFor(config: Config, options: RecallOptions = {}): Promise<RecallResult> {
-  const cwd = options.cwd ?? process.cwd();
-  const declared = options.definition === undefined ? undefined : await declaredScope(options.definition);
-  const scope = options.memory ?? declared ?? 'project';
-  const isAlone = options.isAlone ?? (scope !== 'project' || declared !== undefined);
-  const memory = canonicalPath(scopeDir(config, { memory: scope, cwd }));
-  const { standing, known, notices } = await readHome(config, cwd);
-  const result: RecallResult = {
-    memory,
-    standing,
-    isRepeated: false,
-    ...{ text: '', index: null, topics: [], entries: [], beside: [] },
-  };
-  const dirs = isAlone ? [] : scopesBeside(config, { cwd, memory });
-  const isThere = isDirectory(memory);
-  if (!standing.enabled && !standing.isAssumed) return result;
-  const ledgers: Ledger[] = [];
-  const open = (dir: string) => {
-    try {
-      const ledger = findLedger(dir);
-      if (ledger) ledgers.push(ledger);
-      return ledger;
-    } catch (error) {
-      // What is in the files is recalled all the same.
-      if (!isDamagedFile(error)) throw error;
-      notices.push(describeError(error));
-      return null;
-    }
-  };
+  const { sign: _, ...result } = await recallAndSign(config, options);
+  return result;
+}
+
+/** With the line that shows a person what nocturne did, where it is on. */
+async function recallAndSign(config: Config, options: RecallOptions): Promise<RecallResult & { sign: string }> {
+  const notices: string[] = [];
+  const places = openPlaces(config, (message) => notices.push(message));
+  const building = buildRecall(config, options, { places, notices });
+  if (!places.isElsewhere) return building.finally(() => places.close());
+  const late = AbortSignal.timeout(ALL_WITHIN_MS);
+  const isLate = new Promise<never>((_, reject) => {
+    late.addEventListener('abort', () => reject(new AppError('database-unavailable', 'The database is too slow.')));
+  });
   try {
-    const ledger = open(memory);
-    const besideDirs = dirs.map(({ dir }) => dir);
-    const tree = scope === 'user' ? undefined : treeAt(config, { cwd, leaveOut: [memory, ...besideDirs] });
-    const beside = dirs.map(
-      ({ scope, dir }): BesidePlace => ({
-        scope,
-        dir,
-        // A ledger that came with a repository is nobody's word for what happened here.
-        ledger: scope === 'user' || known.includes(dir) ? open(dir) : null,
-        hasIndex: false,
-        tree: scope === 'user' ? undefined : tree,
-      }),
-    );
-    const request = requestFor(config, { ...options, memory: scope });
-    const given = options.session && {
-      session: options.session,
-      request: fingerprint({
-        ...request,
-        ...(notices.length > 0 && { notices }),
-        scope,
-        cwd,
-        isAlone,
-        forgotten: forgottenBeside(beside),
-      }),
-    };
-    // Where a project has no memory yet, what its sessions are given is all from beside.
-    const keeper = isThere ? ledger : (beside.find((place) => place.scope === 'user')?.ledger ?? null);
-    const { session = '', isAnew = false } = options;
-    if (keeper && session && isAnew) tryToNote(() => dropRecalled(keeper, session));
-    const before = keeper && given && !isAnew ? recalledBefore(keeper, given) : null;
-    if (before !== null) return { ...result, text: before, isRepeated: true };
-    const now = config.clock.now();
-    const limits = { ...request.limits, isWithinTokens };
-    const checkout = scope === 'project' && !isAlone ? checkoutRoot(cwd) : null;
-    const said = wings().map((wing) => wing.recallNotes?.({ dir: memory, ledger, checkout }) ?? []);
-    const notes = (await Promise.all(said)).flat();
-    const found = await recall({ ...request, notices, dir: memory, ledger, beside, limits, tree, notes, now });
-    tryToNote(() => noteUses(ledger, { topics: found.topics, now }));
-    for (const part of found.beside) {
-      const from = beside.find(({ dir }) => dir === part.memory)?.ledger ?? null;
-      tryToNote(() => noteUses(from, { topics: part.topics, now }));
-    }
-    const { text } = found;
-    if (keeper && given && text !== '') tryToNote(() => rememberRecalled(keeper, { ...given, text, now }));
-    return { ...result, ...found };
+    return await Promise.race([building, isLate]);
+  } catch (error) {
+    if (!isAppError(error, 'database-unavailable')) throw error;
+    const cwd = options.cwd ?? process.cwd();
+    const standing = enablementFor(config, { pauses: [], cwd });
+    const trouble = `${error.message.replace(/\.$/, '')}: nothing is recalled`;
+    return { ...nothingOf(await memoryFor(config, options), standing), trouble, sign: '' };
   } finally {
-    for (const ledger of ledgers) ledger.close();
+    const closed = building.catch(() => {}).then(() => places.close());
+    // What is still under way ends by itself; nobody waits for it.
+    if (!late.aborted) await closed;
   }
 }
 
+function nothingOf(memory: string, standing: Enablement): RecallResult {
+  const nothing = { text: '', index: null, topics: [], entries: [], beside: [] };
+  return { memory, standing, isRepeated: false, ...nothing };
+}
+
+async function scopeOf({ memory, definition }: RecallOptions) {
+  const declared = definition === undefined ? undefined : await declaredScope(definition);
+  return { scope: memory ?? declared ?? 'project', declared };
+}
+
+/** The directory, or the id, of what is asked for. */
+async function memoryFor(config: Config, options: RecallOptions): Promise<string> {
+  const { scope } = await scopeOf(options);
+  const place = scopeDir(config, { memory: scope, cwd: options.cwd ?? process.cwd() });
+  return isStoreId(place, config) ? place : canonicalPath(place);
+}
+
+async function buildRecall(
+  config: Config,
+  options: RecallOptions,
+  { places, notices }: { places: RecallPlaces; notices: string[] },
+): Promise<RecallResult & { sign: string }> {
+  const cwd = options.cwd ?? process.cwd();
+  const { scope, declared } = await scopeOf(options);
+  const isAlone = options.isAlone ?? (scope !== 'project' || declared !== undefined);
+  const memory = await memoryFor(config, options);
+  const { standing, known } = await readHome(config, { home: places.home, cwd, notices });
+  const { isElsewhere } = places;
+  const dirs = isAlone ? [] : scopesBeside(config, { cwd, memory, isElsewhere });
+  if (!standing.enabled && !standing.isAssumed) return { ...nothingOf(memory, standing), sign: '' };
+  const own = await places.look(memory);
+  const result = nothingOf(own.id, standing);
+  const signed = (text: string) =>
+    standing.enabled && config.sessionSign ? sessionSign(config, { ledger: own.ledger, text }) : '';
+  const besideDirs = dirs.map(({ dir }) => dir);
+  const tree = scope === 'user' ? undefined : treeAt(config, { cwd, leaveOut: [own.dir, ...besideDirs] });
+  const looked: (BesidePlace & Partial<Looked>)[] = [];
+  for (const { scope, dir } of dirs) {
+    // A ledger that came with a repository is nobody's word for what happened here.
+    const isTrusted = scope === 'user' || (!isElsewhere && known.includes(dir));
+    const found = isTrusted ? await places.look(dir) : { dir, ledger: null };
+    looked.push({ scope, ...found, hasIndex: false, tree: scope === 'user' ? undefined : tree });
+  }
+  const beside = looked.map(
+    ({ scope, dir, called, ledger, hasIndex, tree }): BesidePlace => ({ scope, dir, called, ledger, hasIndex, tree }),
+  );
+  const request = requestFor(config, { ...options, memory: scope }, isElsewhere);
+  const given = options.session && {
+    session: options.session,
+    request: fingerprint({
+      ...request,
+      ...(notices.length > 0 && { notices }),
+      scope,
+      cwd,
+      isAlone,
+      forgotten: forgottenBeside(looked),
+    }),
+  };
+  // Where a project has no memory yet, what its sessions are given is all from beside.
+  const keeper = own.isThere ? own.rows : (looked.find((place) => place.scope === 'user')?.rows ?? null);
+  const { session = '', isAnew = false } = options;
+  if (keeper && session && isAnew) await tryToNote(() => keeper.drop(session));
+  const before = keeper && given && !isAnew ? await keeper.before(given) : null;
+  if (before !== null) return { ...result, text: before, isRepeated: true, sign: signed(before) };
+  const now = config.clock.now();
+  const limits = { ...request.limits, isWithinTokens };
+  const checkout = scope === 'project' && !isAlone ? checkoutRoot(cwd) : null;
+  const { dir, called, ledger } = own;
+  const said = wings().map((wing) => wing.recallNotes?.({ dir, ledger, checkout }) ?? []);
+  const notes = (await Promise.all(said)).flat();
+  const found = await recall({ ...request, notices, dir, called, ledger, beside, limits, tree, notes, now });
+  await noteUses(own.rows, { topics: found.topics, now });
+  for (const part of found.beside) {
+    const from = looked.find((place) => place.dir === part.memory);
+    await noteUses(from?.rows, { topics: part.topics, now });
+    part.memory = from?.id ?? part.memory;
+  }
+  const { text } = found;
+  if (keeper && given && text !== '') await tryToNote(() => keeper.remember({ ...given, text, now }));
+  return { ...result, ...found, sign: signed(text) };
+}
+
 /** What was forgotten beside since is not given again; nothing, where nothing ever was. */
-function forgottenBeside(beside: BesidePlace[]): [dir: string, times: number][] {
+function forgottenBeside(beside: (BesidePlace & { id?: string })[]): [place: string, times: number][] {
   return beside
-    .map(({ dir, ledger }): [string, number] => [dir, ledger ? timesForgotten(ledger) : 0])
+    .map(({ id, dir, ledger }): [string, number] => [id ?? dir, ledger ? timesForgotten(ledger) : 0])
     .filter(([, times]) => times > 0);
 }
 
 /** Where nothing can be written, a recall is told all the same. */
-function tryToNote(note: () => void): void {
+async function tryToNote(note: () => Promise<void>): Promise<void> {
   try {
-    note();
+    await note();
   } catch (error) {
     if (!isUnwritable(error)) throw error;
   }
 }
 
-function noteUses(ledger: Ledger | null, { topics, now }: { topics: RecalledTopic[]; now: Date }): void {
-  if (!ledger || topics.length === 0) return;
+async function noteUses(
+  rows: RecallRows | null | undefined,
+  { topics, now }: { topics: RecalledTopic[]; now: Date },
+): Promise<void> {
+  if (!rows || topics.length === 0) return;
   const used = topics.filter((topic) => topic.matches);
-  rememberUses(ledger, { shown: pathsOf(topics), used: pathsOf(used), now });
+  await tryToNote(() => rows.use({ shown: pathsOf(topics), used: pathsOf(used), now }));
 }
 
 /**
@@ -189,11 +223,7 @@ export async function answerHook(
   const memory = definition === null ? undefined : await declaredScope(definition);
   if (isSubagent && memory === undefined) return '';
   const agent = options.agent ?? 'claude-code';
-  const {
-    text,
-    memory: dir,
-    standing,
-  } = await recallFor(config, {
+  const { text, trouble, sign } = await recallAndSign(config, {
     ...options,
     ...(memory && { memory, isAlone: true }),
     // Claude Code loads the index for the session, not for its subagents.
@@ -204,10 +234,10 @@ export async function answerHook(
     characters: Math.min(options.characters ?? MAX_CHARACTERS, MAX_CHARACTERS),
   });
   const isShown = config.sessionSign && !isSubagent && (input.source === 'startup' || input.source === 'resume');
-  const sign = isShown && standing.enabled ? sessionSign(config, { memory: dir, text }) : '';
-  if (text + sign === '') return '';
+  const shown = trouble && !isSubagent ? `nocturne: ${trouble}` : isShown ? sign : '';
+  if (text + shown === '') return '';
   return JSON.stringify({
-    ...(sign !== '' && { systemMessage: sign }),
+    ...(shown !== '' && { systemMessage: shown }),
     ...(text !== '' && { hookSpecificOutput: { hookEventName, additionalContext: text } }),
   });
 }
@@ -221,26 +251,23 @@ export async function recallPrompt(options: RecallOptions & { config?: Config } 
   return (await recallFor(config ?? (await loadConfig()), rest)).text;
 }
 
-/** Whether anything may be recalled, in which memory directories nocturne works, and what a person should know. */
+/** Whether anything may be recalled, and in which memory directories nocturne works; `notices`: what a person should know. */
 async function readHome(
   config: Config,
-  cwd: string,
-): Promise<{ standing: Enablement; known: string[]; notices: string[] }> {
-  const home = openHome(config.home, config.clock, config.zone);
-  try {
-    const damage = await home.damage();
-    const unread = await home.days.unreadDay();
-    const notices = [...(damage ? [formatDamage(damage)] : []), ...(unread ? [formatUnreadSpend(unread)] : [])];
-    const pauses = await home.pauses.all();
-    return { standing: enablementFor(config, { pauses, cwd }), known: await home.stores(), notices };
-  } finally {
-    await home.close();
-  }
+  { home, cwd, notices }: { home: Home; cwd: string; notices: string[] },
+): Promise<{ standing: Enablement; known: string[] }> {
+  const damage = await home.damage();
+  const unread = await home.days.unreadDay();
+  notices.push(...(damage ? [formatDamage(damage)] : []), ...(unread ? [formatUnreadSpend(unread)] : []));
+  const pauses = await home.pauses.all();
+  return { standing: enablementFor(config, { pauses, cwd }), known: await home.stores() };
 }
 
-function requestFor(config: Config, options: RecallOptions) {
+function requestFor(config: Config, options: RecallOptions, isElsewhere: boolean) {
   const { query, agent, memory, tokens = config.recallTokens, characters = MAX_CHARACTERS } = options;
-  return { query, hasIndex: agent === 'claude-code' && memory === 'project', limits: { tokens, characters } };
+  // Claude Code loads the index of the directory, which a store elsewhere is not.
+  const hasIndex = agent === 'claude-code' && memory === 'project' && !isElsewhere;
+  return { query, hasIndex, limits: { tokens, characters } };
 }
 
 function fingerprint(of: object): string {
@@ -265,20 +292,15 @@ function pathsOf(topics: RecalledTopic[]): string[] {
 }
 
 /** Empty where there is nothing to tell. `text`: what the session is given. */
-export function sessionSign({ clock, zone }: Config, { memory, text }: { memory: string; text: string }): string {
+function sessionSign({ clock, zone }: Config, { ledger, text }: { ledger: Ledger | null; text: string }): string {
   const lines = text.match(/^[ \t]*[-*] /gm)?.length ?? 0;
-  const ledger = lookIntoLedger(memory);
-  try {
-    const yesterdayAt = nextDayAt(clock.now(), zone, -1).toISOString();
-    const learned = ledger ? countLearned(ledger, yesterdayAt) : 0;
-    const waiting = ledger ? countWaiting(ledger) : 0;
-    const parts = [
-      ...(lines > 0 ? [`${sayCount(lines, 'line')} recalled`] : []),
-      ...(learned > 0 ? [`${learned} learned since yesterday`] : []),
-      ...(waiting > 0 ? [`${waiting} ${waiting === 1 ? 'waits' : 'wait'} for review`] : []),
-    ];
-    return parts.length === 0 ? '' : `nocturne: ${parts.join('; ')}`;
-  } finally {
-    ledger?.close();
-  }
+  const yesterdayAt = nextDayAt(clock.now(), zone, -1).toISOString();
+  const learned = ledger ? countLearned(ledger, yesterdayAt) : 0;
+  const waiting = ledger ? countWaiting(ledger) : 0;
+  const parts = [
+    ...(lines > 0 ? [`${sayCount(lines, 'line')} recalled`] : []),
+    ...(learned > 0 ? [`${learned} learned since yesterday`] : []),
+    ...(waiting > 0 ? [`${waiting} ${waiting === 1 ? 'waits' : 'wait'} for review`] : []),
+  ];
+  return parts.length === 0 ? '' : `nocturne: ${parts.join('; ')}`;
 }

@@ -67,6 +67,16 @@ export function tracing(isOn: boolean): Tracing {
   };
 }
 
+/** Counts bytes of pages and files that a check-in sent to the database; none with telemetry off. */
+export function checkedInCounter(isOn: boolean): ((bytes: number) => Promise<void>) | undefined {
+  if (!isOn) return undefined;
+  const loading = import('@opentelemetry/api');
+  return async (bytes) => {
+    const options = { description: 'bytes of memory that commits sent to the database', unit: 'By' };
+    (await loading).metrics.getMeter('nocturne').createCounter('nocturne.fleet.checked_in', options).add(bytes);
+  };
+}
+
 /** One span per HTTP request: from its reservation to its settlement, or to the end of the run. */
 class RequestSpans {
   readonly #parent: Context;

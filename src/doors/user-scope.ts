@@ -43,7 +43,7 @@ export class UserScope {
 
   /** Delivers what waits in an outbox, also while the setting is off: it is kept nowhere else. */
   async deliver(from: Sending): Promise<void> {
-    if (from.dir === this.dir || outboxRows(from.ledger).length === 0) return;
+    if (from.id === this.dir || outboxRows(from.ledger).length === 0) return;
     const { deliver } = await import('../../jobs/deliver.ts');
     const { config, withLease } = this.#parts;
     await deliver(from, { store: await this.open(), clock: config.clock, zone: config.zone, withLease });
@@ -59,8 +59,14 @@ export class UserScope {
 
   /** Delivers before a dream: over the user scope what waits anywhere, else what waits there. */
   async deliverBeforeDream(at: Store): Promise<void> {
-    if (at.dir !== this.dir) return this.#tryToDeliver(at);
-    await eachLedger(this.#parts.home, { look: (ledger, dir) => this.#tryToDeliver({ dir, ledger }) });
+    if (at.id !== this.dir) return this.#tryToDeliver(at);
+    await eachLedger(
+      { home: this.#parts.home, keeping: null },
+      {
+        look: (ledger, id) =>
+          this.#tryToDeliver({ id, ledger, enterRows: async (work) => ledger.transaction(() => work(ledger)) }),
+      },
+    );
   }
 
   async #tryToDeliver(from: Sending): Promise<void> {
@@ -69,7 +75,7 @@ export class UserScope {
     } catch (error) {
       if (!isAppError(error)) throw error;
       const { code, message } = failureOf(error);
-      await this.#parts.log('warn', { event: 'trouble', kind: 'deliver', store: from.dir, code, error: message });
+      await this.#parts.log('warn', { event: 'trouble', kind: 'deliver', store: from.id, code, error: message });
     }
   }
 }

@@ -6,10 +6,12 @@ import type { Approval, Requests, RequestsMode } from '../../jobs/dream/seams.ts
 import type { DreamFacts, DreamReport } from '../../jobs/dream.ts';
 import type { AgentRequest } from '../agent/types.ts';
 import type { Config } from '../base/config/config.ts';
+import type { RedactElsewhere } from '../memory/history/redact/redaction.ts';
+import type { HomeDatabase } from '../memory/home/database.ts';
 import type { Home } from '../memory/home/home.ts';
 import type { Enablement } from '../memory/home/switches.ts';
 import type { JobKind } from '../memory/ledger/inbox.ts';
-import type { Ledger } from '../memory/ledger/ledger.ts';
+import type { Ledger, StartedBy } from '../memory/ledger/ledger.ts';
 import { setWingSchemas, type WingSchema } from '../memory/ledger/schema.ts';
 import type { ExtraScope } from '../memory/recall/recall.ts';
 import type { Store, WithLease } from '../memory/store/store.ts';
@@ -17,6 +19,9 @@ import type { MemoryType } from '../memory/types.ts';
 import type { Session } from '../transcript/session.ts';
 import type { CommandModule, OptionSpec } from './cli/spec.ts';
 import type { JobOptions } from './job-bounds.ts';
+import type { Shared } from './shared.ts';
+import type { TranscriptPlace } from './transcripts.ts';
+import type { Desk, DeskParts } from './worker/desk.ts';
 
 /** A memory directory as it is looked at. */
 export interface WingPlace {
@@ -31,14 +36,22 @@ export interface WingPlace {
 export interface WingApp {
   config: Config;
   home: Home;
+  /** Where the transcripts of sessions are. */
+  transcripts: TranscriptPlace;
+  /** What several machines share; null: this one has all of it. */
+  shared: Shared | null;
   /** Where the memory of a project is kept, or would be: nothing is opened or made. */
   memoryDirOf(session: { cwd?: string }): string;
+  /** Whether anything is kept of it; nothing is made. */
+  hasMemory(session: { cwd?: string }): Promise<boolean>;
   /** Whether nocturne may work unasked for a session that ran in `cwd`; without one, whether it may anywhere. */
   standing(session?: { cwd?: string }): Promise<Enablement>;
   /** Opens a memory directory; one that is open already is not opened twice. */
   store(dir: string): Promise<Store>;
   /** Runs `work` while no other process works on the key in the store; null where one does. */
   withLease: WithLease;
+  /** Where memory is kept, where that is elsewhere; null: all is on this machine. */
+  keeping: Keeping | null;
   /** What wings do with what a dream changed, or a person accepted of one: the keys that they add to its report. */
   afterDream(done: { job: string | null; own: Store; options: JobOptions }): Promise<Partial<DreamFacts>>;
 }
@@ -115,6 +128,46 @@ export interface Pages {
   close(): Promise<void>;
 }
 
+/** How much waits and is worked on now, in all memory that a worker works for. */
+export interface WorkFigures {
+  /** Items in the inboxes. */
+  waiting: number;
+  /** Since when the oldest of them waits, ISO-8601; null: none does. */
+  oldestSince: string | null;
+  /** Keys that somebody works on. */
+  leases: number;
+}
+
+export interface KeepingParts {
+  startedBy?: StartedBy;
+  /** A database is away that takes longer to be connected to, or to answer a statement. */
+  within?: { connectMs: number; answerMs: number };
+}
+
+/** Where memory and the home are kept, where that is not a disk of this machine. */
+export interface Keeping {
+  homeDatabase: HomeDatabase;
+  /** The store of this id; or the one that stands for a directory, made where there is none. The same object while it is open. */
+  openStore(place: string): Promise<Store>;
+  /** The same where it is there; null: nothing is kept of it yet. */
+  findStore(place: string): Promise<Store | null>;
+  /** All stores that can be worked in; `isHere`: it stands for a directory of this machine. */
+  stores(): Promise<{ id: string; name: string; isHere: boolean }[]>;
+  /** Redacts what is kept of a store outside of its files and its ledger. */
+  redactElsewhere?: RedactElsewhere;
+  /** Where transcripts are kept for workers of other machines; default: in their files. */
+  transcripts?: TranscriptPlace;
+  /** What a worker sees of all its stores. */
+  desk(parts: DeskParts): Desk;
+  /** For metrics. */
+  figures?(): Promise<WorkFigures>;
+  shared: Shared | null;
+  /** The queue that all workers share: its namespace, and its server where the settings name none. */
+  queue(): Promise<{ namespace: string; url: string }>;
+  /** Lets go of all that was opened. */
+  close(): Promise<void>;
+}
+
 export interface Wing extends WingSchema {
   /** The wings that it is made of: without one of them it is not there either. */
   standsOn?: string[];
@@ -155,6 +208,8 @@ export interface Wing extends WingSchema {
   undoes?(id: string, app: WingApp): Promise<Said | null>;
   /** Answers what no endpoint of the server does; `url`: where it listens, `urls`: what it is called elsewhere. */
   pages?(at: { config: Config; url: string; urls: readonly string[] }): Promise<Pages>;
+  /** Where memory is kept, as the settings say; null: on this machine. Nothing is reached before it is asked. */
+  keeping?(config: Config, parts: KeepingParts): Keeping | null;
   /** Functions for programs, declared in `Nocturne`. */
   library?(app: WingApp): object;
 }
@@ -207,4 +262,13 @@ export function wings(): readonly Wing[] {
 /** The wing that has this seam, of those that only one can have. */
 export function wingWith(seam: 'approval' | 'requests'): Wing | undefined {
   return used.find((wing) => wing[seam]);
+}
+
+/** Where memory is kept, where that is not this machine. */
+export function keepingOf(config: Config, parts: KeepingParts = {}): Keeping | null {
+  for (const wing of used) {
+    const keeping = wing.keeping?.(config, parts);
+    if (keeping) return keeping;
+  }
+  return null;
 }

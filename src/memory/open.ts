@@ -14,7 +14,7 @@ import { isCheckedInDir } from './home/paths.ts';
 import { endInterrupted } from './ledger/job-rows.ts';
 import { openLedger, type StartedBy } from './ledger/ledger.ts';
 import { refuseLinkedState } from './store/confine.ts';
-import { type Limits, Store } from './store/store.ts';
+import { DirectoryStore, type Limits, type Store } from './store/store.ts';
 
 export interface StoreOptions {
   /** Default: the system's. */
@@ -49,7 +49,7 @@ export async function openStore(
   const isRepositorys = isCheckedIn ?? isCheckedInDir(root);
   if (isRepositorys) refuseLinkedState(root);
   // Brings the files to what was committed.
-  const store = new Store(root, {
+  const store = new DirectoryStore(root, {
     ledger: openLedger(root, startedBy, { isCopy: looks !== undefined }),
     clock,
     limits,

@@ -13,8 +13,8 @@ import { type Backend, type BackendOptions, openBackend } from './backend.ts';
 
 const wakeUpSchema = z.object({
   kind: z.enum(['extract', 'dream', 'reprocess']),
-  /** The memory directory, absolute. */
-  store: z.string().refine(isAbsolute, 'must be an absolute path'),
+  /** The memory directory, absolute, or the id of a store that is kept elsewhere. */
+  store: z.string().refine((id) => isAbsolute(id) || /^[\w-]{1,80}$/.test(id), 'must be an absolute path or an id'),
   /** The key in that store's inbox. */
   key: z.string().min(1),
 });

@@ -102,7 +102,7 @@ async function* copies(path: string): AsyncGenerator<Buffer> {
 }
 
 /** No record is this long; past it a line is not collected, so that a file of one endless line costs no memory. */
-const MAX_LINE_BYTES = 64 * 2 ** 20;
+export const MAX_LINE_BYTES = 64 * 2 ** 20;
 
 /** How often a damaged line is looked into again: each look may cost its whole length. */
 const MAX_RESTARTS = 8;

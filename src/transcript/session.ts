@@ -23,7 +23,7 @@ import { messagesFormat } from './formats/messages.ts';
 import { openai } from './formats/openai.ts';
 import { opencode } from './formats/opencode.ts';
 import { pi } from './formats/pi.ts';
-import { readHead, readObjects, readTail, scanDecoded } from './records.ts';
+import { MAX_LINE_BYTES, readHead, readObjects, readTail, scanDecoded } from './records.ts';
 import type { FormatName, Message, Part, ReadPoint, Session } from './types.ts';
 
 export type { ReadPoint, Session } from './types.ts';
@@ -267,9 +267,15 @@ export async function* snapshotLines(session: Session, redact: Redact): AsyncGen
     // What the program says is never shown, so it need not be kept.
     const said = message.speaker === 'harness' ? [] : message.parts;
     const parts = await Promise.all(said.map((part) => redactPart(part, redact)));
-    yield `${JSON.stringify({ message: { ...kept, parts } })}\n`;
+    const line = JSON.stringify({ message: { ...kept, parts } });
+    yield `${isTooLong(line) ? JSON.stringify({ message: { ...kept, parts: [] } }) : line}\n`;
   }
   yield `${JSON.stringify({ unreadableLines: session.unreadableLines })}\n`;
+}
+
+/** Nobody could read it again. */
+function isTooLong(line: string): boolean {
+  return line.length > MAX_LINE_BYTES / 3 && Buffer.byteLength(line) > MAX_LINE_BYTES;
 }
 
 /** The session in a snapshot, as it was then. Throws `transcript-gone` where it is not there, or is none. */

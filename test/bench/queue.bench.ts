@@ -117,7 +117,7 @@ async function throughInbox(queueUrl: string, count: number, concurrency: number
   const name = `inbox-${Object.values(urls).indexOf(queueUrl)}-${concurrency}`;
   const made = await app(name, { model: 'offline', concurrency, queueUrl });
   const store = await made.storeFor({});
-  const options = wakeQueueOptions(made.config);
+  const options = await wakeQueueOptions({ config: made.config, keeping: null });
   const queue = await openWakeQueue(options);
   const now = new Date();
   const began = performance.now();
@@ -142,7 +142,7 @@ async function throughInbox(queueUrl: string, count: number, concurrency: number
   await done;
   const tookMs = performance.now() - began;
   await queue.close({ deadlineMs: 1_000 });
-  made.close();
+  await made.close();
   await forget({ ...options, name: options.namespace });
   return (count / tookMs) * 1_000;
 }
@@ -268,7 +268,7 @@ async function overhead(): Promise<void> {
   say(`  child start ${(startMs - readMs).toFixed(0)} ms (from the excerpt to the first request on the wire)`);
   say(`  tool call ${median(spans['between requests']).toFixed(0)} ms (checks of the proposed entries)`);
   say(`  commit and end of the child ${median(spans['last reply to end']).toFixed(0)} ms`);
-  made.close();
+  await made.close();
   model.close();
 }
 
@@ -301,8 +301,8 @@ async function busySlots(slots: number, count: number): Promise<void> {
   say(
     `  over ${(spanMs / 1_000).toFixed(0)} s; the worker itself used ${((cpu.user + cpu.system) / 1e3 / count).toFixed(0)} ms CPU a session`,
   );
-  made.close();
-  const queue = wakeQueueOptions(made.config);
+  await made.close();
+  const queue = await wakeQueueOptions({ config: made.config, keeping: null });
   await forget({ ...queue, name: queue.namespace });
   model.close();
 }
@@ -315,7 +315,7 @@ async function extractions(name: string, maxIdle: number, count: number): Promis
   const signal = new AbortController().signal;
   await drainInboxes(made, { signal, onResult() {}, onError: say });
   const perSecond = (count / (performance.now() - began)) * 1_000;
-  made.close();
+  await made.close();
   return perSecond;
 }
 

@@ -14,13 +14,13 @@ test.skipIf(noRedis)(
       seed: 20_261_121,
       backend: 'redis',
       directories: 4,
-      sessions: sized({ quick: 12, deep: 60 }),
+      sessions: sized({ quick: 8, deep: 60 }),
       everyMs: 600,
-      disturbForMs: sized({ quick: 4_000, deep: 20_000 }),
+      disturbForMs: sized({ quick: 3_000, deep: 20_000 }),
       limitMs: 200_000,
     });
     expect(violations).toEqual([]);
-    expect(turns).toBeGreaterThanOrEqual(sized({ quick: 12, deep: 60 }));
+    expect(turns).toBeGreaterThanOrEqual(sized({ quick: 8, deep: 60 }));
     expect(entries).toBe(turns);
     expect(Object.keys(disturbances).length).toBeGreaterThan(1);
   },

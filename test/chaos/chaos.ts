@@ -90,7 +90,7 @@ export async function runChaos(plan: ChaosPlan, say: (line: string) => void = ()
   } finally {
     await workers.stop();
     await server?.close();
-    world.app.close();
+    await world.app.close();
     if (!isKept) rmSync(root, { recursive: true, force: true, maxRetries: 5 });
   }
 }

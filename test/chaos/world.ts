@@ -109,7 +109,7 @@ export async function makeWorld(options: WorldOptions, random: Random): Promise<
       await enqueueExtract(app, { transcript: session.file.path, ended: true });
     },
     async dreamEverywhere() {
-      for (const store of await stores()) put(app, { store, kind: 'dream', key: 'dream' }, {});
+      for (const store of await stores()) await put(app, { store, kind: 'dream', key: 'dream' }, {});
     },
     async waiting() {
       const inOf = ({ ledger }: Store) => inboxItems(ledger).length + outboxRows(ledger).length;

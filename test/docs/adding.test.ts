@@ -32,13 +32,27 @@ function followed(document: string): string {
   return copy;
 }
 
-/** Runs the command line of a copy. */
-function nocturne(copy: string, ...args: string[]): string {
-  return execFileSync(process.execPath, [join(copy, 'src/doors/cli/nocturne.js'), ...args], {
+/** Runs commands of a copy one after the other in one process, which loads its source once; answers what each prints. */
+function nocturne(copy: string, ...commands: string[][]): string[] {
+  const program = `
+    import { main } from ${JSON.stringify(join(copy, 'src/doors/cli/cli.ts'))};
+    import { WINGS } from ${JSON.stringify(join(copy, 'src/wings/index.ts'))};
+    const printed = [];
+    const write = process.stdout.write.bind(process.stdout);
+    process.stdout.write = (text) => { printed[printed.length - 1] += text; return true; };
+    for (const args of ${JSON.stringify(commands)}) {
+      printed.push('');
+      await main(['node', 'nocturne', ...args], { loadWings: async () => ({ WINGS }) });
+      if (process.exitCode) throw new Error(args.join(' '));
+    }
+    write(JSON.stringify(printed));`;
+  const printed = execFileSync(process.execPath, ['--input-type=module', '--eval', program], {
     cwd: copy,
     encoding: 'utf8',
     env: {
       PATH: process.env.PATH,
+      // The forked agent loads the same files.
+      NODE_COMPILE_CACHE: join(copy, 'compiled'),
       HOME: copy,
       NOCTURNE_HOME: join(copy, 'home'),
       NOCTURNE_MODEL: 'offline',
@@ -46,6 +60,7 @@ function nocturne(copy: string, ...args: string[]): string {
       NOCTURNE_MEMORY_DIR: join(copy, 'memory'),
     },
   });
+  return JSON.parse(printed);
 }
 
 function typesOf(copy: string): string {
@@ -62,17 +77,28 @@ function typesOf(copy: string): string {
 test('a format that is added as docs/adding-a-format.md says is read, and what the person said is found', () => {
   const copy = followed('adding-a-format.md');
   if (sized({ quick: false, deep: true })) expect(typesOf(copy)).toBe('');
-  const { format, cwd } = JSON.parse(nocturne(copy, 'transcript', 'toy-session.jsonl', '--json'));
+  const [session = '', , found] = nocturne(
+    copy,
+    ['transcript', 'toy-session.jsonl', '--json'],
+    ['extract', 'toy-session.jsonl'],
+    ['search', 'pear trees'],
+  );
+  const { format, cwd } = JSON.parse(session);
   expect({ format, cwd }).toEqual({ format: 'toy', cwd: '/work/orchard' });
-  nocturne(copy, 'extract', 'toy-session.jsonl');
-  expect(nocturne(copy, 'search', 'pear trees')).toContain('prune the pear trees');
+  expect(found).toContain('prune the pear trees');
 });
 
 test('a wing that is added as docs/adding-a-wing.md says has its command, its JSON and its note in recall', () => {
   const copy = followed('adding-a-wing.md');
   if (sized({ quick: false, deep: true })) expect(typesOf(copy)).toBe('');
-  nocturne(copy, 'remember', 'Always prune the pear trees before the first frost.');
-  expect(JSON.parse(nocturne(copy, 'seasons', '--json'))).toEqual([{ month: '2026-11', entries: 1 }]);
-  expect(nocturne(copy, 'help', '--all')).toContain('how many entries each month brought');
-  expect(nocturne(copy, 'recall')).toContain('The busiest month of this memory was 2026-11.');
+  const [, seasons = '', help, recall] = nocturne(
+    copy,
+    ['remember', 'Always prune the pear trees before the first frost.'],
+    ['seasons', '--json'],
+    ['help', '--all'],
+    ['recall'],
+  );
+  expect(JSON.parse(seasons)).toEqual([{ month: '2026-11', entries: 1 }]);
+  expect(help).toContain('how many entries each month brought');
+  expect(recall).toContain('The busiest month of this memory was 2026-11.');
 });

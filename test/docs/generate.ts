@@ -173,7 +173,7 @@ function settingsPage(): string {
       comments.get(name) ?? '',
     ]);
   const all = rows(schema);
-  const { forgetDays, mcpStores } = schema.properties ?? {};
+  const { forgetDays, maxWaitingSessions, mcpStores } = schema.properties ?? {};
   return `${[
     '# Settings',
     GENERATED,
@@ -182,6 +182,8 @@ function settingsPage(): string {
     '## Advanced',
     'Few ever need these: how jobs are paced and bounded, queues, and what is kept how long.',
     table(all.filter(([name]) => !isForEveryDay(name))),
+    '## maxWaitingSessions',
+    table(rows(maxWaitingSessions ?? {})),
     '## forgetDays',
     table(rows(forgetDays ?? {})),
     '## Each of mcpStores',

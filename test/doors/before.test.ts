@@ -10,6 +10,7 @@ import { describe, expect, test } from 'vitest';
 import type { Environment } from '../../src/base/config/config.ts';
 import { testModel } from '../support/app.ts';
 import { type Before, copyBefore, FIXTURES } from '../support/before.ts';
+import { waysTaken } from '../support/depth.ts';
 import { keepAwake, spooledIn } from '../support/hook.ts';
 import type { Proposed } from '../support/jobs-in-process.ts';
 import type { MessagesRequest, MessagesServer } from '../support/messages-server.ts';
@@ -96,7 +97,17 @@ function logsOf(memory: string): string {
     .join('\n');
 }
 
+/** What is installed: for whom, in which file, how many commands. */
+const INSTALLED = [
+  ['claude-code', '.claude/settings.json', 6],
+  ['codex', '.codex/hooks.json', 5],
+  ['gemini', '.gemini/settings.json', 5],
+] as const;
+const SCHEDULERS = ['systemd', 'launchd', 'cron'];
+
 describe.each(FIXTURES)('%s', (fixture) => {
+  // In the small size each fixture is asked of another agent and another scheduler.
+  const which = FIXTURES.indexOf(fixture);
   /** What one session showed was held back at first, and is a line of a topic since. */
   const hasSeenOnce = fixture === 'before-issue-15';
 
@@ -355,11 +366,9 @@ describe.each(FIXTURES)('%s', (fixture) => {
     return new Promise((resolve) => child.once('close', (code) => resolve({ code, stdout })));
   }
 
-  test.each([
-    ['claude-code', '.claude/settings.json', 6],
-    ['codex', '.codex/hooks.json', 5],
-    ['gemini', '.gemini/settings.json', 5],
-  ])('every command that was installed for %s still does its work', async (agent, file, count) => {
+  test.for(INSTALLED)('every command that was installed for %s still does its work', async (installed, { skip }) => {
+    skip(!waysTaken(INSTALLED, which).includes(installed));
+    const [agent, file, count] = installed;
     const before = copyBefore(fixture);
     const environment = before.environment(NOW);
     keepAwake(before.home);
@@ -427,7 +436,8 @@ describe.each(FIXTURES)('%s', (fixture) => {
     };
   }
 
-  test.each(['systemd', 'launchd', 'cron'])('what was put into %s still does the night', async (scheduler) => {
+  test.for(SCHEDULERS)('what was put into %s still does the night', async (scheduler, { skip }) => {
+    skip(!waysTaken(SCHEDULERS, which).includes(scheduler));
     const before = copyBefore(fixture);
     const server = await withBatch(before);
     const command = scheduled(before)[scheduler] ?? '';

@@ -30,7 +30,7 @@ test.each([
   ['Postgres', servers.postgres],
 ])('it shows the queue on %s, on this machine alone, asks nobody else, and changes nothing', async (_, queueUrl) => {
   const testing = await testApp();
-  const options = { ...wakeQueueOptions(testing.app.config), url: queueUrl };
+  const options = { ...(await wakeQueueOptions(testing.app)), url: queueUrl };
   const queue = await openWakeQueue(options);
   onTestFinished(async () => {
     await queue.close({ deadlineMs: 1_000 });

@@ -73,7 +73,7 @@ test('with a daily ceiling two workers never send more than it allows; the rest 
     spendToday: { usedTokens: sent, ceilingTokens: dayTokens, fullFrom: '2026-11-21T02:00:00.000Z' },
   });
   expect(JSON.parse(stdout).spendToday.skips).toBeGreaterThan(0);
-  app.close();
+  await app.close();
   console.log(
     `${SESSIONS} sessions, ${DIRECTORIES} directories: ceiling ${dayTokens}, sent ${sent} in ${costs.length} requests`,
   );

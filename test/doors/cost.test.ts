@@ -105,8 +105,8 @@ test('what no job says is shown as unfinished requests, older rows as before the
   const { at, user } = await spent();
   // A process that was killed leaves what it had reserved, and no usage in the row of its job.
   const home = openHome(join(user, '.nocturne'), fixedClock('2026-11-20T12:00:00Z'), 'Europe/Berlin');
-  const ask = { tokens: 5_000, microUsd: 7_000, ceilingTokens: 1e9, nextDayAt: new Date('2026-11-20T23:00:00Z') };
-  await home.days.reserve('2026-11-20', ask);
+  const limits = { dayTokens: 1e9, zone: 'Europe/Berlin' };
+  await home.days.reserve({ tokens: 5_000, microUsd: 7_000, at: new Date('2026-11-20T12:00:00Z'), limits });
   const shop = (await home.stores()).find((dir) => dir.includes('shop')) ?? '';
   await home.close();
   // What the version before wrote of a job's spend.

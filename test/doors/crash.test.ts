@@ -24,7 +24,7 @@ const sessions = sixSessions();
 async function nightOf(transcripts: string[], options: Parameters<typeof testApp>[0] = {}): Promise<TestApp> {
   const testing = await testApp(options);
   for (const transcript of transcripts) await enqueueExtract(testing.app, { transcript, ended: true });
-  put(testing.app, { store: testing.store, kind: 'dream', key: 'dream' }, {});
+  await put(testing.app, { store: testing.store, kind: 'dream', key: 'dream' }, {});
   return testing;
 }
 
@@ -41,7 +41,7 @@ async function expectRecovery<Held>(
   { expected, held }: { expected: Held; held(testing: TestApp): Promise<Held> },
 ): Promise<void> {
   if (onLinux) await until(() => agentsOf(testing.home).length === 0);
-  expect(await run(['worker', '--once'], testing.environment)).toMatchObject({ code: 0 });
+  expect(await runHere(['worker', '--once'], testing.environment)).toMatchObject({ code: 0 });
   expect(await held(testing)).toEqual(expected);
   const aside = /^\.nocturne\/aside\/mem_\w+\.[0-9a-f]{64}\.\d+\.\d+$/;
   const own =
@@ -114,7 +114,7 @@ test('a resident worker killed again and again, as it opens and ever later in it
   const opening = start(['worker'], testing.environment);
   await until(async () => (await testing.app.home.workers()).length > 0);
   await kill(opening);
-  for (let delayMs = 0; delayMs <= 600 && !isIdle(testing); delayMs += sized({ quick: 300, deep: 120 })) {
+  for (let delayMs = 0; delayMs <= 600 && !isIdle(testing); delayMs += sized({ quick: 600, deep: 120 })) {
     const before = begun();
     const worker = start(['worker'], testing.environment);
     await until(() => begun() > before);

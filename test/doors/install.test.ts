@@ -3,7 +3,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { aPerson, type Person } from '../support/person.ts';
-import { DOOR, run, runJson } from '../support/run.ts';
+import { DOOR, run } from '../support/run.ts';
+import { runHere, runJsonHere } from '../support/run-here.ts';
 
 const SETTINGS = '{\n  // mine\n  "model": "opus" // best\n}\n';
 
@@ -35,10 +36,10 @@ test('--dry-run, and no terminal to ask at, change nothing: the latter ends with
   const person = aPerson({ has: ['cron'] });
   const file = withSettings(person);
   const before = readdirSync(person.user);
-  const dry = await run(['install', 'claude-code', '--dry-run'], person.environment);
+  const dry = await runHere(['install', 'claude-code', '--dry-run'], person.environment);
   expect(dry).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('+  "hooks"') });
   expect(dry.stdout).toContain('worker --once --nightly');
-  const unasked = await run(['install', 'claude-code'], person.environment);
+  const unasked = await runHere(['install', 'claude-code'], person.environment);
   expect(unasked).toMatchObject({ code: 3, stderr: expect.stringContaining('--yes') });
   expect(readFileSync(file, 'utf8')).toBe(SETTINGS);
   expect(readdirSync(person.user)).toEqual(before);
@@ -46,7 +47,7 @@ test('--dry-run, and no terminal to ask at, change nothing: the latter ends with
 
 test('--json says the same as data, and writes nothing on a dry run', async () => {
   const person = aPerson({ has: ['cron'] });
-  const { code, stderr, values } = await runJson<object>(['install', 'codex', '--dry-run'], person.environment);
+  const { code, stderr, values } = await runJsonHere<object>(['install', 'codex', '--dry-run'], person.environment);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(values).toEqual([
     {
@@ -63,7 +64,7 @@ test('--json says the same as data, and writes nothing on a dry run', async () =
 test('settings that do not parse are left alone, and the error names file and line', async () => {
   const person = aPerson();
   const file = withSettings(person, '{\n  "model": "opus"\n  "x": 1\n}\n');
-  const ended = await run(['install', 'claude-code', '--yes'], person.environment);
+  const ended = await runHere(['install', 'claude-code', '--yes'], person.environment);
   expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(`${file} is not JSON`) });
   expect(ended.stderr).toContain('line 3');
   expect(readFileSync(file, 'utf8')).toBe('{\n  "model": "opus"\n  "x": 1\n}\n');
@@ -78,9 +79,9 @@ test('an agent, a scheduler or two sources of a key that do not go are wrong usa
     ['install', 'codex', '--schedule', 'at'],
     ['install', 'codex', '--key-stdin', '--key-file', 'x'],
   ]) {
-    expect(await run(args, person.environment)).toMatchObject({ code: 2, stdout: '' });
+    expect(await runHere(args, person.environment)).toMatchObject({ code: 2, stdout: '' });
   }
-  const absent = await run(['install', 'codex', '--yes', '--schedule', 'cron'], person.environment);
+  const absent = await runHere(['install', 'codex', '--yes', '--schedule', 'cron'], person.environment);
   expect(absent).toMatchObject({ code: 1, stderr: expect.stringContaining('no cron here') });
   expect(existsSync(join(person.user, '.codex'))).toBe(false);
 });
@@ -88,16 +89,16 @@ test('an agent, a scheduler or two sources of a key that do not go are wrong usa
 test('the night goes into a crontab beside what is there, once, and out of it to the byte with the last agent', async () => {
   const person = aPerson({ has: ['cron'] });
   writeFileSync(person.crontab, '# mine\n0 1 * * * backup\n');
-  await run(['install', 'claude-code', '--yes'], person.environment);
-  await run(['install', 'gemini', '--yes'], person.environment);
+  await runHere(['install', 'claude-code', '--yes'], person.environment);
+  await runHere(['install', 'gemini', '--yes'], person.environment);
   const lines = readFileSync(person.crontab, 'utf8').split('\n');
   expect(lines).toHaveLength(4);
   expect(lines[2]).toMatch(
     /^30 3 \* \* \* env NOCTURNE_HOME=\S+ PATH=\S+ NOCTURNE_ZONE=UTC CLAUDE_CONFIG_DIR=\S+ \S+ \S+nocturne\.js worker --once --nightly >\S+ 2>&1 # nocturne nightly$/,
   );
-  await run(['uninstall', 'claude-code', '--yes'], person.environment);
+  await runHere(['uninstall', 'claude-code', '--yes'], person.environment);
   expect(readFileSync(person.crontab, 'utf8')).toContain('# nocturne nightly');
-  const last = await run(['uninstall', 'gemini', '--yes'], person.environment);
+  const last = await runHere(['uninstall', 'gemini', '--yes'], person.environment);
   expect(last.stderr).toContain('The night is out of cron.');
   expect(readFileSync(person.crontab, 'utf8')).toBe('# mine\n0 1 * * * backup\n');
 });
@@ -105,7 +106,7 @@ test('the night goes into a crontab beside what is there, once, and out of it to
 test('where a systemd user manager answers, the night is a timer of it, unless --schedule says otherwise', async () => {
   const person = aPerson({ has: ['systemd', 'cron'] });
   const units = join(person.user, '.config', 'systemd', 'user');
-  const installed = await run(['install', 'codex', '--yes'], person.environment);
+  const installed = await runHere(['install', 'codex', '--yes'], person.environment);
   expect(installed.stderr).toContain('The night is in systemd.');
   expect(readdirSync(units)).toEqual(['nocturne.service', 'nocturne.timer']);
   expect(readFileSync(person.systemctlCalls, 'utf8').split('\n')).toEqual([
@@ -115,15 +116,15 @@ test('where a systemd user manager answers, the night is a timer of it, unless -
     '',
   ]);
   expect(existsSync(person.crontab)).toBe(false);
-  await run(['uninstall', 'codex', '--yes'], person.environment);
+  await runHere(['uninstall', 'codex', '--yes'], person.environment);
   expect(readdirSync(units)).toEqual([]);
   expect(readFileSync(person.systemctlCalls, 'utf8')).toContain('--user disable --now nocturne.timer\n');
-  const { stderr } = await run(['install', 'codex', '--yes', '--schedule', 'none'], person.environment);
+  const { stderr } = await runHere(['install', 'codex', '--yes', '--schedule', 'none'], person.environment);
   expect(stderr).toContain('the first session after its time (dreamCron) does');
   expect([existsSync(person.crontab), readdirSync(units)]).toEqual([false, []]);
-  await run(['install', 'codex', '--yes', '--schedule', 'cron'], person.environment);
+  await runHere(['install', 'codex', '--yes', '--schedule', 'cron'], person.environment);
   expect(existsSync(person.crontab)).toBe(true);
-  await run(['uninstall', 'codex', '--yes'], person.environment);
+  await runHere(['uninstall', 'codex', '--yes'], person.environment);
   // It was made for the night alone.
   expect(existsSync(person.crontab)).toBe(false);
 });
@@ -133,24 +134,24 @@ test('a key is kept from a file or by a command, 0600, and is in nothing that in
   const given = join(person.user, 'given');
   writeFileSync(given, 'sk-ant-given\n');
   const home = join(person.user, '.nocturne');
-  const kept = await run(['install', 'codex', '--yes', '--key-file', given], person.environment);
+  const kept = await runHere(['install', 'codex', '--yes', '--key-file', given], person.environment);
   expect(readFileSync(join(home, 'key'), 'utf8')).toBe('sk-ant-given\n');
   expect(statSync(join(home, 'key')).mode & 0o777).toBe(0o600);
   expect(statSync(home).mode & 0o777).toBe(0o700);
   expect(kept.stdout + kept.stderr).not.toContain('sk-ant');
   writeFileSync(join(home, 'config.json'), '{\n  "zone": "UTC"\n}\n');
-  await run(['install', 'codex', '--yes', '--key-command', 'op read op://x/y/z'], person.environment);
+  await runHere(['install', 'codex', '--yes', '--key-command', 'op read op://x/y/z'], person.environment);
   expect(JSON.parse(readFileSync(join(home, 'config.json'), 'utf8'))).toEqual({
     zone: 'UTC',
     keyCommand: ['op', 'read', 'op://x/y/z'],
   });
-  await run(['install', 'codex', '--yes', '--key-command', 'cat ~/k | head -1'], person.environment);
+  await runHere(['install', 'codex', '--yes', '--key-command', 'cat ~/k | head -1'], person.environment);
   expect(JSON.parse(readFileSync(join(home, 'config.json'), 'utf8')).keyCommand).toEqual([
     '/bin/sh',
     '-c',
     'cat ~/k | head -1',
   ]);
-  const gone = await run(['uninstall', 'codex', '--yes'], person.environment);
+  const gone = await runHere(['uninstall', 'codex', '--yes'], person.environment);
   expect(gone.stderr).toContain(`The key stays in ${join(home, 'key')}`);
 });
 

@@ -1,4 +1,5 @@
-// The MCP server as clients meet it: the official client, over stdio, against the built command.
+// The MCP server as clients meet it: the official client, over stdio against the built command, and in this process for
+// what the tools answer.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +13,7 @@ import type { Output } from '../../src/doors/mcp/tool-shapes.ts';
 import { openStore } from '../../src/memory/open.ts';
 import { topicUses } from '../../src/memory/recall/recall-uses.ts';
 import type { Store } from '../../src/memory/store/store.ts';
-import { type Called, connect, treeHash } from '../support/mcp.ts';
+import { type Called, connect, connectHere, treeHash } from '../support/mcp.ts';
 import { DOOR } from '../support/run.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
 import { tempDir } from '../support/temp.ts';
@@ -121,8 +122,8 @@ test('a read-only store cannot be changed by any tool, whatever paths, links, ca
   symlinkSync(dir, join(own, 'there'));
   symlinkSync(join(dir, 'hosts.md'), join(own, 'hosts.md'));
   const { environment } = world();
-  const stores = ['--store', `kept=${dir}`, '--store', `own=${own}:rw`];
-  const clients = await Promise.all([connect(stores, environment), connect(stores, environment)]);
+  const stores = [`kept=${dir}`, `own=${own}:rw`];
+  const clients = await Promise.all([connectHere(stores, environment), connectHere(stores, environment)]);
   const { data } = await (clients[0] as (typeof clients)[0]).call<Output<'read'>>('memory_read', {
     ...{ store: 'kept', path: 'hosts.md' },
   });
@@ -220,7 +221,7 @@ test('two clients that change one memory at once lose nothing, and one that come
 test('what does not fit is answered so that a model can act on it; an unknown tool is an error of the protocol', async () => {
   const dir = put(tempDir(), { 'hosts.md': HOSTS, 'a/b.md': '- b\n' });
   const { environment } = world();
-  const { client, call } = await connect(['--store', `notes=${dir}:rw`, '--store', `more=${tempDir()}`], environment);
+  const { client, call } = await connectHere([`notes=${dir}:rw`, `more=${tempDir()}`], environment);
   await expect(client.callTool({ name: 'memory_format', arguments: {} })).rejects.toMatchObject({ code: -32602 });
   const refused: [string, object, string][] = [
     ['memory_read', { path: 'hosts.md' }, 'store'],
@@ -261,7 +262,7 @@ test('lists and searches come in pages that hold everything once; a long memory 
   const files = Array.from({ length: 23 }, (_, nth) => [`topic-${nth}.md`, `- shared word ${nth}\n- other\n`]);
   const dir = put(tempDir(), { ...Object.fromEntries(files), 'long.md': '- a line of a long memory\n'.repeat(1_500) });
   const { environment } = world();
-  const { call } = await connect(['--store', `notes=${dir}`], environment);
+  const { call } = await connectHere([`notes=${dir}`], environment);
   const listed: string[] = [];
   for (let page: string | null | undefined; page !== null; ) {
     const { data } = await call<Output<'list'>>('memory_list', { limit: 5, ...(page && { page }) });
@@ -298,7 +299,7 @@ test("a secret is neither shown nor written, and a person's own stays where it i
   const mine = `- The token is ${SECRET}.\n- Staging is alpha.\n`;
   const dir = put(tempDir(), { 'own.md': mine });
   const { environment } = world();
-  const { call } = await connect(['--store', `notes=${dir}:rw`], environment);
+  const { call } = await connectHere([`notes=${dir}:rw`], environment);
   const read = await call<Output<'read'>>('memory_read', { path: 'own.md' });
   const found = await call<Output<'search'>>('memory_search', { query: 'token' });
   const written = await call('memory_write', { path: 'new.md', content: mine });
@@ -330,7 +331,7 @@ test('a memory that is read counts as used where the store may be written', asyn
   const [written, kept] = [put(tempDir(), { 'hosts.md': HOSTS }), put(tempDir(), { 'hosts.md': HOSTS })];
   await worked(kept, async () => undefined);
   const { environment } = world();
-  const { call, close } = await connect(['--store', `a=${written}:rw`, '--store', `b=${kept}`], environment);
+  const { call, close } = await connectHere([`a=${written}:rw`, `b=${kept}`], environment);
   for (const store of ['a', 'b']) await call('memory_read', { store, path: 'hosts.md' });
   await close();
   expect(await worked(written, async (store) => topicUses(store.ledger).get('hosts.md')?.used)).toBe(1);
@@ -343,7 +344,7 @@ test('eight stores are served with their instructions; a ninth is refused by nam
   const { environment } = world({
     mcpStores: named(8).map((store) => ({ ...store, instructions: 'x'.repeat(4_096) })),
   });
-  const { client, call } = await connect([], environment);
+  const { client, call } = await connectHere([], environment);
   for (let nth = 0; nth < 8; nth++) {
     expect(client.getInstructions()).toContain(`- \`store ${nth}\` (read_only): Of ${nth}\n  ${'x'.repeat(4_096)}`);
     expect((await call('memory_list', { store: `store ${nth}` })).isError).toBe(false);
@@ -427,7 +428,7 @@ test.each(['end of stdin', 'SIGTERM'] as const)(
 
 test('a directory that was moved away and one that took its place are two memories, without a restart between', async () => {
   const dir = put(join(tempDir(), 'memory'), { 'hosts.md': HOSTS });
-  const { call } = await connect(['--store', `notes=${dir}:rw`], world().environment);
+  const { call } = await connectHere([`notes=${dir}:rw`], world().environment);
   const write = (path: string) => call('memory_write', { path, content: `- ${path}\n` });
   const paths = async () => (await call<Output<'list'>>('memory_list')).data.memories.map(({ path }) => path);
   expect(await write('a.md')).toMatchObject({ isError: false });

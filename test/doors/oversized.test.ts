@@ -21,7 +21,8 @@ import { run, runJson } from '../support/run.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
-const SIZE = 200 * 2 ** 20;
+const MEGABYTES = sized({ quick: 96, deep: 200 });
+const SIZE = MEGABYTES * 2 ** 20;
 const LOG = 'logs/2026/11/2026-11-20.md';
 /** In the small size a long one: a file is bounded by its bytes, and each line costs. */
 const LINE = `- A line that somebody’s script has written again${' and again'.repeat(sized({ quick: 400, deep: 1 }))}.\n`;
@@ -42,7 +43,7 @@ const TELLS_CPU = `data:text/javascript,${encodeURIComponent(`
     writeFileSync(process.env.NOCTURNE_TEST_CPU, String((user + system) / 1e6));
   });`)}`;
 
-test.for(FILES)('a %s of 200 MB is read in part, named, and left as it is', async (path, { skip }) => {
+test.for(FILES)(`a %s of ${MEGABYTES} MB is read in part, named, and left as it is`, async (path, { skip }) => {
   skip(!waysTaken(FILES, 1).includes(path));
   const testing = await testApp();
   const say = async (prompt: string, startsAt: string) => {
@@ -70,12 +71,12 @@ test.for(FILES)('a %s of 200 MB is read in part, named, and left as it is', asyn
   for (const command of [['list'], ['search', 'pnpm'], ['recall'], ['check'], ['log']]) await inTime(...command);
   const status = await inTime('status', '--json');
   expect(status.code).toBe(3);
-  expect(JSON.parse(status.stdout).attention.join('\n')).toContain(`${path} has 200 MB`);
+  expect(JSON.parse(status.stdout).attention.join('\n')).toContain(`${path} has ${MEGABYTES} MB`);
   // Another day goes on, and what was distilled stays.
   expect((await say('Never commit to main directly.', '2026-11-19T09:00:00Z')).outcome).toBe('recorded');
   const report = await testing.app.dream(testing.store, {});
   if (path === LOG) expect(report.outcome).toBe('dreamed');
-  else expect(report.error?.message).toContain('MEMORY.md has 200 MB');
+  else expect(report.error?.message).toContain(`MEMORY.md has ${MEGABYTES} MB`);
   const topic = readFileSync(join(testing.dir, 'working-agreements.md'), 'utf8');
   expect(topic).toContain('Always use pnpm');
   expect(topic.includes('Never commit')).toBe(path === LOG);
@@ -84,14 +85,14 @@ test.for(FILES)('a %s of 200 MB is read in part, named, and left as it is', asyn
 });
 
 const SECRET = 'correct horse battery';
-/** Of 200 MB that may be text nothing near is ever held. */
-const LITTLE_MEMORY = { nodeArgs: ['--max-old-space-size=160'] };
+/** Of so much that may be text nothing near is ever held. */
+const LITTLE_MEMORY = { nodeArgs: [`--max-old-space-size=${sized({ quick: 77, deep: 160 })}`] };
 /** A snapshot, in pieces of 20 MB, and less memory than it has bytes. */
-const PIECES = sized({ quick: 5, deep: 10 });
+const PIECES = sized({ quick: 3, deep: 10 });
 const LESS_MEMORY = { nodeArgs: [`--max-old-space-size=${PIECES * 16}`] };
 
 test.for(FILES)(
-  'a secret far down in a %s of 200 MB stops its redaction before anything changed, and the file is named',
+  `a secret far down in a %s of ${MEGABYTES} MB stops its redaction before anything changed, and the file is named`,
   async (path, { skip }) => {
     skip(!waysTaken(FILES).includes(path));
     const testing = await testApp();
@@ -100,7 +101,7 @@ test.for(FILES)(
     const file = join(testing.dir, path);
     makeHuge(file, existsSync(file) ? readFileSync(file, 'utf8') : '');
     // Across the edge of two pieces.
-    truncateSync(file, 176 * 2 ** 20 - 7);
+    truncateSync(file, sized({ quick: 80, deep: 176 }) * 2 ** 20 - 7);
     appendFileSync(file, SECRET);
     truncateSync(file, SIZE);
     const holders = () => holdersOf(testing.dir, [path]);
@@ -108,7 +109,10 @@ test.for(FILES)(
     expect(before.length).toBeGreaterThan(2);
     for (const also of [[], ['--dry-run']]) {
       const { code, stderr } = await run(['redact', '--match', SECRET, ...also], testing.environment, LITTLE_MEMORY);
-      expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining(`${path} has 200 MB`) });
+      expect({ code, stderr }).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining(`${path} has ${MEGABYTES} MB`),
+      });
       expect(stderr).toContain('Nothing was changed.');
       expect(stderr).toContain('Take the text out of it yourself');
       expect(stderr).not.toMatch(/heap|\n {4}at /);

@@ -9,8 +9,7 @@ import type { RememberReport } from '../../jobs/remember.ts';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { compose } from '../../src/doors/compose.ts';
 import { sweepSessions } from '../../src/doors/hook/sweep.ts';
-import { beginRound } from '../../src/doors/worker/nightly.ts';
-import { drainInboxes, openStores } from '../../src/doors/worker/worker.ts';
+import { drainInboxes } from '../../src/doors/worker/worker.ts';
 import { allEntries, outboxRows } from '../../src/memory/ledger/entries.ts';
 import { openLedger } from '../../src/memory/ledger/ledger.ts';
 import { openStore } from '../../src/memory/open.ts';
@@ -74,7 +73,7 @@ test('extract sends what is about the user to the user scope at once, says so, a
   expect(stdout).toContain(`feedback  ${PNPM}\n`);
   await expectDelivered(testing);
   expect(readFileSync(join(testing.dir, LOG), 'utf8')).not.toContain('coffee');
-  await beginRound(testing.app, () => openStores(testing.app, silent.onError));
+  await testing.app.desk.beginNight(undefined, silent.onError);
   await drainInboxes(testing.app, silent);
   expect(readFileSync(join(testing.user, 'user-profile.md'), 'utf8')).toContain(TOLD_TEA);
   const { stdout: why } = await runHere(['why', testing.transcript], testing.environment);

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { aPerson } from '../support/person.ts';
+import { QUICK_WASM } from '../support/run.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
@@ -14,7 +15,7 @@ test('npm start shows what was remembered, its words, every file and what is rec
   session.add('Always use pnpm instead of npm.');
   const root = join(import.meta.dirname, '../..');
   const env = { ...aPerson().environment, TMPDIR: tempDir() };
-  const start = [join(root, 'src/doors/checkout/start.ts'), session.path];
+  const start = [QUICK_WASM, join(root, 'src/doors/checkout/start.ts'), session.path];
   const { stdout } = await promisify(execFile)(process.execPath, start, { cwd: root, env });
   expect(stdout).toContain('- Always use pnpm instead of npm.\n    you: “Always use pnpm instead of npm.”\n');
   const titles = [...stdout.matchAll(/^(.*)\n─+$/gm)].map((match) => match[1]);

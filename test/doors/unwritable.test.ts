@@ -18,7 +18,7 @@ test('what only looks works where nothing can be written, and says what it says 
   await app.remember(store, { text: 'Staging is alpha.', type: 'project' });
   await app.dream(store, {});
   const { id } = await app.remember(store, { text: 'Live is beta.', type: 'project' }).then(({ entry }) => entry);
-  app.close();
+  await app.close();
   const run = (...args: string[]) => runHere(args, environment);
   const looks = [
     ['recall'],
@@ -48,7 +48,7 @@ test('what only looks works where nothing can be written, and says what it says 
 
 test('files in which nocturne never worked are shown where nothing can be written', async ({ skip }) => {
   const { app, environment, home } = await testApp();
-  app.close();
+  await app.close();
   const dir = tempDir();
   writeFileSync(join(dir, 'hosts.md'), '- Staging is alpha.\n');
   if (!makeUnwritable(dir)) skip();

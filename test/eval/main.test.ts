@@ -1,4 +1,4 @@
-// `npm run eval` as its users run it, on a small file of LoCoMo's shape.
+// `npm run eval` on a small file of LoCoMo's shape, in this process but where one is interrupted.
 
 import { execFile } from 'node:child_process';
 import { readdirSync, writeFileSync } from 'node:fs';
@@ -38,13 +38,13 @@ function evaluate(
 }
 
 /** The same in this process, agents too. */
-function evaluateHere(args: string[]) {
-  return hereWith(() => evaluateWith(args, { runAgent }), { PATH: process.env.PATH, HOME: tempDir() });
+function evaluateHere(args: string[], environment = {}) {
+  return hereWith(() => evaluateWith(args, { runAgent }), { PATH: process.env.PATH, HOME: tempDir(), ...environment });
 }
 
 test('without a key the offline model is measured, and leaves nothing behind', async () => {
   const temporary = tempDir();
-  const { code, stdout, stderr } = await evaluate([...LOCOMO, '--json'], { TMPDIR: temporary });
+  const { code, stdout, stderr } = await evaluateHere([...LOCOMO, '--json'], { TMPDIR: temporary });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const result = JSON.parse(stdout);
   expect(result).toMatchObject({ version: 1, set: 'locomo', samples: ['conv-1'], model: 'offline', judge: null });

@@ -241,8 +241,8 @@ function openWith(
       extract: (transcript) => day.extract({ transcript, ended: true }),
       dream: () => night.dream(store, {}),
       close() {
-        day.close();
-        night.close();
+        void day.close();
+        void night.close();
       },
     };
   };

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { thisProcess } from '../../src/base/process.ts';
 import { enqueueExtract } from '../../src/doors/cli/commands/enqueue.ts';
-import { dueItems, workKey } from '../../src/doors/worker/work.ts';
+import { dueItems } from '../../src/doors/worker/desk.ts';
+import { workKey } from '../../src/doors/worker/work.ts';
 import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
 import { allEntries, type EntryRow, writeEntry } from '../../src/memory/ledger/entries.ts';
 import { lastJobs, takeLease } from '../../src/memory/ledger/job-rows.ts';
@@ -232,7 +233,7 @@ test('a session that comes through the inbox again leaves its undone turns alone
   const { app, store, session: made } = testing;
   await app.undo(store, { last: true });
   await enqueueExtract(app, { transcript: made.path, ended: true });
-  const [item] = dueItems(app, store);
+  const [item] = await dueItems(app, store);
   expect(await workKey(app, { store, kind: 'extract', key: item?.key ?? '' })).toMatchObject({
     outcome: 'nothing-new',
   });

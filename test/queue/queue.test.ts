@@ -49,13 +49,14 @@ for (const kind of ['redis', 'postgres', 'embedded'] as const) {
       await queue.notify(wake('s2'));
       await queue.notify(wake('s1', 'reprocess'));
       await queue.notify({ ...wake('s1'), store: '/elsewhere' });
-      expect(await queue.counts()).toEqual({ waiting: 4, active: 0, delayed: 0 });
+      await queue.notify({ ...wake('s1'), store: 'store_1a2b3c' });
+      expect(await queue.counts()).toEqual({ waiting: 5, active: 0, delayed: 0 });
 
       const { heard, handler, onError } = recorder();
       queue.listen(handler, { concurrency: 1, onError });
-      await eventually(() => expect(heard).toHaveLength(4));
+      await eventually(() => expect(heard).toHaveLength(5));
       await expectEmpty(queue);
-      expect(heard).toHaveLength(4);
+      expect(heard).toHaveLength(5);
     });
 
     test('rung many times while its handler runs wakes exactly once more, afterwards', async () => {

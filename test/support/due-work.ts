@@ -1,8 +1,9 @@
 // Works what is due in a test's memory directory, in this process, at any instant.
 
 import { enqueueExtract } from '../../src/doors/cli/commands/enqueue.ts';
+import { dueItems } from '../../src/doors/worker/desk.ts';
 import type { WorkResult } from '../../src/doors/worker/settle.ts';
-import { dueItems, workKey } from '../../src/doors/worker/work.ts';
+import { workKey } from '../../src/doors/worker/work.ts';
 import { type FailureRow, failureRows } from '../../src/memory/ledger/inbox.ts';
 import { type TestApp, type TestAppOptions, testApp } from './app.ts';
 
@@ -14,7 +15,7 @@ export function laterApp(testing: TestApp, now: string | number, options: TestAp
 
 export async function workDue({ app, store }: TestApp): Promise<WorkResult[]> {
   const results: WorkResult[] = [];
-  for (let [item] = dueItems(app, store); item; [item] = dueItems(app, store)) {
+  for (let [item] = await dueItems(app, store); item; [item] = await dueItems(app, store)) {
     const result = await workKey(app, { store, kind: item.kind, key: item.key });
     if (result) results.push(result);
   }

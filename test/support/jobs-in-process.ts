@@ -14,8 +14,9 @@ import { loadConfig } from '../../src/base/config/config.ts';
 import { thisProcess } from '../../src/base/process.ts';
 import { type Clock, fixedClock } from '../../src/base/time.ts';
 import type { DreamRequest } from '../../src/doors/compose.ts';
+import { transcriptFiles } from '../../src/doors/transcripts.ts';
 import { wings, wingWith } from '../../src/doors/wing.ts';
-import { openHome } from '../../src/memory/home/home.ts';
+import { type Home, openHome } from '../../src/memory/home/home.ts';
 import { JobSpend } from '../../src/memory/home/spend.ts';
 import type { Enablement } from '../../src/memory/home/switches.ts';
 import { type Lease, releaseLease, takeLease } from '../../src/memory/ledger/job-rows.ts';
@@ -87,6 +88,8 @@ export interface InProcessOptions {
   user?: Store;
   /** Dreams propose. */
   review?: boolean;
+  /** Whose ceilings count; default: one of its own. */
+  home?: Home;
 }
 
 /** Opens the directory as a process would that begins now, at `now`; a clock goes on as the test says. */
@@ -100,7 +103,7 @@ export async function jobsInProcess(
   const clock = typeof now === 'string' ? fixedClock(now) : now;
   const config = await loadConfig({}, { NOCTURNE_HOME: tempDir() });
   const { forgetDays: archiveAfterDays, holdDays } = config;
-  const home = openHome(tempDir(), clock);
+  const home = models.home ?? openHome(tempDir(), clock);
   const store = await openStore(dir, { clock });
   // The offline model costs nothing.
   const tokens = (models.all ?? models.extract) ? 10_000_000 : 1;
@@ -131,9 +134,13 @@ export async function jobsInProcess(
   const app = { config: { ...config, clock, zone: 'UTC', excerptTokens: requestTokens }, home, withLease: leased };
   const forWings = {
     ...app,
+    shared: null,
+    transcripts: transcriptFiles,
     memoryDirOf: () => dir,
+    hasMemory: async () => true,
     standing: async () => ({ enabled: true }) as Enablement,
     store: async () => store,
+    keeping: null,
     afterDream: async () => ({}),
   };
   const reviewing: ReviewMethods = Object.assign({}, ...wings().map(({ library }) => library?.(forWings)));

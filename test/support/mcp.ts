@@ -1,12 +1,16 @@
-// An MCP client nobody here wrote, the official SDK's, connected over stdio to the built `nocturne mcp`.
+// An MCP client nobody here wrote, the official SDK's, connected over stdio to the built `nocturne mcp`, or to what that
+// command does, in this process.
 
 import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Client } from '@modelcontextprotocol/client';
+import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { onTestFinished } from 'vitest';
-import type { Environment } from '../../src/base/config/config.ts';
+import { type Environment, loadConfig } from '../../src/base/config/config.ts';
+import { serveMemory } from '../../src/doors/cli/commands/mcp.ts';
+import { openApp } from '../../src/doors/compose.ts';
+import { attachedStores } from '../../src/doors/mcp/attached-stores.ts';
 import { DOOR } from './run.ts';
 
 /** What a tool answered; `data` is its structured content. */
@@ -18,7 +22,6 @@ export interface Called<T = Record<string, unknown>> {
 
 export interface Connected {
   client: Client;
-  pid: number;
   call<T = Record<string, unknown>>(tool: string, input?: object): Promise<Called<T>>;
   close(): Promise<void>;
 }
@@ -28,7 +31,7 @@ export async function connect(
   args: string[],
   environment: Environment,
   { cwd, era = 'before' }: { cwd?: string; era?: '2026' | 'before' } = {},
-): Promise<Connected> {
+): Promise<Connected & { pid: number }> {
   const env = Object.entries(environment).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
   const transport = new StdioClientTransport({
     command: process.execPath,
@@ -47,6 +50,26 @@ export async function connect(
     call: <T>(tool: string, input?: object) => called<T>(client, tool, input),
     close: () => client.close(),
   };
+}
+
+/** Connects a client to the command's work in this process; for what the tools do. */
+export async function connectHere(stores: string[], environment: Environment): Promise<Connected> {
+  const app = await openApp(await loadConfig({}, environment), { startedBy: 'program' });
+  const attached = attachedStores(app.config, { given: stores, cwd: process.cwd() });
+  const [ours, theirs] = InMemoryTransport.createLinkedPair();
+  const connection = await serveMemory(app, { stores: attached, version: '1.0.0', transport: theirs });
+  const client = new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode: 'legacy' } });
+  await client.connect(ours);
+  let closing: Promise<void> | undefined;
+  const close = () => {
+    closing ??= client
+      .close()
+      .then(() => connection.close())
+      .then(() => app.close());
+    return closing;
+  };
+  onTestFinished(close);
+  return { client, call: <T>(tool: string, input?: object) => called<T>(client, tool, input), close };
 }
 
 /** A hash over every file of a directory: names, bytes, modes and times, links as links. */

@@ -28,9 +28,9 @@ export interface ForkOptions {
   warm?: Partial<WarmOptions>;
 }
 
-/** What a child may know: where programs and temporary files are, how the network is reached, whose it is. No keys. */
+/** What a child may know: where programs, what is compiled and temporary files are, how the network is reached, whose it is. No keys. */
 const HANDED_ON =
-  /^(PATH|HOME|USERPROFILE|TMPDIR|TEMP|TMP|SystemRoot|(HTTPS?|ALL|NO)_PROXY|NODE_USE_ENV_PROXY|NODE_USE_SYSTEM_CA|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|NOCTURNE_WORKER)$/i;
+  /^(PATH|HOME|USERPROFILE|TMPDIR|TEMP|TMP|SystemRoot|(HTTPS?|ALL|NO)_PROXY|NODE_USE_ENV_PROXY|NODE_USE_SYSTEM_CA|NODE_COMPILE_CACHE|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|NOCTURNE_WORKER)$/i;
 
 /** What a process may take beyond its heap: Node itself, the program, buffers. */
 const BEYOND_HEAP_MB = 256;

@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import type { ParseError } from 'jsonc-parser';
 import { z } from 'zod';
 import { AppError, isAppError, jsonProblem } from '../errors.ts';
-import { homeDir } from '../files/directories.ts';
+import { homeDir, isStoreId } from '../files/directories.ts';
 import { readText } from '../files/files.ts';
 import { type Clock, fixedClock, isInstant, isZone, machineZone, systemClock } from '../time.ts';
 import { readSettings, type Settings } from './settings.ts';
@@ -78,10 +78,11 @@ export async function loadConfig(
   const home = homeDir(env.NOCTURNE_HOME, userDir);
   const file = await readSettings(join(home, 'config.json'));
   const zone = zoneFrom(env.NOCTURNE_ZONE) ?? file.zone;
+  const databaseUrl = env.NOCTURNE_DATABASE_URL || file.databaseUrl;
   const claudeDir = resolve(env.CLAUDE_CONFIG_DIR || join(userDir, '.claude'));
   return {
     ...file,
-    ...memoryDirFrom(given.memoryDir, env),
+    ...memoryDirFrom(given.memoryDir, { env, databaseUrl }),
     home,
     userDir,
     claudeDir,
@@ -101,7 +102,7 @@ export async function loadConfig(
     },
     model: given.model || env.NOCTURNE_MODEL || file.model,
     queueUrl: given.queueUrl ?? env.NOCTURNE_QUEUE_URL ?? env.REDIS_URL ?? file.queueUrl,
-    databaseUrl: env.NOCTURNE_DATABASE_URL || file.databaseUrl,
+    databaseUrl,
     // Asked when it is needed: to find out takes as long as to read all settings, and a hook may not.
     get zone() {
       return zone ?? machineZone();
@@ -119,9 +120,15 @@ export async function loadConfig(
   };
 }
 
-/** A command's option is relative to where it is run; what the environment says is taken as it is. */
-function memoryDirFrom(option: string | undefined, env: Environment): Pick<Config, 'memoryDir' | 'memoryDirFrom'> {
-  if (option) return { memoryDir: /^~/.test(option) ? option : resolve(option), memoryDirFrom: '--memory' };
+/** A command's option is relative to where it is run, but for a store's id; what the environment says is taken as it is. */
+function memoryDirFrom(
+  option: string | undefined,
+  { env, databaseUrl }: { env: Environment; databaseUrl?: string },
+): Pick<Config, 'memoryDir' | 'memoryDirFrom'> {
+  if (option) {
+    const isWhole = option.startsWith('~') || isStoreId(option, { databaseUrl });
+    return { memoryDir: isWhole ? option : resolve(option), memoryDirFrom: '--memory' };
+  }
   for (const name of ['NOCTURNE_MEMORY_DIR', 'CLAUDE_COWORK_MEMORY_PATH_OVERRIDE']) {
     if (env[name]) return { memoryDir: env[name], memoryDirFrom: name };
   }
@@ -178,9 +185,11 @@ export function userDirectory({ HOME, USERPROFILE }: Environment): string {
   return (process.platform === 'win32' ? USERPROFILE : HOME) || homedir();
 }
 
-/** An environment that says where spans go, or who sends them, wants them. */
+/** An environment that says where spans and metrics go, or who sends them, wants them. */
 function setsTelemetry(env: Environment): boolean {
-  return Object.entries(env).some(([name, value]) => /^OTEL_(EXPORTER|TRACES|SERVICE|RESOURCE)_/.test(name) && value);
+  return Object.entries(env).some(
+    ([name, value]) => /^OTEL_(EXPORTER|TRACES|METRICS|SERVICE|RESOURCE)_/.test(name) && value,
+  );
 }
 
 function zoneFrom(value: string | undefined): string | undefined {

@@ -98,7 +98,7 @@ export const settingsSchema = z
     requestMs: z.int().min(100).default(240_000),
     /** Size at which the log begins anew; three older ones are kept. */
     logBytes: z.int().min(1_000).default(5_000_000),
-    /** OpenTelemetry spans; default: where the environment sets OTEL_*. Needs an SDK that you register. */
+    /** OpenTelemetry spans and metrics; default: where the environment sets OTEL_*. Needs an SDK that you register. */
     telemetry: z.boolean().optional(),
     /** A transcript that was quiet so long has ended. */
     quietMs: z
@@ -123,8 +123,15 @@ export const settingsSchema = z
       .int()
       .min(1_024)
       .default(64 * 1024 * 1024),
-    /** Sessions that were sent over HTTP are kept so many days. */
+    /** Sessions that were sent over HTTP, or to the database that machines share, are kept so many days. */
     sessionDays: z.int().min(1).default(30),
+    /**
+     * While so many sessions that were sent over HTTP wait to be learned from, further ones are refused until later: of all
+     * keys together (503), and of `each` tenant, or key without one (429).
+     */
+    maxWaitingSessions: z
+      .strictObject({ all: z.int().min(1).default(10_000), each: z.int().min(1).default(1_000) })
+      .prefault({}),
     /** Versions of files, and what undo needs, are kept so long; the end of a dream drops what is older. */
     versionDays: z.int().min(1).default(90),
     /** So many of the newest versions of each file, logs and reports apart, are kept, however old they are. */

@@ -235,3 +235,8 @@ function syncFile(path: string): void {
     fs.closeSync(file);
   }
 }
+
+/** Whether a place of memory is no directory: a store of the database, by its id. */
+export function isStoreId(place: string, { databaseUrl }: { databaseUrl?: string }): boolean {
+  return databaseUrl !== undefined && /^memstore_\w+$/.test(place);
+}

@@ -64,11 +64,19 @@ export async function* readOverlapping(
 }
 
 /** The lines of a file of any size, with their ends. One of more than `mostBytes` comes in parts that are not whole. */
-export async function* readLines(path: string, mostBytes: number): AsyncGenerator<{ bytes: Buffer; isWhole: boolean }> {
+export function readLines(path: string, mostBytes: number): AsyncGenerator<{ bytes: Buffer; isWhole: boolean }> {
+  return linesIn(scanChunks(path), mostBytes);
+}
+
+/** The same of chunks, each of which holds until the next is asked for. */
+export async function* linesIn(
+  chunks: AsyncIterable<Buffer>,
+  mostBytes: number,
+): AsyncGenerator<{ bytes: Buffer; isWhole: boolean }> {
   let begun: Buffer[] = [];
   let length = 0;
   let isCut = false;
-  for await (const chunk of scanChunks(path)) {
+  for await (const chunk of chunks) {
     for (let from = 0, to = 0; from < chunk.length; from = to) {
       to = chunk.indexOf(0x0a, from) + 1;
       const isEnded = to > 0;
@@ -133,5 +141,30 @@ export function writePiecesAt(path: string, pieces: Iterable<{ at: number; bytes
     }
   } catch (error) {
     throw storageError('write', path, error);
+  }
+}
+
+/** Copies pieces of `from` to their places in `to`, as `writePiecesAt` does; each is held by itself. */
+export function copyPieces(
+  { from, to, size }: { from: string; to: string; size: number },
+  pieces: Iterable<{ from: number; at: number; bytes: number }>,
+): void {
+  let file: number;
+  try {
+    file = fs.openSync(from, 'r');
+  } catch (error) {
+    throw storageError('read', from, error);
+  }
+  function* read() {
+    for (const piece of pieces) {
+      const bytes = Buffer.alloc(piece.bytes);
+      fs.readSync(file, bytes, 0, piece.bytes, piece.from);
+      yield { at: piece.at, bytes };
+    }
+  }
+  try {
+    writePiecesAt(to, read(), size);
+  } finally {
+    fs.closeSync(file);
   }
 }

@@ -146,13 +146,17 @@ export function looksNow(path: string): string | null {
 
 /** Makes a directory with those above it; what is new of them survives a power loss. */
 export function makeDirectory(path: string): void {
-  let first: string | undefined;
+  const first = makeDirectoryInNoHurry(path);
+  for (let at = path; first !== undefined && at.length >= first.length; at = dirname(at)) syncDirectory(dirname(at));
+}
+
+/** The same, left to the system when it reaches the disk; answers the first that was made. */
+export function makeDirectoryInNoHurry(path: string): string | undefined {
   try {
-    first = fs.mkdirSync(path, { recursive: true, mode: 0o700 });
+    return fs.mkdirSync(path, { recursive: true, mode: 0o700 });
   } catch (error) {
     throw storageError('create the directory', path, error);
   }
-  for (let at = path; first !== undefined && at.length >= first.length; at = dirname(at)) syncDirectory(dirname(at));
 }
 
 /** Writes a file whole: to a temporary file in the same directory, synced, then renamed over `path`. */
@@ -234,6 +238,24 @@ export function linkNew(from: string, to: string): boolean {
       throw storageError('link', to, error);
     if (existsSync(to)) return false;
     return moveFile(from, to);
+  }
+}
+
+/** The same bytes under a second name: as a link where the system has them, else as a copy. */
+export function linkOrCopy(from: string, to: string): void {
+  try {
+    fs.linkSync(from, to);
+  } catch {
+    copyFile(from, to);
+  }
+}
+
+/** Copies a file; where the file system can, its bytes are shared until one of them is written. */
+export function copyFile(from: string, to: string): void {
+  try {
+    fs.copyFileSync(from, to, fs.constants.COPYFILE_FICLONE);
+  } catch (error) {
+    throw storageError('copy', from, error);
   }
 }
 

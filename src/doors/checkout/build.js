@@ -17,8 +17,17 @@ const withoutItsYaml = {
   resolveId: (id) => (id === 'js-yaml' ? { id: '\0no-yaml.cjs' } : null),
   load: (id) => (id === '\0no-yaml.cjs' ? 'exports.safeLoad = exports.safeDump = () => {};' : null),
 };
+/** zod's messages in other languages, which nobody here asks for: 300 kB. */
+const withoutOtherLanguages = {
+  name: 'without-other-languages',
+  resolveId: (id, from) =>
+    id === '../locales/index.js' && /[\\/]zod[\\/]v4[\\/]/.test(from ?? '') ? { id: '\0no-locales.js' } : null,
+  load: (id) => (id === '\0no-locales.js' ? 'export {};' : null),
+};
 /** An agent's memory tool answers by the SDK of whoever calls it; all else is of the copy that is built in. */
 const SDK = '@anthropic-ai/sdk';
+/** What is built in, too, though it is installed: for the types of our declarations, and for other packages. */
+const BUILT_IN = [SDK, 'zod'];
 const sdkOfTheCaller = {
   name: 'sdk-of-the-caller',
   resolveId: (id, _from, { kind }) =>
@@ -81,9 +90,9 @@ const library = await build({
   },
   platform: 'node',
   external: Object.keys({ ...dependencies, ...peerDependencies })
-    .filter((name) => name !== SDK)
+    .filter((name) => !BUILT_IN.includes(name))
     .flatMap((name) => [name, new RegExp(`^${name}/`)]),
-  plugins: [sdkOfTheCaller, withoutItsYaml],
+  plugins: [sdkOfTheCaller, withoutItsYaml, withoutOtherLanguages],
   // What is made for browsers too may offer require() files that no bundler finds.
   resolve: { mainFields: ['module', 'main'] },
   // gray-matter can run frontmatter as a program; nobody here lets it (memory/text/frontmatter.ts).

@@ -30,7 +30,7 @@ try {
   try {
     await demonstrate(app, given.length > 0 ? given : await exampleSessions());
   } finally {
-    app.close();
+    await app.close();
     removeTree(config.home);
   }
 } catch (error) {
@@ -58,7 +58,7 @@ async function demonstrate(app: App, transcripts: string[]): Promise<void> {
   );
   for (const transcript of transcripts) await enqueueExtract(app, { transcript, ended: true });
   const store = await app.storeFor({});
-  put(app, { store, kind: 'dream', key: 'dream' }, {});
+  await put(app, { store, kind: 'dream', key: 'dream' }, {});
   const bar = progress('opening the queue');
   let isFine = true;
   await runWorker(app, {

@@ -53,7 +53,7 @@ export interface CommandSpec<Options extends object = object, Args extends unkno
   more?: string;
   /** Calls of it, without `nocturne` before them where that is what they begin with. */
   examples?: string[];
-  /** Where a library adds the command itself; the rest is then only what the help says. */
+  /** @internal Where a library adds the command itself; the rest is then only what the help says. */
   add?(program: Command): void;
   run?(call: Call<Options, Args>): void | Promise<void>;
 }
@@ -67,7 +67,7 @@ export interface CommandModule {
 /** Of the help. */
 export const HELP_COLUMNS = 80;
 
-/** Adds the commands to the program, group by group. */
+/** @internal Adds the commands to the program, group by group. */
 export function addCommands(program: Command, specs: CommandSpec[], at: Pick<Call, 'parts' | 'version'>): void {
   for (const group of GROUPS) {
     program.commandsGroup(`${group}:`);

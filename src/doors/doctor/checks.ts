@@ -2,6 +2,7 @@
 // Each check answers lines that say what was found and, where something is not fine, what to do. Nothing is made or
 // mended, no key is shown, and the model is asked only where the person wants it.
 
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { explainFailure, openModel } from '../../agent/model.ts';
 import { OFFLINE_MODEL } from '../../agent/types.ts';
@@ -19,7 +20,7 @@ import { AGENT_NAMES, type Agent, findAgent, findPrograms } from '../setup/agent
 import { isInstalled } from '../setup/agents/installing.ts';
 import { readSettings } from '../setup/agents/settings-text.ts';
 import { schedulers } from '../setup/schedules.ts';
-import { type Checked, fail, ok, warn } from '../wing.ts';
+import { type Checked, fail, keepingOf, ok, warn } from '../wing.ts';
 import { nextNightly } from '../worker/nightly.ts';
 import { wakeQueueOptions } from '../worker/worker.ts';
 
@@ -194,15 +195,30 @@ export async function tryModel(config: Config, home: Home): Promise<unknown> {
   }
 }
 
+const EMBEDDED = '@electric-sql/pglite';
+const WITHOUT_EMBEDDED = `none; hooks and nights need none, a worker that stays needs NOCTURNE_QUEUE_URL or ${EMBEDDED}`;
+
+function canEmbed(): boolean {
+  try {
+    createRequire(import.meta.url).resolve(EMBEDDED);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 export async function checkQueue(config: Config): Promise<Checked[]> {
-  if (!config.queueUrl) return [ok('queue', 'embedded in the worker')];
+  const keeping = keepingOf(config);
+  if (!config.queueUrl && !keeping) return [ok('queue', canEmbed() ? 'embedded in the worker' : WITHOUT_EMBEDDED)];
   try {
     const { openWakeQueue } = await import('../../queue/queue.ts');
-    const queue = await openWakeQueue(wakeQueueOptions(config));
+    const queue = await openWakeQueue(await wakeQueueOptions({ config, keeping }));
     const { waiting, active } = await queue.counts().finally(() => queue.close({ deadlineMs: 0 }));
     return [ok('queue', `${queue.kind}, ${waiting} waiting, ${active} under way`)];
   } catch (error) {
     return [fail('queue', describeError(error), 'Nothing is lost: the work waits in the inboxes.')];
+  } finally {
+    await keeping?.close();
   }
 }
 

@@ -12,15 +12,17 @@ import { localTime, machineZone } from '../../base/time.ts';
 import { countWaiting } from '../../memory/dream/proposals.ts';
 import { formatUnreadSpend } from '../../memory/home/day-spend.ts';
 import { formatDamage, type Home, openHome } from '../../memory/home/home.ts';
+import { limitDifferences } from '../../memory/home/limits.ts';
 import { checkoutRoot } from '../../memory/home/paths.ts';
-import { inboxItems } from '../../memory/ledger/inbox.ts';
 import { type JobRow, lastJobs } from '../../memory/ledger/job-rows.ts';
 import { findLedger, type Ledger, ledgerDamage } from '../../memory/ledger/ledger.ts';
 import { shortKey } from '../../memory/ledger/short-ids.ts';
 import { missingIn } from '../../memory/ledger/version-rows.ts';
+import { LedgerWorkRows, type WorkRows } from '../../memory/ledger/work-rows.ts';
 import { formatMissing, IF_MISSING } from '../../memory/store/external-edits.ts';
+import { homeOf } from '../open-home.ts';
 import { enablementFor, memoryDirIfTold } from '../places.ts';
-import { type Checked, fail, ok, warn, wings } from '../wing.ts';
+import { type Checked, fail, type Keeping, keepingOf, ok, warn, wings } from '../wing.ts';
 import { dreamHolds } from '../worker/hold.ts';
 import {
   checkAgentSettings,
@@ -39,8 +41,11 @@ import {
 } from './checks.ts';
 
 /** `isOnline`: ask the model, too. */
-export async function examine(config: Config, at: { cwd: string; isOnline: boolean }): Promise<Checked[]> {
-  const { home, trouble } = await lookIntoHome(config);
+export async function examine(given: Config, at: { cwd: string; isOnline: boolean }): Promise<Checked[]> {
+  const keeping = keepingOf(given);
+  const { home, config, trouble } = await (keeping
+    ? lookIntoShared(homeOf(given, { keeping }), given)
+    : lookIntoHome(given));
   const own = memoryDirIfTold(config, { cwd: at.cwd });
   try {
     return [
@@ -57,29 +62,62 @@ export async function examine(config: Config, at: { cwd: string; isOnline: boole
       ...(home ? [...(await checkWorker(config, home)), ...(await checkSchedule(config, home))] : []),
       ...(await checkSpool(config)),
       ...(home ? await checkBlocked(home) : []),
-      ...(await checkMemories({ own, home }, config)),
-      ...(own === null ? [] : await checkWings(own, checkoutRoot(at.cwd))),
+      ...(keeping && home
+        ? await checkKept(keeping, { own, home, config, checkout: checkoutRoot(at.cwd) })
+        : [
+            ...(await checkMemories({ own, home }, config)),
+            ...(own === null ? [] : await checkWings(own, checkoutRoot(at.cwd))),
+          ]),
     ];
   } finally {
-    await home?.close();
+    await (keeping ?? home)?.close();
   }
 }
 
+interface FoundHome {
+  home: Home | null;
+  /** The settings that count. */
+  config: Config;
+  trouble: Checked[];
+}
+
 /** What crosses directories: null where nothing is kept of it yet, or where it cannot be opened. */
-async function lookIntoHome({ home: dir, clock, zone }: Config): Promise<{ home: Home | null; trouble: Checked[] }> {
-  if (statNow(join(dir, 'home.db')) === null) return { home: null, trouble: [] };
+async function lookIntoHome(config: Config): Promise<FoundHome> {
+  const { home: dir, clock, zone } = config;
+  if (statNow(join(dir, 'home.db')) === null) return { home: null, config, trouble: [] };
   try {
     const home = openHome(dir, clock, zone);
     const damage = await home.damage();
     const seen = 'Look whether its directories and pauses are as they should be, then run nocturne pause --off.';
-    const unread = await home.days.unreadDay();
-    const known = 'Look at what the account has used today, then run nocturne retry --failed.';
     const trouble = damage ? [warn('home', formatDamage(damage), seen)] : [];
-    return { home, trouble: unread ? [...trouble, warn('spend', formatUnreadSpend(unread), known)] : trouble };
+    return { home, config, trouble: [...trouble, ...(await checkSpend(home))] };
   } catch (error) {
-    if (!isAppError(error)) throw error;
-    return { home: null, trouble: [fail('home', error.message, error.remedy ?? 'Mend it.')] };
+    return withoutHome(error, config);
   }
+}
+
+/** The same of what several machines share. */
+async function lookIntoShared(home: Home, config: Config): Promise<FoundHome> {
+  try {
+    const kept = await home.limits(config);
+    const same = 'Say the same in config.json of the nocturne home, or change what counts for all.';
+    const overruled = limitDifferences(config, kept).map((found) => warn('limits', found, same));
+    const counting = { ...config, dayMoneyUsd: undefined, ...kept };
+    return { home, config: counting, trouble: [...overruled, ...(await checkSpend(home))] };
+  } catch (error) {
+    return withoutHome(error, config);
+  }
+}
+
+async function checkSpend(home: Home): Promise<Checked[]> {
+  const unread = await home.days.unreadDay();
+  const known = 'Look at what the account has used today, then run nocturne retry --failed.';
+  return unread ? [warn('spend', formatUnreadSpend(unread), known)] : [];
+}
+
+function withoutHome(error: unknown, config: Config): FoundHome {
+  if (!isAppError(error)) throw error;
+  return { home: null, config, trouble: [fail('home', error.message, error.remedy ?? 'Mend it.')] };
 }
 
 /** That of the project one stands in, and all that are known. */
@@ -91,6 +129,28 @@ async function checkMemories(
   const found: Checked[] = [];
   for (const dir of dirs) found.push(...(await checkMemoryDirectory(dir, home ? { config, home } : undefined)));
   return found;
+}
+
+/** The same of what is kept elsewhere: the project's, and those that stand for directories of this machine. */
+async function checkKept(
+  keeping: Keeping,
+  { own, checkout, ...by }: { own: string | null; checkout: string | null; config: Config; home: Home },
+): Promise<Checked[]> {
+  try {
+    const here = (await keeping.stores()).flatMap(({ id, isHere }) => (isHere ? id : []));
+    const ownStore = own === null ? null : await keeping.findStore(own);
+    const found: Checked[] = own === null || ownStore ? [] : [ok('memory', `${own}: nothing kept yet`)];
+    for (const id of new Set([...(ownStore ? [ownStore.id] : []), ...here])) {
+      const store = await keeping.findStore(id);
+      if (store) found.push(...(await checkWork({ dir: id, ledger: store.ledger, work: store.work }, by)));
+    }
+    const place = ownStore && { dir: ownStore.dir, ledger: ownStore.ledger, checkout };
+    const ofWings = wings().map((wing) => (place && wing.checks?.(place)) || []);
+    return [...found, ...(await Promise.all(ofWings)).flat()];
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    return [fail('memory', error.message, error.remedy ?? 'Mend it.')];
+  }
 }
 
 const JOBS_LOOKED_AT = 200;
@@ -105,7 +165,7 @@ export async function checkMemoryDirectory(dir: string, by?: { config: Config; h
         fail('memory', `${dir}: the ledger is damaged: ${damage[0]}`, `Run nocturne check --repair --memory ${dir}.`),
       ];
     }
-    return [...checkModes(dir), ...checkLinks(dir), ...(await checkWork(dir, by))];
+    return [...checkModes(dir), ...checkLinks(dir), ...(await checkLedger(dir, by))];
   } catch (error) {
     return [fail('memory', `${dir}: ${describeError(error)}`, 'Check that this user may read and write there.')];
   }
@@ -149,37 +209,44 @@ function checkLinks(dir: string): Checked[] {
   ];
 }
 
-async function checkWork(dir: string, by?: { config: Config; home: Home }): Promise<Checked[]> {
+async function checkLedger(dir: string, by?: { config: Config; home: Home }): Promise<Checked[]> {
   const ledger = findLedger(dir);
   if (!ledger) return [ok('memory', `${dir}: nothing kept yet`)];
   try {
-    const jobs = lastJobs(ledger, JOBS_LOOKED_AT).filter((job) => job.status === 'ended');
-    const waiting = inboxItems(ledger);
-    const proposals = countWaiting(ledger);
-    const failing = waiting.filter((item) => item.failure !== null);
-    const found = `${dir}: ${lastOf(jobs, 'extract', by?.config.zone)}, ${lastOf(jobs, 'dream', by?.config.zone)}, ${waiting.length} waiting${proposals > 0 ? `, proposed changes for nocturne review: ${proposals}` : ''}`;
-    const [first] = failing;
-    const missing = formatMissing(missingIn(ledger)).map(({ what, keepsDreams }) =>
-      fail('memory', `${dir}: ${what}`, keepsDreams ? `No dream runs: ${IF_MISSING}.` : sentence(IF_MISSING)),
-    );
-    const isSaid = (why: string) => formatMissing(missingIn(ledger)).some(({ what }) => why.startsWith(what));
-    const holds = by ? (await dreamHolds(by, ledger)).filter(({ why }) => !isSaid(why)) : [];
-    const held = holds.map(({ why, needsPerson }) =>
-      (needsPerson ? fail : warn)('dream', `${dir}: ${why}`, 'nocturne dream tries again.'),
-    );
-    if (missing.length + held.length > 0) return [...missing, ...held];
-    return first
-      ? [
-          warn(
-            'memory',
-            `${found}; ${shortKey(ledger, first)}: ${first.failure}`,
-            'It is tried again by itself; nocturne status says when.',
-          ),
-        ]
-      : [ok('memory', found)];
+    return await checkWork({ dir, ledger, work: new LedgerWorkRows(ledger) }, by);
   } finally {
     ledger.close();
   }
+}
+
+async function checkWork(
+  { dir, ledger, work }: { dir: string; ledger: Ledger; work: WorkRows },
+  by?: { config: Config; home: Home },
+): Promise<Checked[]> {
+  const jobs = lastJobs(ledger, JOBS_LOOKED_AT).filter((job) => job.status === 'ended');
+  const waiting = await work.items();
+  const proposals = countWaiting(ledger);
+  const failing = waiting.filter((item) => item.failure !== null);
+  const found = `${dir}: ${lastOf(jobs, 'extract', by?.config.zone)}, ${lastOf(jobs, 'dream', by?.config.zone)}, ${waiting.length} waiting${proposals > 0 ? `, proposed changes for nocturne review: ${proposals}` : ''}`;
+  const [first] = failing;
+  const missing = formatMissing(missingIn(ledger)).map(({ what, keepsDreams }) =>
+    fail('memory', `${dir}: ${what}`, keepsDreams ? `No dream runs: ${IF_MISSING}.` : sentence(IF_MISSING)),
+  );
+  const isSaid = (why: string) => formatMissing(missingIn(ledger)).some(({ what }) => why.startsWith(what));
+  const holds = by ? (await dreamHolds(by, ledger)).filter(({ why }) => !isSaid(why)) : [];
+  const held = holds.map(({ why, needsPerson }) =>
+    (needsPerson ? fail : warn)('dream', `${dir}: ${why}`, 'nocturne dream tries again.'),
+  );
+  if (missing.length + held.length > 0) return [...missing, ...held];
+  return first
+    ? [
+        warn(
+          'memory',
+          `${found}; ${shortKey(ledger, first)}: ${first.failure}`,
+          'It is tried again by itself; nocturne status says when.',
+        ),
+      ]
+    : [ok('memory', found)];
 }
 
 function lastOf(jobs: JobRow[], kind: JobRow['kind'], zone = machineZone()): string {

@@ -8,7 +8,7 @@ import { hash } from 'node:crypto';
 import { dirname, resolve, sep } from 'node:path';
 import { describeError, ERRORS, isAppError } from '../../base/errors.ts';
 import { canonicalPath, isDirectory } from '../../base/files/directories.ts';
-import { announceInInbox, type JobKind } from '../../memory/ledger/inbox.ts';
+import type { JobKind } from '../../memory/ledger/inbox.ts';
 import type { Store } from '../../memory/store/store.ts';
 import {
   kindOfEvent,
@@ -181,10 +181,11 @@ export async function announceSession(app: App, news: SessionNews): Promise<Wait
   const clockAt = app.config.clock.now();
   const { ended, instructions, takeDeclined, at = clockAt } = news;
   const asked = { ...(instructions !== undefined && { instructions }), ...(takeDeclined && { takeDeclined }) };
-  const payload = { transcript, ended, ...asked };
+  const kept = await app.transcripts.keep(transcript, store.id, { id: news.session, isLive: !ended });
+  const payload = { transcript: kept, ended, ...asked };
   const { debounceMs, throttleMs } = news.isDueNow ? { debounceMs: 0, throttleMs: 0 } : app.config;
   const pace = { now: at, clockAt, debounceMs, throttleMs, isLast: ended };
-  const notBefore = announceInInbox(store.ledger, { kind: 'extract', key, payload }, pace);
+  const notBefore = await store.work.announce({ kind: 'extract', key, payload }, pace);
   return { store, kind: 'extract', key, notBefore };
 }
 

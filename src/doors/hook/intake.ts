@@ -3,10 +3,9 @@
 // Promises that a hook which saw a worker awake is heard by it.
 
 import { refreshAgentSettings } from '../../base/config/config.ts';
-import { inboxItems } from '../../memory/ledger/inbox.ts';
 import { awakeIn, spoolFiles } from '../../queue/spool.ts';
 import type { App } from '../compose.ts';
-import { drainInboxes, openStores, pause, type WorkerOptions } from '../worker/worker.ts';
+import { drainInboxes, pause, type WorkerOptions } from '../worker/worker.ts';
 import { type Ingested, ingestSpool } from './ingest.ts';
 import { sweepSessions } from './sweep.ts';
 
@@ -85,7 +84,7 @@ export async function workAfterHook(app: App, options: WorkerOptions & { intake:
   try {
     while (awake.enterIfNeeded()) {
       await drainInboxes(app, options);
-      while (!signal.aborted && (intake.last().lagging > 0 || (await isSomethingDueSoon(app, options)))) {
+      while (!signal.aborted && (intake.last().lagging > 0 || (await isSomethingDueSoon(app)))) {
         await pause(LOOK_MS, signal);
         await drainInboxes(app, options);
       }
@@ -99,12 +98,8 @@ export async function workAfterHook(app: App, options: WorkerOptions & { intake:
   }
 }
 
-async function isSomethingDueSoon(app: App, { onError }: WorkerOptions): Promise<boolean> {
-  const { clock, debounceMs } = app.config;
-  const now = clock.now();
-  const soon = new Date(now.getTime() + debounceMs).toISOString();
-  const stores = await openStores(app, onError);
-  return stores.some(({ ledger }) =>
-    inboxItems(ledger).some(({ notBefore }) => notBefore > now.toISOString() && notBefore <= soon),
-  );
+async function isSomethingDueSoon({ config, desk }: App): Promise<boolean> {
+  const now = config.clock.now();
+  const nextAt = await desk.nextDueAt(now.toISOString());
+  return nextAt !== undefined && nextAt <= new Date(now.getTime() + config.debounceMs).toISOString();
 }

@@ -10,12 +10,11 @@ import { isDirectory } from '../../base/files/directories.ts';
 import { statNow } from '../../base/files/files.ts';
 import type { BlockedPath, SweptTranscript } from '../../memory/home/home.ts';
 import { sessionRow } from '../../memory/ledger/coverage.ts';
-import { inboxItems } from '../../memory/ledger/inbox.ts';
 import { type FoundAgent, type FoundSession, findSessions } from '../../transcript/find-sessions.ts';
 import { openSession, type Session } from '../../transcript/session.ts';
 import type { App } from '../compose.ts';
 import { memoriesOf } from '../places.ts';
-import { deliverEverywhere, openStores } from '../worker/worker.ts';
+import { openStores } from '../worker/desk.ts';
 import { announceSession, reasonToSkip, type SkipReason } from './ingest.ts';
 
 export type SweepVerdict =
@@ -75,11 +74,11 @@ export async function sweepSessions(app: App, options: SweepOptions = {}): Promi
   }
   for (const each of closed) await block(each);
   options.onFound?.(found.length);
-  await deliverEverywhere(app, onProblem);
+  await app.desk.deliver(onProblem);
   const looks = new Map((await app.home.swept.all()).map((look) => [look.path, look]));
   const waiting = new Set<string>();
   for (const store of await openStores(app, onProblem)) {
-    for (const { payload } of inboxItems(store.ledger)) {
+    for (const { payload } of await store.work.items()) {
       const { transcript } = Object(payload) as { transcript?: unknown };
       if (typeof transcript === 'string') waiting.add(transcript);
     }
@@ -175,7 +174,7 @@ async function lookAt(
       const { id, cwd = null } = session;
       const found = { transcript: path, session: id, cwd, ended: false, instructions };
       const { store } = await announceSession(app, { ...found, isDueNow: true });
-      report.enqueued.push({ agent, transcript: path, memory: store.dir });
+      report.enqueued.push({ agent, transcript: path, memory: store.id });
       return { ...look, verdict: 'enqueued' };
     }
     const isDeclined = [...sorted.states.values()].includes('declined');

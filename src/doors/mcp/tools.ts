@@ -37,6 +37,8 @@ interface ToolDeps {
   /** Who makes the changes. */
   actor: string;
   clock: Clock;
+  /** Stores are kept elsewhere: what is only read is opened, too. */
+  isElsewhere?: boolean;
   /** Failures that whoever called answers. */
   passesOn?(error: unknown): boolean;
 }
@@ -59,7 +61,7 @@ export async function callTool({ tool, input, store }: ToolCall, deps: ToolDeps)
   function read(): Promise<Output<Tool>> {
     return reading(async (reader) => {
       const found = await READING[tool as keyof typeof READING](reader, input as never);
-      if (tool === 'read') countUse(reader, (found as Output<'read'>).path);
+      if (tool === 'read') await countUse(reader, (found as Output<'read'>).path);
       return found;
     });
   }
@@ -76,7 +78,7 @@ export async function callTool({ tool, input, store }: ToolCall, deps: ToolDeps)
   }
 
   async function reading<T>(work: (reader: MemoryReader) => Promise<T>): Promise<T> {
-    if (store.access === 'read_write') return work(await deps.openStore(store.dir));
+    if (store.access === 'read_write' || deps.isElsewhere) return work(await deps.openStore(store.dir));
     const reader = new ReadOnlyStore(store.dir);
     try {
       return await work(reader);
@@ -87,7 +89,7 @@ export async function callTool({ tool, input, store }: ToolCall, deps: ToolDeps)
 
   /** A topic that is read is used. Of a store that may not be changed nothing is counted. */
   function countUse(reader: MemoryReader, path: string): void {
-    if (reader instanceof ReadOnlyStore || !isTopicPath(path)) return;
+    if (store.access !== 'read_write' || !isTopicPath(path)) return;
     rememberUses(reader.ledger, { used: [path], now: deps.clock.now() });
   }
 }

@@ -5,8 +5,10 @@ import { resolve } from 'node:path';
 import { describeError, isAppError } from '../../base/errors.ts';
 import { isDirectory } from '../../base/files/directories.ts';
 import type { Home } from '../../memory/home/home.ts';
-import { type FailureRow, failureRows, type InboxItem, inboxItems, type JobKind } from '../../memory/ledger/inbox.ts';
+import type { FailureRow, InboxItem, JobKind } from '../../memory/ledger/inbox.ts';
 import { findLedger, type Ledger } from '../../memory/ledger/ledger.ts';
+import { LedgerWorkRows, type WorkRows } from '../../memory/ledger/work-rows.ts';
+import type { Keeping } from '../wing.ts';
 
 export interface KnownWork {
   kind: JobKind;
@@ -16,17 +18,27 @@ export interface KnownWork {
   failure?: FailureRow;
 }
 
-/** Calls `look` with the ledger of each known directory, or of `only` that one; answers what could not be opened. */
+interface Looking {
+  only?: string;
+  /** `dir`: its directory, or its id where memory is kept elsewhere. */
+  look(ledger: Ledger, dir: string, work: WorkRows): Promise<void> | void;
+}
+
+/**
+ * Calls `look` with the ledger of each known directory, or of `only` that one; answers what could not be opened. Of what is kept
+ * elsewhere those are known that stand for directories of this machine.
+ */
 export async function eachLedger(
-  home: Home,
-  { only, look }: { only?: string; look: (ledger: Ledger, dir: string) => Promise<void> | void },
+  { home, keeping }: { home: Home; keeping: Keeping | null },
+  { only, look }: Looking,
 ): Promise<{ dir: string; message: string }[]> {
+  if (keeping) return eachKept(keeping, { only, look });
   const unreadable: { dir: string; message: string }[] = [];
   for (const dir of only ? [only] : await home.stores()) {
     let ledger: Ledger | null = null;
     try {
       ledger = only || isDirectory(dir) ? findLedger(dir) : null;
-      if (ledger) await look(ledger, dir);
+      if (ledger) await look(ledger, dir, new LedgerWorkRows(ledger));
     } catch (error) {
       if (!isAppError(error, 'storage')) throw error;
       unreadable.push({ dir, message: describeError(error) });
@@ -37,9 +49,24 @@ export async function eachLedger(
   return unreadable;
 }
 
-export function knownWork(ledger: Ledger): KnownWork[] {
-  const failures = new Map(failureRows(ledger).map((row) => [`${row.kind} ${row.key}`, row]));
-  const waiting = inboxItems(ledger).map((item): KnownWork => {
+async function eachKept(keeping: Keeping, { only, look }: Looking): Promise<{ dir: string; message: string }[]> {
+  const unreadable: { dir: string; message: string }[] = [];
+  const here = async () => (await keeping.stores()).flatMap(({ id, isHere }) => (isHere ? id : []));
+  for (const place of only ? [only] : await here()) {
+    try {
+      const store = await keeping.findStore(place);
+      if (store) await look(store.ledger, store.id, store.work);
+    } catch (error) {
+      if (!isAppError(error, 'storage') && !isAppError(error, 'conflict')) throw error;
+      unreadable.push({ dir: place, message: describeError(error) });
+    }
+  }
+  return unreadable;
+}
+
+export async function knownWork(work: WorkRows): Promise<KnownWork[]> {
+  const failures = new Map((await work.failures()).map((row) => [`${row.kind} ${row.key}`, row]));
+  const waiting = (await work.items()).map((item): KnownWork => {
     const { kind, key } = item;
     const failure = failures.get(`${kind} ${key}`);
     failures.delete(`${kind} ${key}`);

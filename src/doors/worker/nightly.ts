@@ -5,8 +5,7 @@
 import { Cron } from 'croner';
 import type { Config } from '../../base/config/config.ts';
 import { AppError } from '../../base/errors.ts';
-import { inboxItem, putInInbox } from '../../memory/ledger/inbox.ts';
-import { isLeased, lastDreamAt } from '../../memory/ledger/job-rows.ts';
+import { lastDreamAt } from '../../memory/ledger/job-rows.ts';
 import type { Store } from '../../memory/store/store.ts';
 import type { App } from '../compose.ts';
 import { wings } from '../wing.ts';
@@ -34,32 +33,11 @@ export function nextNightly({ dreamCron, zone }: Config, lastAt: Date): Date {
 }
 
 /** Puts the nightly dream into the inboxes if it is due; answers whether it was. */
-export async function roundIfDue(app: App, openStores: () => Promise<Store[]>): Promise<boolean> {
+export async function roundIfDue(app: App, onError: (message: string) => void): Promise<boolean> {
   const dueAt = nextNightly(app.config, await app.home.nightlyAt());
   if (dueAt > app.config.clock.now()) return false;
-  await beginRound(app, openStores, dueAt);
+  await app.desk.beginNight(dueAt, onError);
   return true;
-}
-
-/**
- * Puts the nightly dream into the inboxes, unless that was done since `dueAt`. A dream that a person asked for
- * meanwhile stays as asked.
- */
-export async function beginRound(app: App, openStores: () => Promise<Store[]>, dueAt?: Date): Promise<void> {
-  const notBefore = app.config.clock.now().toISOString();
-  const stores: Store[] = [];
-  for (const store of await openStores()) if ((await app.standingOf(store)).enabled) stores.push(store);
-  await app.home.nightlyRound(dueAt, () => {
-    for (const { ledger } of stores) {
-      if (inboxItem(ledger, 'dream', 'dream')) continue;
-      putInInbox(ledger, { kind: 'dream', key: 'dream', payload: { isNightly: true }, notBefore });
-    }
-  });
-}
-
-/** Whether an extraction of the directory is under way, here or in another process. */
-export function isExtracting(store: Store, now: Date): boolean {
-  return isLeased(store.ledger, { prefix: 'session:', now });
 }
 
 /**

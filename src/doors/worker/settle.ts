@@ -5,15 +5,7 @@ import type { Requests } from '../../../jobs/dream/seams.ts';
 import { backoffMs, ERRORS, type Failure, isGivenUp } from '../../base/errors.ts';
 import type { Enablement } from '../../memory/home/switches.ts';
 import { givenUpTurns } from '../../memory/ledger/coverage.ts';
-import {
-  dropFailure,
-  type FailureRow,
-  finishInboxItem,
-  type InboxItem,
-  type JobKind,
-  postponeInboxItem,
-  writeFailure,
-} from '../../memory/ledger/inbox.ts';
+import type { FailureRow, InboxItem, JobKind } from '../../memory/ledger/inbox.ts';
 import type { Store } from '../../memory/store/store.ts';
 import { sayWaits } from '../cli/terminal/output.ts';
 import type { App } from '../compose.ts';
@@ -68,10 +60,10 @@ export interface Attempt {
 }
 
 /** Work that may not ask a model now waits, with the reason. */
-export function holdItem({ store, item }: { store: Store; item: InboxItem }, hold: Hold): WorkResult {
+export async function holdItem({ store, item }: { store: Store; item: InboxItem }, hold: Hold): Promise<WorkResult> {
   const { kind, key, id, attempts } = item;
   const notBefore = hold.until.toISOString();
-  postponeInboxItem(store.ledger, id, { notBefore, attempts, failure: hold.reason });
+  await store.work.postpone(id, { notBefore, attempts, failure: hold.reason });
   return { kind, key, outcome: hold.outcome, delayedUntil: notBefore, reason: hold.reason };
 }
 
@@ -80,7 +72,6 @@ export async function settleItem(
   { store, item, tried, isProbe, ending, hasProgress }: Attempt & { ending: Ending; hasProgress: boolean },
 ): Promise<WorkResult> {
   const { kind, key } = item;
-  const { ledger } = store;
   const now = app.config.clock.now();
   const done: WorkResult = { kind, key, outcome: ending.outcome, delayedUntil: null, reason: null };
   if (ending.outcome === 'busy')
@@ -88,11 +79,11 @@ export async function settleItem(
   const { error, off } = ending;
   if (off) return settlePaused(app, { done, store, item, standing: off });
   if (!error) {
-    keepWhatWasGivenUp(store, { item, session: ending.session, last: tried.last });
+    await keepWhatWasGivenUp(store, { item, session: ending.session, last: tried.last });
     const requests = kind === 'dream' ? await app.dreamRequests() : undefined;
     if (requests && key === requests.key) return settleAsking(done, { store, item, now, requests });
     if (!ending.unsettledTurns) {
-      finish(store, { item, now });
+      await finish(store, { item, now });
       return done;
     }
     const ms = Math.max(app.config.quietMs, MINUTE_MS);
@@ -107,72 +98,71 @@ export async function settleItem(
   const { input } = tried;
   const { payload } = item;
   const { code, message } = error;
+  // Another, who took it over, is done with it, or a person is: then it has not failed.
+  if (!(await store.work.item(kind, key))) return { ...done, code, reason: message };
   const row = { kind, key, code, message, attempts, failures, input, at: now.toISOString(), payload };
-  writeFailure(ledger, { ...row, state: isOver ? 'failed' : 'retrying' });
+  await store.work.writeFailure({ ...row, state: isOver ? 'failed' : 'retrying' });
   if (isOver) {
-    finish(store, { item, now });
+    await finish(store, { item, now });
     return { ...done, code, reason: message, isGivenUp: true };
   }
   const waitMs = backoffMs(error, { failures, seed: `${now.toISOString()} ${item.id} ${failures}` });
   const until = new Date(now.getTime() + waitMs);
-  return { ...postpone(done, { store, item, until, reason: message, attempts }), code };
+  return { ...(await postpone(done, { store, item, until, reason: message, attempts })), code };
 }
 
-/** What was sent is asked after until nothing is open. */
-function settleAsking(
+/** What was sent is asked after until nothing is open. Another process may send one just now, which puts in another item. */
+async function settleAsking(
   done: WorkResult,
   { store, item, now, requests }: { store: Store; item: InboxItem; now: Date; requests: Requests },
-): WorkResult {
-  // In one transaction, since another process may send one just now.
-  return store.ledger.transaction(() => {
-    const until = requests.askAgainAt(store.ledger, now);
-    if (until) return postpone(done, { store, item, until, reason: sayWaits(requests.open(store.ledger).waits) });
-    finish(store, { item, now });
-    return done;
-  });
+): Promise<WorkResult> {
+  const until = requests.askAgainAt(store.ledger, now);
+  if (until) return postpone(done, { store, item, until, reason: sayWaits(requests.open(store.ledger).waits) });
+  await finish(store, { item, now });
+  return done;
 }
 
 /** Work that succeeded is no failure any more; but turns of it that were given up before stay named. */
-function keepWhatWasGivenUp(
-  { ledger }: Store,
+async function keepWhatWasGivenUp(
+  { ledger, work }: Store,
   { item, session, last }: { item: InboxItem; session: string | undefined; last: FailureRow | undefined },
-): void {
+): Promise<void> {
   if (!last) return;
   const hasGivenUp = session !== undefined && givenUpTurns(ledger, session).length > 0;
-  if (!hasGivenUp) dropFailure(ledger, item);
-  else writeFailure(ledger, { ...last, state: 'failed' });
+  if (!hasGivenUp) await work.dropFailure(item);
+  else await work.writeFailure({ ...last, state: 'failed' });
 }
 
-function postpone(
+async function postpone(
   done: WorkResult,
   wait: { store: Store; item: InboxItem; until: Date; reason: string; attempts?: number },
-): WorkResult {
+): Promise<WorkResult> {
   const { store, item, until, reason, attempts = item.attempts } = wait;
   const notBefore = until.toISOString();
-  postponeInboxItem(store.ledger, item.id, { notBefore, attempts, failure: reason });
+  await store.work.postpone(item.id, { notBefore, attempts, failure: reason });
   return { ...done, delayedUntil: notBefore, reason };
 }
 
-function finish(store: Store, { item, now }: { item: InboxItem; now: Date }): void {
-  finishInboxItem(store.ledger, item.id);
-  if (item.kind === 'extract') dropSnapshots(store, now);
+async function finish(store: Store, { item, now }: { item: InboxItem; now: Date }): Promise<void> {
+  await store.work.finish(item.id);
+  if (item.kind === 'extract') await dropSnapshots(store, now);
 }
 
 /**
  * What is paused waits, and is looked at again every hour; where settings that cannot be read keep from telling, every
  * five minutes. What is turned off is over.
  */
-function settlePaused(
+async function settlePaused(
   app: App,
   { done, store, item, standing }: { done: WorkResult; store: Store; item: InboxItem; standing: Enablement },
-): WorkResult {
+): Promise<WorkResult> {
   const now = app.config.clock.now();
   const { pausedUntil, reason, isUnknown } = standing;
   if (isUnknown) {
     return postpone(done, { store, item, until: new Date(now.getTime() + ERRORS.settings.firstMs), reason });
   }
   if (pausedUntil === undefined) {
-    finish(store, { item, now });
+    await finish(store, { item, now });
     return { ...done, reason };
   }
   const leftMs = pausedUntil === null ? Infinity : Date.parse(pausedUntil) - now.getTime();

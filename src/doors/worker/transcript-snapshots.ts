@@ -25,9 +25,9 @@ export async function takeSnapshot(
   const unfinished = `${path}.tmp`;
   await writePieces(unfinished, snapshotLines(session, redact));
   // In one transaction with its mention, so that it is not taken for one that is not needed.
-  store.ledger.transaction(() => {
+  await store.enterRows((ledger) => {
     moveFile(unfinished, path);
-    putInInbox(store.ledger, { ...item, kind: 'extract', payload: { ...item.payload, snapshot: name } });
+    putInInbox(ledger, { ...item, kind: 'extract', payload: { ...item.payload, snapshot: name } });
   });
 }
 
@@ -37,11 +37,11 @@ export function snapshotPath(store: Store, name: string): string {
 }
 
 /** Removes the snapshots that no waiting work names. */
-export function dropSnapshots(store: Store, now: Date): void {
+export async function dropSnapshots(store: Store, now: Date): Promise<void> {
   const dir = snapshotPath(store, '');
   if (listNames(dir).length === 0) return;
-  store.ledger.transaction(() => {
-    const needed = new Set(inboxItems(store.ledger).map(({ payload }) => (payload as { snapshot?: string }).snapshot));
+  await store.enterRows((ledger) => {
+    const needed = new Set(inboxItems(ledger).map(({ payload }) => (payload as { snapshot?: string }).snapshot));
     for (const name of listNames(dir)) {
       const path = snapshotPath(store, name);
       const isUnfinished = name.endsWith('.tmp') && now.getTime() - (statNow(path)?.modifiedMs ?? 0) < ABANDONED_MS;

@@ -4,24 +4,15 @@
 import { z } from 'zod';
 import type { ExtractRequest } from '../../../jobs/extract.ts';
 import { type AppError, failureOf, isAppError } from '../../base/errors.ts';
-import { statFile } from '../../base/files/files.ts';
 import { isDay } from '../../base/time.ts';
-import {
-  dueInInbox,
-  failureRow,
-  finishInboxItem,
-  type InboxItem,
-  inboxItem,
-  type JobKind,
-  noteSkip,
-  noteWork,
-} from '../../memory/ledger/inbox.ts';
+import type { InboxItem, JobKind } from '../../memory/ledger/inbox.ts';
 import type { Store } from '../../memory/store/store.ts';
-import { openSession, type Session } from '../../transcript/session.ts';
+import type { Session } from '../../transcript/session.ts';
 import type { App } from '../compose.ts';
 import { type WorkTerms, wings } from '../wing.ts';
+import { dueItems } from './desk.ts';
 import { admit, tellBreaker } from './hold.ts';
-import { isExtracting, shutGate } from './nightly.ts';
+import { shutGate } from './nightly.ts';
 import { type Attempt, type Ending, holdItem, settleItem, type Tried, type WorkResult } from './settle.ts';
 import { snapshotPath } from './transcript-snapshots.ts';
 
@@ -55,13 +46,8 @@ const payloadSchemas = {
   }),
 } satisfies Record<JobKind, z.ZodType>;
 
-/** The items of a store that may be worked now; a dream waits while there are extractions due or under way. */
-export function dueItems(app: App, store: Store): ReturnType<typeof dueInInbox> {
-  const now = app.config.clock.now();
-  const due = dueInInbox(store.ledger, now.toISOString());
-  const sources = due.filter((item) => item.kind !== 'dream');
-  return sources.length > 0 || isExtracting(store, now) ? sources : due;
-}
+/** How often the one that tries for all says that it lives. */
+const SEEN_MS = 30_000;
 
 /** Works the item under a key if it is due; null where there is none. */
 export async function workKey(
@@ -69,36 +55,39 @@ export async function workKey(
   at: { store: Store; kind: JobKind; key: string; signal?: AbortSignal },
 ): Promise<WorkResult | null> {
   const { store, kind, key } = at;
-  const item = inboxItem(store.ledger, kind, key);
+  const item = await store.work.item(kind, key);
   const now = app.config.clock.now();
   if (!item || item.notBefore > now.toISOString()) return null;
-  if (kind === 'dream' && !dueItems(app, store).some(({ id }) => id === item.id)) return null;
+  if (kind === 'dream' && !(await dueItems(app, store)).some(({ id }) => id === item.id)) return null;
   const terms = await termsOf(app, at);
   if (terms?.dropped !== undefined) {
-    finishInboxItem(store.ledger, item.id);
+    await store.work.finish(item.id);
     return { kind, key, outcome: 'skipped', delayedUntil: null, reason: terms.dropped };
   }
   if (terms?.held) return holdItem({ store, item }, { outcome: 'ceiling', ...terms.held });
   const shut =
     kind === 'dream' ? await shutGate(app, { store, payload: payloadSchemas.dream.parse(item.payload) }) : null;
   if (shut) {
-    noteSkip(store.ledger, { kind, reason: shut, now });
-    finishInboxItem(store.ledger, item.id);
+    await store.work.noteSkip({ kind, reason: shut, now });
+    await store.work.finish(item.id);
     return { kind, key, outcome: 'skipped', delayedUntil: null, reason: shut };
   }
   const admission = await admit(app, item);
   if ('until' in admission) return holdItem({ store, item }, admission);
   const { isProbe } = admission;
-  noteWork(store.ledger, { kind, key, now });
-  const tried = await triesOf(store, item);
+  await store.work.noteWork({ kind, key, now });
+  const tried = await triesOf(app, store, item);
   let ending: Ending;
   const end = terms?.begun?.();
+  // On other machines the try is this process's for as long as it is seen, as a worker that drains is by nobody else.
+  const seen = isProbe ? setInterval(() => app.home.seeWorker().catch(() => {}), SEEN_MS) : undefined;
   try {
     ending = await runItem(app, { ...at, item, tried, isProbe, terms });
   } catch (error) {
     await app.home.breaker.pass();
     throw error;
   } finally {
+    clearInterval(seen);
     end?.();
   }
   const calls = ending.spend?.calls ?? 0;
@@ -110,7 +99,7 @@ export async function workKey(
     kind: item.kind,
     key: item.key,
     session: ending.session,
-    store: store.dir,
+    store: store.id,
     outcome: result.outcome,
     code: result.code,
     until: result.delayedUntil,
@@ -127,15 +116,15 @@ async function termsOf(app: App, item: { store: Store; kind: JobKind; key: strin
   return null;
 }
 
-async function triesOf({ ledger }: Store, item: InboxItem): Promise<Tried> {
+async function triesOf(app: App, { ledger, work }: Store, item: InboxItem): Promise<Tried> {
   let input: string | null = null;
   if (item.kind === 'extract') {
     const { transcript } = payloadSchemas.extract.parse(item.payload);
-    input = String((await statFile(transcript))?.sizeBytes ?? 'gone');
+    input = String((await app.transcripts.sizeOf(transcript)) ?? 'gone');
   } else if (item.kind === 'dream') {
     input = String(ledger.get('select count(*) as entries from entry')?.entries);
   }
-  const last = failureRow(ledger, item.kind, item.key);
+  const last = await work.failure(item.kind, item.key);
   const isSame = last?.input === input;
   const { attempts, failures } = isSame && last ? last : { attempts: 0, failures: 0 };
   return { input, last, attempts, failures, hasNews: last?.state === 'failed' && !isSame };
@@ -151,9 +140,12 @@ async function runItem(
     if (item.kind === 'extract') {
       const { snapshot: name, ...payload } = payloadSchemas.extract.parse(item.payload);
       const request = { ...payload, snapshot: name && snapshotPath(store, name) };
-      const opened = terms?.session ?? (await openToWork(request));
+      const opened = terms?.session ?? (await openToWork(app, request));
       const standing = await app.standing(isAppError(opened) ? {} : opened);
-      if (!standing.enabled) return { outcome: 'off', off: standing };
+      if (!standing.enabled) {
+        if (!isAppError(opened)) opened.discard?.();
+        return { outcome: 'off', off: standing };
+      }
       // The one that tries for all, after the breaker was open, is not to be given up for that.
       const attempts = isProbe ? undefined : tried.attempts;
       const reopenGivenUp = payload.reopenGivenUp || tried.hasNews;
@@ -177,10 +169,10 @@ async function runItem(
 }
 
 /** The session, opened once for the job, or why it could not be, which the job names. */
-async function openToWork(request: ExtractRequest): Promise<Session | AppError> {
+async function openToWork(app: App, request: ExtractRequest): Promise<Session | AppError> {
   const { transcript, session: id, ended, snapshot } = request;
   try {
-    return await openSession(transcript, { id, isLive: !ended, snapshot });
+    return await app.transcripts.open(transcript, { id, isLive: !ended, snapshot });
   } catch (error) {
     if (!isAppError(error)) throw error;
     return error;

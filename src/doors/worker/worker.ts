@@ -5,17 +5,16 @@ import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Config } from '../../base/config/config.ts';
 import { AppError, describeError, isAppError } from '../../base/errors.ts';
-import { isDirectory } from '../../base/files/directories.ts';
-import { inboxItems } from '../../memory/ledger/inbox.ts';
 import type { Store } from '../../memory/store/store.ts';
 import type { WakeQueue } from '../../queue/queue.ts';
 import type { App } from '../compose.ts';
-import { wings } from '../wing.ts';
+import { type Keeping, wings } from '../wing.ts';
+import type { Due, Taken } from './desk.ts';
 import { lanesFor } from './model-slots.ts';
 import { nextNightly, roundIfDue } from './nightly.ts';
 import { QueueWatchdog } from './queue-watchdog.ts';
 import type { WorkResult } from './settle.ts';
-import { dueItems, workKey } from './work.ts';
+import { workKey } from './work.ts';
 
 export interface WorkerOptions {
   /** Ends the worker; jobs under way get `CLOSE_MS` to finish and are handed back after that. */
@@ -40,11 +39,18 @@ const SWEEP_TICKS = 5;
 const SWEEPS_BEFORE_ANOTHER_NOTIFICATION = 6;
 const TICKS_BETWEEN_SIGNS_OF_LIFE = 30;
 
-/** The queue of a home: several homes may share one server. */
-export function wakeQueueOptions(config: Config) {
-  const namespace = `nocturne-${hash('sha256', config.home).slice(0, 8)}`;
+/** The queue of a home, or of all that share a database: several may share one server. */
+export async function wakeQueueOptions({
+  config,
+  keeping,
+}: {
+  config: Config;
+  keeping: Pick<Keeping, 'queue'> | null;
+}) {
+  const own = { namespace: `nocturne-${hash('sha256', config.home).slice(0, 8)}`, url: undefined };
+  const { namespace, url } = (await keeping?.queue()) ?? own;
   return {
-    url: config.queueUrl || undefined,
+    url: config.queueUrl || url,
     dataDir: join(config.home, 'queue'),
     namespace,
     telemetry: config.telemetry,
@@ -60,7 +66,7 @@ export async function runWorker(app: App, options: WorkerOptions): Promise<Worke
   ]);
   nextNightly(app.config, await app.home.nightlyAt());
   // Entered before the queue opens: the embedded one must never be opened by two processes.
-  const place = wakeQueueOptions(app.config);
+  const place = await wakeQueueOptions(app);
   await app.home.enterWorker(backendKind(place.url));
   let queue: WakeQueue | undefined;
   try {
@@ -82,9 +88,9 @@ export async function drainInboxes(app: App, options: Omit<WorkerOptions, 'until
     if (due.length === 0 || options.signal.aborted) return;
     const lane = async () => {
       for (let work = due.shift(); work && !options.signal.aborted; work = due.shift()) {
-        const result = await workKey(app, { ...work, signal: options.signal });
-        if (result?.outcome === 'busy') busy.add(nameOf(work));
-        if (result) options.onResult(result, work.store);
+        const taken = await app.desk.take(work);
+        const result = taken && (await workTaken(app, taken, options));
+        if (!taken || result?.outcome === 'busy') busy.add(nameOf(work));
       }
     };
     // Every lane ends before the stores may be closed; what an abort cut short waits in its inbox as before.
@@ -94,18 +100,19 @@ export async function drainInboxes(app: App, options: Omit<WorkerOptions, 'until
   }
 }
 
-/** The known memory directories that are there; one that cannot be opened is named and keeps nobody from the others. */
-export async function openStores(app: App, onError: (message: string) => void): Promise<Store[]> {
-  const stores: Store[] = [];
-  for (const dir of await app.home.stores()) {
-    try {
-      if (isDirectory(dir)) stores.push(await app.store(dir));
-    } catch (error) {
-      if (!isAppError(error)) throw error;
-      onError(`${dir}: ${describeError(error)}`);
-    }
+async function workTaken(
+  app: App,
+  { done, ...taken }: Taken,
+  { signal, onResult }: Pick<WorkerOptions, 'signal' | 'onResult'>,
+): Promise<WorkResult | null> {
+  let result: WorkResult | null = null;
+  try {
+    result = await workKey(app, { ...taken, signal });
+  } finally {
+    await done(result?.outcome);
   }
-  return stores;
+  if (result) onResult(result, taken.store);
+  return result;
 }
 
 /** What wakes, notifies and watches, as one. */
@@ -121,6 +128,10 @@ class Engine {
   #nextDueAt: string | undefined;
   /** Something ended here: what waited for it may be due. */
   #hasEnded = false;
+  /** The queue cannot be notified: what is handed out is worked all the same. */
+  #isQueueAway = false;
+  /** What is worked without a wake-up. */
+  readonly #unwoken = new Set<Promise<void>>();
 
   constructor(app: App, queue: WakeQueue, options: WorkerOptions) {
     this.#app = app;
@@ -130,29 +141,68 @@ class Engine {
   }
 
   async run(): Promise<WorkerEnding> {
-    const { signal, untilIdle } = this.#options;
+    const { signal, untilIdle, onError } = this.#options;
     this.#listen();
     for (let tick = 0; !signal.aborted; tick += 1) {
-      if (tick % TICKS_BETWEEN_SIGNS_OF_LIFE === 0) await this.#app.home.seeWorker();
-      const isSweep = tick % SWEEP_TICKS === 0;
-      if ((await this.#hasNews()) || isSweep || untilIdle) await this.#look(isSweep);
+      try {
+        if (tick % TICKS_BETWEEN_SIGNS_OF_LIFE === 0) await this.#app.home.seeWorker();
+        const isSweep = tick % SWEEP_TICKS === 0;
+        if ((await this.#hasNews()) || isSweep || untilIdle) await this.#look(isSweep);
+        this.#workUnwoken();
+      } catch (error) {
+        if (!isAppError(error, 'database-unavailable') || untilIdle) throw error;
+        onError(describeError(error));
+        // Whatever was missed is looked for as soon as it answers again.
+        this.#hasEnded = true;
+      }
       if (this.#due.length === 0 && untilIdle) return 'ended';
       if (await this.#isStalled()) return 'stalled';
       await pause(TICK_MS, signal);
     }
+    await Promise.all(this.#unwoken);
     return 'ended';
   }
 
+  /** While the queue is away, as many as it would wake. */
+  #workUnwoken(): void {
+    const { desk, config } = this.#app;
+    const { signal, onError } = this.#options;
+    if (!desk.handsOut || !this.#isQueueAway) return;
+    const lane = async () => {
+      while (!signal.aborted && this.#isQueueAway) {
+        const taken = await desk.take();
+        if (!taken) return;
+        await this.#work(taken, signal);
+      }
+    };
+    while (this.#unwoken.size < lanesFor(config.concurrency)) {
+      const working = lane()
+        .catch((error: unknown) => {
+          if (!signal.aborted) onError(describeError(error));
+        })
+        .finally(() => this.#unwoken.delete(working));
+      this.#unwoken.add(working);
+    }
+  }
+
+  async #work(taken: Taken, signal: AbortSignal): Promise<void> {
+    const { store, kind, key } = taken;
+    try {
+      await workTaken(this.#app, taken, { ...this.#options, signal });
+    } finally {
+      this.#notified.delete(nameOf({ store: store.id, kind, key }));
+      this.#hasEnded = true;
+    }
+  }
+
   #listen(): void {
-    const { signal: ending, onResult, onError } = this.#options;
+    const { signal: ending, onError } = this.#options;
     this.#queue.listen(
       async (wakeUp, signal) => {
-        const store = await this.#app.store(wakeUp.store);
-        const { kind, key } = wakeUp;
-        const result = await this.#watchdog.during(() => workKey(this.#app, { store, kind, key, signal }));
-        this.#notified.delete(nameOf({ store, kind, key }));
+        const taken = await this.#app.desk.take(wakeUp);
+        this.#notified.delete(nameOf(wakeUp));
+        if (taken) await this.#watchdog.during(() => this.#work(taken, signal));
         this.#hasEnded = true;
-        if (result) onResult(result, store);
       },
       {
         concurrency: lanesFor(this.#app.config.concurrency),
@@ -165,7 +215,7 @@ class Engine {
 
   async #hasNews(): Promise<boolean> {
     const hasCome = await takeInAll(this.#app, this.#options);
-    const hasBegun = await roundIfDue(this.#app, () => openStores(this.#app, this.#options.onError));
+    const hasBegun = await roundIfDue(this.#app, this.#options.onError);
     const isDue = this.#nextDueAt !== undefined && this.#nextDueAt <= this.#app.config.clock.now().toISOString();
     const hasEnded = this.#hasEnded;
     this.#hasEnded = false;
@@ -175,20 +225,21 @@ class Engine {
   /** Looks into all inboxes, and notifies the queue of what is due. */
   async #look(isSweep: boolean): Promise<void> {
     const { onError } = this.#options;
-    await deliverEverywhere(this.#app, onError);
-    const stores = await openStores(this.#app, onError);
-    const now = this.#app.config.clock.now().toISOString();
-    this.#due = stores.flatMap((store) => dueItems(this.#app, store).map((item) => ({ store, ...item })));
-    const later = stores.flatMap(({ ledger }) => inboxItems(ledger).flatMap(({ notBefore }) => notBefore));
-    this.#nextDueAt = later.filter((at) => at > now).sort()[0];
+    const { desk, config } = this.#app;
+    await desk.deliver(onError);
+    const now = config.clock.now().toISOString();
+    this.#due = await desk.due(onError);
+    this.#nextDueAt = await desk.nextDueAt(now);
     if (isSweep) for (const each of this.#notified.values()) each.looks += 1;
     try {
       for (const item of this.#due) await this.#notify(item);
+      this.#isQueueAway = false;
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       onError(describeError(error));
       // Tried again at the next tick.
       this.#hasEnded = true;
+      this.#isQueueAway = true;
       this.#watchdog.queueFailed();
     }
   }
@@ -198,7 +249,7 @@ class Engine {
     const state = `${item.id} ${item.notBefore}`;
     const last = this.#notified.get(name);
     if (last?.state === state && last.looks < SWEEPS_BEFORE_ANOTHER_NOTIFICATION) return;
-    await this.#queue.notify({ kind: item.kind, store: item.store.dir, key: item.key });
+    await this.#queue.notify({ kind: item.kind, store: item.store, key: item.key });
     this.#notified.set(name, { state, looks: 0 });
   }
 
@@ -215,15 +266,12 @@ class Engine {
   }
 }
 
-type Due = ReturnType<typeof dueItems>[number] & { store: Store };
-
 /** What is due in all inboxes, with what has come meanwhile. */
 async function dueEverywhere(app: App, { onError, takeIn }: Pick<WorkerOptions, 'onError' | 'takeIn'>): Promise<Due[]> {
   await takeInAll(app, { takeIn, onError });
-  await deliverEverywhere(app, onError);
-  await roundIfDue(app, () => openStores(app, onError));
-  const stores = await openStores(app, onError);
-  return stores.flatMap((store) => dueItems(app, store).map((item) => ({ store, ...item })));
+  await app.desk.deliver(onError);
+  await roundIfDue(app, onError);
+  return app.desk.due(onError);
 }
 
 /** Puts into the inboxes what has come for the worker, and for wings; what goes wrong with one is named. */
@@ -240,20 +288,8 @@ async function takeInAll(app: App, options: Pick<WorkerOptions, 'takeIn' | 'onEr
   return hasCome;
 }
 
-/** Delivers what an earlier process left in an outbox; what cannot be is named. */
-export async function deliverEverywhere(app: App, onError: (message: string) => void): Promise<void> {
-  for (const store of await openStores(app, onError)) {
-    try {
-      await app.userScope.deliver(store);
-    } catch (error) {
-      if (!isAppError(error)) throw error;
-      onError(`${store.dir}: what is about the user waits in the outbox: ${describeError(error)}`);
-    }
-  }
-}
-
-function nameOf({ store, kind, key }: { store: Store; kind: string; key: string }): string {
-  return `${store.dir}\n${kind}\n${key}`;
+function nameOf({ store, kind, key }: Pick<Due, 'store' | 'kind' | 'key'>): string {
+  return `${store}\n${kind}\n${key}`;
 }
 
 /** Waits, or ends early when the signal aborts. */

@@ -49,7 +49,7 @@ export function refreshTopics(ledger: Ledger, { most = Number.POSITIVE_INFINITY 
   ) as [string][];
   const changed = stale.filter(([path]) => isTopicPath(path) || isArchivePath(path)).slice(0, most);
   if (changed.length + lost.length === 0) return;
-  ledger.transaction(() => {
+  ledger.deriving(() => {
     for (const [path] of lost) dropTopic(ledger, path);
     for (const [path, head] of changed) takeTopic(ledger, path, head);
   });

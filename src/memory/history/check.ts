@@ -9,6 +9,7 @@ import { readBytesNow } from '../../base/files/files.ts';
 import { dropProposal, waitingProposals } from '../dream/proposals.ts';
 import { assumeCovered } from '../ledger/coverage.ts';
 import { dropSupport, type EntryRow, entryRow, isInLog, type Support, sendersOf } from '../ledger/entries.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import { isLog, lostIds, lostIn, memoryAt, shaOf } from '../ledger/version-rows.ts';
 import { locateFile } from '../store/confine.ts';
 import type { Store } from '../store/store.ts';
@@ -231,15 +232,19 @@ function findDamagedVersions(store: Store): Finding[] {
     const { id, path, at, actor } = version;
     const { says, apply } = mendOf(store, version);
     const what = `The ledger's version ${id} (${at}, by ${actor}) no longer holds what its checksum says; the file itself is not meant.`;
-    return finding('version', path ?? LEDGER, what, { says, apply: async () => apply() });
+    return finding('version', path ?? LEDGER, what, { says, apply: () => store.enterRows(apply) });
   });
 }
 
-function mendOf({ dir, ledger }: Store, { id, path, sha, content }: DamagedVersion): { says: string; apply(): void } {
+function mendOf(
+  { dir, ledger }: Store,
+  { id, path, sha, content }: DamagedVersion,
+): { says: string; apply(ledger: Ledger): void } {
   const live = path === null ? null : readBytesNow(join(dir, path));
   const heal = (bytes: Buffer, from: string) => ({
     says: `Takes its content from ${from}.`,
-    apply: () => void ledger.run('update version set content = ?, size = ? where id = ?', bytes, bytes.length, id),
+    apply: (into: Ledger) =>
+      void into.run('update version set content = ?, size = ? where id = ?', bytes, bytes.length, id),
   });
   if (live && shaOf(live) === sha) return heal(live, 'the file');
   const others = ledger.all<{ id: string; content: Buffer }>(
@@ -250,9 +255,9 @@ function mendOf({ dir, ledger }: Store, { id, path, sha, content }: DamagedVersi
   const same = others.find((other) => shaOf(other.content) === sha);
   if (same) return heal(same.content, `version ${same.id}, which has the same`);
   if (live?.equals(content)) {
-    const apply = () => void ledger.run('update version set sha = ? where id = ?', shaOf(content), id);
+    const apply = (into: Ledger) => void into.run('update version set sha = ? where id = ?', shaOf(content), id);
     return { says: 'Makes its checksum anew: it holds what the file holds.', apply };
   }
-  const apply = () => void ledger.run('update version set content = null, lost = 1 where id = ?', id);
+  const apply = (into: Ledger) => void into.run('update version set content = null, lost = 1 where id = ?', id);
   return { says: 'Marks it as lost: it can no longer be shown or restored. No file is changed.', apply };
 }

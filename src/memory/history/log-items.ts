@@ -164,7 +164,7 @@ function statOf(dir: string, path: string): string | null {
 /** Says that the dream has read what looked like this. */
 export function markHistoryRead({ ledger }: Store, { changed, stats }: HistoryStats): void {
   if (changed.length === 0) return;
-  ledger.transaction(() => {
+  ledger.deriving(() => {
     for (const path of changed) {
       const stat = stats.get(path);
       if (stat === undefined) ledger.run('delete from history_look where path = ?', path);

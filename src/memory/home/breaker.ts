@@ -1,10 +1,10 @@
 // The breaker: after some jobs in a row without progress no model is asked for a while; then one job tries, and its
 // ending closes the breaker or opens it for longer. Kept in the home, so that all workers of a user share it.
-// Promises: between processes one tries at a time; a try whose process died is given to another; a server that asks
-// for a pause gets it from everyone.
+// Promises: between processes one tries at a time; a try whose process died, or on another machine was not seen for long,
+// is given to another; a server that asks for a pause gets it from everyone.
 
 import type { Failure } from '../../base/errors.ts';
-import { isDead, thisProcess } from '../../base/process.ts';
+import { thisProcess } from '../../base/process.ts';
 import type { Clock } from '../../base/time.ts';
 import { type HomeDatabase, row, run, type Steps } from './database.ts';
 
@@ -40,6 +40,7 @@ interface Row extends Omit<BreakerState, 'state'> {
   openings: number;
   prober: string | null;
   probe_until: string | null;
+  prober_seen_at: string | null;
 }
 
 export class Breaker {
@@ -53,14 +54,18 @@ export class Breaker {
 
   /** Asks whether a job may begin. Who is admitted as the probe must tell how it ended, by any of the three below. */
   admit(): Promise<Admission> {
-    const now = this.#clock.now();
-    return this.#database.transaction(function* (): Steps<Admission> {
-      const { until, prober, probe_until: probeUntil } = yield* rowAt(now);
+    const [database, clock] = [this.#database, this.#clock];
+    const now = clock.now();
+    return database.transaction(function* (): Steps<Admission> {
+      const { until, prober, probe_until: probeUntil, prober_seen_at: seenAt } = yield* rowAt(now);
       if (until === null) return { isAdmitted: true, isProbe: false };
       if (until > now.toISOString()) return yield* skip(until);
-      const isTried = prober && probeUntil && probeUntil > now.toISOString() && !isDead(prober);
-      if (isTried) return yield* skip(later(now, PROBE_LOOK_MS));
-      yield* run('update breaker set prober = ?, probe_until = ?', thisProcess(), later(now, PROBE_MS));
+      const seenNow = yield* database.now(clock);
+      const isTried = prober && probeUntil && probeUntil > now.toISOString();
+      if (isTried && !database.isGone({ process: prober, seenAt }, seenNow))
+        return yield* skip(later(now, PROBE_LOOK_MS));
+      const sql = 'update breaker set prober = ?, probe_until = ?, prober_seen_at = ?';
+      yield* run(sql, thisProcess(), later(now, PROBE_MS), seenNow);
       return { isAdmitted: true, isProbe: true };
     });
   }

@@ -4,6 +4,8 @@
 // statements, so that it can wait for nothing else; on the file it runs at one go, and nobody waits for it longer than
 // SQLite takes.
 
+import { isDead, type ProcessName } from '../../base/process.ts';
+import type { Clock } from '../../base/time.ts';
 import type { Row, Sql, Value } from '../ledger/database.ts';
 import type { WingSchema } from '../ledger/schema.ts';
 
@@ -53,7 +55,19 @@ function inserting(table: string, row: Row): Statement {
   return { sql, values: Object.values(row), wants: 'count' };
 }
 
+/** On several machines, a process that was not seen for so long works no more. */
+export const GONE_AFTER_MS = 2 * 60_000;
+
 export abstract class HomeDatabase {
+  /**
+   * Where several machines write: the expression for the one time by which they see each other. Null where all are on this
+   * machine, which has a clock and knows which processes run.
+   */
+  abstract readonly sharedTime: string | null;
+
+  /** Where a person raises the limits of the day, as the end of a sentence. */
+  abstract readonly limitsPlace: string;
+
   /** Asks one statement, which is done whole or not at all. */
   protected abstract ask(statement: Statement): Promise<unknown>;
 
@@ -67,6 +81,18 @@ export abstract class HomeDatabase {
   abstract sign(): Promise<string>;
 
   abstract close(): Promise<void>;
+
+  /** What time it is to all who write here. */
+  *now(clock: Clock): Steps<string> {
+    if (this.sharedTime === null) return clock.now().toISOString();
+    return ((yield* row<{ now: string }>(`select ${this.sharedTime} as now`)) as { now: string }).now;
+  }
+
+  /** Whether a process works no more that was seen last at an instant; `now` as `now` above answers it. */
+  isGone({ process, seenAt }: { process: ProcessName; seenAt: string | null }, now: string): boolean {
+    if (this.sharedTime === null) return isDead(process);
+    return seenAt === null || Date.parse(now) - Date.parse(seenAt) > GONE_AFTER_MS;
+  }
 
   /** Asks these, each by itself: others may change something in between. */
   async do<T>(steps: Steps<T>): Promise<T> {
@@ -100,6 +126,8 @@ export abstract class HomeDatabase {
 
 /** `home.db`: answered at once, behind a promise that is kept already. */
 export class FileDatabase extends HomeDatabase {
+  readonly sharedTime = null;
+  readonly limitsPlace = 'in config.json of the nocturne home';
   readonly #sql: Sql;
 
   constructor(sql: Sql) {

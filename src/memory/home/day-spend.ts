@@ -6,8 +6,9 @@
 
 import type { Bound } from '../../base/config/prices.ts';
 import { AppError } from '../../base/errors.ts';
-import { type Clock, type Day, dayOf } from '../../base/time.ts';
+import { type Clock, type Day, dayOf, nextDayAt } from '../../base/time.ts';
 import { type HomeDatabase, insert, row, run, type Steps } from './database.ts';
+import { type DayLimits, limitsFor, microUsdOf } from './limits.ts';
 
 export interface Spend {
   /** Tokens of requests under way, or of requests whose usage never came. */
@@ -22,10 +23,9 @@ export interface Spend {
 
 /** What a request asks the day for. */
 export interface Ask extends Bound {
-  ceilingTokens: number;
-  /** None: money is not limited. */
-  ceilingMicroUsd?: number;
-  nextDayAt: Date;
+  at: Date;
+  /** Of this machine; those count that the home keeps, where it keeps any. */
+  limits: DayLimits;
 }
 
 /** As a sentence without its stop: why no model is asked on a day, and the one command that lets it go on. */
@@ -36,12 +36,15 @@ export function formatUnreadSpend(day: Day): string {
 const SPEND = `reserved as "reservedTokens", used as "usedTokens", calls, reserved_micro_usd as "reservedMicroUsd",
   used_micro_usd as "usedMicroUsd"`;
 
-const RAISE = (setting: string) => `Raise ${setting} in config.json of the nocturne home, or wait for tomorrow.`;
+/** More than any day has: money is not limited. */
+const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 
 export class DaySpend {
   readonly #database: HomeDatabase;
   readonly #clock: Clock;
   readonly #zone: string;
+  /** Those that all machines have, as they were when they were asked for last. */
+  #shared: DayLimits | undefined;
 
   constructor(database: HomeDatabase, clock: Clock, zone: string) {
     this.#database = database;
@@ -49,32 +52,31 @@ export class DaySpend {
     this.#zone = zone;
   }
 
+  /** What counts where this machine's settings say these. */
+  async limits(own: DayLimits): Promise<DayLimits> {
+    return this.#note(await this.#database.do(limitsFor(this.#database, own)));
+  }
+
+  #note(limits: DayLimits): DayLimits {
+    if (this.#database.sharedTime !== null) this.#shared = limits;
+    return limits;
+  }
+
   /**
-   * Counts a request's bounds against the day before it is sent. Throws `ceiling` where they do not fit; with
-   * `retryAfterMs` until `nextDayAt` where only another day can help, without it where requests under way may still
+   * Counts a request's bounds against its day before it is sent; answers the day. Throws `ceiling` where they do not fit;
+   * with `retryAfterMs` until the next day where only another day can help, without it where requests under way may still
    * give back what they do not use. What is reserved under `id` already stays as it is.
    */
-  async reserve(day: Day, ask: Ask, id?: string): Promise<void> {
-    const now = this.#clock.now();
+  async reserve(ask: Ask, id?: string): Promise<Day> {
+    const database = this.#database;
+    const limits = this.#shared ?? (await this.limits(ask.limits));
+    const day = dayOf(ask.at, limits.zone);
+    if (id === undefined && (await database.do(counting(day, ask, limits)))) return day;
+    const found = await database.transaction(() => reserving(database, ask, id));
+    this.#note(found.limits);
     // Thrown inside, a refusal would take back what the day notes of it.
-    const refused = await this.#database.transaction(function* (): Steps<AppError | null> {
-      if (id !== undefined && (yield* row('select 1 from reservation where id = ?', id))) return null;
-      const refusal = yield* refusalOf(day, ask, now);
-      if (refusal?.retryAfterMs !== undefined) yield* fill(day, now);
-      if (refusal) return refusal;
-      const { tokens, microUsd } = ask;
-      yield* run(
-        `insert into spend (day, reserved, used, calls, reserved_micro_usd) values (?, ?, 0, 0, ?)
-         on conflict (day) do update set reserved = spend.reserved + excluded.reserved,
-           reserved_micro_usd = spend.reserved_micro_usd + excluded.reserved_micro_usd`,
-        day,
-        tokens,
-        microUsd,
-      );
-      if (id !== undefined) yield* insert('reservation', { id, day, tokens, micro_usd: microUsd });
-      return null;
-    });
-    if (refused) throw refused;
+    if (found.refusal) throw found.refusal;
+    return found.day;
   }
 
   /** Replaces a reservation by what was really used. */
@@ -132,8 +134,17 @@ export class DaySpend {
 
   /** Today, where what was spent on it could not be read; null: it is known. */
   async unreadDay(): Promise<Day | null> {
-    const today = dayOf(this.#clock.now(), this.#zone);
+    const today = dayOf(this.#clock.now(), this.#shared?.zone ?? this.#zone);
     return (await this.#database.do(isUnread(today))) ? today : null;
+  }
+
+  /** What was spent on a day is not known any more: it has no room until a person says so. */
+  forget(day: Day): Promise<void> {
+    const now = this.#clock.now();
+    return this.#database.transaction(function* (): Steps<void> {
+      yield* fill(day, now);
+      yield* run('update spend set unreadable = 1 where day = ?', day);
+    });
   }
 
   /** A person says that the day has room again, for example with a higher ceiling. */
@@ -142,38 +153,82 @@ export class DaySpend {
   }
 }
 
-function* refusalOf(
-  day: Day,
-  { tokens, microUsd, ceilingTokens, ceilingMicroUsd = Infinity, nextDayAt }: Ask,
-  now: Date,
-): Steps<AppError | null> {
-  const retryAfterMs = nextDayAt.getTime() - now.getTime();
+/**
+ * Counts what is asked where the day has room, by one statement; false where it has none, or where the home keeps another
+ * zone by now, whose day may be another.
+ */
+function* counting(day: Day, { tokens, microUsd }: Ask, limits: DayLimits): Steps<boolean> {
+  // Whatever the home keeps counts; where it keeps nothing, what this machine says.
+  const fits = (ofTokens: string, ofMoney: string) =>
+    `${ofTokens} <= coalesce((select day_tokens from limits), cast(? as bigint))${
+      microUsd > 0
+        ? ` and ${ofMoney} <= coalesce((select coalesce(day_micro_usd, ${NO_LIMIT}) from limits), cast(? as bigint))`
+        : ''
+    }`;
+  const ofMoney = microUsd > 0 ? [microUsdOf(limits) ?? NO_LIMIT] : [];
+  const ceilings = [limits.dayTokens, ...ofMoney];
+  const alone = [tokens, limits.dayTokens, ...ofMoney.flatMap((ceiling) => [microUsd, ceiling])];
+  const counted = yield* run(
+    `insert into spend (day, reserved, used, calls, reserved_micro_usd)
+     select cast(? as text), cast(? as bigint), 0, 0, cast(? as bigint)
+       where not exists (select 1 from limits where zone <> ?) and ${fits('cast(? as bigint)', 'cast(? as bigint)')}
+     on conflict (day) do update set reserved = spend.reserved + excluded.reserved,
+         reserved_micro_usd = spend.reserved_micro_usd + excluded.reserved_micro_usd
+       where spend.unreadable = 0 and ${fits(
+         'spend.reserved + spend.used + excluded.reserved',
+         'spend.reserved_micro_usd + spend.used_micro_usd + excluded.reserved_micro_usd',
+       )}`,
+    ...[day, tokens, microUsd, limits.zone, ...alone, ...ceilings],
+  );
+  return counted > 0;
+}
+
+/** The same, or why not; under an id at most once. */
+function* reserving(
+  database: HomeDatabase,
+  ask: Ask,
+  id: string | undefined,
+): Steps<{ day: Day; limits: DayLimits; refusal: AppError | null }> {
+  const limits = yield* limitsFor(database, ask.limits);
+  const day = dayOf(ask.at, limits.zone);
+  if (id !== undefined && (yield* row('select 1 from reservation where id = ?', id)))
+    return { day, limits, refusal: null };
+  if (yield* counting(day, ask, limits)) {
+    const { tokens, microUsd } = ask;
+    if (id !== undefined) yield* insert('reservation', { id, day, tokens, micro_usd: microUsd });
+    return { day, limits, refusal: null };
+  }
+  const refusal = yield* refusalOf(day, { ...ask, limits }, database.limitsPlace);
+  if (refusal.retryAfterMs !== undefined) yield* fill(day, ask.at);
+  return { day, limits, refusal };
+}
+
+function* refusalOf(day: Day, { at, tokens, microUsd, limits }: Ask, place: string): Steps<AppError> {
+  const retryAfterMs = nextDayAt(at, limits.zone).getTime() - at.getTime();
+  const remedy = (setting: string) => `Raise ${setting} ${place}, or wait for tomorrow.`;
   if (yield* isUnread(day)) {
-    const message = `What was spent on ${day} cannot be read since home.db was damaged: the day counts as spent in full.`;
+    const message = `What was spent on ${day} cannot be read since home.db was damaged or its database restored: the day counts as spent in full.`;
     const remedy = 'Run nocturne retry --failed, which lets the day begin anew, or wait for tomorrow.';
     return new AppError('ceiling', message, { remedy, retryAfterMs });
   }
+  const { dayTokens } = limits;
   const spent = yield* spentOn(day);
-  if (spent.reservedTokens + spent.usedTokens + tokens > ceilingTokens) {
+  if (spent.reservedTokens + spent.usedTokens + tokens > dayTokens) {
     const found = `${spent.usedTokens} used, ${spent.reservedTokens} reserved, ${tokens} asked for`;
-    const message = `The daily ceiling of ${ceilingTokens} tokens would be passed: ${found}.`;
-    const isForToday = spent.usedTokens + tokens > ceilingTokens;
+    const message = `The daily ceiling of ${dayTokens} tokens would be passed: ${found}.`;
+    const isForToday = spent.usedTokens + tokens > dayTokens;
     return new AppError('ceiling', message, {
-      remedy: RAISE('dayTokens'),
+      remedy: remedy('dayTokens'),
       retryAfterMs: isForToday ? retryAfterMs : undefined,
     });
   }
-  if (microUsd > 0 && spent.reservedMicroUsd + spent.usedMicroUsd + microUsd > ceilingMicroUsd) {
-    const usd = (micro: number) => `$${(micro / 1e6).toFixed(4)}`;
-    const found = `${usd(spent.usedMicroUsd)} used, ${usd(spent.reservedMicroUsd)} reserved, ${usd(microUsd)} asked for`;
-    const message = `The daily ceiling of ${usd(ceilingMicroUsd)} would be passed: ${found}.`;
-    const isForToday = spent.usedMicroUsd + microUsd > ceilingMicroUsd;
-    return new AppError('ceiling', message, {
-      remedy: RAISE('dayMoneyUsd'),
-      retryAfterMs: isForToday ? retryAfterMs : undefined,
-    });
-  }
-  return null;
+  const ceiling = microUsdOf(limits) ?? NO_LIMIT;
+  const usd = (micro: number) => `$${(micro / 1e6).toFixed(4)}`;
+  const found = `${usd(spent.usedMicroUsd)} used, ${usd(spent.reservedMicroUsd)} reserved, ${usd(microUsd)} asked for`;
+  return new AppError('ceiling', `The daily ceiling of ${usd(ceiling)} would be passed: ${found}.`, {
+    remedy: remedy('dayMoneyUsd'),
+    retryAfterMs: spent.usedMicroUsd + microUsd > ceiling ? retryAfterMs : undefined,
+  });
 }
 
 function* isUnread(day: Day): Steps<boolean> {

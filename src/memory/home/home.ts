@@ -2,25 +2,18 @@
 // was spent (day-spend.ts), which workers run, what a person paused or declined, what sweeps made of the transcripts they looked at, and what could not be taken yet.
 
 import { join } from 'node:path';
-import { AppError } from '../../base/errors.ts';
+import { isAppError } from '../../base/errors.ts';
 import { statNow } from '../../base/files/files.ts';
-import { isDead, type ProcessName, thisProcess } from '../../base/process.ts';
+import { thisProcess } from '../../base/process.ts';
 import { type Clock, dayOf } from '../../base/time.ts';
 import { openForLooking, Sql } from '../ledger/database.ts';
 import { HOME_STEPS, type WingSchema } from '../ledger/schema.ts';
 import { Breaker } from './breaker.ts';
 import { answerNow, FileDatabase, type HomeDatabase, put, row, rows, run, type Steps } from './database.ts';
 import { DaySpend } from './day-spend.ts';
+import { type DayLimits, settingLimits } from './limits.ts';
 import { openSoundHome } from './mend-home.ts';
-
-export interface WorkerRow {
-  process: ProcessName;
-  /** `embedded`, `redis` or `postgres`. */
-  backend: string;
-  startedAt: string;
-  /** When it last said that it lives, about every half minute. */
-  seenAt: string;
-}
+import { entering, livingWorkers, type OwnWorker, seeing, type WorkerRow } from './workers.ts';
 
 /** That the database was made anew is told for so long. */
 const DAMAGE_TOLD_MS = 7 * 86_400_000;
@@ -97,6 +90,7 @@ export class Home {
   readonly days: DaySpend;
   readonly #database: HomeDatabase;
   readonly #clock: Clock;
+  #worker: OwnWorker | undefined;
 
   constructor(dir: string, { database, clock, zone }: { database: HomeDatabase; clock: Clock; zone: string }) {
     this.dir = dir;
@@ -107,6 +101,16 @@ export class Home {
     this.blocked = new Blocked(database);
     this.pauses = new Pauses(database, clock);
     this.days = new DaySpend(database, clock, zone);
+  }
+
+  /** What counts where this machine's settings say these. */
+  limits(own: DayLimits): Promise<DayLimits> {
+    return this.days.limits(own);
+  }
+
+  /** What counts on all machines from now on; only where several share the home. */
+  setLimits(limits: DayLimits): Promise<void> {
+    return this.#database.transaction(() => settingLimits(limits));
   }
 
   /** Set for a week after the database was made anew, or until somebody resumes. */
@@ -142,33 +146,30 @@ export class Home {
     return this.#database.do(storePaths());
   }
 
-  /** Enters this process as a worker. Only one embedded worker may run on a home: a second is refused by name. */
-  enterWorker(backend: string): Promise<void> {
-    const now = this.#now();
-    return this.#database.transaction(function* (): Steps<void> {
-      const workers = yield* livingWorkers();
-      const other = workers.find((worker) => worker.backend === 'embedded' && worker.process !== thisProcess());
-      if (backend === 'embedded' && other) {
-        throw new AppError('queue-unavailable', `A worker with the embedded queue runs already: ${other.process}.`, {
-          remedy: 'Let it work, stop it, or set NOCTURNE_QUEUE_URL to a Redis or Postgres that several workers share.',
-        });
-      }
-      yield* put('worker', { process: thisProcess(), backend, started_at: now, seen_at: now }, ['process']);
-    });
+  /** Enters this process as a worker. Of embedded workers only one may run on a home: a second is refused by name. */
+  async enterWorker(backend: string): Promise<void> {
+    const [database, clock] = [this.#database, this.#clock];
+    this.#worker = await database.transaction(() => entering(database, { backend, clock }));
   }
 
   /** This process's worker lives. */
   async seeWorker(): Promise<void> {
-    await this.#database.run('update worker set seen_at = ? where process = ?', this.#now(), thisProcess());
+    await this.#database.do(seeing(this.#database, { own: this.#worker, clock: this.#clock }));
   }
 
   async leaveWorker(): Promise<void> {
-    await this.#database.run('delete from worker where process = ?', thisProcess());
+    this.#worker = undefined;
+    try {
+      await this.#database.run('delete from worker where process = ?', thisProcess());
+    } catch (error) {
+      // It is seen no more, which ends it as well.
+      if (!isAppError(error, 'database-unavailable')) throw error;
+    }
   }
 
   /** The workers that run; the rows of dead ones are removed. */
   workers(): Promise<WorkerRow[]> {
-    return this.#database.do(livingWorkers());
+    return this.#database.do(livingWorkers(this.#database, this.#clock));
   }
 
   /**
@@ -226,15 +227,6 @@ export class Home {
   #now(): string {
     return this.#clock.now().toISOString();
   }
-}
-
-function* livingWorkers(): Steps<WorkerRow[]> {
-  const found =
-    yield* rows<WorkerRow>(`select process, backend, started_at as "startedAt", coalesce(seen_at, started_at) as "seenAt"
-       from worker order by started_at`);
-  const dead = found.filter((row) => isDead(row.process));
-  for (const { process } of dead) yield* run('delete from worker where process = ?', process);
-  return found.filter((row) => !dead.includes(row));
 }
 
 function* lastNight(): Steps<string | null> {

@@ -7,7 +7,8 @@ import type Database from 'better-sqlite3';
 import { isAppError } from '../../base/errors.ts';
 import { makeDirectory, moveFile, readTextNow, removeFile, writeNew } from '../../base/files/files.ts';
 import { isDead, type ProcessName, thisProcess } from '../../base/process.ts';
-import { isDamagedFile, makeTablesOfWings, openDatabase, requireSound, salvageRows } from '../ledger/database.ts';
+import { isDamagedFile, openDatabase, requireSound } from '../ledger/database.ts';
+import { makeTablesOfWings, salvageRows } from '../ledger/salvage.ts';
 import { HOME_STEPS } from '../ledger/schema.ts';
 
 const TABLES = ['store', 'spend', 'pause', 'breaker', 'nightly', 'look', 'reservation', 'blocked', 'declined'];

@@ -12,9 +12,10 @@ import {
   type Usage,
 } from '../../base/config/prices.ts';
 import { AppError } from '../../base/errors.ts';
-import { type Clock, type Day, dayOf, nextDayAt } from '../../base/time.ts';
+import { type Clock, type Day, dayOf } from '../../base/time.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Home } from './home.ts';
+import type { DayLimits } from './limits.ts';
 
 export type SpentTokens = Usage;
 
@@ -47,16 +48,12 @@ const READ_WEIGHT = 0.1;
 const WRITE_WEIGHT = 1.25;
 const HOUR_WRITE_WEIGHT = 2;
 
-export interface SpendLimits {
+export interface SpendLimits extends DayLimits {
   jobTokens: number;
-  dayTokens: number;
-  /** None: money is not limited. */
-  dayMoneyUsd?: number;
   /** The model that is asked; one without a price is counted in tokens only. */
   model?: string;
   /** In addition to the list prices. */
   prices?: Record<string, Price>;
-  zone: string;
   clock: Clock;
 }
 
@@ -97,11 +94,11 @@ export class JobSpend {
     this.#refuseBeyondJob(tokens);
     this.#lastId += 1;
     const id = this.#lastId;
-    const now = this.#limits.clock.now();
     // Counted against the job before the day is asked: another request of it may be made meanwhile.
-    this.#open.set(id, { day: dayOf(now, this.#limits.zone), tokens, microUsd, model, price });
+    this.#open.set(id, { day: '', tokens, microUsd, model, price });
     try {
-      await this.#reserveOfDay({ tokens, microUsd }, now);
+      const day = await this.#reserveOfDay({ tokens, microUsd });
+      this.#open.set(id, { day, tokens, microUsd, model, price });
     } catch (error) {
       this.#open.delete(id);
       throw error;
@@ -109,12 +106,9 @@ export class JobSpend {
     return id;
   }
 
-  /** Counts an upper bound against the day, under an id where it outlasts this process. */
-  #reserveOfDay({ tokens, microUsd }: Bound, now: Date, id?: string): Promise<void> {
-    const { dayTokens: ceilingTokens, dayMoneyUsd, zone } = this.#limits;
-    const ceilingMicroUsd = dayMoneyUsd === undefined ? undefined : Math.round(dayMoneyUsd * 1e6);
-    const ask = { tokens, microUsd, ceilingTokens, ceilingMicroUsd, nextDayAt: nextDayAt(now, zone) };
-    return this.#home.days.reserve(dayOf(now, zone), ask, id);
+  /** Counts an upper bound against the day, under an id where it outlasts this process; answers the day. */
+  #reserveOfDay(bound: Bound, id?: string): Promise<Day> {
+    return this.#home.days.reserve({ ...bound, at: this.#limits.clock.now(), limits: this.#limits }, id);
   }
 
   #priceOf(model = this.#limits.model): Price | undefined {
@@ -158,7 +152,8 @@ export class JobSpend {
 
   /** How many of these bounds, from the first on, the job and the day have room for. */
   async countFitting(bounds: Bound[]): Promise<number> {
-    const { jobTokens, dayTokens, dayMoneyUsd = Number.POSITIVE_INFINITY, zone, clock } = this.#limits;
+    const { jobTokens, clock } = this.#limits;
+    const { dayTokens, dayMoneyUsd = Number.POSITIVE_INFINITY, zone } = await this.#home.limits(this.#limits);
     const day = await this.#home.days.spendOf(dayOf(clock.now(), zone));
     let tokens = Math.min(jobTokens, dayTokens - day.usedTokens - day.reservedTokens);
     let microUsd = dayMoneyUsd * 1e6 - day.usedMicroUsd - day.reservedMicroUsd;
@@ -174,7 +169,7 @@ export class JobSpend {
   async reserveBatch(id: string, bounds: Bound[]): Promise<void> {
     const bound = sumOf(bounds);
     this.#refuseBeyondJob(bound.tokens);
-    await this.#reserveOfDay(bound, this.#limits.clock.now(), id);
+    await this.#reserveOfDay(bound, id);
   }
 
   /**

@@ -46,7 +46,7 @@ export function openDatabase(
           });
         }
         if (found === options.steps.length) return;
-        const gaps = schemaGaps(opened, options.steps);
+        const gaps = found === 0 ? [] : schemaGaps(opened, options.steps);
         if (gaps.length > 0) {
           throw new AppError(
             'storage',
@@ -169,22 +169,60 @@ function openCopy(path: string): Database.Database | null {
 export type Value = string | number | Buffer | null;
 export type Row = Record<string, Value>;
 
+interface Connection {
+  db: Database.Database;
+  statements: Map<string, Database.Statement<Value[], Row>>;
+  /** It refuses every change. */
+  onlyReads: boolean;
+}
+
 /** A SQLite file of ours. What SQLite fails with in writing it is an AppError that names the file and what to do. */
 export class Sql {
-  /** @internal Declarations are published without what is internal, so that nobody needs the types of SQLite. */
-  protected readonly db: Database.Database;
+  #connection: Connection | (() => Connection);
   readonly #ifDamaged: string;
-  readonly #statements = new Map<string, Database.Statement<Value[], Row>>();
 
   /** @internal */
   constructor(db: Database.Database, ifDamaged: string) {
-    this.db = db;
+    this.#connection = { db, statements: new Map(), onlyReads: false };
     this.#ifDamaged = ifDamaged;
+  }
+
+  /** @internal Declarations are published without what is internal, so that nobody needs the types of SQLite. */
+  protected get connection(): Connection {
+    if (typeof this.#connection === 'function') this.#connection = this.#connection();
+    return this.#connection;
+  }
+
+  /** @internal A function is asked when the connection is first needed, and again where it throws. */
+  protected set connection(given: Connection | (() => Connection)) {
+    this.#connection = given;
+  }
+
+  /** @internal */
+  protected get isOpened(): boolean {
+    return typeof this.#connection !== 'function';
+  }
+
+  /** @internal Runs `work`, which waits for nothing, on another connection. */
+  protected on<T>(connection: Connection, work: () => T): T {
+    const own = this.#connection;
+    this.#connection = connection;
+    try {
+      return work();
+    } finally {
+      this.#connection = own;
+    }
+  }
+
+  /** @internal */
+  protected get db(): Database.Database {
+    return this.connection.db;
   }
 
   /** Runs `work` while no other process can write. A throw takes everything back. */
   transaction<T>(work: () => T): T {
-    return this.telling(() => this.db.transaction(work).immediate());
+    const { db, onlyReads } = this.connection;
+    return this.telling(() => db.transaction(work)[onlyReads ? 'deferred' : 'immediate']());
   }
 
   /** `Found`: what the statement selects, by column. */
@@ -243,7 +281,7 @@ export class Sql {
   }
 
   close(): void {
-    this.#statements.clear();
+    this.connection.statements.clear();
     this.db.close();
   }
 
@@ -253,10 +291,11 @@ export class Sql {
   }
 
   #prepare(sql: string): Database.Statement<Value[], Row> {
-    let statement = this.#statements.get(sql);
+    const { db, statements } = this.connection;
+    let statement = statements.get(sql);
     if (!statement) {
-      statement = this.db.prepare<Value[], Row>(sql);
-      this.#statements.set(sql, statement);
+      statement = db.prepare<Value[], Row>(sql);
+      statements.set(sql, statement);
     }
     return statement;
   }
@@ -318,77 +357,4 @@ export function requireSound(
       if (gap) throw damaged(`it lacks ${gap}`);
     },
   });
-}
-
-/**
- * @internal
- * Copies the rows that a damaged file still gives into a new database, table by table; answers the tables of which some
- * may be lacking.
- */
-export function salvageRows(from: string, into: Database.Database, tables: string[]): Set<string> {
-  let old: Database.Database;
-  try {
-    old = new Database(from, { readonly: true, fileMustExist: true });
-  } catch {
-    return new Set(tables);
-  }
-  try {
-    return new Set(tables.filter((table) => !salvageTable(old, { table, into })));
-  } finally {
-    old.close();
-  }
-}
-
-/**
- * @internal
- * Makes the tables that wings have in a damaged file in a new one, where it still says what they are; answers them, with
- * the table that notes them.
- */
-export function makeTablesOfWings(from: string, into: Database.Database): string[] {
-  let old: Database.Database | undefined;
-  try {
-    old = new Database(from, { readonly: true, fileMustExist: true });
-    const noted = old.prepare<[], string>('select tables from wing_version').pluck().all();
-    const tables = noted.flatMap((each) => JSON.parse(each) as string[]);
-    const made = old.prepare<[string], string>(
-      "select sql from sqlite_master where tbl_name = ? and sql is not null order by type = 'index'",
-    );
-    const steps = tables.flatMap((table) => made.pluck().all(table));
-    into.transaction(() => {
-      for (const sql of steps) into.exec(sql);
-    })();
-    return tables.length > 0 ? [...tables, 'wing_version'] : [];
-  } catch {
-    return [];
-  } finally {
-    old?.close();
-  }
-}
-
-/** Whether all rows of the table are sure to be there. */
-function salvageTable(old: Database.Database, { table, into }: { table: string; into: Database.Database }): boolean {
-  try {
-    const namesOf = (db: Database.Database) =>
-      (db.pragma(`table_info(${table})`) as { name: string }[]).map(({ name }) => name);
-    const known = new Set(namesOf(into));
-    const columns = namesOf(old).filter((name) => known.has(name));
-    const insert = into.prepare(
-      `insert or replace into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`,
-    );
-    let isWhole = true;
-    for (const row of old
-      .prepare<[], Value[]>(`select ${columns.join(', ')} from ${table}`)
-      .raw(true)
-      .iterate()) {
-      try {
-        insert.run(...row);
-      } catch {
-        isWhole = false;
-      }
-    }
-    const [checked] = old.pragma(`quick_check('${table}')`) as { quick_check: string }[];
-    return isWhole && checked?.quick_check === 'ok';
-  } catch {
-    return false;
-  }
 }

@@ -26,7 +26,7 @@ export interface InboxItem {
   since: string | null;
 }
 
-interface NewItem {
+export interface NewItem {
   kind: JobKind;
   key: string;
   payload: unknown;
@@ -47,7 +47,7 @@ export function putInInbox(ledger: Ledger, item: NewItem & { notBefore: string; 
   );
 }
 
-interface Pace {
+export interface Pace {
   /** When the news came. */
   now: Date;
   /** What the clock says; work that began later began by a clock that was wrong, and holds nothing back. */
@@ -69,21 +69,24 @@ export function announceInInbox(ledger: Ledger, item: NewItem & { payload: objec
   return ledger.transaction(() => {
     const { kind, key } = item;
     const waiting = inboxItem(ledger, kind, key);
-    const lastAt = lastWorkedAt(ledger, { kind, key });
-    const workedAt = pace.clockAt && lastAt && lastAt > pace.clockAt.toISOString() ? undefined : lastAt;
-    const now = pace.now.getTime();
-    const atOf = (instant: string | null | undefined) => (instant ? Date.parse(instant) : Number.NEGATIVE_INFINITY);
-    // News that came while the key was worked wait from then on.
-    const since = Math.max(waiting?.since ? atOf(waiting.since) : now, atOf(workedAt));
-    const patience = since + Math.max(pace.debounceMs, pace.throttleMs);
-    const quiet = Math.min(now + pace.debounceMs, patience);
-    const rested = pace.isLast ? now : atOf(workedAt) + pace.throttleMs;
-    const dueAt = Math.max(now, quiet, rested);
-    const notBefore = new Date(dueAt).toISOString();
+    const notBefore = dueByPace(pace, { since: waiting?.since, workedAt: lastWorkedAt(ledger, { kind, key }) });
     const payload = { ...(waiting?.payload as object | undefined), ...item.payload };
     putInInbox(ledger, { kind, key, payload, notBefore, since: pace.now.toISOString() });
     return notBefore;
   });
+}
+
+/** The instant from which news are due. `since`: since when something waits under the key; `workedAt`: when it was worked last. */
+export function dueByPace(pace: Pace, had: { since?: string | null; workedAt?: string | null }): string {
+  const workedAt = pace.clockAt && had.workedAt && had.workedAt > pace.clockAt.toISOString() ? null : had.workedAt;
+  const now = pace.now.getTime();
+  const atOf = (instant: string | null | undefined) => (instant ? Date.parse(instant) : Number.NEGATIVE_INFINITY);
+  // News that came while the key was worked wait from then on.
+  const since = Math.max(had.since ? atOf(had.since) : now, atOf(workedAt));
+  const patience = since + Math.max(pace.debounceMs, pace.throttleMs);
+  const quiet = Math.min(now + pace.debounceMs, patience);
+  const rested = pace.isLast ? now : atOf(workedAt) + pace.throttleMs;
+  return new Date(Math.max(now, quiet, rested)).toISOString();
 }
 
 const ITEM = 'id, kind, key, payload, not_before as notBefore, attempts, failure, since';
@@ -102,6 +105,14 @@ export function inboxItems(ledger: Ledger): InboxItem[] {
 /** What may be worked at an instant, in the same order, without payloads. `id` and `notBefore` name one state of it. */
 export function dueInInbox(ledger: Ledger, now: string): Pick<InboxItem, 'id' | 'kind' | 'key' | 'notBefore'>[] {
   return ledger.all(`select id, kind, key, not_before as notBefore from inbox where not_before <= ? ${IN_ORDER}`, now);
+}
+
+/** When the next item is due after an instant; undefined: none is. */
+export function nextDueInInbox(ledger: Ledger, now: string): string | undefined {
+  return (
+    ledger.get<{ at: string | null }>('select min(not_before) as at from inbox where not_before > ?', now)?.at ??
+    undefined
+  );
 }
 
 /** The work is done: takes it out, unless new input came meanwhile. */

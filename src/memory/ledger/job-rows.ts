@@ -95,9 +95,9 @@ export function endJob(
 const JOB = `id, kind, status, outcome, error, code, session, created_at as createdAt, ended_at as endedAt, undoes`;
 
 /** Ends the jobs whose process died before it could: their outcome is `interrupted`. What they committed stays. */
-export function endInterrupted(ledger: Ledger, now: Date): void {
+export function endInterrupted(ledger: Ledger, now: Date, isGone: (process: ProcessName) => boolean = isDead): void {
   for (const { id, process } of ledger.all("select id, process from job where status = 'running'")) {
-    if (process !== null && !isDead(process as string)) continue;
+    if (process !== null && !isGone(process as string)) continue;
     ledger.run(
       "update job set status = 'ended', outcome = 'interrupted', ended_at = ? where id = ? and status = 'running'",
       now.toISOString(),
@@ -210,14 +210,18 @@ export interface Lease {
   key: string;
   owner: ProcessName;
   fence: number;
+  /** Of a store that is kept elsewhere: it is compared where a commit is checked in, not in the ledger. */
+  isKeptElsewhere?: boolean;
+  /** The id of the inbox item that is worked, where nothing is to be committed once that is gone or was replaced. */
+  item?: number;
   /** Asked inside each commit: throws where what is worked is wanted no more. */
-  mayCommit?(ledger: Ledger): void;
+  mayCommit?(): void;
 }
 
 /** `owner`: null where nobody holds it. */
 type LeaseRow = { owner: string | null; fence: number; until: string };
 
-interface LeaseTaking {
+export interface LeaseTaking {
   key: string;
   /** A process, and what in it works: `host:pid:start/job`. */
   owner: string;
@@ -239,14 +243,14 @@ export function takeLease(ledger: Ledger, taking: LeaseTaking): Lease | null {
 
 /** Whether somebody works on a key that begins with `prefix`. */
 export function isLeased(ledger: Ledger, { prefix, now }: { prefix: string; now: Date }): boolean {
-  return ledger
-    .all(
-      'select owner from lease where owner is not null and until > ? and substr(key, 1, ?) = ?',
-      now.toISOString(),
-      prefix.length,
-      prefix,
-    )
-    .some((row) => !isDead(processOf(row.owner as string)));
+  return countLeased(ledger, now, prefix) > 0;
+}
+
+/** How many keys that begin with `prefix` somebody works on. */
+export function countLeased(ledger: Ledger, now: Date, prefix = ''): number {
+  const sql = 'select owner from lease where owner is not null and until > ? and substr(key, 1, ?) = ?';
+  const owners = ledger.all<{ owner: string }>(sql, now.toISOString(), prefix.length, prefix);
+  return owners.filter(({ owner }) => !isDead(processOf(owner))).length;
 }
 
 /** Makes the lease last longer; false where it is lost. */
@@ -273,11 +277,24 @@ export function releaseLease(ledger: Ledger, lease: Lease): void {
 
 /** Throws `fenced` where the lease was taken by someone else meanwhile, or the work is wanted no more. Call it inside the commit's transaction. */
 export function checkFence(ledger: Ledger, lease: Lease): void {
-  const row = ledger.get('select owner, fence from lease where key = ?', lease.key);
-  if (row?.fence !== lease.fence || row.owner !== lease.owner) {
-    throw new AppError('fenced', `The work on ${lease.key} was taken over meanwhile; nothing of this run was kept.`);
+  // Else both are compared where the commit is checked in.
+  if (!lease.isKeptElsewhere) {
+    const row = ledger.get('select owner, fence from lease where key = ?', lease.key);
+    if (row?.fence !== lease.fence || row.owner !== lease.owner) throw takenOver(lease);
+    const isOver = lease.item !== undefined && !ledger.get('select 1 from inbox where id = ?', lease.item);
+    if (isOver) throw notWanted(lease);
   }
-  lease.mayCommit?.(ledger);
+  lease.mayCommit?.();
+}
+
+/** What a commit fails with whose inbox item is gone. */
+export function notWanted({ key }: Pick<Lease, 'key'>): AppError {
+  return new AppError('fenced', `The work on ${key} is wanted no more; nothing of this run was kept.`);
+}
+
+/** What a commit fails with whose lease was taken by someone else. */
+export function takenOver({ key }: Pick<Lease, 'key'>): AppError {
+  return new AppError('fenced', `The work on ${key} was taken over meanwhile; nothing of this run was kept.`);
 }
 
 function untilOf(span: { now: Date; ttlMs: number }): string {

@@ -10,7 +10,7 @@ import { basename, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { AppError } from '../../base/errors.ts';
 import { readOverlapping } from '../../base/files/file-pieces.ts';
-import { moveFile, readText, statNow } from '../../base/files/files.ts';
+import { moveFile, readText, removeFile, statNow } from '../../base/files/files.ts';
 import {
   isDamage,
   isUnwritable,
@@ -65,6 +65,66 @@ export class Ledger extends Sql {
     } finally {
       this.db.pragma(`synchronous = ${usual}`);
     }
+  }
+
+  /**
+   * Runs `work`, which writes what follows from other rows, or tells of this machine alone. Of a copy that only reads it is
+   * lost when the copy is brought on.
+   */
+  deriving<T>(work: () => T): T {
+    return this.#writing(() => this.transaction(work));
+  }
+
+  #writing<T>(work: () => T): T {
+    const { connection } = this;
+    if (!connection.onlyReads) return work();
+    this.db.pragma('query_only = off');
+    connection.onlyReads = false;
+    try {
+      return work();
+    } finally {
+      connection.onlyReads = true;
+      this.db.pragma('query_only = on');
+    }
+  }
+
+  /** @internal From now on only `deriving` changes anything. */
+  onlyRead(): void {
+    this.db.pragma('query_only = on');
+    this.connection.onlyReads = true;
+  }
+
+  /** @internal From now on this is what `open` makes, when it is first asked. What this was is let go before. */
+  become(open: () => Ledger): void {
+    this.connection = () => open().connection;
+  }
+
+  /** @internal Makes now what it is to become when it is first asked. */
+  open(): void {
+    void this.connection;
+  }
+
+  /** @internal Runs `work`, which waits for nothing, on the connection of another. */
+  over<T>(other: Ledger, work: () => T): T {
+    return this.on(other.connection, work);
+  }
+
+  /** @internal Closes it so that the file stays as it is: what is in the write-ahead log goes. */
+  closeWithoutLog(): void {
+    if (!this.isOpened) {
+      this.connection = () => {
+        throw new TypeError('The database connection is not open');
+      };
+      return;
+    }
+    const { name, open } = this.db;
+    if (!open) return;
+    // The last connection to close brings the log into the file, unless it may only read.
+    const last = statNow(`${name}-wal`)?.bytes ? new Database(name, { readonly: true }) : null;
+    last?.prepare('select 1 from sqlite_master').get();
+    this.close();
+    last?.close();
+    for (const end of ['-wal', '-shm']) removeFile(name + end);
   }
 
   /** Like `all`, with each row as a list of its columns: for tables of many thousand rows. */
@@ -133,7 +193,7 @@ export class Ledger extends Sql {
 
   /** Copies the database, as it is at this moment, to a new file. */
   copyTo(path: string): void {
-    this.telling(() => this.db.prepare('vacuum into ?').run(path));
+    this.#writing(() => this.telling(() => this.db.prepare('vacuum into ?').run(path)));
   }
 
   /** Changes whenever another connection has committed to this file. */

@@ -236,4 +236,10 @@ delete from look where verdict = 'unreadable';
 `,
   'create table wing_version (wing text primary key, version integer not null, tables text not null) strict, without rowid',
   'create table looked (id integer primary key check (id = 1), at text not null) strict',
+  // Both only where several machines share the home: the limits that count for all, and when the one that tries was seen.
+  `
+create table limits (id integer primary key check (id = 1), day_tokens integer not null, day_micro_usd integer,
+  zone text not null) strict;
+alter table breaker add column prober_seen_at text;
+`,
 ];

@@ -42,6 +42,8 @@ import {
 export interface RecallPlace {
   /** Canonical. */
   dir: string;
+  /** How an agent is told where it is; default: `dir`. */
+  called?: string;
   /** Null where nocturne has not worked there. */
   ledger: Ledger | null;
   /** The agent reads MEMORY.md by itself, so it is left out here. */

@@ -5,14 +5,49 @@
 import type { Ledger } from '../ledger/ledger.ts';
 
 /** What a session was given is kept so long. */
-const KEPT_DAYS = 30;
+export const KEPT_DAYS = 30;
 
-interface TopicUse {
+export interface TopicUse {
   /** In how many recalls it stood. */
   shown: number;
   shownAt: string | null;
   used: number;
   usedAt: string | null;
+}
+
+/** What recall leaves of a memory, wherever its rows are. */
+export interface RecallRows {
+  /** What a session was given for the same request, or null. */
+  before(given: { session: string; request: string }): Promise<string | null>;
+  remember(given: { session: string; request: string; text: string; now: Date }): Promise<void>;
+  /** A session begins anew: it no longer has what it was given. */
+  drop(session: string): Promise<void>;
+  /** `shown` and `used` are paths of topics. */
+  use(uses: { shown?: string[]; used?: string[]; now: Date }): Promise<void>;
+}
+
+export class LedgerRecallRows implements RecallRows {
+  readonly #ledger: Ledger;
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+  }
+
+  async before(given: Parameters<RecallRows['before']>[0]) {
+    return recalledBefore(this.#ledger, given);
+  }
+
+  async remember(given: Parameters<RecallRows['remember']>[0]) {
+    rememberRecalled(this.#ledger, given);
+  }
+
+  async drop(session: string) {
+    dropRecalled(this.#ledger, session);
+  }
+
+  async use(uses: Parameters<RecallRows['use']>[0]) {
+    rememberUses(this.#ledger, uses);
+  }
 }
 
 /** How the topics were used, by path; a topic that never was is not in it. */
@@ -28,7 +63,7 @@ export function topicUses(ledger: Ledger): Map<string, TopicUse> {
 
 export function rememberUses(ledger: Ledger, uses: { shown?: string[]; used?: string[]; now: Date }): void {
   const at = uses.now.toISOString();
-  ledger.transaction(() => {
+  ledger.deriving(() => {
     for (const column of ['shown', 'used'] as const) {
       for (const path of uses[column] ?? []) {
         ledger.run(
@@ -44,8 +79,7 @@ export function rememberUses(ledger: Ledger, uses: { shown?: string[]; used?: st
   });
 }
 
-/** What a session was given for the same request, or null. */
-export function recalledBefore(ledger: Ledger, given: { session: string; request: string }): string | null {
+function recalledBefore(ledger: Ledger, given: { session: string; request: string }): string | null {
   const row = ledger.get('select text from recalled where session = ? and request = ?', given.session, given.request);
   return (row?.text as string | undefined) ?? null;
 }
@@ -60,7 +94,7 @@ export function rememberRecalled(
   given: { session: string; request: string; text: string; now: Date },
 ): void {
   const oldest = new Date(given.now.getTime() - KEPT_DAYS * 86_400_000).toISOString();
-  ledger.transaction(() => {
+  ledger.deriving(() => {
     ledger.run('delete from recalled where at < ?', oldest);
     ledger.run(
       'insert or replace into recalled (session, request, text, at) values (?, ?, ?, ?)',
@@ -72,9 +106,8 @@ export function rememberRecalled(
   });
 }
 
-/** A session begins anew: after `/clear` or `/compact` it no longer has what it was given. */
-export function dropRecalled(ledger: Ledger, session: string): void {
-  ledger.run('delete from recalled where session = ?', session);
+function dropRecalled(ledger: Ledger, session: string): void {
+  ledger.deriving(() => ledger.run('delete from recalled where session = ?', session));
 }
 
 /** How often something was forgotten or redacted here: what was recalled before that is not to be given again. */

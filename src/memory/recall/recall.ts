@@ -68,12 +68,12 @@ export async function recall(request: RecallRequest): Promise<Recall> {
     text.length <= limits.characters * share && limits.isWithinTokens(text, Math.floor(limits.tokens * share));
   const ownWords = recallNotes(request);
   const notes = isWithin(ownWords, NOTES_SHARE) ? ownWords : '';
-  const section = await frameOf('recall', dir, notes);
+  const section = await frameOf('recall', request.called ?? dir, notes);
   const laid: { scope: ExtraScope; memory: string; part: LaidPart; framed(body: string): string }[] = [];
   let besideText = '';
   // First, so that the directory's own part knows what room is left.
   for (const { scope, ...place } of request.beside ?? []) {
-    const framed = await frameOf(`recall-${scope}`, place.dir);
+    const framed = await frameOf(`recall-${scope}`, place.called ?? place.dir);
     const besides = (body: string) => `${besideText}\n${framed(asContent(body, scope === 'local'))}\n`;
     const part = await recallPart({
       ...place,

@@ -1,7 +1,7 @@
 // Brings the files of a memory directory to the heads that a commit set, and takes in what reached them meanwhile.
 // A live file is moved aside, read there and then replaced by a link that overwrites nothing; what it held beyond the
 // expected is kept in the ledger as an external edit, and merged, before its place is filled again. Each step can be
-// repeated after a crash. Readers may for a moment see no file.
+// repeated after a crash. Readers may for a moment see no file. In a copy, where nobody else writes, a file is replaced at once.
 // Everything here runs under the store's lock.
 
 import { dirname } from 'node:path';
@@ -11,7 +11,9 @@ import {
   linkNew,
   MOST_MEMORY_BYTES,
   makeDirectory,
+  moveFile,
   readBytesNow,
+  removeFile,
   statNow,
   syncDirectory,
 } from '../../base/files/files.ts';
@@ -153,6 +155,12 @@ function replace({ target, before, context }: Swap): Found {
   const live = readLive(path);
   if (isSame(live, target.content)) return 'done';
   const expected = before?.content ?? null;
+  if (context.isCopy && live !== null) {
+    if (!isSame(live, expected)) return { content: live, at: 'path' };
+    if (target.content === null) removeFile(path);
+    else moveFile(context.displaced.prepare(target.content), path);
+    return 'done';
+  }
   const temporary = target.content === null ? null : context.displaced.prepare(target.content);
   if (live !== null || !isTakenByUs(target, expected, context)) {
     const taken = context.displaced.take(target.memory, { path, isEmptyExpected: expected?.length === 0 });

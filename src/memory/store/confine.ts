@@ -83,8 +83,11 @@ export function filesByName(root: string): Map<string, string> {
 
 /** Goes down `path` name by name: through links as far as they stay inside, by the spelling that is there. */
 function resolveIn(root: string, path: string): string {
-  let at = root;
   const names = path.normalize('NFC').split('/');
+  // Most often it is there, spelled so, and no link is on the way.
+  const whole = join(root, ...names);
+  if (names.length > 1 && realPath(whole) === whole) return whole;
+  let at = root;
   for (const [index, name] of names.entries()) {
     let next = realPath(join(at, name));
     if (next === null) {

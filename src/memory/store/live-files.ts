@@ -74,16 +74,16 @@ export interface ListChoice {
   depth?: number;
 }
 
-/** The paths of all Markdown files and of whatever else went through the store, sorted, without hidden ones. */
+/** The paths of all Markdown files and of whatever else went through the store, sorted, without hidden ones; of those `there`. */
 export function listPaths(
-  { dir, ledger }: { dir: string; ledger: Ledger | null },
+  { dir, ledger, there = filesByName(dir).keys() }: { dir: string; ledger: Ledger | null; there?: Iterable<string> },
   { prefix = '', depth = 0 }: ListChoice = {},
 ): string[] {
   if (prefix !== '' && !prefix.endsWith('/')) {
     throw new AppError('bad-input', `The prefix ${JSON.stringify(prefix)} does not end with "/".`);
   }
   const isKnown = (path: string) => ledger !== null && memoryAt(ledger, path) !== null;
-  const kept = [...filesByName(dir).keys()].filter(
+  const kept = [...there].filter(
     (path) => path.startsWith(prefix) && isMemoryPath(path) && (path.endsWith('.md') || isKnown(path)),
   );
   return [...new Set(kept.map((path) => fold(path, { prefix, depth })))].sort();

@@ -14,12 +14,13 @@ import { shownText } from '../conflicts/conflict.ts';
 import { checkFence, type Lease } from '../ledger/job-rows.ts';
 import { type Ledger, Transaction } from '../ledger/ledger.ts';
 import { type Actor, beginCommit, shaOf } from '../ledger/version-rows.ts';
+import { LedgerWorkRows, type WorkRows } from '../ledger/work-rows.ts';
+import { LedgerRecallRows, type RecallRows } from '../recall/recall-uses.ts';
 import { applyCommits, applyLateEdits, type SwapContext } from './apply.ts';
 import { locateFile } from './confine.ts';
 import { DISPLACED_DIR, DisplacedFiles } from './displaced-files.ts';
 import { ExternalEdits } from './external-edits.ts';
-import type { ReadMemory } from './live-files.ts';
-import { type ListChoice, listPaths } from './live-files.ts';
+import { type ListChoice, listPaths, type ReadMemory } from './live-files.ts';
 import {
   check,
   DEFAULT_LIMITS,
@@ -78,7 +79,7 @@ interface StoreParts {
   /** Of a copy of a store that is kept elsewhere: how each file looked when it was last found to be its head, by path. */
   looks?: Map<string, Stat>;
   /** Commits what becomes of the edits that were just taken in; true where that changed a file. */
-  resolveEdits(store: Store, clock: Clock): boolean;
+  resolveEdits(store: DirectoryStore, clock: Clock): boolean;
 }
 
 /** A disk that has no room for so much is full. */
@@ -93,9 +94,72 @@ const GITIGNORE = '/*\n!/.gitignore\n!/dreams/\n';
 /** Contract: resolves with null where somebody else holds the key; the lease is kept alive while `work` runs. */
 export type WithLease = <T>(store: Store, key: string, work: (lease: Lease) => Promise<T>) => Promise<T | null>;
 
-export class Store {
+/** The one way in which a memory is read and changed, wherever it is kept. */
+export interface Store {
+  /** What the home, the queue and other stores know it by: its canonical directory, or its id where it is kept elsewhere. */
+  readonly id: string;
+  /** Where its files can be read. */
   readonly dir: string;
   readonly ledger: Ledger;
+  /** What changes without a commit: who works on what, what waits; and what recall leaves behind. */
+  readonly work: WorkRows;
+  readonly recalls: RecallRows;
+  readonly limits: Limits;
+  readonly isCheckedIn: boolean;
+  /** The text of a file as it stands now, or null. */
+  read(path: string): Promise<string | null>;
+  /** A file as it stands now with what the store knows of it, or null. Bytes that are no UTF-8 are shown as U+FFFD. */
+  lookUp(given: string): Promise<Memory | null>;
+  /** The paths of all Markdown files and of whatever else went through the store, sorted, without hidden ones. */
+  list(choice?: ListChoice): Promise<string[]>;
+  /** Makes a file hold `text`; what holds it already is left alone, whatever the precondition. */
+  write(by: By, file: { path: string; text: string; precondition?: Precondition }): Promise<CommitResult>;
+  /** Replaces `old`, which must stand in the file exactly once, by `new`; the file's line ends stay as they are. */
+  edit(by: By, file: { path: string; old: string; new: string; precondition?: Precondition }): Promise<CommitResult>;
+  /** Moves a file to a path that is free; its memory id and versions go with it. */
+  rename(by: By, file: { from: string; to: string; precondition?: Precondition }): Promise<CommitResult>;
+  /** Removes a file; its versions stay. */
+  remove(by: By, file: { path: string; precondition?: Precondition }): Promise<CommitResult>;
+  /**
+   * Commits files and rows together. `plan` runs inside the transaction: what it reads from the ledger cannot change
+   * before the commit. It may throw to take everything back. A rehearsal does all this and takes it back itself.
+   */
+  commit(by: By, plan: (ledger: Ledger) => CommitPlan): Promise<CommitResult>;
+  /** Writes rows that belong to no commit of files, such as the beginning of a job, in one transaction. */
+  enterRows<T>(work: (ledger: Ledger) => T): Promise<T>;
+  /**
+   * Makes all that `work` changes in the store that it is given one change, however often it waits meanwhile, where a store can:
+   * for what writes past commits. It does nothing in this one.
+   */
+  asOne<T>(work: (at: Store) => Promise<T>): Promise<T>;
+  /**
+   * Throws what a commit to these files would fail with, whatever it writes there, for work that costs something before it
+   * commits. Changes nothing.
+   */
+  rehearse(by: By, paths: string[]): Promise<void>;
+  /** Brings the files to what the ledger says where a commit was not applied yet; answers the paths that collided. */
+  bringFilesUpToDate(of?: { onlyFresh: boolean }): string[];
+  /**
+   * Files that were gone or emptied so many at once that it looks like an accident, and are not back; and each log that
+   * was lost. They are not taken for deleted; what writes to one of them begins it anew.
+   */
+  missing(): Promise<string[]>;
+  /**
+   * Takes the missing files, or those among `only`, for deleted on purpose, as a person said; answers their paths. Their
+   * versions stay.
+   */
+  acceptMissing(only?: Set<string>): Promise<string[]>;
+  /** Whether the directory that was opened is still the one at its path. */
+  isInPlace(): boolean;
+  close(): void;
+}
+
+/** A store in a directory of this machine. */
+export class DirectoryStore implements Store {
+  readonly dir: string;
+  readonly ledger: Ledger;
+  readonly work: WorkRows;
+  readonly recalls: RecallRows;
   readonly limits: Limits;
   readonly isCheckedIn: boolean;
   readonly #clock: Clock;
@@ -109,6 +173,8 @@ export class Store {
   constructor(dir: string, { ledger, clock, limits, isCheckedIn, lockWaitMs, looks, resolveEdits }: StoreParts) {
     this.dir = dir;
     this.ledger = ledger;
+    this.work = new LedgerWorkRows(ledger);
+    this.recalls = new LedgerRecallRows(ledger);
     this.isCheckedIn = isCheckedIn;
     this.#clock = clock;
     this.#resolveEdits = resolveEdits;
@@ -132,12 +198,14 @@ export class Store {
     }
   }
 
-  /** The text of a file as it stands now, or null. */
+  get id(): string {
+    return this.dir;
+  }
+
   async read(path: string): Promise<string | null> {
     return this.#readNow(path) ?? this.#lock.hold(() => this.#readNow(path));
   }
 
-  /** A file as it stands now with what the store knows of it, or null. Bytes that are no UTF-8 are shown as U+FFFD. */
   async lookUp(given: string): Promise<Memory | null> {
     return this.#lock.hold(() => {
       const takeIn = () => this.ledger.transaction(() => this.#external.takeIn(this.#nameOf(given)));
@@ -150,12 +218,10 @@ export class Store {
     });
   }
 
-  /** The paths of all Markdown files and of whatever else went through the store, sorted, without hidden ones. */
   async list(choice?: ListChoice): Promise<string[]> {
     return listPaths(this, choice);
   }
 
-  /** Makes a file hold `text`; what holds it already is left alone, whatever the precondition. */
   async write(by: By, file: { path: string; text: string; precondition?: Precondition }): Promise<CommitResult> {
     return this.#change(by, {
       path: file.path,
@@ -166,7 +232,6 @@ export class Store {
     });
   }
 
-  /** Replaces `old`, which must stand in the file exactly once, by `new`; the file's line ends stay as they are. */
   async edit(by: By, file: { path: string; old: string; new: string; precondition?: Precondition }) {
     return this.#change(by, {
       path: file.path,
@@ -178,7 +243,6 @@ export class Store {
     });
   }
 
-  /** Moves a file to a path that is free; its memory id and versions go with it. */
   async rename(by: By, file: { from: string; to: string; precondition?: Precondition }): Promise<CommitResult> {
     return this.#change(by, {
       path: file.to,
@@ -191,7 +255,6 @@ export class Store {
     });
   }
 
-  /** Removes a file; its versions stay. */
   async remove(by: By, file: { path: string; precondition?: Precondition }): Promise<CommitResult> {
     return this.#change(by, {
       path: file.path,
@@ -203,10 +266,6 @@ export class Store {
     });
   }
 
-  /**
-   * Commits files and rows together. `plan` runs inside the transaction: what it reads from the ledger cannot change
-   * before the commit. It may throw to take everything back. A rehearsal does all this and takes it back itself.
-   */
   async commit(by: By, plan: (ledger: Ledger) => CommitPlan): Promise<CommitResult> {
     const stageAll = () => {
       const deps = this.#stagingFor(by);
@@ -234,10 +293,15 @@ export class Store {
     });
   }
 
-  /**
-   * Throws what a commit to these files would fail with, whatever it writes there, for work that costs something before it
-   * commits. Changes nothing.
-   */
+  async enterRows<T>(work: (ledger: Ledger) => T): Promise<T> {
+    return this.ledger.transaction(() => work(this.ledger));
+  }
+
+  /** In a directory others see each step of it. */
+  asOne<T>(work: (at: Store) => Promise<T>): Promise<T> {
+    return work(this);
+  }
+
   async rehearse(by: By, paths: string[]): Promise<void> {
     this.#holdWithEdits(() => {
       this.ledger.transaction(() => {
@@ -249,28 +313,18 @@ export class Store {
     });
   }
 
-  /** Brings the files to what the ledger says where a commit was not applied yet; answers the paths that collided. */
   bringFilesUpToDate(of = { onlyFresh: false }): string[] {
     return this.#lock.hold(() => [...new Set([...applyCommits(this.#context), ...applyLateEdits(this.#context, of)])]);
   }
 
-  /**
-   * Files that were gone or emptied so many at once that it looks like an accident, and are not back; and each log that
-   * was lost. They are not taken for deleted; what writes to one of them begins it anew.
-   */
   async missing(): Promise<string[]> {
     return this.#holdWithEdits(() => this.#external.missing());
   }
 
-  /**
-   * Takes the missing files, or those among `only`, for deleted on purpose, as a person said; answers their paths. Their
-   * versions stay.
-   */
   async acceptMissing(only?: Set<string>): Promise<string[]> {
     return this.#holdWithEdits(() => this.#external.acceptMissing(only));
   }
 
-  /** Whether the directory that was opened is still the one at its path. */
   isInPlace(): boolean {
     return this.#lock.isInPlace();
   }

@@ -18,8 +18,6 @@ import type { Bound } from '../../base/config/prices.ts';
 import { batchPrice } from '../../base/config/prices.ts';
 import { isAppError } from '../../base/errors.ts';
 import type { EntryRow } from '../../memory/ledger/entries.ts';
-import { inboxItem, putInInbox } from '../../memory/ledger/inbox.ts';
-import { checkFence } from '../../memory/ledger/job-rows.ts';
 import { newId } from '../../memory/ledger/ledger.ts';
 import type { BatchedRequest, BatchedResult, Batches } from './api.ts';
 import {
@@ -28,7 +26,6 @@ import {
   type Batch,
   type BatchRequest,
   dropBatch,
-  dropOldBatches,
   endRequest,
   entriesSent,
   FIRST_LOOK_MS,
@@ -80,9 +77,9 @@ export function batchedRequests(options: BatchOptions): Requests {
         },
       };
     },
-    end(ledger, now) {
-      const lookAt = lookAgainAt(ledger, now);
-      if (lookAt) askAfter(ledger, lookAt);
+    async end(store, now) {
+      const lookAt = lookAgainAt(store.ledger, now);
+      if (lookAt) await askAfter(store, lookAt);
     },
   };
 }
@@ -137,12 +134,13 @@ async function answersOf(batch: Batch, deps: Deps): Promise<Answer[] | null> {
     if (found === 'perhaps') return null;
     if (found === 'none') {
       await spend.settleBatch(batch, {});
-      dropBatch(store.ledger, batch.id);
-      if (mode === 'collect') sendAnew(deps);
+      await store.enterRows((ledger) => dropBatch(ledger, batch.id));
+      if (mode === 'collect') await sendAnew(deps);
       return [];
     }
-    remote = found.id;
-    noteSent(store.ledger, batch.id, remote);
+    const { id } = found;
+    remote = id;
+    await store.enterRows((ledger) => noteSent(ledger, batch.id, id));
   }
   const state = await api.look(remote);
   if (state === 'waiting') return null;
@@ -153,15 +151,17 @@ async function answersOf(batch: Batch, deps: Deps): Promise<Answer[] | null> {
   const results = new Map((await api.results(remote, ids)).map((result) => [result.id, result]));
   const unknown = requests.filter(({ id }) => !results.get(id)?.usage).map(({ bound }) => bound);
   await spend.settleBatch(batch, { used: [...results.values()].flatMap(({ usage }) => usage ?? []), unknown });
-  noteEnded(store.ledger, batch.id, clock.now());
   const instructions = batch.instructions ?? undefined;
-  return requests.flatMap((request) => {
-    const result = results.get(request.id);
-    if (!result || request.disposition !== null) return [];
-    if (result.disposition === 'proposed' || result.disposition === 'unusable')
-      return [{ request, instructions, result, model: batch.model }];
-    endRequest(store.ledger, request.id, 'vain');
-    return [];
+  return store.enterRows((ledger) => {
+    noteEnded(ledger, batch.id, clock.now());
+    return requests.flatMap((request) => {
+      const result = results.get(request.id);
+      if (!result || request.disposition !== null) return [];
+      if (result.disposition === 'proposed' || result.disposition === 'unusable')
+        return [{ request, instructions, result, model: batch.model }];
+      endRequest(ledger, request.id, 'vain');
+      return [];
+    });
   });
 }
 
@@ -169,21 +169,24 @@ async function answersOf(batch: Batch, deps: Deps): Promise<Answer[] | null> {
 async function giveUp(batch: Batch, { store, spend, clock }: Deps): Promise<void> {
   const requests = requestsOf(store.ledger, batch.id);
   await spend.settleBatch(batch, { unknown: requests.map(({ bound }) => bound) });
-  for (const { id } of requests) endRequest(store.ledger, id, 'vain');
-  noteEnded(store.ledger, batch.id, clock.now());
+  await store.enterRows((ledger) => {
+    for (const { id } of requests) endRequest(ledger, id, 'vain');
+    noteEnded(ledger, batch.id, clock.now());
+  });
 }
 
 /** Frees its entries; what was answered already is paid for all the same, and settled when it is told. */
 async function takeBack(batch: Batch, { store, open }: Deps): Promise<void> {
   if (batch.remote !== null) await (await open(batch.model)).cancel(batch.remote);
-  for (const { id } of requestsOf(store.ledger, batch.id)) endRequest(store.ledger, id, 'taken-back');
+  await store.enterRows((ledger) => {
+    for (const { id } of requestsOf(ledger, batch.id)) endRequest(ledger, id, 'taken-back');
+  });
 }
 
 /** What never arrived is sent by a dream of its own. */
-function sendAnew({ store: { ledger }, clock }: Deps): void {
-  if (inboxItem(ledger, 'dream', 'dream')) return;
+async function sendAnew({ store, clock }: Deps): Promise<void> {
   const notBefore = clock.now().toISOString();
-  putInInbox(ledger, { kind: 'dream', key: 'dream', payload: { viaBatch: true }, notBefore });
+  await store.work.putIfNone({ kind: 'dream', key: 'dream', payload: { viaBatch: true }, notBefore });
 }
 
 /** Commits what holds of the answers; `again`: what the model is asked once more, and `left`: what they were not about. */
@@ -219,7 +222,8 @@ async function carryOut(answers: Answer[], night: Slice & By, deps: Deps): Promi
       return verdict.left.length > 0 ? verdict.problems : [];
     });
     // A crash before this leaves entries that are no longer as they were sent, and so nothing to do.
-    endRequest(store.ledger, request.id, refused.length === 0 ? 'kept' : 'vain');
+    const became = refused.length === 0 ? 'kept' : 'vain';
+    await store.enterRows((ledger) => endRequest(ledger, request.id, became));
     const isLeft = ({ id }: EntryRow) => !done.has(id);
     const rest = { fresh: slice.fresh.filter(isLeft), withdrawn: slice.withdrawn.filter(isLeft) };
     const isAny = rest.fresh.length + rest.withdrawn.length > 0;
@@ -274,30 +278,31 @@ async function sendBatch(night: Slice, { job, lease }: By, deps: Deps): Promise<
   const now = clock.now();
   const api = await deps.open(agent.model);
   const lookAt = new Date(now.getTime() + FIRST_LOOK_MS);
-  dropOldBatches(store.ledger, new Date(now.getTime() - KEPT_MS));
-  intendBatch(store.ledger, { id, model: agent.model, job, now, lookAt, requests: sent });
+  const forgetBefore = new Date(now.getTime() - KEPT_MS);
+  await intendBatch(store, { id, model: agent.model, job, now, lookAt, forgetBefore, requests: sent });
   const bounds = sent.map(({ bound }) => bound);
   let remote: string | null;
   try {
     await spend.reserveBatch(id, bounds);
     // Whoever took the work over meanwhile takes this batch for never sent.
-    checkFence(store.ledger, lease);
+    await store.work.requireLease(lease);
     remote = await api.send(sent.map(({ request }) => request));
   } catch (error) {
     // What was broken off may have arrived.
     if (!isAppError(error) || signal?.aborted) throw error;
     await spend.settleBatch({ id, model: agent.model }, {});
-    dropBatch(store.ledger, id);
+    await store.enterRows((ledger) => dropBatch(ledger, id));
     // An endpoint of the same protocol that has no batches.
     if (isAppError(error, 'no-model')) return night;
     throw error;
   }
-  if (remote === null || noteSent(store.ledger, id, remote)) return atOnce;
+  const sentAs = remote;
+  if (sentAs === null || (await store.enterRows((ledger) => noteSent(ledger, id, sentAs)))) return atOnce;
   try {
     // What is answered before it is taken back is paid for, and nobody will ask how much that was.
     await spend.reserveBatch(id, bounds);
   } finally {
-    await api.cancel(remote);
+    await api.cancel(sentAs);
   }
   return atOnce;
 }

@@ -1,12 +1,13 @@
 // What was sent to be answered later: which batch, which request of it is about which entries, and what became of each.
 // Promises: a batch stands here before it is sent, with the inbox item that asks after it, so that no crash loses one;
-// an entry in a request that is open is in no other. It holds ids and hashes, none of the words.
+// an entry in a request that is open is in no other. It holds ids and hashes, none of the words. What changes rows on a
+// ledger is called within `Store.enterRows`.
 
 import type { Waits } from '../../../jobs/dream/seams.ts';
 import type { Bound } from '../../base/config/prices.ts';
 import type { EntryRow } from '../../memory/ledger/entries.ts';
-import { inboxItem, putInInbox } from '../../memory/ledger/inbox.ts';
 import { jsonOf, type Ledger } from '../../memory/ledger/ledger.ts';
+import type { Store } from '../../memory/store/store.ts';
 import { lineId } from '../../memory/text/topic.ts';
 
 /** Nobody asks earlier: what was sent by a process that died may be on its way for so long. */
@@ -14,6 +15,7 @@ export const FIRST_LOOK_MS = 5 * 60_000;
 const LONGEST_LOOK_MS = 60 * 60_000;
 /** The inbox key of the dream that asks after batches. */
 export const BATCH_KEY = 'batch';
+const ASKING = { kind: 'dream', key: BATCH_KEY, payload: {} } as const;
 
 export interface Batch {
   id: string;
@@ -46,18 +48,25 @@ export function saidOf({ state, text }: Pick<EntryRow, 'state' | 'text'>): strin
   return `${state} ${lineId(text)}`;
 }
 
-/** Enters a batch that is about to be sent, and asks for it to be looked after from `lookAt` on. */
-export function intendBatch(
-  ledger: Ledger,
+/**
+ * Enters a batch that is about to be sent, and asks for it to be looked after from `lookAt` on: by a new item, first, so that
+ * whoever ends the item that waits by now, because nothing is open, takes nothing away. Done under the dream's lease.
+ */
+export async function intendBatch(
+  store: Pick<Store, 'work' | 'enterRows'>,
   batch: Pick<Batch, 'id' | 'model'> & {
     job: string;
     now: Date;
     lookAt: Date;
+    /** What was over before is forgotten. */
+    forgetBefore: Date;
     requests: (Pick<BatchRequest, 'id' | 'topics' | 'bound'> & { fresh: EntryRow[]; withdrawn: EntryRow[] })[];
   },
-): void {
-  ledger.transaction(() => {
+): Promise<void> {
+  await store.work.put({ ...ASKING, notBefore: batch.lookAt.toISOString() });
+  await store.enterRows((ledger) => {
     const { id: name, model, job, now, requests } = batch;
+    dropOldBatches(ledger, batch.forgetBefore);
     ledger.insert('batch', { id: name, model, job, sent_at: now.toISOString() });
     for (const { id, topics, bound, fresh, withdrawn } of requests) {
       const { tokens, microUsd } = bound;
@@ -67,14 +76,12 @@ export function intendBatch(
         ledger.insert('batch_entry', { request: id, entry: entry.id, said: saidOf(entry), withdrawn: isWithdrawn });
       }
     }
-    askAfter(ledger, batch.lookAt);
   });
 }
 
 /** Puts the question after batches into the inbox, unless it is there. */
-export function askAfter(ledger: Ledger, at: Date): void {
-  if (inboxItem(ledger, 'dream', BATCH_KEY)) return;
-  putInInbox(ledger, { kind: 'dream', key: BATCH_KEY, payload: {}, notBefore: at.toISOString() });
+export async function askAfter({ work }: Pick<Store, 'work'>, at: Date): Promise<void> {
+  await work.putIfNone({ ...ASKING, notBefore: at.toISOString() });
 }
 
 /** False where nobody knows of the batch any more: another process took it for never sent. */
@@ -89,15 +96,13 @@ export function noteEnded(ledger: Ledger, batch: string, now: Date): void {
 
 /** Forgets a batch that was never sent. */
 export function dropBatch(ledger: Ledger, batch: string): void {
-  ledger.transaction(() => {
-    ledger.run('delete from batch_entry where request in (select id from batch_request where batch = ?)', batch);
-    ledger.run('delete from batch_request where batch = ?', batch);
-    ledger.run('delete from batch where id = ?', batch);
-  });
+  ledger.run('delete from batch_entry where request in (select id from batch_request where batch = ?)', batch);
+  ledger.run('delete from batch_request where batch = ?', batch);
+  ledger.run('delete from batch where id = ?', batch);
 }
 
 /** Forgets what was over before an instant. */
-export function dropOldBatches(ledger: Ledger, before: Date): void {
+function dropOldBatches(ledger: Ledger, before: Date): void {
   const sql = `select id from batch where ended_at < ?
     and not exists (select 1 from batch_request where batch = batch.id and became is null)`;
   for (const { id } of ledger.all(sql, before.toISOString())) dropBatch(ledger, id as string);

@@ -8,13 +8,14 @@ import type pg from 'pg';
 import { AppError, describeError, isAppError } from '../../base/errors.ts';
 import { checkPostgresVersion, optionalPackage } from '../../queue/backend.ts';
 
-/** Where all tables are. */
+/** Where the tables are, and what is noted of them all. */
 const SCHEMA = 'nocturne';
-const CONNECT_WITHIN_MS = 5_000;
 /** A statement without an answer must not hold its place for ever. The longest carry a whole ledger. */
-const ANSWER_WITHIN_MS = 120_000;
+const WITHIN = { connectMs: 5_000, answerMs: 120_000 };
 const LOCKED_AT_MOST_MS = 15_000;
 const CONNECTIONS = 8;
+/** The type of `bigint`: what is kept in one is counted, and no count is beyond what a number holds. */
+const BIGINT = 20;
 /** SQLSTATEs that say something of the server, nothing of the statement: broken off, full, ending, a lock that is held. */
 const UNAVAILABLE = /^(?:08...|53...|57P0.|57014|55P03|25P03)$/;
 /** What a connection that breaks rejects with, where it is none of the system's own codes. */
@@ -26,10 +27,23 @@ export type SqlValue = string | number | boolean | Buffer | null | readonly stri
 /** Asks one statement; answers its rows by column. */
 export type Ask = <Row extends object>(sql: string, values?: SqlValue[]) => Promise<Row[]>;
 
+/** Asks one statement; answers how many rows it changed. */
+export type Run = (sql: string, values?: SqlValue[]) => Promise<number>;
+
 /** The tables of one part of the wing: a step that was released is never changed, only followed by another. */
 export interface DatabasePart {
   name: string;
   steps: string[];
+}
+
+export interface DatabaseOptions {
+  /** The PostgreSQL schema of the parts, where tables of other parts may have the same names; default: `nocturne`. */
+  schema?: string;
+  connections?: number;
+  /** For how long a transaction may stand open between two statements. */
+  idleMs?: number;
+  /** Beyond which it is away: to be connected to, and to answer a statement. */
+  within?: { connectMs: number; answerMs: number };
 }
 
 export interface Database {
@@ -37,6 +51,12 @@ export interface Database {
   readonly id: string;
   /** A transaction of its own: all of the statement is done, or nothing. */
   readonly ask: Ask;
+  /** The same, for what is changed. */
+  readonly run: Run;
+  /** Begins by `begin`, one statement or several; a throw takes everything back. */
+  transaction<T>(begin: string, work: (ask: Ask, run: Run) => Promise<T>): Promise<T>;
+  /** Takes the steps of another part. */
+  take(part: DatabasePart): Promise<void>;
   /** Runs `work` over what stands at one moment; what it writes is refused. */
   readAtOnce<T>(work: (ask: Ask) => Promise<T>): Promise<T>;
   close(): Promise<void>;
@@ -47,7 +67,11 @@ export interface Database {
  * no URL of PostgreSQL and where the package `pg` is not installed, `storage` where a newer nocturne made the tables,
  * `database-unavailable`.
  */
-export async function openDatabase(url: string, parts: DatabasePart[]): Promise<Database> {
+export async function openDatabase(
+  url: string,
+  parts: DatabasePart[],
+  { schema = SCHEMA, connections = CONNECTIONS, idleMs = LOCKED_AT_MOST_MS, within = WITHIN }: DatabaseOptions = {},
+): Promise<Database> {
   if (!/^postgres(?:ql)?:$/.test(URL.parse(url)?.protocol ?? '') || /%(?![\da-f]{2})/i.test(url)) {
     throw new AppError('bad-input', 'The database URL is no URL of PostgreSQL.', {
       remedy:
@@ -58,10 +82,13 @@ export async function openDatabase(url: string, parts: DatabasePart[]): Promise<
   const server = withoutSecrets(url);
   const pool = new driver.default.Pool({
     connectionString: url,
-    options: `-c search_path=${SCHEMA} -c lock_timeout=${LOCKED_AT_MOST_MS} -c idle_in_transaction_session_timeout=${LOCKED_AT_MOST_MS}`,
-    max: CONNECTIONS,
-    connectionTimeoutMillis: CONNECT_WITHIN_MS,
-    query_timeout: ANSWER_WITHIN_MS,
+    options: `-c search_path=${schema} -c lock_timeout=${LOCKED_AT_MOST_MS} -c idle_in_transaction_session_timeout=${idleMs}`,
+    max: connections,
+    types: {
+      getTypeParser: (type, format) => (type === BIGINT ? Number : driver.default.types.getTypeParser(type, format)),
+    },
+    connectionTimeoutMillis: within.connectMs,
+    query_timeout: within.answerMs,
     keepAlive: true,
     allowExitOnIdle: true,
   });
@@ -72,11 +99,17 @@ export async function openDatabase(url: string, parts: DatabasePart[]): Promise<
     const id = await telling(server, async () => {
       const { rows } = await pool.query("select current_setting('server_version') as version");
       checkPostgresVersion(String(rows[0]?.version), server);
-      return inTransaction(pool, 'begin', (ask) => takeSteps(ask, parts));
+      return inTransaction(pool, 'begin', (ask) => takeSteps(ask, { schema, parts }));
     });
     return {
       id,
       ask: (sql, values) => telling(server, () => asking(pool)(sql, values)),
+      run: (sql, values) => telling(server, () => running(pool)(sql, values)),
+      transaction: (begin, work) => telling(server, () => inTransaction(pool, begin, work)),
+      take: (part) =>
+        telling(server, async () => {
+          await inTransaction(pool, 'begin', (ask) => takeSteps(ask, { schema, parts: [part] }));
+        }),
       readAtOnce: (work) =>
         telling(server, () => inTransaction(pool, 'begin isolation level repeatable read read only', work)),
       close: () => pool.end(),
@@ -88,33 +121,35 @@ export async function openDatabase(url: string, parts: DatabasePart[]): Promise<
 }
 
 /** Takes the steps that are lacking, one process after another; answers the id of the database. */
-async function takeSteps(ask: Ask, parts: DatabasePart[]): Promise<string> {
+async function takeSteps(ask: Ask, { schema, parts }: { schema: string; parts: DatabasePart[] }): Promise<string> {
   await ask("select pg_advisory_xact_lock(hashtext('nocturne'))");
-  await ask(`create schema if not exists ${SCHEMA}`);
-  await ask('create table if not exists part (name text primary key, version int not null)');
-  await ask('create table if not exists database (id text not null default gen_random_uuid()::text)');
-  await ask('insert into database select where not exists (select from database)');
+  for (const name of new Set([SCHEMA, schema])) await ask(`create schema if not exists ${name}`);
+  await ask(`create table if not exists ${SCHEMA}.part (name text primary key, version int not null)`);
+  await ask(`create table if not exists ${SCHEMA}.database (id text not null default gen_random_uuid()::text)`);
+  await ask(`insert into ${SCHEMA}.database select where not exists (select from ${SCHEMA}.database)`);
   for (const { name, steps } of parts) {
-    const [row] = await ask<{ version: number }>('select version from part where name = $1', [name]);
+    const [row] = await ask<{ version: number }>(`select version from ${SCHEMA}.part where name = $1`, [name]);
     const taken = row?.version ?? 0;
     if (taken > steps.length) {
       throw new AppError('storage', `The tables of the database were made by a newer nocturne (${name} ${taken}).`, {
         remedy: 'Update nocturne on this machine.',
       });
     }
+    if (taken === steps.length) continue;
     for (const step of steps.slice(taken)) await ask(step);
-    await ask('insert into part values ($1, $2) on conflict (name) do update set version = $2', [name, steps.length]);
+    const noting = `insert into ${SCHEMA}.part values ($1, $2) on conflict (name) do update set version = $2`;
+    await ask(noting, [name, steps.length]);
   }
-  const [database] = await ask<{ id: string }>('select id from database');
+  const [database] = await ask<{ id: string }>(`select id from ${SCHEMA}.database`);
   return database?.id as string;
 }
 
-async function inTransaction<T>(pool: pg.Pool, begin: string, work: (ask: Ask) => Promise<T>): Promise<T> {
+async function inTransaction<T>(pool: pg.Pool, begin: string, work: (ask: Ask, run: Run) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   let isBroken = true;
   try {
     await client.query(begin);
-    const done = await work(asking(client)).catch(async (error) => {
+    const done = await work(asking(client), running(client)).catch(async (error) => {
       await client.query('rollback').then(
         () => {
           isBroken = false;
@@ -133,6 +168,10 @@ async function inTransaction<T>(pool: pg.Pool, begin: string, work: (ask: Ask) =
 
 function asking(via: pg.Pool | pg.PoolClient): Ask {
   return async (sql, values) => (await via.query(sql, values as unknown[])).rows;
+}
+
+function running(via: pg.Pool | pg.PoolClient): Run {
+  return async (sql, values) => (await via.query(sql, values as unknown[])).rowCount ?? 0;
 }
 
 async function telling<T>(server: string, work: () => Promise<T>): Promise<T> {

@@ -214,6 +214,6 @@ async function decide({ at, memory, field }: Asked): Promise<Done> {
 
 async function learnAgain({ at, memory, field }: Asked): Promise<Done> {
   const session = field('session');
-  put(at.app, { store: memory.store, kind: 'reprocess', key: session }, { session, ended: true });
+  await put(at.app, { store: memory.store, kind: 'reprocess', key: session }, { session, ended: true });
   return { text: 'The next worker learns from it again.' };
 }

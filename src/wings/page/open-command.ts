@@ -35,9 +35,9 @@ const open: CommandSpec<Options, [string | undefined]> = {
     return withApp({ options: {}, parts: call.parts }, async (app) => {
       const running = await findServer(app);
       if (running !== null) return await tell(app, running, call.options);
-      const server = await startHere(app);
       const ended = Promise.withResolvers<void>();
       for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => ended.resolve());
+      const server = await startHere(app);
       try {
         await tell(app, server.url, call.options);
         note('Ctrl-C ends it.');

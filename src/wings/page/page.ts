@@ -5,7 +5,7 @@ import { extname } from 'node:path';
 import { html } from 'hono/html';
 import { describeError, isAppError } from '../../base/errors.ts';
 import { packagePath, readTextNow } from '../../base/files/files.ts';
-import { compose } from '../../doors/compose.ts';
+import { openApp } from '../../doors/compose.ts';
 import type { Pages, Wing } from '../../doors/wing.ts';
 import { countWaiting } from '../../memory/dream/proposals.ts';
 import { act } from './actions.ts';
@@ -58,7 +58,7 @@ const MOST_BODY = 512 * 1024;
 const TOO_MUCH = 'More than 512 kB: nocturne show --edit opens a file in your editor.';
 
 export async function openPages({ config, url, urls }: Parameters<NonNullable<Wing['pages']>>[0]): Promise<Pages> {
-  const app = compose(config, { startedBy: 'person' });
+  const app = await openApp(config, { startedBy: 'person' });
   const visits = new Visits({ url, urls, clock: config.clock });
   const live = new Live(app);
   await noteServed(app.home, url);

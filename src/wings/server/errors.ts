@@ -1,6 +1,7 @@
 // What a client is told of a failure: the error types of the Messages API, with what an SDK needs to know whether to ask
 // again. Promises: 409 only for an occupied path, a failed precondition and a dream's held target, never to be asked
-// again; a store that somebody else works in is 503, to be asked again. Nothing here names a path of this machine.
+// again; a store that somebody else works in is 503, to be asked again, and so is a database that is away, unless it was lost in
+// the middle of a change. Nothing here names a path of this machine.
 
 import { isAppError } from '../../base/errors.ts';
 
@@ -64,7 +65,12 @@ export class ApiError extends Error {
 /** Whether it failed because another process works in the store: nothing was changed. */
 export function isHeld(error: unknown): boolean {
   const { code } = Object(isAppError(error, 'conflict') && error.cause) as { code?: string };
-  return code?.startsWith('SQLITE_BUSY') ?? false;
+  return isAppError(error, 'fenced') || /^(?:SQLITE_BUSY|STORE_HELD)/.test(code ?? '');
+}
+
+/** Whether nobody knows if what was asked was done: the database was lost while it was, and had answered that it is away. */
+function isUnsettled(error: unknown): boolean {
+  return isAppError(error, 'database-unavailable') && isAppError(error.cause);
 }
 
 export function held(): ApiError {
@@ -77,10 +83,20 @@ export function held(): ApiError {
   );
 }
 
+/** What was asked may have been done, or not. */
+export function inTheMiddle(): Told {
+  return { type: 'api_error', message: 'The server failed in the middle of this; read what stands.' };
+}
+
 /** Anything thrown, as a client is told of it. What nobody planned for is not described. */
 export function toldOf(error: unknown): Told {
   if (error instanceof ApiError) return error.told;
   if (isHeld(error)) return held().told;
+  if (isUnsettled(error)) return inTheMiddle();
+  if (isAppError(error, 'database-unavailable')) {
+    const message = 'The database does not answer. Nothing was changed; ask again.';
+    return { type: 'overloaded_error', message, retryAfterSeconds: 1 };
+  }
   if (isAppError(error, 'bad-input') || isAppError(error, 'refused')) {
     return { type: 'invalid_request_error', message: error.message };
   }

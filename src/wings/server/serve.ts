@@ -8,15 +8,13 @@ import { kindOf } from '../../base/files/directories.ts';
 import { makePrivate, removeFile } from '../../base/files/files.ts';
 import type { Log } from '../../base/logger.ts';
 import { type Pages, type WingApp, wings } from '../../doors/wing.ts';
+import { getWingSchemas, type WingSchema } from '../../memory/ledger/schema.ts';
 import { createApp, type Reached } from './app.ts';
 import { Cursors } from './cursor.ts';
 import type { ServerDeps } from './deps.ts';
 import { RateLimit } from './limits.ts';
-import { Dreams } from './rows/dreams.ts';
-import { Keys } from './rows/keys.ts';
+import { rowsOf } from './rows/rows.ts';
 import { identityOf, openRows } from './rows/schema.ts';
-import { Sessions } from './rows/sessions.ts';
-import { Stores } from './rows/stores.ts';
 import { RecentMemories } from './store/recent.ts';
 import { StoreThreads } from './store/threads.ts';
 import { type StreamBounds, Streams } from './streams.ts';
@@ -55,13 +53,13 @@ const END_MS = 10_000;
 
 export async function startServer(app: WingApp & { log: Log }, options: ServeOptions = {}): Promise<Running> {
   const { config, home, log } = app;
-  const rows = openRows(home);
-  const { user, secret } = await identityOf(rows);
+  const { user, secret } = await identityOf(openRows(home));
   const closing = new AbortController();
-  const keys = new Keys(rows, config.clock);
+  const rows = rowsOf(app);
   const threads = new StoreThreads({
     environment: config.environment,
     user,
+    shared: app.shared && { module: app.shared.threadModule, schemas: plainSchemas() },
     count: options.storeThreads,
     onTrouble: ({ dir, message }) => void log('error', { event: 'trouble', store: dir, error: message }),
   });
@@ -69,10 +67,7 @@ export async function startServer(app: WingApp & { log: Log }, options: ServeOpt
     config,
     home,
     log,
-    stores: new Stores(rows, { home, clock: config.clock }),
-    keys,
-    sessions: new Sessions(rows, { home, clock: config.clock }),
-    dreams: new Dreams(rows, config.clock),
+    ...rows,
     threads,
     memories: new RecentMemories(threads),
     cursors: new Cursors(secret),
@@ -80,7 +75,7 @@ export async function startServer(app: WingApp & { log: Log }, options: ServeOpt
     withProjects: options.withProjects ?? false,
     creates: new RateLimit(options.createsPerMinute ?? 300, config.clock),
     reads: new RateLimit(options.readsPerMinute ?? 1_200, config.clock),
-    streams: new Streams({ keys, closing: closing.signal, ...options.streams }),
+    streams: new Streams({ keys: rows.keys, closing: closing.signal, ...options.streams }),
     version: options.version ?? 'unknown',
     closing: closing.signal,
   };
@@ -134,6 +129,11 @@ export async function startServer(app: WingApp & { log: Log }, options: ServeOpt
       return closed;
     },
   };
+}
+
+/** Of the wings that are there, as a thread can be told them. */
+function plainSchemas(): WingSchema[] {
+  return getWingSchemas().map(({ name, tables, schema }) => ({ name, tables, schema }));
 }
 
 async function listen(server: ReturnType<typeof createAdaptorServer>, options: ServeOptions): Promise<string> {

@@ -1,26 +1,32 @@
 // A thread that has stores open and does what it is asked with them, one thing after the other: SQLite and the files of a
 // store are worked with at once, which would keep the server from answering others. It waits for nobody: a store that
-// another process holds is told as held, and whoever asked asks again (store/threads.ts).
+// another process holds is told as held, and whoever asked asks again (store/threads.ts). Of stores that several machines share it
+// has copies, and looks whether they are the newest before it answers from them.
 
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { type Config, type Environment, loadConfig } from '../../base/config/config.ts';
 import { describeError, isAppError } from '../../base/errors.ts';
 import { refuseSentLedger } from '../../doors/sent-ledger.ts';
+import type { ThreadModule, ThreadStores } from '../../doors/shared.ts';
 import { openHome } from '../../memory/home/home.ts';
+import { setWingSchemas, type WingSchema } from '../../memory/ledger/schema.ts';
 import { openStore } from '../../memory/open.ts';
 import type { Store } from '../../memory/store/store.ts';
 import { ApiError, isHeld, type Told, toldOf } from './errors.ts';
-import { WORK, type WorkName } from './store/work.ts';
+import type { At } from './store/memories.ts';
+import { ofCommits, ofNoStore, WORK, type WorkName } from './store/work.ts';
 
 export interface ThreadData {
   environment: Environment;
   user: string;
+  /** Where several machines share the stores. */
+  shared: { module: string; schemas: WingSchema[] } | null;
 }
 
 export interface Asked {
   id: number;
-  /** The memory directory. */
+  /** By what the store is opened: its memory directory, or its id; empty: all of them. */
   dir: string;
   /** Null: the store is closed. */
   work: WorkName | null;
@@ -44,9 +50,10 @@ export interface Failure {
 /** So many stores are open at once; who was not asked for longest is closed. */
 const MOST_OPEN = 32;
 
-const { environment, user } = workerData as ThreadData;
+const { environment, user, shared } = workerData as ThreadData;
 const opened = new Map<string, Promise<Store>>();
 let settings: Promise<Config> | undefined;
+let sharing: Promise<ThreadStores> | undefined;
 
 parentPort?.on('message', (all: Asked[]) => {
   // All of this was asked before any of it is done: one look at a store is enough for all.
@@ -80,14 +87,38 @@ interface Work {
 async function doWork(dir: string, { work, args, looked }: Work): Promise<unknown> {
   settings ??= loadConfig({}, environment);
   const config = await settings;
-  const store = await storeAt(dir, config);
-  const look = async () => {
-    const looking = looked.get(store) ?? store.missing();
+  const run = (at: Partial<At>) =>
+    (WORK[work] as (at: unknown, args: unknown) => Promise<unknown>)({ ...at, config, user }, args);
+  if (ofNoStore.has(work)) return run({});
+  const once = (store: Store, look: () => Promise<unknown>) => async () => {
+    const looking = looked.get(store) ?? look();
     looked.set(store, looking);
     await looking;
   };
-  const at = { store, config, user, look };
-  return (WORK[work] as (at: unknown, args: unknown) => Promise<unknown>)(at, args);
+  if (!shared) {
+    const store = await storeAt(dir, config);
+    return run({ store, look: once(store, () => store.missing()) });
+  }
+  return (await sharedStores(config, shared)).use(dir, async (store, look) => {
+    const lookOnce = once(store, look);
+    // A commit is made on what the store is in any case.
+    if (!ofCommits.has(work)) await lookOnce();
+    return run({ store, look: lookOnce });
+  });
+}
+
+function sharedStores(config: Config, { module, schemas }: NonNullable<ThreadData['shared']>): Promise<ThreadStores> {
+  const open = async () => {
+    setWingSchemas(schemas);
+    const { openStores } = (await import(module)) as ThreadModule;
+    return openStores(config);
+  };
+  sharing ??= open().catch((error) => {
+    // Asked anew the next time.
+    sharing = undefined;
+    throw error;
+  });
+  return sharing;
 }
 
 async function storeAt(dir: string, config: Config): Promise<Store> {
@@ -121,6 +152,11 @@ async function open(dir: string, config: Config): Promise<Store> {
 }
 
 async function close(dir: string): Promise<void> {
+  if (dir === '') {
+    await Promise.all([...opened.keys()].map(close));
+    await (await sharing)?.close();
+    return;
+  }
   const store = opened.get(dir);
   opened.delete(dir);
   (await store?.catch(() => null))?.close();

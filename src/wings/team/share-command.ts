@@ -10,7 +10,7 @@ import { shortId } from '../../memory/ledger/short-ids.ts';
 import { fold } from '../../memory/text/blocks.ts';
 import type { MemoryType } from '../../memory/types.ts';
 import type { ShareReport, ShareSource } from './share.ts';
-import { orFailed, shareWithTeam, sharingOf, teamDirFor } from './share.ts';
+import { orFailed, refuseInDatabase, shareWithTeam, sharingOf, teamDirFor } from './share.ts';
 
 interface ShareOptions extends CommonOptions {
   redacted?: boolean;
@@ -36,6 +36,7 @@ const share: CommandSpec<ShareOptions, [string[]]> = {
     withApp(call, async (app) => {
       const { redacted, dryRun, email, json } = call.options;
       const cwd = process.cwd();
+      refuseInDatabase(app.config);
       const paths = new Set(call.args[0].map((name) => topicFile(app.memoryDirOf({ cwd }), name)));
       const own = await app.storeFor({ cwd });
       const sources: ShareSource[] = [];

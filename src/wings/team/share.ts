@@ -337,8 +337,17 @@ export async function orFailed(sharing: Promise<ShareReport>): Promise<ShareRepo
   }
 }
 
+/** What the repository carries is no store of a database. */
+export function refuseInDatabase({ databaseUrl }: Config): void {
+  if (databaseUrl === undefined) return;
+  throw new AppError('refused', "Memory is kept in a database, and a team's memory is a directory of the repository.", {
+    remedy: 'Share from a machine without NOCTURNE_DATABASE_URL (nocturne move --to-directory brings a memory there).',
+  });
+}
+
 /** The team's memory that one's own is shared with from `cwd`. Throws `bad-input` where there is none. */
 export function teamDirFor({ config, own, cwd }: Pick<Sharing, 'config' | 'own' | 'cwd'>): string {
+  refuseInDatabase(config);
   const dir = canonicalPath(scopeDir(config, { memory: 'local', cwd }));
   const remedy = 'Share from inside of the repository whose team it is for.';
   const link = linkTo(scopeDir(config, { memory: 'local', cwd }));

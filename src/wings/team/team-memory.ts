@@ -25,6 +25,7 @@ export const onSessionStart: NonNullable<Wing['onSessionStart']> = async (cwd, {
 };
 
 async function settleTeamMemory(app: WingApp, cwd: string): Promise<void> {
+  if (app.keeping) return;
   const beside = scopesBeside(app.config, { cwd, memory: app.memoryDirOf({ cwd }) });
   const dir = beside.find(({ scope }) => scope === 'local')?.dir;
   if (dir === undefined || !isCheckedInDir(dir) || !(await app.standing({ cwd })).enabled) return;

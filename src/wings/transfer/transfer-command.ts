@@ -4,7 +4,6 @@
 import { resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { AppError } from '../../base/errors.ts';
-import { isDirectory } from '../../base/files/directories.ts';
 import { scanChunks, writePieces } from '../../base/files/file-pieces.ts';
 import { statNow } from '../../base/files/files.ts';
 import { sayCount } from '../../base/text/wording.ts';
@@ -25,8 +24,10 @@ const exportCommand: CommandSpec<CommonOptions, [string]> = {
   run: (call) =>
     withApp(call, async (app) => {
       const [file] = call.args;
-      const dir = app.memoryDirOf({ cwd: process.cwd() });
-      if (!isDirectory(dir)) throw new AppError('bad-input', `There is no memory directory at ${dir}.`);
+      const here = { cwd: process.cwd() };
+      if (!(await app.hasMemory(here))) {
+        throw new AppError('bad-input', `There is no memory directory at ${app.memoryDirOf(here)}.`);
+      }
       if (file === '-' && call.options.json) {
         throw new AppError('bad-input', 'Stdout cannot carry both the archive and JSON.', {
           remedy: 'Name a file, or leave --json out.',

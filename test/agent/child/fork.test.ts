@@ -14,9 +14,13 @@ import {
   startMessagesServer,
   toolResults,
 } from '../../support/messages-server.ts';
-import { until } from '../../support/run.ts';
+import { COMPILED, until } from '../../support/run.ts';
 
-const limits: ForkOptions = { wallMs: 25_000, memoryLimitMb: 128, environment: { PATH: process.env.PATH } };
+const limits: ForkOptions = {
+  wallMs: 25_000,
+  memoryLimitMb: 128,
+  environment: { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILED },
+};
 const fixture = (name: string) => new URL(`../../fixtures/entry/${name}`, import.meta.url);
 
 let server: MessagesServer | undefined;
@@ -203,7 +207,7 @@ test('of the environment the child sees the way to the network, and no key', asy
   await misbehave('look', ports, { environment });
   const seen = ports.toolCalls[0]?.input as { env: Record<string, string> } | undefined;
   const given = Object.keys(seen?.env ?? {}).filter((name) => !name.startsWith('NODE_CHANNEL_'));
-  expect(given.sort()).toEqual(['HTTPS_PROXY', 'PATH', 'no_proxy']);
+  expect(given.sort()).toEqual(['HTTPS_PROXY', 'NODE_COMPILE_CACHE', 'PATH', 'no_proxy']);
 });
 
 test('a port that throws ends the run with what it threw', async () => {

@@ -11,12 +11,12 @@ import type * as FreshRun from '../../../src/agent/child/fresh-run.ts';
 import { agentRequest, recordingPorts } from '../../support/agent-ports.ts';
 import { testModel } from '../../support/app.ts';
 import { calls, says } from '../../support/messages-server.ts';
-import { until } from '../../support/run.ts';
+import { COMPILED, until } from '../../support/run.ts';
 
 const limits: ForkOptions = {
   wallMs: 25_000,
   memoryLimitMb: 128,
-  environment: { PATH: process.env.PATH },
+  environment: { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILED },
   maxIdle: 2,
 };
 const built = <T>(name: string): Promise<T> =>

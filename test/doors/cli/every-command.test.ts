@@ -78,6 +78,10 @@ const CALLS: Record<string, (string | number)[][]> = {
   sweep: [['sweep']],
   install: [['install', 'claude-code', '--dry-run']],
   uninstall: [['uninstall', 'claude-code', '--dry-run']],
+  // Without a database each says that there is none.
+  'fleet status': [['fleet', 'status', 1]],
+  'fleet limits': [['fleet', 'limits', 1]],
+  'fleet restored': [['fleet', 'restored', 1]],
 };
 
 /** They wait for clients until they are ended; their wings' own tests run them. */

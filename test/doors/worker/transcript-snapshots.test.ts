@@ -122,7 +122,7 @@ test('a snapshot that is being written stays; one whose writer died goes after a
   writeFileSync(snapshotPath(store, 'forgotten.jsonl'), '');
   const now = new Date(statSync(snapshotPath(store, 'new.jsonl.tmp')).mtimeMs + 1_000);
   utimesSync(snapshotPath(store, 'old.jsonl.tmp'), 0, new Date(now.getTime() - 25 * 60 * 60_000));
-  dropSnapshots(store, now);
+  await dropSnapshots(store, now);
   expect(snapshotsIn(dir).sort()).toEqual([snapshotFor(store, 'k'), 'new.jsonl.tmp'].sort());
 });
 

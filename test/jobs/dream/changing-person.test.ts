@@ -10,7 +10,7 @@ import { countChecks } from '../../support/check-counts.ts';
 import { sized } from '../../support/depth.ts';
 import { seeded } from '../../support/random.ts';
 
-const NIGHTS = sized({ quick: 40, deep: 365 });
+const NIGHTS = sized({ quick: 35, deep: 365 });
 /** Of the sloppy model, so many that a limit of one in fifty is one. */
 const SLOPPY_NIGHTS = sized({ quick: 100, deep: 365 });
 

@@ -13,6 +13,7 @@ import { allEntries, type EntryRow, entryRow, supportsOf } from '../../../src/me
 import type { Store } from '../../../src/memory/store/store.ts';
 import type { ReportRow } from '../../../src/memory/text/dream-report.ts';
 import { isTopicName, isTopicPath, parseTopic, seenOnceOn, withoutMark } from '../../../src/memory/text/topic.ts';
+import { anyText } from '../../support/any-text.ts';
 import { sized } from '../../support/depth.ts';
 import { jobsInProcess } from '../../support/jobs-in-process.ts';
 import { calls, type MessagesServer, says, startMessagesServer, toolResults } from '../../support/messages-server.ts';
@@ -117,7 +118,7 @@ function anyOperations(): fc.Arbitrary<unknown[]> {
   const text = fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom(...texts) },
     { weight: 2, arbitrary: fc.constantFrom(...hostileTexts) },
-    fc.string({ unit: 'binary', maxLength: 60 }),
+    anyText({ maxLength: 60 }),
     fc.tuple(fc.constantFrom(...texts), fc.constantFrom(...texts)).map((pair) => pair.join(' ')),
   );
   const topic = fc.oneof(

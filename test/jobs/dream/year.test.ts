@@ -1,4 +1,4 @@
-// A year of nights over one memory (the small size: 150 nights): about 5,000 entries, a model that is played in process,
+// A year of nights over one memory (the small size: 110 nights): about 5,000 entries, a model that is played in process,
 // and a clock that goes on.
 
 import { readdirSync, readFileSync } from 'node:fs';
@@ -16,9 +16,9 @@ import { record, type Said } from '../../support/recorded.ts';
 import { tempDir } from '../../support/temp.ts';
 import { subjectOf, type TidyDreamer, tidyDreamer } from '../../support/tidy-dreamer.ts';
 
-const NIGHTS = sized({ quick: 150, deep: 365 });
-const PER_NIGHT = 14;
-/** How many rules there are: one is said again after a hundred nights, in the small size after fifty. */
+const NIGHTS = sized({ quick: 110, deep: 365 });
+const PER_NIGHT = sized({ quick: 10, deep: 14 });
+/** How many rules there are: one is said again after a hundred nights, in the small size after ten. */
 const RULES = sized({ quick: 20, deep: 40 });
 const BEGIN = new Date('2026-01-01T03:00:00Z');
 const COLOURS = ['amber', 'azure', 'beige', 'coral', 'ebony', 'ivory', 'khaki', 'lilac', 'ochre', 'umber'];
@@ -133,7 +133,7 @@ test('the index is within its caps every night', () => {
 });
 
 test('a night late in the year sends no more than one in spring', () => {
-  const each = sized({ quick: 40, deep: 60 });
+  const each = sized({ quick: 25, deep: 60 });
   const [spring, late] = [nights.slice(60, 60 + each), nights.slice(-each)];
   const figures = [mean(spring, 'tokens'), mean(late, 'tokens'), mean(spring, 'ms'), mean(late, 'ms')];
   console.info(
@@ -144,7 +144,7 @@ test('a night late in the year sends no more than one in spring', () => {
 
 test('every fact is still found, or a report names what became of it and why', () => {
   const entries = allEntries(jobs.store.ledger);
-  expect(entries.length).toBeGreaterThan(sized({ quick: 1_500, deep: 5_000 }));
+  expect(entries.length).toBeGreaterThan(sized({ quick: 1_000, deep: 5_000 }));
   const standing = [...texts().values()].join('\n');
   const told = Map.groupBy(reports(), (row) => row.entry);
   const lost = entries.filter(({ id, text }) => {

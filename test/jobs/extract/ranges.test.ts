@@ -408,7 +408,7 @@ test('what a reader sees today between two covered ranges is covered with them',
 test('a ledger that was lost takes the turn of an entry for covered', async () => {
   const { testing, file } = await halfWritten();
   const { dir, home } = testing;
-  testing.app.close();
+  await testing.app.close();
   for (const end of ['', '-wal', '-shm']) rmSync(join(dir, `.nocturne/ledger.db${end}`), { force: true });
   const again = await testApp({ dir, home });
   expect(await extract(again, file)).toMatchObject({ outcome: 'nothing-new' });

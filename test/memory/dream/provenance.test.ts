@@ -126,7 +126,7 @@ test('redact names the lines that rest on what it took out alone, and removes th
   const topic = join(testing.dir, TOPIC);
   writeFileSync(topic, readFileSync(topic, 'utf8').replace('- Always use', '- always use'));
   await testing.app.dream(testing.store, {});
-  testing.app.close();
+  await testing.app.close();
   const asked = await runHere(['redact', '--match', 'Always use pnpm', '--dry-run'], testing.environment);
   expect(asked.stdout).toContain('kept what rests on redacted entries alone (lines: 1; --with-lines removes it)');
   await runHere(['redact', '--match', 'Always use pnpm', '--with-lines'], testing.environment);

@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest';
 import { commitsOf, endInterrupted, lastChangingJob } from '../../../src/memory/ledger/job-rows.ts';
 import { openLedger } from '../../../src/memory/ledger/ledger.ts';
+import { LedgerWorkRows } from '../../../src/memory/ledger/work-rows.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const AT = '2026-11-21T02:00:00.000Z';
@@ -29,5 +30,22 @@ test('of twenty thousand jobs, a person’s among them, the last that changed so
   person('job_undo', 'undo', 20_002, 'job_person');
   expect(lastChangingJob(ledger)?.id).toBe(idOf(20_000));
   endInterrupted(ledger, new Date(AT));
+  ledger.close();
+});
+
+test('a lease for an item of the inbox ends with the item: gone or replaced, nothing is committed under it', async () => {
+  const ledger = openLedger(tempDir());
+  const work = new LedgerWorkRows(ledger);
+  const item = { kind: 'dream', key: 'd', payload: {}, notBefore: AT } as const;
+  const lease = await work.takeLease({ key: 'dream', owner: 'here:1:1/run', now: new Date(AT), ttlMs: 1_000 });
+  if (!lease) throw new Error('nobody else holds it');
+  await work.put(item);
+  const held = { ...lease, item: (await work.item('dream', 'd'))?.id };
+  await expect(work.requireLease(held)).resolves.toBeUndefined();
+  await work.put(item);
+  await expect(work.requireLease(held)).rejects.toMatchObject({ code: 'fenced' });
+  await expect(work.requireLease(lease)).resolves.toBeUndefined();
+  await work.releaseLease(lease);
+  await expect(work.requireLease(lease)).rejects.toMatchObject({ code: 'fenced' });
   ledger.close();
 });

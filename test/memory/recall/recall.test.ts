@@ -13,6 +13,7 @@ import { appendEntries } from '../../../src/memory/text/daily-log.ts';
 import type { Entry } from '../../../src/memory/types.ts';
 import { countO200k, estimateTokens, isWithinTokens } from '../../../src/transcript/excerpt/tokens.ts';
 import { withhold } from '../../../src/transcript/session.ts';
+import { anyText } from '../../support/any-text.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const NOW = '2026-11-21T10:00:00Z';
@@ -299,7 +300,7 @@ test('recall leaves every file as it was, and uses are kept beside them', async 
 
 const words = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 40 }),
-  fc.string({ unit: 'binary', maxLength: 40 }).map((text) => text.toWellFormed()),
+  anyText({ maxLength: 40 }).map((text) => text.toWellFormed()),
   fc.constantFrom(
     'release',
     'the',

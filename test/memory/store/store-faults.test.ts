@@ -17,14 +17,11 @@ const root = tempDir();
 const origin = join(root, 'origin');
 
 const KINDS = ['error', 'crash', 'after'] satisfies Fault[];
-/** In the small size three calls of eight fail in one of the three ways, other ones in each scenario; in the long one all in each. */
-const EVERY = sized({ quick: 8, deep: 1 });
+/** In the small size three calls of twelve fail in one of the three ways, other ones in each scenario; in the long one all in each. */
+const EVERY = sized({ quick: 12, deep: 1 });
 const firstOf = (index: number, scenario = 0) => 1 + ((index + scenario) % EVERY);
 
-const CHILD = {
-  stdio: 'inherit' as const,
-  env: { ...process.env, NODE_COMPILE_CACHE: join(root, 'compiled') },
-};
+const CHILD = { stdio: 'inherit' as const };
 
 beforeAll(() => prepare(origin));
 
@@ -122,7 +119,7 @@ test('a writer that is killed at whatever call leaves all or nothing', async () 
   expect(await write(100_000, fresh())).toEqual([0, null]);
   // Two at a time: most of it is waiting for processes to start.
   const dieFrom = async (first: number) => {
-    for (let at = first, wasKilled = true; wasKilled; at += sized({ quick: 24, deep: 2 })) {
+    for (let at = first, wasKilled = true; wasKilled; at += sized({ quick: 40, deep: 2 })) {
       const dir = fresh();
       const [status, signal] = await write(at, dir);
       wasKilled = signal === 'SIGKILL';

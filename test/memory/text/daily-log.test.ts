@@ -9,6 +9,7 @@ import {
   removeEntries,
 } from '../../../src/memory/text/daily-log.ts';
 import { type Entry, MEMORY_TYPES } from '../../../src/memory/types.ts';
+import { anyText } from '../../support/any-text.ts';
 
 const day = '2026-11-21';
 const at = { day, zone: 'Europe/Berlin' };
@@ -74,7 +75,7 @@ describe('the daily log', () => {
       ],
     );
     const words = fc
-      .array(fc.oneof(hostile, fc.string({ unit: 'binary', maxLength: 5 })), { maxLength: 8 })
+      .array(fc.oneof(hostile, anyText({ maxLength: 5 })), { maxLength: 8 })
       .map((parts) => parts.join('').replace(/\s+/g, ' ').trim());
     const said = words.filter((text) => text !== '');
     const evidence = fc.record({ message: said, quote: words });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { buildIndex, INDEX_CAPS, type IndexTopic } from '../../../src/memory/dream/index-file.ts';
 import { MEMORY_TYPES } from '../../../src/memory/types.ts';
+import { anyText } from '../../support/any-text.ts';
 
 const topic = (path: string, changes: Partial<IndexTopic> = {}): IndexTopic => ({
   path,
@@ -161,7 +162,7 @@ describe('buildIndex', () => {
     const path = fc.integer({ min: 0, max: 40 }).map((number) => `topic-${number}.md`);
     const anyTopic = fc.record({
       path,
-      description: fc.string({ unit: 'binary', maxLength: 90 }),
+      description: anyText({ maxLength: 90 }),
       type: fc.constantFrom(...MEMORY_TYPES, undefined),
       pinned: fc.boolean(),
       usedAt: fc.constantFrom(undefined, '2026-11-01T00:00:00.000Z', '2026-11-02T00:00:00.000Z'),

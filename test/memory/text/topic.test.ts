@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { editLines, isTopicName, isTopicPath, lineId, newTopic, parseTopic } from '../../../src/memory/text/topic.ts';
+import { anyText } from '../../support/any-text.ts';
 
 const ids = (...texts: string[]) => new Set(texts.map(lineId));
 const texts = (raw: string) => parseTopic('a.md', raw).lines.map((line) => line.text);
@@ -121,7 +122,7 @@ describe('editLines', () => {
       ],
     );
     const added = fc
-      .oneof(fc.constantFrom('# x', '- y', '```', '<!-- z', '> w', '1. v'), fc.string({ unit: 'binary' }))
+      .oneof(fc.constantFrom('# x', '- y', '```', '<!-- z', '> w', '1. v'), anyText())
       .map((text) => text.replace(/\s+/g, ' ').trim())
       .filter((text) => text !== '' && !/^[-*_+ ]+$|^\d+[.)]$/.test(text));
     fc.assert(

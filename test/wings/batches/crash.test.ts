@@ -65,7 +65,7 @@ test('killed at a step of its sending, a worker leaves a batch that is found, or
   // The first step after the batch was sent, and from the third of the process on, which is long before.
   expect(await sentWhenKilledAt('sent+1')).toBe(1);
   const sentBy: (number | null)[] = [];
-  for (let step = 3; sentBy.at(-1) !== null; step += strideOf({ quick: 27, deep: 11 })) {
+  for (let step = 3; sentBy.at(-1) !== null; step += strideOf({ quick: 40, deep: 11 })) {
     sentBy.push(await sentWhenKilledAt(step));
   }
   expect(sentBy[0]).toBe(0);
@@ -76,7 +76,7 @@ test('killed at a step of its sending, a worker leaves a batch that is found, or
 
 test('killed at a step of carrying out the answer, a worker leaves what the next one brings to the same memory', async () => {
   let kills = 0;
-  for (let step = 3, isDead = true; isDead; step += strideOf({ quick: 20, deep: 11 })) {
+  for (let step = 3, isDead = true; isDead; step += strideOf({ quick: 30, deep: 11 })) {
     const night = await batchedNight(WORDS);
     await work(night.testing);
     await night.model.batches.answer();
@@ -117,7 +117,10 @@ test('a worker that stalls while it sends takes its batch back when another has 
   expect(night.model.requests).toEqual([]);
 });
 
-test('over ten nights of batches, with workers that die and answers that fail, every entry is told once and paid for once', async () => {
+/** So many nights that each failure comes once, and that a worker dies in several. */
+const NIGHTS = sized({ quick: 6, deep: 10 });
+
+test(`over ${NIGHTS} nights of batches, with workers that die and answers that fail, every entry is told once and paid for once`, async () => {
   const night = await batchedNight(['Rule 0 is kept.']);
   const { model, testing } = night;
   const failures = ['errored', 'expired', 'canceled'].map((type) => ({
@@ -127,7 +130,7 @@ test('over ten nights of batches, with workers that die and answers that fail, e
     }),
   }));
   const days = 24 * 60;
-  for (let at = 0; at < 10; at += 1) {
+  for (let at = 0; at < NIGHTS; at += 1) {
     const begins = at * days;
     model.batches.createdAt = (await night.after(begins)).app.config.clock.now().toISOString();
     if (at > 0) {
@@ -147,19 +150,20 @@ test('over ten nights of batches, with workers that die and answers that fail, e
     await work(await night.after(begins + 140));
   }
   // What failed as a batch is for the ordinary loop of the next night.
-  beginNight(await night.after(10 * days));
-  await work(await night.after(10 * days));
-  const all = Array.from({ length: 10 }, (_, at) => `- Rule ${at} is kept.`);
+  beginNight(await night.after(NIGHTS * days));
+  await work(await night.after(NIGHTS * days));
+  const all = Array.from({ length: NIGHTS }, (_, at) => `- Rule ${at} is kept.`);
   expect(linesOf(testing)).toEqual(all);
   expect(new Set(statesOf(testing))).toEqual(new Set(['distilled']));
   expect(openBatches(testing.store.ledger)).toEqual([]);
   const ids = model.batches.sent.flatMap(({ requests }) => requests.map(({ custom_id }) => custom_id));
   expect(new Set(ids).size).toBe(ids.length);
-  expect(ids).toHaveLength(10);
-  // Eight nights failed and were asked in one request each; of every other only the batch was paid for.
-  expect(model.requests).toHaveLength(8);
-  const dates = Array.from({ length: 11 }, (_, at) => new Date(Date.parse('2026-11-21') + at * days * 60_000));
+  expect(ids).toHaveLength(NIGHTS);
+  // The nights that failed were asked in one request each; of every other only the batch was paid for.
+  const succeeded = Math.floor(NIGHTS / 4);
+  expect(model.requests).toHaveLength(NIGHTS - succeeded);
+  const dates = Array.from({ length: NIGHTS + 1 }, (_, at) => new Date(Date.parse('2026-11-21') + at * days * 60_000));
   const spent = await Promise.all(dates.map((day) => testing.app.home.days.spendOf(day.toISOString().slice(0, 10))));
   expect(spent.map(({ reservedTokens }) => reservedTokens)).toEqual(spent.map(() => 0));
-  expect(spent.reduce((sum, { usedTokens }) => sum + usedTokens, 0)).toBe((8 + 2) * 110);
+  expect(spent.reduce((sum, { usedTokens }) => sum + usedTokens, 0)).toBe(NIGHTS * 110);
 });

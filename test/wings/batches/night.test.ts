@@ -5,7 +5,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { inboxItem, inboxItems } from '../../../src/memory/ledger/inbox.ts';
-import { openBatches } from '../../../src/wings/batches/rows.ts';
+import { askAfter, intendBatch, openBatches } from '../../../src/wings/batches/rows.ts';
 import { testApp } from '../../support/app.ts';
 import { error } from '../../support/messages-server.ts';
 import { entriesShown } from '../../support/obedient.ts';
@@ -262,7 +262,7 @@ test('a ledger that is lost while a batch waits costs one more asking, and no en
   const { model, testing, after } = await batchedNight(WORDS);
   await work(testing);
   await model.batches.answer();
-  testing.app.close();
+  await testing.app.close();
   for (const end of ['', '-wal', '-shm']) rmSync(join(testing.dir, '.nocturne', `ledger.db${end}`), { force: true });
   const later = await after(10);
   expect(await work(later)).toEqual([]);
@@ -282,4 +282,17 @@ test('the offline model answers at once, whatever the setting says', async () =>
   beginNight(testing);
   expect(await work(testing)).toEqual(['dream dreamed']);
   expect(statesOf(testing)).toEqual(['distilled', 'distilled']);
+});
+
+test('a batch that is sent while the question after earlier ones comes to its end is asked after all the same', async () => {
+  const { store } = await testApp();
+  const now = new Date(NIGHT);
+  await askAfter(store, now);
+  const asking = await store.work.item('dream', 'batch');
+  const lookAt = new Date(now.getTime() + 300_000);
+  const sent = { id: 'batch_1', model: 'test-model', job: 'job_1', requests: [] };
+  await intendBatch(store, { ...sent, now, lookAt, forgetBefore: now });
+  await store.work.finish(asking?.id ?? 0);
+  expect(await store.work.item('dream', 'batch')).toMatchObject({ notBefore: lookAt.toISOString() });
+  expect(openBatches(store.ledger)).toHaveLength(1);
 });

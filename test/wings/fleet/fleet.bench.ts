@@ -6,6 +6,7 @@ import { connect, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { openStore } from '../../../src/memory/open.ts';
+import { CheckedOut } from '../../../src/wings/fleet/stores/checked-out.ts';
 import { moveToDatabase } from '../../../src/wings/fleet/stores/move.ts';
 import { tempDir } from '../../support/temp.ts';
 import { noPostgres, openStores, ownDatabase } from './own-database.ts';
@@ -80,8 +81,8 @@ const stores = await openStores(database.url, {
 const { store: id } = await moveToDatabase({ dir, name: 'bench' }, { stores: direct, now: new Date(), removes: false });
 
 // Cold check-out, beside writing the same files and opening the store.
-const first = await direct.checkOut(id);
-const files = (await first.store.list()).map((path) => [path, readFileSync(join(first.store.dir, path))] as const);
+const first = await CheckedOut.open(id, direct.deps);
+const files = [...first.paths].map((path) => [path, readFileSync(join(first.dir, path))] as const);
 await first.close();
 const ledger = readFileSync(join(dir, '.nocturne', 'ledger.db'));
 const cold: number[] = [];
@@ -93,7 +94,7 @@ const took = async (into: number[], work: () => Promise<unknown>) => {
   return done;
 };
 for (let round = 0; round < rounds; round += 1) {
-  const checkedOut = (await took(cold, () => direct.checkOut(id))) as Awaited<ReturnType<typeof direct.checkOut>>;
+  const checkedOut = (await took(cold, () => CheckedOut.open(id, direct.deps))) as CheckedOut;
   await checkedOut.close();
   const to = join(tempDir(), 'memory');
   await took(plain, async () => {
@@ -109,7 +110,7 @@ for (let round = 0; round < rounds; round += 1) {
 }
 
 // A commit of one entry and its check-in, beside a transaction that updates the same bytes.
-const checkedOut = await stores.checkOut(id);
+const checkedOut = await stores.open(id);
 const entry = (n: number) => ({
   files: [{ path: LOG, change: (text: string | null) => `${text}- One more entry, number ${n}.\n` }],
 });
@@ -144,15 +145,15 @@ for (let round = 0; round < rounds * 2; round += 1) {
   if (round === 0)
     process.stdout.write(`one new entry: ${pages.length} pages, ${texts.length} files, ${sent} bytes of them\n`);
 }
-await checkedOut.close();
+checkedOut.close();
 
 // What goes over the line: of a commit of a new entry, and of a second one, which reads nothing but the revision.
-const onLine = await viaLine.checkOut(id);
+const onLine = await viaLine.open(id);
 await onLine.commit(by, () => entry(-2));
 const before = { ...line.counts };
 await onLine.commit(by, () => entry(-3));
 const [sentBytes, readBytes] = [line.counts.sent - before.sent, line.counts.read - before.read];
-await onLine.close();
+onLine.close();
 
 const say = (what: string, figure: string, holds: boolean) =>
   process.stdout.write(`${what.padEnd(48)}${figure.padStart(28)}  ${holds ? 'holds' : 'MISSED'}\n`);

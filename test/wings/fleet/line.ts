@@ -2,6 +2,9 @@
 
 import { connect, createServer, type Socket } from 'node:net';
 
+/** Ends what is asked: it may come in several parts. */
+const SYNC = Buffer.from('S\0\0\0\u0004');
+
 export interface Line {
   url: string;
   /** From the next bytes on: `request`: they are lost; `answer`: they arrive, and what answers them is lost. Then it is whole again. */
@@ -12,12 +15,11 @@ export interface Line {
   close(): void;
 }
 
-export async function lineTo(url: string): Promise<Line> {
+export async function lineTo(url: string, port = 0): Promise<Line> {
   const to = new URL(url);
   const sockets = new Set<Socket>();
   const { promise: cut, resolve } = Promise.withResolvers<void>();
   let next: 'request' | 'answer' | null = null;
-  let isSent = false;
   const cutNow = () => {
     next = null;
     for (const socket of sockets) socket.destroy();
@@ -27,10 +29,9 @@ export async function lineTo(url: string): Promise<Line> {
     const database = connect(Number(to.port || 5432), to.hostname);
     client.on('data', (bytes) => {
       if (next === 'request') return cutNow();
-      isSent ||= next === 'answer';
       database.write(bytes);
       // The client is told nothing more; what it sent is on its way.
-      if (isSent && next === 'answer') {
+      if (next === 'answer' && bytes.subarray(-SYNC.length).equals(SYNC)) {
         next = null;
         sockets.delete(database);
         database.end();
@@ -50,7 +51,7 @@ export async function lineTo(url: string): Promise<Line> {
       });
     }
   });
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  await new Promise<void>((done) => server.listen(port, '127.0.0.1', done));
   const via = new URL(url);
   via.hostname = '127.0.0.1';
   via.port = String((server.address() as { port: number }).port);

@@ -215,4 +215,41 @@ describe.skipIf(noPostgres)(`nocturne move ${noPostgres}`, () => {
     await expect(move(waiting)).rejects.toThrow('wait to be extracted');
     expect(await database.ask('select name from store where name = any($1)', [[team, held, waiting]])).toEqual([]);
   });
+
+  test('what was worked, left out and failed goes along both ways; while sessions wait in the database it stays there', async () => {
+    const dir = await memory();
+    const made = await openStore(dir);
+    const AT = now.toISOString();
+    const failure = {
+      kind: 'extract',
+      key: 's@1',
+      state: 'failed',
+      code: 'bad-reply',
+      message: 'no',
+      attempts: 3,
+    } as const;
+    await made.work.writeFailure({ ...failure, failures: 3, input: '7', at: AT, payload: { transcript: '/s.jsonl' } });
+    await made.work.noteWork({ kind: 'extract', key: 's@1', now });
+    made.close();
+    const { store: id } = await moveToDatabase({ dir, name: 'carried' }, { stores, now, removes: true });
+    const open = await stores.open(id);
+    expect(await open.work.failures()).toMatchObject([failure]);
+    expect(await open.work.wasWorked({ kind: 'extract', key: 's@1' })).toBe(true);
+    await open.work.noteSkip({ kind: 'dream', reason: 'too soon', now });
+    await open.work.put({ kind: 'extract', key: 't@1', payload: {}, notBefore: AT });
+    const out = join(tempDir(), 'memory');
+    const move = () => moveToDirectory({ given: id, dir: out }, { stores, now, removes: true });
+    await expect(move()).rejects.toMatchObject({
+      code: 'refused',
+      message: expect.stringContaining('1 sessions wait'),
+    });
+    const item = await open.work.item('extract', 't@1');
+    await open.work.finish(item?.id ?? 0);
+    open.close();
+    await move();
+    const back = await openStore(out);
+    onTestFinished(() => back.close());
+    expect(await back.work.failures()).toMatchObject([failure]);
+    expect(await back.work.skips()).toMatchObject([{ reason: 'too soon' }]);
+  });
 });

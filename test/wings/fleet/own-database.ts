@@ -1,59 +1,18 @@
-// A PostgreSQL database of a test file's own, on DATABASE_URL, dropped when the file is done; and stores in it.
+// Stores in a PostgreSQL database of a test file's own.
 
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { userInfo } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import pg from 'pg';
 import { openStore } from '../../../src/memory/open.ts';
-import type { CheckOutDeps } from '../../../src/wings/fleet/stores/checked-out.ts';
+import { CheckedOut } from '../../../src/wings/fleet/stores/checked-out.ts';
 import { moveToDatabase } from '../../../src/wings/fleet/stores/move.ts';
-import { FleetStores } from '../../../src/wings/fleet/stores/stores.ts';
+import { FleetStores, type StoresOptions } from '../../../src/wings/fleet/stores/stores.ts';
 import { tempDir } from '../../support/temp.ts';
 
-const SERVER = process.env.DATABASE_URL ?? `postgres://${userInfo().username}@127.0.0.1:5432/postgres`;
-
-async function onServer(sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString: SERVER, connectionTimeoutMillis: 2_000 });
-  await client.connect();
-  await client.query(sql).finally(() => client.end());
-}
-
-/** Why the tests cannot run here, in words for their titles; empty where they can. With `CI=true` they always run. */
-export const noPostgres =
-  process.env.CI === 'true'
-    ? ''
-    : await onServer('select 1').then(
-        () => '',
-        () => '(skipped: no PostgreSQL answers at DATABASE_URL)',
-      );
-
-export interface OwnDatabase {
-  url: string;
-  /** Asks as nobody of nocturne's. */
-  ask<Row>(sql: string, values?: unknown[]): Promise<Row[]>;
-  drop(): Promise<void>;
-}
-
-export async function ownDatabase(): Promise<OwnDatabase> {
-  const name = `nocturne_test_${process.pid}_${Math.random().toString(36).slice(2)}`;
-  await onServer(`create database ${name}`);
-  const url = new URL(SERVER);
-  url.pathname = `/${name}`;
-  const pool = new pg.Pool({ connectionString: url.href, max: 2, options: '-c search_path=nocturne' });
-  pool.on('error', () => {});
-  return {
-    url: url.href,
-    ask: async (sql, values) => (await pool.query(sql, values)).rows,
-    async drop() {
-      await pool.end();
-      await onServer(`drop database ${name} with (force)`);
-    },
-  };
-}
+export { noPostgres, type OwnDatabase, ownDatabase } from '../../support/own-database.ts';
 
 /** Opens the stores as another machine would: with a home of its own. */
-export function openStores(url: string, options: Partial<CheckOutDeps> = {}): Promise<FleetStores> {
-  return FleetStores.open({ ...options, url, home: tempDir() });
+export function openStores(url: string, options: Partial<StoresOptions> = {}): Promise<FleetStores> {
+  return FleetStores.open({ home: tempDir(), ...options, database: url });
 }
 
 /** Puts a memory with these files into the database; answers its id. */
@@ -68,11 +27,11 @@ export async function putStore(stores: FleetStores, files: Record<string, string
 }
 
 /** What a new check-out holds, by path. */
-export async function textsOf(stores: FleetStores, id: string): Promise<Record<string, string | null>> {
-  const checkedOut = await stores.checkOut(id);
+export async function textsOf(stores: FleetStores, id: string): Promise<Record<string, string>> {
+  const checkedOut = await CheckedOut.open(id, stores.deps);
   try {
-    const paths = await checkedOut.store.list();
-    return Object.fromEntries(await Promise.all(paths.map(async (path) => [path, await checkedOut.store.read(path)])));
+    const { dir, paths } = checkedOut;
+    return Object.fromEntries([...paths].map((path) => [path, readFileSync(join(dir, path), 'utf8')]));
   } finally {
     await checkedOut.close();
   }

@@ -57,11 +57,11 @@ async function exampleMemory(options: TestAppOptions): Promise<Served> {
     ['18', 38_000],
     ['20', 57_000],
   ] as const) {
-    await app.home.days.reserve(`2026-11-${day}`, {
+    await app.home.days.reserve({
       tokens,
       microUsd: tokens * 4,
-      ceilingTokens: 10_000_000,
-      nextDayAt: new Date('2026-11-22'),
+      at: new Date(`2026-11-${day}T12:00:00Z`),
+      limits: { dayTokens: 10_000_000, zone: 'UTC' },
     });
   }
   return world;

@@ -46,8 +46,9 @@ await fill(store, {
 await app.home.addStore(store.dir);
 const now = app.config.clock.now();
 for (let day = 1; day <= now.getUTCDate(); day += 1)
-  await app.home.days.reserve(`${now.toISOString().slice(0, 8)}${String(day).padStart(2, '0')}`, {
-    ...{ tokens: 40_000 * (1 + (day % 5)), microUsd: 160_000, ceilingTokens: 10_000_000, nextDayAt: now },
+  await app.home.days.reserve({
+    ...{ tokens: 40_000 * (1 + (day % 5)), microUsd: 160_000, limits: { dayTokens: 10_000_000, zone: 'UTC' } },
+    at: new Date(`${now.toISOString().slice(0, 8)}${String(day).padStart(2, '0')}T12:00:00Z`),
   });
 
 const server = await startServer(app, { port: 0 });
@@ -122,5 +123,5 @@ for (const [name, path] of Object.entries(paths)) {
 }
 await browser.close();
 await server.close(0);
-app.close();
+await app.close();
 rmSync(root, { recursive: true });

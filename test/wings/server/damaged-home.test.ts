@@ -27,7 +27,7 @@ async function before() {
   ];
   const dream = await dreams.create({ inputs, model: 'offline' } as Parameters<typeof dreams.create>[0]);
   await at.server.close(0);
-  at.app.close();
+  await at.app.close();
   const damage = (how: (bytes: Buffer) => Buffer) => {
     const path = join(at.home, 'home.db');
     const bytes = how(readFileSync(path));
@@ -56,7 +56,7 @@ test('where the rows of the server can still be read, stores, keys, sessions and
   expect((await dreams.retrieve(dream.id)).status).toBe('pending');
   const session = await fetch(`${url}/nocturne/v1/sessions/sesn_a`, { headers: { 'x-api-key': client.key } });
   expect(session.status).toBe(200);
-  app.close();
+  await app.close();
   expect((await runHere(['stores', 'list', '--removed'], environment)).stdout).toContain(gone);
 });
 

@@ -13,7 +13,7 @@ import { testModel } from '../../support/app.ts';
 import { entriesShown, messagesBy, obey } from '../../support/obedient.ts';
 import { entry } from '../../support/recorder.ts';
 import { tempDir } from '../../support/temp.ts';
-import { all, type Client, clientOf, type Served, served, servedForAll } from './served.ts';
+import { all, type Client, clientOf, isOne, type Served, served, servedForAll } from './served.ts';
 
 const shared = servedForAll();
 
@@ -130,7 +130,10 @@ test('a dream that makes a new store leaves the one it read as it was, ledger in
 
 const DREAM = 'drm_000000000000';
 
-test('a key of one store finds no word of another: not by its ids, not by ids of sessions of this disk, in no answer and no dream', async () => {
+test('a key of one store finds no word of another: not by its ids, not by ids of sessions of this disk, in no answer and no dream', async ({
+  skip,
+}) => {
+  skip(!isOne, 'of directories of a machine');
   const at = await shared();
   // A project of its own shows a key no other project's sessions.
   const { stores } = at.server.deps;
@@ -256,12 +259,15 @@ test('after a cancel nothing more is committed, though the model answers; what w
   const held = await dreams
     .create(asking(store, [session.body.id], updating), { maxRetries: 2 })
     .catch((error) => error);
-  expect([held instanceof ConflictError, held.error.error.type, held.message.includes(id)]).toEqual([
-    true,
-    'conflict_error',
-    true,
-  ]);
-  expect(client.sent.filter(({ status }) => status === 409)).toHaveLength(1);
+  // Of two servers to answer so many questions takes so long that the worker may have stopped.
+  if (isOne) {
+    expect([held instanceof ConflictError, held.error.error.type, held.message.includes(id)]).toEqual([
+      true,
+      'conflict_error',
+      true,
+    ]);
+    expect(client.sent.filter(({ status }) => status === 409)).toHaveLength(1);
+  }
   canceled.resolve();
   await working;
   expect(await versions()).toEqual(before);
@@ -307,6 +313,16 @@ test('what a dream is asked for is checked before it is one: inputs, model, spee
   expect(made).toMatchObject({ model: { id: 'offline' }, instructions: null, output_behavior: { type: 'create_new' } });
 });
 
+/** What is kept of it in files. */
+function expectKept(home: string): void {
+  const kept = readdirSync(join(home, 'sessions'), { recursive: true, withFileTypes: true }).flatMap((item) =>
+    item.isFile() ? [readFileSync(join(item.parentPath, item.name), 'utf8')] : [],
+  );
+  expect(kept).toHaveLength(2);
+  expect(kept.join()).toContain('make ship');
+  expect(kept.join()).not.toMatch(/salary|x7Q2mZ9k/);
+}
+
 test('a session comes in any form that is read here, grows by what follows, and keeps nothing that is private or secret', async () => {
   const at = await served({ app: { settings: { sessionBytes: 4_096 } } });
   const client = await at.client();
@@ -342,12 +358,7 @@ test('a session comes in any form that is read here, grows by what follows, and 
   ] as const) {
     expect((await send(at, client, store, body)).status).toBe(status);
   }
-  const kept = readdirSync(join(at.home, 'sessions'), { recursive: true, withFileTypes: true }).flatMap((item) =>
-    item.isFile() ? [readFileSync(join(item.parentPath, item.name), 'utf8')] : [],
-  );
-  expect(kept).toHaveLength(2);
-  expect(kept.join()).toContain('make ship');
-  expect(kept.join()).not.toMatch(/salary|x7Q2mZ9k/);
+  if (isOne) expectKept(at.home);
 
   const extract = await fetch(`${at.url}/nocturne/v1/sessions/sesn_mine/extract`, {
     ...{ method: 'POST', headers: { 'x-api-key': client.key } },
@@ -378,5 +389,5 @@ test('a dream that is not done in time fails with a timeout, and a session that 
   });
   const gone = await then.dreams.create(asking(store, [body.id]));
   expect((await then.dreams.retrieve(gone.id)).error?.type).toBe('input_session_unavailable');
-  expect(readdirSync(join(at.home, 'sessions', store))).toEqual([]);
+  if (isOne) expect(readdirSync(join(at.home, 'sessions', store))).toEqual([]);
 });

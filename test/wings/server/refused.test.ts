@@ -9,7 +9,7 @@ import { json } from 'node:stream/consumers';
 import Anthropic, { type APIError } from '@anthropic-ai/sdk';
 import { expect, test } from 'vitest';
 import { tempDir } from '../../support/temp.ts';
-import { ask, refusal, type Served, served, servedForAll } from './served.ts';
+import { ask, isOne, refusal, type Served, served, servedForAll } from './served.ts';
 
 const shared = servedForAll();
 
@@ -155,11 +155,11 @@ test('bodies and queries that are not as described are refused by 400, 404, 405 
   // As the SDK has them, which asks once.
   const large = { body: { path: '/b.md', content: 'x'.repeat(1024 * 1024) } };
   const before = sent.length;
-  for (const [status, asked] of [
-    [405, sdk.put(memories, { body: {} })],
-    [413, sdk.post(memories, large)],
+  for (const [status, asks] of [
+    [405, () => sdk.put(memories, { body: {} })],
+    [413, () => sdk.post(memories, large)],
   ] as const) {
-    const error = await refusal(asked);
+    const error = await refusal(asks());
     expect([error instanceof Anthropic.APIError, error.status]).toEqual([true, status]);
     expect(typeOf(error)).toBe(status === 405 ? 'invalid_request_error' : 'request_too_large');
   }
@@ -273,7 +273,10 @@ test('a key is needed, two that differ are none, and a key sees, in lists too, o
   expect([revoked.constructor, typeOf(revoked)]).toEqual([Anthropic.AuthenticationError, 'authentication_error']);
 });
 
-test('requests beyond a key’s limit are refused by 429 with when to come again, those of another key are not', async () => {
+test('requests beyond a key’s limit are refused by 429 with when to come again, those of another key are not', async ({
+  skip,
+}) => {
+  skip(!isOne, 'each server counts by itself');
   const at = await served({ createsPerMinute: 2, readsPerMinute: 1 });
   const [a, b] = [await at.client({}, { maxRetries: 0 }), await at.client({}, { maxRetries: 0 })];
   const { id } = await a.sdk.beta.memoryStores.create({ name: 'notes' });
@@ -287,7 +290,8 @@ test('requests beyond a key’s limit are refused by 429 with when to come again
   expect((await b.sdk.beta.memoryStores.list()).data).toEqual([]);
 });
 
-test('pages of elsewhere and names of elsewhere that lead here are not answered', async () => {
+test('pages of elsewhere and names of elsewhere that lead here are not answered', async ({ skip }) => {
+  skip(!isOne, 'of one address');
   const at = await served({ reached: { urls: ['https://memory.example.com'], origins: ['https://app.example.com'] } });
   const { key } = await at.client();
   const from = (value: string) => ask(at, key, '/v1/memory_stores', { headers: { origin: value } });
@@ -337,7 +341,8 @@ async function answerTo({ url }: Served, bytes: string): Promise<string> {
   return answer;
 }
 
-test('a server that ends waits no longer than it may for a request that does not come to its end', async () => {
+test('a server that ends waits no longer than it may for a request that does not come to its end', async ({ skip }) => {
+  skip(!isOne, 'of one address');
   const at = await served();
   const { key } = await at.client();
   const socket = connect(Number(new URL(at.url).port), '127.0.0.1');
@@ -363,7 +368,10 @@ test('a person’s key of a store that allows secrets keeps them; the error of a
   expect(error.message).toMatch(/content: .*line 2: github/i);
 });
 
-test('a project’s memory is there for a key that names it, or for all where it is asked for; a team’s is only read', async () => {
+test('a project’s memory is there for a key that names it, or for all where it is asked for; a team’s is only read', async ({
+  skip,
+}) => {
+  skip(!isOne, 'of directories of a machine');
   const at = await served();
   const { stores } = at.server.deps;
   const project = await stores.adopt(at.dir);

@@ -1,13 +1,16 @@
 // A server in this process on a home of its own, and the official SDK that speaks to it over a real socket.
 
 import Anthropic, { type APIError, type ClientOptions } from '@anthropic-ai/sdk';
-import { afterAll, expect, onTestFinished } from 'vitest';
+import { afterAll, expect, onTestFinished, type RunnerTestCase, TestRunner } from 'vitest';
+
 import { systemClock } from '../../../src/base/time.ts';
 import { openHome } from '../../../src/memory/home/home.ts';
 import { type Caller, Keys, RIGHTS } from '../../../src/wings/server/rows/keys.ts';
 import { openRows } from '../../../src/wings/server/rows/schema.ts';
 import { type Running, type ServeOptions, startServer } from '../../../src/wings/server/serve.ts';
 import { type TestApp, type TestAppOptions, testApp } from '../../support/app.ts';
+import { noPostgres, type OwnDatabase, ownDatabase } from '../../support/own-database.ts';
+import { tempDir } from '../../support/temp.ts';
 
 /** A request as the SDK sent it. */
 export interface Sent {
@@ -49,25 +52,56 @@ export function servedForAll(): () => Promise<Served> {
   };
 }
 
+/** How many servers answer, request by request in turn: two have homes of their own, and share one database. */
+const SERVERS = Number(process.env.NOCTURNE_TEST_SERVERS ?? 1);
+export const isOne = SERVERS === 1;
+
+/** The database by the home of the first server, which a test may start anew. */
+const databases = new Map<string, OwnDatabase>();
+
+async function databaseOf(home: string, whenDone: (end: () => Promise<void>) => unknown): Promise<OwnDatabase> {
+  if (noPostgres) TestRunner.getCurrentTest<RunnerTestCase | undefined>()?.context.skip(noPostgres);
+  const before = databases.get(home);
+  if (before) return before;
+  const made = await ownDatabase();
+  databases.set(home, made);
+  whenDone(() => made.drop());
+  return made;
+}
+
 /**
- * A server of the test's own. Unless these are given, without limits on requests, and with one thread for stores: the start
- * of one is most of what a test costs.
+ * A server of the test's own, or two. Unless these are given, without limits on requests, and with one thread for stores: the
+ * start of one is most of what a test costs.
  */
 export async function served(options: ServedOptions = {}): Promise<Served> {
-  const app = await testApp(options.app);
+  const whenDone = options.app?.whenDone ?? onTestFinished;
   const cheap = { port: 0, createsPerMinute: 0, readsPerMinute: 0, storeThreads: 1 };
-  const server = await startServer(app.app, { ...cheap, ...options });
-  (options.app?.whenDone ?? onTestFinished)(() => server.close(0));
+  const start = async (of: TestAppOptions | undefined) => {
+    const app = await testApp(of);
+    const server = await startServer(app.app, { ...cheap, ...options });
+    whenDone(() => server.close(0));
+    return { app, server };
+  };
+  const home = options.app?.home ?? tempDir();
+  const database = isOne ? null : await databaseOf(home, whenDone);
+  const settings = { ...options.app?.settings, ...(database && { databaseUrl: database.url }) };
+  const first = await start({ ...options.app, home, settings });
+  const others = [];
+  for (let nth = 1; nth < SERVERS; nth += 1) others.push(await start({ ...options.app, home: tempDir(), settings }));
+  const urls = [first, ...others].map(({ server }) => server.url);
   return {
-    ...app,
-    server,
-    url: server.url,
+    ...first.app,
+    server: first.server,
+    get url() {
+      urls.push(urls.shift() as string);
+      return urls[0] as string;
+    },
     client: async (of = {}, more = {}) => {
-      const { key, row } = await server.deps.keys.create({
+      const { key, row } = await first.server.deps.keys.create({
         ...{ name: 'test', rights: RIGHTS, stores: [], dayMicroUsd: null },
         ...of,
       });
-      return clientOf({ url: server.url, key, id: row.id }, more);
+      return clientOf({ url: urls, key, id: row.id }, more);
     },
   };
 }
@@ -84,15 +118,21 @@ export async function keyIn(home: string, of: Partial<Caller> = {}): Promise<{ i
   }
 }
 
-export function clientOf({ url, key, id }: { url: string; key: string; id: string }, more: ClientOptions = {}): Client {
+/** With several URLs each request goes to the next of them. */
+export function clientOf(
+  { url, key, id }: { url: string | string[]; key: string; id: string },
+  more: ClientOptions = {},
+): Client {
   const sent: Sent[] = [];
+  const urls = [url].flat();
   const counted: typeof fetch = async (given, init) => {
-    const answer = await fetch(given, init);
     const { pathname, search } = new URL(given instanceof Request ? given.url : given);
+    urls.push(urls.shift() as string);
+    const answer = await (urls.length > 1 ? fetch(`${urls[0]}${pathname}${search}`, init) : fetch(given, init));
     sent.push({ method: init?.method ?? 'GET', path: `${pathname}${search}`, status: answer.status });
     return answer;
   };
-  const sdk = new Anthropic({ apiKey: key, authToken: null, baseURL: url, fetch: counted, ...more });
+  const sdk = new Anthropic({ apiKey: key, authToken: null, baseURL: urls[0], fetch: counted, ...more });
   return { sdk, key, id, sent };
 }
 

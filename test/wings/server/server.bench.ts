@@ -150,6 +150,6 @@ const [few, many] = [createTimes.get(Math.min(...sizes)) ?? 0, createTimes.get(M
 console.log(`create at ${Math.max(...sizes)}: ${(many / few).toFixed(1)} × its time at ${Math.min(...sizes)}`);
 bareServer.close();
 await server.close(0);
-app.close();
+await app.close();
 agent.destroy();
 rmSync(root, { recursive: true, force: true });

@@ -67,7 +67,7 @@ test('a ledger that came with a repository is not opened because a session begin
   const theirs = await testApp({ dir: team });
   writeFileSync(join(team, 'hosts.md'), CONFLICT);
   const testing = await testApp();
-  theirs.app.close();
+  await theirs.app.close();
   await begin(testing, tree);
   expect(says()).toBe(CONFLICT);
   expect(await testing.app.home.stores()).not.toContain(team);

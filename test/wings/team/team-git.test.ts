@@ -11,6 +11,7 @@ import { openStore } from '../../../src/memory/open.ts';
 import type { Store } from '../../../src/memory/store/store.ts';
 import { isTopicPath, parseTopic } from '../../../src/memory/text/topic.ts';
 import { share } from '../../../src/wings/team/share.ts';
+import { waysTaken } from '../../support/depth.ts';
 import { type GitTree, gitIn } from '../../support/git.ts';
 import { tempDir } from '../../support/temp.ts';
 
@@ -194,9 +195,12 @@ async function pull(clone: Clone): Promise<void> {
 
 const MARKER = /^(?:<{7}|\|{7}|={7}|>{7})/m;
 
-test.each(['with merge=union', 'without git attributes'])(
+const ATTRIBUTES = ['with merge=union', 'without git attributes'];
+
+test.for(ATTRIBUTES)(
   'two clones, 100 changes at once, merged by plain git: nothing is lost, the index is right, no marker is left (%s)',
-  async (attributes) => {
+  async (attributes, { skip }) => {
+    skip(!waysTaken(ATTRIBUTES).includes(attributes));
     await fc.assert(
       fc.asyncProperty(changes, async (list) => {
         const clones = await twoClones();

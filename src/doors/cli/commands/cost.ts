@@ -61,18 +61,21 @@ function monthFrom(text: string): string {
   throw new InvalidArgumentError('It is no month; give it as YYYY-MM.');
 }
 
-export async function readCost({ config, home }: App, asked?: string) {
+export async function readCost({ config, home, keeping }: App, asked?: string) {
   const today = dayOf(config.clock.now(), config.zone);
   const month = asked ?? today.slice(0, 7);
   const [first, last] = [`${month}-01`, `${month}-31`];
   const jobs: SpentHere[] = [];
-  const unreadable = await eachLedger(home, {
-    look(ledger, dir) {
-      const found = spentJobs(ledger, { first, last, zone: config.zone });
-      const project = found.length > 0 ? whoseMemory({ dir, ledger }, config).name : '';
-      jobs.push(...found.map((job) => ({ ...job, memory: dir, project, name: shortId(ledger, 'job', job.id) })));
+  const unreadable = await eachLedger(
+    { home, keeping },
+    {
+      look(ledger, dir) {
+        const found = spentJobs(ledger, { first, last, zone: config.zone });
+        const project = found.length > 0 ? whoseMemory({ dir, ledger }, config).name : '';
+        jobs.push(...found.map((job) => ({ ...job, memory: dir, project, name: shortId(ledger, 'job', job.id) })));
+      },
     },
-  });
+  );
   const parts = jobs.flatMap((job) => job.parts);
   const said = sumsBy(parts, ({ day }) => day);
   const all = await home.days.since('');

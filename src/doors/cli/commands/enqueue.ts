@@ -8,9 +8,9 @@ import { InvalidArgumentError } from 'commander';
 import { AppError, describeError, isAppError } from '../../../base/errors.ts';
 import { dayOf, isInstant } from '../../../base/time.ts';
 import { givenUpTurns, sessionRow } from '../../../memory/ledger/coverage.ts';
-import { dropFailure, putInInbox } from '../../../memory/ledger/inbox.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { shortApart, shortKey, wholeId } from '../../../memory/ledger/short-ids.ts';
+import type { WorkRows } from '../../../memory/ledger/work-rows.ts';
 import { FOUND_AGENTS, type FoundAgent } from '../../../transcript/find-sessions.ts';
 import { openSession } from '../../../transcript/session.ts';
 import type { App } from '../../compose.ts';
@@ -97,7 +97,7 @@ const enqueueDream: CommandSpec<CommonOptions> = {
     withApp(call, async (app) => {
       const store = await app.storeFor({ cwd: process.cwd() });
       const { instructions } = call.options;
-      await tellQueue(app, [put(app, { store, kind: 'dream', key: 'dream' }, { instructions })], call.options);
+      await tellQueue(app, [await put(app, { store, kind: 'dream', key: 'dream' }, { instructions })], call.options);
     }),
 };
 
@@ -115,7 +115,7 @@ const enqueueAgain: CommandSpec<ReprocessOptions> = {
       const session = request.session && wholeId(store.ledger, 'session', request.session);
       const key = session ?? request.day ?? 'all';
       const { instructions } = call.options;
-      const waiting = put(app, { store, kind: 'reprocess', key }, { ...request, session, instructions });
+      const waiting = await put(app, { store, kind: 'reprocess', key }, { ...request, session, instructions });
       await tellQueue(app, [waiting], call.options);
     });
   },
@@ -130,24 +130,25 @@ export async function enqueueExtract(
   const session = await openSession(transcript);
   const store = await app.storeFor(session);
   const key = extractKey({ session: session.id, transcript });
-  const payload = { ...ask, transcript, takeDeclined: true };
-  if (!snapshot) return put(app, { store, kind: 'extract', key }, payload);
+  const kept = await app.transcripts.keep(transcript, store.id, { isLive: !ask.ended });
+  const payload = { ...ask, transcript: kept, takeDeclined: true };
+  if (!snapshot || kept !== transcript) return put(app, { store, kind: 'extract', key }, payload);
   await takeSnapshot(store, { session, key, payload, notBefore: app.config.clock.now().toISOString() });
   return { store, kind: 'extract', key };
 }
 
 /** Puts work into an inbox, to be done at once. */
-export function put(app: App, waiting: Waiting, payload: object): Waiting {
+export async function put(app: App, waiting: Waiting, payload: object): Promise<Waiting> {
   const { store, kind, key } = waiting;
-  putInInbox(store.ledger, { kind, key, payload, notBefore: app.config.clock.now().toISOString() });
+  await store.work.put({ kind, key, payload, notBefore: app.config.clock.now().toISOString() });
   return waiting;
 }
 
 async function tellQueue(app: App, waiting: Waiting[], { json }: Printing): Promise<void> {
   const isNotified = app.config.queueUrl ? await notifyQueue(app, waiting) : false;
   for (const { store, kind, key } of waiting) {
-    if (json) print({ memory: store.dir, kind, key, isRung: isNotified });
-    else print(`${shortKey(store.ledger, { kind, key })} waits in ${store.dir}`);
+    if (json) print({ memory: store.id, kind, key, isRung: isNotified });
+    else print(`${shortKey(store.ledger, { kind, key })} waits in ${store.id}`);
   }
 }
 
@@ -155,9 +156,9 @@ async function tellQueue(app: App, waiting: Waiting[], { json }: Printing): Prom
 async function notifyQueue(app: App, waiting: Waiting[]): Promise<boolean> {
   try {
     const { openWakeQueue } = await import('../../../queue/queue.ts');
-    const queue = await openWakeQueue(wakeQueueOptions(app.config));
+    const queue = await openWakeQueue(await wakeQueueOptions(app));
     try {
-      for (const { store, kind, key } of waiting) await queue.notify({ kind, store: store.dir, key });
+      for (const { store, kind, key } of waiting) await queue.notify({ kind, store: store.id, key });
       return true;
     } finally {
       await queue.close({ deadlineMs: 500 });
@@ -218,8 +219,8 @@ export async function tryAgain(
   await refuseUnclear(app, sessions, options);
   const left = new Set(sessions);
   let count = 0;
-  const look = (ledger: Ledger, dir: string) => {
-    const meant = knownWork(ledger).filter((work) => {
+  const look = async (ledger: Ledger, dir: string, rows: WorkRows) => {
+    const meant = (await knownWork(rows)).filter((work) => {
       const names = sessions.filter((name) => isMeant(work, name));
       for (const name of names) left.delete(name);
       const isFailed = work.failure?.state === 'failed';
@@ -233,17 +234,17 @@ export async function tryAgain(
     const given = options.dismiss ? [] : givenUpSessions(ledger, [...left]);
     for (const { name } of given) left.delete(name);
     for (const work of meant) {
-      if (options.dismiss) dropFailure(ledger, work);
-      else putAgain(app, { ledger, work: { ...work, payload: (work.item ?? work.failure)?.payload as object } });
+      if (options.dismiss) await rows.dropFailure(work);
+      else await putAgain(app, { rows, work: { ...work, payload: (work.item ?? work.failure)?.payload as object } });
       say({ ...work, ledger, dir });
     }
     for (const { work } of given) {
-      putAgain(app, { ledger, work });
+      await putAgain(app, { rows, work });
       say({ ...work, ledger, dir });
     }
     count += meant.length + given.length;
   };
-  for (const { dir, message } of await eachLedger(app.home, { only: options.memory, look }))
+  for (const { dir, message } of await eachLedger(app, { only: options.memory, look }))
     note(`nocturne: ${dir}: ${message}`);
   if (left.size > 0) {
     throw new AppError('bad-input', `Nothing failed or waits under ${[...left].join(', ')}.`, {
@@ -262,12 +263,12 @@ export async function tryAgain(
 /** Nothing is done where the beginning of an id may mean several sessions. */
 async function refuseUnclear(app: App, names: string[], { memory }: RetryOptions): Promise<void> {
   const sessions = new Set<string>();
-  const look = (ledger: Ledger) => {
-    const work = knownWork(ledger).filter(({ kind }) => kind === 'extract');
+  const look = async (ledger: Ledger, _: string, rows: WorkRows) => {
+    const work = (await knownWork(rows)).filter(({ kind }) => kind === 'extract');
     for (const { key } of work) sessions.add(sessionOf(key));
     for (const { work: given } of givenUpSessions(ledger, names)) sessions.add(sessionOf(given.key));
   };
-  await eachLedger(app.home, { only: memory, look });
+  await eachLedger(app, { only: memory, look });
   for (const name of names) {
     const meant = [...sessions].filter((session) => isSessionMeant(session, name));
     if (meant.length < 2 || meant.includes(name)) continue;
@@ -279,13 +280,10 @@ async function refuseUnclear(app: App, names: string[], { memory }: RetryOptions
 
 const MOST_NAMED = 10;
 
-function putAgain(app: App, { ledger, work }: { ledger: Ledger; work: Again }): void {
+function putAgain(app: App, { rows, work }: { rows: WorkRows; work: Again }): Promise<void> {
   const { kind, key } = work;
   const payload = { ...work.payload, ...(kind === 'extract' && { reopenGivenUp: true }) };
-  ledger.transaction(() => {
-    dropFailure(ledger, work);
-    putInInbox(ledger, { kind, key, payload, notBefore: app.config.clock.now().toISOString() });
-  });
+  return rows.putAgain({ kind, key, payload, notBefore: app.config.clock.now().toISOString() });
 }
 
 /** Sessions of which turns were given up, although no failure is listed any more. */

@@ -251,7 +251,8 @@ const restore: CommandSpec<CommonOptions & { version: string }, [string]> = {
 /** Opens a file of the memory, or all of it, in the person's editor. */
 export async function edit(call: Call<CommonOptions, [string | undefined]>): Promise<void> {
   const [given] = call.args;
-  const found = await withLooking(call, ({ config, dir }) => {
+  const found = await withLooking(call, ({ config, id, dir, ledger }) => {
+    if (config.databaseUrl !== undefined && ledger) throw notInAnEditor(id);
     const path = given === undefined ? dir : pathIn(dir, given);
     if (given === undefined && !isDirectory(dir)) {
       throw new AppError('bad-input', `There is no ${dir} yet.`, { remedy: 'nocturne remember begins it.' });
@@ -264,6 +265,13 @@ export async function edit(call: Call<CommonOptions, [string | undefined]>): Pro
   const open = () => openEditor(editor, path);
   const isFine = given === undefined ? open() : await editFile(call, { path, open });
   process.exitCode = isFine ? EXIT.fine : EXIT.failed;
+}
+
+/** A copy of a store in the database is only read. */
+function notInAnEditor(id: string): AppError {
+  return new AppError('refused', `The memory ${id} is in the database: it has no files that an editor could change.`, {
+    remedy: 'nocturne remember, forget and pin change it; nocturne move --to-directory brings it into a directory.',
+  });
 }
 
 /** One file, and how what was saved of it is taken back; answers whether the editor ended well. */

@@ -91,8 +91,8 @@ function listAll(call: Call<ListOptions>): Promise<void> {
   return withLookingAtAll(call, (places) => {
     const { json, type } = call.options;
     const found = places.map((at) => {
-      const { dir, ledger, config } = at;
-      const whose = whoseMemory({ dir, ledger }, config);
+      const { ledger, config } = at;
+      const whose = whoseMemory({ dir: at.id, ledger }, config);
       return { at, whose, listing: listingOf(at, type), learnedAt: ledger && lastSuccessAt(ledger) };
     });
     if (json) {
@@ -123,10 +123,10 @@ function nowIn({ clock, zone }: Config): { now: Date; zone: string } {
   return { now: clock.now(), zone };
 }
 
-function listingOf({ dir, ledger }: Looking, type: MemoryType | undefined): Listing {
+function listingOf({ id: memory, dir, ledger }: Looking, type: MemoryType | undefined): Listing {
   const isAsked = (item: { type: MemoryType | null }) => type === undefined || item.type === type;
   return {
-    memory: dir,
+    memory,
     topics: catalogTopics(dir, ledger).filter(isAsked),
     waiting: waitingEntries(dir, ledger)
       .filter(isAsked)
@@ -159,16 +159,16 @@ function showListing({ topics, waiting }: Listing, at: Looking): void {
 }
 
 /** What is said where there is no topic and no entry: a program may keep memories in folders alone. */
-function instead({ dir, config, ledger }: Looking): string {
+function instead({ id, dir, config, ledger }: Looking): string {
   const paths = folderMemories(dir, ledger);
   const [first] = paths;
-  if (first === undefined) return `Nothing is remembered in ${dir} yet.`;
+  if (first === undefined) return `Nothing is remembered in ${id} yet.`;
   const more = paths.length > NAMED ? [`  … and ${paths.length - NAMED} more`] : [];
   return [
-    `There are no topics in ${dir}, only memories in folders (${paths.length}):`,
+    `There are no topics in ${id}, only memories in folders (${paths.length}):`,
     ...paths.slice(0, NAMED).map((path) => `  ${path}`),
     ...more,
-    `To see one: nocturne show ${shellPath(first, config)} --memory ${shellPath(dir, config)}`,
+    `To see one: nocturne show ${shellPath(first, config)} --memory ${shellPath(id, config)}`,
   ].join('\n');
 }
 
@@ -197,11 +197,11 @@ const log: CommandSpec<CommonOptions & { days?: boolean }, [string | undefined]>
 
 /** Default: the latest day that has a log. */
 function tellDay(call: Pick<Call<CommonOptions>, 'options'>, given: string | undefined): Promise<void> {
-  return withLooking(call, ({ config, dir, ledger }) => {
+  return withLooking(call, ({ config, id, dir, ledger }) => {
     const days = logDays(dir);
     const { clock, zone } = config;
     const day = given === undefined ? days.at(-1) : dayFrom(given, { now: clock.now(), zone, days });
-    if (day === undefined || !days.includes(day)) throw noLog(day, { dir, days });
+    if (day === undefined || !days.includes(day)) throw noLog(day, { dir: id, days });
     const path = logPath(day);
     const entries = catalogEntries(dir, [path], ledger);
     if (call.options.json) return print({ day, path, entries });
@@ -265,7 +265,7 @@ function showFound(
     print({ query, total, hits: told, meant });
     return;
   }
-  if (total === 0) note(`Nothing in ${all ? 'any memory' : places[0]?.dir} holds ${shown(query)}.`);
+  if (total === 0) note(`Nothing in ${all ? 'any memory' : places[0]?.id} holds ${shown(query)}.`);
   if (meant) note(`Did you mean ${shown(meant)}?`);
   for (const { dir, ...hit } of hits) print(describeHit({ ...hit, path: all ? join(dir, hit.path) : hit.path }));
   if (total > hits.length) note(`… and ${total - hits.length} more; --limit shows more.`);
@@ -310,14 +310,14 @@ const sessions: CommandSpec<SessionsOptions> = {
 
 function tellSessions(places: Looking[], { limit, all, json }: SessionsOptions): void {
   const found = places
-    .flatMap((at) => (at.ledger ? taughtIn(at.ledger, { dir: at.dir, limit }).map((taught) => ({ at, taught })) : []))
+    .flatMap((at) => (at.ledger ? taughtIn(at.ledger, { dir: at.id, limit }).map((taught) => ({ at, taught })) : []))
     .sort((a, b) => b.taught.readAt.localeCompare(a.taught.readAt))
     .slice(0, limit);
   if (json) print({ sessions: found.map(({ taught }) => taught) });
-  else if (found.length === 0) print(`No session was read${all ? '' : ` into ${places[0]?.dir}`} yet.`);
+  else if (found.length === 0) print(`No session was read${all ? '' : ` into ${places[0]?.id}`} yet.`);
   if (json) return;
   for (const [at, of] of Map.groupBy(found, (each) => each.at)) {
-    if (all) print(style('bold', whoseMemory(at, at.config).name));
+    if (all) print(style('bold', whoseMemory({ dir: at.id, ledger: at.ledger }, at.config).name));
     for (const { taught } of of) print(describeTaught(taught, at));
   }
 }

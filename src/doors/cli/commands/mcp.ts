@@ -1,6 +1,7 @@
 // mcp: the memory for every MCP client, over stdin and stdout.
 // stdout carries the protocol alone. It ends when stdin ends, or at SIGTERM or SIGINT.
 
+import type { Transport } from '@modelcontextprotocol/server';
 import { describeError } from '../../../base/errors.ts';
 import type { App } from '../../compose.ts';
 import type { AttachedStore } from '../../mcp/attached-stores.ts';
@@ -41,27 +42,35 @@ const mcp: CommandSpec<Given> = {
 };
 
 async function serve(app: App, { stores, version }: { stores: AttachedStore[]; version: string }): Promise<void> {
-  const [{ serveStdio }, { memoryServer }, { callTool }, { AnsweringTransport }] = await Promise.all([
+  const { AnsweringTransport } = await import('../../mcp/server.ts');
+  const transport = new AnsweringTransport();
+  const ended = endOfInput(transport);
+  const connection = await serveMemory(app, { stores, version, transport });
+  note(`nocturne serves ${stores.map(({ name, access }) => `${name} (${access})`).join(', ')}`);
+  await ended;
+  await connection.close();
+}
+
+/** Answers one client, until it is closed. */
+export async function serveMemory(
+  app: App,
+  { stores, version, transport }: { stores: AttachedStore[]; version: string; transport: Transport },
+): Promise<{ close(): Promise<void> }> {
+  const [{ serveStdio }, { memoryServer }, { callTool }] = await Promise.all([
     import('@modelcontextprotocol/server/stdio'),
     import('../../mcp/server.ts'),
     import('../../mcp/tools.ts'),
-    import('../../mcp/server.ts'),
   ]);
   const openStore = async (dir: string) => {
     const store = await app.store(dir);
     await app.home.addStore(store.dir);
     return store;
   };
-  const transport = new AnsweringTransport();
-  const ended = endOfInput(transport);
   const deps = { openStore, actor: 'tool:mcp', clock: app.config.clock };
-  const connection = serveStdio(() => memoryServer({ stores, call: (asked) => callTool(asked, deps), version }), {
+  return serveStdio(() => memoryServer({ stores, call: (asked) => callTool(asked, deps), version }), {
     transport,
     onerror: (error) => note(`nocturne: ${describeFault(error)}`),
   });
-  note(`nocturne serves ${stores.map(({ name, access }) => `${name} (${access})`).join(', ')}`);
-  await ended;
-  await connection.close();
 }
 
 /** What came in and could not be answered, in a line: the SDK tells every way in which it is no message. */

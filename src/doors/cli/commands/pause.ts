@@ -5,8 +5,8 @@ import { canonicalPath } from '../../../base/files/directories.ts';
 import { formatUnreadSpend } from '../../../memory/home/day-spend.ts';
 import { gitRoot } from '../../../memory/home/paths.ts';
 import { isPause } from '../../../memory/home/switches.ts';
-import { inboxItems, postponeInboxItem } from '../../../memory/ledger/inbox.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
+import type { WorkRows } from '../../../memory/ledger/work-rows.ts';
 import { eachLedger } from '../../worker/known-work.ts';
 import type { Call, CommandSpec, OptionSpec } from '../spec.ts';
 import { type CommonOptions, withApp } from '../terminal/options.ts';
@@ -65,14 +65,14 @@ function endPause(call: Call<PauseOptions>): Promise<void> {
     if (project === null) await app.home.dismissDamage();
     const now = app.config.clock.now().toISOString();
     let released = 0;
-    const look = (ledger: Ledger) => {
+    const look = async (_: Ledger, __: string, work: WorkRows) => {
       // What another pause still holds is held again by whoever comes to work it.
-      for (const { id, attempts } of inboxItems(ledger).filter(({ failure }) => isPause(failure))) {
-        postponeInboxItem(ledger, id, { notBefore: now, attempts, failure: null });
+      for (const { id, attempts } of (await work.items()).filter(({ failure }) => isPause(failure))) {
+        await work.postpone(id, { notBefore: now, attempts, failure: null });
         released += 1;
       }
     };
-    const unreadable = wasPaused ? await eachLedger(app.home, { look }) : [];
+    const unreadable = wasPaused ? await eachLedger(app, { look }) : [];
     for (const { dir, message } of unreadable) note(`nocturne: ${dir}: ${message}`);
     const { enabled, reason } = await app.standing({ cwd: project ?? undefined });
     if (call.options.json) return print({ project, wasPaused, released, enabled, reason });

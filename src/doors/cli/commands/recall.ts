@@ -34,7 +34,7 @@ const recall: CommandSpec<Given> = {
     ['--hook', 'as a SessionStart or SubagentStart hook: reads its JSON from stdin, answers in kind, never fails'],
     ...MEMORY,
   ],
-  json: '{ memory, standing, isRepeated, text, index, topics, entries, beside: [{ scope, memory, index, topics, entries }] }',
+  json: '{ memory, standing, isRepeated, text, index, topics, entries, beside: [{ scope, memory, index, topics, entries }], trouble? }',
   examples: ['recall --query "how do we deploy"'],
   async run({ options: given }) {
     if (given.hook) return answerAgent(given);
@@ -42,6 +42,7 @@ const recall: CommandSpec<Given> = {
     const result = await recallFor(config, optionsOf(given));
     if (given.json) return print(result);
     if (result.text !== '') return print(result.text);
+    if (result.trouble !== undefined) return note(`nocturne: ${result.trouble}.`);
     note(
       result.standing.enabled
         ? `Nothing is remembered in ${result.memory}.`

@@ -36,7 +36,7 @@ const redactCommand: CommandSpec<RedactOptions, [string | undefined]> = {
     ['--with-lines', 'remove the lines that rest on redacted entries alone'],
     ...MEMORY,
   ],
-  json: '{ versions, rows, files, spool, snapshots, remaining, lines, userScope }',
+  json: '{ versions, rows, files, spool, snapshots, sessions, remaining, lines, userScope }',
   more: 'Transcripts, version control and backups are not touched.',
   examples: ['redact --match "correct horse" --dry-run'],
   run: (call) =>
@@ -45,7 +45,8 @@ const redactCommand: CommandSpec<RedactOptions, [string | undefined]> = {
       const [version] = call.args;
       const store = await app.storeFor({ cwd: process.cwd() });
       const lines = options.match === undefined ? [] : await linesRestingOn(store, options.match);
-      const place = { store, home: app.config.home, now: app.config.clock.now() };
+      const { home, clock } = app.config;
+      const place = { store, home, now: clock.now(), elsewhere: app.redactElsewhere };
       const wasSent = options.match !== undefined && saying(options.match, entriesIn(store.ledger, 'sent')).length > 0;
       const sent = wasSent
         ? await redact(version, { options, place: { ...place, store: await app.userScope.open() } })
@@ -105,6 +106,7 @@ function describe(report: Redaction, { dryRun }: RedactOptions): string {
     ...report.files.map((path) => `  ${path}`),
     ...report.spool.map((path) => `  spool/${path}`),
     ...report.snapshots.map((path) => `  .nocturne/snapshots/${path}`),
+    ...(report.sessions ?? []).map((name) => `  session ${name}`),
   ];
   if (report.remaining.length > 0) {
     lines.push(

@@ -220,8 +220,10 @@ const unpin: CommandSpec<CommonOptions, [string]> = {
 
 function setPinned(call: PinCall, pinned: boolean): Promise<void> {
   return withApp(call, async (app) => {
-    const path = topicFile(app.memoryDirOf({ cwd: process.cwd() }), call.args[0]);
-    const store = await app.storeFor({ cwd: process.cwd() });
+    const here = { cwd: process.cwd() };
+    const found = app.keeping ? await app.storeFor(here) : null;
+    const path = topicFile(found?.dir ?? app.memoryDirOf(here), call.args[0]);
+    const store = found ?? (await app.storeFor(here));
     const { changed } = await pinTopic({ path, pinned }, { store, clock: app.config.clock });
     const state = `${pinned ? 'pinned' : 'not pinned'}${changed ? '' : ' already'}`;
     print(call.options.json ? { path, pinned, changed } : `${path} is ${state}.`);

@@ -59,13 +59,13 @@ export function reportDreams(
   { options }: Pick<Call<CommonOptions>, 'options'>,
   { given, isLast, job }: Asked,
 ): Promise<void> {
-  return withLooking({ options }, ({ config, dir, ledger }) => {
+  return withLooking({ options }, ({ config, id, dir, ledger }) => {
     const { clock, zone } = config;
     const days = listNames(join(dir, '.nocturne/dreams')).flatMap((name) => reportDay(name) ?? []);
     const read = (of: Day) => dreamsOf(readTextNow(join(dir, reportPath(of, 'json'))) ?? '', ledger);
     const ofJob = job && days.findLast((of) => read(of).some((dream) => dream.job === job));
     const day = ofJob || (given === undefined ? days.at(-1) : dayFrom(given, { now: clock.now(), zone, days }));
-    if (day === undefined || !days.includes(day)) throw noReport(day, { dir, days });
+    if (day === undefined || !days.includes(day)) throw noReport(day, { dir: id, days });
     const all = read(day);
     const last = given === undefined || isLast ? all.slice(-1) : all;
     const dreams = ofJob ? all.filter((dream) => dream.job === job) : last;

@@ -10,8 +10,8 @@ import { isDirectory } from '../../../base/files/directories.ts';
 import { makeDirectory, makePrivate, statNow } from '../../../base/files/files.ts';
 import { keepKey, keyPath, keySource } from '../../../base/key.ts';
 import { unifiedDiff } from '../../../memory/history/line-diff.ts';
-import { openHome } from '../../../memory/home/home.ts';
 import { tryModel } from '../../doctor/checks.ts';
+import { openHomeOf } from '../../open-home.ts';
 import { AGENT_NAMES, type AgentName, findAgent, findPrograms, refusePassing } from '../../setup/agents/agents.ts';
 import { applyChange, type Change, isInstalled, planInstall, planUninstall } from '../../setup/agents/installing.ts';
 import { offerBacklog } from '../../setup/backlog.ts';
@@ -252,7 +252,7 @@ export async function settleKey(config: Config, { questions, say }: Asking): Pro
 type KeyState = 'good' | 'refused' | 'untried';
 
 async function tryKey(config: Config, say: Asking['say']): Promise<KeyState> {
-  const home = openHome(config.home, config.clock, config.zone);
+  const { home, close } = openHomeOf(config);
   try {
     const error = await tryModel(config, home);
     if (!error) {
@@ -263,7 +263,7 @@ async function tryKey(config: Config, say: Asking['say']): Promise<KeyState> {
     say(`${isRefused ? 'The key does not work' : 'The key could not be tried'}: ${describeError(error)}`);
     return isRefused ? 'refused' : 'untried';
   } finally {
-    await home.close();
+    await close();
   }
 }
 

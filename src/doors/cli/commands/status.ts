@@ -66,6 +66,7 @@ function describe(status: Status): string {
     ...status.addedLines,
     `spend      ${spend.usedTokens} tokens used today, ${spend.reservedTokens} reserved, of ${spend.ceilingTokens}; ${sayCount(spend.calls, 'call')}${full}`,
     `money      ${usd(spend.usedUsd)} used today, ${usd(spend.reservedUsd)} reserved, of ${spend.ceilingUsd === null ? 'no limit' : usd(spend.ceilingUsd)}`,
+    ...spend.overruled.map((each) => `differs    ${each}`),
     `breaker    ${sayBreaker(status.breaker)}`,
     `workers    ${status.workers.map((worker) => `${worker.process} (${worker.backend})`).join(', ') || 'none'}`,
     `success    ${all.lastSuccessAt ?? 'none yet'}`,

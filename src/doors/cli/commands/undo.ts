@@ -166,6 +166,11 @@ async function memoriesHere(app: App, options: CommonOptions): Promise<Omit<Acti
   if (options.memory !== undefined || options.scope !== undefined) return places;
   for (const scope of ['user', 'local'] as const) {
     const dir = canonicalPath(scopeDir(app.config, { memory: scope, cwd }));
+    if (app.keeping) {
+      const store = scope === 'user' ? await app.keeping.findStore(dir) : null;
+      if (store && places.every((each) => each.store.id !== store.id)) places.push({ store, scope });
+      continue;
+    }
     const isWorkedIn = statNow(`${dir}/.nocturne/ledger.db`)?.isFile;
     if (!isWorkedIn || places.some(({ store }) => store.dir === dir)) continue;
     try {

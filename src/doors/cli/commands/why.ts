@@ -5,7 +5,6 @@
 import { type Inspection, inspect } from '../../../../jobs/inspect.ts';
 import type { Config } from '../../../base/config/config.ts';
 import { AppError, ERRORS, isAppError, isErrorCode } from '../../../base/errors.ts';
-import { isDirectory } from '../../../base/files/directories.ts';
 import { statNow } from '../../../base/files/files.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import { sayProposals } from '../../../memory/dream/proposals.ts';
@@ -63,11 +62,15 @@ const why: CommandSpec<CommonOptions, [string[]]> = {
     await withApp(call, async (app) => {
       if (await explainMemory(app, { what, call })) return;
       if (isLikeSession(what) && (await tellSessions(app, { what, call }))) return;
-      const dir = app.memoryDirOf({ cwd: process.cwd() });
-      if (isDirectory(dir) && (await explainWords(app, { what, call }))) return;
-      throw new AppError('bad-input', `Nothing in ${dir} holds ${JSON.stringify(what)}, and no session is called so.`, {
-        remedy: 'nocturne list and nocturne search show what is remembered, nocturne sessions what was learned from.',
-      });
+      const here = { cwd: process.cwd() };
+      if ((await app.hasMemory(here)) && (await explainWords(app, { what, call }))) return;
+      throw new AppError(
+        'bad-input',
+        `Nothing in ${app.memoryDirOf(here)} holds ${JSON.stringify(what)}, and no session is called so.`,
+        {
+          remedy: 'nocturne list and nocturne search show what is remembered, nocturne sessions what was learned from.',
+        },
+      );
     });
   },
 };
@@ -79,7 +82,7 @@ interface Asked {
 
 /** An entry, a job, a topic or a line of it; false where it is none. Looking makes no memory. */
 async function explainMemory(app: App, { what, call }: Asked): Promise<boolean> {
-  if (!isDirectory(app.memoryDirOf({ cwd: process.cwd() }))) return false;
+  if (!(await app.hasMemory({ cwd: process.cwd() }))) return false;
   const { json } = call.options;
   return withReader(app, async (store) => {
     if (/^e_[0-9a-f]{4,12}$/.test(what)) {

@@ -1,18 +1,19 @@
 // worker: works what waits, for ever or once; board: a view of the queue in the browser, on this machine alone.
 
+import { hostname } from 'node:os';
 import { InvalidArgumentError } from 'commander';
 import type { Config } from '../../../base/config/config.ts';
 import { AppError } from '../../../base/errors.ts';
 import { formatIn } from '../../../base/time.ts';
-import { inboxItems } from '../../../memory/ledger/inbox.ts';
+import type { WorkerRow } from '../../../memory/home/workers.ts';
 import { shortKey } from '../../../memory/ledger/short-ids.ts';
 import type { Store } from '../../../memory/store/store.ts';
 import { namesInSpool } from '../../../queue/spool.ts';
 import type { App } from '../../compose.ts';
 import { openIntake, workAfterHook } from '../../hook/intake.ts';
-import { beginRound } from '../../worker/nightly.ts';
+import { openStores } from '../../worker/desk.ts';
 import type { WorkResult } from '../../worker/settle.ts';
-import { drainInboxes, openStores, runWorker, wakeQueueOptions } from '../../worker/worker.ts';
+import { drainInboxes, runWorker, wakeQueueOptions } from '../../worker/worker.ts';
 import type { Call, CommandSpec } from '../spec.ts';
 import { type CommonOptions, MODEL, withApp } from '../terminal/options.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
@@ -61,24 +62,26 @@ function work(call: Call<WorkerOptions>): Promise<void> {
       signal,
       takeIn: intake.takeIn,
       onResult(result: WorkResult, store: Store) {
-        if (options.json) print({ memory: store.dir, ...result });
+        if (options.json) print({ memory: store.id, ...result });
         else say(describeResult(result, store, app.config));
       },
       onError,
     };
     await app.log('info', { event: 'worker-started' });
+    for (const error of app.overruled) await app.log('warn', { event: 'trouble', error });
     try {
       if (!options.once) {
         if (process.stderr.isTTY) note('Waiting for work; Ctrl-C ends it. nocturne status tells what waits.');
+        const endMetrics = await offerMetrics(app);
         // Its supervisor starts it anew. BullMQ may keep timers for a connection that is dead.
-        if ((await runWorker(app, work)) === 'stalled') process.exit(EXIT.later);
+        if ((await runWorker(app, work).finally(endMetrics)) === 'stalled') process.exit(EXIT.later);
         return;
       }
       if (options.afterHook) return await workAfterHook(app, { ...work, intake });
       // Swept first: what is new has a directory then, and a dream waits for its extractions.
       if (options.nightly) {
         await intake.takeIn();
-        await beginRound(app, () => openStores(app, onError));
+        await app.desk.beginNight(undefined, onError);
       }
       await drainInboxes(app, work);
     } finally {
@@ -91,10 +94,19 @@ function work(call: Call<WorkerOptions>): Promise<void> {
   });
 }
 
+/** Where telemetry is on; answers what ends it. */
+async function offerMetrics(app: App): Promise<() => void> {
+  if (!app.config.telemetry) return () => {};
+  const { figuresOf, observeFigures } = await import('../../metrics.ts');
+  return observeFigures(() => figuresOf(app), app.config.clock);
+}
+
 /** For supervisors: a worker that hangs or was suspended gives no sign of life. */
 async function checkAlive(app: App): Promise<void> {
   const ageMs = (seenAt: string) => app.config.clock.now().getTime() - Date.parse(seenAt);
-  const alive = (await app.home.workers()).filter(({ seenAt }) => ageMs(seenAt) < SIGN_OF_LIFE_WITHIN_MS);
+  // What several machines share has the workers of all: those of others say nothing of this machine's.
+  const isMeant = ({ process }: WorkerRow) => !app.config.databaseUrl || process.startsWith(`${hostname()}:`);
+  const alive = (await app.home.workers()).filter((row) => isMeant(row) && ageMs(row.seenAt) < SIGN_OF_LIFE_WITHIN_MS);
   for (const { process, backend, seenAt } of alive)
     note(`${process} (${backend}) was seen at ${toSecond(seenAt, app.config.zone)}`);
   if (alive.length > 0) return;
@@ -136,14 +148,14 @@ function toSecond(instant: string, zone: string): string {
 function describeResult(result: WorkResult, store: Store, config: Config): string {
   const { kind, key, outcome, delayedUntil, reason } = result;
   const later = delayedUntil && outcome !== 'busy' ? `, again at ${toSecond(delayedUntil, config.zone)}` : '';
-  return `${shortKey(store.ledger, { kind, key })}: ${outcome}${later}${reason ? ` (${plainly(reason, config)})` : ''} [${store.dir}]`;
+  return `${shortKey(store.ledger, { kind, key })}: ${outcome}${later}${reason ? ` (${plainly(reason, config)})` : ''} [${store.id}]`;
 }
 
 async function nameDelayed(app: App, onError: (message: string) => void): Promise<void> {
   for (const store of await openStores(app, onError)) {
-    for (const item of inboxItems(store.ledger)) {
+    for (const item of await store.work.items()) {
       note(
-        `waits until ${toSecond(item.notBefore, app.config.zone)}: ${shortKey(store.ledger, item)}${item.failure ? ` (${plainly(item.failure, app.config)})` : ''} [${store.dir}]`,
+        `waits until ${toSecond(item.notBefore, app.config.zone)}: ${shortKey(store.ledger, item)}${item.failure ? ` (${plainly(item.failure, app.config)})` : ''} [${store.id}]`,
       );
     }
   }
@@ -176,7 +188,7 @@ const board: CommandSpec<{ port: number; json?: boolean }> = {
         import('../../../queue/board.ts'),
         import('@hono/node-server'),
       ]);
-      const view = await openBoard(wakeQueueOptions(app.config));
+      const view = await openBoard(await wakeQueueOptions(app));
       const ended = Promise.withResolvers<void>();
       const server = serve({ fetch: view.fetch, hostname: '127.0.0.1', port: asked }, ({ port }) =>
         print(json ? { url: urlOf(port) } : urlOf(port)),

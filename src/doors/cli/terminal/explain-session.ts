@@ -5,13 +5,15 @@ import { resolve } from 'node:path';
 import type { TurnState } from '../../../../jobs/extract/sort-turns.ts';
 import { type Inspection, inspect, WHY_SKIPPED } from '../../../../jobs/inspect.ts';
 import { AppError, describeError, isAppError, ruleOf } from '../../../base/errors.ts';
+import { isStoreId } from '../../../base/files/directories.ts';
 import { localTime } from '../../../base/time.ts';
 import { sayProposals } from '../../../memory/dream/proposals.ts';
 import { coverageOfTurn, sessionRow } from '../../../memory/ledger/coverage.ts';
 import { type EntryRow, entriesOfSession } from '../../../memory/ledger/entries.ts';
 import { jobRow, jobsOfSession } from '../../../memory/ledger/job-rows.ts';
-import { findLedger, type Ledger } from '../../../memory/ledger/ledger.ts';
+import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { shortId } from '../../../memory/ledger/short-ids.ts';
+import type { WorkRows } from '../../../memory/ledger/work-rows.ts';
 import { lookIntoSpool } from '../../../queue/spool.ts';
 import { findSessions } from '../../../transcript/find-sessions.ts';
 import { openSession, type Session } from '../../../transcript/session.ts';
@@ -85,8 +87,8 @@ export async function explainSessions(
   const found: Explanation[] = [];
   // Before any inbox is looked into: what a worker takes in meanwhile is then in one or the other.
   const isTold = lookIntoSpool(app.config.home);
-  const look = async (ledger: Ledger, dir: string) => {
-    const work = extractionsOf(ledger).filter((each) => isMeant(each, what));
+  const look = async (ledger: Ledger, dir: string, rows: WorkRows) => {
+    const work = (await extractionsOf(rows)).filter((each) => isMeant(each, what));
     const sessions = new Set([...work.map(({ key }) => sessionOf(key)), ...sessionsMeant(ledger, what)]);
     for (const session of sessions) {
       const own = work.filter(({ key }) => sessionOf(key) === session);
@@ -96,24 +98,31 @@ export async function explainSessions(
       found.push(await explainSession(app, { ledger, dir, session, work: own, transcript: transcript ?? '', isTold }));
     }
   };
-  await eachLedger(app.home, { only: memory && resolve(memory), look });
+  await eachLedger(app, { only: memory && placeOf(memory, app), look });
   return found.length > 0 ? found : explainUnknown(app, what, isTold);
+}
+
+/** As it was given on the command line. */
+function placeOf(memory: string, { config }: App): string {
+  return isStoreId(memory, config) ? memory : resolve(memory);
 }
 
 /** Sessions that no ledger knows by name: their transcripts say what would be done with them. */
 async function explainUnknown(app: App, what: string, isTold: Known['isTold']): Promise<Explanation[]> {
   const found: Explanation[] = [];
   for (const session of await findUnknown(app, what)) {
-    const dir = app.memoryDirOf(session);
-    // Its turns may be covered all the same, as those of the session that it is a copy of; and the home may be new.
-    const ledger = findLedger(dir);
-    try {
-      const { id, path: transcript } = session;
-      const work = ledger ? extractionsOf(ledger).filter(({ key }) => sessionOf(key) === id) : [];
+    const { id, path: transcript } = session;
+    const explain = async (ledger: Ledger | null, dir: string, rows?: WorkRows) => {
+      const known = rows ? await extractionsOf(rows) : [];
+      const work = known.filter(({ key }) => sessionOf(key) === id);
       found.push(await explainSession(app, { ledger, dir, session: id, work, transcript, isTold }));
-    } finally {
-      ledger?.close();
-    }
+    };
+    const dir = app.memoryDirOf(session);
+    const before = found.length;
+    // Its turns may be covered all the same, as those of the session that it is a copy of; and the home may be new.
+    const [unreadable] = await eachLedger(app, { only: dir, look: explain });
+    if (unreadable) throw new AppError('storage', unreadable.message);
+    if (found.length === before) await explain(null, dir);
   }
   if (found.length > 0) return found;
   throw new AppError('bad-input', `No memory directory knows a session ${what}, and it is no transcript.`, {
@@ -206,8 +215,9 @@ function pick({ code, message, at }: { code: string | null; message: string; at:
 async function readRanges(app: App, { ledger, dir, session, work, transcript }: Known) {
   // It was put in for a session that is over.
   const ended = work.some(({ item, failure }) => Object((item ?? failure)?.payload).ended === true);
+  let opened: Session | undefined;
   try {
-    const opened = await openSession(transcript, { id: session });
+    opened = await app.transcripts.open(transcript, { id: session });
     const { turns, format, sizeBytes, speakers, offered, skipped } = await inspect(
       { session: opened, ended },
       {
@@ -245,6 +255,8 @@ async function readRanges(app: App, { ledger, dir, session, work, transcript }: 
   } catch (error) {
     if (!isAppError(error)) throw error;
     return { ranges: [], holds: null, unreadable: describeError(error), cwd: undefined };
+  } finally {
+    opened?.discard?.();
   }
 }
 
@@ -291,8 +303,8 @@ function count({ ranges }: Pick<Explanation, 'ranges'>, state: TurnState): numbe
   return ranges.filter((range) => range.state === state).reduce((sum, { turns }) => sum + turns, 0);
 }
 
-function extractionsOf(ledger: Ledger): KnownWork[] {
-  return knownWork(ledger).filter(({ kind }) => kind === 'extract');
+async function extractionsOf(work: WorkRows): Promise<KnownWork[]> {
+  return (await knownWork(work)).filter(({ kind }) => kind === 'extract');
 }
 
 function sessionsMeant(ledger: Ledger, what: string): string[] {

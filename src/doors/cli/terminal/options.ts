@@ -17,8 +17,8 @@ import { locateFile } from '../../../memory/store/confine.ts';
 import { type MemoryReader, ReadOnlyStore } from '../../../memory/store/live-files.ts';
 import { isArchivePath, isTopicPath } from '../../../memory/text/topic.ts';
 import type { App } from '../../compose.ts';
-import { MEMORY_SCOPES, type MemoryScope, memoryDirFor, scopeDir } from '../../places.ts';
-import { wings } from '../../wing.ts';
+import { MEMORY_SCOPES, type MemoryScope, memoryDirFor, notOfWorkingTree, scopeDir } from '../../places.ts';
+import { type Keeping, keepingOf, wings } from '../../wing.ts';
 import type { Call, OptionSpec } from '../spec.ts';
 import { EXIT, note } from './output.ts';
 import { tellProgress } from './progress.ts';
@@ -60,6 +60,7 @@ export async function configFor(options: CommonOptions): Promise<Config> {
   const { memory, model, scope } = options;
   const config = await loadConfig({ memoryDir: memory, model });
   if (scope === undefined || scope === 'project') return config;
+  if (scope === 'local' && config.databaseUrl !== undefined) throw notOfWorkingTree();
   const memoryDir = scopeDir(config, { memory: scope, cwd: process.cwd() });
   return { ...config, memoryDir, memoryDirFrom: `--scope ${scope}` };
 }
@@ -67,7 +68,7 @@ export async function configFor(options: CommonOptions): Promise<Config> {
 /** Where the one memory store of this name is. Ends in wrong usage, with their ids, where there are several. */
 async function storeDir(name: string, config: Config): Promise<string> {
   const found = (await Promise.all(wings().map((wing) => wing.storesNamed?.(name, config) ?? []))).flat();
-  const [store, ...others] = found;
+  const [store, ...others] = [...new Map(found.map((each) => [each.id, each])).values()];
   if (!store) {
     throw new AppError('bad-input', `There is no memory store ${JSON.stringify(name)} in ${config.home}.`, {
       remedy: 'nocturne stores list names those that there are.',
@@ -97,16 +98,16 @@ export async function withApp<T>(
   { options, parts }: Pick<Call<CommonOptions>, 'options' | 'parts'>,
   work: (app: App) => Promise<T>,
 ): Promise<T> {
-  const [config, { compose }] = await Promise.all([configFor(options), import('../../compose.ts')]);
+  const [config, { openApp }] = await Promise.all([configFor(options), import('../../compose.ts')]);
   if (options.instructions !== undefined) {
     const { redact } = await import('../../../base/text/redact.ts');
     options.instructions = (await redact(options.instructions)).text;
   }
-  const app = compose(config, { startedBy: 'person', onRequest: tellProgress, ...parts });
+  const app = await openApp(config, { startedBy: 'person', onRequest: tellProgress, ...parts });
   try {
     return await work(app);
   } finally {
-    app.close();
+    await app.close();
   }
 }
 
@@ -117,9 +118,11 @@ export async function sayUndo(app: App, job: string | null, options: CommonOptio
   return [`${undoCommand(job, { ...options, ledger })} takes it back.`];
 }
 
-/** A memory directory to look into; `ledger` is null where nocturne has not worked in it yet. */
+/** A memory to look into; `ledger` is null where nocturne has not worked in it yet. */
 export interface Looking {
   config: Config;
+  /** What it is called: its directory, or its id where it is kept elsewhere. */
+  id: string;
   dir: string;
   ledger: Ledger | null;
 }
@@ -131,17 +134,19 @@ export async function withLooking<T>(
 ): Promise<T> {
   const [config, { findLedger }] = await Promise.all([configFor(options), import('../../../memory/ledger/ledger.ts')]);
   const dir = memoryDirFor(config, {});
+  const keeping = keepingOf(config);
+  if (keeping) return lookingAt(keeping, async () => work(await lookFor(keeping, { config, dir })));
   const ledger = findLedger(dir);
   const isUnread = !ledger && statNow(join(dir, '.nocturne', 'ledger.db')) !== null;
   if (isUnread) note(`The ledger of ${dir} cannot be read: what follows is what the files alone say.`);
   try {
-    return await work({ config, dir, ledger });
+    return await work({ config, id: dir, dir, ledger });
   } finally {
     ledger?.close();
   }
 }
 
-/** The same for all memory directories that this home knows, and the one here. */
+/** The same for all memory directories that this home knows, and the one here; of a database those of this machine. */
 export async function withLookingAtAll<T>(
   { options }: Pick<Call<CommonOptions>, 'options'>,
   work: (places: Looking[]) => T | Promise<T>,
@@ -151,22 +156,48 @@ export async function withLookingAtAll<T>(
     import('../../../memory/ledger/ledger.ts'),
     import('../../../memory/home/home.ts'),
   ]);
+  const keeping = keepingOf(config);
+  if (keeping) {
+    return lookingAt(keeping, async () => {
+      const places: Looking[] = [];
+      for (const { id } of (await keeping.stores()).filter(({ isHere }) => isHere)) {
+        places.push(await lookFor(keeping, { config, dir: id }));
+      }
+      return work(places);
+    });
+  }
   const known = lookIntoHome(config.home, config.clock)?.stores ?? [];
   const dirs = new Set([canonicalPath(memoryDirFor(config, {})), ...known].filter(isDirectory));
   const places: Looking[] = [];
   try {
     for (const dir of dirs) {
       try {
-        places.push({ config, dir, ledger: findLedger(dir) });
+        places.push({ config, id: dir, dir, ledger: findLedger(dir) });
       } catch (error) {
         note(`nocturne: ${describeError(error)}`);
-        places.push({ config, dir, ledger: null });
+        places.push({ config, id: dir, dir, ledger: null });
       }
     }
     return await work(places);
   } finally {
     for (const { ledger } of places) ledger?.close();
   }
+}
+
+async function lookingAt<T>(keeping: Keeping, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } finally {
+    await keeping.close();
+  }
+}
+
+/** What is kept elsewhere, or the directory it would stand for. */
+async function lookFor(keeping: Keeping, { config, dir }: { config: Config; dir: string }): Promise<Looking> {
+  const store = await keeping.findStore(dir);
+  return store
+    ? { config, id: store.id, dir: store.dir, ledger: store.ledger }
+    : { config, id: dir, dir, ledger: null };
 }
 
 /** Reads an option that is a count. */

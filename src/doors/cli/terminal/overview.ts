@@ -21,10 +21,10 @@ import {
   learnedSince,
   outboxRows,
 } from '../../../memory/ledger/entries.ts';
-import { inboxItems, skips } from '../../../memory/ledger/inbox.ts';
 import { lastJobs, lastSuccessAt } from '../../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { shortId } from '../../../memory/ledger/short-ids.ts';
+import { LedgerWorkRows, type WorkRows } from '../../../memory/ledger/work-rows.ts';
 import { formatTooLarge } from '../../../memory/store/apply.ts';
 import { formatMissing, IF_MISSING } from '../../../memory/store/external-edits.ts';
 import { type MemoryReader, oversized } from '../../../memory/store/live-files.ts';
@@ -100,7 +100,7 @@ export async function readOverview(
     all.attention.push(attention);
     all.needs.push(need);
   };
-  const look = async (ledger: Ledger, store: string) => {
+  const look = async (ledger: Ledger, store: string, work: WorkRows) => {
     all.directories += 1;
     const whose = whoseMemory({ dir: store, ledger }, config);
     const count = countLearned(ledger, since);
@@ -130,7 +130,7 @@ export async function readOverview(
     }
     const success = lastSuccessAt(ledger);
     if (success && success > (all.lastSuccessAt ?? '')) all.lastSuccessAt = success;
-    for (const { kind, key, item, failure } of knownWork(ledger)) {
+    for (const { kind, key, item, failure } of await knownWork(work)) {
       if (item) {
         all.pending += 1;
         if (!all.oldestPending || item.notBefore < all.oldestPending.notBefore) {
@@ -145,7 +145,7 @@ export async function readOverview(
       else if (rule.needsPerson) needed.set(code, { count: (needed.get(code)?.count ?? 0) + 1, message });
     }
   };
-  const unreadable = await eachLedger(app.home, { look });
+  const unreadable = await eachLedger(app, { look });
   for (const { dir, message } of unreadable) {
     const text = `${dir}: ${message}`;
     tell(text, { text, command: whoseMemory({ dir, ledger: null }, config).command('nocturne check --repair') });
@@ -271,6 +271,8 @@ export async function readStatus(app: App) {
       /** Since when nothing more fits, and how often work was turned away for that. */
       fullFrom: await home.days.fullFrom(day),
       skips: await home.days.skipsOf(day),
+      /** What the settings of this machine say in vain. */
+      overruled: app.overruled,
     },
     /** Of the month: what ceilings count, of requests under way and unfinished ones their upper bound. */
     spendMonth: totalOf(await home.days.since(`${day.slice(0, 7)}-01`)),
@@ -302,7 +304,8 @@ function totalOf(days: Spend[]) {
 async function readKeptAt(app: App, memory: string | null): Promise<{ kept: Kept; trouble: string[] }> {
   if (memory === null) return { kept: { ...NOTHING_KEPT, added: {}, addedLines: [], addedNeeds: [] }, trouble: [] };
   const nothing = async (): Promise<Kept> => ({ ...NOTHING_KEPT, ...(await askWings(memory, null)) });
-  if (!isDirectory(join(memory, '.nocturne'))) return { kept: await nothing(), trouble: [] };
+  const isKept = app.keeping ? await app.hasMemory({ cwd: process.cwd() }) : isDirectory(join(memory, '.nocturne'));
+  if (!isKept) return { kept: await nothing(), trouble: [] };
   try {
     return { kept: await withReader(app, (store) => readKept(app, store)), trouble: [] };
   } catch (error) {
@@ -329,7 +332,8 @@ async function askWings(dir: string, ledger: Ledger | null) {
   };
 }
 
-async function readKept(app: App, store: MemoryReader) {
+async function readKept(app: App, store: MemoryReader & { work?: WorkRows }) {
+  const work = store.work ?? new LedgerWorkRows(store.ledger);
   const index = (await store.read('MEMORY.md')) ?? '';
   const paths = await store.list();
   return {
@@ -344,11 +348,11 @@ async function readKept(app: App, store: MemoryReader) {
     oversized: oversized(store.dir, paths),
     ...(await askWings(store.dir, store.ledger)),
     index: { lines: index.split('\n').length - 1, bytes: Buffer.byteLength(index) },
-    waiting: inboxItems(store.ledger).map(({ id: _, payload: __, ...item }) => item),
+    waiting: (await work.items()).map(({ id: _, payload: __, ...item }) => item),
     /** Entries of which the user scope does not know yet what became of them. */
     outbox: outboxRows(store.ledger).length,
     /** Nightly dreams that a gate kept shut, by reason. */
-    skipped: skips(store.ledger),
+    skipped: await work.skips(),
     lastJobs: lastJobs(store.ledger, 10),
   };
 }

@@ -32,6 +32,8 @@ export interface Redaction {
   spool: string[];
   /** Snapshots of sessions that wait for their extraction which were changed, in the memory directory. */
   snapshots: string[];
+  /** Sessions that are kept with a store outside of its directory which were changed; only where there is such a place. */
+  sessions?: string[];
   /** Absolute paths of files in the memory directory and the home that still hold it. */
   remaining: string[];
 }
@@ -43,7 +45,14 @@ export interface RedactionPlace {
   now: Date;
   /** Who redacts; default: a person. */
   by?: Actor;
+  /** Redacts what is kept of the store outside of its directory and its ledger: rows, and sessions by their names. */
+  elsewhere?: RedactElsewhere;
 }
+
+export type RedactElsewhere = (at: { store: Store; scrub: Scrub; isDry: boolean }) => Promise<{
+  rows: number;
+  sessions: string[];
+}>;
 
 /** No record of a session is longer, nor is a longer one read. */
 const MOST_LINE_BYTES = 64 * 2 ** 20;
@@ -57,6 +66,7 @@ const WORDS = {
   recalled: { text: 'text' },
   snapshot_topic: { text: 'text' },
   inbox: { payload: 'json', failure: 'text' },
+  failure: { payload: 'json', message: 'text' },
   proposal: { operations: 'json', forgotten: 'json', because: 'text' },
 } as const satisfies Record<string, Record<string, 'text' | 'json'>>;
 
@@ -65,7 +75,11 @@ const WORDS = {
  * Throws `bad-input` where there is no such version, `refused` for what a file is at now, `conflict` where another
  * process keeps the ledger from being rewritten.
  */
-export async function redactVersion(id: string, { store, now, by }: RedactionPlace): Promise<Redaction> {
+export function redactVersion(id: string, place: RedactionPlace): Promise<Redaction> {
+  return place.store.asOne((store) => redactVersionIn(id, { ...place, store }));
+}
+
+async function redactVersionIn(id: string, { store, now, by }: RedactionPlace): Promise<Redaction> {
   const { ledger } = store;
   await seeExternalEdit(store, id);
   const shas: string[] = [];
@@ -89,24 +103,34 @@ export async function redactVersion(id: string, { store, now, by }: RedactionPla
  * says what it would change. What it may not change is in `remaining`. Throws `refused` where the name of a file holds a
  * match or the file is too large, `conflict` where another process keeps the ledger from being rewritten.
  */
-export async function redactMatches(scrub: Scrub, place: RedactionPlace & { isDry?: boolean }): Promise<Redaction> {
+export function redactMatches(scrub: Scrub, place: RedactionPlace & { isDry?: boolean }): Promise<Redaction> {
+  const { elsewhere, store: asked } = place;
+  return asked.asOne((store) =>
+    redactMatchesIn(scrub, { ...place, store, elsewhere: elsewhere && ((at) => elsewhere({ ...at, store: asked })) }),
+  );
+}
+
+async function redactMatchesIn(scrub: Scrub, place: RedactionPlace & { isDry?: boolean }): Promise<Redaction> {
   const { store, isDry = false } = place;
   store.bringFilesUpToDate();
   const ofFiles = new FileScrub(scrub, store.ledger);
   await refuseTooLarge(scrub, store);
   const files = await filesWith(scrub, { store, ofFiles });
   if (!isDry && files.length > 0) await commitFiles(files, { store, scrub: ofFiles });
-  const { versions, rows } = store.ledger.transaction(() => ({
+  const { versions, rows: own } = store.ledger.transaction(() => ({
     versions: redactVersions(scrub, { ...place, isDry }),
     rows: scrubRows(scrub, { ledger: store.ledger, isDry }),
   }));
+  const { rows: others = 0, ...elsewhere } = (await place.elsewhere?.({ store, scrub, isDry })) ?? {};
+  const rows = own + others;
   const spool = await scrubWaiting(scrub, { dir: join(place.home, 'spool'), isDry });
   const snapshots = await scrubWaiting(scrub, { dir: join(store.dir, '.nocturne', 'snapshots'), isDry });
-  if (isDry) return { files, versions, rows, spool, snapshots, remaining: [] };
+  const done = { files, versions, rows, spool, snapshots, ...elsewhere };
+  if (isDry) return { ...done, remaining: [] };
   await removeDisplaced(store, (path) => holdsMatch(path, scrub));
   clearTopicTable(store.ledger);
   store.ledger.compact();
-  return { files, versions, rows, spool, snapshots, remaining: await remainsOf(scrub, [store.dir, place.home]) };
+  return { ...done, remaining: await remainsOf(scrub, [store.dir, place.home]) };
 }
 
 /** Whether a file of any size holds a match, as text; one of more than 1 MB may be missed in a file of more than 8. */
@@ -320,7 +344,9 @@ async function scrubLines(path: string, { scrub, isDry }: { scrub: Scrub; isDry:
 async function remainsOf(scrub: Scrub, dirs: string[]): Promise<string[]> {
   const found = new Set<string>();
   for (const dir of dirs) {
-    for (const path of await listFiles(dir)) if (await holdsMatch(join(dir, path), scrub)) found.add(join(dir, path));
+    // Copies of stores that are kept elsewhere are brought on from there.
+    const paths = (await listFiles(dir)).filter((path) => !path.startsWith('copies/'));
+    for (const path of paths) if (await holdsMatch(join(dir, path), scrub)) found.add(join(dir, path));
   }
   return [...found].sort();
 }

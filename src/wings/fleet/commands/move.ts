@@ -31,7 +31,7 @@ const move: CommandSpec<MoveOptions> = {
   json: '{ outcome, store, name, files, rows, bytes, left }',
   more:
     'Every file, version, row and id is compared afterwards. The source stays until --remove. What was broken off goes on ' +
-    'when it is called again. Programs work in the database by the library; workers and the server do not yet.',
+    'when it is called again.',
   examples: ['move --to-database', 'move --to-directory ~/notes/memory --store notes'],
   async run({ options, wrong }) {
     const { toDatabase = false, toDirectory, remove: removes = false, json } = options;
@@ -52,7 +52,7 @@ const move: CommandSpec<MoveOptions> = {
       import('../stores/move.ts'),
     ]);
     const open = { clock: config.clock };
-    const stores = await FleetStores.open({ url: config.databaseUrl, home: config.home, open });
+    const stores = await FleetStores.open({ database: config.databaseUrl, home: config.home, open });
     try {
       const moving = { stores, now: config.clock.now(), removes };
       const dir = canonicalPath(toDirectory === undefined ? memoryDirFor(config, {}) : resolve(toDirectory));

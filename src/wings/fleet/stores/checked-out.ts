@@ -1,23 +1,26 @@
-// Stores in the database, by optimistic check-out: `checkOut` makes a private copy, over which model calls run and readers
-// read; it takes no lease. `change` makes a revision:
+// A store of the database as this process has it. It reads a private copy, at one revision, over which model calls run, too; that
+// takes no lease. `change` makes a revision:
 //
 // 1. Take the store's lease, which answers the revision that the store is at.
-// 2. Bring the copy to it; where it is there already, nothing is read.
-// 3. Do the work in the copy.
+// 2. Bring the copies to it: the one that is read, and the one that is worked in; where they are there already, nothing is read.
+// 3. Do the work in the latter, of which nobody else sees anything.
 // 4. Check in what it changed, in one statement that compares revision and fence. Nothing changed: nothing is sent.
-// 5. Where that failed, or its answer was lost, throw the copy away, and find out whether the commit is in the store.
+// 5. Put what was checked in into the copy that is read. Where it failed, or its answer was lost, throw the working copy away, and
+//    find out whether the commit is in the store.
 //
-// Promises: all of a change is in the store, or nothing; a change that is told to have failed is not in it, however late.
+// Promises: all of a change is in the store, or nothing; a change that is told to have failed is not in it, however late; what
+// is not in it is read by nobody; `dir` and `ledger` are the same for the whole life of a check-out.
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError, isAppError } from '../../../base/errors.ts';
 import { thisProcess } from '../../../base/process.ts';
+import { refreshTopics } from '../../../memory/dream/topic-table.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
-import { isBrokenCopy } from '../../../memory/store/apply.ts';
-import type { By, CommitPlan, CommitResult, Store } from '../../../memory/store/store.ts';
+import { brokenCopy, isBrokenCopy } from '../../../memory/store/apply.ts';
+import type { Store } from '../../../memory/store/store.ts';
 import type { Database } from '../database.ts';
-import { Copy, type CopyPlace, type CopyStep, type Fetch, ledgerVersion } from './copy.ts';
+import { type CopyPlace, type CopyStep, ReadingCopy } from './reading-copy.ts';
 import {
   bytesOf,
   type Changes,
@@ -30,41 +33,55 @@ import {
   type StoreRow,
   storeRow,
   takeStore,
+  type WorkLease,
   wasCheckedIn,
 } from './rows.ts';
+import type { Fetch, Stage } from './stage.ts';
+import { ledgerVersion, WorkingCopy, type WorkingStep } from './working-copy.ts';
 
 /** Named before each is taken; tests end the process there. */
-export type Step = CopyStep | 'take' | 'bring' | 'work' | 'check-in' | 'done';
+export type Step = CopyStep | WorkingStep | 'take' | 'work' | 'check-in' | 'done';
 
 export interface CheckOutDeps {
   database: Pick<Database, 'ask' | 'readAtOnce'>;
   /** Where copies are, and what their stores are opened with. */
   place: Omit<CopyPlace, 'onStep'>;
-  /** How long the lease of a process that hangs keeps others from the store; default: 60 s. */
+  /** How long the lease of a process that died or hangs keeps others from the store: 10 s, or less where less is given. */
   leaseMs?: number;
-  /** How long others that write to the store are waited for, and how long a lost answer is asked for; default: 15 s. */
+  /** How long others that write to the store are waited for; default: for longer than one that died keeps the lease. */
   waitMs?: number;
+  /** How long a lost answer is asked for; default: 15 s. */
+  answerMs?: number;
   onStep?(step: Step): void;
   /** Told the bytes of pages and files that a change sent. */
   onSent?(bytes: number): void;
 }
 
-const DEFAULT_LEASE_MS = 60_000;
-const DEFAULT_WAIT_MS = 15_000;
+/** Of who writes to a store: a commit and its check-in take milliseconds. */
+const MOST_LEASE_MS = 10_000;
+const DEFAULT_ANSWER_MS = 15_000;
+/** Longer than the lease. */
+const WAITED_MS = 5_000;
 const BETWEEN_TRIES_MS = 40;
+/** So many topics of which the tables know nothing yet are taken into them by a change of topics, which sends pages of them anyway. */
+const TOPICS_A_CHANGE = 200;
 
 /** A store as this process has it. */
 export class CheckedOut {
   readonly id: string;
   readonly #deps: CheckOutDeps;
   readonly #owner = `${thisProcess()}/${randomUUID()}`;
-  #copy: Copy | null = null;
+  readonly #leaseMs: number;
+  /** There once it was opened. */
+  #reading!: ReadingCopy;
+  #working: WorkingCopy | null = null;
   /** What was asked for last: changes are made one after the other. */
   #last: Promise<unknown> = Promise.resolve();
 
   private constructor(id: string, deps: CheckOutDeps) {
     this.id = id;
     this.#deps = deps;
+    this.#leaseMs = Math.min(deps.leaseMs ?? MOST_LEASE_MS, MOST_LEASE_MS);
   }
 
   /**
@@ -73,63 +90,105 @@ export class CheckedOut {
    */
   static async open(id: string, deps: CheckOutDeps): Promise<CheckedOut> {
     const opened = new CheckedOut(id, deps);
-    await opened.#atRevision(null);
+    await opened.#refuseTooEarly(await storeRow(deps.database.ask, id));
+    opened.#reading = await ReadingCopy.make(id, opened.#fetch, { ...deps.place, onStep: deps.onStep });
     return opened;
   }
 
-  /** The copy as a store, for reading. Another one after each `refresh` or `change`: ask anew. */
-  get store(): Store {
-    if (!this.#copy)
-      throw new AppError('conflict', `The copy of ${this.id} was thrown away.`, { remedy: 'Refresh it.' });
-    return this.#copy.store;
+  /** Where the files of the copy can be read. */
+  get dir(): string {
+    return this.#reading.dir;
+  }
+
+  /** For reading: what is written here but derived rows is refused. */
+  get ledger(): Ledger {
+    return this.#reading.ledger;
+  }
+
+  /** The row of the store at the revision that is read. */
+  get row(): StoreRow {
+    return this.#reading.row;
+  }
+
+  /** The paths of all its files. */
+  get paths(): Iterable<string> {
+    return this.#reading.held.keys();
   }
 
   get revision(): number {
-    return this.#copy?.row.revision ?? -1;
+    return this.row.revision;
   }
 
-  /** Brings the copy to the newest revision after one look at it; answers whether it was another. */
+  /** Whether what is read is what the database holds at its revision, and can be read: not so after a disk failed. */
+  get isWhole(): boolean {
+    return this.#reading.isWhole && this.#reading.isReadable();
+  }
+
+  /** Bytes on this disk. */
+  get bytes(): number {
+    const { ledger, files } = this.#reading.bytes;
+    return files + ledger * (this.#working ? 2 : 1);
+  }
+
+  /** Brings what is read to the newest revision after one look at it; answers whether it was another. */
   refresh(): Promise<boolean> {
     return this.#afterOthers(async () => {
-      const before = this.#copy;
-      const revision = before?.row.revision;
-      const row = await storeRow(this.#deps.database.ask, this.id);
-      if (before && row && isSameRevision(before.row, row)) return false;
-      await this.#atRevision(null);
-      return this.#copy !== before || this.revision !== revision;
+      const { revision, lineage } = this.row;
+      await this.#bring(await storeRow(this.#deps.database.ask, this.id));
+      return this.revision !== revision || this.row.lineage !== lineage;
     });
-  }
-
-  /** A commit as `Store.commit` makes it, on what the store is at now. */
-  commit(by: By, plan: (ledger: Ledger) => CommitPlan): Promise<CommitResult> {
-    return this.change((store) => store.commit(by, plan));
   }
 
   /**
    * Runs `work` on the newest revision, while nobody else writes to the store, and makes what it changed the next one. `work`
-   * is run again where its copy was found broken. Errors: what `work` throws; `conflict` where another writes for longer
-   * than is waited; `fenced` where the store was taken over meanwhile; `database-unavailable`, after which it is not known
-   * whether the change was kept. After each of these but the last nothing was.
+   * is run again where its copy was found broken. `only`: where that is another's when it is checked in, nothing is kept.
+   * Errors: what `work` throws; `conflict` where another writes for longer than is waited; `fenced` where the store was taken
+   * over meanwhile; `database-unavailable`, after which it is not known whether the change was kept. After each of these but
+   * the last nothing was.
    */
-  change<T>(work: (store: Store) => Promise<T>): Promise<T> {
-    return this.#afterOthers(async () => {
-      for (let tries = 0; ; tries += 1) {
+  change<T>(work: (store: Store) => Promise<T>, only?: WorkLease): Promise<T> {
+    return this.#afterOthers(() => this.#againWhereBroken(() => this.#changeOnce(work, only)));
+  }
+
+  /** Runs `work`, which changes nothing in the end, where a change would be made: on what is read, and no newer. */
+  rehearse<T>(work: (store: Store) => Promise<T>): Promise<T> {
+    return this.#afterOthers(() =>
+      this.#againWhereBroken(async () => {
+        if (!this.#reading.isWhole) await this.#bring(null);
+        const copy = await this.#workingCopy();
         try {
-          return await this.#changeOnce(work);
-        } catch (error) {
-          if (!isBrokenCopy(error) || tries > 0) throw error;
+          return await work(await copy.open());
+        } finally {
+          if (!copy.isWhole) this.#dropWorking();
         }
-      }
+      }),
+    );
+  }
+
+  /** Throws the copies away. */
+  async close(): Promise<void> {
+    await this.#afterOthers(async () => {
+      this.#dropWorking();
+      this.#reading.discard();
     });
   }
 
-  /** Throws the copy away. */
-  async close(): Promise<void> {
-    await this.#afterOthers(async () => this.#discard());
+  async #againWhereBroken<T>(work: () => Promise<T>): Promise<T> {
+    for (let tries = 0; ; tries += 1) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!isBrokenCopy(error)) throw error;
+        this.#dropWorking();
+        this.#reading.doubt();
+        if (tries > 0) throw error;
+      }
+    }
   }
 
-  async #changeOnce<T>(work: (store: Store) => Promise<T>): Promise<T> {
-    const { database, leaseMs = DEFAULT_LEASE_MS, onStep } = this.#deps;
+  async #changeOnce<T>(work: (store: Store) => Promise<T>, only?: WorkLease): Promise<T> {
+    const { database, onStep } = this.#deps;
+    const leaseMs = this.#leaseMs;
     // 1.
     onStep?.('take');
     const { row, lease } = await this.#take();
@@ -138,11 +197,15 @@ export class CheckedOut {
     let isSent = false;
     try {
       // 2.
-      const copy = await this.#atRevision(row);
-      copy.unmark();
+      await this.#refuseTooEarly(row);
+      await this.#bring(row);
+      const copy = await this.#workingCopy();
+      const store = await copy.open();
+      copy.begin();
       // 3.
       onStep?.('work');
-      const done = await work(copy.store);
+      const done = await work(store);
+      if (copy.hasChangedTopics()) refreshTopics(store.ledger, { most: TOPICS_A_CHANGE });
       const changes = copy.changes();
       if (!changes) {
         copy.acceptUnchanged();
@@ -153,19 +216,20 @@ export class CheckedOut {
       clearInterval(renewing);
       isSent = true;
       const id = randomUUID();
-      const revision = await checkIn(database.ask, { lease, on: copy.row, id, changes }).catch((error) =>
+      const revision = await checkIn(database.ask, { lease, on: copy.row, id, changes, only }).catch((error) =>
         this.#afterLostAnswer(error, lease, id),
       );
       if (revision === null) throw takenOver(this.id);
       isHeld = false;
       onStep?.('done');
       this.#deps.onSent?.(bytesOf(changes));
-      if (this.#copy === copy) this.#accept(copy, revision, changes);
+      // 5.
+      await this.#accept(copy, revision, changes);
       return done;
     } catch (error) {
-      // 5.
-      if (!isSent && this.#copy && !isBrokenCopy(error) && this.#copy.isUnchanged()) this.#copy.acceptUnchanged();
-      else this.#discard();
+      const copy = this.#working;
+      if (!isSent && copy && !isBrokenCopy(error) && copy.isUnchanged()) copy.acceptUnchanged();
+      else this.#dropWorking();
       throw error;
     } finally {
       clearInterval(renewing);
@@ -174,24 +238,28 @@ export class CheckedOut {
     }
   }
 
-  /** The change is in the store, whatever becomes of the copy. */
-  #accept(copy: Copy, revision: number, changes: Changes): void {
+  /** The change is in the store, whatever becomes of the copies. */
+  async #accept(copy: WorkingCopy, revision: number, changes: Changes): Promise<void> {
     const { pages, pageBytes, ledgerVersion } = changes;
+    const row = { ...copy.row, revision, pages: pages.count, pageBytes, ledgerVersion };
     try {
-      copy.accept({ ...copy.row, revision, pages: pages.count, pageBytes, ledgerVersion }, changes);
+      this.#reading.take(row, changes, copy.dir);
+      copy.accept(row, changes);
     } catch {
-      this.#discard();
+      this.#dropWorking();
+      // Who changed something is to read it.
+      await this.#bring(null).catch(() => {});
     }
   }
 
   /** The revision that the commit made after all; throws `error` where it made none, and never will. */
   async #afterLostAnswer(error: unknown, lease: StoreLease, id: string): Promise<number> {
-    this.#discard();
-    const { database, waitMs = DEFAULT_WAIT_MS } = this.#deps;
-    for (const until = performance.now() + waitMs; ; ) {
+    const { database, answerMs = DEFAULT_ANSWER_MS } = this.#deps;
+    for (const until = performance.now() + answerMs; ; ) {
       try {
-        if (await wasCheckedIn(database.ask, lease, id)) return 0;
-        throw error;
+        const revision = await wasCheckedIn(database.ask, lease, id);
+        if (revision === null) throw error;
+        return revision;
       } catch (failed) {
         if (failed === error || !isAppError(failed, 'database-unavailable')) throw failed;
         if (performance.now() > until) {
@@ -207,68 +275,73 @@ export class CheckedOut {
   }
 
   async #take(): Promise<{ row: StoreRow; lease: StoreLease }> {
-    const { database, leaseMs = DEFAULT_LEASE_MS, waitMs = DEFAULT_WAIT_MS } = this.#deps;
-    const taking = { store: this.id, owner: this.#owner, leaseMs };
+    const { database, waitMs = this.#leaseMs + WAITED_MS } = this.#deps;
+    const taking = { store: this.id, owner: this.#owner, leaseMs: this.#leaseMs };
     for (const until = performance.now() + waitMs; ; ) {
       const taken = await takeStore(database.ask, taking);
       if (taken) return taken;
       const row = await storeRow(database.ask, this.id);
       if (row?.state !== 'ready') throw notReady(this.id, row);
-      if (performance.now() > until) {
-        throw new AppError(
-          'conflict',
-          `Another process has been writing to ${this.id} for ${waitMs / 1_000} seconds.`,
-          {
-            remedy: 'Nothing was changed; try again when it is done.',
-          },
-        );
-      }
+      if (performance.now() > until) throw held(this.id, waitMs);
       await wait(BETWEEN_TRIES_MS * (0.5 + Math.random()));
     }
   }
 
-  /** The copy at the revision of the row, or where there is none at the newest; made where it cannot be brought there. */
-  async #atRevision(row: StoreRow | null): Promise<Copy> {
-    if (this.#copy && row && isSameRevision(this.#copy.row, row)) return this.#copy;
-    const { database, place, onStep } = this.#deps;
-    const fetch: Fetch = async (since, to) => {
-      const checked = {
-        ...to,
-        onRow: (found: StoreRow) => {
-          if (found.state === 'arriving') throw notReady(this.id, found);
-          refuseUnreadable(found);
-          to.onRow(found);
-        },
-      };
-      const found = await readStore(database, { id: this.id, since }, checked);
-      if (!found) throw notReady(this.id, null);
-      return found;
+  /** Brings what is read to this row of the store; null: to its newest. What is worked in follows, or goes. */
+  async #bring(row: StoreRow | null): Promise<void> {
+    const reading = this.#reading;
+    if (reading.isWhole && row && isSameRevision(reading.row, row)) return;
+    await this.#refuseTooEarly(row);
+    const working = this.#working?.isWhole ? this.#working : null;
+    if (!working) this.#dropWorking();
+    const whilePut = (stage: Stage) => {
+      if (working && !stage.isWhole) working.follow(stage, reading);
+      else this.#dropWorking();
     };
-    if (row) refuseUnreadable(row);
-    const known = row ?? (await storeRow(database.ask, this.id));
-    if (known && known.ledgerVersion < ledgerVersion() && !(await isReadByAll(database.ask, ledgerVersion()))) {
-      throw new AppError('conflict', `${this.id} waits until processes of an older nocturne have ended.`, {
-        remedy: 'Update them: this nocturne would write what they cannot read.',
-      });
+    const isAnew = row !== null && row.lineage !== reading.row.lineage;
+    try {
+      await reading.bring(this.#fetch, { isAnew, whilePut });
+    } catch (error) {
+      this.#dropWorking();
+      if (!isBrokenCopy(error) || isAnew) throw error;
+      await reading.bring(this.#fetch, { isAnew: true });
     }
-    if (this.#copy && known && this.#copy.row.lineage === known.lineage && this.#copy.isUnchanged()) {
-      onStep?.('bring');
-      try {
-        await this.#copy.bring(fetch);
-        return this.#copy;
-      } catch (error) {
-        this.#discard();
-        if (!isBrokenCopy(error)) throw error;
-      }
-    }
-    this.#discard();
-    this.#copy = await Copy.make(this.id, fetch, { ...place, onStep });
-    return this.#copy;
   }
 
-  #discard(): void {
-    this.#copy?.discard();
-    this.#copy = null;
+  async #workingCopy(): Promise<WorkingCopy> {
+    if (this.#working?.isWhole) return this.#working;
+    this.#dropWorking();
+    this.#working = await WorkingCopy.of(this.#reading, { ...this.#deps.place, onStep: this.#deps.onStep });
+    return this.#working;
+  }
+
+  /** Reads the store from the database. Throws what keeps this nocturne from it. */
+  readonly #fetch: Fetch = async (since, to) => {
+    const onRow = (found: StoreRow) => {
+      if (found.state === 'arriving') throw notReady(this.id, found);
+      refuseUnreadable(found);
+      // The database was restored since: what is there is no change of what is here.
+      if (since >= 0 && found.lineage !== this.row.lineage) throw brokenCopy('all');
+      to.onRow(found);
+    };
+    const found = await readStore(this.#deps.database, { id: this.id, since }, { ...to, onRow });
+    if (!found) throw notReady(this.id, null);
+    return found;
+  };
+
+  async #refuseTooEarly(row: StoreRow | null): Promise<void> {
+    if (row) refuseUnreadable(row);
+    if (!row || row.ledgerVersion >= ledgerVersion()) return;
+    if (await isReadByAll(this.#deps.database.ask, ledgerVersion())) return;
+    throw passing(
+      `${this.id} waits until processes of an older nocturne have ended.`,
+      'Update them: this nocturne would write what they cannot read.',
+    );
+  }
+
+  #dropWorking(): void {
+    this.#working?.discard();
+    this.#working = null;
   }
 
   #afterOthers<T>(work: () => Promise<T>): Promise<T> {
@@ -284,16 +357,31 @@ function isSameRevision(a: StoreRow, b: StoreRow): boolean {
 
 function refuseUnreadable({ id, ledgerVersion: version }: StoreRow): void {
   if (version <= ledgerVersion()) return;
-  throw new AppError('conflict', `${id} was written by a newer nocturne.`, {
-    remedy: 'Update nocturne on this machine; the work waits.',
-  });
+  throw passing(`${id} was written by a newer nocturne.`, 'Update nocturne on this machine; the work waits.');
 }
 
 function notReady(id: string, row: StoreRow | null): AppError {
   if (!row) return new AppError('bad-input', `There is no memory store ${id} in the database.`);
-  return new AppError('conflict', `${row.name} is still being moved into the database.`, {
-    remedy: 'Finish it: nocturne move --to-database, as it was begun.',
-  });
+  if (row.state === 'removed') {
+    return passing(`${row.name} was deleted.`, `It comes back with nocturne undo ${id}, as long as it is kept.`);
+  }
+  return passing(
+    `${row.name} is still being moved into the database.`,
+    'Finish it: nocturne move --to-database, as it was begun.',
+  );
+}
+
+/** Others write to the store for longer than is waited. */
+export function held(id: string, waitMs = 0): AppError {
+  return passing(
+    `Others have been writing to ${id} for ${waitMs / 1_000} seconds.`,
+    'Nothing was changed; try again when they are done.',
+  );
+}
+
+/** What does not go now, whatever is asked: the server tells it by the code of the cause from what a caller did. */
+function passing(message: string, remedy: string): AppError {
+  return new AppError('conflict', message, { remedy, cause: { code: 'STORE_HELD' } });
 }
 
 function takenOver(id: string): AppError {

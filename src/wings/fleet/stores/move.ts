@@ -21,14 +21,16 @@ import { newId, openLedger } from '../../../memory/ledger/ledger.ts';
 import { shaOf } from '../../../memory/ledger/version-rows.ts';
 import { openStore } from '../../../memory/open.ts';
 import type { Store } from '../../../memory/store/store.ts';
+import type { Ask } from '../database.ts';
+import { bringWork, sendWork, WORK_TABLES, workIn } from '../work/carried.ts';
+import { arrive, beginArrival, endArrival } from './arrivals.ts';
 import { censusOf, difference, sumOf } from './compare.ts';
-import { Copy, ledgerVersion } from './copy.ts';
+
 import { pageBytesOf, pagesOfFile } from './log-pages.ts';
+import { ReadingCopy } from './reading-copy.ts';
+import { moveUses } from './recalls.ts';
 import {
-  arrive,
-  beginArrival,
   type Changes,
-  endArrival,
   readStore,
   releaseStore,
   removeStore,
@@ -37,7 +39,9 @@ import {
   storeRows,
   takeStore,
 } from './rows.ts';
+import type { Fetch } from './stage.ts';
 import type { FleetStores } from './stores.ts';
+import { ledgerVersion } from './working-copy.ts';
 
 export interface Moved {
   outcome: 'moved' | 'removed';
@@ -111,12 +115,13 @@ export async function moveToDatabase(
       const copy = await copyOf(stores, arrival.id);
       try {
         await store.missing();
-        const differs = difference(censusOf(store), censusOf(copy.store));
+        const differs = difference(censusOf(store), censusOf(copy));
         if (differs) throw changedMeanwhile(store.dir, differs);
       } finally {
         copy.discard();
       }
       onStep?.('end');
+      await sendWork(ask, arrival.id, store.ledger);
       await endArrival(ask, { id: arrival.id, sum: sumOf(before) });
     }
     if (!removes) return moved;
@@ -127,6 +132,9 @@ export async function moveToDatabase(
   }
 }
 
+/** What is brought there from rows of its own: what was brought before is no difference. */
+const KEPT_BESIDE = [...WORK_TABLES, 'topic_use'];
+
 /** Moves a store of the database into a directory that is not there yet, or holds exactly this store. */
 export async function moveToDirectory(
   { given, dir }: { given: string; dir: string },
@@ -134,6 +142,7 @@ export async function moveToDirectory(
 ): Promise<Moved> {
   const { ask } = stores.database;
   const { id, name } = oneStore(await storeRows(ask), given);
+  await refuseWorkedIn(ask, { id, name });
   const taken = await takeStore(ask, { store: id, owner: `${hostname()}/move`, leaseMs: MOVE_LEASE_MS });
   if (!taken) {
     throw new AppError('conflict', `Another process writes to ${name}.`, { remedy: 'Try again when it is done.' });
@@ -156,15 +165,21 @@ export async function moveToDirectory(
       }
       onStep?.('compare');
       const store = await openStore(dir);
-      const found = censusOf(store);
-      store.close();
-      const differs = difference(found, censusOf(copy.store));
-      if (differs) throw notSame(dir, name, differs);
+      const found = censusOf(store, KEPT_BESIDE);
+      try {
+        const differs = difference(found, censusOf(copy, KEPT_BESIDE));
+        if (differs) throw notSame(dir, name, differs);
+        await bringWork(ask, id, store.ledger);
+        await moveUses(ask, { store: id, copy: copy.ledger, to: store.ledger });
+      } finally {
+        store.close();
+      }
       const rows = [...found.tables.values()].reduce((sum, table) => sum + table.rows, 0);
       const bytes = copy.row.pages * copy.row.pageBytes;
       const moved: Moved = { outcome: 'moved', store: id, name, files: found.files.size, rows, bytes, left: [] };
       if (!removes) return moved;
       onStep?.('remove');
+      await refuseWorkedIn(ask, { id, name });
       if (!(await removeStore(ask, { lease: taken.lease, on: taken.row }))) {
         throw new AppError('fenced', `${name} was taken over meanwhile; it was not removed.`);
       }
@@ -176,6 +191,18 @@ export async function moveToDirectory(
   } finally {
     if (isThere) await releaseStore(ask, taken.lease).catch(() => {});
   }
+}
+
+/** What waits in the database goes with the store there, and nobody would ever work it. */
+async function refuseWorkedIn(ask: Ask, { id, name }: { id: string; name: string }): Promise<void> {
+  const { waiting, isWorked } = await workIn(ask, id);
+  if (isWorked) {
+    throw new AppError('conflict', `A worker works on ${name}.`, { remedy: 'Move it when that is done.' });
+  }
+  if (waiting === 0) return;
+  throw new AppError('refused', `${waiting} sessions wait to be extracted into ${name}.`, {
+    remedy: 'Let a worker extract them; then move.',
+  });
 }
 
 async function refuseInUse(store: Store, now: Date): Promise<void> {
@@ -248,13 +275,13 @@ function* lacking(
 }
 
 /** A copy, in whatever state the store is. */
-function copyOf({ database, deps }: FleetStores, id: string, root = deps.place.root): Promise<Copy> {
-  const fetch: Parameters<typeof Copy.make>[1] = async (since, to) => {
+function copyOf({ database, deps }: FleetStores, id: string, root = deps.place.root): Promise<ReadingCopy> {
+  const fetch: Fetch = async (since, to) => {
     const row = await readStore(database, { id, since }, to);
     if (!row) throw new AppError('bad-input', `There is no memory store ${id} in the database.`);
     return row;
   };
-  return Copy.make(id, fetch, { ...deps.place, root });
+  return ReadingCopy.make(id, fetch, { ...deps.place, root });
 }
 
 function oneStore(rows: StoreRow[], given: string): StoreRow {

@@ -2,10 +2,14 @@
 // revision it is and who may write. Nothing is shared between stores.
 // Promises: each function is one statement, so it is done whole or not at all, whatever becomes of the process that asked; a
 // revision is only made by who holds the fence, on the revision that it saw; what a revision replaces stands in no row.
-// Leases are by the database's time.
+// Leases are by the database's time. What is done to them does not wait for the database's disk: a revision does, and what came
+// before it with it. Where the database dies in between, a lease of before counts no more: it may be taken anew under the same
+// fence, so its owner is compared, too.
 
+import type { Lease } from '../../../memory/ledger/job-rows.ts';
 import type { Ask, Database, DatabasePart } from '../database.ts';
 import type { Pages } from './log-pages.ts';
+import { RECALL_STEPS } from './recalls.ts';
 
 export const STORES: DatabasePart = {
   name: 'stores',
@@ -26,6 +30,9 @@ export const STORES: DatabasePart = {
       at timestamptz not null default clock_timestamp(), primary key (store, id))`,
     // Processes that are alive, and which ledgers each of them can read.
     'create table member (id text primary key, ledger_version int not null, seen_at timestamptz not null)',
+    // Whose it is, where several take turns; null: nobody's in particular.
+    'alter table store add column tenant text',
+    ...RECALL_STEPS,
   ],
 };
 
@@ -39,8 +46,8 @@ const BATCH_BYTES = 4 * 2 ** 20;
 export interface StoreRow {
   id: string;
   name: string;
-  /** `arriving` until a move into the database is done. */
-  state: 'arriving' | 'ready';
+  /** `arriving` until a move into the database is done; `removed` while it is put aside. */
+  state: 'arriving' | 'ready' | 'removed';
   revision: number;
   lineage: string;
   /** Pages of the ledger, and bytes of each. */
@@ -57,14 +64,19 @@ export interface StoreLease {
   fence: number;
 }
 
+/** The transaction of a statement in which this was asked is at its end before it is on the database's disk. */
+const HURRYING = `hurrying as materialized (select set_config('synchronous_commit', 'off', true))`;
+const HURRIES = 'exists (select from hurrying)';
+
 const ROW = `id, name, state, revision, lineage, pages, page_bytes as "pageBytes", ledger_version as "ledgerVersion"`;
 
 export async function storeRow(ask: Ask, id: string): Promise<StoreRow | null> {
   return (await ask<StoreRow>(`select ${ROW} from store where id = $1`, [id]))[0] ?? null;
 }
 
-export async function storeRows(ask: Ask): Promise<StoreRow[]> {
-  return ask<StoreRow>(`select ${ROW} from store order by created_at, id`);
+/** `source`: the machine and its directory that a store stands for; null: none. */
+export async function storeRows(ask: Ask): Promise<(StoreRow & { source: string | null })[]> {
+  return ask(`select ${ROW}, source from store order by created_at, id`);
 }
 
 /** Takes the lease, and answers the row as it is now; null where another holds it, or there is no such store to write. */
@@ -73,25 +85,30 @@ export async function takeStore(
   { store, owner, leaseMs }: { store: string; owner: string; leaseMs: number },
 ): Promise<{ row: StoreRow; lease: StoreLease } | null> {
   const [row] = await ask<StoreRow & { fence: number }>(
-    `update store set fence = fence + 1, owner = $2, until = clock_timestamp() + $3 * interval '1 millisecond'
-     where id = $1 and state = 'ready' and (owner is null or until < clock_timestamp()) returning ${ROW}, fence`,
+    `with ${HURRYING}
+     update store set fence = fence + 1, owner = $2, until = clock_timestamp() + $3 * interval '1 millisecond'
+     where ${HURRIES} and id = $1 and state = 'ready' and (owner is null or until < clock_timestamp()) returning ${ROW}, fence`,
     [store, owner, leaseMs],
   );
   return row ? { row, lease: { store, owner, fence: row.fence } } : null;
 }
 
 /** Makes the lease last longer; false where it is lost. */
-export async function renewStore(ask: Ask, { store, fence }: StoreLease, leaseMs: number): Promise<boolean> {
+export async function renewStore(ask: Ask, { store, owner, fence }: StoreLease, leaseMs: number): Promise<boolean> {
   const renewed = await ask(
-    `update store set until = clock_timestamp() + $3 * interval '1 millisecond'
-     where id = $1 and fence = $2 and owner is not null returning 1 as one`,
-    [store, fence, leaseMs],
+    `with ${HURRYING} update store set until = clock_timestamp() + $4 * interval '1 millisecond'
+     where ${HURRIES} and id = $1 and fence = $2 and owner = $3 returning 1 as one`,
+    [store, fence, owner, leaseMs],
   );
   return renewed.length === 1;
 }
 
-export async function releaseStore(ask: Ask, { store, fence }: StoreLease): Promise<void> {
-  await ask('update store set owner = null, until = null where id = $1 and fence = $2', [store, fence]);
+export async function releaseStore(ask: Ask, { store, owner, fence }: StoreLease): Promise<void> {
+  await ask(
+    `with ${HURRYING} update store set owner = null, until = null
+     where ${HURRIES} and id = $1 and fence = $2 and owner = $3`,
+    [store, fence, owner],
+  );
 }
 
 /** What a commit changed. */
@@ -101,6 +118,8 @@ export interface Changes {
   ledgerVersion: number;
   /** Null: the file is gone. */
   files: Map<string, Buffer | null>;
+  /** How often something was forgotten, as the ledger counts. */
+  forgotten?: number;
 }
 
 /** The bytes of a change as they are sent. */
@@ -109,13 +128,17 @@ export function bytesOf({ pages, files }: Changes): number {
   return [...pages.changed.values()].reduce((sum, bytes) => sum + bytes.length, ofFiles);
 }
 
+/** The lease under which work is done that ends in a change, where it is a row of the database (work/tables.ts). */
+export type WorkLease = Pick<Lease, 'key' | 'owner' | 'fence' | 'item'>;
+
 /**
  * Makes the next revision of a store and lets the lease go; answers its number. Null where the store is at another revision
- * by now, the lease was taken by another, or a process that is alive could not read the ledger: nothing is changed.
+ * by now, its lease or that of the work (`only`) was taken by another, the work's item is gone, or a process that is alive could not read the ledger:
+ * nothing is changed.
  */
 export async function checkIn(
   ask: Ask,
-  { lease, on, id, changes }: { lease: StoreLease; on: StoreRow; id: string; changes: Changes },
+  { lease, on, id, changes, only }: { lease: StoreLease; on: StoreRow; id: string; changes: Changes; only?: WorkLease },
 ): Promise<number | null> {
   const numbers = [...changes.pages.changed.keys()];
   const kept = [...changes.files].filter((file): file is [string, Buffer] => file[1] !== null);
@@ -125,12 +148,19 @@ export async function checkIn(
     end += bytes.length;
     return end - bytes.length;
   });
+  // Locked, so that nobody takes it, nor the item that is worked, before the change is there.
+  const held = only
+    ? 'select from work_lease where store = $1 and key = $19 and owner = $20 and fence = $21 for share'
+    : 'select';
+  const wanted =
+    only?.item === undefined ? 'select' : 'select from work_inbox where store = $1 and id = $22::bigint for share';
   const [made] = await ask<{ revision: number }>(
-    `with made as (
-       update store set revision = revision + 1, pages = $5::int, page_bytes = $6::int, ledger_version = $7::int, owner = null, until = null
-       where id = $1 and state = 'ready' and revision = $2 and lineage = $3 and fence = $4 and (ledger_version = $7::int or not exists (
+    `with held as materialized (${held}), wanted as materialized (${wanted}), made as (
+       update store set revision = revision + 1, pages = $5::int, page_bytes = $6::int, ledger_version = $7::int, owner = null, until = null,
+         forgotten = greatest(forgotten, $18::int)
+       where id = $1 and state = 'ready' and revision = $2 and lineage = $3 and fence = $4 and owner = $17 and (ledger_version = $7::int or not exists (
          select from member where ledger_version < $7::int and seen_at > clock_timestamp() - $8 * interval '1 millisecond'))
-       returning id as store, revision),
+         and exists (select from held) and exists (select from wanted) returning id as store, revision),
      fewer_pages as (delete from page using made where page.store = made.store and number > $5),
      new_pages as (insert into page select store, n, revision, substring($10::bytea from ((nth - 1) * $6::int + 1)::int for $6::int)
        from made, unnest($9::int[]) with ordinality as given (n, nth)
@@ -141,6 +171,8 @@ export async function checkIn(
        on conflict (store, path) do update set revision = excluded.revision, bytes = excluded.bytes),
      fewer_checkins as (delete from checkin using made
        where checkin.store = made.store and checkin.revision < made.revision - ${REMEMBERED_REVISIONS}),
+     unrecalled as (delete from recalled using made, store
+       where recalled.store = made.store and store.id = made.store and store.forgotten < $18::int),
      noted as (insert into checkin select store, $16, revision from made)
      select revision from made`,
     [
@@ -148,23 +180,29 @@ export async function checkIn(
       ...[changes.pages.count, changes.pageBytes, changes.ledgerVersion, MEMBER_GONE_MS],
       ...[numbers, Buffer.concat([...changes.pages.changed.values()])],
       ...[gone, kept.map(([path]) => path), starts, kept.map(([, bytes]) => bytes.length)],
-      ...[Buffer.concat(kept.map(([, bytes]) => bytes)), id],
+      ...[Buffer.concat(kept.map(([, bytes]) => bytes)), id, lease.owner, changes.forgotten ?? 0],
+      ...(only ? [only.key, only.owner, only.fence] : []),
+      ...(only?.item === undefined ? [] : [only.item]),
     ],
   );
   return made?.revision ?? null;
 }
 
 /**
- * Whether a commit was checked in whose answer was lost, so that nothing changes it any more: what may still be under way in
- * the database is waited for, or finds its fence gone.
+ * The revision of a commit that was checked in although its answer was lost, or null, so that nothing changes it any more: what
+ * may still be under way in the database is waited for, or finds its fence gone.
  */
-export async function wasCheckedIn(ask: Ask, { store, fence }: StoreLease, id: string): Promise<boolean> {
-  await ask('update store set fence = fence + 1, owner = null, until = null where id = $1 and fence = $2', [
-    store,
-    fence,
-  ]);
+export async function wasCheckedIn(ask: Ask, { store, owner, fence }: StoreLease, id: string): Promise<number | null> {
+  await ask(
+    'update store set fence = fence + 1, owner = null, until = null where id = $1 and fence = $2 and owner = $3',
+    [store, fence, owner],
+  );
   // A lease that another took since waited for it, too. This is asked apart: the statement above sees only what was before it.
-  return (await ask('select from checkin where store = $1 and id = $2', [store, id])).length === 1;
+  const [row] = await ask<{ revision: number }>('select revision from checkin where store = $1 and id = $2', [
+    store,
+    id,
+  ]);
+  return row?.revision ?? null;
 }
 
 /** Says that a process is alive, and which ledgers it can read. */
@@ -244,71 +282,6 @@ export async function readStore(
   });
 }
 
-/** A store that is moved into the database; what it has already is in `arrived`. */
-interface Arrival {
-  id: string;
-  arrived: { pages: Map<number, string>; files: Map<string, string> };
-}
-
-/**
- * Begins to move a store from `source` into the database, or goes on with it; null where the name or the id is another's, or
- * the store has arrived.
- */
-export async function beginArrival(
-  ask: Ask,
-  { id, name, source, changes }: { id: string; name: string; source: string; changes: Omit<Changes, 'files'> },
-): Promise<Arrival | null> {
-  const [row] = await ask<{ id: string }>(
-    `insert into store (id, name, source, state, revision, pages, page_bytes, ledger_version)
-     values ($1, $2, $3, 'arriving', 0, $4, $5, $6) on conflict (name) do update
-     set pages = excluded.pages, page_bytes = excluded.page_bytes, ledger_version = excluded.ledger_version
-     where store.state = 'arriving' and store.source = $3 returning id`,
-    [id, name, source, changes.pages.count, changes.pageBytes, changes.ledgerVersion],
-  );
-  if (!row) return null;
-  const pages = await ask<{ number: number; sha: string }>(
-    `select number, encode(sha256(bytes), 'hex') as sha from page where store = $1`,
-    [row.id],
-  );
-  const files = await ask<{ path: string; sha: string }>(
-    `select path, encode(sha256(bytes), 'hex') as sha from file where store = $1`,
-    [row.id],
-  );
-  return {
-    id: row.id,
-    arrived: {
-      pages: new Map(pages.map(({ number, sha }) => [number, sha])),
-      files: new Map(files.map(({ path, sha }) => [path, sha])),
-    },
-  };
-}
-
-/** Puts pages and files of a store that arrives; a file that is null goes. */
-export async function arrive(ask: Ask, id: string, { pages, files }: Pick<Changes, 'pages' | 'files'>): Promise<void> {
-  const given = [...pages.changed];
-  const size = given[0]?.[1].length ?? 0;
-  await ask(
-    `insert into page select $1, n, 0, substring($3::bytea from ((nth - 1) * $4::int + 1)::int for $4::int)
-     from unnest($2::int[]) with ordinality as given (n, nth) on conflict (store, number) do update set bytes = excluded.bytes`,
-    [id, given.map(([number]) => number), Buffer.concat(given.map(([, bytes]) => bytes)), size],
-  );
-  await ask('delete from page where store = $1 and number > $2', [id, pages.count]);
-  for (const [path, bytes] of files) {
-    if (bytes === null) await ask('delete from file where store = $1 and path = $2', [id, path]);
-    else {
-      await ask(
-        'insert into file values ($1, $2, 0, $3) on conflict (store, path) do update set bytes = excluded.bytes',
-        [id, path, bytes],
-      );
-    }
-  }
-}
-
-/** From now on the store is there to work in. `sum`: of what was moved, by which its source is known again. */
-export async function endArrival(ask: Ask, { id, sum }: { id: string; sum: string }): Promise<void> {
-  await ask("update store set state = 'ready', source_sum = $2 where id = $1 and state = 'arriving'", [id, sum]);
-}
-
 /** The store that was moved from this source, or is being moved. */
 export async function storeFrom(
   ask: Ask,
@@ -324,10 +297,41 @@ export async function storeFrom(
   );
 }
 
+/** Adds a store that is ready and has no files; null where its name or its source is another's. */
+export async function addStore(
+  ask: Ask,
+  { id, name, source, changes }: { id: string; name: string; source: string; changes: Omit<Changes, 'files'> },
+): Promise<string | null> {
+  const { pages, pageBytes, ledgerVersion } = changes;
+  const [made] = await ask<{ id: string }>(
+    `with made as (insert into store (id, name, source, state, revision, pages, page_bytes, ledger_version)
+       values ($1, $2, $3, 'ready', 0, $4, $5::int, $6) on conflict do nothing returning id),
+     pages as (insert into page select id, n, 0, substring($8::bytea from ((nth - 1) * $5::int + 1)::int for $5::int)
+       from made, unnest($7::int[]) with ordinality as given (n, nth))
+     select id from made`,
+    [
+      ...[id, name, source, pages.count, pageBytes, ledgerVersion],
+      ...[[...pages.changed.keys()], Buffer.concat([...pages.changed.values()])],
+    ],
+  );
+  return made?.id ?? null;
+}
+
+/** Of these processes, those that no member is of which was seen lately. */
+export async function goneProcesses(ask: Ask, processes: string[]): Promise<Set<string>> {
+  const gone = await ask<{ process: string }>(
+    `select process from unnest($1::text[]) as given (process) where not exists (select from member
+       where split_part(id, '/', 1) = process and seen_at > clock_timestamp() - $2 * interval '1 millisecond')`,
+    [processes, MEMBER_GONE_MS],
+  );
+  return new Set(gone.map(({ process }) => process));
+}
+
 /** Removes a store with all that it holds, under the lease and at this revision; false where it is another by now. */
 export async function removeStore(ask: Ask, { lease, on }: { lease: StoreLease; on: StoreRow }): Promise<boolean> {
   const gone = await ask(
-    `with gone as (delete from store where id = $1 and fence = $2 and revision = $3 returning id),
+    `with gone as (delete from store where id = $1 and fence = $2 and revision = $3
+       and not exists (select from work_inbox where store = $1 and kind <> 'dream') returning id),
      pages as (delete from page using gone where store = gone.id),
      files as (delete from file using gone where store = gone.id),
      checkins as (delete from checkin using gone where store = gone.id)

@@ -1,44 +1,79 @@
-// The stores in the database, as one process has them: which there are, and the copies of those that it checked out.
-// Promises: others know that the process is alive, and which ledgers it can read, for as long as this is open; copies of
+// The stores in the database, as one process or thread has them: which there are, and those that are open here.
+// Promises: a store is opened once, however many work in it; of those that nobody works in, copies are kept within a bound, the
+// ones used last; others know that the process is alive, and which ledgers it can read, for as long as this is open; copies of
 // processes that died are thrown away.
 
 import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { AppError } from '../../../base/errors.ts';
+import { removeEmptyParents, removeTree } from '../../../base/files/directories.ts';
 import { thisProcess } from '../../../base/process.ts';
+import { type Ledger, newId } from '../../../memory/ledger/ledger.ts';
 import { type Database, openDatabase } from '../database.ts';
+import { WORK } from '../work/tables.ts';
+import { DatabaseWorkRows } from '../work/work-rows.ts';
 import { CheckedOut, type CheckOutDeps } from './checked-out.ts';
-import { ledgerVersion, sweepCopies } from './copy.ts';
-import { beSeen, leave, MEMBER_GONE_MS, STORES, type StoreRow, storeRows } from './rows.ts';
+import { FleetStore } from './fleet-store.ts';
+import { newLedger } from './new-ledger.ts';
+import { sweepCopies } from './reading-copy.ts';
+import { DatabaseRecallRows } from './recalls.ts';
+import { addStore, beSeen, leave, MEMBER_GONE_MS, STORES, storeFrom, storeRows } from './rows.ts';
+import { ledgerVersion } from './working-copy.ts';
 
 export interface StoresOptions extends Omit<CheckOutDeps, 'database' | 'place'> {
-  url: string;
+  /** Its tables are made, and it is closed with the stores; or one that is open, with the parts `STORES` and `WORK`, and stays so. */
+  database: string | Database;
   /** The nocturne home of this machine: copies are in its `copies/`. */
   home: string;
   /** What copies are opened with. */
   open?: CheckOutDeps['place']['options'];
+  /** How much of this disk copies may take that nobody works in, and how many; default: 2 GiB, 200. */
+  keep?: { bytes: number; stores: number };
+}
+
+const KEEP = { bytes: 2 * 2 ** 30, stores: 200 };
+/** Stores of one name get a number behind it. */
+const MOST_NAMES = 1_000;
+
+interface Opened {
+  opening: Promise<FleetStore>;
+  store: FleetStore | null;
+  holders: number;
+  /** On this disk, when it was let go. */
+  bytes: number;
 }
 
 export class FleetStores {
   readonly database: Database;
   readonly deps: CheckOutDeps;
-  readonly #member: string;
+  readonly #options: StoresOptions;
+  readonly #member = `${thisProcess()}/${randomUUID()}`;
   readonly #seen: NodeJS.Timeout;
+  /** By id, the one used last at the end. */
+  readonly #opened = new Map<string, Opened>();
+  /** What is being thrown away. */
+  readonly #ending = new Set<Promise<void>>();
 
-  private constructor(database: Database, { member, deps }: { member: string; deps: CheckOutDeps }) {
+  private constructor(database: Database, options: StoresOptions) {
+    const { home, open = {}, leaseMs, waitMs, answerMs, onStep, onSent } = options;
+    const [process = '', own = ''] = this.#member.split('/');
+    const root = join(home, 'copies', encodeURIComponent(process), own);
     this.database = database;
-    this.deps = deps;
-    this.#member = member;
+    this.deps = { database, place: { root, options: open }, leaseMs, waitMs, answerMs, onStep, onSent };
+    this.#options = options;
     this.#seen = setInterval(() => this.#beSeen().catch(() => {}), MEMBER_GONE_MS / 3).unref();
   }
 
-  /** Connects; to be closed. Errors: those of `openDatabase`. */
-  static async open({ url, home, open = {}, ...rest }: StoresOptions): Promise<FleetStores> {
-    const database = await openDatabase(url, [STORES]);
-    const root = join(home, 'copies');
-    const member = `${thisProcess()}/${randomUUID()}`;
-    const opened = new FleetStores(database, { member, deps: { ...rest, database, place: { root, options: open } } });
+  /** Connects, where it is given a URL; to be closed. Errors: those of `openDatabase`. */
+  static async open(options: StoresOptions): Promise<FleetStores> {
+    const { database } = options;
+    const opened = new FleetStores(
+      typeof database === 'string' ? await openDatabase(database, [STORES, WORK]) : database,
+      options,
+    );
     try {
-      sweepCopies(root);
+      sweepCopies(join(options.home, 'copies'));
       await opened.#beSeen();
       return opened;
     } catch (error) {
@@ -47,19 +82,112 @@ export class FleetStores {
     }
   }
 
-  list(): Promise<StoreRow[]> {
+  list(): ReturnType<typeof storeRows> {
     return storeRows(this.database.ask);
   }
 
-  /** A copy of the store; to be closed. Errors: those of `CheckedOut.open`. */
-  checkOut(id: string): Promise<CheckedOut> {
-    return CheckedOut.open(id, this.deps);
+  /**
+   * The store, as it is here: the same object for all who open it while one of them works in it; whoever is done releases or
+   * closes it. A copy that was kept is not brought on: `refresh` does that. Errors: those of `CheckedOut.open`.
+   */
+  async open(id: string): Promise<FleetStore> {
+    const opened = this.#opened.get(id) ?? { opening: this.#checkOut(id), store: null, holders: 0, bytes: 0 };
+    this.#opened.delete(id);
+    this.#opened.set(id, opened);
+    opened.holders += 1;
+    try {
+      opened.store = await opened.opening;
+      return opened.store;
+    } catch (error) {
+      if (this.#opened.get(id) === opened) this.#opened.delete(id);
+      throw error;
+    }
+  }
+
+  /** One who opened the store is done with it. */
+  release(id: string): void {
+    const opened = this.#opened.get(id);
+    if (!opened || opened.holders === 0) return;
+    opened.holders -= 1;
+    opened.bytes = opened.store?.bytes ?? 0;
+    this.#opened.delete(id);
+    this.#opened.set(id, opened);
+    this.#throwAway();
+  }
+
+  /** The id of the store that stands for a directory of this machine, or null. */
+  async ofSource(dir: string): Promise<string | null> {
+    const found = await storeFrom(this.database.ask, `${hostname()}:${dir}`);
+    return found?.state === 'ready' ? found.id : null;
+  }
+
+  /** Whether what a store stands for is a directory of this machine. */
+  isHere(source: string | null): boolean {
+    return source?.startsWith(`${hostname()}:`) ?? false;
+  }
+
+  /**
+   * The id of the store that stands for a directory of a machine: the one that was moved from there, or an empty one that is made
+   * now, under `name` or, where that is taken, with a number behind it.
+   */
+  async forSource(dir: string, { name, host = hostname() }: { name: string; host?: string }): Promise<string> {
+    const { ask } = this.database;
+    const source = `${host}:${dir}`;
+    for (let n = 1; n < MOST_NAMES; n += 1) {
+      const known = await storeFrom(ask, source);
+      if (known) return known.id;
+      const [id, changes] = [newId('memstore'), newLedger(this.deps.place.root)];
+      const made = await addStore(ask, { id, source, name: n === 1 ? name : `${name}-${n}`, changes });
+      if (made) return made;
+    }
+    throw new AppError('conflict', `The database has too many stores with the name ${name}.`);
   }
 
   async close(): Promise<void> {
     clearInterval(this.#seen);
+    for (const { opening } of this.#opened.values()) {
+      const store = await opening.catch(() => null);
+      if (store) this.#end(store);
+    }
+    this.#opened.clear();
+    await Promise.all(this.#ending);
+    const { root } = this.deps.place;
+    removeTree(root);
+    removeEmptyParents(join(this.#options.home, 'copies'), root);
     await leave(this.database.ask, this.#member).catch(() => {});
-    await this.database.close();
+    if (typeof this.#options.database === 'string') await this.database.close();
+  }
+
+  async #checkOut(id: string): Promise<FleetStore> {
+    const { ask } = this.database;
+    const work = new DatabaseWorkRows(ask, id);
+    const { place } = this.deps;
+    const copy: { of?: CheckedOut } = {};
+    const recalls = new DatabaseRecallRows(ask, { store: id, ledger: () => (copy.of as CheckedOut).ledger });
+    const furnished = { ...place, furnish: (ledger: Ledger) => recalls.furnish(ledger) };
+    copy.of = await CheckedOut.open(id, { ...this.deps, place: furnished });
+    return new FleetStore(copy.of, { ...this.#options.open, ask, work, recalls, onClose: () => this.release(id) });
+  }
+
+  /** Of the copies that nobody works in, throws away those that are beyond the bound. */
+  #throwAway(): void {
+    const { keep = KEEP } = this.#options;
+    const idle = [...this.#opened].filter(([, { holders }]) => holders === 0);
+    let bytes = idle.reduce((sum, [, each]) => sum + each.bytes, 0);
+    let count = idle.length;
+    for (const [id, { store, bytes: own }] of idle) {
+      if (count <= keep.stores && bytes <= keep.bytes) return;
+      this.#opened.delete(id);
+      if (store) this.#end(store);
+      count -= 1;
+      bytes -= own;
+    }
+  }
+
+  #end(store: FleetStore): void {
+    const ending = store.end().catch(() => {});
+    this.#ending.add(ending);
+    void ending.then(() => this.#ending.delete(ending));
   }
 
   #beSeen(): Promise<void> {

@@ -16,7 +16,9 @@ let mark = document.body.dataset.mark;
 async function read(url, init) {
   const answer = await fetch(url, { credentials: 'same-origin', ...init });
   const text = await answer.text();
-  if (!/^text\/html/.test(answer.headers.get('content-type') ?? '')) throw new Error(text);
+  if (!/^text\/html/.test(answer.headers.get('content-type') ?? '')) {
+    throw Object.assign(new Error(text), { isRefusal: true });
+  }
   return { page: new DOMParser().parseFromString(text, 'text/html'), url: answer.url };
 }
 
@@ -65,7 +67,8 @@ function trouble(error) {
   const said = document.createElement('p');
   said.className = 'problem';
   said.setAttribute('role', 'alert');
-  said.textContent = `That did not reach nocturne: ${error.message.trim()}`;
+  const words = error.message.trim();
+  said.textContent = error.isRefusal ? words || 'nocturne refused that.' : `That did not reach nocturne: ${words}`;
   main.prepend(said);
 }
 

@@ -5,7 +5,7 @@ import { formatIn, isDay } from '../../../base/time.ts';
 import { asJson, readCost } from '../../../doors/cli/commands/cost.ts';
 import { readOverview, sayBreaker } from '../../../doors/cli/terminal/overview.ts';
 import { plainly, sayTokens, sayUsd } from '../../../doors/cli/terminal/words.ts';
-import { knownWork } from '../../../doors/worker/known-work.ts';
+import { type KnownWork, knownWork } from '../../../doors/worker/known-work.ts';
 import { bars } from '../chart.ts';
 import { type At, form, type Html, type View, when } from '../shell.ts';
 
@@ -24,7 +24,10 @@ export async function costView(at: At): Promise<View> {
   const cost = asJson(await readCost(app, isDay(`${asked}-01`) ? asked : undefined));
   const overview = await readOverview(app);
   const [workers, breaker] = await Promise.all([app.home.workers(), app.home.breaker.read()]);
-  const work = places.all.flatMap(({ name, store }) => knownWork(store.ledger).map((each) => ({ ...each, name })));
+  const work: (KnownWork & { name: string })[] = [];
+  for (const { name, store } of places.all) {
+    for (const each of await knownWork(store.work)) work.push({ ...each, name });
+  }
   const name = (month: string) => formatIn(`${month}-15T12:00:00Z`, 'UTC', 'MMMM yyyy');
   const before = new Date(Date.parse(`${cost.month}-01`) - 86_400_000).toISOString().slice(0, 7);
   const money = (usd: number, tokens: number) => (cost.total.usd > 0 ? sayUsd(usd * 1e6) : sayTokens(tokens));

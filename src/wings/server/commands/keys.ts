@@ -13,22 +13,32 @@ import { oneStore, storesOf } from '../rows/which.ts';
 
 const GROUP = 'Under the hood';
 const MICRO_USD = 1_000_000;
-const SHAPE = '{ id, name, stores, rights, dayUsd, createdAt, revokedAt }';
+const SHAPE = '{ id, name, tenant, stores, rights, dayUsd, createdAt, revokedAt }';
 
 const keys: CommandSpec = { name: 'keys', about: 'who may use nocturne serve', group: GROUP };
 
-const create: CommandSpec<{ name: string; stores: string; rights: Right[]; dayUsd?: number; json?: boolean }> = {
+interface NewKeyOptions {
+  name: string;
+  tenant?: string;
+  stores: string;
+  rights: Right[];
+  dayUsd?: number;
+  json?: boolean;
+}
+
+const create: CommandSpec<NewKeyOptions> = {
   name: 'keys create',
   about: 'make a key; it is printed once',
   group: GROUP,
   options: [
     ['--name <name>', 'what it is for', { isRequired: true }],
+    ['--tenant <name>', 'whose it is: a name for all keys and stores of one customer or group', { parse: tenantOf }],
     ['--stores <names>', 'stores it may use, by name or id, with commas; all: those of the home', { default: '' }],
     ['--rights <list>', `of ${RIGHTS.join(',')}`, { parse: rightsOf, default: [...RIGHTS] }],
     ['--day-usd <amount>', 'what its dreams may cost in a day', { parse: amountOf }],
   ],
   json: `{ key, ...${SHAPE} }`,
-  more: 'Stores that are made with a key are its own, whatever --stores says.',
+  more: 'Stores that are made with a key are its own, whatever --stores says, and belong to its tenant.',
   examples: ['keys create --name ci --stores notes --rights read,write'],
   run: ({ options, parts }) =>
     withApp({ options: {}, parts }, async (app) => {
@@ -38,6 +48,7 @@ const create: CommandSpec<{ name: string; stores: string; rights: Right[]; dayUs
       if (options.stores !== 'all') for (const each of named) stores.push((await oneStore(known, each.trim())).id);
       const { key, row } = await keysOf(app).create({
         name: options.name,
+        tenant: options.tenant ?? null,
         stores: options.stores === 'all' ? 'all' : stores,
         rights: options.rights,
         dayMicroUsd: options.dayUsd === undefined ? null : Math.round(options.dayUsd * MICRO_USD),
@@ -98,10 +109,10 @@ function shown({ dayMicroUsd, ...row }: KeyRow) {
   return { ...row, dayUsd: dayMicroUsd === null ? null : dayMicroUsd / MICRO_USD };
 }
 
-function line({ id, name, stores, rights, revokedAt }: KeyRow, { clock, zone }: Config): string {
+function line({ id, name, tenant, stores, rights, revokedAt }: KeyRow, { clock, zone }: Config): string {
   const which = stores === 'all' ? 'all stores' : stores.length === 0 ? 'its own stores' : stores.join(' ');
   const end = revokedAt ? `  revoked ${sayTime(revokedAt, { now: clock.now(), zone })}` : '';
-  return `${id}  ${name}  ${rights.join(',')}  ${which}${end}`;
+  return `${id}  ${name}${tenant === null ? '' : `  of ${tenant}`}  ${rights.join(',')}  ${which}${end}`;
 }
 
 function rightsOf(text: string): Right[] {
@@ -109,6 +120,11 @@ function rightsOf(text: string): Right[] {
   const unknown = given.find((each) => !RIGHTS.some((right) => right === each));
   if (unknown === undefined) return given as Right[];
   throw new InvalidArgumentError(`${JSON.stringify(unknown)} is none of ${RIGHTS.join(', ')}.`);
+}
+
+function tenantOf(text: string): string {
+  if (/^[\w.-]{1,64}$/.test(text)) return text;
+  throw new InvalidArgumentError('It must have 1 to 64 letters, digits, _, - or dots.');
 }
 
 function amountOf(text: string): number {

@@ -54,15 +54,17 @@ const serve: CommandSpec<Options> = {
         import('../serve.ts'),
         import('../worker-process.ts'),
       ]);
+      for (const error of app.overruled) await app.log('warn', { event: 'trouble', error });
       const { json, projects, url: urls, cors: origins, creates, reads, host, port, socket } = call.options;
+      // Before it answers anybody: who sees it answer may end it.
+      const ended = Promise.withResolvers<void>();
+      for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => ended.resolve());
       const server = await startServer(app, {
         ...{ host, port, socket, tls: tlsOf(call.options), withProjects: projects, reached: { urls, origins } },
         createsPerMinute: creates,
         readsPerMinute: reads,
         version: call.version,
       });
-      const ended = Promise.withResolvers<void>();
-      for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => ended.resolve());
       try {
         const { keys } = server.deps;
         const damage = await app.home.damage();

@@ -11,7 +11,7 @@ import { oneStore, storesOf } from '../rows/which.ts';
 
 const GROUP = 'Under the hood';
 const SHAPE =
-  '{ id, dir, kind, name, description, metadata, createdAt, updatedAt, archivedAt, removedAt, owner, allowsSecrets }';
+  '{ id, dir, kind, name, description, metadata, createdAt, updatedAt, archivedAt, removedAt, owner, tenant, allowsSecrets }';
 
 const stores: CommandSpec = { name: 'stores', about: 'memory stores of this home, for nocturne serve', group: GROUP };
 

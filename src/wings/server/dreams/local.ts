@@ -2,12 +2,10 @@
 // by its id, as it is or behind `sesn_`, as versions tell it.
 
 import { AppError, isAppError } from '../../../base/errors.ts';
+import type { WingApp } from '../../../doors/wing.ts';
 import { snapshotPath } from '../../../doors/worker/transcript-snapshots.ts';
 import { sessionRow } from '../../../memory/ledger/coverage.ts';
-import { inboxItems } from '../../../memory/ledger/inbox.ts';
-import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import type { Store } from '../../../memory/store/store.ts';
-import { openSession } from '../../../transcript/session.ts';
 import type { Session } from '../../../transcript/types.ts';
 
 interface Found {
@@ -18,9 +16,9 @@ interface Found {
 }
 
 /** The session of a project's memory that a client names; null where it has read none of that id, and none waits there. */
-export function localSession(ledger: Ledger, named: string): Found | null {
+export async function localSession({ work, ledger }: Store, named: string): Promise<Found | null> {
   const ids = [named, named.replace(/^sesn_/, '')];
-  for (const { kind, payload } of inboxItems(ledger)) {
+  for (const { kind, payload } of await work.items()) {
     const { session, transcript = '', snapshot } = payload as Partial<Omit<Found, 'id'>> & { session?: string };
     if (kind === 'extract' && transcript !== '' && session !== undefined && ids.includes(session)) {
       return { id: session, transcript, ...(snapshot !== undefined && { snapshot }) };
@@ -31,14 +29,17 @@ export function localSession(ledger: Ledger, named: string): Found | null {
 }
 
 /** Throws `transcript-gone` where it cannot be read any more, without a word of where it was. */
-export async function openLocal(store: Store, named: string): Promise<Session> {
-  const found = localSession(store.ledger, named);
+export async function openLocal(
+  store: Store,
+  { named, transcripts }: { named: string; transcripts: WingApp['transcripts'] },
+): Promise<Session> {
+  const found = await localSession(store, named);
   const gone = (cause?: unknown) =>
     new AppError('transcript-gone', `Session ${named} cannot be read any more.`, { cause });
   if (!found) throw gone();
   const { id, transcript, snapshot } = found;
   try {
-    return await openSession(transcript, { id, snapshot: snapshot && snapshotPath(store, snapshot) });
+    return await transcripts.open(transcript, { id, snapshot: snapshot && snapshotPath(store, snapshot) });
   } catch (error) {
     throw isAppError(error) ? gone(error) : error;
   }

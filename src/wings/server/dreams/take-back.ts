@@ -10,9 +10,10 @@ import { stopWork } from './stop.ts';
 
 /** False where somebody still works on it, who commits nothing more. */
 export async function takeBackDream(store: Store, { id, config }: { id: string; config: Config }): Promise<boolean> {
-  stopWork(store.ledger, id);
-  // What is being committed just now is waited for.
+  await stopWork(store.work, id);
+  // What is being committed just now is waited for, here and on other machines.
   await store.missing();
+  await store.enterRows(() => {});
   const jobs = store.ledger.all<{ id: string }>(
     `select id from job where session = ? and kind = 'dream'
        and exists (select 1 from version where actor = 'job:' || job.id)

@@ -7,56 +7,42 @@
 import { costMicroUsd, priceOf } from '../../../base/config/prices.ts';
 import { AppError, isAppError } from '../../../base/errors.ts';
 import { dayOf, nextDayAt } from '../../../base/time.ts';
+import type { SessionName } from '../../../doors/shared.ts';
 import type { WingApp, WorkTerms } from '../../../doors/wing.ts';
-import {
-  dropFailure,
-  failureRow,
-  type InboxItem,
-  inboxItem,
-  type JobKind,
-  putInInbox,
-  wasWorked,
-} from '../../../memory/ledger/inbox.ts';
-import { isLeased } from '../../../memory/ledger/job-rows.ts';
+import type { InboxItem, JobKind } from '../../../memory/ledger/inbox.ts';
 import type { Store } from '../../../memory/store/store.ts';
 import type { Session } from '../../../transcript/types.ts';
-import { type DreamRow, type DreamSession, Dreams, sessionOfDream } from '../rows/dreams.ts';
-import { Keys } from '../rows/keys.ts';
-import { openRows } from '../rows/schema.ts';
-import { type SessionRow, Sessions } from '../rows/sessions.ts';
-import { Stores } from '../rows/stores.ts';
-import { cloneStore } from './clone.ts';
+import { type DreamRow, type DreamSession, type Dreams, sessionOfDream } from '../rows/dreams.ts';
+import { type Rows, rowsOf } from '../rows/rows.ts';
+import type { SessionRow } from '../rows/sessions.ts';
 import { openKept } from './kept.ts';
 import { localSession, openLocal } from './local.ts';
-import { itemStays, stopWork } from './stop.ts';
+import { stopWork } from './stop.ts';
 import { takeBackDream } from './take-back.ts';
 
 /** A cancel is seen within this. */
 const LOOK_MS = 1_000;
 const HOUR_MS = 3_600_000;
+/** When it was looked last for sessions that wait for nothing. */
+const lookedAt = new WeakMap<WingApp['home'], number>();
+/** Longer than from one look to the next. */
+const TAKER_KEPT_MS = 15_000;
 
-interface Rows {
-  dreams: Dreams;
-  keys: Keys;
-  sessions: Sessions;
-  stores: Stores;
-}
-
-function rowsOf({ home, config: { clock } }: WingApp): Rows {
-  const rows = openRows(home);
-  return {
-    dreams: new Dreams(rows, clock),
-    keys: new Keys(rows, clock),
-    sessions: new Sessions(rows, { home, clock }),
-    stores: new Stores(rows, { home, clock }),
-  };
-}
-
-/** Puts into the inboxes what clients asked for meanwhile; answers whether it did. */
+/** Puts into the inboxes what clients asked for meanwhile; answers whether it did. Of several machines one does it. */
 export async function takeIn(app: WingApp): Promise<boolean> {
+  if (!app.shared) return takeInNow(app);
+  return (await app.shared.alone('take in', () => takeInNow(app), { keepMs: TAKER_KEPT_MS })) ?? false;
+}
+
+async function takeInNow(app: WingApp): Promise<boolean> {
   const rows = rowsOf(app);
   await rows.dreams.endLate(app.config.dreamHours);
   await rows.sessions.dropOld(app.config.sessionDays);
+  const nowMs = app.config.clock.now().getTime();
+  if (nowMs - (lookedAt.get(app.home) ?? 0) >= HOUR_MS) {
+    lookedAt.set(app.home, nowMs);
+    await noteForgotten({ app, rows });
+  }
   let hasCome = false;
   for (const session of await rows.sessions.toExtract()) {
     await putExtraction(session, { app, rows });
@@ -77,9 +63,20 @@ export async function termsOf(
   const session = rest.length > 0 ? rest.join('/') : undefined;
   if (id.startsWith('drm_')) return termsOfDream({ id, session, item }, { app, rows: rowsOf(app) });
   if (item.kind !== 'extract' || !id.startsWith('sesn_') || session === undefined) return null;
-  const opened = await openOr(() => openKept(rowsOf(app).sessions, { id, store: session }));
-  if (typeof opened === 'string') return { dropped: opened, worked: async () => {} };
-  return { session: opened, options: { keepsUserMemory: true }, worked: async () => {} };
+  const { sessions } = rowsOf(app);
+  const name = { id, store: session };
+  const opened = await openOr(() => openKept(sessions, name));
+  if (typeof opened === 'string') {
+    await sessions.noteWorked(name);
+    return { dropped: opened, worked: async () => {} };
+  }
+  return {
+    session: opened,
+    options: { keepsUserMemory: true },
+    async worked({ delayedUntil }) {
+      if (delayedUntil === null) await sessions.noteWorked(name);
+    },
+  };
 }
 
 interface At {
@@ -90,12 +87,27 @@ interface At {
 async function putExtraction(session: SessionRow, { app, rows }: At): Promise<void> {
   const store = await rows.stores.find(session.store);
   if (store) {
-    const { ledger } = await app.store(store.dir);
+    const { work } = await app.store(store.dir);
     const payload = payloadOf(session.id, undefined);
     const notBefore = app.config.clock.now().toISOString();
-    putInInbox(ledger, { kind: 'extract', key: `${session.id}/${session.store}`, payload, notBefore });
+    await work.put({ kind: 'extract', key: keyOf(session), payload, notBefore });
   }
   await rows.sessions.noteWaiting(session);
+  if (!store) await rows.sessions.noteWorked(session);
+}
+
+function keyOf({ id, store }: SessionName): string {
+  return `${id}/${store}`;
+}
+
+/** A worker that died between its last row in the inbox and the session's leaves one that waits for nothing. */
+async function noteForgotten({ app, rows }: At): Promise<void> {
+  const before = new Date(app.config.clock.now().getTime() - HOUR_MS);
+  for (const name of await rows.sessions.waitingSince(before)) {
+    const store = await rows.stores.find(name.store);
+    const item = store && (await (await app.store(store.dir)).work.item('extract', keyOf(name)));
+    if (!item) await rows.sessions.noteWorked(name);
+  }
 }
 
 /** Takes a dream as far as it goes without a model; answers whether work was put into an inbox. */
@@ -112,7 +124,7 @@ async function advance({ id }: DreamRow, at: At): Promise<boolean> {
     return false;
   }
   const store = await app.store(output.dir);
-  const { ledger } = store;
+  const { work } = store;
   if (row.status !== 'running') {
     await closeIfStopped(row, store, at);
     return false;
@@ -121,16 +133,15 @@ async function advance({ id }: DreamRow, at: At): Promise<boolean> {
   let hasPut = false;
   const isDone = async (item: Pick<InboxItem, 'kind' | 'key' | 'payload'>): Promise<boolean> => {
     const { kind, key } = item;
-    if (inboxItem(ledger, kind, key)) return false;
-    const failed = failureRow(ledger, kind, key);
+    if (await work.item(kind, key)) return false;
+    const failed = await work.failure(kind, key);
     if (failed?.state === 'failed') {
       const type = failed.code === 'transcript-gone' ? 'input_session_unavailable' : 'internal_error';
       await rows.dreams.fail(id, { type, message: failed.message });
       return false;
     }
-    if (wasWorked(ledger, { kind, key })) return true;
-    putInInbox(ledger, { ...item, notBefore });
-    hasPut = true;
+    if (await work.wasWorked({ kind, key })) return true;
+    if (await work.putIfNone({ ...item, notBefore })) hasPut = true;
     return false;
   };
   const instructions = row.instructions ?? undefined;
@@ -165,7 +176,7 @@ async function begin(row: DreamRow, { app, rows }: At): Promise<boolean> {
     const project = name.local !== undefined ? await stores.find(name.store) : null;
     const isThere =
       name.local !== undefined
-        ? project && localSession((await app.store(project.dir)).ledger, name.local)
+        ? project && (await localSession(await app.store(project.dir), name.local))
         : await sessions.find(name);
     if (!isThere) gone ??= name;
   }
@@ -178,8 +189,7 @@ async function begin(row: DreamRow, { app, rows }: At): Promise<boolean> {
     return endBefore(row, { type: 'input_session_unavailable', message }, dreams);
   }
   if (!row.updates) {
-    await cloneStore(await app.store(input.dir), stores.placesFor(output));
-    await stores.enterCopy(output, { of: input, owner: row.owner });
+    await stores.copy(await app.store(input.dir), output, { of: input, owner: row.owner });
   }
   return dreams.begin(row.id, output);
 }
@@ -192,15 +202,14 @@ async function endBefore(row: DreamRow, error: Parameters<Dreams['fail']>[1], dr
 
 /** Takes what is left of a dream that is over out of the inbox; where nobody works on it, nothing is left to do. */
 async function closeIfStopped({ id, sessions }: DreamRow, store: Store, { app, rows }: At): Promise<void> {
-  const { ledger } = store;
-  stopWork(ledger, id);
-  for (const session of sessions) dropFailure(ledger, { kind: 'extract', key: `${id}/${session.id}` });
-  dropFailure(ledger, { kind: 'dream', key: id });
+  const { work } = store;
+  await stopWork(work, id);
+  for (const session of sessions) await work.dropFailure({ kind: 'extract', key: `${id}/${session.id}` });
+  await work.dropFailure({ kind: 'dream', key: id });
   const now = app.config.clock.now();
-  const isWorked = ['dream', ...sessions.map(({ id: sent, local = sent }) => `session:${local}`)].some((prefix) =>
-    isLeased(ledger, { prefix, now }),
-  );
-  if (isWorked) return;
+  for (const prefix of ['dream', ...sessions.map(({ id: sent, local = sent }) => `session:${local}`)]) {
+    if (await work.isLeased({ prefix, now })) return;
+  }
   // Who canceled it does that too, where nobody worked on it any more.
   const isCanceled = (await rows.dreams.find(id))?.status === 'canceled';
   if (!isCanceled || (await takeBackDream(store, { id, config: app.config }))) await rows.dreams.close(id);
@@ -213,10 +222,10 @@ async function termsOfDream(
   const { dreams, stores } = at.rows;
   const { store, kind, key } = item;
   // Before the row is read: what ends the dream after that takes the item out.
-  const stays = itemStays(store.ledger, kind, key);
+  const waiting = await store.work.item(kind, key);
   const row = await dreams.find(id);
   const worked = async () => {};
-  if (row?.status !== 'running') return { dropped: `the dream ${id} is over`, worked };
+  if (row?.status !== 'running' || !waiting) return { dropped: `the dream ${id} is over`, worked };
   const ended = new AbortController();
   const over = () => new AppError('fenced', `The dream ${id} is over; nothing of this run was kept.`);
   const name = row.sessions.find((each) => each.id === session);
@@ -231,6 +240,7 @@ async function termsOfDream(
   const today = () => dayOf(config.clock.now(), config.zone);
   if (await at.rows.keys.isSpent(owner, today())) {
     const until = nextDayAt(config.clock.now(), config.zone);
+    opened?.discard?.();
     return { held: { until, reason: `What the key ${owner} may cost in a day is used up.` }, worked };
   }
   const price = priceOf(model, config.prices);
@@ -245,8 +255,9 @@ async function termsOfDream(
       model,
       keepsUserMemory: true,
       signal: ended.signal,
-      mayCommit(ledger) {
-        if (!stays(ledger) || config.clock.now().getTime() >= endsAt) throw over();
+      item: waiting.id,
+      mayCommit() {
+        if (config.clock.now().getTime() >= endsAt) throw over();
       },
       async onUsage(usage) {
         await dreams.addUsage(id, usage);
@@ -273,7 +284,7 @@ async function openNamed(name: DreamSession, { app, rows: { sessions, stores } }
   if (name.local === undefined) return openKept(sessions, name);
   const project = await stores.find(name.store);
   if (!project) throw new AppError('transcript-gone', `Session ${name.id} cannot be read any more.`);
-  return openLocal(await app.store(project.dir), name.local);
+  return openLocal(await app.store(project.dir), { named: name.local, transcripts: app.transcripts });
 }
 
 async function openOr(open: () => Promise<Session>): Promise<Session | string> {

@@ -6,10 +6,11 @@ import { join } from 'node:path';
 import { z } from '@hono/zod-openapi';
 import { writePieces } from '../../../base/files/file-pieces.ts';
 import { removeFile } from '../../../base/files/files.ts';
+import type { SessionName } from '../../../doors/shared.ts';
 import { newId } from '../../../memory/ledger/ledger.ts';
 import { type Call, type Endpoint, endpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
-import type { SessionName, SessionPart, SessionRow } from '../rows/sessions.ts';
+import type { SessionPart, SessionRow } from '../rows/sessions.ts';
 import type { StoreRow } from '../rows/stores.ts';
 import { refuseArchived } from './stores.ts';
 
@@ -46,12 +47,14 @@ export function sessionRoutes(): Endpoint[] {
         if (!store) throw new ApiError('not_found_error', 'There is no such memory store.');
         refuseArchived(store);
         const name = { store: store.id, id: query.id ?? newId('sesn') };
+        // One that was sent before is only answered.
+        if (!(await deps.sessions.find(name))) await refuseWhereManyWait(store, call);
         return withBody(call, store, async (body) => {
           const there = await deps.sessions.find(name);
           if (!there) {
             const part = await keep({ name, after: 0, store, body }, call);
             if (await deps.sessions.create({ ...name, owner: caller.id }, part)) return shapeOf(name, call);
-            removeFile(deps.sessions.pathOf(name, part.file));
+            await deps.sessions.kept.remove(name, part.file);
           }
           if ((await deps.sessions.parts(name))[0]?.sha === body.sha) return shapeOf(name, call);
           throw new ApiError('conflict_error', 'This memory store has another session of that id.');
@@ -90,7 +93,7 @@ export function sessionRoutes(): Endpoint[] {
           if (after === (await deps.sessions.find(row))?.messages) {
             const part = await keep({ name: row, after, store, body }, call);
             if (await deps.sessions.append(row, part)) return shapeOf(row, call);
-            removeFile(deps.sessions.pathOf(row, part.file));
+            await deps.sessions.kept.remove(row, part.file);
             if (await isSame()) return shapeOf(row, call);
           }
           const has = (await deps.sessions.find(row))?.messages;
@@ -153,6 +156,24 @@ async function shapeOf(name: SessionName, { deps }: Asker): Promise<z.infer<type
   return { id: row.id, type: 'session', memory_store_id: row.store, messages, created_at, updated_at };
 }
 
+const ASK_AGAIN_SECONDS = 10;
+
+/** Before the body is read: what cannot be learned from in time is better kept by who sends it. */
+async function refuseWhereManyWait({ tenant }: StoreRow, { deps, caller }: Asker): Promise<void> {
+  const { all, each } = deps.config.maxWaitingSessions;
+  const again = { retryAfterSeconds: ASK_AGAIN_SECONDS };
+  if ((await deps.sessions.waiting('all')) >= all) {
+    throw new ApiError('overloaded_error', `${all} sessions wait to be learned from; send this one later.`, again);
+  }
+  if ((await deps.sessions.waiting(tenant === null ? { owner: caller.id } : { tenant })) < each) return;
+  const whose = tenant === null ? 'this key' : 'this tenant';
+  throw new ApiError(
+    'rate_limit_error',
+    `${each} sessions of ${whose} wait to be learned from; send this one later.`,
+    again,
+  );
+}
+
 /** What was sent, in a file that goes when the request is over. */
 interface Body {
   path: string;
@@ -188,7 +209,12 @@ async function keep(
   { deps }: Asker,
 ): Promise<SessionPart> {
   const file = `${newId('part')}.jsonl`;
-  const to = deps.sessions.pathOf(name, file);
-  const { messages } = await deps.threads.run(store.dir, 'keepSession', { from: body.path, to });
-  return { after, count: messages, sha: body.sha, file };
+  const to = join(deps.sessions.incoming, file);
+  try {
+    const { messages } = await deps.threads.run(store.dir, 'keepSession', { from: body.path, to });
+    await deps.sessions.kept.put(name, file, to);
+    return { after, count: messages, sha: body.sha, file };
+  } finally {
+    removeFile(to);
+  }
 }

@@ -2,12 +2,12 @@
 // itself is in the inbox of the store it writes to (dreams/work.ts).
 // Promises: a final status never changes; a store is the target of one open dream at a time.
 
-import { isDead, type ProcessName, thisProcess } from '../../../base/process.ts';
+import { type ProcessName, thisProcess } from '../../../base/process.ts';
 import type { Clock } from '../../../base/time.ts';
+import type { SessionName } from '../../../doors/shared.ts';
 import { type HomeDatabase, insert, row, run, type Steps } from '../../../memory/home/database.ts';
 import type { SpentTokens } from '../../../memory/home/spend.ts';
 import { newId } from '../../../memory/ledger/ledger.ts';
-import type { SessionName } from './sessions.ts';
 
 export const STATUSES = ['pending', 'running', 'completed', 'failed', 'canceled'] as const;
 export type DreamStatus = (typeof STATUSES)[number];
@@ -86,6 +86,8 @@ type Row = Omit<DreamRow, 'sessions' | 'error' | 'usage' | 'updates'> & {
   cacheRead: number;
 };
 
+type Claimed = Pick<DreamRow, 'status' | 'output' | 'target'> & { process: ProcessName | null; seenAt: string | null };
+
 const COLUMNS = `id, owner, input, updates, target, output, sessions, model, speed, instructions, status, error_type as "errorType",
   error_message as "errorMessage", input_tokens as "inputTokens", output_tokens as "outputTokens",
   cache_creation_tokens as "cacheCreation", cache_read_tokens as "cacheRead", created_at as "createdAt", began_at as "beganAt", ended_at as "endedAt",
@@ -156,12 +158,15 @@ export class Dreams {
 
   /** This process begins it: answers the id of the store it is to write to. Null where another one does, or it is over. */
   claim(id: string): Promise<string | null> {
-    const own = this.#process;
-    return this.#rows.transaction(function* (): Steps<string | null> {
-      const sql = `select status, process, output, target from dream where id = ?`;
-      const found = yield* row<Pick<DreamRow, 'status' | 'output' | 'target'> & { process: string | null }>(sql, id);
+    const [own, database, clock] = [this.#process, this.#rows, this.#clock];
+    return database.transaction(function* (): Steps<string | null> {
+      const sql = `select status, process, output, target,
+        (select seen_at from worker where worker.process = dream.process) as "seenAt" from dream where id = ?`;
+      const found = yield* row<Claimed>(sql, id);
       if (found?.status !== 'pending') return null;
-      if (found.process !== null && found.process !== own && !isDead(found.process)) return null;
+      const { process, seenAt } = found;
+      const isOthers = process !== null && process !== own;
+      if (isOthers && !database.isGone({ process, seenAt }, yield* database.now(clock))) return null;
       const output = found.output ?? found.target ?? newId('memstore');
       yield* run('update dream set process = ?, output = ? where id = ?', own, output, id);
       return output;

@@ -19,7 +19,11 @@ export interface Caller {
   stores: 'all' | readonly string[];
   /** What its dreams may cost in a day, in millionths of a US dollar; null: no limit of its own. */
   dayMicroUsd: number | null;
+  /** To whom the stores belong that it makes; null: to nobody apart. */
+  tenant: string | null;
 }
+
+export type NewKey = Omit<Caller, 'id' | 'tenant'> & Partial<Pick<Caller, 'tenant'>>;
 
 export interface KeyRow extends Caller {
   createdAt: string;
@@ -28,7 +32,8 @@ export interface KeyRow extends Caller {
 
 type Row = Omit<KeyRow, 'rights' | 'stores'> & { rights: string; stores: string | null };
 
-const COLUMNS = `id, name, stores, rights, day_micro_usd as "dayMicroUsd", created_at as "createdAt", revoked_at as "revokedAt"`;
+const COLUMNS = `id, name, tenant, stores, rights, day_micro_usd as "dayMicroUsd", created_at as "createdAt",
+  revoked_at as "revokedAt"`;
 
 export class Keys {
   readonly #rows: HomeDatabase;
@@ -42,11 +47,12 @@ export class Keys {
   }
 
   /** Makes a key; answers it with what is kept of it. */
-  async create(of: Omit<Caller, 'id'>): Promise<{ key: string; row: KeyRow }> {
+  async create(of: NewKey): Promise<{ key: string; row: KeyRow }> {
     const [id, key] = [newId('apikey'), newKey()];
     await this.#rows.insert('api_key', {
       id,
       name: of.name,
+      tenant: of.tenant ?? null,
       sha: shaOf(key),
       stores: of.stores === 'all' ? null : JSON.stringify(of.stores),
       rights: of.rights.join(' '),
@@ -65,6 +71,7 @@ export class Keys {
       rights: RIGHTS,
       stores: 'all',
       dayMicroUsd: null,
+      tenant: null,
     };
     this.#passing.set(shaOf(key), caller);
     return key;

@@ -14,7 +14,7 @@ create table memory_store (id text primary key, dir text unique, name text not n
 create index memory_store_created on memory_store (created_at, id);
 create table api_key (id text primary key, name text not null, sha text not null unique, stores text, rights text not null,
   day_micro_usd integer, created_at text not null, revoked_at text) strict;
-create table server (id integer primary key check (id = 1), user text not null, secret text not null) strict;
+create table server (id integer primary key check (id = 1), "user" text not null, secret text not null) strict;
 `,
   `
 create table sent_session (id text not null, store text not null, owner text not null, messages integer not null,
@@ -32,6 +32,16 @@ create table key_spend (key text not null, day text not null, micro_usd integer 
   strict, without rowid;
 create index dream_created on dream (created_at, id);
 create unique index dream_target on dream (target) where closed_at is null;
+`,
+  `
+alter table api_key add column tenant text;
+alter table memory_store add column tenant text;
+create index sent_session_waiting on sent_session (extract_at) where extract_at is not null;
+`,
+  // From when a client asks until it was worked: `extract_at` only says what is not in an inbox yet.
+  `
+alter table sent_session add column waits integer not null default 0;
+create index sent_session_waits on sent_session (owner) where waits = 1;
 `,
 ];
 

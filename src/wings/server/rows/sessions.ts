@@ -1,22 +1,16 @@
-// The sessions that clients sent: a row of the home each, and its messages, redacted, in files of the home
-// (store/sessions.ts writes them, dreams/kept.ts reads them). An id is known within its store alone.
+// The sessions that clients sent: a row of the home each, and its messages, redacted, in parts (store/sessions.ts writes them,
+// session-parts.ts keeps them, dreams/kept.ts reads them). An id is known within its store alone.
 // Promises: a session belongs to one store, and only who may read that store finds it; what was sent last more than
 // `sessionDays` ago goes with its files.
 
 import { join } from 'node:path';
-import { listNames, removeTree } from '../../../base/files/directories.ts';
-import { statNow } from '../../../base/files/files.ts';
+import { listNames } from '../../../base/files/directories.ts';
+import { removeFile, statNow } from '../../../base/files/files.ts';
 import type { Clock } from '../../../base/time.ts';
+import type { SessionName, SessionParts } from '../../../doors/shared.ts';
 import { type HomeDatabase, insert, row, run, type Steps } from '../../../memory/home/database.ts';
 import type { Home } from '../../../memory/home/home.ts';
-
-/** Which session. */
-export interface SessionName {
-  /** The store that it belongs to. */
-  store: string;
-  /** `sesn_…` */
-  id: string;
-}
+import { INCOMING, PartFiles } from './session-parts.ts';
 
 export interface SessionRow extends SessionName {
   /** The key that sent it. */
@@ -36,7 +30,7 @@ export interface SessionPart {
   count: number;
   /** SHA-256 of what was sent, decompressed. */
   sha: string;
-  /** The name of its file. */
+  /** By what name its messages are kept. */
   file: string;
 }
 
@@ -46,12 +40,17 @@ const DAY_MS = 86_400_000;
 export class Sessions {
   readonly #rows: HomeDatabase;
   readonly #clock: Clock;
-  readonly #dir: string;
+  /** Where their messages are. */
+  readonly kept: SessionParts;
+  /** A directory of this machine for bodies that are being read. */
+  readonly incoming: string;
 
-  constructor(rows: HomeDatabase, { home, clock }: { home: Home; clock: Clock }) {
+  constructor(rows: HomeDatabase, { home, clock, kept }: { home: Home; clock: Clock; kept?: SessionParts }) {
+    const dir = join(home.dir, 'sessions');
     this.#rows = rows;
     this.#clock = clock;
-    this.#dir = join(home.dir, 'sessions');
+    this.incoming = join(dir, INCOMING);
+    this.kept = kept ?? new PartFiles(dir);
   }
 
   async find({ store, id }: SessionName): Promise<SessionRow | null> {
@@ -93,7 +92,7 @@ export class Sessions {
   }
 
   async askToExtract({ store, id }: SessionName): Promise<void> {
-    const sql = 'update sent_session set extract_at = coalesce(extract_at, ?) where store = ? and id = ?';
+    const sql = 'update sent_session set waits = 1, extract_at = coalesce(extract_at, ?) where store = ? and id = ?';
     await this.#rows.run(sql, this.#now(), store, id);
   }
 
@@ -103,26 +102,52 @@ export class Sessions {
     return this.#rows.all<SessionRow>(sql);
   }
 
+  /** How many wait to be learned from: all, those for the stores of a tenant, or those that a key sent. */
+  async waiting(of: { tenant: string } | { owner: string } | 'all'): Promise<number> {
+    const count = 'select count(*) as n from sent_session where waits = 1';
+    const found =
+      of === 'all'
+        ? this.#rows.get<{ n: number }>(count)
+        : 'owner' in of
+          ? this.#rows.get<{ n: number }>(`${count} and owner = ?`, of.owner)
+          : this.#rows.get<{ n: number }>(
+              `${count} and store in (select id from memory_store where tenant = ?)`,
+              of.tenant,
+            );
+    return (await found)?.n ?? 0;
+  }
+
   /** It waits in the inbox of its store. */
   async noteWaiting({ store, id }: SessionName): Promise<void> {
     await this.#rows.run('update sent_session set extract_at = null where store = ? and id = ?', store, id);
   }
 
-  /** Removes what was sent last so many days ago. */
+  /** What was asked for was worked, or given up. */
+  async noteWorked({ store, id }: SessionName): Promise<void> {
+    const sql = 'update sent_session set waits = 0 where store = ? and id = ? and extract_at is null';
+    await this.#rows.run(sql, store, id);
+  }
+
+  /** Those that wait in an inbox since this instant or longer, as far as is known here. */
+  waitingSince(before: Date): Promise<SessionName[]> {
+    const sql = 'select store, id from sent_session where waits = 1 and extract_at is null and updated_at < ?';
+    return this.#rows.all<SessionName>(sql, before.toISOString());
+  }
+
+  /** Removes what was sent last so many days ago, and what nothing waits for any more. */
   async dropOld(days: number): Promise<void> {
     const before = new Date(this.#clock.now().getTime() - days * DAY_MS).toISOString();
-    const sql = 'select store, id from sent_session where updated_at < ?';
+    const sql = 'select store, id from sent_session where updated_at < ? and waits = 0';
     for (const name of await this.#rows.all<SessionName>(sql, before)) await this.#remove(name);
   }
 
   /** Removes messages that no row knows, since a damaged home was made anew, and that are as old. */
   async dropLost(days: number): Promise<void> {
-    const before = this.#clock.now().getTime() - days * DAY_MS;
-    for (const store of listNames(this.#dir)) {
-      for (const id of listNames(join(this.#dir, store))) {
-        const dir = join(this.#dir, store, id);
-        if ((statNow(dir)?.modifiedMs ?? before) < before && !(await this.find({ store, id }))) removeTree(dir);
-      }
+    const before = new Date(this.#clock.now().getTime() - days * DAY_MS);
+    for (const name of await this.kept.putBefore(before)) if (!(await this.find(name))) await this.kept.remove(name);
+    for (const body of listNames(this.incoming)) {
+      const path = join(this.incoming, body);
+      if ((statNow(path)?.modifiedMs ?? Number.POSITIVE_INFINITY) < before.getTime()) removeFile(path);
     }
   }
 
@@ -131,17 +156,7 @@ export class Sessions {
       yield* run('delete from sent_part where store = ? and session = ?', store, id);
       yield* run('delete from sent_session where store = ? and id = ?', store, id);
     });
-    removeTree(join(this.#dir, store, id));
-  }
-
-  /** Where the messages are that were sent at once. */
-  pathOf({ store, id }: SessionName, file: string): string {
-    return join(this.#dir, store, id, file);
-  }
-
-  /** Where bodies lie while they are read. */
-  get incoming(): string {
-    return join(this.#dir, '.incoming');
+    await this.kept.remove({ store, id });
   }
 
   #now(): string {

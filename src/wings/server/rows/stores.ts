@@ -1,23 +1,25 @@
-// Which stores there are: one row of the home each. A store of the home is a memory directory under `stores/<id>/memory`;
-// a row with a directory of its own is a memory that was there before, a project's or a team's.
-// Promises: what a caller may not see is not there for it, in lists too; a store that is deleted is moved to
-// `stores/.removed/` and can be brought back; memory that a project or a team has is never moved.
+// Which stores there are: one row of the home each. A store of the home is where `StorePlaces` says (places.ts); a row with a
+// directory of its own is a memory that was there before, a project's or a team's.
+// Promises: what a caller may not see is not there for it, in lists too; a store that is deleted is put aside and can be
+// brought back; memory that a project or a team has is never moved.
 
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { AppError } from '../../../base/errors.ts';
-import { canonicalPath, isDirectory, listNames, removeTree } from '../../../base/files/directories.ts';
-import { makeDirectory, moveFile } from '../../../base/files/files.ts';
+import { isDirectory } from '../../../base/files/directories.ts';
 import type { Clock } from '../../../base/time.ts';
+import type { StorePlaces } from '../../../doors/shared.ts';
 import type { HomeDatabase } from '../../../memory/home/database.ts';
 import type { Home } from '../../../memory/home/home.ts';
 import { isCheckedInDir } from '../../../memory/home/paths.ts';
 import { newId } from '../../../memory/ledger/ledger.ts';
+import type { Store } from '../../../memory/store/store.ts';
+import { leaveOut } from './clone.ts';
 import type { Caller } from './keys.ts';
 
 export interface StoreRow {
   /** `memstore_…` */
   id: string;
-  /** Its memory directory. */
+  /** By what it is opened: its memory directory, or its id where it is kept elsewhere. */
   dir: string;
   /** Whose memory it is: the home's alone, a project's, or one that a repository carries. */
   kind: 'own' | 'project' | 'team';
@@ -31,6 +33,8 @@ export interface StoreRow {
   removedAt: string | null;
   /** The key that made it; null: a person did. */
   owner: string | null;
+  /** That of the key which made it. */
+  tenant: string | null;
   allowsSecrets: boolean;
 }
 
@@ -63,25 +67,26 @@ interface Row extends Omit<StoreRow, 'dir' | 'kind' | 'metadata' | 'allowsSecret
 }
 
 const COLUMNS = `id, dir, name, description, metadata, created_at as "createdAt", updated_at as "updatedAt",
-  archived_at as "archivedAt", removed_at as "removedAt", owner, allows_secrets as "allowsSecrets"`;
+  archived_at as "archivedAt", removed_at as "removedAt", owner, tenant, allows_secrets as "allowsSecrets"`;
 const DAY_MS = 86_400_000;
 
 export class Stores {
   readonly #rows: HomeDatabase;
   readonly #home: Home;
   readonly #clock: Clock;
-  readonly #dir: string;
+  readonly #places: StorePlaces;
 
-  constructor(rows: HomeDatabase, { home, clock }: { home: Home; clock: Clock }) {
+  constructor(rows: HomeDatabase, { home, clock, places }: { home: Home; clock: Clock; places: StorePlaces }) {
     this.#rows = rows;
     this.#home = home;
     this.#clock = clock;
-    this.#dir = join(canonicalPath(home.dir), 'stores');
+    this.#places = places;
   }
 
   async create({ name, description = '', metadata = {}, owner, allowsSecrets = false }: NewStore): Promise<StoreRow> {
     const [id, now] = [newId('memstore'), this.#now()];
-    makeDirectory(this.#dirOf(id));
+    const tenant = await this.#tenantOf(owner);
+    await this.#places.make(id, { tenant });
     await this.#rows.insert('memory_store', {
       id,
       name,
@@ -90,26 +95,24 @@ export class Stores {
       created_at: now,
       updated_at: now,
       owner: owner ?? null,
+      tenant,
       allows_secrets: Number(allowsSecrets),
     });
-    await this.#home.addStore(this.#dirOf(id));
+    await this.#places.entered(id);
     return (await this.#get(id)) as StoreRow;
   }
 
-  /** Where a store is, or would be; and a place beside the stores to make it at. */
-  placesFor(id: string): { to: string; beside: string } {
-    return { to: this.#dirOf(id), beside: join(this.#removedDir(), `${id}.new`) };
-  }
-
-  /** Enters a store that was made as a copy of another. */
-  async enterCopy(id: string, { of, owner }: { of: StoreRow; owner: string }): Promise<void> {
-    const now = this.#now();
+  /** Makes a copy of a store, with its name; where it is there, nothing is changed. */
+  async copy(from: Store, id: string, { of, owner }: { of: StoreRow; owner: string }): Promise<void> {
+    const [now, tenant] = [this.#now(), await this.#tenantOf(owner)];
+    await this.#places.copy(from, id, { tenant, leaveOut });
     await this.#rows.run(
-      `insert into memory_store (id, name, description, metadata, created_at, updated_at, owner, allows_secrets)
-         values (?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing`,
-      ...[id, of.name, of.description, JSON.stringify(of.metadata), now, now, owner, Number(of.allowsSecrets)],
+      `insert into memory_store (id, name, description, metadata, created_at, updated_at, owner, tenant, allows_secrets)
+         values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing`,
+      ...[id, of.name, of.description, JSON.stringify(of.metadata), now, now, owner, tenant],
+      Number(of.allowsSecrets),
     );
-    await this.#home.addStore(this.#dirOf(id));
+    await this.#places.entered(id);
   }
 
   /** A store as a caller sees it; null where it sees none of that id. */
@@ -160,26 +163,22 @@ export class Stores {
     return (await this.#get(id)) as StoreRow;
   }
 
-  /** Moves a store of the home aside: nobody finds it from now on, then `close` lets go of it, then it is moved. */
+  /** Puts a store of the home aside: nobody finds it from now on, then `close` lets go of it. */
   async remove(id: string, close: () => Promise<void> = async () => {}): Promise<void> {
     await this.#rows.run('update memory_store set removed_at = ? where id = ?', this.#now(), id);
-    await this.#home.removeStore(this.#dirOf(id));
-    await close();
-    makeDirectory(this.#removedDir());
-    moveFile(dirname(this.#dirOf(id)), join(this.#removedDir(), id));
+    await this.#places.remove(id, close);
   }
 
   /** Brings a store back that was removed. Throws `bad-input` where it is gone for good. */
   async restore(id: string): Promise<StoreRow> {
     const row = await this.#get(id);
-    if (!row || row.removedAt === null || !isDirectory(join(this.#removedDir(), id))) {
+    if (!row || row.removedAt === null || !(await this.#places.restore(id))) {
       throw new AppError('bad-input', `No memory store that was deleted has the id ${id}.`, {
         remedy: 'nocturne stores list --removed lists those that can be brought back.',
       });
     }
-    moveFile(join(this.#removedDir(), id), dirname(this.#dirOf(id)));
     await this.#rows.run('update memory_store set removed_at = null where id = ?', id);
-    await this.#home.addStore(this.#dirOf(id));
+    await this.#places.entered(id);
     return (await this.#get(id)) as StoreRow;
   }
 
@@ -193,7 +192,7 @@ export class Stores {
     const before = new Date(this.#clock.now().getTime() - days * DAY_MS).toISOString();
     for (const { id, removedAt } of await this.removed()) {
       if (removedAt === null || removedAt > before) continue;
-      removeTree(join(this.#removedDir(), id));
+      await this.#places.drop(id);
       await this.#rows.run('delete from memory_store where id = ?', id);
     }
   }
@@ -239,10 +238,15 @@ export class Stores {
            values (?, ?, '', '{}', ?, ?, ?, 0) on conflict do nothing`,
         ...[id, id, now, now, removedAt],
       );
-      if (removedAt === null) await this.#home.addStore(this.#dirOf(id));
+      if (removedAt === null) await this.#places.entered(id);
     };
-    for (const id of listNames(this.#dir)) if (isDirectory(this.#dirOf(id))) await enter(id, null);
-    for (const id of listNames(this.#removedDir())) await enter(id, this.#now());
+    for (const { id, isRemoved } of this.#places.found()) await enter(id, isRemoved ? this.#now() : null);
+  }
+
+  async #tenantOf(key: string | undefined): Promise<string | null> {
+    if (key === undefined) return null;
+    const row = await this.#rows.get<{ tenant: string | null }>('select tenant from api_key where id = ?', key);
+    return row?.tenant ?? null;
   }
 
   async #get(id: string): Promise<StoreRow | null> {
@@ -251,17 +255,9 @@ export class Stores {
   }
 
   #read(row: Row): StoreRow {
-    const dir = row.dir ?? this.#dirOf(row.id);
+    const dir = row.dir ?? this.#places.of(row.id);
     const kind = row.dir === null ? 'own' : isCheckedInDir(dir) ? 'team' : 'project';
     return { ...row, dir, kind, metadata: JSON.parse(row.metadata), allowsSecrets: row.allowsSecrets === 1 };
-  }
-
-  #dirOf(id: string): string {
-    return join(this.#dir, id, 'memory');
-  }
-
-  #removedDir(): string {
-    return join(this.#dir, '.removed');
   }
 
   #now(): string {

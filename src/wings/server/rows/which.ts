@@ -2,14 +2,14 @@
 
 import type { Config } from '../../../base/config/config.ts';
 import { AppError } from '../../../base/errors.ts';
+import { openHomeOf } from '../../../doors/open-home.ts';
 import type { Said, WingApp } from '../../../doors/wing.ts';
-import { openHome } from '../../../memory/home/home.ts';
-import { openRows } from './schema.ts';
-import { type StoreRow, Stores } from './stores.ts';
+import { type RowsOwner, rowsOf } from './rows.ts';
+import type { StoreRow, Stores } from './stores.ts';
 
 /** The stores of an app's home, memories of projects among them. */
-export async function storesOf({ home, config }: Pick<WingApp, 'home' | 'config'>): Promise<Stores> {
-  const stores = new Stores(openRows(home), { home, clock: config.clock });
+export async function storesOf(app: RowsOwner): Promise<Stores> {
+  const { stores } = rowsOf(app);
   await stores.findLost();
   await stores.adoptProjects();
   return stores;
@@ -30,12 +30,12 @@ export async function oneStore(stores: Stores, given: string): Promise<StoreRow>
 
 /** Of a home that no app has open. */
 export async function storesNamed(given: string, config: Config): Promise<StoreRow[]> {
-  const home = openHome(config.home, config.clock, config.zone);
+  const { home, shared, close } = openHomeOf(config);
   try {
-    const stores = await storesOf({ home, config });
+    const stores = await storesOf({ home, shared, config });
     return await stores.named(given);
   } finally {
-    await home.close();
+    await close();
   }
 }
 

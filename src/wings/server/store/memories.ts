@@ -141,8 +141,12 @@ export async function retrieveMemory({ store }: At, { id }: { id: string }): Pro
   return { memory: read(memoryOf(store.ledger, id), store.ledger), restsOn: null };
 }
 
-/** Null for a file that was written so lately that it could be written again and look the same. */
+/**
+ * Null for a file that was written so lately that it could be written again and look the same, and where only a database
+ * knows whether the store is as it was.
+ */
 function settled(file: string, { id, store }: { id: string; store: Store }): RestsOn | null {
+  if (store.id !== store.dir) return null;
   const ledger = ledgerPath(store.dir);
   const [looks, identity, stat] = [looksNow(file), fileIdentity(ledger), statNow(file)];
   const known = store.ledger.get<Parameters<typeof matchesKnown>[0]>(

@@ -44,6 +44,9 @@ export async function keepSession(_: unknown, { from, to }: KeepSession): Promis
     // Directories of another machine mean nothing on this one.
     cwd: undefined,
     request: undefined,
+    get unreadableLines() {
+      return session.unreadableLines;
+    },
     async *messages(): AsyncGenerator<Message> {
       for await (const { cwd: _, branch: __, ...message } of session.messages()) {
         count += 1;

@@ -8,12 +8,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { packagePath } from '../../../base/files/files.ts';
-import { ApiError, held } from '../errors.ts';
+import { ApiError, held, inTheMiddle } from '../errors.ts';
 import type { Answered, Asked, Failure, ThreadData } from '../thread.ts';
 import type { ArgsOf, ResultOf, WorkName } from './work.ts';
 
 const HELD_FOR_MS = 1_200;
 const BETWEEN_TRIES_MS = 25;
+const CLOSED_WITHIN_MS = 2_000;
 
 /** Not told from where this file is, which the build packs into others. */
 const ENTRY = pathToFileURL(
@@ -71,7 +72,13 @@ export class StoreThreads {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#threads.splice(0).map(({ worker }) => worker.terminate()));
+    const threads = this.#threads.splice(0);
+    // Copies of what several machines share are thrown away; what is under way there was waited for.
+    const ending = this.#options.shared
+      ? threads.map((thread) => this.#ask(thread, { dir: '', work: null, args: null }))
+      : [];
+    await Promise.race([Promise.all(ending), pause(CLOSED_WITHIN_MS, undefined, { ref: false })]);
+    await Promise.all(threads.map(({ worker }) => worker.terminate()));
   }
 
   #errorOf({ told, trouble }: Failure, dir: string): ApiError {
@@ -105,8 +112,8 @@ export class StoreThreads {
   }
 
   #start(): Thread {
-    const { environment, user } = this.#options;
-    const worker = new Worker(ENTRY, { workerData: { environment, user } satisfies ThreadData });
+    const { environment, user, shared } = this.#options;
+    const worker = new Worker(ENTRY, { workerData: { environment, user, shared } satisfies ThreadData });
     const thread: Thread = { worker, waiting: new Map(), outgoing: [], isAtWork: false, dirs: new Set() };
     worker.on('message', (all: Answered[]) => {
       for (const answered of all) {
@@ -131,11 +138,7 @@ export class StoreThreads {
     const at = this.#threads.indexOf(thread);
     if (at >= 0) this.#threads.splice(at, 1);
     for (const { resolve } of thread.waiting.values()) {
-      const told = {
-        type: 'api_error' as const,
-        message: 'The server failed in the middle of this; read what stands.',
-      };
-      resolve({ id: 0, failure: { told, isHeld: false, trouble: message } });
+      resolve({ id: 0, failure: { told: inTheMiddle(), isHeld: false, trouble: message } });
     }
   }
 }

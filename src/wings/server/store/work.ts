@@ -20,15 +20,23 @@ export const WORK = {
   hashSession,
   keepSession,
   /** Those of these sessions that belong to the store, a project's: as they were named, and their ids there. */
-  findSessions: async ({ store }: At, { ids }: { ids: string[] }) =>
-    ids.flatMap((named) => {
-      const found = localSession(store.ledger, named);
-      return found ? [{ named, local: found.id }] : [];
-    }),
+  findSessions: async ({ store }: At, { ids }: { ids: string[] }) => {
+    const found: { named: string; local: string }[] = [];
+    for (const named of ids) {
+      const session = await localSession(store, named);
+      if (session) found.push({ named, local: session.id });
+    }
+    return found;
+  },
   /** False while somebody works on the dream, which is canceled; then nothing of what it committed stands any more. */
   takeBackDream: async ({ store, config }: At, { id }: { id: string }) =>
     (await import('../dreams/take-back.ts')).takeBackDream(store, { id, config }),
 } satisfies Record<string, (at: At, args: never) => Promise<unknown>>;
+
+/** What only begins where a store is: it is of the request. */
+export const ofNoStore = new Set<WorkName>(['hashSession', 'keepSession']);
+/** What reads nothing before it commits. */
+export const ofCommits = new Set<WorkName>(['createMemory', 'updateMemory', 'deleteMemory']);
 
 export type WorkName = keyof typeof WORK;
 export type ArgsOf<Name extends WorkName> = Parameters<(typeof WORK)[Name]>[1];

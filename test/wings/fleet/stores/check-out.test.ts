@@ -1,13 +1,17 @@
 // Stores in the database: what a check-out holds, what a commit sends, and what two writers see of each other.
 
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { thisProcess } from '../../../../src/base/process.ts';
 import { redactMatches } from '../../../../src/memory/history/redact/redaction.ts';
 import { scrubOf } from '../../../../src/memory/history/redact/scrub.ts';
-import type { CheckedOut } from '../../../../src/wings/fleet/stores/checked-out.ts';
+import { CheckedOut } from '../../../../src/wings/fleet/stores/checked-out.ts';
 import { censusOf, difference } from '../../../../src/wings/fleet/stores/compare.ts';
+import type { FleetStore } from '../../../../src/wings/fleet/stores/fleet-store.ts';
 import type { FleetStores } from '../../../../src/wings/fleet/stores/stores.ts';
+import { tempDir } from '../../../support/temp.ts';
 import { noPostgres, type OwnDatabase, openStores, ownDatabase, putStore, textsOf } from '../own-database.ts';
 
 const by = { actor: 'job:test' };
@@ -31,20 +35,30 @@ describe.skipIf(noPostgres)(`stores in the database ${noPostgres}`, () => {
     await database?.drop();
   });
 
-  async function checkOut(stores: FleetStores, id: string): Promise<CheckedOut> {
-    const checkedOut = await stores.checkOut(id);
-    onTestFinished(() => checkedOut.close());
-    return checkedOut;
+  async function open(stores: FleetStores, id: string): Promise<FleetStore> {
+    const store = await stores.open(id);
+    onTestFinished(() => store.close());
+    return store;
   }
 
+  /** What is read here is what a new check-out holds. */
   async function sameEverywhere(id: string): Promise<void> {
-    const [one, other] = [await checkOut(here, id), await checkOut(there, id)];
-    expect(difference(censusOf(one.store), censusOf(other.store))).toBeNull();
+    const fresh = await CheckedOut.open(id, there.deps);
+    try {
+      for (const stores of [here, there]) {
+        const store = await open(stores, id);
+        await store.refresh();
+        expect(difference(censusOf(store), censusOf(fresh))).toBeNull();
+        expect(store.ledger.bytes().equals(fresh.ledger.bytes())).toBe(true);
+      }
+    } finally {
+      await fresh.close();
+    }
   }
 
   test('a check-out holds every file; what one commits, the other has after one look', async () => {
     const id = await putStore(here, FILES);
-    const [one, other] = [await checkOut(here, id), await checkOut(there, id)];
+    const [one, other] = [await open(here, id), await open(there, id)];
     expect(await textsOf(there, id)).toEqual(FILES);
     await one.commit(by, () => ({
       files: [
@@ -53,7 +67,7 @@ describe.skipIf(noPostgres)(`stores in the database ${noPostgres}`, () => {
         { path: 'b2.md', from: 'topics/b.md', change: (text) => text },
       ],
     }));
-    expect(await other.store.read('a.md')).toBe('one\n');
+    expect(await other.read('a.md')).toBe('one\n');
     expect(await other.refresh()).toBe(true);
     expect(await other.refresh()).toBe(false);
     const after = {
@@ -62,17 +76,17 @@ describe.skipIf(noPostgres)(`stores in the database ${noPostgres}`, () => {
       'b2.md': 'two\n',
       'logs/2026/11/2026-11-20.md': '- first\n',
     };
-    expect(await Promise.all(Object.keys(after).map((path) => other.store.read(path)))).toEqual(Object.values(after));
-    expect(await other.store.list()).toEqual(Object.keys(after).sort());
+    expect(await Promise.all(Object.keys(after).map((path) => other.read(path)))).toEqual(Object.values(after));
+    expect(await other.list()).toEqual(Object.keys(after).sort());
     expect(await textsOf(there, id)).toEqual(after);
-    expect(difference(censusOf(one.store), censusOf(other.store))).toBeNull();
+    expect(difference(censusOf(one), censusOf(other))).toBeNull();
   });
 
   test('a check-out without a change sends nothing and makes no revision', async () => {
     const id = await putStore(here, FILES);
-    const one = await checkOut(here, id);
+    const one = await open(here, id);
     sent.splice(0);
-    expect(await one.change((store) => store.read('a.md'))).toBe('one\n');
+    expect(await one.asOne((store) => store.read('a.md'))).toBe('one\n');
     await one.refresh();
     expect([sent, one.revision]).toEqual([[], 0]);
     expect(await database.ask('select revision, owner from store where id = $1', [id])).toEqual([
@@ -82,12 +96,12 @@ describe.skipIf(noPostgres)(`stores in the database ${noPostgres}`, () => {
 
   test('two writers of one store at once: every line of both is there, in an order that both agree on', async () => {
     const id = await putStore(here, FILES);
-    const [one, other] = [await checkOut(here, id), await checkOut(there, id)];
-    const add = (writer: CheckedOut, line: string) =>
+    const [one, other] = [await open(here, id), await open(there, id)];
+    const add = (writer: FleetStore, line: string) =>
       writer.commit(by, () => ({ files: [{ path: 'a.md', change: (text) => `${text}${line}\n` }] }));
     const lines = Array.from({ length: 8 }, (_, n) => `line ${n}`);
     await Promise.all(lines.map((line, n) => add(n % 2 ? one : other, line)));
-    const text = await (await checkOut(here, id)).store.read('a.md');
+    const text = (await textsOf(here, id))['a.md'];
     expect(text?.split('\n').sort()).toEqual(['', ...lines, 'one'].sort());
     await sameEverywhere(id);
     expect(await database.ask('select revision from store where id = $1', [id])).toEqual([{ revision: 8 }]);
@@ -95,8 +109,8 @@ describe.skipIf(noPostgres)(`stores in the database ${noPostgres}`, () => {
 
   test('what work throws takes everything back, and the copy goes on', async () => {
     const id = await putStore(here, FILES);
-    const one = await checkOut(here, id);
-    const failing = one.change(async (store) => {
+    const one = await open(here, id);
+    const failing = one.asOne(async (store) => {
       await store.write(by, { path: 'a.md', text: 'half' });
       throw new Error('no');
     });
@@ -107,23 +121,32 @@ describe.skipIf(noPostgres)(`stores in the database ${noPostgres}`, () => {
   });
 
   test.each([
-    ['changed', (dir: string) => writeFileSync(join(dir, 'a.md'), 'edited')],
-    ['added', (dir: string) => writeFileSync(join(dir, 'stranger.md'), 'edited')],
-    ['emptied', (dir: string) => writeFileSync(join(dir, 'a.md'), '')],
-  ])('a file that somebody %s in a copy is no edit: the copy is thrown away', async (_, spoil) => {
+    ['changed', '.', 'a.md', 'edited'],
+    ['emptied', '.', 'a.md', ''],
+    ['added', '.', 'stranger.md', 'edited'],
+    ['changed', '../work/memory', 'a.md', 'edited'],
+    ['emptied', '../work/memory', 'a.md', ''],
+    ['added', '../work/memory', 'stranger.md', 'edited'],
+  ])('a file that somebody %s in a copy (%s/%s) is no edit: it is in no change', async (_, copy, path, text) => {
     const id = await putStore(here, FILES);
-    const one = await checkOut(here, id);
-    const { dir } = one.store;
-    spoil(dir);
-    await one.commit(by, () => ({ files: [{ path: 'topics/b.md', change: () => 'changed\n' }] }));
-    expect(existsSync(dir)).toBe(false);
-    expect(await textsOf(there, id)).toEqual({ ...FILES, 'topics/b.md': 'changed\n' });
+    const one = await open(here, id);
+    const write = (now: string) => one.commit(by, () => ({ files: [{ path: 'topics/b.md', change: () => now }] }));
+    await write('first\n');
+    writeFileSync(join(one.dir, copy, path), text);
+    expect(await one.read('a.md')).toBe('one\n');
+    await write('second\n');
+    await one.commit(by, () => ({ files: [{ path: 'a.md', change: (now) => `${now}more\n` }] }));
+    const after = { ...FILES, 'a.md': 'one\nmore\n', 'topics/b.md': 'second\n' };
+    expect(await textsOf(there, id)).toEqual(after);
+    expect(await one.list()).toEqual(Object.keys(after).sort());
+    expect(Object.keys(after).map((each) => readFileSync(join(one.dir, each), 'utf8'))).toEqual(Object.values(after));
+    await sameEverywhere(id);
   });
 
   test('after a redaction the secret is in no row of the database, nor in a copy that was brought on', async () => {
     const secret = 'hunter2-correct-horse';
     const id = await putStore(here, { ...FILES, 'secrets.md': `the password is ${secret}\n` });
-    const [one, other] = [await checkOut(here, id), await checkOut(there, id)];
+    const [one, other] = [await open(here, id), await open(there, id)];
     await one.commit(by, () => ({ files: [{ path: 'a.md', change: (text) => `${text}${secret}\n` }] }));
     const holding = async () => {
       const [{ n }] = (await database.ask<{ n: string }>(
@@ -134,34 +157,47 @@ describe.skipIf(noPostgres)(`stores in the database ${noPostgres}`, () => {
       return Number(n);
     };
     expect(await holding()).toBeGreaterThan(2);
-    const done = await one.change((store) =>
+    const done = await one.asOne((store) =>
       redactMatches(scrubOf(secret), { store, home: join(store.dir, '..'), now: new Date() }),
     );
     expect(done).toMatchObject({ files: ['a.md', 'secrets.md'], remaining: [] });
     expect(await holding()).toBe(0);
     await other.refresh();
-    expect(await other.store.read('secrets.md')).toBe('the password is [redacted]\n');
-    expect(other.store.ledger.bytes().includes(secret)).toBe(false);
+    expect(await other.read('secrets.md')).toBe('the password is [redacted]\n');
+    expect(other.ledger.bytes().includes(secret)).toBe(false);
     await sameEverywhere(id);
   });
 
-  test('a copy without its mark, or of a process that is dead, is thrown away', async () => {
+  test('copies of a process that is dead are thrown away, those of another part of this one are not', async () => {
+    const home = tempDir();
+    const root = join(home, 'copies');
+    mkdirSync(join(root, encodeURIComponent(`${hostname()}:999999999:1`), 'member', 'x-1'), { recursive: true });
+    const one = await openStores(database.url, { home });
+    const id = await putStore(one, FILES);
+    const store = await one.open(id);
+    const other = await openStores(database.url, { home });
+    expect(readdirSync(root)).toEqual([encodeURIComponent(thisProcess())]);
+    expect(await store.read('a.md')).toBe('one\n');
+    await other.close();
+    expect(existsSync(store.dir)).toBe(true);
+    await one.close();
+    expect(readdirSync(root)).toEqual([]);
+  });
+
+  test('a copy without its mark is made anew before it is read', async () => {
     const id = await putStore(here, FILES);
-    const one = await checkOut(here, id);
-    const root = here.deps.place.root;
-    const own = join(one.store.dir, '../..');
-    mkdirSync(join(own, 'half-1'));
-    mkdirSync(join(root, encodeURIComponent(`${(await import('node:os')).hostname()}:999999999:1`), 'x-1'), {
-      recursive: true,
-    });
-    const again = await openStores(database.url);
-    await again.close();
-    expect(readdirSync(root)).toHaveLength(2);
-    const { sweepCopies } = await import('../../../../src/wings/fleet/stores/copy.ts');
-    sweepCopies(root);
-    expect(readdirSync(root)).toHaveLength(1);
-    expect(existsSync(join(own, 'half-1'))).toBe(false);
-    expect(await one.store.read('a.md')).toBe('one\n');
+    const one = await open(here, id);
+    const { dir, ledger } = one;
+    rmSync(join(dir, '..', 'mark.json'));
+    writeFileSync(join(dir, 'a.md'), 'edited');
+    writeFileSync(join(dir, 'stranger.md'), 'edited');
+    expect(await one.list()).toEqual(Object.keys(FILES).sort());
+    expect([one.dir, one.ledger]).toEqual([dir, ledger]);
+    expect([readdirSync(dir).includes('stranger.md'), readFileSync(join(dir, 'a.md'), 'utf8')]).toEqual([
+      false,
+      'one\n',
+    ]);
+    await sameEverywhere(id);
   });
 
   test('a store is not brought to a newer ledger while a process is alive that could not read it', async () => {
@@ -171,15 +207,18 @@ describe.skipIf(noPostgres)(`stores in the database ${noPostgres}`, () => {
       [id],
     )) as [{ version: number }];
     await database.ask("insert into member values ('older', $1, clock_timestamp())", [version]);
-    await expect(here.checkOut(id)).rejects.toMatchObject({
+    await expect(here.open(id)).rejects.toMatchObject({
       code: 'conflict',
       message: expect.stringContaining('older'),
     });
     await database.ask("update member set seen_at = seen_at - interval '2 minutes' where id = 'older'");
-    const one = await checkOut(here, id);
+    const one = await open(here, id);
     const add = () => one.commit(by, () => ({ files: [{ path: 'a.md', change: (text) => `${text}more\n` }] }));
-    await database.ask("update member set seen_at = clock_timestamp() where id = 'older'");
-    await expect(add()).rejects.toMatchObject({ code: 'fenced' });
+    const late = one.asOne(async (at) => {
+      await at.write(by, { path: 'a.md', text: 'late' });
+      await database.ask("update member set seen_at = clock_timestamp() where id = 'older'");
+    });
+    await expect(late).rejects.toMatchObject({ code: 'fenced' });
     await expect(add()).rejects.toMatchObject({ code: 'conflict' });
     await database.ask("delete from member where id = 'older'");
     await add();
@@ -187,7 +226,7 @@ describe.skipIf(noPostgres)(`stores in the database ${noPostgres}`, () => {
       { ledger_version: version + 1 },
     ]);
     await database.ask('update store set ledger_version = ledger_version + 1 where id = $1', [id]);
-    await expect(there.checkOut(id)).rejects.toMatchObject({
+    await expect(there.open(id)).rejects.toMatchObject({
       code: 'conflict',
       message: expect.stringContaining('newer'),
     });
@@ -197,8 +236,8 @@ describe.skipIf(noPostgres)(`stores in the database ${noPostgres}`, () => {
     'where another moved the row meanwhile (%s) nothing of a change is kept',
     async (moved) => {
       const id = await putStore(here, FILES);
-      const one = await checkOut(here, id);
-      const late = one.change(async (store) => {
+      const one = await open(here, id);
+      const late = one.asOne(async (store) => {
         await store.write(by, { path: 'a.md', text: 'late\n' });
         await database.ask(`update store set ${moved}, name = 'moved' where id = $1`, [id]);
       });
@@ -210,7 +249,7 @@ describe.skipIf(noPostgres)(`stores in the database ${noPostgres}`, () => {
 
   test('after the database was restored no copy is brought on from a revision that is gone', async () => {
     const id = await putStore(here, FILES);
-    const one = await checkOut(here, id);
+    const one = await open(here, id);
     const write = (text: string) => one.commit(by, () => ({ files: [{ path: 'a.md', change: () => text }] }));
     await write('kept\n');
     const tables = ['store', 'page', 'file', 'checkin'];

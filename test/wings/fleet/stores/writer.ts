@@ -1,11 +1,11 @@
 // A process that adds a line to a file of a store in the database. It kills or stops itself at a step, by its number from 1,
-// and says each step, and how it ended, on a line of its own: `writer.ts URL STORE LINE [die|stop] [STEP]`.
+// and says each step, and how it ended, on a line of its own: `writer.ts URL STORE LINE [die|stop] [STEP] [LEASE_MS]`.
 
 import { writeSync } from 'node:fs';
 import { FleetStores } from '../../../../src/wings/fleet/stores/stores.ts';
 import { tempDir } from '../../../support/temp.ts';
 
-const [, , url = '', id = '', line = '', how = '', at = '0'] = process.argv;
+const [, , url = '', id = '', line = '', how = '', at = '0', lease = '250'] = process.argv;
 let steps = 0;
 
 function onStep(step: string): void {
@@ -14,14 +14,13 @@ function onStep(step: string): void {
   if (steps === Number(at)) process.kill(process.pid, how === 'die' ? 'SIGKILL' : 'SIGSTOP');
 }
 
-const stores = await FleetStores.open({ url, home: tempDir(), leaseMs: 250, onStep });
-const checkedOut = await stores.checkOut(id);
+const stores = await FleetStores.open({ database: url, home: tempDir(), leaseMs: Number(lease), onStep });
+const store = await stores.open(id);
 const add = () =>
-  checkedOut.commit({ actor: 'job:test' }, () => ({ files: [{ path: 'a.md', change: (text) => `${text}${line}\n` }] }));
+  store.commit({ actor: 'job:test' }, () => ({ files: [{ path: 'a.md', change: (text) => `${text}${line}\n` }] }));
 const ended = await add().then(
   () => 'kept',
   (error) => error.code ?? String(error),
 );
 writeSync(1, `ended ${ended}\n`);
-await checkedOut.close();
 await stores.close();

@@ -5,7 +5,7 @@
 import { dirname, join } from 'node:path';
 import { isDirectory, removeTree } from '../../../base/files/directories.ts';
 import { makeDirectory, moveFile, writeSynced } from '../../../base/files/files.ts';
-import { openLedger } from '../../../memory/ledger/ledger.ts';
+import { type Ledger, openLedger } from '../../../memory/ledger/ledger.ts';
 import type { Store } from '../../../memory/store/store.ts';
 
 const LEFT_OUT = [
@@ -14,8 +14,19 @@ const LEFT_OUT = [
   'history_look',
 ];
 
+/** Takes out of a ledger that was copied what waits or is under way. */
+export function leaveOut(ledger: Ledger): void {
+  ledger.transaction(() => {
+    for (const table of LEFT_OUT) ledger.run(`delete from "${table}"`);
+    ledger.run("update job set status = 'ended', outcome = 'interrupted' where status = 'running'");
+  });
+}
+
 /** Copies a store to a memory directory, by way of `beside`; where the directory is there, it was copied before. */
-export async function cloneStore(from: Store, { to, beside }: { to: string; beside: string }): Promise<void> {
+export async function cloneStore(
+  from: Store,
+  { to, beside, leaveOut }: { to: string; beside: string; leaveOut(ledger: Ledger): void },
+): Promise<void> {
   if (isDirectory(to)) return;
   // What was edited by hand is a version before.
   await from.missing();
@@ -25,10 +36,7 @@ export async function cloneStore(from: Store, { to, beside }: { to: string; besi
   from.ledger.copyTo(join(dir, '.nocturne', 'ledger.db'));
   const ledger = openLedger(dir);
   try {
-    ledger.transaction(() => {
-      for (const table of LEFT_OUT) ledger.run(`delete from "${table}"`);
-      ledger.run("update job set status = 'ended', outcome = 'interrupted' where status = 'running'");
-    });
+    leaveOut(ledger);
     const heads = ledger.all<{ path: string; content: Buffer }>(
       `select memory.path, version.content from memory join version on version.id = memory.head
          where memory.path is not null and version.content is not null`,

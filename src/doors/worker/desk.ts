@@ -1,0 +1,155 @@
+// The desk: what a worker sees of all the stores that it works in, and what it does in each of them unasked. A worker looks
+// here, and opens a store only to work an item of it. Locally that is every known memory directory of this machine that is
+// there; where stores are kept elsewhere, a wing's desk answers by the rows that are due.
+// Promises: what is due of a store is named in the order in which it is to be worked; a night is begun once.
+
+import { isAbsolute } from 'node:path';
+import type { Config } from '../../base/config/config.ts';
+import { describeError, isAppError } from '../../base/errors.ts';
+import { isDirectory } from '../../base/files/directories.ts';
+import type { Home } from '../../memory/home/home.ts';
+import type { Enablement } from '../../memory/home/switches.ts';
+import { inboxItem, type JobKind, nextDueInInbox, putInInbox } from '../../memory/ledger/inbox.ts';
+import type { DueItem } from '../../memory/ledger/work-rows.ts';
+import type { Store } from '../../memory/store/store.ts';
+import type { WakeUp } from '../../queue/queue.ts';
+
+/** An item that may be worked, and the id of its store. */
+export type Due = DueItem & { store: string };
+
+/** Told of each store that could not be looked into, which keeps nobody from the others. */
+type OnError = (message: string) => void;
+
+/** What a worker works on. */
+export interface Taken {
+  store: Store;
+  kind: JobKind;
+  key: string;
+  /** Called when it is over, however it ended: nobody else is handed it before. */
+  done(outcome?: string): Promise<void>;
+}
+
+export interface Desk {
+  /** It hands out items to whoever asks: work goes on while the queue is away. */
+  readonly handsOut: boolean;
+  /** Everything that may be worked now. */
+  due(onError: OnError): Promise<Due[]>;
+  /** When the next item is due after an instant, of the stores that `due` looked into last; undefined: none is. */
+  nextDueAt(now: string): Promise<string | undefined>;
+  /** The item that a worker works which was woken, or has nothing to do; null: there is none. */
+  take(wakeUp?: WakeUp): Promise<Taken | null>;
+  /**
+   * Puts the nightly dream into the inboxes, unless that was done since `dueAt`. A dream that a person asked for
+   * meanwhile stays as asked.
+   */
+  beginNight(dueAt: Date | undefined, onError: OnError): Promise<void>;
+  /** Delivers what an earlier process left in an outbox; what cannot be is named. */
+  deliver(onError: OnError): Promise<void>;
+}
+
+/** What a desk is made of. */
+export interface DeskParts {
+  config: Config;
+  home: Home;
+  /** Opens a store; one that is open already is not opened twice. */
+  store(place: string): Promise<Store>;
+  /** Whether nocturne may work unasked in a store. */
+  standingOf(store: Store): Promise<Enablement>;
+  /** Delivers what waits in a store's outbox. */
+  deliver(store: Store): Promise<void>;
+}
+
+/** Over the memory directories of this machine. */
+export class LocalDesk implements Desk {
+  readonly handsOut = false;
+  readonly #parts: DeskParts;
+  /** Looked into last. */
+  #stores: Store[] = [];
+
+  constructor(parts: DeskParts) {
+    this.#parts = parts;
+  }
+
+  async due(onError: OnError): Promise<Due[]> {
+    this.#stores = await openStores(this.#parts, onError);
+    const due: Due[] = [];
+    for (const store of this.#stores) {
+      for (const item of await dueItems(this.#parts, store)) due.push({ store: store.id, ...item });
+    }
+    return due;
+  }
+
+  async nextDueAt(now: string): Promise<string | undefined> {
+    return this.#stores
+      .flatMap(({ ledger }) => nextDueInInbox(ledger, now) ?? [])
+      .sort()
+      .at(0);
+  }
+
+  /** What it was woken for. */
+  async take(wakeUp?: WakeUp): Promise<Taken | null> {
+    if (!wakeUp || !isThere(wakeUp.store)) return null;
+    const { kind, key } = wakeUp;
+    return { store: await this.#parts.store(wakeUp.store), kind, key, done: async () => {} };
+  }
+
+  async beginNight(dueAt: Date | undefined, onError: OnError): Promise<void> {
+    const { config, home, standingOf } = this.#parts;
+    const notBefore = config.clock.now().toISOString();
+    const stores: Store[] = [];
+    for (const store of await openStores(this.#parts, onError)) {
+      if ((await standingOf(store)).enabled) stores.push(store);
+    }
+    // Within the home's transaction, at once: whoever dies in it leaves a night that is still due.
+    await home.nightlyRound(dueAt, () => {
+      for (const { ledger } of stores) {
+        if (inboxItem(ledger, 'dream', 'dream')) continue;
+        putInInbox(ledger, { kind: 'dream', key: 'dream', payload: { isNightly: true }, notBefore });
+      }
+    });
+  }
+
+  async deliver(onError: OnError): Promise<void> {
+    for (const store of await openStores(this.#parts, onError)) {
+      try {
+        await this.#parts.deliver(store);
+      } catch (error) {
+        if (!isAppError(error)) throw error;
+        onError(`${store.id}: what is about the user waits in the outbox: ${describeError(error)}`);
+      }
+    }
+  }
+}
+
+/** The items of a store that may be worked now; a dream waits while there are extractions due or under way. */
+export async function dueItems({ config }: { config: Config }, { work }: Pick<Store, 'work'>): Promise<DueItem[]> {
+  const now = config.clock.now();
+  const due = await work.due(now.toISOString());
+  const sources = due.filter((item) => item.kind !== 'dream');
+  const isOnlyDreams = due.length > 0 && sources.length === 0;
+  // An extraction is under way, here or in another process.
+  const isExtracting = isOnlyDreams && (await work.isLeased({ prefix: 'session:', now }));
+  return isOnlyDreams && !isExtracting ? due : sources;
+}
+
+/** The known stores that are there; one that cannot be opened is named and keeps nobody from the others. */
+export async function openStores(
+  { home, store }: Pick<DeskParts, 'home' | 'store'>,
+  onError: OnError,
+): Promise<Store[]> {
+  const stores: Store[] = [];
+  for (const place of await home.stores()) {
+    try {
+      if (isThere(place)) stores.push(await store(place));
+    } catch (error) {
+      if (!isAppError(error)) throw error;
+      onError(`${place}: ${describeError(error)}`);
+    }
+  }
+  return stores;
+}
+
+/** A directory that is gone is not made again; of a store that is kept elsewhere only opening tells. */
+function isThere(place: string): boolean {
+  return !isAbsolute(place) || isDirectory(place);
+}

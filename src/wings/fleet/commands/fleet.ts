@@ -1,0 +1,203 @@
+// nocturne fleet: what all machines that share a database have in common, and what is told to all of them.
+
+import { InvalidArgumentError } from 'commander';
+import type { Config } from '../../../base/config/config.ts';
+import { AppError } from '../../../base/errors.ts';
+import { sayCount } from '../../../base/text/wording.ts';
+import { dayOf, isZone } from '../../../base/time.ts';
+import type { CommandSpec } from '../../../doors/cli/spec.ts';
+import { configFor } from '../../../doors/cli/terminal/options.ts';
+import { note, print } from '../../../doors/cli/terminal/output.ts';
+import { sayTime, sayTokens, sayUsd } from '../../../doors/cli/terminal/words.ts';
+import type { Home } from '../../../memory/home/home.ts';
+import { type DayLimits, limitDifferences } from '../../../memory/home/limits.ts';
+import type { Database } from '../database.ts';
+
+const GROUP = 'Under the hood';
+const LIMITS = '{ dayTokens, dayUsd, zone, overruled }';
+const NO_LIMIT = 'none';
+
+interface Shared {
+  config: Config;
+  database: Database;
+  home: Home;
+}
+
+const fleet: CommandSpec = {
+  name: 'fleet',
+  about: 'the machines that share a database, and what counts for all of them',
+  group: GROUP,
+  run: (call) => status.run?.(call),
+};
+
+const status: CommandSpec<{ json?: boolean }> = {
+  name: 'fleet status',
+  about: 'its stores, what waits, the workers that were seen, the limits of the day and what was spent',
+  group: GROUP,
+  json: `{ database, stores: { ready, arriving }, waiting: { count, oldest, tenants }, workers, limits: ${LIMITS}, spendToday }`,
+  examples: ['fleet status'],
+  run: ({ options }) =>
+    withShared(async ({ config, database, home }) => {
+      const { waiting } = await import('../work/due.ts');
+      const limits = await home.limits(config);
+      const day = dayOf(config.clock.now(), limits.zone);
+      const { usedTokens, reservedTokens, calls, usedMicroUsd, reservedMicroUsd } = await home.days.spendOf(day);
+      const spend = {
+        day,
+        usedTokens,
+        reservedTokens,
+        usedUsd: usedMicroUsd / 1e6,
+        reservedUsd: reservedMicroUsd / 1e6,
+        calls,
+      };
+      const counted = await database.ask<{ state: string; count: number }>(
+        'select state, count(*) as count from store group by state',
+      );
+      const stores = {
+        ready: 0,
+        arriving: 0,
+        ...Object.fromEntries(counted.map(({ state, count }) => [state, count])),
+      };
+      const waits = await waiting(database.ask);
+      const workers = await home.workers();
+      if (options.json) {
+        return print({
+          database: database.id,
+          stores,
+          waiting: waits,
+          workers,
+          limits: shown(limits, config),
+          spendToday: spend,
+        });
+      }
+      const arriving = stores.arriving > 0 ? `, ${stores.arriving} on the way by nocturne move` : '';
+      print(`stores     ${stores.ready}${arriving}`);
+      const at = { now: config.clock.now(), zone: limits.zone };
+      print(
+        `waiting    ${waits.count}${waits.oldest === null ? '' : `, the oldest from ${sayTime(waits.oldest, at)}`}`,
+      );
+      for (const { process, backend, seenAt } of workers)
+        print(`worker     ${process} (${backend}), seen ${sayTime(seenAt, at)}`);
+      if (workers.length === 0) print('worker     none was seen within two minutes');
+      for (const line of limitLines(limits, config)) print(line);
+      print(
+        `spend      ${sayTokens(usedTokens)} and ${sayUsd(usedMicroUsd)} used today, ${sayTokens(reservedTokens)} and ${sayUsd(reservedMicroUsd)} reserved; ${sayCount(calls, 'call')}`,
+      );
+    }),
+};
+
+interface LimitOptions {
+  dayTokens?: number;
+  dayUsd?: number | typeof NO_LIMIT;
+  zone?: string;
+  json?: boolean;
+}
+
+const limits: CommandSpec<LimitOptions> = {
+  name: 'fleet limits',
+  about: 'what a day may spend on all machines together, and whose days: shown, or changed',
+  group: GROUP,
+  options: [
+    ['--day-tokens <count>', 'tokens that all jobs may use in a day', { parse: tokensOf }],
+    [
+      '--day-usd <amount>',
+      `US dollars that they may cost in a day, for models with a price; ${NO_LIMIT}: no limit`,
+      { parse: usdOf },
+    ],
+    ['--zone <zone>', 'time zone of days and nights, like Europe/Berlin', { parse: zoneOf }],
+  ],
+  json: LIMITS,
+  more:
+    'The first machine that asks writes what its settings say. From then on the database counts, and the settings of the ' +
+    'machines do not. New limits count from the next request on; a new zone for what is spent at once, for nights and logs ' +
+    'where a process is started anew.',
+  examples: ['fleet limits', 'fleet limits --day-usd 20 --zone Europe/Berlin'],
+  run: ({ options: { dayTokens, dayUsd, zone, json } }) =>
+    withShared(async ({ config, home }) => {
+      const before = await home.limits(config);
+      const money = dayUsd === NO_LIMIT ? undefined : (dayUsd ?? before.dayMoneyUsd);
+      const to: DayLimits = { dayTokens: dayTokens ?? before.dayTokens, dayMoneyUsd: money, zone: zone ?? before.zone };
+      if (dayTokens !== undefined || dayUsd !== undefined || zone !== undefined) await home.setLimits(to);
+      if (json) print(shown(to, config));
+      else for (const line of limitLines(to, config)) print(line);
+    }),
+};
+
+const restored: CommandSpec<{ json?: boolean }> = {
+  name: 'fleet restored',
+  about: 'say that the database was restored to an older state, before workers and servers start again',
+  group: GROUP,
+  json: '{ stores, day }',
+  more:
+    'No lease, claim or copy from before counts any more. What was spent after the backup is in no row: today counts as spent ' +
+    'in full, until nocturne retry --failed or the next day. Pauses that had ended and keys that had been revoked since are back.',
+  examples: ['fleet restored'],
+  run: ({ options }) =>
+    withShared(async ({ config, database, home }) => {
+      const { noteRestored } = await import('../restored.ts');
+      const { zone } = await home.limits(config);
+      const { stores, day } = await noteRestored(database, { home, zone, now: config.clock.now() });
+      if (options.json) return print({ stores, day });
+      print(`${sayCount(stores, 'store')}: every copy is made anew, and no lease from before counts.`);
+      note(`${day} counts as spent in full; nocturne retry --failed lets it begin anew.`);
+      note('Look at nocturne keys list and nocturne status: keys and pauses are as they were at the backup.');
+    }),
+};
+
+async function withShared(work: (shared: Shared) => Promise<void>): Promise<void> {
+  const config = await configFor({});
+  const url = config.databaseUrl;
+  if (!url) {
+    throw new AppError('bad-input', 'There is no database that machines share.', {
+      remedy: 'Set NOCTURNE_DATABASE_URL=postgres://….',
+    });
+  }
+  const [{ openDatabase }, { STORES }, { WORK }, { fleetHome }] = await Promise.all([
+    import('../database.ts'),
+    import('../stores/rows.ts'),
+    import('../work/tables.ts'),
+    import('../home/home.ts'),
+  ]);
+  const home = fleetHome(url, { dir: config.home, clock: config.clock, zone: config.zone });
+  try {
+    const database = await openDatabase(url, [STORES, WORK], { connections: 1 });
+    try {
+      await work({ config, database, home });
+    } finally {
+      await database.close();
+    }
+  } finally {
+    await home.close();
+  }
+}
+
+function shown({ dayTokens, dayMoneyUsd, zone }: DayLimits, config: Config) {
+  const overruled = limitDifferences(config, { dayTokens, dayMoneyUsd, zone });
+  return { dayTokens, dayUsd: dayMoneyUsd ?? null, zone, overruled };
+}
+
+function limitLines(kept: DayLimits, config: Config): string[] {
+  const money = kept.dayMoneyUsd === undefined ? 'money is not limited' : sayUsd(kept.dayMoneyUsd * 1e6);
+  return [
+    `limits     ${sayTokens(kept.dayTokens)} and ${money} in a day of ${kept.zone}`,
+    ...limitDifferences(config, kept).map((each) => `differs    ${each}`),
+  ];
+}
+
+function tokensOf(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It is a whole number.');
+  return Number(text);
+}
+
+function usdOf(text: string): number | typeof NO_LIMIT {
+  if (text === NO_LIMIT) return text;
+  if (!/^\d{1,9}(?:\.\d+)?$/.test(text)) throw new InvalidArgumentError(`It is a number, like 12.50, or ${NO_LIMIT}.`);
+  return Number(text);
+}
+
+function zoneOf(text: string): string {
+  if (!isZone(text)) throw new InvalidArgumentError('It is no time zone; one is Europe/Berlin.');
+  return text;
+}
+
+export const commands = [fleet, status, limits, restored] as CommandSpec[];

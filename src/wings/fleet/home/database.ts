@@ -1,0 +1,119 @@
+// The home in PostgreSQL: what `home.db` is on one machine, for all machines that share a database. It has a schema of its
+// own, since its tables are called as there.
+// Promises: nothing is loaded or reached before the first statement, and a database that was away is asked anew by the next;
+// of transactions and statements that write one is done at a time, over all processes, as in a file; text compares as there,
+// by bytes; whole numbers are numbers.
+
+import { HomeDatabase, type Statement, type Steps } from '../../../memory/home/database.ts';
+import { HOME_STEPS, type WingSchema } from '../../../memory/ledger/schema.ts';
+import type { Ask, Database, DatabaseOptions, DatabasePart, Run, SqlValue } from '../database.ts';
+import { CHANGE, HOME_SCHEMA, toPostgres, toPostgresStep } from './dialect.ts';
+
+const HOME: DatabasePart = { name: 'home', steps: [CHANGE, ...HOME_STEPS.map(toPostgresStep)] };
+/** A transaction of a process that is stopped keeps nobody waiting for longer than a lock may be waited for. */
+const IDLE_MS = 8_000;
+const CONNECTIONS = 4;
+/** Every statement that writes a table does the same before it (dialect.ts), and so waits until this transaction is over. */
+const BEGIN = 'begin; update change set number = number + 1';
+
+/** One connection to the database for the home and all wings' tables in it. */
+class Connection {
+  readonly #url: string;
+  readonly #within: DatabaseOptions['within'];
+  #opening: Promise<Database> | undefined;
+  #closing: Promise<void> | undefined;
+  readonly #taken = new Map<string, Promise<void>>();
+
+  constructor(url: string, within?: DatabaseOptions['within']) {
+    this.#url = url;
+    this.#within = within;
+  }
+
+  /** With the tables of these parts in it. */
+  async with(parts: readonly DatabasePart[]): Promise<Database> {
+    this.#opening ??= this.#connect().catch((error) => {
+      this.#opening = undefined;
+      throw error;
+    });
+    const database = await this.#opening;
+    for (const part of parts) {
+      const before = this.#taken.get(part.name);
+      const taking = before ?? database.take(part);
+      if (!before) {
+        this.#taken.set(part.name, taking);
+        taking.catch(() => this.#taken.delete(part.name));
+      }
+      await taking;
+    }
+    return database;
+  }
+
+  async #connect(): Promise<Database> {
+    const { openDatabase } = await import('../database.ts');
+    const options = { schema: HOME_SCHEMA, connections: CONNECTIONS, idleMs: IDLE_MS, within: this.#within };
+    return openDatabase(this.#url, [HOME], options);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= Promise.resolve(this.#opening).then(
+      (database) => database?.close(),
+      () => {},
+    );
+    return this.#closing;
+  }
+}
+
+export class PostgresHome extends HomeDatabase {
+  readonly sharedTime = `to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+  readonly limitsPlace = 'by nocturne fleet limits';
+  readonly #connection: Connection;
+  readonly #parts: readonly DatabasePart[];
+
+  constructor(
+    at: string | Connection,
+    { parts = [], within }: { parts?: readonly DatabasePart[]; within?: DatabaseOptions['within'] } = {},
+  ) {
+    super();
+    this.#connection = typeof at === 'string' ? new Connection(at, within) : at;
+    this.#parts = parts;
+  }
+
+  protected async ask(statement: Statement): Promise<unknown> {
+    const { ask, run } = await this.#open();
+    return answer(statement, { ask, run });
+  }
+
+  async transaction<T>(work: () => Steps<T>): Promise<T> {
+    const database = await this.#open();
+    return database.transaction(BEGIN, async (ask, run) => {
+      const steps = work();
+      let next = steps.next();
+      while (!next.done) next = steps.next(await answer(next.value, { ask, run }));
+      return next.value;
+    });
+  }
+
+  tablesOf({ name, schema = [] }: WingSchema): HomeDatabase {
+    const part = { name: `home-${name}`, steps: schema.map(toPostgresStep) };
+    return new PostgresHome(this.#connection, { parts: [...this.#parts, part] });
+  }
+
+  async sign(): Promise<string> {
+    return String((await this.get<{ number: number }>('select number from change'))?.number);
+  }
+
+  close(): Promise<void> {
+    return this.#connection.close();
+  }
+
+  #open(): Promise<Database> {
+    return this.#connection.with(this.#parts);
+  }
+}
+
+async function answer({ sql, values, wants }: Statement, { ask, run }: { ask: Ask; run: Run }): Promise<unknown> {
+  const [text, given] = [toPostgres(sql), values as SqlValue[]];
+  if (wants === 'count') return run(text, given);
+  const found = await ask(text, given);
+  return wants === 'row' ? found[0] : found;
+}

@@ -1,0 +1,198 @@
+// Memory, home and work of several machines, as a process has them: opened by what is asked first. One pool of connections
+// serves stores, work and sessions, another the home.
+// Promises: nothing is reached before it is asked something, and a database that was away is asked anew; a store is held for
+// as long as a job may last after it was asked for, and is brought to its newest revision each time it is asked for.
+
+import { hash } from 'node:crypto';
+import { isAbsolute } from 'node:path';
+import type { Config } from '../../base/config/config.ts';
+import { checkedInCounter } from '../../doors/telemetry.ts';
+import type { TranscriptPlace } from '../../doors/transcripts.ts';
+import type { Keeping, KeepingParts, WorkFigures } from '../../doors/wing.ts';
+import type { Desk, DeskParts } from '../../doors/worker/desk.ts';
+import type { RedactElsewhere } from '../../memory/history/redact/redaction.ts';
+import type { StartedBy } from '../../memory/ledger/ledger.ts';
+import type { Database } from './database.ts';
+import { PostgresHome } from './home/database.ts';
+import { FleetShared } from './shared.ts';
+import type { FleetStore } from './stores/fleet-store.ts';
+import type { FleetStores } from './stores/stores.ts';
+import type { Transcripts } from './transcripts/transcripts.ts';
+import type { FleetDesk } from './work/desk.ts';
+
+const CONNECTIONS = 6;
+
+interface Opened {
+  database: Database;
+  stores: FleetStores;
+  transcripts: Transcripts;
+}
+
+interface Held {
+  store: FleetStore;
+  letGo: NodeJS.Timeout;
+}
+
+export class FleetKeeping implements Keeping {
+  readonly homeDatabase: PostgresHome;
+  readonly shared = new FleetShared(() => this.#open());
+  readonly #url: string;
+  readonly #config: Config;
+  readonly #startedBy: StartedBy | undefined;
+  readonly #within: KeepingParts['within'];
+  #opening: Promise<Opened> | undefined;
+  readonly #ids = new Map<string, string>();
+  readonly #held = new Map<string, Held>();
+
+  constructor(url: string, config: Config, { startedBy, within }: KeepingParts) {
+    this.#url = url;
+    this.#config = config;
+    this.#startedBy = startedBy;
+    this.#within = within;
+    this.homeDatabase = new PostgresHome(url, { within });
+  }
+
+  async openStore(place: string): Promise<FleetStore> {
+    return this.#openId(isAbsolute(place) ? await this.#idOf(place) : place);
+  }
+
+  async findStore(place: string): Promise<FleetStore | null> {
+    const { stores } = await this.#open();
+    const id = isAbsolute(place) ? (this.#ids.get(place) ?? (await stores.ofSource(place))) : place;
+    return id === null ? null : this.#openId(id);
+  }
+
+  async stores(): Promise<{ id: string; name: string; isHere: boolean }[]> {
+    const { stores } = await this.#open();
+    const found = await stores.list();
+    return found
+      .filter(({ state }) => state === 'ready')
+      .map(({ id, name, source }) => ({ id, name, isHere: stores.isHere(source) }));
+  }
+
+  readonly transcripts: TranscriptPlace = {
+    keep: async (...sent) => (await this.#open()).transcripts.keep(...sent),
+    open: async (...named) => (await this.#open()).transcripts.open(...named),
+    sizeOf: async (name) => (await this.#open()).transcripts.sizeOf(name),
+  };
+
+  readonly redactElsewhere: RedactElsewhere = async (asked) => {
+    const [{ redactingElsewhere }, { transcripts }] = await Promise.all([import('./redact.ts'), this.#open()]);
+    return redactingElsewhere(transcripts)(asked);
+  };
+
+  async figures(): Promise<WorkFigures> {
+    const [{ workFigures }, { database }] = await Promise.all([import('./figures.ts'), this.#open()]);
+    return workFigures(database.ask);
+  }
+
+  desk(parts: DeskParts): Desk {
+    const load = async () => {
+      const [{ FleetDesk }, { database }] = await Promise.all([import('./work/desk.ts'), this.#open()]);
+      return new FleetDesk(parts, database.ask);
+    };
+    let loaded: Promise<FleetDesk> | undefined;
+    const desk = () => {
+      loaded ??= load().catch((error) => {
+        loaded = undefined;
+        throw error;
+      });
+      return loaded;
+    };
+    return {
+      handsOut: true,
+      due: async () => (await desk()).due(),
+      nextDueAt: async (now) => (await desk()).nextDueAt(now),
+      take: async () => (await desk()).take(),
+      beginNight: async (dueAt) => (await desk()).beginNight(dueAt),
+      // Done where a store is worked in.
+      deliver: async () => {},
+    };
+  }
+
+  async queue(): Promise<{ namespace: string; url: string }> {
+    const { database } = await this.#open();
+    return { namespace: `nocturne-${hash('sha256', database.id).slice(0, 8)}`, url: this.#url };
+  }
+
+  async close(): Promise<void> {
+    for (const { letGo } of this.#held.values()) clearTimeout(letGo);
+    this.#held.clear();
+    const opened = await this.#opening?.catch(() => undefined);
+    await this.shared.close();
+    await opened?.stores.close();
+    await opened?.database.close();
+    await this.homeDatabase.close();
+  }
+
+  #open(): Promise<Opened> {
+    this.#opening ??= this.#connect().catch((error) => {
+      this.#opening = undefined;
+      throw error;
+    });
+    return this.#opening;
+  }
+
+  async #connect(): Promise<Opened> {
+    const { home, clock, telemetry } = this.#config;
+    const { memoryBytes, maxMemories: memories, totalMemoryBytes: totalBytes } = this.#config;
+    // Loaded only here: without a database nothing of it is.
+    const [{ openDatabase }, { STORES }, { FleetStores }, { TRANSCRIPTS }, { Transcripts }, { WORK }] =
+      await Promise.all([
+        import('./database.ts'),
+        import('./stores/rows.ts'),
+        import('./stores/stores.ts'),
+        import('./transcripts/rows.ts'),
+        import('./transcripts/transcripts.ts'),
+        import('./work/tables.ts'),
+      ]);
+    const count = checkedInCounter(telemetry);
+    const database = await openDatabase(this.#url, [STORES, TRANSCRIPTS, WORK], {
+      connections: CONNECTIONS,
+      within: this.#within,
+    });
+    try {
+      const stores = await FleetStores.open({
+        database,
+        home,
+        leaseMs: this.#config.leaseMs,
+        open: { clock, limits: { memoryBytes, memories, totalBytes }, startedBy: this.#startedBy },
+        onSent: (bytes) => void count?.(bytes),
+      });
+      return { database, stores, transcripts: new Transcripts({ database, home }) };
+    } catch (error) {
+      await database.close();
+      throw error;
+    }
+  }
+
+  async #openId(id: string): Promise<FleetStore> {
+    const { stores } = await this.#open();
+    const store = this.#hold(id, await stores.open(id));
+    await store.refresh();
+    await store.recalls.bring();
+    return store;
+  }
+
+  async #idOf(dir: string): Promise<string> {
+    const { stores } = await this.#open();
+    const id = this.#ids.get(dir) ?? (await stores.forSource(dir, { name: dir }));
+    this.#ids.set(dir, id);
+    return id;
+  }
+
+  /** A store that was opened once more is let go of once more, when no job of now can need it any longer. */
+  #hold(id: string, store: FleetStore): FleetStore {
+    const before = this.#held.get(id);
+    if (before) {
+      clearTimeout(before.letGo);
+      before.store.close();
+    }
+    const letGo = setTimeout(() => {
+      this.#held.delete(id);
+      store.close();
+    }, this.#config.jobWallMs).unref();
+    this.#held.set(id, { store, letGo });
+    return store;
+  }
+}

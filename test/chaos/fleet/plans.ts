@@ -1,0 +1,18 @@
+// The sizes of a fleet's chaos run: those of the suites, and the whole, which `main.ts` takes and docs/fleet.md tells of.
+
+import type { FleetPlan } from './chaos.ts';
+
+export const PLANS = {
+  quick: {
+    ...{ workers: 2, servers: 2, stores: 3, sessions: 8, dreams: 2, beyond: 8 },
+    ...{ everyMs: 900, disturbForMs: 2_500, leaseMs: 1_500, restarts: 1, limitMs: 200_000 },
+  },
+  deep: {
+    ...{ workers: 4, servers: 2, stores: 40, sessions: 120, dreams: 12, beyond: 20 },
+    ...{ everyMs: 3_000, disturbForMs: 60_000, leaseMs: 4_000, restarts: 3, limitMs: 400_000 },
+  },
+  whole: {
+    ...{ workers: 4, servers: 2, stores: 300, sessions: 1_000, dreams: 100, beyond: 60 },
+    ...{ everyMs: 6_000, disturbForMs: 240_000, leaseMs: 4_000, restarts: 3, limitMs: 720_000 },
+  },
+} satisfies Record<string, Omit<FleetPlan, 'seed' | 'queue'>>;

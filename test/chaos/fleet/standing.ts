@@ -1,0 +1,101 @@
+// A fleet that stands: engines of its own, workers and servers with homes of their own, a model, and a client for each tenant.
+
+import { execFile } from 'node:child_process';
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Environment } from '../../../src/base/config/config.ts';
+import { noOwnRedis, ownRedis } from '../../queue/own-redis.ts';
+import { seeded } from '../../support/random.ts';
+import { type Client, clientOf } from './client.ts';
+import { type Looks, looksInto } from './counted.ts';
+import { type Asked, type ChaosModel, startModel } from './model.ts';
+import { noOwnServer, type OwnServer, ownServer } from './own-postgres.ts';
+import { DOOR, environmentOf, type Fleet, homeWith, startFleet } from './processes.ts';
+import { MODEL } from './world.ts';
+
+export interface StandingOptions {
+  seed: number;
+  /** What wakes workers up: a Redis of its own, or the database itself. */
+  queue: 'redis' | 'postgres';
+  workers: number;
+  servers: number;
+  tenants: string[];
+  settings?: object;
+  /** How long the model takes for a request; default: no time. */
+  latencyMs?(kind: Asked['kind']): number;
+}
+
+export interface Standing {
+  root: string;
+  postgres: OwnServer;
+  redis: Awaited<ReturnType<typeof ownRedis>> | null;
+  model: ChaosModel;
+  fleet: Fleet;
+  looks: Looks;
+  /** One for each tenant. */
+  clients: Client[];
+  /** How often clients asked again, by why. */
+  retries: Record<string, number>;
+  /** Runs `nocturne ARGS` on a machine that has no worker; answers what it printed. */
+  command(args: string[]): Promise<string>;
+  /** Ends everything; what was written stays where it `isKept`. */
+  close(options: { isKept: boolean }): Promise<void>;
+}
+
+/** Why no fleet of our own can be started here, or null. */
+export const noFleet = () => noOwnServer() ?? noOwnRedis();
+
+/** Tokens of a day: far more than is needed. */
+const PLENTY = 2_000_000_000;
+
+export async function standingFleet(options: StandingOptions): Promise<Standing> {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'nocturne-fleet-')));
+  const ends: (() => Promise<unknown>)[] = [];
+  const close = async ({ isKept }: { isKept: boolean }) => {
+    for (const end of ends.reverse()) await end();
+    if (!isKept) rmSync(root, { recursive: true, force: true, maxRetries: 5 });
+  };
+  try {
+    const postgres = await ownServer();
+    ends.push(() => postgres.close());
+    const redis = options.queue === 'redis' ? await ownRedis() : null;
+    if (redis) ends.push(() => redis.close());
+    const model = await startModel(options.latencyMs ?? (() => 0));
+    ends.push(() => model.close());
+    const environment: Environment = {
+      ...{ NOCTURNE_DATABASE_URL: postgres.url, NOCTURNE_MODEL: MODEL, NOCTURNE_ZONE: 'UTC' },
+      ...{ ANTHROPIC_API_KEY: model.key, ANTHROPIC_BASE_URL: model.url },
+      ...(redis && { NOCTURNE_QUEUE_URL: redis.url }),
+    };
+    const settings = {
+      ...{ dayTokens: PLENTY, breakerAfter: 1_000, wallMs: 20_000, maxOutputTokens: 2_000 },
+      ...{ debounceMs: 0, throttleMs: 0, ...options.settings },
+    };
+    const at = environmentOf(homeWith(root, { name: 'commands', settings }), environment);
+    const command = async (args: string[]) =>
+      (await promisify(execFile)(process.execPath, [DOOR, ...args], { env: at })).stdout;
+    const keys: string[] = [];
+    for (const name of options.tenants) {
+      keys.push(JSON.parse(await command(['keys', 'create', '--name', name, '--tenant', name, '--json'])).key);
+    }
+    const fleet = await startFleet({ ...options, root, environment, settings });
+    ends.push(() => fleet.stop());
+    const looks = looksInto(postgres.url, join(root, 'counted'));
+    ends.push(() => looks.close());
+    await fleet.ready();
+    const retries: Record<string, number> = {};
+    const onRetry = (why: string) => {
+      retries[why] = (retries[why] ?? 0) + 1;
+    };
+    const clients = options.tenants.map((tenant, nth): Client => {
+      const random = seeded(options.seed + 1 + nth);
+      return clientOf({ tenant, key: keys[nth] as string, urls: fleet.urls, random, onRetry });
+    });
+    return { root, postgres, redis, model, fleet, looks, clients, retries, command, close };
+  } catch (error) {
+    await close({ isKept: false });
+    throw error;
+  }
+}

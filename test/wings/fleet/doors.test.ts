@@ -1,0 +1,125 @@
+// The commands over a store of the database, as two machines call them: each has a home of its own.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { enqueueExtract } from '../../../src/doors/cli/commands/enqueue.ts';
+import { drainInboxes } from '../../../src/doors/worker/worker.ts';
+import { testApp } from '../../support/app.ts';
+import { jsonHere, runHere } from '../../support/run-here.ts';
+import { sessionFile } from '../../support/session-file.ts';
+import { tempDir } from '../../support/temp.ts';
+import { noPostgres, type OwnDatabase, ownDatabase } from './own-database.ts';
+
+const SESSION = '0d8c1a52-5d1b-4c58-9a64-1f2e3d4c5b6a';
+
+describe.skipIf(noPostgres)(`commands over memory in the database ${noPostgres}`, () => {
+  let own: OwnDatabase;
+  /** The project's directory, by which it is named; nothing is in it. */
+  const dir = join(tempDir(), 'memory');
+  const machines: Record<'here' | 'there', Record<string, string | undefined>> = { here: {}, there: {} };
+  let id = '';
+  const ends: (() => void | Promise<void>)[] = [];
+
+  beforeAll(async () => {
+    own = await ownDatabase();
+    for (const name of ['here', 'there'] as const) {
+      const home = tempDir();
+      machines[name] = {
+        PATH: process.env.PATH,
+        ...{ HOME: home, NOCTURNE_HOME: home, NOCTURNE_DATABASE_URL: own.url },
+        ...{ NOCTURNE_MODEL: 'offline', NOCTURNE_QUEUE_URL: '', NOCTURNE_ZONE: 'UTC' },
+        NOCTURNE_NOW: '2026-11-21T02:00:00Z',
+      };
+    }
+    const { app } = await testApp({
+      dir,
+      settings: { databaseUrl: own.url },
+      whenDone: (close) => void ends.push(close),
+    });
+    const session = sessionFile(tempDir(), { id: SESSION, cwd: '/work/shop' });
+    session.add('Always water the trees before noon.');
+    await enqueueExtract(app, { transcript: session.path, ended: true });
+    const working = { signal: new AbortController().signal, onResult: () => {}, onError: fail };
+    await drainInboxes(app, working);
+    await app.desk.beginNight(undefined, fail);
+    await drainInboxes(app, working);
+    id = (await app.storeFor({})).id;
+  }, 30_000);
+  afterAll(async () => {
+    for (const end of ends) await end();
+    await own.drop();
+  });
+
+  function fail(message: string): never {
+    throw new Error(message);
+  }
+  const run = (name: 'here' | 'there', ...args: string[]) => runHere([...args, '--store', id], machines[name]);
+  const json = <T>(name: 'here' | 'there', ...args: string[]) => jsonHere<T>([...args, '--store', id], machines[name]);
+
+  test('what one machine was told and forgot, pinned and undid, the other lists and explains', async () => {
+    const listed = await json<{ memory: string; topics: { name: string }[] }>('there', 'list');
+    expect(listed).toMatchObject({ memory: id, topics: [{ name: 'working-agreements' }] });
+
+    expect((await run('here', 'remember', 'Deploys happen on Tuesdays.')).code).toBe(0);
+    const after = await json<{ waiting: { text: string }[] }>('there', 'list');
+    expect(after.waiting.map(({ text }) => text)).toEqual(['Deploys happen on Tuesdays.']);
+    expect((await run('there', 'why', 'Tuesdays')).stdout).toContain('Deploys happen on Tuesdays.');
+    expect((await run('there', 'why', SESSION)).stdout).toContain('water the trees');
+    expect((await run('there', 'why')).stdout).toContain('water the trees');
+
+    expect((await run('there', 'forget', 'Deploys happen', '--yes')).code).toBe(0);
+    expect((await json<{ waiting: unknown[] }>('here', 'list')).waiting).toEqual([]);
+    expect((await run('there', 'undo', '--last')).code).toBe(0);
+    expect((await json<{ waiting: unknown[] }>('here', 'list')).waiting).toHaveLength(1);
+
+    expect((await run('here', 'pin', 'working-agreements')).stdout).toContain('is pinned');
+    expect((await run('there', 'pin', 'working-agreements')).stdout).toContain('is pinned already');
+    expect((await run('there', 'history', 'working-agreements')).stdout.split('\n').length).toBeGreaterThan(2);
+  });
+
+  test('status, doctor, sessions and retry tell of it', async () => {
+    const status = await json<{ topics: number; waiting: unknown[] }>('there', 'status', '--verbose');
+    expect(status).toMatchObject({ topics: 1, waiting: [] });
+    const found = await json<{ sessions: { memory: string; session: string }[] }>('there', 'sessions');
+    expect(found.sessions).toMatchObject([{ memory: id, session: SESSION }]);
+    const doctor = await runHere(['doctor', '--no-online'], machines.there);
+    expect(doctor.stdout).toContain(`${id}: last extract`);
+    expect((await run('there', 'retry', '--failed')).stdout).toContain('Nothing failed');
+  });
+
+  test('export writes what the database holds', async () => {
+    const file = join(tempDir(), 'memory.tar.gz');
+    const { files } = await json<{ files: string[] }>('there', 'export', file);
+    expect(files).toContain('working-agreements.md');
+    expect(readFileSync(file).length).toBeGreaterThan(100);
+  });
+
+  test('what was redacted on one machine is in no row, and gone from the other', async () => {
+    expect((await run('here', 'remember', 'The gate code is hunter2hunter2.')).code).toBe(0);
+    const redacted = await run('there', 'redact', '--match', 'hunter2hunter2');
+    expect(redacted).toMatchObject({ code: 0, stdout: expect.stringContaining('redacted') });
+    expect((await run('here', 'list')).stdout).not.toContain('hunter2');
+    expect(await own.ask(`select from page where position('hunter2hunter2'::bytea in bytes) > 0`)).toEqual([]);
+  });
+
+  test('an editor and a team are told that there is no directory for them', async () => {
+    const edited = await run('here', 'open', 'working-agreements');
+    expect(edited.stderr).toContain('no files that an editor could change');
+    const shared = await runHere(['share', 'working-agreements'], machines.here);
+    expect(shared.stderr).toContain("a team's memory is a directory of the repository");
+    const checked = await run('here', 'check');
+    expect(checked.stderr).toContain('check looks at the files of a directory');
+    const local = await runHere(['list', '--scope', 'local'], machines.here);
+    expect(local.stderr).toContain('Memory is kept in a database');
+  });
+
+  test('a name that no store has is told, and looking makes none', async () => {
+    const missing = await runHere(['list', '--store', 'nothing-like-it'], machines.here);
+    expect(missing.stderr).toContain('There is no memory store "nothing-like-it"');
+    const before = await own.ask('select from store');
+    await runHere(['list'], machines.here, { cwd: tempDir() });
+    await runHere(['why', 'trees'], machines.here, { cwd: tempDir() });
+    expect(await own.ask('select from store')).toEqual(before);
+  });
+});
