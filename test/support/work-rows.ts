@@ -248,8 +248,10 @@ export function testWorkRows({ begin, cases }: WorkRowsKind): void {
       ['b', 2],
       ['a', 3],
       ['B', 2],
-    ] as const)
+    ] as const) {
+      await rows.put({ kind: 'extract', key, payload: {}, notBefore });
       await rows.writeFailure(failed(key, at));
+    }
     expect(await rows.failures()).toEqual([failed('a', 3), failed('B', 2), failed('b', 2)]);
     await rows.dropFailure({ kind: 'extract', key: 'a' });
     expect(await rows.failure('extract', 'a')).toBeUndefined();
@@ -257,7 +259,28 @@ export function testWorkRows({ begin, cases }: WorkRowsKind): void {
     expect(await rows.failure('extract', 'b')).toEqual(failed('b', 2));
     await rows.putAgain({ kind: 'extract', key: 'b', payload: { n: 1 }, notBefore });
     expect(await rows.failures()).toEqual([failed('B', 2)]);
-    expect(await rows.items()).toMatchObject([{ key: 'b', payload: { n: 1 }, notBefore, since: notBefore }]);
+    expect(await rows.item('extract', 'b')).toMatchObject({ payload: { n: 1 }, notBefore });
+  });
+
+  test('what another finished has not failed: its failure is not written, and goes where it was', async () => {
+    const [rows] = await begin();
+    const failed: FailureRow = {
+      ...{ kind: 'extract', key: 's', state: 'retrying', code: 'fenced', message: 'taken over', attempts: 0 },
+      ...{ failures: 1, input: null, at: minute(1).toISOString(), payload: {} },
+    };
+    await rows.put({ kind: 'extract', key: 's', payload: {}, notBefore });
+    await rows.writeFailure(failed);
+    const id = await idOf(rows);
+    await rows.put({ kind: 'extract', key: 's', payload: {}, notBefore });
+    await rows.finish(id);
+    expect(await rows.failures()).toEqual([failed]);
+    await rows.finish(await idOf(rows));
+    await rows.writeFailure(failed);
+    expect(await rows.failures()).toEqual([]);
+    await rows.put({ kind: 'extract', key: 's', payload: {}, notBefore });
+    await rows.writeFailure({ ...failed, state: 'failed' });
+    await rows.finish(await idOf(rows));
+    expect(await rows.failures()).toEqual([{ ...failed, state: 'failed' }]);
   });
 
   test('what a payload says comes back as it was said', async () => {

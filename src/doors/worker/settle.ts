@@ -98,8 +98,6 @@ export async function settleItem(
   const { input } = tried;
   const { payload } = item;
   const { code, message } = error;
-  // Another, who took it over, is done with it, or a person is: then it has not failed.
-  if (!(await store.work.item(kind, key))) return { ...done, code, reason: message };
   const row = { kind, key, code, message, attempts, failures, input, at: now.toISOString(), payload };
   await store.work.writeFailure({ ...row, state: isOver ? 'failed' : 'retrying' });
   if (isOver) {

@@ -115,9 +115,12 @@ export function nextDueInInbox(ledger: Ledger, now: string): string | undefined 
   );
 }
 
-/** The work is done: takes it out, unless new input came meanwhile. */
+/** The work is done: takes it out, unless new input came meanwhile, and the failure that was to be tried again. */
 export function finishInboxItem(ledger: Ledger, id: number): void {
-  ledger.run('delete from inbox where id = ?', id);
+  ledger.transaction(() => {
+    const of = ledger.get<{ kind: JobKind; key: string }>('delete from inbox where id = ? returning kind, key', id);
+    if (of) ledger.run("delete from failure where kind = ? and key = ? and state = 'retrying'", of.kind, of.key);
+  });
 }
 
 /** The work waits until `notBefore`, with the reason; null: nothing holds it back any more. */
@@ -197,8 +200,12 @@ export interface FailureRow {
   payload: unknown;
 }
 
+/** Notes what work failed with, unless it waits no more: then another, who took it over, is done with it. */
 export function writeFailure(ledger: Ledger, failure: FailureRow): void {
-  ledger.replace('failure', { ...failure, payload: JSON.stringify(failure.payload) });
+  ledger.transaction(() => {
+    if (!inboxItem(ledger, failure.kind, failure.key)) return;
+    ledger.replace('failure', { ...failure, payload: JSON.stringify(failure.payload) });
+  });
 }
 
 export function dropFailure(ledger: Ledger, { kind, key }: { kind: JobKind; key: string }): void {

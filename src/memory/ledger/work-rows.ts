@@ -57,7 +57,7 @@ export interface WorkRows {
   items(): Promise<InboxItem[]>;
   /** What may be worked at an instant, in the same order. */
   due(now: string): Promise<DueItem[]>;
-  /** The work is done: takes it out, unless new input came meanwhile. */
+  /** The work is done: takes it out, unless new input came meanwhile, and the failure that was to be tried again. */
   finish(id: number): Promise<void>;
   /** The work waits until `notBefore`, with the reason; null: nothing holds it back any more. */
   postpone(id: number, to: { notBefore: string; attempts: number; failure: string | null }): Promise<void>;
@@ -69,6 +69,7 @@ export interface WorkRows {
   noteSkip(skip: { kind: JobKind; reason: string; now: Date }): Promise<void>;
   /** What was left out, the latest first. */
   skips(): Promise<Skip[]>;
+  /** Notes what work failed with, unless it waits no more: then another, who took it over, is done with it. */
   writeFailure(failure: FailureRow): Promise<void>;
   dropFailure(of: { kind: JobKind; key: string }): Promise<void>;
   failure(kind: JobKind, key: string): Promise<FailureRow | undefined>;

@@ -66,7 +66,7 @@ async function leaked() {
     notBefore: '2026-11-21T02:00:00Z',
   });
   writeFailure(first.store.ledger, {
-    ...{ kind: 'reprocess', key: 'day', state: 'failed', code: 'refusal', message: `not ${SECRET}`, attempts: 1 },
+    ...{ kind: 'reprocess', key: 'all', state: 'failed', code: 'refusal', message: `not ${SECRET}`, attempts: 1 },
     ...{ failures: 1, input: null, at: '2026-11-21T02:00:00Z', payload: { instructions: `"${SECRET}"` } },
   });
   mkdirSync(join(first.home, 'spool'));

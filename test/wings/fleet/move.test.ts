@@ -228,8 +228,10 @@ describe.skipIf(noPostgres)(`nocturne move ${noPostgres}`, () => {
       message: 'no',
       attempts: 3,
     } as const;
+    await made.work.put({ kind: 'extract', key: 's@1', payload: {}, notBefore: AT });
     await made.work.writeFailure({ ...failure, failures: 3, input: '7', at: AT, payload: { transcript: '/s.jsonl' } });
     await made.work.noteWork({ kind: 'extract', key: 's@1', now });
+    await made.work.finish((await made.work.item('extract', 's@1'))?.id ?? 0);
     made.close();
     const { store: id } = await moveToDatabase({ dir, name: 'carried' }, { stores, now, removes: true });
     const open = await stores.open(id);

@@ -158,7 +158,11 @@ export class DatabaseWorkRows implements WorkRows {
   }
 
   async finish(id: number): Promise<void> {
-    await this.#rows('delete from work_inbox where store = $1 and id = $2', [id]);
+    const done = 'delete from work_inbox where store = $1 and id = $2 returning kind, key';
+    const [of] = await this.#rows<{ kind: JobKind; key: string }>(done, [id]);
+    // A statement of its own, which sees what another wrote for as long as the item was there.
+    const retried = "delete from failure where store = $1 and kind = $2 and key = $3 and state = 'retrying'";
+    if (of) await this.#rows(retried, [of.kind, of.key]);
   }
 
   async postpone(id: number, to: { notBefore: string; attempts: number; failure: string | null }): Promise<void> {
@@ -195,7 +199,8 @@ export class DatabaseWorkRows implements WorkRows {
   async writeFailure(failure: FailureRow): Promise<void> {
     const { kind, key, state, code, message, attempts, failures, input, at, payload } = failure;
     await this.#rows(
-      `insert into failure (store, ${FAILURE}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+      `insert into failure (store, ${FAILURE}) select store, kind, key, $4, $5, $6, $7::int, $8::int, $9, $10, $11
+       from work_inbox where store = $1 and kind = $2 and key = $3 for share
        on conflict (store, kind, key) do update set (state, code, message, attempts, failures, input, at, payload) = (excluded.state,
          excluded.code, excluded.message, excluded.attempts, excluded.failures, excluded.input, excluded.at, excluded.payload)`,
       [kind, key, state, code, message, attempts, failures, input, at, JSON.stringify(payload)],
