@@ -2,16 +2,15 @@
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { putInInbox } from '../../../src/memory/ledger/inbox.ts';
 import { takeLease } from '../../../src/memory/ledger/job-rows.ts';
 import { openStore } from '../../../src/memory/open.ts';
 import { censusOf, difference } from '../../../src/wings/fleet/stores/compare.ts';
 import { type MoveStep, moveToDatabase, moveToDirectory } from '../../../src/wings/fleet/stores/move.ts';
-import type { FleetStores } from '../../../src/wings/fleet/stores/stores.ts';
 import { runHere } from '../../support/run-here.ts';
 import { tempDir } from '../../support/temp.ts';
-import { noPostgres, type OwnDatabase, openStores, ownDatabase, textsOf } from './own-database.ts';
+import { noPostgres, textsOf, withStores } from './own-database.ts';
 
 const FILES = { 'MEMORY.md': '# Memory\n', 'a.md': 'one\n', 'topics/b.md': 'two\n' };
 
@@ -35,19 +34,8 @@ test('without a database it says which setting names one', async () => {
 });
 
 describe.skipIf(noPostgres)(`nocturne move ${noPostgres}`, () => {
-  let database: OwnDatabase;
-  let stores: FleetStores;
   const now = new Date();
-
-  beforeAll(async () => {
-    database = await ownDatabase();
-    stores = await openStores(database.url);
-  });
-
-  afterAll(async () => {
-    await stores?.close();
-    await database?.drop();
-  });
+  const own = withStores({ stores: {} });
 
   /** A memory with versions, a rename and a file that was deleted. */
   async function memory(dir = join(tempDir(), 'memory')): Promise<string> {
@@ -76,7 +64,7 @@ describe.skipIf(noPostgres)(`nocturne move ${noPostgres}`, () => {
     const dir = await memory();
     const out = join(tempDir(), 'out', 'memory');
     writeFileSync(join(dir, 'picture.png'), 'no memory');
-    const environment = { NOCTURNE_HOME: tempDir(), NOCTURNE_DATABASE_URL: database.url };
+    const environment = { NOCTURNE_HOME: tempDir(), NOCTURNE_DATABASE_URL: own.database.url };
     const move = async (...args: string[]) => {
       const { code, stdout, stderr } = await runHere(['move', ...args, '--json'], environment);
       expect([code, stderr]).toEqual([0, '']);
@@ -86,7 +74,7 @@ describe.skipIf(noPostgres)(`nocturne move ${noPostgres}`, () => {
     const into = await move('--to-database', '--memory', dir, '--name', 'notes');
     expect(into).toMatchObject({ outcome: 'moved', name: 'notes', files: 3, left: [] });
     expect(readFileSync(join(dir, 'a.md'), 'utf8')).toBe('one\nmore\n');
-    expect(await textsOf(stores, into.store)).toEqual(AFTER);
+    expect(await textsOf(own.stores, into.store)).toEqual(AFTER);
 
     expect(await move('--to-directory', out, '--store', 'notes')).toMatchObject({
       outcome: 'moved',
@@ -99,10 +87,10 @@ describe.skipIf(noPostgres)(`nocturne move ${noPostgres}`, () => {
       left: ['picture.png'],
     });
     expect(readdirSync(dir)).toEqual(['picture.png']);
-    expect(await textsOf(stores, into.store)).toEqual(AFTER);
+    expect(await textsOf(own.stores, into.store)).toEqual(AFTER);
     expect(await move('--to-directory', out, '--store', into.store, '--remove')).toMatchObject({ outcome: 'removed' });
     for (const table of ['store', 'page', 'file', 'checkin'])
-      expect(await database.ask(`select from ${table}`)).toEqual([]);
+      expect(await own.database.ask(`select from ${table}`)).toEqual([]);
     expect(difference(await census(out), before)).toBeNull();
     expect(readdirSync(dirname(out))).toEqual([basename(out)]);
   });
@@ -114,7 +102,7 @@ describe.skipIf(noPostgres)(`nocturne move ${noPostgres}`, () => {
       const broken = moveToDatabase(
         { dir, name: dir },
         {
-          stores,
+          stores: own.stores,
           now,
           removes: false,
           onStep: (at) => {
@@ -124,9 +112,9 @@ describe.skipIf(noPostgres)(`nocturne move ${noPostgres}`, () => {
       );
       await expect(broken).rejects.toThrow('broken off');
       writeFileSync(join(dir, 'a.md'), 'edited\n');
-      const moved = await moveToDatabase({ dir, name: dir }, { stores, now, removes: false });
-      expect(await textsOf(stores, moved.store)).toEqual({ ...AFTER, 'a.md': 'edited\n' });
-      const rows = await database.ask('select id from store where name = $1', [dir]);
+      const moved = await moveToDatabase({ dir, name: dir }, { stores: own.stores, now, removes: false });
+      expect(await textsOf(own.stores, moved.store)).toEqual({ ...AFTER, 'a.md': 'edited\n' });
+      const rows = await own.database.ask('select id from store where name = $1', [dir]);
       expect(rows).toEqual([{ id: moved.store }]);
     },
   );
@@ -136,10 +124,10 @@ describe.skipIf(noPostgres)(`nocturne move ${noPostgres}`, () => {
     const onStep = (at: MoveStep) => {
       if (at === 'end') throw new Error('broken off');
     };
-    await expect(moveToDatabase({ dir, name: dir }, { stores, now, removes: false, onStep })).rejects.toThrow(
-      'broken off',
-    );
-    const moved = await moveToDatabase({ dir, name: dir }, { stores, now, removes: false });
+    await expect(
+      moveToDatabase({ dir, name: dir }, { stores: own.stores, now, removes: false, onStep }),
+    ).rejects.toThrow('broken off');
+    const moved = await moveToDatabase({ dir, name: dir }, { stores: own.stores, now, removes: false });
     expect(moved.bytes).toBeLessThan(20_000);
   });
 
@@ -147,14 +135,14 @@ describe.skipIf(noPostgres)(`nocturne move ${noPostgres}`, () => {
     'out of the database, broken off before the step %s, it goes on',
     async (step) => {
       const dir = await memory();
-      const { store: given } = await moveToDatabase({ dir, name: dir }, { stores, now, removes: false });
+      const { store: given } = await moveToDatabase({ dir, name: dir }, { stores: own.stores, now, removes: false });
       const out = join(tempDir(), 'out');
       const onStep = (at: MoveStep) => {
         if (at === step) throw new Error('broken off');
       };
-      const broken = moveToDirectory({ given, dir: out }, { stores, now, removes: true, onStep });
+      const broken = moveToDirectory({ given, dir: out }, { stores: own.stores, now, removes: true, onStep });
       await expect(broken).rejects.toThrow('broken off');
-      expect(await moveToDirectory({ given, dir: out }, { stores, now, removes: true })).toMatchObject({
+      expect(await moveToDirectory({ given, dir: out }, { stores: own.stores, now, removes: true })).toMatchObject({
         outcome: 'removed',
       });
       expect(difference(await census(out), await census(dir))).toBeNull();
@@ -166,36 +154,36 @@ describe.skipIf(noPostgres)(`nocturne move ${noPostgres}`, () => {
     const onStep = (at: MoveStep) => {
       if (at === 'compare') writeFileSync(join(dir, 'a.md'), 'edited meanwhile\n');
     };
-    const moving = moveToDatabase({ dir, name: dir }, { stores, now, removes: true, onStep });
+    const moving = moveToDatabase({ dir, name: dir }, { stores: own.stores, now, removes: true, onStep });
     await expect(moving).rejects.toMatchObject({ code: 'conflict', message: expect.stringContaining('a.md differs') });
     expect(existsSync(join(dir, 'a.md'))).toBe(true);
-    await moveToDatabase({ dir, name: dir }, { stores, now, removes: false });
+    await moveToDatabase({ dir, name: dir }, { stores: own.stores, now, removes: false });
     writeFileSync(join(dir, 'a.md'), 'edited since\n');
-    const removing = moveToDatabase({ dir, name: dir }, { stores, now, removes: true });
+    const removing = moveToDatabase({ dir, name: dir }, { stores: own.stores, now, removes: true });
     await expect(removing).rejects.toThrow('was changed since it was moved');
     expect(readFileSync(join(dir, 'a.md'), 'utf8')).toBe('edited since\n');
   });
 
   test('a directory with something else in it is not taken for the store', async () => {
     const dir = await memory();
-    const { store: given } = await moveToDatabase({ dir, name: dir }, { stores, now, removes: false });
+    const { store: given } = await moveToDatabase({ dir, name: dir }, { stores: own.stores, now, removes: false });
     const out = await memory();
     writeFileSync(join(out, 'c.md'), 'of somebody else\n');
-    const moving = moveToDirectory({ given, dir: out }, { stores, now, removes: true });
+    const moving = moveToDirectory({ given, dir: out }, { stores: own.stores, now, removes: true });
     await expect(moving).rejects.toThrow('does not hold what');
-    expect(await textsOf(stores, given)).toEqual(AFTER);
+    expect(await textsOf(own.stores, given)).toEqual(AFTER);
   });
 
   test('a name that another store has is refused', async () => {
     const [one, other] = [await memory(), await memory()];
-    await moveToDatabase({ dir: one, name: 'taken' }, { stores, now, removes: false });
-    const moving = moveToDatabase({ dir: other, name: 'taken' }, { stores, now, removes: true });
+    await moveToDatabase({ dir: one, name: 'taken' }, { stores: own.stores, now, removes: false });
+    const moving = moveToDatabase({ dir: other, name: 'taken' }, { stores: own.stores, now, removes: true });
     await expect(moving).rejects.toMatchObject({ code: 'bad-input', remedy: expect.stringContaining('--name') });
     expect(existsSync(join(other, 'a.md'))).toBe(true);
   });
 
   test("a team's memory, one that a worker holds, and one with sessions that wait are not moved", async () => {
-    const move = (dir: string) => moveToDatabase({ dir, name: dir }, { stores, now, removes: false });
+    const move = (dir: string) => moveToDatabase({ dir, name: dir }, { stores: own.stores, now, removes: false });
     const top = tempDir();
     mkdirSync(join(top, '.git'));
     writeFileSync(join(top, '.git', 'HEAD'), 'ref: refs/heads/main\n');
@@ -213,7 +201,7 @@ describe.skipIf(noPostgres)(`nocturne move ${noPostgres}`, () => {
     putInInbox(other.ledger, { kind: 'extract', key: 's1', payload: {}, notBefore: now.toISOString() });
     other.close();
     await expect(move(waiting)).rejects.toThrow('wait to be extracted');
-    expect(await database.ask('select name from store where name = any($1)', [[team, held, waiting]])).toEqual([]);
+    expect(await own.database.ask('select name from store where name = any($1)', [[team, held, waiting]])).toEqual([]);
   });
 
   test('what was worked, left out and failed goes along both ways; while sessions wait in the database it stays there', async () => {
@@ -233,14 +221,14 @@ describe.skipIf(noPostgres)(`nocturne move ${noPostgres}`, () => {
     await made.work.noteWork({ kind: 'extract', key: 's@1', now });
     await made.work.finish((await made.work.item('extract', 's@1'))?.id ?? 0);
     made.close();
-    const { store: id } = await moveToDatabase({ dir, name: 'carried' }, { stores, now, removes: true });
-    const open = await stores.open(id);
+    const { store: id } = await moveToDatabase({ dir, name: 'carried' }, { stores: own.stores, now, removes: true });
+    const open = await own.stores.open(id);
     expect(await open.work.failures()).toMatchObject([failure]);
     expect(await open.work.wasWorked({ kind: 'extract', key: 's@1' })).toBe(true);
     await open.work.noteSkip({ kind: 'dream', reason: 'too soon', now });
     await open.work.put({ kind: 'extract', key: 't@1', payload: {}, notBefore: AT });
     const out = join(tempDir(), 'memory');
-    const move = () => moveToDirectory({ given: id, dir: out }, { stores, now, removes: true });
+    const move = () => moveToDirectory({ given: id, dir: out }, { stores: own.stores, now, removes: true });
     await expect(move()).rejects.toMatchObject({
       code: 'refused',
       message: expect.stringContaining('1 sessions wait'),

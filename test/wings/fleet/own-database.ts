@@ -2,10 +2,16 @@
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import type { Clock } from '../../../src/base/time.ts';
+import { Home } from '../../../src/memory/home/home.ts';
 import { openStore } from '../../../src/memory/open.ts';
+import { PostgresHome } from '../../../src/wings/fleet/home/database.ts';
 import { CheckedOut } from '../../../src/wings/fleet/stores/checked-out.ts';
+import type { FleetStore } from '../../../src/wings/fleet/stores/fleet-store.ts';
 import { moveToDatabase } from '../../../src/wings/fleet/stores/move.ts';
 import { FleetStores, type StoresOptions } from '../../../src/wings/fleet/stores/stores.ts';
+import { type OwnDatabase, ownDatabase } from '../../support/own-database.ts';
 import { tempDir } from '../../support/temp.ts';
 
 export { noPostgres, type OwnDatabase, ownDatabase } from '../../support/own-database.ts';
@@ -13,6 +19,39 @@ export { noPostgres, type OwnDatabase, ownDatabase } from '../../support/own-dat
 /** Opens the stores as another machine would: with a home of its own. */
 export function openStores(url: string, options: Partial<StoresOptions> = {}): Promise<FleetStores> {
   return FleetStores.open({ home: tempDir(), ...options, database: url });
+}
+
+/** A database of a test file's own, with its stores as each of these machines has them. Called where tests are described. */
+export function withStores<Machine extends string>(
+  machines: Record<Machine, Partial<StoresOptions>>,
+): { database: OwnDatabase } & Record<Machine, FleetStores> {
+  const made = {} as { database: OwnDatabase } & Record<string, FleetStores>;
+  const opened: FleetStores[] = [];
+  beforeAll(async () => {
+    made.database = await ownDatabase();
+    for (const [name, options] of Object.entries<Partial<StoresOptions>>(machines)) {
+      const stores = await openStores(made.database.url, options);
+      opened.push(stores);
+      Object.assign(made, { [name]: stores });
+    }
+  });
+  afterAll(async () => {
+    for (const stores of opened) await stores.close();
+    await made.database?.drop();
+  });
+  return made;
+}
+
+/** The store, until the test is over. */
+export async function heldStore(stores: FleetStores, id: string): Promise<FleetStore> {
+  const store = await stores.open(id);
+  onTestFinished(() => store.close());
+  return store;
+}
+
+/** The home as another machine has it, with connections of its own; to be closed. */
+export function openHomeAt(url: string, clock: Clock): Home {
+  return new Home(tempDir(), { database: new PostgresHome(url), clock, zone: 'UTC' });
 }
 
 /** Puts a memory with these files into the database; answers its id. */

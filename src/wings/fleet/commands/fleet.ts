@@ -152,13 +152,13 @@ async function withShared(work: (shared: Shared) => Promise<void>): Promise<void
       remedy: 'Set NOCTURNE_DATABASE_URL=postgres://….',
     });
   }
-  const [{ openDatabase }, { STORES }, { WORK }, { fleetHome }] = await Promise.all([
+  const [{ openDatabase }, { STORES }, { WORK }, { openHomeOf }] = await Promise.all([
     import('../database.ts'),
     import('../stores/rows.ts'),
     import('../work/tables.ts'),
-    import('../home/home.ts'),
+    import('../../../doors/open-home.ts'),
   ]);
-  const home = fleetHome(url, { dir: config.home, clock: config.clock, zone: config.zone });
+  const { home, close } = openHomeOf(config);
   try {
     const database = await openDatabase(url, [STORES, WORK], { connections: 1 });
     try {
@@ -167,7 +167,7 @@ async function withShared(work: (shared: Shared) => Promise<void>): Promise<void
       await database.close();
     }
   } finally {
-    await home.close();
+    await close();
   }
 }
 

@@ -91,15 +91,6 @@ export async function beginNight(ask: Ask, { dueAt, now }: { dueAt?: Date; now: 
   return begun.length === 1;
 }
 
-/** Gives the store to a tenant; null: to none. What waits is served by the tenant's turn at once. */
-export async function setTenant(ask: Ask, { store, tenant }: { store: string; tenant: string | null }): Promise<void> {
-  await ask(
-    `with given as (update store set tenant = $2 where id = $1 returning id)
-     update work_turn set tenant = coalesce($2, '') from given where work_turn.store = given.id`,
-    [store, tenant],
-  );
-}
-
 export interface Waiting {
   /** Items in all inboxes, due or not. */
   count: number;

@@ -1,16 +1,14 @@
 // nocturne fleet: shows what machines share, changes its limits, and ends what was before a restored backup.
 
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { fixedClock } from '../../../../src/base/time.ts';
 import { JobSpend } from '../../../../src/memory/home/spend.ts';
-import { fleetHome } from '../../../../src/wings/fleet/home/home.ts';
 import { takeStore } from '../../../../src/wings/fleet/stores/rows.ts';
-import type { FleetStores } from '../../../../src/wings/fleet/stores/stores.ts';
 import { renewClaim, takeNext } from '../../../../src/wings/fleet/work/due.ts';
 import { DatabaseWorkRows } from '../../../../src/wings/fleet/work/work-rows.ts';
 import { runHere } from '../../../support/run-here.ts';
 import { tempDir } from '../../../support/temp.ts';
-import { noPostgres, type OwnDatabase, openStores, ownDatabase, putStore } from '../own-database.ts';
+import { noPostgres, openHomeAt, putStore, withStores } from '../own-database.ts';
 
 const NOW = '2026-11-21T02:00:00Z';
 
@@ -30,21 +28,12 @@ test('without a database it says which setting names one; what is no limit is wr
 });
 
 describe.skipIf(noPostgres)(`nocturne fleet ${noPostgres}`, () => {
-  let own: OwnDatabase;
-  let stores: FleetStores;
-  beforeAll(async () => {
-    own = await ownDatabase();
-    stores = await openStores(own.url);
-  });
-  afterAll(async () => {
-    await stores.close();
-    await own.drop();
-  });
+  const own = withStores({ stores: {} });
 
   async function run(args: string[], settings: Record<string, string> = {}) {
     const environment = {
       NOCTURNE_HOME: tempDir(),
-      NOCTURNE_DATABASE_URL: own.url,
+      NOCTURNE_DATABASE_URL: own.database.url,
       NOCTURNE_ZONE: 'UTC',
       NOCTURNE_NOW: NOW,
     };
@@ -58,7 +47,7 @@ describe.skipIf(noPostgres)(`nocturne fleet ${noPostgres}`, () => {
   }
 
   function home() {
-    const opened = fleetHome(own.url, { dir: tempDir(), clock: fixedClock(NOW), zone: 'UTC' });
+    const opened = openHomeAt(own.database.url, fixedClock(NOW));
     onTestFinished(() => opened.close());
     return opened;
   }
@@ -92,7 +81,7 @@ describe.skipIf(noPostgres)(`nocturne fleet ${noPostgres}`, () => {
   });
 
   test('status names stores, workers, limits and what was spent', async () => {
-    await putStore(stores, { 'a.md': 'one\n' });
+    await putStore(own.stores, { 'a.md': 'one\n' });
     const shared = home();
     await shared.enterWorker('redis');
     onTestFinished(() => shared.leaveWorker());
@@ -102,7 +91,7 @@ describe.skipIf(noPostgres)(`nocturne fleet ${noPostgres}`, () => {
     expect(said).toMatch(/^worker {5}\S+ \(redis\), seen /m);
     expect(said).toMatch(/^spend {6}.* reserved; 0 calls$/m);
     expect(await json(['status'])).toMatchObject({
-      database: stores.database.id,
+      database: own.stores.database.id,
       stores: { ready: 1, arriving: 0 },
       workers: [{ backend: 'redis' }],
       limits: { dayTokens: 9_000, overruled: [expect.stringContaining('dayTokens is 5000000')] },
@@ -111,11 +100,11 @@ describe.skipIf(noPostgres)(`nocturne fleet ${noPostgres}`, () => {
   });
 
   test('after restored no lease, copy or worker from before counts, and today is spent in full until a person says else', async () => {
-    const id = await putStore(stores, { 'a.md': 'one\n' });
-    const taken = await takeStore(stores.database.ask, { store: id, owner: 'before', leaseMs: 60_000 });
-    const rows = new DatabaseWorkRows(stores.database.ask, id);
+    const id = await putStore(own.stores, { 'a.md': 'one\n' });
+    const taken = await takeStore(own.stores.database.ask, { store: id, owner: 'before', leaseMs: 60_000 });
+    const rows = new DatabaseWorkRows(own.stores.database.ask, id);
     await rows.put({ kind: 'extract', key: 's', payload: {}, notBefore: new Date(NOW).toISOString() });
-    const claim = await takeNext(stores.database.ask, { owner: 'before', ttlMs: 60_000, now: new Date(NOW) });
+    const claim = await takeNext(own.stores.database.ask, { owner: 'before', ttlMs: 60_000, now: new Date(NOW) });
     const lease = await rows.takeLease({ key: 'session:s', owner: 'before', now: new Date(), ttlMs: 60_000 });
     const shared = home();
     await shared.enterWorker('redis');
@@ -123,13 +112,13 @@ describe.skipIf(noPostgres)(`nocturne fleet ${noPostgres}`, () => {
     const { stores: count, day } = await json<{ stores: number; day: string }>(['restored']);
     expect(count).toBeGreaterThan(0);
     expect(day).toBe('2026-11-21');
-    const after = await takeStore(stores.database.ask, { store: id, owner: 'after', leaseMs: 60_000 });
+    const after = await takeStore(own.stores.database.ask, { store: id, owner: 'after', leaseMs: 60_000 });
     expect(after?.lease.fence).toBeGreaterThan((taken?.lease.fence ?? 0) + 999_999);
     expect(after?.row.revision).toBeGreaterThan(taken?.row.revision ?? 0);
     expect(after?.row.lineage).not.toBe(taken?.row.lineage);
     await rows.finish(claim?.id as number);
     expect(await rows.items()).toMatchObject([{ key: 's' }]);
-    expect(claim && (await renewClaim(stores.database.ask, claim, 60_000))).toBe(false);
+    expect(claim && (await renewClaim(own.stores.database.ask, claim, 60_000))).toBe(false);
     await expect(lease && rows.requireLease(lease)).rejects.toMatchObject({ code: 'fenced' });
     expect(await shared.workers()).toEqual([]);
     const spend = new JobSpend(shared, { jobTokens: 1e9, dayTokens: 1, zone: 'UTC', clock: fixedClock(NOW) });

@@ -5,13 +5,12 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { fixedClock } from '../../../../src/base/time.ts';
 import type { Home } from '../../../../src/memory/home/home.ts';
 import { JobSpend } from '../../../../src/memory/home/spend.ts';
-import { fleetHome } from '../../../../src/wings/fleet/home/home.ts';
 import { testModel } from '../../../support/app.ts';
 import { jobsInProcess } from '../../../support/jobs-in-process.ts';
 import { sessionFile } from '../../../support/session-file.ts';
 import { tempDir } from '../../../support/temp.ts';
 import { lineTo } from '../line.ts';
-import { noPostgres, type OwnDatabase, ownDatabase } from '../own-database.ts';
+import { noPostgres, type OwnDatabase, openHomeAt, ownDatabase } from '../own-database.ts';
 
 const clock = fixedClock('2026-11-20T23:30:00Z');
 const limits = { jobTokens: 1e9, dayTokens: 2_000, zone: 'UTC', clock };
@@ -21,7 +20,7 @@ describe.skipIf(noPostgres)(`the home in PostgreSQL ${noPostgres}`, () => {
   let own: OwnDatabase;
   beforeAll(async () => {
     own = await ownDatabase();
-    const first = fleetHome(own.url, { dir: tempDir(), clock, zone: 'UTC' });
+    const first = openHomeAt(own.url, clock);
     await first.stores();
     await first.close();
   });
@@ -29,7 +28,7 @@ describe.skipIf(noPostgres)(`the home in PostgreSQL ${noPostgres}`, () => {
 
   /** As another machine has it: with connections of its own. */
   function home(url = own.url, at = clock): Home {
-    const opened = fleetHome(url, { dir: tempDir(), clock: at, zone: 'UTC' });
+    const opened = openHomeAt(url, at);
     onTestFinished(() => opened.close());
     return opened;
   }

@@ -3,50 +3,29 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { thisProcess } from '../../../../src/base/process.ts';
 import { redactMatches } from '../../../../src/memory/history/redact/redaction.ts';
 import { scrubOf } from '../../../../src/memory/history/redact/scrub.ts';
 import { CheckedOut } from '../../../../src/wings/fleet/stores/checked-out.ts';
 import { censusOf, difference } from '../../../../src/wings/fleet/stores/compare.ts';
 import type { FleetStore } from '../../../../src/wings/fleet/stores/fleet-store.ts';
-import type { FleetStores } from '../../../../src/wings/fleet/stores/stores.ts';
 import { tempDir } from '../../../support/temp.ts';
-import { noPostgres, type OwnDatabase, openStores, ownDatabase, putStore, textsOf } from '../own-database.ts';
+import { heldStore, noPostgres, openStores, putStore, textsOf, withStores } from '../own-database.ts';
 
 const by = { actor: 'job:test' };
 const FILES = { 'a.md': 'one\n', 'topics/b.md': 'two\n', 'logs/2026/11/2026-11-20.md': '- first\n' };
 
 describe.skipIf(noPostgres)(`stores in the database ${noPostgres}`, () => {
-  let database: OwnDatabase;
-  let here: FleetStores;
-  let there: FleetStores;
   const sent: number[] = [];
-
-  beforeAll(async () => {
-    database = await ownDatabase();
-    here = await openStores(database.url, { onSent: (bytes) => sent.push(bytes) });
-    there = await openStores(database.url);
-  });
-
-  afterAll(async () => {
-    await here?.close();
-    await there?.close();
-    await database?.drop();
-  });
-
-  async function open(stores: FleetStores, id: string): Promise<FleetStore> {
-    const store = await stores.open(id);
-    onTestFinished(() => store.close());
-    return store;
-  }
+  const own = withStores({ here: { onSent: (bytes) => sent.push(bytes) }, there: {} });
 
   /** What is read here is what a new check-out holds. */
   async function sameEverywhere(id: string): Promise<void> {
-    const fresh = await CheckedOut.open(id, there.deps);
+    const fresh = await CheckedOut.open(id, own.there.deps);
     try {
-      for (const stores of [here, there]) {
-        const store = await open(stores, id);
+      for (const stores of [own.here, own.there]) {
+        const store = await heldStore(stores, id);
         await store.refresh();
         expect(difference(censusOf(store), censusOf(fresh))).toBeNull();
         expect(store.ledger.bytes().equals(fresh.ledger.bytes())).toBe(true);
@@ -57,9 +36,9 @@ describe.skipIf(noPostgres)(`stores in the database ${noPostgres}`, () => {
   }
 
   test('a check-out holds every file; what one commits, the other has after one look', async () => {
-    const id = await putStore(here, FILES);
-    const [one, other] = [await open(here, id), await open(there, id)];
-    expect(await textsOf(there, id)).toEqual(FILES);
+    const id = await putStore(own.here, FILES);
+    const [one, other] = [await heldStore(own.here, id), await heldStore(own.there, id)];
+    expect(await textsOf(own.there, id)).toEqual(FILES);
     await one.commit(by, () => ({
       files: [
         { path: 'a.md', change: (text) => `${text}more\n` },
@@ -78,45 +57,45 @@ describe.skipIf(noPostgres)(`stores in the database ${noPostgres}`, () => {
     };
     expect(await Promise.all(Object.keys(after).map((path) => other.read(path)))).toEqual(Object.values(after));
     expect(await other.list()).toEqual(Object.keys(after).sort());
-    expect(await textsOf(there, id)).toEqual(after);
+    expect(await textsOf(own.there, id)).toEqual(after);
     expect(difference(censusOf(one), censusOf(other))).toBeNull();
   });
 
   test('a check-out without a change sends nothing and makes no revision', async () => {
-    const id = await putStore(here, FILES);
-    const one = await open(here, id);
+    const id = await putStore(own.here, FILES);
+    const one = await heldStore(own.here, id);
     sent.splice(0);
     expect(await one.asOne((store) => store.read('a.md'))).toBe('one\n');
     await one.refresh();
     expect([sent, one.revision]).toEqual([[], 0]);
-    expect(await database.ask('select revision, owner from store where id = $1', [id])).toEqual([
+    expect(await own.database.ask('select revision, owner from store where id = $1', [id])).toEqual([
       { revision: 0, owner: null },
     ]);
   });
 
   test('two writers of one store at once: every line of both is there, in an order that both agree on', async () => {
-    const id = await putStore(here, FILES);
-    const [one, other] = [await open(here, id), await open(there, id)];
+    const id = await putStore(own.here, FILES);
+    const [one, other] = [await heldStore(own.here, id), await heldStore(own.there, id)];
     const add = (writer: FleetStore, line: string) =>
       writer.commit(by, () => ({ files: [{ path: 'a.md', change: (text) => `${text}${line}\n` }] }));
     const lines = Array.from({ length: 8 }, (_, n) => `line ${n}`);
     await Promise.all(lines.map((line, n) => add(n % 2 ? one : other, line)));
-    const text = (await textsOf(here, id))['a.md'];
+    const text = (await textsOf(own.here, id))['a.md'];
     expect(text?.split('\n').sort()).toEqual(['', ...lines, 'one'].sort());
     await sameEverywhere(id);
-    expect(await database.ask('select revision from store where id = $1', [id])).toEqual([{ revision: 8 }]);
+    expect(await own.database.ask('select revision from store where id = $1', [id])).toEqual([{ revision: 8 }]);
   });
 
   test('what work throws takes everything back, and the copy goes on', async () => {
-    const id = await putStore(here, FILES);
-    const one = await open(here, id);
+    const id = await putStore(own.here, FILES);
+    const one = await heldStore(own.here, id);
     const failing = one.asOne(async (store) => {
       await store.write(by, { path: 'a.md', text: 'half' });
       throw new Error('no');
     });
     await expect(failing).rejects.toThrow('no');
     await one.commit(by, () => ({ files: [{ path: 'b2.md', change: () => 'x' }] }));
-    expect(await textsOf(there, id)).toEqual({ ...FILES, 'b2.md': 'x' });
+    expect(await textsOf(own.there, id)).toEqual({ ...FILES, 'b2.md': 'x' });
     await sameEverywhere(id);
   });
 
@@ -128,8 +107,8 @@ describe.skipIf(noPostgres)(`stores in the database ${noPostgres}`, () => {
     ['emptied', '../work/memory', 'a.md', ''],
     ['added', '../work/memory', 'stranger.md', 'edited'],
   ])('a file that somebody %s in a copy (%s/%s) is no edit: it is in no change', async (_, copy, path, text) => {
-    const id = await putStore(here, FILES);
-    const one = await open(here, id);
+    const id = await putStore(own.here, FILES);
+    const one = await heldStore(own.here, id);
     const write = (now: string) => one.commit(by, () => ({ files: [{ path: 'topics/b.md', change: () => now }] }));
     await write('first\n');
     writeFileSync(join(one.dir, copy, path), text);
@@ -137,7 +116,7 @@ describe.skipIf(noPostgres)(`stores in the database ${noPostgres}`, () => {
     await write('second\n');
     await one.commit(by, () => ({ files: [{ path: 'a.md', change: (now) => `${now}more\n` }] }));
     const after = { ...FILES, 'a.md': 'one\nmore\n', 'topics/b.md': 'second\n' };
-    expect(await textsOf(there, id)).toEqual(after);
+    expect(await textsOf(own.there, id)).toEqual(after);
     expect(await one.list()).toEqual(Object.keys(after).sort());
     expect(Object.keys(after).map((each) => readFileSync(join(one.dir, each), 'utf8'))).toEqual(Object.values(after));
     await sameEverywhere(id);
@@ -145,11 +124,11 @@ describe.skipIf(noPostgres)(`stores in the database ${noPostgres}`, () => {
 
   test('after a redaction the secret is in no row of the database, nor in a copy that was brought on', async () => {
     const secret = 'hunter2-correct-horse';
-    const id = await putStore(here, { ...FILES, 'secrets.md': `the password is ${secret}\n` });
-    const [one, other] = [await open(here, id), await open(there, id)];
+    const id = await putStore(own.here, { ...FILES, 'secrets.md': `the password is ${secret}\n` });
+    const [one, other] = [await heldStore(own.here, id), await heldStore(own.there, id)];
     await one.commit(by, () => ({ files: [{ path: 'a.md', change: (text) => `${text}${secret}\n` }] }));
     const holding = async () => {
-      const [{ n }] = (await database.ask<{ n: string }>(
+      const [{ n }] = (await own.database.ask<{ n: string }>(
         `select (select count(*) from page where position($1::bytea in bytes) > 0)
           + (select count(*) from file where position($1::bytea in bytes) > 0) as n`,
         [Buffer.from(secret)],
@@ -172,10 +151,10 @@ describe.skipIf(noPostgres)(`stores in the database ${noPostgres}`, () => {
     const home = tempDir();
     const root = join(home, 'copies');
     mkdirSync(join(root, encodeURIComponent(`${hostname()}:999999999:1`), 'member', 'x-1'), { recursive: true });
-    const one = await openStores(database.url, { home });
+    const one = await openStores(own.database.url, { home });
     const id = await putStore(one, FILES);
     const store = await one.open(id);
-    const other = await openStores(database.url, { home });
+    const other = await openStores(own.database.url, { home });
     expect(readdirSync(root)).toEqual([encodeURIComponent(thisProcess())]);
     expect(await store.read('a.md')).toBe('one\n');
     await other.close();
@@ -185,8 +164,8 @@ describe.skipIf(noPostgres)(`stores in the database ${noPostgres}`, () => {
   });
 
   test('a copy without its mark is made anew before it is read', async () => {
-    const id = await putStore(here, FILES);
-    const one = await open(here, id);
+    const id = await putStore(own.here, FILES);
+    const one = await heldStore(own.here, id);
     const { dir, ledger } = one;
     rmSync(join(dir, '..', 'mark.json'));
     writeFileSync(join(dir, 'a.md'), 'edited');
@@ -201,32 +180,32 @@ describe.skipIf(noPostgres)(`stores in the database ${noPostgres}`, () => {
   });
 
   test('a store is not brought to a newer ledger while a process is alive that could not read it', async () => {
-    const id = await putStore(here, FILES);
-    const [{ version }] = (await database.ask<{ version: number }>(
+    const id = await putStore(own.here, FILES);
+    const [{ version }] = (await own.database.ask<{ version: number }>(
       'update store set ledger_version = ledger_version - 1 where id = $1 returning ledger_version as version',
       [id],
     )) as [{ version: number }];
-    await database.ask("insert into member values ('older', $1, clock_timestamp())", [version]);
-    await expect(here.open(id)).rejects.toMatchObject({
+    await own.database.ask("insert into member values ('older', $1, clock_timestamp())", [version]);
+    await expect(own.here.open(id)).rejects.toMatchObject({
       code: 'conflict',
       message: expect.stringContaining('older'),
     });
-    await database.ask("update member set seen_at = seen_at - interval '2 minutes' where id = 'older'");
-    const one = await open(here, id);
+    await own.database.ask("update member set seen_at = seen_at - interval '2 minutes' where id = 'older'");
+    const one = await heldStore(own.here, id);
     const add = () => one.commit(by, () => ({ files: [{ path: 'a.md', change: (text) => `${text}more\n` }] }));
     const late = one.asOne(async (at) => {
       await at.write(by, { path: 'a.md', text: 'late' });
-      await database.ask("update member set seen_at = clock_timestamp() where id = 'older'");
+      await own.database.ask("update member set seen_at = clock_timestamp() where id = 'older'");
     });
     await expect(late).rejects.toMatchObject({ code: 'fenced' });
     await expect(add()).rejects.toMatchObject({ code: 'conflict' });
-    await database.ask("delete from member where id = 'older'");
+    await own.database.ask("delete from member where id = 'older'");
     await add();
-    expect(await database.ask('select ledger_version from store where id = $1', [id])).toEqual([
+    expect(await own.database.ask('select ledger_version from store where id = $1', [id])).toEqual([
       { ledger_version: version + 1 },
     ]);
-    await database.ask('update store set ledger_version = ledger_version + 1 where id = $1', [id]);
-    await expect(there.open(id)).rejects.toMatchObject({
+    await own.database.ask('update store set ledger_version = ledger_version + 1 where id = $1', [id]);
+    await expect(own.there.open(id)).rejects.toMatchObject({
       code: 'conflict',
       message: expect.stringContaining('newer'),
     });
@@ -235,36 +214,36 @@ describe.skipIf(noPostgres)(`stores in the database ${noPostgres}`, () => {
   test.each(['fence = fence + 1', 'revision = revision + 1', "lineage = 'another'"])(
     'where another moved the row meanwhile (%s) nothing of a change is kept',
     async (moved) => {
-      const id = await putStore(here, FILES);
-      const one = await open(here, id);
+      const id = await putStore(own.here, FILES);
+      const one = await heldStore(own.here, id);
       const late = one.asOne(async (store) => {
         await store.write(by, { path: 'a.md', text: 'late\n' });
-        await database.ask(`update store set ${moved}, name = 'moved' where id = $1`, [id]);
+        await own.database.ask(`update store set ${moved}, name = 'moved' where id = $1`, [id]);
       });
       await expect(late).rejects.toMatchObject({ code: 'fenced' });
-      await database.ask("update store set name = id where name = 'moved'");
-      expect(await textsOf(there, id)).toEqual(FILES);
+      await own.database.ask("update store set name = id where name = 'moved'");
+      expect(await textsOf(own.there, id)).toEqual(FILES);
     },
   );
 
   test('after the database was restored no copy is brought on from a revision that is gone', async () => {
-    const id = await putStore(here, FILES);
-    const one = await open(here, id);
+    const id = await putStore(own.here, FILES);
+    const one = await heldStore(own.here, id);
     const write = (text: string) => one.commit(by, () => ({ files: [{ path: 'a.md', change: () => text }] }));
     await write('kept\n');
     const tables = ['store', 'page', 'file', 'checkin'];
-    for (const table of tables) await database.ask(`create table kept_${table} as select * from ${table}`);
+    for (const table of tables) await own.database.ask(`create table kept_${table} as select * from ${table}`);
     await write('lost\n');
     for (const table of tables) {
-      await database.ask(`delete from ${table}`);
-      await database.ask(`insert into ${table} select * from kept_${table}`);
-      await database.ask(`drop table kept_${table}`);
+      await own.database.ask(`delete from ${table}`);
+      await own.database.ask(`insert into ${table} select * from kept_${table}`);
+      await own.database.ask(`drop table kept_${table}`);
     }
-    await database.ask(
+    await own.database.ask(
       'update store set lineage = gen_random_uuid()::text, fence = fence + 1000000, owner = null, until = null',
     );
     await one.commit(by, () => ({ files: [{ path: 'new.md', change: () => 'new\n' }] }));
-    expect(await textsOf(there, id)).toEqual({ ...FILES, 'a.md': 'kept\n', 'new.md': 'new\n' });
+    expect(await textsOf(own.there, id)).toEqual({ ...FILES, 'a.md': 'kept\n', 'new.md': 'new\n' });
     await sameEverywhere(id);
   });
 });

@@ -5,15 +5,14 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { refreshTopics, topicCards } from '../../../../src/memory/dream/topic-table.ts';
 import { redactMatches } from '../../../../src/memory/history/redact/redaction.ts';
 import { scrubOf } from '../../../../src/memory/history/redact/scrub.ts';
 import { beginJob, type Lease, lastJobs } from '../../../../src/memory/ledger/job-rows.ts';
 import { headAt } from '../../../../src/memory/ledger/version-rows.ts';
 import type { FleetStore } from '../../../../src/wings/fleet/stores/fleet-store.ts';
-import type { FleetStores } from '../../../../src/wings/fleet/stores/stores.ts';
-import { noPostgres, type OwnDatabase, openStores, ownDatabase, putStore, textsOf } from '../own-database.ts';
+import { heldStore, noPostgres, openStores, putStore, textsOf, withStores } from '../own-database.ts';
 
 const by = { actor: 'job:test' };
 const now = new Date('2026-11-20T12:00:00Z');
@@ -21,27 +20,7 @@ const FILES = { 'a.md': 'one\n', 'topics/b.md': 'two\n' };
 const TOPIC = (line: string) => `---\nname: t\ndescription: T\ntype: project\n---\n- ${line}\n`;
 
 describe.skipIf(noPostgres)(`a store of the database ${noPostgres}`, () => {
-  let database: OwnDatabase;
-  let here: FleetStores;
-  let there: FleetStores;
-
-  beforeAll(async () => {
-    database = await ownDatabase();
-    here = await openStores(database.url);
-    there = await openStores(database.url);
-  });
-
-  afterAll(async () => {
-    await here?.close();
-    await there?.close();
-    await database?.drop();
-  });
-
-  async function open(stores: FleetStores, id: string): Promise<FleetStore> {
-    const store = await stores.open(id);
-    onTestFinished(() => store.close());
-    return store;
-  }
+  const own = withStores({ here: {}, there: {} });
 
   const put = (store: FleetStore, texts: Record<string, string | null>, lease?: object) =>
     store.commit({ ...by, ...lease }, () => ({
@@ -55,8 +34,8 @@ describe.skipIf(noPostgres)(`a store of the database ${noPostgres}`, () => {
   }
 
   test('who holds it while it is brought on meets its ledger and its files as they were, or as they are: never in between', async () => {
-    const id = await putStore(here, FILES);
-    const [one, other] = [await open(here, id), await open(there, id)];
+    const id = await putStore(own.here, FILES);
+    const [one, other] = [await heldStore(own.here, id), await heldStore(own.there, id)];
     const { dir, ledger } = one;
     const texts = ['one\n', 'small\n', `${'large '.repeat(15_000)}\n`, 'after\n'];
     let isOver = false;
@@ -74,7 +53,7 @@ describe.skipIf(noPostgres)(`a store of the database ${noPostgres}`, () => {
       await put(other, { 'a.md': text, [`more/${text.length}.md`]: text });
       await one.refresh();
     }
-    await database.ask("update store set lineage = 'another' where id = $1", [id]);
+    await own.database.ask("update store set lineage = 'another' where id = $1", [id]);
     expect(await one.refresh()).toBe(true);
     isOver = true;
     await looking;
@@ -84,11 +63,11 @@ describe.skipIf(noPostgres)(`a store of the database ${noPostgres}`, () => {
   });
 
   test('what is not checked in yet is read by nobody, and where it is not kept it never was there', async () => {
-    const id = await putStore(here, FILES);
-    const one = await open(here, id);
+    const id = await putStore(own.here, FILES);
+    const one = await heldStore(own.here, id);
     const looks = () => Promise.all([one.read('a.md'), one.lookUp('a.md').then((found) => found?.text), one.list()]);
     const before = await looks();
-    const blocker = new pg.Client({ connectionString: database.url, options: '-c search_path=nocturne' });
+    const blocker = new pg.Client({ connectionString: own.database.url, options: '-c search_path=nocturne' });
     await blocker.connect();
     onTestFinished(() => blocker.end());
     for (const isKept of [true, false]) {
@@ -106,7 +85,7 @@ describe.skipIf(noPostgres)(`a store of the database ${noPostgres}`, () => {
       );
       await atWork.promise;
       const waiting = `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-      await expect.poll(async () => (await database.ask(waiting))[0], { timeout: 20_000 }).toEqual({ n: 1 });
+      await expect.poll(async () => (await own.database.ask(waiting))[0], { timeout: 20_000 }).toEqual({ n: 1 });
       expect(await looks()).toEqual(before);
       expect(seen(one, 'a.md')).toEqual([before[0], before[0]]);
       if (!isKept) await blocker.query('update store set fence = fence + 1 where id = $1', [id]);
@@ -116,13 +95,13 @@ describe.skipIf(noPostgres)(`a store of the database ${noPostgres}`, () => {
         expect(await looks()).toEqual(['kept: true\n', 'kept: true\n', ['a.md', 'new.md', 'topics/b.md']]);
         before.splice(0, 3, ...(await looks()));
       } else expect(await looks()).toEqual(before);
-      await database.ask('update store set owner = null, until = null where id = $1', [id]);
+      await own.database.ask('update store set owner = null, until = null where id = $1', [id]);
     }
   });
 
   test('a plan and what it calls see in the ledger of the store what the commit wrote so far', async () => {
-    const id = await putStore(here, FILES);
-    const one = await open(here, id);
+    const id = await putStore(own.here, FILES);
+    const one = await heldStore(own.here, id);
     const heads: (string | undefined)[] = [];
     const look = () => heads.push(headAt(one.ledger, 'a.md')?.content?.toString());
     await one.commit(by, (ledger) => ({
@@ -144,13 +123,13 @@ describe.skipIf(noPostgres)(`a store of the database ${noPostgres}`, () => {
   });
 
   test('writing, editing, renaming and removing, with what forbids them, and a rehearsal that makes no revision', async () => {
-    const id = await putStore(here, FILES);
-    const one = await open(here, id);
+    const id = await putStore(own.here, FILES);
+    const one = await heldStore(own.here, id);
     await one.write(by, { path: 'c.md', text: 'three\n' });
     await one.edit(by, { path: 'c.md', old: 'three', new: '3' });
     await one.rename(by, { from: 'c.md', to: 'd.md' });
     await one.remove(by, { path: 'a.md' });
-    expect(await textsOf(there, id)).toEqual({ 'topics/b.md': 'two\n', 'd.md': '3\n' });
+    expect(await textsOf(own.there, id)).toEqual({ 'topics/b.md': 'two\n', 'd.md': '3\n' });
     const { revision } = one;
     const again = one.write(by, { path: 'd.md', text: 'x', precondition: { mustNotExist: true } });
     await expect(again).rejects.toMatchObject({ code: 'conflict' });
@@ -161,14 +140,14 @@ describe.skipIf(noPostgres)(`a store of the database ${noPostgres}`, () => {
     expect([await one.missing(), await one.acceptMissing(), one.bringFilesUpToDate()]).toEqual([[], [], []]);
     expect([one.revision, await one.read('d.md')]).toEqual([revision, '3\n']);
     const { revision: last } = (
-      await database.ask<{ revision: number }>('select revision from store where id = $1', [id])
+      await own.database.ask<{ revision: number }>('select revision from store where id = $1', [id])
     )[0] as { revision: number };
     expect(last).toBe(4);
   });
 
   test('its ledger refuses what is written past it; what is derived may be, and goes when it is brought on', async () => {
-    const id = await putStore(here, { 't.md': TOPIC('first') });
-    const [one, other] = [await open(here, id), await open(there, id)];
+    const id = await putStore(own.here, { 't.md': TOPIC('first') });
+    const [one, other] = [await heldStore(own.here, id), await heldStore(own.there, id)];
     expect(() => one.ledger.run("insert into unsettled values ('x')")).toThrow(/readonly/);
     expect(one.ledger.transaction(() => one.ledger.get('select 1 as n'))).toEqual({ n: 1 });
     const before = one.ledger.bytes();
@@ -183,20 +162,20 @@ describe.skipIf(noPostgres)(`a store of the database ${noPostgres}`, () => {
   });
 
   test('rows that belong to no commit are one revision; a job of a process that is gone is ended when the next begins', async () => {
-    const id = await putStore(here, FILES);
-    const [one, other] = [await open(here, id), await open(there, id)];
+    const id = await putStore(own.here, FILES);
+    const [one, other] = [await heldStore(own.here, id), await heldStore(own.there, id)];
     await one.enterRows((ledger) => {
       for (const process of ['gone:1:1', 'alive:1:1']) {
         const job = beginJob(ledger, { kind: 'extract', now });
         ledger.run('update job set process = ? where id = ?', process, job);
       }
     });
-    await database.ask("insert into member values ('alive:1:1/x', 1000000, clock_timestamp())");
+    await own.database.ask("insert into member values ('alive:1:1/x', 1000000, clock_timestamp())");
     await other.refresh();
-    const own = await other.enterRows((ledger) => beginJob(ledger, { kind: 'dream', now }));
+    const mine = await other.enterRows((ledger) => beginJob(ledger, { kind: 'dream', now }));
     expect(other.revision).toBe(2);
     const outcomes = lastJobs(other.ledger, 9).map((job) => [
-      job.id === own ? 'own' : job.kind,
+      job.id === mine ? 'own' : job.kind,
       job.status,
       job.outcome,
     ]);
@@ -205,14 +184,14 @@ describe.skipIf(noPostgres)(`a store of the database ${noPostgres}`, () => {
       ['extract', 'running', null],
       ['own', 'running', null],
     ]);
-    await database.ask("delete from member where id like 'alive%'");
+    await own.database.ask("delete from member where id like 'alive%'");
     await other.enterRows(() => {});
     expect(lastJobs(other.ledger, 9).filter(({ status }) => status === 'running')).toHaveLength(1);
   });
 
   test('a commit under a lease of the database is kept while nobody else has it and its work is wanted', async () => {
-    const id = await putStore(here, FILES);
-    const [one, other] = [await open(here, id), await open(there, id)];
+    const id = await putStore(own.here, FILES);
+    const [one, other] = [await heldStore(own.here, id), await heldStore(own.there, id)];
     const taking = { key: 'dream', owner: 'me', now, ttlMs: 60_000 };
     const late = (lease: Lease) => put(one, { 'a.md': 'late\n' }, { lease });
     const lease = (await one.work.takeLease(taking)) as Lease;
@@ -228,7 +207,7 @@ describe.skipIf(noPostgres)(`a store of the database ${noPostgres}`, () => {
     await one.work.put({ kind: 'dream', key: 'dream', payload: {}, notBefore: now.toISOString() });
     const item = (await one.work.item('dream', 'dream'))?.id as number;
     await put(one, { 'topics/b.md': 'mine\n' }, { lease: { ...held, item } });
-    const taker = new pg.Client({ connectionString: database.url, options: '-c search_path=nocturne' });
+    const taker = new pg.Client({ connectionString: own.database.url, options: '-c search_path=nocturne' });
     await taker.connect();
     onTestFinished(() => taker.end());
     for (const [taken, said] of [
@@ -239,29 +218,29 @@ describe.skipIf(noPostgres)(`a store of the database ${noPostgres}`, () => {
       await taker.query(taken, [id]);
       const failing = expect(late({ ...held, item })).rejects.toThrow(said);
       const waiting = `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-      await expect.poll(async () => (await database.ask(waiting))[0], { timeout: 20_000 }).toEqual({ n: 1 });
+      await expect.poll(async () => (await own.database.ask(waiting))[0], { timeout: 20_000 }).toEqual({ n: 1 });
       await taker.query('commit');
       await failing;
     }
-    expect(await textsOf(there, id)).toEqual({ 'a.md': 'mine\n', 'topics/b.md': 'mine\n' });
+    expect(await textsOf(own.there, id)).toEqual({ 'a.md': 'mine\n', 'topics/b.md': 'mine\n' });
     expect(one.revision).toBe(2);
   });
 
   test('after a redaction the secret is in no row, and in no copy of this process', async () => {
     const secret = 'hunter2-correct-horse';
-    const id = await putStore(here, { 'a.md': `the password is ${secret}\n`, 'b.md': 'two\n' });
-    const one = await open(here, id);
+    const id = await putStore(own.here, { 'a.md': `the password is ${secret}\n`, 'b.md': 'two\n' });
+    const one = await heldStore(own.here, id);
     await put(one, { 'b.md': `${secret}\n` });
     refreshTopics(one.ledger);
     const done = await redactMatches(scrubOf(secret), {
       store: one,
-      home: join(here.deps.place.root, '../../..'),
+      home: join(own.here.deps.place.root, '../../..'),
       now,
     });
     expect(done).toMatchObject({ files: ['a.md', 'b.md'], remaining: [] });
     const holding = `select (select count(*) from page where position($1::bytea in bytes) > 0)
       + (select count(*) from file where position($1::bytea in bytes) > 0) as n`;
-    expect(await database.ask(holding, [Buffer.from(secret)])).toEqual([{ n: '0' }]);
+    expect(await own.database.ask(holding, [Buffer.from(secret)])).toEqual([{ n: '0' }]);
     const files = readdirSync(join(one.dir, '..'), { recursive: true, withFileTypes: true });
     const left = files.filter(
       (file) => file.isFile() && readFileSync(join(file.parentPath, file.name)).includes(secret),
@@ -273,9 +252,9 @@ describe.skipIf(noPostgres)(`a store of the database ${noPostgres}`, () => {
   test.each(['pages', 'files', 'unmark', 'swap', 'mark', 'open'])(
     'where a disk fails before the step %s of bringing it on, it is whole again when it is read',
     async (failing) => {
-      const id = await putStore(here, FILES);
+      const id = await putStore(own.here, FILES);
       let fails: string | null = null;
-      const stores = await openStores(database.url, {
+      const stores = await openStores(own.database.url, {
         onStep(step) {
           if (step !== fails) return;
           fails = null;
@@ -285,7 +264,7 @@ describe.skipIf(noPostgres)(`a store of the database ${noPostgres}`, () => {
       onTestFinished(() => stores.close());
       const one = await stores.open(id);
       await put(one, { 'c.md': 'three\n' });
-      await put(await open(there, id), { 'a.md': 'more\n', 'topics/b.md': null });
+      await put(await heldStore(own.there, id), { 'a.md': 'more\n', 'topics/b.md': null });
       fails = failing;
       await expect(one.refresh()).rejects.toThrow('disk');
       if (failing !== 'open') expect(one.ledger.get('select 1 as n')).toEqual({ n: 1 });
@@ -296,16 +275,16 @@ describe.skipIf(noPostgres)(`a store of the database ${noPostgres}`, () => {
       expect([await one.read('a.md'), await one.list()]).toEqual(['more\n', ['a.md', 'c.md']]);
       expect(seen(one, 'a.md')).toEqual(['more\n', 'more\n']);
       await put(one, { 'c.md': 'four\n' });
-      expect(await textsOf(there, id)).toEqual({ 'a.md': 'more\n', 'c.md': 'four\n' });
+      expect(await textsOf(own.there, id)).toEqual({ 'a.md': 'more\n', 'c.md': 'four\n' });
     },
   );
 
   test.each(['swap', 'open'])(
     'where a disk fails before the step %s of taking a commit over, it is kept, and read',
     async (failing) => {
-      const id = await putStore(here, FILES);
+      const id = await putStore(own.here, FILES);
       let isCheckedIn = false;
-      const stores = await openStores(database.url, {
+      const stores = await openStores(own.database.url, {
         onStep(step) {
           if (step === 'done') isCheckedIn = true;
           if (step !== failing || !isCheckedIn) return;
@@ -319,13 +298,13 @@ describe.skipIf(noPostgres)(`a store of the database ${noPostgres}`, () => {
         await put(one, { 'a.md': text });
         expect([await one.read('a.md'), ...seen(one, 'a.md')]).toEqual([text, text, text]);
       }
-      expect(await textsOf(there, id)).toEqual({ ...FILES, 'a.md': 'still more\n' });
+      expect(await textsOf(own.there, id)).toEqual({ ...FILES, 'a.md': 'still more\n' });
     },
   );
 
   test('it is opened once for all who work in it; of those nobody works in, the ones used last are kept', async () => {
-    const ids = await Promise.all(Array.from({ length: 4 }, () => putStore(here, FILES)));
-    const stores = await openStores(database.url, { keep: { bytes: 2 ** 30, stores: 2 } });
+    const ids = await Promise.all(Array.from({ length: 4 }, () => putStore(own.here, FILES)));
+    const stores = await openStores(own.database.url, { keep: { bytes: 2 ** 30, stores: 2 } });
     onTestFinished(() => stores.close());
     const [first, again] = await Promise.all([stores.open(ids[0] as string), stores.open(ids[0] as string)]);
     expect(first).toBe(again);
@@ -340,7 +319,7 @@ describe.skipIf(noPostgres)(`a store of the database ${noPostgres}`, () => {
     const anew = await stores.open(ids[1] as string);
     expect(anew).not.toBe(others[0]);
     expect(await anew.read('a.md')).toBe('one\n');
-    const small = await openStores(database.url, { keep: { bytes: 1, stores: 9 } });
+    const small = await openStores(own.database.url, { keep: { bytes: 1, stores: 9 } });
     const one = await small.open(ids[0] as string);
     one.close();
     await expect.poll(() => one.isInPlace()).toBe(false);
@@ -351,21 +330,22 @@ describe.skipIf(noPostgres)(`a store of the database ${noPostgres}`, () => {
 
   test('a directory of a machine has one store, made empty by whoever comes first', async () => {
     const [one, other] = await Promise.all(
-      [here, there].map((stores) => stores.forSource('/p/memory', { name: 'notes' })),
+      [own.here, own.there].map((stores) => stores.forSource('/p/memory', { name: 'notes' })),
     );
     expect(one).toBe(other);
-    const elsewhere = await there.forSource('/p/memory', { name: 'notes', host: 'another' });
+    const elsewhere = await own.there.forSource('/p/memory', { name: 'notes', host: 'another' });
     expect(elsewhere).not.toBe(one);
-    const named = await database.ask('select id, name, state, revision from store where id = any($1) order by name', [
-      [one, elsewhere],
-    ]);
+    const named = await own.database.ask(
+      'select id, name, state, revision from store where id = any($1) order by name',
+      [[one, elsewhere]],
+    );
     expect(named).toEqual([
       { id: one, name: 'notes', state: 'ready', revision: 0 },
       { id: elsewhere, name: 'notes-2', state: 'ready', revision: 0 },
     ]);
-    const store = await open(here, one as string);
+    const store = await heldStore(own.here, one as string);
     expect(await store.list()).toEqual([]);
     await put(store, { 'a.md': 'first\n' });
-    expect(await textsOf(there, one as string)).toEqual({ 'a.md': 'first\n' });
+    expect(await textsOf(own.there, one as string)).toEqual({ 'a.md': 'first\n' });
   });
 });

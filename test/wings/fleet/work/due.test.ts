@@ -4,7 +4,6 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../../../src/base/time.ts';
 import type { JobKind } from '../../../../src/memory/ledger/inbox.ts';
 import type { Ask } from '../../../../src/wings/fleet/database.ts';
-import { fleetHome } from '../../../../src/wings/fleet/home/home.ts';
 import {
   beginNight,
   type Claim,
@@ -12,14 +11,12 @@ import {
   nextDueAt,
   releaseClaim,
   renewClaim,
-  setTenant,
   takeNext,
   waiting,
 } from '../../../../src/wings/fleet/work/due.ts';
 import { DatabaseWorkRows } from '../../../../src/wings/fleet/work/work-rows.ts';
 import { seeded } from '../../../support/random.ts';
-import { tempDir } from '../../../support/temp.ts';
-import { noPostgres } from '../own-database.ts';
+import { noPostgres, openHomeAt } from '../own-database.ts';
 import { world } from './world.ts';
 
 const now = new Date('2026-11-20T10:00:00.000Z');
@@ -226,15 +223,6 @@ describe.skipIf(noPostgres)(`work over all stores ${noPostgres}`, () => {
     expect(await here.own.ask('select due_from from work_turn')).toEqual([{ due_from: now.toISOString() }]);
   });
 
-  test('a store that is given to a tenant is served by its turn at once', async () => {
-    const [a, b, given] = [await here.store('a'), await here.store('b'), await here.store('b')];
-    for (const store of [a, b, given]) for (const key of ['1', '2']) await put(store, key);
-    expect([(await taken()).store, (await taken()).store]).toEqual([a, b]);
-    await setTenant(ask, { store: given, tenant: 'c' });
-    expect(await take()).toMatchObject({ store: given });
-    expect((await waiting(ask)).tenants.map(({ tenant }) => tenant)).toEqual(['a', 'b', 'c']);
-  });
-
   test('a night is begun once, with a dream for each store that has none waiting', async () => {
     const [asked, quiet] = [await here.store('a'), await here.store()];
     const arriving = await here.store();
@@ -242,11 +230,7 @@ describe.skipIf(noPostgres)(`work over all stores ${noPostgres}`, () => {
     await here
       .rows(asked)
       .put({ kind: 'dream', key: 'dream', payload: { instructions: 'mine' }, notBefore: now.toISOString() });
-    const home = fleetHome(here.own.url, {
-      dir: tempDir(),
-      clock: fixedClock('2026-11-19T03:30:00.000Z'),
-      zone: 'UTC',
-    });
+    const home = openHomeAt(here.own.url, fixedClock('2026-11-19T03:30:00.000Z'));
     expect(await home.nightlyAt()).toEqual(new Date('2026-11-19T03:30:00.000Z'));
     const dueAt = new Date('2026-11-20T03:30:00.000Z');
     const begun = await Promise.all(Array.from({ length: 8 }, () => beginNight(ask, { dueAt, now })));
