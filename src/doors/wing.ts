@@ -138,6 +138,27 @@ export interface WorkFigures {
   leases: number;
 }
 
+/** How all of it is that several machines share. */
+export interface SharedOverview {
+  id: string;
+  /** Where it is, without a password. */
+  server: string;
+  stores: { ready: number; arriving: number };
+  /** `oldest`: since when, ISO-8601, or null; `tenants`: the longest line first, null: the stores of none. */
+  waiting: {
+    count: number;
+    oldest: string | null;
+    tenants: { tenant: string | null; count: number; oldest: string }[];
+  };
+  /** Keys that somebody works on. */
+  leases: number;
+  /** How much waits for another try or was given up, by the code of the error. */
+  failures: Record<string, number>;
+  givenUp: number;
+  /** The newest 20 of them. */
+  failed: { store: string; name: string; kind: string; key: string; code: string; at: string; message: string }[];
+}
+
 export interface KeepingParts {
   startedBy?: StartedBy;
   /** A database is away that takes longer to be connected to, or to answer a statement. */
@@ -161,6 +182,12 @@ export interface Keeping {
   desk(parts: DeskParts): Desk;
   /** For metrics. */
   figures?(): Promise<WorkFigures>;
+  /** For who asks how it is. */
+  overview?(): Promise<SharedOverview>;
+  /** What doctor looks at. */
+  checks?(at: { home: Home; now(): Date }): Promise<Checked[]>;
+  /** Calls `look` with the ledger of a store, of which nothing else is read. */
+  lookIntoLedger?(id: string, look: (ledger: Ledger) => void): Promise<void>;
   shared: Shared | null;
   /** The queue that all workers share: its namespace, and its server where the settings name none. */
   queue(): Promise<{ namespace: string; url: string }>;

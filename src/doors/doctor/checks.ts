@@ -222,11 +222,15 @@ export async function checkQueue(config: Config): Promise<Checked[]> {
   }
 }
 
-export async function checkWorker({ queueUrl, zone }: Config, home: Home): Promise<Checked[]> {
+export async function checkWorker({ queueUrl, zone, databaseUrl }: Config, home: Home): Promise<Checked[]> {
+  const isShared = databaseUrl !== undefined;
   const workers = (await home.workers()).map(
-    (worker) => `${worker.process} (${worker.backend}) since ${localTime(worker.startedAt, zone)}`,
+    ({ process, backend, startedAt, seenAt }) =>
+      `${process} (${backend}) since ${localTime(startedAt, zone)}${isShared ? `, seen ${localTime(seenAt, zone)}` : ''}`,
   );
   if (workers.length > 0) return [ok('worker', workers.join(', '))];
+  if (isShared)
+    return [ok('worker', 'of no machine one was seen within two minutes; a hook starts one when there is work')];
   if (!queueUrl) return [ok('worker', 'none runs; the hook starts one when there is work')];
   return [
     warn(

@@ -52,6 +52,7 @@ export async function examine(given: Config, at: { cwd: string; isOnline: boolea
       ...checkNode(),
       ...checkHome(config),
       ...trouble,
+      ...(keeping && home ? await checkShared(keeping, { home, config }) : []),
       ...checkNight(config),
       ...checkHooks(config),
       ...checkAgentSettings(config),
@@ -118,6 +119,17 @@ async function checkSpend(home: Home): Promise<Checked[]> {
 function withoutHome(error: unknown, config: Config): FoundHome {
   if (!isAppError(error)) throw error;
   return { home: null, config, trouble: [fail('home', error.message, error.remedy ?? 'Mend it.')] };
+}
+
+/** How that is which several machines share. */
+async function checkShared(keeping: Keeping, at: { home: Home; config: Config }): Promise<Checked[]> {
+  try {
+    const { clock } = at.config;
+    return (await keeping.checks?.({ home: at.home, now: () => clock.now() })) ?? [];
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    return [fail('database', error.message, error.remedy ?? 'Mend it.')];
+  }
 }
 
 /** That of the project one stands in, and all that are known. */

@@ -49,13 +49,31 @@ export async function eachLedger(
   return unreadable;
 }
 
+/** The same of all stores that several machines share. */
+export async function everyLedger(
+  keeping: Keeping,
+  look: (ledger: Ledger, id: string) => void,
+): Promise<{ dir: string; message: string }[]> {
+  const ids = (await keeping.stores()).map(({ id }) => id);
+  return lookAtEach(ids, async (id) => keeping.lookIntoLedger?.(id, (ledger) => look(ledger, id)));
+}
+
 async function eachKept(keeping: Keeping, { only, look }: Looking): Promise<{ dir: string; message: string }[]> {
-  const unreadable: { dir: string; message: string }[] = [];
   const here = async () => (await keeping.stores()).flatMap(({ id, isHere }) => (isHere ? id : []));
-  for (const place of only ? [only] : await here()) {
+  return lookAtEach(only ? [only] : await here(), async (place) => {
+    const store = await keeping.findStore(place);
+    if (store) await look(store.ledger, store.id, store.work);
+  });
+}
+
+async function lookAtEach(
+  places: string[],
+  look: (place: string) => Promise<void>,
+): Promise<{ dir: string; message: string }[]> {
+  const unreadable: { dir: string; message: string }[] = [];
+  for (const place of places) {
     try {
-      const store = await keeping.findStore(place);
-      if (store) await look(store.ledger, store.id, store.work);
+      await look(place);
     } catch (error) {
       if (!isAppError(error, 'storage') && !isAppError(error, 'conflict')) throw error;
       unreadable.push({ dir: place, message: describeError(error) });

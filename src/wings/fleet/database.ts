@@ -49,6 +49,8 @@ export interface DatabaseOptions {
 export interface Database {
   /** The same as long as the database is, and after it was restored. */
   readonly id: string;
+  /** Its URL without the password. */
+  readonly server: string;
   /** A transaction of its own: all of the statement is done, or nothing. */
   readonly ask: Ask;
   /** The same, for what is changed. */
@@ -103,6 +105,7 @@ export async function openDatabase(
     });
     return {
       id,
+      server,
       ask: (sql, values) => telling(server, () => asking(pool)(sql, values)),
       run: (sql, values) => telling(server, () => running(pool)(sql, values)),
       transaction: (begin, work) => telling(server, () => inTransaction(pool, begin, work)),

@@ -8,10 +8,11 @@ import { isAbsolute } from 'node:path';
 import type { Config } from '../../base/config/config.ts';
 import { checkedInCounter } from '../../doors/telemetry.ts';
 import type { TranscriptPlace } from '../../doors/transcripts.ts';
-import type { Keeping, KeepingParts, WorkFigures } from '../../doors/wing.ts';
+import type { Checked, Keeping, KeepingParts, SharedOverview, WorkFigures } from '../../doors/wing.ts';
 import type { Desk, DeskParts } from '../../doors/worker/desk.ts';
 import type { RedactElsewhere } from '../../memory/history/redact/redaction.ts';
-import type { StartedBy } from '../../memory/ledger/ledger.ts';
+import type { Home } from '../../memory/home/home.ts';
+import type { Ledger, StartedBy } from '../../memory/ledger/ledger.ts';
 import type { Database } from './database.ts';
 import { PostgresHome } from './home/database.ts';
 import { FleetShared } from './shared.ts';
@@ -84,6 +85,20 @@ export class FleetKeeping implements Keeping {
   async figures(): Promise<WorkFigures> {
     const [{ workFigures }, { database }] = await Promise.all([import('./figures.ts'), this.#open()]);
     return workFigures(database.ask);
+  }
+
+  async overview(): Promise<SharedOverview> {
+    const [{ overviewOf }, { database }] = await Promise.all([import('./figures.ts'), this.#open()]);
+    return overviewOf(database);
+  }
+
+  async checks(at: { home: Home; now(): Date }): Promise<Checked[]> {
+    const [{ checkDatabase }, { database }] = await Promise.all([import('./figures.ts'), this.#open()]);
+    return checkDatabase(database, at);
+  }
+
+  async lookIntoLedger(id: string, look: (ledger: Ledger) => void): Promise<void> {
+    await (await this.#open()).stores.lookIntoLedger(id, look);
   }
 
   desk(parts: DeskParts): Desk {

@@ -1,14 +1,16 @@
 // cost: what a month cost, by day, project, job and model, and what it will come to. A day's total is the home's, which
 // is what ceilings use; where it is more than the jobs say, the rest is shown as unfinished requests: jobs that were
-// killed, requests without an answer, jobs under way, and those of directories that are gone.
+// killed, requests without an answer, jobs under way, and those of directories that are gone. Over a database the total is
+// of all machines, and what was used by the jobs of their stores is shown as theirs, or, where it is asked for, job by job.
 
 import { InvalidArgumentError } from 'commander';
 import { type Day, dayOf, formatIn, isDay } from '../../../base/time.ts';
 import type { Spend } from '../../../memory/home/day-spend.ts';
 import { type JobSpent, type SpentPart, spentJobs, tokensOf } from '../../../memory/home/spend.ts';
+import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { shortId } from '../../../memory/ledger/short-ids.ts';
 import type { App } from '../../compose.ts';
-import { eachLedger } from '../../worker/known-work.ts';
+import { eachLedger, everyLedger } from '../../worker/known-work.ts';
 import type { CommandSpec } from '../spec.ts';
 import { type CommonOptions, withApp } from '../terminal/options.ts';
 import { note, print, style } from '../terminal/output.ts';
@@ -22,6 +24,7 @@ const FORECAST_DAYS = 7;
 const DEAREST = 5;
 const DAY_MS = 86_400_000;
 const UNFINISHED = 'unfinished requests';
+const OTHERS = 'other machines, killed jobs';
 const KINDS: Record<string, string> = { extract: 'learning from sessions', dream: 'dreams' };
 
 /** Of models without a price in tokens only. */
@@ -40,17 +43,20 @@ interface SpentHere extends JobSpent {
 
 type Cost = Awaited<ReturnType<typeof readCost>>;
 
-const cost: CommandSpec<CommonOptions & { month?: string }> = {
+const cost: CommandSpec<CommonOptions & { month?: string; all?: boolean }> = {
   name: 'cost',
   about: 'what a month cost, and what it will come to',
   group: 'Jobs and numbers',
-  options: [['--month <YYYY-MM>', 'an earlier month (default: this one)', { parse: monthFrom }]],
-  json: '{ month, today, total, forecast, days: [{ day, usd, tokens, requests, unfinished }], projects: [{ memory, project, … }], kinds: [{ kind, jobs, … }], jobs: [{ job, kind, memory, session, endedAt, … }], models: [{ model, prices, isPriced, … }], unfinished, unreadable }, each with { usd, tokens, requests }',
-  more: `A day's total is what the ceilings count. Where it is more than the jobs say, the rest is shown as ${UNFINISHED}: of jobs that were killed or are under way, of answers that never came, of directories that are gone. Models without a price are counted in tokens only.`,
+  options: [
+    ['--month <YYYY-MM>', 'an earlier month (default: this one)', { parse: monthFrom }],
+    ['--all', 'of a database: the jobs of all its stores, of which each is read'],
+  ],
+  json: '{ month, today, total, forecast, days: [{ day, usd, tokens, requests, unfinished }], projects: [{ memory, project, … }], kinds: [{ kind, jobs, … }], jobs: [{ job, kind, memory, session, endedAt, … }], models: [{ model, prices, isPriced, … }], unfinished, others, unreadable }, each with { usd, tokens, requests }',
+  more: `A day's total is what the ceilings count. Where it is more than the jobs say, the rest is shown as ${UNFINISHED}: of jobs that were killed or are under way, of answers that never came, of directories that are gone. Models without a price are counted in tokens only. Over a database a day's total is of all machines; projects and jobs are those of this one's stores, what others used is told in one, and --all tells of each.`,
   examples: ['cost', 'cost --month 2026-10'],
   run: (call) =>
     withApp(call, async (app) => {
-      const found = await readCost(app, call.options.month);
+      const found = await readCost(app, call.options.month, { isAll: call.options.all });
       for (const { dir, message } of found.unreadable) note(`nocturne: ${dir}: ${message}`);
       print(call.options.json ? asJson(found) : wrap(describe(app, found), process.stdout.columns || 80));
     }),
@@ -61,21 +67,19 @@ function monthFrom(text: string): string {
   throw new InvalidArgumentError('It is no month; give it as YYYY-MM.');
 }
 
-export async function readCost({ config, home, keeping }: App, asked?: string) {
+/** `isAll`: of all stores that several machines share, not only of this machine's. */
+export async function readCost({ config, home, keeping }: App, asked?: string, { isAll = false } = {}) {
   const today = dayOf(config.clock.now(), config.zone);
   const month = asked ?? today.slice(0, 7);
   const [first, last] = [`${month}-01`, `${month}-31`];
   const jobs: SpentHere[] = [];
-  const unreadable = await eachLedger(
-    { home, keeping },
-    {
-      look(ledger, dir) {
-        const found = spentJobs(ledger, { first, last, zone: config.zone });
-        const project = found.length > 0 ? whoseMemory({ dir, ledger }, config).name : '';
-        jobs.push(...found.map((job) => ({ ...job, memory: dir, project, name: shortId(ledger, 'job', job.id) })));
-      },
-    },
-  );
+  const look = (ledger: Ledger, dir: string) => {
+    const found = spentJobs(ledger, { first, last, zone: config.zone });
+    const project = found.length > 0 ? whoseMemory({ dir, ledger }, config).name : '';
+    jobs.push(...found.map((job) => ({ ...job, memory: dir, project, name: shortId(ledger, 'job', job.id) })));
+  };
+  const isOfAll = isAll && keeping !== null;
+  const unreadable = await (isOfAll ? everyLedger(keeping, look) : eachLedger({ home, keeping }, { look }));
   const parts = jobs.flatMap((job) => job.parts);
   const said = sumsBy(parts, ({ day }) => day);
   const all = await home.days.since('');
@@ -83,7 +87,9 @@ export async function readCost({ config, home, keeping }: App, asked?: string) {
     .filter(({ day }) => day >= first && day <= last)
     .map((spend) => {
       const total = totalOf(spend);
-      return { day: spend.day, total, unfinished: less(total, said.get(spend.day) ?? NOTHING) };
+      const jobs = said.get(spend.day) ?? NOTHING;
+      const others = keeping && !isOfAll ? less(usedOf(spend), jobs) : NOTHING;
+      return { day: spend.day, total, others, unfinished: less(less(total, jobs), others) };
     });
   const total = days.map((day) => day.total).reduce(plus, NOTHING);
   return {
@@ -93,6 +99,8 @@ export async function readCost({ config, home, keeping }: App, asked?: string) {
     total,
     today: month === today.slice(0, 7) ? (days.find(({ day }) => day === today)?.total ?? NOTHING) : null,
     unfinished: days.map((day) => day.unfinished).reduce(plus, NOTHING),
+    /** What the stores of other machines used; null: all that is there was looked at. */
+    others: keeping && !isOfAll ? days.map((day) => day.others).reduce(plus, NOTHING) : null,
     forecast: month === today.slice(0, 7) ? forecast(all, today) : null,
     unreadable,
   };
@@ -102,6 +110,11 @@ const NOTHING: Sum = { microUsd: 0, tokens: 0, requests: 0 };
 
 function totalOf({ usedTokens, reservedTokens, usedMicroUsd, reservedMicroUsd, calls }: Spend): Sum {
   return { microUsd: usedMicroUsd + reservedMicroUsd, tokens: usedTokens + reservedTokens, requests: calls };
+}
+
+/** Without what is reserved. */
+function usedOf({ usedTokens, usedMicroUsd, calls }: Spend): Sum {
+  return { microUsd: usedMicroUsd, tokens: usedTokens, requests: calls };
 }
 
 function plus(a: Sum, b: Sum): Sum {
@@ -197,12 +210,13 @@ export function asJson(found: Cost) {
     })),
     models: modelsOf(found).map(flat),
     unfinished: usd(found.unfinished),
+    others: found.others && usd(found.others),
     unreadable: found.unreadable,
   };
 }
 
 function describe({ config }: App, found: Cost): string {
-  const { month, today, total, forecast, days, jobs, unfinished } = found;
+  const { month, today, total, forecast, days, jobs, unfinished, others } = found;
   const at = { now: config.clock.now(), zone: config.zone };
   const name = formatIn(`${month}-15T12:00:00Z`, 'UTC', 'MMMM yyyy');
   if (total.tokens === 0 && jobs.length === 0) return `Nothing was spent in ${name}.`;
@@ -213,7 +227,10 @@ function describe({ config }: App, found: Cost): string {
       ? ''
       : ` of ${sayUsd(config.dayMoneyUsd * 1e6)} a day`
     : ` of ${sayTokens(config.dayTokens)} a day`;
-  const rest: [string, Sum][] = unfinished.tokens > 0 ? [[UNFINISHED, unfinished]] : [];
+  const rest: [string, Sum][] = [
+    ...(others && others.tokens > 0 ? [[OTHERS, others] as [string, Sum]] : []),
+    ...(unfinished.tokens > 0 ? [[UNFINISHED, unfinished] as [string, Sum]] : []),
+  ];
   const top = [...jobs]
     .map((job) => ({ ...job, sum: sumOf(job.parts) }))
     .sort(dearest)
@@ -250,7 +267,9 @@ function describe({ config }: App, found: Cost): string {
       ]),
       ...rest,
     ]),
+    others && others.tokens > 0 ? 'nocturne cost --all tells of the jobs of all machines.' : '',
   ]
+    .filter((text) => text !== '')
     .map((text) => plainly(text, config))
     .join('\n\n');
 }

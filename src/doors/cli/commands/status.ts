@@ -17,7 +17,7 @@ import type { CommandSpec } from '../spec.ts';
 import { type CommonOptions, configFor, MEMORY, withApp } from '../terminal/options.ts';
 import { EXIT, print, style } from '../terminal/output.ts';
 import { type Learned, type Need, readStatus, type Status, sayBreaker } from '../terminal/overview.ts';
-import { plainly, sayTokens, sayUsd, sayWhen } from '../terminal/words.ts';
+import { plainly, sayTime, sayTokens, sayUsd, sayWhen } from '../terminal/words.ts';
 import { wrap } from '../terminal/wrap.ts';
 
 const status: CommandSpec<CommonOptions & { verbose?: boolean }> = {
@@ -28,7 +28,7 @@ const status: CommandSpec<CommonOptions & { verbose?: boolean }> = {
     ['--verbose', 'what is kept, waits, failed, was spent and who works, with the ids and times of logs'],
     ...MEMORY,
   ],
-  json: '{ memory, standing, attention, needs, lookedAt, learned, entries, turns, missing, dreamHolds, topics, oversized, index, snapshot, waiting, batch, withoutWing, outbox, skipped, lastJobs, all, breaker, spendToday, spendMonth, nextDreamAt, workers }',
+  json: '{ memory, standing, attention, needs, lookedAt, learned, entries, turns, missing, dreamHolds, topics, oversized, index, snapshot, waiting, batch, withoutWing, outbox, skipped, lastJobs, all, breaker, spendToday, spendMonth, nextDreamAt, workers, database }',
   more: 'Exit code 3 where something needs a person: a key, a budget, an open breaker, work that was given up, missing files, proposed changes that wait.',
   examples: ['status', 'status --json'],
   run: (call) =>
@@ -58,7 +58,7 @@ function describe(status: Status): string {
   const full = spend.fullFrom ? `; full since ${spend.fullFrom}, ${spend.skips} turned away` : '';
   return [
     ...status.attention.map((reason) => `attention  ${reason}`),
-    `memory     ${status.memory}`,
+    `memory     ${[...new Set([status.memory, status.database?.memory ?? status.memory])].join(', the store ')}`,
     ...(status.standing.enabled ? [] : [`off        nothing is done unasked here: ${status.standing.reason}`]),
     `entries    ${sayCounts(status.entries)}`,
     `turns      ${sayCounts(status.turns)}`,
@@ -68,11 +68,11 @@ function describe(status: Status): string {
     `money      ${usd(spend.usedUsd)} used today, ${usd(spend.reservedUsd)} reserved, of ${spend.ceilingUsd === null ? 'no limit' : usd(spend.ceilingUsd)}`,
     ...spend.overruled.map((each) => `differs    ${each}`),
     `breaker    ${sayBreaker(status.breaker)}`,
-    `workers    ${status.workers.map((worker) => `${worker.process} (${worker.backend})`).join(', ') || 'none'}`,
+    `workers    ${status.workers.map((worker) => sayWorker(worker, status)).join(', ') || 'none'}`,
     `success    ${all.lastSuccessAt ?? 'none yet'}`,
     `dream      next at ${status.nextDreamAt}`,
     ...status.dreamHolds.map(({ why }) => `held back  ${why}`),
-    `pending    ${all.pending} in ${sayCount(all.directories, 'directory')}${oldest ? `, the oldest from ${oldest.notBefore}: ${oldest.kind} ${oldest.key}` : ''}`,
+    `pending    ${all.pending} in ${sayCount(all.directories, status.database ? 'store' : 'directory')}${status.database ? ' of this machine' : ''}${oldest ? `, the oldest from ${oldest.notBefore}: ${oldest.kind} ${oldest.key}` : ''}`,
     `proposals  ${all.proposals} ${all.proposals === 1 ? 'waits' : 'wait'} for your word`,
     `failures   ${sayCounts(all.failures)}`,
     ...all.failed.map(({ at, kind, key, code, message }) => `  ${at} ${kind} ${key} given up, ${code}: ${message}`),
@@ -84,7 +84,30 @@ function describe(status: Status): string {
     ...(status.outbox > 0 ? [`outbox     ${status.outbox} for the user scope; the next worker delivers them`] : []),
     `jobs       ${status.lastJobs.length === 0 ? 'none yet' : 'newest first'}`,
     ...jobs,
+    ...(status.database ? sayShared(status.database) : []),
   ].join('\n');
+}
+
+function sayWorker({ process, backend, seenAt }: Status['workers'][number], { database }: Status): string {
+  return `${process} (${backend}${database ? `, seen ${seenAt}` : ''})`;
+}
+
+function sayShared({
+  server,
+  stores,
+  waiting,
+  leases,
+  givenUp,
+  failures,
+  failed,
+}: NonNullable<Status['database']>): string[] {
+  const arriving = stores.arriving > 0 ? `, ${stores.arriving} on the way by nocturne move` : '';
+  return [
+    `database   ${server}: ${sayCount(stores.ready, 'store')}${arriving}`,
+    `  waiting  ${waiting.count}${waiting.oldest ? `, the oldest from ${waiting.oldest}` : ''}; ${leases} worked on`,
+    `  failures ${sayCounts(failures)}; ${givenUp} given up`,
+    ...failed.map(({ at, name, kind, key, code, message }) => `  ${at} ${name}: ${kind} ${key}, ${code}: ${message}`),
+  ];
 }
 
 function sayCounts(counts: Record<string, number>): string {
@@ -107,8 +130,8 @@ const WHAT_IT_IS =
 export async function home(parts: Parts = {}): Promise<void> {
   const config = await configFor({});
   // Asking makes no home.
-  if (statNow(join(config.home, 'home.db')) === null && (await checkSetup(config)).some(isNoAgent))
-    return show(welcome());
+  const isNew = config.databaseUrl === undefined && statNow(join(config.home, 'home.db')) === null;
+  if (isNew && (await checkSetup(config)).some(isNoAgent)) return show(welcome());
   await withApp({ options: {}, parts }, async (app) => showHome(app, await readStatus(app)));
 }
 
@@ -119,7 +142,8 @@ function welcome(): string {
 /** Shows it, and notes that it was looked at. */
 export async function showHome(app: App, status: Status): Promise<void> {
   const failed = await checkSetup(app.config);
-  if (status.all.directories + status.needs.length === 0 && failed.some(isNoAgent)) return show(welcome());
+  const isNew = status.database === null && status.all.directories + status.needs.length === 0;
+  if (isNew && failed.some(isNoAgent)) return show(welcome());
   const needs = [...failed.map(setupNeed), ...status.needs];
   const parts = [sayNews(app, status), ...sayNeeds(app, needs), sayNumbers(app, status, needs)];
   show(parts.join('\n\n'));
@@ -207,6 +231,7 @@ function sayNumbers({ config }: App, status: Status, needs: Need[]): string {
       : [['Off', `nothing is done unasked here: ${plainly(standing.reason, config)}`] as [string, string]]),
     ['Cost', sayCost(status)],
     ...(all.pending > 0 ? [['Waiting', sayPending(status, at)] as [string, string]] : []),
+    ...(status.database ? [['Database', sayDatabase(status, status.database, at)] as [string, string]] : []),
     [
       'Next night',
       Date.parse(status.nextDreamAt) <= at.now.getTime()
@@ -228,6 +253,19 @@ function sayCost({ spendToday: today, spendMonth: month }: Status): string {
   if (month.tokens === 0) return 'nothing this month';
   if (month.usd === 0) return `${sayTokens(tokens)} today, ${sayTokens(month.tokens)} this month${full}`;
   return `${sayUsd(usd * 1e6)} today${limit}, ${sayUsd(month.usd * 1e6)} this month${full}`;
+}
+
+function sayDatabase(
+  { workers }: Status,
+  { server, stores, waiting, givenUp }: NonNullable<Status['database']>,
+  at: { now: Date; zone: string },
+): string {
+  const url = URL.parse(server);
+  const since = waiting.oldest === null ? '' : `, the oldest since ${sayTime(waiting.oldest, at)}`;
+  const waits = waiting.count === 0 ? 'nothing waits' : `${sayCount(waiting.count, 'job')} in all${since}`;
+  const failed = givenUp === 0 ? '' : `, ${givenUp} given up`;
+  const seen = workers.length === 0 ? 'no worker was seen' : `${sayCount(workers.length, 'worker')} seen`;
+  return `${url ? url.host + url.pathname : server}: ${sayCount(stores.ready, 'store')}; ${waits}${failed}; ${seen}. nocturne fleet status tells more`;
 }
 
 function sayPending({ all }: Status, at: { now: Date; zone: string }): string {

@@ -278,7 +278,14 @@ export async function readStatus(app: App) {
     spendMonth: totalOf(await home.days.since(`${day.slice(0, 7)}-01`)),
     nextDreamAt: nextNightly(config, await home.nightlyAt()).toISOString(),
     workers: await home.workers(),
+    /** What all machines share, and the store that is told of here; null: all is on this one. */
+    database: await readShared(app, memory),
   };
+}
+
+async function readShared({ keeping }: App, memory: string) {
+  const all = await keeping?.overview?.();
+  return all ? { ...all, memory: (await keeping?.findStore(memory))?.id ?? null } : null;
 }
 
 /** What failed for a cause that another tells of goes without saying. */

@@ -32,13 +32,13 @@ const fleet: CommandSpec = {
 
 const status: CommandSpec<{ json?: boolean }> = {
   name: 'fleet status',
-  about: 'its stores, what waits, the workers that were seen, the limits of the day and what was spent',
+  about: 'its stores, what waits and what failed, the workers that were seen, the limits of the day and what was spent',
   group: GROUP,
-  json: `{ database, stores: { ready, arriving }, waiting: { count, oldest, tenants }, workers, limits: ${LIMITS}, spendToday }`,
+  json: `{ database, server, stores: { ready, arriving }, waiting: { count, oldest, tenants }, leases, failures, givenUp, failed, workers, limits: ${LIMITS}, spendToday }`,
   examples: ['fleet status'],
   run: ({ options }) =>
     withShared(async ({ config, database, home }) => {
-      const { waiting } = await import('../work/due.ts');
+      const { overviewOf } = await import('../figures.ts');
       const limits = await home.limits(config);
       const day = dayOf(config.clock.now(), limits.zone);
       const { usedTokens, reservedTokens, calls, usedMicroUsd, reservedMicroUsd } = await home.days.spendOf(day);
@@ -50,32 +50,33 @@ const status: CommandSpec<{ json?: boolean }> = {
         reservedUsd: reservedMicroUsd / 1e6,
         calls,
       };
-      const counted = await database.ask<{ state: string; count: number }>(
-        'select state, count(*) as count from store group by state',
-      );
-      const stores = {
-        ready: 0,
-        arriving: 0,
-        ...Object.fromEntries(counted.map(({ state, count }) => [state, count])),
-      };
-      const waits = await waiting(database.ask);
+      const { id, server, stores, waiting: waits, ...work } = await overviewOf(database);
       const workers = await home.workers();
       if (options.json) {
         return print({
-          database: database.id,
+          database: id,
+          server,
           stores,
           waiting: waits,
+          ...work,
           workers,
           limits: shown(limits, config),
           spendToday: spend,
         });
       }
       const arriving = stores.arriving > 0 ? `, ${stores.arriving} on the way by nocturne move` : '';
+      print(`database   ${server}`);
       print(`stores     ${stores.ready}${arriving}`);
       const at = { now: config.clock.now(), zone: limits.zone };
       print(
         `waiting    ${waits.count}${waits.oldest === null ? '' : `, the oldest from ${sayTime(waits.oldest, at)}`}`,
       );
+      print(`under way  ${work.leases}`);
+      print(
+        `given up   ${work.givenUp}${work.givenUp > 0 ? '; nocturne retry --failed --store NAME tries again' : ''}`,
+      );
+      for (const { at: when, name, kind, key, code, message } of work.failed)
+        print(`  ${sayTime(when, at)} ${name}: ${kind} ${key}, ${code}: ${message}`);
       for (const { process, backend, seenAt } of workers)
         print(`worker     ${process} (${backend}), seen ${sayTime(seenAt, at)}`);
       if (workers.length === 0) print('worker     none was seen within two minutes');

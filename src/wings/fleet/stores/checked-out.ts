@@ -355,12 +355,14 @@ function isSameRevision(a: StoreRow, b: StoreRow): boolean {
   return a.revision === b.revision && a.lineage === b.lineage;
 }
 
-function refuseUnreadable({ id, ledgerVersion: version }: StoreRow): void {
+/** Throws where a newer nocturne wrote it. */
+export function refuseUnreadable({ id, ledgerVersion: version }: StoreRow): void {
   if (version <= ledgerVersion()) return;
   throw passing(`${id} was written by a newer nocturne.`, 'Update nocturne on this machine; the work waits.');
 }
 
-function notReady(id: string, row: StoreRow | null): AppError {
+/** A store that is not there to work in. */
+export function notReady(id: string, row: StoreRow | null): AppError {
   if (!row) return new AppError('bad-input', `There is no memory store ${id} in the database.`);
   if (row.state === 'removed') {
     return passing(`${row.name} was deleted.`, `It comes back with nocturne undo ${id}, as long as it is kept.`);

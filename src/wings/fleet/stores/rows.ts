@@ -243,7 +243,7 @@ export interface Reading {
 /** Reads the row and what was made after revision `since`; -1: all. Null where the store is not there. */
 export async function readStore(
   database: Pick<Database, 'readAtOnce'>,
-  { id, since }: { id: string; since: number },
+  { id, since, isLedgerAlone = false }: { id: string; since: number; isLedgerAlone?: boolean },
   to: Reading,
 ): Promise<StoreRow | null> {
   return database.readAtOnce(async (ask) => {
@@ -262,6 +262,7 @@ export async function readStore(
       last = numbers.at(-1) ?? 0;
       isMore = numbers.length === most;
     }
+    if (isLedgerAlone) return row;
     const files = await ask<{ path: string; size: number; revision: number }>(
       'select path, length(bytes) as size, revision from file where store = $1 order by path',
       [id],

@@ -9,16 +9,17 @@ import { join } from 'node:path';
 import { AppError } from '../../../base/errors.ts';
 import { removeEmptyParents, removeTree } from '../../../base/files/directories.ts';
 import { thisProcess } from '../../../base/process.ts';
-import { type Ledger, newId } from '../../../memory/ledger/ledger.ts';
+import { type Ledger, newId, openLedger } from '../../../memory/ledger/ledger.ts';
 import { type Database, openDatabase } from '../database.ts';
 import { WORK } from '../work/tables.ts';
 import { DatabaseWorkRows } from '../work/work-rows.ts';
-import { CheckedOut, type CheckOutDeps } from './checked-out.ts';
+import { CheckedOut, type CheckOutDeps, notReady, refuseUnreadable } from './checked-out.ts';
 import { FleetStore } from './fleet-store.ts';
 import { newLedger } from './new-ledger.ts';
 import { sweepCopies } from './reading-copy.ts';
 import { DatabaseRecallRows } from './recalls.ts';
-import { addStore, beSeen, leave, MEMBER_GONE_MS, STORES, storeFrom, storeRows } from './rows.ts';
+import { addStore, beSeen, leave, MEMBER_GONE_MS, readStore, STORES, storeFrom, storeRows } from './rows.ts';
+import { Stage } from './stage.ts';
 import { ledgerVersion } from './working-copy.ts';
 
 export interface StoresOptions extends Omit<CheckOutDeps, 'database' | 'place'> {
@@ -113,6 +114,28 @@ export class FleetStores {
     this.#opened.delete(id);
     this.#opened.set(id, opened);
     this.#throwAway();
+  }
+
+  /** Calls `look` with the ledger of a store as it is now, without its files. Errors: those of `CheckedOut.open`. */
+  async lookIntoLedger(id: string, look: (ledger: Ledger) => void): Promise<void> {
+    const { database, place } = this.deps;
+    const dir = join(place.root, `${randomUUID()}.looked`);
+    const stage = await Stage.fetched({ dir, since: -1 }, async (since, to) => {
+      const row = await readStore(database, { id, since, isLedgerAlone: true }, to);
+      if (row?.state !== 'ready') throw notReady(id, row);
+      refuseUnreadable(row);
+      return row;
+    });
+    try {
+      const ledger = openLedger(stage.memory, undefined, { isCopy: true });
+      try {
+        look(ledger);
+      } finally {
+        ledger.close();
+      }
+    } finally {
+      stage.discard();
+    }
   }
 
   /** The id of the store that stands for a directory of this machine, or null. */
