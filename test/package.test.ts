@@ -61,6 +61,8 @@ test.skipIf(sized({ quick: true, deep: false }))(
       });
     expect(run('remember', 'Always use pnpm.').status).toBe(0);
     expect(run('recall').stdout).toContain('Always use pnpm.');
+    expect(run('setup', 'codex', '--yes').stdout).toContain('hooks: ~/.codex/hooks.json');
+    expect(run('doctor').stdout).toContain('ok    hook of Codex: ~/.codex/hooks.json');
     // As a library, without the SDK that only whoever calls it may have.
     const program = `import { memoryTool, openStore } from 'nocturne';
       const tool = memoryTool(await openStore('memory'), { mode: 'read-only' });

@@ -63,6 +63,14 @@ test('commands and settings are what the code says: npm run docs writes them', a
   for (const [page, text] of Object.entries(made)) expect(textOf(page), page).toBe(text);
 });
 
+test('README installs what npm pack makes of a fresh clone', () => {
+  const { version, scripts } = JSON.parse(textOf('package.json'));
+  expect(textOf('README.md')).toContain(`npm install --global ./nocturne-${version}.tgz`);
+  // Without a build npm installs no command, and says nothing.
+  expect(scripts.prepack).toBe('npm run -s build');
+  expect(scripts.prebuild).toBe(scripts.prestart);
+});
+
 test('every command has a section, with all its options and the JSON that it prints', () => {
   const sections = textOf('docs/commands.md').split(/^### /m).slice(1);
   expect(sections).toHaveLength(commands.size);

@@ -5,7 +5,7 @@ import { type Config, type Environment, loadConfig } from '../../src/base/config
 import { makeDirectory } from '../../src/base/files/files.ts';
 import { keepKey } from '../../src/base/key.ts';
 import { systemClock } from '../../src/base/time.ts';
-import { checkNode } from '../../src/doors/doctor/checks.ts';
+import { checkNode, nodeIn } from '../../src/doors/doctor/checks.ts';
 import { checkMemoryDirectory, examine } from '../../src/doors/doctor/examine.ts';
 import type { AgentName } from '../../src/doors/setup/agents/agents.ts';
 import { findPrograms } from '../../src/doors/setup/agents/agents.ts';
@@ -207,4 +207,12 @@ test.each([
   ['24.0.0', 'ok'],
 ])('Node %s is %s', (version, state) => {
   expect(checkNode(version)).toMatchObject([{ state, found: version }]);
+});
+
+test('the Node that a hook is run with is told from the hook, which lies below a node_modules', () => {
+  const hook = (command: string) => nodeIn(`Stop ${JSON.stringify({ type: 'command', command, timeout: 10 })}`);
+  const installed = '/opt/node/lib/node_modules/nocturne/dist/hook.js';
+  expect(hook(`/opt/node/bin/node ${installed} codex`)).toBe('/opt/node/bin/node');
+  expect(hook(`'/opt/my node/bin/node' ${installed} codex`)).toBe('/opt/my node/bin/node');
+  expect(hook('/opt/node/bin/node')).toBe('/opt/node/bin/node');
 });

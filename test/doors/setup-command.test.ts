@@ -1,7 +1,7 @@
 // The first hour of somebody new: setup finds the agents, says what it writes, keeps a key that works, and learns the
 // sessions of the last days, if that is wanted; what is not wanted is left alone.
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { testModel } from '../support/app.ts';
@@ -118,6 +118,8 @@ test('without a terminal nothing is asked: it says what to give; --yes alone lea
   expect(yes).toMatchObject({ code: 0, stdout: expect.stringContaining('left alone. nocturne learn takes them') });
   const keyless = await runHere(['setup', '--yes', '--learn'], person.environment);
   expect(keyless).toMatchObject({ code: 3, stdout: expect.stringContaining('There is no key yet') });
+  expect(keyless.stdout).toContain('Sessions that end from now on wait until the model can be asked.');
+  expect(keyless.stdout).not.toContain('From now on nocturne learns');
   expect(await logs(person)).toBe(await logs(someoneNew(0)));
   const json = await runHere(['setup', '--learn', '--yes', '--json'], offline(person));
   expect(JSON.parse(json.stdout)).toMatchObject({
@@ -162,6 +164,26 @@ test('setup --remove takes out what setup put in, and nothing else', async () =>
   expect(removed).toMatchObject({ code: 0, stdout: expect.stringContaining('out of ~/.codex/hooks.json') });
   expect(readFileSync(file, 'utf8')).toBe('{\n  // mine\n  "model": "opus"\n}\n');
   expect(existsSync(join(person.user, '.codex', 'hooks.json'))).toBe(false);
+});
+
+test('setup --remove finds the hooks where the home was deleted first, and says nothing is there only once it is so', async () => {
+  const person = someoneNew(1);
+  const file = join(person.user, '.claude', 'settings.json');
+  const hooksOfCodex = join(person.user, '.codex', 'hooks.json');
+  writeFileSync(file, '{ "model": "opus" }\n');
+  mkdirSync(join(person.user, '.codex'));
+  await runHere(['setup', '--yes'], offline(person));
+  rmSync(join(person.user, '.nocturne'), { recursive: true });
+  // Another agent's settings that cannot be read stop nobody.
+  mkdirSync(join(person.user, '.gemini'));
+  writeFileSync(join(person.user, '.gemini', 'settings.json'), '{ broken');
+  const removed = await runHere(['setup', '--remove', '--yes'], offline(person));
+  expect(removed).toMatchObject({ code: 0, stdout: expect.stringContaining('out of ~/.claude/settings.json') });
+  expect(removed.stdout).toContain('out of ~/.codex/hooks.json');
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ model: 'opus' });
+  expect(readFileSync(hooksOfCodex, 'utf8')).not.toContain('nocturne');
+  const again = await runHere(['setup', '--remove', '--yes'], offline(person));
+  expect(again.stdout).toBe("Nothing of nocturne's is in the settings of any agent.\n");
 });
 
 test('a request that is asked again is told, and Ctrl-C ends with a word while nothing answers', async () => {

@@ -110,9 +110,10 @@ function checkHooksOf(agent: Agent, config: Config): Checked[] {
   }
 }
 
-const NODE = /((?:"command":"|"node":")'?)([^"']*[\\/]node(?:\.exe)?)/;
+/** The program that is named first, whole: hooks lie below a `node_modules`. */
+const NODE = /((?:"command":"|"node":")'?)([^"']*?[\\/]node(?:\.exe)?)(?=["'\s])/;
 
-function nodeIn(part: string): string | undefined {
+export function nodeIn(part: string): string | undefined {
   return NODE.exec(part)?.[2];
 }
 

@@ -16,7 +16,7 @@ import {
   type Programs,
   refusePassing,
 } from '../../setup/agents/agents.ts';
-import { applyChange, type Change, isInstalled, planInstall, planUninstall } from '../../setup/agents/installing.ts';
+import { applyChange, type Change, hasOurs, planInstall, planUninstall } from '../../setup/agents/installing.ts';
 import { setProperty } from '../../setup/agents/settings-text.ts';
 import {
   type Night,
@@ -52,7 +52,7 @@ interface Plan {
 }
 
 export const NIGHT_AND_KEY: OptionSpec[] = [
-  ['--schedule <which>', 'who starts the night', { choices: ['auto', ...SCHEDULER_NAMES, 'none'], default: 'auto' }],
+  ['--schedule <which>', 'what starts the nightly run', { choices: ['auto', ...SCHEDULER_NAMES, 'none'], default: 'auto' }],
   ['--key-file <path>', 'keep the key in this file in the nocturne home', { conflicts: ['keyStdin', 'keyCommand'] }],
   ['--key-stdin', 'read the key to keep from stdin', { conflicts: 'keyCommand' }],
   ['--key-command <command>', 'a command that prints the key, run whenever one is needed'],
@@ -246,7 +246,7 @@ async function uninstall(agent: AgentName, options: UninstallOptions): Promise<v
     return;
   }
   applyChange(config, change);
-  if (AGENT_NAMES.some((name) => isInstalled(config, name))) return;
+  if (AGENT_NAMES.some((name) => hasOurs(config, name))) return;
   for (const scheduler of schedulers(config.environment)) {
     if (await scheduler.remove()) note(`The night is out of ${scheduler.name}.`);
   }

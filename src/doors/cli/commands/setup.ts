@@ -13,7 +13,7 @@ import { unifiedDiff } from '../../../memory/history/line-diff.ts';
 import { tryModel } from '../../doctor/checks.ts';
 import { openHomeOf } from '../../open-home.ts';
 import { AGENT_NAMES, type AgentName, findAgent, findPrograms, refusePassing } from '../../setup/agents/agents.ts';
-import { applyChange, type Change, isInstalled, planInstall, planUninstall } from '../../setup/agents/installing.ts';
+import { applyChange, type Change, hasOurs, isInstalled, planInstall, planUninstall } from '../../setup/agents/installing.ts';
 import { offerBacklog } from '../../setup/backlog.ts';
 import { type Night, nightOf, type Scheduler, schedulers, standing } from '../../setup/schedules.ts';
 import type { Call, CommandSpec } from '../spec.ts';
@@ -99,12 +99,15 @@ async function setUp(call: SetupCall): Promise<void> {
     const canLearn = await settleKey(await loadConfig(), { questions, say });
     const offered = await offerBacklog(call, { questions, canLearn, say });
     if (options.json) print({ isDone: true, ...told, canLearn, ...offered });
+    const fromNow = canLearn
+      ? 'Done. From now on nocturne learns from each session that ends.'
+      : 'The hooks are in place. Sessions that end from now on wait until the model can be asked.';
+    say(
+      `${fromNow} nocturne shows what it learned, nocturne doctor whether all works, nocturne setup --remove takes it out.`,
+    );
   } finally {
     questions?.close();
   }
-  say(
-    'Done. From now on nocturne learns from each session that ends. nocturne shows what it learned, nocturne doctor whether all works, nocturne setup --remove takes it out.',
-  );
 }
 
 function dataOf({ changes, scheduler }: Plan) {
@@ -142,12 +145,12 @@ function summary({ changes, scheduler }: Plan, config: Config): string {
     'nocturne learns from your sessions with coding agents. It will write:',
     ...said,
     row(
-      'The night',
+      'Nightly run',
       scheduler
         ? `${scheduler.name}: ${config.dreamCron} (dreamCron)`
-        : 'no scheduler: the first session of a day does it',
+        : 'no scheduler here: the first session of a day starts it',
     ),
-    row('Itself', short(config.home, config)),
+    row('Its own data', short(config.home, config)),
     row('Memory', own ? short(own, config) : `${short(join(claudeDir, 'projects'), config)}/<project>/memory`),
     row('Model', config.model === 'offline' ? 'offline: rules for English, on this machine, free' : config.model),
   ].join('\n');
@@ -188,9 +191,9 @@ function afterwards({ agent, from, to }: Change): string[] {
 
 async function remove({ args, options }: SetupCall): Promise<void> {
   const config = await loadConfig();
-  const named = args[0].length > 0 ? args[0] : AGENT_NAMES.filter((name) => isInstalled(config, name));
+  const named = args[0].length > 0 ? args[0] : AGENT_NAMES.filter((name) => hasOurs(config, name));
   const changes = named.map((name) => planUninstall(config, name)).filter(({ from, to }) => from !== to);
-  const isLast = AGENT_NAMES.every((name) => named.includes(name) || !isInstalled(config, name));
+  const isLast = AGENT_NAMES.every((name) => named.includes(name) || !hasOurs(config, name));
   const nights = isLast ? await standingNights(config) : [];
   const plan = { changes, scheduler: nights[0] ?? null, night: null };
   const end = (isDone: boolean, words = '') => {
@@ -200,7 +203,7 @@ async function remove({ args, options }: SetupCall): Promise<void> {
   if (changes.length + nights.length === 0) return end(true, "Nothing of nocturne's is in the settings of any agent.");
   const out = [
     ...changes.map(({ agent, file }) => row(findAgent(agent).title, `out of ${short(file, config)}`)),
-    ...nights.map(({ name }) => row('The night', `out of ${name}`)),
+    ...nights.map(({ name }) => row('Nightly run', `out of ${name}`)),
     row('The rest', `memory stays, and so does ${short(config.home, config)} with the key`),
   ];
   if (!options.json) print(['This takes nocturne out:', ...out].join('\n'));

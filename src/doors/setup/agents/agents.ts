@@ -150,7 +150,7 @@ const AGENTS: Record<AgentName, Agent> = {
     file: (config) => join(config.claudeDir, 'settings.json'),
     hooks: claudeCodeHooks,
     rules: memoryRules,
-    afterwards: ['Sessions that run already take the hooks up when they are started again.'],
+    afterwards: ['Claude Code has the hooks in sessions that start from now on.'],
   }),
   codex: hookedAgent({
     name: 'codex',

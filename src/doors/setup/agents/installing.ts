@@ -7,7 +7,7 @@ import { hash } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import type { Config } from '../../../base/config/config.ts';
-import { AppError } from '../../../base/errors.ts';
+import { AppError, isAppError } from '../../../base/errors.ts';
 import {
   kindOf,
   readDirectory,
@@ -103,6 +103,20 @@ export function applyChange(config: Config, { agent, file, from, to, receipt }: 
 /** The agents that nocturne was installed for on this home. */
 export function isInstalled(config: Config, agent: AgentName): boolean {
   return readReceipt(config, agent) !== null;
+}
+
+/** Whether there is something to take out: a receipt may be gone with the home while the hooks stay. */
+export function hasOurs(config: Config, name: AgentName): boolean {
+  if (isInstalled(config, name)) return true;
+  const agent = findAgent(name);
+  const file = agent.file(config);
+  try {
+    return agent.find(readTextNow(file) ?? '', file).length > 0;
+  } catch (error) {
+    // What cannot be read is not ours to change.
+    if (isAppError(error)) return false;
+    throw error;
+  }
 }
 
 function withoutOurs(
