@@ -52,7 +52,11 @@ interface Plan {
 }
 
 export const NIGHT_AND_KEY: OptionSpec[] = [
-  ['--schedule <which>', 'what starts the nightly run', { choices: ['auto', ...SCHEDULER_NAMES, 'none'], default: 'auto' }],
+  [
+    '--schedule <which>',
+    'what starts the nightly run',
+    { choices: ['auto', ...SCHEDULER_NAMES, 'none'], default: 'auto' },
+  ],
   ['--key-file <path>', 'keep the key in this file in the nocturne home', { conflicts: ['keyStdin', 'keyCommand'] }],
   ['--key-stdin', 'read the key to keep from stdin', { conflicts: 'keyCommand' }],
   ['--key-command <command>', 'a command that prints the key, run whenever one is needed'],

@@ -13,7 +13,14 @@ import { unifiedDiff } from '../../../memory/history/line-diff.ts';
 import { tryModel } from '../../doctor/checks.ts';
 import { openHomeOf } from '../../open-home.ts';
 import { AGENT_NAMES, type AgentName, findAgent, findPrograms, refusePassing } from '../../setup/agents/agents.ts';
-import { applyChange, type Change, hasOurs, isInstalled, planInstall, planUninstall } from '../../setup/agents/installing.ts';
+import {
+  applyChange,
+  type Change,
+  hasOurs,
+  isInstalled,
+  planInstall,
+  planUninstall,
+} from '../../setup/agents/installing.ts';
 import { offerBacklog } from '../../setup/backlog.ts';
 import { type Night, nightOf, type Scheduler, schedulers, standing } from '../../setup/schedules.ts';
 import type { Call, CommandSpec } from '../spec.ts';
