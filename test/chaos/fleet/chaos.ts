@@ -141,9 +141,9 @@ async function work(run: Run, random: ReturnType<typeof seeded>): Promise<void> 
 
 async function restartPostgres({ postgres, fleet }: Run, random: ReturnType<typeof seeded>): Promise<void> {
   fleet.counts['restart postgres'] = (fleet.counts['restart postgres'] ?? 0) + 1;
-  await postgres.end(random.pick(['SIGINT', 'SIGQUIT'] as const));
+  await postgres?.end(random.pick(['SIGINT', 'SIGQUIT'] as const));
   await after(random.below(2_000));
-  await postgres.start();
+  await postgres?.start();
 }
 
 async function emptyRedis({ redis, fleet }: Run, random: ReturnType<typeof seeded>): Promise<void> {
@@ -167,7 +167,7 @@ async function reachCeiling(run: Run, random: ReturnType<typeof seeded>): Promis
   const { plan, world, looks, fleet } = run;
   const before = await looks.spend();
   const limit = before.spent + LEAST_ROOM + plan.beyond * ROOM_EACH;
-  await run.command(['fleet', 'limits', '--day-tokens', String(limit)]);
+  await run.limit(limit);
   const asked = run.model.asked.length;
   await world.send(plan.beyond, { growth: 0 });
   let mostSpent = before.spent;

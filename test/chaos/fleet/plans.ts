@@ -4,7 +4,7 @@ import type { FleetPlan } from './chaos.ts';
 
 export const PLANS = {
   quick: {
-    ...{ workers: 2, servers: 2, stores: 3, sessions: 8, dreams: 2, beyond: 8 },
+    ...{ workers: 2, servers: 2, stores: 3, sessions: 6, dreams: 1, beyond: 4 },
     ...{ everyMs: 900, disturbForMs: 2_500, leaseMs: 1_500, restarts: 1, limitMs: 200_000 },
   },
   deep: {

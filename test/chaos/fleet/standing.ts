@@ -1,18 +1,21 @@
 // A fleet that stands: engines of its own, workers and servers with homes of their own, a model, and a client for each tenant.
 
-import { execFile } from 'node:child_process';
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import type { Environment } from '../../../src/base/config/config.ts';
+import { systemClock } from '../../../src/base/time.ts';
+import { Home } from '../../../src/memory/home/home.ts';
+import { PostgresHome } from '../../../src/wings/fleet/home/database.ts';
+import { Keys, RIGHTS } from '../../../src/wings/server/rows/keys.ts';
+import { openRows } from '../../../src/wings/server/rows/schema.ts';
 import { noOwnRedis, ownRedis } from '../../queue/own-redis.ts';
 import { seeded } from '../../support/random.ts';
 import { type Client, clientOf } from './client.ts';
 import { type Looks, looksInto } from './counted.ts';
 import { type Asked, type ChaosModel, startModel } from './model.ts';
 import { noOwnServer, type OwnServer, ownServer } from './own-postgres.ts';
-import { DOOR, environmentOf, type Fleet, homeWith, startFleet } from './processes.ts';
+import { type Fleet, startFleet } from './processes.ts';
 import { MODEL } from './world.ts';
 
 export interface StandingOptions {
@@ -23,13 +26,16 @@ export interface StandingOptions {
   servers: number;
   tenants: string[];
   settings?: object;
+  /** A database that is there already; default: in a PostgreSQL of its own. */
+  databaseUrl?: string;
   /** How long the model takes for a request; default: no time. */
   latencyMs?(kind: Asked['kind']): number;
 }
 
 export interface Standing {
   root: string;
-  postgres: OwnServer;
+  /** Null: the database was given. */
+  postgres: OwnServer | null;
   redis: Awaited<ReturnType<typeof ownRedis>> | null;
   model: ChaosModel;
   fleet: Fleet;
@@ -38,8 +44,8 @@ export interface Standing {
   clients: Client[];
   /** How often clients asked again, by why. */
   retries: Record<string, number>;
-  /** Runs `nocturne ARGS` on a machine that has no worker; answers what it printed. */
-  command(args: string[]): Promise<string>;
+  /** Sets the day's ceiling, as a machine without a worker does. */
+  limit(dayTokens: number): Promise<void>;
   /** Ends everything; what was written stays where it `isKept`. */
   close(options: { isKept: boolean }): Promise<void>;
 }
@@ -58,14 +64,15 @@ export async function standingFleet(options: StandingOptions): Promise<Standing>
     if (!isKept) rmSync(root, { recursive: true, force: true, maxRetries: 5 });
   };
   try {
-    const postgres = await ownServer();
-    ends.push(() => postgres.close());
+    const postgres = options.databaseUrl ? null : await ownServer();
+    if (postgres) ends.push(() => postgres.close());
+    const databaseUrl = options.databaseUrl ?? (postgres as OwnServer).url;
     const redis = options.queue === 'redis' ? await ownRedis() : null;
     if (redis) ends.push(() => redis.close());
     const model = await startModel(options.latencyMs ?? (() => 0));
     ends.push(() => model.close());
     const environment: Environment = {
-      ...{ NOCTURNE_DATABASE_URL: postgres.url, NOCTURNE_MODEL: MODEL, NOCTURNE_ZONE: 'UTC' },
+      ...{ NOCTURNE_DATABASE_URL: databaseUrl, NOCTURNE_MODEL: MODEL, NOCTURNE_ZONE: 'UTC' },
       ...{ ANTHROPIC_API_KEY: model.key, ANTHROPIC_BASE_URL: model.url },
       ...(redis && { NOCTURNE_QUEUE_URL: redis.url }),
     };
@@ -73,16 +80,18 @@ export async function standingFleet(options: StandingOptions): Promise<Standing>
       ...{ dayTokens: PLENTY, breakerAfter: 1_000, wallMs: 20_000, maxOutputTokens: 2_000 },
       ...{ debounceMs: 0, throttleMs: 0, ...options.settings },
     };
-    const at = environmentOf(homeWith(root, { name: 'commands', settings }), environment);
-    const command = async (args: string[]) =>
-      (await promisify(execFile)(process.execPath, [DOOR, ...args], { env: at })).stdout;
+    const database = new PostgresHome(databaseUrl);
+    const home = new Home(join(root, 'here'), { database, clock: systemClock, zone: 'UTC' });
+    ends.push(() => home.close());
+    const made = new Keys(openRows(home), systemClock);
     const keys: string[] = [];
-    for (const name of options.tenants) {
-      keys.push(JSON.parse(await command(['keys', 'create', '--name', name, '--tenant', name, '--json'])).key);
+    for (const tenant of options.tenants) {
+      const of = { name: tenant, rights: RIGHTS, stores: [], dayMicroUsd: null, tenant };
+      keys.push((await made.create(of)).key);
     }
     const fleet = await startFleet({ ...options, root, environment, settings });
     ends.push(() => fleet.stop());
-    const looks = looksInto(postgres.url, join(root, 'counted'));
+    const looks = looksInto(databaseUrl, join(root, 'counted'));
     ends.push(() => looks.close());
     await fleet.ready();
     const retries: Record<string, number> = {};
@@ -93,7 +102,8 @@ export async function standingFleet(options: StandingOptions): Promise<Standing>
       const random = seeded(options.seed + 1 + nth);
       return clientOf({ tenant, key: keys[nth] as string, urls: fleet.urls, random, onRetry });
     });
-    return { root, postgres, redis, model, fleet, looks, clients, retries, command, close };
+    const limit = (dayTokens: number) => home.setLimits({ dayTokens, zone: 'UTC' });
+    return { root, postgres, redis, model, fleet, looks, clients, retries, limit, close };
   } catch (error) {
     await close({ isKept: false });
     throw error;

@@ -3,22 +3,27 @@
 
 import { expect, onTestFinished, test } from 'vitest';
 import { sized } from '../../support/depth.ts';
+import { noPostgres, ownDatabase } from '../../support/own-database.ts';
 import { seeded } from '../../support/random.ts';
+import { noOwnRedis } from '../../queue/own-redis.ts';
 import type { Asked } from './model.ts';
-import { noFleet, standingFleet } from './standing.ts';
+import { standingFleet } from './standing.ts';
 import { makeWorld } from './world.ts';
 
-const lacking = noFleet();
+const lacking = noPostgres || noOwnRedis();
 const JOB_MS = sized({ quick: 250, deep: 400 });
 const SEED = 7;
 
-for (const noisy of sized({ quick: [1, 10], deep: [1, 10, 100] })) {
+for (const noisy of sized({ quick: [4], deep: [1, 10, 100] })) {
   test.skipIf(lacking)(
     `a quiet tenant's job begins when the one under way ends, after at most one of each other tenant, beside ${noisy} that are noisy ${lacking ?? ''}`,
     async () => {
       const tenants = Array.from({ length: noisy + 1 }, (_, nth) => `tenant-${String(nth).padStart(3, '0')}`);
+      const database = await ownDatabase();
+      onTestFinished(() => database.drop());
       const fleet = await standingFleet({
         ...{ seed: SEED, queue: 'redis', workers: 1, servers: 1, tenants, settings: { concurrency: 1 } },
+        databaseUrl: database.url,
         latencyMs: (kind) => (kind === 'extract' ? JOB_MS : 0),
       });
       onTestFinished(() => fleet.close({ isKept: false }));
