@@ -2,10 +2,10 @@
 // quiet one that comes last. When what began is told by the model's own log.
 
 import { expect, onTestFinished, test } from 'vitest';
+import { noOwnRedis } from '../../queue/own-redis.ts';
 import { sized } from '../../support/depth.ts';
 import { noPostgres, ownDatabase } from '../../support/own-database.ts';
 import { seeded } from '../../support/random.ts';
-import { noOwnRedis } from '../../queue/own-redis.ts';
 import type { Asked } from './model.ts';
 import { standingFleet } from './standing.ts';
 import { makeWorld } from './world.ts';
