@@ -214,6 +214,23 @@ export function makeFile(path: string): void {
   }
 }
 
+/**
+ * Makes a file with these bytes where none is: others see all of it or nothing, after a power loss too. False where one
+ * is there, or where it cannot be made so.
+ */
+export function makeWhole(path: string, bytes: Buffer): boolean {
+  const temporary = `${path}.${crypto.randomUUID()}.tmp`;
+  try {
+    writeSynced(temporary, bytes);
+    fs.linkSync(temporary, path);
+    return true;
+  } catch {
+    return false;
+  } finally {
+    removeFile(temporary);
+  }
+}
+
 /** Moves a file; false where there was none. An existing target is replaced. */
 export function moveFile(from: string, to: string): boolean {
   try {

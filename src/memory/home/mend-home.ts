@@ -7,7 +7,8 @@ import type Database from 'better-sqlite3';
 import { isAppError } from '../../base/errors.ts';
 import { makeDirectory, moveFile, readTextNow, removeFile, writeNew } from '../../base/files/files.ts';
 import { isDead, type ProcessName, thisProcess } from '../../base/process.ts';
-import { isDamagedFile, openDatabase, requireSound } from '../ledger/database.ts';
+import { isDamagedFile } from '../ledger/database.ts';
+import { openDatabase, requireSound } from '../ledger/opening.ts';
 import { makeTablesOfWings, salvageRows } from '../ledger/salvage.ts';
 import { HOME_STEPS } from '../ledger/schema.ts';
 

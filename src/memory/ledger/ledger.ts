@@ -11,16 +11,8 @@ import Database from 'better-sqlite3';
 import { AppError } from '../../base/errors.ts';
 import { readOverlapping } from '../../base/files/file-pieces.ts';
 import { moveFile, readText, removeFile, statNow } from '../../base/files/files.ts';
-import {
-  isDamage,
-  isUnwritable,
-  openDatabase,
-  openForLooking,
-  type Row,
-  Sql,
-  schemaGaps,
-  type Value,
-} from './database.ts';
+import { isDamage, isUnwritable, type Row, Sql, type Value } from './database.ts';
+import { openBegun, openDatabase, openForLooking, schemaGaps } from './opening.ts';
 import { getWingSchemas, LEDGER_STEPS } from './schema.ts';
 
 const IF_DAMAGED =
@@ -238,7 +230,8 @@ export function openLedger(
   startedBy?: StartedBy,
   { waitMs, isCopy }: { waitMs?: number; isCopy?: boolean } = {},
 ): Ledger {
-  const db = openDatabase(ledgerPath(dir), { steps: LEDGER_STEPS, ifDamaged: IF_DAMAGED, waitMs, isCopy });
+  const begun = { steps: LEDGER_STEPS, wings: getWingSchemas() };
+  const db = openDatabase(ledgerPath(dir), { ...begun, ifDamaged: IF_DAMAGED, waitMs, isCopy });
   const ledger = new Ledger(db, startedBy);
   try {
     ledger.takeWingSteps();
@@ -341,12 +334,9 @@ export function lookIntoLedger(dir: string): Ledger | null {
 
 /** The ledger of a memory directory in which nothing is known, in memory. */
 export function emptyLedger(): Ledger {
-  const db = new Database(':memory:');
-  for (const step of LEDGER_STEPS) db.exec(step);
-  const ledger = new Ledger(db);
-  ledger.takeWingSteps();
+  const db = openBegun(LEDGER_STEPS, getWingSchemas());
   db.pragma('query_only = on');
-  return ledger;
+  return new Ledger(db);
 }
 
 /** How much of a file is held at once, and what its pieces share: a text of up to 1 MB stands whole in one of them. */
@@ -359,8 +349,9 @@ const PIECES = { bytes: 8 * 2 ** 20, overlap: 2 ** 20 };
  * log away from under this one.
  */
 export async function* readTextOrDatabase(path: string): AsyncGenerator<string> {
-  // What is locked and holds no text: the locks of a write-ahead log, and the store's own.
-  if (/\.db-shm$|(?:^|\/)lock\.db$/.test(path) || !existsSync(path)) return;
+  // What is locked and holds no text: the locks of a write-ahead log, and the store's own. And what a process that was
+  // killed left of making a database: one in which nothing is yet, or a second name of it.
+  if (/\.db-shm$|(?:^|\/)lock\.db$|\.db\.[0-9a-f-]{36}\.tmp$/.test(path) || !existsSync(path)) return;
   if (!/(?:^|\/)(?:ledger|home)\.db$/.test(path)) {
     const isLarge = (statNow(path)?.bytes ?? 0) > PIECES.bytes;
     if (!isLarge) yield (await readText(path)) ?? '';
