@@ -129,13 +129,10 @@ function makeNew(
   { steps, wings, isCopy = false }: { steps: string[]; wings?: readonly WingSchema[]; isCopy?: boolean },
 ): void {
   if (statNow(path)) return;
-  // What a copy does not have from elsewhere is in its log.
-  if (isCopy) return makeFile(path);
-  // A log that was left behind would be taken for this file's: SQLite drops it next to an empty one.
-  if (!['-wal', '-journal'].some((end) => statNow(path + end))) {
-    if (makeWhole(path, begin(steps, wings).bytes)) return;
-  }
-  makeFile(path);
+  // What a copy does not have from elsewhere must be in its log. And a log that was left behind would be taken for this
+  // file's: SQLite drops it next to an empty one.
+  const isEmpty = isCopy || statNow(`${path}-wal`) !== null || statNow(`${path}-journal`) !== null;
+  if (isEmpty || !makeWhole(path, begin(steps, wings).bytes)) makeFile(path);
 }
 
 /**

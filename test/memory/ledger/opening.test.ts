@@ -87,6 +87,13 @@ test('what is written to a new ledger waits for the disk and is wiped where it i
   ledger.close();
 });
 
+test('of a new copy of what is kept elsewhere, all is in its log', () => {
+  const dir = tempDir();
+  const ledger = openLedger(dir, undefined, { isCopy: true });
+  expect(statSync(join(dir, '.nocturne/ledger.db-wal')).size).toBeGreaterThan(100_000);
+  ledger.closeWithoutLog();
+});
+
 test.each(KINDS)(
   'whatever call fails while a $name is made, the next opening finds or makes it whole',
   async (kind) => {
