@@ -5,15 +5,23 @@ import type { Random } from './random.ts';
 
 const ALL = 'aB3dE5fG7hJ9kL2mN4pQ6rS8tU1vW0xYbCcDeFgHiIjKlMnOoPqRsTuVwXyZzA_-+/=.~@%|';
 
-function lettersOf(set: string): string[] {
-  const inSet = new RegExp(`[${set}]`);
-  return [...ALL].filter((letter) => inSet.test(letter));
+const lettersBySet = new Map<string, { letters: string[]; plain: string[] }>();
+
+/** The letters of a set, and of these the ones that are no signs. */
+function lettersOf(set: string): { letters: string[]; plain: string[] } {
+  let known = lettersBySet.get(set);
+  if (known === undefined) {
+    const inSet = new RegExp(`[${set}]`);
+    const letters = [...ALL].filter((letter) => inSet.test(letter));
+    known = { letters, plain: letters.filter((letter) => /[A-Za-z0-9]/.test(letter)) };
+    lettersBySet.set(set, known);
+  }
+  return known;
 }
 
 function run(part: Exclude<FormPart, string>, length: number, random: Random): string {
-  const letters = lettersOf(part.set);
+  const { letters, plain } = lettersOf(part.set);
   // Signs come seldom, and never at the ends, where they would be punctuation; both kinds of letters come soon.
-  const plain = letters.filter((letter) => /[A-Za-z0-9]/.test(letter));
   const any = (at: number) => (at === 0 || at === length - 1 || random.below(12) > 0 ? plain : letters);
   return Array.from({ length }, (_, at) => random.pick(any(at).length === 0 ? letters : any(at))).join('');
 }

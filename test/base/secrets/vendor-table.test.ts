@@ -17,10 +17,16 @@ const NAMINGS: ((name: string) => string)[] = [
   (name) => `\\"${name}-secret\\": \\"`,
 ];
 
+const PATTERNS = TOKENS.flatMap(({ form }) =>
+  plainForms(form).map((plain) => ({
+    form,
+    pattern: new RegExp(sourceOf(partsOf(plain), { broken: false, open: true })),
+  })),
+);
+
 /** Whether the text is of a form of another line, as what misses `sk-proj-` is of `sk-`. */
 function hasOtherForm(text: string, form: string): boolean {
-  const others = TOKENS.filter((line) => line.form !== form).flatMap((line) => plainForms(line.form));
-  return others.some((other) => new RegExp(`${sourceOf(partsOf(other), { broken: false, open: true })}`).test(text));
+  return PATTERNS.some((other) => other.form !== form && other.pattern.test(text));
 }
 
 const forms = TOKENS.map(({ id, form }) => [id, form] as const);

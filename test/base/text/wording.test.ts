@@ -1,7 +1,16 @@
 // How a number of things is said, and the values that one may search for.
 
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { containsLiteral, containsLiteralTail, literals, sayCount } from '../../../src/base/text/wording.ts';
+import {
+  asSeen,
+  containsLiteral,
+  containsLiteralTail,
+  literals,
+  sayCount,
+  segmentWords,
+} from '../../../src/base/text/wording.ts';
+import { SEED } from '../../support/depth.ts';
 
 test.each([
   [1, 'line', '1 line'],
@@ -49,4 +58,26 @@ test.each([
   ['Run `git add .` first.', 'git add .'],
 ])('of %j the value is %j', (text, value) => {
   expect(literals(text)).toEqual([value]);
+});
+
+test('the words of a text in ASCII are those that Unicode tells', () => {
+  const words = new Intl.Segmenter('und', { granularity: 'word' });
+  const sign = fc.constantFrom(...'abZ19__..,:;\'" -/\\@#`(%\t\n\r\0');
+  fc.assert(
+    fc.property(fc.string({ unit: fc.oneof(sign, sign, fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 1 })) }), (text) => {
+      const told = [...words.segment(text)].filter(({ isWordLike }) => isWordLike).map(({ segment }) => segment);
+      expect(segmentWords(text)).toEqual(told);
+      // A sign of another script behind a space ends no word and begins none: the same words, the other way.
+      expect(segmentWords(`${text} …`)).toEqual(told);
+    }),
+    { seed: SEED, numRuns: 1_000 },
+  );
+});
+
+test('half a million of one sign are cut into words, and seen, at once', () => {
+  for (const sign of ['_', 'a', '.', 'a.', ' ', "'", '1,']) {
+    const text = sign.repeat(500_000);
+    expect(segmentWords(text).length).toBeLessThanOrEqual(1);
+    expect(asSeen(text).length).toBeLessThanOrEqual(text.length);
+  }
 });

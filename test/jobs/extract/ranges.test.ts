@@ -13,6 +13,7 @@ import { lastJobs } from '../../../src/memory/ledger/job-rows.ts';
 import { openSession, snapshotLines } from '../../../src/transcript/session.ts';
 import { readTurns } from '../../../src/transcript/turns.ts';
 import { type TestApp, testApp, testModel } from '../../support/app.ts';
+import { sized } from '../../support/depth.ts';
 import { jobsInProcess } from '../../support/jobs-in-process.ts';
 import { error, type MessagesServer, says } from '../../support/messages-server.ts';
 import { type SessionFile, type Step, sessionFile } from '../../support/session-file.ts';
@@ -506,5 +507,5 @@ test('however a session grows, each message is covered once, and each word after
     expect(rows()).toEqual(before);
     jobs.close();
   };
-  await fc.assert(fc.asyncProperty(aGrowth, grow), { numRuns: 30 });
+  await fc.assert(fc.asyncProperty(aGrowth, grow), { numRuns: sized({ quick: 12, deep: 60 }) });
 });

@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { checkOperations } from '../../../src/memory/dream/operation-checks.ts';
 import type { DreamContext, KnownEntry, Operation } from '../../../src/memory/dream/operations.ts';
+import { waysTaken } from '../../support/depth.ts';
 
 interface Case {
   /** What stands, as lines l1, l2, … of one topic. */
@@ -743,14 +744,17 @@ const THINGS: [was: string, said: string, is: string][] = [
   ],
 ];
 const JOINTS = [', and ', '; ', '. ', ' and ', ' – ', ', but ', ', while '];
+/** How two things are joined: in the long size in every way, in the small one each pair in one of them, in turn. */
+const jointsOf = (pair: number) => waysTaken(JOINTS, pair);
 
 test('of two things in a line, however joined, the one that is not spoken of is never lost, and never asked for where it stays', () => {
   const wrong: string[] = [];
   const right: string[] = [];
   let count = 0;
+  let pair = 0;
   for (const [was, said, is] of THINGS) {
     for (const [other] of THINGS.filter(([each]) => each !== was)) {
-      for (const joint of JOINTS) {
+      for (const joint of jointsOf(pair++)) {
         for (const old of [`${was}${joint}${other}.`, `${other}${joint}${was}.`]) {
           count += 1;
           const given = { lines: [old], said: [said] };

@@ -6,15 +6,16 @@ import { listFiles } from '../../../src/base/files/directories.ts';
 import { coverageWhere } from '../../../src/memory/ledger/coverage.ts';
 import { allEntries, indexLines } from '../../../src/memory/ledger/entries.ts';
 import { openSession } from '../../../src/transcript/session.ts';
+import { sized } from '../../support/depth.ts';
 import { type JobsInProcess, jobsInProcess } from '../../support/jobs-in-process.ts';
 import { type SessionFile, sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 
-const SESSIONS = 50;
-const DREAMS = 5;
+const SESSIONS = sized({ quick: 30, deep: 50 });
+const SESSIONS_A_DREAM = 10;
 const SUBJECTS = ['parser', 'scheduler', 'invoice', 'gateway', 'renderer', 'mailer', 'archive', 'planner', 'crawler'];
 
-/** Fifty sessions, five dreams; `early` is a copy of the ledger after twenty sessions and two dreams. */
+/** Fifty sessions, five dreams (the small size: thirty and three); `early` is a copy of the ledger after twenty sessions and two dreams. */
 let original: { dir: string; early: string; sessions: SessionFile[] };
 
 beforeAll(async () => {
@@ -27,7 +28,7 @@ beforeAll(async () => {
     const session = sessionOf(transcripts, n);
     sessions.push(session);
     expect((await jobs.extract(session.path)).error).toBeUndefined();
-    if ((n + 1) % (SESSIONS / DREAMS) === 0) expect((await jobs.dream()).outcome).toBe('dreamed');
+    if ((n + 1) % SESSIONS_A_DREAM === 0) expect((await jobs.dream()).outcome).toBe('dreamed');
     if (n + 1 === 20) {
       jobs.store.ledger.run('pragma wal_checkpoint(truncate)');
       cpSync(join(dir, '.nocturne/ledger.db'), join(early, 'ledger.db'));

@@ -7,9 +7,10 @@ import { fixedClock } from '../../../src/base/time.ts';
 import { listVersions } from '../../../src/memory/history/versions.ts';
 import { openStore } from '../../../src/memory/open.ts';
 import type { Store } from '../../../src/memory/store/store.ts';
+import { sized } from '../../support/depth.ts';
 import { tempDir } from '../../support/temp.ts';
 
-const FILES = 2_500;
+const FILES = sized({ quick: 500, deep: 2_500 });
 const clock = fixedClock('2026-11-20T10:00:00Z');
 const by = { actor: 'job:test' };
 let dir: string;
@@ -38,23 +39,23 @@ afterEach(() => store.close());
 
 test('what is added, removed or renamed outside is noticed before the next commit, wherever it is', async () => {
   writeFileSync(join(dir, 'topics/new.md'), 'new\n');
-  rmSync(join(dir, name(2_000)));
+  rmSync(join(dir, name(FILES - 100)));
   await store.write(by, { path: 'a.md', text: 'a\n' });
   expect(outsideVersionsOf('topics/new.md')).toBe(1);
-  expect(outsideVersionsOf(name(2_000))).toBe(2);
+  expect(outsideVersionsOf(name(FILES - 100))).toBe(2);
 });
 
 test('an edit in place of a file that a commit touches is noticed before it', async () => {
-  writeLongAgo(name(2_400), 'edited\n', 2021);
-  await store.edit(by, { path: name(2_400), old: 'edited', new: 'edited twice' });
-  expect(outsideVersionsOf(name(2_400))).toBe(2);
-  expect(await store.read(name(2_400))).toBe('edited twice\n');
+  writeLongAgo(name(FILES - 100), 'edited\n', 2021);
+  await store.edit(by, { path: name(FILES - 100), old: 'edited', new: 'edited twice' });
+  expect(outsideVersionsOf(name(FILES - 100))).toBe(2);
+  expect(await store.read(name(FILES - 100))).toBe('edited twice\n');
 });
 
 test('edits in place of any files are noticed before the next commit, whatever it touches', async () => {
-  for (const n of [0, 1_900, 2_499]) writeLongAgo(name(n), 'edited\n', 2021);
+  for (const n of [0, FILES / 2, FILES - 1]) writeLongAgo(name(n), 'edited\n', 2021);
   await store.write(by, { path: 'a.md', text: 'a\n' });
-  expect([0, 1_900, 2_499].map((n) => outsideVersionsOf(name(n)))).toEqual([2, 2, 2]);
+  expect([0, FILES / 2, FILES - 1].map((n) => outsideVersionsOf(name(n)))).toEqual([2, 2, 2]);
 });
 
 test('files emptied all at once are missing, not emptied', async () => {

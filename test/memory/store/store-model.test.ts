@@ -1,4 +1,4 @@
-// The store against a map in memory: 10,000 operations of nocturne and of people, in any order, with openings between.
+// The store against a map in memory: 10,000 operations (the small size: 1,200) of nocturne and of people, in any order, with openings between.
 
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -12,7 +12,7 @@ import type { Precondition, Store } from '../../../src/memory/store/store.ts';
 import { sized } from '../../support/depth.ts';
 import { tempDir } from '../../support/temp.ts';
 
-const RUNS = sized({ quick: 25, deep: 100 });
+const RUNS = sized({ quick: 12, deep: 100 });
 const OPERATIONS = 100;
 const clock = fixedClock('2026-11-20T10:00:00Z');
 const by = { actor: 'tool:test' };
