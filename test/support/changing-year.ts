@@ -125,7 +125,8 @@ export async function liveThrough(
     now = addDays(BEGIN, night);
     const entries = await record(jobs.store, addDays(now, -0.5).toISOString(), said);
     for (const [at, { id }] of entries.entries()) fates.set(id, said[at]?.fate as Fate);
-    if (night === Math.min(30, nights >> 1)) for (const text of PERSONS) appendFileSync(join(dir, 'owners.md'), `- ${text}\n`);
+    if (night === Math.min(30, nights >> 1))
+      for (const text of PERSONS) appendFileSync(join(dir, 'owners.md'), `- ${text}\n`);
     tonight = [];
     const report = await jobs.dream();
     proposed.push(...withProblems(tonight, report.refused));

@@ -64,12 +64,15 @@ test('the words of a text in ASCII are those that Unicode tells', () => {
   const words = new Intl.Segmenter('und', { granularity: 'word' });
   const sign = fc.constantFrom(...'abZ19__..,:;\'" -/\\@#`(%\t\n\r\0');
   fc.assert(
-    fc.property(fc.string({ unit: fc.oneof(sign, sign, fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 1 })) }), (text) => {
-      const told = [...words.segment(text)].filter(({ isWordLike }) => isWordLike).map(({ segment }) => segment);
-      expect(segmentWords(text)).toEqual(told);
-      // A sign of another script behind a space ends no word and begins none: the same words, the other way.
-      expect(segmentWords(`${text} …`)).toEqual(told);
-    }),
+    fc.property(
+      fc.string({ unit: fc.oneof(sign, sign, fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 1 })) }),
+      (text) => {
+        const told = [...words.segment(text)].filter(({ isWordLike }) => isWordLike).map(({ segment }) => segment);
+        expect(segmentWords(text)).toEqual(told);
+        // A sign of another script behind a space ends no word and begins none: the same words, the other way.
+        expect(segmentWords(`${text} …`)).toEqual(told);
+      },
+    ),
     { seed: SEED, numRuns: 1_000 },
   );
 });
