@@ -203,7 +203,10 @@ function findCandidates(target: string, remembered: Remembered): Candidate[] {
   const begun = /^e_[0-9a-f]{4,}$/.test(target) ? [...entries.values()].filter(({ id }) => id.startsWith(target)) : [];
   if (begun.length > 0) return begun.map(entryCandidate);
   const path = [target, `${target}.md`, archivePath(`${target}.md`)].find((each) => topics.has(each));
-  if (path) return [{ kind: 'topic', id: nameOf(path), path, text: sayCount(topics.get(path)?.length ?? 0, 'line') }];
+  if (path)
+    return [
+      { kind: 'topic', id: path.replace(/\.md$/i, ''), path, text: sayCount(topics.get(path)?.length ?? 0, 'line') },
+    ];
   const inSession = [...entries.values()].filter(({ session }) => isOfSession(session, target));
   if (inSession.length > 0) return inSession.map(entryCandidate);
   const lines = [...topics.values()].flat();
@@ -284,10 +287,6 @@ function scopeOf({ state }: EntryRow): { scope?: 'user' } {
 /** Of a session, its subagents too; the beginning of its id will do. */
 function isOfSession(session: string, target: string): boolean {
   return session.split('/')[0] === target || (target.length >= 8 && session.startsWith(target));
-}
-
-function nameOf(path: string): string {
-  return path.replace(/\.md$/i, '');
 }
 
 /** White space, case and the full stop at the end make no difference to a person. */

@@ -92,7 +92,10 @@ export async function inspect({ session, ended }: InspectRequest, deps: InspectD
     const messages = [...sources.values()].map(({ id, speaker, offered }) => ({ id, speaker, isContext: !offered }));
     excerpts.push({ tokens, messages });
   }
-  const shownMessages = excerpts.reduce((sum, { messages }) => sum + messages.filter(isOffered).length, 0);
+  const shownMessages = excerpts.reduce(
+    (sum, { messages }) => sum + messages.filter(({ isContext }) => !isContext).length,
+    0,
+  );
   // 3.
   const pendingMessages = [...sorted.pending.values()].reduce((sum, { newMessages }) => sum + newMessages, 0);
   const skipped: Inspection['skipped'] = [
@@ -139,10 +142,6 @@ export async function inspect({ session, ended }: InspectRequest, deps: InspectD
 /** The parts of a turn that are skipped and became something else than the turn. */
 function partsApart({ state, parts = [] }: Inspection['turns'][number]): PartOfTurn[] {
   return parts.filter((part) => part.state !== state && part.state !== 'pending');
-}
-
-function isOffered({ isContext }: { isContext: boolean }): boolean {
-  return !isContext;
 }
 
 /** Why a turn in that state would not be shown to the model now; empty for a pending one. */

@@ -33,8 +33,8 @@ export type { Staying, UndoReport, UndoRequest } from '../jobs/undo.ts';
 export { type Config, loadConfig } from './base/config/config.ts';
 export { AppError, ERRORS, type ErrorCode, type Failure, type FailureClass, type RetryRule } from './base/errors.ts';
 export type { DreamRequest } from './doors/compose.ts';
+export { type Nocturne, openNocturne } from './doors/compose.ts';
 export type { JobOptions } from './doors/job-bounds.ts';
-export { type Nocturne, openNocturne } from './doors/library.ts';
 export {
   type Redaction,
   type RedactionPlace,

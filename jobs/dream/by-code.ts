@@ -9,14 +9,7 @@ import { dayOf } from '../../src/base/time.ts';
 import { endWaiting, sayWaitedInVain, waitedInVain } from '../../src/memory/dream/habits.ts';
 import type { IndexSize } from '../../src/memory/dream/index-file.ts';
 import { type Archiving, isOthers, type Operation } from '../../src/memory/dream/operations.ts';
-import {
-  linesDueBefore,
-  linesSaying,
-  refreshTopics,
-  saidId,
-  type TopicCard,
-  topicCards,
-} from '../../src/memory/dream/topic-table.ts';
+import { linesDueBefore, linesSaying, refreshTopics, saidId, topicCards } from '../../src/memory/dream/topic-table.ts';
 import {
   addSupport,
   dropSupport,
@@ -188,7 +181,7 @@ export async function findArchivable(
   }
   for (const card of use.isKnown ? cards.values() : []) {
     const days = card.type ? archiveAfterDays[card.type] : null;
-    if (days === null || card.isPinned || card.isArchived || !isOlder(card, daysAgo(days))) continue;
+    if (days === null || card.isPinned || card.isArchived || card.changedAt >= daysAgo(days).toISOString()) continue;
     if (use.isSince(card.path, daysAgo(Math.max(days, RECENT_DAYS)))) continue;
     await readTopics(store, [card.path], topics);
     const topic = [...topics.values()].find((each) => each.path === card.path);
@@ -243,10 +236,6 @@ class Uses {
   isSince(path: string, since: Date): boolean {
     return (this.#last.get(path) ?? '') >= since.toISOString();
   }
-}
-
-function isOlder({ changedAt }: TopicCard, than: Date): boolean {
-  return changedAt < than.toISOString();
 }
 
 export function changesOf(path: string, parts: Archiving[], texts: Map<string, string>): FileChange[] {

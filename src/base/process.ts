@@ -7,7 +7,7 @@ import { readTextNow } from './files/files.ts';
 export type ProcessName = string;
 
 export function thisProcess(): ProcessName {
-  return `${hostname()}:${process.pid}:${startOf(process.pid)}`;
+  return `${hostname()}:${process.pid}:${statusOf(process.pid)[19] ?? ''}`;
 }
 
 /** Whether the named process runs no more. A process of another host counts as running: nothing here can tell. */
@@ -22,10 +22,6 @@ export function isDead(name: ProcessName): boolean {
   const [state = '', ...fields] = statusOf(Number(pid));
   // A zombie is dead; it only waits for its parent to notice.
   return /^[ZX]$/.test(state) || (start !== '' && fields[18] !== start);
-}
-
-function startOf(pid: number): string {
-  return statusOf(pid)[19] ?? '';
 }
 
 /** The fields of `/proc/<pid>/stat` from the state on; none on other systems. */

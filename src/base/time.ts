@@ -9,6 +9,8 @@ import { isValid } from 'date-fns/isValid';
 import { parseISO } from 'date-fns/parseISO';
 import { startOfDay } from 'date-fns/startOfDay';
 
+export const DAY_MS = 86_400_000;
+
 /** A calendar day, `YYYY-MM-DD`, in the configured time zone. */
 export type Day = string;
 

@@ -1,4 +1,5 @@
 // The only place where the parts are wired: settings in, jobs that can be run out. Every door uses it.
+// `openNocturne`: the same for programs, without what only the command line and the worker need.
 // A job is loaded when it is first run: the rules for secrets and what else it loads cost more than most commands need.
 
 import { join } from 'node:path';
@@ -13,7 +14,7 @@ import type { ReprocessRequest } from '../../jobs/reprocess.ts';
 import type { UndoReport, UndoRequest } from '../../jobs/undo.ts';
 import { forkAgent } from '../agent/child/fork.ts';
 import { OFFLINE_MODEL, requireAccess } from '../agent/types.ts';
-import type { Config } from '../base/config/config.ts';
+import { type Config, loadConfig } from '../base/config/config.ts';
 import { priceOf } from '../base/config/prices.ts';
 import { AppError } from '../base/errors.ts';
 import { isDirectory } from '../base/files/directories.ts';
@@ -21,18 +22,17 @@ import { keySource, readAccess } from '../base/key.ts';
 import { type Log, openLog } from '../base/logger.ts';
 import type { RedactElsewhere } from '../memory/history/redact/redaction.ts';
 import { dropOldVersions } from '../memory/history/versions.ts';
-import { limitDifferences } from '../memory/home/limits.ts';
+import { limitDifferences } from '../memory/home/day-spend.ts';
 import { JobSpend } from '../memory/home/spend.ts';
 import type { Enablement } from '../memory/home/switches.ts';
 import { sessionDirs } from '../memory/ledger/coverage.ts';
 import type { Lease } from '../memory/ledger/job-rows.ts';
-import { openStore } from '../memory/open.ts';
+import { openStore, refuseSentLedger } from '../memory/open.ts';
 import type { Store } from '../memory/store/store.ts';
 import { boundDecompression } from '../transcript/records.ts';
 import { type JobOptions, type Parts, wallOf, withAccess, withLease, withNews, withUsage } from './job-bounds.ts';
 import { homeOf } from './open-home.ts';
 import { enablementFor, foundDirectories, memoriesOf, memoryDirFor } from './places.ts';
-import { refuseSentLedger } from './sent-ledger.ts';
 import { tracing } from './telemetry.ts';
 import { transcriptFiles } from './transcripts.ts';
 import { UserScope } from './user-scope.ts';
@@ -288,10 +288,8 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
     dreamRequests: async () => (await dreamSeams({})).requests,
     dreamNews: async (at) => (await import('../../jobs/dream/load.ts')).newsOf(at, await dreamSeams({})),
     reprocess: async (at, request, options = {}) => {
-      const [{ extract }, { reprocess }] = await Promise.all([
-        import('../../jobs/extract.ts'),
-        import('../../jobs/reprocess.ts'),
-      ]);
+      const { extract } = await import('../../jobs/extract.ts');
+      const { reprocess } = await import('../../jobs/reprocess.ts');
       return reprocess(request, {
         store: at,
         extract: (each) => {
@@ -330,3 +328,36 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
 
 /** A store that could not be opened has told so to whoever opened it. */
 function ignoreUnopened(): void {}
+
+/**
+ * The jobs, and the memory directories they work on. Every job asks for its lease, and ends with a report. Wings declare
+ * functions of theirs.
+ */
+export interface Nocturne
+  extends Pick<
+    App,
+    | 'config'
+    | 'standing'
+    | 'memoryDirOf'
+    | 'storeFor'
+    | 'store'
+    | 'extract'
+    | 'dream'
+    | 'estimateDream'
+    | 'reprocess'
+    | 'undo'
+    | 'remember'
+    | 'forget'
+    | 'check'
+    | 'close'
+  > {}
+
+/**
+ * Opens nocturne with the settings of this machine's user, or with others: `{ ...(await loadConfig()), model: 'offline' }`.
+ * The home is made where it is missing. Throws `bad-input` for settings that cannot be read, `storage` where the home
+ * cannot be used. Call `close()` when done: it closes the stores, too.
+ */
+export async function openNocturne(config?: Config): Promise<Nocturne> {
+  const app = await openApp(config ?? (await loadConfig()));
+  return Object.assign({}, app, ...wings().map((wing) => wing.library?.(app)));
+}

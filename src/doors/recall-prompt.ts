@@ -44,14 +44,10 @@ export async function answerPrompt(config: Config, { input, isOver }: PromptRequ
   return text === '' ? '' : JSON.stringify({ hookSpecificOutput: { hookEventName, additionalContext: text } });
 }
 
-interface Asked {
-  session: string;
-  prompt: string;
-  cwd: string;
-  isOver(): boolean;
-}
-
-async function recallPromptFor(config: Config, { session, prompt, cwd, isOver }: Asked): Promise<string> {
+async function recallPromptFor(
+  config: Config,
+  { session, prompt, cwd, isOver }: { session: string; prompt: string; cwd: string; isOver(): boolean },
+): Promise<string> {
   const home = lookIntoHome(config.home, config.clock);
   if (!home || !enablementFor(config, { pauses: home.pauses, cwd }).enabled) return '';
   const memory = canonicalPath(scopeDir(config, { memory: 'project', cwd }));

@@ -2,14 +2,20 @@
 // Promises: what a crash left half done is finished; what the files know and the ledger does not is told to it; edits
 // made meanwhile are taken in, losses that look like an accident are told apart from deletions, and what a merge of git
 // left is resolved, now and after every later edit; jobs whose process died are ended. A ledger that is damaged is
-// refused here: `check --repair` rebuilds it (jobs/check-memory.ts).
+// refused here: `check --repair` rebuilds it (jobs/check-memory.ts). So is one that came with a repository: what it says was
+// done, and what waits in its inbox, is nobody's word on this machine; it could send a worker to transcripts of other
+// projects. Recall does not open one either.
 
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
+import type { Config } from '../base/config/config.ts';
+import { AppError } from '../base/errors.ts';
 import { canonicalPath } from '../base/files/directories.ts';
-import { makeDirectory, type Stat } from '../base/files/files.ts';
+import { makeDirectory, type Stat, statNow } from '../base/files/files.ts';
+import { isTracked } from '../base/files/working-tree.ts';
 import { type Clock, systemClock } from '../base/time.ts';
 import { resolveMerges } from './conflicts/resolve-merges.ts';
 import { rebuildWhereBehind } from './history/rebuild.ts';
+import type { Home } from './home/home.ts';
 import { isCheckedInDir } from './home/paths.ts';
 import { endInterrupted } from './ledger/job-rows.ts';
 import { openLedger, type StartedBy } from './ledger/ledger.ts';
@@ -70,4 +76,19 @@ export async function openStore(
     throw error;
   }
   return store;
+}
+
+const LEDGER = '.claude/memory/.nocturne/ledger.db';
+
+/** Throws `refused` where git tracks the ledger of a memory directory that no command of this home has worked in before. */
+export async function refuseSentLedger(
+  dir: string,
+  { config, home, isCheckedIn = isCheckedInDir(dir) }: { config: Config; home: Home; isCheckedIn?: boolean },
+): Promise<void> {
+  if (!isCheckedIn || !statNow(join(dir, '.nocturne', 'ledger.db')) || (await home.stores()).includes(dir)) return;
+  const root = join(dir, '..', '..');
+  if (!(await isTracked(LEDGER, { root, environment: config.environment, timeoutMs: 5_000 }))) return;
+  throw new AppError('refused', `${join(root, LEDGER)} came with the repository, and is not what nocturne did here.`, {
+    remedy: `Take it out of the repository: git rm -f ${LEDGER}. What belongs there is made anew.`,
+  });
 }

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { onTestFinished } from 'vitest';
 import type { Clock } from '../../src/base/time.ts';
+import type { DayLimits } from '../../src/memory/home/day-spend.ts';
 import { type Home, openHome } from '../../src/memory/home/home.ts';
-import type { DayLimits } from '../../src/memory/home/limits.ts';
 import { tempDir } from './temp.ts';
 
 export interface HomeKind {

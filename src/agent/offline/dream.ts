@@ -4,7 +4,7 @@
 
 import { isObject, parseJson } from '../../base/text/json.ts';
 import { contentWords, countSharedWords, isOpposite } from '../../base/text/wording.ts';
-import { isChanged, isSame } from './similarity.ts';
+import { isChanged, isSame } from './statements.ts';
 
 export interface Operation {
   kind: 'add' | 'merge' | 'supersede' | 'drop';

@@ -4,7 +4,7 @@
 
 import { Argument, type Command, Option } from 'commander';
 import type { Parts } from '../job-bounds.ts';
-import { wrap } from './terminal/wrap.ts';
+import { wrap } from './terminal/output.ts';
 
 /** Where a command stands in the help; only the first two are in the short one. */
 export const GROUPS = ['Every day', 'Jobs and numbers', 'Under the hood', 'Older names'] as const;

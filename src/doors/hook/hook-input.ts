@@ -2,7 +2,7 @@
 // The contracts: Claude Code, Codex and Gemini write snake_case with `hook_event_name`; Codex's older `notify` writes
 // kebab-case; Copilot writes camelCase without the event's name; opencode's plugin writes what Claude Code does.
 
-import { parseJson } from '../../base/text/json.ts';
+import { parseObject, textOf as text } from '../../base/text/json.ts';
 import { type AgentName, isAgentName, kindOfEvent, type SpoolItem } from '../../queue/spool.ts';
 
 interface HookCall {
@@ -53,10 +53,6 @@ function agentOf(input: HookCall['input']): AgentName {
   return 'claude-code';
 }
 
-function text(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
 /** Whether an agent asks before it takes up a prompt: Gemini CLI by a name of its own. */
 export function isPromptEvent(event: unknown): boolean {
   return event === 'UserPromptSubmit' || event === 'BeforeAgent';
@@ -69,26 +65,21 @@ const MAX_CHARACTERS = 1 << 20;
 export function readHookJson(input: NodeJS.ReadStream): Promise<Record<string, unknown> | null> {
   if (input.isTTY) return Promise.resolve(null);
   return new Promise((resolve) => {
-    let text = '';
-    const end = (found: Record<string, unknown> | null) => {
+    let read = '';
+    const end = (found = parseObject(read)) => {
       clearTimeout(timer);
       input.removeAllListeners();
       input.destroy();
-      resolve(found);
+      resolve(found ?? null);
     };
-    const timer = setTimeout(() => end(parse(text)), WAIT_MS);
+    const timer = setTimeout(end, WAIT_MS);
     input.setEncoding('utf8');
     input.on('data', (chunk: string) => {
-      text += chunk;
-      const found = text.trimEnd().endsWith('}') ? parse(text) : null;
-      if (found || text.length > MAX_CHARACTERS) end(found);
+      read += chunk;
+      const found = read.trimEnd().endsWith('}') ? parseObject(read) : undefined;
+      if (found || read.length > MAX_CHARACTERS) end(found);
     });
-    input.once('end', () => end(parse(text)));
-    input.once('error', () => end(null));
+    input.once('end', () => end());
+    input.once('error', () => end());
   });
-}
-
-function parse(text: string): Record<string, unknown> | null {
-  const value = parseJson(text);
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;
 }

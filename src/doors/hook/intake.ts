@@ -3,6 +3,7 @@
 // Promises that a hook which saw a worker awake is heard by it.
 
 import { refreshAgentSettings } from '../../base/config/config.ts';
+import { DAY_MS } from '../../base/time.ts';
 import { awakeIn, spoolFiles } from '../../queue/spool.ts';
 import type { App } from '../compose.ts';
 import { drainInboxes, pause, type WorkerOptions } from '../worker/worker.ts';
@@ -10,7 +11,6 @@ import { type Ingested, ingestSpool } from './ingest.ts';
 import { sweepSessions } from './sweep.ts';
 
 const SWEEP_EVERY_MS = 3_600_000;
-const DAY_MS = 86_400_000;
 const LOOK_MS = 250;
 
 interface Intake {

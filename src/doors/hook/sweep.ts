@@ -8,6 +8,7 @@ import { sortTurns } from '../../../jobs/extract/sort-turns.ts';
 import { type AppError, describeError, ERRORS, isAppError } from '../../base/errors.ts';
 import { isDirectory } from '../../base/files/directories.ts';
 import { statNow } from '../../base/files/files.ts';
+import { DAY_MS } from '../../base/time.ts';
 import type { BlockedPath, SweptTranscript } from '../../memory/home/home.ts';
 import { sessionRow } from '../../memory/ledger/coverage.ts';
 import { type FoundAgent, type FoundSession, findSessions } from '../../transcript/find-sessions.ts';
@@ -58,8 +59,6 @@ const LASTING: ReadonlySet<SweepVerdict> = new Set([
 ]);
 
 const LOOKS_AT_ONCE = 100;
-const DAY_MS = 86_400_000;
-
 export async function sweepSessions(app: App, options: SweepOptions = {}): Promise<SweepReport> {
   const report: SweepReport = { agents: {}, enqueued: [], problems: [] };
   const onProblem = (message: string) => report.problems.push(message);

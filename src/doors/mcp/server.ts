@@ -12,6 +12,7 @@ import {
   type Transport,
 } from '@modelcontextprotocol/server';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import type { z } from 'zod';
 import { renderPrompt } from '../../base/prompt.ts';
 import type { AttachedStore } from './attached-stores.ts';
 import { type Input, inputShapes, OUTPUTS, type Tool } from './tool-shapes.ts';
@@ -29,86 +30,56 @@ export interface ServerDeps {
 const READS: ToolAnnotations = { readOnlyHint: true, openWorldHint: false };
 const WRITES: ToolAnnotations = { readOnlyHint: false, destructiveHint: true, openWorldHint: false };
 
+const TOOLS: Record<Tool, { title: string; description: string; annotations: ToolAnnotations }> = {
+  list: {
+    title: 'List memories',
+    description: 'Lists the memories of a store by path, with size and last change.',
+    annotations: READS,
+  },
+  search: {
+    title: 'Search memories',
+    description: 'Finds words in all memories and daily logs of a store, best first, with path, line and text.',
+    annotations: READS,
+  },
+  read: {
+    title: 'Read a memory',
+    description: 'Reads a memory, or some lines of it, as it is or as it was in a version.',
+    annotations: READS,
+  },
+  write: {
+    title: 'Write a memory',
+    description: 'Creates a memory where there is none, or replaces one whose content_sha256 you give.',
+    annotations: { ...WRITES, idempotentHint: true },
+  },
+  edit: {
+    title: 'Edit a memory',
+    description: 'Replaces text that stands in a memory exactly once, or moves the memory, or both.',
+    annotations: { ...WRITES, idempotentHint: false },
+  },
+  delete: {
+    title: 'Delete a memory',
+    description: 'Deletes a memory. Its versions are kept, so that a person can restore it.',
+    annotations: { ...WRITES, idempotentHint: true },
+  },
+};
+
 /** A server for one connection. */
 export async function memoryServer(deps: ServerDeps): Promise<McpServer> {
   const { text: instructions } = await renderPrompt('mcp', { stores: deps.stores.map(describeStore).join('\n') });
   const server = new McpServer({ name: 'nocturne', version: deps.version }, { instructions });
   const inputs = inputShapes(deps.stores.map(({ name }) => name));
 
-  server.registerTool(
-    'memory_list',
-    {
-      title: 'List memories',
-      description: 'Lists the memories of a store by path, with size and last change.',
-      inputSchema: inputs.list,
-      outputSchema: OUTPUTS.list,
-      annotations: READS,
-    },
-    (input) => call('list', input),
-  );
-  server.registerTool(
-    'memory_search',
-    {
-      title: 'Search memories',
-      description: 'Finds words in all memories and daily logs of a store, best first, with path, line and text.',
-      inputSchema: inputs.search,
-      outputSchema: OUTPUTS.search,
-      annotations: READS,
-    },
-    (input) => call('search', input),
-  );
-  server.registerTool(
-    'memory_read',
-    {
-      title: 'Read a memory',
-      description: 'Reads a memory, or some lines of it, as it is or as it was in a version.',
-      inputSchema: inputs.read,
-      outputSchema: OUTPUTS.read,
-      annotations: READS,
-    },
-    (input) => call('read', input),
-  );
-  if (deps.onlyReads) return server;
-  server.registerTool(
-    'memory_write',
-    {
-      title: 'Write a memory',
-      description: 'Creates a memory where there is none, or replaces one whose content_sha256 you give.',
-      inputSchema: inputs.write,
-      outputSchema: OUTPUTS.write,
-      annotations: { ...WRITES, idempotentHint: true },
-    },
-    (input) => call('write', input),
-  );
-  server.registerTool(
-    'memory_edit',
-    {
-      title: 'Edit a memory',
-      description: 'Replaces text that stands in a memory exactly once, or moves the memory, or both.',
-      inputSchema: inputs.edit,
-      outputSchema: OUTPUTS.edit,
-      annotations: { ...WRITES, idempotentHint: false },
-    },
-    (input) => call('edit', input),
-  );
-  server.registerTool(
-    'memory_delete',
-    {
-      title: 'Delete a memory',
-      description: 'Deletes a memory. Its versions are kept, so that a person can restore it.',
-      inputSchema: inputs.delete,
-      outputSchema: OUTPUTS.delete,
-      annotations: { ...WRITES, idempotentHint: true },
-    },
-    (input) => call('delete', input),
-  );
-  return server;
-
-  function call<T extends Tool>(tool: T, input: Input<T>): Promise<CallToolResult> {
-    // The schema names these alone.
-    const store = deps.stores.find(({ name }) => name === input.store) as AttachedStore;
-    return deps.call({ tool, input, store } as ToolCall);
+  for (const [name, { title, description, annotations }] of Object.entries(TOOLS)) {
+    const tool = name as Tool;
+    if (deps.onlyReads && annotations !== READS) continue;
+    const told = { title, description, inputSchema: inputs[tool], outputSchema: OUTPUTS[tool], annotations };
+    server.registerTool<z.ZodType, z.ZodType<Input<Tool>>>(`memory_${tool}`, told, (input) => {
+      // The schema names these alone.
+      const store = deps.stores.find(({ name }) => name === input.store) as AttachedStore;
+      return deps.call({ tool, input, store });
+    });
   }
+  return server;
 }
 
 function describeStore({ name, description, access, instructions }: AttachedStore): string {

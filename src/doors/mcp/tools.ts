@@ -54,8 +54,9 @@ export async function callTool({ tool, input, store }: ToolCall, deps: ToolDeps)
     if (deps.passesOn?.(error)) throw error;
     const { path } = input as Input<'write'>;
     const isConflict = tool in WRITING && isAppError(error, 'conflict');
+    // What cannot be shown after a failure leaves the failure to be told.
     const now = isConflict ? reading((reader) => readMemory(reader, { store: store.name, path })) : null;
-    return failure(error, (await now?.catch(asNothing)) ?? null);
+    return failure(error, (await now?.catch(() => null)) ?? null);
   }
 
   function read(): Promise<Output<Tool>> {
@@ -92,11 +93,6 @@ export async function callTool({ tool, input, store }: ToolCall, deps: ToolDeps)
     if (store.access !== 'read_write' || !isTopicPath(path)) return;
     rememberUses(reader.ledger, { used: [path], now: deps.clock.now() });
   }
-}
-
-/** What cannot be shown after a failure leaves the failure to be told. */
-function asNothing(): null {
-  return null;
 }
 
 /** Of one answer; a single line that is longer is shown whole. */
@@ -342,7 +338,7 @@ const TEXTS: { [Tool in keyof typeof OUTPUTS]: (output: Output<Tool>) => string 
   delete: (gone) => `Deleted ${gone.path}; it is kept as version ${gone.version}.`,
 };
 
-function changeText(change: Output<'write'> | Output<'edit'>): string {
+function changeText(change: Output<'write' | 'edit'>): string {
   const { outcome, path, redacted, collided } = change;
   return [
     outcome === 'unchanged' ? `${path} holds that already.` : `${path} was ${outcome}.`,
@@ -352,12 +348,7 @@ function changeText(change: Output<'write'> | Output<'edit'>): string {
   ].join('\n');
 }
 
-function factsLine({
-  path,
-  id,
-  version,
-  content_sha256,
-}: Pick<Output<'read'>, 'path' | 'id' | 'version' | 'content_sha256'>) {
+function factsLine({ path, id, version, content_sha256 }: Output<'read' | 'write' | 'edit'>): string {
   return `${path} · ${id ?? 'no id yet'} · ${version ?? 'no version yet'} · content_sha256 ${content_sha256}`;
 }
 

@@ -4,11 +4,10 @@
 // An entry that no dream could work into the topics stays new, with the nights it was tried and what stood in its way;
 // after three nights a person is told, and it is tried once a week.
 
+import { DAY_MS } from '../../base/time.ts';
 import { type EntryRow, entriesIn, entryRow, supportsByEntry, writeEntry } from '../ledger/entries.ts';
 import type { Ledger, Transaction } from '../ledger/ledger.ts';
 import { editLines, locateLines, withoutMark } from '../text/topic.ts';
-
-const DAY_MS = 24 * 60 * 60_000;
 
 /** Whether an entry waits for a line: an older dream held it back. */
 export function isWithoutLine(ledger: Ledger, { id, state }: Pick<EntryRow, 'id' | 'state'>): boolean {

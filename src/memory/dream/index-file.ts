@@ -99,7 +99,10 @@ export function buildIndex(request: IndexRequest): BuiltIndex {
     if (fits(built)) return built;
   }
   // No room for headings: only the overflow files are named, at the end. No room for that: they are there all the same.
-  const named = finish([], nameAtEnd(sections, overflowLines(countByGroup(entries))));
+  const named = finish(
+    [],
+    [...sections, { heading: null, before: [], generated: overflowLines(countByGroup(entries)), after: [] }],
+  );
   if (fits(named)) return named;
   const bare = finish([], sections);
   return { ...bare, handWrittenOverCaps: !fits(bare) };
@@ -267,10 +270,6 @@ function overflowLines(more: Map<Group, number>, only?: Group): string[] {
   return GROUPS.filter((group) => more.has(group) && (only === undefined || group === only)).map(
     (group) => `- ${more.get(group)} more [index/${group}.md]`,
   );
-}
-
-function nameAtEnd(sections: Section[], generated: string[]): Section[] {
-  return [...sections, { heading: null, before: [], generated, after: [] }];
 }
 
 function overflowFiles(entries: Entry[]): { path: string; text: string }[] {

@@ -177,15 +177,9 @@ interface FormerLine {
   entries: string[];
 }
 
-interface VersionRow {
-  content: Buffer;
-  actor: string;
-  at: string;
-}
-
 /** The line that rested on entries and that a standing line without any was made of; null where there is none. */
 function formerLine(ledger: Ledger, { path, id }: { path: string; id: string }): FormerLine | null {
-  const versions = ledger.all<VersionRow>(
+  const versions = ledger.all<{ content: Buffer; actor: string; at: string }>(
     'select content, actor, at from version where memory = ? and content is not null order by rowid desc',
     memoryAt(ledger, path),
   );

@@ -60,7 +60,7 @@ function findWipe(store: Store, texts: Map<string, string>): Finding | null {
 const LEDGER = '.nocturne/ledger.db';
 
 async function findLedgerFaults(store: Store, files: ReadFiles): Promise<Finding[]> {
-  const entries = knownEntries(store);
+  const entries = store.ledger.all<Known>('select id, session, turn, day, state from entry order by at, id');
   return [
     ...unfinishedCommits(store),
     ...(await missingFiles(store)),
@@ -74,10 +74,6 @@ async function findLedgerFaults(store: Store, files: ReadFiles): Promise<Finding
 
 /** What this file asks of an entry: its words and quotes would be most of the ledger. */
 type Known = Pick<EntryRow, 'id' | 'session' | 'turn' | 'day' | 'state'>;
-
-function knownEntries({ ledger }: Store): Known[] {
-  return ledger.all('select id, session, turn, day, state from entry order by at, id') as unknown as Known[];
-}
 
 function unfinishedCommits(store: Store): Finding[] {
   const count = store.ledger.get('select count(*) as n from "commit" where applied = 0')?.n as number;
@@ -215,14 +211,12 @@ interface DamagedVersion {
   actor: string;
 }
 
-type Row = DamagedVersion & { n: number };
-
 function findDamagedVersions(store: Store): Finding[] {
   const damaged: DamagedVersion[] = [];
   const sql = `select rowid as n, id, path, sha, content, at, actor from version
     where rowid > ? and content is not null and sha is not null order by rowid limit ${AT_ONCE}`;
   for (let from = 0; ; ) {
-    const rows = store.ledger.all<Row>(sql, from);
+    const rows = store.ledger.all<DamagedVersion & { n: number }>(sql, from);
     damaged.push(...rows.filter(({ sha, content }) => shaOf(content) !== sha));
     const last = rows.at(-1);
     if (!last) break;

@@ -3,6 +3,7 @@
 // A version that is the head of its file, or that work of the retention time can be undone with, is never dropped.
 
 import { AppError } from '../../base/errors.ts';
+import { DAY_MS } from '../../base/time.ts';
 import { addSupport, entryRow, isInLog, type Support } from '../ledger/entries.ts';
 import { enterPersonsJob } from '../ledger/job-rows.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -62,8 +63,6 @@ interface Retention {
 
 const COLUMNS = `id, memory, path, op as operation, actor, at, sha, iif(op = 'deleted', null, size) as sizeBytes, previous,
   redacted_at as redactedAt, redacted_by as redactedBy`;
-const DAY_MS = 24 * 60 * 60_000;
-
 /** Of so many of the newest versions of a file, a line is looked for. */
 const LOOKED_THROUGH = 20;
 

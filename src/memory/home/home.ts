@@ -11,8 +11,7 @@ import { openForLooking } from '../ledger/opening.ts';
 import { HOME_STEPS, type WingSchema } from '../ledger/schema.ts';
 import { Breaker } from './breaker.ts';
 import { answerNow, FileDatabase, type HomeDatabase, put, row, rows, run, type Steps } from './database.ts';
-import { DaySpend } from './day-spend.ts';
-import { type DayLimits, settingLimits } from './limits.ts';
+import { type DayLimits, DaySpend, settingLimits } from './day-spend.ts';
 import { openSoundHome } from './mend-home.ts';
 import { entering, livingWorkers, type OwnWorker, seeing, type WorkerRow } from './workers.ts';
 

@@ -14,8 +14,8 @@ import {
 import { AppError } from '../../base/errors.ts';
 import { type Clock, type Day, dayOf } from '../../base/time.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { DayLimits } from './day-spend.ts';
 import type { Home } from './home.ts';
-import type { DayLimits } from './limits.ts';
 
 export type SpentTokens = Usage;
 

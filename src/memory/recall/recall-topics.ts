@@ -7,6 +7,7 @@
 import { join } from 'node:path';
 import { readMemoryNow, statNow } from '../../base/files/files.ts';
 import { asItIs } from '../../base/text/change-words.ts';
+import { DAY_MS } from '../../base/time.ts';
 import { shownText } from '../conflicts/conflict.ts';
 import { INDEX_CAPS, linksIn } from '../dream/index-file.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -36,7 +37,9 @@ export function rankTopics(
 ): RankedTopic[] {
   const words = wordsOf(query ?? '');
   const uses = ledger ? topicUses(ledger) : null;
-  const inIndex = namedTopics(index).slice(0, INDEX_CAPS.lines);
+  const inIndex = topicsIn(index)
+    .filter(({ path }) => !LIST.test(path))
+    .slice(0, INDEX_CAPS.lines);
   const named = new Set(inIndex.map(({ path }) => path));
   const listed = words.length === 0 ? [] : bestListed(listedTopics({ dir, ledger }, index), words);
   return [...inIndex, ...listed.filter(({ path }) => !named.has(path))]
@@ -168,11 +171,6 @@ interface NamedTopic {
 
 const LIST = /^index\/\w+\.md$/;
 
-/** The files that MEMORY.md names, each once, in order, without its overflow lists. */
-function namedTopics(index: string): NamedTopic[] {
-  return topicsIn(index).filter(({ path }) => !LIST.test(path));
-}
-
 /** The files that its overflow lists (`index/<type>.md`) name. */
 function listedTopics({ dir, ledger }: { dir: string; ledger: Ledger | null }, index: string): NamedTopic[] {
   const lists = topicsIn(index).filter(({ path }) => LIST.test(path));
@@ -190,8 +188,6 @@ function topicsIn(text: string): NamedTopic[] {
   }
   return [...found.values()];
 }
-
-const DAY_MS = 86_400_000;
 
 /** From so many whole days on a memory of the type is marked; a file without a type counts as a project's. */
 export const STALE_DAYS: Record<MemoryType, number> = { project: 1, reference: 7, user: 30, feedback: 60 };

@@ -39,15 +39,8 @@ export interface RecallRequest extends RecallPlace {
   notes?: string[];
   /** What the session is about; topics that match come first. */
   query?: string;
-  limits: RecallLimits;
+  limits: { characters: number; tokens: number; isWithinTokens(text: string, tokens: number): boolean };
   now: Date;
-}
-
-/** Of the whole section. */
-interface RecallLimits {
-  characters: number;
-  tokens: number;
-  isWithinTokens(text: string, tokens: number): boolean;
 }
 
 export interface Recall extends RecalledPart {

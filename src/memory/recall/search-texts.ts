@@ -7,7 +7,7 @@
 import { asItIs } from '../../base/text/change-words.ts';
 import { type Clock, systemClock } from '../../base/time.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { type LiveFile, liveFiles, textOf } from '../store/live-files.ts';
+import { liveFiles, textOf } from '../store/live-files.ts';
 import { logDay } from '../text/daily-log.ts';
 import { bodyStart } from '../text/frontmatter.ts';
 import { isArchivePath, isTopicPath, locateLines } from '../text/topic.ts';
@@ -128,9 +128,9 @@ export function* searchedTexts(
 ): Generator<{ modifiedMs: number; text: SearchedText }> {
   const settledMs = kept?.settledMs() ?? 0;
   for (const file of liveFiles(dir, ledger)) {
-    const { path, absolute, modifiedMs } = file;
+    const { path, absolute, inode, bytes, modifiedMs, changedMs } = file;
     if (!path.startsWith(under)) continue;
-    const sign = signOf(file);
+    const sign = `${inode} ${bytes} ${modifiedMs} ${changedMs}`;
     const known = kept?.get(absolute, sign);
     if (known) {
       yield { modifiedMs, text: known };
@@ -142,10 +142,6 @@ export function* searchedTexts(
     if (raw === shown && file.changedMs < settledMs) kept?.put(absolute, sign, text);
     yield { modifiedMs, text };
   }
-}
-
-function signOf({ inode, bytes, modifiedMs, changedMs }: LiveFile): string {
-  return `${inode} ${bytes} ${modifiedMs} ${changedMs}`;
 }
 
 function kindOf(path: string): FileKind {

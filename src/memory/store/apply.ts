@@ -107,13 +107,10 @@ function removeEmptied(commit: number, { ledger, dir, locate }: SwapContext): vo
   for (const { path } of left) removeEmptyParents(dir, locate(path as string));
 }
 
-interface Bringing {
-  commit: number;
-  context: SwapContext;
-  collided: Set<string>;
-}
-
-function bring(memory: string, { commit, context, collided }: Bringing): void {
+function bring(
+  memory: string,
+  { commit, context, collided }: { commit: number; context: SwapContext; collided: Set<string> },
+): void {
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const target = headOf(context.ledger, memory);
     if (!target) return;

@@ -189,17 +189,12 @@ export function appendMarkdownReport(
   const title = countOps(dream.rows)
     .map(([op, count]) => `${count} ${op}`)
     .join(', ');
-  const lines = itemsOf(dream.rows).flatMap(describeItem);
+  const lines = [...Map.groupBy(dream.rows, (row) => row.operation ?? row).values()].flatMap(describeItem);
   const head = current ?? `# Dreams of ${dream.day}\n`;
   const parts = [`${head}\n## ${dream.at}, ${dream.job}: ${title || 'nothing to tell'}`];
   if (dream.summary) parts.push(describeSummary(dream.summary));
   if (lines.length > 0) parts.push(lines.join('\n'));
   return `${parts.join('\n\n')}\n`;
-}
-
-/** The rows of each operation together, in their order. */
-function itemsOf(rows: ReportedRow[]): ReportedRow[][] {
-  return [...Map.groupBy(rows, (row) => row.operation ?? row).values()];
 }
 
 /** One operation: what it wrote and took out, or what it is about where it wrote nothing. */

@@ -113,7 +113,7 @@ export function editLines(raw: string, edit: { remove: Set<string>; add: string[
   const gaps = removed.map(({ from, to, kind }) => ({ from, to, text: kind === 'fence' ? lineEndOf(raw) : '' }));
   let out = '';
   let end = 0;
-  for (const { from, to, text } of [...gaps, place].sort(inOrder)) {
+  for (const { from, to, text } of [...gaps, place].sort((a, b) => a.from - b.from || a.to - b.to)) {
     out += raw.slice(end, from) + text;
     end = Math.max(end, to);
   }
@@ -138,10 +138,6 @@ interface Insertion {
   from: number;
   to: number;
   text: string;
-}
-
-function inOrder(a: Insertion, b: Insertion): number {
-  return a.from - b.from || a.to - b.to;
 }
 
 export function locateLines(raw: string): LocatedLine[] {

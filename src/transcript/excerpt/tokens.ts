@@ -240,12 +240,8 @@ function markTokens(text: string, start: number, end: number): number {
     const code = text.charCodeAt(at);
     row = at > start && code === text.charCodeAt(at - 1) ? row + 1 : 0;
     if (code < 128 || code === APOSTROPHE) marks += row < 3 ? 1 : 0;
-    else if (row === 0 || code < 0x2010 || code >= 0x2600) foreign += foreignTokens(code);
+    else if (row === 0 || code < 0x2010 || code >= 0x2600) foreign += RANGES.find(([last]) => code <= last)?.[1] ?? 1;
   }
   if (marks > 0) marks = row === end - start - 1 ? rowTokens(end - start) : 1 + MARK_TOKENS * Math.max(0, marks - 2);
   return Math.max(1, marks + foreign);
-}
-
-function foreignTokens(code: number): number {
-  return RANGES.find(([last]) => code <= last)?.[1] ?? 1;
 }

@@ -23,17 +23,15 @@ export const openai: Format = {
 };
 
 function itemsIn(document: unknown): JsonObject[] | null {
-  const list = isObject(document) ? (document.messages ?? document.input ?? firstCodexItems(document)) : document;
+  // The first Codex, of spring 2025, kept a session as `{ session, items }`.
+  const list = isObject(document)
+    ? (document.messages ?? document.input ?? (isObject(document.session) ? document.items : undefined))
+    : document;
   // A mere `input` can be anything's; with a `model`, it is a prompt.
   const isPrompt = isObject(document) && typeof list === 'string' && typeof document.model === 'string';
   const items = isPrompt ? [{ role: 'user', content: list }] : list;
   const isOurs = Array.isArray(items) && items.every(isItem) && items.some((item) => item.role !== undefined);
   return isOurs ? items : null;
-}
-
-/** The first Codex, of spring 2025, kept a session as `{ session, items }`. */
-function firstCodexItems({ session, items }: JsonObject): unknown {
-  return isObject(session) ? items : undefined;
 }
 
 /** That of the first thing a person said: many sessions begin with the same instructions. */

@@ -19,7 +19,9 @@ export const pi: Format = {
   name: 'pi',
 
   async open({ path, head }) {
-    const header = objectsIn(head, RECORD_START).find(isHeader);
+    const header = objectsIn(head, RECORD_START).find(
+      ({ type, id, cwd }) => type === 'session' && textOf(id) !== undefined && typeof cwd === 'string',
+    );
     if (!header) return null;
     const cwd = textOf(header.cwd);
     return {
@@ -40,10 +42,6 @@ export const pi: Format = {
     };
   },
 };
-
-function isHeader(record: JsonObject): boolean {
-  return record.type === 'session' && textOf(record.id) !== undefined && typeof record.cwd === 'string';
-}
 
 /** For each record of the file whether it is on the way from the first to the last. */
 async function findActiveBranch(path: string): Promise<boolean[]> {

@@ -75,7 +75,7 @@ async function proposeOperations(checked: Checked, commitAt: CommitAt): Promise<
       operations,
       archiving: null,
       topics: pinTopics(operations, context),
-      entries: entriesOf(operations).flatMap((id) => {
+      entries: [...new Set(operations.flatMap(({ entries }) => entries))].flatMap((id) => {
         const row = rows.get(id);
         return row ? pinEntry(row, withdrawn.includes(row)) : [];
       }),
@@ -190,10 +190,6 @@ function withoutUnseenDescription(operation: Operation, topics: Map<string, Draf
   if (!('lines' in operation) || !topics.get(operation.topic)?.isUnseen) return operation;
   const { description: _, ...rest } = operation;
   return rest;
-}
-
-function entriesOf(operations: Operation[]): string[] {
-  return [...new Set(operations.flatMap(({ entries }) => entries))];
 }
 
 /** The proposal, resting also on the entries of one that waits and says the same; `instead` of which it waits. */

@@ -1,12 +1,12 @@
 // Review: what a dream would change waits for a person's word.
 
-import type { Nocturne } from '../../doors/library.ts';
+import type { Nocturne } from '../../doors/compose.ts';
 import type { Wing } from '../../doors/wing.ts';
 import type { Store } from '../../memory/store/store.ts';
 import type { ShownProposal } from './list.ts';
 import type { ReviewReport, ReviewRequest } from './review.ts';
 
-declare module '../../doors/library.ts' {
+declare module '../../doors/compose.ts' {
   interface Nocturne {
     /** What a dream proposed and waits for a person, as a person is shown it. */
     listProposals(store: Store, ids?: string[]): Promise<ShownProposal[]>;

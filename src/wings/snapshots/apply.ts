@@ -110,14 +110,8 @@ export async function applyMemorySnapshot(request: ApplyRequest, deps: ApplyDeps
   return report;
 }
 
-interface Run {
-  snapshot: MemorySnapshot;
-  request: ApplyRequest;
-  report: ApplyReport;
-}
-
 async function apply(
-  { snapshot, request, report }: Run,
+  { snapshot, request, report }: { snapshot: MemorySnapshot; request: ApplyRequest; report: ApplyReport },
   { store, clock }: { store: Store; clock: Clock },
 ): Promise<true> {
   // 3.

@@ -93,7 +93,7 @@ declare module '../../doors/job-bounds.ts' {
     shareFrom?: string;
   }
 }
-declare module '../../doors/library.ts' {
+declare module '../../doors/compose.ts' {
   interface Nocturne {
     /** Puts statements of one's own memory into that of the team whose working tree holds `cwd`. */
     share(own: Store, request: ShareRequest, by: { cwd: string; withEmail?: boolean }): Promise<ShareReport>;

@@ -1,7 +1,7 @@
 // Team: statements of one's own memory are shared into the memory that the repository carries, and that is recalled
 // beside a project's. The setting `team` says whether it is read, or written without being asked.
 
-import type { Nocturne } from '../../doors/library.ts';
+import type { Nocturne } from '../../doors/compose.ts';
 import type { Wing } from '../../doors/wing.ts';
 
 export const team: Wing = {

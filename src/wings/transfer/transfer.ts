@@ -21,7 +21,7 @@ import { historyPaths } from '../../memory/history/log-items.ts';
 import { takeInHistory } from '../../memory/history/rebuild.ts';
 import { allEntries, entryRow, supportsByEntry, writeEntry } from '../../memory/ledger/entries.ts';
 import { enterPersonsJob } from '../../memory/ledger/job-rows.ts';
-import type { Ledger, Transaction } from '../../memory/ledger/ledger.ts';
+import type { Transaction } from '../../memory/ledger/ledger.ts';
 import { isMemoryPath } from '../../memory/store/confine.ts';
 import type { FileChange, Store, WithLease } from '../../memory/store/store.ts';
 import { joinLogs, logDay, parseLog } from '../../memory/text/daily-log.ts';
@@ -207,7 +207,8 @@ class Importing {
     const index = this.#texts.get('MEMORY.md') ?? '';
     takeInHistory(transaction, { texts, topics, index, isAnew: this.#isEmpty });
     this.#leaveToNextDream(transaction);
-    report.entries = countEntries(transaction.ledger) - this.#knownBefore.size;
+    report.entries =
+      (transaction.ledger.get('select count(*) as count from entry')?.count as number) - this.#knownBefore.size;
     report.job = enterPersonsJob(transaction, { kind: 'import', outcome: report.outcome, now });
   }
 
@@ -274,10 +275,6 @@ function holdsAll(path: string, current: string, theirs: string): boolean {
   if (current === theirs || day === null) return current === theirs;
   const here = new Map(parseLog(current, day).map(({ id, text }) => [id, text]));
   return parseLog(theirs, day).every(({ id, text }) => here.get(id) === text);
-}
-
-function countEntries(ledger: Ledger): number {
-  return ledger.get('select count(*) as count from entry')?.count as number;
 }
 
 function unfit(path: string, problem: string): AppError {

@@ -2,8 +2,7 @@
 
 import { globSync, readFileSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
-import { print } from '../../../src/doors/cli/terminal/output.ts';
-import { wrap } from '../../../src/doors/cli/terminal/wrap.ts';
+import { print, wrap } from '../../../src/doors/cli/terminal/output.ts';
 
 test('a diff stays as it is, in colours too; what stands before and behind it is broken', () => {
   const long = 'Always use pnpm in this repository, because the lockfile is pnpm’s.';

@@ -13,9 +13,8 @@ import type { App } from '../../compose.ts';
 import { eachLedger, everyLedger } from '../../worker/known-work.ts';
 import type { CommandSpec } from '../spec.ts';
 import { type CommonOptions, withApp } from '../terminal/options.ts';
-import { note, print, style } from '../terminal/output.ts';
+import { note, print, style, wrap } from '../terminal/output.ts';
 import { plainly, sayTokens, sayUsd, sayWhen, whoseMemory } from '../terminal/words.ts';
-import { wrap } from '../terminal/wrap.ts';
 
 /** The version from which on a job's row notes model and price. */
 const NOTED_SINCE = '0.1.0';

@@ -6,7 +6,7 @@
 import { resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import { AppError, describeError, isAppError } from '../../../base/errors.ts';
-import { dayOf, isInstant } from '../../../base/time.ts';
+import { DAY_MS, dayOf, isInstant } from '../../../base/time.ts';
 import { givenUpTurns, sessionRow } from '../../../memory/ledger/coverage.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { shortApart, shortKey, wholeId } from '../../../memory/ledger/short-ids.ts';
@@ -29,8 +29,6 @@ export interface FindingOptions extends CommonOptions {
   since?: string;
   agent?: FoundAgent;
 }
-
-const DAY_MS = 86_400_000;
 
 export const FOUND_SHAPE = '{ agents, enqueued: [{ agent, transcript, memory }], problems }';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Config } from '../../../base/config/config.ts';
 import { AppError } from '../../../base/errors.ts';
 import { sayCount } from '../../../base/text/wording.ts';
-import { timeOf } from '../../../base/time.ts';
+import { DAY_MS, timeOf } from '../../../base/time.ts';
 import { cutDescription } from '../../../memory/dream/index-file.ts';
 import { type LearnedSession, learnedSessions } from '../../../memory/ledger/coverage.ts';
 import { type EntryRow, entriesOfSession, isInLog } from '../../../memory/ledger/entries.ts';
@@ -21,7 +21,7 @@ import {
   logDays,
   waitingEntries,
 } from '../../../memory/recall/catalog.ts';
-import { type Hit, searchMemories } from '../../../memory/recall/search.ts';
+import { searchMemories } from '../../../memory/recall/search.ts';
 import { logPath } from '../../../memory/text/daily-log.ts';
 import { MEMORY_TYPES, type MemoryType } from '../../../memory/types.ts';
 import type { Call, CommandSpec } from '../spec.ts';
@@ -38,7 +38,6 @@ import { EXIT, note, print, style } from '../terminal/output.ts';
 import { printTable } from '../terminal/table.ts';
 import { sayWhen, shellPath, whoseMemory } from '../terminal/words.ts';
 
-const DAY_MS = 24 * 60 * 60_000;
 /** So many memories in folders are named where nothing else is remembered. */
 const NAMED = 10;
 
@@ -267,16 +266,13 @@ function showFound(
   }
   if (total === 0) note(`Nothing in ${all ? 'any memory' : places[0]?.id} holds ${shown(query)}.`);
   if (meant) note(`Did you mean ${shown(meant)}?`);
-  for (const { dir, ...hit } of hits) print(describeHit({ ...hit, path: all ? join(dir, hit.path) : hit.path }));
+  for (const { dir, path, line, text } of hits)
+    print(`${style('cyan', `${all ? join(dir, path) : path}:${line}`)}  ${text}`);
   if (total > hits.length) note(`… and ${total - hits.length} more; --limit shows more.`);
 }
 
 function shown(query: string): string {
   return query.length > 200 ? `${JSON.stringify(query.slice(0, 200))}…` : JSON.stringify(query);
-}
-
-function describeHit({ path, line, text }: Hit): string {
-  return `${style('cyan', `${path}:${line}`)}  ${text}`;
 }
 
 interface SessionsOptions extends CommonOptions {

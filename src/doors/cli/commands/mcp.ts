@@ -10,12 +10,7 @@ import type { CommandSpec } from '../spec.ts';
 import { withApp } from '../terminal/options.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
 
-interface Given {
-  store?: string[];
-  json?: boolean;
-}
-
-const mcp: CommandSpec<Given> = {
+const mcp: CommandSpec<{ store?: string[]; json?: boolean }> = {
   name: 'mcp',
   about: 'serve memory to MCP clients over stdio: list, search, read, write, edit, delete',
   group: 'Under the hood',

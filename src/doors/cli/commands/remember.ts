@@ -1,7 +1,6 @@
 // A person's words: remember keeps them at once and without a model, forget takes something out for good, after showing
 // what goes, pin and unpin say whether jobs must leave a topic as it is.
 
-import { createInterface } from 'node:readline/promises';
 import { text as readAll } from 'node:stream/consumers';
 import { pin as pinTopic } from '../../../../jobs/edit.ts';
 import type { ForgetPlan, ForgetReport } from '../../../../jobs/forget.ts';
@@ -16,6 +15,7 @@ import { MEMORY_TYPES, type MemoryType } from '../../../memory/types.ts';
 import type { App } from '../../compose.ts';
 import { wings } from '../../wing.ts';
 import type { Call, CommandSpec, OptionSpec } from '../spec.ts';
+import { canAsk, confirm } from '../terminal/ask.ts';
 import { type CommonOptions, keysOf, MEMORY, topicFile, undoCommand, withApp } from '../terminal/options.ts';
 import { EXIT, exitFor, note, print } from '../terminal/output.ts';
 
@@ -112,8 +112,8 @@ Words that may mean several things change nothing: exit code 2, and the candidat
       const { options } = call;
       const store = await app.storeFor({ cwd: process.cwd() });
       const target = call.args[0].join(' ');
-      const confirm = (plan: ForgetPlan) => (options.yes ? Promise.resolve(true) : ask(plan, store.ledger));
-      const report = await app.forget(store, { target, all: options.all, confirm });
+      const isWanted = async (plan: ForgetPlan) => options.yes || ask(plan, store.ledger);
+      const report = await app.forget(store, { target, all: options.all, confirm: isWanted });
       if (report.outcome === 'unknown') {
         const names = catalogTopics(store.dir, store.ledger).map((topic) => topic.name);
         throw new AppError('bad-input', `Nothing in ${store.dir} is called or holds ${JSON.stringify(target)}.`, {
@@ -128,16 +128,9 @@ Words that may mean several things change nothing: exit code 2, and the candidat
 /** Shows what goes on stderr and asks, where somebody is there to answer. */
 async function ask(plan: ForgetPlan, ledger: Ledger): Promise<boolean> {
   note(['This goes:', ...describePlan(plan, ledger)].join('\n'));
-  if (!process.stdin.isTTY || !process.stderr.isTTY) {
-    note('Nobody is there to be asked, so nothing was changed: --yes forgets it.');
-    return false;
-  }
-  const questions = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return /^y(es)?$/i.test((await questions.question('Forget it? [y/N] ')).trim());
-  } finally {
-    questions.close();
-  }
+  if (canAsk()) return confirm('Forget it?');
+  note('Nobody is there to be asked, so nothing was changed: --yes forgets it.');
+  return false;
 }
 
 /** What goes, as the plan and the report have it. */

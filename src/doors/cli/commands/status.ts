@@ -15,10 +15,9 @@ import type { Parts } from '../../job-bounds.ts';
 import type { Checked } from '../../wing.ts';
 import type { CommandSpec } from '../spec.ts';
 import { type CommonOptions, configFor, MEMORY, withApp } from '../terminal/options.ts';
-import { EXIT, print, style } from '../terminal/output.ts';
+import { EXIT, print, style, wrap } from '../terminal/output.ts';
 import { type Learned, type Need, readStatus, type Status, sayBreaker } from '../terminal/overview.ts';
 import { plainly, sayTime, sayTokens, sayUsd, sayWhen } from '../terminal/words.ts';
-import { wrap } from '../terminal/wrap.ts';
 
 const status: CommandSpec<CommonOptions & { verbose?: boolean }> = {
   name: 'status',

@@ -88,7 +88,13 @@ async function isMeant(app: App, action: Action, { json, any }: UndoOptions): Pr
     const nothing = { undo: null, files: [], turns: 0, stays: [], pushed: [] };
     print({ outcome: 'unconfirmed', job, kind: jobRow(store.ledger, job)?.kind, ...nothing });
   }
-  note([any ? `Last: ${what}` : `You ${what}`, ...more, ...(await sayPushed(action, app))].join('\n'));
+  note(
+    [
+      any ? `Last: ${what}` : `You ${what}`,
+      ...more,
+      ...describePushed(await pushedBy(action.store, action.job, app.config.environment)),
+    ].join('\n'),
+  );
   if (!json && canAsk() && (await confirm('Take it back?'))) return true;
   if (json || !canAsk()) note(`Nothing was changed: nocturne undo --last${any ? ' --any' : ''} takes it back.`);
   else note('Nothing was changed.');
@@ -218,11 +224,6 @@ function describeAction({ store: { ledger }, scope, job: id }: Action, { config 
     ...shown.slice(0, MOST_SHOWN).map((line) => `  ${line}`),
     ...(shown.length > MOST_SHOWN ? ['  …'] : []),
   ];
-}
-
-/** What of an action has left the machine, as sentences. */
-async function sayPushed({ store, job }: Action, { config }: App): Promise<string[]> {
-  return describePushed(await pushedBy(store, job, config.environment));
 }
 
 function describePushed(pushed: Pushed[]): string[] {

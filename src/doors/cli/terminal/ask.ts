@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { wrap } from './wrap.ts';
+import { wrap } from './output.ts';
 
 /** How a person is spoken with. */
 export interface Asking {

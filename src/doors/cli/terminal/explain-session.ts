@@ -98,13 +98,8 @@ export async function explainSessions(
       found.push(await explainSession(app, { ledger, dir, session, work: own, transcript: transcript ?? '', isTold }));
     }
   };
-  await eachLedger(app, { only: memory && placeOf(memory, app), look });
+  await eachLedger(app, { only: memory && (isStoreId(memory, app.config) ? memory : resolve(memory)), look });
   return found.length > 0 ? found : explainUnknown(app, what, isTold);
-}
-
-/** As it was given on the command line. */
-function placeOf(memory: string, { config }: App): string {
-  return isStoreId(memory, config) ? memory : resolve(memory);
 }
 
 /** Sessions that no ledger knows by name: their transcripts say what would be done with them. */

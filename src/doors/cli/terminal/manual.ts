@@ -4,8 +4,7 @@
 import type { Command } from 'commander';
 import { OFFLINE_DESCRIPTION } from '../../../agent/offline/model.ts';
 import { type CommandGroup, type CommandSpec, GROUPS, HELP_COLUMNS } from '../spec.ts';
-import { EXIT, EXIT_MEANINGS, print } from './output.ts';
-import { wrap } from './wrap.ts';
+import { EXIT, EXIT_MEANINGS, print, wrap } from './output.ts';
 
 const SHORT: CommandGroup[] = ['Every day', 'Jobs and numbers'];
 

@@ -8,7 +8,7 @@ import { AppError, describeError, isAppError } from '../../../base/errors.ts';
 import { canonicalPath, isDirectory } from '../../../base/files/directories.ts';
 import { statNow } from '../../../base/files/files.ts';
 import { didYouMean } from '../../../base/text/wording.ts';
-import { type Day, dayOf, isDay } from '../../../base/time.ts';
+import { DAY_MS, type Day, dayOf, isDay } from '../../../base/time.ts';
 import { readVersion, type Version } from '../../../memory/history/versions.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { shortId, wholeId } from '../../../memory/ledger/short-ids.ts';
@@ -214,8 +214,6 @@ export function keysOf(parts: { keys: string[] }[]): string {
   return parts.flatMap(({ keys }) => keys.map((key) => `, ${key}`)).join('');
 }
 
-const DAY_MS = 24 * 60 * 60_000;
-
 /** Whether `dayFrom` reads it. */
 export function isDayWord(given: string): boolean {
   return isDay(given) || /^(?:today|yesterday|-\d{1,5})$/.test(given);
@@ -225,15 +223,11 @@ export function isDayWord(given: string): boolean {
 export function dayFrom(given: string, { now, zone, days }: { now: Date; zone: string; days: Day[] }): Day {
   if (isDay(given)) return given;
   const back = given === 'today' ? 0 : given === 'yesterday' ? 1 : /^-\d{1,5}$/.test(given) ? -Number(given) : null;
-  if (back !== null) return daysBefore(dayOf(now, zone), back);
+  // Counted on the calendar: a day of 23 or 25 hours is a day.
+  if (back !== null) return dayOf(new Date(Date.parse(dayOf(now, zone)) - back * DAY_MS), 'UTC');
   throw new AppError('bad-input', `${JSON.stringify(given)} is no day.`, {
     remedy: `Use YYYY-MM-DD, today, yesterday or -1${days.length > 0 ? `; the latest is ${days.at(-1)}` : ''}.`,
   });
-}
-
-/** Counted on the calendar: a day of 23 or 25 hours is a day. */
-function daysBefore(day: Day, count: number): Day {
-  return new Date(Date.parse(`${day}T00:00:00Z`) - count * DAY_MS).toISOString().slice(0, 10);
 }
 
 /** The file of a topic in the memory directory, by its name or its path. Throws `bad-input` that names the nearest. */

@@ -81,14 +81,8 @@ function sayWaits(news: RequestNews): string {
   return ` · ${what} (${status}), asked again ${waitMs === null ? 'shortly' : `in ${Math.ceil(waitMs / 1000)} s`}`;
 }
 
-interface ProgressBar {
-  start(total: number): void;
-  tick(): void;
-  stop(): void;
-}
-
 /** A bar with how many of `what` are done, how fast that goes, and how long it will take. */
-export function progressBar(what: string): ProgressBar {
+export function progressBar(what: string): { start(total: number): void; tick(): void; stop(): void } {
   const startedMs = performance.now();
   const bar = new SingleBar(
     {

@@ -1,5 +1,5 @@
 // How the screens for a person say things: times as one speaks of them, places from `~/`, money, projects by where they
-// are, and a command so that it works from where one stands. Lines are broken by wrap.ts.
+// are, and a command so that it works from where one stands. Lines are broken by output.ts.
 
 import { join, sep } from 'node:path';
 import { formatDistanceStrict } from 'date-fns/formatDistanceStrict';

@@ -9,8 +9,8 @@ import type { CommandSpec } from '../../../doors/cli/spec.ts';
 import { configFor } from '../../../doors/cli/terminal/options.ts';
 import { note, print } from '../../../doors/cli/terminal/output.ts';
 import { sayTime, sayTokens, sayUsd } from '../../../doors/cli/terminal/words.ts';
+import { type DayLimits, limitDifferences } from '../../../memory/home/day-spend.ts';
 import type { Home } from '../../../memory/home/home.ts';
-import { type DayLimits, limitDifferences } from '../../../memory/home/limits.ts';
 import type { Database } from '../database.ts';
 
 const GROUP = 'Under the hood';

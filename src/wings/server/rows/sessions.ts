@@ -6,7 +6,7 @@
 import { join } from 'node:path';
 import { listNames } from '../../../base/files/directories.ts';
 import { removeFile, statNow } from '../../../base/files/files.ts';
-import type { Clock } from '../../../base/time.ts';
+import { type Clock, DAY_MS } from '../../../base/time.ts';
 import type { SessionName, SessionParts } from '../../../doors/shared.ts';
 import { type HomeDatabase, insert, row, run, type Steps } from '../../../memory/home/database.ts';
 import type { Home } from '../../../memory/home/home.ts';
@@ -35,8 +35,6 @@ export interface SessionPart {
 }
 
 const COLUMNS = `id, store, owner, messages, created_at as "createdAt", updated_at as "updatedAt", extract_at as "extractAt"`;
-const DAY_MS = 86_400_000;
-
 export class Sessions {
   readonly #rows: HomeDatabase;
   readonly #clock: Clock;

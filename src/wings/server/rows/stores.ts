@@ -6,7 +6,7 @@
 import { basename, dirname } from 'node:path';
 import { AppError } from '../../../base/errors.ts';
 import { isDirectory } from '../../../base/files/directories.ts';
-import type { Clock } from '../../../base/time.ts';
+import { type Clock, DAY_MS } from '../../../base/time.ts';
 import type { StorePlaces } from '../../../doors/shared.ts';
 import type { HomeDatabase } from '../../../memory/home/database.ts';
 import type { Home } from '../../../memory/home/home.ts';
@@ -68,8 +68,6 @@ interface Row extends Omit<StoreRow, 'dir' | 'kind' | 'metadata' | 'allowsSecret
 
 const COLUMNS = `id, dir, name, description, metadata, created_at as "createdAt", updated_at as "updatedAt",
   archived_at as "archivedAt", removed_at as "removedAt", owner, tenant, allows_secrets as "allowsSecrets"`;
-const DAY_MS = 86_400_000;
-
 export class Stores {
   readonly #rows: HomeDatabase;
   readonly #home: Home;
