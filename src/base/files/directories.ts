@@ -7,7 +7,9 @@ import { dirname, join, resolve, sep } from 'node:path';
 import { type AppError, isAppError } from '../errors.ts';
 import {
   absentAsNull,
+  absentNowAsNull,
   absentOr,
+  attempt,
   isAbsence,
   makeDirectory,
   moveFile,
@@ -15,6 +17,7 @@ import {
   statNow,
   storageError,
   syncDirectory,
+  withFile,
   writeSynced,
 } from './files.ts';
 
@@ -74,11 +77,7 @@ export function fileSystemOf(path: string): number {
 
 /** The names in a directory, sorted; none where there is no directory. */
 export function listNames(dir: string): string[] {
-  try {
-    return fs.readdirSync(dir).sort();
-  } catch (error) {
-    return absentOr(dir, error) ?? [];
-  }
+  return absentNowAsNull(dir, () => fs.readdirSync(dir).sort()) ?? [];
 }
 
 /** Whether a file in this directory can have a second name. */
@@ -147,11 +146,7 @@ type PathKind = 'file' | 'directory' | 'link' | 'other';
 
 /** What stands at a path itself, links not followed; null for nothing. */
 export function kindOf(path: string): PathKind | null {
-  try {
-    return kindOfItem(fs.lstatSync(path));
-  } catch (error) {
-    return absentOr(path, error);
-  }
+  return absentNowAsNull(path, () => kindOfItem(fs.lstatSync(path)));
 }
 
 interface DirectoryItem {
@@ -163,26 +158,20 @@ interface DirectoryItem {
 
 /** What is in a directory, by name; null where there is no directory. */
 export function readDirectory(path: string): DirectoryItem[] | null {
-  try {
-    return fs
+  return absentNowAsNull(path, () =>
+    fs
       .readdirSync(path, { withFileTypes: true })
       .map((item) => {
         const size = item.isFile() ? fs.statSync(join(path, item.name), { throwIfNoEntry: false })?.size : 0;
         return { name: item.name, kind: kindOfItem(item), sizeBytes: size ?? 0 };
       })
-      .sort((a, b) => (a.name < b.name ? -1 : 1));
-  } catch (error) {
-    return absentOr(path, error);
-  }
+      .sort((a, b) => (a.name < b.name ? -1 : 1)),
+  );
 }
 
 /** Removes a directory and all that is in it; none there is fine. */
 export function removeTree(path: string): void {
-  try {
-    fs.rmSync(path, { recursive: true, force: true });
-  } catch (error) {
-    throw storageError('remove', path, error);
-  }
+  attempt('remove', path, () => fs.rmSync(path, { recursive: true, force: true }));
 }
 
 /** Removes a directory and those in it, as far as they are empty; false where something is left. */
@@ -222,18 +211,9 @@ function kindOfItem(item: { isFile(): boolean; isDirectory(): boolean; isSymboli
 export function syncTree(dir: string): void {
   for (const { name, kind } of readDirectory(dir) ?? []) {
     if (kind === 'directory') syncTree(join(dir, name));
-    else if (kind === 'file') syncFile(join(dir, name));
+    else if (kind === 'file') withFile(join(dir, name), 'r+', fs.fsyncSync);
   }
   syncDirectory(dir);
-}
-
-function syncFile(path: string): void {
-  const file = fs.openSync(path, 'r+');
-  try {
-    fs.fsyncSync(file);
-  } finally {
-    fs.closeSync(file);
-  }
 }
 
 /** Whether a place of memory is no directory: a store of the database, by its id. */

@@ -3,7 +3,7 @@
 import fs from 'node:fs';
 import { dirname } from 'node:path';
 import { isAppError } from '../errors.ts';
-import { makeDirectory, removeFile, storageError } from './files.ts';
+import { attempt, makeDirectory, removeFile, storageError, withFile } from './files.ts';
 
 const CHUNK_BYTES = 1 << 18;
 
@@ -128,20 +128,13 @@ export async function writePieces(path: string, pieces: AsyncIterable<string | U
  * left to the system when they reach the disk. No database that this process has open: closing the file drops its locks.
  */
 export function writePiecesAt(path: string, pieces: Iterable<{ at: number; bytes: Buffer }>, size: number): void {
-  try {
-    const file = fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_CREAT, 0o600);
-    try {
-      for (const { at, bytes } of pieces) {
-        for (let done = 0; done < bytes.length; )
-          done += fs.writeSync(file, bytes, done, bytes.length - done, at + done);
-      }
-      fs.ftruncateSync(file, size);
-    } finally {
-      fs.closeSync(file);
+  const write = (file: number) => {
+    for (const { at, bytes } of pieces) {
+      for (let done = 0; done < bytes.length; ) done += fs.writeSync(file, bytes, done, bytes.length - done, at + done);
     }
-  } catch (error) {
-    throw storageError('write', path, error);
-  }
+    fs.ftruncateSync(file, size);
+  };
+  attempt('write', path, () => withFile(path, fs.constants.O_RDWR | fs.constants.O_CREAT, write));
 }
 
 /** Copies pieces of `from` to their places in `to`, as `writePiecesAt` does; each is held by itself. */
@@ -149,12 +142,7 @@ export function copyPieces(
   { from, to, size }: { from: string; to: string; size: number },
   pieces: Iterable<{ from: number; at: number; bytes: number }>,
 ): void {
-  let file: number;
-  try {
-    file = fs.openSync(from, 'r');
-  } catch (error) {
-    throw storageError('read', from, error);
-  }
+  const file = attempt('read', from, () => fs.openSync(from, 'r'));
   function* read() {
     for (const piece of pieces) {
       const bytes = Buffer.alloc(piece.bytes);

@@ -38,11 +38,7 @@ export async function readText(path: string): Promise<string | null> {
 
 /** Like `readText`, at once: for work that runs inside a ledger transaction. */
 export function readTextNow(path: string): string | null {
-  try {
-    return readRegular(path).toString('utf8');
-  } catch (error) {
-    return absentOr(path, error);
-  }
+  return readBytesNow(path)?.toString('utf8') ?? null;
 }
 
 /** Of a file of the memory so much is read: nobody keeps more on purpose, and whoever does is told. */
@@ -50,21 +46,15 @@ export const MOST_MEMORY_BYTES = 16 * 1024 * 1024;
 
 /** The bytes of a file of the memory, of one that is too large its beginning up to a line end; null where there is none. */
 export function readMemoryBytesNow(path: string): Buffer | null {
-  try {
-    const file = fs.openSync(path, WITHOUT_WAITING);
-    try {
-      const stat = fs.fstatSync(file);
-      if (!stat.isFile()) refuseSpecial();
-      if (stat.size <= MOST_MEMORY_BYTES) return fs.readFileSync(file);
-      const bytes = Buffer.alloc(MOST_MEMORY_BYTES);
-      const begun = bytes.subarray(0, fs.readSync(file, bytes, 0, MOST_MEMORY_BYTES, 0));
-      return begun.subarray(0, begun.lastIndexOf(0x0a) + 1);
-    } finally {
-      fs.closeSync(file);
-    }
-  } catch (error) {
-    return absentOr(path, error);
-  }
+  const read = (file: number) => {
+    const stat = fs.fstatSync(file);
+    if (!stat.isFile()) refuseSpecial();
+    if (stat.size <= MOST_MEMORY_BYTES) return fs.readFileSync(file);
+    const bytes = Buffer.alloc(MOST_MEMORY_BYTES);
+    const begun = bytes.subarray(0, fs.readSync(file, bytes, 0, MOST_MEMORY_BYTES, 0));
+    return begun.subarray(0, begun.lastIndexOf(0x0a) + 1);
+  };
+  return absentNowAsNull(path, () => withFile(path, WITHOUT_WAITING, read));
 }
 
 export function readMemoryNow(path: string): string | null {
@@ -73,11 +63,7 @@ export function readMemoryNow(path: string): string | null {
 
 /** The bytes of a file, at once, or null where there is none. */
 export function readBytesNow(path: string): Buffer | null {
-  try {
-    return readRegular(path);
-  } catch (error) {
-    return absentOr(path, error);
-  }
+  return absentNowAsNull(path, () => readRegular(path));
 }
 
 // A pipe that nobody writes to is waited for, a device may have no end, and a repository may hold a link to either: only
@@ -85,12 +71,8 @@ export function readBytesNow(path: string): Buffer | null {
 const WITHOUT_WAITING = fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0);
 
 function readRegular(path: string): Buffer {
-  const file = fs.openSync(path, WITHOUT_WAITING);
-  try {
-    return fs.fstatSync(file).isFile() ? fs.readFileSync(file) : refuseSpecial();
-  } finally {
-    fs.closeSync(file);
-  }
+  const read = (file: number) => (fs.fstatSync(file).isFile() ? fs.readFileSync(file) : refuseSpecial());
+  return withFile(path, WITHOUT_WAITING, read);
 }
 
 function refuseSpecial(): never {
@@ -99,23 +81,16 @@ function refuseSpecial(): never {
 
 /** What stands at a path, at once and without following a link; null where nothing does. */
 export function statNow(path: string): Stat | null {
-  try {
-    const stat = fs.lstatSync(path, { throwIfNoEntry: false });
-    if (!stat) return null;
-    const { size: bytes, mtimeMs: modifiedMs, ctimeMs: changedMs, ino: inode } = stat;
-    return { isFile: stat.isFile(), bytes, modifiedMs, changedMs, inode };
-  } catch (error) {
-    return absentOr(path, error);
-  }
+  const stat = absentNowAsNull(path, () => fs.lstatSync(path, { throwIfNoEntry: false }));
+  if (!stat) return null;
+  const { size: bytes, mtimeMs: modifiedMs, ctimeMs: changedMs, ino: inode } = stat;
+  return { isFile: stat.isFile(), bytes, modifiedMs, changedMs, inode };
 }
 
 /** Whether the bytes of a file are UTF-8 text, so that reading and writing it as such changes none of them. */
 export function holdsText(path: string): boolean {
-  try {
-    return isUtf8(readRegular(path));
-  } catch (error) {
-    return absentOr(path, error) === null;
-  }
+  const bytes = readBytesNow(path);
+  return bytes === null || isUtf8(bytes);
 }
 
 /** Size and last change of a regular file, or null where there is none. */
@@ -135,13 +110,11 @@ export function fileIdentity(path: string): string | null {
  * it changed. Null where none stands at the path, or only by way of a link.
  */
 export function looksNow(path: string): string | null {
-  try {
+  return absentNowAsNull(path, () => {
     const stat = fs.lstatSync(path, { bigint: true, throwIfNoEntry: false });
     if (!stat?.isFile() || fs.realpathSync.native(path) !== path) return null;
     return `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`;
-  } catch (error) {
-    return absentOr(path, error);
-  }
+  });
 }
 
 /** Makes a directory with those above it; what is new of them survives a power loss. */
@@ -152,11 +125,7 @@ export function makeDirectory(path: string): void {
 
 /** The same, left to the system when it reaches the disk; answers the first that was made. */
 export function makeDirectoryInNoHurry(path: string): string | undefined {
-  try {
-    return fs.mkdirSync(path, { recursive: true, mode: 0o700 });
-  } catch (error) {
-    throw storageError('create the directory', path, error);
-  }
+  return attempt('create the directory', path, () => fs.mkdirSync(path, { recursive: true, mode: 0o700 }));
 }
 
 /** Writes a file whole: to a temporary file in the same directory, synced, then renamed over `path`. */
@@ -174,35 +143,21 @@ export function writeWhole(path: string, text: string): void {
 
 /** Writes a new file and syncs it to the disk; fails where one exists. */
 export function writeSynced(path: string, content: string | Buffer): void {
-  try {
-    const file = fs.openSync(path, 'wx', 0o600);
-    try {
-      fs.writeFileSync(file, content);
-      fs.fsyncSync(file);
-    } finally {
-      fs.closeSync(file);
-    }
-  } catch (error) {
-    throw storageError('write', path, error);
-  }
+  const write = (file: number) => {
+    fs.writeFileSync(file, content);
+    fs.fsyncSync(file);
+  };
+  attempt('write', path, () => withFile(path, 'wx', write));
 }
 
 /** Adds to the end of a file, making it. Several processes may do so at once. */
 export function appendText(path: string, text: string): void {
-  try {
-    fs.appendFileSync(path, text, { mode: 0o600 });
-  } catch (error) {
-    throw storageError('write', path, error);
-  }
+  attempt('write', path, () => fs.appendFileSync(path, text, { mode: 0o600 }));
 }
 
 /** Writes a new file and leaves it to the system when it reaches the disk: a power loss may leave it empty. */
 export function writeNew(path: string, content: string | Buffer): void {
-  try {
-    fs.writeFileSync(path, content, { flag: 'wx', mode: 0o600 });
-  } catch (error) {
-    throw storageError('write', path, error);
-  }
+  attempt('write', path, () => fs.writeFileSync(path, content, { flag: 'wx', mode: 0o600 }));
 }
 
 /** Makes an empty file where none is; one that is there is not even opened. */
@@ -269,26 +224,12 @@ export function linkOrCopy(from: string, to: string): void {
 
 /** Copies a file; where the file system can, its bytes are shared until one of them is written. */
 export function copyFile(from: string, to: string): void {
-  try {
-    fs.copyFileSync(from, to, fs.constants.COPYFILE_FICLONE);
-  } catch (error) {
-    throw storageError('copy', from, error);
-  }
+  attempt('copy', from, () => fs.copyFileSync(from, to, fs.constants.COPYFILE_FICLONE));
 }
 
 /** Makes names that were added to or taken from a directory survive a power loss, where the system can. */
 export function syncDirectory(path: string): void {
-  if (process.platform === 'win32') return;
-  try {
-    const dir = fs.openSync(path, 'r');
-    try {
-      fs.fsyncSync(dir);
-    } finally {
-      fs.closeSync(dir);
-    }
-  } catch (error) {
-    throw storageError('sync', path, error);
-  }
+  if (process.platform !== 'win32') attempt('sync', path, () => withFile(path, 'r', fs.fsyncSync));
 }
 
 /** Whether other users are kept from a file or directory; always where the system has no such modes, or it is gone. */
@@ -299,20 +240,12 @@ export function isPrivate(path: string): boolean {
 
 /** Makes a file 0600, a directory 0700. */
 export function makePrivate(path: string): void {
-  try {
-    fs.chmodSync(path, fs.statSync(path).isDirectory() ? 0o700 : 0o600);
-  } catch (error) {
-    throw storageError('make private', path, error);
-  }
+  attempt('make private', path, () => fs.chmodSync(path, fs.statSync(path).isDirectory() ? 0o700 : 0o600));
 }
 
 /** Removes a file; none there is fine. */
 export function removeFile(path: string): void {
-  try {
-    fs.rmSync(path, { force: true });
-  } catch (error) {
-    throw storageError('remove', path, error);
-  }
+  attempt('remove', path, () => fs.rmSync(path, { force: true }));
 }
 
 /** A path inside the installed package: the directory above this file that holds `prompts/`. */
@@ -327,6 +260,34 @@ export async function absentAsNull<T>(path: string, read: () => Promise<T>): Pro
     return await read();
   } catch (error) {
     return absentOr(path, error);
+  }
+}
+
+/** The same, at once. */
+export function absentNowAsNull<T>(path: string, read: () => T): T | null {
+  try {
+    return read();
+  } catch (error) {
+    return absentOr(path, error);
+  }
+}
+
+/** Does something to what is at a path, of which a failure tells. */
+export function attempt<T>(verb: string, path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw storageError(verb, path, error);
+  }
+}
+
+/** Opens a file for `work` alone; a new one is 0600. */
+export function withFile<T>(path: string, flags: string | number, work: (file: number) => T): T {
+  const file = fs.openSync(path, flags, 0o600);
+  try {
+    return work(file);
+  } finally {
+    fs.closeSync(file);
   }
 }
 
