@@ -49,8 +49,7 @@ export async function editLine(
 ): Promise<string | null> {
   const now = withUnixEnds(text).trimEnd();
   if (now === withUnixEnds(shown).trimEnd()) return null;
-  let job: string | null = null;
-  const change = (current: string | null) => {
+  return asPerson({ kind: 'edit', outcome: 'edited' }, path, { store, clock }, (current) => {
     const raw = current ?? '';
     const at = locateLines(raw).find(
       (each) => each.id === line && shownLine(raw, each) === withUnixEnds(shown).trimEnd(),
@@ -59,11 +58,27 @@ export async function editLine(
     const end = lineEndOf(raw);
     const written = now === '' ? '' : `${now.replaceAll('\n', end)}${/\n$/.test(raw.slice(at.from, at.to)) ? end : ''}`;
     return raw.slice(0, at.from) + written + raw.slice(at.to);
+  });
+}
+
+/** Changes one file as a person does; answers with which job it can be undone: null where nothing was changed. */
+async function asPerson(
+  done: Pick<Parameters<typeof enterPersonsJob>[1], 'kind' | 'outcome'>,
+  path: string,
+  { store, clock }: { store: Store; clock: Clock },
+  change: (current: string | null) => string | null,
+): Promise<string | null> {
+  let isChanged = false;
+  let job: string | null = null;
+  const noted = (current: string | null) => {
+    const text = change(current);
+    isChanged = text !== current;
+    return text;
   };
   await store.commit({ actor: 'person' }, () => ({
-    files: [{ path, change }],
+    files: [{ path, change: noted }],
     rows(transaction) {
-      job = enterPersonsJob(transaction, { kind: 'edit', outcome: 'edited', now: clock.now() });
+      if (isChanged) job = enterPersonsJob(transaction, { ...done, now: clock.now() });
     },
   }));
   return job;
@@ -100,24 +115,13 @@ export function shownTopic(raw: string): ShownTopic {
  */
 export async function editTopic(
   { path, shown, description, body }: { path: string; shown: string; description: string; body: string },
-  { store, clock }: { store: Store; clock: Clock },
+  at: { store: Store; clock: Clock },
 ): Promise<string | null> {
-  let changed = false;
-  let job: string | null = null;
-  const change = (current: string | null) => {
+  return asPerson({ kind: 'edit', outcome: 'edited' }, path, at, (current) => {
     if (current === null || shaOf(current) !== shown)
       throw new AppError('conflict', `${path} was changed meanwhile; nothing of yours was written.`);
-    const text = withDescription(withBody(current, body), fold(description));
-    changed = text !== current;
-    return text;
-  };
-  await store.commit({ actor: 'person' }, () => ({
-    files: [{ path, change }],
-    rows(transaction) {
-      if (changed) job = enterPersonsJob(transaction, { kind: 'edit', outcome: 'edited', now: clock.now() });
-    },
-  }));
-  return job;
+    return withDescription(withBody(current, body), fold(description));
+  });
 }
 
 function withDescription(raw: string, description: string): string {
@@ -149,32 +153,15 @@ function withUnixEnds(text: string): string {
   return text.replaceAll('\r\n', '\n');
 }
 
-interface PinRequest {
-  /** Of the topic's file. */
-  path: string;
-  pinned: boolean;
-}
-
-/** Answers whether that changed the file, and with which job it can be undone. */
+/** Whether that changed the topic's file, and with which job it can be undone. */
 export async function pin(
-  { path, pinned }: PinRequest,
-  { store, clock }: { store: Store; clock: Clock },
+  { path, pinned }: { path: string; pinned: boolean },
+  at: { store: Store; clock: Clock },
 ): Promise<{ changed: boolean; job: string | null }> {
-  let changed = false;
-  let job: string | null = null;
-  const change = (current: string | null) => {
-    changed = current !== null && parseTopic(path, current).pinned !== pinned;
-    if (!changed || current === null) return current;
+  const done = { kind: pinned ? 'pin' : 'unpin', outcome: pinned ? 'pinned' : 'unpinned' } as const;
+  const job = await asPerson(done, path, at, (current) => {
+    if (current === null || parseTopic(path, current).pinned === pinned) return current;
     return pinned ? setKeys(current, { pinned }) : dropKey(current, 'pinned');
-  };
-  await store.commit({ actor: 'person' }, () => ({
-    files: [{ path, change }],
-    rows(transaction) {
-      const done = pinned
-        ? ({ kind: 'pin', outcome: 'pinned' } as const)
-        : ({ kind: 'unpin', outcome: 'unpinned' } as const);
-      if (changed) job = enterPersonsJob(transaction, { ...done, now: clock.now() });
-    },
-  }));
-  return { changed, job };
+  });
+  return { changed: job !== null, job };
 }

@@ -37,7 +37,9 @@ export async function reprocess(request: ReprocessRequest, deps: ReprocessDeps):
   const where = request.all ? {} : { session: asked, day: request.day };
   const covered = coverageWhere(ledger, where).filter(({ disposition }) => disposition !== 'declined');
   if (covered.length === 0) {
-    throw new AppError('bad-input', `Nothing was extracted before from ${whatOf(request)} in ${deps.store.dir}.`, {
+    const { session, day } = request;
+    const what = session ? `session ${session}` : day ? `sessions of ${day}` : 'any session';
+    throw new AppError('bad-input', `Nothing was extracted before from ${what} in ${deps.store.dir}.`, {
       remedy: 'Use nocturne extract TRANSCRIPT for a session that is new.',
     });
   }
@@ -57,8 +59,4 @@ export async function reprocess(request: ReprocessRequest, deps: ReprocessDeps):
     reports.push(report);
   }
   return reports;
-}
-
-function whatOf({ session, day }: ReprocessRequest): string {
-  return session ? `session ${session}` : day ? `sessions of ${day}` : 'any session';
 }

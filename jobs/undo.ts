@@ -9,7 +9,7 @@
 
 import { AppError, isAppError } from '../src/base/errors.ts';
 import type { Clock } from '../src/base/time.ts';
-import { indexChange } from '../src/memory/dream/index-file.ts';
+import { indexChange, isIndexPath } from '../src/memory/dream/index-file.ts';
 import { missingLines, takeBackLines } from '../src/memory/history/line-diff.ts';
 import { markUnread } from '../src/memory/history/log-items.ts';
 import {
@@ -91,9 +91,7 @@ export async function undo(request: UndoRequest, deps: UndoDeps): Promise<UndoRe
 
 function findJob(ledger: Ledger, { job: id, last, partial }: UndoRequest): JobRow {
   if ((id === undefined) === !last) {
-    throw new AppError('bad-input', 'Say what to undo: one job, or --last, not both.', {
-      remedy: NAMED,
-    });
+    throw new AppError('bad-input', 'Say what to undo: one job, or --last, not both.', { remedy: NAMED });
   }
   const found = id ? findId(ledger, 'job', id) : lastChangingJob(ledger)?.id;
   const job = found && jobRow(ledger, found);
@@ -177,10 +175,6 @@ async function takeBack(job: JobRow, request: UndoRequest, { store, clock, actor
     return { outcome: 'refused', undo: null, files: [], turns: 0, stays };
   }
   return done as TakenBack;
-}
-
-function isIndexPath(path: string): boolean {
-  return path === 'MEMORY.md' || path.startsWith('index/');
 }
 
 /** An index that the job began and that holds nothing any more is no file. */

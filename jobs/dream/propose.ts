@@ -72,10 +72,7 @@ type Proposed = { outcome: 'proposed'; spend: SliceSummary['spend'] } | { outcom
 export async function propose(selected: Selected, check: Check, deps: ProposeDeps): Promise<Proposed> {
   const { store, spend, clock } = deps;
   const before = spend.total();
-  const tool: Tool = {
-    definition: PROPOSAL_TOOL,
-    call: async (input) => replyTo(await check.take(input)),
-  };
+  const tool: Tool = { definition: PROPOSAL_TOOL, call: async (input) => replyTo(await check.take(input)) };
   try {
     await runWithTools({ memory: store.dir, ...(await requestFor(selected, deps)) }, [tool], deps);
   } catch (error) {

@@ -74,12 +74,9 @@ export function excerptsOf(
   of: ToShow,
   { excerptTokens, zone, isNumbered }: { excerptTokens: number; zone: string; isNumbered?: boolean },
 ): AsyncGenerator<Excerpt> {
-  const options = { ids: saidIds(of), budgetTokens: excerptTokens, redact, zone, isNumbered };
+  const ids = of.sorted.shown.values().flatMap(({ turn }) => turn.saidIds);
+  const options = { ids, budgetTokens: excerptTokens, redact, zone, isNumbered };
   return buildExcerpts(() => readTurnsToShow(of), options);
-}
-
-function* saidIds({ sorted }: ToShow): Generator<string> {
-  for (const { turn } of sorted.shown) yield* turn.saidIds;
 }
 
 /** The turns themselves: those that are pending and their context. */

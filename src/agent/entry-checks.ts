@@ -89,11 +89,7 @@ export async function checkEntry(entry: ProposedEntry, options: CheckOptions): P
   const by = whoSays(first);
   const foreign = foreignProblem({ ...entry, text }, { by, quoted, options });
   if (foreign) return { problem: foreign };
-  const evidence = quoted.map((each) => ({
-    message: each.source.id,
-    quote: asSeen(each.quote),
-    by: whoSays(each),
-  }));
+  const evidence = quoted.map((each) => ({ message: each.source.id, quote: asSeen(each.quote), by: whoSays(each) }));
   const changes = await changesOf(entry, options);
   const { type, strength } = entry;
   return { type, strength, text, evidence, by, turn, ...(at ? { at } : {}), ...(changes && { changes }) };

@@ -3,7 +3,7 @@
 // Nothing of what was sent is trusted to be small, flat or plain.
 
 import { z } from 'zod';
-import { parseJson } from '../base/text/json.ts';
+import { parsedOr } from '../base/text/json.ts';
 
 const MAX_TEXT_CHARACTERS = 1_000;
 const MAX_QUOTE_CHARACTERS = 1_000;
@@ -57,7 +57,8 @@ export function readEntries(
     const unknown = Object.keys(found).find((key) => key !== 'entries');
     if (unknown !== undefined) return { problem: `${shorten(unknown)}: not known here. ${EXPECTED}` };
     found = Object.hasOwn(found, 'entries') ? (found as { entries: unknown }).entries : undefined;
-    if (typeof found === 'string') found = parsedOr(found);
+    // What is no JSON stays the string it is, and is named as one.
+    if (typeof found === 'string' && found.length <= MAX_JSON_CHARACTERS) found = parsedOr(found);
   }
   if (!Array.isArray(found)) return { problem: `entries: must be an array, ${kindOf(found)} was found. ${EXPECTED}` };
   if (found.length === 0)
@@ -81,12 +82,6 @@ function withEvidenceArray(proposed: unknown): unknown {
   const { evidence } = proposed as { evidence: unknown };
   const isSingle = typeof evidence === 'object' && evidence !== null && !Array.isArray(evidence);
   return isSingle ? { ...proposed, evidence: [evidence] } : proposed;
-}
-
-/** What is no JSON stays the string it is, and is named as one. */
-function parsedOr(text: string): unknown {
-  const value = text.length > MAX_JSON_CHARACTERS ? undefined : parseJson(text);
-  return value === undefined ? text : value;
 }
 
 function kindOf(value: unknown): string {

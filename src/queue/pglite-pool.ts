@@ -33,10 +33,7 @@ export async function openPglitePool(dataDir: string, schema: string): Promise<P
     const result = params
       ? await database.query<R>(text, [...params])
       : ((await database.exec(text)).at(-1) as { rows: R[]; affectedRows?: number } | undefined);
-    return {
-      rows: result?.rows ?? [],
-      rowCount: result?.affectedRows ?? result?.rows.length ?? 0,
-    };
+    return { rows: result?.rows ?? [], rowCount: result?.affectedRows ?? result?.rows.length ?? 0 };
   };
   return new PglitePool(database, query);
 }

@@ -212,9 +212,7 @@ export async function readSettings(path: string): Promise<Settings> {
     // Some editors begin a file with a mark of its byte order.
     if (text !== null) found = JSON.parse(text.replace(/^\ufeff/, ''));
   } catch (error) {
-    throw new AppError('bad-input', `${path} is not JSON: ${jsonProblem(error)}.`, {
-      remedy: 'Mend or remove it.',
-    });
+    throw new AppError('bad-input', `${path} is not JSON: ${jsonProblem(error)}.`, { remedy: 'Mend or remove it.' });
   }
   const settings = settingsSchema.safeParse(withTodaysNames(found));
   if (settings.success) return settings.data;

@@ -67,12 +67,7 @@ function replaceSecrets(text: string, spans: Found[], counts: Map<string, number
 // (`secretlint-disable`), `gcp` opens files by name. npm's `_authToken=` takes the rest of the line; ours does not.
 const PRESET = presetRules
   .filter((rule) => !/-(?:filter-comments|gcp)$/.test(rule.meta.id))
-  .map((rule) => ({
-    id: rule.meta.id,
-    rule,
-    options: {},
-    allowMessageIds: ['Npmrc_authToken'],
-  }));
+  .map((rule) => ({ id: rule.meta.id, rule, options: {}, allowMessageIds: ['Npmrc_authToken'] }));
 // The profiler is on by default and keeps a mark per rule and call for ever.
 secretLintProfiler.setEnabled(false);
 

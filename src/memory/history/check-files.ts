@@ -10,7 +10,7 @@ import { isPrivate, makePrivate } from '../../base/files/files.ts';
 import { isObject } from '../../base/text/json.ts';
 import { sidesOf } from '../conflicts/conflict.ts';
 import { lookAgain } from '../conflicts/resolve-merges.ts';
-import { type BuiltIndex, buildIndex, INDEX_CAPS } from '../dream/index-file.ts';
+import { type BuiltIndex, buildIndex, INDEX_CAPS, isIndexPath } from '../dream/index-file.ts';
 import { indexLines, writeIndexLines } from '../ledger/entries.ts';
 import type { Transaction } from '../ledger/ledger.ts';
 import { formatTooLarge } from '../store/apply.ts';
@@ -91,7 +91,8 @@ function frontmatterFaults(store: Store, { path, name, type, pinned }: Topic, te
   const faults: Finding[] = [];
   const said = data.name ?? (isObject(data.metadata) ? data.metadata.name : undefined);
   if (said !== undefined && said !== name) {
-    const apply = () => rename(store, path, name);
+    const change = (current: string | null) => current && setKeys(current, { name });
+    const apply = async () => void (await store.commit({ actor: CHECK }, () => ({ files: [{ path, change }] })));
     const mend = pinned ? null : { says: `Sets the name to ${name}, the file's.`, apply };
     const what = `Its frontmatter calls it ${JSON.stringify(said)}, its file ${name}.`;
     faults.push(finding('name', path, what, mend));
@@ -101,12 +102,6 @@ function frontmatterFaults(store: Store, { path, name, type, pinned }: Topic, te
     faults.push(finding('type', path, what));
   }
   return faults;
-}
-
-async function rename(store: Store, path: string, name: string): Promise<void> {
-  await store.commit({ actor: CHECK }, () => ({
-    files: [{ path, change: (current) => current && setKeys(current, { name }) }],
-  }));
 }
 
 /** Links to Markdown files of this directory, and `[[topic]]`. */
@@ -227,7 +222,7 @@ const INDEX = 'MEMORY.md';
 
 export function findIndexFaults(store: Store, { texts, topics: all }: ReadFiles): Finding[] {
   const current = texts.get(INDEX) ?? null;
-  const linked = linkedPaths([...texts].flatMap(([path, text]) => (isIndex(path) ? text : [])).join('\n'));
+  const linked = linkedPaths([...texts].flatMap(([path, text]) => (isIndexPath(path) ? text : [])).join('\n'));
   // What a program put there for itself is no topic, until a dream lists it.
   const plain = madeByTools(store);
   const topics = [...all.values()].filter(
@@ -285,11 +280,6 @@ function overflow(built: BuiltIndex, { texts, mend }: Pick<ReadFiles, 'texts'> &
 }
 
 const LINK = /\[([^[\]()\n]+\.md)\]|\]\((?:\.\/)?([^()\s#]+\.md)(?:#[^()\s]*)?\)/gi;
-
-/** The index, and the files of what it has no room for. */
-function isIndex(path: string): boolean {
-  return path === INDEX || path.startsWith('index/');
-}
 
 /** The Markdown files of this directory that a text links. */
 function linkedPaths(text: string): Set<string> {

@@ -128,7 +128,7 @@ function importEntries(
     if (before === undefined && (item.kind === 'own' || row)) {
       const entry = { ...entryOfItem(item, undefined, ledger), state };
       writeEntry(transaction, entry);
-      assumeTurn(transaction, entry);
+      if (entry.session !== '' && entry.turn !== '') assumeCovered(transaction, entry);
     } else if (before && before.state !== 'forgotten' && row && !isKnown(row.job) && state !== 'new') {
       writeEntry(transaction, { ...entryOfItem(item, before, ledger), state });
     }
@@ -139,10 +139,6 @@ function importEntries(
 function stateAfter(row: ReportRow | undefined, text: string): EntryState {
   if (!row || (row.said !== undefined && row.said !== lineId(text))) return 'new';
   return row.op === 'hold' ? 'held' : 'distilled';
-}
-
-function assumeTurn(transaction: Transaction, { session, turn, day }: EntryRow): void {
-  if (session !== '' && turn !== '') assumeCovered(transaction, { session, turn, day });
 }
 
 /** What a line rests on is what the last dream that wrote it said, as far as the line still stands. */

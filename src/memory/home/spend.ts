@@ -182,11 +182,7 @@ export class JobSpend {
   ): Promise<void> {
     const total = used.reduce(addTokens, NOTHING_SPENT);
     const costs = used.map((each) => this.batchCost(each, model) ?? 0);
-    const spent = {
-      tokens: tokensOf(total),
-      microUsd: costs.reduce((sum, cost) => sum + cost, 0),
-      calls: total.calls,
-    };
+    const spent = { tokens: tokensOf(total), microUsd: costs.reduce((sum, cost) => sum + cost, 0), calls: total.calls };
     const day = await this.#home.days.settleUnder(id, { used: spent, unknown: sumOf(unknown) });
     const price = this.#priceOf(model);
     if (day) this.#count(total, { day, model, price: price && batchPrice(price), microUsd: spent.microUsd });

@@ -4,7 +4,7 @@
 
 import type { Day } from '../../base/time.ts';
 import type { Disposition } from '../types.ts';
-import type { Ledger, Row, Transaction } from './ledger.ts';
+import type { Ledger, Transaction } from './ledger.ts';
 
 export interface Coverage {
   session: string;
@@ -118,7 +118,7 @@ export function coverRange(transaction: Transaction, turn: TurnIds, range: Omit<
     if (row.disposition !== 'undone' && (row.job !== range.job || row.isAgain)) {
       for (let at = interval.start; at <= interval.end; at++) covered.add(at);
     }
-    transaction.drop('coverage', keyOf(row));
+    transaction.drop('coverage', { session: row.session, turn: row.turn, from_message: row.from });
     if (interval.start < own.start) rests.push({ ...row, throughMessage: ids[own.start - 1] as string });
     if (interval.end > own.end && own.end + 1 < ids.length) rests.push({ ...row, from: ids[own.end + 1] as string });
   }
@@ -141,10 +141,6 @@ function rowsOf(ledger: Ledger, session: string, turn: string): CoveredRange[] {
   const sql = `select ${COVERAGE}, again from coverage where session = ? and turn = ?`;
   const rows = ledger.all<Coverage & { again: number }>(sql, session, turn);
   return rows.map(({ again, ...row }) => ({ ...row, isAgain: again === 1 }));
-}
-
-function keyOf({ session, turn, from }: Coverage): Row {
-  return { session, turn, from_message: from };
 }
 
 /** Takes a turn, and all before it in its session, for covered. */

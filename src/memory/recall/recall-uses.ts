@@ -33,20 +33,16 @@ export class LedgerRecallRows implements RecallRows {
     this.#ledger = ledger;
   }
 
-  async before(given: Parameters<RecallRows['before']>[0]) {
-    return recalledBefore(this.#ledger, given);
+  async before({ session, request }: Parameters<RecallRows['before']>[0]) {
+    const sql = 'select text from recalled where session = ? and request = ?';
+    return this.#ledger.get<{ text: string }>(sql, session, request)?.text ?? null;
   }
 
-  async remember(given: Parameters<RecallRows['remember']>[0]) {
-    rememberRecalled(this.#ledger, given);
-  }
+  remember = async (given: Parameters<RecallRows['remember']>[0]) => rememberRecalled(this.#ledger, given);
+  use = async (uses: Parameters<RecallRows['use']>[0]) => rememberUses(this.#ledger, uses);
 
   async drop(session: string) {
-    dropRecalled(this.#ledger, session);
-  }
-
-  async use(uses: Parameters<RecallRows['use']>[0]) {
-    rememberUses(this.#ledger, uses);
+    this.#ledger.deriving(() => this.#ledger.run('delete from recalled where session = ?', session));
   }
 }
 
@@ -79,11 +75,6 @@ export function rememberUses(ledger: Ledger, uses: { shown?: string[]; used?: st
   });
 }
 
-function recalledBefore(ledger: Ledger, given: { session: string; request: string }): string | null {
-  const row = ledger.get('select text from recalled where session = ? and request = ?', given.session, given.request);
-  return (row?.text as string | undefined) ?? null;
-}
-
 /** All that a session was given and, as far as is known, still has. */
 export function recalledTexts(ledger: Ledger, session: string): string[] {
   return ledger.all<{ text: string }>('select text from recalled where session = ?', session).map(({ text }) => text);
@@ -104,10 +95,6 @@ export function rememberRecalled(
       given.now.toISOString(),
     );
   });
-}
-
-function dropRecalled(ledger: Ledger, session: string): void {
-  ledger.deriving(() => ledger.run('delete from recalled where session = ?', session));
 }
 
 /** How often something was forgotten or redacted here: what was recalled before that is not to be given again. */

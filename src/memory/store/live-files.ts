@@ -31,7 +31,8 @@ type SeenRow = [string, number | null, number | null, number | null, string | nu
 export function liveFiles(dir: string, ledger: Ledger | null): LiveFile[] {
   const seen = new Map(ledger && isApplied(ledger) ? seenRows(ledger).map((row) => [row[0], row]) : []);
   const paths = [...filesByName(dir)].filter(([path]) => path.endsWith('.md'));
-  return paths.sort(byPath).flatMap(([path, spelled]) => {
+  paths.sort(([a], [b]) => (a < b ? -1 : 1));
+  return paths.flatMap(([path, spelled]) => {
     const absolute = join(dir, spelled);
     const stat = statNow(absolute);
     if (!stat) return [];
@@ -58,10 +59,6 @@ function seenRows(ledger: Ledger): SeenRow[] {
   const sql = `select path, seen_bytes, seen_modified, seen_changed, head from memory
     where ${VISIBLE} and missing_since is null`;
   return ledger.lists(sql) as SeenRow[];
-}
-
-function byPath([a]: [string, string], [b]: [string, string]): number {
-  return a < b ? -1 : 1;
 }
 
 export interface ListChoice {

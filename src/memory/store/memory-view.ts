@@ -51,9 +51,7 @@ export async function viewMemory(store: Store, { path, range }: ViewRequest): Pr
     return viewDirectory({ shown, items: readTree(place.absolute, place.path), range });
   }
   const text = await store.read(place.path);
-  if (text === null) {
-    throw notThere(path);
-  }
+  if (text === null) throw notThere(path);
   const lines = numberedLines(text);
   if (lines.length > MAX_LINES) {
     throw new AppError('bad-input', `File ${path} exceeds maximum line limit of 999,999 lines.`);

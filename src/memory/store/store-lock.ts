@@ -33,7 +33,7 @@ export class StoreLock {
     try {
       this.#db.exec('begin exclusive');
     } catch (error) {
-      if (!isBusy(error)) {
+      if (!(error as { code?: string }).code?.startsWith('SQLITE_BUSY')) {
         throw new AppError('storage', `Cannot lock ${this.#path}: ${(error as Error).message}.`, {
           remedy: 'Nothing was changed. Check that the memory directory is still there and may be written.',
           cause: error,
@@ -60,8 +60,4 @@ export class StoreLock {
   close(): void {
     this.#db.close();
   }
-}
-
-function isBusy(error: unknown): boolean {
-  return (error as { code?: string }).code?.startsWith('SQLITE_BUSY') ?? false;
 }

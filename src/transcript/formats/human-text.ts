@@ -299,10 +299,7 @@ function splitAnswer(answer: string, { labels, isMultiple }: Question): { chosen
       rest = rest.replace(`, ${label}, `, () => ', ');
       return rest !== before;
     });
-  return {
-    chosen: labels.filter((label) => chosen.includes(label)),
-    typed: rest.replace(/^(, )+|(, )+$/g, ''),
-  };
+  return { chosen: labels.filter((label) => chosen.includes(label)), typed: rest.replace(/^(, )+|(, )+$/g, '') };
 }
 
 const ANSWERED = /^(?:User has answered your questions|Your questions have been answered): /;

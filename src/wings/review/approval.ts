@@ -85,12 +85,7 @@ async function proposeOperations(checked: Checked, commitAt: CommitAt): Promise<
   });
   // A withdrawn entry that no line rests on any more, or a pinned one alone, needs nobody's word.
   const proposed = new Set(made.flatMap(({ entries }) => entries.map(({ id }) => id)));
-  const settled = {
-    ...checked,
-    operations: [],
-    fresh: [],
-    withdrawn: withdrawn.filter(({ id }) => !proposed.has(id)),
-  };
+  const settled = { ...checked, operations: [], fresh: [], withdrawn: withdrawn.filter(({ id }) => !proposed.has(id)) };
   return commitWaiting({ told: checked, made, texts: rows }, commitAt, {
     told: (ledger) => reportRows(settled, { edits: [], job, ledger }),
     rows: (transaction) => writeStates(transaction, settled, { now: clock.now() }),

@@ -65,12 +65,9 @@ const redactCommand: CommandSpec<RedactOptions, [string | undefined]> = {
 };
 
 /** The lines that rest alone on entries which say it, or rest on words that do. */
-function linesRestingOn(store: Store, match: string): Promise<RestingLine[]> {
-  const said = saying(match, allEntries(store.ledger));
-  return restingOn(
-    store,
-    said.map(({ id }) => id),
-  ).then(({ alone }) => alone.filter(({ text }) => !scrubOf(match).isIn(text)));
+async function linesRestingOn(store: Store, match: string): Promise<RestingLine[]> {
+  const said = saying(match, allEntries(store.ledger)).map(({ id }) => id);
+  return (await restingOn(store, said)).alone.filter(({ text }) => !scrubOf(match).isIn(text));
 }
 
 /** The entries that say it, or rest on words that do. */
