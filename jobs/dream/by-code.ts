@@ -27,8 +27,7 @@ import { archivePath, editLines, isArchivePath, lineId, newTopic, parseTopic } f
 import type { Guidance } from '../agent-request.ts';
 import { lineSeenOnce, resolveMeaning } from './check.ts';
 import { type Checked, type CommitAt, type CommitDeps, commitTopics, type Told, type TopicsPlan } from './commit.ts';
-import { type DraftTopic, readTopics } from './draft.ts';
-import { saidElsewhere } from './others.ts';
+import { type DraftTopic, readTopics, saidElsewhere } from './draft.ts';
 import { contextOf } from './select.ts';
 
 /** What code alone changes, if anything, and the entries of which a model says what becomes. */

@@ -34,8 +34,7 @@ import {
 import { bodyStart, readFrontmatter, setKeys } from '../../src/memory/text/frontmatter.ts';
 import { editLines, lineId, newTopic, withoutMark } from '../../src/memory/text/topic.ts';
 import type { MemoryType } from '../../src/memory/types.ts';
-import { type DraftTopic, editsOf, relinked, type TopicEdit } from './draft.ts';
-import { otherPaths } from './others.ts';
+import { type DraftTopic, editsOf, otherPaths, relinked, type TopicEdit } from './draft.ts';
 
 /** Operations that code lets through, with the rows and topics that they are about. */
 export interface Checked extends Told {

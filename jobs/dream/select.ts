@@ -9,8 +9,7 @@ import type { Ledger } from '../../src/memory/ledger/ledger.ts';
 import { newerAmong, readSaid } from '../../src/memory/recall/newer.ts';
 import { topicUses } from '../../src/memory/recall/recall-uses.ts';
 import type { Store } from '../../src/memory/store/store.ts';
-import { type DraftTopic, readTopics } from './draft.ts';
-import { nearOthers } from './others.ts';
+import { type DraftTopic, nearOthers, readTopics } from './draft.ts';
 
 const CHARACTERS_PER_TOKEN = 3;
 

@@ -1,13 +1,23 @@
 // Shows the pending turns: reads again those that sorting found, and makes their excerpts one at a time, so that of a
 // session of any size no more is held than the excerpt that is being made; or, where that is asked for and nothing stands
 // against it, continues the request that the transcript holds, so that the agent's own prompt cache is read.
+// Of such a request the model is told which messages are offered, by id and by how they begin. Every text is redacted whole
+// before any of it is cut; the quotes are checked against the same texts.
 // What was written into the file meanwhile is left for the next extraction; a file that was rewritten is a `conflict`.
 
 import { OFFLINE_MODEL } from '../../src/agent/types.ts';
 import { AppError } from '../../src/base/errors.ts';
 import { redact } from '../../src/base/text/redact.ts';
-import { buildExcerpts, type Excerpt, type ExcerptTurn } from '../../src/transcript/excerpt/excerpt.ts';
-import { listMessages } from '../../src/transcript/excerpt/message-list.ts';
+import {
+  buildExcerpts,
+  type Excerpt,
+  readSource,
+  redactOnce,
+  type SourceMessage,
+} from '../../src/transcript/excerpt/excerpt.ts';
+import { type Layout, renderHeader, shortenIds } from '../../src/transcript/excerpt/render.ts';
+import { type ExcerptTurn, type Segment, segmentsOf } from '../../src/transcript/excerpt/segments.ts';
+import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
 import type { Session } from '../../src/transcript/session.ts';
 import { readTurns } from '../../src/transcript/turns.ts';
 import { sayWrites } from '../../src/transcript/writes/memory-writes.ts';
@@ -155,4 +165,52 @@ function* valuesIn(value: unknown, key = ''): Generator<{ key: string; value: un
 
 function fieldOf(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined;
+}
+
+interface MessageListOptions {
+  budgetTokens: number;
+  redact: (text: string) => Promise<{ text: string }>;
+  /** Time zone of the dates that are shown. */
+  zone: string;
+}
+
+const BEGINNING_CHARACTERS = 80;
+
+/** Lists all that is offered of `turns`, tools left out where it is too much; null where it still is. */
+export async function listMessages(turns: ExcerptTurn[], options: MessageListOptions): Promise<Excerpt | null> {
+  const segments: Segment[] = [];
+  for (const turn of turns) {
+    const messages = (segments.at(-1)?.position ?? -1) + 1;
+    segments.push(...segmentsOf(turn, { messages, segments: segments.length }).filter((segment) => segment.offered));
+  }
+  const layout: Layout = {
+    shortIds: shortenIds(segments.map((segment) => segment.message.id)),
+    messages: 0,
+    zone: options.zone,
+  };
+  const sources = new Map<string, SourceMessage>();
+  const lines: { text: string; isTool: boolean }[] = [];
+  const redaction = { offered: true, redact: options.redact, redactSegment: redactOnce(options.redact) };
+  for (const first of segments.filter((segment) => segment.siblings[0] === segment)) {
+    // The question that a person answers is not in the list.
+    const { asked: _, ...source } = await readSource(first, redaction);
+    sources.set(source.id, source);
+    const shown = first.siblings.find(({ speaker }) => speaker === source.speaker) ?? first;
+    lines.push({
+      text: `${renderHeader(shown, true, layout)} | ${beginningOf(source.text)}`,
+      isTool: shown.kind !== 'words' || shown.speaker === 'tool',
+    });
+  }
+  const ids = turns.filter(({ offeredFrom }) => offeredFrom !== null).map(({ turn }) => turn.id);
+  for (const kept of [lines, lines.filter((line) => !line.isTool)]) {
+    const text = kept.map((line) => line.text).join('\n');
+    const tokens = estimateTokens(text);
+    if (tokens <= options.budgetTokens) return { text, tokens, turns: ids, sources };
+  }
+  return null;
+}
+
+function beginningOf(text: string): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line.length > BEGINNING_CHARACTERS ? `${line.slice(0, BEGINNING_CHARACTERS).toWellFormed()}…` : line;
 }

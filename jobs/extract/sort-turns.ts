@@ -16,7 +16,7 @@ import type { Turn } from '../../src/transcript/types.ts';
 import { findMemoryWrites, type Memories, type MemoryWrite } from '../../src/transcript/writes/memory-writes.ts';
 import { divideTurn, isIn, type KnownTurn, type PendingTurn, type TurnPart } from './turn-parts.ts';
 
-export type { KnownTurn, PendingTurn } from './turn-parts.ts';
+export type { PendingTurn } from './turn-parts.ts';
 
 /** A turn that is shown, whole or in part. */
 interface ShownTurn {

@@ -1,7 +1,7 @@
 // Sessions by kind in which words come from somebody other than the user: the agent sums up a page, a tool prints them,
 // the user pastes them bare, a file holds them, a form claims that a human said them. And briefs that people typed.
 
-import type { ExcerptTurn } from '../../src/transcript/excerpt/excerpt.ts';
+import type { ExcerptTurn } from '../../src/transcript/excerpt/segments.ts';
 import { markPasted } from '../../src/transcript/session.ts';
 import type { Message } from '../../src/transcript/types.ts';
 import { call, message, result, turn } from './turns.ts';

@@ -1,6 +1,7 @@
 // Turns in few words, for tests of what is made of them.
 
-import { buildExcerpts, type ExcerptTurn, idsOf } from '../../src/transcript/excerpt/excerpt.ts';
+import { buildExcerpts, idsOf } from '../../src/transcript/excerpt/excerpt.ts';
+import type { ExcerptTurn } from '../../src/transcript/excerpt/segments.ts';
 import type { Message, Part, Speaker } from '../../src/transcript/types.ts';
 
 export const asIs = async (text: string) => ({ text });

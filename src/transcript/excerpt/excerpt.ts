@@ -22,8 +22,6 @@ import {
 import { type ExcerptTurn, type Priority, type Segment, saysAnything, segmentsOf, speakerOf } from './segments.ts';
 import { estimateTokens, isWithinTokens } from './tokens.ts';
 
-export type { ExcerptTurn } from './segments.ts';
-
 /** A message that is shown, for checking what is quoted from it. */
 export interface SourceMessage {
   id: string;

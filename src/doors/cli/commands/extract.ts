@@ -4,16 +4,19 @@ import { InvalidArgumentError } from 'commander';
 import type { Fork } from '../../../../jobs/extract/show.ts';
 import type { ExtractReport } from '../../../../jobs/extract.ts';
 import type { ReprocessRequest } from '../../../../jobs/reprocess.ts';
+import type { Config } from '../../../base/config/config.ts';
 import { AppError } from '../../../base/errors.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import { type Day, isDay } from '../../../base/time.ts';
+import type { Enablement } from '../../../memory/home/switches.ts';
 import type { App } from '../../compose.ts';
 import type { JobOptions } from '../../job-bounds.ts';
 import { wings } from '../../wing.ts';
 import type { Call, CommandSpec, OptionSpec } from '../spec.ts';
 import { type CommonOptions, INSTRUCTIONS, keysOf, MEMORY, MODEL, withApp } from '../terminal/options.ts';
-import { exitFor, noteOff, printDream, printEstimate, printExtract } from '../terminal/output.ts';
+import { exitFor, note, printDream, printEstimate, printExtract } from '../terminal/output.ts';
 import { progress } from '../terminal/progress.ts';
+import { plainly } from '../terminal/words.ts';
 
 interface ExtractOptions extends CommonOptions {
   session?: string;
@@ -49,6 +52,11 @@ const extract: CommandSpec<ExtractOptions, [string[]]> = {
     return withApp(call, async (app) => void (await extractNow(app, transcripts, call.options)));
   },
 };
+
+/** Says so where nocturne would not do by itself what a person asked for. */
+function noteOff({ enabled, reason }: Enablement, config: Config): void {
+  if (!enabled) note(`nocturne is off here (${plainly(reason, config)}); done all the same, because you asked.`);
+}
 
 /** Answers the memories that the sessions belong to. */
 export async function extractNow(app: App, transcripts: string[], options: ExtractOptions): Promise<string[]> {

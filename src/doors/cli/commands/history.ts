@@ -35,8 +35,7 @@ import {
   withLooking,
   withReader,
 } from '../terminal/options.ts';
-import { EXIT, note, print, printRaw } from '../terminal/output.ts';
-import { printTable } from '../terminal/table.ts';
+import { EXIT, note, print, printRaw, printTable } from '../terminal/output.ts';
 import { sayWhen } from '../terminal/words.ts';
 
 interface HistoryOptions extends CommonOptions {
@@ -87,7 +86,7 @@ function listHistory(call: Call<HistoryOptions, [string | undefined]>): Promise<
       if (json) return print(found);
       const at = { now: app.config.clock.now(), zone: app.config.zone };
       const rows = found.versions.map((version) => rowOf(version, store, at));
-      printTable(['when', 'version', 'what', 'bytes', 'by', 'file'], rows);
+      await printTable(['when', 'version', 'what', 'bytes', 'by', 'file'], rows);
       if (found.nextPage) print(`… older ones: --page ${shortId(ledger, 'version', found.nextPage)}`);
     }),
   );

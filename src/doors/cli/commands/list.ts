@@ -34,8 +34,7 @@ import {
   withLooking,
   withLookingAtAll,
 } from '../terminal/options.ts';
-import { EXIT, note, print, style } from '../terminal/output.ts';
-import { printTable } from '../terminal/table.ts';
+import { EXIT, note, print, printTable, style } from '../terminal/output.ts';
 import { sayWhen, shellPath, whoseMemory } from '../terminal/words.ts';
 
 /** So many memories in folders are named where nothing else is remembered. */
@@ -77,17 +76,17 @@ const list: CommandSpec<ListOptions> = {
     const { type, day, all, json } = call.options;
     if (day !== undefined) return tellDay(call, day === true ? undefined : day);
     if (all) return listAll(call);
-    return withLooking(call, (at) => {
+    return withLooking(call, async (at) => {
       const listing = listingOf(at, type);
       if (json) print(listing);
-      else showListing(listing, at);
+      else await showListing(listing, at);
     });
   },
 };
 
 /** Every memory directory that is known: first how much is where, then each as it is listed alone. */
 function listAll(call: Call<ListOptions>): Promise<void> {
-  return withLookingAtAll(call, (places) => {
+  return withLookingAtAll(call, async (places) => {
     const { json, type } = call.options;
     const found = places.map((at) => {
       const { ledger, config } = at;
@@ -109,11 +108,11 @@ function listAll(call: Call<ListOptions>): Promise<void> {
         whose.name,
       ];
     });
-    printTable(['topics', 'new', 'last learned', 'project'], rows);
+    await printTable(['topics', 'new', 'last learned', 'project'], rows);
     for (const { at, whose, listing } of found) {
       if (listing.topics.length + listing.waiting.length === 0) continue;
       print(`\n${style('bold', whose.name)}\n  ${whose.command('nocturne list')}`);
-      showListing(listing, at);
+      await showListing(listing, at);
     }
   });
 }
@@ -133,7 +132,7 @@ function listingOf({ id: memory, dir, ledger }: Looking, type: MemoryType | unde
   };
 }
 
-function showListing({ topics, waiting }: Listing, at: Looking): void {
+async function showListing({ topics, waiting }: Listing, at: Looking): Promise<void> {
   const { config, ledger } = at;
   const now = config.clock.now();
   if (topics.length + waiting.length === 0) print(instead(at));
@@ -142,11 +141,11 @@ function showListing({ topics, waiting }: Listing, at: Looking): void {
       const said = cutDescription(description);
       return [name, type ?? '–', ageOf(modifiedAt, now), String(lines), pinned ? 'pinned' : '', said];
     });
-    printTable(['topic', 'type', 'age', 'lines', '', 'description'], rows);
+    await printTable(['topic', 'type', 'age', 'lines', '', 'description'], rows);
   }
   if (waiting.length === 0) return;
   print(style('bold', `${topics.length > 0 ? '\n' : ''}Not distilled yet:`));
-  printTable(
+  await printTable(
     ['entry', 'type', 'day', 'text'],
     waiting.map(({ id, type, day, text, state }) => [
       shortId(ledger, 'entry', id),

@@ -1,18 +1,16 @@
 // What the commands print: results on stdout, everything else on stderr; and the exit codes. Lines fit the terminal, broken
 // between words and nowhere else: a call of nocturne that can be pasted, code and a quote stay whole as far as a line is
-// long enough for them; a path is never broken, and a diff stays as it is. Nothing is left out.
+// long enough for them; a path is never broken, and a diff stays as it is. Nothing is left out. Tables are for people, and
+// the same rows for pipes.
 
 import { stripVTControlCharacters, styleText } from 'node:util';
 import type { DreamEstimate } from '../../../../jobs/dream/estimate.ts';
 import type { Waits } from '../../../../jobs/dream/seams.ts';
 import type { DreamReport } from '../../../../jobs/dream.ts';
 import type { ExtractReport } from '../../../../jobs/extract.ts';
-import type { Config } from '../../../base/config/config.ts';
 import { sayCount } from '../../../base/text/wording.ts';
-import type { Enablement } from '../../../memory/home/switches.ts';
 import { lookIntoLedger } from '../../../memory/ledger/ledger.ts';
 import { shortId } from '../../../memory/ledger/short-ids.ts';
-import { plainly } from './words.ts';
 
 /** `attention`: something needs a person. `later`: busy, or a ceiling. */
 export const EXIT = { fine: 0, failed: 1, usage: 2, attention: 3, later: 75 } as const;
@@ -147,11 +145,6 @@ export function style(format: 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cya
   return styleText(format, text, { stream: process.stdout });
 }
 
-/** Says so where nocturne would not do by itself what a person asked for. */
-export function noteOff({ enabled, reason }: Enablement, config: Config): void {
-  if (!enabled) note(`nocturne is off here (${plainly(reason, config)}); done all the same, because you asked.`);
-}
-
 export function note(text: string): void {
   process.stderr.write(readable(`${fitting(text, process.stderr)}\n`, process.stderr));
 }
@@ -219,4 +212,38 @@ function hangOf(line: string, columns: number): number {
 
 function lengthOf(text: string): number {
   return stripVTControlCharacters(text).length;
+}
+
+const NO_BORDER = Object.fromEntries(
+  ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right', 'left']
+    .concat(['left-mid', 'mid', 'mid-mid', 'right', 'right-mid', 'middle'])
+    .map((part) => [part, '']),
+);
+
+/**
+ * Rows in columns under their names, the last one wrapped to the terminal; without names and padding where stdout is
+ * no terminal, one tab between.
+ */
+export async function printTable(names: string[], rows: string[][]): Promise<void> {
+  if (!process.stdout.isTTY) {
+    for (const row of rows) print(row.join('\t'));
+    return;
+  }
+  const firstColumns = names.slice(0, -1).map((_, at) => at);
+  const takenColumns = firstColumns.map((at) => 2 + Math.max(...[names, ...rows].map((row) => row[at]?.length ?? 0)));
+  const room = (process.stdout.columns || 80) - takenColumns.reduce((sum, width) => sum + width, 0);
+  // A path is never cut: who copies it needs all of it.
+  const longestWord = Math.max(...rows.flatMap((row) => (row.at(-1) ?? '').split(' ').map((word) => word.length)));
+  const left = Math.max(room, longestWord + 2, 24);
+  // Commands without a table load no package for it.
+  const { default: Table } = await import('cli-table3');
+  const table = new Table({
+    head: names.map((name) => name && style('bold', name)),
+    chars: NO_BORDER,
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 2 },
+    colWidths: [...firstColumns.map(() => null), left],
+    wordWrap: true,
+  });
+  table.push(...rows);
+  print(table.toString().replace(/(?<![ \t])[ \t]+$/gm, ''));
 }
