@@ -12,8 +12,9 @@ import { type TestApp, type TestAppOptions, testApp, testModel } from '../suppor
 import { waysTaken } from '../support/depth.ts';
 import { type MessagesServer, says } from '../support/messages-server.ts';
 import { isIdle, sixSessions } from '../support/nights.ts';
-import { type Running, start, stop, until } from '../support/run.ts';
+import { start, stop, until } from '../support/run.ts';
 import { runHere } from '../support/run-here.ts';
+import { type WorkerHere, workerHere } from '../support/worker-here.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -21,7 +22,7 @@ const noPostgres = await missing('postgres');
 const sessions = sixSessions();
 const [first, ...others] = sessions as [string, ...string[]];
 
-/** Each agent is a process: where nothing is done side by side, one does. */
+/** Each agent of a worker's process is one too: where nothing is done side by side, one does. */
 const ONE_AGENT = { concurrency: 1 };
 
 /** A model that finds nothing. */
@@ -46,8 +47,8 @@ async function expectAllOnce({ store }: TestApp, model: MessagesServer): Promise
   expect(model.requests).toHaveLength(sessions.length);
 }
 
-async function expectEndsInOrder(worker: Running): Promise<void> {
-  expect(await stop(worker)).toMatchObject({ code: 0, signal: null });
+async function expectEndsInOrder(worker: WorkerHere): Promise<void> {
+  expect(await worker.stop()).toBe('ended');
 }
 
 test.skipIf(noPostgres)(
@@ -60,7 +61,7 @@ test.skipIf(noPostgres)(
     });
     const { testing, postgres, unrung } = await onPostgres({ server: model });
     await runHere(['enqueue', 'extract', first], unrung);
-    const worker = start(['worker'], testing.environment);
+    const worker = await workerHere(testing.environment);
     await until(() => isIdle(testing));
     expect(await postgres.terminate()).toBeGreaterThan(0);
     await runHere(['enqueue', 'extract', ...others.slice(0, 3)], testing.environment);
@@ -86,7 +87,7 @@ test.skipIf(noPostgres)(
     const model = await indifferent();
     const { testing, postgres, unrung } = await onPostgres({ server: model, settings: ONE_AGENT });
     await runHere(['enqueue', 'extract', first], unrung);
-    const worker = start(['worker'], testing.environment);
+    const worker = await workerHere(testing.environment);
     await until(() => isIdle(testing), 60_000);
     await postgres.dropSchema();
     await runHere(['enqueue', 'extract', ...others], unrung);
@@ -102,7 +103,7 @@ test.skipIf(noPostgres)(
     const model = await indifferent();
     const { testing, postgres, unrung } = await onPostgres({ server: model, settings: ONE_AGENT });
     await runHere(['enqueue', 'extract', first], unrung);
-    const worker = start(['worker'], testing.environment);
+    const worker = await workerHere(testing.environment);
     await until(() => isIdle(testing), 60_000);
     await postgres.truncateAll();
     await runHere(['enqueue', 'extract', ...others.slice(0, 2)], unrung);
@@ -110,7 +111,7 @@ test.skipIf(noPostgres)(
     await expectEndsInOrder(worker);
     await runHere(['enqueue', 'extract', ...others.slice(2)], unrung);
     await postgres.truncateAll();
-    const next = start(['worker'], testing.environment);
+    const next = await workerHere(testing.environment);
     await until(() => isIdle(testing), 60_000);
     await expectAllOnce(testing, model);
     await expectEndsInOrder(next);
@@ -139,7 +140,7 @@ test.skipIf(noPostgres)(
       code: 75,
       stderr: expect.stringContaining('stalled: the queue has work'),
     });
-    const next = start(['worker'], environment);
+    const next = await workerHere(environment);
     await until(() => isIdle(testing), 60_000);
     await expectAllOnce(testing, model);
     await expectEndsInOrder(next);
@@ -163,10 +164,10 @@ test.skipIf(!isDeleted)(
     rmSync(join(testing.home, 'queue'), { recursive: true });
     await runHere(['enqueue', 'extract', ...sessions], testing.environment);
     const ended = await Promise.race([worker.ended, until(() => isIdle(testing), 60_000)]);
-    if (ended === true) await expectEndsInOrder(worker);
+    if (ended === true) expect(await stop(worker)).toMatchObject({ code: 0, signal: null });
     else
       expect(ended).toMatchObject({ code: 75, stderr: expect.stringContaining('stalled: the embedded queue failed') });
-    const next = start(['worker'], testing.environment);
+    const next = await workerHere(testing.environment);
     await until(() => isIdle(testing), 60_000);
     await expectAllOnce(testing, model);
     await expectEndsInOrder(next);

@@ -15,20 +15,21 @@ import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { waysTaken } from '../support/depth.ts';
 import { says } from '../support/messages-server.ts';
 import { enqueueNight, isIdle, memoryOf, sixSessions } from '../support/nights.ts';
-import { run, start, stop, until } from '../support/run.ts';
+import { start, until } from '../support/run.ts';
 import { runHere } from '../support/run-here.ts';
+import { workerHere } from '../support/worker-here.ts';
 
-/** Each agent is a process: where queues are tested, one does. */
+/** Each agent of a worker's process is one too: where queues are tested, one does. */
 const ONE_AGENT = { concurrency: 1 };
 const noRedis = await missing('redis');
 const sessions = sixSessions();
 let once: ReturnType<typeof workOnce> | undefined;
 
-/** What `worker --once` says, and what it makes of the night. */
+/** What `worker --once` says, and what it makes of the night; that a process does is tested in crash.test.ts. */
 async function workOnce() {
   const testing = await testApp({ settings: ONE_AGENT });
   await enqueueNight(testing, sessions);
-  const ended = await run(['worker', '--once'], testing.environment);
+  const ended = await runHere(['worker', '--once'], testing.environment);
   return { ...ended, memory: await memoryOf(testing) };
 }
 
@@ -40,9 +41,9 @@ function workedOnce(): ReturnType<typeof workOnce> {
 
 /** Lets a resident worker do all that waits and ends it. */
 async function workUntilIdle(testing: TestApp): Promise<void> {
-  const worker = start(['worker'], testing.environment);
+  const worker = await workerHere(testing.environment);
   await until(() => isIdle(testing));
-  expect(await stop(worker)).toMatchObject({ code: 0, signal: null });
+  expect(await worker.stop()).toBe('ended');
 }
 
 test('worker --once does all that waits, the dream last, says what became of it, and ends', async () => {
@@ -202,7 +203,7 @@ test.skipIf(noRedisOfOurs)(
     onTestFinished(() => redis.close());
     testing.environment.NOCTURNE_QUEUE_URL = redis.url;
     await runHere(['enqueue', 'extract', ...sessions.slice(0, 3)], testing.environment);
-    const worker = start(['worker'], testing.environment);
+    const worker = await workerHere(testing.environment);
     await model.received(2);
     await redis.kill();
     release();
@@ -210,7 +211,7 @@ test.skipIf(noRedisOfOurs)(
     await runHere(['enqueue', 'extract', ...sessions.slice(3)], testing.environment);
     await redis.start();
     await until(() => isIdle(testing));
-    expect(await stop(worker)).toMatchObject({ code: 0 });
+    expect(await worker.stop()).toBe('ended');
     expect(model.requests).toHaveLength(sessions.length);
     expect(coverageWhere(testing.store.ledger)).toHaveLength(11);
   },

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { afterEach, expect, onTestFinished, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { type ForkOptions, forkAgent } from '../../../src/agent/child/fork.ts';
 import { agentRequest, recordingPorts } from '../../support/agent-ports.ts';
 import {
@@ -102,16 +102,6 @@ test('a ceiling in the third reservation ends the run with that very error, and 
   expect(server?.requests).toHaveLength(2);
 });
 
-test('a model that hangs is left at the wall clock, which the error names; its request stays counted', async () => {
-  const ports = recordingPorts();
-  await expect(run(['hang'], ports, { wallMs: 15_000 })).rejects.toMatchObject({
-    code: 'child-crash',
-    message: expect.stringContaining('limit of 15 s'),
-  });
-  expect(ports.reserved).toHaveLength(1);
-  expect(ports.settled).toEqual([]);
-});
-
 test('an abort ends the run with its reason, and the child is gone by then', async () => {
   const stop = new AbortController();
   let pid = 0;
@@ -136,12 +126,6 @@ test('a run that is aborted before it starts starts no child', async () => {
   expect(ports.toolCalls).toEqual([]);
 });
 
-test('a child that spins past the wall clock is killed before the run is over', async () => {
-  const ports = recordingPorts();
-  await expect(misbehave('spin', ports, { wallMs: 2500 })).rejects.toMatchObject({ code: 'child-crash' });
-  expect(isRunning(ports.toolCalls[0]?.input as number)).toBe(false);
-});
-
 test.each([
   ['exits', 'exit', /exit code 3 .*the reason is here/s],
   ['is killed', 'kill', /by SIGKILL/],
@@ -150,17 +134,39 @@ test.each([
   await expect(misbehave(way)).rejects.toMatchObject({ code: 'child-crash', message: expect.stringMatching(words) });
 });
 
-test('a child that runs out of memory is a crash, and its last words are kept to four kilobytes', async () => {
-  const failure = await misbehave('grow', recordingPorts(), { memoryLimitMb: 32 }).catch((thrown) => thrown);
-  expect(failure).toMatchObject({ code: 'child-crash', message: expect.stringContaining('SIGABRT') });
-  expect(failure.message).toMatch(/heap|memory/i);
-  expect(failure.message.length).toBeLessThan(4300);
-});
+// What waits for a limit waits together.
+describe('a limit', { concurrent: true }, () => {
+  test('of wall time: a model that hangs is left at it, the error names it, and its request stays counted', async () => {
+    const ports = recordingPorts();
+    const hanging = await startMessagesServer(['hang']);
+    const running = forkAgent({ ...limits, entry: CHILD, wallMs: 15_000 });
+    await expect(running(agentRequest({ access: hanging.access }), ports)).rejects.toMatchObject({
+      code: 'child-crash',
+      message: expect.stringContaining('limit of 15 s'),
+    });
+    await hanging.close();
+    expect(ports.reserved).toHaveLength(1);
+    expect(ports.settled).toEqual([]);
+  });
 
-test('a child that hoards buffers, which the heap limit does not see, is ended and says so', async () => {
-  await expect(misbehave('buffers', recordingPorts(), { memoryLimitMb: 64 })).rejects.toMatchObject({
-    code: 'child-crash',
-    message: expect.stringMatching(/by SIGKILL .*more than 320 MiB/s),
+  test('of wall time: a child that is blocked past it is killed before the run is over', async () => {
+    const ports = recordingPorts();
+    await expect(misbehave('block', ports, { wallMs: 2500 })).rejects.toMatchObject({ code: 'child-crash' });
+    expect(isRunning(ports.toolCalls[0]?.input as number)).toBe(false);
+  });
+
+  test('of the heap: a child that grows past it is a crash, and its last words are kept to four kilobytes', async () => {
+    const failure = await misbehave('grow', recordingPorts(), { memoryLimitMb: 32 }).catch((thrown) => thrown);
+    expect(failure).toMatchObject({ code: 'child-crash', message: expect.stringContaining('SIGABRT') });
+    expect(failure.message).toMatch(/heap|memory/i);
+    expect(failure.message.length).toBeLessThan(4300);
+  });
+
+  test('of memory: a child that hoards buffers, which the heap’s does not see, is ended and says so', async () => {
+    await expect(misbehave('buffers', recordingPorts(), { memoryLimitMb: 64 })).rejects.toMatchObject({
+      code: 'child-crash',
+      message: expect.stringMatching(/by SIGKILL .*more than 320 MiB/s),
+    });
   });
 });
 

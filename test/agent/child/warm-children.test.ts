@@ -19,6 +19,7 @@ const limits: ForkOptions = {
   environment: { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILED },
   maxIdle: 2,
 };
+const BUILT_CHILD = new URL('../../../dist/lib/child.js', import.meta.url);
 const built = <T>(name: string): Promise<T> =>
   import(pathToFileURL(join(import.meta.dirname, '../../../dist/lib', name)).href);
 
@@ -65,7 +66,7 @@ test('runs of one directory side by side are in a child each', async () => {
   expect(together.map(({ pid }) => pid)).toContain((await pidOf('/orchard')).pid);
 });
 
-test.each(['exit', 'kill', 'throw', 'spin', 'late', 'babble', 'moreAndGo'])(
+test.each(['exit', 'kill', 'throw', 'block', 'late', 'babble', 'moreAndGo'])(
   'after a run whose child went wrong (%s) the next has a child of its own, and goes well',
   async (way) => {
     const { pidOf } = children({ wallMs: 4_000 });
@@ -115,9 +116,9 @@ test('by default none is kept', async () => {
   expect((await pidOf('/orchard')).pid).not.toBe((await pidOf('/orchard')).pid);
 });
 
-/** The built child, which has its modules anew for each run. */
+/** It has its modules anew for each run. */
 function builtAgent(options: Partial<ForkOptions> = {}): ForkedAgent {
-  const agent = forkAgent({ ...limits, ...options, entry: new URL('../../../dist/lib/child.js', import.meta.url) });
+  const agent = forkAgent({ ...limits, ...options, entry: BUILT_CHILD });
   onTestFinished(() => agent.close());
   return agent;
 }
@@ -155,7 +156,8 @@ test('what one run was told, asked, answered and refused is in no later request 
 test('a process that has nothing else to do ends although a child of it waits for another run', () => {
   const program = `
     import { forkAgent } from ${JSON.stringify(new URL('../../../src/agent/child/fork.ts', import.meta.url).href)};
-    const agent = forkAgent({ wallMs: 25_000, memoryLimitMb: 128, environment: {}, maxIdle: 1 });
+    const entry = new URL(${JSON.stringify(BUILT_CHILD.href)});
+    const agent = forkAgent({ entry, wallMs: 25_000, memoryLimitMb: 128, environment: {}, maxIdle: 1 });
     const request = ${JSON.stringify({ ...agentRequest({ access: {}, model: 'offline' }), memory: '/orchard' })};
     const usage = async () => 1;
     await agent(request, { reserve: usage, settle: usage, callTool: async () => ({ text: 'ok', isError: false }) });

@@ -1,0 +1,43 @@
+// A resident worker in this process, which saves the start of one and of each of its agents: for what becomes of the
+// work. How a worker's process starts, ends and is killed is tested with run.ts.
+
+import { onTestFinished } from 'vitest';
+import { runAgent } from '../../src/agent/loop.ts';
+import { type Environment, loadConfig } from '../../src/base/config/config.ts';
+import { openApp } from '../../src/doors/compose.ts';
+import { openIntake } from '../../src/doors/hook/intake.ts';
+import { runWorker, type WorkerEnding } from '../../src/doors/worker/worker.ts';
+
+export interface WorkerHere {
+  /** What became of each piece of work, and what went wrong; in order. */
+  said: string[];
+  /** Ends it in order, and answers how it ended. */
+  stop(): Promise<WorkerEnding>;
+}
+
+/** Does what `nocturne worker` does with this environment. */
+export async function workerHere(environment: Environment): Promise<WorkerHere> {
+  const app = await openApp(await loadConfig({}, environment), { runAgent, startedBy: 'program' });
+  const ending = new AbortController();
+  const { signal } = ending;
+  const said: string[] = [];
+  const onError = (message: string) => void said.push(message);
+  const intake = openIntake(app, { signal, onError, isResident: true });
+  const ended = runWorker(app, {
+    ...{ signal, takeIn: intake.takeIn, onError },
+    onResult: ({ kind, key, outcome }) => void said.push(`${kind} ${key}: ${outcome}`),
+  }).finally(async () => {
+    await intake.end();
+    await app.close();
+  });
+  // Told by `stop`.
+  ended.catch(() => undefined);
+  const stop = () => {
+    ending.abort(new Error('the test ends the worker'));
+    return ended;
+  };
+  onTestFinished(async () => {
+    await stop();
+  });
+  return { said, stop };
+}
