@@ -8,6 +8,7 @@ import { enqueueExtract } from '../../src/doors/cli/commands/enqueue.ts';
 import { compose } from '../../src/doors/compose.ts';
 import { inboxItems } from '../../src/memory/ledger/inbox.ts';
 import { testApp, testModel } from '../support/app.ts';
+import { sized } from '../support/depth.ts';
 import { failures, laterApp, workDue, workSession } from '../support/due-work.ts';
 import { error, says } from '../support/messages-server.ts';
 import { run } from '../support/run.ts';
@@ -17,8 +18,10 @@ import { tempDir } from '../support/temp.ts';
 
 vi.setConfig({ testTimeout: 900_000 });
 
-const SESSIONS = Number(process.env.NOCTURNE_TEST_SESSIONS ?? 24);
+const SESSIONS = Number(process.env.NOCTURNE_TEST_SESSIONS ?? sized({ quick: 14, deep: 24 }));
 const DIRECTORIES = Number(process.env.NOCTURNE_TEST_DIRECTORIES ?? 4);
+/** Half as many sessions more are begun by each of two workers: those that are turned away at once are beyond these. */
+const CONCURRENCY = sized({ quick: 2, deep: 4 });
 const NOW = Date.parse('2026-11-21T02:00:00Z');
 const MINUTE = 60_000;
 
@@ -35,7 +38,7 @@ test('with a daily ceiling two workers never send more than it allows; the rest 
     return { text: 'Nothing.', usage };
   });
   const dayTokens = Math.max(100_000, SESSIONS * 1_500);
-  const { home, environment } = await testApp({ server: model, settings: { dayTokens, concurrency: 4 } });
+  const { home, environment } = await testApp({ server: model, settings: { dayTokens, concurrency: CONCURRENCY } });
   const shared = { ...environment, NOCTURNE_MEMORY_DIR: '', CLAUDE_CONFIG_DIR: join(home, 'claude') };
   const app = compose(await loadConfig({}, shared));
   const transcripts = tempDir();
@@ -106,7 +109,7 @@ test('after five jobs in a row without progress no model is asked; then one trie
   const results = await workDue(testing);
   expect(results.map(({ outcome }) => outcome)).toEqual([...Array(5).fill('failed'), ...Array(3).fill('breaker')]);
   expect(model.requests).toHaveLength(5);
-  const status = await run(['status', '--verbose'], testing.environment);
+  const status = await runHere(['status', '--verbose'], testing.environment);
   expect(status.code).toBe(3);
   expect(status.stdout).toMatch(
     /^attention {2}the breaker is open after 5 failures in a row \(auth\), tries again at 2026-11-21T02:05:00.000Z; 3 turned away/m,

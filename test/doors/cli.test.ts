@@ -11,8 +11,8 @@ import { inboxItems } from '../../src/memory/ledger/inbox.ts';
 import { beginJob, type JobRow, takeLease } from '../../src/memory/ledger/job-rows.ts';
 import { testApp, testModel } from '../support/app.ts';
 import { error } from '../support/messages-server.ts';
-import { DOOR, run, runJson } from '../support/run.ts';
-import { runHere, runJsonHere } from '../support/run-here.ts';
+import { DOOR, runJson } from '../support/run.ts';
+import { jsonHere, runHere, runJsonHere } from '../support/run-here.ts';
 import { type SessionFile, sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
@@ -111,7 +111,7 @@ test('a session that somebody else works on and a ceiling end with 75: try again
   const held = await testApp();
   const now = new Date('2026-11-21T02:00:00Z');
   takeLease(held.store.ledger, { key: `session:${session.id}`, owner: `${thisProcess()}/test`, now, ttlMs: 60_000 });
-  const busy = await runJson<ExtractReport>(['extract', session.path], held.environment);
+  const busy = await runJsonHere<ExtractReport>(['extract', session.path], held.environment);
   expect(busy).toMatchObject({ code: 75, values: [{ outcome: 'busy', spend: { calls: 0 } }] });
   const model = await testModel([]);
   const poor = await testApp({ server: model, settings: { dayTokens: 1 } });
@@ -127,7 +127,7 @@ test.each([
   ['a day that is none', ['enqueue', 'reprocess', '--day', '2026-13-01']],
 ])('%s is wrong usage: exit 2, words on stderr, nothing made', async (_, args) => {
   const home = join(tempDir(), 'home');
-  const ended = await run(args, { PATH: process.env.PATH, HOME: home });
+  const ended = await runHere(args, { PATH: process.env.PATH, HOME: home });
   expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('nocturne') });
   expect(existsSync(home)).toBe(false);
 });
@@ -264,8 +264,8 @@ test('without --memory a session goes to its project’s own directory, which a 
   // Nobody would look there for it.
   const elsewhere = `kept in ${memory}, the memory of the project that it ran in`;
   expect(extracted.stdout.split(elsewhere)).toHaveLength(3);
-  const status = await runJson<{ memory: string }>(['status'], environment, { cwd: worktree });
-  expect(status.values[0]?.memory).toBe(memory);
+  const status = await jsonHere<{ memory: string }>(['status'], environment, { cwd: worktree });
+  expect(status.memory).toBe(memory);
 });
 
 test('CLAUDE_CONFIG_DIR moves the projects’ directories, and --memory wins over all', async () => {

@@ -91,7 +91,7 @@ test('a worker killed at a step of its commits leaves what the next one brings t
     '- 09:00 **user** The user prefers short answers.',
   ]);
   let kills = 0;
-  for (let step = 3, wasKilled = true; wasKilled; step += sized({ quick: 37, deep: 13 })) {
+  for (let step = 3, wasKilled = true; wasKilled; step += sized({ quick: 55, deep: 13 })) {
     const testing = await handWrittenNight();
     const environment = { ...testing.environment, NOCTURNE_TEST_DIES_AT: String(step) };
     const { signal } = await run(['worker', '--once'], environment, { nodeArgs: ['--import', DIES_AT] });
@@ -151,7 +151,7 @@ test('killed while its agent waits for the model, a worker takes the agent along
   if (onLinux) await until(() => agentsOf(testing.home).length === 0);
   late.resolve();
   expect(await testing.store.list()).toEqual([]);
-  expect(await run(['worker', '--once'], testing.environment)).toMatchObject({ code: 0 });
+  expect(await runHere(['worker', '--once'], testing.environment)).toMatchObject({ code: 0 });
   expect(model.requests).toHaveLength(4);
   const { files, coverage, waiting } = await memoryOf(testing);
   expect(files['logs/2026/11/2026-11-12.md']?.filter((line) => line.startsWith('- '))).toEqual([

@@ -65,7 +65,10 @@ test.each(['2026', 'before'] as const)(
   async (era) => {
     const dir = put(tempDir(), { 'hosts.md': HOSTS });
     const { environment } = world();
-    const { client, call } = await connect(['--store', `notes=${dir}:rw`], environment, { era });
+    const { client, call } =
+      era === '2026'
+        ? await connect(['--store', `notes=${dir}:rw`], environment, { era })
+        : await connectHere([`notes=${dir}:rw`], environment);
     expect(client.getProtocolEra()).toBe(era === '2026' ? 'modern' : 'legacy');
     expect(client.getInstructions()).toContain('- `notes` (read_write)');
     const { tools } = await client.listTools();
@@ -179,11 +182,11 @@ test('a read-only store shows what another process writes to it, and stays out o
   expect((await call<Output<'search'>>('memory_search', { query: 'gamma' })).data.total).toBe(1);
 });
 
-test('two clients that change one memory at once lose nothing, and one that comes late is told what stands there', async () => {
+test('two clients in two processes that change one memory at once lose nothing, and one that comes late is told what stands there', async () => {
   const dir = put(tempDir(), { 'list.md': '- begin\n' });
   const { environment } = world();
-  const stores = ['--store', `notes=${dir}:rw`];
-  const clients = await Promise.all([connect(stores, environment), connect(stores, environment)]);
+  const notes = `notes=${dir}:rw`;
+  const clients = await Promise.all([connect(['--store', notes], environment), connectHere([notes], environment)]);
   const added = clients.flatMap((_, who) => Array.from({ length: 15 }, (__, nth) => `- ${who}.${nth}\n`));
   const replies = await Promise.all(
     added.map((line, at) => {
@@ -364,7 +367,7 @@ test('without stores the memory of the project is served, read-only, and none is
   const project = tempDir();
   const { environment, home } = world();
   const { NOCTURNE_MEMORY_DIR: _, ...rest } = environment;
-  const { call } = await connect([], rest, { cwd: project });
+  const { call } = await connectHere([], rest, { cwd: project });
   expect((await call<Output<'list'>>('memory_list')).data).toEqual({ store: 'project', memories: [], next_page: null });
   expect(await call('memory_write', { path: 'a.md', content: 'x' })).toMatchObject({
     isError: true,

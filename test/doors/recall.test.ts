@@ -13,8 +13,8 @@ import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
 import { inboxItems } from '../../src/memory/ledger/inbox.ts';
 import { topicUses } from '../../src/memory/recall/recall-uses.ts';
 import { type TestApp, testApp } from '../support/app.ts';
-import { DOOR, run, runJson } from '../support/run.ts';
-import { runHere, runJsonHere } from '../support/run-here.ts';
+import { DOOR } from '../support/run.ts';
+import { jsonHere, runHere, runJsonHere } from '../support/run-here.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
@@ -131,12 +131,12 @@ test('search --all finds what any known memory says, and where; a typo is asked 
 test('recall makes no directory and no file where nothing is remembered', async () => {
   const home = tempDir();
   const environment: Environment = { PATH: process.env.PATH, HOME: home, NOCTURNE_MEMORY_DIR: join(home, 'a/memory') };
-  const { code, stdout, stderr } = await run(['recall'], environment);
+  const { code, stdout, stderr } = await runHere(['recall'], environment);
   expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
   expect(stderr).toContain('Nothing is remembered in');
   expect(existsSync(join(home, 'a'))).toBe(false);
   fill(join(home, 'a/memory'));
-  await run(['recall'], environment);
+  await runHere(['recall'], environment);
   expect(readdirSync(join(home, 'a/memory')).sort()).toEqual(['MEMORY.md', 'releases.md', 'user.md']);
 });
 
@@ -169,7 +169,7 @@ test.each([
   ['a subagent’s start', sessionStart({ agent_id: 'a1' })],
 ])('the hook is silent and fine when it gets %s', async (_, input) => {
   const { environment } = await filledApp();
-  expect(await hook(input, environment)).toMatchObject({ code: 0, stdout: '' });
+  expect(await runHere(['recall', '--hook'], environment, { stdin: input })).toMatchObject({ code: 0, stdout: '' });
 });
 
 test('the hook does not wait for a pipe that stays open, nor fail on settings it cannot use', async () => {
@@ -212,7 +212,7 @@ test('what is forgotten or redacted is not given to a session again', async () =
 
 test('recall says which topics were used: those that a query asked for', async () => {
   const { environment, store } = await filledApp();
-  await run(['recall'], environment);
+  await runHere(['recall'], environment);
   await runHere(['recall', '--query', 'when are releases cut'], environment);
   const uses = topicUses(store.ledger);
   expect(uses.get('releases.md')).toMatchObject({ shown: 2, used: 1 });
@@ -306,8 +306,8 @@ test('a project is paused by its root, for all its directories and no other', as
   const root = tempDir();
   execFileSync('git', ['init', root], { stdio: 'ignore' });
   mkdirSync(join(root, 'src'));
-  const paused = await runJson(['pause', '--project'], environment, { cwd: join(root, 'src') });
-  expect(paused.values).toEqual([{ project: root, until: null }]);
+  const paused = await jsonHere(['pause', '--project'], environment, { cwd: join(root, 'src') });
+  expect(paused).toEqual({ project: root, until: null });
   expect(await answer(environment, { cwd: root })).toBe('');
   expect(await answer(environment, { cwd: tempDir() })).not.toBe('');
   await runHere(['resume', '--project', root], environment);

@@ -35,7 +35,7 @@ test('worker --once --nightly extracts what waits, dreams over every known direc
 
 test('--nightly without --once is wrong usage', async () => {
   const { environment } = await testApp();
-  expect(await run(['worker', '--nightly'], environment)).toMatchObject({
+  expect(await runHere(['worker', '--nightly'], environment)).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('--once'),
   });

@@ -8,7 +8,7 @@ import { testModel } from '../support/app.ts';
 import { error, type MessagesRequest, type Script, says } from '../support/messages-server.ts';
 import { messagesBy, obey, shown } from '../support/obedient.ts';
 import { aPerson, type Person } from '../support/person.ts';
-import { run, start } from '../support/run.ts';
+import { start } from '../support/run.ts';
 import { runHere } from '../support/run-here.ts';
 import { sessionFile } from '../support/session-file.ts';
 
@@ -69,7 +69,7 @@ test('ten sessions, one command: the key is tried, what each taught is learned o
     ANTHROPIC_BASE_URL: server.access.baseURL,
     NOCTURNE_MODEL: 'test-model',
   };
-  const ended = await run(['setup', '--yes', '--learn', '--key-file', key], environment);
+  const ended = await runHere(['setup', '--yes', '--learn', '--key-file', key], environment);
   expect(ended).toMatchObject({ code: 0, stderr: '' });
   expect(ended.stdout).toContain('Claude Code   hooks: ~/.claude/settings.json');
   expect(ended.stdout).toContain('The key works: test-model answers.');
@@ -79,7 +79,7 @@ test('ten sessions, one command: the key is tried, what each taught is learned o
   expect(ended.stdout).not.toContain('sk-ant-secret');
   expect(readFileSync(join(person.user, '.nocturne', 'key'), 'utf8')).toBe('sk-ant-secret\n');
   const asked = server.requests.length;
-  await run(['worker', '--once', '--nightly'], { ...environment, NOCTURNE_NOW: '2026-11-21T02:30:00Z' });
+  await runHere(['worker', '--once', '--nightly'], { ...environment, NOCTURNE_NOW: '2026-11-21T02:30:00Z' });
   const days = server.requests.slice(asked).filter(({ tools }) => tools?.some(({ name }) => name === 'record_entries'));
   expect(days).toEqual([]);
   // Nobody here uses a queue.

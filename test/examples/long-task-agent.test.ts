@@ -10,7 +10,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { contextOf, type SeenCall, type SeenContext } from '../support/context-editing.ts';
 import { calls, type MessagesRequest, type ModelReply, says } from '../support/messages-server.ts';
-import { run } from '../support/run.ts';
+import { runHere } from '../support/run-here.ts';
 import { tempDir } from '../support/temp.ts';
 
 const EXAMPLE = join(import.meta.dirname, 'long-task-agent.ts');
@@ -78,7 +78,7 @@ test('the agent works with an edited context, and after a kill goes on from memo
   const directory = join(tempDir(), 'chapters');
   mkdirSync(directory);
   for (const name of FILES) writeFileSync(join(directory, name), `This is ${name}.\n${'Words. '.repeat(2_200)}`);
-  expect((await run(['init'], testing.environment)).code).toBe(0);
+  expect((await runHere(['init'], testing.environment)).code).toBe(0);
   const checklist = () => readFileSync(join(testing.dir, 'feature-checklist.md'), 'utf8');
 
   const first = startAgent(testing, directory);

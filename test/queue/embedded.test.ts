@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isAppError } from '../../src/base/errors.ts';
 import { openPglitePool } from '../../src/queue/pglite-pool.ts';
 import { openWakeQueue } from '../../src/queue/queue.ts';
-import { waysTaken } from '../support/depth.ts';
+import { sized, waysTaken } from '../support/depth.ts';
 import { copyEmbeddedQueue } from '../support/embedded-queue.ts';
 import { eventually, recorder, temporaryDirectory } from './backends.ts';
 
@@ -23,14 +23,19 @@ async function migrateToTheFuture(): Promise<void> {
   await pool.end();
 }
 
-test('is made anew where its directory was deleted, and rings', async () => {
-  rmSync(dataDir, { recursive: true });
-  const queue = await openWakeQueue({ dataDir });
-  expect(queue.rebuilt).toBe(false);
-  await queue.notify(wakeUp);
-  expect(await queue.counts()).toEqual({ waiting: 1, active: 0, delayed: 0 });
-  await queue.close({ deadlineMs: 0 });
-});
+// Each making of a database is seconds of the processor. In the small size `npm start` makes one where none was
+// (doors/start.test.ts), and a worker one that was deleted (doors/queues.test.ts or queue-lost.test.ts).
+test.skipIf(!sized({ quick: false, deep: true }))(
+  'is made anew where its directory was deleted, and rings',
+  async () => {
+    rmSync(dataDir, { recursive: true });
+    const queue = await openWakeQueue({ dataDir });
+    expect(queue.rebuilt).toBe(false);
+    await queue.notify(wakeUp);
+    expect(await queue.counts()).toEqual({ waiting: 1, active: 0, delayed: 0 });
+    await queue.close({ deadlineMs: 0 });
+  },
+);
 
 const DAMAGES = [
   ['of another Postgres', () => writeFileSync(join(dataDir, 'PG_VERSION'), '14\n')],
@@ -38,7 +43,6 @@ const DAMAGES = [
   ['migrated by a newer BullMQ', migrateToTheFuture],
 ] as const;
 
-// Each makes a database anew, which is seconds of the processor.
 test.for(DAMAGES)('a directory %s is replaced, and the queue says so', async (each, { skip }) => {
   const [, damage] = each;
   skip(!waysTaken(DAMAGES).includes(each));

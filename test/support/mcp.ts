@@ -53,9 +53,13 @@ export async function connect(
 }
 
 /** Connects a client to the command's work in this process; for what the tools do. */
-export async function connectHere(stores: string[], environment: Environment): Promise<Connected> {
+export async function connectHere(
+  stores: string[],
+  environment: Environment,
+  { cwd = process.cwd() } = {},
+): Promise<Connected> {
   const app = await openApp(await loadConfig({}, environment), { startedBy: 'program' });
-  const attached = attachedStores(app.config, { given: stores, cwd: process.cwd() });
+  const attached = attachedStores(app.config, { given: stores, cwd });
   const [ours, theirs] = InMemoryTransport.createLinkedPair();
   const connection = await serveMemory(app, { stores: attached, version: '1.0.0', transport: theirs });
   const client = new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode: 'legacy' } });

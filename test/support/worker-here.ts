@@ -23,13 +23,18 @@ export async function workerHere(environment: Environment): Promise<WorkerHere> 
   const said: string[] = [];
   const onError = (message: string) => void said.push(message);
   const intake = openIntake(app, { signal, onError, isResident: true });
-  const ended = runWorker(app, {
-    ...{ signal, takeIn: intake.takeIn, onError },
-    onResult: ({ kind, key, outcome }) => void said.push(`${kind} ${key}: ${outcome}`),
-  }).finally(async () => {
-    await intake.end();
-    await app.close();
-  });
+  const work = async () => {
+    try {
+      return await runWorker(app, {
+        ...{ signal, takeIn: intake.takeIn, onError },
+        onResult: ({ kind, key, outcome }) => void said.push(`${kind} ${key}: ${outcome}`),
+      });
+    } finally {
+      await intake.end();
+      await app.close();
+    }
+  };
+  const ended = work();
   // Told by `stop`.
   ended.catch(() => undefined);
   const stop = () => {

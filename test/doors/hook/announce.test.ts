@@ -1,5 +1,5 @@
 // Whoever notices that a session has news tells it to the inbox with one function; these are its promises, with a
-// worker that is a process of its own.
+// worker.
 
 import { expect, test } from 'vitest';
 import { announceSession } from '../../../src/doors/hook/ingest.ts';
@@ -7,10 +7,11 @@ import { coverageWhere } from '../../../src/memory/ledger/coverage.ts';
 import { inboxItems } from '../../../src/memory/ledger/inbox.ts';
 import { type TestApp, testApp, testModel } from '../../support/app.ts';
 import { says } from '../../support/messages-server.ts';
-import { start, stop, until } from '../../support/run.ts';
+import { until } from '../../support/run.ts';
 import { runHere } from '../../support/run-here.ts';
 import { sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
+import { workerHere } from '../../support/worker-here.ts';
 
 const nothing = says('Nothing worth keeping.');
 
@@ -64,7 +65,7 @@ test('news that come while their session is worked are worked once more, after i
   const session = aSession();
   const news = { transcript: session.path, session: session.id, cwd: '/', ended: true };
   await announceSession(testing.app, news);
-  const worker = start(['worker'], testing.environment);
+  const worker = await workerHere(testing.environment);
   await model.received(1);
   for (const prompt of ['I prefer short answers.', 'Never commit to main directly.']) {
     session.add(prompt);
@@ -73,7 +74,7 @@ test('news that come while their session is worked are worked once more, after i
   expect(inboxItems(testing.store.ledger)).toHaveLength(1);
   release();
   await until(() => inboxItems(testing.store.ledger).length === 0);
-  expect(await stop(worker)).toMatchObject({ code: 0 });
+  expect(await worker.stop()).toBe('ended');
   expect(model.requests).toHaveLength(2);
   expect(coverageWhere(testing.store.ledger).map(({ disposition }) => disposition)).toEqual([
     'nothing',

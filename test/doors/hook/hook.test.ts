@@ -9,10 +9,11 @@ import { allEntries } from '../../../src/memory/ledger/entries.ts';
 import { lastJobs } from '../../../src/memory/ledger/job-rows.ts';
 import { type TestApp, testApp } from '../../support/app.ts';
 import { filesIn, hookLog, keepAwake, runHook, SILENT, spooledIn, startHook } from '../../support/hook.ts';
-import { run, start, until } from '../../support/run.ts';
+import { until } from '../../support/run.ts';
 import { runHere } from '../../support/run-here.ts';
 import { sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
+import { workerHere } from '../../support/worker-here.ts';
 
 /** An app whose time runs, because hooks know no other, and which waits for nothing. */
 function hookApp(): Promise<TestApp> {
@@ -155,7 +156,7 @@ test('a session that plugin and settings announce at once is extracted once, and
     );
   for (const ended of await both()) expect(ended).toMatchObject(SILENT);
   expect(spooledIn(testing.home)).toHaveLength(3);
-  expect(await run(['worker', '--once'], testing.environment)).toMatchObject({ code: 0 });
+  expect(await runHere(['worker', '--once'], testing.environment)).toMatchObject({ code: 0 });
   expect(spooledIn(testing.home)).toEqual([]);
   expect(coverageWhere(testing.store.ledger).map(({ disposition }) => disposition)).toEqual(['recorded', 'recorded']);
   expect(lastJobs(testing.store.ledger, 10)).toHaveLength(1);
@@ -211,7 +212,7 @@ test('a hook whose input comes late lets the worker that is there find the sessi
   const dir = join(testing.home, '.claude/projects/-work');
   mkdirSync(dir, { recursive: true });
   aSession(dir);
-  const worker = start(['worker'], testing.environment);
+  const worker = await workerHere(testing.environment);
   const sessions = () => new Set(coverageWhere(testing.store.ledger).map(({ session }) => session)).size;
   // Found by its first sweep; the next would come in an hour.
   await until(() => sessions() === 1, 60_000);
@@ -222,8 +223,7 @@ test('a hook whose input comes late lets the worker that is there find the sessi
   expect(await late.ended).toMatchObject(SILENT);
   await until(() => sessions() === 2, 60_000);
   expect(spooledIn(testing.home)).toEqual([]);
-  worker.kill('SIGTERM');
-  expect((await worker.ended).code).toBe(0);
+  expect(await worker.stop()).toBe('ended');
 });
 
 test.each([

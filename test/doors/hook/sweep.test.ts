@@ -9,11 +9,12 @@ import { type SweepReport, sweepSessions } from '../../../src/doors/hook/sweep.t
 import { inboxItems } from '../../../src/memory/ledger/inbox.ts';
 import { type TestApp, testApp } from '../../support/app.ts';
 import { keepAwake, runHook } from '../../support/hook.ts';
-import { run, runJson, start, stop, until } from '../../support/run.ts';
+import { runJson, until } from '../../support/run.ts';
 import { runHere, runJsonHere } from '../../support/run-here.ts';
 import { type SessionFile, sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 import { fixtures } from '../../support/transcripts.ts';
+import { workerHere } from '../../support/worker-here.ts';
 
 const QUIET = new Date('2026-11-21T01:00:00Z');
 
@@ -175,21 +176,21 @@ test('the start of a session makes a worker find what no hook told of', async ()
   utimesSync(claudeSession(testing).path, new Date(), new Date(Date.now() - 3_600_000));
   const input = { session_id: 's2', cwd: '/', hook_event_name: 'SessionStart', source: 'startup' };
   await runHook(input, testing.environment);
-  expect((await run(['worker', '--once'], testing.environment)).stderr).toMatch(/^extract \S+: recorded/m);
+  expect((await runHere(['worker', '--once'], testing.environment)).stderr).toMatch(/^extract \S+: recorded/m);
 });
 
 test('a resident worker takes in the spool and sweeps beside its work', async () => {
   const testing = await testApp({ now: '', settings: { debounceMs: 0 }, hasQueue: true });
   const swept = claudeSession(testing);
   utimesSync(swept.path, new Date(), new Date(Date.now() - 3_600_000));
-  const worker = start(['worker'], testing.environment);
-  await until(() => worker.stderr().includes(`extract ${swept.id.slice(0, 8)}`));
+  const worker = await workerHere(testing.environment);
+  await until(() => worker.said.some((line) => line.startsWith(`extract ${swept.id}`)));
   const session = sessionFile(testing.dir, { id: '99999999-2222-4333-8444-555555555555' });
   session.add('I prefer short answers.');
   const input = { session_id: session.id, transcript_path: session.path, hook_event_name: 'SessionEnd', cwd: '/' };
   await runHook(input, testing.environment);
-  await until(() => worker.stderr().includes(`extract ${session.id.slice(0, 8)}`));
-  expect(await stop(worker)).toMatchObject({ code: 0 });
+  await until(() => worker.said.some((line) => line.startsWith(`extract ${session.id}`)));
+  expect(await worker.stop()).toBe('ended');
 });
 
 test('the inbox keys of a hook, a sweep and a person are one', async () => {

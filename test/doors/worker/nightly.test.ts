@@ -11,10 +11,11 @@ import { openHome } from '../../../src/memory/home/home.ts';
 import { inboxItems, skips } from '../../../src/memory/ledger/inbox.ts';
 import { lastJobs, takeLease } from '../../../src/memory/ledger/job-rows.ts';
 import { type TestApp, testApp } from '../../support/app.ts';
-import { run, runJson, start, stop, until } from '../../support/run.ts';
-import { runHere } from '../../support/run-here.ts';
+import { until } from '../../support/run.ts';
+import { runHere, runJsonHere } from '../../support/run-here.ts';
 import { sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
+import { workerHere } from '../../support/worker-here.ts';
 
 /** The same home and memory directory at another instant. */
 function at(now: string, { home, dir }: TestApp, settings?: object): Promise<TestApp> {
@@ -67,7 +68,7 @@ test.each(['at night', '0 0 30 2 *'])(
   'the schedule "%s" is refused with a remedy before anything is worked',
   async (dreamCron) => {
     const testing = await testApp({ settings: { dreamCron } });
-    const { code, stderr } = await run(['worker'], testing.environment);
+    const { code, stderr } = await runHere(['worker'], testing.environment);
     expect(code).toBe(1);
     expect(stderr).toContain(dreamCron);
     expect(stderr).toContain('Set dreamCron in config.json');
@@ -104,9 +105,9 @@ test('a night that a worker on one queue did is not done again by one on another
   await extractSession(first, 'Always use pnpm instead of npm.', UUIDS[0]);
   const dreams = () => lastJobs(first.store.ledger, 50).filter((job) => job.kind === 'dream').length;
   const embedded = await at('2026-11-21T04:00:00Z', first);
-  const resident = start(['worker'], embedded.environment);
+  const resident = await workerHere(embedded.environment);
   await until(() => dreams() === 1 && inboxItems(first.store.ledger).length === 0);
-  expect(await stop(resident)).toMatchObject({ code: 0 });
+  expect(await resident.stop()).toBe('ended');
   await extractSession(embedded, 'I prefer short answers.', UUIDS[1]);
   expect(await work(await at('2026-11-21T23:00:00Z', first))).toEqual([]);
   expect(dreams()).toBe(1);
@@ -128,10 +129,10 @@ test('too few entries or too short a time keep a nightly dream shut, counted and
     ['too few entries: fewer than 2 are new or changed', 1],
   ]);
   const now = await at('2026-11-23T05:00:00Z', first);
-  const { stdout } = await run(['status', '--verbose'], now.environment);
+  const { stdout } = await runHere(['status', '--verbose'], now.environment);
   expect(stdout).toContain('too few entries: fewer than 2 are new or changed, 1 time');
   expect(stdout).toContain('next at 2026-11-24T03:30:00.000Z');
-  expect(await runJson(['dream', '--now'], now.environment)).toMatchObject({
+  expect(await runJsonHere(['dream', '--now'], now.environment)).toMatchObject({
     code: 0,
     values: [{ outcome: 'dreamed' }],
   });

@@ -10,6 +10,7 @@ import { run, start, stop, until } from '../../support/run.ts';
 import { runHere } from '../../support/run-here.ts';
 import { sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
+import { workerHere } from '../../support/worker-here.ts';
 
 const onLinux = process.platform === 'linux';
 
@@ -48,7 +49,7 @@ test('SIGTERM ends a resident worker within its deadline, its agent with it, and
   if (onLinux) expect(agentsOf(testing.home)).toEqual([]);
   expect(waiting(testing)).toMatchObject([{ kind: 'extract', attempts: 0, failure: null }]);
   expect(await testing.app.home.workers()).toEqual([]);
-  expect(await run(['worker', '--once'], testing.environment)).toMatchObject({ code: 0 });
+  expect(await runHere(['worker', '--once'], testing.environment)).toMatchObject({ code: 0 });
   expect(coverageWhere(testing.store.ledger).map(({ disposition }) => disposition)).toEqual(['nothing', 'nothing']);
 });
 
@@ -117,13 +118,13 @@ test('a wrong key uses up no attempt: the work waits, named, however often it wa
 
 test('a supervisor can ask whether a worker is alive: one that runs is, and none is once it ended or was suspended', async () => {
   const testing = await testApp({ hasQueue: true });
-  expect(await run(['worker', '--check'], testing.environment)).toMatchObject({ code: 1 });
-  const worker = start(['worker'], testing.environment);
+  expect(await runHere(['worker', '--check'], testing.environment)).toMatchObject({ code: 1 });
+  const worker = await workerHere(testing.environment);
   await until(async () => (await testing.app.home.workers()).length === 1);
-  const { code, stderr } = await run(['worker', '--check'], testing.environment);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(`:${worker.pid}:`) });
+  const { code, stderr } = await runHere(['worker', '--check'], testing.environment);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(`:${process.pid}:`) });
   const later = { ...testing.environment, NOCTURNE_NOW: '2026-11-21T02:02:00Z' };
-  expect(await run(['worker', '--check'], later)).toMatchObject({ code: 1 });
-  expect(await stop(worker)).toMatchObject({ code: 0 });
-  expect(await run(['worker', '--check'], testing.environment)).toMatchObject({ code: 1 });
+  expect(await runHere(['worker', '--check'], later)).toMatchObject({ code: 1 });
+  expect(await worker.stop()).toBe('ended');
+  expect(await runHere(['worker', '--check'], testing.environment)).toMatchObject({ code: 1 });
 });

@@ -65,7 +65,7 @@ test('killed at a step of its sending, a worker leaves a batch that is found, or
   // The first step after the batch was sent, and from the third of the process on, which is long before.
   expect(await sentWhenKilledAt('sent+1')).toBe(1);
   const sentBy: (number | null)[] = [];
-  for (let step = 3; sentBy.at(-1) !== null; step += strideOf({ quick: 40, deep: 11 })) {
+  for (let step = 3; sentBy.at(-1) !== null; step += strideOf({ quick: 80, deep: 11 })) {
     sentBy.push(await sentWhenKilledAt(step));
   }
   expect(sentBy[0]).toBe(0);
@@ -76,7 +76,7 @@ test('killed at a step of its sending, a worker leaves a batch that is found, or
 
 test('killed at a step of carrying out the answer, a worker leaves what the next one brings to the same memory', async () => {
   let kills = 0;
-  for (let step = 3, isDead = true; isDead; step += strideOf({ quick: 30, deep: 11 })) {
+  for (let step = 3, isDead = true; isDead; step += strideOf({ quick: 40, deep: 11 })) {
     const night = await batchedNight(WORDS);
     await work(night.testing);
     await night.model.batches.answer();
@@ -118,7 +118,7 @@ test('a worker that stalls while it sends takes its batch back when another has 
 });
 
 /** So many nights that each failure comes once, and that a worker dies in several. */
-const NIGHTS = sized({ quick: 6, deep: 10 });
+const NIGHTS = sized({ quick: 4, deep: 10 });
 
 test(`over ${NIGHTS} nights of batches, with workers that die and answers that fail, every entry is told once and paid for once`, async () => {
   const night = await batchedNight(['Rule 0 is kept.']);
