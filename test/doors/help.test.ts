@@ -97,6 +97,8 @@ test('help of a command is its own --help, and of none names the nearest', async
 
 test.each([
   ['a command that is none', ['lits'], 'Did you mean list?'],
+  ['a command of another name', ['edit', 'rules'], 'Did you mean nocturne show TOPIC --edit?'],
+  ['help for a command of another name', ['help', 'version'], 'Did you mean nocturne --version?'],
   ['an option that is none', ['list', '--tpye', 'user'], 'Did you mean --type?'],
   [
     'an option that is none, with all there are',

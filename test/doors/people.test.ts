@@ -49,7 +49,7 @@ test('explain of what was typed names who and when, and no session where there w
   const { environment } = await testApp();
   const { entry } = await jsonHere<RememberReport>(['remember', PNPM], environment);
   const { stdout } = await runHere(['explain', entry?.id ?? ''], environment);
-  expect(stdout).toMatch(/^ {2}said by human, just now$/m);
+  expect(stdout).toMatch(/^ {2}said by you, just now$/m);
 });
 
 test('list names topics with type, age and lines, and entries that no dream has read; --type chooses', async () => {
@@ -155,7 +155,7 @@ test('a dream and its report count alike: operations, whatever the entries and r
   const counted = /^dream: dreamed \((.*)\); /.exec(dream.stdout)?.[1];
   const report = await runHere(['report'], environment);
   expect(report.stdout.split('\n')[0]).toMatch(new RegExp(`: ${counted}$`));
-  const items = report.stdout.split('\n').filter((line) => /^(?:add|merge) /.test(line)).length;
+  const items = report.stdout.split('\n').filter((line) => /^(?:added|merged) /.test(line)).length;
   expect(items).toBeGreaterThan(1);
   const sum = (counted ?? '').split(', ').reduce((all, each) => all + Number.parseInt(each, 10), 0);
   expect(items).toBe(sum);
@@ -173,7 +173,7 @@ test('report tells what the last dream did, entry by entry, and of a day what al
   await app.dream(store, {});
   const last = await runHere(['report', '--last'], environment);
   expect(last.stdout).toMatch(
-    /^Dream of 2026-11-21 02:00, job_\w+: 1 add\nadd .*project-facts\.md: The release deadline/,
+    /^Dream of 2026-11-21 02:00, job_\w+: 1 added\nadded .*project-facts\.md: The release deadline/,
   );
   expect(last.stdout).not.toContain('pnpm');
   const day = await jsonHere<{ dreams: unknown[] }>(['report', 'today'], environment);

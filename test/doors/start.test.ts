@@ -10,13 +10,21 @@ import { QUICK_WASM } from '../support/run.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
+const root = join(import.meta.dirname, '../..');
+
+function start(words: string[], TMPDIR = tempDir()) {
+  const env = { ...aPerson().environment, TMPDIR };
+  return promisify(execFile)(process.execPath, [QUICK_WASM, join(root, 'src/doors/checkout/start.ts'), ...words], {
+    cwd: root,
+    env,
+  });
+}
+
 test('npm start shows what was remembered, its words, every file and what is recalled, and names what it leaves', async () => {
   const session = sessionFile(tempDir());
   session.add('Always use pnpm instead of npm.');
-  const root = join(import.meta.dirname, '../..');
-  const env = { ...aPerson().environment, TMPDIR: tempDir() };
-  const start = [QUICK_WASM, join(root, 'src/doors/checkout/start.ts'), session.path];
-  const { stdout } = await promisify(execFile)(process.execPath, start, { cwd: root, env });
+  const { stdout, stderr } = await start([session.path]);
+  expect(stderr).toContain(`  session ${session.id.slice(0, 8)}: recorded\n  dream: dreamed\n`);
   expect(stdout).toContain('- Always use pnpm instead of npm.\n    you: “Always use pnpm instead of npm.”\n');
   const titles = [...stdout.matchAll(/^(.*)\n─+$/gm)].map((match) => match[1]);
   expect(titles).toEqual([
@@ -30,4 +38,18 @@ test('npm start shows what was remembered, its words, every file and what is rec
   expect(stdout).not.toContain(session.id);
   const memory = /^The memory stays in (\S+);/m.exec(stdout)?.[1] as string;
   expect(readdirSync(dirname(memory))).toEqual(['memory']);
+});
+
+test('npm start of a session with nothing that rules find says what they find, and leaves nothing', async () => {
+  const session = sessionFile(tempDir());
+  session.add('Where is the parser?');
+  const temporary = tempDir();
+  const { stdout } = await start([session.path], temporary);
+  expect(stdout).toContain('Nothing was worth keeping.\nThe offline model takes only what is said outright');
+  expect(stdout).not.toContain('What the next session is told');
+  expect(readdirSync(temporary)).toEqual([]);
+});
+
+test('npm start -- --help says how it is called, and takes no option for a session', async () => {
+  expect((await start(['--help'])).stdout).toMatch(/^Usage: npm start \[-- SESSION/);
 });

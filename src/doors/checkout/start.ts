@@ -4,7 +4,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type Config, loadConfig } from '../../base/config/config.ts';
 import { describeError } from '../../base/errors.ts';
 import { listFiles, removeTree } from '../../base/files/directories.ts';
@@ -20,9 +20,17 @@ import { type App, compose } from '../compose.ts';
 import { recallFor } from '../recall.ts';
 import { runWorker } from '../worker/worker.ts';
 
+const RULES = [
+  'The offline model takes only what is said outright, in English: “Always use …”, “Remember that …”, “I prefer …”.',
+  'With ANTHROPIC_API_KEY set a real model reads the session.',
+];
 const NAMES = ['Daily log', 'Topic', 'Index'];
 
 const given = process.argv.slice(2);
+if (given.some((word) => word.startsWith('-'))) {
+  print('Usage: npm start [-- SESSION...]\n\nWithout sessions it takes three examples. It works in a temporary directory.');
+  process.exit(given.every((word) => /^(-h|--help)$/.test(word)) ? 0 : 2);
+}
 
 try {
   const config = await demoConfig();
@@ -65,8 +73,10 @@ async function demonstrate(app: App, transcripts: string[]): Promise<void> {
     signal: new AbortController().signal,
     untilIdle: true,
     onResult: (result) => {
-      bar.say(`${result.kind} ${result.key}: ${result.outcome}`);
-      note(`  ${result.kind.padEnd(8)} ${result.key}: ${result.outcome}${result.reason ? ` (${result.reason})` : ''}`);
+      const what = result.kind === 'extract' ? `session ${result.key.slice(0, 8)}` : result.kind;
+      const said = `${what}: ${result.outcome.replaceAll('-', ' ')}`;
+      bar.say(said);
+      note(`  ${said}${result.reason ? ` (${result.reason})` : ''}`);
       isFine &&= result.reason === null;
     },
     onError: (message) => note(`  ${message}`),
@@ -79,7 +89,7 @@ async function show({ config }: App, store: Store): Promise<void> {
   const entries = entriesSince(store.ledger, '');
   print(`\n${title(`Remembered: ${sayCount(entries.length, 'thing')}, each with the words it rests on`)}`);
   for (const { text, by, evidence } of entries) print(`- ${text}\n    ${sayQuote(by, evidence)}`);
-  if (entries.length === 0) print('Nothing was worth keeping.');
+  if (entries.length === 0) print(['Nothing was worth keeping.', ...(config.model === 'offline' ? RULES : [])].join('\n'));
   const files = (await listFiles(store.dir)).filter((path) => path.endsWith('.md') && !/^\.|^dreams\//.test(path));
   const kindOf = (path: string) => (path.startsWith('logs/') ? 0 : path === 'MEMORY.md' ? 2 : 1);
   for (const path of files.toSorted((a, b) => kindOf(a) - kindOf(b) || a.localeCompare(b))) {
@@ -89,7 +99,8 @@ async function show({ config }: App, store: Store): Promise<void> {
   }
   const [cwd] = sessionDirs(store.ledger);
   const { text } = await recallFor(config, { cwd, isAlone: true });
-  print(`\n${title('What the next session is told')}\n${text.trimEnd()}`);
+  if (text !== '') print(`\n${title('What the next session is told')}\n${text.trimEnd()}`);
+  if (entries.length === 0) return removeTree(dirname(store.dir));
   print(`\nThe memory stays in ${store.dir}; remove it when you have seen it.`);
 }
 

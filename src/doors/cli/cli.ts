@@ -71,7 +71,12 @@ export async function programFor(argv: string[], parts: Parts = {}): Promise<Com
   const specs = loaded.flatMap(({ commands }) => commands);
   const wanted = known ? specs.filter(({ name }) => name.split(' ')[0] === asked) : specs;
   addCommands(program, wanted, { parts, version: version() });
-  if (!known) (await import('./terminal/manual.ts')).addHelp(program, specs);
+  if (!known) {
+    const { addHelp, hintAfter } = await import('./terminal/manual.ts');
+    addHelp(program, specs);
+    // Behind help stands the word that it is asked of.
+    hintAfter(program, asked === 'help' ? (argv[argv.indexOf('help') + 1] ?? '') : asked);
+  }
   nameOptionsAfterErrors(program);
   return program;
 }

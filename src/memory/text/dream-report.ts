@@ -137,18 +137,17 @@ function readArray(text: string): unknown[] | null {
 }
 
 /**
- * One line for the next session of what the last dream did, from its JSON report; null where that tells of none:
- * `Memory was tended on 2026-11-21: 3 added, 1 merged; 214 lines in 31 topics (.nocturne/dreams/2026-11-21.md).`
+ * One line for the next session of what the dreams of a day did, from their JSON report; null where they did nothing:
+ * `Memory was last sorted on 2026-11-21: 3 added, 1 merged; 214 lines in 31 topics (.nocturne/dreams/2026-11-21.md).`
  */
 export function reportLine(day: Day, json: string): string | null {
   const rows = numbered(parseJsonReport(json) ?? []);
-  const last = rows.findLast((row) => row.batch)?.batch;
-  if (!last) return null;
-  const counts = countOps(rows);
+  const last = rows.findLast((row) => row.batch && row.op !== 'failed')?.batch;
   // Whoever may write the file is not to speak to a session through it.
-  const did = counts.flatMap(([op, count]) => (Object.hasOwn(DONE, op) ? `${count} ${DONE[op]}` : [])).join(', ');
+  const did = sayOps(rows.filter(({ op }) => Object.hasOwn(DONE, op)));
+  if (!last || did === '') return null;
   const { lines, topics } = last.after;
-  return `Memory was tended on ${day}: ${did}; ${sayCount(lines, 'line')} in ${sayCount(topics, 'topic')} (${reportPath(day, 'md')}).`;
+  return `Memory was last sorted on ${day}: ${did}; ${sayCount(lines, 'line')} in ${sayCount(topics, 'topic')} (${reportPath(day, 'md')}).`;
 }
 
 const DONE: Record<string, string> = {
@@ -181,14 +180,24 @@ export function countOps(rows: Pick<ReportRow, 'op' | 'entry' | 'operation'>[]):
   return [...Map.groupBy(rows, (row) => row.op)].map(([op, list]) => [op, new Set(list.map(named)).size]);
 }
 
+/** `3 added, 1 failed`. */
+export function sayOps(rows: Parameters<typeof countOps>[0]): string {
+  return countOps(rows)
+    .map(([op, count]) => `${count} ${sayOp(op)}`)
+    .join(', ');
+}
+
+/** What was done, of the name of an operation. */
+export function sayOp(op: string): string {
+  return DONE[op] ?? op;
+}
+
 /** Appends a dream to the day's report for people. */
 export function appendMarkdownReport(
   current: string | null,
   dream: { day: Day; at: string; job: string; rows: ReportedRow[]; summary?: SliceSummary },
 ): string {
-  const title = countOps(dream.rows)
-    .map(([op, count]) => `${count} ${op}`)
-    .join(', ');
+  const title = sayOps(dream.rows);
   const lines = [...Map.groupBy(dream.rows, (row) => row.operation ?? row).values()].flatMap(describeItem);
   const head = current ?? `# Dreams of ${dream.day}\n`;
   const parts = [`${head}\n## ${dream.at}, ${dream.job}: ${title || 'nothing to tell'}`];
@@ -205,15 +214,13 @@ function describeItem(rows: ReportedRow[]): string[] {
   const gone = rows.flatMap((row) => row.goneTexts ?? []);
   const over = [...new Set(rows.flatMap((row) => row.over ?? []))];
   const said = [...new Set(rows.map(({ text }) => text).filter((text) => text !== ''))];
-  const [first = reason, ...more] = came.length > 0 ? came : said;
   const entries = [...new Set(rows.map(({ entry }) => entry).filter((entry) => entry !== ''))];
   return [
-    `- **${op}**${where}: ${first}`,
-    ...more.map((text) => `  - ${came.length > 0 ? 'is' : 'and'}: ${text}`),
+    `- **${sayOp(op)}**${where}: ${reason}${entries.map((entry) => ` <!-- ${entry} -->`).join('')}`,
+    ...(came.length > 0 ? came : said).map((text) => `  - ${came.length > 0 && gone.length > 0 ? 'now: ' : ''}${text}`),
     ...gone.map((text) => `  - was: ${text}`),
     ...over.map((text) => `  - no longer true: ${text}`),
     ...(rows.some(({ same }) => same) ? ['  - taken for one and the same thing, at the word of the model'] : []),
-    `  ${reason}${entries.map((entry) => ` <!-- ${entry} -->`).join('')}`,
   ];
 }
 
@@ -230,12 +237,13 @@ function describeSummary({ before, after, spend, refused, left = [], callers = [
   const cost = spend.microUsd === null ? '' : `, $${(spend.microUsd / 1_000_000).toFixed(4)}`;
   const counts = [
     change('topics', before.topics, after.topics),
-    change('archived', before.archived, after.archived),
+    ...(before.archived + after.archived > 0 ? [change('archived', before.archived, after.archived)] : []),
     change('lines', before.lines, after.lines),
     change('index lines', before.indexLines, after.indexLines),
   ].join(', ');
-  const asked = `${spend.calls} model calls${spend.isBatch ? ' in a batch at half the price' : ''}`;
-  const text = `${counts}; ${asked}, ${spend.inputTokens} tokens in, ${spend.outputTokens} out${cost}.`;
+  const used = `${spend.inputTokens} tokens in, ${spend.outputTokens} out${cost}`;
+  const asked = `${sayCount(spend.calls, 'model call')}${spend.isBatch ? ' in a batch at half the price' : ''}, ${used}`;
+  const text = `${counts}; ${spend.calls === 0 ? 'no model was asked' : asked}.`;
   const part = (title: string, items: string[]) =>
     items.length > 0 ? ['', title, ...items.map((item) => `- ${item}`)] : [];
   const waiting = left.map(({ entry, reason }) => `${entry}: ${reason}`);

@@ -184,6 +184,6 @@ test('the report counts what was before and after, what it cost and what code re
   });
   expect(readFileSync(join(dir, '.nocturne/dreams/2026-11-21.md'), 'utf8')).toContain('topics 2 → 5');
   expect(reportLine('2026-11-21', json)).toBe(
-    'Memory was tended on 2026-11-21: 3 added; 13 lines in 5 topics (.nocturne/dreams/2026-11-21.md).',
+    'Memory was last sorted on 2026-11-21: 3 added; 13 lines in 5 topics (.nocturne/dreams/2026-11-21.md).',
   );
 });

@@ -108,7 +108,7 @@ test('nocturne explain shows the chain of a line, and what rests on an entry', a
   const ask = (...args: string[]) => runHere(args, testing.environment);
   const shown = await ask('explain', `${TOPIC}:7`);
   expect(shown).toMatchObject({ code: 0 });
-  for (const part of ['Zebulon', '“Always use pnpm', 'said by human', session.id, session.path]) {
+  for (const part of ['Zebulon', '“Always use pnpm', 'said by you', session.id, session.path]) {
     expect(shown.stdout).toContain(part);
   }
   const [line] = JSON.parse((await ask('explain', TOPIC, '--json')).stdout);

@@ -54,7 +54,7 @@ test('the night is sent as one batch that waits, and its answer is carried out w
     usedMicroUsd: 300,
   });
   const report = readFileSync(join(testing.dir, '.nocturne', 'dreams', `${DAY}.md`), 'utf8');
-  expect(report).toContain('1 model calls in a batch at half the price, 100 tokens in, 10 out, $0.0003.');
+  expect(report).toContain('1 model call in a batch at half the price, 100 tokens in, 10 out, $0.0003.');
 });
 
 test('what waits is not sent again: a dream that a person asks for, and the next night, are about what is new', async () => {
@@ -91,7 +91,7 @@ test('--no-batch takes a batch back and dreams over it at once; what it cost is 
   const { model, testing, after } = await batchedNight(WORDS);
   await work(testing);
   const { stdout } = await runHere(['dream', '--no-batch'], testing.environment);
-  expect(stdout).toContain('dream: dreamed (2 add)');
+  expect(stdout).toContain('dream: dreamed (2 added)');
   expect(model.batches.sent[0]?.isCanceled).toBe(true);
   expect(linesOf(testing)).toEqual(LINES);
   const before = await testing.app.home.days.spendOf(DAY);

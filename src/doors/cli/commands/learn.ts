@@ -1,7 +1,9 @@
 // learn: what was said in sessions, now: of those given, or of all that nobody read yet; and, where asked, what is in the
 // log is sorted into topics after that.
 
+import { requireAccess } from '../../../agent/types.ts';
 import { AppError } from '../../../base/errors.ts';
+import { readAccess } from '../../../base/key.ts';
 import type { App } from '../../compose.ts';
 import { ingestSpool } from '../../hook/ingest.ts';
 import { describeLearned, findBacklog, learnFound } from '../../setup/backlog.ts';
@@ -92,6 +94,8 @@ async function learnNew(app: App, { since, agent, json }: FindingOptions): Promi
     agents: agent && [agent],
   }).finally(() => bar.stop());
   for (const problem of found.problems) note(problem);
+  // Else each of them fails by itself, and the model counts as out of reach.
+  if (found.sessions.length > 0) requireAccess({ model: app.config.model, access: await readAccess(app.config) });
   const learned = await learnFound(app, found);
   if (learned.waiting.length > 0) process.exitCode = EXIT.attention;
   const memories = learned.memories.map(({ memory, entries }) => ({ memory, entries }));

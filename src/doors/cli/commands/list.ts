@@ -144,7 +144,7 @@ async function showListing({ topics, waiting }: Listing, at: Looking): Promise<v
     await printTable(['topic', 'type', 'age', 'lines', '', 'description'], rows);
   }
   if (waiting.length === 0) return;
-  print(style('bold', `${topics.length > 0 ? '\n' : ''}Not distilled yet:`));
+  print(style('bold', `${topics.length > 0 ? '\n' : ''}Not sorted into topics yet:`));
   await printTable(
     ['entry', 'type', 'day', 'text'],
     waiting.map(({ id, type, day, text, state }) => [

@@ -78,7 +78,7 @@ function endPause(call: Call<PauseOptions>): Promise<void> {
     if (call.options.json) return print({ project, wasPaused, released, enabled, reason });
     const what = project ?? 'nocturne';
     const due = released > 0 ? `; ${released} that waited ${released === 1 ? 'is' : 'are'} due now` : '';
-    print(wasPaused ? `${what} is resumed${due}` : `${what} was not paused`);
+    print(wasPaused ? `${what} is not paused any more${due}` : `${what} was not paused`);
     if (!enabled) print(`still off: ${plainly(reason, app.config)}`);
     const unread = await app.home.days.unreadDay();
     if (unread) print(formatUnreadSpend(unread));

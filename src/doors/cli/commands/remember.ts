@@ -129,7 +129,7 @@ Words that may mean several things change nothing: exit code 2, and the candidat
 async function ask(plan: ForgetPlan, ledger: Ledger): Promise<boolean> {
   note(['This goes:', ...describePlan(plan, ledger)].join('\n'));
   if (canAsk()) return confirm('Forget it?');
-  note('Nobody is there to be asked, so nothing was changed: --yes forgets it.');
+  note('Nobody is there to be asked: --yes forgets it.');
   return false;
 }
 

@@ -11,12 +11,13 @@ import { jobRow } from '../../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { shortId } from '../../../memory/ledger/short-ids.ts';
 import {
-  countOps,
   numbered,
   parseJsonReport,
   type ReportRow,
   reportDay,
   reportPath,
+  sayOp,
+  sayOps,
 } from '../../../memory/text/dream-report.ts';
 import type { Call, CommandSpec } from '../spec.ts';
 import { type CommonOptions, dayFrom, MEMORY, withLooking } from '../terminal/options.ts';
@@ -106,14 +107,13 @@ function describeDream(
   { day, zone, ledger }: { day: Day; zone: string; ledger: Ledger | null },
 ): string {
   const nameOf = (entry: string) => shortId(ledger, 'entry', entry);
-  const counts = countOps(rows)
-    .map(([op, count]) => `${count} ${op}`)
-    .join(', ');
   const items = [...Map.groupBy(rows, (row) => row.operation ?? row).values()];
   const lines = items.flatMap((item) => {
     const [{ op, topic, reason }] = item as [ReportedDream['rows'][number]];
     const written = [...new Set(item.flatMap((row) => row.written))];
-    const said = written.length > 0 ? written : [...new Set(item.map(({ entry, text }) => text ?? nameOf(entry)))];
+    const about = item.map(({ entry, text }) => text ?? nameOf(entry)).filter((text) => text !== '');
+    // A dream that failed is about no entry.
+    const said = written.length > 0 ? written : about.length > 0 ? [...new Set(about)] : [reason];
     const over = [...new Set(item.flatMap((row) => row.over ?? []))];
     const entries = [...new Set(item.map(({ entry }) => entry))]
       .filter((entry) => entry !== '')
@@ -121,18 +121,18 @@ function describeDream(
       .join(', ');
     const where = topic ? `${topic}: ` : '';
     return [
-      ...said.map((text, at) => `${style('bold', (at === 0 ? op : '').padEnd(9))}  ${where}${text}`),
-      ...over.map((text) => style('dim', `${' '.repeat(11)}no longer true: ${text}`)),
+      ...said.map((text, at) => `${style('bold', (at === 0 ? sayOp(op) : '').padEnd(10))}  ${where}${text}`),
+      ...over.map((text) => style('dim', `${' '.repeat(12)}no longer true: ${text}`)),
       ...(item.some(({ same }) => same)
-        ? [style('dim', `${' '.repeat(11)}taken for one and the same thing, at the word of the model`)]
+        ? [style('dim', `${' '.repeat(12)}taken for one and the same thing, at the word of the model`)]
         : []),
-      style('dim', `${' '.repeat(11)}${reason}${entries && ` (${entries})`}`),
+      ...(said[0] === reason ? [] : [style('dim', `${' '.repeat(12)}${reason}${entries && ` (${entries})`}`)]),
     ];
   });
-  const waiting = left.map(({ entry, reason }) => `${style('bold', 'left'.padEnd(9))}  ${nameOf(entry)}: ${reason}`);
+  const waiting = left.map(({ entry, reason }) => `${style('bold', 'left'.padEnd(10))}  ${nameOf(entry)}: ${reason}`);
   const title = style(
     'bold',
-    `Dream of ${day}${at ? ` ${timeOf(at, zone)}` : ''}, ${shortId(ledger, 'job', job)}: ${counts}`,
+    `Dream of ${day}${at ? ` ${timeOf(at, zone)}` : ''}, ${shortId(ledger, 'job', job)}: ${sayOps(rows)}`,
   );
   return [title, ...lines, ...waiting].join('\n');
 }

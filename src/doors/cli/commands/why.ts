@@ -338,7 +338,7 @@ function describeLine(line: ExplainedLine, at: Seen): string {
     return `${head}\n  written by ${sayProgram(program.actor)}, ${sayWhen(program.at, at)}; it is no word of yours`;
   }
   if (isPersons) return `${head}\n  written by a person or by the main agent`;
-  return [head, ...entries.map((entry) => describeEntry(entry, at, '  '))].join('\n');
+  return [head, ...entries.map((entry) => describeEntry(entry, at, '  ', text))].join('\n');
 }
 
 /** `tool:` stands before the id of a tool, or of a key of the server. */
@@ -346,20 +346,27 @@ function sayProgram(actor: string): string {
   return actor.replace(/^tool:(.*)$/, 'a program ($1)');
 }
 
-function describeEntry(entry: ExplainedEntry, seen: Seen, indent = ''): string {
+/** `line`: what stands above it, and is not said again. */
+function describeEntry(entry: ExplainedEntry, seen: Seen, indent = '', line = ''): string {
   const { id, type, strength, state, at, text, by, session, evidence, log, transcript, sentFrom } = entry;
   const when = sayWhen(at, seen);
   const gave = entry.gave?.join(' … ');
   const isTakenOut = !entry.isInLog && state !== 'sent' && state !== 'withdrawn' && state !== 'forgotten';
   const gone = isTakenOut ? ', taken out there: the next dream takes out what rests on it alone' : '';
+  // What goes without saying: a person said it, and it is in a topic.
+  const marks = [
+    ...(strength === 'stated' ? [] : [strength]),
+    ...(state === 'distilled' ? [] : [state === 'new' ? 'not sorted into topics yet' : state]),
+  ];
+  const where = `in ${log}${state === 'sent' ? ' of the user scope' : gone}`;
   const lines = [
-    `← ${seen.entry(id)}, ${type}, ${strength}, ${state}, in ${log}${state === 'sent' ? ' of the user scope' : gone}`,
-    `  ${text}`,
+    `← ${[seen.entry(id), type, ...marks, where].join(', ')}`,
+    ...(text === line ? [] : [`  ${text}`]),
     ...(gave && gave !== text ? [`  gave the line: ${gave}`] : []),
     ...evidence.map(({ quote }) => `  “${quote}”`),
     evidence.length === 0
       ? `  written by a ${by === 'assistant' ? 'program' : 'person'}, ${when}`
-      : `  said by ${by}, ${when}${session && `, in session ${seen.short(session)}`}`,
+      : `  said by ${by === 'human' ? 'you' : by}, ${when}${session && `, in session ${seen.short(session)}`}`,
     ...sentFrom.map((dir) => `  sent from ${dir}: nocturne why ${id} --memory ${dir}`),
     ...(session && (transcript || sentFrom.length === 0) ? [`  transcript ${transcript ?? 'unknown'}`] : []),
   ];

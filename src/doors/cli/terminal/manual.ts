@@ -29,6 +29,36 @@ export function addHelp(program: Command, specs: CommandSpec[]): void {
     });
 }
 
+/** What people call commands elsewhere, and what does it here. */
+const ELSEWHERE: Record<string, string> = {
+  add: 'remember',
+  browse: 'open',
+  cat: 'show',
+  delete: 'forget',
+  edit: 'show TOPIC --edit',
+  find: 'search',
+  grep: 'search',
+  logs: 'list --day today',
+  ls: 'list',
+  redo: 'undo',
+  remove: 'forget',
+  rm: 'forget',
+  run: 'learn --dream',
+  topics: 'list',
+  ui: 'open',
+  update: 'learn',
+  version: '--version',
+  web: 'open',
+};
+
+/** After a word that is no command: what does it, where that is known; else commander names the nearest. */
+export function hintAfter(program: Command, asked: string): void {
+  const here = Object.hasOwn(ELSEWHERE, asked) ? ELSEWHERE[asked] : undefined;
+  if (here === undefined) return;
+  program.showSuggestionAfterError(false);
+  program.showHelpAfterError(`(Did you mean nocturne ${here}?)\n(nocturne --help lists the commands)`);
+}
+
 function shortHelp(specs: CommandSpec[]): string {
   return `${[
     'Usage: nocturne [command] [options]',

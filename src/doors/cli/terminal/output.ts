@@ -11,6 +11,7 @@ import type { ExtractReport } from '../../../../jobs/extract.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import { lookIntoLedger } from '../../../memory/ledger/ledger.ts';
 import { shortId } from '../../../memory/ledger/short-ids.ts';
+import { sayOp } from '../../../memory/text/dream-report.ts';
 
 /** `attention`: something needs a person. `later`: busy, or a ceiling. */
 export const EXIT = { fine: 0, failed: 1, usage: 2, attention: 3, later: 75 } as const;
@@ -40,7 +41,8 @@ function describeExtract(report: ExtractReport, here: string | undefined): strin
   if (report.entries.length > 0 && here !== undefined && report.memory !== here) {
     lines.push(`  kept in ${report.memory}, the memory of the project that it ran in`);
   }
-  if (report.fork && report.spend.calls > 0) lines.push(`  ${sayTokens(report.spend, report.fork)}`);
+  const { rawInputTokens, outputTokens } = report.spend;
+  if (report.fork && rawInputTokens + outputTokens > 0) lines.push(`  ${sayTokens(report.spend, report.fork)}`);
   if (report.error) lines.push(`  ${report.error.message}`);
   return lines.join('\n');
 }
@@ -78,15 +80,12 @@ export function sayWaits(waits: Waits | null): string {
 
 function describeDream(report: DreamReport): string {
   const counts = Map.groupBy(report.operations, (operation) => operation.kind);
-  const summary = [...counts].map(([kind, list]) => `${list.length} ${kind}`).join(', ');
-  const { topics, indexLines, indexBytes } = report;
+  const summary = [...counts].map(([kind, list]) => `${list.length} ${sayOp(kind)}`).join(', ');
+  const { topics } = report;
   // A dream that did not come so far has not counted them.
-  const size =
-    topics.length > 0
-      ? `; ${sayCount(topics.length, 'topic')}, index ${sayCount(indexLines, 'line')}, ${sayCount(indexBytes, 'byte')}`
-      : '';
+  const size = topics.length > 0 ? `; ${sayCount(topics.length, 'topic')}` : '';
   const lines = [`dream: ${report.outcome}${summary ? ` (${summary})` : ''}${size}`];
-  for (const { kind, topic, reason } of report.operations) lines.push(`  ${kind.padEnd(9)} ${topic ?? '–'}: ${reason}`);
+  for (const { kind, topic, reason } of report.operations) lines.push(`  ${sayOp(kind).padEnd(10)} ${topic ?? '–'}: ${reason}`);
   if (report.proposals.length > 0)
     lines.push(
       `  ${report.proposals.length} ${report.proposals.length === 1 ? 'waits' : 'wait'} for your word: nocturne review`,
