@@ -280,7 +280,9 @@ test('resume makes due at once what waited for the end of the pause, and status 
   expect((await runHere(['doctor'], environment)).stdout).toContain(
     'nocturne is paused until nocturne pause --off\n      Run nocturne pause --off',
   );
-  expect((await runHere(['resume'], environment)).stdout).toBe('nocturne is not paused any more; 1 that waited is due now\n');
+  expect((await runHere(['resume'], environment)).stdout).toBe(
+    'nocturne is not paused any more; 1 that waited is due now\n',
+  );
   expect((await runHere(['status', '--verbose'], environment)).stdout).not.toContain('off  ');
   expect(inboxItems(store.ledger)).toMatchObject([{ notBefore: '2026-11-21T02:00:00.000Z', failure: null }]);
 });

@@ -28,7 +28,9 @@ const NAMES = ['Daily log', 'Topic', 'Index'];
 
 const given = process.argv.slice(2);
 if (given.some((word) => word.startsWith('-'))) {
-  print('Usage: npm start [-- SESSION...]\n\nWithout sessions it takes three examples. It works in a temporary directory.');
+  print(
+    'Usage: npm start [-- SESSION...]\n\nWithout sessions it takes three examples. It works in a temporary directory.',
+  );
   process.exit(given.every((word) => /^(-h|--help)$/.test(word)) ? 0 : 2);
 }
 
@@ -89,7 +91,8 @@ async function show({ config }: App, store: Store): Promise<void> {
   const entries = entriesSince(store.ledger, '');
   print(`\n${title(`Remembered: ${sayCount(entries.length, 'thing')}, each with the words it rests on`)}`);
   for (const { text, by, evidence } of entries) print(`- ${text}\n    ${sayQuote(by, evidence)}`);
-  if (entries.length === 0) print(['Nothing was worth keeping.', ...(config.model === 'offline' ? RULES : [])].join('\n'));
+  if (entries.length === 0)
+    print(['Nothing was worth keeping.', ...(config.model === 'offline' ? RULES : [])].join('\n'));
   const files = (await listFiles(store.dir)).filter((path) => path.endsWith('.md') && !/^\.|^dreams\//.test(path));
   const kindOf = (path: string) => (path.startsWith('logs/') ? 0 : path === 'MEMORY.md' ? 2 : 1);
   for (const path of files.toSorted((a, b) => kindOf(a) - kindOf(b) || a.localeCompare(b))) {

@@ -268,7 +268,8 @@ export function describeLearned({ done, waiting, memories }: Learned): string {
   }
   const more = entries.length - MOST_SHOWN;
   if (more > 0) lines.push('', `… and ${more} more: nocturne sessions --all shows them.`);
-  if (entries.length > 0) lines.push('', 'The next session of each project is told; the nightly dream sorts them into topics.');
+  if (entries.length > 0)
+    lines.push('', 'The next session of each project is told; the nightly dream sorts them into topics.');
   for (const [reason, of] of Map.groupBy(waiting, (each) => each.reason)) {
     lines.push('', `${sayCount(of.length, 'session')} not learned yet: ${reason}`);
   }

@@ -89,7 +89,9 @@ test('the report tells an operation once, with the lines as they were written, a
   );
   await jobs.dream();
   expect(jobs.file('.nocturne/dreams/2026-11-21.md').match(/^ *- .*$/gm)).toEqual([
-    expect.stringMatching(/^- \*\*added\*\* → \[Ports \(all\)\.md\]\(<\.\.\/\.\.\/Ports \(all\)\.md>\): .*(?: <!-- e_\w+ -->){2}$/),
+    expect.stringMatching(
+      /^- \*\*added\*\* → \[Ports \(all\)\.md\]\(<\.\.\/\.\.\/Ports \(all\)\.md>\): .*(?: <!-- e_\w+ -->){2}$/,
+    ),
     '  - The port is 8443.',
     '  - The host is stage.example.org.',
   ]);

@@ -85,7 +85,8 @@ function describeDream(report: DreamReport): string {
   // A dream that did not come so far has not counted them.
   const size = topics.length > 0 ? `; ${sayCount(topics.length, 'topic')}` : '';
   const lines = [`dream: ${report.outcome}${summary ? ` (${summary})` : ''}${size}`];
-  for (const { kind, topic, reason } of report.operations) lines.push(`  ${sayOp(kind).padEnd(10)} ${topic ?? '–'}: ${reason}`);
+  for (const { kind, topic, reason } of report.operations)
+    lines.push(`  ${sayOp(kind).padEnd(10)} ${topic ?? '–'}: ${reason}`);
   if (report.proposals.length > 0)
     lines.push(
       `  ${report.proposals.length} ${report.proposals.length === 1 ? 'waits' : 'wait'} for your word: nocturne review`,
