@@ -19,7 +19,7 @@ test.skipIf(!hasBrowser)(
     const at = (n: number) => strings[n % strings.length] as string;
     const count = strings.length;
     // Each string stands in a list; of what the list leads to every so many is opened: in the deep size some of each kind.
-    const every = sized({ quick: 4, deep: 5 });
+    const every = sized({ quick: 6, deep: 5 });
     // Each is a line, an entry, a quote, the words around one, a description, a reason, a session's id and a file's name.
     await fill(store, {
       ...{ topics: count, lines: 1, sessions: count, nights: 2, proposals: 18, transcripts: tempDir() },
@@ -34,9 +34,12 @@ test.skipIf(!hasBrowser)(
     const { page, problems, asked, memory, go } = await visit(browser(), world);
     const hrefs = (selector: string) =>
       page.locator(selector).evaluateAll((links) => links.map((link) => String(link.getAttribute('href'))));
+    const widths = [375, 1280];
     const look = async (path: string) => {
       await go(path);
-      for (const width of [375, 1280]) {
+      // It is as wide as the last one left it.
+      widths.reverse();
+      for (const width of widths) {
         await page.setViewportSize({ width, height: 800 });
         const told = (await page.evaluate(LOOK)) as {
           wide: number;

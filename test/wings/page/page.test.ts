@@ -1,9 +1,14 @@
-// The page in a real browser, over an example memory: what each view shows, and what a person does there.
+// The page in a real browser, over an example memory: what each view shows, and what a person does there;
+// what a page of strangers can do: nothing.
 
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { allEntries } from '../../../src/memory/ledger/entries.ts';
+import { SEED, sized } from '../../support/depth.ts';
 import { hasBrowser, useBrowser, useVisit } from './browser.ts';
 import { useExample } from './example.ts';
 
@@ -54,6 +59,79 @@ describe.skipIf(!hasBrowser)('the page', () => {
     expect(await page.locator('.figures').innerText()).toContain('$');
     expect(problems).toEqual([]);
     expect(asked.filter((each) => !each.startsWith(world().url))).toEqual([]);
+  });
+
+  test('a page on another port, which gets the cookie along, reads and changes nothing', async () => {
+    const { app, url } = world();
+    const { page, context, memory, go } = visitor();
+    await go(`/memory/${memory}/topic/references.md`);
+    const token = await page.locator('input[name=token]').first().getAttribute('value');
+    const attack = `<body><script>
+      const url = ${JSON.stringify(url)};
+      const read = (init) => fetch(url + '/memory', { credentials: 'include', ...init }).then((r) => r.text()).catch((e) => 'refused');
+      (async () => {
+        const got = [await read({}), await read({ mode: 'no-cors' }), await fetch(url + '/do/seen', { method: 'POST', credentials: 'include', mode: 'no-cors',
+          body: new URLSearchParams({ token: ${JSON.stringify(token)} }) }).then((r) => r.text()).catch(() => 'refused')];
+        const frame = document.createElement('iframe'); frame.src = url + '/'; document.body.append(frame);
+        await new Promise((done) => { frame.onload = done; });
+        let framed = ''; try { framed = frame.contentDocument.body.innerText; } catch { framed = 'refused'; }
+        document.title = JSON.stringify([...got, framed]);
+      })();
+    </script></body>`;
+    const other = createServer((_, answer) => void answer.setHeader('content-type', 'text/html').end(attack)).listen(
+      0,
+      '127.0.0.1',
+    );
+    onTestFinished(() => void other.close());
+    const before = await app.home.lookedAt();
+    const tab = await context.newPage();
+    await tab.goto(`http://127.0.0.1:${(other.address() as AddressInfo).port}/`);
+    await tab.waitForFunction('document.title.startsWith("[")');
+    const got = JSON.parse(await tab.title()) as string[];
+    for (const each of got) expect(['', 'refused']).toContain(each);
+    expect(await app.home.lookedAt()).toBe(before);
+    await page.reload();
+    await page.getByRole('heading', { name: 'references' }).waitFor();
+  });
+
+  test('every view can be used by everyone, in light and in dark: axe finds nothing serious', async () => {
+    const { page, memory, go } = visitor();
+    const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+    await go('/nights');
+    const night = (await page.locator('.timeline a').last().getAttribute('href')) as string;
+    const topic = `/memory/${memory}/topic/working-agreements.md`;
+    const paths = ['/', `/memory/${memory}`, topic, `${topic}?edit=topic`, `/memory/${memory}/logs`, night, '/review'];
+    const found: string[] = [];
+    paths.push('/sessions', '/search?q=pnpm', '/search?q=nowhere', '/cost', '/memory/none');
+    // The quick size looks at every second one, by the seed.
+    const isMeant = sized({ quick: (at: number) => (at + SEED) % 2 === 0, deep: () => true });
+    for (const path of paths.filter((_, at) => isMeant(at))) {
+      await go(path);
+      const why = page.getByRole('link', { name: /^Why/ }).first();
+      if (await why.count()) {
+        await why.click();
+        await page.locator('.evidence').waitFor();
+      }
+      // The page itself lets no script in that it did not send.
+      await page.evaluate(source);
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        // What does not hang on colours is the same in both.
+        const only =
+          colorScheme === 'light'
+            ? {}
+            : { runOnly: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] } };
+        const { violations } = (await page.evaluate(
+          `axe.run(${JSON.stringify({ ...only, resultTypes: ['violations'], selectors: false, preload: false })})`,
+        )) as {
+          violations: { id: string; impact: string; nodes: { html: string }[] }[];
+        };
+        for (const { id, impact, nodes } of violations) {
+          if (['serious', 'critical'].includes(impact)) found.push(`${path}, ${colorScheme}: ${id}: ${nodes[0]?.html}`);
+        }
+      }
+    }
+    expect(found).toEqual([]);
   });
 
   // PICTURES=keep takes new ones for the README.
@@ -242,13 +320,15 @@ describe.skipIf(!hasBrowser)('the page', () => {
     rmSync(path);
   });
 
-  test('with ten tabs open the page still loads, and all show within two seconds what an editor saved', async () => {
+  // A browser opens six connections to one place.
+  test('with more tabs open than a browser has connections the page still loads, and all show within two seconds what an editor saved', async () => {
     const { page, context, memory, go } = visitor();
     const { store, url } = world();
     const at = `/memory/${memory}/topic/${TOPIC}`;
     await go(at);
     const tabs = [page];
-    for (let count = 1; count < 10; count += 1) {
+    const most = sized({ quick: 7, deep: 10 });
+    for (let count = 1; count < most; count += 1) {
       const tab = await context.newPage();
       await tab.goto(`${url}${at}`);
       tabs.push(tab);

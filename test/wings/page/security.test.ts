@@ -1,12 +1,8 @@
-// Who the page lets in, and what strangers who wrote into a memory can do there: nothing.
+// Who the page lets in, asked without a browser; what a page of strangers can do in one is in page.test.ts.
 
-import { readFileSync } from 'node:fs';
-import { createServer, get, type IncomingMessage } from 'node:http';
-import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
+import { get, type IncomingMessage } from 'node:http';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { hasBrowser, useBrowser, useVisit } from './browser.ts';
+import { expect, test } from 'vitest';
 import { enter, OURS } from './enter.ts';
 import { useExample } from './example.ts';
 
@@ -113,79 +109,4 @@ test('what is sent on a first visit is small: all scripts together under 20 kB',
     bytes += gzipSync(await (await fetch(`${world.url}/assets/${name}`, { headers: OURS })).text()).length;
   }
   expect(bytes).toBeLessThan(20_000);
-});
-
-describe.skipIf(!hasBrowser)('in a browser', () => {
-  const browser = useBrowser();
-  const visitor = useVisit(browser, example);
-
-  test('a page on another port, which gets the cookie along, reads and changes nothing', async () => {
-    const world = example();
-    const { page, context, memory, go } = visitor();
-    await go(`/memory/${memory}/topic/references.md`);
-    const token = await page.locator('input[name=token]').first().getAttribute('value');
-    const attack = `<body><script>
-      const url = ${JSON.stringify(world.url)};
-      const read = (init) => fetch(url + '/memory', { credentials: 'include', ...init }).then((r) => r.text()).catch((e) => 'refused');
-      (async () => {
-        const got = [await read({}), await read({ mode: 'no-cors' }), await fetch(url + '/do/seen', { method: 'POST', credentials: 'include', mode: 'no-cors',
-          body: new URLSearchParams({ token: ${JSON.stringify(token)} }) }).then((r) => r.text()).catch(() => 'refused')];
-        const frame = document.createElement('iframe'); frame.src = url + '/'; document.body.append(frame);
-        await new Promise((done) => { frame.onload = done; });
-        let framed = ''; try { framed = frame.contentDocument.body.innerText; } catch { framed = 'refused'; }
-        document.title = JSON.stringify([...got, framed]);
-      })();
-    </script></body>`;
-    const other = createServer((_, answer) => void answer.setHeader('content-type', 'text/html').end(attack)).listen(
-      0,
-      '127.0.0.1',
-    );
-    onTestFinished(() => void other.close());
-    const before = await world.app.home.lookedAt();
-    const tab = await context.newPage();
-    await tab.goto(`http://127.0.0.1:${(other.address() as AddressInfo).port}/`);
-    await tab.waitForFunction('document.title.startsWith("[")');
-    const got = JSON.parse(await tab.title()) as string[];
-    for (const each of got) expect(['', 'refused']).toContain(each);
-    expect(await world.app.home.lookedAt()).toBe(before);
-    await page.reload();
-    await page.getByRole('heading', { name: 'references' }).waitFor();
-  });
-
-  test('every view can be used by everyone, in light and in dark: axe finds nothing serious', async () => {
-    const { page, memory, go } = visitor();
-    const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-    await go('/nights');
-    const night = (await page.locator('.timeline a').last().getAttribute('href')) as string;
-    const topic = `/memory/${memory}/topic/working-agreements.md`;
-    const paths = ['/', `/memory/${memory}`, topic, `${topic}?edit=topic`, `/memory/${memory}/logs`, night, '/review'];
-    const found: string[] = [];
-    for (const path of [...paths, '/sessions', '/search?q=pnpm', '/search?q=nowhere', '/cost', '/memory/none']) {
-      await go(path);
-      const why = page.getByRole('link', { name: /^Why/ }).first();
-      if (await why.count()) {
-        await why.click();
-        await page.locator('.evidence').waitFor();
-      }
-      // The page itself lets no script in that it did not send.
-      await page.evaluate(source);
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await page.emulateMedia({ colorScheme });
-        // What does not hang on colours is the same in both.
-        const only =
-          colorScheme === 'light'
-            ? {}
-            : { runOnly: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] } };
-        const { violations } = (await page.evaluate(
-          `axe.run(${JSON.stringify({ ...only, resultTypes: ['violations'] })})`,
-        )) as {
-          violations: { id: string; impact: string; nodes: { html: string }[] }[];
-        };
-        for (const { id, impact, nodes } of violations) {
-          if (['serious', 'critical'].includes(impact)) found.push(`${path}, ${colorScheme}: ${id}: ${nodes[0]?.html}`);
-        }
-      }
-    }
-    expect(found).toEqual([]);
-  });
 });
