@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { fixedClock } from '../../../src/base/time.ts';
+import { checkDatabase } from '../../../src/wings/fleet/figures.ts';
 import { DatabaseWorkRows } from '../../../src/wings/fleet/work/work-rows.ts';
 import { testModel } from '../../support/app.ts';
 import { says } from '../../support/messages-server.ts';
@@ -36,11 +37,12 @@ describe.skipIf(noPostgres)(`what is told of a database ${noPostgres}`, () => {
   /** From now on the stores that there are stand for directories of another machine. */
   const beElsewhere = () => own.database.ask("update store set source = 'elsewhere:' || id");
 
-  async function checks(what: string, settings?: Record<string, string>): Promise<string[]> {
-    const at = { cwd: tempDir() };
-    const found = await jsonHere<{ checks: Check[] }>(['doctor', '--no-online'], machine(settings), at);
-    return found.checks.flatMap((each) => (each.what === what ? `${each.state} ${each.found}` : []));
+  async function doctor(): Promise<Check[]> {
+    return (await jsonHere<{ checks: Check[] }>(['doctor', '--no-online'], machine(), { cwd: tempDir() })).checks;
   }
+
+  const told = (found: Check[], what: string) =>
+    found.flatMap((each) => (each.what === what ? `${each.state} ${each.found}` : []));
 
   test('status tells what waits and failed in all stores, and who works', async () => {
     const id = await putStore(own.stores, { 'a.md': 'one\n' });
@@ -96,44 +98,46 @@ describe.skipIf(noPostgres)(`what is told of a database ${noPostgres}`, () => {
 
   test('doctor tells of the database, its ledgers, the clocks, and of work that nobody does', async () => {
     await own.database.ask('delete from work_inbox; delete from store');
-    expect(await checks('database')).toEqual([
+    const [before, clock] = [await doctor(), /^warn [\d,]+ seconds (?:behind|ahead of) the database's$/];
+    expect(told(before, 'database')).toEqual([
       expect.stringMatching(
         /^ok .* answers in \d+ ms; PostgreSQL \d\S+, 0 stores; tables of version home \d+, .*stores \d+, /,
       ),
     ]);
-    expect(await checks('clock')).toEqual([
-      expect.stringMatching(/^warn [\d,]+ seconds (?:behind|ahead of) the database's$/),
-    ]);
-    const now = new Date().toISOString();
-    expect(await checks('clock', { NOCTURNE_NOW: now })).toEqual(["ok as the database's"]);
+    expect(told(before, 'clock')).toEqual([expect.stringMatching(clock)]);
+    expect(told(before, 'worker')).toEqual([expect.stringContaining('of no machine one was seen')]);
 
+    const home = openHomeAt(own.database.url, fixedClock(NOW));
+    onTestFinished(() => home.close());
+    const check = async (what: string, now = () => new Date(NOW)) =>
+      told(await checkDatabase(own.stores.database, { home, now }), what);
+    expect(await check('clock', () => new Date())).toEqual(["ok as the database's"]);
     const id = await putStore(own.stores, { 'a.md': 'one\n' });
-    expect(await checks('ledgers')).toEqual([expect.stringMatching(/^ok all of version \d+$/)]);
+    expect(await check('ledgers')).toEqual([expect.stringMatching(/^ok all of version \d+$/)]);
     await own.database.ask('update store set ledger_version = ledger_version - 1');
-    expect(await checks('ledgers')).toEqual([
+    expect(await check('ledgers')).toEqual([
       expect.stringMatching(/^ok 1 store of a version before \d+, which the next/),
     ]);
     await own.database.ask("insert into member values ('old:1:1/x', 1, clock_timestamp())");
-    expect(await checks('ledgers')).toEqual([expect.stringMatching(/^warn .* older processes are seen: old:1:1$/)]);
+    expect(await check('ledgers')).toEqual([expect.stringMatching(/^warn .* older processes are seen: old:1:1$/)]);
     await own.database.ask("delete from member where id = 'old:1:1/x'");
     await own.database.ask('update store set ledger_version = ledger_version + 2');
-    expect(await checks('ledgers')).toEqual(['fail 1 store was written by a newer nocturne']);
+    expect(await check('ledgers')).toEqual(['fail 1 store was written by a newer nocturne']);
     await own.database.ask('update store set ledger_version = ledger_version - 1');
 
     const rows = new DatabaseWorkRows(own.stores.database.ask, id);
-    await rows.put({ kind: 'dream', key: 'dream', payload: {}, notBefore: '2026-11-21T01:55:00.000Z' });
-    expect(await checks('work')).toEqual(['ok 1 waiting in all stores, 0 under way']);
-    await rows.put({ kind: 'dream', key: 'dream', payload: {}, notBefore: '2026-11-21T01:30:00.000Z' });
-    expect(await checks('work')).toEqual([
-      'warn 1 waiting in all stores, 0 under way; due since 2026-11-21T01:30:00.000Z, and no worker was seen',
-    ]);
-    expect(await checks('worker')).toEqual([expect.stringContaining('of no machine one was seen')]);
-    const shared = openHomeAt(own.database.url, fixedClock(NOW));
-    onTestFinished(() => shared.close());
-    await shared.enterWorker('redis');
-    onTestFinished(() => shared.leaveWorker());
-    expect(await checks('work')).toEqual(['ok 1 waiting in all stores, 0 under way']);
-    expect(await checks('worker')).toEqual([expect.stringMatching(/^ok \S+ \(redis\) since .*, seen /)]);
+    const dreamFrom = (notBefore: string) => rows.put({ kind: 'dream', key: 'dream', payload: {}, notBefore });
+    const waits = '1 waiting in all stores, 0 under way';
+    await dreamFrom('2026-11-21T01:55:00.000Z');
+    expect(await check('work')).toEqual([`ok ${waits}`]);
+    await dreamFrom('2026-11-21T01:30:00.000Z');
+    const late = `warn ${waits}; due since 2026-11-21T01:30:00.000Z, and no worker was seen`;
+    expect(await check('work')).toEqual([late]);
+    await home.enterWorker('redis');
+    onTestFinished(() => home.leaveWorker());
+    const after = await doctor();
+    expect(told(after, 'work')).toEqual([`ok ${waits}`]);
+    expect(told(after, 'worker')).toEqual([expect.stringMatching(/^ok \S+ \(redis\) since .*, seen /)]);
   });
 
   test('cost tells what all machines used, and with --all of their jobs, too', async () => {
