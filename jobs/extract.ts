@@ -112,7 +112,7 @@ export async function extract(request: ExtractRequest, deps: ExtractDeps): Promi
     opened = found;
     session = found.id;
     const store = await deps.storeFor(found);
-    memory = store.dir;
+    memory = store.id;
     await deps.withLease(store, `session:${session}`, async (lease) => {
       done = await extractOpened({ session: found, store, lease }, request, deps);
       return true;
@@ -287,7 +287,9 @@ async function* extractPending(
       const committed = await commitExcerpt(proposed, pending, deps);
       waiting = proposed.waiting;
       cited = new Map([...cited, ...proposed.cited]);
-      const entries = committed.entries.map((entry) => reportedEntry(entry, { cited, userMemory: deps.userMemory }));
+      const entries = committed.entries.map((entry) =>
+        reportedEntry(entry, { cited, userMemory: committed.userMemory }),
+      );
       extracted = { ...proposed, outcome: 'committed', entries };
     } catch (error) {
       extracted = { ...offered, outcome: 'failed', error };

@@ -30,8 +30,8 @@ import type { Proposed } from './propose.ts';
 import { nameOf, type PendingTurn } from './turn-parts.ts';
 
 export interface CommitDeps {
-  /** Where entries about the user are kept, if not in the store; canonical. */
-  userMemory?: string;
+  /** The memory in which entries about the user are kept; null, and by default: the store. */
+  userMemoryOf?(store: Store): Promise<string | null>;
   clock: Clock;
   zone: string;
 }
@@ -51,15 +51,18 @@ interface Committed {
   turns: PendingTurn[];
   /** Entries of these turns: new ones, and those that were found again. */
   entries: EntryRow[];
+  /** Where those about the user go. */
+  userMemory?: string;
 }
 
 /** Commits what the extractor recorded. `reopened`: turns that were extracted before; what they gave is replaced. */
 export async function commitExcerpt(
   { turns: offered, left, found: recorded, prompt }: Pick<Proposed, 'turns' | 'left' | 'found' | 'prompt'>,
   { session, store, lease, job, rows, reopened }: CommitAt & { reopened: ReadonlySet<string> },
-  { userMemory = store.dir, clock, zone }: CommitDeps,
+  { userMemoryOf, clock, zone }: CommitDeps,
 ): Promise<Committed> {
-  const sendsUser = userMemory !== store.dir;
+  const userMemory = (await userMemoryOf?.(store)) ?? undefined;
+  const sendsUser = userMemory !== undefined && userMemory !== store.id;
   const kept: EntryRow[] = [];
   await store.commit({ actor: `job:${job}`, lease }, (ledger) => {
     const turns = offered.filter((pending) => isUntouched(ledger, pending, job));
@@ -98,7 +101,7 @@ export async function commitExcerpt(
       },
     };
   });
-  return { turns: offered, entries: kept };
+  return { turns: offered, entries: kept, userMemory };
 }
 
 /** Covers turns without extracting them: private ones, what the main agent wrote down itself, what is given up. */

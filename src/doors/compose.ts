@@ -187,21 +187,21 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
     declinedBefore: await home.declinedBefore(),
     openSession: (path, options) => transcripts.open(path, options),
     memoriesOf: ({ cwd }, memory) => memoriesOf(config, { cwd, memory }),
-    userMemory: options.keepsUserMemory ? undefined : userScope.memory,
+    userMemoryOf: options.keepsUserMemory ? undefined : (at) => userScope.memoryBeside(at),
   });
   const log = openLog({ home: config.home, maxBytes: config.logBytes, clock: config.clock });
-  const userScope = new UserScope({ config, home, store: storeToKnow, withLease: leased, log });
+  const userScope = new UserScope({ config, home, keeping, store: storeToKnow, withLease: leased, log });
   /** A job with its span and its line in the log. */
   const observed = async <T extends ExtractReport | DreamReport>(
     kind: string,
-    at: { dir?: string },
+    at: { id?: string },
     work: () => Promise<T>,
   ) => {
     const report = await spans.job(kind, at, work);
     const { outcome, error, spend, job } = report;
     const found = 'session' in report ? { session: report.session, entries: report.entries.length } : {};
     const failed = error && { code: error.code, error: error.message };
-    await log(error ? 'warn' : 'info', { event: 'job', kind, job, ...found, store: at.dir, outcome, ...failed, spend });
+    await log(error ? 'warn' : 'info', { event: 'job', kind, job, ...found, store: at.id, outcome, ...failed, spend });
     return report;
   };
   const forWings: WingApp = {
@@ -255,10 +255,10 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
     },
     extract: async (request, options = {}) => {
       const { extract } = await import('../../jobs/extract.ts');
-      const at: { dir?: string; store?: Store } = { dir: options.store?.dir };
+      const at: { id?: string; store?: Store } = { id: options.store?.id };
       const find = async (session: { cwd?: string }) => {
         at.store = options.store ?? (await storeForWork(session));
-        at.dir = at.store.dir;
+        at.id = at.store.id;
         return at.store;
       };
       const job = async () => extract(request, { ...(await extraction(options)), storeFor: find });

@@ -9,7 +9,7 @@ import { ERRORS, type Failure, failureOf } from '../base/errors.ts';
 
 interface Tracing {
   /** Runs a job within a span of its own; where it works may only be known at its end. */
-  job<T extends JobReport>(name: string, at: { dir?: string }, work: () => Promise<T>): Promise<T>;
+  job<T extends JobReport>(name: string, at: { id?: string }, work: () => Promise<T>): Promise<T>;
   /** The same `RunAgent`, with a span for each run and for each request. */
   run(run: RunAgent): RunAgent;
 }
@@ -34,7 +34,7 @@ export function tracing(isOn: boolean): Tracing {
           const report = await work();
           const { calls, inputTokens, cachedInputTokens, outputTokens } = report.spend;
           span.setAttributes({
-            'nocturne.store': at.dir,
+            'nocturne.store': at.id,
             'nocturne.outcome': report.outcome,
             'nocturne.session': report.session,
             'nocturne.calls': calls,

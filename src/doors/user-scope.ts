@@ -11,11 +11,13 @@ import type { Home } from '../memory/home/home.ts';
 import { outboxRows } from '../memory/ledger/entries.ts';
 import type { Store, WithLease } from '../memory/store/store.ts';
 import { scopeDir } from './places.ts';
+import type { Keeping } from './wing.ts';
 import { eachLedger } from './worker/known-work.ts';
 
 interface UserScopeParts {
   config: Config;
   home: Home;
+  keeping: Keeping | null;
   /** Opens a memory directory, and makes it known to the nightly dream. */
   store(dir: string): Promise<Store>;
   withLease: WithLease;
@@ -37,13 +39,18 @@ export class UserScope {
     return this.#parts.config.userScope ? this.dir : undefined;
   }
 
+  /** The same by its id, for what a session teaches a memory; null: it stays there. */
+  async memoryBeside(store: Pick<Store, 'id'>): Promise<string | null> {
+    return this.memory === undefined ? null : this.#beside(store);
+  }
+
   open(): Promise<Store> {
     return this.#parts.store(this.dir);
   }
 
   /** Delivers what waits in an outbox, also while the setting is off: it is kept nowhere else. */
   async deliver(from: Sending): Promise<void> {
-    if (from.id === this.dir || outboxRows(from.ledger).length === 0) return;
+    if (outboxRows(from.ledger).length === 0 || (await this.#beside(from)) === null) return;
     const { deliver } = await import('../../jobs/deliver.ts');
     const { config, withLease } = this.#parts;
     await deliver(from, { store: await this.open(), clock: config.clock, zone: config.zone, withLease });
@@ -59,7 +66,8 @@ export class UserScope {
 
   /** Delivers before a dream: over the user scope what waits anywhere, else what waits there. */
   async deliverBeforeDream(at: Store): Promise<void> {
-    if (at.id !== this.dir) return this.#tryToDeliver(at);
+    // In a database an outbox is emptied by who works in its store, which is every night.
+    if (this.#parts.keeping || at.id !== this.dir) return this.#tryToDeliver(at);
     await eachLedger(
       { home: this.#parts.home, keeping: null },
       {
@@ -67,6 +75,13 @@ export class UserScope {
           this.#tryToDeliver({ id, ledger, enterRows: async (work) => ledger.transaction(() => work(ledger)) }),
       },
     );
+  }
+
+  /** Null where it is the user scope itself, or the memory of another machine, whose user is another. */
+  async #beside({ id }: Pick<Store, 'id'>): Promise<string | null> {
+    const { keeping } = this.#parts;
+    if (keeping?.userStoreBeside) return keeping.userStoreBeside(id, this.dir);
+    return id === this.dir ? null : this.dir;
   }
 
   async #tryToDeliver(from: Sending): Promise<void> {

@@ -174,6 +174,11 @@ export interface Keeping {
   findStore(place: string): Promise<Store | null>;
   /** All stores that can be worked in; `isHere`: it stands for a directory of this machine. */
   stores(): Promise<{ id: string; name: string; isHere: boolean }[]>;
+  /**
+   * The store that stands for the user's directory of this machine, made where there is none; null where the one with this id is
+   * that, or stands for no directory of this machine.
+   */
+  userStoreBeside?(id: string, dir: string): Promise<string | null>;
   /** Redacts what is kept of a store outside of its files and its ledger. */
   redactElsewhere?: RedactElsewhere;
   /** Where transcripts are kept for workers of other machines; default: in their files. */

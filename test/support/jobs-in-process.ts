@@ -127,7 +127,7 @@ export async function jobsInProcess(
       agent: { ...deps.agent, ...models.extract },
       quietMs: 0,
       excerptTokens,
-      userMemory: user?.dir,
+      userMemoryOf: async () => user?.dir ?? null,
     };
   };
   const { withLease: leased } = common();

@@ -6,7 +6,7 @@ import { resolve, sep } from 'node:path';
 import type { Config } from '../../base/config/config.ts';
 import type { McpStore } from '../../base/config/settings.ts';
 import { AppError } from '../../base/errors.ts';
-import { canonicalPath } from '../../base/files/directories.ts';
+import { canonicalPath, isStoreId } from '../../base/files/directories.ts';
 import { checkedDir } from '../../memory/home/paths.ts';
 import { MEMORY_SCOPES, type MemoryScope, memoryDirFor, scopeDir } from '../places.ts';
 
@@ -24,13 +24,13 @@ const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,63}$/u;
 
 /** `given` are the values of `--store`, each `name=path` or `name=scope`, with `:rw` behind it where it may be written. */
 export function attachedStores(config: Config, { given, cwd }: { given: string[]; cwd: string }): AttachedStore[] {
-  const named = given.length > 0 ? given.map(readOption) : config.mcpStores;
+  const named = given.length > 0 ? given.map((value) => readOption(value, config)) : config.mcpStores;
   const project = { name: 'project', dir: memoryDirFor(config, { cwd }), access: 'read_only' } as const;
   const stores = named.map((store) => ({ ...store, dir: dirOf(config, { store, cwd }) }));
   const attached = (stores.length > 0 ? stores : [project]).map((store: Omit<McpStore, 'path'> & { dir: string }) => ({
     name: store.name,
     description: store.description ?? null,
-    dir: canonicalPath(store.dir),
+    dir: isStoreId(store.dir, config) ? store.dir : canonicalPath(store.dir),
     access: store.access,
     instructions: store.instructions ?? null,
   }));
@@ -38,7 +38,7 @@ export function attachedStores(config: Config, { given, cwd }: { given: string[]
   return attached;
 }
 
-function readOption(value: string): McpStore {
+function readOption(value: string, config: Config): McpStore {
   const [, name, place, mode] = /^([^=]+)=(.+?)(?::(rw|ro))?$/.exec(value) ?? [];
   if (name === undefined || place === undefined) {
     throw new AppError('bad-input', `--store ${JSON.stringify(value)} is not name=path.`, {
@@ -48,11 +48,12 @@ function readOption(value: string): McpStore {
   const access = mode === 'rw' ? 'read_write' : 'read_only';
   const isScope = (word: string): word is MemoryScope => MEMORY_SCOPES.some((scope) => scope === word);
   if (isScope(place)) return { name, scope: place, access };
-  return { name, path: /^~/.test(place) ? place : resolve(place), access };
+  return { name, path: /^~/.test(place) || isStoreId(place, config) ? place : resolve(place), access };
 }
 
 function dirOf(config: Config, { store, cwd }: { store: McpStore; cwd: string }): string {
   const { name, path, scope } = store;
+  if (path !== undefined && isStoreId(path, config)) return path;
   if (path !== undefined) return checkedDir({ path, from: `the store ${JSON.stringify(name)}` }, config.userDir);
   return scopeDir(config, { memory: scope ?? 'project', cwd });
 }

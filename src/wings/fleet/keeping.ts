@@ -6,6 +6,7 @@
 import { hash } from 'node:crypto';
 import { isAbsolute } from 'node:path';
 import type { Config } from '../../base/config/config.ts';
+import { canonicalPath } from '../../base/files/directories.ts';
 import { checkedInCounter } from '../../doors/telemetry.ts';
 import type { TranscriptPlace } from '../../doors/transcripts.ts';
 import type { Checked, Keeping, KeepingParts, SharedOverview, WorkFigures } from '../../doors/wing.ts';
@@ -54,12 +55,13 @@ export class FleetKeeping implements Keeping {
   }
 
   async openStore(place: string): Promise<FleetStore> {
-    return this.#openId(isAbsolute(place) ? await this.#idOf(place) : place);
+    return this.#openId(isAbsolute(place) ? await this.#idOf(canonicalPath(place)) : place);
   }
 
   async findStore(place: string): Promise<FleetStore | null> {
     const { stores } = await this.#open();
-    const id = isAbsolute(place) ? (this.#ids.get(place) ?? (await stores.ofSource(place))) : place;
+    const dir = isAbsolute(place) ? canonicalPath(place) : null;
+    const id = dir === null ? place : (this.#ids.get(dir) ?? (await stores.ofSource(dir)));
     return id === null ? null : this.#openId(id);
   }
 
@@ -69,6 +71,13 @@ export class FleetKeeping implements Keeping {
     return found
       .filter(({ state }) => state === 'ready')
       .map(({ id, name, source }) => ({ id, name, isHere: stores.isHere(source) }));
+  }
+
+  async userStoreBeside(id: string, dir: string): Promise<string | null> {
+    const { stores } = await this.#open();
+    if (!stores.isHere(await stores.sourceOf(id))) return null;
+    const own = await this.#idOf(dir);
+    return own === id ? null : own;
   }
 
   readonly transcripts: TranscriptPlace = {

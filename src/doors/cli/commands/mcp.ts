@@ -58,10 +58,10 @@ export async function serveMemory(
   ]);
   const openStore = async (dir: string) => {
     const store = await app.store(dir);
-    await app.home.addStore(store.dir);
+    if (!app.keeping) await app.home.addStore(store.dir);
     return store;
   };
-  const deps = { openStore, actor: 'tool:mcp', clock: app.config.clock };
+  const deps = { openStore, actor: 'tool:mcp', clock: app.config.clock, isElsewhere: app.keeping !== null };
   return serveStdio(() => memoryServer({ stores, call: (asked) => callTool(asked, deps), version }), {
     transport,
     onerror: (error) => note(`nocturne: ${describeFault(error)}`),

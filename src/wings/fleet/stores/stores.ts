@@ -144,6 +144,12 @@ export class FleetStores {
     return found?.state === 'ready' ? found.id : null;
   }
 
+  /** What a store stands for; null: nothing. */
+  async sourceOf(id: string): Promise<string | null> {
+    const sql = 'select source from store where id = $1';
+    return (await this.database.ask<{ source: string | null }>(sql, [id]))[0]?.source ?? null;
+  }
+
   /** Whether what a store stands for is a directory of this machine. */
   isHere(source: string | null): boolean {
     return source?.startsWith(`${hostname()}:`) ?? false;
