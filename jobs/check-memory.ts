@@ -48,7 +48,7 @@ export async function checkMemory(request: { dir: string; repair: boolean }, dep
   const found = await findFaults(store);
   const findings =
     repair && found.some((finding) => finding.mend) ? await mendAll(store, found, deps) : found.map(open);
-  return { memory: store.dir, findings: damage ? [damage, ...findings] : findings };
+  return { memory: store.id, findings: damage ? [damage, ...findings] : findings };
 }
 
 function checkLedgerFile({ dir, repair }: { dir: string; repair: boolean }, clock: Clock): ReportedFinding | null {
@@ -71,7 +71,7 @@ async function mendAll(store: Store, found: Finding[], deps: CheckDeps): Promise
     return findFaults(store);
   });
   if (left === null) {
-    throw new AppError('conflict', `A dream works on ${store.dir}; nothing was mended.`, {
+    throw new AppError('conflict', `A dream works on ${store.id}; nothing was mended.`, {
       remedy: 'Run nocturne check --repair again when it is done.',
     });
   }

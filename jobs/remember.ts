@@ -64,7 +64,7 @@ export async function remember(
         remedy:
           text === ''
             ? 'Say it in quotes: nocturne remember "Always use pnpm."'
-            : `Remember it in parts, or write it into a topic file of its own in ${store.dir}.`,
+            : `Remember it in parts, or write it into a topic file of its own in ${store.id}.`,
       },
     );
   }

@@ -39,7 +39,7 @@ export async function reprocess(request: ReprocessRequest, deps: ReprocessDeps):
   if (covered.length === 0) {
     const { session, day } = request;
     const what = session ? `session ${session}` : day ? `sessions of ${day}` : 'any session';
-    throw new AppError('bad-input', `Nothing was extracted before from ${what} in ${deps.store.dir}.`, {
+    throw new AppError('bad-input', `Nothing was extracted before from ${what} in ${deps.store.id}.`, {
       remedy: 'Use nocturne extract TRANSCRIPT for a session that is new.',
     });
   }

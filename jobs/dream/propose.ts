@@ -74,7 +74,7 @@ export async function propose(selected: Selected, check: Check, deps: ProposeDep
   const before = spend.total();
   const tool: Tool = { definition: PROPOSAL_TOOL, call: async (input) => replyTo(await check.take(input)) };
   try {
-    await runWithTools({ memory: store.dir, ...(await requestFor(selected, deps)) }, [tool], deps);
+    await runWithTools({ memory: store.id, ...(await requestFor(selected, deps)) }, [tool], deps);
   } catch (error) {
     if (isAppError(error, 'oversize')) return { outcome: 'oversize', error };
     throw error;

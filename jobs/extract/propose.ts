@@ -112,7 +112,7 @@ async function runExtractor(
       });
   const view = memoryViewTool((path, range) => viewMemory(store, { path, range }));
   const ending = await runWithTools(
-    { memory: store.dir, system: continues ? '' : system.text, input: input.text, continues },
+    { memory: store.id, system: continues ? '' : system.text, input: input.text, continues },
     continues || values.index === NONE ? [record] : [record, view],
     deps,
   );

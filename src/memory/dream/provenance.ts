@@ -66,7 +66,7 @@ export async function explainLines(
 ): Promise<ExplainedLine[]> {
   const raw = isTopicPath(path) || isArchivePath(path) ? await store.read(path) : null;
   if (raw === null) {
-    throw new AppError('bad-input', `There is no topic ${path} in ${store.dir}.`, {
+    throw new AppError('bad-input', `There is no topic ${path} in ${store.id}.`, {
       remedy: 'Name a topic file, as MEMORY.md lists them, or an entry (e_…).',
     });
   }

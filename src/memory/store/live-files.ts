@@ -247,6 +247,8 @@ export interface ReadMemory {
 
 /** What a store and a directory that is only looked at have in common. */
 export interface MemoryReader {
+  /** As a person knows it: its directory, or its id where it is kept elsewhere. */
+  readonly id: string;
   /** The memory directory, canonical. */
   readonly dir: string;
   readonly ledger: Ledger;
@@ -267,6 +269,10 @@ export class ReadOnlyStore implements MemoryReader {
   constructor(dir: string) {
     this.dir = canonicalPath(resolve(dir));
     this.ledger = lookIntoLedger(this.dir) ?? emptyLedger();
+  }
+
+  get id(): string {
+    return this.dir;
   }
 
   /** A file as it stands, or null. Bytes that are no UTF-8 are shown as U+FFFD, conflict markers not at all. */

@@ -70,7 +70,7 @@ Each decision is a job that nocturne undo takes back. Exit code 3 where somethin
       const place = placeOf(app, store, options);
       if (options.show !== undefined) return showOne(shown, { id: options.show, json: options.json, place });
       if (options.json) return print(shown);
-      if (options.list || shown.length === 0 || !canAsk()) return print(listOf(shown, store.dir));
+      if (options.list || shown.length === 0 || !canAsk()) return print(listOf(shown, store.id));
       process.exitCode = exitOf(await reviewOneByOne(app, { store, shown, place }));
     }),
 };
@@ -280,8 +280,8 @@ const WOULD: Record<string, string> = {
   drop: 'leave out',
 };
 
-function listOf(shown: ShownProposal[], dir: string): string {
-  if (shown.length === 0) return `Nothing waits for a word in ${dir}.`;
+function listOf(shown: ShownProposal[], memory: string): string {
+  if (shown.length === 0) return `Nothing waits for a word in ${memory}.`;
   return shown
     .map(({ id, kind, topic, state, why, lines, entries, reason }) => {
       const says = lines[0] ?? entries[0]?.text ?? reason;

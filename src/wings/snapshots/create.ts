@@ -107,7 +107,7 @@ async function chooseTopics(store: Store, named: string[]): Promise<{ path: stri
   for (const path of (await store.list()).filter(isTopicPath)) all.push({ path, text: (await store.read(path)) ?? '' });
   const unknown = named.filter((path) => !all.some((topic) => topic.path === path));
   if (unknown.length > 0) {
-    throw new AppError('bad-input', `There is no topic ${unknown.join(', ')} in ${store.dir}.`, {
+    throw new AppError('bad-input', `There is no topic ${unknown.join(', ')} in ${store.id}.`, {
       remedy: 'nocturne list names them.',
     });
   }
@@ -122,7 +122,7 @@ async function chooseTopics(store: Store, named: string[]): Promise<{ path: stri
     return isAll ? [] : { path, text: rest };
   });
   if (chosen.length > 0) return chosen;
-  throw new AppError('bad-input', `There is no topic of type project or reference in ${store.dir}.`, {
+  throw new AppError('bad-input', `There is no topic of type project or reference in ${store.id}.`, {
     remedy: 'Name the topics to hand over: nocturne snapshot create TOPIC…',
   });
 }

@@ -79,7 +79,7 @@ function listHistory(call: Call<HistoryOptions, [string | undefined]>): Promise<
       const asked = { limit, page: page && wholeId(ledger, 'version', page), actor: actorFrom(ledger, actor) };
       const found = listVersions(ledger, { ...asked, path, operation, since, until });
       if (path !== undefined && listVersions(ledger, { path, limit: 1 }).versions.length === 0) {
-        throw new AppError('bad-input', `No version of ${path} is known in ${store.dir}.`, {
+        throw new AppError('bad-input', `No version of ${path} is known in ${store.id}.`, {
           remedy: 'nocturne show --history without a path lists all versions, with their paths.',
         });
       }
@@ -161,7 +161,7 @@ function showFile(call: Call<ShowOptions, [string]>): Promise<void> {
       }
       const text = await store.read(path);
       if (text === null) {
-        throw new AppError('bad-input', `There is no ${path} in ${store.dir}.`, {
+        throw new AppError('bad-input', `There is no ${path} in ${store.id}.`, {
           remedy: `nocturne list names the topics; where it was deleted, nocturne show ${path} --history names its versions.`,
         });
       }
@@ -223,7 +223,7 @@ function versionSide(
 function beforeLastChange(store: MemoryReader, path: string): string | null {
   const head = headVersion(store.ledger, path);
   if (head) return head.previous;
-  throw new AppError('bad-input', `No version of ${path} is known in ${store.dir}.`, {
+  throw new AppError('bad-input', `No version of ${path} is known in ${store.id}.`, {
     remedy: 'nocturne show --history lists all versions.',
   });
 }

@@ -258,15 +258,16 @@ function showFound(
   { places, query, all, json }: { places: Looking[]; query: string; all?: boolean; json?: boolean },
 ): void {
   if (total === 0) process.exitCode = EXIT.failed;
+  const idOf = (dir: string) => places.find((place) => place.dir === dir)?.id ?? dir;
   if (json) {
-    const told = hits.map(({ dir, ...hit }) => (all ? { ...hit, memory: dir } : hit));
+    const told = hits.map(({ dir, ...hit }) => (all ? { ...hit, memory: idOf(dir) } : hit));
     print({ query, total, hits: told, meant });
     return;
   }
   if (total === 0) note(`Nothing in ${all ? 'any memory' : places[0]?.id} holds ${shown(query)}.`);
   if (meant) note(`Did you mean ${shown(meant)}?`);
   for (const { dir, path, line, text } of hits)
-    print(`${style('cyan', `${all ? join(dir, path) : path}:${line}`)}  ${text}`);
+    print(`${style('cyan', `${all ? join(idOf(dir), path) : path}:${line}`)}  ${text}`);
   if (total > hits.length) note(`… and ${total - hits.length} more; --limit shows more.`);
 }
 

@@ -51,7 +51,7 @@ const remember: CommandSpec<CommonOptions & { type: MemoryType }, [string[]]> = 
       const values: object = Object.assign({}, ...added.map((each) => each.values));
       print(
         options.json
-          ? { ...report, memory: store.dir, ...values }
+          ? { ...report, memory: store.id, ...values }
           : [
               describeKept(report, { memory: options.memory, scope, ledger: store.ledger }),
               ...added.flatMap(({ lines }) => lines),
@@ -116,7 +116,7 @@ Words that may mean several things change nothing: exit code 2, and the candidat
       const report = await app.forget(store, { target, all: options.all, confirm: isWanted });
       if (report.outcome === 'unknown') {
         const names = catalogTopics(store.dir, store.ledger).map((topic) => topic.name);
-        throw new AppError('bad-input', `Nothing in ${store.dir} is called or holds ${JSON.stringify(target)}.`, {
+        throw new AppError('bad-input', `Nothing in ${store.id} is called or holds ${JSON.stringify(target)}.`, {
           remedy: didYouMean(target, names, 'nocturne list and nocturne search show what is remembered.'),
         });
       }
@@ -215,7 +215,8 @@ function setPinned(call: PinCall, pinned: boolean): Promise<void> {
   return withApp(call, async (app) => {
     const here = { cwd: process.cwd() };
     const found = app.keeping ? await app.storeFor(here) : null;
-    const path = topicFile(found?.dir ?? app.memoryDirOf(here), call.args[0]);
+    const dir = app.memoryDirOf(here);
+    const path = topicFile(found?.dir ?? dir, call.args[0], found?.id);
     const store = found ?? (await app.storeFor(here));
     const { changed } = await pinTopic({ path, pinned }, { store, clock: app.config.clock });
     const state = `${pinned ? 'pinned' : 'not pinned'}${changed ? '' : ' already'}`;

@@ -203,7 +203,7 @@ const explain: CommandSpec<CommonOptions, [string]> = {
 async function explainOne(app: App, store: MemoryReader, asked: { id: string; json?: boolean }): Promise<void> {
   const id = wholeId(store.ledger, 'entry', asked.id);
   const entry = explainEntry(store, id);
-  if (!entry) throw new AppError('bad-input', `There is no entry ${asked.id} in ${store.dir}.`);
+  if (!entry) throw new AppError('bad-input', `There is no entry ${asked.id} in ${store.id}.`);
   const resting = await restingOn(store, [id]);
   const told = toldOf(store.dir, id);
   const proposals = sayProposals(store.ledger, id);

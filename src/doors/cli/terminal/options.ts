@@ -70,8 +70,10 @@ async function storeDir(name: string, config: Config): Promise<string> {
   const found = (await Promise.all(wings().map((wing) => wing.storesNamed?.(name, config) ?? []))).flat();
   const [store, ...others] = [...new Map(found.map((each) => [each.id, each])).values()];
   if (!store) {
-    throw new AppError('bad-input', `There is no memory store ${JSON.stringify(name)} in ${config.home}.`, {
-      remedy: 'nocturne stores list names those that there are.',
+    const isShared = config.databaseUrl !== undefined;
+    const where = isShared ? 'the database' : config.home;
+    throw new AppError('bad-input', `There is no memory store ${JSON.stringify(name)} in ${where}.`, {
+      remedy: `nocturne stores list names those ${isShared ? 'of clients, nocturne list --all those of this machine' : 'that there are'}.`,
     });
   }
   if (others.length === 0) return store.dir;
@@ -230,12 +232,15 @@ export function dayFrom(given: string, { now, zone, days }: { now: Date; zone: s
   });
 }
 
-/** The file of a topic in the memory directory, by its name or its path. Throws `bad-input` that names the nearest. */
-export function topicFile(dir: string, given: string): string {
+/**
+ * The file of a topic in the memory directory, by its name or its path; `called`: what the memory is called. Throws `bad-input`
+ * that names the nearest.
+ */
+export function topicFile(dir: string, given: string, called = dir): string {
   const found = findTopic(dir, given);
   if (found) return found;
   const names = catalogTopics(dir, null).map((topic) => topic.name);
-  throw new AppError('bad-input', `There is no topic ${JSON.stringify(given)} in ${dir}.`, {
+  throw new AppError('bad-input', `There is no topic ${JSON.stringify(given)} in ${called}.`, {
     remedy: didYouMean(given, names, 'nocturne list names the topics.'),
   });
 }
