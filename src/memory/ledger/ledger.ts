@@ -50,7 +50,9 @@ export class Ledger extends Sql {
 
   /** Like `transaction`, for what is found again after a power loss took it back: it does not wait for the disk. */
   transactionInNoHurry<T>(work: () => T): T {
-    const usual = this.db.pragma('synchronous', { simple: true });
+    const { connection } = this;
+    connection.synchronous ??= this.db.pragma('synchronous', { simple: true }) as number;
+    const usual = connection.synchronous;
     if (usual !== 0) this.db.pragma('synchronous = normal');
     try {
       return this.transaction(work);
@@ -119,16 +121,6 @@ export class Ledger extends Sql {
     for (const end of ['-wal', '-shm']) removeFile(name + end);
   }
 
-  /** Like `all`, with each row as a list of its columns: for tables of many thousand rows. */
-  lists(sql: string, ...values: Value[]): Value[][] {
-    return this.telling(() =>
-      this.db
-        .prepare<Value[], Value[]>(sql)
-        .raw(true)
-        .all(...values),
-    );
-  }
-
   /** Replaces what `scrub` changes in all rows of a text column; answers in how many. `isDry`: only counts. */
   scrub(at: { table: string; column: string; isDry: boolean }, scrub: (text: string) => string): number {
     this.db.function('scrub', { deterministic: true }, (text) => (typeof text === 'string' ? scrub(text) : text));
@@ -190,7 +182,7 @@ export class Ledger extends Sql {
 
   /** Changes whenever another connection has committed to this file. */
   dataVersion(): number {
-    return this.db.pragma('data_version', { simple: true }) as number;
+    return this.get<{ data_version: number }>('pragma data_version')?.data_version as number;
   }
 }
 

@@ -73,7 +73,9 @@ export class DisplacedFiles {
 
   /** What is in the file that was taken last and not kept yet. */
   taken(memory: string): Content {
-    return readBytesNow(this.#taking(memory));
+    const path = this.#taking(memory);
+    // Most often nothing is there, which costs less to see than to fail to open.
+    return statNow(path) && readBytesNow(path);
   }
 
   /** Keeps the file that was taken last, now that the ledger has its bytes. */

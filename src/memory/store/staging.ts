@@ -62,14 +62,15 @@ export function stage(file: FileChange, commit: Commit, deps: StagingDeps): bool
   // Only what was no text before may be none after.
   const content = after === null ? null : text?.isWellFormed() === false ? bytesOf(after) : Buffer.from(after);
   if (isSame(content, current) && !isMove) return false;
-  refuseElsewhere(from, deps);
-  refuseElsewhere(file.path, deps);
+  const absolute = deps.locate(file.path);
+  if (isMove) refuseElsewhere(from, deps.locate(from), deps);
+  refuseElsewhere(file.path, absolute, deps);
   refusePinned({ path: from, text }, commit);
   refusePinned({ path: file.path, text: null }, commit);
   refuseForged({ path: file.path, before: isMove ? null : text, after }, commit, ledger);
   if (content !== null) {
     refuseOversize({ path: file.path, before: current, content }, commit, deps);
-    refuseOccupied(file.path, deps);
+    refuseOccupied(file.path, absolute, deps);
   }
   if (isMove) refuseTaken({ from, to: file.path, current }, deps);
   const memory = head?.memory ?? memoryAt(ledger, file.path) ?? newMemory(ledger, file.path);
@@ -93,8 +94,9 @@ export function isPinned({ path, text }: { path: string; text: string | null }):
  */
 export function refuseUnwritable(path: string, by: Pick<Commit, 'actor'>, deps: StagingDeps): void {
   const content = deps.takeIn(path)?.content ?? null;
-  refuseElsewhere(path, deps);
-  refuseOccupied(path, deps);
+  const absolute = deps.locate(path);
+  refuseElsewhere(path, absolute, deps);
+  refuseOccupied(path, absolute, deps);
   // What else is pinned is left out of a dream.
   if (logDay(path)) refusePinned({ path, text: content && rawText(content) }, by);
 }
@@ -159,22 +161,22 @@ function refuseOversize(
 }
 
 /** Files are swapped by a link and a move, which reach no other file system. */
-function refuseElsewhere(path: string, { dir, locate }: StagingDeps): void {
-  if (fileSystemOf(dirname(locate(path))) === fileSystemOf(join(dir, '.nocturne'))) return;
+function refuseElsewhere(path: string, absolute: string, { dir }: StagingDeps): void {
+  if (fileSystemOf(dirname(absolute)) === fileSystemOf(join(dir, '.nocturne'))) return;
   throw new AppError('storage', `${path} cannot be written: its directory is on another file system than ${dir}.`, {
     remedy: 'Nothing was changed. Mount the memory directory whole, or move that directory into it.',
   });
 }
 
 /** A file cannot stand below another file. */
-function refuseOccupied(path: string, { dir, locate }: StagingDeps): void {
+function refuseOccupied(path: string, absolute: string, { dir }: StagingDeps): void {
   for (let above = dirname(path); above !== '.'; above = dirname(above)) {
     if (!statNow(join(dir, above))?.isFile) continue;
     throw new AppError('conflict', `${path} cannot be written: ${above} is a memory, not a directory.`, {
       remedy: `Rename or remove ${above} first, or choose another path.`,
     });
   }
-  readLive(locate(path));
+  readLive(absolute);
 }
 
 function refuseTaken(move: { from: string; to: string; current: Buffer | null }, deps: StagingDeps): void {
