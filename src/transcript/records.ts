@@ -72,8 +72,11 @@ async function* fromUtf16(path: string, writing: Writing): AsyncGenerator<Buffer
   yield Buffer.from(decoder.decode());
 }
 
+/** A sixteenth of the steps of what node decompresses by. */
+const LARGE = { chunkSize: 1 << 18 };
+
 async function* decompressed(path: string, writing: Writing): AsyncGenerator<Buffer> {
-  const decompressor: Transform = writing === 'zstd' ? createZstdDecompress() : createGunzip();
+  const decompressor: Transform = writing === 'zstd' ? createZstdDecompress(LARGE) : createGunzip(LARGE);
   try {
     let bytes = 0;
     for await (const chunk of pipeline(Readable.from(copies(path)), decompressor, new PassThrough(), () => undefined)) {
