@@ -54,11 +54,7 @@ export const IN_PLACES: SecretRule[] = [
     pattern: /:\/\/(?:\[redacted:[a-z\d-]{1,40}\]|[^\s:@/"'`<>[]{0,100}):(?<secret>[^\s@/"'`<>]{1,200})(?<tail>@)/g,
     isSecret: (value) => !isPlaceholder(value),
   },
-  {
-    id: 'url-login',
-    pattern: /:\/\/(?<secret>[\w-]{20,200})(?<tail>@)/g,
-    isSecret: (value) => /\d/.test(value),
-  },
+  { id: 'url-login', pattern: /:\/\/(?<secret>[\w-]{20,200})(?<tail>@)/g, isSecret: (value) => /\d/.test(value) },
   {
     id: 'authorization',
     pattern:

@@ -157,9 +157,7 @@ function textOf(ledger: Ledger, id: string): string | null {
   throw new AppError(
     'refused',
     `Version ${shortId(ledger, 'version', id)} was redacted, and with it what undoing would need.`,
-    {
-      remedy: 'Edit the files by hand; nocturne takes the edit at your word.',
-    },
+    { remedy: 'Edit the files by hand; nocturne takes the edit at your word.' },
   );
 }
 

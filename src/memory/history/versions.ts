@@ -132,9 +132,7 @@ export function readVersion(ledger: Ledger, id: string): Version & { text: strin
     throw new AppError(
       'storage',
       `Version ${id} of ${version.path} is damaged in the ledger; the file itself is not meant.`,
-      {
-        remedy: 'nocturne check --repair heals it where the file, or another version, still holds the same.',
-      },
+      { remedy: 'nocturne check --repair heals it where the file, or another version, still holds the same.' },
     );
   }
   return { ...version, text: content?.toString('utf8') ?? null };

@@ -137,9 +137,7 @@ export class Ledger extends Sql {
     throw new AppError(
       'conflict',
       'Another process reads the ledger, so deleted text is still in its write-ahead log.',
-      {
-        remedy: 'End it, for example the worker, and run the same command again.',
-      },
+      { remedy: 'End it, for example the worker, and run the same command again.' },
     );
   }
 

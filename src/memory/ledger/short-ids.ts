@@ -78,9 +78,7 @@ export function findId(ledger: Ledger, kind: IdKind, typed: string): string | un
   throw new AppError(
     'bad-input',
     `${JSON.stringify(typed)} may mean ${found.length > MOST_NAMED ? 'many' : found.length} ${kind}s.`,
-    {
-      remedy: `Say which: ${named.join(', ')}${more}`,
-    },
+    { remedy: `Say which: ${named.join(', ')}${more}` },
   );
 }
 

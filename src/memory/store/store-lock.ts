@@ -42,10 +42,7 @@ export class StoreLock {
       throw new AppError(
         'conflict',
         `Another process has been writing to ${this.#path} for ${this.#waitMs / 1_000} seconds.`,
-        {
-          remedy: 'Nothing was changed; try again when it is done.',
-          cause: error,
-        },
+        { remedy: 'Nothing was changed; try again when it is done.', cause: error },
       );
     }
     this.#isHeld = true;

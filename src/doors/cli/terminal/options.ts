@@ -272,9 +272,7 @@ export function versionOf(
   throw new AppError(
     'bad-input',
     `Version ${shortId(store.ledger, 'version', id)} is of ${version.path ?? 'a file whose path was redacted'}, not of ${path}.`,
-    {
-      remedy: `nocturne history ${path} lists the versions of ${path}.`,
-    },
+    { remedy: `nocturne history ${path} lists the versions of ${path}.` },
   );
 }
 
