@@ -22,6 +22,7 @@ import {
   topicsLosing,
   type Writing,
 } from '../../src/memory/dream/operations.ts';
+import type { RestingLine } from '../../src/memory/dream/provenance.ts';
 import { linesLinking, saidId } from '../../src/memory/dream/topic-table.ts';
 import {
   addSupport,
@@ -320,13 +321,6 @@ const MOST_BYTES = 1024 * 1024;
 const LINES_PER_ENTRY = 3;
 const LEAST_SHARED = 2;
 
-/** A line of such a memory. */
-interface OtherLine {
-  path: string;
-  id: string;
-  text: string;
-}
-
 /** The paths of memories that are no topics. */
 export function otherPaths(ledger: Ledger): string[] {
   return headsOf(ledger).map(({ path }) => path);
@@ -340,7 +334,7 @@ function headsOf(ledger: Ledger): { path: string; head: string }[] {
   return ledger.all<{ path: string; head: string }>(sql).filter(({ path }) => isOther(path));
 }
 
-function linesOf(ledger: Ledger): OtherLine[] {
+function linesOf(ledger: Ledger): RestingLine[] {
   return headsOf(ledger).flatMap(({ path, head }) => {
     const sql = 'select content from version where id = ? and size <= ?';
     const text = ledger.get<{ content: Buffer }>(sql, head, MOST_BYTES)?.content.toString();
@@ -350,8 +344,8 @@ function linesOf(ledger: Ledger): OtherLine[] {
 }
 
 /** What such memories say, by line and by sentence; each with the file that says it. */
-export function saidElsewhere(ledger: Ledger): Map<string, OtherLine> {
-  const said = new Map<string, OtherLine>();
+export function saidElsewhere(ledger: Ledger): Map<string, RestingLine> {
+  const said = new Map<string, RestingLine>();
   for (const line of linesOf(ledger)) {
     for (const text of [line.text, ...line.text.split(/(?<=[.!?])\s+/)]) said.set(saidId(text), line);
   }

@@ -1,6 +1,7 @@
 // What the agent loop is asked, and what it answers. The same words are spoken over the pipe to the forked child.
 // It loads no SDK, so that a command can tell whether a model can be asked at all.
 
+import type { ModelAccess } from '../base/config/config.ts';
 import type { Usage } from '../base/config/prices.ts';
 import { AppError } from '../base/errors.ts';
 
@@ -11,16 +12,6 @@ export type ToolDefinition =
 
 /** The model id of the rule-based model that answers without key or network, and costs nothing. */
 export const OFFLINE_MODEL = 'offline';
-
-/** How the model is reached: what the SDK would read from the environment, as data. Of key and token, the key wins. */
-export interface ModelAccess {
-  apiKey?: string;
-  authToken?: string;
-  /** Default: Anthropic's own. */
-  baseURL?: string;
-  /** Sent with every request. */
-  headers?: Record<string, string>;
-}
 
 /** Everything one run needs, as plain data. */
 export interface AgentRequest {

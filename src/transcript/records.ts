@@ -8,7 +8,7 @@
 import { PassThrough, pipeline, Readable, type Transform } from 'node:stream';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
 import { AppError, isAppError } from '../base/errors.ts';
-import { readSlice, scanChunks } from '../base/files/file-pieces.ts';
+import { readSlice, scanChunks, scanCopies } from '../base/files/file-pieces.ts';
 import { isObject, type JsonObject, parseJson } from '../base/text/json.ts';
 import type { OnUnreadable } from './formats/format.ts';
 import type { Message } from './types.ts';
@@ -79,7 +79,13 @@ async function* decompressed(path: string, writing: Writing): AsyncGenerator<Buf
   const decompressor: Transform = writing === 'zstd' ? createZstdDecompress(LARGE) : createGunzip(LARGE);
   try {
     let bytes = 0;
-    for await (const chunk of pipeline(Readable.from(copies(path)), decompressor, new PassThrough(), () => undefined)) {
+    // It still works on a chunk while the scan reuses its buffer.
+    for await (const chunk of pipeline(
+      Readable.from(scanCopies(path)),
+      decompressor,
+      new PassThrough(),
+      () => undefined,
+    )) {
       bytes += chunk.length;
       if (bytes > mostDecompressedBytes) throw tooLong(path);
       yield chunk;
@@ -97,11 +103,6 @@ function tooLong(path: string): AppError {
   return new AppError('bad-input', `${path} holds more than ${mostDecompressedBytes} bytes once it is decompressed.`, {
     remedy: 'If it is a transcript, decompress it and give that file, or raise decompressedBytes in config.json.',
   });
-}
-
-/** The decompressor still works on a chunk while the scan reuses its buffer. */
-async function* copies(path: string): AsyncGenerator<Buffer> {
-  for await (const chunk of scanChunks(path)) yield Buffer.from(chunk);
 }
 
 /** No record is this long; past it a line is not collected, so that a file of one endless line costs no memory. */

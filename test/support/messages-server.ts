@@ -8,7 +8,7 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import type { ModelAccess } from '../../src/agent/types.ts';
+import type { ModelAccess } from '../../src/base/config/config.ts';
 import { MessageBatches } from './message-batches.ts';
 
 /** The body of one request, as far as tests look into it. */

@@ -12,11 +12,17 @@ import { readText } from '../files/files.ts';
 import { type Clock, fixedClock, isInstant, isZone, machineZone, systemClock } from '../time.ts';
 import { readSettings, type Settings } from './settings.ts';
 
-/** How to reach the Messages API, as the official SDK names it. */
+/**
+ * How to reach the Messages API: what the official SDK would read from the environment, as data. Of key and token, the key
+ * wins.
+ */
 export interface ModelAccess {
   apiKey?: string;
   authToken?: string;
+  /** Default: Anthropic's own. */
   baseURL?: string;
+  /** Sent with every request. */
+  headers?: Record<string, string>;
 }
 
 export interface Config extends Omit<Settings, 'zone' | 'telemetry'> {

@@ -38,6 +38,11 @@ export async function* scanChunks(path: string, start = 0): AsyncGenerator<Buffe
   }
 }
 
+/** The same in chunks that hold longer than until the next is asked for. */
+export async function* scanCopies(path: string): AsyncGenerator<Buffer> {
+  for await (const chunk of scanChunks(path)) yield Buffer.from(chunk);
+}
+
 /** The bytes of a file from `start` to before `end`, or as far as it goes, held at once. It must exist. */
 export async function readSlice(path: string, start: number, end: number): Promise<Buffer> {
   try {

@@ -45,7 +45,7 @@ export function shortId(ledger: Ledger | null, kind: IdKind, id: string): string
 }
 
 /** The same of ids that may stand in several ledgers: the shortest prefixes that tell these apart. */
-export function shortApart(ids: string[]): string[] {
+function shortApart(ids: string[]): string[] {
   return ids.map((id) => {
     const shared = ids.filter((other) => other !== id).map((other) => sharedLength(id, other));
     return id.slice(0, Math.max(SHOWN, ...shared.map((length) => length + 1)));
@@ -73,13 +73,21 @@ export function findId(ledger: Ledger, kind: IdKind, typed: string): string | un
   const [first, ...others] = found;
   if (first === undefined || begun.length < word.length + TYPED) return undefined;
   if (others.length === 0) return first;
-  const named = found.slice(0, MOST_NAMED).map((id) => shortId(ledger, kind, id));
+  const named = found.map((id) => shortId(ledger, kind, id));
+  throw severalMeant(typed, kind, found, { named, count: found.length > MOST_NAMED ? 'many' : found.length });
+}
+
+/** What is wrong where a person's word may mean several; `named`: as they are told apart. */
+export function severalMeant(
+  typed: string,
+  kind: IdKind,
+  found: string[],
+  { named = shortApart(found), count = found.length as number | string } = {},
+): AppError {
   const more = found.length > MOST_NAMED ? ' …' : '';
-  throw new AppError(
-    'bad-input',
-    `${JSON.stringify(typed)} may mean ${found.length > MOST_NAMED ? 'many' : found.length} ${kind}s.`,
-    { remedy: `Say which: ${named.join(', ')}${more}` },
-  );
+  return new AppError('bad-input', `${JSON.stringify(typed)} may mean ${count} ${kind}s.`, {
+    remedy: `Say which: ${named.slice(0, MOST_NAMED).join(', ')}${more}`,
+  });
 }
 
 /** As `findId`; what is not known here is left as it was typed, for whoever knows more. */

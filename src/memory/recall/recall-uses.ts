@@ -57,7 +57,7 @@ export function topicUses(ledger: Ledger): Map<string, TopicUse> {
   );
 }
 
-export function rememberUses(ledger: Ledger, uses: { shown?: string[]; used?: string[]; now: Date }): void {
+export function rememberUses(ledger: Ledger, uses: Parameters<RecallRows['use']>[0]): void {
   const at = uses.now.toISOString();
   ledger.deriving(() => {
     for (const column of ['shown', 'used'] as const) {
@@ -80,10 +80,7 @@ export function recalledTexts(ledger: Ledger, session: string): string[] {
   return ledger.all<{ text: string }>('select text from recalled where session = ?', session).map(({ text }) => text);
 }
 
-export function rememberRecalled(
-  ledger: Ledger,
-  given: { session: string; request: string; text: string; now: Date },
-): void {
+export function rememberRecalled(ledger: Ledger, given: Parameters<RecallRows['remember']>[0]): void {
   const oldest = new Date(given.now.getTime() - KEPT_DAYS * 86_400_000).toISOString();
   ledger.deriving(() => {
     ledger.run('delete from recalled where at < ?', oldest);

@@ -1,5 +1,7 @@
 // The page as the server has it: which requests are its own, who is let in, which view or action answers, and the headers
-// that keep what strangers wrote from doing anything.
+// that keep what strangers wrote from doing anything. Before a visit has begun a browser sees a page with nothing of a memory
+// in it. It brings the ticket that stands behind the # of the address, which no server is sent; where no scripts run, the
+// ticket is typed.
 
 import { extname } from 'node:path';
 import { html } from 'hono/html';
@@ -9,11 +11,10 @@ import { openApp } from '../../doors/compose.ts';
 import type { Pages, Wing } from '../../doors/wing.ts';
 import { countWaiting } from '../../memory/dream/proposals.ts';
 import { act } from './actions.ts';
-import { enterPage } from './enter.ts';
 import { Live } from './live.ts';
 import { readPlaces } from './places.ts';
 import { noteEnded, noteServed, takeTicket } from './rows.ts';
-import { type At, empty, type Html, shell, type View } from './shell.ts';
+import { type At, empty, type Html, head, shell, type View } from './shell.ts';
 import { costView } from './views/cost.ts';
 import { homeView } from './views/home.ts';
 import { memoryView } from './views/memory.ts';
@@ -191,4 +192,25 @@ function asset(name: string): Response {
   const text = type && /^[\w-]+\.\w+$/.test(name) ? readTextNow(`${ASSETS}/${name}`) : null;
   if (!type || text === null) return plain(404, 'There is no such file.');
   return new Response(text, { headers: { ...HEADERS, 'content-type': type } });
+}
+
+export function enterPage({ wasWrong = false } = {}): Html {
+  return html`<!doctype html>
+<html lang="en">
+${head('Open')}
+<body class="enter">
+<main id="main">
+<p class="brand"><svg viewBox="0 0 24 24" width="28" height="28" aria-hidden="true"><path d="M20 14.5A8.5 8.5 0 0 1 9.5 4a8.5 8.5 0 1 0 10.5 10.5Z"/></svg>nocturne</p>
+<h1>${wasWrong ? 'That key is used up' : 'Open your memory'}</h1>
+<p>${wasWrong ? 'A key opens the page once, within a minute.' : 'This page is for you alone.'} In a terminal on this machine, run</p>
+<pre><code>nocturne open</code></pre>
+<p>and follow the address it prints, or type what stands behind its <code>#</code> here:</p>
+<form method="post" action="/enter" id="enter">
+<label for="ticket">Key</label>
+<input id="ticket" name="ticket" autocomplete="off" spellcheck="false" required>
+<button class="primary">Open</button>
+</form>
+</main>
+</body>
+</html>`;
 }

@@ -2,18 +2,28 @@
 // of requests and the OpenAPI document are made.
 // Promises: what is not described is refused: unknown keys of a body and of the query (`beta` and `order_by` apart), bodies
 // that are too large, no JSON or no UTF-8. `null` for what need not be given counts as not given.
+// And what endpoints work with; how often a key may ask: so many requests a minute, spread over it as they come, kept in
+// this process alone.
 
 import { isUtf8 } from 'node:buffer';
 import type { HttpBindings } from '@hono/node-server';
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
+import type { Config } from '../../base/config/config.ts';
 import { jsonProblem } from '../../base/errors.ts';
-import type { ServerDeps } from './deps.ts';
+import type { Log } from '../../base/logger.ts';
+import type { Clock } from '../../base/time.ts';
+import type { Home } from '../../memory/home/home.ts';
+import type { Cursors } from './cursor.ts';
 import { ApiError } from './errors.ts';
-import type { RateLimit } from './limits.ts';
-import type { Caller, Right } from './rows/keys.ts';
-import type { StoreRow } from './rows/stores.ts';
+import type { Dreams } from './rows/dreams.ts';
+import type { Caller, Keys, Right } from './rows/keys.ts';
+import type { Sessions } from './rows/sessions.ts';
+import type { StoreRow, Stores } from './rows/stores.ts';
 import { errorSchema } from './shapes.ts';
+import type { RecentMemories } from './store/recent.ts';
+import type { StoreThreads } from './store/threads.ts';
+import type { Streams } from './streams.ts';
 
 export interface Env {
   /** Of a request that came over a socket. */
@@ -229,4 +239,54 @@ function describe(app: OpenAPIHono<Env>, of: Endpoint): void {
       default: { description: 'An error.', ...json(errorSchema) },
     },
   });
+}
+
+const MINUTE_MS = 60_000;
+
+export class RateLimit {
+  readonly #perMinute: number;
+  readonly #clock: Clock;
+  readonly #left = new Map<string, { tokens: number; atMs: number }>();
+
+  /** `perMinute` 0: no limit. */
+  constructor(perMinute: number, clock: Clock) {
+    this.#perMinute = perMinute;
+    this.#clock = clock;
+  }
+
+  /** Takes one request of a key; answers after how many seconds it may be made where there are too many, else 0. */
+  take(key: string): number {
+    if (this.#perMinute === 0) return 0;
+    const nowMs = this.#clock.now().getTime();
+    const { tokens, atMs } = this.#left.get(key) ?? { tokens: this.#perMinute, atMs: nowMs };
+    const refilled = tokens + (Math.max(0, nowMs - atMs) / MINUTE_MS) * this.#perMinute;
+    const there = Math.min(this.#perMinute, refilled);
+    this.#left.set(key, { tokens: there < 1 ? there : there - 1, atMs: nowMs });
+    return there < 1 ? Math.max(1, Math.ceil(((1 - there) / this.#perMinute) * (MINUTE_MS / 1_000))) : 0;
+  }
+}
+
+export interface ServerDeps {
+  config: Config;
+  home: Home;
+  log: Log;
+  stores: Stores;
+  keys: Keys;
+  sessions: Sessions;
+  dreams: Dreams;
+  threads: StoreThreads;
+  memories: RecentMemories;
+  cursors: Cursors;
+  /** Who a person of this machine is to clients. */
+  user: string;
+  /** Memory of projects is there for keys that name no stores. */
+  withProjects: boolean;
+  /** Requests that change something, and those that only read. */
+  creates: RateLimit;
+  reads: RateLimit;
+  streams: Streams;
+  /** Of nocturne. */
+  version: string;
+  /** Ends where the server does: streams end with it. */
+  closing: AbortSignal;
 }

@@ -19,7 +19,7 @@ export const server: Wing = {
     takeIn: async (app) => (await import('./dreams/work.ts')).takeIn(app),
     termsOf: async (item, app) => (await import('./dreams/work.ts')).termsOf(item, app),
   },
-  storesNamed: async (name, config) => (await import('./rows/which.ts')).storesNamed(name, config),
+  storesNamed: async (name, config) => (await import('./rows/rows.ts')).storesNamed(name, config),
   undoes: async (id, app) =>
-    id.startsWith('memstore_') ? (await import('./rows/which.ts')).undoRemoval(id, app) : null,
+    id.startsWith('memstore_') ? (await import('./rows/rows.ts')).undoRemoval(id, app) : null,
 };

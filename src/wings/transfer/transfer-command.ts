@@ -4,7 +4,7 @@
 import { resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { AppError } from '../../base/errors.ts';
-import { scanChunks, writePieces } from '../../base/files/file-pieces.ts';
+import { scanCopies, writePieces } from '../../base/files/file-pieces.ts';
 import { statNow } from '../../base/files/files.ts';
 import { sayCount } from '../../base/text/wording.ts';
 import type { CommandSpec } from '../../doors/cli/spec.ts';
@@ -63,7 +63,7 @@ const importCommand: CommandSpec<CommonOptions & { theirs?: boolean }, [string]>
       const [file] = call.args;
       const openStore = () => app.storeFor({ cwd: process.cwd() });
       const report = await importMemory(
-        { pieces: file === '-' ? process.stdin : copies(resolve(file)), takesTheirs: call.options.theirs ?? false },
+        { pieces: file === '-' ? process.stdin : scanCopies(resolve(file)), takesTheirs: call.options.theirs ?? false },
         { openStore, clock: app.config.clock, withLease: app.withLease },
       );
       if (call.options.json) print(report);
@@ -71,11 +71,6 @@ const importCommand: CommandSpec<CommonOptions & { theirs?: boolean }, [string]>
       process.exitCode = exitFor([report.outcome]);
     }),
 };
-
-/** Chunks that hold longer than until the next is asked for. */
-async function* copies(path: string): AsyncGenerator<Buffer> {
-  for await (const chunk of scanChunks(path)) yield Buffer.from(chunk);
-}
 
 function describe({ outcome, added, replaced, joined, differing, same, entries }: ImportReport): string[] {
   if (outcome === 'busy') return ['busy; a dream works on this memory. Try again when it is done.'];

@@ -9,7 +9,7 @@ import { AppError, describeError, isAppError } from '../../../base/errors.ts';
 import { DAY_MS, dayOf, isInstant } from '../../../base/time.ts';
 import { givenUpTurns, sessionRow } from '../../../memory/ledger/coverage.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
-import { shortApart, shortKey, wholeId } from '../../../memory/ledger/short-ids.ts';
+import { severalMeant, shortKey, wholeId } from '../../../memory/ledger/short-ids.ts';
 import type { WorkRows } from '../../../memory/ledger/work-rows.ts';
 import { FOUND_AGENTS, type FoundAgent } from '../../../transcript/find-sessions.ts';
 import { openSession } from '../../../transcript/session.ts';
@@ -270,13 +270,9 @@ async function refuseUnclear(app: App, names: string[], { memory }: RetryOptions
   for (const name of names) {
     const meant = [...sessions].filter((session) => isSessionMeant(session, name));
     if (meant.length < 2 || meant.includes(name)) continue;
-    throw new AppError('bad-input', `${JSON.stringify(name)} may mean ${meant.length} sessions.`, {
-      remedy: `Say which: ${shortApart(meant).slice(0, MOST_NAMED).join(', ')}${meant.length > MOST_NAMED ? ' …' : ''}`,
-    });
+    throw severalMeant(name, 'session', meant);
   }
 }
-
-const MOST_NAMED = 10;
 
 function putAgain(app: App, { rows, work }: { rows: WorkRows; work: Again }): Promise<void> {
   const { kind, key } = work;

@@ -14,7 +14,7 @@ import {
   OPERATIONS,
   restoreVersion,
   type Version,
-  type VersionOperation,
+  type VersionFilter,
 } from '../../../memory/history/versions.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { shortActor, shortId, wholeId } from '../../../memory/ledger/short-ids.ts';
@@ -38,14 +38,7 @@ import {
 import { EXIT, note, print, printRaw, printTable } from '../terminal/output.ts';
 import { sayWhen } from '../terminal/words.ts';
 
-interface HistoryOptions extends CommonOptions {
-  limit: number;
-  page?: string;
-  operation?: VersionOperation;
-  actor?: string;
-  since?: string;
-  until?: string;
-}
+type HistoryOptions = CommonOptions & Omit<VersionFilter, 'path' | 'memory'>;
 
 /** Which versions are listed. */
 const LISTED: OptionSpec[] = [

@@ -18,7 +18,7 @@ import {
 } from '../../../memory/dream/provenance.ts';
 import { jobRow } from '../../../memory/ledger/job-rows.ts';
 import { findLedger, type Ledger } from '../../../memory/ledger/ledger.ts';
-import { findId, shortApart, shortId, wholeId } from '../../../memory/ledger/short-ids.ts';
+import { findId, severalMeant, shortId, wholeId } from '../../../memory/ledger/short-ids.ts';
 import { catalogEntries } from '../../../memory/recall/catalog.ts';
 import { searchMemory } from '../../../memory/recall/search.ts';
 import type { MemoryReader } from '../../../memory/store/live-files.ts';
@@ -44,8 +44,6 @@ import { reportDreams } from './report.ts';
 
 /** Of what words are found in. */
 const MOST_FOUND = 5;
-/** Of the sessions that the beginning of an id may mean. */
-const MOST_NAMED = 10;
 
 const why: CommandSpec<CommonOptions, [string[]]> = {
   name: 'why',
@@ -125,8 +123,7 @@ async function tellSessions(app: App, { what, call: { options } }: Asked): Promi
   });
   const sessions = [...new Set(found.map(({ session }) => session))];
   if (sessions.length > 1 && !isFile && sessions.every((session) => session.startsWith(what))) {
-    const remedy = `Say which: ${shortApart(sessions).slice(0, MOST_NAMED).join(', ')}${sessions.length > MOST_NAMED ? ' …' : ''}`;
-    throw new AppError('bad-input', `${JSON.stringify(what)} may mean ${sessions.length} sessions.`, { remedy });
+    throw severalMeant(what, 'session', sessions);
   }
   const whole = (id: string) => id;
   const seen = { ...whenSeen(app), short: (session: string) => shortId(null, 'session', session), entry: whole };

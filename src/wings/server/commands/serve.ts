@@ -1,11 +1,16 @@
-// nocturne serve: memory stores over HTTP, until it is told to end.
+// nocturne serve: memory stores over HTTP, until it is told to end; and the worker beside the server: a process of its own,
+// which does what clients ask a model for. Either outlives the other.
+// Promises: no worker is started where one of this home lives; one that ended is started again while the server lives.
 
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import { AppError } from '../../../base/errors.ts';
-import { readTextNow } from '../../../base/files/files.ts';
+import { openLog, readTextNow } from '../../../base/files/files.ts';
 import type { CommandSpec } from '../../../doors/cli/spec.ts';
 import { withApp } from '../../../doors/cli/terminal/options.ts';
 import { EXIT, note, print } from '../../../doors/cli/terminal/output.ts';
+import type { WingApp } from '../../../doors/wing.ts';
 import { formatDamage } from '../../../memory/home/home.ts';
 
 interface Options {
@@ -50,10 +55,7 @@ const serve: CommandSpec<Options> = {
   run: (call) => {
     refuseOpen(call.options);
     return withApp({ options: {}, parts: call.parts }, async (app) => {
-      const [{ startServer }, { keepWorker }] = await Promise.all([
-        import('../serve.ts'),
-        import('../worker-process.ts'),
-      ]);
+      const { startServer } = await import('../serve.ts');
       for (const error of app.overruled) await app.log('warn', { event: 'trouble', error });
       const { json, projects, url: urls, cors: origins, creates, reads, host, port, socket } = call.options;
       // Before it answers anybody: who sees it answer may end it.
@@ -124,3 +126,29 @@ function countOf(text: string): number {
 }
 
 export const commands: CommandSpec[] = [serve as CommandSpec];
+
+const LOOK_MS = 15_000;
+
+/** `door`: the file of the command line. Answers what ends the looking, not the worker. */
+function keepWorker({ config, home }: Pick<WingApp, 'config' | 'home'>, door: string): () => void {
+  let started: ReturnType<typeof spawn> | undefined;
+  const look = async () => {
+    const isThere = started !== undefined && started.exitCode === null && started.signalCode === null;
+    if (isThere || (await home.workers()).length > 0) return;
+    const log = openLog(join(config.home, 'logs', 'worker.log'));
+    started = spawn(process.execPath, [door, 'worker'], {
+      cwd: config.home,
+      detached: true,
+      env: { ...config.environment, NOCTURNE_HOME: config.home },
+      stdio: ['ignore', log, log],
+      windowsHide: true,
+    });
+    started.on('error', () => {});
+    started.unref();
+  };
+  // Where it cannot be told, it is looked again.
+  const tryToLook = () => void look().catch(() => {});
+  tryToLook();
+  const looking = setInterval(tryToLook, LOOK_MS).unref();
+  return () => clearInterval(looking);
+}

@@ -1,12 +1,13 @@
 // A dream that was canceled leaves nothing behind: what its requests had committed by then is undone, try by try. What it
-// extracted stays, and so does what somebody else built on since.
+// extracted stays, and so does what somebody else built on since. A ledger is told that a dream is over by what leaves its
+// inbox: what is worked for one of its items commits no more, because each commit looks for the item that it is made for.
 
 import { undo } from '../../../../jobs/undo.ts';
 import type { Config } from '../../../base/config/config.ts';
 import { withLease } from '../../../doors/job-bounds.ts';
+import type { WorkRows } from '../../../memory/ledger/work-rows.ts';
 import type { Store } from '../../../memory/store/store.ts';
 import { sessionOfDream } from '../rows/dreams.ts';
-import { stopWork } from './stop.ts';
 
 /** False where somebody still works on it, who commits nothing more. */
 export async function takeBackDream(store: Store, { id, config }: { id: string; config: Config }): Promise<boolean> {
@@ -34,4 +35,11 @@ export async function takeBackDream(store: Store, { id, config }: { id: string; 
     if (outcome === 'busy') return false;
   }
   return true;
+}
+
+/** Takes what is left of a dream out of an inbox. */
+export async function stopWork(work: WorkRows, dream: string): Promise<void> {
+  for (const { id, key } of await work.items()) {
+    if (key === dream || key.startsWith(`${dream}/`)) await work.finish(id);
+  }
 }

@@ -15,10 +15,8 @@ import type { Session } from '../../../transcript/types.ts';
 import { type DreamRow, type DreamSession, type Dreams, sessionOfDream } from '../rows/dreams.ts';
 import { type Rows, rowsOf } from '../rows/rows.ts';
 import type { SessionRow } from '../rows/sessions.ts';
-import { openKept } from './kept.ts';
-import { localSession, openLocal } from './local.ts';
-import { stopWork } from './stop.ts';
-import { takeBackDream } from './take-back.ts';
+import { localSession, openKept, openLocal } from './sessions.ts';
+import { stopWork, takeBackDream } from './take-back.ts';
 
 /** A cancel is seen within this. */
 const LOOK_MS = 1_000;

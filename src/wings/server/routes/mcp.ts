@@ -5,8 +5,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { AttachedStore } from '../../../doors/mcp/attached-stores.ts';
-import type { ServerDeps } from '../deps.ts';
-import { type Env, readBody, refuseMany, refuseWithout, storeNamed } from '../endpoint.ts';
+import { type Env, readBody, refuseMany, refuseWithout, type ServerDeps, storeNamed } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import type { StoreRow } from '../rows/stores.ts';
 

@@ -1,12 +1,15 @@
-// All that the server keeps in a home, for whoever has an app.
+// All that the server keeps in a home, for whoever has an app; and which store a person means.
 
-import type { WingApp } from '../../../doors/wing.ts';
+import type { Config } from '../../../base/config/config.ts';
+import { AppError } from '../../../base/errors.ts';
+import { openHomeOf } from '../../../doors/open-home.ts';
+import type { Said, WingApp } from '../../../doors/wing.ts';
 import { Dreams } from './dreams.ts';
 import { Keys } from './keys.ts';
 import { DirectoryPlaces } from './places.ts';
 import { openRows } from './schema.ts';
 import { Sessions } from './sessions.ts';
-import { Stores } from './stores.ts';
+import { type StoreRow, Stores } from './stores.ts';
 
 export interface Rows {
   dreams: Dreams;
@@ -25,4 +28,42 @@ export function rowsOf({ home, config: { clock }, shared }: RowsOwner): Rows {
     sessions: new Sessions(rows, { home, clock, kept: shared?.parts }),
     stores: new Stores(rows, { home, clock, places: shared?.places ?? new DirectoryPlaces(home) }),
   };
+}
+
+/** The stores of an app's home, memories of projects among them. */
+export async function storesOf(app: RowsOwner): Promise<Stores> {
+  const { stores } = rowsOf(app);
+  await stores.findLost();
+  await stores.adoptProjects();
+  return stores;
+}
+
+/** The one store of an id, a name or a directory. Throws `bad-input` where there is none, or several. */
+export async function oneStore(stores: Stores, given: string): Promise<StoreRow> {
+  const [row, ...others] = await stores.named(given);
+  if (row && others.length === 0) return row;
+  if (!row) {
+    throw new AppError('bad-input', `There is no store ${JSON.stringify(given)}.`, { remedy: 'nocturne stores list' });
+  }
+  const ids = [row, ...others].map(({ id }) => id).join(', ');
+  throw new AppError('bad-input', `Several stores have the name ${JSON.stringify(given)}.`, {
+    remedy: `Give an id: ${ids}`,
+  });
+}
+
+/** Of a home that no app has open. */
+export async function storesNamed(given: string, config: Config): Promise<StoreRow[]> {
+  const { home, shared, close } = openHomeOf(config);
+  try {
+    const stores = await storesOf({ home, shared, config });
+    return await stores.named(given);
+  } finally {
+    await close();
+  }
+}
+
+export async function undoRemoval(id: string, app: WingApp): Promise<Said> {
+  const stores = await storesOf(app);
+  const { name, dir } = await stores.restore(id);
+  return { outcome: 'undone', lines: [`${id} ${name} is back: ${dir}`] };
 }

@@ -13,8 +13,8 @@ import type { Home } from '../../../memory/home/home.ts';
 import { isCheckedInDir } from '../../../memory/home/paths.ts';
 import { newId } from '../../../memory/ledger/ledger.ts';
 import type { Store } from '../../../memory/store/store.ts';
-import { leaveOut } from './clone.ts';
 import type { Caller } from './keys.ts';
+import { leaveOut } from './places.ts';
 
 export interface StoreRow {
   /** `memstore_…` */

@@ -1,9 +1,19 @@
 // What can be done with a store, by name: each runs in the thread that has the store open (thread.ts), and is called
 // through `StoreThreads.run`. What goes in and comes out is plain data.
 
-import { localSession } from '../dreams/local.ts';
-import { callTool } from './mcp.ts';
-import { type At, createMemory, deleteMemory, listMemories, retrieveMemory, updateMemory } from './memories.ts';
+import { isAppError } from '../../../base/errors.ts';
+import type { ToolCall } from '../../../doors/mcp/tools.ts';
+import { localSession } from '../dreams/sessions.ts';
+import { isHeld } from '../errors.ts';
+import {
+  type At,
+  type Change,
+  createMemory,
+  deleteMemory,
+  listMemories,
+  retrieveMemory,
+  updateMemory,
+} from './memories.ts';
 import { hashSession, keepSession } from './sessions.ts';
 import { listVersions, redactVersion, retrieveVersion } from './versions.ts';
 
@@ -41,3 +51,15 @@ export const ofCommits = new Set<WorkName>(['createMemory', 'updateMemory', 'del
 export type WorkName = keyof typeof WORK;
 export type ArgsOf<Name extends WorkName> = Parameters<(typeof WORK)[Name]>[1];
 export type ResultOf<Name extends WorkName> = Awaited<ReturnType<(typeof WORK)[Name]>>;
+
+/** The tools of MCP: those of `nocturne mcp`, with changes by the key that asks. */
+async function callTool({ store, config }: At, { by, asked }: Pick<Change, 'by'> & { asked: ToolCall }) {
+  const tools = await import('../../../doors/mcp/tools.ts');
+  return tools.callTool(asked, {
+    openStore: async () => store,
+    isElsewhere: store.id !== store.dir,
+    actor: `tool:${by}`,
+    clock: config.clock,
+    passesOn: (error) => isHeld(error) || isAppError(error, 'database-unavailable'),
+  });
+}

@@ -1,12 +1,17 @@
-// Sessions of this disk: each belongs to the memory of its project, whose ledger names its transcript. A client names one
+// Sessions that a dream reads: those that a client sent, opened from the parts in which their messages are kept
+// (rows/session-parts.ts), and those of this disk. Each of these belongs to the memory of its project, whose ledger names its
+// transcript. A client names one
 // by its id, as it is or behind `sesn_`, as versions tell it.
 
 import { AppError, isAppError } from '../../../base/errors.ts';
+import type { SessionName } from '../../../doors/shared.ts';
 import type { WingApp } from '../../../doors/wing.ts';
 import { snapshotPath } from '../../../doors/worker/transcript-snapshots.ts';
 import { sessionRow } from '../../../memory/ledger/coverage.ts';
 import type { Store } from '../../../memory/store/store.ts';
+import { openSnapshot } from '../../../transcript/session.ts';
 import type { Session } from '../../../transcript/types.ts';
+import type { Sessions } from '../rows/sessions.ts';
 
 interface Found {
   /** As agents name it. */
@@ -42,5 +47,45 @@ export async function openLocal(
     return await transcripts.open(transcript, { id, snapshot: snapshot && snapshotPath(store, snapshot) });
   } catch (error) {
     throw isAppError(error) ? gone(error) : error;
+  }
+}
+
+/** Throws `transcript-gone` where it is not kept any more. */
+export async function openKept(sessions: Sessions, name: SessionName): Promise<Session> {
+  const gone = () => new AppError('transcript-gone', `Session ${name.id} is not kept any more.`);
+  const parts = await sessions.parts(name);
+  const discards: (() => void)[] = [];
+  const discard = () => {
+    for (const each of discards) each();
+  };
+  const opened: Session[] = [];
+  try {
+    for (const { file } of parts) {
+      const read = await sessions.kept.read(name, file);
+      if (!read) throw gone();
+      discards.push(read.discard);
+      opened.push(await openSnapshot(read.path));
+    }
+    const [first] = opened;
+    if (!first) throw gone();
+    return {
+      ...first,
+      id: name.id,
+      get unreadableLines() {
+        return opened.reduce((sum, part) => sum + part.unreadableLines, 0);
+      },
+      messages: messagesOf,
+      discard,
+    };
+  } catch (error) {
+    discard();
+    throw error;
+  }
+  async function* messagesOf() {
+    for (const [at, part] of opened.entries()) {
+      // What was appended has ids of its own, chained to nothing that came before.
+      const before = at === 0 ? '' : `${parts[at]?.after}/`;
+      for await (const message of part.messages()) yield { ...message, id: `${before}${message.id}` };
+    }
   }
 }
