@@ -4,13 +4,16 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as after } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { listFiles } from '../../src/base/files/directories.ts';
 import { enqueueExtract, put } from '../../src/doors/cli/commands/enqueue.ts';
 import { outboxRows } from '../../src/memory/ledger/entries.ts';
 import { lastJobs } from '../../src/memory/ledger/job-rows.ts';
+import { missing } from '../queue/backends.ts';
+import { ownPostgres } from '../queue/own-postgres.ts';
+import { noOwnRedis, ownRedis } from '../queue/own-redis.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
-import { sized } from '../support/depth.ts';
+import { sized, waysTaken } from '../support/depth.ts';
 import { says } from '../support/messages-server.ts';
 import { isIdle, memoryOf, sixSessions } from '../support/nights.ts';
 import { agentsOf } from '../support/processes.ts';
@@ -91,7 +94,7 @@ test('a worker killed at a step of its commits leaves what the next one brings t
     '- 09:00 **user** The user prefers short answers.',
   ]);
   let kills = 0;
-  for (let step = 3, wasKilled = true; wasKilled; step += sized({ quick: 55, deep: 13 })) {
+  for (let step = 3, wasKilled = true; wasKilled; step += sized({ quick: 75, deep: 13 })) {
     const testing = await handWrittenNight();
     const environment = { ...testing.environment, NOCTURNE_TEST_DIES_AT: String(step) };
     const { signal } = await run(['worker', '--once'], environment, { nodeArgs: ['--import', DIES_AT] });
@@ -102,8 +105,7 @@ test('a worker killed at a step of its commits leaves what the next one brings t
   expect(kills).toBeGreaterThan(sized({ quick: 2, deep: 6 }));
 });
 
-test('a resident worker killed again and again, as it opens and ever later in its work, loses and doubles nothing', async () => {
-  const testing = await nightOf(sessions, { hasQueue: true });
+async function expectNoLossIn(testing: TestApp): Promise<void> {
   const expected = await memoryWithoutKill(sessions);
   const begun = () => lastJobs(testing.store.ledger, 1_000).length;
   const kill = async (worker: Running) => {
@@ -122,7 +124,26 @@ test('a resident worker killed again and again, as it opens and ever later in it
     await kill(worker);
   }
   await expectRecovery(testing, { expected, held: memoryOf });
-});
+}
+
+const queues = {
+  redis: { reason: noOwnRedis(), make: ownRedis },
+  postgres: { reason: await missing('postgres'), make: ownPostgres },
+  embedded: { reason: null, make: async () => ({ url: '', close: async () => {} }) },
+};
+
+for (const [kind, { reason, make }] of Object.entries(queues)) {
+  test.skipIf(reason || !waysTaken(Object.keys(queues)).includes(kind))(
+    `a resident worker on ${kind} killed again and again, as it opens and ever later in its work, loses and doubles nothing ${reason ?? ''}`,
+    async () => {
+      const testing = await nightOf(sessions, { hasQueue: kind === 'embedded' });
+      const { url, close } = await make();
+      onTestFinished(close);
+      testing.environment.NOCTURNE_QUEUE_URL = url;
+      await expectNoLossIn(testing);
+    },
+  );
+}
 
 test('killed while its agent waits for the model, a worker takes the agent along, and the next one asks anew', async () => {
   const late = Promise.withResolvers<void>();

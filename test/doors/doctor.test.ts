@@ -17,7 +17,8 @@ import { beginJob, endJob } from '../../src/memory/ledger/job-rows.ts';
 import { testApp, testModel } from '../support/app.ts';
 import { error } from '../support/messages-server.ts';
 import { aPerson, type Person } from '../support/person.ts';
-import { run, runJson } from '../support/run.ts';
+import { run } from '../support/run.ts';
+import { runJsonHere } from '../support/run-here.ts';
 
 async function doctor(person: Person, more: Environment = {}, { isOnline = false } = {}) {
   const config = await loadConfig({}, { ...person.environment, ...more });
@@ -97,7 +98,7 @@ test('a queue out of reach, a spool that nobody empties and settings that cannot
   ]);
   expect(of('key')).toMatchObject([{ state: 'warn', found: expect.stringContaining('schedulers have none') }]);
   writeFileSync(join(person.user, '.nocturne', 'config.json'), '{ "dayTokens": "x" }');
-  const { code, values } = await runJson<{ isFine: boolean; checks: Checked[] }>(['doctor'], person.environment);
+  const { code, values } = await runJsonHere<{ isFine: boolean; checks: Checked[] }>(['doctor'], person.environment);
   expect({ code, values }).toMatchObject({
     code: 3,
     values: [

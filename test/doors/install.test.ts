@@ -25,10 +25,10 @@ test('install shows the change as a diff and makes it, uninstall takes it back, 
   expect(readFileSync(file, 'utf8')).toMatch(/"model": "opus", \/\/ best\n {2}"hooks": \{\n {4}"SessionEnd"/);
   const again = await run(['install', 'claude-code', '--yes'], person.environment);
   expect(again).toMatchObject({ code: 0, stdout: `${file}: all is in place\n` });
-  const gone = await run(['uninstall', 'claude-code', '--yes'], person.environment);
+  const gone = await runHere(['uninstall', 'claude-code', '--yes'], person.environment);
   expect(gone).toMatchObject({ code: 0, stdout: expect.stringContaining('-  "hooks": {') });
   expect(readFileSync(file, 'utf8')).toBe(SETTINGS);
-  const nothing = await run(['uninstall', 'claude-code'], person.environment);
+  const nothing = await runHere(['uninstall', 'claude-code'], person.environment);
   expect(nothing).toMatchObject({ code: 0, stdout: `${file}: nothing of nocturne's is in it\n` });
 });
 

@@ -6,7 +6,6 @@ import type { ExtractReport } from '../../jobs/extract.ts';
 import { testApp, testModel } from '../support/app.ts';
 import { calls, type MessagesRequest, says } from '../support/messages-server.ts';
 import { memoryOf } from '../support/nights.ts';
-import { runJson } from '../support/run.ts';
 import { runJsonHere } from '../support/run-here.ts';
 import { type SessionFile, sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
@@ -117,7 +116,7 @@ test('a transcript that is gone is named, and what was remembered of it stays', 
   await runJsonHere<ExtractReport>(['extract', gone.path, there.path], testing.environment);
   const before = await memoryOf(testing);
   renameSync(gone.path, `${gone.path}.moved`);
-  const { code, values } = await runJson<ExtractReport>(['reprocess', '--all'], testing.environment);
+  const { code, values } = await runJsonHere<ExtractReport>(['reprocess', '--all'], testing.environment);
   expect(code).toBe(1);
   expect(values.map(({ session, outcome }) => [session, outcome])).toEqual([
     [gone.id, 'transcript-gone'],

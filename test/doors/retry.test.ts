@@ -11,7 +11,6 @@ import { writeSpoolItem } from '../../src/queue/spool.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { failures, workDue, workSession } from '../support/due-work.ts';
 import { error, says } from '../support/messages-server.ts';
-import { run } from '../support/run.ts';
 import { jsonHere, runHere, runJsonHere } from '../support/run-here.ts';
 import { type SessionFile, sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
@@ -75,7 +74,7 @@ test.each([
 ])('retry by %s puts it in again, and it is done', async (_, args) => {
   const { testing, session, mend } = await givenUp();
   mend();
-  const { code, stdout } = await run(['retry', ...args(session)], testing.environment);
+  const { code, stdout } = await runHere(['retry', ...args(session)], testing.environment);
   expect({ code, stdout }).toMatchObject({
     code: 0,
     stdout: expect.stringContaining(`extract ${session.id.slice(0, 8)} waits in `),

@@ -7,6 +7,7 @@ import { Redis } from 'ioredis';
 import { afterAll, describe, expect, test } from 'vitest';
 import { openWakeQueue, type WakeUp } from '../../src/queue/queue.ts';
 import { copyEmbeddedQueue } from '../support/embedded-queue.ts';
+import { QUICK_WASM } from '../support/run.ts';
 import { eventually, missing, recorder, servers, temporaryDirectory, workshop } from './backends.ts';
 
 const reason = await missing('redis');
@@ -18,7 +19,8 @@ describe('a wake-up whose worker died', { concurrent: true }, () => {
   test('by kill -9 is heard by the next process, and so is all that waited', async () => {
     const dataDir = join(dir.path, 'queue');
     await copyEmbeddedQueue(dataDir);
-    const child = spawn(process.execPath, [join(import.meta.dirname, 'killed-worker.ts'), dataDir], {
+    const program = join(import.meta.dirname, 'killed-worker.ts');
+    const child = spawn(process.execPath, [QUICK_WASM, program, dataDir], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     await once(child.stdout, 'data');

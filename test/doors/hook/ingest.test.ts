@@ -10,7 +10,7 @@ import { openSession } from '../../../src/transcript/session.ts';
 import { type TestApp, testApp } from '../../support/app.ts';
 import { workDue } from '../../support/due-work.ts';
 import { filesIn, spooledIn } from '../../support/hook.ts';
-import { run, runJson } from '../../support/run.ts';
+import { runHere, runJsonHere } from '../../support/run-here.ts';
 import { type SessionFile, sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 import { fixtures, lines, transcriptOf } from '../../support/transcripts.ts';
@@ -283,10 +283,10 @@ test('of what strangers put into hooks nothing stays in the spool for ever, and 
   expect(named.toSorted()).toEqual(
     ['cwd', ...wait.map(({ session }) => session)].map((id) => `claude-code session ${id}`).toSorted(),
   );
-  const { values } = await runJson<{ checks: { what: string; found: string }[] }>(['doctor'], testing.environment);
+  const { values } = await runJsonHere<{ checks: { what: string; found: string }[] }>(['doctor'], testing.environment);
   const found = values[0]?.checks.find(({ what }) => what === 'spool')?.found ?? '';
   expect(named.filter((name) => !found.includes(name))).toEqual([]);
-  const once = await run(['worker', '--once'], testing.environment);
+  const once = await runHere(['worker', '--once'], testing.environment);
   expect(named.filter((name) => !once.stderr.includes(`waits in the spool for its transcript: ${name}`))).toEqual([]);
 
   const later = await testApp({ home: testing.home, dir: testing.dir, now: '2026-11-21T02:01:00.000Z' });
