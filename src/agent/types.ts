@@ -89,6 +89,6 @@ export function requireAccess({ model, access }: Pick<AgentRequest, 'model' | 'a
   if (model === OFFLINE_MODEL || access.apiKey || access.authToken) return;
   throw new AppError('no-model', `There is no key for model ${model}.`, {
     remedy:
-      'Set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN; for a local endpoint also ANTHROPIC_BASE_URL), or use --model offline.',
+      'nocturne setup keeps one; or set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN; for a local endpoint also ANTHROPIC_BASE_URL), or use --model offline.',
   });
 }

@@ -70,6 +70,14 @@ export function hasAny(ledger: Ledger, became: 'undone' | 'declined'): boolean {
   return ledger.get('select 1 from coverage where became = ? limit 1', became) !== undefined;
 }
 
+/** Of a session that taught nothing, what there is to say first; undefined: nothing is covered. */
+export function fateOf(ledger: Ledger, session: string): Disposition | undefined {
+  const fates = ledger.lists('select distinct became from coverage where session = ?', session).flat();
+  return FATES.find((each) => fates.includes(each));
+}
+
+const FATES: Disposition[] = ['gave-up', 'undone', 'nothing', 'recorded', 'assumed', 'main-agent', 'private', 'declined'];
+
 /** Whether the main agent itself wrote memory in a session, as far as it is covered. */
 export function hasMainAgent(ledger: Ledger, session: string): boolean {
   const sql = "select 1 from coverage where session = ? and became = 'main-agent' limit 1";

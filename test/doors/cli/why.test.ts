@@ -53,6 +53,14 @@ test('the JSON of a line and of an entry is what explain gives, that of a day wh
   expect(found).toEqual(await read('explain', 'working-agreements.md:7'));
 });
 
+test('an id of a session without a digit is one, too', async () => {
+  const { environment } = await testApp();
+  const session = sessionFile(tempDir(), { id: 'deadbeef-cafe-4222-8333-444444444444' });
+  session.add('Always use pnpm instead of npm.');
+  await runHere(['extract', session.path], environment);
+  expect((await runHere(['why', 'deadbeef'], environment)).stdout).toMatch(/^session {5}deadbeef$/m);
+});
+
 test('what is nowhere is an error that says where to look, and makes nothing where nothing was', async () => {
   const { environment } = await testApp();
   expect(await runHere(['why', 'zebra crossing'], environment)).toMatchObject({

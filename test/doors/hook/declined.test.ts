@@ -4,6 +4,7 @@
 import { mkdirSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { announceSession } from '../../../src/doors/hook/ingest.ts';
 import { sweepSessions } from '../../../src/doors/hook/sweep.ts';
 import { coverageWhere } from '../../../src/memory/ledger/coverage.ts';
 import { entriesOfSession } from '../../../src/memory/ledger/entries.ts';
@@ -71,4 +72,16 @@ test('extract takes all of a session, also when something of it was taken since'
   await runHere(['enqueue', 'extract', another.session.path], another.testing.environment);
   await runHere(['worker', '--once'], another.testing.environment);
   expect(learned(another.testing, another.session.id)).toHaveLength(1);
+});
+
+test('a session of which all was declined is told as not read, not as one that was worth nothing', async () => {
+  const { testing, session } = await declined();
+  const { app, environment } = testing;
+  const cwd = '/home/kim/orchard';
+  await announceSession(app, { transcript: session.path, session: session.id, cwd, ended: true, isDueNow: true });
+  await runHere(['worker', '--once'], environment);
+  const { stdout } = await runHere(['sessions'], environment);
+  expect(stdout).toMatch(/^11111111 {2}.*: from before set-up, not read$/m);
+  await runHere(['extract', session.path], environment);
+  expect((await runHere(['sessions'], environment)).stdout).toMatch(/^11111111 {2}.*: 1 entry$/m);
 });

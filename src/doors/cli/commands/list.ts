@@ -7,7 +7,7 @@ import { AppError } from '../../../base/errors.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import { DAY_MS, timeOf } from '../../../base/time.ts';
 import { cutDescription } from '../../../memory/dream/index-file.ts';
-import { type LearnedSession, learnedSessions } from '../../../memory/ledger/coverage.ts';
+import { fateOf, type LearnedSession, learnedSessions } from '../../../memory/ledger/coverage.ts';
 import { type EntryRow, entriesOfSession, isInLog } from '../../../memory/ledger/entries.ts';
 import { lastSuccessAt } from '../../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
@@ -35,7 +35,7 @@ import {
   withLookingAtAll,
 } from '../terminal/options.ts';
 import { EXIT, note, print, printTable, style } from '../terminal/output.ts';
-import { sayWhen, shellPath, whoseMemory } from '../terminal/words.ts';
+import { sayFate, sayWhen, shellPath, whoseMemory } from '../terminal/words.ts';
 
 /** So many memories in folders are named where nothing else is remembered. */
 const NAMED = 10;
@@ -328,7 +328,7 @@ function taughtIn(ledger: Ledger, { dir, limit }: { dir: string; limit: number }
 
 function describeTaught({ session, readAt, entries }: TaughtSession, { ledger, config }: Looking): string {
   const when = sayWhen(readAt, nowIn(config));
-  const taught = entries.length === 0 ? 'nothing worth keeping' : sayCount(entries.length, 'entry');
+  const taught = entries.length > 0 ? sayCount(entries.length, 'entry') : sayFate(ledger && fateOf(ledger, session));
   const name = ledger ? shortId(ledger, 'session', session) : session;
   return [
     `${name}  ${when}: ${taught}`,

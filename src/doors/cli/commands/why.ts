@@ -110,9 +110,9 @@ async function tellJob(app: App, store: MemoryReader, { what, call }: Asked): Pr
   return true;
 }
 
-/** An id of a session has digits, and its file is there. */
+/** An id of a session has digits, or is hexadecimal; its file is there. */
 function isLikeSession(what: string): boolean {
-  return statNow(what)?.isFile === true || /^(?=\S*\d)[\w.-]{4,}$/.test(what) || /[/\\]/.test(what);
+  return statNow(what)?.isFile === true || /^(?=\S*\d|[0-9a-f]{8})[\w.-]{4,}$/.test(what) || /[/\\]/.test(what);
 }
 
 async function tellSessions(app: App, { what, call: { options } }: Asked): Promise<boolean> {

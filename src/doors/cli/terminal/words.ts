@@ -9,6 +9,7 @@ import { dayOf, formatIn } from '../../../base/time.ts';
 import { gitRoot } from '../../../memory/home/paths.ts';
 import { sessionDirs } from '../../../memory/ledger/coverage.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
+import type { Disposition } from '../../../memory/types.ts';
 import { memoryDirIfTold } from '../../places.ts';
 
 const HOUR_MS = 3_600_000;
@@ -92,4 +93,17 @@ export function whoseMemory({ dir, ledger }: { dir: string; ledger: Ledger | nul
   if (keeps(process.cwd())) return { name, command: (what) => what };
   if (root !== undefined && keeps(root)) return { name, command: (what) => `cd ${shellPath(root, config)} && ${what}` };
   return { name, command: (what) => `${what} --memory ${shellPath(dir, config)}` };
+}
+
+const FATES: Partial<Record<Disposition, string>> = {
+  'gave-up': 'given up',
+  undone: 'undone',
+  'main-agent': 'the agent kept it itself',
+  private: 'private, not read',
+  declined: 'from before set-up, not read',
+};
+
+/** What became of a session that taught nothing. */
+export function sayFate(fate: Disposition | undefined | null): string {
+  return (fate && FATES[fate]) ?? 'nothing worth keeping';
 }

@@ -4,8 +4,8 @@ import { html } from 'hono/html';
 import { AppError } from '../../../base/errors.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import { type Explanation, explainSessions } from '../../../doors/cli/terminal/explain-session.ts';
-import { plainly } from '../../../doors/cli/terminal/words.ts';
-import { learnedSessions } from '../../../memory/ledger/coverage.ts';
+import { plainly, sayFate } from '../../../doors/cli/terminal/words.ts';
+import { fateOf, learnedSessions } from '../../../memory/ledger/coverage.ts';
 import { type EntryRow, entriesOfSession } from '../../../memory/ledger/entries.ts';
 import { shortId } from '../../../memory/ledger/short-ids.ts';
 import { openSession } from '../../../transcript/session.ts';
@@ -50,7 +50,7 @@ ${memoryTabs(at, { current: asked, href: (memory) => (memory ? `/sessions?memory
 ${all.length === 0 ? empty('No session was read yet', html`When a session of your agent ends it is read. <code>nocturne learn</code> reads those of before.`) : ''}
 <ul class="plain list">${all.slice((page - 1) * SIZE, page * SIZE).map(({ memory, session, readAt }) => {
       const entries = entriesOfSession(memory.store.ledger, session);
-      return html`<li><a class="row" href="/sessions/${memory.id}/${encodeURIComponent(session)}"><strong>${shortId(memory.store.ledger, 'session', session)}</strong> <span class="${entries.length === 0 ? 'dim' : ''}">${entries.length === 0 ? 'nothing worth keeping' : sayCount(entries.length, 'entry')}</span></a>${entries.slice(0, 2).map(({ text }) => html`<p>${inlineMarkdown(text)}</p>`)}<p class="meta"><span class="said">${memory.name}</span> · read ${when(readAt, at)}</p></li>`;
+      return html`<li><a class="row" href="/sessions/${memory.id}/${encodeURIComponent(session)}"><strong>${shortId(memory.store.ledger, 'session', session)}</strong> <span class="${entries.length === 0 ? 'dim' : ''}">${entries.length > 0 ? sayCount(entries.length, 'entry') : sayFate(fateOf(memory.store.ledger, session))}</span></a>${entries.slice(0, 2).map(({ text }) => html`<p>${inlineMarkdown(text)}</p>`)}<p class="meta"><span class="said">${memory.name}</span> · read ${when(readAt, at)}</p></li>`;
     })}</ul>${pager(at.url, { page, size: SIZE, total: all.length })}`,
   };
 }
