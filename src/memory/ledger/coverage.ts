@@ -76,7 +76,16 @@ export function fateOf(ledger: Ledger, session: string): Disposition | undefined
   return FATES.find((each) => fates.includes(each));
 }
 
-const FATES: Disposition[] = ['gave-up', 'undone', 'nothing', 'recorded', 'assumed', 'main-agent', 'private', 'declined'];
+const FATES: Disposition[] = [
+  'gave-up',
+  'undone',
+  'nothing',
+  'recorded',
+  'assumed',
+  'main-agent',
+  'private',
+  'declined',
+];
 
 /** Whether the main agent itself wrote memory in a session, as far as it is covered. */
 export function hasMainAgent(ledger: Ledger, session: string): boolean {
