@@ -51,6 +51,18 @@ export async function checkMemory(request: { dir: string; repair: boolean }, dep
   return { memory: store.id, findings: damage ? [damage, ...findings] : findings };
 }
 
+/** The same of a memory that is kept elsewhere: nothing is mended, or changed. */
+export async function checkCopy(store: Store): Promise<CheckReport> {
+  return store.asOne(async (at) => {
+    const damage = at.ledger.lists('pragma integrity_check(3)').map(([text]) => String(text));
+    const isSound = damage[0] === 'ok';
+    const what = `The ledger is damaged: ${damage.join('; ')}.`;
+    const ledger = { kind: 'ledger', what, where: '.nocturne/ledger.db', mend: null, isMended: false };
+    const findings = isSound ? (await findFaults(at)).map((found) => ({ ...open(found), mend: null })) : [ledger];
+    return { memory: store.id, findings };
+  });
+}
+
 function checkLedgerFile({ dir, repair }: { dir: string; repair: boolean }, clock: Clock): ReportedFinding | null {
   const problems = ledgerDamage(dir);
   if (problems.length === 0) return null;

@@ -1,5 +1,6 @@
 // A person changes a file of the memory, and what comes of it is an action that undo takes back. `edit`: in an editor.
-// `editLine`: one line of a topic, `editTopic`: its description and body, each from what the person was shown. `pin`: jobs
+// `editLine`: one line of a topic, `editTopic`: its description and body, `editText`: all of a file, each from what the person was
+// shown. `pin`: jobs
 // leave a topic as it is, or may change it again.
 //
 // An edit in an editor:
@@ -58,6 +59,21 @@ export async function editLine(
     const end = lineEndOf(raw);
     const written = now === '' ? '' : `${now.replaceAll('\n', end)}${/\n$/.test(raw.slice(at.from, at.to)) ? end : ''}`;
     return raw.slice(0, at.from) + written + raw.slice(at.to);
+  });
+}
+
+/**
+ * Gives a file another text than the person was shown. Answers with which job it can be undone; null where nothing changes.
+ * Throws `conflict` where the file is not as it was shown any more: nothing is changed then.
+ */
+export async function editText(
+  { path, shown, text }: { path: string; shown: string; text: string },
+  at: { store: Store; clock: Clock },
+): Promise<string | null> {
+  return asPerson({ kind: 'edit', outcome: 'edited' }, path, at, (current) => {
+    if (current !== shown)
+      throw new AppError('conflict', `${path} was changed meanwhile; nothing of yours was written.`);
+    return text;
   });
 }
 

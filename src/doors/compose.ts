@@ -244,12 +244,18 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
     storeFor,
     storeForWork,
     check: async (session, { repair }) => {
+      const { checkCopy, checkMemory } = await import('../../jobs/check-memory.ts');
       if (keeping) {
-        throw new AppError('refused', 'Memory is kept in a database, and check looks at the files of a directory.', {
-          remedy: 'A copy that is broken is made anew by itself; nocturne doctor says how the stores are.',
+        const place = memoryDirFor(config, session);
+        const kept = await keeping.findStore(place);
+        if (!kept) throw new AppError('bad-input', `There is no memory of ${place} in the database.`);
+        if (!repair) return checkCopy(kept);
+        throw new AppError('refused', 'Memory is kept in a database, and only the files of a directory are mended.', {
+          remedy:
+            'nocturne check without --repair looks at it. A copy that is broken is made anew by itself; nocturne move --to-directory ' +
+            'brings the memory where it can be mended.',
         });
       }
-      const { checkMemory } = await import('../../jobs/check-memory.ts');
       const deps = { clock: config.clock, openStore: store, withLease: leased };
       return checkMemory({ dir: memoryDirFor(config, session), repair }, deps);
     },

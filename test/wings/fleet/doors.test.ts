@@ -1,6 +1,6 @@
 // The commands over a store of the database, as two machines call them: each has a home of its own.
 
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { enqueueExtract } from '../../../src/doors/cli/commands/enqueue.ts';
@@ -108,10 +108,62 @@ describe.skipIf(noPostgres)(`commands over memory in the database ${noPostgres}`
     expect(edited.stderr).toContain('no files that an editor could change');
     const shared = await runHere(['share', 'working-agreements'], machines.here);
     expect(shared.stderr).toContain("a team's memory is a directory of the repository");
-    const checked = await run('here', 'check');
-    expect(checked.stderr).toContain('check looks at the files of a directory');
+    const repaired = await run('here', 'check', '--repair');
+    expect(repaired.stderr).toContain('only the files of a directory are mended');
     const local = await runHere(['list', '--scope', 'local'], machines.here);
     expect(local.stderr).toContain('Memory is kept in a database');
+  });
+
+  test('check and doctor --fix look at it, and mend nothing', async () => {
+    const revision = () => own.ask('select revision from store where id = $1', [id]);
+    const before = await revision();
+    expect(await run('there', 'check')).toMatchObject({ code: 0, stdout: `${id}: fine\n`, stderr: '' });
+    expect(await revision()).toEqual(before);
+    const { app } = await testApp({ dir, settings: { databaseUrl: own.url } });
+    const store = await app.store(id);
+    const text = '---\nname: another\ndescription: Hedges\ntype: project\n---\n\n- The hedge is cut in May.\n';
+    await store.write({ actor: 'tool:test' }, { path: 'hedge.md', text });
+    const checked = await run('there', 'check');
+    expect(checked).toMatchObject({ code: 1, stdout: expect.stringContaining('hedge.md: Its frontmatter calls it') });
+    const at = { ...machines.there, NOCTURNE_MEMORY_DIR: id };
+    const { findings } = await jsonHere<{ findings: object[] }>(['doctor', '--fix', '--no-online'], at);
+    const found = { mend: null, isMended: false };
+    expect(findings).toMatchObject([
+      { where: 'hedge.md', ...found },
+      { where: 'MEMORY.md', ...found },
+    ]);
+    await store.remove({ actor: 'tool:test' }, { path: 'hedge.md' });
+  });
+
+  test('an editor gets a copy of a file: what it saves is one commit that undo takes back, unless another was first', async () => {
+    const editor = join(tempDir(), 'editor');
+    const edits = (script: string) => {
+      writeFileSync(editor, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+      const at = { ...machines.here, EDITOR: editor };
+      return runHere(['show', 'a.md', '--edit', '--store', id], at, { isTerminal: true });
+    };
+    const read = async () => (await run('there', 'show', 'a.md')).stdout;
+    const { app } = await testApp({ dir, settings: { databaseUrl: own.url } });
+    await (await app.store(id)).write({ actor: 'tool:test' }, { path: 'a.md', text: 'one\n' });
+    const added = await edits('echo mine >> "$1"');
+    expect(added).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/^Saved; nocturne undo --memory \S+ job_\w+ takes/),
+    });
+    expect(await read()).toBe('one\nmine\n');
+    expect((await run('there', 'undo', '--last')).code).toBe(0);
+    expect(await read()).toBe('one\n');
+    expect((await edits('true')).stderr).toContain('Nothing was changed.');
+    expect((await edits('false')).code).toBe(1);
+    const writer = join(import.meta.dirname, 'stores', 'writer.ts');
+    const late = await edits(
+      `"${process.execPath}" "${writer}" "${own.url}" ${id} theirs >/dev/null\necho mine >> "$1"`,
+    );
+    expect(late).toMatchObject({ code: 1, stderr: expect.stringContaining('a.md was changed meanwhile') });
+    const [, kept = ''] = /What you wrote is in (\S+)\.$/m.exec(late.stderr) ?? [];
+    expect(readFileSync(kept, 'utf8')).toBe('one\nmine\n');
+    expect(await read()).toBe('one\ntheirs\n');
+    expect(readdirSync(join(machines.here.HOME as string, 'edits'))).toHaveLength(1);
   });
 
   test('a name that no store has is told, and looking makes none', async () => {

@@ -57,7 +57,8 @@ const doctor: CommandSpec<DoctorOptions> = {
   more: 'Looks at hooks, key, queue, worker, schedule and memory directories. Exit code: 0 fine, 3 something needs a person.',
   examples: ['doctor', 'doctor --fix'],
   async run({ options, parts }) {
-    const mend = () => withApp({ options: {}, parts }, (app) => app.check({ cwd: process.cwd() }, { repair: true }));
+    const mend = () =>
+      withApp({ options: {}, parts }, (app) => app.check({ cwd: process.cwd() }, { repair: !app.keeping }));
     const mended = options.fix ? await mend() : null;
     const { checked, config } = await examineAll(options);
     const say = (check: Checked) => (config ? plainly(describeChecked(check), config) : describeChecked(check));

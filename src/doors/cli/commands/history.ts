@@ -1,11 +1,12 @@
 // Files of the memory as they are and as they were: show, history, diff, restore, and open in the person's editor.
 
-import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { basename, join } from 'node:path';
 import { InvalidArgumentError } from 'commander';
-import { edit as editMemory } from '../../../../jobs/edit.ts';
+import { edit as editMemory, editText } from '../../../../jobs/edit.ts';
 import { AppError } from '../../../base/errors.ts';
-import { isDirectory } from '../../../base/files/directories.ts';
-import { statNow } from '../../../base/files/files.ts';
+import { isDirectory, removeTree } from '../../../base/files/directories.ts';
+import { makeDirectory, readTextNow, statNow, writeNew } from '../../../base/files/files.ts';
 import { toInstant } from '../../../base/time.ts';
 import { unifiedDiff } from '../../../memory/history/line-diff.ts';
 import {
@@ -244,14 +245,24 @@ const restore: CommandSpec<CommonOptions & { version: string }, [string]> = {
 export async function edit(call: Call<CommonOptions, [string | undefined]>): Promise<void> {
   const [given] = call.args;
   const found = await withLooking(call, ({ config, id, dir, ledger }) => {
-    if (config.databaseUrl !== undefined && ledger) throw notInAnEditor(id);
+    const isElsewhere = config.databaseUrl !== undefined && ledger !== null;
+    if (isElsewhere) {
+      const editor = process.stdout.isTTY && !call.options.json ? config.editor : undefined;
+      if (given === undefined || !editor) throw noFileFor(id);
+      return { path: findTopic(dir, given) ?? memoryPath({ dir }, given), editor, isElsewhere };
+    }
     const path = given === undefined ? dir : pathIn(dir, given);
     if (given === undefined && !isDirectory(dir)) {
       throw new AppError('bad-input', `There is no ${dir} yet.`, { remedy: 'nocturne remember begins it.' });
     }
-    return { path, editor: process.stdout.isTTY ? config.editor : undefined };
+    return { path, editor: process.stdout.isTTY ? config.editor : undefined, isElsewhere };
   });
-  const { path, editor } = found;
+  const { path, editor, isElsewhere } = found;
+  if (isElsewhere && editor) {
+    const isFine = await editCopy(call, { path, open: (copy) => openEditor(editor, copy) });
+    process.exitCode = isFine ? EXIT.fine : EXIT.failed;
+    return;
+  }
   if (call.options.json) return print({ path });
   if (!editor) return print(path);
   const open = () => openEditor(editor, path);
@@ -260,9 +271,50 @@ export async function edit(call: Call<CommonOptions, [string | undefined]>): Pro
 }
 
 /** A copy of a store in the database is only read. */
-function notInAnEditor(id: string): AppError {
+function noFileFor(id: string): AppError {
   return new AppError('refused', `The memory ${id} is in the database: it has no files that an editor could change.`, {
-    remedy: 'nocturne remember, forget and pin change it; nocturne move --to-directory brings it into a directory.',
+    remedy:
+      'nocturne show FILE --edit at a terminal, with VISUAL or EDITOR set, edits a copy of one; nocturne move --to-directory brings ' +
+      'the memory into a directory.',
+  });
+}
+
+/**
+ * A file of a memory that is kept elsewhere: the editor gets a private copy, and what was saved of it is one commit, unless the
+ * file was changed meanwhile. What could not be written stays where the editor left it.
+ */
+function editCopy(
+  call: Call<CommonOptions>,
+  { path, open }: { path: string; open(copy: string): boolean },
+): Promise<boolean> {
+  return withApp(call, async (app) => {
+    const here = { cwd: process.cwd() };
+    const shown = await (await app.storeFor(here)).read(path);
+    if (shown === null) throw new AppError('bad-input', `There is no ${path} in ${(await app.storeFor(here)).id}.`);
+    const dir = join(app.config.home, 'edits', randomUUID().slice(0, 8));
+    const copy = join(dir, basename(path));
+    makeDirectory(dir);
+    writeNew(copy, shown);
+    const isFine = open(copy);
+    const text = readTextNow(copy);
+    // The editor may have been open for hours.
+    const store = await app.storeFor(here);
+    try {
+      const job =
+        text === null || text === shown
+          ? null
+          : await editText({ path, shown, text }, { store, clock: app.config.clock });
+      note(
+        job
+          ? `Saved; ${undoCommand(job, { ...call.options, ledger: store.ledger })} takes it back.`
+          : 'Nothing was changed.',
+      );
+    } catch (error) {
+      note(`What you wrote is in ${copy}.`);
+      throw error;
+    }
+    removeTree(dir);
+    return isFine;
   });
 }
 

@@ -162,7 +162,7 @@ async function actionCalled(app: App, id: string, options: CommonOptions): Promi
   const whole = found.find(({ job }) => job === id);
   if (whole) return whole;
   throw new AppError('bad-input', `${JSON.stringify(id)} may mean ${found.length} jobs.`, {
-    remedy: `Say which: ${found.map(({ job, store }) => `${shortId(store.ledger, 'job', job)} in ${store.dir}`).join(', ')}`,
+    remedy: `Say which: ${found.map(({ job, store }) => `${shortId(store.ledger, 'job', job)} in ${store.id}`).join(', ')}`,
   });
 }
 

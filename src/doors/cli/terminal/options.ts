@@ -255,7 +255,7 @@ export function findTopic(dir: string, given: string): string | undefined {
 }
 
 /** The one name of a file, relative to the memory directory, however it is spelled. Refuses what leads out of it. */
-export function memoryPath({ dir }: MemoryReader, given: string): string {
+export function memoryPath({ dir }: Pick<MemoryReader, 'dir'>, given: string): string {
   const path = isAbsolute(given) ? relative(dir, canonicalPath(given)) : given;
   return locateFile(dir, path.split(sep).join('/').replace(/^\.\//, '')).path;
 }
