@@ -103,7 +103,7 @@ test('a run that is interrupted goes on where it stopped, and its figures are th
   const args = [...LOCOMO, '--model', 'some-model', '--json'];
   const first = await evaluate(args, environment, interrupt.signal);
   expect(first).toMatchObject({ code: 130, stderr: expect.stringContaining('The same command goes on from here') });
-  const second = await evaluate(args, environment);
+  const second = await evaluateHere(args, environment);
   expect(second).toMatchObject({ code: 0, stderr: expect.stringContaining('Going on with what') });
   expect(model.requests).toHaveLength(3);
   expect(JSON.parse(second.stdout).figures.memory).toMatchObject({ calls: 2, tokens: 220 });

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import {
   appendFileSync,
   chmodSync,
@@ -24,7 +23,7 @@ import { releaseLease, takeLease } from '../../src/memory/ledger/job-rows.ts';
 import { openStore } from '../../src/memory/open.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { jobsInProcess } from '../support/jobs-in-process.ts';
-import { DOOR } from '../support/run.ts';
+import { runHere } from '../support/run-here.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
@@ -410,21 +409,21 @@ test('a repair waits for no dream: it says that one runs', async () => {
   await expect(check(dir, true)).rejects.toMatchObject({ code: 'conflict' });
 });
 
-test('the command says where and what, prints JSON, and ends with 1 as long as findings remain', () => {
+test('the command says where and what, prints JSON, and ends with 1 as long as findings remain', async () => {
   const dir = copy();
   const run = (...args: string[]) =>
-    spawnSync(process.execPath, [DOOR, 'check', '--memory', dir, ...args], {
-      encoding: 'utf8',
-      env: { PATH: process.env.PATH, HOME: tempDir(), NOCTURNE_HOME: tempDir() },
-    });
-  expect(run()).toMatchObject({ status: 0, stdout: `${dir}: fine\n` });
+    runHere(['check', '--memory', dir, ...args], { HOME: tempDir(), NOCTURNE_HOME: tempDir() });
+  expect(await run()).toMatchObject({ code: 0, stdout: `${dir}: fine\n` });
   chmodSync(dir, 0o755);
   chmodSync(join(dir, TOPIC), 0o644);
-  expect(run()).toMatchObject({ status: 1, stdout: expect.stringContaining(`.: Other users may read ., ${TOPIC}.`) });
-  const repaired = run('--repair', '--json');
-  expect(repaired.status).toBe(0);
+  expect(await run()).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining(`.: Other users may read ., ${TOPIC}.`),
+  });
+  const repaired = await run('--repair', '--json');
+  expect(repaired.code).toBe(0);
   expect(JSON.parse(repaired.stdout)).toMatchObject({ memory: dir, findings: [{ kind: 'mode', isMended: true }] });
-  expect(run('--memory', join(dir, 'nowhere')).status).toBe(1);
+  expect((await run('--memory', join(dir, 'nowhere'))).code).toBe(1);
 });
 
 /** Changes a byte of what the ledger holds of a file. */

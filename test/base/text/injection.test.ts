@@ -2,21 +2,30 @@
 
 import { expect, test } from 'vitest';
 import { ownWords, speaksToAgent } from '../../../src/base/text/injection.ts';
+import { waysTaken } from '../../support/depth.ts';
 
-test.each([
-  ['tags that nothing closes', 'x<br> '],
-  ['tags that are closed', '<b></b>'],
-  ['tags at the beginning of lines', '\n  </b> <i'],
-  ['English marks', '“'],
-  ['German marks', '„“'],
-  ['French marks', '«'],
-  ['Japanese marks', '「'],
-  ['single marks', '‘x'],
-  ['straight marks', ' "x\n'],
-  ['comments', '<!--'],
-  ['rows of a table', '|---|'],
-  ['indented lines', '\n\n    x'],
-])('a message of a megabyte of %s is looked through once', (_, part) => {
+const REPEATED = [
+  [
+    ['tags that nothing closes', 'x<br> '],
+    ['English marks', '“'],
+    ['Japanese marks', '「'],
+    ['comments', '<!--'],
+  ],
+  [
+    ['tags that are closed', '<b></b>'],
+    ['German marks', '„“'],
+    ['single marks', '‘x'],
+    ['rows of a table', '|---|'],
+  ],
+  [
+    ['tags at the beginning of lines', '\n  </b> <i'],
+    ['French marks', '«'],
+    ['straight marks', ' "x\n'],
+    ['indented lines', '\n\n    x'],
+  ],
+];
+
+test.each(waysTaken(REPEATED, 1).flat())('a message of a megabyte of %s is looked through once', (_, part) => {
   const message = part.repeat(Math.ceil(1_000_000 / part.length));
   expect(ownWords(message).length).toBeLessThanOrEqual(message.length);
 });

@@ -23,10 +23,19 @@ const BEFORE = new Map(
 
 const hashOf = (id: string): string => createHash('sha256').update(id).digest('hex').slice(0, 12);
 
+const idsBefore = new Map<string, string[]>();
+
+/** Of the messages of a file, in order. */
+async function idsOf(file: string): Promise<string[]> {
+  const ids =
+    idsBefore.get(file) ?? (await collect((await openSession(join(real, file))).messages())).map(({ id }) => id);
+  idsBefore.set(file, ids);
+  return ids;
+}
+
 /** The turns of a file as they were covered: the ids that today's reader gives too, and the hashes of those it does not. */
 async function coveredBefore(file: string): Promise<{ turn: string; through: string }[]> {
-  const messages = await collect((await openSession(join(real, file))).messages());
-  const ids = new Map(messages.map(({ id }) => [hashOf(id), id]));
+  const ids = new Map((await idsOf(file)).map((id) => [hashOf(id), id]));
   const idOf = (hash = ''): string => ids.get(hash) ?? hash;
   return (BEFORE.get(file) ?? '').split(', ').map((row) => {
     const [turn, through] = row.split(' ');
@@ -89,7 +98,7 @@ describe.skipIf(!hasReal)('of the shared sessions', () => {
       const covered = rows.slice(0, Math.ceil(rows.length / 2));
       const session = await openSession(join(real, file));
       const open = openOf(await sortCovered(session, covered, jobs));
-      const ids = (await collect(session.messages())).map(({ id }) => id);
+      const ids = await idsOf(file);
       const end = ids.indexOf(covered.at(-1)?.through ?? '');
       const starts = open.map(({ turn, from }) => ids.indexOf(from === '' ? turn.id : from));
       early.push(...starts.filter((start) => start <= end).map((start) => `${file}: ${ids[start]}`));

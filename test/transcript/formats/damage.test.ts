@@ -5,7 +5,7 @@ import { isAppError } from '../../../src/base/errors.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import { readTurns } from '../../../src/transcript/turns.ts';
 import { findMemoryWrites } from '../../../src/transcript/writes/memory-writes.ts';
-import { sized } from '../../support/depth.ts';
+import { sized, waysTaken } from '../../support/depth.ts';
 import { countUnreadable, isObjectText, mutatedLines, mutatedValue } from '../../support/mutations.ts';
 import { seeded } from '../../support/random.ts';
 import { collect, fixtures, transcriptOf } from '../../support/transcripts.ts';
@@ -26,7 +26,7 @@ async function readWhole(path: string): Promise<number> {
   return session.unreadableLines;
 }
 
-const LINES = sized({ quick: 1_000, deep: 10_000 });
+const LINES = sized({ quick: 400, deep: 10_000 });
 
 describe(`${LINES} damaged lines`, () => {
   test.each([
@@ -127,7 +127,7 @@ describe('a megabyte of lines that hold nothing', () => {
   const padded = (unit: string) => transcriptOf(`${head}${unit.repeat(1e6 / unit.length)}${records}`);
   const full = transcriptOf(records.repeat(Math.ceil(1e6 / records.length)));
 
-  test.each(['\n', '\r\n', ' \t\n', '\0\n', '\n\n  \n'])(
+  test.each(waysTaken(['\n', '\r\n', ' \t\n', '\0\n', '\n\n  \n']))(
     '(%j) costs no more than twice one of records',
     async (unit) => {
       const path = padded(unit);
