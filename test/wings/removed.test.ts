@@ -74,6 +74,8 @@ function takeOut(name: string, copy: string): void {
 function inside(copy: string, program: string, args: string[]) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [join('node_modules', program), ...args], {
     cwd: copy,
+    // The compiler collects less of its garbage; it is done soon.
+    env: { ...process.env, GOGC: '400' },
     encoding: 'utf8',
   });
   return { status, said: status === 0 ? '' : `${stdout}${stderr}` };
@@ -89,7 +91,8 @@ test.each(removed)('without the wing %s the core compiles', (name) => {
   const config = JSON.parse(readFileSync(join(copy, 'tsconfig.json'), 'utf8'));
   const include = ['src', 'jobs', ...sized({ quick: [], deep: ['test'] })];
   writeFileSync(join(copy, 'compiled.json'), JSON.stringify({ ...config, include }));
-  const args = ['--noEmit', '--project', 'compiled.json'];
+  // Several checkers are sooner done, and look at much twice.
+  const args = ['--noEmit', '--checkers', '1', '--project', 'compiled.json'];
   expect(inside(copy, 'typescript/bin/tsc', args)).toEqual({ status: 0, said: '' });
 });
 

@@ -4,7 +4,7 @@
 
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
@@ -161,7 +161,11 @@ test.skipIf(lacking)(
         expect(command.slice(0, 2)).toEqual(['node', 'dist/nocturne.js']);
         if (command[2] === 'serve') await makeKey(environment);
         const running = start(command.slice(2), environment, { cwd: root });
-        const healthy = until(() => isHealthy(check, environment));
+        // It is asked by a process of its own each time: for the first time once it says that it is there.
+        const log = join(environment.HOME as string, '.nocturne/logs/nocturne.log');
+        const hasBegun = () =>
+          running.stdout() !== '' || (existsSync(log) && /worker-started/.test(readFileSync(log, 'utf8')));
+        const healthy = until(hasBegun).then(() => until(() => isHealthy(check, environment)));
         await Promise.race([healthy, running.ended.then((ended) => expect.fail(JSON.stringify(ended)))]);
         const toldMs = performance.now();
         const ended = await stop(running);

@@ -12,11 +12,12 @@ import { seeded } from '../../support/random.ts';
 import { start, until } from '../../support/run.ts';
 import { jsonHere } from '../../support/run-here.ts';
 import { tempDir } from '../../support/temp.ts';
-import { all, clientOf, refusal } from './served.ts';
+import { all, clientOf, refusal, served } from './served.ts';
 
 const CLIENTS = sized({ quick: 4, deep: 12 });
 const STORES = sized({ quick: 2, deep: 6 });
-const OPERATIONS = sized({ quick: 48, deep: 1_200 });
+const OPERATIONS = sized({ quick: 36, deep: 1_200 });
+const LEASE_MS = 1_000;
 /** How often one of the two is killed. */
 const KILLS = sized({ quick: 1, deep: 6 });
 
@@ -24,10 +25,8 @@ describe.skipIf(noPostgres)(`two servers ${noPostgres}`, () => {
   test('where another holds a store, a write is 503 with when to come again, within three seconds; a read is answered', async () => {
     const database = await ownDatabase();
     onTestFinished(() => database.drop());
-    const environment = machine(database.url);
-    const made = await jsonHere<{ id: string; key: string }>(['keys', 'create', '--name', 'test'], environment);
-    const { server, url } = await serve(environment);
-    const { memoryStores } = clientOf({ url, ...made }, { maxRetries: 0 }).sdk.beta;
+    const at = await served({ app: { settings: { databaseUrl: database.url, leaseMs: LEASE_MS } } });
+    const { memoryStores } = (await at.client({}, { maxRetries: 0 })).sdk.beta;
     const { id: store } = await memoryStores.create({ name: 'held' });
     const { id } = await memoryStores.memories.create(store, { path: '/a.md', content: 'one' });
     const hold = (until: string) =>
@@ -49,8 +48,6 @@ describe.skipIf(noPostgres)(`two servers ${noPostgres}`, () => {
     expect(
       (await memoryStores.memories.update(id, { memory_store_id: store, content: 'two', view: 'full' })).content,
     ).toBe('two');
-    server.kill('SIGTERM');
-    expect((await server.ended).code).toBe(0);
   });
 
   test(`of ${OPERATIONS} writes while one of the two is killed each that was acknowledged is there once, and no other is twice`, async () => {
@@ -62,10 +59,6 @@ describe.skipIf(noPostgres)(`two servers ${noPostgres}`, () => {
       environments[0] as Environment,
     );
     const servers = await Promise.all(environments.map(serve));
-    onTestFinished(async () => {
-      for (const { server } of servers) server.kill('SIGTERM');
-      await Promise.all(servers.map(({ server }) => server.ended));
-    });
     const client = (nth: number) =>
       clientOf({ url: (servers[nth % 2] as Served).url, ...made }, { maxRetries: 0 }).sdk.beta.memoryStores;
     const stores: string[] = [];
@@ -155,6 +148,8 @@ describe.skipIf(noPostgres)(`two servers ${noPostgres}`, () => {
       [stores],
     );
     expect(rows.every(({ revision, checkins }) => checkins === Math.min(revision, 1_001))).toBe(true);
+    for (const { server } of servers) server.kill('SIGTERM');
+    expect(await Promise.all(servers.map(async ({ server }) => (await server.ended).code))).toEqual([0, 0]);
   });
 });
 
@@ -166,7 +161,7 @@ interface Served {
 /** A home of its own. */
 function machine(databaseUrl: string): Environment {
   const home = tempDir();
-  writeFileSync(join(home, 'config.json'), JSON.stringify({ leaseMs: 1_000 }));
+  writeFileSync(join(home, 'config.json'), JSON.stringify({ leaseMs: LEASE_MS }));
   return {
     ...{ PATH: process.env.PATH, HOME: home, NOCTURNE_HOME: home, NOCTURNE_MODEL: 'offline', NOCTURNE_QUEUE_URL: '' },
     NOCTURNE_DATABASE_URL: databaseUrl,
