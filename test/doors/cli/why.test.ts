@@ -53,6 +53,15 @@ test('the JSON of a line and of an entry is what explain gives, that of a day wh
   expect(found).toEqual(await read('explain', 'working-agreements.md:7'));
 });
 
+test('of a night that replaced a line, both are told', async () => {
+  const { environment, why } = await aMemory();
+  const session = sessionFile(tempDir(), { id: '22222222-2222-4222-8333-444444444444' });
+  session.add('Always use npm instead of pnpm.');
+  await runHere(['extract', session.path], environment);
+  await runHere(['dream'], environment);
+  expect((await why()).stdout).toMatch(/^superseded .*: Always use npm instead of pnpm\.\n {12}was: Always use pnpm instead of npm\.$/m);
+});
+
 test('an id of a session without a digit is one, too', async () => {
   const { environment } = await testApp();
   const session = sessionFile(tempDir(), { id: 'deadbeef-cafe-4222-8333-444444444444' });

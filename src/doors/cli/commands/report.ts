@@ -32,6 +32,8 @@ export interface ReportedDream {
     text: string | null;
     /** The lines that rest on it, as they were written, as far as a version still has them. */
     written: string[];
+    /** The lines that went, in the same way. */
+    removed: string[];
   })[];
   /** Entries that wait for another night. */
   left: { entry: string; reason: string }[];
@@ -43,7 +45,7 @@ const report: CommandSpec<CommonOptions & { last?: boolean }, [string | undefine
   group: 'Older names',
   args: [['[day]', 'all dreams of a day: YYYY-MM-DD, today, yesterday, -1']],
   options: [['--last', 'the last dream (what is done without a day)'], ...MEMORY],
-  json: '{ day, dreams: [{ job, at, rows: [{ entry, op, operation, topic, lines, reason, over, same, text, written }], left: [{ entry, reason }] }] }',
+  json: '{ day, dreams: [{ job, at, rows: [{ entry, op, operation, topic, lines, reason, over, same, text, written, removed }], left: [{ entry, reason }] }] }',
   examples: ['report --last'],
   run: (call) => reportDreams(call, { given: call.args[0], isLast: call.options.last }),
 };
@@ -81,9 +83,9 @@ export function dreamsOf(text: string, ledger: Ledger | null): ReportedDream[] {
   return [...jobs].map(([job, rows]) => ({
     job,
     at: (ledger && jobRow(ledger, job)?.createdAt) ?? null,
-    rows: numbered(rows).map(({ entry, op, operation, topic, lines, reason, over, same }) => {
+    rows: numbered(rows).map(({ entry, op, operation, topic, lines, gone = [], reason, over, same }) => {
       const said = ledger ? entryRow(ledger, entry)?.text : undefined;
-      const written = ledger && topic ? writtenLines(ledger, { path: topic, lines }) : [];
+      const textsOf = (ids: string[]) => (ledger && topic ? writtenLines(ledger, { path: topic, lines: ids }) : []);
       return {
         entry,
         op,
@@ -94,7 +96,8 @@ export function dreamsOf(text: string, ledger: Ledger | null): ReportedDream[] {
         ...(over && { over }),
         ...(same && { same }),
         text: said || null,
-        written,
+        written: textsOf(lines),
+        removed: textsOf(gone),
       };
     }),
     left: rows.flatMap(({ batch }) => batch?.left ?? []),
@@ -122,6 +125,7 @@ function describeDream(
     const where = topic ? `${topic}: ` : '';
     return [
       ...said.map((text, at) => `${style('bold', (at === 0 ? sayOp(op) : '').padEnd(10))}  ${where}${text}`),
+      ...item.flatMap(({ removed }) => removed).map((text) => style('dim', `${' '.repeat(12)}was: ${text}`)),
       ...over.map((text) => style('dim', `${' '.repeat(12)}no longer true: ${text}`)),
       ...(item.some(({ same }) => same)
         ? [style('dim', `${' '.repeat(12)}taken for one and the same thing, at the word of the model`)]
