@@ -59,7 +59,9 @@ test('of a night that replaced a line, both are told', async () => {
   session.add('Always use npm instead of pnpm.');
   await runHere(['extract', session.path], environment);
   await runHere(['dream'], environment);
-  expect((await why()).stdout).toMatch(/^superseded .*: Always use npm instead of pnpm\.\n {12}was: Always use pnpm instead of npm\.$/m);
+  expect((await why()).stdout).toMatch(
+    /^superseded .*: Always use npm instead of pnpm\.\n {12}was: Always use pnpm instead of npm\.$/m,
+  );
 });
 
 test('an id of a session without a digit is one, too', async () => {
