@@ -45,13 +45,7 @@ export interface ToolReply {
   endsRun?: boolean;
 }
 
-export const NO_USAGE: Usage = {
-  calls: 0,
-  inputTokens: 0,
-  cachedInputTokens: 0,
-  cacheWriteTokens: 0,
-  outputTokens: 0,
-};
+export const NO_USAGE: Usage = { calls: 0, inputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 0 };
 
 /**
  * What a run may ask of the process that owns it.

@@ -6,6 +6,7 @@ import type { Approval, Requests, RequestsMode } from '../../jobs/dream/seams.ts
 import type { DreamFacts, DreamReport } from '../../jobs/dream.ts';
 import type { AgentRequest } from '../agent/types.ts';
 import type { Config } from '../base/config/config.ts';
+import type { Clock } from '../base/time.ts';
 import type { RedactElsewhere } from '../memory/history/redact/redaction.ts';
 import type { HomeDatabase } from '../memory/home/database.ts';
 import type { Home } from '../memory/home/home.ts';
@@ -55,6 +56,9 @@ export interface WingApp {
   /** What wings do with what a dream changed, or a person accepted of one: the keys that they add to its report. */
   afterDream(done: { job: string | null; own: Store; options: JobOptions }): Promise<Partial<DreamFacts>>;
 }
+
+/** Of work whose memory is opened, and so made, only once there is something to do there. */
+export type OpensLate = { openStore(): Promise<Store>; clock: Clock; withLease: WithLease };
 
 /** How an item that a wing put into an inbox is worked. */
 export interface WorkTerms {

@@ -28,18 +28,7 @@ import type { FormatName, Message, Part, ReadPoint, Session } from './types.ts';
 
 export type { ReadPoint, Session } from './types.ts';
 
-const FORMATS: readonly Format[] = [
-  claudeCode,
-  codex,
-  gemini,
-  copilot,
-  pi,
-  entire,
-  opencode,
-  atif,
-  messagesFormat,
-  openai,
-];
+const FORMATS: Format[] = [claudeCode, codex, gemini, copilot, pi, entire, opencode, atif, messagesFormat, openai];
 
 /** How much of the beginning is read: the first is enough for nearly every file, the others for those that begin with pictures. */
 const HEAD_BYTES = [64 * 2 ** 10, 8 * 2 ** 20, 64 * 2 ** 20];

@@ -1,8 +1,7 @@
 // init: the scaffold of a project that runs over many sessions.
 
 import type { CommandSpec } from '../../doors/cli/spec.ts';
-import { type CommonOptions, MEMORY, sayUndo, withApp } from '../../doors/cli/terminal/options.ts';
-import { exitFor, print } from '../../doors/cli/terminal/output.ts';
+import { type CommonOptions, MEMORY, printDone, withApp } from '../../doors/cli/terminal/options.ts';
 import type { InitReport } from './scaffold.ts';
 
 const init: CommandSpec<CommonOptions & { dryRun?: boolean }> = {
@@ -23,9 +22,7 @@ const init: CommandSpec<CommonOptions & { dryRun?: boolean }> = {
       const report = call.options.dryRun
         ? planScaffold(dir)
         : await initScaffold({ openStore, clock, zone, withLease: app.withLease });
-      if (call.options.json) print(report);
-      else print([...describe(report, dir), ...(await sayUndo(app, report.job, call.options))].join('\n'));
-      process.exitCode = exitFor([report.outcome]);
+      await printDone(app, call, { report, lines: describe(report, dir) });
     }),
 };
 

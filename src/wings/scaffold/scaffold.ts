@@ -8,10 +8,10 @@
 import { join } from 'node:path';
 import { statNow } from '../../base/files/files.ts';
 import { renderPrompt } from '../../base/prompt.ts';
-import { type Clock, dayOf } from '../../base/time.ts';
+import { dayOf } from '../../base/time.ts';
+import type { OpensLate } from '../../doors/wing.ts';
 import { indexChange } from '../../memory/dream/index-file.ts';
 import { enterPersonsJob } from '../../memory/ledger/job-rows.ts';
-import type { Store, WithLease } from '../../memory/store/store.ts';
 
 /** The topics that it writes. */
 const SCAFFOLD = ['startup-notes', 'feature-checklist', 'progress-log'] as const;
@@ -34,13 +34,6 @@ export interface InitReport {
   job: string | null;
 }
 
-interface InitDeps {
-  openStore(): Promise<Store>;
-  clock: Clock;
-  zone: string;
-  withLease: WithLease;
-}
-
 /** What `initScaffold` would do in a directory, which need not be there. */
 export function planScaffold(dir: string): InitReport {
   const paths = SCAFFOLD.map((name) => `${name}.md`);
@@ -53,7 +46,7 @@ export function planScaffold(dir: string): InitReport {
   };
 }
 
-export async function initScaffold(deps: InitDeps): Promise<InitReport> {
+export async function initScaffold(deps: OpensLate & { zone: string }): Promise<InitReport> {
   // 1.
   const today = dayOf(deps.clock.now(), deps.zone);
   const texts = new Map<string, string>();

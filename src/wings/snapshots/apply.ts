@@ -8,10 +8,11 @@
 // 4. Build the index, and enter which snapshot it was.
 
 import type { Clock } from '../../base/time.ts';
+import type { OpensLate } from '../../doors/wing.ts';
 import { indexChange } from '../../memory/dream/index-file.ts';
 import { enterPersonsJob } from '../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../memory/ledger/ledger.ts';
-import type { Store, WithLease } from '../../memory/store/store.ts';
+import type { Store } from '../../memory/store/store.ts';
 import {
   type AppliedSnapshot,
   bringTopic,
@@ -61,13 +62,6 @@ export interface ApplyReport {
   job: string | null;
 }
 
-interface ApplyDeps {
-  /** Asked only once there is a snapshot to apply: it makes the directory. */
-  openStore(): Promise<Store>;
-  clock: Clock;
-  withLease: WithLease;
-}
-
 /** What asks for nothing. */
 const SETTLED = new Set<SnapshotTopic['step']>(['same', 'own', 'dropped']);
 
@@ -95,7 +89,7 @@ export function checkMemorySnapshot(
 }
 
 /** Contract: throws `bad-input` for a broken snapshot, and nothing is changed; planned endings are the `outcome`. */
-export async function applyMemorySnapshot(request: ApplyRequest, deps: ApplyDeps): Promise<ApplyReport> {
+export async function applyMemorySnapshot(request: ApplyRequest, deps: OpensLate): Promise<ApplyReport> {
   // 1.
   const snapshot = readMemorySnapshot(request.tree);
   const report: ApplyReport = { outcome: 'none', snapshot: snapshot?.id ?? null, topics: [], job: null };

@@ -5,8 +5,8 @@ import type { Config } from '../../base/config/config.ts';
 import { readTextNow } from '../../base/files/files.ts';
 import { sayCount } from '../../base/text/wording.ts';
 import type { CommandSpec } from '../../doors/cli/spec.ts';
-import { type CommonOptions, MEMORY, sayUndo, withApp, withLooking } from '../../doors/cli/terminal/options.ts';
-import { EXIT, exitFor, note, print, printRaw } from '../../doors/cli/terminal/output.ts';
+import { type CommonOptions, MEMORY, printDone, withApp, withLooking } from '../../doors/cli/terminal/options.ts';
+import { EXIT, note, print, printRaw } from '../../doors/cli/terminal/output.ts';
 import { sayTime } from '../../doors/cli/terminal/words.ts';
 import { unifiedDiff } from '../../memory/history/line-diff.ts';
 import { checkoutRoot } from '../../memory/home/paths.ts';
@@ -68,9 +68,7 @@ const apply: CommandSpec<CommonOptions & { trusted?: boolean }> = {
         { tree: treeTop(), isTrusted: call.options.trusted ?? false },
         { openStore, clock: app.config.clock, withLease: app.withLease },
       );
-      if (call.options.json) print(report);
-      else print([...describeApplied(report), ...(await sayUndo(app, report.job, call.options))].join('\n'));
-      process.exitCode = exitFor([report.outcome]);
+      await printDone(app, call, { report, lines: describeApplied(report) });
     }),
 };
 

@@ -123,15 +123,7 @@ export async function sourcesOfDream(own: Store, job: string): Promise<ShareSour
 /** Contract: every planned ending is the report's `outcome`. */
 export async function share(request: ShareRequest, deps: ShareDeps): Promise<ShareReport> {
   const { dir, author, clock } = deps;
-  const report: ShareReport = {
-    outcome: 'known',
-    memory: dir,
-    author,
-    topics: [],
-    secrets: [],
-    personalPaths: [],
-    job: null,
-  };
+  const report: ShareReport = { ...nothing(), outcome: 'known', memory: dir, author };
   // 1.
   const sharing = request.sources.map(read);
   // 2.
@@ -156,6 +148,8 @@ export async function share(request: ShareRequest, deps: ShareDeps): Promise<Sha
   report.topics = report.topics.filter(({ lines }) => lines.length > 0);
   return { ...report, outcome: report.topics.length > 0 ? 'shared' : 'known' };
 }
+
+const nothing = () => ({ topics: [], secrets: [], personalPaths: [], job: null });
 
 interface Statement {
   text: string;
@@ -332,8 +326,7 @@ export async function orFailed(sharing: Promise<ShareReport>): Promise<ShareRepo
     return await sharing;
   } catch (error) {
     if (!isAppError(error)) throw error;
-    const nothing = { topics: [], secrets: [], personalPaths: [], job: null };
-    return { ...nothing, outcome: 'failed', memory: '', author: '', error: failureOf(error) };
+    return { ...nothing(), outcome: 'failed', memory: '', author: '', error: failureOf(error) };
   }
 }
 

@@ -8,8 +8,8 @@ import { scanCopies, writePieces } from '../../base/files/file-pieces.ts';
 import { statNow } from '../../base/files/files.ts';
 import { sayCount } from '../../base/text/wording.ts';
 import type { CommandSpec } from '../../doors/cli/spec.ts';
-import { type CommonOptions, MEMORY, sayUndo, withApp } from '../../doors/cli/terminal/options.ts';
-import { exitFor, note, print } from '../../doors/cli/terminal/output.ts';
+import { type CommonOptions, MEMORY, printDone, withApp } from '../../doors/cli/terminal/options.ts';
+import { note, print } from '../../doors/cli/terminal/output.ts';
 import type { ImportReport } from './transfer.ts';
 
 const exportCommand: CommandSpec<CommonOptions, [string]> = {
@@ -66,9 +66,7 @@ const importCommand: CommandSpec<CommonOptions & { theirs?: boolean }, [string]>
         { pieces: file === '-' ? process.stdin : scanCopies(resolve(file)), takesTheirs: call.options.theirs ?? false },
         { openStore, clock: app.config.clock, withLease: app.withLease },
       );
-      if (call.options.json) print(report);
-      else print([...describe(report), ...(await sayUndo(app, report.job, call.options))].join('\n'));
-      process.exitCode = exitFor([report.outcome]);
+      await printDone(app, call, { report, lines: describe(report) });
     }),
 };
 

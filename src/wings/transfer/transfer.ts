@@ -15,7 +15,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import { AppError } from '../../base/errors.ts';
-import type { Clock } from '../../base/time.ts';
+import type { OpensLate } from '../../doors/wing.ts';
 import { indexChange, isOverflow } from '../../memory/dream/index-file.ts';
 import { historyPaths } from '../../memory/history/log-items.ts';
 import { takeInHistory } from '../../memory/history/rebuild.ts';
@@ -23,7 +23,7 @@ import { allEntries, entryRow, supportsByEntry, writeEntry } from '../../memory/
 import { enterPersonsJob } from '../../memory/ledger/job-rows.ts';
 import type { Transaction } from '../../memory/ledger/ledger.ts';
 import { isMemoryPath } from '../../memory/store/confine.ts';
-import type { FileChange, Store, WithLease } from '../../memory/store/store.ts';
+import type { FileChange, Store } from '../../memory/store/store.ts';
 import { joinLogs, logDay, parseLog } from '../../memory/text/daily-log.ts';
 import { isReportPath, parseJsonReport } from '../../memory/text/dream-report.ts';
 import { isArchivePath, isTopicPath } from '../../memory/text/topic.ts';
@@ -73,13 +73,6 @@ interface ImportRequest {
   takesTheirs: boolean;
 }
 
-interface ImportDeps {
-  /** Asked only once the archive was found to be fit: it makes the directory. */
-  openStore(): Promise<Store>;
-  clock: Clock;
-  withLease: WithLease;
-}
-
 export interface ImportReport {
   /** All but `imported` changed no file. */
   outcome: 'imported' | 'unchanged' | 'busy';
@@ -102,7 +95,7 @@ export interface ImportReport {
 const BOUNDS = { files: 50_000, fileBytes: 16 * 1024 * 1024, totalBytes: 256 * 1024 * 1024 };
 
 /** Contract: throws `bad-input` for an archive that does not fit, and nothing is changed. */
-export async function importMemory(request: ImportRequest, deps: ImportDeps): Promise<ImportReport> {
+export async function importMemory(request: ImportRequest, deps: OpensLate): Promise<ImportReport> {
   // 1.
   const archive = textsOf(await readTarball(request.pieces, BOUNDS));
   const store = await deps.openStore();

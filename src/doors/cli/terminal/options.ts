@@ -20,7 +20,7 @@ import type { App } from '../../compose.ts';
 import { MEMORY_SCOPES, type MemoryScope, memoryDirFor, notOfWorkingTree, scopeDir } from '../../places.ts';
 import { type Keeping, keepingOf, wings } from '../../wing.ts';
 import type { Call, OptionSpec } from '../spec.ts';
-import { EXIT, note } from './output.ts';
+import { EXIT, exitFor, note, print } from './output.ts';
 import { tellProgress } from './progress.ts';
 
 export interface CommonOptions {
@@ -113,11 +113,17 @@ export async function withApp<T>(
   }
 }
 
-/** How what a command did to its memory is taken back; nothing where nothing was changed. */
-export async function sayUndo(app: App, job: string | null, options: CommonOptions): Promise<string[]> {
-  if (job === null) return [];
-  const { ledger } = await app.storeFor({ cwd: process.cwd() });
-  return [`${undoCommand(job, { ...options, ledger })} takes it back.`];
+/** Tells what a command did to its memory, in JSON or in lines with how it is taken back, and how it ended. */
+export async function printDone(
+  app: App,
+  { options }: Pick<Call<CommonOptions>, 'options'>,
+  { report, lines }: { report: { outcome: string; job: string | null }; lines: string[] },
+): Promise<void> {
+  const { outcome, job } = report;
+  const { ledger = null } = job && !options.json ? await app.storeFor({ cwd: process.cwd() }) : {};
+  const undo = ledger ? [`${undoCommand(job, { ...options, ledger })} takes it back.`] : [];
+  print(options.json ? report : [...lines, ...undo].join('\n'));
+  process.exitCode = exitFor([outcome]);
 }
 
 /** A memory to look into; `ledger` is null where nocturne has not worked in it yet. */
