@@ -41,7 +41,7 @@ export class UserScope {
 
   /** The same by its id, for what a session teaches a memory; null: it stays there. */
   async memoryBeside(store: Pick<Store, 'id'>): Promise<string | null> {
-    return this.memory === undefined ? null : this.#beside(store);
+    return this.memory === undefined ? null : this.beside(store);
   }
 
   open(): Promise<Store> {
@@ -50,7 +50,7 @@ export class UserScope {
 
   /** Delivers what waits in an outbox, also while the setting is off: it is kept nowhere else. */
   async deliver(from: Sending): Promise<void> {
-    if (outboxRows(from.ledger).length === 0 || (await this.#beside(from)) === null) return;
+    if (outboxRows(from.ledger).length === 0 || (await this.beside(from)) === null) return;
     const { deliver } = await import('../../jobs/deliver.ts');
     const { config, withLease } = this.#parts;
     await deliver(from, { store: await this.open(), clock: config.clock, zone: config.zone, withLease });
@@ -77,8 +77,8 @@ export class UserScope {
     );
   }
 
-  /** Null where it is the user scope itself, or the memory of another machine, whose user is another. */
-  async #beside({ id }: Pick<Store, 'id'>): Promise<string | null> {
+  /** Its id, for what a memory sent there; null where that is the user scope itself, or of another machine, whose user is another. */
+  async beside({ id }: Pick<Store, 'id'>): Promise<string | null> {
     const { keeping } = this.#parts;
     if (keeping?.userStoreBeside) return keeping.userStoreBeside(id, this.dir);
     return id === this.dir ? null : this.dir;

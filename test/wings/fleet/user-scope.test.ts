@@ -71,6 +71,21 @@ describe.skipIf(noPostgres)(`what is about the user ${noPostgres}`, () => {
     expect(await outboxes()).toBe(0);
   });
 
+  test('where it was sent on another machine, a redaction says that it is there still', async () => {
+    const [here, project] = [machine(), join(tempDir(), 'memory')];
+    await extract(here, ['--memory', project], 'c');
+    const { memory: id } = await jsonHere<{ memory: string }>(['list', '--memory', project], here);
+    await own.database.ask("update store set source = 'gone:' || id where id = $1", [id]);
+    const redacted = await runHere(['redact', '--match', 'coffee', '--store', id], machine());
+    expect(redacted).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('Redact it there, too, with --scope user.'),
+    });
+    expect(await told(['--scope', 'user'], here)).toEqual([TEA]);
+    expect((await runHere(['redact', '--match', 'coffee', '--scope', 'user'], here)).stdout).toContain('redacted');
+    expect(JSON.stringify(await told(['--scope', 'user'], here))).not.toContain('coffee');
+  });
+
   test('a directory that is reached by a link stands for the same store', async () => {
     const [here, dir] = [machine(), tempDir()];
     mkdirSync(join(dir, 'memory'));

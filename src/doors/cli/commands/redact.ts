@@ -48,7 +48,8 @@ const redactCommand: CommandSpec<RedactOptions, [string | undefined]> = {
       const { home, clock } = app.config;
       const place = { store, home, now: clock.now(), elsewhere: app.redactElsewhere };
       const wasSent = options.match !== undefined && saying(options.match, entriesIn(store.ledger, 'sent')).length > 0;
-      const sent = wasSent
+      const isSentHere = wasSent && (await app.userScope.beside(store)) !== null;
+      const sent = isSentHere
         ? await redact(version, { options, place: { ...place, store: await app.userScope.open() } })
         : null;
       const report = await redact(version, { options, place });
@@ -60,9 +61,15 @@ const redactCommand: CommandSpec<RedactOptions, [string | undefined]> = {
         const at = { app, store, cwd: process.cwd() };
         for (const wing of wings()) for (const each of (await wing.afterRedact?.(options.match, at)) ?? []) note(each);
       }
-      if ([...report.remaining, ...(sent?.remaining ?? [])].length > 0) process.exitCode = EXIT.failed;
+      if (wasSent && !isSentHere) note(SENT_ELSEWHERE);
+      if ((wasSent && !isSentHere) || [...report.remaining, ...(sent?.remaining ?? [])].length > 0)
+        process.exitCode = EXIT.failed;
     }),
 };
+
+const SENT_ELSEWHERE =
+  "What is about the user was sent to the user's memory of the machine whose memory this is: it is there still. Redact it there, too, " +
+  'with --scope user.';
 
 /** The lines that rest alone on entries which say it, or rest on words that do. */
 async function linesRestingOn(store: Store, match: string): Promise<RestingLine[]> {
