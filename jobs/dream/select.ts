@@ -277,12 +277,16 @@ function contradicting(topic: DraftTopic, shown: Set<string>): string[] {
   const known = [...topic.lines].flatMap(([id, { text, sources = [] }]) =>
     sources.length > 0 ? [{ id, text, at: newestAt(sources), said: readSaid({ text }) }] : [],
   );
-  const isChanged = (older: (typeof known)[number], newer: (typeof known)[number]) =>
-    newer.at.slice(0, 10) > older.at.slice(0, 10) && newerAmong([older.text], [newer.said])(older.text).length > 0;
+  /** Of `lines` those of a later day that change what `older` says. */
+  const changing = (older: (typeof known)[number], lines: typeof known) => {
+    const later = lines.filter(({ at }) => at.slice(0, 10) > older.at.slice(0, 10)).map(({ said }) => said);
+    return later.length === 0 ? [] : newerAmong([older.text], later)(older.text);
+  };
   const seen = known.filter(({ id }) => shown.has(id));
   const hidden = known.filter(({ id }) => !shown.has(id)).slice(0, MOST_COMPARED);
+  const changesSeen = new Set(seen.flatMap((older) => changing(older, hidden)));
   return hidden
-    .filter((line) => seen.some((other) => isChanged(line, other) || isChanged(other, line)))
+    .filter((line) => changesSeen.has(line.said) || changing(line, seen).length > 0)
     .slice(0, MOST_CONTRADICTING)
     .map(({ id }) => id);
 }

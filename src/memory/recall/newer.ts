@@ -116,8 +116,9 @@ export function newerAmong<Each extends SaidSince>(lines: string[], all: Each[])
     const near = all.filter((each) => words.intersection(each.words).size > 0);
     if (near.length === 0) return [];
     const thing = things.get(line) ?? thingOf(line);
+    const statements = [statementOf(line), statementOf(clausesOf(line)[0] ?? line)] as const;
     return near.filter((each) => {
-      if (!each.said.changes) return isChangedBy(each, line);
+      if (!each.said.changes) return isChangedBy(each, line, statements);
       return each.named.some((one) => shareOf(one, thing) >= Math.max(SAYS_IT, AS_WELL * (best.get(one) ?? 0)));
     });
   };
@@ -143,14 +144,16 @@ function thingOf(text: string): Thing {
 }
 
 /** Whether what was said changes a line, by the words of both. */
-function isChangedBy({ said, parts }: SaidSince, line: string): boolean {
+function isChangedBy(
+  { said, parts }: SaidSince,
+  line: string,
+  statements: readonly [whole: Statement, first: Statement],
+): boolean {
   if (said.isHabit) return false;
   if (test(REPORTED, said.text) && !test(REPORTED, line)) return false;
-  const whole = statementOf(line);
-  if (isOver(said.text, whole)) return true;
+  if (isOver(said.text, statements[0])) return true;
   if (test(UNSETTLED, said.text)) return false;
-  const lines = [whole, statementOf(clausesOf(line)[0] ?? line)];
-  return parts.some((part) => lines.some((each) => isOtherNow(part, each))) || namesAsOver(said.text, line);
+  return parts.some((part) => statements.some((each) => isOtherNow(part, each))) || namesAsOver(said.text, line);
 }
 
 /** One thing, of which the one says another value, name or holder, or denies what the other does not. */
