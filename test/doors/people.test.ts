@@ -2,7 +2,7 @@
 
 import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { ForgetReport } from '../../jobs/forget.ts';
 import type { RememberReport } from '../../jobs/remember.ts';
 import { allEntries } from '../../src/memory/ledger/entries.ts';
@@ -254,11 +254,18 @@ test('the completion script is one the shell reads, and what it asks answers com
   const { environment } = await aMemory();
   const script = await run(['completion', 'bash'], environment);
   expect(script).toMatchObject({ code: 0, stdout: expect.stringContaining('nocturne complete --') });
+  const ofProcess = await run(['complete', '--', 'rem'], environment);
+  expect(ofProcess).toMatchObject({ code: 0, stdout: expect.stringMatching(/^remember\t/) });
   const answers = async (...words: string[]) => {
-    const { stdout } = await run(['complete', '--', ...words], environment);
-    return stdout.split('\n').flatMap((line) => (/^[\w-]/.test(line) ? line.split('\t')[0] : []));
+    const args = ['complete', '--', ...words];
+    const lines: string[] = [];
+    // Its library looks for these itself, and prints by the console.
+    const argv = vi.spyOn(process, 'argv', 'get').mockReturnValue(['node', 'nocturne', ...args]);
+    const said = vi.spyOn(console, 'log').mockImplementation((line) => void lines.push(line));
+    await runHere(args, environment);
+    for (const each of [argv, said]) each.mockRestore();
+    return lines.flatMap((line) => (/^[\w-]/.test(line) ? line.split('\t')[0] : []));
   };
-  expect(await answers('rem')).toEqual(['remember']);
   expect(await answers('list', '--t')).toEqual(['--type']);
   expect(await answers('list', '--type', '')).toEqual(['user', 'feedback', 'project', 'reference']);
   expect(await answers('pin', '')).toEqual(['hosts']);

@@ -118,7 +118,8 @@ test.skipIf(noPostgres)(
   },
 );
 
-test.skipIf(noPostgres)(
+// On Redis: queues.test.ts.
+test.skipIf(noPostgres || !waysTaken(['redis', 'postgres']).includes('postgres'))(
   `a worker whose connections to Postgres are silent for ever ends with 75; the next does the work ${noPostgres ?? ''}`,
   async () => {
     const model = await indifferent();

@@ -217,7 +217,8 @@ test.skipIf(noRedisOfOurs)(
   },
 );
 
-test.skipIf(noRedisOfOurs)(
+// On Postgres: queue-lost.test.ts.
+test.skipIf(noRedisOfOurs || !waysTaken(['redis', 'postgres']).includes('redis'))(
   `a worker that an outage left stalled ends with 75 and says why; the one that its supervisor starts does the work ${noRedisOfOurs ?? ''}`,
   async () => {
     const testing = await testApp({ settings: { deafMs: 3_000, ...ONE_AGENT } });
