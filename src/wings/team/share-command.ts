@@ -20,7 +20,7 @@ interface ShareOptions extends CommonOptions {
 
 const share: CommandSpec<ShareOptions, [string[]]> = {
   name: 'share',
-  about: "topics into the team's memory, which git carries",
+  about: "put topics into the team's memory, which git carries",
   group: 'Every day',
   args: [['<topic...>', 'names or files of topics']],
   options: [

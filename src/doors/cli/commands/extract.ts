@@ -26,7 +26,7 @@ interface ExtractOptions extends CommonOptions {
 
 const extract: CommandSpec<ExtractOptions, [string[]]> = {
   name: 'extract',
-  about: 'sessions into the daily log, now',
+  about: 'read sessions into the daily log now',
   group: 'Jobs and numbers',
   args: [['<session...>', 'session files, in any format that nocturne reads']],
   options: [
@@ -150,7 +150,7 @@ const parts = () => wings().flatMap(({ dream }) => dream ?? []);
 
 const dream: CommandSpec<DreamOptions> = {
   name: 'dream',
-  about: 'the logs into topic files and the index, now',
+  about: 'sort the daily logs into topic files and the index now',
   group: 'Jobs and numbers',
   get options(): OptionSpec[] {
     return [

@@ -22,7 +22,7 @@ interface LearnOptions extends ReprocessOptions, FindingOptions {
 
 const learn: CommandSpec<LearnOptions, [string[]]> = {
   name: 'learn',
-  about: 'from sessions, now: those given, or all that is new',
+  about: 'read sessions now: those given, or all that are new',
   group: 'Every day',
   args: [['[session...]', 'session files, or ids of sessions (default: all that changed lately and nobody read yet)']],
   options: [

@@ -32,7 +32,7 @@ interface WorkerOptions extends CommonOptions {
 
 const worker: CommandSpec<WorkerOptions> = {
   name: 'worker',
-  about: 'work what waits in the inboxes',
+  about: 'do the work that waits in the inboxes',
   group: 'Jobs and numbers',
   options: [
     ['--once', 'work the inboxes without the queue, and end when nothing is due'],
