@@ -12,7 +12,6 @@ import { statNow } from '../../base/files/files.ts';
 import { redact } from '../../base/text/redact.ts';
 import type { Clock } from '../../base/time.ts';
 import { readVersion } from '../../memory/history/versions.ts';
-import { rememberUses } from '../../memory/recall/recall-uses.ts';
 import { type Hit, searchMemory } from '../../memory/recall/search.ts';
 import { confine, type Location } from '../../memory/store/confine.ts';
 import { type MemoryReader, type ReadMemory, ReadOnlyStore, readShown } from '../../memory/store/live-files.ts';
@@ -78,7 +77,7 @@ export async function callTool({ tool, input, store }: ToolCall, deps: ToolDeps)
     return work(await deps.openStore(store.dir), input as never, { actor: deps.actor });
   }
 
-  async function reading<T>(work: (reader: MemoryReader) => Promise<T>): Promise<T> {
+  async function reading<T>(work: (reader: MemoryReader & Partial<Pick<Store, 'recalls'>>) => Promise<T>): Promise<T> {
     if (store.access === 'read_write' || deps.isElsewhere) return work(await deps.openStore(store.dir));
     const reader = new ReadOnlyStore(store.dir);
     try {
@@ -89,9 +88,9 @@ export async function callTool({ tool, input, store }: ToolCall, deps: ToolDeps)
   }
 
   /** A topic that is read is used. Of a store that may not be changed nothing is counted. */
-  function countUse(reader: MemoryReader, path: string): void {
+  async function countUse({ recalls }: Partial<Pick<Store, 'recalls'>>, path: string): Promise<void> {
     if (store.access !== 'read_write' || !isTopicPath(path)) return;
-    rememberUses(reader.ledger, { used: [path], now: deps.clock.now() });
+    await recalls?.use({ used: [path], now: deps.clock.now() });
   }
 }
 

@@ -104,6 +104,8 @@ describe.skipIf(noPostgres)(`what is about the user ${noPostgres}`, () => {
     expect(await call('memory_write', input)).toMatchObject({ isError: false });
     expect((await call('memory_read', { store: 'notes', path: 'gate.md' })).text).toContain('The gate is green.');
     expect((await call('memory_search', { store: 'notes', query: 'Tuesdays' })).text).toContain('Tuesdays');
+    expect((await call('memory_read', { store: 'same', path: 'gate.md' })).text).toContain('The gate is green.');
+    expect(await own.database.ask('select used from topic_use where store = $1', [id])).toEqual([{ used: 1 }]);
     expect((await runHere(['show', 'gate.md', '--memory', id], here)).stdout).toBe('The gate is green.\n');
     expect(await own.database.ask('select path from nocturne_home.store')).toEqual([]);
   });
