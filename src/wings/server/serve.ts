@@ -34,6 +34,8 @@ export interface ServeOptions {
   streams?: StreamBounds;
   /** How many threads have stores open; default: as many as the machine has cores, 2 to 8. */
   storeThreads?: number;
+  /** Their program; default: the one that is beside this. */
+  threadEntry?: URL;
   /** Of nocturne, as clients are told. */
   version?: string;
 }
@@ -60,6 +62,7 @@ export async function startServer(app: WingApp & { log: Log }, options: ServeOpt
     user,
     shared: app.shared && { module: app.shared.threadModule, schemas: plainSchemas() },
     count: options.storeThreads,
+    entry: options.threadEntry,
     onTrouble: ({ dir, message }) => void log('error', { event: 'trouble', store: dir, error: message }),
   });
   const deps: ServerDeps = {

@@ -2,7 +2,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { drainInboxes } from '../../../src/doors/worker/worker.ts';
 import { putInInbox } from '../../../src/memory/ledger/inbox.ts';
 import { sessionFile } from '../../support/session-file.ts';
@@ -47,8 +47,19 @@ async function withProject(options: Parameters<typeof served>[0] = {}) {
   return { ...at, project, read, waits };
 }
 
+/** Of all tests of this file; the last one spoils a session. */
+let ofAll: ReturnType<typeof withProject> | undefined;
+function shared() {
+  ofAll ??= withProject({ app: { whenDone: (close) => ends.push(close) } });
+  return ofAll;
+}
+const ends: (() => unknown)[] = [];
+afterAll(async () => {
+  for (const end of ends.reverse()) await end();
+});
+
 test('a key that names the store of a project dreams over its sessions, by their own ids and as versions tell them', async () => {
-  const at = await withProject();
+  const at = await shared();
   const key = await at.client({ stores: [at.project] });
   const own = await key.sdk.beta.memoryStores.create({ name: 'notes' });
   const told = (await all(key.sdk.beta.memoryStores.memoryVersions.list(at.project))).flatMap(({ created_by: by }) =>
@@ -69,7 +80,7 @@ test('a key that names the store of a project dreams over its sessions, by their
 });
 
 test('to every other key a session of this disk is none, whatever it calls it; serve --projects shows it to keys for all', async () => {
-  const at = await withProject();
+  const at = await shared();
   const another = (await at.server.deps.stores.adopt(tempDir())).id;
   const unseen = async (client: Client, session: string) => {
     const { id } = await client.sdk.beta.memoryStores.create({ name: 'notes' });
@@ -94,7 +105,7 @@ test('to every other key a session of this disk is none, whatever it calls it; s
 });
 
 test('a copy of a project’s memory tells nobody its sessions, and one that is gone fails a dream without a word of where it was', async () => {
-  const at = await withProject();
+  const at = await shared();
   const key = await at.client({ stores: [at.project] });
   const asked = await key.sdk.beta.dreams.create({
     inputs: [

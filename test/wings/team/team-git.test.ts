@@ -11,10 +11,11 @@ import { openStore } from '../../../src/memory/open.ts';
 import type { Store } from '../../../src/memory/store/store.ts';
 import { isTopicPath, parseTopic } from '../../../src/memory/text/topic.ts';
 import { share } from '../../../src/wings/team/share.ts';
-import { waysTaken } from '../../support/depth.ts';
+import { sized, waysTaken } from '../../support/depth.ts';
 import { type GitTree, gitIn } from '../../support/git.ts';
 import { tempDir } from '../../support/temp.ts';
 
+const CHANGES = sized({ quick: 50, deep: 100 });
 const clock = fixedClock('2026-11-21T02:00:00Z');
 const TOPICS = ['deploys', 'hosts', 'people', 'tests'];
 
@@ -53,7 +54,7 @@ const changes = fc.array(
     topic: fc.nat({ max: TOPICS.length - 1 }),
     at: fc.nat({ max: 3 }),
   }) as fc.Arbitrary<Change>,
-  { minLength: 100, maxLength: 100 },
+  { minLength: CHANGES, maxLength: CHANGES },
 );
 
 /** What should be there: every line that somebody wrote and nobody took away, with who shared it. */
@@ -198,7 +199,7 @@ const MARKER = /^(?:<{7}|\|{7}|={7}|>{7})/m;
 const ATTRIBUTES = ['with merge=union', 'without git attributes'];
 
 test.for(ATTRIBUTES)(
-  'two clones, 100 changes at once, merged by plain git: nothing is lost, the index is right, no marker is left (%s)',
+  `two clones, ${CHANGES} changes at once, merged by plain git: nothing is lost, the index is right, no marker is left (%s)`,
   async (attributes, { skip }) => {
     skip(!waysTaken(ATTRIBUTES).includes(attributes));
     await fc.assert(

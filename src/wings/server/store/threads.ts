@@ -39,6 +39,8 @@ export interface StoreThreadsOptions extends ThreadData {
   onTrouble(trouble: { dir: string; message: string }): void;
   /** Default: as many as the machine has cores, 2 to 8. */
   count?: number;
+  /** Their program; default: the one that is beside this. */
+  entry?: URL;
 }
 
 export class StoreThreads {
@@ -112,8 +114,8 @@ export class StoreThreads {
   }
 
   #start(): Thread {
-    const { environment, user, shared } = this.#options;
-    const worker = new Worker(ENTRY, { workerData: { environment, user, shared } satisfies ThreadData });
+    const { environment, user, shared, entry = ENTRY } = this.#options;
+    const worker = new Worker(entry, { workerData: { environment, user, shared } satisfies ThreadData });
     const thread: Thread = { worker, waiting: new Map(), outgoing: [], isAtWork: false, dirs: new Set() };
     worker.on('message', (all: Answered[]) => {
       for (const answered of all) {
