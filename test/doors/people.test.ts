@@ -196,6 +196,8 @@ test('pin sets one key, unpin takes it back, every other byte stays; a mistyped 
     code: 1,
     stderr: expect.stringContaining('Did you mean hosts?'),
   });
+  const unknown = await runHere(['show', 'host'], environment);
+  expect(unknown.stderr).toContain('Did you mean hosts? Where it was deleted, nocturne show host --history');
 });
 
 test('show --edit starts the editor at a terminal, with its own arguments, and prints the path elsewhere', async () => {

@@ -7,6 +7,7 @@ import { edit as editMemory, editText } from '../../../../jobs/edit.ts';
 import { AppError } from '../../../base/errors.ts';
 import { isDirectory, removeTree } from '../../../base/files/directories.ts';
 import { makeDirectory, readTextNow, statNow, writeNew } from '../../../base/files/files.ts';
+import { didYouMean } from '../../../base/text/wording.ts';
 import { toInstant } from '../../../base/time.ts';
 import { unifiedDiff } from '../../../memory/history/line-diff.ts';
 import {
@@ -19,6 +20,7 @@ import {
 } from '../../../memory/history/versions.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { shortActor, shortId, wholeId } from '../../../memory/ledger/short-ids.ts';
+import { catalogTopics } from '../../../memory/recall/catalog.ts';
 import type { MemoryReader } from '../../../memory/store/live-files.ts';
 import type { Call, CommandSpec, OptionSpec } from '../spec.ts';
 import { openEditor } from '../terminal/ask.ts';
@@ -155,8 +157,10 @@ function showFile(call: Call<ShowOptions, [string]>): Promise<void> {
       }
       const text = await store.read(path);
       if (text === null) {
+        const names = catalogTopics(store.dir, store.ledger).map(({ name }) => name);
+        const near = didYouMean(call.args[0], names, 'nocturne list names the topics.');
         throw new AppError('bad-input', `There is no ${path} in ${store.id}.`, {
-          remedy: `nocturne list names the topics; where it was deleted, nocturne show ${path} --history names its versions.`,
+          remedy: `${near} Where it was deleted, nocturne show ${path} --history names its versions.`,
         });
       }
       if (json) return print({ path, text });
