@@ -30,9 +30,10 @@ export function sayWaitedInVain(holdDays: number): string {
   return `No other session showed it within ${holdDays} days.`;
 }
 
+type Held = { entry: string; isHeld: boolean; now: Date };
+
 /** Remembers since when an entry waits, or that it does not any more. */
-export function writeHeld(transaction: Transaction, held: { entry: string; isHeld: boolean; now: Date }): void {
-  const { entry, isHeld, now } = held;
+export function writeHeld(transaction: Transaction, { entry, isHeld, now }: Held): void {
   const isKnown = transaction.ledger.get('select entry from held where entry = ?', entry) !== undefined;
   if (isHeld && !isKnown) transaction.put('held', { entry, since: now.toISOString() });
   if (!isHeld && isKnown) transaction.drop('held', { entry });
@@ -60,10 +61,7 @@ export function updateHeld(
   }
 }
 
-function setHeld(
-  transaction: Transaction,
-  { entry, isHeld, now }: { entry: string; isHeld: boolean; now: Date },
-): void {
+function setHeld(transaction: Transaction, { entry, isHeld, now }: Held): void {
   const row = entryRow(transaction.ledger, entry);
   const state = isHeld ? 'held' : 'distilled';
   if (row && row.state !== state && (isHeld || row.state === 'held')) writeEntry(transaction, { ...row, state });
@@ -101,12 +99,10 @@ interface Unplaced {
 
 /** What no dream has placed yet, the oldest first. */
 function unplaced(ledger: Ledger): Unplaced[] {
-  return ledger
-    .all(
-      `select unplaced.entry, entry.text, nights, since, reason from unplaced join entry on entry.id = unplaced.entry
-       where entry.state in ('new', 'held', 'withdrawn') order by since, unplaced.entry`,
-    )
-    .map((row) => row as unknown as Unplaced);
+  return ledger.all(
+    `select unplaced.entry, entry.text, nights, since, reason from unplaced join entry on entry.id = unplaced.entry
+     where entry.state in ('new', 'held', 'withdrawn') order by since, unplaced.entry`,
+  );
 }
 
 /** What a person is to be told of. */

@@ -217,12 +217,7 @@ export function topicsLosing<Topic extends KnownTopic>(
 
 /** The newest time of these; an empty text, which is before all times, for none. */
 export function newestAt(said: { at: string }[]): string {
-  return (
-    said
-      .map(({ at }) => at)
-      .sort()
-      .at(-1) ?? ''
-  );
+  return said.reduce((newest, { at }) => (at > newest ? at : newest), '');
 }
 
 /** Whether a file of this name can be a topic; what a person or an agent calls one need not be a name we would give. */
