@@ -37,6 +37,7 @@ import {
   type KnownEntry,
   type KnownLine,
   type LineSource,
+  newestAt,
   topicOfLine,
   type Writing,
 } from './operations.ts';
@@ -280,11 +281,7 @@ function checkKept(
   operation: Writing,
   { context, cited, old, say }: { context: DreamContext; cited: Set<string>; old: KnownLine[]; say: Check['say'] },
 ): void {
-  const newestCited =
-    [...cited]
-      .map((id) => context.entries.get(id)?.at ?? '')
-      .sort()
-      .at(-1) ?? '';
+  const newestCited = newestAt(entriesOf(context, [...cited]));
   for (const id of operation.entries) {
     const entry = context.entries.get(id);
     if (!entry || entry.isWithdrawn) continue;
