@@ -8,6 +8,7 @@ import { findFaults } from '../../../src/memory/history/check.ts';
 import { unifiedDiff } from '../../../src/memory/history/line-diff.ts';
 import { redactMatches } from '../../../src/memory/history/redact/redaction.ts';
 import { scrubOf } from '../../../src/memory/history/redact/scrub.ts';
+import { sized } from '../../support/depth.ts';
 import { changedLines, meaningOf, type Reviewed, reviewedMemory } from '../../support/reviewed.ts';
 import { tempDir } from '../../support/temp.ts';
 
@@ -95,19 +96,7 @@ test('an entry that gave way to a rejected one is looked at again, and one that 
   expect(await memory.proposals()).toMatchObject([{ lines: ['Alpha listens on port 2001.'] }]);
 });
 
-test('several accepted ones of one topic each apply, and the last of them leaves nothing waiting', async () => {
-  const memory = await settled({}, { topicOf: () => 'services' });
-  for (const [at, service] of ['Alpha', 'Beta', 'Gamma', 'Delta'].entries()) await memory.say(service, 1001 + at);
-  await memory.dream();
-  expect(await memory.proposals()).toHaveLength(4);
-  const { decided } = await memory.review(accept);
-  expect(decided.map(({ outcome }) => outcome)).toEqual(Array(4).fill('accepted'));
-  for (const service of ['Alpha', 'Beta', 'Gamma', 'Delta'])
-    expect(memory.file('services.md')).toContain(`- ${service}`);
-  expect(await memory.proposals()).toEqual([]);
-});
-
-test('each of several accepted ones of a topic is one commit and a job of its own; the last alone is undone and waits', async () => {
+test('each of several accepted ones of a topic applies as one commit and a job of its own; the last alone is undone and waits', async () => {
   const memory = await settled({}, { topicOf: () => 'services' });
   for (const [at, service] of ['Alpha', 'Beta', 'Gamma', 'Delta'].entries()) await memory.say(service, 1001 + at);
   await memory.dream();
@@ -115,6 +104,10 @@ test('each of several accepted ones of a topic is one commit and a job of its ow
   const commits = () => memory.store.ledger.get('select count(*) as n from "commit"')?.n as number;
   const before = commits();
   const { decided } = await memory.review(accept);
+  expect(decided.map(({ outcome }) => outcome)).toEqual(Array(4).fill('accepted'));
+  for (const service of ['Alpha', 'Beta', 'Gamma', 'Delta'])
+    expect(memory.file('services.md')).toContain(`- ${service}`);
+  expect(await memory.proposals()).toEqual([]);
   expect(commits() - before).toBe(4);
   expect(new Set(decided.map(({ job }) => job)).size).toBe(4);
   const last = decided.at(-1);
@@ -350,12 +343,14 @@ test('an edit in the very moment of the commit keeps everything as it is', async
   expect(memory.file('alpha.md')).not.toContain('2001');
 });
 
-test('fifty proposals, half of their topics edited meanwhile: none applies to text it was not made for', async () => {
-  const names = Array.from({ length: 50 }, (_, at) => `Service ${at + 10}`);
+const MANY = sized({ quick: 20, deep: 50 });
+
+test(`of ${MANY} proposals, half of their topics edited meanwhile, none applies to text it was not made for`, async () => {
+  const names = Array.from({ length: MANY }, (_, at) => `Service ${at + 10}`);
   const memory = await settled(Object.fromEntries(names.map((name, at) => [name, 1000 + at])));
   for (const [at, name] of names.entries()) await memory.say(name, 2000 + at);
   await memory.dream();
-  expect(await memory.proposals()).toHaveLength(50);
+  expect(await memory.proposals()).toHaveLength(MANY);
 
   const pathOf = (name: string) => `${name.toLowerCase().replaceAll(' ', '-')}.md`;
   const edits: ((text: string) => string)[] = [
@@ -373,7 +368,7 @@ test('fifty proposals, half of their topics edited meanwhile: none applies to te
 
   const { decided } = await memory.review(accept);
   const outcomeOf = (name: string) => decided.find(({ id }) => id === shown.get(pathOf(name))?.id)?.outcome;
-  expect(decided).toHaveLength(50);
+  expect(decided).toHaveLength(MANY);
   for (const name of names) {
     const isEdited = edited.includes(name);
     expect([name, outcomeOf(name)]).toEqual([name, isEdited ? 'stale' : 'accepted']);
@@ -385,8 +380,8 @@ test('fifty proposals, half of their topics edited meanwhile: none applies to te
   // The edited ones are made anew, once each, and what the person wrote stays.
   await memory.dream();
   const anew = await memory.proposals();
-  expect(new Set(anew.map(meaningOf)).size).toBe(25);
-  expect(anew.map(({ state }) => state)).toEqual(Array(25).fill('waiting'));
+  expect(new Set(anew.map(meaningOf)).size).toBe(MANY / 2);
+  expect(anew.map(({ state }) => state)).toEqual(Array(MANY / 2).fill('waiting'));
   await memory.review(accept);
   expect(new Set(Object.values(memory.states()))).toEqual(new Set(['distilled']));
   for (const [at, name] of names.entries()) {
