@@ -155,7 +155,7 @@ describe.skipIf(!hasReal)('excerpts of real sessions', () => {
         }
       }
     }
-    expect(checked).toBeGreaterThan(300 / EVERY[budget]);
+    expect(checked).toBeGreaterThan(sized({ quick: 150, deep: 300 }) / EVERY[budget]);
   });
 
   test('are estimated within 5 % of what the encoder counts, each session and each excerpt', async () => {
@@ -200,6 +200,6 @@ describe.skipIf(!hasReal)('excerpts of real sessions', () => {
     const known = Object.entries(EXPLAINED).filter(([name]) => names.includes(name));
     const explained = Object.fromEntries(known.map(([name, [count]]) => [name, count]));
     expect(counts, missing.join('\n')).toEqual(explained);
-    expect(checked).toBeGreaterThan(200 / EVERY[12_000]);
+    expect(checked).toBeGreaterThan(sized({ quick: 60, deep: 200 }));
   });
 });
