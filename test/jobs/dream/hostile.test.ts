@@ -263,8 +263,9 @@ test('whatever a model proposes, the commit keeps every promise or nothing is ch
     }),
     { numRuns: sized({ quick: 35, deep: 250 }) },
   );
-  expect(outcomes.get('dreamed')).toBeGreaterThan(5);
-  expect(outcomes.get('failed')).toBeGreaterThan(5);
+  const least = sized({ quick: 2, deep: 5 });
+  expect(outcomes.get('dreamed')).toBeGreaterThan(least);
+  expect(outcomes.get('failed')).toBeGreaterThan(least);
 });
 
 test.runIf(wingWith('approval'))(
