@@ -10,6 +10,7 @@ import { describeError, isAppError } from '../../base/errors.ts';
 import { isDirectory } from '../../base/files/directories.ts';
 import { renderPrompt } from '../../base/prompt.ts';
 import { sayCount } from '../../base/text/wording.ts';
+import { DAY_MS } from '../../base/time.ts';
 import { type EntryRow, entriesOfSession } from '../../memory/ledger/entries.ts';
 import { findLedger } from '../../memory/ledger/ledger.ts';
 import type { Store } from '../../memory/store/store.ts';
@@ -49,7 +50,6 @@ export interface Backlog {
   problems: string[];
 }
 
-const DAY_MS = 86_400_000;
 /** Of a request: the tool that it names, and what the model answers. */
 const TOOL_TOKENS = 1_000;
 const ANSWER_TOKENS = 500;

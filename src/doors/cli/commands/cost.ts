@@ -4,7 +4,7 @@
 // of all machines, and what was used by the jobs of their stores is shown as theirs, or, where it is asked for, job by job.
 
 import { InvalidArgumentError } from 'commander';
-import { type Day, dayOf, formatIn, isDay } from '../../../base/time.ts';
+import { DAY_MS, type Day, dayOf, formatIn, isDay } from '../../../base/time.ts';
 import type { Spend } from '../../../memory/home/day-spend.ts';
 import { type JobSpent, type SpentPart, spentJobs, tokensOf } from '../../../memory/home/spend.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
@@ -21,7 +21,6 @@ const NOTED_SINCE = '0.1.0';
 /** The forecast goes by so many whole days. */
 const FORECAST_DAYS = 7;
 const DEAREST = 5;
-const DAY_MS = 86_400_000;
 const UNFINISHED = 'unfinished requests';
 const OTHERS = 'other machines, killed jobs';
 const KINDS: Record<string, string> = { extract: 'learning from sessions', dream: 'dreams' };

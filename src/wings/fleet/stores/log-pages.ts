@@ -62,7 +62,7 @@ export function pageBytesOf(file: Buffer): number {
 }
 
 /** How many steps of the schema the database has taken, by the header in its first page. */
-export function versionOf(firstPage: Buffer): number {
+function versionOf(firstPage: Buffer): number {
   return firstPage.readUInt32BE(60);
 }
 
