@@ -61,11 +61,6 @@ export function pageBytesOf(file: Buffer): number {
   return said === 1 ? 65_536 : said;
 }
 
-/** How many steps of the schema the database has taken, by the header in its first page. */
-function versionOf(firstPage: Buffer): number {
-  return firstPage.readUInt32BE(60);
-}
-
 type Sums = [number, number];
 
 function add(sums: Sums, bytes: Buffer, isBigEndian: boolean): void {
