@@ -84,3 +84,10 @@ test('half a million of one sign are cut into words, and seen, at once', () => {
     expect(asSeen(text).length).toBeLessThanOrEqual(text.length);
   }
 });
+
+test('ten megabytes are seen and cut into words, ASCII or nearly so', () => {
+  for (const end of ['', 'é']) {
+    expect(asSeen(`${'a '.repeat(5_000_000)}${end}`).length).toBe(10_000_000 - (end ? -1 : 1));
+    expect(segmentWords(`${'a'.repeat(10_000_000)}${end}`)).toHaveLength(1);
+  }
+});
