@@ -57,8 +57,13 @@ function copyOfCheckout(): string {
   return copy;
 }
 
+/** What tests several wings together, and goes with each of them. */
+const TOGETHER: Record<string, string[]> = { 'test/chaos/fleet': ['fleet', 'server'] };
+
 function takeOut(name: string, copy: string): void {
-  for (const dir of ['src', 'test']) rmSync(join(copy, dir, 'wings', name), { recursive: true, force: true });
+  const together = Object.keys(TOGETHER).filter((dir) => TOGETHER[dir]?.includes(name));
+  for (const dir of [`src/wings/${name}`, `test/wings/${name}`, ...together])
+    rmSync(join(copy, dir), { recursive: true, force: true });
   for (const list of ['src/wings/index.ts', 'src/index.ts']) {
     const text = readFileSync(join(copy, list), 'utf8');
     const statements = text
