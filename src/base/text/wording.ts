@@ -176,7 +176,6 @@ const ASCII_WORDS = /(?<!_)(?:_{2,}|_?[A-Za-z0-9])(?:\w|(?<=[A-Za-z])[.':](?=[A-
 
 /** The words of a text as they stand in it, in any script. */
 export function segmentWords(text: string): string[] {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII.
   if (text.length <= AT_MOST && !/[^\0-\x7f]/.test(text)) return text.match(ASCII_WORDS) ?? [];
   return [...WORDS.segment(text)].flatMap(({ isWordLike, segment }) => (isWordLike ? segment : []));
 }
