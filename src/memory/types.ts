@@ -9,6 +9,23 @@ export function isMemoryType(value: unknown): value is MemoryType {
   return MEMORY_TYPES.some((type) => type === value);
 }
 
+const DONE: Record<string, string> = {
+  add: 'added',
+  merge: 'merged',
+  supersede: 'superseded',
+  retire: 'retired',
+  archive: 'archived',
+  hold: 'held',
+  rename: 'renamed',
+  drop: 'dropped',
+  propose: 'proposed',
+};
+
+/** What was done, of the name of a dream's operation. */
+export function sayOp(op: string): string {
+  return Object.hasOwn(DONE, op) ? (DONE[op] as string) : op;
+}
+
 /** What supports an entry: words that stand in the redacted text of a message. White space is folded to one space. */
 export interface Evidence {
   message: string;

@@ -306,7 +306,8 @@ function attempts(server: string, limitMs?: number): Backend['attempt'] {
   };
 }
 
-function withoutSecrets(url: string): string {
+/** The URL as it may be shown: without its password and options. */
+export function withoutSecrets(url: string): string {
   const shown = new URL(url);
   shown.password = '';
   shown.search = '';

@@ -300,3 +300,21 @@ test('in a directory that is gone, a command says so instead of falling over', a
     said: 'nocturne: The directory you stand in is gone.\n  Go to one that is there, then run it again.\n',
   });
 });
+
+/** Prints each package that a process loads a file of, by a hook of Node's own. */
+const NOTING = `
+  import { registerHooks } from 'node:module';
+  registerHooks({
+    load(url, context, next) {
+      const name = /node_modules\\/((?:@[^/]+\\/)?[^/]+)\\//.exec(url)?.[1];
+      if (name) console.error(name);
+      return next(url, context);
+    },
+  });`;
+
+test('of other people’s packages --version loads none but what opens a ledger: every command begins with that much', () => {
+  const noting = `data:text/javascript,${encodeURIComponent(NOTING)}`;
+  const door = join(import.meta.dirname, '../../src/doors/cli/nocturne.js');
+  const { status, stderr } = spawnSync(process.execPath, ['--import', noting, door, '--version'], { encoding: 'utf8' });
+  expect([status, ...new Set(stderr.trim().split('\n'))]).toEqual([0, 'better-sqlite3']);
+});

@@ -94,12 +94,12 @@ const IN_ORDER = "order by case kind when 'extract' then 0 when 'reprocess' then
 
 export function inboxItem(ledger: Ledger, kind: JobKind, key: string): InboxItem | undefined {
   const row = ledger.get<InboxItem>(`select ${ITEM} from inbox where kind = ? and key = ?`, kind, key);
-  return row && itemOf(row);
+  return row && withPayload(row);
 }
 
 /** Everything that waits, extractions first and dreams last, each in the order it came. */
 export function inboxItems(ledger: Ledger): InboxItem[] {
-  return ledger.all<InboxItem>(`select ${ITEM} from inbox ${IN_ORDER}`).map(itemOf);
+  return ledger.all<InboxItem>(`select ${ITEM} from inbox ${IN_ORDER}`).map(withPayload);
 }
 
 /** What may be worked at an instant, in the same order, without payloads. `id` and `notBefore` name one state of it. */
@@ -178,7 +178,7 @@ export function skips(ledger: Ledger): Skip[] {
 }
 
 /** The row with its payload, which is kept as JSON. */
-function itemOf<Kept extends { payload: unknown }>(row: Kept): Kept {
+export function withPayload<Kept extends { payload: unknown }>(row: Kept): Kept {
   return { ...row, payload: jsonOf(row.payload) };
 }
 
@@ -214,10 +214,10 @@ export function dropFailure(ledger: Ledger, { kind, key }: { kind: JobKind; key:
 
 export function failureRow(ledger: Ledger, kind: JobKind, key: string): FailureRow | undefined {
   const row = ledger.get<FailureRow>('select * from failure where kind = ? and key = ?', kind, key);
-  return row && itemOf(row);
+  return row && withPayload(row);
 }
 
 /** All failures, the latest first. */
 export function failureRows(ledger: Ledger): FailureRow[] {
-  return ledger.all<FailureRow>('select * from failure order by at desc, key').map(itemOf);
+  return ledger.all<FailureRow>('select * from failure order by at desc, key').map(withPayload);
 }

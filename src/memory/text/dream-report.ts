@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { parseJson } from '../../base/text/json.ts';
 import { sayCount } from '../../base/text/wording.ts';
 import { type Day, isDay } from '../../base/time.ts';
+import { sayOp } from '../types.ts';
 
 /** How much a memory holds. */
 const sizeSchema = z.object({ topics: z.int(), archived: z.int(), lines: z.int(), indexLines: z.int() });
@@ -144,23 +145,11 @@ export function reportLine(day: Day, json: string): string | null {
   const rows = numbered(parseJsonReport(json) ?? []);
   const last = rows.findLast((row) => row.batch && row.op !== 'failed')?.batch;
   // Whoever may write the file is not to speak to a session through it.
-  const did = sayOps(rows.filter(({ op }) => Object.hasOwn(DONE, op)));
+  const did = sayOps(rows.filter(({ op }) => sayOp(op) !== op));
   if (!last || did === '') return null;
   const { lines, topics } = last.after;
   return `Memory was last sorted on ${day}: ${did}; ${sayCount(lines, 'line')} in ${sayCount(topics, 'topic')} (${reportPath(day, 'md')}).`;
 }
-
-const DONE: Record<string, string> = {
-  add: 'added',
-  merge: 'merged',
-  supersede: 'superseded',
-  retire: 'retired',
-  archive: 'archived',
-  hold: 'held',
-  rename: 'renamed',
-  drop: 'dropped',
-  propose: 'proposed',
-};
 
 /** The rows with their operations numbered through: each commit of a dream begins with 0 again. */
 export function numbered(rows: ReportRow[]): ReportRow[] {
@@ -185,11 +174,6 @@ export function sayOps(rows: Parameters<typeof countOps>[0]): string {
   return countOps(rows)
     .map(([op, count]) => `${count} ${sayOp(op)}`)
     .join(', ');
-}
-
-/** What was done, of the name of an operation. */
-export function sayOp(op: string): string {
-  return DONE[op] ?? op;
 }
 
 /** Appends a dream to the day's report for people. */

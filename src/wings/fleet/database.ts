@@ -6,7 +6,7 @@
 
 import type pg from 'pg';
 import { AppError, describeError, isAppError } from '../../base/errors.ts';
-import { checkPostgresVersion, optionalPackage } from '../../queue/backend.ts';
+import { checkPostgresVersion, optionalPackage, withoutSecrets } from '../../queue/backend.ts';
 
 /** Where the tables are, and what is noted of them all. */
 const SCHEMA = 'nocturne';
@@ -189,11 +189,4 @@ async function telling<T>(server: string, work: () => Promise<T>): Promise<T> {
       cause: error,
     });
   }
-}
-
-function withoutSecrets(url: string): string {
-  const shown = new URL(url);
-  shown.password = '';
-  shown.search = '';
-  return shown.href;
 }

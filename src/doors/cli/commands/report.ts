@@ -16,9 +16,9 @@ import {
   type ReportRow,
   reportDay,
   reportPath,
-  sayOp,
   sayOps,
 } from '../../../memory/text/dream-report.ts';
+import { sayOp } from '../../../memory/types.ts';
 import type { Call, CommandSpec } from '../spec.ts';
 import { type CommonOptions, dayFrom, MEMORY, withLooking } from '../terminal/options.ts';
 import { print, style } from '../terminal/output.ts';

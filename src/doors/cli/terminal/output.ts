@@ -11,7 +11,7 @@ import type { ExtractReport } from '../../../../jobs/extract.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import { lookIntoLedger } from '../../../memory/ledger/ledger.ts';
 import { shortId } from '../../../memory/ledger/short-ids.ts';
-import { sayOp } from '../../../memory/text/dream-report.ts';
+import { sayOp } from '../../../memory/types.ts';
 
 /** `attention`: something needs a person. `later`: busy, or a ceiling. */
 export const EXIT = { fine: 0, failed: 1, usage: 2, attention: 3, later: 75 } as const;

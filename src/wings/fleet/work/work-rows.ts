@@ -13,6 +13,7 @@ import {
   type NewItem,
   type Pace,
   type Skip,
+  withPayload,
 } from '../../../memory/ledger/inbox.ts';
 import { type Lease, type LeaseTaking, notWanted, takenOver } from '../../../memory/ledger/job-rows.ts';
 import { jsonOf } from '../../../memory/ledger/ledger.ts';
@@ -236,9 +237,4 @@ export class DatabaseWorkRows implements WorkRows {
       throw new AppError('bad-input', `There is no memory store ${this.#store} in the database.`, { cause: error });
     }
   }
-}
-
-/** The row with its payload, which is kept as JSON. */
-function withPayload<Kept extends { payload: unknown }>(row: Kept): Kept {
-  return { ...row, payload: jsonOf(row.payload) };
 }
