@@ -68,7 +68,7 @@ export type {
   Precondition,
   Store,
 } from './memory/store/store.ts';
-export type { ShownProposal } from './wings/review/list.ts';
+export type { ShownProposal } from './wings/review/checks.ts';
 export type { ReviewReport, ReviewRequest } from './wings/review/review.ts';
 export type { ShareReport, ShareRequest, ShareSource } from './wings/team/share.ts';
 

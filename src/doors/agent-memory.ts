@@ -11,8 +11,7 @@ import type { Store } from '../memory/store/store.ts';
 import { isTopicPath } from '../memory/text/topic.ts';
 import { declaredScope } from './agent-definition.ts';
 import { type MemoryToolOptions, memoryCommands, readMemoryCommand } from './memory-commands.ts';
-import { openHomeOf } from './open-home.ts';
-import { MEMORY_SCOPES, type MemoryScope, notOfWorkingTree, scopeDir } from './places.ts';
+import { MEMORY_SCOPES, type MemoryScope, notOfWorkingTree, openHomeOf, scopeDir } from './places.ts';
 import { type RecallOptions, recallFor } from './recall.ts';
 import { keepingOf } from './wing.ts';
 

@@ -30,15 +30,24 @@ import type { Lease } from '../memory/ledger/job-rows.ts';
 import { openStore, refuseSentLedger } from '../memory/open.ts';
 import type { Store } from '../memory/store/store.ts';
 import { boundDecompression } from '../transcript/records.ts';
-import { type JobOptions, type Parts, wallOf, withAccess, withLease, withNews, withUsage } from './job-bounds.ts';
-import { homeOf } from './open-home.ts';
-import { enablementFor, foundDirectories, memoriesOf, memoryDirFor } from './places.ts';
+import {
+  type JobOptions,
+  lanesFor,
+  ModelSlots,
+  type Parts,
+  wallOf,
+  withAccess,
+  withinSlots,
+  withLease,
+  withNews,
+  withUsage,
+} from './job-bounds.ts';
+import { enablementFor, foundDirectories, homeOf, memoriesOf, memoryDirFor } from './places.ts';
+import { transcriptFiles } from './shared.ts';
 import { tracing } from './telemetry.ts';
-import { transcriptFiles } from './transcripts.ts';
 import { UserScope } from './user-scope.ts';
 import { keepingOf, type WingApp, type WorkFigures, wings, wingWith } from './wing.ts';
 import { type Desk, LocalDesk } from './worker/desk.ts';
-import { lanesFor, ModelSlots, withinSlots } from './worker/model-slots.ts';
 
 export interface App extends WingApp {
   /** The same for all sessions that a memory directory has seen: off where every one of their projects is. */

@@ -1,15 +1,16 @@
-// Where memory lives, as the settings and the scopes say, and whether nocturne may work there. Nothing is made or opened.
+// Where memory and the home live, as the settings and the scopes say, and whether nocturne may work there. No memory is made
+// or opened.
 
 import { isAbsolute, join, sep } from 'node:path';
 import type { Config } from '../base/config/config.ts';
 import { AppError, isAppError } from '../base/errors.ts';
 import { canonicalPath, isDirectory, isStoreId, listNames } from '../base/files/directories.ts';
-import type { Pause } from '../memory/home/home.ts';
+import { Home, openHome, type Pause } from '../memory/home/home.ts';
 import { checkoutRoot, gitRoot, memoryDirOf, projectMemoryDir } from '../memory/home/paths.ts';
 import { decideEnablement, type Enablement } from '../memory/home/switches.ts';
 import type { ExtraScope } from '../memory/recall/recall.ts';
 import type { Memories } from '../transcript/writes/memory-writes.ts';
-import { wings } from './wing.ts';
+import { type Keeping, keepingOf, wings } from './wing.ts';
 
 /** Whose memory: `project` by the chain of places, `user` and `local` in fixed ones. */
 export const MEMORY_SCOPES = ['project', 'user', 'local'] as const;
@@ -120,4 +121,20 @@ export function enablementFor(config: Config, { pauses, cwd }: { pauses: Pause[]
   if (cwd === undefined) return decideEnablement(switches);
   const canonical = canonicalPath(cwd);
   return decideEnablement(switches, [cwd, canonical, gitRoot(cwd) ?? canonical]);
+}
+
+/** The home that the settings name, of this machine or where a wing keeps it, for doors without an app; to be closed. */
+export function openHomeOf(config: Config): { home: Home } & Pick<Keeping, 'shared' | 'close'> {
+  const keeping = keepingOf(config);
+  const home = homeOf(config, { keeping });
+  return { home, shared: keeping?.shared ?? null, close: () => (keeping ?? home).close() };
+}
+
+/** `look`: see `openHome`. */
+export function homeOf(
+  { home: dir, clock, zone }: Config,
+  { keeping, look }: { keeping: Keeping | null; look?: () => string[] },
+): Home {
+  if (keeping) return new Home(dir, { database: keeping.homeDatabase, clock, zone });
+  return openHome(dir, clock, zone, look);
 }

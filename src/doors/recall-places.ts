@@ -9,7 +9,7 @@ import type { Home } from '../memory/home/home.ts';
 import { isDamagedFile } from '../memory/ledger/database.ts';
 import { findLedger, type Ledger } from '../memory/ledger/ledger.ts';
 import { LedgerRecallRows, type RecallRows } from '../memory/recall/recall-uses.ts';
-import { homeOf } from './open-home.ts';
+import { homeOf } from './places.ts';
 import { type Keeping, keepingOf } from './wing.ts';
 
 /** A database is away that takes longer to be connected to, or to answer a statement. */

@@ -19,8 +19,7 @@ import { shortKey } from '../../memory/ledger/short-ids.ts';
 import { missingIn } from '../../memory/ledger/version-rows.ts';
 import { LedgerWorkRows, type WorkRows } from '../../memory/ledger/work-rows.ts';
 import { formatMissing, IF_MISSING } from '../../memory/store/external-edits.ts';
-import { homeOf } from '../open-home.ts';
-import { enablementFor, memoryDirIfTold } from '../places.ts';
+import { enablementFor, homeOf, memoryDirIfTold } from '../places.ts';
 import { type Checked, fail, type Keeping, keepingOf, ok, warn, wings } from '../wing.ts';
 import { dreamHolds } from '../worker/hold.ts';
 import {

@@ -8,8 +8,7 @@ import { isAppError } from '../../base/errors.ts';
 import { makeDirectory, moveFile, readTextNow, removeFile, writeNew } from '../../base/files/files.ts';
 import { isDead, type ProcessName, thisProcess } from '../../base/process.ts';
 import { isDamagedFile } from '../ledger/database.ts';
-import { openDatabase, requireSound } from '../ledger/opening.ts';
-import { makeTablesOfWings, salvageRows } from '../ledger/salvage.ts';
+import { makeTablesOfWings, openDatabase, requireSound, salvageRows } from '../ledger/opening.ts';
 import { HOME_STEPS } from '../ledger/schema.ts';
 
 const TABLES = ['store', 'spend', 'pause', 'breaker', 'nightly', 'look', 'reservation', 'blocked', 'declined'];

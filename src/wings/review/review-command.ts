@@ -14,7 +14,7 @@ import type { App } from '../../doors/compose.ts';
 import type { Ledger } from '../../memory/ledger/ledger.ts';
 import { shortId, wholeId } from '../../memory/ledger/short-ids.ts';
 import type { Store } from '../../memory/store/store.ts';
-import { listProposals, type ShownProposal } from './list.ts';
+import { listProposals, type ShownProposal } from './checks.ts';
 import { type Decided, type ReviewReport, reviewIn, type Word } from './review.ts';
 
 interface ReviewOptions extends CommonOptions {

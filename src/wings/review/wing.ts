@@ -3,7 +3,7 @@
 import type { Nocturne } from '../../doors/compose.ts';
 import type { Wing } from '../../doors/wing.ts';
 import type { Store } from '../../memory/store/store.ts';
-import type { ShownProposal } from './list.ts';
+import type { ShownProposal } from './checks.ts';
 import type { ReviewReport, ReviewRequest } from './review.ts';
 
 declare module '../../doors/compose.ts' {
@@ -23,7 +23,7 @@ export const review: Wing = {
   approval: async (isOn) => (await import('./approval.ts')).reviewApproval({ isOn }),
   library: (app) =>
     ({
-      listProposals: async (at, ids) => (await import('./list.ts')).listProposals(at, ids),
+      listProposals: async (at, ids) => (await import('./checks.ts')).listProposals(at, ids),
       review: async (at, request) => (await import('./review.ts')).reviewIn(app, { at, request }),
     }) satisfies Pick<Nocturne, 'listProposals' | 'review'>,
 };

@@ -10,9 +10,8 @@ import { EXIT, note, print, printRaw } from '../../doors/cli/terminal/output.ts'
 import { sayTime } from '../../doors/cli/terminal/words.ts';
 import { unifiedDiff } from '../../memory/history/line-diff.ts';
 import { checkoutRoot } from '../../memory/home/paths.ts';
-import type { ApplyReport, SnapshotCheck, SnapshotTopic } from './apply.ts';
-import type { CreateReport } from './create.ts';
 import { memorySnapshotDir } from './memory-snapshot.ts';
+import type { ApplyReport, CreateReport, SnapshotCheck, SnapshotTopic } from './snapshots.ts';
 
 const snapshot: CommandSpec = {
   name: 'snapshot',
@@ -35,7 +34,7 @@ const create: CommandSpec<CommonOptions & { redacted?: boolean; replace?: boolea
   examples: ['snapshot create deploys.md staging.md && git add .claude/memory-snapshot'],
   run: (call) =>
     withApp(call, async (app) => {
-      const { createMemorySnapshot } = await import('./create.ts');
+      const { createMemorySnapshot } = await import('./snapshots.ts');
       const report = await createMemorySnapshot(
         {
           tree: treeTop(),
@@ -62,7 +61,7 @@ const apply: CommandSpec<CommonOptions & { trusted?: boolean }> = {
   examples: ['snapshot apply'],
   run: (call) =>
     withApp(call, async (app) => {
-      const { applyMemorySnapshot } = await import('./apply.ts');
+      const { applyMemorySnapshot } = await import('./snapshots.ts');
       const openStore = () => app.storeFor({ cwd: process.cwd() });
       const report = await applyMemorySnapshot(
         { tree: treeTop(), isTrusted: call.options.trusted ?? false },
@@ -82,7 +81,7 @@ const check: CommandSpec<CommonOptions & { diff?: boolean }> = {
   examples: ['snapshot check --diff'],
   run: (call) =>
     withLooking(call, async ({ config, dir, ledger }) => {
-      const { checkMemorySnapshot } = await import('./apply.ts');
+      const { checkMemorySnapshot } = await import('./snapshots.ts');
       const { diff, json } = call.options;
       const tree = treeTop();
       const read = (path: string) => readTextNow(join(dir, path));

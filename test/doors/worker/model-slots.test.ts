@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import type { AgentPorts, AgentRequest, RunAgent } from '../../../src/agent/types.ts';
-import { lanesFor, ModelSlots, withinSlots } from '../../../src/doors/worker/model-slots.ts';
+import { lanesFor, ModelSlots, withinSlots } from '../../../src/doors/job-bounds.ts';
 
 const NO_USAGE = { calls: 1, inputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 0 };
 const request = {} as AgentRequest;

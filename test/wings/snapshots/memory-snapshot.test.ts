@@ -8,9 +8,13 @@ import { readTextNow } from '../../../src/base/files/files.ts';
 import { fixedClock } from '../../../src/base/time.ts';
 import { newTopic } from '../../../src/memory/text/topic.ts';
 import type { MemoryType } from '../../../src/memory/types.ts';
-import { applyMemorySnapshot, checkMemorySnapshot } from '../../../src/wings/snapshots/apply.ts';
-import { type CreateRequest, createMemorySnapshot } from '../../../src/wings/snapshots/create.ts';
 import { offeredSnapshot, screenTopic } from '../../../src/wings/snapshots/memory-snapshot.ts';
+import {
+  applyMemorySnapshot,
+  type CreateRequest,
+  checkMemorySnapshot,
+  createMemorySnapshot,
+} from '../../../src/wings/snapshots/snapshots.ts';
 import { type JobsInProcess, jobsInProcess } from '../../support/jobs-in-process.ts';
 import { tempDir } from '../../support/temp.ts';
 

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { newTopic } from '../../../src/memory/text/topic.ts';
-import type { SnapshotCheck } from '../../../src/wings/snapshots/apply.ts';
+import type { SnapshotCheck } from '../../../src/wings/snapshots/snapshots.ts';
 import { aPerson } from '../../support/person.ts';
 import { run } from '../../support/run.ts';
 import { runHere } from '../../support/run-here.ts';

@@ -11,7 +11,7 @@ import { makeDirectory, makePrivate, statNow } from '../../../base/files/files.t
 import { keepKey, keyPath, keySource } from '../../../base/key.ts';
 import { unifiedDiff } from '../../../memory/history/line-diff.ts';
 import { tryModel } from '../../doctor/checks.ts';
-import { openHomeOf } from '../../open-home.ts';
+import { openHomeOf } from '../../places.ts';
 import { AGENT_NAMES, type AgentName, findAgent, findPrograms, refusePassing } from '../../setup/agents/agents.ts';
 import {
   applyChange,

@@ -157,7 +157,7 @@ async function withShared(work: (shared: Shared) => Promise<void>): Promise<void
     import('../database.ts'),
     import('../stores/rows.ts'),
     import('../work/tables.ts'),
-    import('../../../doors/open-home.ts'),
+    import('../../../doors/places.ts'),
   ]);
   const { home, close } = openHomeOf(config);
   try {

@@ -2,7 +2,7 @@
 
 import type { Config } from '../../../base/config/config.ts';
 import { AppError } from '../../../base/errors.ts';
-import { openHomeOf } from '../../../doors/open-home.ts';
+import { openHomeOf } from '../../../doors/places.ts';
 import type { Said, WingApp } from '../../../doors/wing.ts';
 import { Dreams } from './dreams.ts';
 import { Keys } from './keys.ts';
