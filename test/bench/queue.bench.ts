@@ -20,7 +20,7 @@ import { loadConfig } from '../../src/base/config/config.ts';
 import { enqueueExtract } from '../../src/doors/cli/commands/enqueue.ts';
 import { compose } from '../../src/doors/compose.ts';
 import { drainInboxes, runWorker, wakeQueueOptions } from '../../src/doors/worker/worker.ts';
-import { finishInboxItem, inboxItem, inboxItems, noteWork, putInInbox } from '../../src/memory/ledger/inbox.ts';
+import { inboxItem, inboxItems, putInInbox } from '../../src/memory/ledger/inbox.ts';
 import { type BackendOptions, openBackend } from '../../src/queue/backend.ts';
 import { openWakeQueue } from '../../src/queue/queue.ts';
 import { sessionFile } from '../support/session-file.ts';
@@ -132,8 +132,8 @@ async function throughInbox(queueUrl: string, count: number, concurrency: number
     async ({ kind, key }) => {
       const item = inboxItem(store.ledger, kind, key);
       if (!item) return;
-      noteWork(store.ledger, { kind, key, now });
-      finishInboxItem(store.ledger, item.id);
+      await store.work.noteWork({ kind, key, now });
+      await store.work.finish(item.id);
       left -= 1;
       if (left === 0) resolve();
     },

@@ -12,7 +12,7 @@ import { findPrograms } from '../../src/doors/setup/agents/agents.ts';
 import { applyChange, planInstall } from '../../src/doors/setup/agents/installing.ts';
 import type { Checked } from '../../src/doors/wing.ts';
 import { openHome } from '../../src/memory/home/home.ts';
-import { inboxItems, postponeInboxItem, putInInbox } from '../../src/memory/ledger/inbox.ts';
+import { inboxItems, putInInbox } from '../../src/memory/ledger/inbox.ts';
 import { beginJob, endJob } from '../../src/memory/ledger/job-rows.ts';
 import { testApp, testModel } from '../support/app.ts';
 import { error } from '../support/messages-server.ts';
@@ -171,7 +171,7 @@ test('of a memory directory doctor tells the last jobs, what fails, open modes a
     { state: 'ok', found: `${dir}: last extract 2026-11-21 01:00 (recorded), no dream yet, 1 waiting` },
   ]);
   const [item] = inboxItems(store.ledger);
-  postponeInboxItem(store.ledger, item?.id ?? 0, { notBefore: now.toISOString(), attempts: 0, failure: 'no key' });
+  await store.work.postpone(item?.id ?? 0, { notBefore: now.toISOString(), attempts: 0, failure: 'no key' });
   chmodSync(dir, 0o755);
   expect(await checkMemoryDirectory(dir)).toMatchObject([
     { state: 'warn', remedy: `Run chmod -R go= ${dir}.` },

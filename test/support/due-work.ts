@@ -4,7 +4,7 @@ import { enqueueExtract } from '../../src/doors/cli/commands/enqueue.ts';
 import { dueItems } from '../../src/doors/worker/desk.ts';
 import type { WorkResult } from '../../src/doors/worker/settle.ts';
 import { workKey } from '../../src/doors/worker/work.ts';
-import { type FailureRow, failureRows } from '../../src/memory/ledger/inbox.ts';
+import type { FailureRow } from '../../src/memory/ledger/inbox.ts';
 import { type TestApp, type TestAppOptions, testApp } from './app.ts';
 
 /** The same home and memory directory, as a process sees them that begins at `now`. */
@@ -29,5 +29,6 @@ export async function workSession(testing: TestApp, transcript: string): Promise
 }
 
 export function failures({ store }: TestApp): Omit<FailureRow, 'payload' | 'message' | 'key' | 'at'>[] {
-  return failureRows(store.ledger).map(({ payload: _, message: __, key: ___, at: ____, ...row }) => row);
+  const rows = store.ledger.all<FailureRow>('select * from failure order by at desc, key');
+  return rows.map(({ payload: _, message: __, key: ___, at: ____, ...row }) => row);
 }

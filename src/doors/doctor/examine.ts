@@ -17,7 +17,7 @@ import { type JobRow, lastJobs } from '../../memory/ledger/job-rows.ts';
 import { findLedger, type Ledger, ledgerDamage } from '../../memory/ledger/ledger.ts';
 import { shortKey } from '../../memory/ledger/short-ids.ts';
 import { missingIn } from '../../memory/ledger/version-rows.ts';
-import { LedgerWorkRows, type WorkRows } from '../../memory/ledger/work-rows.ts';
+import { type WorkRows, workRowsOf } from '../../memory/ledger/work-rows.ts';
 import { formatMissing, IF_MISSING } from '../../memory/store/external-edits.ts';
 import { enablementFor, homeOf, memoryDirIfTold } from '../places.ts';
 import { type Checked, fail, type Keeping, keepingOf, ok, warn, wings } from '../wing.ts';
@@ -223,7 +223,7 @@ async function checkLedger(dir: string, by?: { config: Config; home: Home }): Pr
   const ledger = findLedger(dir);
   if (!ledger) return [ok('memory', `${dir}: nothing kept yet`)];
   try {
-    return await checkWork({ dir, ledger, work: new LedgerWorkRows(ledger) }, by);
+    return await checkWork({ dir, ledger, work: workRowsOf(ledger) }, by);
   } finally {
     ledger.close();
   }

@@ -7,7 +7,7 @@ import { isDirectory } from '../../base/files/directories.ts';
 import type { Home } from '../../memory/home/home.ts';
 import type { FailureRow, InboxItem, JobKind } from '../../memory/ledger/inbox.ts';
 import { findLedger, type Ledger } from '../../memory/ledger/ledger.ts';
-import { LedgerWorkRows, type WorkRows } from '../../memory/ledger/work-rows.ts';
+import { type WorkRows, workRowsOf } from '../../memory/ledger/work-rows.ts';
 import type { Keeping } from '../wing.ts';
 
 export interface KnownWork {
@@ -38,7 +38,7 @@ export async function eachLedger(
     let ledger: Ledger | null = null;
     try {
       ledger = only || isDirectory(dir) ? findLedger(dir) : null;
-      if (ledger) await look(ledger, dir, new LedgerWorkRows(ledger));
+      if (ledger) await look(ledger, dir, workRowsOf(ledger));
     } catch (error) {
       if (!isAppError(error, 'storage')) throw error;
       unreadable.push({ dir, message: describeError(error) });

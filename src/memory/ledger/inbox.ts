@@ -60,22 +60,6 @@ export interface Pace {
   isLast?: boolean;
 }
 
-/**
- * Puts in what happened by itself, at a pace: it waits until nothing came for `debounceMs`, but while news keep coming
- * no longer than the pace's longer span, and until `throttleMs` after its key was worked last. What waits under the
- * key keeps the fields of its payload that the news do not name. Answers the instant from which it is due.
- */
-export function announceInInbox(ledger: Ledger, item: NewItem & { payload: object }, pace: Pace): string {
-  return ledger.transaction(() => {
-    const { kind, key } = item;
-    const waiting = inboxItem(ledger, kind, key);
-    const notBefore = dueByPace(pace, { since: waiting?.since, workedAt: lastWorkedAt(ledger, { kind, key }) });
-    const payload = { ...(waiting?.payload as object | undefined), ...item.payload };
-    putInInbox(ledger, { kind, key, payload, notBefore, since: pace.now.toISOString() });
-    return notBefore;
-  });
-}
-
 /** The instant from which news are due. `since`: since when something waits under the key; `workedAt`: when it was worked last. */
 export function dueByPace(pace: Pace, had: { since?: string | null; workedAt?: string | null }): string {
   const workedAt = pace.clockAt && had.workedAt && had.workedAt > pace.clockAt.toISOString() ? null : had.workedAt;
@@ -90,7 +74,7 @@ export function dueByPace(pace: Pace, had: { since?: string | null; workedAt?: s
 }
 
 const ITEM = 'id, kind, key, payload, not_before as notBefore, attempts, failure, since';
-const IN_ORDER = "order by case kind when 'extract' then 0 when 'reprocess' then 1 else 2 end, id";
+export const IN_ORDER = "order by case kind when 'extract' then 0 when 'reprocess' then 1 else 2 end, id";
 
 export function inboxItem(ledger: Ledger, kind: JobKind, key: string): InboxItem | undefined {
   const row = ledger.get<InboxItem>(`select ${ITEM} from inbox where kind = ? and key = ?`, kind, key);
@@ -102,11 +86,6 @@ export function inboxItems(ledger: Ledger): InboxItem[] {
   return ledger.all<InboxItem>(`select ${ITEM} from inbox ${IN_ORDER}`).map(withPayload);
 }
 
-/** What may be worked at an instant, in the same order, without payloads. `id` and `notBefore` name one state of it. */
-export function dueInInbox(ledger: Ledger, now: string): Pick<InboxItem, 'id' | 'kind' | 'key' | 'notBefore'>[] {
-  return ledger.all(`select id, kind, key, not_before as notBefore from inbox where not_before <= ? ${IN_ORDER}`, now);
-}
-
 /** When the next item is due after an instant; undefined: none is. */
 export function nextDueInInbox(ledger: Ledger, now: string): string | undefined {
   return (
@@ -115,66 +94,12 @@ export function nextDueInInbox(ledger: Ledger, now: string): string | undefined 
   );
 }
 
-/** The work is done: takes it out, unless new input came meanwhile, and the failure that was to be tried again. */
-export function finishInboxItem(ledger: Ledger, id: number): void {
-  ledger.transaction(() => {
-    const of = ledger.get<{ kind: JobKind; key: string }>('delete from inbox where id = ? returning kind, key', id);
-    if (of) ledger.run("delete from failure where kind = ? and key = ? and state = 'retrying'", of.kind, of.key);
-  });
-}
-
-/** The work waits until `notBefore`, with the reason; null: nothing holds it back any more. */
-export function postponeInboxItem(
-  ledger: Ledger,
-  id: number,
-  to: { notBefore: string; attempts: number; failure: string | null },
-): void {
-  ledger.run(
-    'update inbox set not_before = ?, attempts = ?, failure = ? where id = ?',
-    to.notBefore,
-    to.attempts,
-    to.failure,
-    id,
-  );
-}
-
-/** Notes that the work on a key begins. */
-export function noteWork(ledger: Ledger, work: { kind: JobKind; key: string; now: Date }): void {
-  ledger.replace('worked', { kind: work.kind, key: work.key, at: work.now.toISOString() });
-}
-
-/** Whether work on a key was ever begun. */
-export function wasWorked(ledger: Ledger, work: { kind: JobKind; key: string }): boolean {
-  return lastWorkedAt(ledger, work) !== undefined;
-}
-
-/** When work on a key began last. */
-function lastWorkedAt(ledger: Ledger, { kind, key }: { kind: JobKind; key: string }): string | undefined {
-  return ledger.get<{ at: string }>('select at from worked where kind = ? and key = ?', kind, key)?.at;
-}
-
 export interface Skip {
   kind: JobKind;
   reason: string;
   times: number;
   /** When it was skipped last. */
   at: string;
-}
-
-/** Counts work that was left out on purpose, by its reason: a short, closed sentence. */
-export function noteSkip(ledger: Ledger, skip: { kind: JobKind; reason: string; now: Date }): void {
-  ledger.run(
-    `insert into skip (kind, reason, times, at) values (?, ?, 1, ?)
-     on conflict (kind, reason) do update set times = times + 1, at = excluded.at`,
-    skip.kind,
-    skip.reason,
-    skip.now.toISOString(),
-  );
-}
-
-/** What was left out, the latest first. */
-export function skips(ledger: Ledger): Skip[] {
-  return ledger.all<Skip>('select kind, reason, times, at from skip order by at desc');
 }
 
 /** The row with its payload, which is kept as JSON. */
@@ -198,26 +123,4 @@ export interface FailureRow {
   at: string;
   /** What to put into the inbox again. */
   payload: unknown;
-}
-
-/** Notes what work failed with, unless it waits no more: then another, who took it over, is done with it. */
-export function writeFailure(ledger: Ledger, failure: FailureRow): void {
-  ledger.transaction(() => {
-    if (!inboxItem(ledger, failure.kind, failure.key)) return;
-    ledger.replace('failure', { ...failure, payload: JSON.stringify(failure.payload) });
-  });
-}
-
-export function dropFailure(ledger: Ledger, { kind, key }: { kind: JobKind; key: string }): void {
-  ledger.run('delete from failure where kind = ? and key = ?', kind, key);
-}
-
-export function failureRow(ledger: Ledger, kind: JobKind, key: string): FailureRow | undefined {
-  const row = ledger.get<FailureRow>('select * from failure where kind = ? and key = ?', kind, key);
-  return row && withPayload(row);
-}
-
-/** All failures, the latest first. */
-export function failureRows(ledger: Ledger): FailureRow[] {
-  return ledger.all<FailureRow>('select * from failure order by at desc, key').map(withPayload);
 }

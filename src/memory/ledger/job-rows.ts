@@ -253,18 +253,6 @@ export function countLeased(ledger: Ledger, now: Date, prefix = ''): number {
   return owners.filter(({ owner }) => !isDead(processOf(owner))).length;
 }
 
-/** Makes the lease last longer; false where it is lost. */
-export function renewLease(ledger: Ledger, lease: Lease, span: { now: Date; ttlMs: number }): boolean {
-  const changed = ledger.run(
-    'update lease set until = ? where key = ? and owner = ? and fence = ?',
-    untilOf(span),
-    lease.key,
-    lease.owner,
-    lease.fence,
-  );
-  return changed === 1;
-}
-
 /** Lets the lease go; the fence stays, so that it never repeats. */
 export function releaseLease(ledger: Ledger, lease: Lease): void {
   ledger.run(
@@ -297,7 +285,8 @@ export function takenOver({ key }: Pick<Lease, 'key'>): AppError {
   return new AppError('fenced', `The work on ${key} was taken over meanwhile; nothing of this run was kept.`);
 }
 
-function untilOf(span: { now: Date; ttlMs: number }): string {
+/** Until when a lease lasts. */
+export function untilOf(span: { now: Date; ttlMs: number }): string {
   return new Date(span.now.getTime() + span.ttlMs).toISOString();
 }
 

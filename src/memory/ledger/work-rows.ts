@@ -5,29 +5,20 @@
 // replaced meanwhile neither the end nor the postponing of the earlier one takes anything away.
 
 import {
-  announceInInbox,
-  dropFailure,
-  dueInInbox,
+  dueByPace,
   type FailureRow,
-  failureRow,
-  failureRows,
-  finishInboxItem,
+  IN_ORDER,
   type InboxItem,
   inboxItem,
   inboxItems,
   type JobKind,
   type NewItem,
-  noteSkip,
-  noteWork,
   type Pace,
-  postponeInboxItem,
   putInInbox,
   type Skip,
-  skips,
-  wasWorked,
-  writeFailure,
+  withPayload,
 } from './inbox.ts';
-import { checkFence, isLeased, type Lease, type LeaseTaking, releaseLease, renewLease, takeLease } from './job-rows.ts';
+import { checkFence, isLeased, type Lease, type LeaseTaking, releaseLease, takeLease, untilOf } from './job-rows.ts';
 import type { Ledger } from './ledger.ts';
 
 /** An item that may be worked, without its payload: `id` and `notBefore` name one state of it. */
@@ -50,7 +41,11 @@ export interface WorkRows {
   putIfNone(item: NewItem & { notBefore: string }): Promise<boolean>;
   /** Puts in what failed, or waits, and forgets its failure. */
   putAgain(item: NewItem & { notBefore: string }): Promise<void>;
-  /** Puts in what happened by itself, at a pace (see `announceInInbox`); answers the instant from which it is due. */
+  /**
+   * Puts in what happened by itself, at a pace: it waits until nothing came for `debounceMs`, but while news keep coming
+   * no longer than the pace's longer span, and until `throttleMs` after its key was worked last. What waits under the
+   * key keeps the fields of its payload that the news do not name. Answers the instant from which it is due.
+   */
   announce(item: NewItem & { payload: object }, pace: Pace): Promise<string>;
   item(kind: JobKind, key: string): Promise<InboxItem | undefined>;
   /** Everything that waits, extractions first and dreams last, each in the order it came. */
@@ -78,43 +73,73 @@ export interface WorkRows {
 }
 
 /** The rows of a ledger, answered at once behind a promise that is kept already. */
-export class LedgerWorkRows implements WorkRows {
-  readonly #ledger: Ledger;
-
-  constructor(ledger: Ledger) {
-    this.#ledger = ledger;
-  }
-
-  takeLease = async (taking: LeaseTaking) => takeLease(this.#ledger, taking);
-  renewLease = async (lease: Lease, span: { now: Date; ttlMs: number }) => renewLease(this.#ledger, lease, span);
-  releaseLease = async (lease: Lease) => releaseLease(this.#ledger, lease);
-  requireLease = async (lease: Lease) => checkFence(this.#ledger, lease);
-  isLeased = async (asked: { prefix: string; now: Date }) => isLeased(this.#ledger, asked);
-  put = async (item: NewItem & { notBefore: string; since?: string }) => putInInbox(this.#ledger, item);
-  putIfNone = async (item: NewItem & { notBefore: string }) =>
-    this.#ledger.transaction(() => {
-      if (inboxItem(this.#ledger, item.kind, item.key)) return false;
-      putInInbox(this.#ledger, item);
-      return true;
-    });
-  putAgain = async (item: NewItem & { notBefore: string }) =>
-    this.#ledger.transaction(() => {
-      dropFailure(this.#ledger, item);
-      putInInbox(this.#ledger, item);
-    });
-  announce = async (item: NewItem & { payload: object }, pace: Pace) => announceInInbox(this.#ledger, item, pace);
-  item = async (kind: JobKind, key: string) => inboxItem(this.#ledger, kind, key);
-  items = async () => inboxItems(this.#ledger);
-  due = async (now: string) => dueInInbox(this.#ledger, now);
-  finish = async (id: number) => finishInboxItem(this.#ledger, id);
-  postpone = async (id: number, to: { notBefore: string; attempts: number; failure: string | null }) =>
-    postponeInboxItem(this.#ledger, id, to);
-  noteWork = async (work: { kind: JobKind; key: string; now: Date }) => noteWork(this.#ledger, work);
-  wasWorked = async (work: { kind: JobKind; key: string }) => wasWorked(this.#ledger, work);
-  noteSkip = async (skip: { kind: JobKind; reason: string; now: Date }) => noteSkip(this.#ledger, skip);
-  skips = async () => skips(this.#ledger);
-  writeFailure = async (failure: FailureRow) => writeFailure(this.#ledger, failure);
-  dropFailure = async (of: { kind: JobKind; key: string }) => dropFailure(this.#ledger, of);
-  failure = async (kind: JobKind, key: string) => failureRow(this.#ledger, kind, key);
-  failures = async () => failureRows(this.#ledger);
+export function workRowsOf(ledger: Ledger): WorkRows {
+  const workedAt = ({ kind, key }: { kind: JobKind; key: string }) =>
+    ledger.get<{ at: string }>('select at from worked where kind = ? and key = ?', kind, key)?.at;
+  const dropFailure = ({ kind, key }: { kind: JobKind; key: string }, only = '') =>
+    void ledger.run(`delete from failure where kind = ? and key = ? ${only}`, kind, key);
+  return {
+    takeLease: async (taking) => takeLease(ledger, taking),
+    renewLease: async ({ key, owner, fence }, span) => {
+      const sql = 'update lease set until = ? where key = ? and owner = ? and fence = ?';
+      return ledger.run(sql, untilOf(span), key, owner, fence) === 1;
+    },
+    releaseLease: async (lease) => releaseLease(ledger, lease),
+    requireLease: async (lease) => checkFence(ledger, lease),
+    isLeased: async (asked) => isLeased(ledger, asked),
+    put: async (item) => putInInbox(ledger, item),
+    putIfNone: async (item) =>
+      ledger.transaction(() => {
+        if (inboxItem(ledger, item.kind, item.key)) return false;
+        putInInbox(ledger, item);
+        return true;
+      }),
+    putAgain: async (item) =>
+      ledger.transaction(() => {
+        dropFailure(item);
+        putInInbox(ledger, item);
+      }),
+    announce: async (item, pace) =>
+      ledger.transaction(() => {
+        const { kind, key } = item;
+        const waiting = inboxItem(ledger, kind, key);
+        const notBefore = dueByPace(pace, { since: waiting?.since, workedAt: workedAt(item) });
+        const payload = { ...(waiting?.payload as object | undefined), ...item.payload };
+        putInInbox(ledger, { kind, key, payload, notBefore, since: pace.now.toISOString() });
+        return notBefore;
+      }),
+    item: async (kind, key) => inboxItem(ledger, kind, key),
+    items: async () => inboxItems(ledger),
+    due: async (now) =>
+      ledger.all(`select id, kind, key, not_before as notBefore from inbox where not_before <= ? ${IN_ORDER}`, now),
+    finish: async (id) =>
+      ledger.transaction(() => {
+        const of = ledger.get<{ kind: JobKind; key: string }>('delete from inbox where id = ? returning kind, key', id);
+        if (of) dropFailure(of, "and state = 'retrying'");
+      }),
+    postpone: async (id, { notBefore, attempts, failure }) => {
+      const sql = 'update inbox set not_before = ?, attempts = ?, failure = ? where id = ?';
+      ledger.run(sql, notBefore, attempts, failure, id);
+    },
+    noteWork: async ({ kind, key, now }) => ledger.replace('worked', { kind, key, at: now.toISOString() }),
+    wasWorked: async (work) => workedAt(work) !== undefined,
+    noteSkip: async ({ kind, reason, now }) => {
+      const again = 'on conflict (kind, reason) do update set times = times + 1, at = excluded.at';
+      const sql = `insert into skip (kind, reason, times, at) values (?, ?, 1, ?) ${again}`;
+      ledger.run(sql, kind, reason, now.toISOString());
+    },
+    skips: async () => ledger.all<Skip>('select kind, reason, times, at from skip order by at desc'),
+    writeFailure: async (failure) =>
+      ledger.transaction(() => {
+        if (!inboxItem(ledger, failure.kind, failure.key)) return;
+        ledger.replace('failure', { ...failure, payload: JSON.stringify(failure.payload) });
+      }),
+    dropFailure: async (of) => dropFailure(of),
+    failure: async (kind, key) => {
+      const row = ledger.get<FailureRow>('select * from failure where kind = ? and key = ?', kind, key);
+      return row && withPayload(row);
+    },
+    failures: async () =>
+      ledger.all<FailureRow>('select * from failure order by at desc, key').map((row) => withPayload(row)),
+  };
 }

@@ -8,7 +8,7 @@ import { announceSession } from '../../../src/doors/hook/ingest.ts';
 import { nextNightly } from '../../../src/doors/worker/nightly.ts';
 import { drainInboxes } from '../../../src/doors/worker/worker.ts';
 import { openHome } from '../../../src/memory/home/home.ts';
-import { inboxItems, skips } from '../../../src/memory/ledger/inbox.ts';
+import { inboxItems } from '../../../src/memory/ledger/inbox.ts';
 import { lastJobs, takeLease } from '../../../src/memory/ledger/job-rows.ts';
 import { type TestApp, testApp } from '../../support/app.ts';
 import { until } from '../../support/run.ts';
@@ -124,7 +124,7 @@ test('too few entries or too short a time keep a nightly dream shut, counted and
   await extractSession(first, 'Never commit to main directly.', UUIDS[2]);
   await extractSession(first, 'Never mock the database in tests.', UUIDS[3]);
   expect(await work(await at('2026-11-23T04:00:00Z', first))).toEqual(['dream skipped']);
-  expect(skips(first.store.ledger).map(({ reason, times }) => [reason, times])).toEqual([
+  expect((await first.store.work.skips()).map(({ reason, times }) => [reason, times])).toEqual([
     ['too soon: dreamed less than 30 hours before', 1],
     ['too few entries: fewer than 2 are new or changed', 1],
   ]);

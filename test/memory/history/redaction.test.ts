@@ -10,7 +10,7 @@ import { scrubOf } from '../../../src/memory/history/redact/scrub.ts';
 import { listVersions, readVersion } from '../../../src/memory/history/versions.ts';
 import { openHome } from '../../../src/memory/home/home.ts';
 import { allEntries, supportsOf } from '../../../src/memory/ledger/entries.ts';
-import { putInInbox, writeFailure } from '../../../src/memory/ledger/inbox.ts';
+import { putInInbox } from '../../../src/memory/ledger/inbox.ts';
 import { openStore } from '../../../src/memory/open.ts';
 import { testApp, testModel } from '../../support/app.ts';
 import { calls, says } from '../../support/messages-server.ts';
@@ -65,7 +65,7 @@ async function leaked() {
     payload: { all: true, ended: true, instructions: `"${SECRET}"` },
     notBefore: '2026-11-21T02:00:00Z',
   });
-  writeFailure(first.store.ledger, {
+  await first.store.work.writeFailure({
     ...{ kind: 'reprocess', key: 'all', state: 'failed', code: 'refusal', message: `not ${SECRET}`, attempts: 1 },
     ...{ failures: 1, input: null, at: '2026-11-21T02:00:00Z', payload: { instructions: `"${SECRET}"` } },
   });

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { commitsOf, endInterrupted, lastChangingJob } from '../../../src/memory/ledger/job-rows.ts';
 import { openLedger } from '../../../src/memory/ledger/ledger.ts';
-import { LedgerWorkRows } from '../../../src/memory/ledger/work-rows.ts';
+import { workRowsOf } from '../../../src/memory/ledger/work-rows.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const AT = '2026-11-21T02:00:00.000Z';
@@ -35,7 +35,7 @@ test('of twenty thousand jobs, a person’s among them, the last that changed so
 
 test('a lease for an item of the inbox ends with the item: gone or replaced, nothing is committed under it', async () => {
   const ledger = openLedger(tempDir());
-  const work = new LedgerWorkRows(ledger);
+  const work = workRowsOf(ledger);
   const item = { kind: 'dream', key: 'd', payload: {}, notBefore: AT } as const;
   const lease = await work.takeLease({ key: 'dream', owner: 'here:1:1/run', now: new Date(AT), ttlMs: 1_000 });
   if (!lease) throw new Error('nobody else holds it');

@@ -2,7 +2,7 @@
 
 import { onTestFinished } from 'vitest';
 import { openLedger } from '../../../src/memory/ledger/ledger.ts';
-import { LedgerWorkRows } from '../../../src/memory/ledger/work-rows.ts';
+import { workRowsOf } from '../../../src/memory/ledger/work-rows.ts';
 import { tempDir } from '../../support/temp.ts';
 import { testWorkRows } from '../../support/work-rows.ts';
 
@@ -12,7 +12,7 @@ testWorkRows({
     const open = () => {
       const ledger = openLedger(dir);
       onTestFinished(() => ledger.close());
-      return new LedgerWorkRows(ledger);
+      return workRowsOf(ledger);
     };
     return [open(), ...Array.from({ length: count - 1 }, open)];
   },

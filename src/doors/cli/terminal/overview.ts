@@ -24,7 +24,7 @@ import {
 import { lastJobs, lastSuccessAt } from '../../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { shortId } from '../../../memory/ledger/short-ids.ts';
-import { LedgerWorkRows, type WorkRows } from '../../../memory/ledger/work-rows.ts';
+import { type WorkRows, workRowsOf } from '../../../memory/ledger/work-rows.ts';
 import { formatTooLarge } from '../../../memory/store/apply.ts';
 import { formatMissing, IF_MISSING } from '../../../memory/store/external-edits.ts';
 import { type MemoryReader, oversized } from '../../../memory/store/live-files.ts';
@@ -340,7 +340,7 @@ async function askWings(dir: string, ledger: Ledger | null) {
 }
 
 async function readKept(app: App, store: MemoryReader & { work?: WorkRows }) {
-  const work = store.work ?? new LedgerWorkRows(store.ledger);
+  const work = store.work ?? workRowsOf(store.ledger);
   const index = (await store.read('MEMORY.md')) ?? '';
   const paths = await store.list();
   return {
