@@ -235,8 +235,7 @@ async function isAccepted(
     say(`${price}.`);
     return true;
   }
-  const answer = await questions?.ask(`${price}: learn them now? [y/N] `);
-  if (/^y(es)?$/i.test(answer?.trim() ?? '')) return true;
+  if (await questions?.confirm(`${price}: learn them now?`)) return true;
   say(`${price}: left alone. nocturne learn takes them, nocturne learn FILE one.`);
   return false;
 }

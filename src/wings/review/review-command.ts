@@ -192,8 +192,7 @@ async function askFor(app: App, { proposal, left, questions }: Asking): Promise<
     if (key === 'q') return 'quit';
     if (key === 's') return 'skip';
     if (key === 'l') {
-      const sure = await questions.ask(`Accept all ${left.length} that wait? [y/N] `);
-      if (/^y(es)?$/i.test(sure?.trim() ?? '')) return 'all';
+      if (await questions.confirm(`Accept all ${left.length} that wait?`)) return 'all';
     }
     if (key === 'r') {
       const because = await questions.ask('Why (may be empty): ');

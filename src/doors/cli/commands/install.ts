@@ -8,14 +8,7 @@ import { replaceText } from '../../../base/files/directories.ts';
 import { makeDirectory, makePrivate, readTextNow, statNow } from '../../../base/files/files.ts';
 import { keepKey, keyPath, keySource } from '../../../base/key.ts';
 import { unifiedDiff } from '../../../memory/history/line-diff.ts';
-import {
-  AGENT_NAMES,
-  type AgentName,
-  findAgent,
-  findPrograms,
-  type Programs,
-  refusePassing,
-} from '../../setup/agents/agents.ts';
+import { AGENT_NAMES, type AgentName, findAgent, findPrograms, refusePassing } from '../../setup/agents/agents.ts';
 import { applyChange, type Change, hasOurs, planInstall, planUninstall } from '../../setup/agents/installing.ts';
 import { setProperty } from '../../setup/agents/settings-text.ts';
 import {
@@ -28,7 +21,7 @@ import {
   standing,
 } from '../../setup/schedules.ts';
 import type { CommandSpec, OptionSpec } from '../spec.ts';
-import { askHidden, canAsk, confirm } from '../terminal/ask.ts';
+import { canAsk, confirm, type Questions, withQuestions } from '../terminal/ask.ts';
 import { EXIT, note, print, printRaw } from '../terminal/output.ts';
 
 export interface KeyOptions {
@@ -45,8 +38,9 @@ interface InstallOptions extends KeyOptions {
   schedule: string;
 }
 
-interface Plan {
-  change: Change;
+/** What will be written. */
+export interface Plan {
+  changes: Change[];
   scheduler: Scheduler | null;
   night: Night | null;
 }
@@ -80,51 +74,72 @@ const installCommand: CommandSpec<InstallOptions, [AgentName]> = {
 
 async function install(agent: AgentName, options: InstallOptions): Promise<void> {
   const config = await loadConfig();
-  const programs = findPrograms(config.environment);
-  refusePassing(programs);
   const isAsking = canAsk() && !options.yes && !options.dryRun && !options.json;
-  // The key first: the scheduler brings more of the environment where a command gives the key.
-  const keyed = { ...config, keyCommand: options.keyCommand ? commandWords(options.keyCommand) : config.keyCommand };
-  const plan = await planAll(keyed, { agent, programs, options, isAsking });
+  const plan = await planWithRules(config, { agent, options, isAsking });
   show(plan, options);
-  if (options.dryRun) return;
-  if (!options.yes && !isAsking) {
-    note('Nothing was changed: there is no terminal to ask at. Give --yes.');
-    process.exitCode = EXIT.attention;
-    return;
-  }
-  if (isAsking && !(await confirm('Change this?'))) {
-    note('Nothing was changed.');
-    process.exitCode = EXIT.attention;
-    return;
-  }
-  makeDirectory(config.home);
-  makePrivate(config.home);
-  await keepGivenKey(config, options);
-  if (plan.change.from !== plan.change.to) applyChange(config, plan.change);
-  if (plan.scheduler && plan.night) await plan.scheduler.install(plan.night);
+  if (options.dryRun || !(await isSure(options))) return;
+  await carryOut(config, plan, options);
   if (isAsking) await askForKey(config, options);
   for (const line of afterwards(await loadConfig(), plan)) note(line);
 }
 
-async function planAll(
+/** At a terminal it is asked whether the agent may write its memory. */
+async function planWithRules(
   config: Config,
-  ask: { agent: AgentName; programs: Programs; options: InstallOptions; isAsking: boolean },
+  { agent, options, isAsking }: { agent: AgentName; options: InstallOptions; isAsking: boolean },
 ): Promise<Plan> {
-  const { agent, programs, options, isAsking } = ask;
-  const plan = (allowMemoryWrites: boolean) => planInstall(config, { agent, programs, allowMemoryWrites });
-  let change = plan(options.allowMemoryWrites ?? false);
-  const offered = isAsking && !options.allowMemoryWrites ? plan(true).receipt?.rules : undefined;
-  if (offered?.length && change.receipt?.rules.length === 0) {
-    note(`${findAgent(agent).title} asks before it writes a memory file. These rules let it, and nothing else:`);
-    for (const rule of offered) note(`  ${rule}`);
-    if (await confirm('Add them?')) change = plan(true);
-  }
-  const scheduler = await chosenScheduler(config, options.schedule);
-  return { change, scheduler, night: scheduler && nightOf(config, programs) };
+  const plan = await planFor(config, { agents: [agent], options });
+  if (!isAsking || rulesOf(plan).length > 0) return plan;
+  const allowing = await planFor(config, { agents: [agent], options: { ...options, allowMemoryWrites: true } });
+  if (rulesOf(allowing).length === 0) return plan;
+  note(`${findAgent(agent).title} asks before it writes a memory file. These rules let it, and nothing else:`);
+  for (const rule of rulesOf(allowing)) note(`  ${rule}`);
+  return (await confirm('Add them?')) ? allowing : plan;
 }
 
-export async function chosenScheduler({ environment }: Config, name: string): Promise<Scheduler | null> {
+function rulesOf({ changes }: Plan): string[] {
+  return changes.flatMap(({ receipt }) => receipt?.rules ?? []);
+}
+
+export async function planFor(
+  config: Config,
+  { agents, options }: { agents: AgentName[]; options: Omit<InstallOptions, 'yes'> },
+): Promise<Plan> {
+  const programs = findPrograms(config.environment);
+  refusePassing(programs);
+  const { keyCommand, schedule, allowMemoryWrites = false } = options;
+  // The key first: the scheduler brings more of the environment where a command gives the key.
+  const keyed = { ...config, keyCommand: keyCommand ? commandWords(keyCommand) : config.keyCommand };
+  const scheduler = await chosenScheduler(config, schedule);
+  return {
+    changes: agents.map((agent) => planInstall(keyed, { agent, programs, allowMemoryWrites })),
+    scheduler,
+    night: scheduler && nightOf(keyed, programs),
+  };
+}
+
+export async function carryOut(
+  config: Config,
+  { changes, scheduler, night }: Plan,
+  options: KeyOptions,
+): Promise<void> {
+  makeDirectory(config.home);
+  makePrivate(config.home);
+  await keepGivenKey(config, options);
+  for (const change of changes) if (change.from !== change.to) applyChange(config, change);
+  if (scheduler && night) await scheduler.install(night);
+}
+
+/** Whether the person says so, or `--yes`; else what was not done is told. */
+async function isSure({ yes, json }: Pick<InstallOptions, 'yes' | 'json'>): Promise<boolean> {
+  const isAsking = canAsk() && !json;
+  if (yes || (isAsking && (await confirm('Change this?')))) return true;
+  note(isAsking ? 'Nothing was changed.' : 'Nothing was changed: there is no terminal to ask at. Give --yes.');
+  process.exitCode = EXIT.attention;
+  return false;
+}
+
+async function chosenScheduler({ environment }: Config, name: string): Promise<Scheduler | null> {
   if (name === 'none') return null;
   if (name === 'auto') return schedulerHere(environment);
   const scheduler = schedulers(environment).find((each) => each.name === name) as Scheduler;
@@ -134,34 +149,37 @@ export async function chosenScheduler({ environment }: Config, name: string): Pr
   });
 }
 
-function show({ change, scheduler, night }: Plan, options: InstallOptions): void {
-  const diff = changeDiff(change);
-  const schedule = scheduler && night ? scheduler.texts(night) : [];
-  if (options.json) {
-    const { agent, file, receipt } = change;
-    print({
-      agent,
-      file,
-      isChanged: diff !== '',
-      diff,
-      rules: receipt?.rules ?? [],
-      schedule: scheduler && { name: scheduler.name, texts: schedule },
-    });
+function show(plan: Plan, { json }: InstallOptions): void {
+  const { changes, scheduler, night } = plan;
+  const [change] = changes as [Change];
+  if (json) {
+    const schedule = scheduler && night && { name: scheduler.name, texts: scheduler.texts(night) };
+    print({ ...dataOf(change), rules: rulesOf(plan), schedule });
     return;
   }
-  if (diff === '') print(`${change.file}: all is in place`);
-  else printRaw(diff);
-  for (const { path, text } of schedule) {
+  if (changeDiff(change) === '') print(`${change.file}: all is in place`);
+  showAll(plan);
+}
+
+export function showAll({ changes, scheduler, night }: Plan): void {
+  for (const change of changes) printRaw(changeDiff(change));
+  for (const { path, text } of (night && scheduler?.texts(night)) ?? []) {
     printRaw(unifiedDiff({ name: path, text: standing(path) }, { name: path, text }));
   }
 }
 
-export function changeDiff({ file, from, to }: Change): string {
+/** A change as JSON tells it. */
+export function dataOf(change: Change) {
+  const diff = changeDiff(change);
+  return { agent: change.agent, file: change.file, isChanged: diff !== '', diff };
+}
+
+function changeDiff({ file, from, to }: Change): string {
   const side = (text: string | null) => ({ name: text === null ? '/dev/null' : file, text: text ?? '' });
   return unifiedDiff(side(from), side(to));
 }
 
-export async function keepGivenKey(config: Config, options: KeyOptions): Promise<void> {
+async function keepGivenKey(config: Config, options: KeyOptions): Promise<void> {
   if (options.keyStdin) keepKey(config.home, await readAll(process.stdin));
   if (options.keyFile) {
     const text = readTextNow(options.keyFile);
@@ -177,7 +195,7 @@ function keepKeyCommand({ home }: Config, value: string[]): void {
 }
 
 /** A command as a program and its arguments; one that needs a shell is given to a shell. */
-export function commandWords(command: string): string[] {
+function commandWords(command: string): string[] {
   const isPlain = /^[\w@%+=:,./ -]+$/.test(command);
   return isPlain ? command.trim().split(/ +/) : ['/bin/sh', '-c', command];
 }
@@ -192,16 +210,21 @@ async function askForKey(config: Config, options: InstallOptions): Promise<void>
     !(await confirm(`Keep the key of ANTHROPIC_API_KEY for the nights, in ${keyPath(config.home)} (0600)?`))
   )
     return;
-  const key = apiKey ?? (await askHidden('API key for the model (not shown; empty for none): '));
-  if (key !== '') keepKey(config.home, key);
+  const key = apiKey ?? (await withQuestions(askForApiKey));
+  if (key) keepKey(config.home, key);
 }
 
-function afterwards(config: Config, { change, scheduler }: Plan): string[] {
+/** Undefined or empty: there is none. */
+export async function askForApiKey(questions: Questions): Promise<string | undefined> {
+  return (await questions.askHidden('API key for the model (not shown; empty for none): '))?.trim();
+}
+
+function afterwards(config: Config, { changes, scheduler }: Plan): string[] {
   const source = keySource(config);
   const isKeyless = config.model !== 'offline' && source === 'none';
   const isKeyInShell = config.model !== 'offline' && source === 'environment';
   return [
-    ...(change.from === change.to ? [] : findAgent(change.agent).afterwards),
+    ...leftToDo(changes),
     scheduler
       ? `The night is in ${scheduler.name}.`
       : 'No scheduler starts the night: the first session after its time (dreamCron) does.',
@@ -213,6 +236,11 @@ function afterwards(config: Config, { change, scheduler }: Plan): string[] {
       : []),
     'nocturne doctor looks whether everything works.',
   ];
+}
+
+/** What the agents want of the person. */
+export function leftToDo(changes: Change[]): string[] {
+  return changes.flatMap(({ agent, from, to }) => (from === to ? [] : findAgent(agent).afterwards));
 }
 
 interface UninstallOptions {
@@ -239,16 +267,10 @@ async function uninstall(agent: AgentName, options: UninstallOptions): Promise<v
   const config = await loadConfig();
   const change = planUninstall(config, agent);
   const diff = changeDiff(change);
-  if (options.json) print({ agent, file: change.file, isChanged: diff !== '', diff });
+  if (options.json) print(dataOf(change));
   else if (diff === '') print(`${change.file}: nothing of nocturne's is in it`);
   else printRaw(diff);
-  if (options.dryRun) return;
-  const isSure = options.yes || diff === '' || (canAsk() && !options.json && (await confirm('Change this?')));
-  if (!isSure) {
-    note(canAsk() ? 'Nothing was changed.' : 'Nothing was changed: there is no terminal to ask at. Give --yes.');
-    process.exitCode = EXIT.attention;
-    return;
-  }
+  if (options.dryRun || (diff !== '' && !(await isSure(options)))) return;
   applyChange(config, change);
   if (AGENT_NAMES.some((name) => hasOurs(config, name))) return;
   for (const scheduler of schedulers(config.environment)) {

@@ -7,26 +7,28 @@ import { delimiter, dirname, join } from 'node:path';
 import { type Config, loadConfig } from '../../../base/config/config.ts';
 import { describeError, isAppError, ruleOf } from '../../../base/errors.ts';
 import { isDirectory } from '../../../base/files/directories.ts';
-import { makeDirectory, makePrivate, statNow } from '../../../base/files/files.ts';
+import { statNow } from '../../../base/files/files.ts';
 import { keepKey, keyPath, keySource } from '../../../base/key.ts';
-import { unifiedDiff } from '../../../memory/history/line-diff.ts';
 import { tryModel } from '../../doctor/checks.ts';
 import { openHomeOf } from '../../places.ts';
-import { AGENT_NAMES, type AgentName, findAgent, findPrograms, refusePassing } from '../../setup/agents/agents.ts';
-import {
-  applyChange,
-  type Change,
-  hasOurs,
-  isInstalled,
-  planInstall,
-  planUninstall,
-} from '../../setup/agents/installing.ts';
+import { AGENT_NAMES, type AgentName, findAgent } from '../../setup/agents/agents.ts';
+import { applyChange, hasOurs, isInstalled, planUninstall } from '../../setup/agents/installing.ts';
 import { offerBacklog } from '../../setup/backlog.ts';
-import { type Night, nightOf, type Scheduler, schedulers, standing } from '../../setup/schedules.ts';
+import { type Scheduler, schedulers } from '../../setup/schedules.ts';
 import type { Call, CommandSpec } from '../spec.ts';
 import { type Asking, canAsk, Questions } from '../terminal/ask.ts';
-import { EXIT, note, print, printRaw } from '../terminal/output.ts';
-import { changeDiff, chosenScheduler, commandWords, type KeyOptions, keepGivenKey, NIGHT_AND_KEY } from './install.ts';
+import { EXIT, note, print } from '../terminal/output.ts';
+import {
+  askForApiKey,
+  carryOut,
+  dataOf,
+  type KeyOptions,
+  leftToDo,
+  NIGHT_AND_KEY,
+  type Plan,
+  planFor,
+  showAll,
+} from './install.ts';
 
 export interface SetupOptions extends KeyOptions {
   yes?: boolean;
@@ -60,18 +62,9 @@ const setupCommand: CommandSpec<SetupOptions, [AgentName[]]> = {
 
 export const commands: CommandSpec[] = [setupCommand] as CommandSpec[];
 
-/** What will be written. */
-interface Plan {
-  changes: Change[];
-  scheduler: Scheduler | null;
-  night: Night | null;
-}
-
 async function setUp(call: SetupCall): Promise<void> {
   const { options, args } = call;
   const config = await loadConfig();
-  const programs = findPrograms(config.environment);
-  refusePassing(programs);
   const agents = args[0].length > 0 ? args[0] : AGENT_NAMES.filter((name) => isHere(name, config));
   if (agents.length === 0) {
     const names = AGENT_NAMES.map((name) => findAgent(name).title).join(', ');
@@ -79,16 +72,9 @@ async function setUp(call: SetupCall): Promise<void> {
     process.exitCode = EXIT.attention;
     return;
   }
-  const keyed = { ...config, keyCommand: options.keyCommand ? commandWords(options.keyCommand) : config.keyCommand };
-  const scheduler = await chosenScheduler(config, options.schedule);
-  const { allowMemoryWrites = false } = options;
-  const plan: Plan = {
-    changes: agents.map((agent) => planInstall(keyed, { agent, programs, allowMemoryWrites })),
-    scheduler,
-    night: scheduler && nightOf(keyed, programs),
-  };
+  const plan = await planFor(config, { agents, options });
   const say = options.json ? () => {} : print;
-  const told = dataOf(plan);
+  const told = toldOf(plan);
   say(summary(plan, config));
   if (options.dryRun) return options.json ? print({ isDone: false, ...told }) : showAll(plan);
   const questions = canAsk() && !options.yes && !options.json ? new Questions() : null;
@@ -97,12 +83,8 @@ async function setUp(call: SetupCall): Promise<void> {
       if (options.json) print({ isDone: false, ...told });
       return;
     }
-    makeDirectory(config.home);
-    makePrivate(config.home);
-    await keepGivenKey(config, options);
-    for (const change of plan.changes) if (change.from !== change.to) applyChange(config, change);
-    if (plan.scheduler && plan.night) await plan.scheduler.install(plan.night);
-    for (const line of plan.changes.flatMap(afterwards)) say(line);
+    await carryOut(config, plan, options);
+    for (const line of leftToDo(plan.changes)) say(line);
     const canLearn = await settleKey(await loadConfig(), { questions, say });
     const offered = await offerBacklog(call, { questions, canLearn, say });
     if (options.json) print({ isDone: true, ...told, canLearn, ...offered });
@@ -117,12 +99,8 @@ async function setUp(call: SetupCall): Promise<void> {
   }
 }
 
-function dataOf({ changes, scheduler }: Plan) {
-  const agents = changes.map((change) => {
-    const diff = changeDiff(change);
-    return { agent: change.agent, file: change.file, isChanged: diff !== '', diff };
-  });
-  return { agents, schedule: scheduler?.name ?? null };
+function toldOf({ changes, scheduler }: Plan) {
+  return { agents: changes.map(dataOf), schedule: scheduler?.name ?? null };
 }
 
 /** Whether the agent is on this machine: its directory, or its program. */
@@ -185,17 +163,6 @@ async function isWanted(
   return false;
 }
 
-function showAll({ changes, scheduler, night }: Plan): void {
-  for (const change of changes) printRaw(changeDiff(change));
-  for (const { path, text } of (night && scheduler?.texts(night)) ?? []) {
-    printRaw(unifiedDiff({ name: path, text: standing(path) }, { name: path, text }));
-  }
-}
-
-function afterwards({ agent, from, to }: Change): string[] {
-  return from === to ? [] : findAgent(agent).afterwards;
-}
-
 async function remove({ args, options }: SetupCall): Promise<void> {
   const config = await loadConfig();
   const named = args[0].length > 0 ? args[0] : AGENT_NAMES.filter((name) => hasOurs(config, name));
@@ -204,7 +171,7 @@ async function remove({ args, options }: SetupCall): Promise<void> {
   const nights = isLast ? await standingNights(config) : [];
   const plan = { changes, scheduler: nights[0] ?? null, night: null };
   const end = (isDone: boolean, words = '') => {
-    if (options.json) print({ isDone, ...dataOf(plan) });
+    if (options.json) print({ isDone, ...toldOf(plan) });
     else if (words !== '') print(words);
   };
   if (changes.length + nights.length === 0) return end(true, "Nothing of nocturne's is in the settings of any agent.");
@@ -245,7 +212,7 @@ export async function settleKey(config: Config, { questions, say }: Asking): Pro
     return isGood;
   }
   for (let asked = 0; questions && asked < MOST_ASKED; asked += 1) {
-    const apiKey = (await questions.askHidden('API key for the model (not shown; empty for none): '))?.trim();
+    const apiKey = await askForApiKey(questions);
     if (!apiKey) break;
     const state = await tryKey({ ...config, access: { ...config.access, apiKey } }, say);
     if (state === 'refused') continue;
@@ -283,7 +250,7 @@ async function offerToKeep(
   { questions, say, apiKey }: Asking & { apiKey: string },
 ): Promise<void> {
   const path = keyPath(home).replace(userDir, '~');
-  const answer = await questions?.ask(`It is in this shell alone. Keep it for the nights, in ${path}? [y/N] `);
-  if (/^y(es)?$/i.test(answer?.trim() ?? '')) keepKey(home, apiKey);
+  const isKept = await questions?.confirm(`It is in this shell alone. Keep it for the nights, in ${path}?`);
+  if (isKept) keepKey(home, apiKey);
   else say('The key is in this shell alone: nights have none. --key-stdin or --key-file keeps one.');
 }

@@ -18,15 +18,17 @@ export function canAsk(): boolean {
 }
 
 /** True for `y` or `yes`; everything else, and the end of the input, is no. */
-export async function confirm(question: string): Promise<boolean> {
-  return /^y(es)?$/i.test((await ask(`${question} [y/N] `)).trim());
+export function confirm(question: string): Promise<boolean> {
+  return withQuestions((questions) => questions.confirm(question));
 }
 
-/** One line that is not shown while it is typed: the terminal is told so before the question is there to be answered. */
-export async function askHidden(question: string): Promise<string> {
-  const answer = await ask(question, { isHidden: true });
-  process.stderr.write('\n');
-  return answer.trim();
+export async function withQuestions<T>(work: (questions: Questions) => Promise<T>): Promise<T> {
+  const questions = new Questions();
+  try {
+    return await work(questions);
+  } finally {
+    questions.close();
+  }
 }
 
 /** Questions one after the other over the same input, so that what was typed ahead answers the next, unseen. */
@@ -67,7 +69,12 @@ export class Questions {
     return this.#next();
   }
 
-  /** The same; what is typed is not shown. */
+  /** True for `y` or `yes`; everything else, and the end of the input, is no. */
+  async confirm(question: string): Promise<boolean> {
+    return /^y(es)?$/i.test((await this.ask(`${question} [y/N] `))?.trim() ?? '');
+  }
+
+  /** The same as `ask`; what is typed is not shown. */
   async askHidden(question: string): Promise<string | null> {
     this.#isShown = false;
     process.stderr.write(question);
@@ -93,19 +100,6 @@ export class Questions {
 
   close(): void {
     this.#input.close();
-  }
-}
-
-async function ask(question: string, { isHidden = false } = {}): Promise<string> {
-  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const output = isHidden ? nowhere : process.stderr;
-  const lines = createInterface({ input: process.stdin, output, terminal: true });
-  try {
-    const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
-    if (isHidden) process.stderr.write(question);
-    return await Promise.race([lines.question(isHidden ? '' : question), ended]);
-  } finally {
-    lines.close();
   }
 }
 
