@@ -2,7 +2,7 @@
 // The contracts: Claude Code, Codex and Gemini write snake_case with `hook_event_name`; Codex's older `notify` writes
 // kebab-case; Copilot writes camelCase without the event's name; opencode's plugin writes what Claude Code does.
 
-import { parseObject, textOf as text } from '../../base/text/json.ts';
+import { parseJson, parseObject, textOf as text } from '../../base/text/json.ts';
 import { type AgentName, isAgentName, kindOfEvent, type SpoolItem } from '../../queue/spool.ts';
 
 interface HookCall {
@@ -58,28 +58,45 @@ export function isPromptEvent(event: unknown): boolean {
   return event === 'UserPromptSubmit' || event === 'BeforeAgent';
 }
 
-const WAIT_MS = 500;
-const MAX_CHARACTERS = 1 << 20;
+export const INPUT_MS = 500;
+export const MAX_INPUT_BYTES = 4 * 2 ** 20;
+
+export interface HookInput {
+  /** Empty where it is too long. */
+  text: string;
+  bytes: number;
+  isLate: boolean;
+}
+
+/** Reads until a whole JSON value is there, or the time is over: agents may leave the pipe open. */
+export function readInput(input: NodeJS.ReadStream): Promise<HookInput> {
+  const { promise, resolve, reject } = Promise.withResolvers<HookInput>();
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  const text = () => Buffer.concat(chunks).toString('utf8');
+  const end = (isLate: boolean) => {
+    clearTimeout(timer);
+    // What is made of it takes its time, in which a pipe may be closed.
+    input.removeAllListeners().on('error', () => {});
+    resolve({ text: text(), bytes, isLate });
+  };
+  const timer = setTimeout(() => end(true), INPUT_MS);
+  input.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    // Read on and forgotten: a pipe that nobody reads would hold up the agent.
+    if (bytes > MAX_INPUT_BYTES) chunks.length = 0;
+    else chunks.push(chunk);
+    if (/\}\s*$/.test(chunk.toString('latin1')) && parseJson(text()) !== undefined) end(false);
+  });
+  input.on('end', () => end(false));
+  input.on('error', reject);
+  return promise;
+}
 
 /** The object, or null where none came, or what came is none. */
-export function readHookJson(input: NodeJS.ReadStream): Promise<Record<string, unknown> | null> {
-  if (input.isTTY) return Promise.resolve(null);
-  return new Promise((resolve) => {
-    let read = '';
-    const end = (found = parseObject(read)) => {
-      clearTimeout(timer);
-      input.removeAllListeners();
-      input.destroy();
-      resolve(found ?? null);
-    };
-    const timer = setTimeout(end, WAIT_MS);
-    input.setEncoding('utf8');
-    input.on('data', (chunk: string) => {
-      read += chunk;
-      const found = read.trimEnd().endsWith('}') ? parseObject(read) : undefined;
-      if (found || read.length > MAX_CHARACTERS) end(found);
-    });
-    input.once('end', () => end());
-    input.once('error', () => end());
-  });
+export async function readHookJson(input: NodeJS.ReadStream): Promise<Record<string, unknown> | null> {
+  if (input.isTTY) return null;
+  const read = await readInput(input).catch(() => null);
+  input.destroy();
+  return parseObject(read?.text ?? '') ?? null;
 }

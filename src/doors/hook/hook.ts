@@ -15,14 +15,12 @@ import { addLogLine, openLog, statNow } from '../../base/files/files.ts';
 import { isObject, parseJson } from '../../base/text/json.ts';
 import { systemClock } from '../../base/time.ts';
 import { isAgentName, isAnyAwake, LATE, writeSpoolItem } from '../../queue/spool.ts';
-import { isPromptEvent, itemOf } from './hook-input.ts';
+import { type HookInput, INPUT_MS, isPromptEvent, itemOf, MAX_INPUT_BYTES, readInput } from './hook-input.ts';
 
 // Agents send these while they end; what is under way takes less time than they wait.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
 process.on('uncaughtException', (error) => end(error));
 
-const INPUT_MS = 500;
-const MAX_INPUT_BYTES = 4 * 2 ** 20;
 /** A person waits for it: from the start of this process. On a slow machine one may give it more. */
 const PROMPT_MS = Number(process.env.NOCTURNE_PROMPT_MS) || 300;
 
@@ -32,36 +30,13 @@ const args = process.argv.slice(2);
 if (process.env.NOCTURNE_WORKER) process.exit(0);
 // Codex's `notify` hands its JSON over as the last argument.
 else if (args.at(-1)?.startsWith('{')) call(args.at(-1) as string);
-else readInput();
+else readInput(process.stdin).then(take, end);
 
-/** Reads until a whole JSON value is there: agents may leave the pipe open. */
-function readInput(): void {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  const text = () => Buffer.concat(chunks).toString('utf8');
-  const timer = setTimeout(() => {
-    if (bytes > MAX_INPUT_BYTES) end(`the input has more than ${MAX_INPUT_BYTES} bytes`);
-    else if (bytes === 0) late(`no input within ${INPUT_MS} ms`);
-    else if (parseJson(text()) === undefined) late(`the input is not JSON after ${INPUT_MS} ms`);
-    else call(text());
-  }, INPUT_MS);
-  process.stdin.on('data', (chunk: Buffer) => {
-    bytes += chunk.length;
-    // Read on and forgotten: a pipe that nobody reads would hold up the agent.
-    if (bytes > MAX_INPUT_BYTES) chunks.length = 0;
-    else chunks.push(chunk);
-    if (bytes <= MAX_INPUT_BYTES && /\}\s*$/.test(chunk.toString('latin1')) && parseJson(text()) !== undefined)
-      finish();
-  });
-  process.stdin.on('end', finish);
-  process.stdin.on('error', (error) => end(error));
-  function finish(): void {
-    clearTimeout(timer);
-    // The answer to a prompt takes its time, in which a pipe may be closed.
-    process.stdin.removeAllListeners().on('error', () => {});
-    if (bytes > MAX_INPUT_BYTES) end(`the input has ${bytes} bytes, more than ${MAX_INPUT_BYTES}`);
-    else call(text());
-  }
+function take({ text, bytes, isLate }: HookInput): void {
+  if (bytes > MAX_INPUT_BYTES) end(`the input has ${isLate ? `more than ${MAX_INPUT_BYTES} bytes` : `${bytes} bytes, more than ${MAX_INPUT_BYTES}`}`);
+  else if (isLate && bytes === 0) late(`no input within ${INPUT_MS} ms`);
+  else if (isLate && parseJson(text) === undefined) late(`the input is not JSON after ${INPUT_MS} ms`);
+  else call(text);
 }
 
 function call(text: string): void {

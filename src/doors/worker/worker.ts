@@ -3,6 +3,7 @@
 
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../base/config/config.ts';
 import { AppError, describeError, isAppError } from '../../base/errors.ts';
 import type { Store } from '../../memory/store/store.ts';
@@ -292,16 +293,8 @@ function nameOf({ store, kind, key }: Pick<Due, 'store' | 'kind' | 'key'>): stri
 }
 
 /** Waits, or ends early when the signal aborts. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, ms);
-    function done() {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    }
-    signal.addEventListener('abort', done);
-  });
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => {});
 }
 
 /**
