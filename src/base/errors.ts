@@ -152,6 +152,23 @@ export function isAppError(error: unknown, code?: ErrorCode): error is AppError 
   return error instanceof AppError && (code === undefined || error.code === code);
 }
 
+/** For `catch`: `answer` is told of an AppError, of `code` if one is given; all else goes on. */
+export function onAppError<T>(answer: (error: AppError) => T, code?: ErrorCode): (error: unknown) => T {
+  return (error) => {
+    if (isAppError(error, code)) return answer(error);
+    throw error;
+  };
+}
+
+/** What `work` answers, or where it throws an AppError, of `code` if one is given, what `instead` does. */
+export function attempt<T, U>(work: () => T, instead: (error: AppError) => U, code?: ErrorCode): T | U {
+  try {
+    return work();
+  } catch (error) {
+    return onAppError(instead, code)(error);
+  }
+}
+
 /** The message of anything thrown, for a log line or an outcome; with the remedy where there is one. */
 export function describeError(error: unknown): string {
   if (isAppError(error)) return error.remedy ? `${error.message} ${error.remedy}` : error.message;

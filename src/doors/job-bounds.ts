@@ -4,7 +4,7 @@
 import type { ExtractReport } from '../../jobs/extract.ts';
 import type { Refusal, RunAgent } from '../agent/types.ts';
 import type { Config } from '../base/config/config.ts';
-import { AppError, isAppError } from '../base/errors.ts';
+import { AppError, onAppError } from '../base/errors.ts';
 import { readAccess } from '../base/key.ts';
 import { thisProcess } from '../base/process.ts';
 import type { SpentTokens } from '../memory/home/spend.ts';
@@ -51,16 +51,10 @@ export async function withLease<T>(
   const owner = `${thisProcess()}/${newId('run')}`;
   const lease = await store.work.takeLease({ key, owner, now: config.clock.now(), ttlMs: config.leaseMs });
   if (!lease) return null;
-  const renew = async () => {
-    try {
-      await store.work.renewLease(lease, { now: config.clock.now(), ttlMs: config.leaseMs });
-    } catch (error) {
-      // A full disk or a busy ledger: thrown from here it would end the process with all its jobs. The next renewal may
-      // get through, and a lease that is lost keeps the work from being committed.
-      if (!isAppError(error)) throw error;
-    }
-  };
-  const renewal = setInterval(() => void renew(), config.leaseMs / 3);
+  const renew = () => store.work.renewLease(lease, { now: config.clock.now(), ttlMs: config.leaseMs });
+  // A full disk or a busy ledger: thrown from here it would end the process with all its jobs. The next renewal may get
+  // through, and a lease that is lost keeps the work from being committed.
+  const renewal = setInterval(() => void renew().catch(onAppError(() => {})), config.leaseMs / 3);
   try {
     return await work(lease);
   } finally {

@@ -3,7 +3,7 @@
 
 import { isAbsolute, join, sep } from 'node:path';
 import type { Config } from '../base/config/config.ts';
-import { AppError, isAppError } from '../base/errors.ts';
+import { AppError, attempt } from '../base/errors.ts';
 import { canonicalPath, isDirectory, isStoreId, listNames } from '../base/files/directories.ts';
 import { Home, openHome, type Pause } from '../memory/home/home.ts';
 import { checkoutRoot, gitRoot, memoryDirOf, projectMemoryDir } from '../memory/home/paths.ts';
@@ -40,12 +40,11 @@ export function memoryDirFor(config: Config, { cwd }: { cwd?: string }): string 
 
 /** The same; null where the settings cannot tell, for those to whom that is no obstacle. */
 export function memoryDirIfTold(config: Config, session: { cwd?: string }): string | null {
-  try {
-    return memoryDirFor(config, session);
-  } catch (error) {
-    if (!isAppError(error, 'settings')) throw error;
-    return null;
-  }
+  return attempt(
+    () => memoryDirFor(config, session),
+    () => null,
+    'settings',
+  );
 }
 
 /** The memory directories that can be found by looking: of the settings, of the user, of all projects. */

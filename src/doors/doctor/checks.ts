@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { explainFailure, openModel } from '../../agent/model.ts';
 import { OFFLINE_MODEL } from '../../agent/types.ts';
 import type { Config } from '../../base/config/config.ts';
-import { describeError, isAppError, ruleOf } from '../../base/errors.ts';
+import { type AppError, attempt, describeError, isAppError, ruleOf } from '../../base/errors.ts';
 import { isDirectory, listNames, readDirectory } from '../../base/files/directories.ts';
 import { isPrivate, readTextNow, statFile, statNow } from '../../base/files/files.ts';
 import { keyPath, keySource, readAccess } from '../../base/key.ts';
@@ -48,13 +48,13 @@ export function checkHome({ home }: Config): Checked[] {
 
 /** A pattern that gives no night keeps every worker from starting. */
 export function checkNight(config: Config): Checked[] {
-  try {
-    nextNightly(config, config.clock.now());
-    return [];
-  } catch (error) {
-    if (!isAppError(error)) throw error;
-    return [fail('settings', error.message, error.remedy ?? 'Mend dreamCron in config.json.')];
-  }
+  const found = attempt(() => void nextNightly(config, config.clock.now()), failed('settings'));
+  return found ?? [];
+}
+
+/** What could not be looked into, and what to do. */
+export function failed(what: string): (error: AppError) => Checked[] {
+  return (error) => [fail(what, error.message, error.remedy ?? 'Mend it.')];
 }
 
 /** The hooks of every agent that nocturne was installed for, or is found in. */

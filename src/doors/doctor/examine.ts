@@ -5,7 +5,7 @@
 
 import { join } from 'node:path';
 import type { Config } from '../../base/config/config.ts';
-import { describeError, isAppError } from '../../base/errors.ts';
+import { type AppError, attempt, describeError, onAppError } from '../../base/errors.ts';
 import { canLink, isDirectory } from '../../base/files/directories.ts';
 import { isPrivate, statNow } from '../../base/files/files.ts';
 import { localTime, machineZone } from '../../base/time.ts';
@@ -36,21 +36,23 @@ import {
   checkSchedule,
   checkSpool,
   checkWorker,
+  failed,
 } from './checks.ts';
 
 /** `isOnline`: ask the model, too. */
 export async function examine(given: Config, at: { cwd: string; isOnline: boolean }): Promise<Checked[]> {
   const keeping = keepingOf(given);
-  const { home, config, trouble } = await (keeping
-    ? lookIntoShared(homeOf(given, { keeping }), given)
-    : lookIntoHome(given));
+  const looking = keeping ? lookIntoShared(homeOf(given, { keeping }), given) : lookIntoHome(given);
+  const withoutHome = (error: AppError): FoundHome => ({ home: null, config: given, trouble: failed('home')(error) });
+  const { home, config, trouble } = await looking.catch(onAppError(withoutHome));
   const own = memoryDirIfTold(config, { cwd: at.cwd });
+  const now = () => config.clock.now();
   try {
     return [
       ...checkNode(),
       ...checkHome(config),
       ...trouble,
-      ...(keeping && home ? await checkShared(keeping, { home, config }) : []),
+      ...((home && (await keeping?.checks?.({ home, now }).catch(onAppError(failed('database'))))) ?? []),
       ...checkNight(config),
       ...checkHooks(config),
       ...checkAgentSettings(config),
@@ -62,7 +64,9 @@ export async function examine(given: Config, at: { cwd: string; isOnline: boolea
       ...(await checkSpool(config)),
       ...(home ? await checkBlocked(home) : []),
       ...(keeping && home
-        ? await checkKept(keeping, { own, home, config, checkout: checkoutRoot(at.cwd) })
+        ? await checkKept(keeping, { own, home, config, checkout: checkoutRoot(at.cwd) }).catch(
+            onAppError(failed('memory')),
+          )
         : [
             ...(await checkMemories({ own, home }, config)),
             ...(own === null ? [] : await checkWings(own, checkoutRoot(at.cwd))),
@@ -84,50 +88,26 @@ interface FoundHome {
 async function lookIntoHome(config: Config): Promise<FoundHome> {
   const { home: dir, clock, zone } = config;
   if (statNow(join(dir, 'home.db')) === null) return { home: null, config, trouble: [] };
-  try {
-    const home = openHome(dir, clock, zone);
-    const damage = await home.damage();
-    const seen = 'Look whether its directories and pauses are as they should be, then run nocturne pause --off.';
-    const trouble = damage ? [warn('home', formatDamage(damage), seen)] : [];
-    return { home, config, trouble: [...trouble, ...(await checkSpend(home))] };
-  } catch (error) {
-    return withoutHome(error, config);
-  }
+  const home = openHome(dir, clock, zone);
+  const damage = await home.damage();
+  const seen = 'Look whether its directories and pauses are as they should be, then run nocturne pause --off.';
+  const trouble = damage ? [warn('home', formatDamage(damage), seen)] : [];
+  return { home, config, trouble: [...trouble, ...(await checkSpend(home))] };
 }
 
 /** The same of what several machines share. */
 async function lookIntoShared(home: Home, config: Config): Promise<FoundHome> {
-  try {
-    const kept = await home.limits(config);
-    const same = 'Say the same in config.json of the nocturne home, or change what counts for all.';
-    const overruled = limitDifferences(config, kept).map((found) => warn('limits', found, same));
-    const counting = { ...config, dayMoneyUsd: undefined, ...kept };
-    return { home, config: counting, trouble: [...overruled, ...(await checkSpend(home))] };
-  } catch (error) {
-    return withoutHome(error, config);
-  }
+  const kept = await home.limits(config);
+  const same = 'Say the same in config.json of the nocturne home, or change what counts for all.';
+  const overruled = limitDifferences(config, kept).map((found) => warn('limits', found, same));
+  const counting = { ...config, dayMoneyUsd: undefined, ...kept };
+  return { home, config: counting, trouble: [...overruled, ...(await checkSpend(home))] };
 }
 
 async function checkSpend(home: Home): Promise<Checked[]> {
   const unread = await home.days.unreadDay();
   const known = 'Look at what the account has used today, then run nocturne retry --failed.';
   return unread ? [warn('spend', formatUnreadSpend(unread), known)] : [];
-}
-
-function withoutHome(error: unknown, config: Config): FoundHome {
-  if (!isAppError(error)) throw error;
-  return { home: null, config, trouble: [fail('home', error.message, error.remedy ?? 'Mend it.')] };
-}
-
-/** How that is which several machines share. */
-async function checkShared(keeping: Keeping, at: { home: Home; config: Config }): Promise<Checked[]> {
-  try {
-    const { clock } = at.config;
-    return (await keeping.checks?.({ home: at.home, now: () => clock.now() })) ?? [];
-  } catch (error) {
-    if (!isAppError(error)) throw error;
-    return [fail('database', error.message, error.remedy ?? 'Mend it.')];
-  }
 }
 
 /** That of the project one stands in, and all that are known. */
@@ -146,21 +126,16 @@ async function checkKept(
   keeping: Keeping,
   { own, checkout, ...by }: { own: string | null; checkout: string | null; config: Config; home: Home },
 ): Promise<Checked[]> {
-  try {
-    const here = (await keeping.stores()).flatMap(({ id, isHere }) => (isHere ? id : []));
-    const ownStore = own === null ? null : await keeping.findStore(own);
-    const found: Checked[] = own === null || ownStore ? [] : [ok('memory', `${own}: nothing kept yet`)];
-    for (const id of new Set([...(ownStore ? [ownStore.id] : []), ...here])) {
-      const store = await keeping.findStore(id);
-      if (store) found.push(...(await checkWork({ dir: id, ledger: store.ledger, work: store.work }, by)));
-    }
-    const place = ownStore && { dir: ownStore.dir, ledger: ownStore.ledger, checkout };
-    const ofWings = wings().map((wing) => (place && wing.checks?.(place)) || []);
-    return [...found, ...(await Promise.all(ofWings)).flat()];
-  } catch (error) {
-    if (!isAppError(error)) throw error;
-    return [fail('memory', error.message, error.remedy ?? 'Mend it.')];
+  const here = (await keeping.stores()).flatMap(({ id, isHere }) => (isHere ? id : []));
+  const ownStore = own === null ? null : await keeping.findStore(own);
+  const found: Checked[] = own === null || ownStore ? [] : [ok('memory', `${own}: nothing kept yet`)];
+  for (const id of new Set([...(ownStore ? [ownStore.id] : []), ...here])) {
+    const store = await keeping.findStore(id);
+    if (store) found.push(...(await checkWork({ dir: id, ledger: store.ledger, work: store.work }, by)));
   }
+  const place = ownStore && { dir: ownStore.dir, ledger: ownStore.ledger, checkout };
+  const ofWings = wings().map((wing) => (place && wing.checks?.(place)) || []);
+  return [...found, ...(await Promise.all(ofWings)).flat()];
 }
 
 const JOBS_LOOKED_AT = 200;
@@ -183,22 +158,18 @@ export async function checkMemoryDirectory(dir: string, by?: { config: Config; h
 
 /** What the wings look at in the directory, in the working tree one stands in. */
 export async function checkWings(dir: string, checkout: string | null): Promise<Checked[]> {
-  const ledger = isDirectory(join(dir, '.nocturne')) ? ledgerOrNull(dir) : null;
+  // A damaged one is told by the check of the directory.
+  const ledger = isDirectory(join(dir, '.nocturne'))
+    ? attempt(
+        () => findLedger(dir),
+        () => null,
+      )
+    : null;
   try {
     const found = wings().map((wing) => wing.checks?.({ dir, ledger, checkout }) ?? []);
     return (await Promise.all(found)).flat();
   } finally {
     ledger?.close();
-  }
-}
-
-/** A damaged one is told by the check of the directory. */
-function ledgerOrNull(dir: string): Ledger | null {
-  try {
-    return findLedger(dir);
-  } catch (error) {
-    if (!isAppError(error)) throw error;
-    return null;
   }
 }
 

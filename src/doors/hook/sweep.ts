@@ -5,7 +5,7 @@
 
 import { dirname, join, sep } from 'node:path';
 import { sortTurns } from '../../../jobs/extract/sort-turns.ts';
-import { type AppError, describeError, ERRORS, isAppError } from '../../base/errors.ts';
+import { type AppError, attempt, describeError, ERRORS, isAppError } from '../../base/errors.ts';
 import { isDirectory } from '../../base/files/directories.ts';
 import { statNow } from '../../base/files/files.ts';
 import { DAY_MS } from '../../base/time.ts';
@@ -129,12 +129,11 @@ function findAll(
 
 /** Whether nobody can tell if it is there. */
 function isCutOff(path: string): boolean {
-  try {
-    return statNow(path) === null && !isDirectory(dirname(path));
-  } catch (error) {
-    if (!isAppError(error, 'storage')) throw error;
-    return true;
-  }
+  return attempt(
+    () => statNow(path) === null && !isDirectory(dirname(path)),
+    () => true,
+    'storage',
+  );
 }
 
 /** Whether an earlier verdict still stands: the same file, the same memory directory, the same settings. */
@@ -142,13 +141,12 @@ function isStillTrue(app: App, look: SweptTranscript, file: FoundSession): boole
   if (look.sizeBytes !== file.sizeBytes || look.modifiedAt !== file.modifiedAt) return false;
   if (look.verdict === 'non-interactive') return !app.config.nonInteractive;
   if (look.store === null) return true;
-  try {
-    return look.store === app.memoryDirOf({ cwd: look.cwd ?? undefined }) && hasLedger(look.store);
-  } catch (error) {
-    if (!isAppError(error)) throw error;
-    // Settings that cannot be read: until they are mended it stands.
-    return true;
-  }
+  const { store, cwd } = look;
+  // Settings that cannot be read: until they are mended it stands.
+  return attempt(
+    () => store === app.memoryDirOf({ cwd: cwd ?? undefined }) && hasLedger(store),
+    () => true,
+  );
 }
 
 async function lookAt(

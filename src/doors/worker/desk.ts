@@ -5,7 +5,7 @@
 
 import { isAbsolute } from 'node:path';
 import type { Config } from '../../base/config/config.ts';
-import { describeError, isAppError } from '../../base/errors.ts';
+import { type AppError, describeError, isAppError, onAppError } from '../../base/errors.ts';
 import { isDirectory } from '../../base/files/directories.ts';
 import type { Home } from '../../memory/home/home.ts';
 import type { Enablement } from '../../memory/home/switches.ts';
@@ -111,12 +111,9 @@ export class LocalDesk implements Desk {
 
   async deliver(onError: OnError): Promise<void> {
     for (const store of await openStores(this.#parts, onError)) {
-      try {
-        await this.#parts.deliver(store);
-      } catch (error) {
-        if (!isAppError(error)) throw error;
+      const told = (error: AppError) =>
         onError(`${store.id}: what is about the user waits in the outbox: ${describeError(error)}`);
-      }
+      await this.#parts.deliver(store).catch(onAppError(told));
     }
   }
 }

@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 import type { ExtractRequest } from '../../../jobs/extract.ts';
-import { type AppError, failureOf, isAppError } from '../../base/errors.ts';
+import { type AppError, failureOf, isAppError, onAppError } from '../../base/errors.ts';
 import { isDay } from '../../base/time.ts';
 import type { InboxItem, JobKind } from '../../memory/ledger/inbox.ts';
 import type { Store } from '../../memory/store/store.ts';
@@ -169,12 +169,7 @@ async function runItem(
 }
 
 /** The session, opened once for the job, or why it could not be, which the job names. */
-async function openToWork(app: App, request: ExtractRequest): Promise<Session | AppError> {
+function openToWork(app: App, request: ExtractRequest): Promise<Session | AppError> {
   const { transcript, session: id, ended, snapshot } = request;
-  try {
-    return await app.transcripts.open(transcript, { id, isLive: !ended, snapshot });
-  } catch (error) {
-    if (!isAppError(error)) throw error;
-    return error;
-  }
+  return app.transcripts.open(transcript, { id, isLive: !ended, snapshot }).catch(onAppError((error) => error));
 }

@@ -5,7 +5,7 @@ import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../base/config/config.ts';
-import { AppError, describeError, isAppError } from '../../base/errors.ts';
+import { AppError, describeError, isAppError, onAppError } from '../../base/errors.ts';
 import type { Store } from '../../memory/store/store.ts';
 import type { WakeQueue } from '../../queue/queue.ts';
 import type { App } from '../compose.ts';
@@ -278,12 +278,8 @@ async function dueEverywhere(app: App, { onError, takeIn }: Pick<WorkerOptions, 
 async function takeInAll(app: App, options: Pick<WorkerOptions, 'takeIn' | 'onError'>): Promise<boolean> {
   let hasCome = (await options.takeIn?.()) === true;
   for (const { worker } of wings()) {
-    try {
-      if (await worker?.takeIn(app)) hasCome = true;
-    } catch (error) {
-      if (!isAppError(error)) throw error;
-      options.onError(describeError(error));
-    }
+    const told = (error: AppError) => options.onError(describeError(error));
+    if (await worker?.takeIn(app).catch(onAppError(told))) hasCome = true;
   }
   return hasCome;
 }
@@ -345,12 +341,8 @@ class QueueWatchdog {
   }
 
   async #hasWaiting(): Promise<boolean> {
-    try {
-      return (await this.#queue.counts()).waiting > 0;
-    } catch (error) {
-      if (!isAppError(error)) throw error;
-      this.#hasFailed = true;
-      return false;
-    }
+    const found = await this.#queue.counts().catch(onAppError(() => null));
+    this.#hasFailed ||= found === null;
+    return (found?.waiting ?? 0) > 0;
   }
 }

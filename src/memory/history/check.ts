@@ -4,7 +4,7 @@
 // is marked as lost.
 
 import { join } from 'node:path';
-import { isAppError } from '../../base/errors.ts';
+import { attempt } from '../../base/errors.ts';
 import { readBytesNow } from '../../base/files/files.ts';
 import { dropProposal, waitingProposals } from '../dream/proposals.ts';
 import { assumeCovered } from '../ledger/coverage.ts';
@@ -120,12 +120,10 @@ function mendLost(store: Store, path: string): Mend | null {
 }
 
 function canBeWritten(dir: string, path: string): boolean {
-  try {
-    return locateFile(dir, path).kind !== 'directory';
-  } catch (error) {
-    if (isAppError(error)) return false;
-    throw error;
-  }
+  return attempt(
+    () => locateFile(dir, path).kind !== 'directory',
+    () => false,
+  );
 }
 
 function missingEntries(store: Store, { entries, texts }: ReadFiles & { entries: Known[] }): Finding[] {

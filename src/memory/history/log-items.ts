@@ -4,7 +4,7 @@
 // which is nobody's word but an agent's.
 
 import { join } from 'node:path';
-import { isAppError } from '../../base/errors.ts';
+import { onAppError } from '../../base/errors.ts';
 import { listFiles, listNames } from '../../base/files/directories.ts';
 import { statNow } from '../../base/files/files.ts';
 import type { Day } from '../../base/time.ts';
@@ -29,12 +29,7 @@ export async function readLogItems(store: Store, paths?: string[]): Promise<Map<
 
 /** The text of a log; one that cannot be read is named by `status`, and holds nothing meanwhile. */
 export async function readLog(store: Store, path: string): Promise<string> {
-  try {
-    return (await store.read(path)) ?? '';
-  } catch (error) {
-    if (isAppError(error)) return '';
-    throw error;
-  }
+  return (await store.read(path).catch(onAppError(() => null))) ?? '';
 }
 
 /** Words of a lost entry whose source was cut off, or damaged, are no new line of a person's. */

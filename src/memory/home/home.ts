@@ -2,7 +2,7 @@
 // was spent (day-spend.ts), which workers run, what a person paused or declined, what sweeps made of the transcripts they looked at, and what could not be taken yet.
 
 import { join } from 'node:path';
-import { isAppError } from '../../base/errors.ts';
+import { onAppError } from '../../base/errors.ts';
 import { statNow } from '../../base/files/files.ts';
 import { thisProcess } from '../../base/process.ts';
 import { type Clock, dayOf } from '../../base/time.ts';
@@ -159,12 +159,9 @@ export class Home {
 
   async leaveWorker(): Promise<void> {
     this.#worker = undefined;
-    try {
-      await this.#database.run('delete from worker where process = ?', thisProcess());
-    } catch (error) {
-      // It is seen no more, which ends it as well.
-      if (!isAppError(error, 'database-unavailable')) throw error;
-    }
+    const leaving = this.#database.run('delete from worker where process = ?', thisProcess());
+    // It is seen no more, which ends it as well.
+    await leaving.catch(onAppError(() => 0, 'database-unavailable'));
   }
 
   /** The workers that run; the rows of dead ones are removed. */

@@ -5,7 +5,7 @@
 
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
-import { AppError, isAppError } from '../../base/errors.ts';
+import { AppError, attempt } from '../../base/errors.ts';
 import { makeDirectory, makeFile, makeWhole, readBytesNow, statNow } from '../../base/files/files.ts';
 import { damaged, isDamage, isUnwritable, Sql, telling, type Value } from './database.ts';
 import type { WingSchema } from './schema.ts';
@@ -204,13 +204,12 @@ function hasSteps(db: Database.Database, steps: string[]): boolean {
  * not in it. Nobody in this process can have the file open, so its locks are nobody's. Null where it cannot be read.
  */
 function openCopy(path: string): Database.Database | null {
-  try {
-    const bytes = readBytesNow(path);
-    return bytes && new Database(bytes.fill(UNLOGGED, ...MODE));
-  } catch (error) {
-    if (isAppError(error, 'storage')) return null;
-    throw error;
-  }
+  const bytes = attempt(
+    () => readBytesNow(path),
+    () => null,
+    'storage',
+  );
+  return bytes && new Database(bytes.fill(UNLOGGED, ...MODE));
 }
 
 /**

@@ -16,7 +16,7 @@ import type { Requests, RequestsMode, SentRequests } from '../../../jobs/dream/s
 import { contextOf, type Slice, select, slicesOf } from '../../../jobs/dream/select.ts';
 import type { Bound } from '../../base/config/prices.ts';
 import { batchPrice } from '../../base/config/prices.ts';
-import { isAppError } from '../../base/errors.ts';
+import { isAppError, onAppError } from '../../base/errors.ts';
 import type { EntryRow } from '../../memory/ledger/entries.ts';
 import { newId } from '../../memory/ledger/ledger.ts';
 import type { BatchedRequest, BatchedResult, Batches } from './api.ts';
@@ -240,13 +240,8 @@ async function refusalOf(
 ): Promise<string[]> {
   if (result === null) return ['The entries it was about are no longer the same.'];
   if (result.disposition !== 'proposed') return [result.reason];
-  try {
-    return await carryOut(result.input);
-  } catch (error) {
-    // The dream would lose too much, or touch what is pinned.
-    if (!isAppError(error, 'refused')) throw error;
-    return [error.message];
-  }
+  // The dream would lose too much, or touch what is pinned.
+  return carryOut(result.input).catch(onAppError(({ message }) => [message], 'refused'));
 }
 
 function summaryOf({ usage }: BatchedResult, costOf: (usage: NonNullable<BatchedResult['usage']>) => number | null) {

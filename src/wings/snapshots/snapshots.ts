@@ -15,7 +15,7 @@
 // 4. Build the index, and enter which snapshot it was.
 
 import { join } from 'node:path';
-import { AppError, isAppError } from '../../base/errors.ts';
+import { AppError, attempt } from '../../base/errors.ts';
 import { readTextNow, removeFile, statNow, writeWhole } from '../../base/files/files.ts';
 import { locateSecrets, redact } from '../../base/text/redact.ts';
 import type { Clock } from '../../base/time.ts';
@@ -308,12 +308,11 @@ async function chooseTopics(store: Store, named: string[]): Promise<{ path: stri
 }
 
 function readOrNone(tree: string) {
-  try {
-    return readMemorySnapshot(tree);
-  } catch (error) {
-    if (isAppError(error, 'bad-input')) return null;
-    throw error;
-  }
+  return attempt(
+    () => readMemorySnapshot(tree),
+    () => null,
+    'bad-input',
+  );
 }
 
 function secretsFound(secrets: FoundSecret[]): AppError {

@@ -11,7 +11,7 @@
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Config } from '../../base/config/config.ts';
-import { AppError, type Failure, failureOf, isAppError } from '../../base/errors.ts';
+import { AppError, type Failure, failureOf, onAppError } from '../../base/errors.ts';
 import { canonicalPath, isDirectory, kindOf } from '../../base/files/directories.ts';
 import { readTextNow, writeNew } from '../../base/files/files.ts';
 import { gitIdentity, isIgnored } from '../../base/files/working-tree.ts';
@@ -321,13 +321,9 @@ export async function shareChanged(
 }
 
 /** Where sharing comes behind other work that is done: what goes wrong is told in the report, and not instead of it. */
-export async function orFailed(sharing: Promise<ShareReport>): Promise<ShareReport> {
-  try {
-    return await sharing;
-  } catch (error) {
-    if (!isAppError(error)) throw error;
-    return { ...nothing(), outcome: 'failed', memory: '', author: '', error: failureOf(error) };
-  }
+export function orFailed(sharing: Promise<ShareReport>): Promise<ShareReport> {
+  const failed = { ...nothing(), outcome: 'failed', memory: '', author: '' } as const;
+  return sharing.catch(onAppError((error) => ({ ...failed, error: failureOf(error) })));
 }
 
 /** What the repository carries is no store of a database. */

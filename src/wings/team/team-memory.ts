@@ -3,7 +3,7 @@
 // what the team's still says of it is told, and changed only when that is asked for.
 
 import { join } from 'node:path';
-import { describeError, isAppError } from '../../base/errors.ts';
+import { type AppError, describeError, onAppError } from '../../base/errors.ts';
 import { canonicalPath, isDirectory, listFiles } from '../../base/files/directories.ts';
 import { readTextNow } from '../../base/files/files.ts';
 import { scopeDir, scopesBeside } from '../../doors/places.ts';
@@ -14,14 +14,10 @@ import { scrubOf } from '../../memory/history/redact/scrub.ts';
 import { isCheckedInDir } from '../../memory/home/paths.ts';
 import { findConfined, liveFiles } from '../../memory/store/live-files.ts';
 
-export const onSessionStart: NonNullable<Wing['onSessionStart']> = async (cwd, { app, onProblem }) => {
-  try {
-    await settleTeamMemory(app, cwd);
-  } catch (error) {
-    if (!isAppError(error)) throw error;
-    // The next session, or whoever opens the directory, tries again.
-    onProblem(`The team's memory at ${cwd}: ${describeError(error)}`);
-  }
+export const onSessionStart: NonNullable<Wing['onSessionStart']> = (cwd, { app, onProblem }) => {
+  // The next session, or whoever opens the directory, tries again.
+  const told = (error: AppError) => onProblem(`The team's memory at ${cwd}: ${describeError(error)}`);
+  return settleTeamMemory(app, cwd).catch(onAppError(told));
 };
 
 async function settleTeamMemory(app: WingApp, cwd: string): Promise<void> {

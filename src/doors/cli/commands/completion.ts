@@ -3,7 +3,7 @@
 
 import tab from '@bomb.sh/tab/commander';
 import type { Command } from 'commander';
-import { isAppError } from '../../../base/errors.ts';
+import { onAppError } from '../../../base/errors.ts';
 import { logDay } from '../../../memory/text/daily-log.ts';
 import { isTopicPath } from '../../../memory/text/topic.ts';
 import type { CommandSpec } from '../spec.ts';
@@ -59,16 +59,11 @@ function addCompletion(program: Command): void {
 /** None where the settings cannot be read. */
 async function readNames(): Promise<Names> {
   const { markdownFiles } = await import('../../../memory/recall/catalog.ts');
-  try {
-    return await withLooking({ options: {} }, ({ dir }) => {
-      const paths = markdownFiles(dir);
-      const topics = paths.filter(isTopicPath).map((path) => path.replace(/\.md$/i, ''));
-      return { topics, days: paths.flatMap((path) => logDay(path) ?? []).reverse() };
-    });
-  } catch (error) {
-    if (!isAppError(error)) throw error;
-    return { topics: [], days: [] };
-  }
+  return withLooking({ options: {} }, ({ dir }): Names => {
+    const paths = markdownFiles(dir);
+    const topics = paths.filter(isTopicPath).map((path) => path.replace(/\.md$/i, ''));
+    return { topics, days: paths.flatMap((path) => logDay(path) ?? []).reverse() };
+  }).catch(onAppError(() => ({ topics: [], days: [] })));
 }
 
 export const commands: CommandSpec[] = [completion];

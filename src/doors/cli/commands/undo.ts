@@ -3,7 +3,7 @@
 // the last that a person began.
 
 import type { UndoReport } from '../../../../jobs/undo.ts';
-import { AppError, isAppError } from '../../../base/errors.ts';
+import { AppError, onAppError } from '../../../base/errors.ts';
 import { canonicalPath } from '../../../base/files/directories.ts';
 import { statNow } from '../../../base/files/files.ts';
 import { sayCount } from '../../../base/text/wording.ts';
@@ -179,12 +179,9 @@ async function memoriesHere(app: App, options: CommonOptions): Promise<Omit<Acti
     }
     const isWorkedIn = statNow(`${dir}/.nocturne/ledger.db`)?.isFile;
     if (!isWorkedIn || places.some(({ store }) => store.dir === dir)) continue;
-    try {
-      places.push({ store: await app.store(dir), scope });
-    } catch (error) {
-      // What cannot be opened holds nothing that could be taken back now; who names it is told why.
-      if (!isAppError(error)) throw error;
-    }
+    // What cannot be opened holds nothing that could be taken back now; who names it is told why.
+    const store = await app.store(dir).catch(onAppError(() => null));
+    if (store) places.push({ store, scope });
   }
   return places;
 }

@@ -4,7 +4,7 @@
 import { isAbsolute, join, relative, sep } from 'node:path';
 import { CommanderError, InvalidArgumentError } from 'commander';
 import type { Config } from '../../../base/config/config.ts';
-import { AppError, describeError, isAppError } from '../../../base/errors.ts';
+import { AppError, describeError, onAppError } from '../../../base/errors.ts';
 import { canonicalPath, isDirectory } from '../../../base/files/directories.ts';
 import { statNow } from '../../../base/files/files.ts';
 import { didYouMean } from '../../../base/text/wording.ts';
@@ -291,22 +291,18 @@ export function textOf({ id, text, operation, redactedAt }: Version & { text: st
 
 export async function withReader<T>(app: App, work: (reader: MemoryReader) => Promise<T> | T): Promise<T> {
   const session = { cwd: process.cwd() };
-  const reader = await app.storeFor(session).catch((error: unknown) => {
-    if (!isAppError(error, 'storage')) throw error;
-    return orElse(error, () => new ReadOnlyStore(app.memoryDirOf(session)));
-  });
+  const orRead = (error: AppError) => {
+    try {
+      return new ReadOnlyStore(app.memoryDirOf(session));
+    } catch {
+      // Where it cannot even be read, the first error says what to do.
+      throw error;
+    }
+  };
+  const reader = await app.storeFor(session).catch(onAppError(orRead, 'storage'));
   try {
     return await work(reader);
   } finally {
     if (reader instanceof ReadOnlyStore) reader.close();
-  }
-}
-
-/** Where it cannot even be read, the first error says what to do. */
-function orElse(error: Error, open: () => ReadOnlyStore): ReadOnlyStore {
-  try {
-    return open();
-  } catch {
-    throw error;
   }
 }

@@ -3,7 +3,7 @@
 // a person. Asking makes no memory directory; what cannot be read is named, and the rest told all the same.
 
 import { join } from 'node:path';
-import { describeError, isAppError, ruleOf } from '../../../base/errors.ts';
+import { describeError, onAppError, ruleOf } from '../../../base/errors.ts';
 import { isDirectory } from '../../../base/files/directories.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import { dayOf } from '../../../base/time.ts';
@@ -313,12 +313,9 @@ async function readKeptAt(app: App, memory: string | null): Promise<{ kept: Kept
   const nothing = async (): Promise<Kept> => ({ ...NOTHING_KEPT, ...(await askWings(memory, null)) });
   const isKept = app.keeping ? await app.hasMemory({ cwd: process.cwd() }) : isDirectory(join(memory, '.nocturne'));
   if (!isKept) return { kept: await nothing(), trouble: [] };
-  try {
-    return { kept: await withReader(app, (store) => readKept(app, store)), trouble: [] };
-  } catch (error) {
-    if (!isAppError(error, 'storage')) throw error;
-    return { kept: await nothing(), trouble: [describeError(error)] };
-  }
+  return withReader(app, async (store) => ({ kept: await readKept(app, store), trouble: [] as string[] })).catch(
+    onAppError(async (error) => ({ kept: await nothing(), trouble: [describeError(error)] }), 'storage'),
+  );
 }
 
 type Kept = Awaited<ReturnType<typeof readKept>>;

@@ -7,7 +7,7 @@ import { hash } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import type { Config } from '../../../base/config/config.ts';
-import { AppError, isAppError } from '../../../base/errors.ts';
+import { AppError, attempt } from '../../../base/errors.ts';
 import {
   kindOf,
   readDirectory,
@@ -110,13 +110,11 @@ export function hasOurs(config: Config, name: AgentName): boolean {
   if (isInstalled(config, name)) return true;
   const agent = findAgent(name);
   const file = agent.file(config);
-  try {
-    return agent.find(readTextNow(file) ?? '', file).length > 0;
-  } catch (error) {
-    // What cannot be read is not ours to change.
-    if (isAppError(error)) return false;
-    throw error;
-  }
+  // What cannot be read is not ours to change.
+  return attempt(
+    () => agent.find(readTextNow(file) ?? '', file).length > 0,
+    () => false,
+  );
 }
 
 function withoutOurs(
