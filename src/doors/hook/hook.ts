@@ -33,7 +33,10 @@ else if (args.at(-1)?.startsWith('{')) call(args.at(-1) as string);
 else readInput(process.stdin).then(take, end);
 
 function take({ text, bytes, isLate }: HookInput): void {
-  if (bytes > MAX_INPUT_BYTES) end(`the input has ${isLate ? `more than ${MAX_INPUT_BYTES} bytes` : `${bytes} bytes, more than ${MAX_INPUT_BYTES}`}`);
+  if (bytes > MAX_INPUT_BYTES)
+    end(
+      `the input has ${isLate ? `more than ${MAX_INPUT_BYTES} bytes` : `${bytes} bytes, more than ${MAX_INPUT_BYTES}`}`,
+    );
   else if (isLate && bytes === 0) late(`no input within ${INPUT_MS} ms`);
   else if (isLate && parseJson(text) === undefined) late(`the input is not JSON after ${INPUT_MS} ms`);
   else call(text);

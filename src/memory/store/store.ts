@@ -14,7 +14,7 @@ import { shownText } from '../conflicts/conflict.ts';
 import { checkFence, type Lease } from '../ledger/job-rows.ts';
 import { type Ledger, Transaction } from '../ledger/ledger.ts';
 import { type Actor, beginCommit, shaOf } from '../ledger/version-rows.ts';
-import { workRowsOf, type WorkRows } from '../ledger/work-rows.ts';
+import { type WorkRows, workRowsOf } from '../ledger/work-rows.ts';
 import { LedgerRecallRows, type RecallRows } from '../recall/recall-uses.ts';
 import { applyCommits, applyLateEdits, type SwapContext } from './apply.ts';
 import { locateFile } from './confine.ts';
