@@ -110,6 +110,19 @@ const NO_DENIAL =
 const ASKED =
   /(?<![\p{L}])(?:asked|asks|wondered|wonders|fragt|fragte|gefragt|demande|demandé|pregunta|preguntó)\s+(?:\p{L}+\s+)?(?:why|whether|if|how|warum|wieso|ob|pourquoi|si|por qué)(?![\p{L}])[^,.;:()]*/giu;
 
+/** What a line that begins with `Open:` says already. */
+const UNDECIDED = new RegExp(
+  edge(
+    "(?:not|never|isn['’]t|wasn['’]t)(?: (?:yet|been))* (?:decided|settled|agreed|answered|resolved|clear|known|sure)|no (?:decision|answer)(?: yet)?|nicht (?:entschieden|geklärt|klar)|pas (?:encore )?(?:décidée?|tranchée?|clair)|(?:no (?:se ha )?|sin )(?:decidi(?:do|r)|claro)",
+  ),
+  'giu',
+);
+
+/** The text without the words by which it says that something is not decided. */
+export function withoutUndecided(text: string): string {
+  return text.replace(UNDECIDED, ' ');
+}
+
 /** The word by which a text denies or forbids something, or null; what it only prefers to another is not denied. */
 export function denialIn(text: string): string | null {
   return negationIn(deniable(withoutReplaced(text)));

@@ -192,12 +192,9 @@ function plain(text: string): string {
 const TAG = /<(\/?)([a-z][\w.-]*)(?:\s[^<>]*)?>/gi;
 /** A quotation this long is somebody's sentence, not a name or a word in quotation marks. */
 const QUOTATION_CHARS = 20;
-const STRAIGHT_QUOTATIONS = [
-  /"([^"\n]+)"/g,
-  /(?<![\p{L}\p{N}])'([^'\n]{20,})'(?![\p{L}\p{N}])/gu,
-  // Over lines it begins a word and ends one.
-  /(?<![^\s(])"(?=\S)([^"]{20,4000})"(?![\p{L}\p{N}])/gu,
-];
+/** Over lines it is no longer than this. */
+const MOST_OVER_LINES = 4_000;
+const SINGLE_QUOTATION = /(?<![\p{L}\p{N}])'([^'\n]{20,})'(?![\p{L}\p{N}])/gu;
 /** In code, a whole sentence. */
 const CODE_QUOTATION = /`(\p{Lu}[^`\n]*[.!?])`/gu;
 /** What opens a quotation, and what may close it. */
@@ -211,9 +208,9 @@ export function ownWords(message: string): string {
   const lines = withoutTagged(withoutComments(message)).split(/\r?\n/);
   const from = typedFrom(lines);
   const own = lines.map((line, at) => line.slice(from[at]));
-  const unmarked = [...STRAIGHT_QUOTATIONS, CODE_QUOTATION].reduce(
+  const unmarked = [SINGLE_QUOTATION, CODE_QUOTATION].reduce(
     (text, quotation) => text.replace(quotation, (whole, said: string) => (isQuotation(said) ? '\n' : whole)),
-    own.join('\n'),
+    withoutStraightQuotations(own.join('\n')),
   );
   return QUOTATION_MARKS.reduce(withoutQuotations, unmarked);
 }
@@ -256,6 +253,36 @@ function beginsLine(text: string, at: number): boolean {
   while (text[begin - 1] === ' ' || text[begin - 1] === '\t') begin -= 1;
   return begin === 0 || text[begin - 1] === '\n';
 }
+
+/**
+ * Without what stands between straight marks: on one line any two, over lines where the first can open and the second can
+ * close. What stands between a mark that closes an earlier line's quotation and one that opens the next was not quoted.
+ */
+function withoutStraightQuotations(text: string): string {
+  let kept = '';
+  let from = 0;
+  let isOpen = false;
+  for (let at = text.indexOf('"'); at >= 0; ) {
+    const end = text.indexOf('"', at + 1);
+    if (end < 0) break;
+    const said = text.slice(at + 1, end);
+    const isPair = said.includes('\n')
+      ? said.length <= MOST_OVER_LINES && canOpen(text, at) && canClose(text, end)
+      : said !== '' && !(isOpen && closes(text, at) && opens(text, end));
+    if (isPair && isQuotation(said)) {
+      kept += `${text.slice(from, at)}\n`;
+      from = end + 1;
+    }
+    isOpen = !isPair && said !== '' && !isOpen;
+    at = isPair ? text.indexOf('"', end + 1) : end;
+  }
+  return kept + text.slice(from);
+}
+
+const canOpen = (text: string, at: number) => at === 0 || /[\s(]/.test(text[at - 1] as string);
+const canClose = (text: string, at: number) => !/^[\p{L}\p{N}]/u.test(text.slice(at + 1, at + 3));
+const opens = (text: string, at: number) => canOpen(text, at) && /\S/.test(text[at + 1] ?? '');
+const closes = (text: string, at: number) => !canOpen(text, at) && /\s/.test(text[at + 1] ?? ' ');
 
 /** Not by a pattern, which looks through the rest of the text for each mark that nothing closes. */
 function withoutQuotations(text: string, marks: string): string {

@@ -13,6 +13,7 @@ import {
   withoutFormer,
   withoutOver,
   withoutReplaced,
+  withoutUndecided,
   withoutWhen,
 } from '../../base/text/change-words.ts';
 import { hasWrapperTag, speaksToAgent } from '../../base/text/injection.ts';
@@ -187,7 +188,13 @@ function checkValues(line: NewLine, { operation, entries, old, say }: Rest): voi
 
 /** Values of a line that neither what it rests on says, nor a line whose place it takes. */
 function foreignTo(said: string, [line = '', ...old]: string[]): string[] {
-  return literals(line).filter((value) => ![said, ...old].some((text) => containsLiteral(value, text)));
+  return literals(line).filter((value) => ![said, ...old].some((text) => isValueIn(value, text)));
+}
+
+/** Whether a value stands in a text, a file's name also at the end of a path. */
+function isValueIn(value: string, text: string): boolean {
+  if (containsLiteral(value, text)) return true;
+  return /\.\p{L}\w*$/u.test(value) && containsLiteral(value, text.replaceAll(`/${value}`, ` ${value}`));
 }
 
 /** The lines that a merge keeps what they say of: not those whose value a newer entry of the same subject changes. */
@@ -207,9 +214,10 @@ function isMovedBy({ text, sources = [] }: KnownLine, entry: KnownEntry): boolea
 /** What is denied stays denied, and nothing else is. */
 function checkSense(line: NewLine, { operation, entries, old, say }: Rest): void {
   const kept = keptOf({ operation, entries, old }).map(({ text }) => text);
-  const denied = denialIn(line.text);
+  const denied = denialIn(isOpen(line) ? withoutUndecided(line.text) : line.text);
   const isLost = (text: string, lines: NewLine[]) =>
-    denialIn(text) !== null && !lines.some((each) => denialIn(each.text) !== null || deniesSame(each.text, text));
+    denialIn(lines.some(isOpen) ? withoutUndecided(text) : text) !== null &&
+    !lines.some((each) => denialIn(each.text) !== null || deniesSame(each.text, text));
   // Of an entry that several lines cite, one has to deny it.
   const citing = (id: string) => operation.lines.filter((each) => each.entries.includes(id));
   const lost =
@@ -316,7 +324,7 @@ function tellLost(
   { written, days, of, say }: { written: string; days: Day[]; of: string; say: Check['say'] },
 ): void {
   const values = literals(withoutWhen(withoutReplaced(text), days));
-  const lost = values.filter((value) => !containsLiteral(value, written));
+  const lost = values.filter((value) => !isValueIn(value, written));
   if (lost.length > 0) say(`its lines lose ${lost.map(quoted).join(', ')} of ${of}: keep it letter for letter.`);
 }
 

@@ -135,10 +135,24 @@ const INJECTED_BEGINNINGS = [
   'Warning: The maximum number of unified exec processes',
 ];
 
-/** The parts as the person typed them; `null` where no person typed. */
+/** A file that a person put to the prompt, as the app lists it under its heading. */
+const FILES = /^\s*# Files mentioned by the user:\n/;
+const FILE = /^## [^\n]*?: (\S[^\n]*)$/gm;
+
+/** The parts as the person typed them, and the files they put to them; `null` where no person typed. */
 export function typedParts(parts: readonly Part[]): Part[] | null {
+  const labels = parts.flatMap((part) => (part.kind === 'attachment' ? [part.label] : []));
   return humanParts(
-    parts.map((part): Part => (part.kind === 'text' ? { kind: 'text', text: part.text.replace(WRAPPER, '') } : part)),
+    parts.flatMap((part): Part[] => {
+      if (part.kind !== 'text') return [part];
+      const [wrapper = ''] = WRAPPER.exec(part.text) ?? [];
+      const paths = FILES.test(wrapper) ? [...wrapper.matchAll(FILE)].map(([, path = '']) => path) : [];
+      const files = paths.filter((path) => !labels.some((label) => label.endsWith(path)));
+      return [
+        { kind: 'text', text: part.text.slice(wrapper.length) },
+        ...files.map((path): Part => ({ kind: 'attachment', label: `file, ${path}` })),
+      ];
+    }),
   );
 }
 

@@ -403,6 +403,24 @@ test.each<[string, Operation[], DreamContext, string]>([
     context([{ text: 'Tea.' }, { text: 'Cake.' }]),
     'several types',
   ],
+  [
+    'what is open denies what nobody did',
+    [write('add', 'Open: whether the mirror does not take tags.')],
+    context([{ text: 'Whether the mirror takes tags is open.' }]),
+    'denies anything',
+  ],
+  [
+    'a "not" beside what is not decided is lost',
+    [write('add', 'Open: where the mirror runs, since it takes tags.')],
+    context([{ text: 'Not decided: where the mirror runs, since it does not take tags.' }]),
+    'keep that word',
+  ],
+  [
+    'a file in one directory is named for one in another',
+    [write('add', 'web/local.json holds the remote.')],
+    context([{ text: 'conf/local.json holds the remote.' }]),
+    'lose "conf/local.json"',
+  ],
 ])('a list is refused when %s', (_, operations, known, reason) => {
   expect(checkOperations(operations, known).join('\n')).toContain(reason);
 });
@@ -649,6 +667,26 @@ test.each<[string, Operation[], DreamContext]>([
       [{ text: 'The default is lowered to 3000, because 4000 does not work.' }],
       [{ text: 'The default is 5000.' }, { text: 'Everybody has one default (5000).' }],
     ),
+  ],
+  [
+    'what is not decided is said to be open',
+    [write('add', 'Open: whether the mirror leaves out tags.')],
+    context([{ text: 'Not decided yet: whether the mirror leaves out tags.' }]),
+  ],
+  [
+    'what is open is said to be not decided',
+    [write('add', 'Open: whether the mirror leaves out tags is not decided.')],
+    context([{ text: 'Whether the mirror leaves out tags is open.' }]),
+  ],
+  [
+    'a file that one entry names alone is named by its path, as another does',
+    [{ ...write('add', ''), ...both, lines: [{ text: 'conf/local.json is ignored, and holds the remote.', ...both }] } as Operation],
+    context([{ text: 'conf/local.json is ignored.' }, { text: 'local.json holds the remote.' }]),
+  ],
+  [
+    'a file is named by its path first, and by its name then',
+    [write('add', 'conf/local.json is ignored: local.json holds the remote.')],
+    context([{ text: 'conf/local.json, which holds the remote, is ignored.' }]),
   ],
 ])('a list is let through when %s', (_, operations, known) => {
   expect(checkOperations(operations, known)).toEqual([]);

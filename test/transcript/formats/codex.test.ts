@@ -136,6 +136,17 @@ describe('a Codex rollout', () => {
     ]);
   });
 
+  test('names the files that a person put to a prompt, each once', async () => {
+    const named = (name: string) => `## ${name}: /home/kim/${name}\n\n`;
+    const prompt = `\n# Files mentioned by the user:\n\n${named('a (2).png')}${named('b.mp4')}## My request for Codex:\nUse both.`;
+    const [message] = await read(meta('a'), typed(prompt, { local_images: ['/home/kim/a (2).png'] }));
+    expect(message?.parts).toEqual([
+      { kind: 'text', text: 'Use both.' },
+      { kind: 'attachment', label: 'file, /home/kim/b.mp4' },
+      { kind: 'attachment', label: 'image, /home/kim/a (2).png' },
+    ]);
+  });
+
   test('does not take for typed what /init stands for', async () => {
     const prompt =
       'Generate a file named AGENTS.md that serves as a contributor guide for this repository.\nYour goal …';
