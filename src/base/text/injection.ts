@@ -266,7 +266,7 @@ function withoutStraightQuotations(text: string): string {
     const end = text.indexOf('"', at + 1);
     if (end < 0) break;
     const said = text.slice(at + 1, end);
-    const isPair = said.includes('\n')
+    const isPair: boolean = said.includes('\n')
       ? said.length <= MOST_OVER_LINES && canOpen(text, at) && canClose(text, end)
       : said !== '' && !(isOpen && closes(text, at) && opens(text, end));
     if (isPair && isQuotation(said)) {

@@ -38,7 +38,10 @@ test.each([
   ['It says “as long as a sentence is”, he said.', 'It says \n, he said.'],
   ['It says “so” and “as long as a sentence is”.', 'It says “so” and \n.'],
   ['It says „so lang wie ein ganzer Satz“.', 'It says \n.'],
-  ['No maps like " a/\n  b.ts\n  c.ts, d.ts" but charts where I ask "Go on".', 'No maps like \n but charts where I ask "Go on".'],
+  [
+    'No maps like " a/\n  b.ts\n  c.ts, d.ts" but charts where I ask "Go on".',
+    'No maps like \n but charts where I ask "Go on".',
+  ],
   ['It’s ‘as long as a sentence would be’, he said.', 'It’s \n, he said.'],
 ])('what is tagged or quoted in %j is somebody else’s', (message, own) => {
   expect(ownWords(message)).toBe(own);

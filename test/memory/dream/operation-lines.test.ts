@@ -680,7 +680,13 @@ test.each<[string, Operation[], DreamContext]>([
   ],
   [
     'a file that one entry names alone is named by its path, as another does',
-    [{ ...write('add', ''), ...both, lines: [{ text: 'conf/local.json is ignored, and holds the remote.', ...both }] } as Operation],
+    [
+      {
+        ...write('add', ''),
+        ...both,
+        lines: [{ text: 'conf/local.json is ignored, and holds the remote.', ...both }],
+      } as Operation,
+    ],
     context([{ text: 'conf/local.json is ignored.' }, { text: 'local.json holds the remote.' }]),
   ],
   [
