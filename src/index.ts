@@ -52,7 +52,7 @@ export {
   type VersionOperation,
   type VersionPage,
 } from './memory/history/versions.ts';
-export type { Enablement as Standing } from './memory/home/switches.ts';
+export type { Enablement as Standing } from './memory/home/paths.ts';
 // A memory directory and its history.
 export type { StoreOptions } from './memory/open.ts';
 export { openStore } from './memory/open.ts';

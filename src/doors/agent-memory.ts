@@ -9,9 +9,8 @@ import { renderPrompt } from '../base/prompt.ts';
 import { openStore } from '../memory/open.ts';
 import type { Store } from '../memory/store/store.ts';
 import { isTopicPath } from '../memory/text/topic.ts';
-import { declaredScope } from './agent-definition.ts';
 import { type MemoryToolOptions, memoryCommands, readMemoryCommand } from './memory-commands.ts';
-import { MEMORY_SCOPES, type MemoryScope, notOfWorkingTree, openHomeOf, scopeDir } from './places.ts';
+import { declaredScope, MEMORY_SCOPES, type MemoryScope, notOfWorkingTree, openHomeOf, scopeDir } from './places.ts';
 import { type RecallOptions, recallFor } from './recall.ts';
 import { keepingOf } from './wing.ts';
 

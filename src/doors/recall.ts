@@ -15,16 +15,15 @@ import { nextDayAt } from '../base/time.ts';
 import { countWaiting } from '../memory/dream/proposals.ts';
 import { formatUnreadSpend } from '../memory/home/day-spend.ts';
 import { formatDamage, type Home } from '../memory/home/home.ts';
+import type { Enablement } from '../memory/home/paths.ts';
 import { checkoutRoot } from '../memory/home/paths.ts';
-import type { Enablement } from '../memory/home/switches.ts';
 import { isUnwritable } from '../memory/ledger/database.ts';
 import { countLearned } from '../memory/ledger/entries.ts';
 import type { Ledger } from '../memory/ledger/ledger.ts';
 import { type BesidePlace, type Recall, type RecalledTopic, recall } from '../memory/recall/recall.ts';
 import { type RecallRows, timesForgotten } from '../memory/recall/recall-uses.ts';
 import { isWithinTokens } from '../transcript/excerpt/tokens.ts';
-import { declaredScope, findDefinition } from './agent-definition.ts';
-import { enablementFor, type MemoryScope, scopeDir, scopesBeside } from './places.ts';
+import { declaredScope, enablementFor, findDefinition, type MemoryScope, scopeDir, scopesBeside } from './places.ts';
 import { type Looked, openPlaces, type RecallPlaces } from './recall-places.ts';
 import { wings } from './wing.ts';
 

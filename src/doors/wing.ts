@@ -10,7 +10,7 @@ import type { Clock } from '../base/time.ts';
 import type { RedactElsewhere } from '../memory/history/redact/redaction.ts';
 import type { HomeDatabase } from '../memory/home/database.ts';
 import type { Home } from '../memory/home/home.ts';
-import type { Enablement } from '../memory/home/switches.ts';
+import type { Enablement } from '../memory/home/paths.ts';
 import type { JobKind } from '../memory/ledger/inbox.ts';
 import type { Ledger, StartedBy } from '../memory/ledger/ledger.ts';
 import { setWingSchemas, type WingSchema } from '../memory/ledger/schema.ts';

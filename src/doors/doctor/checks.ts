@@ -13,15 +13,15 @@ import { isPrivate, readTextNow, statFile, statNow } from '../../base/files/file
 import { keyPath, keySource, readAccess } from '../../base/key.ts';
 import { localTime } from '../../base/time.ts';
 import type { Home } from '../../memory/home/home.ts';
+import type { Enablement } from '../../memory/home/paths.ts';
 import { JobSpend } from '../../memory/home/spend.ts';
-import type { Enablement } from '../../memory/home/switches.ts';
 import { namesInSpool, spoolDir } from '../../queue/spool.ts';
 import { AGENT_NAMES, type Agent, findAgent, findPrograms } from '../setup/agents/agents.ts';
 import { isInstalled } from '../setup/agents/installing.ts';
 import { readSettings } from '../setup/agents/settings-text.ts';
 import { schedulers } from '../setup/schedules.ts';
 import { type Checked, fail, keepingOf, ok, warn } from '../wing.ts';
-import { nextNightly } from '../worker/nightly.ts';
+import { nextNightly } from '../worker/hold.ts';
 import { wakeQueueOptions } from '../worker/worker.ts';
 
 const OLDEST_NODE = [22, 18] as const;

@@ -8,7 +8,7 @@ import type { Config } from '../../base/config/config.ts';
 import { type AppError, describeError, isAppError, onAppError } from '../../base/errors.ts';
 import { isDirectory } from '../../base/files/directories.ts';
 import type { Home } from '../../memory/home/home.ts';
-import type { Enablement } from '../../memory/home/switches.ts';
+import type { Enablement } from '../../memory/home/paths.ts';
 import { inboxItem, type JobKind, nextDueInInbox, putInInbox } from '../../memory/ledger/inbox.ts';
 import type { DueItem } from '../../memory/ledger/work-rows.ts';
 import type { Store } from '../../memory/store/store.ts';

@@ -1,18 +1,24 @@
 // Whether work may ask a model now: not while the breaker is open, and not on a day whose ceiling is reached. What is
 // held back waits in its inbox, with the reason and the time; how often that happened is counted in the home.
+// And the nightly dream: when it is due, and what keeps it shut. That a night is due is told by the home, not by the queue:
+// once a night, by whichever worker comes first, and after a downtime over many nights once for all of them. What a person
+// asks for passes every gate but one: no dream runs beside extractions of its directory.
 
+import { Cron } from 'croner';
 import { OFFLINE_MODEL } from '../../agent/types.ts';
 import type { Config } from '../../base/config/config.ts';
-import { backoffMs, ERRORS, type Failure, ruleOf } from '../../base/errors.ts';
+import { AppError, backoffMs, ERRORS, type Failure, ruleOf } from '../../base/errors.ts';
 import { keySource } from '../../base/key.ts';
 import { dayOf, nextDayAt } from '../../base/time.ts';
 import type { Home } from '../../memory/home/home.ts';
 import type { InboxItem } from '../../memory/ledger/inbox.ts';
-import { lastDreamJob } from '../../memory/ledger/job-rows.ts';
+import { lastDreamAt, lastDreamJob } from '../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../memory/ledger/ledger.ts';
 import { missingIn } from '../../memory/ledger/version-rows.ts';
 import { formatMissing, IF_MISSING } from '../../memory/store/external-edits.ts';
+import type { Store } from '../../memory/store/store.ts';
 import type { App } from '../compose.ts';
+import { wings } from '../wing.ts';
 
 export interface Hold {
   outcome: 'ceiling' | 'breaker';
@@ -91,4 +97,58 @@ export async function dreamHolds(
   const admission = await admissionNow({ config, home });
   if (admission) holds.push({ why: admission, needsPerson: false });
   return holds;
+}
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * The instant of the nightly round that follows `lastAt`, in the past where it is overdue. A time that a change of the clocks leaves
+ * out or repeats comes once. Errors: `bad-input` for a pattern that never comes.
+ */
+export function nextNightly({ dreamCron, zone }: Config, lastAt: Date): Date {
+  const unusable = (cause?: unknown) =>
+    new AppError('bad-input', `No nightly dream can be planned from "${dreamCron}" in "${zone}".`, {
+      remedy: 'Set dreamCron in config.json of the nocturne home to a cron pattern such as "30 3 * * *".',
+      cause,
+    });
+  let next: Date | null;
+  try {
+    next = new Cron(dreamCron, { timezone: zone, paused: true }).nextRun(lastAt);
+  } catch (cause) {
+    throw unusable(cause);
+  }
+  if (!next) throw unusable();
+  return next;
+}
+
+/** Puts the nightly dream into the inboxes if it is due; answers whether it was. */
+export async function roundIfDue(app: App, onError: (message: string) => void): Promise<boolean> {
+  const dueAt = nextNightly(app.config, await app.home.nightlyAt());
+  if (dueAt > app.config.clock.now()) return false;
+  await app.desk.beginNight(dueAt, onError);
+  return true;
+}
+
+/**
+ * What keeps a dream from running, as a sentence, or null. Without any news it runs: that asks no model, and brings
+ * the index up to what people wrote.
+ */
+export async function shutGate(
+  app: App,
+  { store, payload }: { store: Store; payload: { isNightly?: boolean } },
+): Promise<string | null> {
+  if (!payload.isNightly) return null;
+  const { config, dreamNews } = app;
+  for (const wing of wings()) {
+    const reason = wing.keepsNightFrom?.(store, app) ?? null;
+    if (reason !== null) return reason;
+  }
+  const now = config.clock.now();
+  const lastAt = lastDreamAt(store.ledger, now);
+  if (lastAt && now.getTime() - Date.parse(lastAt) < config.dreamMinHours * HOUR_MS) {
+    return `too soon: dreamed less than ${config.dreamMinHours} hours before`;
+  }
+  const news = await dreamNews(store);
+  if (news.size === 0 || news.size >= config.dreamMinEntries) return null;
+  return `too few entries: fewer than ${config.dreamMinEntries} are new or changed`;
 }

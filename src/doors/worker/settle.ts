@@ -3,7 +3,7 @@
 
 import type { Requests } from '../../../jobs/dream/seams.ts';
 import { backoffMs, ERRORS, type Failure, isGivenUp } from '../../base/errors.ts';
-import type { Enablement } from '../../memory/home/switches.ts';
+import type { Enablement } from '../../memory/home/paths.ts';
 import { givenUpTurns } from '../../memory/ledger/coverage.ts';
 import type { FailureRow, InboxItem, JobKind } from '../../memory/ledger/inbox.ts';
 import type { Store } from '../../memory/store/store.ts';

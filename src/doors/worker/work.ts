@@ -11,8 +11,7 @@ import type { Session } from '../../transcript/session.ts';
 import type { App } from '../compose.ts';
 import { type WorkTerms, wings } from '../wing.ts';
 import { dueItems } from './desk.ts';
-import { admit, tellBreaker } from './hold.ts';
-import { shutGate } from './nightly.ts';
+import { admit, shutGate, tellBreaker } from './hold.ts';
 import { type Attempt, type Ending, holdItem, settleItem, type Tried, type WorkResult } from './settle.ts';
 import { snapshotPath } from './transcript-snapshots.ts';
 

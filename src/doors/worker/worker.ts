@@ -12,7 +12,7 @@ import type { App } from '../compose.ts';
 import { lanesFor } from '../job-bounds.ts';
 import { type Keeping, wings } from '../wing.ts';
 import type { Due, Taken } from './desk.ts';
-import { nextNightly, roundIfDue } from './nightly.ts';
+import { nextNightly, roundIfDue } from './hold.ts';
 import type { WorkResult } from './settle.ts';
 import { workKey } from './work.ts';
 

@@ -30,7 +30,7 @@ import type { FileChange, Store } from '../../memory/store/store.ts';
 import { authorName } from '../../memory/text/blocks.ts';
 import { editLines, parseTopic, seenOnceOn } from '../../memory/text/topic.ts';
 import type { MemoryType } from '../../memory/types.ts';
-import { sharedAlone, shareInto, statementsOf } from './team-topic.ts';
+import { sharedAlone, shareInto, statementsOf } from './team-memory.ts';
 
 /** A topic of one's own memory. */
 export interface ShareSource {

@@ -5,7 +5,7 @@ import { loadConfig } from '../../../src/base/config/config.ts';
 import { thisProcess } from '../../../src/base/process.ts';
 import { fixedClock } from '../../../src/base/time.ts';
 import { announceSession } from '../../../src/doors/hook/ingest.ts';
-import { nextNightly } from '../../../src/doors/worker/nightly.ts';
+import { nextNightly } from '../../../src/doors/worker/hold.ts';
 import { drainInboxes } from '../../../src/doors/worker/worker.ts';
 import { openHome } from '../../../src/memory/home/home.ts';
 import { inboxItems } from '../../../src/memory/ledger/inbox.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { decideEnablement, type Switches, type Whereabouts } from '../../../src/memory/home/switches.ts';
+import { decideEnablement, type Switches, type Whereabouts } from '../../../src/memory/home/paths.ts';
 
 const SETTINGS = '/home/ada/.claude/settings.json';
 const AT: Whereabouts = ['/work/app/src', '/work/app'];

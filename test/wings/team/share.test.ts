@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import type { RememberReport } from '../../../jobs/remember.ts';
 import { type WingApp, wings, wingWith } from '../../../src/doors/wing.ts';
-import { shutGate } from '../../../src/doors/worker/nightly.ts';
+import { shutGate } from '../../../src/doors/worker/hold.ts';
 import { writeSession } from '../../../src/memory/ledger/coverage.ts';
 import type { ShareReport } from '../../../src/wings/team/share.ts';
 import { type TestApp, testApp } from '../../support/app.ts';

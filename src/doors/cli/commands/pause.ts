@@ -3,8 +3,7 @@
 import { InvalidArgumentError } from 'commander';
 import { canonicalPath } from '../../../base/files/directories.ts';
 import { formatUnreadSpend } from '../../../memory/home/day-spend.ts';
-import { gitRoot } from '../../../memory/home/paths.ts';
-import { isPause } from '../../../memory/home/switches.ts';
+import { gitRoot, isPause } from '../../../memory/home/paths.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import type { WorkRows } from '../../../memory/ledger/work-rows.ts';
 import { eachLedger } from '../../worker/known-work.ts';

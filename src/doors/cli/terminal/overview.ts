@@ -32,9 +32,8 @@ import { isTopicPath } from '../../../memory/text/topic.ts';
 import type { App } from '../../compose.ts';
 import { memoryDirIfTold } from '../../places.ts';
 import { wings } from '../../wing.ts';
-import { type DreamHold, dreamHolds } from '../../worker/hold.ts';
+import { type DreamHold, dreamHolds, nextNightly } from '../../worker/hold.ts';
 import { eachLedger, knownWork } from '../../worker/known-work.ts';
-import { nextNightly } from '../../worker/nightly.ts';
 import { withReader } from './options.ts';
 import { type Whose, whoseMemory } from './words.ts';
 

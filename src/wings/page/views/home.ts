@@ -5,7 +5,7 @@ import { sayCount } from '../../../base/text/wording.ts';
 import { asJson, readCost } from '../../../doors/cli/commands/cost.ts';
 import { type Need, readOverview } from '../../../doors/cli/terminal/overview.ts';
 import { plainly, sayTokens, sayUsd } from '../../../doors/cli/terminal/words.ts';
-import { nextNightly } from '../../../doors/worker/nightly.ts';
+import { nextNightly } from '../../../doors/worker/hold.ts';
 import { refreshTopics, topicCards } from '../../../memory/dream/topic-table.ts';
 import { countStates } from '../../../memory/ledger/entries.ts';
 import { lastSuccessAt } from '../../../memory/ledger/job-rows.ts';
