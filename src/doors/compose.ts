@@ -47,7 +47,7 @@ import { transcriptFiles } from './shared.ts';
 import { tracing } from './telemetry.ts';
 import { UserScope } from './user-scope.ts';
 import { keepingOf, type WingApp, type WorkFigures, wings, wingWith } from './wing.ts';
-import { type Desk, LocalDesk } from './worker/desk.ts';
+import { type Desk, localDesk } from './worker/desk.ts';
 
 export interface App extends WingApp {
   /** The same for all sessions that a memory directory has seen: off where every one of their projects is. */
@@ -248,7 +248,7 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
     userScope,
     standingOf,
     redactElsewhere: keeping?.redactElsewhere?.bind(keeping),
-    desk: keeping?.desk(deskParts) ?? new LocalDesk(deskParts),
+    desk: keeping?.desk(deskParts) ?? localDesk(deskParts),
     figures: keeping?.figures?.bind(keeping),
     storeFor,
     storeForWork,

@@ -76,29 +76,33 @@ export function wallOf(jobWallMs: number): AbortSignal {
 /** Tells of the requests of every run. */
 export function withNews(run: RunAgent, onRequest: Parts['onRequest']): RunAgent {
   if (!onRequest) return run;
-  return (request, ports, signal) => {
-    const reserve: typeof ports.reserve = async (...bound) => {
-      const reservation = await ports.reserve(...bound);
-      onRequest(undefined);
-      return reservation;
-    };
-    const settle: typeof ports.settle = (reservation, usage, refused) => {
-      onRequest(refused ?? null);
-      return ports.settle(reservation, usage, refused);
-    };
-    return run(request, { ...ports, reserve, settle }, signal);
-  };
+  return around(run, {
+    reserved: () => onRequest(undefined),
+    settled: (_, refused) => onRequest(refused ?? null),
+  });
 }
 
 /** Tells what each request of a run used. */
 export function withUsage(run: RunAgent, onUsage: JobOptions['onUsage']): RunAgent {
-  if (!onUsage) return run;
+  return onUsage ? around(run, { settled: onUsage }) : run;
+}
+
+/** Calls these when a request of a run is about to be sent, and before what it used is counted. */
+function around(
+  run: RunAgent,
+  told: { reserved?(): void; settled(usage: SpentTokens, refused?: Refusal): void | Promise<void> },
+): RunAgent {
   return (request, ports, signal) => {
+    const reserve: typeof ports.reserve = async (...bound) => {
+      const reservation = await ports.reserve(...bound);
+      told.reserved?.();
+      return reservation;
+    };
     const settle: typeof ports.settle = async (reservation, usage, refused) => {
-      await onUsage(usage);
+      await told.settled(usage, refused);
       return ports.settle(reservation, usage, refused);
     };
-    return run(request, { ...ports, settle }, signal);
+    return run(request, { ...ports, reserve, settle }, signal);
   };
 }
 

@@ -8,7 +8,7 @@ import { isDirectory } from '../base/files/directories.ts';
 import type { Home } from '../memory/home/home.ts';
 import { isDamagedFile } from '../memory/ledger/database.ts';
 import { findLedger, type Ledger } from '../memory/ledger/ledger.ts';
-import { LedgerRecallRows, type RecallRows } from '../memory/recall/recall-uses.ts';
+import { type RecallRows, recallRowsOf } from '../memory/recall/recall-uses.ts';
 import { homeOf } from './places.ts';
 import { type Keeping, keepingOf } from './wing.ts';
 
@@ -52,7 +52,7 @@ function placesHere(home: Home, onDamage: (message: string) => void): RecallPlac
       try {
         const ledger = findLedger(dir);
         if (ledger) ledgers.push(ledger);
-        return { id: dir, dir, ledger, rows: ledger && new LedgerRecallRows(ledger), isThere };
+        return { id: dir, dir, ledger, rows: ledger && recallRowsOf(ledger), isThere };
       } catch (error) {
         if (!isDamagedFile(error)) throw error;
         onDamage(describeError(error));

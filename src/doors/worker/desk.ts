@@ -60,62 +60,54 @@ export interface DeskParts {
 }
 
 /** Over the memory directories of this machine. */
-export class LocalDesk implements Desk {
-  readonly handsOut = false;
-  readonly #parts: DeskParts;
+export function localDesk(parts: DeskParts): Desk {
+  const { config, home, standingOf } = parts;
   /** Looked into last. */
-  #stores: Store[] = [];
-
-  constructor(parts: DeskParts) {
-    this.#parts = parts;
-  }
-
-  async due(onError: OnError): Promise<Due[]> {
-    this.#stores = await openStores(this.#parts, onError);
-    const due: Due[] = [];
-    for (const store of this.#stores) {
-      for (const item of await dueItems(this.#parts, store)) due.push({ store: store.id, ...item });
-    }
-    return due;
-  }
-
-  async nextDueAt(now: string): Promise<string | undefined> {
-    return this.#stores
-      .flatMap(({ ledger }) => nextDueInInbox(ledger, now) ?? [])
-      .sort()
-      .at(0);
-  }
-
-  /** What it was woken for. */
-  async take(wakeUp?: WakeUp): Promise<Taken | null> {
-    if (!wakeUp || !isThere(wakeUp.store)) return null;
-    const { kind, key } = wakeUp;
-    return { store: await this.#parts.store(wakeUp.store), kind, key, done: async () => {} };
-  }
-
-  async beginNight(dueAt: Date | undefined, onError: OnError): Promise<void> {
-    const { config, home, standingOf } = this.#parts;
-    const notBefore = config.clock.now().toISOString();
-    const stores: Store[] = [];
-    for (const store of await openStores(this.#parts, onError)) {
-      if ((await standingOf(store)).enabled) stores.push(store);
-    }
-    // Within the home's transaction, at once: whoever dies in it leaves a night that is still due.
-    await home.nightlyRound(dueAt, () => {
-      for (const { ledger } of stores) {
-        if (inboxItem(ledger, 'dream', 'dream')) continue;
-        putInInbox(ledger, { kind: 'dream', key: 'dream', payload: { isNightly: true }, notBefore });
+  let stores: Store[] = [];
+  return {
+    handsOut: false,
+    async due(onError) {
+      stores = await openStores(parts, onError);
+      const due: Due[] = [];
+      for (const store of stores) {
+        for (const item of await dueItems(parts, store)) due.push({ store: store.id, ...item });
       }
-    });
-  }
-
-  async deliver(onError: OnError): Promise<void> {
-    for (const store of await openStores(this.#parts, onError)) {
-      const told = (error: AppError) =>
-        onError(`${store.id}: what is about the user waits in the outbox: ${describeError(error)}`);
-      await this.#parts.deliver(store).catch(onAppError(told));
-    }
-  }
+      return due;
+    },
+    async nextDueAt(now) {
+      return stores
+        .flatMap(({ ledger }) => nextDueInInbox(ledger, now) ?? [])
+        .sort()
+        .at(0);
+    },
+    /** What it was woken for. */
+    async take(wakeUp) {
+      if (!wakeUp || !isThere(wakeUp.store)) return null;
+      const { kind, key } = wakeUp;
+      return { store: await parts.store(wakeUp.store), kind, key, done: async () => {} };
+    },
+    async beginNight(dueAt, onError) {
+      const notBefore = config.clock.now().toISOString();
+      const enabled: Store[] = [];
+      for (const store of await openStores(parts, onError)) {
+        if ((await standingOf(store)).enabled) enabled.push(store);
+      }
+      // Within the home's transaction, at once: whoever dies in it leaves a night that is still due.
+      await home.nightlyRound(dueAt, () => {
+        for (const { ledger } of enabled) {
+          if (inboxItem(ledger, 'dream', 'dream')) continue;
+          putInInbox(ledger, { kind: 'dream', key: 'dream', payload: { isNightly: true }, notBefore });
+        }
+      });
+    },
+    async deliver(onError) {
+      for (const store of await openStores(parts, onError)) {
+        const told = (error: AppError) =>
+          onError(`${store.id}: what is about the user waits in the outbox: ${describeError(error)}`);
+        await parts.deliver(store).catch(onAppError(told));
+      }
+    },
+  };
 }
 
 /** The items of a store that may be worked now; a dream waits while there are extractions due or under way. */

@@ -26,24 +26,18 @@ export interface RecallRows {
   use(uses: { shown?: string[]; used?: string[]; now: Date }): Promise<void>;
 }
 
-export class LedgerRecallRows implements RecallRows {
-  readonly #ledger: Ledger;
-
-  constructor(ledger: Ledger) {
-    this.#ledger = ledger;
-  }
-
-  async before({ session, request }: Parameters<RecallRows['before']>[0]) {
-    const sql = 'select text from recalled where session = ? and request = ?';
-    return this.#ledger.get<{ text: string }>(sql, session, request)?.text ?? null;
-  }
-
-  remember = async (given: Parameters<RecallRows['remember']>[0]) => rememberRecalled(this.#ledger, given);
-  use = async (uses: Parameters<RecallRows['use']>[0]) => rememberUses(this.#ledger, uses);
-
-  async drop(session: string) {
-    this.#ledger.deriving(() => this.#ledger.run('delete from recalled where session = ?', session));
-  }
+export function recallRowsOf(ledger: Ledger): RecallRows {
+  return {
+    async before({ session, request }) {
+      const sql = 'select text from recalled where session = ? and request = ?';
+      return ledger.get<{ text: string }>(sql, session, request)?.text ?? null;
+    },
+    remember: async (given) => rememberRecalled(ledger, given),
+    use: async (uses) => rememberUses(ledger, uses),
+    async drop(session) {
+      ledger.deriving(() => ledger.run('delete from recalled where session = ?', session));
+    },
+  };
 }
 
 /** How the topics were used, by path; a topic that never was is not in it. */

@@ -15,7 +15,7 @@ import { checkFence, type Lease } from '../ledger/job-rows.ts';
 import { type Ledger, Transaction } from '../ledger/ledger.ts';
 import { type Actor, beginCommit, shaOf } from '../ledger/version-rows.ts';
 import { type WorkRows, workRowsOf } from '../ledger/work-rows.ts';
-import { LedgerRecallRows, type RecallRows } from '../recall/recall-uses.ts';
+import { type RecallRows, recallRowsOf } from '../recall/recall-uses.ts';
 import { applyCommits, applyLateEdits, type SwapContext } from './apply.ts';
 import { locateFile } from './confine.ts';
 import { DISPLACED_DIR, DisplacedFiles } from './displaced-files.ts';
@@ -174,7 +174,7 @@ export class DirectoryStore implements Store {
     this.dir = dir;
     this.ledger = ledger;
     this.work = workRowsOf(ledger);
-    this.recalls = new LedgerRecallRows(ledger);
+    this.recalls = recallRowsOf(ledger);
     this.isCheckedIn = isCheckedIn;
     this.#clock = clock;
     this.#resolveEdits = resolveEdits;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { announceSession } from '../../../src/doors/hook/ingest.ts';
 import { useWings, type Wing } from '../../../src/doors/wing.ts';
-import { LocalDesk } from '../../../src/doors/worker/desk.ts';
+import { localDesk } from '../../../src/doors/worker/desk.ts';
 import { inboxItems } from '../../../src/memory/ledger/inbox.ts';
 import { openStore } from '../../../src/memory/open.ts';
 import { openSession } from '../../../src/transcript/session.ts';
@@ -100,7 +100,7 @@ describe.skipIf(noPostgres)(`sessions that are kept in the database ${noPostgres
         return {
           ...{ homeDatabase, transcripts, shared: null },
           ...{ openStore: async () => opened, findStore: async () => opened, stores: async () => [] },
-          ...{ desk: (parts) => new LocalDesk(parts) },
+          ...{ desk: (parts) => localDesk(parts) },
           queue: async () => ({ namespace: 'test', url: own.url }),
           close: async () => {
             opened.close();

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import { type Config, loadConfig } from '../../../../src/base/config/config.ts';
 import { useWings, type Wing } from '../../../../src/doors/wing.ts';
-import { LocalDesk } from '../../../../src/doors/worker/desk.ts';
+import { localDesk } from '../../../../src/doors/worker/desk.ts';
 import { Home } from '../../../../src/memory/home/home.ts';
 import { openStore } from '../../../../src/memory/open.ts';
 import type { Store } from '../../../../src/memory/store/store.ts';
@@ -34,7 +34,7 @@ export const homeKept: Wing = {
       openStore: openKept,
       findStore: openKept,
       stores: async () => [],
-      desk: (parts) => new LocalDesk(parts),
+      desk: (parts) => localDesk(parts),
       queue: async () => ({ namespace: basename(dir), url: databaseUrl }),
       shared: null,
       close,
