@@ -3,8 +3,7 @@
 // Promises: no text of a transcript, a prompt or a reply is in a span; with telemetry off nothing is loaded.
 
 import type { Context, Span, Tracer } from '@opentelemetry/api';
-import type { AgentPorts, AgentRequest, RunAgent } from '../agent/types.ts';
-import type { Usage } from '../base/config/prices.ts';
+import type { AgentPorts, RunAgent } from '../agent/types.ts';
 import { ERRORS, type Failure, failureOf } from '../base/errors.ts';
 
 interface Tracing {
@@ -51,11 +50,8 @@ export function tracing(isOn: boolean): Tracing {
       const attributes = { 'gen_ai.request.model': request.model, 'nocturne.max_turns': request.maxTurns };
       return trace.getTracer('nocturne').startActiveSpan('nocturne agent', { attributes }, (span) =>
         within(span, async () => {
-          const requests = new RequestSpans(
-            trace.setSpan(context.active(), span),
-            request,
-            trace.getTracer('nocturne'),
-          );
+          const parent = trace.setSpan(context.active(), span);
+          const requests = requestSpans(trace.getTracer('nocturne'), { parent, model: request.model });
           try {
             return await run(request, requests.around(ports), signal);
           } finally {
@@ -78,52 +74,36 @@ export function checkedInCounter(isOn: boolean): ((bytes: number) => Promise<voi
 }
 
 /** One span per HTTP request: from its reservation to its settlement, or to the end of the run. */
-class RequestSpans {
-  readonly #parent: Context;
-  readonly #request: AgentRequest;
-  readonly #tracer: Tracer;
-  readonly #open = new Map<number, Span>();
-
-  constructor(parent: Context, request: AgentRequest, tracer: Tracer) {
-    this.#parent = parent;
-    this.#request = request;
-    this.#tracer = tracer;
-  }
-
-  around(ports: AgentPorts): AgentPorts {
-    return {
+function requestSpans(tracer: Tracer, { parent, model }: { parent: Context; model: string }) {
+  const open = new Map<number, Span>();
+  return {
+    around: (ports: AgentPorts): AgentPorts => ({
       callTool: (name, input) => ports.callTool(name, input),
       reserve: async (bound, outputTokens) => {
         const reservation = await ports.reserve(bound, outputTokens);
-        const { model } = this.#request;
         const attributes = { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': model, 'nocturne.bound': bound };
-        this.#open.set(reservation, this.#tracer.startSpan(`chat ${model}`, { attributes }, this.#parent));
+        open.set(reservation, tracer.startSpan(`chat ${model}`, { attributes }, parent));
         return reservation;
       },
       settle: async (reservation, usage, refused) => {
-        this.#settle(reservation, usage);
+        const span = open.get(reservation);
+        open.delete(reservation);
+        span?.setAttributes({
+          'gen_ai.usage.input_tokens': usage.inputTokens + usage.cachedInputTokens,
+          'gen_ai.usage.output_tokens': usage.outputTokens,
+        });
+        span?.end();
         await ports.settle(reservation, usage, refused);
       },
-    };
-  }
-
-  #settle(reservation: number, usage: Usage): void {
-    const span = this.#open.get(reservation);
-    this.#open.delete(reservation);
-    span?.setAttributes({
-      'gen_ai.usage.input_tokens': usage.inputTokens + usage.cachedInputTokens,
-      'gen_ai.usage.output_tokens': usage.outputTokens,
-    });
-    span?.end();
-  }
-
-  /** What was never settled is a request whose fate is unknown. */
-  end(): void {
-    for (const span of this.#open.values()) {
-      fail(span, { code: 'network' });
-      span.end();
-    }
-  }
+    }),
+    /** What was never settled is a request whose fate is unknown. */
+    end() {
+      for (const span of open.values()) {
+        fail(span, { code: 'network' });
+        span.end();
+      }
+    },
+  };
 }
 
 async function within<T>(span: Span, work: () => Promise<T>): Promise<T> {

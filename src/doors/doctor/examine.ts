@@ -211,7 +211,11 @@ async function checkWork(
   const found = `${dir}: ${lastOf(jobs, 'extract', by?.config.zone)}, ${lastOf(jobs, 'dream', by?.config.zone)}, ${waiting.length} waiting${proposals > 0 ? `, proposed changes for nocturne review: ${proposals}` : ''}`;
   const [first] = failing;
   const missing = formatMissing(missingIn(ledger)).map(({ what, keepsDreams }) =>
-    fail('memory', `${dir}: ${what}`, keepsDreams ? `No dream runs: ${IF_MISSING}.` : sentence(IF_MISSING)),
+    fail(
+      'memory',
+      `${dir}: ${what}`,
+      keepsDreams ? `No dream runs: ${IF_MISSING}.` : `${IF_MISSING.charAt(0).toUpperCase()}${IF_MISSING.slice(1)}.`,
+    ),
   );
   const isSaid = (why: string) => formatMissing(missingIn(ledger)).some(({ what }) => why.startsWith(what));
   const holds = by ? (await dreamHolds(by, ledger)).filter(({ why }) => !isSaid(why)) : [];
@@ -233,8 +237,4 @@ async function checkWork(
 function lastOf(jobs: JobRow[], kind: JobRow['kind'], zone = machineZone()): string {
   const [last] = jobs.filter((job) => job.kind === kind);
   return last ? `last ${kind} ${localTime(last.endedAt ?? last.createdAt, zone)} (${last.outcome})` : `no ${kind} yet`;
-}
-
-function sentence(text: string): string {
-  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
 }

@@ -131,13 +131,10 @@ export type SkipReason = 'non-interactive' | 'subagent' | 'own';
 /** Why hooks and sweeps leave a session alone, as far as its file tells; null: they do not. */
 export async function reasonToSkip(app: App, session: Session): Promise<SkipReason | null> {
   if (session.subagent) return 'subagent';
-  if (session.cwd && isInside(app.config.home, session.cwd)) return 'own';
+  const home = canonicalPath(app.config.home) + sep;
+  if (session.cwd && (canonicalPath(session.cwd) + sep).startsWith(home)) return 'own';
   if (!app.config.nonInteractive && !(await isInteractive(session))) return 'non-interactive';
   return null;
-}
-
-function isInside(dir: string, path: string): boolean {
-  return `${canonicalPath(path)}${sep}`.startsWith(`${canonicalPath(dir)}${sep}`);
 }
 
 /** Work that is in an inbox. */

@@ -131,28 +131,36 @@ export interface Learned {
   memories: { memory: string; cwd?: string; entries: EntryRow[] }[];
 }
 
-/** Learns them now, two at a time. `onDone` is called after each. An abort leaves the rest waiting in the inboxes. */
-export async function learnBacklog(
-  app: App,
-  { sessions }: Pick<Backlog, 'sessions'>,
-  { signal, onDone, onError }: { signal: AbortSignal; onDone(): void; onError(message: string): void },
-): Promise<Learned> {
+const MOST_SHOWN = 20;
+const STOPPED =
+  'Stopped. What is learned stays; the rest waits, and the next session or nocturne worker --once goes on with it.';
+
+/** Learns them now, two at a time; what ends it early leaves the rest waiting in the inboxes. */
+export async function learnFound(app: App, { sessions }: Pick<Backlog, 'sessions'>): Promise<Learned> {
+  const count = sayCount(sessions.length, 'session');
+  const learning = progress(`learning ${count}`, STOPPED);
   const asked = new Map<string, { transcript: string; session: string; cwd?: string; store: Store; reason?: string }>();
-  for (const { transcript, session, cwd } of sessions) {
-    const news = { transcript, session, cwd: cwd ?? null, ended: true, isDueNow: true, takeDeclined: true };
-    const { store, key } = await announceSession(app, news);
-    asked.set(`${store.dir}\n${key}`, { transcript, session, cwd, store, reason: 'it was not reached' });
+  let done = 0;
+  try {
+    for (const { transcript, session, cwd } of sessions) {
+      const news = { transcript, session, cwd: cwd ?? null, ended: true, isDueNow: true, takeDeclined: true };
+      const { store, key } = await announceSession(app, news);
+      asked.set(`${store.dir}\n${key}`, { transcript, session, cwd, store, reason: 'it was not reached' });
+    }
+    await drainInboxes(app, {
+      signal: new AbortController().signal,
+      onError: note,
+      onResult({ kind, key, reason }, store) {
+        const each = kind === 'extract' && asked.get(`${store.dir}\n${key}`);
+        if (!each) return;
+        each.reason = reason ?? undefined;
+        done += 1;
+        learning.say(`${done} of ${count} learned`);
+      },
+    });
+  } finally {
+    learning.stop();
   }
-  await drainInboxes(app, {
-    signal,
-    onError,
-    onResult({ kind, key, reason }, store) {
-      const each = kind === 'extract' && asked.get(`${store.dir}\n${key}`);
-      if (!each) return;
-      each.reason = reason ?? undefined;
-      onDone();
-    },
-  });
   const all = [...asked.values()];
   const memories = [...Map.groupBy(all, ({ store }) => store)].map(([store, of]) => ({
     memory: store.dir,
@@ -165,10 +173,6 @@ export async function learnBacklog(
     memories: memories.filter(({ entries }) => entries.length > 0),
   };
 }
-
-const MOST_SHOWN = 20;
-const STOPPED =
-  'Stopped. What is learned stays; the rest waits, and the next session or nocturne worker --once goes on with it.';
 
 interface Offer extends Asking {
   /** The model can be asked. */
@@ -204,20 +208,6 @@ export function offerBacklog(call: Call<CommonOptions & { learn?: boolean }>, of
       learned: { ...learned, memories: learned.memories.map(({ memory, entries }) => ({ memory, entries })) },
     };
   });
-}
-
-export async function learnFound(app: App, backlog: Backlog): Promise<Learned> {
-  const all = sayCount(backlog.sessions.length, 'session');
-  const learning = progress(`learning ${all}`, STOPPED);
-  let done = 0;
-  return learnBacklog(app, backlog, {
-    signal: new AbortController().signal,
-    onDone() {
-      done += 1;
-      learning.say(`${done} of ${all} learned`);
-    },
-    onError: note,
-  }).finally(() => learning.stop());
 }
 
 async function isAccepted(

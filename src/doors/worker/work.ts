@@ -2,12 +2,10 @@
 // becomes of the item is settle.ts's.
 
 import { z } from 'zod';
-import type { ExtractRequest } from '../../../jobs/extract.ts';
-import { type AppError, failureOf, isAppError, onAppError } from '../../base/errors.ts';
+import { failureOf, isAppError, onAppError } from '../../base/errors.ts';
 import { isDay } from '../../base/time.ts';
 import type { InboxItem, JobKind } from '../../memory/ledger/inbox.ts';
 import type { Store } from '../../memory/store/store.ts';
-import type { Session } from '../../transcript/session.ts';
 import type { App } from '../compose.ts';
 import { type WorkTerms, wings } from '../wing.ts';
 import { dueItems } from './desk.ts';
@@ -139,7 +137,10 @@ async function runItem(
     if (item.kind === 'extract') {
       const { snapshot: name, ...payload } = payloadSchemas.extract.parse(item.payload);
       const request = { ...payload, snapshot: name && snapshotPath(store, name) };
-      const opened = terms?.session ?? (await openToWork(app, request));
+      const { transcript, session: id, ended, snapshot } = request;
+      // Once for the job; or why it could not be, which the job names.
+      const opening = () => app.transcripts.open(transcript, { id, isLive: !ended, snapshot });
+      const opened = terms?.session ?? (await opening().catch(onAppError((error) => error)));
       const standing = await app.standing(isAppError(opened) ? {} : opened);
       if (!standing.enabled) {
         if (!isAppError(opened)) opened.discard?.();
@@ -165,10 +166,4 @@ async function runItem(
     closing?.throwIfAborted();
     return { outcome: 'failed', error: failureOf(error) };
   }
-}
-
-/** The session, opened once for the job, or why it could not be, which the job names. */
-function openToWork(app: App, request: ExtractRequest): Promise<Session | AppError> {
-  const { transcript, session: id, ended, snapshot } = request;
-  return app.transcripts.open(transcript, { id, isLive: !ended, snapshot }).catch(onAppError((error) => error));
 }

@@ -206,15 +206,11 @@ export function acceptLost(ledger: Ledger, path: string): void {
 /** The entries that a lost log should hold and does not. */
 export function lostIn(ledger: Ledger, path: string): string[] {
   const standing = idsIn(path, headAt(ledger, path)?.content ?? null);
-  const isGone = isMissing(ledger, path);
+  const isGone = ledger.get('select 1 from memory where path = ? and missing_since is not null', path) !== undefined;
   const sql = `select lost_entry.entry from lost_entry join entry on entry.id = lost_entry.entry
     where path = ? and state not in ('sent', 'withdrawn', 'forgotten') and (path <> ? or text = '')`;
   const rows = ledger.all<{ entry: string }>(sql, path, SOME_LOG);
   return rows.flatMap(({ entry }) => (isGone || !standing.has(entry) ? entry : []));
-}
-
-function isMissing(ledger: Ledger, path: string): boolean {
-  return ledger.get('select 1 from memory where path = ? and missing_since is not null', path) !== undefined;
 }
 
 function idsIn(path: string, content: Content): Set<string> {

@@ -29,6 +29,7 @@ import {
   ageDays,
   cutIndex,
   cutWarning,
+  mostThat,
   type NamedThing,
   namedThings,
   type RankedTopic,
@@ -301,12 +302,7 @@ function topicBlock(
     body: lines.slice(0, count).join('\n'),
     foot: `(cut here: read ${topic.path})\n${foot}`,
   });
-  let [most, tooMany] = [0, lines.length];
-  while (tooMany - most > 1) {
-    const middle = (most + tooMany) >> 1;
-    if (fits(cut(middle))) most = middle;
-    else tooMany = middle;
-  }
+  const most = mostThat((count) => fits(cut(count)), lines.length);
   return most > 0 ? { text: cut(most), isCut: true } : null;
 }
 

@@ -140,14 +140,8 @@ export function cutIndex(text: string, holds: (part: string) => boolean = () => 
       .slice(0, count)
       .map(({ raw }) => raw)
       .join('');
-  // The most lines that are held: by halves, since a part of what is held is held.
-  let [most, tooMany] = [0, (within < 0 ? firstLines.length : within) + 1];
-  if (holds(partOf(tooMany - 1))) most = tooMany - 1;
-  while (tooMany - most > 1) {
-    const middle = (most + tooMany) >> 1;
-    if (holds(partOf(middle))) most = middle;
-    else tooMany = middle;
-  }
+  const whole = within < 0 ? firstLines.length : within;
+  const most = holds(partOf(whole)) ? whole : mostThat((count) => holds(partOf(count)), whole);
   const part = partOf(most);
   return {
     text: part === '' || part.endsWith('\n') ? part : `${part}\n`,
@@ -156,6 +150,17 @@ export function cutIndex(text: string, holds: (part: string) => boolean = () => 
     bytes: Buffer.byteLength(text),
     isCut: most < all.length,
   };
+}
+
+/** The most that is held, below what is too many: by halves, since a part of what is held is held. */
+export function mostThat(isHeld: (count: number) => boolean, tooMany: number): number {
+  let [most, bound] = [0, tooMany];
+  while (bound - most > 1) {
+    const middle = (most + bound) >> 1;
+    if (isHeld(middle)) most = middle;
+    else bound = middle;
+  }
+  return most;
 }
 
 /** What to say below an index that was cut. */

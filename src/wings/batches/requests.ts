@@ -135,7 +135,9 @@ async function answersOf(batch: Batch, deps: Deps): Promise<Answer[] | null> {
     if (found === 'none') {
       await spend.settleBatch(batch, {});
       await store.enterRows((ledger) => dropBatch(ledger, batch.id));
-      if (mode === 'collect') await sendAnew(deps);
+      // What never arrived is sent by a dream of its own.
+      const again = { kind: 'dream', key: 'dream', payload: { viaBatch: true } } as const;
+      if (mode === 'collect') await store.work.putIfNone({ ...again, notBefore: clock.now().toISOString() });
       return [];
     }
     const { id } = found;
@@ -181,12 +183,6 @@ async function takeBack(batch: Batch, { store, open }: Deps): Promise<void> {
   await store.enterRows((ledger) => {
     for (const { id } of requestsOf(ledger, batch.id)) endRequest(ledger, id, 'taken-back');
   });
-}
-
-/** What never arrived is sent by a dream of its own. */
-async function sendAnew({ store, clock }: Deps): Promise<void> {
-  const notBefore = clock.now().toISOString();
-  await store.work.putIfNone({ kind: 'dream', key: 'dream', payload: { viaBatch: true }, notBefore });
 }
 
 /** Commits what holds of the answers; `again`: what the model is asked once more, and `left`: what they were not about. */

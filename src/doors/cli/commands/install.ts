@@ -186,11 +186,9 @@ async function keepGivenKey(config: Config, options: KeyOptions): Promise<void> 
     if (text === null) throw new AppError('bad-input', `There is no file ${options.keyFile}.`);
     keepKey(config.home, text);
   }
-  if (options.keyCommand) keepKeyCommand(config, commandWords(options.keyCommand));
-}
-
-function keepKeyCommand({ home }: Config, value: string[]): void {
-  const file = `${home}/config.json`;
+  if (!options.keyCommand) return;
+  const file = `${config.home}/config.json`;
+  const value = commandWords(options.keyCommand);
   replaceText(file, setProperty(readTextNow(file) ?? '', { key: 'keyCommand', value, file }));
 }
 
