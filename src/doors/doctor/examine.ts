@@ -116,9 +116,8 @@ async function checkMemories(
   config: Config,
 ): Promise<Checked[]> {
   const dirs = new Set([...(own === null ? [] : [own]), ...((await home?.stores()) ?? [])]);
-  const found: Checked[] = [];
-  for (const dir of dirs) found.push(...(await checkMemoryDirectory(dir, home ? { config, home } : undefined)));
-  return found;
+  const by = home ? { config, home } : undefined;
+  return (await Array.fromAsync(dirs, (dir) => checkMemoryDirectory(dir, by))).flat();
 }
 
 /** The same of what is kept elsewhere: the project's, and those that stand for directories of this machine. */

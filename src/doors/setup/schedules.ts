@@ -6,6 +6,7 @@
 import { execFile } from 'node:child_process';
 import { userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { type Config, type Environment, userDirectory } from '../../base/config/config.ts';
 import { AppError } from '../../base/errors.ts';
 import { readTextNow, removeFile, statNow, writeWhole } from '../../base/files/files.ts';
@@ -149,22 +150,18 @@ interface Ended {
   stderr: string;
 }
 
-function runProgram(ask: {
+async function runProgram(ask: {
   program: string;
   args: string[];
   input?: string;
   environment: Environment;
 }): Promise<Ended> {
-  return new Promise((done) => {
-    const options = { env: ask.environment, timeout: ANSWER_WITHIN_MS };
-    const child = execFile(ask.program, ask.args, options, (error, stdout, stderr) => {
-      const code = error ? error.code : 0;
-      done({ code: typeof code === 'number' ? code : null, stdout, stderr });
-    });
-    // A program that ends without reading has told why by its exit code.
-    child.stdin?.on('error', () => {});
-    child.stdin?.end(ask.input ?? '');
-  });
+  const options = { env: ask.environment, timeout: ANSWER_WITHIN_MS };
+  const running = promisify(execFile)(ask.program, ask.args, options);
+  // A program that ends without reading has told why by its exit code.
+  running.child.stdin?.on('error', () => {}).end(ask.input ?? '');
+  const { code = 0, stdout, stderr } = await running.catch((error) => error);
+  return { code: typeof code === 'number' ? code : null, stdout, stderr };
 }
 
 function refuse({ code, stderr }: Ended, command: string): void {

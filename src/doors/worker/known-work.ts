@@ -33,20 +33,14 @@ export async function eachLedger(
   { only, look }: Looking,
 ): Promise<{ dir: string; message: string }[]> {
   if (keeping) return eachKept(keeping, { only, look });
-  const unreadable: { dir: string; message: string }[] = [];
-  for (const dir of only ? [only] : await home.stores()) {
-    let ledger: Ledger | null = null;
+  return lookAtEach(only ? [only] : await home.stores(), async (dir) => {
+    const ledger = only || isDirectory(dir) ? findLedger(dir) : null;
     try {
-      ledger = only || isDirectory(dir) ? findLedger(dir) : null;
       if (ledger) await look(ledger, dir, workRowsOf(ledger));
-    } catch (error) {
-      if (!isAppError(error, 'storage')) throw error;
-      unreadable.push({ dir, message: describeError(error) });
     } finally {
       ledger?.close();
     }
-  }
-  return unreadable;
+  });
 }
 
 /** The same of all stores that several machines share. */

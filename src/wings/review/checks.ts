@@ -242,10 +242,8 @@ export function waitingIds({ ledger }: Store): string[] {
 
 /** All that wait, or those of `ids`, topic by topic. */
 export async function listProposals(store: Store, ids?: string[]): Promise<ShownProposal[]> {
-  const shown: ShownProposal[] = [];
-  for (const proposal of waitingProposals(store.ledger)) {
-    if (!ids || ids.includes(proposal.id)) shown.push(await showProposal(store, proposal));
-  }
+  const asked = waitingProposals(store.ledger).filter(({ id }) => ids?.includes(id) ?? true);
+  const shown = await Array.fromAsync(asked, (proposal) => showProposal(store, proposal));
   return shown.sort((a, b) => (a.topic ?? '').localeCompare(b.topic ?? ''));
 }
 
@@ -289,12 +287,10 @@ async function diffOf(store: Store, proposal: Proposal, logged: Logged): Promise
   const changes: FileChange[] = archiving
     ? changesOfArchiving(archiving.topic, [archiving], new Map())
     : editsOf(operations, context).flatMap(changesOfEdit);
-  const diffs: string[] = [];
-  for (const { path, change } of changes) {
+  const diffs = await Array.fromAsync(changes, async ({ path, change }) => {
     const before = await store.read(path);
-    const after = change(before);
     const side = (text: string | null) => ({ name: text === null ? '/dev/null' : path, text: text ?? '' });
-    diffs.push(unifiedDiff(side(before), side(after)));
-  }
+    return unifiedDiff(side(before), side(change(before)));
+  });
   return diffs.join('');
 }

@@ -237,11 +237,10 @@ async function inWords(app: App, proposal: ShownProposal, questions: Questions):
 /** Line by line, each as it would stand there; one that is emptied is left out. */
 async function askWords(proposal: ShownProposal, questions: Questions): Promise<string> {
   const lines = wordsOf(proposal);
-  const said: string[] = [];
-  for (const [at, line] of lines.entries()) {
+  const said = await Array.fromAsync(lines, (line, at) => {
     const which = lines.length > 1 ? ` (${at + 1} of ${lines.length})` : '';
-    said.push((await questions.ask(`In your words${which}: `, line)) ?? '');
-  }
+    return questions.ask(`In your words${which}: `, line);
+  });
   return said.join('\n');
 }
 

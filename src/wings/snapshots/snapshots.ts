@@ -283,8 +283,8 @@ export async function createMemorySnapshot(
 }
 
 async function chooseTopics(store: Store, named: string[]): Promise<{ path: string; text: string }[]> {
-  const all: { path: string; text: string }[] = [];
-  for (const path of (await store.list()).filter(isTopicPath)) all.push({ path, text: (await store.read(path)) ?? '' });
+  const paths = (await store.list()).filter(isTopicPath);
+  const all = await Array.fromAsync(paths, async (path) => ({ path, text: (await store.read(path)) ?? '' }));
   const unknown = named.filter((path) => !all.some((topic) => topic.path === path));
   if (unknown.length > 0) {
     throw new AppError('bad-input', `There is no topic ${unknown.join(', ')} in ${store.id}.`, {

@@ -39,8 +39,7 @@ const share: CommandSpec<ShareOptions, [string[]]> = {
       refuseInDatabase(app.config);
       const paths = new Set(call.args[0].map((name) => topicFile(app.memoryDirOf({ cwd }), name)));
       const own = await app.storeFor({ cwd });
-      const sources: ShareSource[] = [];
-      for (const path of paths) sources.push({ path, text: (await own.read(path)) ?? '' });
+      const sources = await Array.fromAsync(paths, async (path) => ({ path, text: (await own.read(path)) ?? '' }));
       const request = { sources, isRedacted: redacted, isDryRun: dryRun };
       const report = await shareWithTeam(request, { ...sharingOf(app, own), cwd, withEmail: email });
       print(json ? report : sayShare(report, { dryRun }).join('\n'));

@@ -75,11 +75,9 @@ const enqueueSessions: CommandSpec<EnqueueOptions, [string[]]> = {
     return withApp(call, async (app) => {
       if (all) return find(app, call.options);
       const { instructions } = call.options;
-      const waiting: Waiting[] = [];
-      for (const transcript of transcripts) {
-        waiting.push(await enqueueExtract(app, { transcript, ended: !live, instructions, snapshot }));
-      }
-      await tellQueue(app, waiting, call.options);
+      const ask = { ended: !live, instructions, snapshot };
+      const waiting = Array.fromAsync(transcripts, (transcript) => enqueueExtract(app, { transcript, ...ask }));
+      await tellQueue(app, await waiting, call.options);
     });
   },
 };
