@@ -177,7 +177,8 @@ function foreignProblem(
   if (by !== 'human') return null;
   // What a person only shows is worded by what was done.
   const done = entry.strength === 'implied' ? shown.map((each) => callsOf(each).slice(0, MOST_CHARS_OF_CALL)) : [];
-  return borrowedProblem(text, { known: [said, names, ...human, ...done].join('\n'), names, shown });
+  const quotes = quoted.flatMap((each) => (whoSays(each) === 'human' ? [each.quote] : []));
+  return borrowedProblem(text, { known: [said, names, ...human, ...done].join('\n'), names, shown, quotes });
 }
 
 /** Whether a value stands in one of the texts, also as the tail of a longer path, or without what a link begins with. */
@@ -212,7 +213,7 @@ function supportOf(
   { by, isStrict, quoted, shown }: { by: string; isStrict: boolean; quoted: Quoted[]; shown: EvidenceSource[] },
 ): string {
   if (by !== 'human') return source.text;
-  if (source.speaker === 'human') return findQuote(ownWords(source.text), quote) === null ? '' : ownWords(source.text);
+  if (source.speaker === 'human') return isOwn(quote, source) ? ownWords(source.text) : '';
   if (source.speaker !== 'assistant') return '';
   if (!isStrict) return source.text;
   const saidBefore = (id: string) => lastSaidBefore(id, shown);
@@ -248,8 +249,15 @@ function isChosen({ source, quote }: Quoted): boolean {
 
 /** Who says a quote: the speaker of the message, or `quoted` where a human only quotes or pastes it. */
 function whoSays({ source, quote }: Quoted): string {
-  const { speaker, text } = source;
-  return speaker === 'human' && findQuote(ownWords(text), quote) === null ? 'quoted' : speaker;
+  return source.speaker === 'human' && !isOwn(quote, source) ? 'quoted' : source.speaker;
+}
+
+/** Whether a human says a quote in their own words; of what they quote in it twice as much may be. */
+function isOwn(quote: string, { text }: EvidenceSource): boolean {
+  const own = ownWords(text);
+  if (findQuote(own, quote) !== null) return true;
+  const parts = ownWords(quote).split('\n').filter((part) => countWords(part) > 0);
+  return countWords(parts.join(' ')) * 3 >= countWords(quote) && parts.every((part) => findQuote(own, part) !== null);
 }
 
 /** Of a call, what it is for; not the file it writes. */
@@ -263,10 +271,11 @@ const BORROWED_SHARE = 1 / 2;
  */
 function borrowedProblem(
   text: string,
-  { known, names, shown }: { known: string; names: string; shown: EvidenceSource[] },
+  { known, names, shown, quotes }: { known: string; names: string; shown: EvidenceSource[]; quotes: string[] },
 ): string | null {
   const ofProject = contentWords(names);
-  const words = [...contentWords(asRead(text))].filter((word) => !/^[\d-]+$/.test(word) && !isIn(word, ofProject));
+  // What it quotes as the human does is no claim of its own.
+  const words = [...contentWords(asRead(withoutQuoted(text, quotes)))].filter((word) => !/^[\d-]+$/.test(word) && !isIn(word, ofProject));
   const isOwn = ({ speaker, text: whole }: EvidenceSource) => speaker === 'human' && ownWords(whole) === whole;
   const said = contentWords(asRead(known));
   const unsaid = words.filter((word) => !isIn(word, said));
@@ -282,6 +291,16 @@ function borrowedProblem(
     return `text: says what ${who} says in ${source.id}, not what the human does (${list.join(', ')}). Quote the human's message that says it or answers it, and use its words.`;
   }
   return null;
+}
+
+/** The text without what it puts between quotation marks as one of the quotes does; a command to an agent stays. */
+function withoutQuoted(text: string, quotes: string[]): string {
+  const isQuotedBy = (said: string) => (quote: string) =>
+    !ownWords(quote).includes(said) && findQuote(quote, said) !== null;
+  const left = text.replace(/["“„]([^"“”„]{3,})["”“]/g, (whole, said: string) =>
+    quotes.some(isQuotedBy(said)) && !speaksToAgent(said) ? ' ' : whole,
+  );
+  return contentWords(left).size > 1 ? left : text;
 }
 
 const PASSAGE_CHARS = 400;

@@ -214,6 +214,27 @@ describe('a value that a text names', () => {
   });
 });
 
+describe('what a person puts between quotation marks', () => {
+  const said = (text: string, human: string) => adopt({ text }, 'Looking.', human);
+  test.each([
+    ['Errors say "try again in five minutes", not the code.', 'errors must say "try again in five minutes", not the code'],
+    ['The button is called "Add this theme to the studio".', 'please rename the button to "Add this theme to the studio"'],
+    ['FAQ headings ask "does it come with a daemon?".', 'can headings ask "does it come with a daemon?" instead of that'],
+  ])('is part of what they say: %j of %j', async (text, human) => {
+    expect(await said(text, human)).toBe('kept');
+  });
+
+  const asked = 'the page that I found on caches says "always delete all keys in production first", is that really so?';
+  test.each([
+    ['Delete all keys in production first.', asked],
+    ['On caches: "always delete all keys in production first".', asked],
+    ['"Delete all keys in production first".', asked.replace('always ', '')],
+    ['Keys in production are deleted first.', 'it says "delete all keys in production first" there'],
+  ])('is no word of theirs alone: %j of %j', async (text, human) => {
+    expect(await said(text, human)).toMatch(/says what somebody who is quoted says|only quotes or pastes/);
+  });
+});
+
 describe('a value that only the agent named before the answer', () => {
   const text = (value: string) =>
     `An error that tells people what broke (\`${value}\`) and not how they get out of it is not enough.`;
