@@ -22,6 +22,10 @@ const REPLACED = [
   ),
   /\([^()]{1,60}\s(?:until|till|bis|jusqu'en|hasta|fino a)\s[^()]{1,40}\)/giu,
   new RegExp(String.raw`${edge('from|von|de|da')}\s+${THING}\s+(?=(?:to|nach|zu|à|a)\s)`, 'giu'),
+  new RegExp(
+    String.raw`(?<=${edge('(?:re(?:nam|locat)|mov|migrat|switch)ed|umbenannt|umgezogen')}(?:\s+[\p{L}]+){0,2},?\s+)${edge('from|von|aus')}\s+${THING}`,
+    'giu',
+  ),
   /(?:代替|而不是)\s*[^\s，。、]{1,20}/gu,
   /[^\s、。]{1,20}(?:の代わりに|ではなく)/gu,
 ];
@@ -104,7 +108,7 @@ function isDue(text: string, day: Day): boolean {
 
 /** What denies nothing although it holds a word that does. */
 const NO_DENIAL =
-  /(?<![\p{L}])(?:without (?:having|needing|being|the need|further|prior)|(?:not|no) (?:only|just|merely|matter|doubt|sooner)|whether or not|nothing but|nicht nur|non seulement|no sólo|non solo)(?![\p{L}])/giu;
+  /(?<![\p{L}])(?:without (?:having|needing|being|the need|further|prior)|(?:not|no) (?:only|just|merely|matter|doubt|sooner|(?:more|less|fewer|other|longer|later|earlier) than)|whether or not|nothing but|nicht nur|non seulement|no sólo|non solo)(?![\p{L}])/giu;
 
 /** A question that is told of: what it asks about is not said. */
 const ASKED =

@@ -120,7 +120,7 @@ type Kind = 'code' | 'url' | 'date' | 'path' | 'number' | 'name';
 
 function kindOf(value: string, text: string): Kind {
   if (text.includes(`\`${value}`)) return 'code';
-  if (/^[a-z]+:\/\//i.test(value)) return 'url';
+  if (/^(?:[a-z]+:\/\/|(?:[\w-]+\.)+[a-z]{2,}\/)/i.test(value)) return 'url';
   if (/^\d{4}-\d{2}-\d{2}/.test(value)) return 'date';
   if (/[/\\]/.test(value)) return 'path';
   return /^\D{0,2}\p{N}/u.test(value) ? 'number' : 'name';

@@ -416,6 +416,12 @@ test.each<[string, Operation[], DreamContext, string]>([
     'keep that word',
   ],
   [
+    'two addresses are put into one line',
+    [{ ...write('add', ''), ...both, lines: [{ text: 'The tools are at git.example/a and git.example/b.', ...both }] } as Operation],
+    context([{ text: 'The tools are at git.example/a.' }, { text: 'The tools are at git.example/b.' }]),
+    'keep them apart',
+  ],
+  [
     'a file in one directory is named for one in another',
     [write('add', 'web/local.json holds the remote.')],
     context([{ text: 'conf/local.json holds the remote.' }]),
@@ -688,6 +694,21 @@ test.each<[string, Operation[], DreamContext]>([
       } as Operation,
     ],
     context([{ text: 'conf/local.json is ignored.' }, { text: 'local.json holds the remote.' }]),
+  ],
+  [
+    'a name that a thing was renamed from goes',
+    [write('add', 'The tool lives at git.example/tools/sync.')],
+    context([{ text: 'The tool lives at git.example/tools/sync (renamed once more, from git.example/tools/mirror).' }]),
+  ],
+  [
+    '"no more than" is said in another way',
+    [write('add', 'Readers only have the key of the metadata.')],
+    context([{ text: 'Readers have no more than the key of the metadata.' }]),
+  ],
+  [
+    'an address and a path are put into one line',
+    [{ ...write('add', ''), ...both, lines: [{ text: 'Releases are announced at git.example/tools/sync; sources stand in src/sync.', ...both }] } as Operation],
+    context([{ text: 'Releases are announced at git.example/tools/sync.' }, { text: 'Sources stand in src/sync.' }]),
   ],
   [
     'a file is named by its path first, and by its name then',
