@@ -256,7 +256,9 @@ function whoSays({ source, quote }: Quoted): string {
 function isOwn(quote: string, { text }: EvidenceSource): boolean {
   const own = ownWords(text);
   if (findQuote(own, quote) !== null) return true;
-  const parts = ownWords(quote).split('\n').filter((part) => countWords(part) > 0);
+  const parts = ownWords(quote)
+    .split('\n')
+    .filter((part) => countWords(part) > 0);
   return countWords(parts.join(' ')) * 3 >= countWords(quote) && parts.every((part) => findQuote(own, part) !== null);
 }
 
@@ -275,7 +277,9 @@ function borrowedProblem(
 ): string | null {
   const ofProject = contentWords(names);
   // What it quotes as the human does is no claim of its own.
-  const words = [...contentWords(asRead(withoutQuoted(text, quotes)))].filter((word) => !/^[\d-]+$/.test(word) && !isIn(word, ofProject));
+  const words = [...contentWords(asRead(withoutQuoted(text, quotes)))].filter(
+    (word) => !/^[\d-]+$/.test(word) && !isIn(word, ofProject),
+  );
   const isOwn = ({ speaker, text: whole }: EvidenceSource) => speaker === 'human' && ownWords(whole) === whole;
   const said = contentWords(asRead(known));
   const unsaid = words.filter((word) => !isIn(word, said));

@@ -217,9 +217,18 @@ describe('a value that a text names', () => {
 describe('what a person puts between quotation marks', () => {
   const said = (text: string, human: string) => adopt({ text }, 'Looking.', human);
   test.each([
-    ['Errors say "try again in five minutes", not the code.', 'errors must say "try again in five minutes", not the code'],
-    ['The button is called "Add this theme to the studio".', 'please rename the button to "Add this theme to the studio"'],
-    ['FAQ headings ask "does it come with a daemon?".', 'can headings ask "does it come with a daemon?" instead of that'],
+    [
+      'Errors say "try again in five minutes", not the code.',
+      'errors must say "try again in five minutes", not the code',
+    ],
+    [
+      'The button is called "Add this theme to the studio".',
+      'please rename the button to "Add this theme to the studio"',
+    ],
+    [
+      'FAQ headings ask "does it come with a daemon?".',
+      'can headings ask "does it come with a daemon?" instead of that',
+    ],
   ])('is part of what they say: %j of %j', async (text, human) => {
     expect(await said(text, human)).toBe('kept');
   });

@@ -417,7 +417,13 @@ test.each<[string, Operation[], DreamContext, string]>([
   ],
   [
     'two addresses are put into one line',
-    [{ ...write('add', ''), ...both, lines: [{ text: 'The tools are at git.example/a and git.example/b.', ...both }] } as Operation],
+    [
+      {
+        ...write('add', ''),
+        ...both,
+        lines: [{ text: 'The tools are at git.example/a and git.example/b.', ...both }],
+      } as Operation,
+    ],
     context([{ text: 'The tools are at git.example/a.' }, { text: 'The tools are at git.example/b.' }]),
     'keep them apart',
   ],
@@ -707,7 +713,13 @@ test.each<[string, Operation[], DreamContext]>([
   ],
   [
     'an address and a path are put into one line',
-    [{ ...write('add', ''), ...both, lines: [{ text: 'Releases are announced at git.example/tools/sync; sources stand in src/sync.', ...both }] } as Operation],
+    [
+      {
+        ...write('add', ''),
+        ...both,
+        lines: [{ text: 'Releases are announced at git.example/tools/sync; sources stand in src/sync.', ...both }],
+      } as Operation,
+    ],
     context([{ text: 'Releases are announced at git.example/tools/sync.' }, { text: 'Sources stand in src/sync.' }]),
   ],
   [
