@@ -112,6 +112,12 @@ test.each([
     /^(bullmq|ioredis)$/,
     ['src/queue/queue.ts', 'src/queue/backend.ts', 'src/queue/board.ts', 'src/queue/pglite-pool.ts'],
   ],
+  // Who only keeps memory in PostgreSQL starts without it.
+  [
+    'what loads BullMQ',
+    /(?:queue|^\.)\/backend\.ts$/,
+    ['src/queue/queue.ts', 'src/queue/board.ts', 'src/doors/worker/worker.ts'],
+  ],
   ["PostgreSQL's driver", /^pg$/, ['src/queue/backend.ts', 'src/wings/fleet/database.ts']],
 ] as [string, RegExp, string[]][])('only the named files touch %s', (_, pattern, allowed) => {
   expect(offenders((source, imported) => pattern.test(imported) && !allowed.includes(source.path))).toEqual([]);

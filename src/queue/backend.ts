@@ -15,7 +15,8 @@ import {
 import { Redis, type RedisOptions } from 'ioredis';
 import { AppError, describeError, isAppError } from '../base/errors.ts';
 import { removeTree } from '../base/files/directories.ts';
-import { makeDirectory, packagePath, readTextNow } from '../base/files/files.ts';
+import { makeDirectory } from '../base/files/files.ts';
+import { checkPostgresVersion, optionalPackage, withoutSecrets } from './drivers.ts';
 
 export interface BackendOptions {
   /** `redis:`, `rediss:`, `postgres:` or `postgresql:`; without one the queue is embedded in this process. */
@@ -45,7 +46,6 @@ const RECONNECT_AT_MOST_MS = 2_000;
 /** Longer than BullMQ's longest wait for a job, ten seconds: a connection silent for so long is dead. */
 const SILENT_AT_MOST_MS = 20_000;
 const OLDEST_REDIS = [6, 2];
-const OLDEST_POSTGRES = 13;
 /** What Postgres answers where a table, a function or a type that is to be made is there already. */
 const IS_THERE = /^(42P07|42723|42710)$/;
 /** What it answers where a function, a table or the schema is not there. */
@@ -81,23 +81,6 @@ export async function openBackend({ url, dataDir }: BackendOptions): Promise<Bac
   const kind = backendKind(url);
   if (url === undefined) return openEmbedded(dataDir);
   return kind === 'redis' ? openRedis(url) : openPostgres(url);
-}
-
-/**
- * A package that is not installed with nocturne, because few need it. Errors: `bad-input` with the command that installs
- * it, where it is not there.
- */
-export async function optionalPackage<T>(name: string, need: string, load: () => Promise<T>): Promise<T> {
-  try {
-    return await load();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    const { peerDependencies } = JSON.parse(readTextNow(packagePath('package.json')) ?? '{}');
-    const isGlobal = readTextNow(packagePath('..', '..', 'package.json')) === null;
-    throw new AppError('bad-input', `The package ${name} is not installed; ${need} needs it.`, {
-      remedy: `npm install ${isGlobal ? '--global ' : ''}"${name}@${peerDependencies?.[name] ?? 'latest'}"`,
-    });
-  }
 }
 
 async function openRedis(url: string): Promise<Backend> {
@@ -240,14 +223,6 @@ async function openEmbedded(dataDir: string): Promise<Backend> {
   return postgresBackend({ kind: 'embedded', rebuilt, pool, attempt });
 }
 
-/** Throws `queue-unavailable` for a server that is older than BullMQ's schema needs. */
-export function checkPostgresVersion(version: string, server: string): void {
-  if (Number.parseInt(version, 10) >= OLDEST_POSTGRES) return;
-  throw new AppError('queue-unavailable', `PostgreSQL at ${server} is version ${version}, which is too old.`, {
-    remedy: `Use PostgreSQL ${OLDEST_POSTGRES} or newer, or Redis.`,
-  });
-}
-
 function postgresBackend(made: Pick<Backend, 'kind' | 'rebuilt' | 'attempt'> & { pool: PgPool }): Backend {
   const { pool, ...rest } = made;
   return {
@@ -304,12 +279,4 @@ function attempts(server: string, limitMs?: number): Backend['attempt'] {
       clearTimeout(timer);
     }
   };
-}
-
-/** The URL as it may be shown: without its password and options. */
-export function withoutSecrets(url: string): string {
-  const shown = new URL(url);
-  shown.password = '';
-  shown.search = '';
-  return shown.href;
 }

@@ -6,7 +6,8 @@ import { serveStatic } from '@hono/node-server/serve-static';
 import { Queue } from 'bullmq';
 import { Hono } from 'hono';
 import { AppError } from '../base/errors.ts';
-import { openBackend, optionalPackage } from './backend.ts';
+import { openBackend } from './backend.ts';
+import { optionalPackage } from './drivers.ts';
 import { PREFIX, type WakeQueueOptions } from './queue.ts';
 
 interface Board {

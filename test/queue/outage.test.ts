@@ -2,7 +2,8 @@
 
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type AppError, isAppError } from '../../src/base/errors.ts';
-import { checkPostgresVersion, openBackend } from '../../src/queue/backend.ts';
+import { openBackend } from '../../src/queue/backend.ts';
+import { checkPostgresVersion } from '../../src/queue/drivers.ts';
 import { openWakeQueue, type WakeQueue } from '../../src/queue/queue.ts';
 import { eventually, missing, recorder, servers, stopwatch, workshop } from './backends.ts';
 import { ownPostgres } from './own-postgres.ts';

@@ -6,7 +6,7 @@
 
 import type pg from 'pg';
 import { AppError, describeError, isAppError } from '../../base/errors.ts';
-import { checkPostgresVersion, optionalPackage, withoutSecrets } from '../../queue/backend.ts';
+import { checkPostgresVersion, optionalPackage, withoutSecrets } from '../../queue/drivers.ts';
 
 /** Where the tables are, and what is noted of them all. */
 const SCHEMA = 'nocturne';

@@ -1,0 +1,40 @@
+// What a server of a queue has in common with one of memory: its driver, its version, and its URL as it may be shown.
+// Promises: loads neither BullMQ nor a driver: who only keeps memory in PostgreSQL needs no queue.
+
+import { AppError } from '../base/errors.ts';
+import { packagePath, readTextNow } from '../base/files/files.ts';
+
+const OLDEST_POSTGRES = 13;
+
+/**
+ * A package that is not installed with nocturne, because few need it. Errors: `bad-input` with the command that installs
+ * it, where it is not there.
+ */
+export async function optionalPackage<T>(name: string, need: string, load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    const { peerDependencies } = JSON.parse(readTextNow(packagePath('package.json')) ?? '{}');
+    const isGlobal = readTextNow(packagePath('..', '..', 'package.json')) === null;
+    throw new AppError('bad-input', `The package ${name} is not installed; ${need} needs it.`, {
+      remedy: `npm install ${isGlobal ? '--global ' : ''}"${name}@${peerDependencies?.[name] ?? 'latest'}"`,
+    });
+  }
+}
+
+/** Throws `queue-unavailable` for a server that is older than BullMQ's schema needs. */
+export function checkPostgresVersion(version: string, server: string): void {
+  if (Number.parseInt(version, 10) >= OLDEST_POSTGRES) return;
+  throw new AppError('queue-unavailable', `PostgreSQL at ${server} is version ${version}, which is too old.`, {
+    remedy: `Use PostgreSQL ${OLDEST_POSTGRES} or newer, or Redis.`,
+  });
+}
+
+/** The URL as it may be shown: without its password and options. */
+export function withoutSecrets(url: string): string {
+  const shown = new URL(url);
+  shown.password = '';
+  shown.search = '';
+  return shown.href;
+}
