@@ -5,10 +5,14 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { loadConfig, openNocturne, openSession, openStore, recallPrompt } from '../src/index.ts';
+import type * as Library from '../src/index.ts';
 import { tempDir } from './support/temp.ts';
 
 const root = join(import.meta.dirname, '..');
+/** As it is built: its children start in a fifth of the time that their source takes. */
+const { loadConfig, openNocturne, openSession, openStore, recallPrompt }: typeof Library = await import(
+  pathToFileURL(join(root, 'dist/lib/index.js')).href
+);
 const transcript = join(root, 'test/fixtures/example/1-harvest-report.jsonl');
 
 test('a program extracts a session, dreams and recalls with what the library exports', async () => {

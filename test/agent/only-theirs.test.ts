@@ -7,6 +7,7 @@ import { recordEntriesTool } from '../../src/agent/tools.ts';
 import { claimsSpeaker, speaksToAgent } from '../../src/base/text/injection.ts';
 import { type Excerpt, findSource } from '../../src/transcript/excerpt/excerpt.ts';
 import { markPasted } from '../../src/transcript/session.ts';
+import { waysTaken } from '../support/depth.ts';
 import { foreignSessions, KINDS, PLANTED, typedBriefs } from '../support/foreign-words.ts';
 import { asIs, buildOne, message, turn } from '../support/turns.ts';
 
@@ -51,13 +52,19 @@ async function everyWay(excerpt: Excerpt, says: string): Promise<FoundEntry[]> {
   return tool.recorded();
 }
 
+/** In the small size every third, by seed, of each kind others. */
+function thirdOf<T>(all: T[], kind: number): T[] {
+  const taken = waysTaken([0, 1, 2], kind);
+  return all.filter((_, at) => taken.includes(at % 3));
+}
+
 test.each(Object.keys(KINDS))(
   '%s: none of it becomes the word of the user, claims to be, or gives orders',
   async (kind) => {
     const sessions = foreignSessions().filter((session) => session.kind === kind);
     expect(sessions).toHaveLength(PLANTED.length);
     const kept: string[] = [];
-    for (const { says, turns } of sessions) {
+    for (const { says, turns } of thirdOf(sessions, Object.keys(KINDS).indexOf(kind))) {
       const found = await everyWay(await buildOne(turns), says);
       const bad = found.filter(
         ({ type, text }) => type === 'user' || type === 'feedback' || claimsSpeaker(text) || speaksToAgent(text),

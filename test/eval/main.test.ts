@@ -3,6 +3,7 @@
 import { execFile } from 'node:child_process';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { runAgent } from '../../src/agent/loop.ts';
 import { testModel } from '../support/app.ts';
@@ -13,11 +14,11 @@ import { evaluate as evaluateWith } from './main.ts';
 
 /** As in run.ts: halves the CPU time that a start costs. */
 const COMPILED = join(import.meta.dirname, '../../node_modules/.cache/nocturne-test');
-const MAIN = join(import.meta.dirname, 'main.ts');
+const urlOf = (path: string) => JSON.stringify(pathToFileURL(join(import.meta.dirname, path)).href);
 const FILE = join(import.meta.dirname, '../fixtures/eval/locomo-shaped.json');
 const LOCOMO = ['--set', 'locomo', '--locomo', FILE];
 
-/** `interrupt`: the signal of Ctrl-C is sent when it aborts. */
+/** In a process of its own, agents too. `interrupt`: the signal of Ctrl-C is sent when it aborts. */
 function evaluate(
   args: string[],
   environment = {},
@@ -30,7 +31,10 @@ function evaluate(
     ...environment,
   };
   return new Promise((resolve) => {
-    const child = execFile(process.execPath, [MAIN, ...args], { env }, (error, stdout, stderr) =>
+    const program = `import { evaluate } from ${urlOf('main.ts')};
+      import { runAgent } from ${urlOf('../../src/agent/loop.ts')};
+      await evaluate(${JSON.stringify(args)}, { runAgent });`;
+    const child = execFile(process.execPath, ['--input-type=module', '--eval', program], { env }, (error, stdout, stderr) =>
       resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
     );
     interrupt?.addEventListener('abort', () => child.kill('SIGINT'));

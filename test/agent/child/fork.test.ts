@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { type ForkOptions, forkAgent } from '../../../src/agent/child/fork.ts';
 import { agentRequest, recordingPorts } from '../../support/agent-ports.ts';
+import { sized } from '../../support/depth.ts';
 import {
   calls,
   error,
@@ -79,7 +80,9 @@ test('a model that never stops is asked five times through a child too', async (
 test('the offline model runs in a child without a key', async () => {
   const ports = recordingPorts();
   const request = agentRequest({ access: {}, model: 'offline' });
-  expect(['done', 'turn-limit']).toContain(await forkAgent(limits)(request, ports));
+  // From its source, as in a checkout, in the long size.
+  const entry = sized({ quick: CHILD, deep: undefined });
+  expect(['done', 'turn-limit']).toContain(await forkAgent({ ...limits, entry })(request, ports));
   expect(ports.settled.length).toBeGreaterThan(0);
 });
 

@@ -1,4 +1,4 @@
-// What looks like a secret and is none: 10,000 texts of lock files, hashes, ids, logs, and code.
+// What looks like a secret and is none: texts of lock files, hashes, ids, logs, and code.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { listFiles } from '../../../src/base/files/directories.ts';
 import { NAMED, TOKENS } from '../../../src/base/secrets/vendor-table.ts';
 import { redact } from '../../../src/base/text/redact.ts';
+import { sized, waysTaken } from '../../support/depth.ts';
 import { type Random, seeded } from '../../support/random.ts';
 
 const root = join(import.meta.dirname, '../../..');
@@ -82,9 +83,11 @@ async function alarmsIn(texts: string[]): Promise<string[]> {
   return alarms;
 }
 
-test('of 10,000 texts of lock files, hashes, ids and logs at most one is taken for a secret', async () => {
+const TEXTS = sized({ quick: 3_000, deep: 10_000 });
+
+test(`of ${TEXTS} texts of lock files, hashes, ids and logs at most one is taken for a secret`, async () => {
   const random = seeded(7);
-  const texts = Array.from({ length: 10_000 }, (_, at) => {
+  const texts = Array.from({ length: TEXTS }, (_, at) => {
     const kind = KINDS[at % KINDS.length] as (typeof KINDS)[number];
     return kind(random, random.pick(NAMES));
   });
@@ -107,5 +110,8 @@ test('none of our own code and lock file is taken for one, nor that of libraries
   }
   const pieces = texts.flatMap((text) => text.match(/[\s\S]{1,4000}/g) ?? []).slice(0, 4_000);
   expect(pieces.length).toBeGreaterThan(1_000);
-  expect(await alarmsIn(pieces)).toEqual([]);
+  // In the small size every fourth.
+  const groups = [0, 1, 2, 3];
+  const taken = new Set(waysTaken(groups));
+  expect(await alarmsIn(pieces.filter((_, at) => taken.has(at % groups.length)))).toEqual([]);
 });

@@ -507,5 +507,5 @@ test('however a session grows, each message is covered once, and each word after
     expect(rows()).toEqual(before);
     jobs.close();
   };
-  await fc.assert(fc.asyncProperty(aGrowth, grow), { numRuns: sized({ quick: 12, deep: 60 }) });
+  await fc.assert(fc.asyncProperty(aGrowth, grow), { numRuns: sized({ quick: 6, deep: 60 }) });
 });

@@ -147,7 +147,7 @@ function opener(...diesAt: string[]) {
 test('processes that begin the same memory and the same home at once each find it whole, and lose nothing', async () => {
   const openers = [opener(), opener(), opener()];
   for (const each of openers) expect(await each.line()).toBe('ready');
-  for (let round = 0; round < sized({ quick: 30, deep: 200 }); round += 1) {
+  for (let round = 0; round < sized({ quick: 15, deep: 200 }); round += 1) {
     const dir = tempDir();
     for (const { child } of openers) child.stdin.write(`${dir}\n`);
     for (const each of openers) expect(await each.line()).toBe('done');

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { openSession } from '../../../src/transcript/session.ts';
 import type { Message } from '../../../src/transcript/types.ts';
+import { sized } from '../../support/depth.ts';
 import { collect, lines, transcriptOf } from '../../support/transcripts.ts';
 
 /** What happens to what is queued. Versions of early 2026 write no record of what they give to the agent. */
@@ -84,6 +85,7 @@ test('each is said once, at every length of the file, and no other message chang
       expect(new Set(part.map(wordsOf)).size).toBe(part.length);
       expect(others(messages).slice(0, others(part).length)).toEqual(others(part));
     }),
+    { numRuns: sized({ quick: 40, deep: 300 }) },
   );
 });
 

@@ -18,7 +18,7 @@ async function readAll(session: Session): Promise<Message[]> {
 }
 
 const LINES = sized({ quick: 400, deep: 10_000 });
-const COPIES = sized({ quick: 60, deep: 300 });
+const COPIES = sized({ quick: 30, deep: 300 });
 
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
 

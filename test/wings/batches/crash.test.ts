@@ -65,7 +65,7 @@ test('killed at a step of its sending, a worker leaves a batch that is found, or
   // The first step after the batch was sent, and from the third of the process on, which is long before.
   expect(await sentWhenKilledAt('sent+1')).toBe(1);
   const sentBy: (number | null)[] = [];
-  for (let step = 3; sentBy.at(-1) !== null; step += strideOf({ quick: 80, deep: 11 })) {
+  for (let step = 3; sentBy.at(-1) !== null; step += strideOf({ quick: 120, deep: 11 })) {
     sentBy.push(await sentWhenKilledAt(step));
   }
   expect(sentBy[0]).toBe(0);

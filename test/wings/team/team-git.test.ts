@@ -15,7 +15,7 @@ import { sized, waysTaken } from '../../support/depth.ts';
 import { type GitTree, gitIn } from '../../support/git.ts';
 import { tempDir } from '../../support/temp.ts';
 
-const CHANGES = sized({ quick: 50, deep: 100 });
+const CHANGES = sized({ quick: 26, deep: 100 });
 const clock = fixedClock('2026-11-21T02:00:00Z');
 const TOPICS = ['deploys', 'hosts', 'people', 'tests'];
 

@@ -1,11 +1,12 @@
-// nocturne export and import as a person pipes them.
+// nocturne export and import as a person pipes them: the pipe between two processes, all else in this one.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { testApp } from '../../support/app.ts';
-import { DOOR, run } from '../../support/run.ts';
+import { DOOR } from '../../support/run.ts';
+import { runHere as run } from '../../support/run-here.ts';
 import { tempDir } from '../../support/temp.ts';
 
 test('a memory goes through a pipe into another, and to a file that is never written over', async () => {
