@@ -34,8 +34,11 @@ function evaluate(
     const program = `import { evaluate } from ${urlOf('main.ts')};
       import { runAgent } from ${urlOf('../../src/agent/loop.ts')};
       await evaluate(${JSON.stringify(args)}, { runAgent });`;
-    const child = execFile(process.execPath, ['--input-type=module', '--eval', program], { env }, (error, stdout, stderr) =>
-      resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
+    const child = execFile(
+      process.execPath,
+      ['--input-type=module', '--eval', program],
+      { env },
+      (error, stdout, stderr) => resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
     );
     interrupt?.addEventListener('abort', () => child.kill('SIGINT'));
   });
