@@ -74,17 +74,11 @@ export function recalledTexts(ledger: Ledger, session: string): string[] {
   return ledger.all<{ text: string }>('select text from recalled where session = ?', session).map(({ text }) => text);
 }
 
-export function rememberRecalled(ledger: Ledger, given: Parameters<RecallRows['remember']>[0]): void {
-  const oldest = new Date(given.now.getTime() - KEPT_DAYS * 86_400_000).toISOString();
+export function rememberRecalled(ledger: Ledger, { now, ...given }: Parameters<RecallRows['remember']>[0]): void {
+  const oldest = new Date(now.getTime() - KEPT_DAYS * 86_400_000).toISOString();
   ledger.deriving(() => {
     ledger.run('delete from recalled where at < ?', oldest);
-    ledger.run(
-      'insert or replace into recalled (session, request, text, at) values (?, ?, ?, ?)',
-      given.session,
-      given.request,
-      given.text,
-      given.now.toISOString(),
-    );
+    ledger.replace('recalled', { ...given, at: now.toISOString() });
   });
 }
 

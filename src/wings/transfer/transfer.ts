@@ -19,7 +19,7 @@ import type { OpensLate } from '../../doors/wing.ts';
 import { indexChange, isOverflow } from '../../memory/dream/index-file.ts';
 import { historyPaths } from '../../memory/history/log-items.ts';
 import { takeInHistory } from '../../memory/history/rebuild.ts';
-import { allEntries, entryRow, supportsByEntry, writeEntry } from '../../memory/ledger/entries.ts';
+import { allEntries, entriesIn, entryRow, supportsByEntry, writeEntry } from '../../memory/ledger/entries.ts';
 import { enterPersonsJob } from '../../memory/ledger/job-rows.ts';
 import type { Transaction } from '../../memory/ledger/ledger.ts';
 import { isMemoryPath } from '../../memory/store/confine.ts';
@@ -113,7 +113,7 @@ export async function importMemory(request: ImportRequest, deps: OpensLate): Pro
   await deps.withLease(store, 'dream', async () => {
     const standing = await readStanding(store);
     await store.commit({ actor: 'person' }, () => {
-      const run = new Importing(store, { archive, standing, takesTheirs: request.takesTheirs, report });
+      const run = importing(store, { archive, standing, takesTheirs: request.takesTheirs, report });
       return { files: run.files(), rows: (transaction) => run.finish(transaction, deps.clock.now()) };
     });
     return true;
@@ -156,110 +156,86 @@ interface Given {
   report: ImportReport;
 }
 
-class Importing {
-  readonly #given: Given;
-  readonly #isEmpty: boolean;
-  readonly #knownBefore: Set<string>;
-  readonly #forgotten: Set<string>;
-  readonly #index: ReturnType<typeof indexChange>;
+/** What an import changes, of which it keeps the report. */
+function importing(store: Store, { archive, standing, takesTheirs, report }: Given) {
+  const { ledger } = store;
+  const isEmpty = !ledger.get('select 1 from memory join version on version.id = head where content is not null');
+  const knownBefore = new Set(allEntries(ledger).map(({ id }) => id));
+  const forgotten = new Set(entriesIn(ledger, 'forgotten').map(({ id }) => id));
+  const index = indexChange(store);
   /** What each file holds once it is imported. */
-  readonly #texts: Map<string, string>;
+  const texts = new Map(standing);
+  const isChanged = () => report.added.length + report.replaced.length + report.joined.length > 0;
 
-  constructor(store: Store, given: Given) {
-    const { ledger } = store;
-    this.#given = given;
-    this.#isEmpty = !ledger.get('select 1 from memory join version on version.id = head where content is not null');
-    this.#knownBefore = new Set(allEntries(ledger).map(({ id }) => id));
-    this.#forgotten = new Set(
-      ledger.all("select id from entry where state = 'forgotten'").map(({ id }) => id as string),
-    );
-    this.#index = indexChange(store);
-    this.#texts = new Map(given.standing);
+  /** What becomes of a file that both have. In a log the other's entries stand beside; what was forgotten stays so. */
+  function bothIn(path: string, { current, text }: { current: string; text: string }): string {
+    const day = logDay(path);
+    if (current === text || holdsAll(path, current, text)) return current;
+    if (day === null) return takesTheirs ? text : current;
+    const [first, other] = takesTheirs ? [text, current] : [current, text];
+    return joinLogs(first, other, { day, leftOut: forgotten });
   }
 
-  // 3.
-  files(): FileChange[] {
-    const taken = [...this.#given.archive].filter(([path, text]) => this.#isEmpty || !isIndex(path, text));
-    const files = taken.map(([path, text]) => ({
-      path,
-      change: (current: string | null) => this.#take(path, { current, text }),
-    }));
-    return this.#isEmpty ? files : [...files, this.#rebuiltIndex(), ...this.#index.overflow()];
+  function take(path: string, { current, text }: { current: string | null; text: string }): string {
+    const now = current === null ? text : bothIn(path, { current, text });
+    if (current === null) report.added.push(path);
+    else if (holdsAll(path, current, text)) report.same += 1;
+    else if (now === current) report.differing.push(path);
+    else (now === text ? report.replaced : report.joined).push(path);
+    texts.set(path, now);
+    return now;
   }
 
-  // 4.
-  finish(transaction: Transaction, now: Date): void {
-    const { report } = this.#given;
-    const isChanged = changedBy(report);
-    report.outcome = isChanged ? 'imported' : 'unchanged';
-    if (!isChanged) return;
-    if (!this.#isEmpty) this.#index.finish(transaction);
-    const of = (isOne: (path: string) => boolean) => new Map([...this.#texts].filter(([path]) => isOne(path)));
-    const topics = of((path) => isTopicPath(path) || isArchivePath(path));
-    const texts = of((path) => path.startsWith('logs/') || isReportPath(path));
-    const index = this.#texts.get('MEMORY.md') ?? '';
-    takeInHistory(transaction, { texts, topics, index, isAnew: this.#isEmpty });
-    this.#leaveToNextDream(transaction);
-    report.entries =
-      (transaction.ledger.get('select count(*) as count from entry')?.count as number) - this.#knownBefore.size;
-    report.job = enterPersonsJob(transaction, { kind: 'import', outcome: report.outcome, now });
+  function rebuiltIndex(current: string | null): string | null {
+    const isToBuild = isChanged();
+    const theirs = archive.get('MEMORY.md');
+    const from = theirs === undefined ? current : take('MEMORY.md', { current, text: theirs });
+    const text = isToBuild || from !== current ? index.memory.change(from) : current;
+    texts.set('MEMORY.md', text ?? '');
+    return text;
   }
 
   /** What was distilled there into a topic that stays as it is here stands in no topic: the next dream reads it. */
-  #leaveToNextDream(transaction: Transaction): void {
-    const { archive, report } = this.#given;
+  function leaveToNextDream(transaction: Transaction): void {
     const reports = [...archive].filter(([path]) => isReportPath(path) && path.endsWith('.json'));
     const last = new Map(reports.flatMap(([, text]) => parseJsonReport(text) ?? []).map((row) => [row.entry, row]));
     for (const { entry: id, topic, lines } of last.values()) {
       const entry = entryRow(transaction.ledger, id);
       const isHere = lines.length === 0 || !report.differing.includes(topic ?? '');
-      if (entry?.state !== 'distilled' || this.#knownBefore.has(id) || isHere) continue;
+      if (entry?.state !== 'distilled' || knownBefore.has(id) || isHere) continue;
       if (supportsByEntry(transaction.ledger, id).length === 0) writeEntry(transaction, { ...entry, state: 'new' });
     }
   }
 
-  #take(path: string, { current, text }: { current: string | null; text: string }): string {
-    const { report } = this.#given;
-    const now = current === null ? text : this.#standing(path, { current, text });
-    if (current === null) report.added.push(path);
-    else if (holdsAll(path, current, text)) report.same += 1;
-    else if (now === current) report.differing.push(path);
-    else (now === text ? report.replaced : report.joined).push(path);
-    this.#texts.set(path, now);
-    return now;
-  }
-
-  /** What becomes of a file that both have. In a log the other's entries stand beside; what was forgotten stays so. */
-  #standing(path: string, { current, text }: { current: string; text: string }): string {
-    const { takesTheirs } = this.#given;
-    const day = logDay(path);
-    if (current === text || holdsAll(path, current, text)) return current;
-    if (day === null) return takesTheirs ? text : current;
-    const [first, other] = takesTheirs ? [text, current] : [current, text];
-    return joinLogs(first, other, { day, leftOut: this.#forgotten });
-  }
-
-  #rebuiltIndex(): FileChange {
-    const { report, archive } = this.#given;
-    const change = (current: string | null) => {
-      const isChanged = changedBy(report);
-      const theirs = archive.get('MEMORY.md');
-      const from = theirs === undefined ? current : this.#take('MEMORY.md', { current, text: theirs });
-      const text = isChanged || from !== current ? this.#index.memory.change(from) : current;
-      this.#texts.set('MEMORY.md', text ?? '');
-      return text;
-    };
-    return { path: 'MEMORY.md', change };
-  }
+  return {
+    // 3.
+    files(): FileChange[] {
+      const taken = [...archive].filter(([path, text]) => isEmpty || !isIndex(path, text));
+      const files = taken.map(([path, text]) => ({
+        path,
+        change: (current: string | null) => take(path, { current, text }),
+      }));
+      return isEmpty ? files : [...files, { path: 'MEMORY.md', change: rebuiltIndex }, ...index.overflow()];
+    },
+    // 4.
+    finish(transaction: Transaction, now: Date): void {
+      report.outcome = isChanged() ? 'imported' : 'unchanged';
+      if (!isChanged()) return;
+      if (!isEmpty) index.finish(transaction);
+      const of = (isOne: (path: string) => boolean) => new Map([...texts].filter(([path]) => isOne(path)));
+      const topics = of((path) => isTopicPath(path) || isArchivePath(path));
+      const history = of((path) => path.startsWith('logs/') || isReportPath(path));
+      takeInHistory(transaction, { texts: history, topics, index: texts.get('MEMORY.md') ?? '', isAnew: isEmpty });
+      leaveToNextDream(transaction);
+      report.entries = allEntries(transaction.ledger).length - knownBefore.size;
+      report.job = enterPersonsJob(transaction, { kind: 'import', outcome: report.outcome, now });
+    },
+  };
 }
 
 /** What is built from the topics, where there are topics already. */
 function isIndex(path: string, text: string): boolean {
   return path === 'MEMORY.md' || (path.startsWith('index/') && isOverflow(text));
-}
-
-function changedBy({ added, replaced, joined }: ImportReport): boolean {
-  return added.length + replaced.length + joined.length > 0;
 }
 
 /** Whether nothing of the archive's text is missing: the same bytes, or a log with its entries as they are there. */
