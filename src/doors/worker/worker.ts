@@ -72,8 +72,7 @@ export async function runWorker(app: App, options: WorkerOptions): Promise<Worke
   try {
     queue = await openWakeQueue(place);
     if (queue.rebuilt) options.onError('The embedded queue could not be read and was made anew; nothing is lost.');
-    const engine = new Engine(app, queue, options);
-    return await engine.run();
+    return await runEngine(app, queue, options);
   } finally {
     await queue?.close({ deadlineMs: CLOSE_MS });
     await app.home.leaveWorker();
@@ -116,147 +115,95 @@ async function workTaken(
 }
 
 /** What wakes, notifies and watches, as one. */
-class Engine {
-  readonly #app: App;
-  readonly #queue: WakeQueue;
-  readonly #options: WorkerOptions;
-  readonly #watchdog: QueueWatchdog;
+async function runEngine(app: App, queue: WakeQueue, options: WorkerOptions): Promise<WorkerEnding> {
+  const { desk, config, home } = app;
+  const { signal: ending, untilIdle, onError } = options;
+  const watchdog = queueWatchdog(queue, config.deafMs / TICK_MS);
+  const lanes = lanesFor(config.concurrency);
   /** What the queue was notified of and is not worked yet: the state of the item, and how many looks ago. */
-  readonly #notified = new Map<string, { state: string; looks: number }>();
-  #due: Due[] = [];
+  const notified = new Map<string, { state: string; looks: number }>();
+  let due: Due[] = [];
   /** When the next item is due that is not yet; ISO. */
-  #nextDueAt: string | undefined;
+  let nextDueAt: string | undefined;
   /** Something ended here: what waited for it may be due. */
-  #hasEnded = false;
+  let hasEnded = false;
   /** The queue cannot be notified: what is handed out is worked all the same. */
-  #isQueueAway = false;
+  let isQueueAway = false;
   /** What is worked without a wake-up. */
-  readonly #unwoken = new Set<Promise<void>>();
+  const unwoken = new Set<Promise<void>>();
 
-  constructor(app: App, queue: WakeQueue, options: WorkerOptions) {
-    this.#app = app;
-    this.#queue = queue;
-    this.#options = options;
-    this.#watchdog = new QueueWatchdog(queue, app.config.deafMs / TICK_MS);
-  }
-
-  async run(): Promise<WorkerEnding> {
-    const { signal, untilIdle, onError } = this.#options;
-    this.#listen();
-    for (let tick = 0; !signal.aborted; tick += 1) {
-      try {
-        if (tick % TICKS_BETWEEN_SIGNS_OF_LIFE === 0) await this.#app.home.seeWorker();
-        const isSweep = tick % SWEEP_TICKS === 0;
-        if ((await this.#hasNews()) || isSweep || untilIdle) await this.#look(isSweep);
-        this.#workUnwoken();
-      } catch (error) {
-        if (!isAppError(error, 'database-unavailable') || untilIdle) throw error;
-        onError(describeError(error));
-        // Whatever was missed is looked for as soon as it answers again.
-        this.#hasEnded = true;
-      }
-      if (this.#due.length === 0 && untilIdle) return 'ended';
-      if (await this.#isStalled()) return 'stalled';
-      await pause(TICK_MS, signal);
+  async function work(taken: Taken, signal: AbortSignal): Promise<void> {
+    const { store, kind, key } = taken;
+    try {
+      await workTaken(app, taken, { ...options, signal });
+    } finally {
+      notified.delete(nameOf({ store: store.id, kind, key }));
+      hasEnded = true;
     }
-    await Promise.all(this.#unwoken);
-    return 'ended';
   }
 
   /** While the queue is away, as many as it would wake. */
-  #workUnwoken(): void {
-    const { desk, config } = this.#app;
-    const { signal, onError } = this.#options;
-    if (!desk.handsOut || !this.#isQueueAway) return;
+  function workUnwoken(): void {
+    if (!desk.handsOut || !isQueueAway) return;
     const lane = async () => {
-      while (!signal.aborted && this.#isQueueAway) {
+      while (!ending.aborted && isQueueAway) {
         const taken = await desk.take();
         if (!taken) return;
-        await this.#work(taken, signal);
+        await work(taken, ending);
       }
     };
-    while (this.#unwoken.size < lanesFor(config.concurrency)) {
+    while (unwoken.size < lanes) {
       const working = lane()
         .catch((error: unknown) => {
-          if (!signal.aborted) onError(describeError(error));
+          if (!ending.aborted) onError(describeError(error));
         })
-        .finally(() => this.#unwoken.delete(working));
-      this.#unwoken.add(working);
+        .finally(() => unwoken.delete(working));
+      unwoken.add(working);
     }
   }
 
-  async #work(taken: Taken, signal: AbortSignal): Promise<void> {
-    const { store, kind, key } = taken;
-    try {
-      await workTaken(this.#app, taken, { ...this.#options, signal });
-    } finally {
-      this.#notified.delete(nameOf({ store: store.id, kind, key }));
-      this.#hasEnded = true;
-    }
-  }
-
-  #listen(): void {
-    const { signal: ending, onError } = this.#options;
-    this.#queue.listen(
-      async (wakeUp, signal) => {
-        const taken = await this.#app.desk.take(wakeUp);
-        this.#notified.delete(nameOf(wakeUp));
-        if (taken) await this.#watchdog.during(() => this.#work(taken, signal));
-        this.#hasEnded = true;
-      },
-      {
-        concurrency: lanesFor(this.#app.config.concurrency),
-        onError: (error, wakeUp) => {
-          if (!ending.aborted) onError(`${wakeUp ? `${wakeUp.kind}: ` : ''}${describeError(error)}`);
-        },
-      },
-    );
-  }
-
-  async #hasNews(): Promise<boolean> {
-    const hasCome = await takeInAll(this.#app, this.#options);
-    const hasBegun = await roundIfDue(this.#app, this.#options.onError);
-    const isDue = this.#nextDueAt !== undefined && this.#nextDueAt <= this.#app.config.clock.now().toISOString();
-    const hasEnded = this.#hasEnded;
-    this.#hasEnded = false;
-    return hasCome || hasBegun || isDue || hasEnded;
+  async function hasNews(): Promise<boolean> {
+    const hasCome = await takeInAll(app, options);
+    const hasBegun = await roundIfDue(app, onError);
+    const isDue = nextDueAt !== undefined && nextDueAt <= config.clock.now().toISOString();
+    const isAny = hasCome || hasBegun || isDue || hasEnded;
+    hasEnded = false;
+    return isAny;
   }
 
   /** Looks into all inboxes, and notifies the queue of what is due. */
-  async #look(isSweep: boolean): Promise<void> {
-    const { onError } = this.#options;
-    const { desk, config } = this.#app;
+  async function look(isSweep: boolean): Promise<void> {
     await desk.deliver(onError);
     const now = config.clock.now().toISOString();
-    this.#due = await desk.due(onError);
-    this.#nextDueAt = await desk.nextDueAt(now);
-    if (isSweep) for (const each of this.#notified.values()) each.looks += 1;
+    due = await desk.due(onError);
+    nextDueAt = await desk.nextDueAt(now);
+    if (isSweep) for (const each of notified.values()) each.looks += 1;
     try {
-      for (const item of this.#due) await this.#notify(item);
-      this.#isQueueAway = false;
+      for (const item of due) await notify(item);
+      isQueueAway = false;
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       onError(describeError(error));
       // Tried again at the next tick.
-      this.#hasEnded = true;
-      this.#isQueueAway = true;
-      this.#watchdog.queueFailed();
+      hasEnded = true;
+      isQueueAway = true;
+      watchdog.queueFailed();
     }
   }
 
-  async #notify(item: Due): Promise<void> {
+  async function notify(item: Due): Promise<void> {
+    const { id, notBefore, kind, store, key } = item;
     const name = nameOf(item);
-    const state = `${item.id} ${item.notBefore}`;
-    const last = this.#notified.get(name);
+    const state = `${id} ${notBefore}`;
+    const last = notified.get(name);
     if (last?.state === state && last.looks < SWEEPS_BEFORE_ANOTHER_NOTIFICATION) return;
-    await this.#queue.notify({ kind: item.kind, store: item.store, key: item.key });
-    this.#notified.set(name, { state, looks: 0 });
+    await queue.notify({ kind, store, key });
+    notified.set(name, { state, looks: 0 });
   }
 
-  async #isStalled(): Promise<boolean> {
-    const { onError } = this.#options;
-    const patience = `${this.#app.config.deafMs / 1_000} s`;
-    const stall = await this.#watchdog.look({ hasWork: this.#due.length > 0 });
+  async function isStalled(): Promise<boolean> {
+    const patience = `${config.deafMs / 1_000} s`;
+    const stall = await watchdog.look({ hasWork: due.length > 0 });
     if (stall === 'silent') {
       onError(`stalled: the queue has work for this worker, and nothing of it arrived for ${patience}.`);
     } else if (stall === 'failing') {
@@ -264,6 +211,39 @@ class Engine {
     }
     return stall !== null;
   }
+
+  queue.listen(
+    async (wakeUp, signal) => {
+      const taken = await desk.take(wakeUp);
+      notified.delete(nameOf(wakeUp));
+      if (taken) await watchdog.during(() => work(taken, signal));
+      hasEnded = true;
+    },
+    {
+      concurrency: lanes,
+      onError: (error, wakeUp) => {
+        if (!ending.aborted) onError(`${wakeUp ? `${wakeUp.kind}: ` : ''}${describeError(error)}`);
+      },
+    },
+  );
+  for (let tick = 0; !ending.aborted; tick += 1) {
+    try {
+      if (tick % TICKS_BETWEEN_SIGNS_OF_LIFE === 0) await home.seeWorker();
+      const isSweep = tick % SWEEP_TICKS === 0;
+      if ((await hasNews()) || isSweep || untilIdle) await look(isSweep);
+      workUnwoken();
+    } catch (error) {
+      if (!isAppError(error, 'database-unavailable') || untilIdle) throw error;
+      onError(describeError(error));
+      // Whatever was missed is looked for as soon as it answers again.
+      hasEnded = true;
+    }
+    if (due.length === 0 && untilIdle) return 'ended';
+    if (await isStalled()) return 'stalled';
+    await pause(TICK_MS, ending);
+  }
+  await Promise.all(unwoken);
+  return 'ended';
 }
 
 /** What is due in all inboxes, with what has come meanwhile. */
@@ -299,50 +279,40 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
  * gone in which nothing could arrive, and while the server is away there is nothing to arrive. The embedded queue is never
  * away: where it keeps failing its directory is gone or broken, and only a new process opens it anew.
  */
-class QueueWatchdog {
-  readonly #queue: Pick<WakeQueue, 'counts' | 'kind'>;
-  readonly #patience: number;
-  #working = 0;
-  #silentTicks = 0;
-  #hasFailed = false;
-
-  /** Stalled after so many ticks without a sign. */
-  constructor(queue: Pick<WakeQueue, 'counts' | 'kind'>, patience: number) {
-    this.#queue = queue;
-    this.#patience = patience;
-  }
-
-  /** A wake-up arrived, and `work` is what came of it. */
-  async during<T>(work: () => Promise<T>): Promise<T> {
-    this.#silentTicks = 0;
-    this.#working += 1;
-    try {
-      return await work();
-    } finally {
-      this.#working -= 1;
-    }
-  }
-
-  /** The queue could not be notified. */
-  queueFailed(): void {
-    this.#hasFailed = true;
-  }
-
-  /** To be asked once a tick: `silent` where wake-ups wait in the queue and none arrives, `failing` where the queue is broken. */
-  async look({ hasWork }: { hasWork: boolean }): Promise<'silent' | 'failing' | null> {
-    const isSilent = hasWork && this.#working === 0 && !this.#hasFailed && (await this.#hasWaiting());
-    const isFailing = this.#hasFailed && this.#queue.kind === 'embedded' && this.#working === 0;
-    const isServerAway = this.#hasFailed && !isFailing;
-    this.#hasFailed = false;
-    if (isServerAway) return null;
-    this.#silentTicks = isSilent || isFailing ? this.#silentTicks + 1 : 0;
-    if (this.#silentTicks < this.#patience) return null;
-    return isFailing ? 'failing' : 'silent';
-  }
-
-  async #hasWaiting(): Promise<boolean> {
-    const found = await this.#queue.counts().catch(onAppError(() => null));
-    this.#hasFailed ||= found === null;
+function queueWatchdog(queue: Pick<WakeQueue, 'counts' | 'kind'>, patience: number) {
+  let working = 0;
+  let silentTicks = 0;
+  let hasFailed = false;
+  const hasWaiting = async () => {
+    const found = await queue.counts().catch(onAppError(() => null));
+    hasFailed ||= found === null;
     return (found?.waiting ?? 0) > 0;
-  }
+  };
+  return {
+    /** A wake-up arrived, and `work` is what came of it. */
+    async during<T>(work: () => Promise<T>): Promise<T> {
+      silentTicks = 0;
+      working += 1;
+      try {
+        return await work();
+      } finally {
+        working -= 1;
+      }
+    },
+    /** The queue could not be notified. */
+    queueFailed() {
+      hasFailed = true;
+    },
+    /** To be asked once a tick: `silent` where wake-ups wait in the queue and none arrives, `failing` where the queue is broken. */
+    async look({ hasWork }: { hasWork: boolean }): Promise<'silent' | 'failing' | null> {
+      const isSilent = hasWork && working === 0 && !hasFailed && (await hasWaiting());
+      const isFailing = hasFailed && queue.kind === 'embedded' && working === 0;
+      const isServerAway = hasFailed && !isFailing;
+      hasFailed = false;
+      if (isServerAway) return null;
+      silentTicks = isSilent || isFailing ? silentTicks + 1 : 0;
+      if (silentTicks < patience) return null;
+      return isFailing ? 'failing' : 'silent';
+    },
+  };
 }

@@ -49,79 +49,72 @@ async function addAll(files: Iterable<PackedFile>, pack: Pack): Promise<void> {
 
 /** Reads a whole archive. Throws `bad-input` for one that is damaged, too large, or holds anything but files. */
 export async function readTarball(pieces: AsyncIterable<Uint8Array>, bounds: TarBounds): Promise<Map<string, Buffer>> {
-  const reading = new Reading(bounds);
+  const archive = reading(bounds);
   try {
     await pipeline(pieces, createGunzip(), async (unpacked: AsyncIterable<Buffer>) => {
-      for await (const chunk of unpacked) reading.take(chunk);
+      for await (const chunk of unpacked) archive.take(chunk);
     });
   } catch (error) {
     if (isAppError(error)) throw error;
     throw unusable(`it is no whole .tar.gz (${(error as Error).message.replace(/\.$/, '')})`, error);
   }
-  return reading.end();
+  return archive.end();
 }
 
-class Reading {
-  readonly #bounds: TarBounds;
-  readonly #parser: Parser;
-  readonly #files = new Map<string, Buffer>();
-  #bytes = 0;
-  #isOver = false;
-  #begin = Buffer.alloc(0);
-  #failure: AppError | undefined;
+function reading({ files: mostFiles, fileBytes, totalBytes }: TarBounds) {
+  const files = new Map<string, Buffer>();
+  let bytes = 0;
+  let isOver = false;
+  let begin = Buffer.alloc(0);
+  let failure: AppError | undefined;
+  const fail = (error: AppError) => {
+    failure ??= error;
+  };
 
-  constructor(bounds: TarBounds) {
-    this.#bounds = bounds;
-    this.#parser = new Parser({ strict: true, onReadEntry: (entry) => this.#takeEntry(entry) });
-    this.#parser.on('ignoredEntry', (entry: ReadEntry) => this.#takeEntry(entry));
-    this.#parser.on('eof', () => {
-      this.#isOver = true;
-    });
-    this.#parser.on('error', (error: Error) => this.#fail(unusable(error.message, error)));
-  }
-
-  take(chunk: Buffer): void {
-    this.#bytes += chunk.length;
-    if (this.#bytes > this.#bounds.totalBytes) throw tooMuch(`more than ${this.#bounds.totalBytes} bytes, unpacked`);
-    // The parser would unpack again by itself, beyond these bounds.
-    if (this.#begin.length < 4) {
-      this.#begin = Buffer.concat([this.#begin, chunk.subarray(0, 4)]);
-      if (PACKED_AGAIN.test(this.#begin.toString('latin1'))) throw unusable('it is packed twice');
-    }
-    // What comes behind the end the parser would pile up, copied anew with every chunk.
-    if (!this.#isOver) this.#parser.write(chunk);
-    if (this.#failure) throw this.#failure;
-  }
-
-  end(): Map<string, Buffer> {
-    this.#parser.end();
-    if (this.#failure) throw this.#failure;
-    return this.#files;
-  }
-
-  #takeEntry(entry: ReadEntry): void {
+  function takeEntry(entry: ReadEntry): void {
     const path = entry.path.replace(/^(?:\.\/)+/, '');
     const isFile = entry.type === 'File' || entry.type === 'OldFile' || entry.type === 'ContiguousFile';
-    if (isFile) this.#takeFile(entry, path);
-    else if (entry.type !== 'Directory') this.#fail(unusable(`${JSON.stringify(path)} is a ${entry.type}, not a file`));
+    if (isFile) takeFile(entry, path);
+    else if (entry.type !== 'Directory') fail(unusable(`${JSON.stringify(path)} is a ${entry.type}, not a file`));
     entry.resume();
   }
 
-  #takeFile(entry: ReadEntry, path: string): void {
-    const { files, fileBytes } = this.#bounds;
-    if (this.#files.size >= files) this.#fail(tooMuch(`more than ${files} files`));
-    else if (entry.size > fileBytes) this.#fail(tooMuch(`${JSON.stringify(path)} with ${entry.size} bytes`));
-    else if (this.#files.has(path)) this.#fail(unusable(`${JSON.stringify(path)} is in it twice`));
-    if (this.#failure) return;
+  function takeFile(entry: ReadEntry, path: string): void {
+    if (files.size >= mostFiles) fail(tooMuch(`more than ${mostFiles} files`));
+    else if (entry.size > fileBytes) fail(tooMuch(`${JSON.stringify(path)} with ${entry.size} bytes`));
+    else if (files.has(path)) fail(unusable(`${JSON.stringify(path)} is in it twice`));
+    if (failure) return;
     const parts: Buffer[] = [];
-    this.#files.set(path, Buffer.alloc(0));
+    files.set(path, Buffer.alloc(0));
     entry.on('data', (part: Buffer) => parts.push(part));
-    entry.on('end', () => this.#files.set(path, Buffer.concat(parts)));
+    entry.on('end', () => files.set(path, Buffer.concat(parts)));
   }
 
-  #fail(error: AppError): void {
-    this.#failure ??= error;
-  }
+  const parser = new Parser({ strict: true, onReadEntry: takeEntry })
+    .on('ignoredEntry', takeEntry)
+    .on('eof', () => {
+      isOver = true;
+    })
+    .on('error', (error: Error) => fail(unusable(error.message, error)));
+  return {
+    take(chunk: Buffer): void {
+      bytes += chunk.length;
+      if (bytes > totalBytes) throw tooMuch(`more than ${totalBytes} bytes, unpacked`);
+      // The parser would unpack again by itself, beyond these bounds.
+      if (begin.length < 4) {
+        begin = Buffer.concat([begin, chunk.subarray(0, 4)]);
+        if (PACKED_AGAIN.test(begin.toString('latin1'))) throw unusable('it is packed twice');
+      }
+      // What comes behind the end the parser would pile up, copied anew with every chunk.
+      if (!isOver) parser.write(chunk);
+      if (failure) throw failure;
+    },
+    end(): Map<string, Buffer> {
+      parser.end();
+      if (failure) throw failure;
+      return files;
+    },
+  };
 }
 
 function unusable(problem: string, cause?: unknown): AppError {
