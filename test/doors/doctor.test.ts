@@ -207,7 +207,7 @@ test.each([
   ['22.18.0', 'ok'],
   ['24.0.0', 'ok'],
 ])('Node %s is %s', (version, state) => {
-  expect(checkNode(version)).toMatchObject([{ state, found: version }]);
+  expect(checkNode(version)).toMatchObject({ state, found: version });
 });
 
 test('the Node that a hook is run with is told from the hook, which lies below a node_modules', () => {

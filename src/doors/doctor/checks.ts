@@ -28,22 +28,22 @@ const OLDEST_NODE = [22, 18] as const;
 const ANSWERS_WITHIN_MS = 20_000;
 const NIGHT_MS = 36 * 60 * 60_000;
 
-export function checkNode(version = process.versions.node): Checked[] {
+export function checkNode(version = process.versions.node): Checked {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const isNew = major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1]);
-  return [isNew ? ok('node', version) : fail('node', version, `Install Node ${OLDEST_NODE.join('.')} or newer.`)];
+  return isNew ? ok('node', version) : fail('node', version, `Install Node ${OLDEST_NODE.join('.')} or newer.`);
 }
 
-export function checkHome({ home }: Config): Checked[] {
+export function checkHome({ home }: Config): Checked {
   if (!isDirectory(home)) {
     return statNow(home) === null
-      ? [fail('home', `${home} is not there`, 'Run nocturne setup.')]
-      : [fail('home', `${home} is no directory`, 'Move it away, or set NOCTURNE_HOME to another place.')];
+      ? fail('home', `${home} is not there`, 'Run nocturne setup.')
+      : fail('home', `${home} is no directory`, 'Move it away, or set NOCTURNE_HOME to another place.');
   }
   // What is in a directory that nobody else may enter is out of reach, whatever its own mode.
-  if (isPrivate(home)) return [ok('home', home)];
+  if (isPrivate(home)) return ok('home', home);
   const open = [home, ...listNames(home).map((name) => join(home, name))].filter((path) => !isPrivate(path));
-  return [fail('home', `others can read ${open.join(', ')}`, `Run chmod -R go= ${home}.`)];
+  return fail('home', `others can read ${open.join(', ')}`, `Run chmod -R go= ${home}.`);
 }
 
 /** A pattern that gives no night keeps every worker from starting. */
@@ -208,38 +208,36 @@ function canEmbed(): boolean {
   }
 }
 
-export async function checkQueue(config: Config): Promise<Checked[]> {
+export async function checkQueue(config: Config): Promise<Checked> {
   const keeping = keepingOf(config);
-  if (!config.queueUrl && !keeping) return [ok('queue', canEmbed() ? 'embedded in the worker' : WITHOUT_EMBEDDED)];
+  if (!config.queueUrl && !keeping) return ok('queue', canEmbed() ? 'embedded in the worker' : WITHOUT_EMBEDDED);
   try {
     const { openWakeQueue } = await import('../../queue/queue.ts');
     const queue = await openWakeQueue(await wakeQueueOptions({ config, keeping }));
     const { waiting, active } = await queue.counts().finally(() => queue.close({ deadlineMs: 0 }));
-    return [ok('queue', `${queue.kind}, ${waiting} waiting, ${active} under way`)];
+    return ok('queue', `${queue.kind}, ${waiting} waiting, ${active} under way`);
   } catch (error) {
-    return [fail('queue', describeError(error), 'Nothing is lost: the work waits in the inboxes.')];
+    return fail('queue', describeError(error), 'Nothing is lost: the work waits in the inboxes.');
   } finally {
     await keeping?.close();
   }
 }
 
-export async function checkWorker({ queueUrl, zone, databaseUrl }: Config, home: Home): Promise<Checked[]> {
+export async function checkWorker({ queueUrl, zone, databaseUrl }: Config, home: Home): Promise<Checked> {
   const isShared = databaseUrl !== undefined;
   const workers = (await home.workers()).map(
     ({ process, backend, startedAt, seenAt }) =>
       `${process} (${backend}) since ${localTime(startedAt, zone)}${isShared ? `, seen ${localTime(seenAt, zone)}` : ''}`,
   );
-  if (workers.length > 0) return [ok('worker', workers.join(', '))];
+  if (workers.length > 0) return ok('worker', workers.join(', '));
   if (isShared)
-    return [ok('worker', 'of no machine one was seen within two minutes; a hook starts one when there is work')];
-  if (!queueUrl) return [ok('worker', 'none runs; the hook starts one when there is work')];
-  return [
-    warn(
-      'worker',
-      'none runs here, though a queue is set',
-      'Start nocturne worker, here or where the queue is shared.',
-    ),
-  ];
+    return ok('worker', 'of no machine one was seen within two minutes; a hook starts one when there is work');
+  if (!queueUrl) return ok('worker', 'none runs; the hook starts one when there is work');
+  return warn(
+    'worker',
+    'none runs here, though a queue is set',
+    'Start nocturne worker, here or where the queue is shared.',
+  );
 }
 
 export async function checkSchedule(config: Config, home: Home): Promise<Checked[]> {
@@ -288,19 +286,19 @@ export async function checkBlocked(home: Home): Promise<Checked[]> {
 }
 
 /** Sessions that hooks told of and no worker has taken up yet. */
-export async function checkSpool(config: Config): Promise<Checked[]> {
+export async function checkSpool(config: Config): Promise<Checked> {
   const dir = spoolDir(config.home);
   const files = (readDirectory(dir) ?? []).filter((item) => item.kind === 'file');
   const names = namesInSpool(config.home);
-  if (files.length === 0 && names.length === 0) return [ok('spool', 'empty')];
+  if (files.length === 0 && names.length === 0) return ok('spool', 'empty');
   if (files.length === 0) {
-    return [warn('spool', `set aside: ${sayFirst(names)}`, `Look at what is in ${dir}, and remove it.`)];
+    return warn('spool', `set aside: ${sayFirst(names)}`, `Look at what is in ${dir}, and remove it.`);
   }
   const stats = await Promise.all(files.map(({ name }) => statFile(join(dir, name))));
   const oldest = stats.flatMap((stat) => stat?.modifiedAt ?? []).sort()[0] ?? '';
   const isOld = config.clock.now().getTime() - Date.parse(oldest) > 60 * 60_000;
   const found = `${files.length} waiting, the oldest since ${oldest ? localTime(oldest, config.zone) : 'unknown'}: ${sayFirst(names)}`;
-  return [isOld ? warn('spool', found, 'Run nocturne worker --once and read what it says.') : ok('spool', found)];
+  return isOld ? warn('spool', found, 'Run nocturne worker --once and read what it says.') : ok('spool', found);
 }
 
 const MOST_NAMED = 20;

@@ -49,8 +49,8 @@ export async function examine(given: Config, at: { cwd: string; isOnline: boolea
   const now = () => config.clock.now();
   try {
     return [
-      ...checkNode(),
-      ...checkHome(config),
+      checkNode(),
+      checkHome(config),
       ...trouble,
       ...((home && (await keeping?.checks?.({ home, now }).catch(onAppError(failed('database'))))) ?? []),
       ...checkNight(config),
@@ -59,9 +59,9 @@ export async function examine(given: Config, at: { cwd: string; isOnline: boolea
       ...(home ? checkEnablement(enablementFor(config, { pauses: await home.pauses.all(), cwd: at.cwd })) : []),
       ...(await checkKey(config)),
       ...(home && at.isOnline ? await checkModel(config, home) : []),
-      ...(await checkQueue(config)),
-      ...(home ? [...(await checkWorker(config, home)), ...(await checkSchedule(config, home))] : []),
-      ...(await checkSpool(config)),
+      await checkQueue(config),
+      ...(home ? [await checkWorker(config, home), ...(await checkSchedule(config, home))] : []),
+      await checkSpool(config),
       ...(home ? await checkBlocked(home) : []),
       ...(keeping && home
         ? await checkKept(keeping, { own, home, config, checkout: checkoutRoot(at.cwd) }).catch(

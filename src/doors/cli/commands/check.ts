@@ -77,7 +77,7 @@ async function examineAll({ online }: DoctorOptions): Promise<{ checked: Checked
   } catch (error) {
     // Nothing else can be judged without them.
     const trouble = fail('settings', describeError(error), 'Mend config.json, then look again.');
-    return { checked: [...checkNode(), trouble] };
+    return { checked: [checkNode(), trouble] };
   }
   return { checked: await examine(config, { cwd: process.cwd(), isOnline: online ?? true }), config };
 }

@@ -84,21 +84,10 @@ export function dreamsOf(text: string, ledger: Ledger | null): ReportedDream[] {
     job,
     at: (ledger && jobRow(ledger, job)?.createdAt) ?? null,
     rows: numbered(rows).map(({ entry, op, operation, topic, lines, gone = [], reason, over, same }) => {
-      const said = ledger ? entryRow(ledger, entry)?.text : undefined;
+      const text = (ledger && entryRow(ledger, entry)?.text) || null;
       const textsOf = (ids: string[]) => (ledger && topic ? writtenLines(ledger, { path: topic, lines: ids }) : []);
-      return {
-        entry,
-        op,
-        ...(operation !== undefined && { operation }),
-        topic,
-        lines,
-        reason,
-        ...(over && { over }),
-        ...(same && { same }),
-        text: said || null,
-        written: textsOf(lines),
-        removed: textsOf(gone),
-      };
+      const told = { entry, op, operation, topic, lines, reason, over, same, text };
+      return { ...told, written: textsOf(lines), removed: textsOf(gone) };
     }),
     left: rows.flatMap(({ batch }) => batch?.left ?? []),
   }));

@@ -146,10 +146,7 @@ async function lastAction(app: App, options: CommonOptions & { any?: boolean }):
     const last = lastChangingJob(place.store.ledger, { byPerson: true });
     return last ? [{ ...place, job: last.id, at: last.at }] : [];
   });
-  return found.reduce<(typeof found)[number] | undefined>(
-    (latest, each) => (latest && latest.at > each.at ? latest : each),
-    undefined,
-  );
+  return found.toSorted((a, b) => a.at.localeCompare(b.at)).at(-1);
 }
 
 /** The action of this id, or that a prefix of it means, wherever it is among the memories here. */
@@ -210,11 +207,9 @@ function describeAction({ store: { ledger }, scope, job: id }: Action, { config 
   const when = sayWhen(job.endedAt ?? job.createdAt, { now: config.clock.now(), zone: config.zone });
   const where = scope === 'user' ? ', in the user scope' : scope === 'local' ? ", in the team's memory" : '';
   const about = ledger.all<{ text: string }>('select text from entry where job = ? limit ?', id, MOST_SHOWN + 1);
-  const marks = commitsOf(ledger, id)
-    .map(() => '?')
-    .join(', ');
-  const sql = `select distinct path from version where "commit" in (${marks}) and path is not null order by path limit ?`;
-  const files = ledger.all<{ path: string }>(sql, ...commitsOf(ledger, id), MOST_SHOWN + 1);
+  const sql = `select distinct path from version where "commit" in (select value from json_each(?)) and path is not null
+    order by path limit ?`;
+  const files = ledger.all<{ path: string }>(sql, JSON.stringify(commitsOf(ledger, id)), MOST_SHOWN + 1);
   const shown = [...about.map(({ text }) => text), ...files.map(({ path }) => path)];
   return [
     `${DID[job.kind] ?? `did ${job.kind}`}, ${when}${where} (${shortId(ledger, 'job', id)})`,
