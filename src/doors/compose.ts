@@ -43,8 +43,8 @@ import {
   withUsage,
 } from './job-bounds.ts';
 import { enablementFor, foundDirectories, homeOf, memoriesOf, memoryDirFor } from './places.ts';
-import { transcriptFiles } from './shared.ts';
 import { tracing } from './telemetry.ts';
+import { transcriptFiles } from './transcripts.ts';
 import { UserScope } from './user-scope.ts';
 import { keepingOf, type WingApp, type WorkFigures, wings, wingWith } from './wing.ts';
 import { type Desk, localDesk } from './worker/desk.ts';

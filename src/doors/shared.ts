@@ -1,12 +1,9 @@
-// What is kept beside memory and the home: the transcripts of sessions, for whoever works on them later, and what the server and
-// its workers share: where the stores are that clients make, the sessions that clients sent, and what one process does for all.
-// On one machine a transcript is its file, and the rest the server's own.
+// What the server and its workers keep beside memory and the home, where several machines share it: where the stores are that
+// clients make, the sessions that clients sent, and what one process does for all. On one machine it is the server's own.
 
 import type { Config } from '../base/config/config.ts';
-import { statFile } from '../base/files/files.ts';
 import type { Ledger } from '../memory/ledger/ledger.ts';
 import type { Store } from '../memory/store/store.ts';
-import { type OpenOptions, openSession, type Session } from '../transcript/session.ts';
 
 /** Where the stores are that clients make. An id names one store for ever. */
 export interface StorePlaces {
@@ -69,22 +66,3 @@ export interface ThreadStores {
   use<T>(id: string, work: (store: Store, look: () => Promise<unknown>) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
-
-/** Where transcripts are: their files, or where memory is kept elsewhere, copies that workers of other machines read, too. */
-export interface TranscriptPlace {
-  /**
-   * Keeps the transcript in a file of this machine for a store, as far as that is needed; answers by what name items of the
-   * inbox and ledgers know it. Errors: those of `openSession`, where it is read.
-   */
-  keep(path: string, store: string, options?: OpenOptions): Promise<string>;
-  /** By its name, or of a file of this machine. Errors: those of `openSession`. */
-  open(transcript: string, options?: OpenOptions): Promise<Session>;
-  /** Which growth changes; null: it is gone. */
-  sizeOf(transcript: string): Promise<number | null>;
-}
-
-export const transcriptFiles: TranscriptPlace = {
-  keep: async (path) => path,
-  open: openSession,
-  sizeOf: async (path) => (await statFile(path))?.sizeBytes ?? null,
-};

@@ -20,7 +20,8 @@ import type { MemoryType } from '../memory/types.ts';
 import type { Session } from '../transcript/session.ts';
 import type { CommandModule, OptionSpec } from './cli/spec.ts';
 import type { JobOptions } from './job-bounds.ts';
-import type { Shared, TranscriptPlace } from './shared.ts';
+import type { Shared } from './shared.ts';
+import type { TranscriptPlace } from './transcripts.ts';
 import type { Desk, DeskParts } from './worker/desk.ts';
 
 /** A memory directory as it is looked at. */

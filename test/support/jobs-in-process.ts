@@ -14,7 +14,7 @@ import { loadConfig } from '../../src/base/config/config.ts';
 import { thisProcess } from '../../src/base/process.ts';
 import { type Clock, fixedClock } from '../../src/base/time.ts';
 import type { DreamRequest } from '../../src/doors/compose.ts';
-import { transcriptFiles } from '../../src/doors/shared.ts';
+import { transcriptFiles } from '../../src/doors/transcripts.ts';
 import { wings, wingWith } from '../../src/doors/wing.ts';
 import { type Home, openHome } from '../../src/memory/home/home.ts';
 import type { Enablement } from '../../src/memory/home/paths.ts';

@@ -9,8 +9,8 @@ import type { FailureRow, InboxItem, JobKind } from '../../memory/ledger/inbox.t
 import type { Store } from '../../memory/store/store.ts';
 import { sayWaits } from '../cli/terminal/output.ts';
 import type { App } from '../compose.ts';
+import { dropSnapshots } from '../transcripts.ts';
 import type { Hold } from './hold.ts';
-import { dropSnapshots } from './transcript-snapshots.ts';
 
 const MINUTE_MS = 60_000;
 

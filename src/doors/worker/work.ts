@@ -7,11 +7,11 @@ import { isDay } from '../../base/time.ts';
 import type { InboxItem, JobKind } from '../../memory/ledger/inbox.ts';
 import type { Store } from '../../memory/store/store.ts';
 import type { App } from '../compose.ts';
+import { snapshotPath } from '../transcripts.ts';
 import { type WorkTerms, wings } from '../wing.ts';
 import { dueItems } from './desk.ts';
 import { admit, shutGate, tellBreaker } from './hold.ts';
 import { type Attempt, type Ending, holdItem, settleItem, type Tried, type WorkResult } from './settle.ts';
-import { snapshotPath } from './transcript-snapshots.ts';
 
 const payloadSchemas = {
   extract: z.strictObject({

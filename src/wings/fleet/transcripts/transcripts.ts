@@ -16,7 +16,7 @@ import { removeFile, statNow } from '../../../base/files/files.ts';
 import { isDead, thisProcess } from '../../../base/process.ts';
 import { redact } from '../../../base/text/redact.ts';
 import { systemClock } from '../../../base/time.ts';
-import { type TranscriptPlace, transcriptFiles } from '../../../doors/shared.ts';
+import { type TranscriptPlace, transcriptFiles } from '../../../doors/transcripts.ts';
 import { REDACTED } from '../../../memory/history/redact/scrub.ts';
 import { newId } from '../../../memory/ledger/ledger.ts';
 import {

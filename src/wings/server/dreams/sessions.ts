@@ -5,8 +5,8 @@
 
 import { AppError, isAppError } from '../../../base/errors.ts';
 import type { SessionName } from '../../../doors/shared.ts';
+import { snapshotPath } from '../../../doors/transcripts.ts';
 import type { WingApp } from '../../../doors/wing.ts';
-import { snapshotPath } from '../../../doors/worker/transcript-snapshots.ts';
 import { sessionRow } from '../../../memory/ledger/coverage.ts';
 import type { Store } from '../../../memory/store/store.ts';
 import { openSnapshot } from '../../../transcript/session.ts';
