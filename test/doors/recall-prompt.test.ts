@@ -59,6 +59,20 @@ test('a prompt is given what is near to it, under its topic, and nothing else', 
   expect(await ask('Write me a poem about the sea.')).toBe('');
 });
 
+test('a short order is given the rules of topics that are about it, not what is only worded like it', async () => {
+  const files = {
+    'pulls.md': topic('Before opening a PR', 'feedback', ['Main is merged before a PR: no conflicts.', 'Maps and tags stay out.']),
+    'commits.md': topic('Before committing', 'feedback', ['Fixes are folded into the commits they belong to.']),
+    'texts.md': topic('Before changing texts', 'feedback', ['A change of words is shown first.']),
+    'board.md': topic('The board', 'project', ['The board commits every night.']),
+  };
+  const { ask } = await promptWorld({ files });
+  expect(await ask('open a PR')).toContain('Main is merged');
+  expect(await ask('commit this')).toMatch(/^- Fixes are folded[^\n]*\n\n?<\/nocturne-memory>$/m);
+  expect(await ask('draw a map with a tag', { session_id: 's2' })).toContain('Maps and tags');
+  expect(await ask('change the picture')).toBe('');
+});
+
 test('a session is shown nothing twice, also not what its beginning showed, until it is compacted', async () => {
   const { ask, begin } = await promptWorld();
   const prompt = 'When may I cut the next release?';

@@ -1,6 +1,6 @@
 // What a memory directory knows that is near to a prompt: lines of topics, found by the full-text table of the ledger, and
-// entries that no dream has seen. Near is what shares two telling words with the prompt, or a value: one word that many
-// lines have is not enough to interrupt somebody for. A line is looked for in its file, so what was taken out of it since
+// entries that no dream has seen. Near is what shares two telling words with the prompt, or a value, or of a
+// rule one word that its topic is about: one that many lines have is not enough to interrupt somebody for. A line is looked for in its file, so what was taken out of it since
 // is not shown. Bounded: of thousands of topics it reads a dozen files. It changes nothing but the table.
 
 import { COMMON_VERBS, LIGHT } from '../../base/text/lexicon.ts';
@@ -37,6 +37,12 @@ const LEAST_SHARE = 0.4;
 const OF_TOPIC = 0.5;
 /** A value counts as two words. */
 const OF_VALUE = 2;
+/** What more topics than these name in their names or descriptions tells no subject. */
+const MOST_OF_SUBJECT = 3;
+
+/** What every second task is worded with is no subject of one. */
+const OF_ANY_TASK =
+  /^(?:add|adds|chang|creat|edit|fix|implement|improv|updat|remov|renam|mov|writ|read|show|find|check|new|file|code|line)(?:e|es|s|ed|en|d|ing)?$/;
 
 const UNSORTED = '### Not sorted into topics yet\n';
 
@@ -57,6 +63,7 @@ export function nearTo(
     return text ? [{ card, lines: locateLines(text), programs: programLines(ledger, path) }] : [];
   });
   const unseen = [...unseenEntries({ dir, ledger }, { isQuick: true })];
+  const isSubject = subjectsOf(topics.map(({ card }) => aboutOf(card)));
   const newerThan = newerAmong(
     topics.flatMap(({ lines }) => lines.map(({ text }) => text)),
     unseen.map((entry) => ({ ...readSaid(entry), day: entry.day })),
@@ -69,7 +76,7 @@ export function nearTo(
         heading: headingOf(card, now),
         said: text,
         text: `${newer.join('')}- ${mark}${text}\n`,
-        score: nearness(asked, text, `${card.name} ${card.description}`),
+        score: nearness(asked, text, { about: aboutOf(card), isSubject: card.type === 'feedback' ? isSubject : undefined }),
       };
     }),
   );
@@ -78,7 +85,7 @@ export function nearTo(
       heading: UNSORTED,
       said: text,
       text: `- ${day} **${type}** ${isPrograms ? `${MARK} ` : ''}${text}${changes ? ` (instead of: ${changes})` : ''}\n`,
-      score: nearness(asked, text, ''),
+      score: nearness(asked, text),
     }),
   );
   const near = [...ofTopics, ...ofLogs];
@@ -99,7 +106,8 @@ function headingOf({ path, type, changedAt }: TopicCard, now: Date): string {
 function withEndings(prompt: string): string {
   const stems = (prompt.toLowerCase().match(/[a-z]{4,}/g) ?? []).map((word) => word.replace(/(?:e?s|e?d|ing)$/, ''));
   const forms = stems.flatMap((stem) => ['', 's', 'e', 'es', 'ed', 'ing'].map((ending) => stem + ending));
-  return [prompt, ...forms].join(' ');
+  const plurals = (prompt.toLowerCase().match(/\b[a-z]{3}\b/g) ?? []).map((word) => `${word}s`);
+  return [prompt, ...forms, ...plurals].join(' ');
 }
 
 interface Asked {
@@ -109,17 +117,41 @@ interface Asked {
 
 function readAsked(prompt: string): Asked {
   const values = literals(prompt).filter((value) => value.length > 2);
-  const words = [...contentWords(prompt)].filter((word) => !LIGHT.has(word) && !COMMON_VERBS.has(word));
-  return { words, values };
+  const words = [...contentWords(prompt), ...(prompt.toLowerCase().match(/(?<![\p{L}\p{N}])[a-z]{2}(?![\p{L}\p{N}])/gu) ?? [])];
+  return { words: words.filter((word) => !LIGHT.has(word) && !COMMON_VERBS.has(word)), values };
+}
+
+/** The words of a line that a prompt may share: also names of two letters, which are written as such (PR, CI). */
+function wordsIn(text: string): Set<string> {
+  const names = text.match(/(?<![\p{L}\p{N}])\p{Lu}{2}(?=s?(?![\p{L}\p{N}]))/gu) ?? [];
+  return new Set([...contentWords(text), ...names.map((name) => name.toLowerCase())]);
+}
+
+function aboutOf({ name, description }: TopicCard): string {
+  return `${name} ${description}`;
+}
+
+/** Whether a word tells the subject of few topics. */
+function subjectsOf(topics: string[]): (word: string) => boolean {
+  const words = topics.map(wordsIn);
+  return (word) => !OF_ANY_TASK.test(word) && words.filter((each) => has(each, word)).length <= MOST_OF_SUBJECT;
+}
+
+function has(words: Set<string>, word: string): boolean {
+  return [...words].some((other) => isSameWord(word, other) || (word.length > 2 && other === `${word}s`));
 }
 
 /** 0 for what is not near. */
-function nearness({ words, values }: Asked, line: string, topic: string): number {
-  const [ofLine, ofTopic] = [[...contentWords(line)], [...contentWords(topic)]];
-  const has = (others: string[], word: string) => others.some((other) => isSameWord(word, other));
-  const shared = words.filter((word) => has(ofLine, word)).length;
-  const inTopic = words.filter((word) => !has(ofLine, word) && has(ofTopic, word)).length;
+function nearness(
+  { words, values }: Asked,
+  line: string,
+  { about, isSubject = () => false }: { about: string; isSubject?: (word: string) => boolean } = { about: '' },
+): number {
+  const [ofLine, ofTopic] = [wordsIn(line), wordsIn(about)];
+  const [shared, others] = [words.filter((word) => has(ofLine, word)), words.filter((word) => !has(ofLine, word))];
+  const inTopic = others.filter((word) => has(ofTopic, word)).length;
   const named = values.filter((value) => containsLiteral(value, line)).length;
-  if (shared + inTopic < 2 && named === 0) return 0;
-  return shared + OF_TOPIC * inTopic + OF_VALUE * named;
+  const isOfSubject = shared.some((word) => has(ofTopic, word) && isSubject(word));
+  if (shared.length + inTopic < 2 && named === 0 && !isOfSubject) return 0;
+  return shared.length + OF_TOPIC * inTopic + OF_VALUE * named;
 }
