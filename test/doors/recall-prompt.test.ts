@@ -61,7 +61,10 @@ test('a prompt is given what is near to it, under its topic, and nothing else', 
 
 test('a short order is given the rules of topics that are about it, not what is only worded like it', async () => {
   const files = {
-    'pulls.md': topic('Before opening a PR', 'feedback', ['Main is merged before a PR: no conflicts.', 'Maps and tags stay out.']),
+    'pulls.md': topic('Before opening a PR', 'feedback', [
+      'Main is merged before a PR: no conflicts.',
+      'Maps and tags stay out.',
+    ]),
     'commits.md': topic('Before committing', 'feedback', ['Fixes are folded into the commits they belong to.']),
     'texts.md': topic('Before changing texts', 'feedback', ['A change of words is shown first.']),
     'board.md': topic('The board', 'project', ['The board commits every night.']),

@@ -76,7 +76,10 @@ export function nearTo(
         heading: headingOf(card, now),
         said: text,
         text: `${newer.join('')}- ${mark}${text}\n`,
-        score: nearness(asked, text, { about: aboutOf(card), isSubject: card.type === 'feedback' ? isSubject : undefined }),
+        score: nearness(asked, text, {
+          about: aboutOf(card),
+          isSubject: card.type === 'feedback' ? isSubject : undefined,
+        }),
       };
     }),
   );
@@ -117,7 +120,10 @@ interface Asked {
 
 function readAsked(prompt: string): Asked {
   const values = literals(prompt).filter((value) => value.length > 2);
-  const words = [...contentWords(prompt), ...(prompt.toLowerCase().match(/(?<![\p{L}\p{N}])[a-z]{2}(?![\p{L}\p{N}])/gu) ?? [])];
+  const words = [
+    ...contentWords(prompt),
+    ...(prompt.toLowerCase().match(/(?<![\p{L}\p{N}])[a-z]{2}(?![\p{L}\p{N}])/gu) ?? []),
+  ];
   return { words: words.filter((word) => !LIGHT.has(word) && !COMMON_VERBS.has(word)), values };
 }
 
