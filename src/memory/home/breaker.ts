@@ -5,8 +5,7 @@
 
 import type { Failure } from '../../base/errors.ts';
 import { thisProcess } from '../../base/process.ts';
-import type { Clock } from '../../base/time.ts';
-import { type HomeDatabase, row, run, type Steps } from './database.ts';
+import { HomePart, row, run, type Steps } from './database.ts';
 
 /** A pause that a server asks for and that a job does not wait out itself. */
 const LONG_PAUSE_MS = 30_000;
@@ -43,18 +42,10 @@ interface Row extends Omit<BreakerState, 'state'> {
   prober_seen_at: string | null;
 }
 
-export class Breaker {
-  readonly #database: HomeDatabase;
-  readonly #clock: Clock;
-
-  constructor(database: HomeDatabase, clock: Clock) {
-    this.#database = database;
-    this.#clock = clock;
-  }
-
+export class Breaker extends HomePart {
   /** Asks whether a job may begin. Who is admitted as the probe must tell how it ended, by any of the three below. */
   admit(): Promise<Admission> {
-    const [database, clock] = [this.#database, this.#clock];
+    const { database, clock } = this;
     const now = clock.now();
     return database.transaction(function* (): Steps<Admission> {
       const { until, prober, probe_until: probeUntil, prober_seen_at: seenAt } = yield* rowAt(now);
@@ -72,13 +63,13 @@ export class Breaker {
 
   /** A model was asked and the job came further; or a person says to try again. */
   async close(): Promise<void> {
-    await this.#database.run(`update breaker set failures = 0, openings = 0, until = null, code = null, reason = null, prober = null,
+    await this.database.run(`update breaker set failures = 0, openings = 0, until = null, code = null, reason = null, prober = null,
          probe_until = null, skips = 0 where failures > 0 or until is not null`);
   }
 
   /** A job that asked no model ended: it says nothing about the next. The try is another's. */
   async pass(): Promise<void> {
-    await this.#database.run('update breaker set prober = null, probe_until = null where prober = ?', thisProcess());
+    await this.database.run('update breaker set prober = null, probe_until = null where prober = ?', thisProcess());
   }
 
   /**
@@ -86,8 +77,8 @@ export class Breaker {
    * where a server asked for a pause that is longer than what a job waits out itself.
    */
   fail(failure: Failure, { after }: { after: number }): Promise<void> {
-    const now = this.#clock.now();
-    return this.#database.transaction(function* (): Steps<void> {
+    const now = this.clock.now();
+    return this.database.transaction(function* (): Steps<void> {
       const before = yield* rowAt(now);
       const failures = before.failures + 1;
       // Jobs that were under way when it opened open it no further.
@@ -110,8 +101,8 @@ export class Breaker {
   }
 
   async read(): Promise<BreakerState> {
-    const now = this.#clock.now();
-    const { failures, until, code, reason, skips } = await this.#database.do(rowAt(now));
+    const now = this.clock.now();
+    const { failures, until, code, reason, skips } = await this.database.do(rowAt(now));
     const state = until === null ? 'closed' : until > now.toISOString() ? 'open' : 'half-open';
     return { state, failures, until, code, reason, skips };
   }

@@ -124,6 +124,17 @@ export abstract class HomeDatabase {
   }
 }
 
+/** What keeps rows of its own in a home. */
+export abstract class HomePart {
+  protected readonly database: HomeDatabase;
+  protected readonly clock: Clock;
+
+  constructor(database: HomeDatabase, clock: Clock) {
+    this.database = database;
+    this.clock = clock;
+  }
+}
+
 /** `home.db`: answered at once, behind a promise that is kept already. */
 export class FileDatabase extends HomeDatabase {
   readonly sharedTime = null;

@@ -9,7 +9,7 @@
 import type { Bound } from '../../base/config/prices.ts';
 import { AppError } from '../../base/errors.ts';
 import { type Clock, type Day, dayOf, nextDayAt } from '../../base/time.ts';
-import { type HomeDatabase, insert, put, row, run, type Steps } from './database.ts';
+import { type HomeDatabase, HomePart, insert, put, row, run, type Steps } from './database.ts';
 
 export interface DayLimits {
   dayTokens: number;
@@ -95,26 +95,23 @@ const SPEND = `reserved as "reservedTokens", used as "usedTokens", calls, reserv
 /** More than any day has: money is not limited. */
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 
-export class DaySpend {
-  readonly #database: HomeDatabase;
-  readonly #clock: Clock;
+export class DaySpend extends HomePart {
   readonly #zone: string;
   /** Those that all machines have, as they were when they were asked for last. */
   #shared: DayLimits | undefined;
 
   constructor(database: HomeDatabase, clock: Clock, zone: string) {
-    this.#database = database;
-    this.#clock = clock;
+    super(database, clock);
     this.#zone = zone;
   }
 
   /** What counts where this machine's settings say these. */
   async limits(own: DayLimits): Promise<DayLimits> {
-    return this.#note(await this.#database.do(limitsFor(this.#database, own)));
+    return this.#note(await this.database.do(limitsFor(this.database, own)));
   }
 
   #note(limits: DayLimits): DayLimits {
-    if (this.#database.sharedTime !== null) this.#shared = limits;
+    if (this.database.sharedTime !== null) this.#shared = limits;
     return limits;
   }
 
@@ -124,7 +121,7 @@ export class DaySpend {
    * give back what they do not use. What is reserved under `id` already stays as it is.
    */
   async reserve(ask: Ask, id?: string): Promise<Day> {
-    const database = this.#database;
+    const { database } = this;
     const limits = this.#shared ?? (await this.limits(ask.limits));
     const day = dayOf(ask.at, limits.zone);
     if (id === undefined && (await database.do(counting(day, ask, limits)))) return day;
@@ -137,7 +134,7 @@ export class DaySpend {
 
   /** Replaces a reservation by what was really used. */
   settle(day: Day, spent: Spend): Promise<void> {
-    return this.#database.do(settling(day, spent));
+    return this.database.do(settling(day, spent));
   }
 
   /**
@@ -145,7 +142,7 @@ export class DaySpend {
    * day that it counts for, null where it was settled before.
    */
   settleUnder(id: string, { used, unknown }: { used: Bound & { calls: number }; unknown: Bound }): Promise<Day | null> {
-    return this.#database.transaction(function* (): Steps<Day | null> {
+    return this.database.transaction(function* (): Steps<Day | null> {
       const sql = 'select day, tokens, micro_usd as "microUsd" from reservation where id = ?';
       const kept = yield* row<Bound & { day: Day }>(sql, id);
       if (!kept) return null;
@@ -162,12 +159,12 @@ export class DaySpend {
   }
 
   spendOf(day: Day): Promise<Spend> {
-    return this.#database.do(spentOn(day));
+    return this.database.do(spentOn(day));
   }
 
   /** The days on which anything was spent, from the first day of these on. */
   since(first: Day): Promise<(Spend & { day: Day })[]> {
-    return this.#database.all<Spend & { day: Day }>(
+    return this.database.all<Spend & { day: Day }>(
       `select day, ${SPEND} from spend where day >= ? and (used > 0 or reserved > 0 or calls > 0) order by day`,
       first,
     );
@@ -176,28 +173,28 @@ export class DaySpend {
   /** Since when the day has no room for another request; null: it may have. */
   async fullFrom(day: Day): Promise<string | null> {
     const sql = 'select full_from as "fullFrom" from spend where day = ?';
-    return (await this.#database.get<{ fullFrom: string | null }>(sql, day))?.fullFrom ?? null;
+    return (await this.database.get<{ fullFrom: string | null }>(sql, day))?.fullFrom ?? null;
   }
 
   /** Counts work that was turned away because the day was full. */
   async countSkip(day: Day): Promise<void> {
-    await this.#database.run('update spend set skips = skips + 1 where day = ?', day);
+    await this.database.run('update spend set skips = skips + 1 where day = ?', day);
   }
 
   async skipsOf(day: Day): Promise<number> {
-    return (await this.#database.get<{ skips: number }>('select skips from spend where day = ?', day))?.skips ?? 0;
+    return (await this.database.get<{ skips: number }>('select skips from spend where day = ?', day))?.skips ?? 0;
   }
 
   /** Today, where what was spent on it could not be read; null: it is known. */
   async unreadDay(): Promise<Day | null> {
-    const today = dayOf(this.#clock.now(), this.#shared?.zone ?? this.#zone);
-    return (await this.#database.do(isUnread(today))) ? today : null;
+    const today = dayOf(this.clock.now(), this.#shared?.zone ?? this.#zone);
+    return (await this.database.do(isUnread(today))) ? today : null;
   }
 
   /** What was spent on a day is not known any more: it has no room until a person says so. */
   forget(day: Day): Promise<void> {
-    const now = this.#clock.now();
-    return this.#database.transaction(function* (): Steps<void> {
+    const now = this.clock.now();
+    return this.database.transaction(function* (): Steps<void> {
       yield* fill(day, now);
       yield* run('update spend set unreadable = 1 where day = ?', day);
     });
@@ -205,7 +202,7 @@ export class DaySpend {
 
   /** A person says that the day has room again, for example with a higher ceiling. */
   async reopen(day: Day): Promise<void> {
-    await this.#database.run('update spend set full_from = null, unreadable = 0 where day = ?', day);
+    await this.database.run('update spend set full_from = null, unreadable = 0 where day = ?', day);
   }
 }
 

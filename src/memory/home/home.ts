@@ -10,7 +10,7 @@ import { Sql } from '../ledger/database.ts';
 import { openForLooking } from '../ledger/opening.ts';
 import { HOME_STEPS, type WingSchema } from '../ledger/schema.ts';
 import { Breaker } from './breaker.ts';
-import { answerNow, FileDatabase, type HomeDatabase, put, row, rows, run, type Steps } from './database.ts';
+import { answerNow, FileDatabase, type HomeDatabase, HomePart, put, row, rows, run, type Steps } from './database.ts';
 import { type DayLimits, DaySpend, settingLimits } from './day-spend.ts';
 import { openSoundHome } from './mend-home.ts';
 import { entering, livingWorkers, type OwnWorker, seeing, type WorkerRow } from './workers.ts';
@@ -97,8 +97,8 @@ export class Home {
     this.#clock = clock;
     this.#database = database;
     this.breaker = new Breaker(database, clock);
-    this.swept = new SweptTranscripts(database);
-    this.blocked = new Blocked(database);
+    this.swept = new SweptTranscripts(database, clock);
+    this.blocked = new Blocked(database, clock);
     this.pauses = new Pauses(database, clock);
     this.days = new DaySpend(database, clock, zone);
   }
@@ -253,32 +253,24 @@ export interface Pause {
 const EVERYWHERE = '';
 
 /** The pauses that a person made, of a project or of everything, for all who work unasked. */
-export class Pauses {
-  readonly #database: HomeDatabase;
-  readonly #clock: Clock;
-
-  constructor(database: HomeDatabase, clock: Clock) {
-    this.#database = database;
-    this.#clock = clock;
-  }
-
+export class Pauses extends HomePart {
   /** Pauses a project, or everything, for now without end or until an instant. A pause that was there is replaced. */
   async begin({ project, until }: Pause): Promise<void> {
-    const now = this.#clock.now().toISOString();
-    await this.#database.run('delete from pause where until <= ?', now);
-    await this.#database.put('pause', { project: project ?? EVERYWHERE, until, at: now, assumed: 0 }, ['project']);
+    const now = this.clock.now().toISOString();
+    await this.database.run('delete from pause where until <= ?', now);
+    await this.database.put('pause', { project: project ?? EVERYWHERE, until, at: now, assumed: 0 }, ['project']);
   }
 
   /** Ends the pause of a project, or of everything; false where there was none. */
   async end(project: string | null): Promise<boolean> {
     const lasted = (await this.all()).some((pause) => pause.project === project);
-    await this.#database.run('delete from pause where project = ?', project ?? EVERYWHERE);
+    await this.database.run('delete from pause where project = ?', project ?? EVERYWHERE);
     return lasted;
   }
 
   /** The pauses that last. */
   all(): Promise<Pause[]> {
-    return this.#database.do(pausesAt(this.#clock.now()));
+    return this.database.do(pausesAt(this.clock.now()));
   }
 }
 
@@ -303,19 +295,13 @@ export interface BlockedPath {
 }
 
 /** What is taken as soon as it can be, however old it is then. */
-export class Blocked {
-  readonly #database: HomeDatabase;
-
-  constructor(database: HomeDatabase) {
-    this.#database = database;
-  }
-
+export class Blocked extends HomePart {
   all(): Promise<BlockedPath[]> {
-    return this.#database.all<BlockedPath>('select path, reason, since from blocked order by since, path');
+    return this.database.all<BlockedPath>('select path, reason, since from blocked order by since, path');
   }
 
   async add({ path, reason, since }: BlockedPath): Promise<void> {
-    await this.#database.run(
+    await this.database.run(
       `insert into blocked (path, reason, since) values (?, ?, ?)
          on conflict (path) do update set reason = excluded.reason where blocked.reason <> excluded.reason`,
       path,
@@ -326,8 +312,8 @@ export class Blocked {
 
   async remove(path: string): Promise<void> {
     // Looked up first: who only asks waits for nobody that writes.
-    if (await this.#database.get('select 1 from blocked where path = ?', path))
-      await this.#database.run('delete from blocked where path = ?', path);
+    if (await this.database.get('select 1 from blocked where path = ?', path))
+      await this.database.run('delete from blocked where path = ?', path);
   }
 }
 
@@ -343,20 +329,14 @@ export interface SweptTranscript {
 }
 
 /** What sweeps made of transcripts. Losing it costs time, never work. */
-export class SweptTranscripts {
-  readonly #database: HomeDatabase;
-
-  constructor(database: HomeDatabase) {
-    this.#database = database;
-  }
-
+export class SweptTranscripts extends HomePart {
   all(): Promise<SweptTranscript[]> {
     const columns = 'path, size as "sizeBytes", modified_at as "modifiedAt", cwd, store, verdict';
-    return this.#database.all<SweptTranscript>(`select ${columns} from look`);
+    return this.database.all<SweptTranscript>(`select ${columns} from look`);
   }
 
   remember(swept: SweptTranscript[]): Promise<void> {
-    return this.#database.transaction(function* (): Steps<void> {
+    return this.database.transaction(function* (): Steps<void> {
       for (const { sizeBytes: size, modifiedAt: modified_at, path, cwd, store, verdict } of swept) {
         yield* put('look', { path, size, modified_at, cwd, store, verdict }, ['path']);
       }

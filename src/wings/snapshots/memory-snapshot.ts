@@ -180,9 +180,8 @@ export interface AppliedSnapshot {
 
 /** The last one, or null. */
 export function lastApplied(ledger: Ledger): AppliedSnapshot | null {
-  const row = ledger.get('select * from memory_snapshot order by rowid desc limit 1');
-  if (!row) return null;
-  return { id: row.id as string, createdAt: row.created_at as string, appliedAt: row.applied_at as string };
+  const columns = 'id, created_at as createdAt, applied_at as appliedAt';
+  return ledger.get<AppliedSnapshot>(`select ${columns} from memory_snapshot order by rowid desc limit 1`) ?? null;
 }
 
 export function wasApplied(ledger: Ledger, id: string): boolean {
@@ -191,9 +190,7 @@ export function wasApplied(ledger: Ledger, id: string): boolean {
 
 /** What each topic was in the last snapshot that held it, by path. */
 export function snapshotBases(ledger: Ledger): Map<string, string> {
-  return new Map(
-    ledger.all('select path, text from snapshot_topic').map((row) => [row.path, row.text] as [string, string]),
-  );
+  return new Map(ledger.lists('select path, text from snapshot_topic') as [string, string][]);
 }
 
 /** Enters a snapshot as applied: `topics` are those that the next merge starts from. */
