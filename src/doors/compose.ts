@@ -30,18 +30,7 @@ import type { Lease } from '../memory/ledger/job-rows.ts';
 import { openStore, refuseSentLedger } from '../memory/open.ts';
 import type { Store } from '../memory/store/store.ts';
 import { boundDecompression } from '../transcript/records.ts';
-import {
-  type JobOptions,
-  lanesFor,
-  ModelSlots,
-  type Parts,
-  wallOf,
-  withAccess,
-  withinSlots,
-  withLease,
-  withNews,
-  withUsage,
-} from './job-bounds.ts';
+import { boundRun, type JobOptions, lanesFor, type Parts, wallOf, withLease, withUsage } from './job-bounds.ts';
 import { enablementFor, foundDirectories, homeOf, memoriesOf, memoryDirFor } from './places.ts';
 import { tracing } from './telemetry.ts';
 import { transcriptFiles } from './transcripts.ts';
@@ -155,10 +144,7 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
     withLease(at, { key, config, work });
   const spans = tracing(config.telemetry);
   const forked = forkAgent({ ...config, memoryLimitMb: config.childMemoryMb, maxIdle: lanesFor(config.concurrency) });
-  const runAgent = withinSlots(
-    withAccess(config, withNews(spans.run(parts.runAgent ?? forked), parts.onRequest)),
-    new ModelSlots(config.concurrency),
-  );
+  const runAgent = boundRun(config, spans.run(parts.runAgent ?? forked), parts.onRequest);
   const job = ({ model = config.model, item, mayCommit, onUsage, signal }: JobOptions) => ({
     clock: config.clock,
     zone: config.zone,

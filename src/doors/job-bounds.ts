@@ -73,8 +73,13 @@ export function wallOf(jobWallMs: number): AbortSignal {
   return wall.signal;
 }
 
+/** The same runs with the key, each request in a slot; `onRequest` is told of them. */
+export function boundRun(config: Config, run: RunAgent, onRequest: Parts['onRequest']): RunAgent {
+  return withinSlots(withAccess(config, withNews(run, onRequest)), new ModelSlots(config.concurrency));
+}
+
 /** Tells of the requests of every run. */
-export function withNews(run: RunAgent, onRequest: Parts['onRequest']): RunAgent {
+function withNews(run: RunAgent, onRequest: Parts['onRequest']): RunAgent {
   if (!onRequest) return run;
   return around(run, {
     reserved: () => onRequest(undefined),
@@ -107,7 +112,7 @@ function around(
 }
 
 /** Gives every run the key. */
-export function withAccess(config: Config, run: RunAgent): RunAgent {
+function withAccess(config: Config, run: RunAgent): RunAgent {
   return async (request, ports, signal) =>
     run({ ...request, access: { ...request.access, ...(await readAccess(config)) } }, ports, signal);
 }

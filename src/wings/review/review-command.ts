@@ -8,7 +8,7 @@ import { readTextNow, removeFile, writeWhole } from '../../base/files/files.ts';
 import { localTime } from '../../base/time.ts';
 import type { CommandSpec, OptionSpec } from '../../doors/cli/spec.ts';
 import { canAsk, openEditor, Questions } from '../../doors/cli/terminal/ask.ts';
-import { type CommonOptions, MEMORY, undoCommand, withApp } from '../../doors/cli/terminal/options.ts';
+import { type CommonOptions, inApp, MEMORY, undoCommand } from '../../doors/cli/terminal/options.ts';
 import { EXIT, note, print, style } from '../../doors/cli/terminal/output.ts';
 import type { App } from '../../doors/compose.ts';
 import type { Ledger } from '../../memory/ledger/ledger.ts';
@@ -60,19 +60,17 @@ const review: CommandSpec<ReviewOptions> = {
 stale (its topic or an entry changed since) cannot be accepted; the next dream makes it anew.
 Each decision is a job that nocturne undo takes back. Exit code 3 where something asked for was not done.`,
   examples: ['review --accept prop_0123abcd'],
-  run: (call) =>
-    withApp(call, async (app) => {
-      const { options } = call;
-      const store = await app.storeFor({ cwd: process.cwd() });
-      const asked = wordOf(options);
-      if (asked) return decide(app, store, { ...asked, options });
-      const shown = await listProposals(store);
-      const place = placeOf(app, store, options);
-      if (options.show !== undefined) return showOne(shown, { id: options.show, json: options.json, place });
-      if (options.json) return print(shown);
-      if (options.list || shown.length === 0 || !canAsk()) return print(listOf(shown, store.id));
-      process.exitCode = exitOf(await reviewOneByOne(app, { store, shown, place }));
-    }),
+  run: inApp(async (app, { options }) => {
+    const store = await app.storeFor({ cwd: process.cwd() });
+    const asked = wordOf(options);
+    if (asked) return decide(app, store, { ...asked, options });
+    const shown = await listProposals(store);
+    const place = placeOf(app, store, options);
+    if (options.show !== undefined) return showOne(shown, { id: options.show, json: options.json, place });
+    if (options.json) return print(shown);
+    if (options.list || shown.length === 0 || !canAsk()) return print(listOf(shown, store.id));
+    process.exitCode = exitOf(await reviewOneByOne(app, { store, shown, place }));
+  }),
 };
 
 type Asked = { ids?: string[]; word?: Word; edit?: string; topic?: string };

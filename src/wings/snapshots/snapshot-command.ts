@@ -5,7 +5,7 @@ import type { Config } from '../../base/config/config.ts';
 import { readTextNow } from '../../base/files/files.ts';
 import { sayCount } from '../../base/text/wording.ts';
 import type { CommandSpec } from '../../doors/cli/spec.ts';
-import { type CommonOptions, MEMORY, printDone, withApp, withLooking } from '../../doors/cli/terminal/options.ts';
+import { type CommonOptions, inApp, MEMORY, printDone, withLooking } from '../../doors/cli/terminal/options.ts';
 import { EXIT, note, print, printRaw } from '../../doors/cli/terminal/output.ts';
 import { sayTime } from '../../doors/cli/terminal/words.ts';
 import { unifiedDiff } from '../../memory/history/line-diff.ts';
@@ -32,23 +32,22 @@ const create: CommandSpec<CommonOptions & { redacted?: boolean; replace?: boolea
   json: '{ outcome, dir, id, topics, redacted, commanding: [{ path, line, text }] }',
   more: 'The same topics give the same bytes. Logs and the ledger stay with you.',
   examples: ['snapshot create deploys.md staging.md && git add .claude/memory-snapshot'],
-  run: (call) =>
-    withApp(call, async (app) => {
-      const { createMemorySnapshot } = await import('./snapshots.ts');
-      const report = await createMemorySnapshot(
-        {
-          tree: treeTop(),
-          topics: call.args[0].map((topic) => topic.replace(/(?:\.md)?$/i, '.md')),
-          isRedacted: call.options.redacted ?? false,
-          isReplacing: call.options.replace ?? false,
-        },
-        { store: await app.storeFor({ cwd: process.cwd() }), clock: app.config.clock },
-      );
-      print(call.options.json ? report : describeCreated(report));
-      if (report.commanding.length === 0) return;
-      note('These lines tell an agent what to do; who applies the snapshot gets their topics only with --trusted:');
-      for (const { path, line, text } of report.commanding) note(`  ${path}:${line}: ${text}`);
-    }),
+  run: inApp(async (app, { options, args }) => {
+    const { createMemorySnapshot } = await import('./snapshots.ts');
+    const report = await createMemorySnapshot(
+      {
+        tree: treeTop(),
+        topics: args[0].map((topic) => topic.replace(/(?:\.md)?$/i, '.md')),
+        isRedacted: options.redacted ?? false,
+        isReplacing: options.replace ?? false,
+      },
+      { store: await app.storeFor({ cwd: process.cwd() }), clock: app.config.clock },
+    );
+    print(options.json ? report : describeCreated(report));
+    if (report.commanding.length === 0) return;
+    note('These lines tell an agent what to do; who applies the snapshot gets their topics only with --trusted:');
+    for (const { path, line, text } of report.commanding) note(`  ${path}:${line}: ${text}`);
+  }),
 };
 
 const apply: CommandSpec<CommonOptions & { trusted?: boolean }> = {
@@ -59,16 +58,15 @@ const apply: CommandSpec<CommonOptions & { trusted?: boolean }> = {
   json: '{ outcome, snapshot, topics: [{ path, step, lines }], job }',
   more: 'Adds what is missing, updates what was not changed here since the last time, merges where lines do not collide.',
   examples: ['snapshot apply'],
-  run: (call) =>
-    withApp(call, async (app) => {
-      const { applyMemorySnapshot } = await import('./snapshots.ts');
-      const openStore = () => app.storeFor({ cwd: process.cwd() });
-      const report = await applyMemorySnapshot(
-        { tree: treeTop(), isTrusted: call.options.trusted ?? false },
-        { openStore, clock: app.config.clock, withLease: app.withLease },
-      );
-      await printDone(app, call, { report, lines: describeApplied(report) });
-    }),
+  run: inApp(async (app, call) => {
+    const { applyMemorySnapshot } = await import('./snapshots.ts');
+    const openStore = () => app.storeFor({ cwd: process.cwd() });
+    const report = await applyMemorySnapshot(
+      { tree: treeTop(), isTrusted: call.options.trusted ?? false },
+      { openStore, clock: app.config.clock, withLease: app.withLease },
+    );
+    await printDone(app, call, { report, lines: describeApplied(report) });
+  }),
 };
 
 const check: CommandSpec<CommonOptions & { diff?: boolean }> = {

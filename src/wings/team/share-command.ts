@@ -2,7 +2,7 @@
 // --share of remember does.
 
 import type { CommandSpec } from '../../doors/cli/spec.ts';
-import { type CommonOptions, MEMORY, topicFile, withApp } from '../../doors/cli/terminal/options.ts';
+import { type CommonOptions, inApp, MEMORY, topicFile } from '../../doors/cli/terminal/options.ts';
 import { exitFor, print } from '../../doors/cli/terminal/output.ts';
 import type { RememberPart } from '../../doors/wing.ts';
 import { lookIntoLedger } from '../../memory/ledger/ledger.ts';
@@ -32,19 +32,18 @@ const share: CommandSpec<ShareOptions, [string[]]> = {
   json: '{ outcome, memory, author, topics: [{ path, isNew, lines, replaced }], secrets: [{ path, line, rule }], personalPaths: [{ path, line }], job, isIgnored }',
   more: "They are copied into .claude/memory of the working tree. What stands in the team's memory already stays as it is. Commit it with git as you do with other files.",
   examples: ['share project-facts'],
-  run: (call) =>
-    withApp(call, async (app) => {
-      const { redacted, dryRun, email, json } = call.options;
-      const cwd = process.cwd();
-      refuseInDatabase(app.config);
-      const paths = new Set(call.args[0].map((name) => topicFile(app.memoryDirOf({ cwd }), name)));
-      const own = await app.storeFor({ cwd });
-      const sources = await Array.fromAsync(paths, async (path) => ({ path, text: (await own.read(path)) ?? '' }));
-      const request = { sources, isRedacted: redacted, isDryRun: dryRun };
-      const report = await shareWithTeam(request, { ...sharingOf(app, own), cwd, withEmail: email });
-      print(json ? report : sayShare(report, { dryRun }).join('\n'));
-      process.exitCode = exitFor([report.outcome]);
-    }),
+  run: inApp(async (app, { options, args }) => {
+    const { redacted, dryRun, email, json } = options;
+    const cwd = process.cwd();
+    refuseInDatabase(app.config);
+    const paths = new Set(args[0].map((name) => topicFile(app.memoryDirOf({ cwd }), name)));
+    const own = await app.storeFor({ cwd });
+    const sources = await Array.fromAsync(paths, async (path) => ({ path, text: (await own.read(path)) ?? '' }));
+    const request = { sources, isRedacted: redacted, isDryRun: dryRun };
+    const report = await shareWithTeam(request, { ...sharingOf(app, own), cwd, withEmail: email });
+    print(json ? report : sayShare(report, { dryRun }).join('\n'));
+    process.exitCode = exitFor([report.outcome]);
+  }),
 };
 
 /** What was shared with the team, or why nothing was. */

@@ -8,7 +8,7 @@ import { scanCopies, writePieces } from '../../base/files/file-pieces.ts';
 import { statNow } from '../../base/files/files.ts';
 import { sayCount } from '../../base/text/wording.ts';
 import type { CommandSpec } from '../../doors/cli/spec.ts';
-import { type CommonOptions, MEMORY, printDone, withApp } from '../../doors/cli/terminal/options.ts';
+import { type CommonOptions, inApp, MEMORY, printDone } from '../../doors/cli/terminal/options.ts';
 import { note, print } from '../../doors/cli/terminal/output.ts';
 import type { ImportReport } from './transfer.ts';
 
@@ -21,31 +21,29 @@ const exportCommand: CommandSpec<CommonOptions, [string]> = {
   json: '{ file, files, leftOut }',
   more: 'The same memory gives the same bytes.',
   examples: ['export memory.tar.gz', 'export - | tar tz'],
-  run: (call) =>
-    withApp(call, async (app) => {
-      const [file] = call.args;
-      const here = { cwd: process.cwd() };
-      if (!(await app.hasMemory(here))) {
-        throw new AppError('bad-input', `There is no memory directory at ${app.memoryDirOf(here)}.`);
-      }
-      if (file === '-' && call.options.json) {
-        throw new AppError('bad-input', 'Stdout cannot carry both the archive and JSON.', {
-          remedy: 'Name a file, or leave --json out.',
-        });
-      }
-      if (file !== '-' && statNow(resolve(file)) !== null) {
-        throw new AppError('bad-input', `${file} is there already; nothing was written.`, {
-          remedy: 'Remove it, or name another file.',
-        });
-      }
-      const { exportMemory } = await import('./transfer.ts');
-      const { pieces, files, leftOut } = await exportMemory(await app.storeFor({ cwd: process.cwd() }));
-      if (file === '-') await pipeline(pieces, process.stdout, { end: false });
-      else await writePieces(resolve(file), pieces);
-      if (call.options.json) print({ file, files, leftOut });
-      else note(`${sayCount(files.length, 'file')} exported${file === '-' ? '' : ` to ${file}`}.`);
-      if (leftOut.length > 0) note(`Left out, as they are no Markdown or no UTF-8: ${leftOut.join(', ')}.`);
-    }),
+  run: inApp(async (app, { options, args: [file] }) => {
+    const here = { cwd: process.cwd() };
+    if (!(await app.hasMemory(here))) {
+      throw new AppError('bad-input', `There is no memory directory at ${app.memoryDirOf(here)}.`);
+    }
+    if (file === '-' && options.json) {
+      throw new AppError('bad-input', 'Stdout cannot carry both the archive and JSON.', {
+        remedy: 'Name a file, or leave --json out.',
+      });
+    }
+    if (file !== '-' && statNow(resolve(file)) !== null) {
+      throw new AppError('bad-input', `${file} is there already; nothing was written.`, {
+        remedy: 'Remove it, or name another file.',
+      });
+    }
+    const { exportMemory } = await import('./transfer.ts');
+    const { pieces, files, leftOut } = await exportMemory(await app.storeFor({ cwd: process.cwd() }));
+    if (file === '-') await pipeline(pieces, process.stdout, { end: false });
+    else await writePieces(resolve(file), pieces);
+    if (options.json) print({ file, files, leftOut });
+    else note(`${sayCount(files.length, 'file')} exported${file === '-' ? '' : ` to ${file}`}.`);
+    if (leftOut.length > 0) note(`Left out, as they are no Markdown or no UTF-8: ${leftOut.join(', ')}.`);
+  }),
 };
 
 const importCommand: CommandSpec<CommonOptions & { theirs?: boolean }, [string]> = {
@@ -57,17 +55,16 @@ const importCommand: CommandSpec<CommonOptions & { theirs?: boolean }, [string]>
   json: '{ outcome, added, replaced, joined, differing, same, entries, job }',
   more: 'Nothing that was extracted or distilled there is done again here.',
   examples: ['import memory.tar.gz'],
-  run: (call) =>
-    withApp(call, async (app) => {
-      const { importMemory } = await import('./transfer.ts');
-      const [file] = call.args;
-      const openStore = () => app.storeFor({ cwd: process.cwd() });
-      const report = await importMemory(
-        { pieces: file === '-' ? process.stdin : scanCopies(resolve(file)), takesTheirs: call.options.theirs ?? false },
-        { openStore, clock: app.config.clock, withLease: app.withLease },
-      );
-      await printDone(app, call, { report, lines: describe(report) });
-    }),
+  run: inApp(async (app, call) => {
+    const { importMemory } = await import('./transfer.ts');
+    const [file] = call.args;
+    const openStore = () => app.storeFor({ cwd: process.cwd() });
+    const report = await importMemory(
+      { pieces: file === '-' ? process.stdin : scanCopies(resolve(file)), takesTheirs: call.options.theirs ?? false },
+      { openStore, clock: app.config.clock, withLease: app.withLease },
+    );
+    await printDone(app, call, { report, lines: describe(report) });
+  }),
 };
 
 function describe({ outcome, added, replaced, joined, differing, same, entries }: ImportReport): string[] {

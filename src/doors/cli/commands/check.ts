@@ -7,7 +7,7 @@ import { checkNode } from '../../doctor/checks.ts';
 import { examine } from '../../doctor/examine.ts';
 import { type Checked, fail } from '../../wing.ts';
 import type { CommandSpec } from '../spec.ts';
-import { type CommonOptions, MEMORY, withApp } from '../terminal/options.ts';
+import { type CommonOptions, inApp, MEMORY, withApp } from '../terminal/options.ts';
 import { EXIT, print } from '../terminal/output.ts';
 import { plainly } from '../terminal/words.ts';
 
@@ -19,12 +19,11 @@ const check: CommandSpec<CommonOptions & { repair?: boolean }> = {
   json: '{ memory, findings: [{ kind, what, where, mend, isMended }] }',
   more: 'Exit code: 0 fine or mended, 1 findings remain.',
   examples: ['check --memory ./memory --repair'],
-  run: (call) =>
-    withApp(call, async (app) => {
-      const report = await app.check({ cwd: process.cwd() }, { repair: call.options.repair ?? false });
-      print(call.options.json ? report : describe(report));
-      process.exitCode = report.findings.every((finding) => finding.isMended) ? EXIT.fine : EXIT.failed;
-    }),
+  run: inApp(async (app, { options }) => {
+    const report = await app.check({ cwd: process.cwd() }, { repair: options.repair ?? false });
+    print(options.json ? report : describe(report));
+    process.exitCode = report.findings.every((finding) => finding.isMended) ? EXIT.fine : EXIT.failed;
+  }),
 };
 
 function describe({ memory, findings }: CheckReport): string {

@@ -20,7 +20,7 @@ import { takeSnapshot } from '../../transcripts.ts';
 import { eachLedger, isMeant, isSessionMeant, type KnownWork, knownWork, sessionOf } from '../../worker/known-work.ts';
 import { wakeQueueOptions } from '../../worker/worker.ts';
 import type { CommandSpec, OptionSpec } from '../spec.ts';
-import { type CommonOptions, INSTRUCTIONS, MEMORY, withApp } from '../terminal/options.ts';
+import { type CommonOptions, INSTRUCTIONS, inApp, MEMORY, withApp } from '../terminal/options.ts';
 import { note, type Printing, print } from '../terminal/output.ts';
 import { progressBar } from '../terminal/progress.ts';
 import { AGAIN, type ReprocessOptions, requestOf } from './extract.ts';
@@ -89,12 +89,11 @@ const enqueueDream: CommandSpec<CommonOptions> = {
   options: [...MEMORY, INSTRUCTIONS],
   json: SHAPE,
   examples: ['enqueue dream && nocturne worker --once'],
-  run: (call) =>
-    withApp(call, async (app) => {
-      const store = await app.storeFor({ cwd: process.cwd() });
-      const { instructions } = call.options;
-      await tellQueue(app, [await put(app, { store, kind: 'dream', key: 'dream' }, { instructions })], call.options);
-    }),
+  run: inApp(async (app, { options }) => {
+    const store = await app.storeFor({ cwd: process.cwd() });
+    const { instructions } = options;
+    await tellQueue(app, [await put(app, { store, kind: 'dream', key: 'dream' }, { instructions })], options);
+  }),
 };
 
 const enqueueAgain: CommandSpec<ReprocessOptions> = {
@@ -298,11 +297,10 @@ const sweep: CommandSpec<FindingOptions> = {
   options: [...FINDING, ...MEMORY],
   json: FOUND_SHAPE,
   examples: ['sweep && nocturne worker --once'],
-  run: (call) =>
-    withApp(call, async (app) => {
-      await ingestSpool(app, { onProblem: note });
-      await find(app, { ...call.options, since: call.options.since ?? `${app.config.sweepDays}d` });
-    }),
+  run: inApp(async (app, { options }) => {
+    await ingestSpool(app, { onProblem: note });
+    await find(app, { ...options, since: options.since ?? `${app.config.sweepDays}d` });
+  }),
 };
 
 /**

@@ -28,6 +28,7 @@ import {
   type CommonOptions,
   countUpTo,
   findTopic,
+  inApp,
   MEMORY,
   memoryPath,
   textOf,
@@ -234,15 +235,14 @@ const restore: CommandSpec<CommonOptions & { version: string }, [string]> = {
   options: [['--version <id>', 'the version (memver_…, or what it begins with)', { isRequired: true }], ...MEMORY],
   json: 'the version that the file is at now, as history prints it',
   examples: ['restore working-agreements.md --version memver_01234567'],
-  run: (call) =>
-    withApp(call, async (app) => {
-      const store = await app.storeFor({ cwd: process.cwd() });
-      const { id } = versionOf(store, { path: fileNamed(store, call.args[0]), id: call.options.version });
-      const head = await restoreVersion(store, id);
-      if (call.options.json) return print(head);
-      const nameOf = (version: string) => shortId(store.ledger, 'version', version);
-      print(`${head.path} is what it was in ${nameOf(id)}; version ${nameOf(head.id)}. nocturne undo takes it back.`);
-    }),
+  run: inApp(async (app, { options, args }) => {
+    const store = await app.storeFor({ cwd: process.cwd() });
+    const { id } = versionOf(store, { path: fileNamed(store, args[0]), id: options.version });
+    const head = await restoreVersion(store, id);
+    if (options.json) return print(head);
+    const nameOf = (version: string) => shortId(store.ledger, 'version', version);
+    print(`${head.path} is what it was in ${nameOf(id)}; version ${nameOf(head.id)}. nocturne undo takes it back.`);
+  }),
 };
 
 /** Opens a file of the memory, or all of it, in the person's editor. */

@@ -16,7 +16,7 @@ import { wholeId } from '../../../memory/ledger/short-ids.ts';
 import type { Store } from '../../../memory/store/store.ts';
 import { wings } from '../../wing.ts';
 import type { CommandSpec } from '../spec.ts';
-import { type CommonOptions, MEMORY, withApp } from '../terminal/options.ts';
+import { type CommonOptions, inApp, MEMORY } from '../terminal/options.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
 
 interface RedactOptions extends CommonOptions {
@@ -39,32 +39,29 @@ const redactCommand: CommandSpec<RedactOptions, [string | undefined]> = {
   json: '{ versions, rows, files, spool, snapshots, sessions, remaining, lines, userScope }',
   more: 'Transcripts, version control and backups are not touched.',
   examples: ['redact --match "correct horse" --dry-run'],
-  run: (call) =>
-    withApp(call, async (app) => {
-      const { options } = call;
-      const [version] = call.args;
-      const store = await app.storeFor({ cwd: process.cwd() });
-      const lines = options.match === undefined ? [] : await linesRestingOn(store, options.match);
-      const { home, clock } = app.config;
-      const place = { store, home, now: clock.now(), elsewhere: app.redactElsewhere };
-      const wasSent = options.match !== undefined && saying(options.match, entriesIn(store.ledger, 'sent')).length > 0;
-      const isSentHere = wasSent && (await app.userScope.beside(store)) !== null;
-      const sent = isSentHere
-        ? await redact(version, { options, place: { ...place, store: await app.userScope.open() } })
-        : null;
-      const report = await redact(version, { options, place });
-      if (options.withLines && !options.dryRun) await removeLines(store, lines);
-      print(options.json ? { ...report, lines, userScope: sent } : describe(report, options));
-      if (!options.json && sent) print(`in the user scope, where it was sent: ${describe(sent, options)}`);
-      if (!options.json) tellLines(lines, options);
-      if (options.match !== undefined) {
-        const at = { app, store, cwd: process.cwd() };
-        for (const wing of wings()) for (const each of (await wing.afterRedact?.(options.match, at)) ?? []) note(each);
-      }
-      if (wasSent && !isSentHere) note(SENT_ELSEWHERE);
-      if ((wasSent && !isSentHere) || [...report.remaining, ...(sent?.remaining ?? [])].length > 0)
-        process.exitCode = EXIT.failed;
-    }),
+  run: inApp(async (app, { options, args: [version] }) => {
+    const store = await app.storeFor({ cwd: process.cwd() });
+    const lines = options.match === undefined ? [] : await linesRestingOn(store, options.match);
+    const { home, clock } = app.config;
+    const place = { store, home, now: clock.now(), elsewhere: app.redactElsewhere };
+    const wasSent = options.match !== undefined && saying(options.match, entriesIn(store.ledger, 'sent')).length > 0;
+    const isSentHere = wasSent && (await app.userScope.beside(store)) !== null;
+    const sent = isSentHere
+      ? await redact(version, { options, place: { ...place, store: await app.userScope.open() } })
+      : null;
+    const report = await redact(version, { options, place });
+    if (options.withLines && !options.dryRun) await removeLines(store, lines);
+    print(options.json ? { ...report, lines, userScope: sent } : describe(report, options));
+    if (!options.json && sent) print(`in the user scope, where it was sent: ${describe(sent, options)}`);
+    if (!options.json) tellLines(lines, options);
+    if (options.match !== undefined) {
+      const at = { app, store, cwd: process.cwd() };
+      for (const wing of wings()) for (const each of (await wing.afterRedact?.(options.match, at)) ?? []) note(each);
+    }
+    if (wasSent && !isSentHere) note(SENT_ELSEWHERE);
+    if ((wasSent && !isSentHere) || [...report.remaining, ...(sent?.remaining ?? [])].length > 0)
+      process.exitCode = EXIT.failed;
+  }),
 };
 
 const SENT_ELSEWHERE =

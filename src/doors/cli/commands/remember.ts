@@ -16,7 +16,7 @@ import type { App } from '../../compose.ts';
 import { wings } from '../../wing.ts';
 import type { Call, CommandSpec, OptionSpec } from '../spec.ts';
 import { canAsk, confirm } from '../terminal/ask.ts';
-import { type CommonOptions, keysOf, MEMORY, topicFile, undoCommand, withApp } from '../terminal/options.ts';
+import { type CommonOptions, inApp, keysOf, MEMORY, topicFile, undoCommand, withApp } from '../terminal/options.ts';
 import { EXIT, exitFor, note, print } from '../terminal/output.ts';
 
 /** What wings add to what is remembered. */
@@ -107,22 +107,20 @@ const forget: CommandSpec<ForgetOptions, [string[]]> = {
   more: `Versions of what goes are kept for nocturne undo; nocturne redact takes a text out of these too.
 Words that may mean several things change nothing: exit code 2, and the candidates are listed with their ids.`,
   examples: ['forget "use pnpm"'],
-  run: (call) =>
-    withApp(call, async (app) => {
-      const { options } = call;
-      const store = await app.storeFor({ cwd: process.cwd() });
-      const target = call.args[0].join(' ');
-      const isWanted = async (plan: ForgetPlan) => options.yes || ask(plan, store.ledger);
-      const report = await app.forget(store, { target, all: options.all, confirm: isWanted });
-      if (report.outcome === 'unknown') {
-        const names = catalogTopics(store.dir, store.ledger).map((topic) => topic.name);
-        throw new AppError('bad-input', `Nothing in ${store.id} is called or holds ${JSON.stringify(target)}.`, {
-          remedy: didYouMean(target, names, 'nocturne list and nocturne search show what is remembered.'),
-        });
-      }
-      print(options.json ? report : describeForgotten(report, target, { ...options, ledger: store.ledger }));
-      process.exitCode = exitOf(report);
-    }),
+  run: inApp(async (app, { options, args }) => {
+    const store = await app.storeFor({ cwd: process.cwd() });
+    const target = args[0].join(' ');
+    const isWanted = async (plan: ForgetPlan) => options.yes || ask(plan, store.ledger);
+    const report = await app.forget(store, { target, all: options.all, confirm: isWanted });
+    if (report.outcome === 'unknown') {
+      const names = catalogTopics(store.dir, store.ledger).map((topic) => topic.name);
+      throw new AppError('bad-input', `Nothing in ${store.id} is called or holds ${JSON.stringify(target)}.`, {
+        remedy: didYouMean(target, names, 'nocturne list and nocturne search show what is remembered.'),
+      });
+    }
+    print(options.json ? report : describeForgotten(report, target, { ...options, ledger: store.ledger }));
+    process.exitCode = exitOf(report);
+  }),
 };
 
 /** Shows what goes on stderr and asks, where somebody is there to answer. */

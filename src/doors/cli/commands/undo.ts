@@ -16,7 +16,7 @@ import { type MemoryScope, scopeDir } from '../../places.ts';
 import { wings } from '../../wing.ts';
 import type { CommandSpec } from '../spec.ts';
 import { canAsk, confirm } from '../terminal/ask.ts';
-import { type CommonOptions, MEMORY, undoCommand, withApp } from '../terminal/options.ts';
+import { type CommonOptions, inApp, MEMORY, undoCommand } from '../terminal/options.ts';
 import { EXIT, exitFor, note, print } from '../terminal/output.ts';
 import { sayWhen } from '../terminal/words.ts';
 
@@ -41,21 +41,18 @@ const undo: CommandSpec<UndoOptions, [string | undefined]> = {
   more: `Yours is what you did by a command here: remember, forget, pin, restore, edit, review, import, share, extract, dream. An
 undo can be undone too. What an undone extraction covered is extracted again by nocturne extract or reprocess only.`,
   examples: ['undo', 'undo --last'],
-  run: (call) =>
-    withApp(call, async (app) => {
-      const { options } = call;
-      const [id] = call.args;
-      if (id !== undefined && (options.last || options.any)) {
-        throw new AppError('bad-input', 'Say what to undo: one action, or the last one, not both.');
-      }
-      if (id !== undefined && (await undoneByWing(id, call.options, app))) return;
-      const action = id === undefined ? await lastAction(app, options) : await actionCalled(app, id, options);
-      if (!action) throw unknown(id, options);
-      if (id === undefined && !options.last && !(await isMeant(app, action, options))) return;
-      const report = await app.undo(action.store, { job: action.job, partial: options.partial });
-      print(options.json ? report : describe(report, action, options));
-      process.exitCode = exitFor([report.outcome]);
-    }),
+  run: inApp(async (app, { options, args: [id] }) => {
+    if (id !== undefined && (options.last || options.any)) {
+      throw new AppError('bad-input', 'Say what to undo: one action, or the last one, not both.');
+    }
+    if (id !== undefined && (await undoneByWing(id, options, app))) return;
+    const action = id === undefined ? await lastAction(app, options) : await actionCalled(app, id, options);
+    if (!action) throw unknown(id, options);
+    if (id === undefined && !options.last && !(await isMeant(app, action, options))) return;
+    const report = await app.undo(action.store, { job: action.job, partial: options.partial });
+    print(options.json ? report : describe(report, action, options));
+    process.exitCode = exitFor([report.outcome]);
+  }),
 };
 
 /** False where no wing did anything of this id. */

@@ -113,6 +113,13 @@ export async function withApp<T>(
   }
 }
 
+/** What a command does that works with an app and asks nothing before. */
+export function inApp<Options extends CommonOptions, Args extends unknown[]>(
+  work: (app: App, call: Call<Options, Args>) => void | Promise<void>,
+): (call: Call<Options, Args>) => Promise<void> {
+  return (call) => withApp(call, async (app) => work(app, call));
+}
+
 /** Tells what a command did to its memory, in JSON or in lines with how it is taken back, and how it ended. */
 export async function printDone(
   app: App,
