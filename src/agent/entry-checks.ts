@@ -106,7 +106,7 @@ function isOfPerson({ type }: Pick<ProposedEntry, 'type'>): boolean {
 }
 
 /** The message that is named, with the words in it that are quoted. */
-function findEvidence(message: string, quote: string, { find }: CheckOptions): Quoted | Problem {
+function findEvidence(message: string, quote: string, { find, messages }: CheckOptions): Quoted | Problem {
   const source = find(message);
   if (!source) return { problem: `message: no message ${message} here. Use an id as shown in [brackets].` };
   const words = findQuote(source.text, quote);
@@ -117,7 +117,10 @@ function findEvidence(message: string, quote: string, { find }: CheckOptions): Q
       return { source: { id, turn, at, offered, speaker: 'assistant', text }, quote: inQuestion };
   }
   if (words === null) {
-    return { problem: `quote: these words do not stand in ${message}. Copy them exactly, without gaps.` };
+    const says = ({ text }: EvidenceSource) => text.length <= 2 * MOST_CHARS_AT_ENDS && findQuote(text, quote) !== null;
+    const other = [...messages()].find(says)?.id;
+    const mend = other ? `, but in ${other}. Name that message` : '. Copy them exactly, without gaps';
+    return { problem: `quote: these words do not stand in ${message}${mend}.` };
   }
   if (countWords(words) < 2 && words !== foldSpace(source.text)) {
     return { problem: `quote: too short. Quote at least two words of ${message}, or the whole message.` };

@@ -93,6 +93,11 @@ describe('evidence', () => {
     expect(found[0]?.evidence[0]?.message).toBe('human-0001');
   });
 
+  it('says of words that another message says which one it is', async () => {
+    const { reply } = await recordOne(quoting('human-0002', 'never use tabs'));
+    expect(reply.text).toContain('these words do not stand in human-0002, but in human-0001. Name that message.');
+  });
+
   it("stores the source's own words, whatever quotes, dashes, spaces or accents the model typed", async () => {
     const typed = `never use tabs - I don't like "mixed" indentation in ${'cafés'.normalize('NFD')}.`;
     const { found } = await recordOne(quoting('human-0001', typed));

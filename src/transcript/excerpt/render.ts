@@ -275,6 +275,9 @@ export function shortenIds(ids: Iterable<string>): ShortIds {
 export function resolveId(ids: Iterable<string>, given: string): string | undefined {
   const known = [...ids];
   const exact = known.find((id) => id === given) ?? known.find((id) => labelOf(id) === given);
+  // Copied with its bracket, or with the whole line that a message begins with.
+  const bare = /^\[?([^\s[\]]+)(?:\]|\s|$)/.exec(given)?.[1];
+  if (exact === undefined && bare !== undefined && bare !== given) return resolveId(known, bare);
   if (exact !== undefined || given.length < SHORTEST_ID) return exact;
   const matches = known.filter((id) => labelOf(id).startsWith(given) || hashOf(labelOf(id)).startsWith(given));
   return matches.length === 1 ? matches[0] : undefined;

@@ -49,6 +49,9 @@ describe('what an excerpt looks like', () => {
     expect(shown).toEqual([...Array(4).fill(expect.stringMatching(/^m-[0-9a-f]{10}$/)), '7dddf032']);
     expect(new Set(shown.map((id) => id.slice(0, 6))).size).toBe(5);
     expect(shown.map((id) => findSource(excerpt, id)?.id)).toEqual([...excerpt.sources.keys()]);
+    expect(findSource(excerpt, '[7dddf032 assistant 2026-11-20 10:00]')?.text).toBe('Done.');
+    expect(findSource(excerpt, '[7dddf032]')?.text).toBe('Done.');
+    expect(findSource(excerpt, '[7ddd]')).toBeUndefined();
     expect(findSource(excerpt, '5c511cf4-1111-2222')?.text).toBe('Which one?');
     expect(findSource(excerpt, '5c511cf4-1111-2222/answer')?.text).toBe('The second one.');
   });
