@@ -85,7 +85,9 @@ export async function commitExcerpt(
     const added = entries.filter(({ id }) => !known.has(id));
     const replaced = before.filter(({ id }) => !again.has(id));
     const withdrawn = replaced.filter(({ state }) => state === 'sent');
-    const logged = { remove: replaced.filter(isInLog), add: added.filter(isInLog), zone };
+    // A log is read as a day was, not as a model listed what it found.
+    const inOrder = added.filter(isInLog).toSorted((a, b) => a.at.localeCompare(b.at));
+    const logged = { remove: replaced.filter(isInLog), add: inOrder, zone };
     const files = changeLogs(logged, (removed) => withdrawn.push(...removed));
     return {
       files,

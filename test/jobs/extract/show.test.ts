@@ -1,10 +1,14 @@
 // Turns that are read again to be shown: what may happen to their file in between, and how little is kept of them.
 
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { excerptsOf, readTurnsToShow } from '../../../jobs/extract/show.ts';
 import { sortTurns } from '../../../jobs/extract/sort-turns.ts';
 import { openSession } from '../../../src/transcript/session.ts';
+import { testApp, testModel } from '../../support/app.ts';
+import type { MessagesRequest } from '../../support/messages-server.ts';
+import { messagesBy, obey } from '../../support/obedient.ts';
 import { sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 
@@ -59,4 +63,19 @@ test('a half-written line at the end of the file changes nothing of what is show
   const { file, session, sorted } = await sortedFile(['Use pnpm.']);
   appendFileSync(file.path, '{"type":"user","mess');
   expect(await saying({ session, sorted })).toEqual([['Use pnpm.', 'Done: Use pnpm.']]);
+});
+
+test('a log tells a day as it was, in whatever order a model lists what it found', async () => {
+  const rules = ['Never deploy on a Friday.', 'Always use pnpm.', 'Always squash.'];
+  const record = (request: MessagesRequest) =>
+    messagesBy(request, 'human')
+      .map((message, at) => ({ message, quote: rules[at] ?? '' }))
+      .toReversed()
+      .map((each) => ({ type: 'feedback', strength: 'stated', text: each.quote, evidence: [each] }));
+  const { app, dir } = await testApp({ server: await testModel(obey({ record })) });
+  const session = sessionFile(tempDir());
+  for (const rule of rules) session.add(rule);
+  await app.extract({ transcript: session.path, ended: true });
+  const log = readFileSync(join(dir, 'logs/2026/11/2026-11-20.md'), 'utf8');
+  expect([...log.matchAll(/\*\*feedback\*\* (.*)/g)].map(([, text]) => text)).toEqual(rules);
 });
