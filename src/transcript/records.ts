@@ -35,6 +35,11 @@ async function writingOf(path: string): Promise<Writing> {
   return BEGINNINGS.find(([, bytes]) => bytes.every((byte, at) => beginning[at] === byte))?.[0] ?? 'plain';
 }
 
+/** The same as `scanDecoded`, in chunks that hold longer: what is decompressed or decoded is written into no second time. */
+export async function* scanKept(path: string): AsyncGenerator<Buffer> {
+  yield* (await writingOf(path)) === 'plain' ? scanCopies(path) : scanDecoded(path);
+}
+
 /** From byte `start` on. A chunk holds until the next is asked for. Throws an AppError `bad-input` where it is damaged, or decompresses to too much. */
 export async function* scanDecoded(path: string, start = 0): AsyncGenerator<Buffer> {
   const writing = await writingOf(path);
@@ -50,8 +55,8 @@ export async function* scanDecoded(path: string, start = 0): AsyncGenerator<Buff
 export async function readHead(path: string, bytes: number): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let length = 0;
-  for await (const chunk of scanDecoded(path)) {
-    pieces.push(Buffer.from(chunk));
+  for await (const chunk of scanKept(path)) {
+    pieces.push(chunk);
     length += chunk.length;
     if (length >= bytes) break;
   }

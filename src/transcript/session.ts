@@ -23,7 +23,7 @@ import { messagesFormat } from './formats/messages.ts';
 import { openai } from './formats/openai.ts';
 import { opencode } from './formats/opencode.ts';
 import { pi } from './formats/pi.ts';
-import { MAX_LINE_BYTES, readHead, readObjects, readTail, scanDecoded } from './records.ts';
+import { MAX_LINE_BYTES, readHead, readObjects, readTail, scanKept } from './records.ts';
 import type { FormatName, Message, Part, ReadPoint, Session } from './types.ts';
 
 export type { ReadPoint, Session } from './types.ts';
@@ -144,10 +144,10 @@ async function readDocument(path: string, sizeBytes: number): Promise<unknown> {
   if (sizeBytes > MAX_DOCUMENT_BYTES) throw tooLarge(path, sizeBytes);
   const pieces: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of scanDecoded(path)) {
+  for await (const chunk of scanKept(path)) {
     bytes += chunk.length;
     if (bytes > MAX_DOCUMENT_BYTES) throw tooLarge(path, bytes);
-    pieces.push(Buffer.from(chunk));
+    pieces.push(chunk);
   }
   const text = Buffer.concat(pieces).toString('utf8');
   return parseJson(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);

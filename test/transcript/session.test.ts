@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openSession, readPointAt } from '../../src/transcript/session.ts';
 import { readTurns } from '../../src/transcript/turns.ts';
+import type { Turn } from '../../src/transcript/types.ts';
 import { collect, hasReal, lines, real, realFiles, transcriptOf } from '../support/transcripts.ts';
 
 describe('openSession', () => {
@@ -165,11 +166,21 @@ const PROMPTS: Record<string, number> = {
 };
 
 describe.skipIf(!hasReal)('real sessions (../shared/transcripts; skipped where they are not there)', () => {
+  const readBefore = new Map<string, { format: string; turns: Turn[] }>();
+  /** Read once for all tests. */
+  const turnsOf = async (file: string) => {
+    const known = readBefore.get(file);
+    if (known) return known;
+    const session = await openSession(join(real, file));
+    const read = { format: session.format, turns: await collect(readTurns(session.messages())) };
+    readBefore.set(file, read);
+    return read;
+  };
+
   test('of Claude Code are all read, every message once, every turn with its own id', async () => {
     for (const file of await realFiles(/^claude-code.*\.jsonl$/)) {
-      const session = await openSession(join(real, file));
-      expect(session.format, file).toBe('claude-code');
-      const turns = await collect(readTurns(session.messages()));
+      const { format, turns } = await turnsOf(file);
+      expect(format, file).toBe('claude-code');
       const ids = turns.flatMap((turn) => turn.messages.map((message) => message.id));
       expect(turns.length, file).toBeGreaterThan(0);
       expect(new Set(ids).size, file).toBe(ids.length);
@@ -198,7 +209,7 @@ describe.skipIf(!hasReal)('real sessions (../shared/transcripts; skipped where t
   test('of Claude Code have the prompts that were counted, in every file', async () => {
     const prompts: [string, number][] = [];
     for (const file of await realFiles(/^claude-code.*\.jsonl$/)) {
-      const messages = await collect((await openSession(join(real, file))).messages());
+      const messages = (await turnsOf(file)).turns.flatMap((turn) => turn.messages);
       const typed = messages.filter(({ speaker, beginsTurn }) => speaker === 'human' && beginsTurn);
       prompts.push([file.replace(/\.jsonl$/, ''), typed.length]);
     }

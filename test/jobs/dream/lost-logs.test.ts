@@ -1,6 +1,6 @@
-import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { checkMemoryDirectory } from '../../../src/doors/doctor/examine.ts';
 import { allEntries } from '../../../src/memory/ledger/entries.ts';
 import { formatMissing } from '../../../src/memory/store/external-edits.ts';
@@ -18,6 +18,7 @@ const RULES = [
 ] as const;
 const pathOf = (day: string) => `logs/2026/11/${day}.md`;
 const LAST = pathOf('2026-11-20');
+const closings: (() => void | Promise<void>)[] = [];
 
 async function say(testing: TestApp, day: string, ...prompts: string[]): Promise<void> {
   const session = sessionFile(tempDir(), { id: crypto.randomUUID(), startsAt: `${day}T09:00:00Z` });
@@ -25,13 +26,21 @@ async function say(testing: TestApp, day: string, ...prompts: string[]): Promise
   expect((await testing.app.extract({ transcript: session.path, ended: true })).error).toBeUndefined();
 }
 
-/** One rule a day, each distilled. */
-async function fourDays(): Promise<TestApp> {
-  const testing = await testApp();
+/** A memory with one rule a day, each distilled. */
+let original: string;
+beforeAll(async () => {
+  const testing = await testApp({ whenDone: (close) => void closings.push(close) });
   for (const [at, day] of DAYS.entries()) await say(testing, day, RULES[at] as string);
   expect((await testing.app.dream(testing.store, {})).outcome).toBe('dreamed');
   expect(topic(testing)).toEqual([...RULES].sort());
-  return testing;
+  original = testing.dir;
+  for (const close of closings) await close();
+});
+
+async function fourDays(): Promise<TestApp> {
+  const dir = tempDir();
+  cpSync(original, dir, { recursive: true, preserveTimestamps: true });
+  return testApp({ dir });
 }
 
 /** The lines of the one topic. */

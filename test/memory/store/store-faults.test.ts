@@ -17,8 +17,8 @@ const root = tempDir();
 const origin = join(root, 'origin');
 
 const KINDS = ['error', 'crash', 'after'] satisfies Fault[];
-/** In the small size three calls of twenty fail in one of the three ways, other ones in each scenario; in the long one all in each. */
-const EVERY = sized({ quick: 20, deep: 1 });
+/** In the small size three calls of thirty fail in one of the three ways, other ones in each scenario; in the long one all in each. */
+const EVERY = sized({ quick: 30, deep: 1 });
 const firstOf = (index: number, scenario = 0) => 1 + ((index + scenario) % EVERY);
 
 const CHILD = { stdio: 'inherit' as const };
@@ -118,7 +118,7 @@ test('a writer that is killed at whatever call leaves all or nothing', async () 
   // One that is not killed leaves its modules compiled for the others: in the long size first, else last.
   if (sized({ quick: false, deep: true })) expect(await write(100_000, fresh())).toEqual([0, null]);
   const dieFrom = async (first: number) => {
-    for (let at = first, wasKilled = true; wasKilled; at += sized({ quick: 41, deep: 2 })) {
+    for (let at = first, wasKilled = true; wasKilled; at += sized({ quick: 57, deep: 2 })) {
       const dir = fresh();
       const [status, signal] = await write(at, dir);
       wasKilled = signal === 'SIGKILL';
@@ -141,7 +141,7 @@ test.skipIf(process.platform === 'win32')(
     const endings = new Set<string>();
     // In units of 512 bytes, three pages at a time: from where the ledger cannot be opened to where all has room.
     const fill = async (ending: 'close' | 'die') => {
-      for (let blocks = 64, ended = ''; ended !== 'fine'; blocks += sized({ quick: 160, deep: 24 })) {
+      for (let blocks = 64, ended = ''; ended !== 'fine'; blocks += sized({ quick: 208, deep: 24 })) {
         const dir = fresh();
         const args = [process.execPath, writer, String(index), dir, ending];
         const child = spawn('sh', ['-c', `ulimit -f ${blocks}; exec "$@"`, 'sh', ...args], CHILD);

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { dropKey, readFrontmatter, setKeys } from '../../../src/memory/text/frontmatter.ts';
+import { sized } from '../../support/depth.ts';
 
 /** Undefined where it throws. */
 function attempt<T>(work: () => T): T | undefined {
@@ -59,7 +60,7 @@ describe('readFrontmatter', () => {
         if (parsed === undefined) expect(problem).toBeDefined();
         else expect(data).toEqual(parsed);
       }),
-      { numRuns: 2_000 },
+      { numRuns: sized({ quick: 600, deep: 5_000 }) },
     );
   });
 

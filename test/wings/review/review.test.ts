@@ -343,7 +343,7 @@ test('an edit in the very moment of the commit keeps everything as it is', async
   expect(memory.file('alpha.md')).not.toContain('2001');
 });
 
-const MANY = sized({ quick: 20, deep: 50 });
+const MANY = sized({ quick: 10, deep: 50 });
 
 test(`of ${MANY} proposals, half of their topics edited meanwhile, none applies to text it was not made for`, async () => {
   const names = Array.from({ length: MANY }, (_, at) => `Service ${at + 10}`);

@@ -15,6 +15,7 @@ import {
   checkMemorySnapshot,
   createMemorySnapshot,
 } from '../../../src/wings/snapshots/snapshots.ts';
+import { sized } from '../../support/depth.ts';
 import { type JobsInProcess, jobsInProcess } from '../../support/jobs-in-process.ts';
 import { tempDir } from '../../support/temp.ts';
 
@@ -362,7 +363,7 @@ test('whatever two people do, an apply never loses a line that was here', async 
         if (snapshot && !isBefore) taken.push(snapshot.id);
       }
     }),
-    { numRuns: 15 },
+    { numRuns: sized({ quick: 7, deep: 40 }) },
   );
 });
 

@@ -1,8 +1,8 @@
 // Sharing with the team, as people do it and as the settings do.
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { beforeAll, expect, test, vi } from 'vitest';
 import type { RememberReport } from '../../../jobs/remember.ts';
 import { type WingApp, wings, wingWith } from '../../../src/doors/wing.ts';
 import { shutGate } from '../../../src/doors/worker/hold.ts';
@@ -38,13 +38,21 @@ interface World extends TestApp {
   shared(path: string): string;
 }
 
+/** A repository as every test finds it, which each copies. */
+let repository: string;
+beforeAll(() => {
+  repository = tempDir();
+  const { run } = gitIn(repository);
+  run('init', '-q', '-b', 'main', '--template=');
+  run('config', 'user.name', 'Kim Lee');
+  run('config', 'user.email', 'kim@example.org');
+  mkdirSync(join(repository, 'src'));
+});
+
 async function world(settings: object = {}): Promise<World> {
   const testing = await testApp({ settings });
   const tree = gitIn(tempDir());
-  tree.run('init', '-q', '-b', 'main');
-  tree.run('config', 'user.name', 'Kim Lee');
-  tree.run('config', 'user.email', 'kim@example.org');
-  mkdirSync(join(tree.dir, 'src'));
+  cpSync(repository, tree.dir, { recursive: true });
   const team = join(tree.dir, '.claude/memory');
   /** Each command takes all mocks back when it has ended. */
   const here = (...args: string[]) => {

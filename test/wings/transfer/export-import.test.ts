@@ -14,6 +14,7 @@ import { allEntries, allSupports, indexLines } from '../../../src/memory/ledger/
 import { openStore } from '../../../src/memory/open.ts';
 import { readTarball } from '../../../src/wings/transfer/tarball.ts';
 import { exportMemory, type ImportReport, importMemory } from '../../../src/wings/transfer/transfer.ts';
+import { sized } from '../../support/depth.ts';
 import { type JobsInProcess, jobsInProcess } from '../../support/jobs-in-process.ts';
 import { sixSessions } from '../../support/nights.ts';
 import { inPieces, type TarEntry, tarballOf, tarOf } from '../../support/tarballs.ts';
@@ -307,6 +308,6 @@ test('whatever bytes of an archive are changed, it is refused whole or its files
         }
       },
     ),
-    { numRuns: 60 },
+    { numRuns: sized({ quick: 25, deep: 200 }) },
   );
 });
