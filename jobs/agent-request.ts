@@ -7,7 +7,7 @@
 import { isAbsolute, join } from 'node:path';
 import { routeTools, type Tool } from '../src/agent/tools.ts';
 import type { AgentEnding, AgentRequest, RunAgent } from '../src/agent/types.ts';
-import { isAppError } from '../src/base/errors.ts';
+import { attempt, isAppError } from '../src/base/errors.ts';
 import { readText } from '../src/base/files/files.ts';
 import { redact } from '../src/base/text/redact.ts';
 import { saidId } from '../src/memory/dream/topic-table.ts';
@@ -57,12 +57,11 @@ function projectOf(cwd: string): string {
 
 function repositoryOf(cwd: string): string | null {
   if (!isAbsolute(cwd)) return null;
-  try {
-    return gitRoot(cwd);
-  } catch (error) {
-    if (isAppError(error, 'storage')) return null;
-    throw error;
-  }
+  return attempt(
+    () => gitRoot(cwd),
+    () => null,
+    'storage',
+  );
 }
 
 const FILES = ['CLAUDE.md', '.claude/CLAUDE.md', 'AGENTS.md'];

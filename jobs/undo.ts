@@ -145,7 +145,7 @@ async function takeBack(job: JobRow, request: UndoRequest, { store, clock, actor
       if (changes.rows.length + changes.files.length === 0) {
         throw new AppError('bad-input', `${shortId(ledger, 'job', job.id)} changed nothing that could be taken back.`);
       }
-      const back = new TakingBack(ledger, { job, changes });
+      const back = takingBack(ledger, { job, changes });
       // 3.
       const files = changes.files.filter((file) => !isIndexPath(file.path)).map((file) => back.fileChange(file));
       const index = changes.files.some((file) => isIndexPath(file.path)) ? indexChange(store) : null;
@@ -200,87 +200,32 @@ export interface Staying {
 }
 
 /** Takes the changes of one job back, and keeps account of what stays. */
-class TakingBack {
-  readonly #ledger: Ledger;
-  readonly #job: JobRow;
-  readonly #rows: RowChange[];
+function takingBack(ledger: Ledger, { job, changes }: { job: JobRow; changes: JobChanges }) {
+  const rows = changes.rows.filter(({ table }) => table !== 'session' && table !== 'index_line');
   /** Entries whose row or support was changed since: their lines and their turns stay with them. */
-  readonly #staying: Set<string>;
+  const staying = new Set<string>();
   /** Lines of topics that are no longer there as the job wrote them: `path`, a space, the line's id. */
-  readonly #goneLines = new Map<string, Staying>();
-  readonly #stays: Staying[] = [];
+  const linesGone = new Map<string, Staying>();
+  const stays: Staying[] = [];
   /** By the name that the job gave a file, the one that it has again. */
-  readonly #moved = new Map<string, string>();
-
-  constructor(ledger: Ledger, { job, changes }: { job: JobRow; changes: JobChanges }) {
-    this.#ledger = ledger;
-    this.#job = job;
-    this.#rows = changes.rows.filter(({ table }) => table !== 'session' && table !== 'index_line');
-    this.#staying = new Set();
-    for (const row of this.#rows.filter(isChangedSince)) {
-      if (row.table === 'entry') this.#staying.add(row.key.id as string);
-      if (row.table === 'support') this.#staying.add(row.key.entry as string);
-      // A proposal that a person decided on is theirs by now.
-      if (row.table !== 'support' && row.table !== 'proposal') this.#stays.push(this.#describeRow(row));
-    }
+  const moved = new Map<string, string>();
+  const isGone = ({ key }: RowChange) => linesGone.has(`${key.path} ${key.line}`);
+  for (const row of rows.filter(isChangedSince)) {
+    if (row.table === 'entry') staying.add(row.key.id as string);
+    if (row.table === 'support') staying.add(row.key.entry as string);
+    // A proposal that a person decided on is theirs by now.
+    if (row.table !== 'support' && row.table !== 'proposal') stays.push(describeRow(row));
   }
 
-  fileChange(file: FileChanges): FileChange {
-    const { path, steps, movedFrom } = file;
-    if (movedFrom !== undefined) this.#moved.set(path, movedFrom);
-    const change = (current: string | null) => {
-      if (isReportPath(path))
-        return steps.reduce((text, step) => takeBackReport(path, { ...step, current: text }), current);
-      const by = changedSince(this.#ledger, file).map((actor) => this.#describeActor(actor));
-      const gone = isTopic(path) ? goneLines(file, current) : [];
-      for (const { id, text } of gone) this.#goneLines.set(`${path} ${id}`, { kind: 'line', name: text, by });
-      const { text, collisions } = this.#takeBackSteps(file, current);
-      if (collisions > 0 && gone.length === 0) this.#stays.push({ kind: 'file', name: path, by });
-      return text;
-    };
-    return movedFrom === undefined ? { path, change } : { path: movedFrom, from: path, change };
-  }
-
-  stays(): Staying[] {
-    return [...this.#stays, ...this.#goneLines.values()];
-  }
-
-  /** Answers how many turns are `undone` now. */
-  putRowsBack(transaction: Transaction): number {
-    const turns = new Set<string>();
-    // What a line said that was since taken over or taken away is not to be distilled again.
-    const takenOver = new Set(
-      this.#rows.filter((row) => row.table === 'support' && this.#isGone(row)).map((row) => row.key.entry as string),
-    );
-    for (const { id, turn } of this.#entries()) if (this.#staying.has(id)) turns.add(turn);
-    const undone = new Set<string>();
-    for (const row of this.#rows) {
-      const { table, key } = row;
-      const stays =
-        isChangedSince(row) ||
-        (table === 'entry' && (this.#staying.has(key.id as string) || takenOver.has(key.id as string))) ||
-        (table === 'support' && this.#isGone(row)) ||
-        (table === 'coverage' && turns.has(key.turn as string));
-      if (stays) continue;
-      const target = table === 'coverage' && this.#job.kind !== 'undo' ? uncovered(row, this.#job) : row.before;
-      if (table === 'entry' && target?.state === 'new') markUnread(transaction.ledger, target.day as string);
-      if (target) transaction.put(table, target);
-      else transaction.drop(table, key);
-      const moved = table === 'support' && target === null ? this.#moved.get(key.path as string) : undefined;
-      // What the lines rested on went along with the file.
-      const there = { ...key, path: moved ?? '' };
-      if (moved && !this.#rows.some((other) => other.before && isKey(other, there))) transaction.drop(table, there);
-      if (target?.became === 'undone') undone.add(key.turn as string);
-    }
-    return undone.size;
-  }
-
-  #takeBackSteps({ path, steps }: FileChanges, current: string | null): { text: string | null; collisions: number } {
+  function takeBackSteps(
+    { path, steps }: FileChanges,
+    current: string | null,
+  ): { text: string | null; collisions: number } {
     let collisions = 0;
     let text = current;
     for (const { before, after } of steps) {
       const keep =
-        after !== null && logDay(path) ? missingLines(after, removeEntries(after, this.#staying)) : new Set<number>();
+        after !== null && logDay(path) ? missingLines(after, removeEntries(after, staying)) : new Set<number>();
       if (text === after && keep.size === 0) text = before;
       else if (text === null || after === null) collisions += text === before ? 0 : 1;
       else {
@@ -293,28 +238,66 @@ class TakingBack {
     return { text, collisions };
   }
 
-  #isGone({ key }: RowChange): boolean {
-    return this.#goneLines.has(`${key.path} ${key.line}`);
-  }
-
-  #entries(): { id: string; turn: string }[] {
-    return this.#rows
-      .filter((row) => row.table === 'entry')
-      .map(({ key, after, current }) => ({ id: key.id as string, turn: (after ?? current)?.turn as string }));
-  }
-
-  #describeRow({ table, key, after, changedBy }: RowChange): Staying {
-    const by = [this.#describeActor(changedBy ?? '')];
+  function describeRow({ table, key, after, changedBy }: RowChange): Staying {
+    const by = [describeActor(changedBy ?? '')];
     if (table === 'entry') return { kind: 'entry', name: (after?.text ?? key.id) as string, by };
     if (table === 'coverage') return { kind: 'turn', name: key.turn as string, by };
     return { kind: 'file', name: Object.values(key).join(' '), by };
   }
 
-  #describeActor(actor: string): string {
+  function describeActor(actor: string): string {
     if (actor === 'external') return 'an edit made outside';
     const id = actor.replace(/^job:/, '');
-    return id === actor ? `a ${actor}` : `${jobRow(this.#ledger, id)?.kind ?? 'job'} ${id}`;
+    return id === actor ? `a ${actor}` : `${jobRow(ledger, id)?.kind ?? 'job'} ${id}`;
   }
+
+  return {
+    fileChange(file: FileChanges): FileChange {
+      const { path, steps, movedFrom } = file;
+      if (movedFrom !== undefined) moved.set(path, movedFrom);
+      const change = (current: string | null) => {
+        if (isReportPath(path))
+          return steps.reduce((text, step) => takeBackReport(path, { ...step, current: text }), current);
+        const by = changedSince(ledger, file).map(describeActor);
+        const gone = isTopic(path) ? goneLines(file, current) : [];
+        for (const { id, text } of gone) linesGone.set(`${path} ${id}`, { kind: 'line', name: text, by });
+        const { text, collisions } = takeBackSteps(file, current);
+        if (collisions > 0 && gone.length === 0) stays.push({ kind: 'file', name: path, by });
+        return text;
+      };
+      return movedFrom === undefined ? { path, change } : { path: movedFrom, from: path, change };
+    },
+    stays: () => [...stays, ...linesGone.values()],
+    /** Answers how many turns are `undone` now. */
+    putRowsBack(transaction: Transaction): number {
+      // What a line said that was since taken over or taken away is not to be distilled again.
+      const takenOver = new Set(
+        rows.filter((row) => row.table === 'support' && isGone(row)).map(({ key }) => key.entry),
+      );
+      const ofStaying = rows.filter(({ table, key }) => table === 'entry' && staying.has(key.id as string));
+      const turns = new Set(ofStaying.map(({ after, current }) => (after ?? current)?.turn));
+      const undone = new Set<string>();
+      for (const row of rows) {
+        const { table, key } = row;
+        const isStaying =
+          isChangedSince(row) ||
+          (table === 'entry' && (staying.has(key.id as string) || takenOver.has(key.id as string))) ||
+          (table === 'support' && isGone(row)) ||
+          (table === 'coverage' && turns.has(key.turn as string));
+        if (isStaying) continue;
+        const target = table === 'coverage' && job.kind !== 'undo' ? uncovered(row, job) : row.before;
+        if (table === 'entry' && target?.state === 'new') markUnread(transaction.ledger, target.day as string);
+        if (target) transaction.put(table, target);
+        else transaction.drop(table, key);
+        const from = table === 'support' && target === null ? moved.get(key.path as string) : undefined;
+        // What the lines rested on went along with the file.
+        const there = { ...key, path: from ?? '' };
+        if (from && !rows.some((other) => other.before && isKey(other, there))) transaction.drop(table, there);
+        if (target?.became === 'undone') undone.add(key.turn as string);
+      }
+      return undone.size;
+    },
+  };
 }
 
 /**

@@ -42,12 +42,12 @@ export function resolveMerges(store: Pick<Store, 'dir' | 'ledger' | 'isCheckedIn
   const git = gitStateOf(dir);
   if (git === 'running') return false;
   return ledger.transaction(() => {
-    const resolving = new Resolving(store, clock.now().toISOString());
-    for (const path of paths) resolving.resolve(path, { isTidied: isCheckedIn && git === 'idle' });
-    resolving.resolveIndex({ isBuilt: isCheckedIn && git === 'idle' });
+    const merges = resolving(store, clock.now().toISOString());
+    for (const path of paths) merges.resolve(path, { isTidied: isCheckedIn && git === 'idle' });
+    merges.resolveIndex({ isBuilt: isCheckedIn && git === 'idle' });
     // What a directory that is checked in still needs once git is done is looked at again then.
     if (!isCheckedIn || git === 'idle') ledger.run('delete from unsettled');
-    return resolving.hasChanged;
+    return merges.hasChanged();
   });
 }
 
@@ -56,82 +56,66 @@ export function lookAgain(ledger: Ledger, paths: string[]): void {
   for (const path of paths) ledger.run('insert or ignore into unsettled (path) values (?)', path);
 }
 
-class Resolving {
-  readonly #store: Pick<Store, 'dir' | 'ledger' | 'isCheckedIn'>;
-  readonly #at: string;
-  #commit: number | null = null;
+function resolving(store: Pick<Store, 'dir' | 'ledger' | 'isCheckedIn'>, at: string) {
+  const { ledger } = store;
+  let commit: number | null = null;
   /** The index and its overflow files where they held markers: written once, when they are built. */
-  readonly #lists = new Map<string, string>();
+  const lists = new Map<string, string>();
+  const currentOf = (path: string) => headAt(ledger, path)?.content?.toString() ?? null;
 
-  constructor(store: Pick<Store, 'dir' | 'ledger' | 'isCheckedIn'>, at: string) {
-    this.#store = store;
-    this.#at = at;
-  }
-
-  get hasChanged(): boolean {
-    return this.#commit !== null;
-  }
-
-  resolve(path: string, { isTidied }: { isTidied: boolean }): void {
-    const head = headAt(this.#store.ledger, path);
-    if (!head?.content || !isUtf8(head.content)) return;
-    const text = head.content.toString();
-    const previous = head.previous === null ? null : versionOf(this.#store.ledger, head.previous).content;
-    const before = previous?.toString() ?? null;
-    const found = withoutMarkers(text, { path, before });
-    if (found) this.#keepSides(head, found.sides);
-    if (path === INDEX || path.startsWith('index/')) {
-      if (found) this.#lists.set(path, found.text);
-      return;
-    }
-    const isTidy = found !== null || !isTidied || !(isTopicPath(path) || isArchivePath(path));
-    this.#write(path, isTidy ? (found?.text ?? text) : tidyTopic(text));
-  }
-
-  /** `isBuilt`: it is built anew with its overflow files, else it alone, where it held markers. */
-  resolveIndex({ isBuilt }: { isBuilt: boolean }): void {
-    const merged = this.#lists.get(INDEX);
-    if (isBuilt || merged !== undefined) this.#buildIndex({ merged, isWhole: isBuilt });
-    for (const [path, text] of this.#lists) this.#write(path, text);
-  }
-
-  #buildIndex({ merged, isWhole }: { merged: string | undefined; isWhole: boolean }): void {
-    const generated = merged === undefined ? undefined : generatedElsewhere(merged, this.#store);
-    const index = indexChange(this.#store, generated);
-    if (index.size().topics.length === 0 && merged === undefined && this.#current(INDEX) === null) return;
-    const changes: FileChange[] = [index.memory, ...(isWhole ? index.overflow() : [])];
-    for (const { path, change } of changes) {
-      this.#write(path, change(this.#lists.get(path) ?? this.#current(path)));
-      this.#lists.delete(path);
-    }
-    if (this.#commit !== null) index.finish(new Transaction(this.#store.ledger, this.#commit));
-  }
-
-  #keepSides(head: Version, sides: Sides): void {
-    const { ledger } = this.#store;
-    const at = this.#at;
+  function keepSides(head: Version, sides: Sides): void {
     const commit = beginCommit(ledger, { actor: 'external', at, isApplied: true });
     for (const side of [sides.ours, sides.theirs]) {
       keepVersion(ledger, { ...head, previous: head.id, commit, at, actor: 'external', content: Buffer.from(side) });
     }
   }
 
-  #current(path: string): string | null {
-    return headAt(this.#store.ledger, path)?.content?.toString() ?? null;
-  }
-
-  #write(path: string, text: string | null): void {
-    const { ledger } = this.#store;
-    const current = this.#current(path);
+  function write(path: string, text: string | null): void {
+    const current = currentOf(path);
     if (text === current) return;
-    const at = this.#at;
-    this.#commit ??= beginCommit(ledger, { actor: 'tool:merge', at, isApplied: false });
+    commit ??= beginCommit(ledger, { actor: 'tool:merge', at, isApplied: false });
     const memory = memoryAt(ledger, path) ?? newMemory(ledger, path);
     const content = text === null ? null : Buffer.from(text);
     const previous = headAt(ledger, path)?.id ?? null;
-    addVersion(ledger, { memory, path, previous, content, actor: 'tool:merge', at, commit: this.#commit });
-    followLines(new Transaction(ledger, this.#commit), { path, before: current ?? '', after: text ?? '' });
+    addVersion(ledger, { memory, path, previous, content, actor: 'tool:merge', at, commit });
+    followLines(new Transaction(ledger, commit), { path, before: current ?? '', after: text ?? '' });
   }
+
+  function buildIndex({ merged, isWhole }: { merged: string | undefined; isWhole: boolean }): void {
+    const generated = merged === undefined ? undefined : generatedElsewhere(merged, store);
+    const index = indexChange(store, generated);
+    if (index.size().topics.length === 0 && merged === undefined && currentOf(INDEX) === null) return;
+    const changes: FileChange[] = [index.memory, ...(isWhole ? index.overflow() : [])];
+    for (const { path, change } of changes) {
+      write(path, change(lists.get(path) ?? currentOf(path)));
+      lists.delete(path);
+    }
+    if (commit !== null) index.finish(new Transaction(ledger, commit));
+  }
+
+  return {
+    hasChanged: () => commit !== null,
+    resolve(path: string, { isTidied }: { isTidied: boolean }): void {
+      const head = headAt(ledger, path);
+      if (!head?.content || !isUtf8(head.content)) return;
+      const text = head.content.toString();
+      const previous = head.previous === null ? null : versionOf(ledger, head.previous).content;
+      const found = withoutMarkers(text, { path, before: previous?.toString() ?? null });
+      if (found) keepSides(head, found.sides);
+      if (path === INDEX || path.startsWith('index/')) {
+        if (found) lists.set(path, found.text);
+        return;
+      }
+      const isTidy = found !== null || !isTidied || !(isTopicPath(path) || isArchivePath(path));
+      write(path, isTidy ? (found?.text ?? text) : tidyTopic(text));
+    },
+    /** `isBuilt`: it is built anew with its overflow files, else it alone, where it held markers. */
+    resolveIndex({ isBuilt }: { isBuilt: boolean }): void {
+      const merged = lists.get(INDEX);
+      if (isBuilt || merged !== undefined) buildIndex({ merged, isWhole: isBuilt });
+      for (const [path, text] of lists) write(path, text);
+    },
+  };
 }
 
 /**
