@@ -4,7 +4,7 @@
 // production database"). It never says that two texts mean the same.
 
 import type { Day } from '../time.ts';
-import { BEFORE, COPULA, ENDS, GIVEN_UP, MONTH, NO_LONGER, SAID_ON } from './lexicon.ts';
+import { BEFORE, COPULA, ENDS, GIVEN_UP, MONTH, NO_LONGER, REFUSING, SAID_ON } from './lexicon.ts';
 import { containsLiteral, contentWords, countSharedWords, distinctValues, literals, negationIn } from './wording.ts';
 
 const WORD = String.raw`[^\s,;()（）。、]+`;
@@ -127,6 +127,8 @@ export function withoutUndecided(text: string): string {
   return text.replace(UNDECIDED, ' ');
 }
 
+const CLAUSE_ENDS = /[.;:](?=\s|$)|[()]|,\s/;
+
 /** The word by which a text denies or forbids something, or null; what it only prefers to another is not denied. */
 export function denialIn(text: string): string | null {
   return negationIn(deniable(withoutReplaced(text)));
@@ -134,8 +136,20 @@ export function denialIn(text: string): string | null {
 
 /** The clause in which a text denies something, what it prefers to another too; null where none does. */
 export function deniedClause(text: string): string | null {
-  const clauses = deniable(text).split(/[.;:](?=\s|$)|[()]|,\s/);
+  const clauses = deniable(text).split(CLAUSE_ENDS);
   return clauses.find((clause) => negationIn(clause) !== null)?.trim() ?? null;
+}
+
+const REFUSES = new RegExp(edge(`${REFUSING}|${GIVEN_UP}`), 'iu');
+const IS_REFUSED = /(?<![\p{L}])(?:is|are|was|were|be|been|gets?|wird|werden|ist|sind)\s+$/iu;
+
+/** What a text says by another word than a "not" that it is not so, or is not to be done; null where it says that of nothing. */
+export function refusedIn(text: string): string | null {
+  const [word] = REFUSES.exec(text) ?? [];
+  if (word === undefined) return null;
+  const clause = text.split(CLAUSE_ENDS).find((each) => each.includes(word)) ?? text;
+  const [head, tail] = [clause.slice(0, clause.indexOf(word)), clause.slice(clause.indexOf(word))];
+  return IS_REFUSED.test(head) ? head : tail;
 }
 
 function deniable(text: string): string {

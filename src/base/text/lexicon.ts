@@ -21,7 +21,7 @@ export const ORDERS: Record<string, { said: string; begins?: string }> = {
 
 /** What denies or forbids: words, in languages that part them by spaces (wording.ts). */
 export const NEGATION_WORDS =
-  "no|not|never|none|nothing|neither|nor|without|cannot|avoid|nicht|nichts|kein|keine|keinen|keinem|keiner|keines|nie|niemals|ohne|pas|jamais|sans|aucun|aucune|nunca|jamás|sin|ningún|ninguna|non|mai|senza|não|nunca|sem|nenhum|niet|geen|nooit|zonder|nigdy|bez|inte|aldrig|ikke|aldri|не|нет|никогда|без|нельзя|ні|ніколи|değil|asla|\\p{L}+n['’]t";
+  "no|not|never|none|nobody|nothing|neither|nor|without|cannot|avoid|nicht|nichts|kein|keine|keinen|keinem|keiner|keines|nie|niemals|ohne|pas|jamais|sans|aucun|aucune|nunca|jamás|sin|ningún|ninguna|non|mai|senza|não|nunca|sem|nenhum|niet|geen|nooit|zonder|nigdy|bez|inte|aldrig|ikke|aldri|не|нет|никогда|без|нельзя|ні|ніколи|değil|asla|\\p{L}+n['’]t";
 
 /** Words that say nothing of what a text is about (wording.ts). */
 export const EMPTY = new Set(
@@ -54,6 +54,10 @@ export const COMMON_VERBS = new Set(
 /** What is named behind these is only named to be left: "instead of npm" (wording.ts, change-words.ts). */
 export const GIVEN_UP =
   'instead of|rather than|in place of|anstatt|statt|anstelle(?: von)?|au lieu(?: de)?|plutôt que|en lugar de|en vez de|invece di|em vez de|in plaats van|zamiast|вместо|i stället för|i stedet for';
+
+/** What these say of a thing is as good as a "not" (change-words.ts). */
+export const REFUSING =
+  'skip(?:s|ped|ping)?|omit(?:s|ted|ting)?|lack(?:s|ed|ing)?|le(?:ave|aves|aving|ft)(?: \\S+){0,3} out|missing|forbidden|banned|refus(?:e|es|ed|ing)|reject(?:s|ed|ing)?|stop(?:s|ped|ping)?|überspring\\p{L}*|weglassen|verboten|omet\\p{L}*|omit\\p{L}*';
 
 /** What is named behind these is over (change-words.ts). */
 export const NO_LONGER =

@@ -10,6 +10,7 @@ import {
   deniedClause,
   isSaidIn,
   nearDouble,
+  refusedIn,
   withoutFormer,
   withoutOver,
   withoutReplaced,
@@ -234,7 +235,7 @@ function checkSense(line: NewLine, { operation, entries, old, say }: Rest): void
   ];
   // That what it changes no longer holds, an entry says by changing it.
   const isOfChanged = entries.some(({ changes }) => changes && sharesTopic(deniedClause(line.text) ?? '', changes));
-  const isNew = denied !== null && !isOfChanged && !source.some((text) => isNegated(text));
+  const isNew = denied !== null && !isOfChanged && !source.some((text) => isNegated(text) || refusedIn(text) !== null);
   if (isNew && operation.kind !== 'supersede') {
     say(
       `nothing that ${quoted(line.text)} rests on denies anything, and it says ${quoted(denied)}: word it as it was said.`,
@@ -247,6 +248,11 @@ function checkSense(line: NewLine, { operation, entries, old, say }: Rest): void
 /** Whether a line denies, of what another text denies, the same: what it prefers to another counts, too. */
 function deniesSame(line: string, other: string): boolean {
   const [mine, theirs] = [deniedClause(line), deniedClause(other)];
+  const refused = refusedIn(line);
+  // "Do not skip" is no "skip".
+  if (theirs !== null && refused !== null && refusedIn(other) === null) {
+    if (countShared(refused, theirs) > 1 || literals(refused).some((value) => containsLiteral(value, theirs))) return true;
+  }
   const word = mine === null ? null : negationIn(mine);
   if (mine === null || theirs === null || word === null) return false;
   return countShared(mine.slice(mine.indexOf(word)), theirs) > 1;

@@ -415,6 +415,19 @@ test.each<[string, Operation[], DreamContext, string]>([
     context([{ text: 'Not decided: where the mirror runs, since it does not take tags.' }]),
     'keep that word',
   ],
+  ...(
+    [
+      ['Do not skip the full review.', 'Skip the full review.'],
+      ['Never mock the database.', 'Mock the database and stop the server.'],
+      ['Never mock the database.', 'Mock the database, and stop the server of the database.'],
+      ['Do not build the site each time.', 'Build the site each time instead of asking.'],
+    ] as const
+  ).map(([said, line]): [string, Operation[], DreamContext, string] => [
+    `${JSON.stringify(said)} is turned round: ${JSON.stringify(line)}`,
+    [write('add', line)],
+    context([{ text: said }]),
+    'keep that word',
+  ]),
   [
     'two addresses are put into one line',
     [
@@ -701,6 +714,21 @@ test.each<[string, Operation[], DreamContext]>([
     ],
     context([{ text: 'conf/local.json is ignored.' }, { text: 'local.json holds the remote.' }]),
   ],
+  ...(
+    [
+      ['Small changes go without the full review.', 'Skip the full review for small changes.'],
+      ['Small changes skip the full review.', 'No full review for small changes.'],
+      ['Do not build the site each time.', 'Ask for a look instead of building the site.'],
+      ['The release does not know --data-only.', 'The release lacks --data-only.'],
+      ['Notes get no `title:` in their head.', 'Leave `title:` out of notes.'],
+      ['No charts of function names.', 'Charts of function names are rejected.'],
+      ['Edits that were not agreed on are undone.', 'Edits that nobody agreed on are undone.'],
+    ] as const
+  ).map(([said, line]): [string, Operation[], DreamContext] => [
+    `${JSON.stringify(said)} is put as ${JSON.stringify(line)}`,
+    [write('add', line)],
+    context([{ text: said }]),
+  ]),
   [
     'a name that a thing was renamed from goes',
     [write('add', 'The tool lives at git.example/tools/sync.')],
