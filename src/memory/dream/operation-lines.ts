@@ -251,7 +251,8 @@ function deniesSame(line: string, other: string): boolean {
   const refused = refusedIn(line);
   // "Do not skip" is no "skip".
   if (theirs !== null && refused !== null && refusedIn(other) === null) {
-    if (countShared(refused, theirs) > 1 || literals(refused).some((value) => containsLiteral(value, theirs))) return true;
+    if (countShared(refused, theirs) > 1 || literals(refused).some((value) => containsLiteral(value, theirs)))
+      return true;
   }
   const word = mine === null ? null : negationIn(mine);
   if (mine === null || theirs === null || word === null) return false;
