@@ -161,11 +161,13 @@ function foreignProblem(
   const names = (options.names ?? []).join('\n');
   // What a person pasted is not their word, yet a value that stands there was not made up.
   const whole = isStrict ? [] : quoted.map(({ source: each }) => (each.speaker === 'human' ? each.text : ''));
+  const quotes = quoted.flatMap((each) => (whoSays(each) === 'human' ? [each.quote] : []));
   const unsaid = literals(text).find(
     (value) =>
       isAddress(value) &&
-      !isNamed(value, [said, names, ...human, ...whole]) &&
+      !isNamed(value, [said, names, ...human, ...whole, ...quotes]) &&
       !isWorkedOn(value, shown) &&
+      !isFlagOf(value, said, shown) &&
       !isEitherOr(value, shown),
   );
   if (unsaid) {
@@ -175,12 +177,15 @@ function foreignProblem(
     if (agent) {
       return `text: ${JSON.stringify(unsaid)} is only what the agent says in ${agent.source.id}, and the human's answer does not take it up. Leave the value out.`;
     }
+    const theirs = quoted.find(({ source }) => source.speaker === 'human' && isNamed(unsaid, [source.text]));
+    if (theirs) {
+      return `text: ${JSON.stringify(unsaid)} is only quoted or pasted by the human in ${theirs.source.id}. Quote it there together with their own words, or leave the value out.`;
+    }
     return `text: ${JSON.stringify(unsaid)} stands in none of the messages it rests on. Add the one that says it to the evidence, or leave the value out.`;
   }
   if (by !== 'human') return null;
   // What a person only shows is worded by what was done.
   const done = entry.strength === 'implied' ? shown.map((each) => callsOf(each).slice(0, MOST_CHARS_OF_CALL)) : [];
-  const quotes = quoted.flatMap((each) => (whoSays(each) === 'human' ? [each.quote] : []));
   return borrowedProblem(text, { known: [said, names, ...human, ...done].join('\n'), names, shown, quotes });
 }
 
@@ -194,6 +199,12 @@ function isNamed(value: string, texts: string[]): boolean {
 function isWorkedOn(value: string, shown: EvidenceSource[]): boolean {
   if (/^-|:\/\/|@/.test(value)) return false;
   return shown.some((each) => isNamed(value, [callsOf(each).replace(/[a-z]+:\/\/[^\s"']+/gi, ' ')]));
+}
+
+/** Whether a value is a flag that was shown, and what is said names it without its dashes. */
+function isFlagOf(value: string, said: string, shown: EvidenceSource[]): boolean {
+  const [, name] = /^--?([a-z][\w-]{3,})$/i.exec(value) ?? [];
+  return name !== undefined && containsLiteral(name, said) && shown.some(({ text }) => containsLiteral(value, text));
 }
 
 /** Whether a value only says "this or that": it stands nowhere as it is, and its words are the conversation's. */
