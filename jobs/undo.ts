@@ -30,7 +30,7 @@ import type { FileChange, Store, WithLease } from '../src/memory/store/store.ts'
 import { logDay, removeEntries } from '../src/memory/text/daily-log.ts';
 import { isReportPath, takeBackReport } from '../src/memory/text/dream-report.ts';
 import { bodyStart } from '../src/memory/text/frontmatter.ts';
-import { isArchivePath, isTopicPath, parseTopic } from '../src/memory/text/topic.ts';
+import { isTopicFile, parseTopic } from '../src/memory/text/topic.ts';
 
 /** Kinds of jobs that need no wing. */
 const OWN_KINDS: string[] = [...JOB_KINDS, 'undo', 'remember', 'forget', 'deliver', 'pin', 'unpin', 'restore', 'edit'];
@@ -259,7 +259,7 @@ function takingBack(ledger: Ledger, { job, changes }: { job: JobRow; changes: Jo
         if (isReportPath(path))
           return steps.reduce((text, step) => takeBackReport(path, { ...step, current: text }), current);
         const by = changedSince(ledger, file).map(describeActor);
-        const gone = isTopic(path) ? goneLines(file, current) : [];
+        const gone = isTopicFile(path) ? goneLines(file, current) : [];
         for (const { id, text } of gone) linesGone.set(`${path} ${id}`, { kind: 'line', name: text, by });
         const { text, collisions } = takeBackSteps(file, current);
         if (collisions > 0 && gone.length === 0) stays.push({ kind: 'file', name: path, by });
@@ -327,13 +327,9 @@ function isKey({ table, key }: RowChange, support: Row): boolean {
   return table === 'support' && ['path', 'line', 'entry'].every((column) => key[column] === support[column]);
 }
 
-function isTopic(path: string): boolean {
-  return isTopicPath(path) || isArchivePath(path);
-}
-
 /** What belongs to a file rather than to a line that a job wrote into it: it stays while others have lines there. */
 function frameOf(path: string, text: string): string {
-  if (isTopic(path)) {
+  if (isTopicFile(path)) {
     const body = bodyStart(text);
     return text.slice(0, body) + (/^(?:[ \t]*\r?\n)*/.exec(text.slice(body))?.[0] ?? '');
   }

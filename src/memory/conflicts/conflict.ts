@@ -10,7 +10,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { headAt, shaOf, versionOf } from '../ledger/version-rows.ts';
 import { authorsOf, type Line, lineEndOf, readLines, withAuthors } from '../text/blocks.ts';
 import { bodyStart } from '../text/frontmatter.ts';
-import { isArchivePath, isTopicPath, locateLines } from '../text/topic.ts';
+import { isTopicFile, locateLines } from '../text/topic.ts';
 
 /** The file as each side had it, where it was merged and where not. */
 export interface Sides {
@@ -116,7 +116,7 @@ export function withoutMarkers(
   const sides = sidesOf(text, { before });
   if (!sides) return null;
   const merged = tidyFrontmatter(reconcile(sides));
-  return { sides, text: isTopicPath(path) || isArchivePath(path) ? tidyTopic(merged) : merged };
+  return { sides, text: isTopicFile(path) ? tidyTopic(merged) : merged };
 }
 
 /** The text of a file as readers are shown it; `ledger` is null where nocturne has not worked. */

@@ -24,7 +24,7 @@ import {
 } from '../ledger/version-rows.ts';
 import { followLines } from '../store/external-edits.ts';
 import type { FileChange, Store } from '../store/store.ts';
-import { isArchivePath, isTopicPath } from '../text/topic.ts';
+import { isTopicFile } from '../text/topic.ts';
 import type { Sides } from './conflict.ts';
 import { tidyTopic, withoutMarkers } from './conflict.ts';
 
@@ -106,7 +106,7 @@ function resolving(store: Pick<Store, 'dir' | 'ledger' | 'isCheckedIn'>, at: str
         if (found) lists.set(path, found.text);
         return;
       }
-      const isTidy = found !== null || !isTidied || !(isTopicPath(path) || isArchivePath(path));
+      const isTidy = found !== null || !isTidied || !isTopicFile(path);
       write(path, isTidy ? (found?.text ?? text) : tidyTopic(text));
     },
     /** `isBuilt`: it is built anew with its overflow files, else it alone, where it held markers. */

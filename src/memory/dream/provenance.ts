@@ -16,7 +16,7 @@ import { memoryAt } from '../ledger/version-rows.ts';
 import type { MemoryReader } from '../store/live-files.ts';
 import { logPath, parseLog } from '../text/daily-log.ts';
 import { parseJsonReport, type ReportRow, reportDay, reportPath } from '../text/dream-report.ts';
-import { isArchivePath, isTopicPath, lineNumbers, parseTopic, type TopicLine, withoutMark } from '../text/topic.ts';
+import { isTopicFile, lineNumbers, parseTopic, type TopicLine, withoutMark } from '../text/topic.ts';
 import type { Entry } from '../types.ts';
 
 export interface ExplainedEntry extends Omit<Entry, 'prompt' | 'day'> {
@@ -64,7 +64,7 @@ export async function explainLines(
   store: MemoryReader,
   { path, line }: { path: string; line?: string },
 ): Promise<ExplainedLine[]> {
-  const raw = isTopicPath(path) || isArchivePath(path) ? await store.read(path) : null;
+  const raw = isTopicFile(path) ? await store.read(path) : null;
   if (raw === null) {
     throw new AppError('bad-input', `There is no topic ${path} in ${store.id}.`, {
       remedy: 'Name a topic file, as MEMORY.md lists them, or an entry (e_…).',

@@ -5,7 +5,7 @@
 
 import type { Day } from '../../base/time.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { dueDay, isArchivePath, isTopicPath, lineId, parseTopic } from '../text/topic.ts';
+import { dueDay, isArchivePath, isTopicFile, lineId, parseTopic } from '../text/topic.ts';
 import { isMemoryType, type MemoryType } from '../types.ts';
 
 /** What the tables know of a topic file. */
@@ -47,7 +47,7 @@ export function refreshTopics(ledger: Ledger, { most = Number.POSITIVE_INFINITY 
   const lost = ledger.lists(
     'select path from topic where not exists (select 1 from memory where memory.path = topic.path)',
   ) as [string][];
-  const changed = stale.filter(([path]) => isTopicPath(path) || isArchivePath(path)).slice(0, most);
+  const changed = stale.filter(([path]) => isTopicFile(path)).slice(0, most);
   if (changed.length + lost.length === 0) return;
   ledger.deriving(() => {
     for (const [path] of lost) dropTopic(ledger, path);

@@ -14,7 +14,7 @@ import { isLog, lostIds, lostIn, memoryAt, shaOf } from '../ledger/version-rows.
 import { locateFile } from '../store/confine.ts';
 import type { Store } from '../store/store.ts';
 import { joinLogs, logDay, logPath, parseLog } from '../text/daily-log.ts';
-import { isArchivePath, isTopicPath, parseTopic } from '../text/topic.ts';
+import { isTopicFile, isTopicPath, parseTopic } from '../text/topic.ts';
 import {
   CHECK,
   commitEach,
@@ -33,8 +33,7 @@ export async function findFaults(store: Store): Promise<Finding[]> {
   const texts = new Map<string, string>();
   for (const path of await store.list())
     texts.set(path, logDay(path) ? await readLog(store, path) : ((await store.read(path)) ?? ''));
-  const isTopic = (path: string) => isTopicPath(path) || isArchivePath(path);
-  const parsed = [...texts].flatMap(([path, text]) => (isTopic(path) ? [parseTopic(path, text)] : []));
+  const parsed = [...texts].flatMap(([path, text]) => (isTopicFile(path) ? [parseTopic(path, text)] : []));
   const files: ReadFiles = { texts, topics: new Map(parsed.map((topic) => [topic.path, topic])) };
   const findings = [
     ...findDamagedVersions(store),

@@ -28,7 +28,7 @@ import { missingIn, noteLostAnywhere } from '../ledger/version-rows.ts';
 import type { By, Store } from '../store/store.ts';
 import type { LogItem } from '../text/daily-log.ts';
 import { parseJsonReport, type ReportRow, reportDay } from '../text/dream-report.ts';
-import { isArchivePath, isTopicPath, lineId, parseTopic, seenOnceOn } from '../text/topic.ts';
+import { isTopicFile, lineId, parseTopic, seenOnceOn } from '../text/topic.ts';
 import { entryOfItem, historyPaths, logItemsOf, REPORTS, readLog, readLogItems, withoutRemains } from './log-items.ts';
 
 /** Whether the ledger has taken in what the reports say of a dream. */
@@ -63,8 +63,7 @@ export async function rebuildFromFiles(store: Store, changed?: string[]): Promis
   if (!isBehind(store.ledger, historyOf(found, store.ledger))) return;
 
   const topics = new Map<string, string>();
-  for (const path of await store.list())
-    if (isTopicPath(path) || isArchivePath(path)) topics.set(path, (await store.read(path)) ?? '');
+  for (const path of await store.list()) if (isTopicFile(path)) topics.set(path, (await store.read(path)) ?? '');
   const index = (await store.read('MEMORY.md')) ?? '';
   const texts = new Map<string, string>();
   await store.commit({ actor: 'tool:rebuild' }, () => ({

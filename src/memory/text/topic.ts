@@ -51,6 +51,11 @@ export function isArchivePath(path: string): boolean {
   return path.startsWith(ARCHIVE) && isTopicPath(path.slice(ARCHIVE.length));
 }
 
+/** Whether a file holds a topic, put away or not. */
+export function isTopicFile(path: string): boolean {
+  return isTopicPath(path) || isArchivePath(path);
+}
+
 /** Where the lines of a topic are put away; of a path that is there already, the topic's own. */
 export function archivePath(path: string): string {
   return ARCHIVE + path;

@@ -26,7 +26,7 @@ import { isMemoryPath } from '../../memory/store/confine.ts';
 import type { FileChange, Store } from '../../memory/store/store.ts';
 import { joinLogs, logDay, parseLog } from '../../memory/text/daily-log.ts';
 import { isReportPath, parseJsonReport } from '../../memory/text/dream-report.ts';
-import { isArchivePath, isTopicPath } from '../../memory/text/topic.ts';
+import { isTopicFile } from '../../memory/text/topic.ts';
 import { type PackedFile, packTarball, readTarball } from './tarball.ts';
 
 interface Export {
@@ -143,7 +143,7 @@ function textsOf(files: Map<string, Buffer>): Map<string, string> {
 
 /** The texts of what the ledger is told of: logs, reports, topics. */
 async function readStanding(store: Store): Promise<Map<string, string>> {
-  const topics = (await store.list()).filter((path) => isTopicPath(path) || isArchivePath(path));
+  const topics = (await store.list()).filter(isTopicFile);
   const texts = new Map<string, string>();
   for (const path of [...(await historyPaths(store)), ...topics]) texts.set(path, (await store.read(path)) ?? '');
   return texts;
@@ -223,7 +223,7 @@ function importing(store: Store, { archive, standing, takesTheirs, report }: Giv
       if (!isChanged()) return;
       if (!isEmpty) index.finish(transaction);
       const of = (isOne: (path: string) => boolean) => new Map([...texts].filter(([path]) => isOne(path)));
-      const topics = of((path) => isTopicPath(path) || isArchivePath(path));
+      const topics = of(isTopicFile);
       const history = of((path) => path.startsWith('logs/') || isReportPath(path));
       takeInHistory(transaction, { texts: history, topics, index: texts.get('MEMORY.md') ?? '', isAnew: isEmpty });
       leaveToNextDream(transaction);

@@ -15,7 +15,7 @@ import { shortId, wholeId } from '../../../memory/ledger/short-ids.ts';
 import { catalogTopics } from '../../../memory/recall/catalog.ts';
 import { locateFile } from '../../../memory/store/confine.ts';
 import { type MemoryReader, ReadOnlyStore } from '../../../memory/store/live-files.ts';
-import { isArchivePath, isTopicPath } from '../../../memory/text/topic.ts';
+import { isTopicFile } from '../../../memory/text/topic.ts';
 import type { App } from '../../compose.ts';
 import { MEMORY_SCOPES, type MemoryScope, memoryDirFor, notOfWorkingTree, scopeDir } from '../../places.ts';
 import { type Keeping, keepingOf, wings } from '../../wing.ts';
@@ -263,8 +263,7 @@ export function findTopic(dir: string, given: string): string | undefined {
   const path = isAbsolute(given)
     ? relative(dir, canonicalPath(given)).split(sep).join('/')
     : given.replace(/^\.\//, '');
-  const isTopic = (each: string) => isTopicPath(each) || isArchivePath(each);
-  return [path, `${path}.md`].find((each) => isTopic(each) && statNow(`${dir}/${each}`)?.isFile);
+  return [path, `${path}.md`].find((each) => isTopicFile(each) && statNow(`${dir}/${each}`)?.isFile);
 }
 
 /** The one name of a file, relative to the memory directory, however it is spelled. Refuses what leads out of it. */

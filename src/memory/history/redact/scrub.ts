@@ -11,7 +11,7 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import { logDay, sealAgain } from '../../text/daily-log.ts';
 import { isReportPath } from '../../text/dream-report.ts';
 import { readFrontmatter, setKeys } from '../../text/frontmatter.ts';
-import { isArchivePath, isTopicPath, lineId, parseTopic } from '../../text/topic.ts';
+import { isTopicFile, lineId, parseTopic } from '../../text/topic.ts';
 
 export const REDACTED = '[redacted]';
 
@@ -77,7 +77,7 @@ export class FileScrub {
 
   /** The lines of a topic whose ids a scrub of it changes. */
   movedLines(path: string, text: string): { path: string; from: string; to: string }[] {
-    if (!isTopic(path)) return [];
+    if (!isTopicFile(path)) return [];
     const after = parseTopic(path, this.of(path, text)).lines;
     return parseTopic(path, text).lines.flatMap(({ id }, at) => {
       const to = after[at]?.id;
@@ -94,13 +94,9 @@ export class FileScrub {
       return scrubbed.replace(/(?<=")[0-9a-f]{8}(?=")/g, (id) => this.#moved.get(id) ?? id);
     }
     if (logDay(path)) return sealAgain(text, scrub.text(text));
-    const description = isTopic(path) ? readFrontmatter(text).data.description : undefined;
+    const description = isTopicFile(path) ? readFrontmatter(text).data.description : undefined;
     if (typeof description !== 'string' || !scrub.isIn(description)) return scrub.text(text);
     // Bare, `[redacted]` would make a list of it.
     return scrub.text(setKeys(text, { description: scrub.text(description) }));
   }
-}
-
-function isTopic(path: string): boolean {
-  return isTopicPath(path) || isArchivePath(path);
 }
