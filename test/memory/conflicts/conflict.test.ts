@@ -92,7 +92,7 @@ test.each([[[]], [['--diff3']], [['--zdiff3']], [['--union']]])(
         const nested = (line: string) => line.startsWith('  ');
         for (const line of kept) if (standing.has(line) && !nested(line)) expect(all).toContain(line);
       }),
-      { numRuns: sized({ quick: 20, deep: 60 }) },
+      { numRuns: sized({ quick: 10, deep: 60 }) },
     );
   },
 );
