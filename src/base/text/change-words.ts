@@ -134,10 +134,15 @@ export function denialIn(text: string): string | null {
   return negationIn(deniable(withoutReplaced(text)));
 }
 
-/** The clause in which a text denies something, what it prefers to another too; null where none does. */
-export function deniedClause(text: string): string | null {
+/** The clauses in which a text denies something, what it prefers to another too. */
+export function deniedClauses(text: string): string[] {
   const clauses = deniable(text).split(CLAUSE_ENDS);
-  return clauses.find((clause) => negationIn(clause) !== null)?.trim() ?? null;
+  return clauses.filter((clause) => negationIn(clause) !== null).map((clause) => clause.trim());
+}
+
+/** The first of them; null where there is none. */
+export function deniedClause(text: string): string | null {
+  return deniedClauses(text)[0] ?? null;
 }
 
 const REFUSES = new RegExp(edge(`${REFUSING}|${GIVEN_UP}`), 'iu');

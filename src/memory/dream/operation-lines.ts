@@ -8,6 +8,7 @@
 import {
   denialIn,
   deniedClause,
+  deniedClauses,
   isSaidIn,
   nearDouble,
   refusedIn,
@@ -247,16 +248,18 @@ function checkSense(line: NewLine, { operation, entries, old, say }: Rest): void
 
 /** Whether a line denies, of what another text denies, the same: what it prefers to another counts, too. */
 function deniesSame(line: string, other: string): boolean {
-  const [mine, theirs] = [deniedClause(line), deniedClause(other)];
   const refused = refusedIn(line);
-  // "Do not skip" is no "skip".
-  if (theirs !== null && refused !== null && refusedIn(other) === null) {
-    if (countShared(refused, theirs) > 1 || literals(refused).some((value) => containsLiteral(value, theirs)))
-      return true;
-  }
-  const word = mine === null ? null : negationIn(mine);
-  if (mine === null || theirs === null || word === null) return false;
-  return countShared(mine.slice(mine.indexOf(word)), theirs) > 1;
+  return deniedClauses(other).some((theirs) => {
+    // "Do not skip" is no "skip".
+    const isRefused =
+      refused !== null &&
+      refusedIn(other) === null &&
+      (countShared(refused, theirs) > 1 || literals(refused).some((value) => containsLiteral(value, theirs)));
+    return (
+      isRefused ||
+      deniedClauses(line).some((mine) => countShared(mine.slice(mine.indexOf(negationIn(mine) ?? '')), theirs) > 1)
+    );
+  });
 }
 
 /** Who may say what: a rule for the work and a fact about the user come from a person. */

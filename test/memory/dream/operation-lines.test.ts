@@ -722,6 +722,10 @@ test.each<[string, Operation[], DreamContext]>([
       ['The release does not know --data-only.', 'The release lacks --data-only.'],
       ['Notes get no `title:` in their head.', 'Leave `title:` out of notes.'],
       ['No charts of function names.', 'Charts of function names are rejected.'],
+      [
+        'Names it does not know go to helpers, and there is no fallback to the old way.',
+        'Foreign names go to helpers (with an error, no fallback to the old way).',
+      ],
       ['Edits that were not agreed on are undone.', 'Edits that nobody agreed on are undone.'],
     ] as const
   ).map(([said, line]): [string, Operation[], DreamContext] => [
