@@ -23,6 +23,10 @@ const REPLACED = [
   /\([^()]{1,60}\s(?:until|till|bis|jusqu'en|hasta|fino a)\s[^()]{1,40}\)/giu,
   new RegExp(String.raw`${edge('from|von|de|da')}\s+${THING}\s+(?=(?:to|nach|zu|à|a)\s)`, 'giu'),
   new RegExp(
+    String.raw`${THING}(?=\s+(?:is|was|gets|wird|wurde)\s+(?:now\s+)?(?:re(?:nam|plac)ed|superseded|umbenannt|ersetzt)\s+(?:to|by|with|as|in|durch)\s)`,
+    'giu',
+  ),
+  new RegExp(
     String.raw`(?<=${edge('(?:re(?:nam|locat)|mov|migrat|switch)ed|umbenannt|umgezogen')}(?:\s+[\p{L}]+){0,2},?\s+)${edge('from|von|aus')}\s+${THING}`,
     'giu',
   ),

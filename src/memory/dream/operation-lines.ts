@@ -157,8 +157,8 @@ interface Rest {
 function checkValues(line: NewLine, { operation, entries, old, say }: Rest): void {
   const cited = entries.flatMap(wordsOf).join('\n');
   const ofOld = old.map(({ text, sources = [] }) => [text, ...sources.map(({ at }) => dayIn(at))].join('\n'));
-  const foreign = foreignTo(cited, [line.text]);
-  const invented = foreignTo(cited, [line.text, ...ofOld]);
+  const foreign = foreignTo(cited, [line.text]).filter((value) => !isUpdated(value, { old, cited }));
+  const invented = foreignTo(cited, [line.text, ...ofOld]).filter((value) => !isUpdated(value, { old, cited }));
   if (invented.length > 0) {
     say(
       `nothing that ${quoted(line.text)} rests on says ${invented.map(quoted).join(', ')}: leave it out, or cite the entry that says it.`,
@@ -186,6 +186,18 @@ function checkValues(line: NewLine, { operation, entries, old, say }: Rest): voi
       say(`the line ${quoted(line.text)} is open between two sides, but rests on one only.`);
     }
   }
+}
+
+/** Whether a value is a command of a line that goes, with other parts that are cited in the place of some. */
+function isUpdated(value: string, { old, cited }: { old: KnownLine[]; cited: string }): boolean {
+  const parts = value.split(/\s+/);
+  return old
+    .flatMap(({ text }) => literals(text).map((each) => each.split(/\s+/)))
+    .some((former) => {
+      const changed = parts.filter((part, at) => part !== former[at]);
+      const isNear = former.length === parts.length && changed.length * 2 < parts.length;
+      return isNear && changed.length > 0 && changed.every((part) => containsLiteral(part, cited));
+    });
 }
 
 /** Values of a line that neither what it rests on says, nor a line whose place it takes. */

@@ -429,6 +429,15 @@ test.each<[string, Operation[], DreamContext, string]>([
     'keep that word',
   ]),
   [
+    'a command goes on with a value that nobody said',
+    [write('supersede', 'On new machines run `sync set --remote git:acme/other --local` once.', { replaces: ['l1'] })],
+    context(
+      [{ text: 'The remote moved to git:acme/vault.' }],
+      [{ text: 'On new machines run `sync set --remote git:acme/private --local` once.' }],
+    ),
+    'rests on says',
+  ],
+  [
     'two addresses are put into one line',
     [
       {
@@ -753,6 +762,22 @@ test.each<[string, Operation[], DreamContext]>([
       } as Operation,
     ],
     context([{ text: 'Releases are announced at git.example/tools/sync.' }, { text: 'Sources stand in src/sync.' }]),
+  ],
+  [
+    'a thing that is renamed, by the old name and the new one, is written by the new one',
+    [write('supersede', 'The skill is called repo-tour; its header is `Repo Tour:`.', { replaces: ['l1'] })],
+    context(
+      [{ text: 'The skill code-tour is renamed to repo-tour, its header becomes `Repo Tour:`.' }],
+      [{ text: 'The skill is called code-tour; its header is `Code Tour:`.' }],
+    ),
+  ],
+  [
+    'a command goes on with the value that changes',
+    [write('supersede', 'On new machines run `sync set --remote git:acme/vault --local` once.', { replaces: ['l1'] })],
+    context(
+      [{ text: 'The remote moved to git:acme/vault.' }],
+      [{ text: 'On new machines run `sync set --remote git:acme/private --local` once.' }],
+    ),
   ],
   [
     'a file is named by its path first, and by its name then',
