@@ -139,7 +139,7 @@ describe.skipIf(noPostgres)(`sending a session to the database ${noPostgres}`, (
         met += 1;
       }
     })();
-    for (let growth = 0; growth < 4; growth++) {
+    for (let growth = 0; growth < sized({ quick: 2, deep: 4 }); growth++) {
       session.add(
         `more ${growth}`,
         Array.from({ length: 10 }, (_, n) => ({ says: words(MIB / 16, growth * 100 + n) })),

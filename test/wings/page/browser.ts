@@ -44,6 +44,8 @@ export interface Visitor {
   page: Page;
   context: BrowserContext;
   go(path: string): Promise<void>;
+  /** Another tab, opened by the page: it is in its window and its process, the start of which costs more than what is in it. */
+  tab(path: string): Promise<Page>;
   /** The id of the memory that stands first. */
   memory: string;
   /** What went wrong in the page, and every address it asked for. */
@@ -69,7 +71,14 @@ export async function visit(
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
   const go = async (path: string) => void (await page.goto(`${url}${path}`));
-  const visitor: Visitor = { page, context, go, memory: '', problems: [], asked: [] };
+  const tab = async (path: string) => {
+    const opening = context.waitForEvent('page');
+    await page.evaluate(`void open(${JSON.stringify(url + path)})`);
+    const opened = await opening;
+    await opened.waitForLoadState();
+    return opened;
+  };
+  const visitor: Visitor = { page, context, go, tab, memory: '', problems: [], asked: [] };
   context.on('request', (request) => visitor.asked.push(request.url()));
   page.on('pageerror', (error) => visitor.problems.push(error.message));
   page.on('dialog', (dialog) => {

@@ -14,7 +14,7 @@ import { enter, OURS } from './enter.ts';
 
 const browser = useBrowser();
 
-const MS = sized({ quick: 10_000, deep: 120_000 });
+const MS = sized({ quick: 5_000, deep: 120_000 });
 /** What each of them does at least, however long that takes. */
 const CHANGES = 11;
 const PATH = 'shared.md';
@@ -111,11 +111,10 @@ test('what is done on the page is told to its other tabs at once', async () => {
 describe.skipIf(!hasBrowser)('in a browser', () => {
   test('a tab that slept shows what changed meanwhile, also of costs and pauses, and says when nocturne is gone', async () => {
     const world = await listening();
-    const { page, context, go } = await visit(browser(), world);
+    const { page, context, go, tab } = await visit(browser(), world);
     await context.route('**/live*', (route) => route.abort());
     await go('/cost');
-    const reading = await context.newPage();
-    await reading.goto(`${world.url}/memory/${world.id}/topic/a.md`);
+    const reading = await tab(`/memory/${world.id}/topic/a.md`);
     await world.others.enterWorker('redis');
     appendFileSync(join(world.dir, 'a.md'), '- What an editor saved.\n');
     await page.locator('#gone').waitFor();
