@@ -235,7 +235,7 @@ function describeSummary({ before, after, spend, refused, left = [], callers = [
   const more = own.length > MOST_NAMED ? [`and ${own.length - MOST_NAMED} more`] : [];
   return [
     text,
-    ...part('Refused by code:', refused),
+    ...part(left.length > 0 ? 'Refused by code:' : 'Refused by code at first, and mended then:', refused),
     ...part('Left for another night:', waiting),
     ...(own.length > 0
       ? ['', `Written by others and left as it is: ${[...own.slice(0, MOST_NAMED), ...more].join(', ')}.`]

@@ -143,6 +143,7 @@ describe('what a line that goes says besides', () => {
     expect(readFileSync(`${path}.md`, 'utf8')).toContain(
       `  - was: ${old}\n  - no longer true: bisected by Kim\n  - no longer true: ${asked}\n`,
     );
+    expect(readFileSync(`${path}.md`, 'utf8')).toContain('\nRefused by code at first, and mended then:\n- operations[0]');
     const rows = JSON.parse(readFileSync(`${path}.json`, 'utf8'));
     expect(rows).toMatchObject([{ op: 'supersede', over: ['bisected by Kim', asked] }]);
     expect(toldOf(store.dir, ids[0] ?? '')).toMatchObject([{ op: 'supersede', over: ['bisected by Kim', asked] }]);
@@ -182,6 +183,7 @@ test('what is left waits for the next night with its reason, and after three nig
     left: [{ entry: a, reason: expect.stringContaining('"9000"') }],
   });
   expect(entryRow(store.ledger, a)?.state).toBe('new');
+  expect(readFileSync(join(dir, '.nocturne/dreams/2026-11-21.md'), 'utf8')).toContain('\nRefused by code:\n- ');
   expect(readFileSync(join(dir, '.nocturne/dreams/2026-11-21.md'), 'utf8')).toContain(
     `Left for another night:\n- ${a}`,
   );
