@@ -143,7 +143,9 @@ describe('what a line that goes says besides', () => {
     expect(readFileSync(`${path}.md`, 'utf8')).toContain(
       `  - was: ${old}\n  - no longer true: bisected by Kim\n  - no longer true: ${asked}\n`,
     );
-    expect(readFileSync(`${path}.md`, 'utf8')).toContain('\nRefused by code at first, and mended then:\n- operations[0]');
+    expect(readFileSync(`${path}.md`, 'utf8')).toContain(
+      '\nRefused by code at first, and mended then:\n- operations[0]',
+    );
     const rows = JSON.parse(readFileSync(`${path}.json`, 'utf8'));
     expect(rows).toMatchObject([{ op: 'supersede', over: ['bisected by Kim', asked] }]);
     expect(toldOf(store.dir, ids[0] ?? '')).toMatchObject([{ op: 'supersede', over: ['bisected by Kim', asked] }]);
