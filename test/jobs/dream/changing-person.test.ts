@@ -10,9 +10,9 @@ import { countChecks } from '../../support/check-counts.ts';
 import { sized } from '../../support/depth.ts';
 import { seeded } from '../../support/random.ts';
 
-const NIGHTS = sized({ quick: 25, deep: 365 });
+const NIGHTS = sized({ quick: 18, deep: 365 });
 /** Of the sloppy model, so many that a limit of one in fifty is one. */
-const SLOPPY = sized({ quick: { nights: 50, seed: 4_712 }, deep: { nights: 365, seed: 4_711 } });
+const SLOPPY = sized({ quick: { nights: 40, seed: 4_712 }, deep: { nights: 365, seed: 4_711 } });
 
 const standingIn = ({ lines }: Year) => lines.map(({ text }) => text).filter((text) => seenOnceOn(text) === undefined);
 

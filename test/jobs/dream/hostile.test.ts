@@ -261,7 +261,7 @@ test('whatever a model proposes, the commit keeps every promise or nothing is ch
       jobs.close();
       await server.close();
     }),
-    { numRuns: sized({ quick: 20, deep: 250 }) },
+    { numRuns: sized({ quick: 26, deep: 250 }) },
   );
   const least = sized({ quick: 2, deep: 5 });
   expect(outcomes.get('dreamed')).toBeGreaterThan(least);
@@ -299,7 +299,7 @@ test.runIf(wingWith('approval'))(
         }
         jobs.close();
       }),
-      { numRuns: sized({ quick: 10, deep: 120 }) },
+      { numRuns: sized({ quick: 12, deep: 120 }) },
     );
     expect(accepted).toBeGreaterThan(10);
   },

@@ -1,4 +1,4 @@
-// A year of nights over one memory (the small size: every other night of 110): about 5,000 entries, a model that is played
+// A year of nights over one memory (the small size: every third night of 120): about 5,000 entries, a model that is played
 // in process, and a clock that goes on.
 
 import { readdirSync, readFileSync } from 'node:fs';
@@ -16,9 +16,9 @@ import { record, type Said } from '../../support/recorded.ts';
 import { tempDir } from '../../support/temp.ts';
 import { subjectOf, type TidyDreamer, tidyDreamer } from '../../support/tidy-dreamer.ts';
 
-const NIGHTS = sized({ quick: 55, deep: 365 });
+const NIGHTS = sized({ quick: 40, deep: 365 });
 /** From one night to the next; what is due, and what nobody used, counts days. */
-const DAYS = sized({ quick: 2, deep: 1 });
+const DAYS = sized({ quick: 3, deep: 1 });
 const PER_NIGHT = sized({ quick: 10, deep: 14 });
 /** How many rules there are: one is said again after a hundred nights, in the small size after ten. */
 const RULES = sized({ quick: 20, deep: 40 });
@@ -135,7 +135,7 @@ test('the index is within its caps every night', () => {
 });
 
 test('a night late in the year sends no more than one in spring', () => {
-  const each = sized({ quick: 12, deep: 60 });
+  const each = sized({ quick: 9, deep: 60 });
   const [spring, late] = [nights.slice(60 / DAYS, 60 / DAYS + each), nights.slice(-each)];
   const figures = [mean(spring, 'tokens'), mean(late, 'tokens'), mean(spring, 'ms'), mean(late, 'ms')];
   console.info(
@@ -146,7 +146,7 @@ test('a night late in the year sends no more than one in spring', () => {
 
 test('every fact is still found, or a report names what became of it and why', () => {
   const entries = allEntries(jobs.store.ledger);
-  expect(entries.length).toBeGreaterThan(sized({ quick: 500, deep: 5_000 }));
+  expect(entries.length).toBeGreaterThan(sized({ quick: 360, deep: 5_000 }));
   const standing = [...texts().values()].join('\n');
   const told = Map.groupBy(reports(), (row) => row.entry);
   const lost = entries.filter(({ id, text }) => {
@@ -187,7 +187,7 @@ test('past dates and what nobody used are in the archive, with the reason, and a
 
 test('undoing a night in the middle in part restores what later nights do not rest on, and says what does', async () => {
   // It put something away, and what it wrote was said again later.
-  const middle = sized({ quick: 43, deep: 180 });
+  const middle = sized({ quick: 29, deep: 180 });
   const night = nights[middle] as Night;
   const before = [...texts()].flatMap(([path, text]) =>
     parseTopic(path, text).lines.map((line) => `${path} ${line.text}`),

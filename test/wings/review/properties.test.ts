@@ -193,7 +193,7 @@ test('whatever happens between proposing and deciding, only what was shown is do
       for (const each of steps) await run.take(each);
       await run.finish();
     }),
-    { numRuns: sized({ quick: 4, deep: 12 }) },
+    { numRuns: sized({ quick: 5, deep: 12 }) },
   );
   expect([...outcomes]).toEqual(expect.arrayContaining(['accepted', 'rejected', 'edited']));
 });
