@@ -2,7 +2,9 @@
 
 import { expect, test } from 'vitest';
 import type { ExplainedLine } from '../../../src/memory/dream/provenance.ts';
-import { testApp } from '../../support/app.ts';
+import { testApp, testModel } from '../../support/app.ts';
+import type { MessagesRequest } from '../../support/messages-server.ts';
+import { messagesBy, obey, shown } from '../../support/obedient.ts';
 import { jsonHere, runHere } from '../../support/run-here.ts';
 import { sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
@@ -42,6 +44,30 @@ test('a line, its words, its entry, its session, its job and its day all lead to
   const [{ id: dreamed } = { id: '' }] = (await jsonHere<{ lastJobs: { id: string }[] }>(['status'], environment))
     .lastJobs;
   expect((await why(dreamed)).stdout).toContain(`(${entry.slice(0, 10)})`);
+});
+
+test('of a line in other words it says what the entry gave it, where that is not all of it', async () => {
+  const RULES = ['We use pnpm for all packages, never npm.', 'We squash before a merge, always, in all packages.'];
+  const lines = ['Use pnpm for all packages, never npm.', 'Squash always, in all packages, before a merge, in web too.'];
+  const record = (request: MessagesRequest) =>
+    messagesBy(request, 'human').map((message, at) => {
+      const quote = RULES[at] ?? '';
+      return { type: 'feedback', strength: 'stated', text: quote, evidence: [{ message, quote }] };
+    });
+  const propose = (request: MessagesRequest) => {
+    const ids = [...shown(request, 'entries').matchAll(/"id":"(e_\w+)"/g)].map(([, id]) => id);
+    const said = lines.map((text, at) => ({ text, entries: [ids[at]] }));
+    return [{ kind: 'add', entries: ids, topic: 'rules', type: 'feedback', description: 'Rules', reason: 'x', lines: said }];
+  };
+  const { environment } = await testApp({ server: await testModel(obey({ record, propose })) });
+  const session = sessionFile(tempDir());
+  for (const rule of RULES) session.add(rule);
+  await runHere(['extract', session.path], environment);
+  await runHere(['dream'], environment);
+  const [first = '', second = ''] = (await runHere(['why', 'rules.md'], environment)).stdout.split('\n\n');
+  expect(first).toContain(`${lines[0]}\n  ←`);
+  expect(first).not.toContain('gave the line');
+  expect(second).toContain('gave the line: ');
 });
 
 test('the JSON of a line and of an entry is what explain gives, that of a day what report gives', async () => {

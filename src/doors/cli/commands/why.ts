@@ -359,7 +359,7 @@ function describeEntry(entry: ExplainedEntry, seen: Seen, indent = '', line = ''
   const lines = [
     `← ${[seen.entry(id), type, ...marks, where].join(', ')}`,
     ...(text === line ? [] : [`  ${text}`]),
-    ...(gave && gave !== text ? [`  gave the line: ${gave}`] : []),
+    ...(gave && gave !== text && gave !== line ? [`  gave the line: ${gave}`] : []),
     ...evidence.map(({ quote }) => `  “${quote}”`),
     evidence.length === 0
       ? `  written by a ${by === 'assistant' ? 'program' : 'person'}, ${when}`
