@@ -48,7 +48,10 @@ test('a line, its words, its entry, its session, its job and its day all lead to
 
 test('of a line in other words it says what the entry gave it, where that is not all of it', async () => {
   const RULES = ['We use pnpm for all packages, never npm.', 'We squash before a merge, always, in all packages.'];
-  const lines = ['Use pnpm for all packages, never npm.', 'Squash always, in all packages, before a merge, in web too.'];
+  const lines = [
+    'Use pnpm for all packages, never npm.',
+    'Squash always, in all packages, before a merge, in web too.',
+  ];
   const record = (request: MessagesRequest) =>
     messagesBy(request, 'human').map((message, at) => {
       const quote = RULES[at] ?? '';
@@ -57,7 +60,9 @@ test('of a line in other words it says what the entry gave it, where that is not
   const propose = (request: MessagesRequest) => {
     const ids = [...shown(request, 'entries').matchAll(/"id":"(e_\w+)"/g)].map(([, id]) => id);
     const said = lines.map((text, at) => ({ text, entries: [ids[at]] }));
-    return [{ kind: 'add', entries: ids, topic: 'rules', type: 'feedback', description: 'Rules', reason: 'x', lines: said }];
+    return [
+      { kind: 'add', entries: ids, topic: 'rules', type: 'feedback', description: 'Rules', reason: 'x', lines: said },
+    ];
   };
   const { environment } = await testApp({ server: await testModel(obey({ record, propose })) });
   const session = sessionFile(tempDir());
