@@ -130,7 +130,7 @@ const lacking = noPostgres || (noOwnRedis() ? `(${noOwnRedis()})` : '');
 test.skipIf(lacking)(
   `each worker and server starts by its own command, becomes healthy by its own check, and ends when told to ${lacking}`,
   async () => {
-    const database = await ownDatabase();
+    const database = await ownDatabase({ isNew: true });
     onTestFinished(() => database.drop());
     const fleet = fleetWith(PASSWORDS);
     const redisPort = await startRedis(fleet['fleet-redis'] as Service);

@@ -22,7 +22,8 @@ interface Check {
 }
 
 describe.skipIf(noPostgres)(`what is told of a database ${noPostgres}`, () => {
-  const own = withStores({ stores: {} });
+  // It tells of all tables that were ever made there.
+  const own = withStores({ stores: {} }, { isNew: true });
 
   /** A machine with nothing but the database's URL. */
   function machine(settings: Record<string, string> = {}) {

@@ -24,11 +24,12 @@ export function openStores(url: string, options: Partial<StoresOptions> = {}): P
 /** A database of a test file's own, with its stores as each of these machines has them. Called where tests are described. */
 export function withStores<Machine extends string>(
   machines: Record<Machine, Partial<StoresOptions>>,
+  of?: Parameters<typeof ownDatabase>[0],
 ): { database: OwnDatabase } & Record<Machine, FleetStores> {
   const made = {} as { database: OwnDatabase } & Record<string, FleetStores>;
   const opened: FleetStores[] = [];
   beforeAll(async () => {
-    made.database = await ownDatabase();
+    made.database = await ownDatabase(of);
     for (const [name, options] of Object.entries<Partial<StoresOptions>>(machines)) {
       const stores = await openStores(made.database.url, options);
       opened.push(stores);

@@ -51,7 +51,7 @@ describe.skipIf(noPostgres)(`two servers ${noPostgres}`, () => {
   });
 
   test(`of ${OPERATIONS} writes while one of the two is killed each that was acknowledged is there once, and no other is twice`, async () => {
-    const database = await ownDatabase();
+    const database = await ownDatabase({ isNew: true });
     onTestFinished(() => database.drop());
     const environments = [machine(database.url), machine(database.url)];
     const made = await jsonHere<{ id: string; key: string }>(
