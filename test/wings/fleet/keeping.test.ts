@@ -6,6 +6,9 @@ import { runAgent } from '../../../src/agent/loop.ts';
 import { enqueueExtract } from '../../../src/doors/cli/commands/enqueue.ts';
 import { compose } from '../../../src/doors/compose.ts';
 import { drainInboxes, runWorker } from '../../../src/doors/worker/worker.ts';
+import { openDatabase } from '../../../src/wings/fleet/database.ts';
+import { STORES } from '../../../src/wings/fleet/stores/rows.ts';
+import { WORK } from '../../../src/wings/fleet/work/tables.ts';
 import { noOwnRedis, ownRedis } from '../../queue/own-redis.ts';
 import { testApp } from '../../support/app.ts';
 import { sessionFile } from '../../support/session-file.ts';
@@ -22,6 +25,16 @@ describe.skipIf(noPostgres)(`memory that two machines share ${noPostgres}`, () =
   afterAll(() => own.drop());
 
   const machine = (dir: string) => testApp({ dir, settings: { databaseUrl: own.url } });
+
+  test('who opens a database with all its tables waits for nobody who makes others there', async () => {
+    const maker = await openDatabase(own.url, [STORES, WORK]);
+    onTestFinished(() => maker.close());
+    await maker.transaction("begin; select pg_advisory_xact_lock(hashtext('nocturne'))", async () => {
+      const opened = await openDatabase(own.url, [STORES, WORK]);
+      expect(opened.id).toBe(maker.id);
+      await opened.close();
+    });
+  });
 
   test('a session of one machine is extracted and dreamed by the other, and read by the first', async () => {
     const dir = tempDir();
