@@ -11,7 +11,7 @@ import { parse } from 'yaml';
 import type { Environment } from '../../../src/base/config/config.ts';
 import { noOwnRedis } from '../../queue/own-redis.ts';
 import { refusedPort } from '../../queue/servers.ts';
-import { sized } from '../../support/depth.ts';
+import { sized, waysTaken } from '../../support/depth.ts';
 import { COMPILED, start, stop, until } from '../../support/run.ts';
 import { runHere } from '../../support/run-here.ts';
 import { tempDir } from '../../support/temp.ts';
@@ -154,7 +154,8 @@ test.skipIf(lacking)(
       return { service, environment, command, check: service.healthcheck.test.map(at) };
     };
     const workers = Array.from({ length: sized({ quick: 1, deep: 3 }) }, () => here('fleet-worker'));
-    const all = await Promise.all([...workers, ...serverNames.map(here)]);
+    // The file says the same of both servers.
+    const all = await Promise.all([...workers, ...waysTaken(serverNames).map(here)]);
     expect(await Promise.all(all.map((each) => isHealthy(each.check, each.environment)))).toEqual(all.map(() => false));
     await Promise.all(
       all.map(async ({ service, environment, command, check }) => {
