@@ -32,7 +32,7 @@ export function inputShapes(names: string[]) {
     }),
     search: z.strictObject({
       store,
-      query: z.string().min(1).max(1_000).describe('Words, "phrases" that must be there, begin* of words.'),
+      query: z.string().min(1).max(1_000).describe('Words or how they begin, "phrases" that must be there.'),
       path_prefix: under.describe('Only under this directory.'),
       limit: count.max(100).default(20),
       page,

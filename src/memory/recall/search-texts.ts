@@ -22,6 +22,8 @@ export type FileKind = 'topic' | 'entry' | 'index' | 'archive' | 'file';
 export interface SearchedLine {
   /** In one case. */
   text: string;
+  /** The same in the case that it has. */
+  cased: string;
   /** From 1: the line that a hit here names; of a log, the one on which its entry begins. */
   named: number;
   /** The id of an entry that ends here. */
@@ -36,7 +38,8 @@ export class SearchedText {
   readonly path: string;
   readonly kind: FileKind;
   readonly text: string;
-  /** The text in one case. */
+  /** The text as it is composed, and in one case. */
+  readonly composed: string;
   readonly folded: string;
   #lines: SearchedLine[] | undefined;
   #spaced: SearchedLine[] | undefined;
@@ -47,18 +50,20 @@ export class SearchedText {
     this.path = path;
     this.kind = kindOf(path);
     this.text = text;
-    this.folded = inOneCase(text);
+    this.composed = text.normalize('NFC');
+    this.folded = inOneCase(this.composed);
   }
 
   /** `isSpaced`: with single spaces, as phrases are looked for. */
   lines(isSpaced: boolean): SearchedLine[] {
     if (!isSpaced) {
-      this.#lines ??= readLines(this, this.folded);
+      this.#lines ??= readLines(this, { compared: this.folded, cased: this.composed });
       return this.#lines;
     }
     if (!this.#spaced) {
       const spaced = withSingleSpaces(this.folded);
-      this.#spaced = spaced === this.folded ? this.lines(false) : readLines(this, spaced);
+      const cased = withSingleSpaces(this.composed);
+      this.#spaced = spaced === this.folded ? this.lines(false) : readLines(this, { compared: spaced, cased });
     }
     return this.#spaced;
   }
@@ -150,14 +155,19 @@ function kindOf(path: string): FileKind {
   return path === 'MEMORY.md' ? 'index' : isArchivePath(path) ? 'archive' : 'file';
 }
 
-function readLines({ kind, text }: SearchedText, compared: string): SearchedLine[] {
+function readLines(
+  { kind, text }: SearchedText,
+  { compared, cased }: { compared: string; cased: string },
+): SearchedLine[] {
   const isTopic = kind === 'topic' || kind === 'archive';
   const headLines = isTopic ? text.slice(0, bodyStart(text)).split('\n').length - 1 : 0;
+  const casedLines = cased.split('\n');
   let begins = 0;
   return compared.split('\n').map((line, at) => {
     if (kind === 'entry' && !/^\s*(>|<!--)/.test(line)) begins = at + 1;
     return {
       text: line,
+      cased: casedLines[at] ?? '',
       named: kind === 'entry' ? begins : at + 1,
       entry: kind === 'entry' ? /^\s*<!-- (e_\w+)/.exec(line)?.[1] : undefined,
       isAside: isAside(line, { kind, isHead: at < headLines }),

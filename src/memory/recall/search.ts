@@ -1,6 +1,6 @@
 // Finds words in what is remembered: topic files, what was put away, daily logs and lines of one's own in the index.
-// The one full-text search: people, agents and MCP clients ask it, for words, "phrases" and begin* of words; scripts
-// without spaces are taken apart by the system's dictionary. It goes through the texts as they stand, line by line, so it
+// The one full-text search: people, agents and MCP clients ask it, for words and what begins with them, "phrases" and
+// pieces with signs as they stand; scripts without spaces are taken apart by the system's dictionary. It goes through the texts as they stand, line by line, so it
 // is right a second after an edit, without a ledger, and in every language; ten thousand topics take about as long as to
 // find out whether an index of them is up to date. A fact is one hit: the line of a topic, and the entries it rests on.
 // It changes nothing.
@@ -32,7 +32,7 @@ export interface Hit {
 }
 
 interface SearchRequest {
-  /** Words, "phrases", which a hit must have, and begin*. Empty: nothing is found. */
+  /** Words, which begin one of a hit, and "phrases", which a hit must have. Empty: nothing is found. */
   query: string;
   limit: number;
   /** So many of the best are left out; default 0. */
@@ -193,7 +193,8 @@ function filesWithTerms(
       if (text.path.startsWith('index/')) continue;
       count += 1;
       const compared = isSpaced ? withSingleSpaces(text.folded) : text.folded;
-      const isIn = terms.map(({ text }) => compared.includes(text));
+      const cased = isSpaced ? withSingleSpaces(text.composed) : text.composed;
+      const isIn = terms.map((term) => compared.includes(term.text) && qualityIn(compared, term, cased) > 0);
       isIn.forEach((is, at) => {
         if (is) found[at] = (found[at] as number) + 1;
       });
@@ -250,12 +251,12 @@ function matchLine(
   let score = 0;
   let isIn = false;
   for (const term of terms) {
-    const quality = qualityIn(line.text, term);
+    const quality = qualityIn(line.text, term, line.cased);
     // What a line names only as given up is found, and worth next to nothing.
     const standing = quality > 0 ? standingIn(line) : '';
     const kept = standing === line.text ? quality : qualityIn(standing, term);
     if (quality === 0 && term.kind === 'phrase') return null;
-    const isInContext = context !== '' && context.includes(term.text);
+    const isInContext = qualityIn(context, term) > 0;
     if (kept > 0 || isInContext) words += 1;
     isIn ||= quality > 0;
     score += term.weight * ((kept || quality * GIVEN_UP) + (isInContext ? 1 : 0));
@@ -286,9 +287,8 @@ function byWorth(a: Candidate, b: Candidate): number {
 function hitOf({ file, line, shown, words }: Candidate, terms: Term[]): Hit {
   const { kind, path, text } = file.text;
   const raw = text.split('\n')[shown - 1] as string;
-  const folded = inOneCase(raw);
-  const compared = hasPhrases(terms) ? withSingleSpaces(folded) : folded;
-  const first = terms.find((term) => qualityIn(compared, term) > 0);
+  const cased = hasPhrases(terms) ? withSingleSpaces(raw.normalize('NFC')) : raw.normalize('NFC');
+  const first = terms.find((term) => qualityIn(inOneCase(cased), term, cased) > 0);
   const said = raw.trim().replace(/^(description:|[-*+>]) ?/, '');
   return { kind, path, line, text: cutAround(said, first?.text ?? ''), words };
 }
@@ -308,19 +308,21 @@ function cutAround(text: string, word: string): string {
 interface Term {
   /** In lower case and NFC; a phrase with single spaces. */
   text: string;
-  /** A `word` may stand inside of another; a `prefix` begins one; a `phrase` must be in the line. */
-  kind: 'word' | 'prefix' | 'phrase';
+  /** A `word` begins one; a `piece` of an unspaced script or with signs stands anywhere; a `phrase` must be in the line. */
+  kind: 'word' | 'piece' | 'phrase';
 }
 
-const TERM = /["“„]([^"“”„]+)["“”]|([\p{L}\p{N}\p{M}_./@-]+)(\*?)/gu;
+const TERM = /["“„]([^"“”„]+)["“”]|([\p{L}\p{N}\p{M}_./@-]+)/gu;
+/** What is a word only between spaces or other signs; in Arabic and Hebrew "the" and "in" are written before it. */
+const IS_WORD = /^(?:(?![\p{sc=Arabic}\p{sc=Hebrew}])[\p{L}\p{N}\p{M}])+$/u;
 const WITHOUT_SPACES = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u;
 
 /** The terms of a query, each once; one without a letter or digit is looked for as it stands, such as an emoji. */
 export function readQuery(query: string): Term[] {
-  const terms = [...inOneCase(query).matchAll(TERM)].flatMap(([, phrase, run = '', star]): Term[] => {
+  const terms = [...inOneCase(query).matchAll(TERM)].flatMap(([, phrase, run = '']): Term[] => {
     if (phrase !== undefined) return [{ text: withSingleSpaces(phrase).trim(), kind: 'phrase' }];
-    if (star) return [{ text: run, kind: 'prefix' }];
-    return wordsIn(run).map((text) => ({ text, kind: 'word' }));
+    const isSpaced = !WITHOUT_SPACES.test(run);
+    return wordsIn(run).map((text) => ({ text, kind: isSpaced && IS_WORD.test(text) ? 'word' : 'piece' }));
   });
   const meant = terms.filter(({ text }) => /[\p{L}\p{N}_]/u.test(text));
   const asItStands = withSingleSpaces(inOneCase(query)).trim();
@@ -329,13 +331,43 @@ export function readQuery(query: string): Term[] {
 }
 
 /** 3: the term stands in the line as a word; 2: it begins one; 1: it is part of one; 0: it is not there. */
-function qualityIn(line: string, { text, kind }: Term): number {
+function qualityIn(line: string, term: Term, cased = ''): number {
   let best = 0;
-  for (let at = line.indexOf(text); at >= 0 && best < 3; at = line.indexOf(text, at + 1)) {
-    const begins = !isOfWord(line[at - 1]);
-    best = Math.max(best, begins ? (isOfWord(line[at + text.length]) ? 2 : 3) : 1);
+  for (const { quality } of placesIn(line, term, cased)) {
+    best = Math.max(best, quality);
+    if (best === 3) break;
   }
-  return kind === 'prefix' && best < 2 ? 0 : best;
+  return best;
+}
+
+/** `cased`: the line before it was in one case, which tells where the words of `maxRetryCount` begin. */
+function* placesIn(line: string, { text, kind }: Term, cased: string): Generator<{ at: number; quality: number }> {
+  const humps = cased.length === line.length ? cased : '';
+  for (let at = line.indexOf(text); at >= 0; at = line.indexOf(text, at + 1)) {
+    const begins = !isOfWord(line[at - 1]);
+    if (begins) yield { at, quality: isOfWord(line[at + text.length]) ? 2 : 3 };
+    else if (kind !== 'word') yield { at, quality: 1 };
+    else if (isInnerStart(line, at) || isHump(humps, at)) yield { at, quality: 1 };
+  }
+}
+
+/** Whether a word of a name begins here, as in `max_retry` and `node24`. */
+function isInnerStart(line: string, at: number): boolean {
+  return /^(?:_.|\p{N}\p{L}|\p{L}\p{N})/u.test(line.slice(at - 1, at + 1));
+}
+
+function isHump(line: string, at: number): boolean {
+  return /^(?:\p{Ll}\p{Lu}|\p{Lu}\p{Lu}\p{Ll})/u.test(line.slice(at - 1, at + 2));
+}
+
+/** Where the terms of a query stand in a text that was found, in their order, none over another. */
+export function standingAt(text: string, query: string): { from: number; to: number }[] {
+  const line = inOneCase(text);
+  if (line.length !== text.length) return [];
+  const found = readQuery(query)
+    .flatMap((term) => [...placesIn(line, term, text)].map(({ at }) => ({ from: at, to: at + term.text.length })))
+    .sort((a, b) => a.from - b.from || b.to - a.to);
+  return found.filter(({ from }, at) => found.slice(0, at).every(({ to }) => to <= from));
 }
 
 function wordsIn(run: string): string[] {
@@ -348,5 +380,5 @@ function wordsIn(run: string): string[] {
 }
 
 function isOfWord(character: string | undefined): boolean {
-  return character !== undefined && /[\p{L}\p{N}_]/u.test(character);
+  return character !== undefined && /[\p{L}\p{N}\p{M}_]/u.test(character);
 }

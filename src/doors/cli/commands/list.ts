@@ -235,7 +235,7 @@ const search: CommandSpec<CommonOptions & { limit: number; all?: boolean }, [str
   name: 'search',
   about: 'find words in topics, entries and logs, best first',
   group: 'Every day',
-  args: [['<query...>', 'words, "phrases" that must be there, begin* of words']],
+  args: [['<query...>', 'words or how they begin, "phrases" that must be there']],
   options: [
     ['--limit <n>', 'so many results', { default: 20, parse: countUpTo(10_000) }],
     ['--all', 'in all projects', { conflicts: ['memory', 'scope'] }],

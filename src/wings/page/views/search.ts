@@ -2,7 +2,7 @@
 
 import { html } from 'hono/html';
 import { catalogEntries } from '../../../memory/recall/catalog.ts';
-import { searchMemories } from '../../../memory/recall/search.ts';
+import { searchMemories, standingAt } from '../../../memory/recall/search.ts';
 import { KeptTexts } from '../../../memory/recall/search-texts.ts';
 import { logDay } from '../../../memory/text/daily-log.ts';
 import { isArchivePath, isTopicPath, lineNumbers } from '../../../memory/text/topic.ts';
@@ -38,10 +38,10 @@ export async function searchView(at: At): Promise<View> {
     title: query === '' ? 'Search' : `${query.slice(0, 40)} – Search`,
     part: 'search',
     body: html`<h1>Search</h1>
-<form action="/search" role="search" class="search"><label for="q" class="hidden">Words to look for</label><input id="q" type="search" name="q" value="${query}" placeholder="Words, &quot;phrases&quot;, begin*" autocomplete="off" spellcheck="false" dir="auto"><button class="primary">Search</button></form>
+<form action="/search" role="search" class="search"><label for="q" class="hidden">Words to look for</label><input id="q" type="search" name="q" value="${query}" placeholder="Words, &quot;phrases&quot;" autocomplete="off" spellcheck="false" dir="auto"><button class="primary">Search</button></form>
 <div id="found" aria-live="polite">
 ${query === '' ? html`<p class="dim">Facts come first, then entries and logs, of all memories.</p>` : ''}
-${query !== '' && total === 0 ? empty('Nothing holds these words', meant ? html`Did you mean <a href="/search?q=${encodeURIComponent(meant)}">${meant}</a>?` : 'Try fewer words, or the beginning of one with a *.') : ''}
+${query !== '' && total === 0 ? empty('Nothing holds these words', meant ? html`Did you mean <a href="/search?q=${encodeURIComponent(meant)}">${meant}</a>?` : 'Try fewer words, or only the beginning of one.') : ''}
 ${total > 0 ? html`<p class="dim">${total} found${meant ? html`. Did you mean <a href="/search?q=${encodeURIComponent(meant)}">${meant}</a>?` : ''}</p><ul class="plain list">${items}</ul>${pager(at.url, { page, size: SIZE, total })}` : ''}
 </div>`,
   };
@@ -64,8 +64,11 @@ async function hrefOf({ id, store }: MemoryPlace, { path, line }: { path: string
 
 /** The words that were looked for stand out. */
 function marked(text: string, query: string): Html[] {
-  const words = query.toLowerCase().match(/[\p{L}\p{N}_]{2,}/gu) ?? [];
-  if (words.length === 0) return [html`${text}`];
-  const parts = text.split(new RegExp(`(${words.join('|')})`, 'giu'));
-  return parts.map((part, at) => (at % 2 === 1 ? html`<mark>${part}</mark>` : html`${part}`));
+  let at = 0;
+  const parts = standingAt(text, query).flatMap(({ from, to }) => {
+    const before = text.slice(at, from);
+    at = to;
+    return [html`${before}`, html`<mark>${text.slice(from, to)}</mark>`];
+  });
+  return [...parts, html`${text.slice(at)}`];
 }
