@@ -85,6 +85,21 @@ test.each([
   expect(await runHere(['status'], testing.environment)).toMatchObject({ code: 0 });
 });
 
+test('why tells a failure until the same work was done; from then on data alone has it', async () => {
+  const { testing, session, mend } = await givenUp();
+  const explained = async () => {
+    const { values } = await runJsonHere<Explained>(['why', session.id], testing.environment);
+    const { stdout } = await runHere(['why', session.id], testing.environment);
+    return { failures: values[0]?.failures, isTold: /^failed /m.test(stdout) };
+  };
+  await runHere(['retry', '--dismiss', session.id], testing.environment);
+  expect(await explained()).toMatchObject({ failures: [{ state: 'ended', isOver: false }], isTold: true });
+  mend();
+  await runHere(['retry', session.id], testing.environment);
+  expect(await workDue(testing)).toMatchObject([{ outcome: 'nothing-worth-keeping' }]);
+  expect(await explained()).toMatchObject({ failures: [{ state: 'ended', isOver: true }], isTold: false });
+});
+
 test('retry by the beginning of an id that two sessions have is refused with both, and nothing is tried', async () => {
   const { testing, session } = await givenUp();
   const other = session.id.replace(/.$/, 'f');

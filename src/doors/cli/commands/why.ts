@@ -281,7 +281,7 @@ function describeSession(found: Explanation, at: Seen, config: Config): string {
     ...found.waiting.map(
       ({ notBefore, why }) => `waits       until ${sayTime(notBefore, at)}${why ? `: ${plainly(why, config)}` : ''}`,
     ),
-    ...found.failures.map((failure) => `failed      ${sayFailure(failure, at)}`),
+    ...found.failures.filter(({ isOver }) => !isOver).map((failure) => `failed      ${sayFailure(failure, at)}`),
     ...found.proposals.map(({ entry, text, says }) => `proposed    ${text} (${entry}): ${says}`),
     `next        ${plainly(found.next.replaceAll(` ${found.session}`, ` ${found.shortId}`), config)}`,
   ].join('\n');

@@ -70,6 +70,8 @@ export interface Explanation {
     attempts: number | null;
     tries: number | null;
     at: string;
+    /** The same work was done since, so that only data has it. */
+    isOver: boolean;
   }[];
   /** What waits for a person's word of what it gave, or was rejected. */
   proposals: { entry: string; text: string; says: string }[];
@@ -163,10 +165,23 @@ async function explainSession(app: App, known: Known): Promise<Explanation> {
   );
   const listed = work.flatMap(({ key, failure }): Explanation['failures'] =>
     failure
-      ? [{ ...pick(failure), key, state: failure.state, attempts: failure.attempts, tries: ruleOf(failure.code).tries }]
+      ? [
+          {
+            ...pick(failure),
+            key,
+            state: failure.state,
+            attempts: failure.attempts,
+            tries: ruleOf(failure.code).tries,
+            isOver: false,
+          },
+        ]
       : [],
   );
-  const ended = (ledger ? jobsOfSession(ledger, session, 5) : []).flatMap((job): Explanation['failures'] =>
+  const jobs = ledger ? jobsOfSession(ledger, session, 5) : [];
+  const done = jobs.findIndex(({ status, error, outcome }) => status === 'ended' && !error && outcome !== 'interrupted');
+  // What was given up was not done by whatever succeeded since.
+  const isDone = done >= 0 && ranges.every(({ state }) => state !== 'gave-up');
+  const ended = jobs.flatMap((job, at): Explanation['failures'] =>
     job.error
       ? [
           {
@@ -175,6 +190,7 @@ async function explainSession(app: App, known: Known): Promise<Explanation> {
             state: 'ended',
             attempts: null,
             tries: null,
+            isOver: isDone && at > done,
           },
         ]
       : [],

@@ -76,7 +76,7 @@ async function sessionView(at: At, id: string, session: string): Promise<View> {
 <div class="actions">${form(at, { action: '/do/again', fields: { memory: memory.id, session } }, html`<button>Learn again</button>`)}</div></header>
 ${found.unreadable ? html`<p class="problem">${plainly(found.unreadable, at.config)}</p>` : ''}
 ${rangeBar(found)}
-${found.failures.map(({ message, at: failedAt }) => html`<p class="problem">${plainly(message, at.config)} (${when(failedAt, at)})</p>`)}
+${found.failures.filter(({ isOver }) => !isOver).map(({ message, at: failedAt }) => html`<p class="problem">${plainly(message, at.config)} (${when(failedAt, at)})</p>`)}
 ${entries.length > 0 && turns.length === 0 ? html`<h2>What it taught</h2><ul class="plain list">${entries.map((entry) => entryLink(entry, memory))}</ul>` : ''}
 <ol class="plain turns">${shown}</ol>${pager(at.url, { page, size: TURNS, total: turns.length })}`,
   };
