@@ -3,7 +3,16 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
@@ -368,7 +377,17 @@ test('without stores the memory of the project is served, read-only, and none is
   const { environment, home } = world();
   const { NOCTURNE_MEMORY_DIR: _, ...rest } = environment;
   const { call } = await connectHere([], rest, { cwd: project });
-  expect((await call<Output<'list'>>('memory_list')).data).toEqual({ store: 'project', memories: [], next_page: null });
+  const text = 'The store "project" has no memory yet.';
+  const nothing = { store: 'project', next_page: null };
+  expect(await call('memory_list')).toMatchObject({ text, data: { ...nothing, memories: [] } });
+  expect(await call('memory_search', { query: 'pnpm' })).toMatchObject({
+    text,
+    data: { ...nothing, hits: [], total: 0 },
+  });
+  expect(await call('memory_read', { path: 'a.md' })).toMatchObject({
+    isError: true,
+    text: expect.stringContaining('no memory at a.md'),
+  });
   expect(await call('memory_write', { path: 'a.md', content: 'x' })).toMatchObject({
     isError: true,
     text: expect.stringContaining('"project" is read-only'),
@@ -378,6 +397,7 @@ test('without stores the memory of the project is served, read-only, and none is
     { name: 'mine', dir: join(home, '.claude/memory'), access: 'read_only' },
     { name: 'all', dir: environment.NOCTURNE_MEMORY_DIR, access: 'read_write' },
   ]);
+  expect(existsSync(join(home, '.claude'))).toBe(false);
 });
 
 test.each([

@@ -8,6 +8,7 @@
 import { join } from 'node:path';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { AppError, describeError, isAppError } from '../../base/errors.ts';
+import { isDirectory } from '../../base/files/directories.ts';
 import { statNow } from '../../base/files/files.ts';
 import { redact } from '../../base/text/redact.ts';
 import type { Clock } from '../../base/time.ts';
@@ -36,30 +37,40 @@ interface ToolDeps {
   /** Who makes the changes. */
   actor: string;
   clock: Clock;
-  /** Stores are kept elsewhere: what is only read is opened, too. */
-  isElsewhere?: boolean;
+  /** Where stores are kept elsewhere: opens one to read, too, and makes none; null: there is none. */
+  findStore?(dir: string): Promise<Store | null>;
   /** Failures that whoever called answers. */
   passesOn?(error: unknown): boolean;
 }
+
+type Reader = MemoryReader & Partial<Pick<Store, 'recalls'>>;
 
 const READING = { list: listMemories, search: searchMemories, read: readMemory };
 const WRITING = { write: writeMemory, edit: editMemory, delete: deleteMemory };
 
 export async function callTool({ tool, input, store }: ToolCall, deps: ToolDeps): Promise<CallToolResult> {
+  const { path } = input as Input<'read'>;
   try {
     const output = await (tool in READING ? read() : write());
-    return { content: [{ type: 'text', text: TEXTS[tool](output as never) }], structuredContent: output };
+    const text = output ? TEXTS[tool](output as never) : `The store ${JSON.stringify(store.name)} has no memory yet.`;
+    return {
+      content: [{ type: 'text', text }],
+      structuredContent: output ?? { store: store.name, ...NOTHING[tool as 'list'] },
+    };
   } catch (error) {
     if (deps.passesOn?.(error)) throw error;
-    const { path } = input as Input<'write'>;
     const isConflict = tool in WRITING && isAppError(error, 'conflict');
     // What cannot be shown after a failure leaves the failure to be told.
-    const now = isConflict ? reading((reader) => readMemory(reader, { store: store.name, path })) : null;
+    const now = isConflict
+      ? reading(async (reader) => reader && readMemory(reader, { store: store.name, path }))
+      : null;
     return failure(error, (await now?.catch(() => null)) ?? null);
   }
 
-  function read(): Promise<Output<Tool>> {
+  function read(): Promise<Output<Tool> | null> {
     return reading(async (reader) => {
+      if (reader === null && tool === 'read') throw notThere(path);
+      if (reader === null) return null;
       const found = await READING[tool as keyof typeof READING](reader, input as never);
       if (tool === 'read') await countUse(reader, (found as Output<'read'>).path);
       return found;
@@ -77,8 +88,11 @@ export async function callTool({ tool, input, store }: ToolCall, deps: ToolDeps)
     return work(await deps.openStore(store.dir), input as never, { actor: deps.actor });
   }
 
-  async function reading<T>(work: (reader: MemoryReader & Partial<Pick<Store, 'recalls'>>) => Promise<T>): Promise<T> {
-    if (store.access === 'read_write' || deps.isElsewhere) return work(await deps.openStore(store.dir));
+  /** Null: there is no memory, and none is made. */
+  async function reading<T>(work: (reader: Reader | null) => Promise<T>): Promise<T> {
+    if (store.access === 'read_write') return work(await deps.openStore(store.dir));
+    if (deps.findStore) return work(await deps.findStore(store.dir));
+    if (!isDirectory(store.dir)) return work(null);
     const reader = new ReadOnlyStore(store.dir);
     try {
       return await work(reader);
@@ -88,11 +102,14 @@ export async function callTool({ tool, input, store }: ToolCall, deps: ToolDeps)
   }
 
   /** A topic that is read is used. Of a store that may not be changed nothing is counted. */
-  async function countUse({ recalls }: Partial<Pick<Store, 'recalls'>>, path: string): Promise<void> {
+  async function countUse({ recalls }: Reader, path: string): Promise<void> {
     if (store.access !== 'read_write' || !isTopicPath(path)) return;
     await recalls?.use({ used: [path], now: deps.clock.now() });
   }
 }
+
+/** What is found where there is no memory. */
+const NOTHING = { list: { memories: [], next_page: null }, search: { hits: [], total: 0, next_page: null } };
 
 /** Of one answer; a single line that is longer is shown whole. */
 const MAX_CHARS = 16_000;

@@ -109,4 +109,14 @@ describe.skipIf(noPostgres)(`what is about the user ${noPostgres}`, () => {
     expect((await runHere(['show', 'gate.md', '--memory', id], here)).stdout).toBe('The gate is green.\n');
     expect(await own.database.ask('select path from nocturne_home.store')).toEqual([]);
   });
+
+  test('an MCP client that only reads makes no memory in the database, and is told that there is none', async () => {
+    const known = await own.stores.list();
+    const { call } = await connectHere([`notes=${join(tempDir(), 'memory')}`], machine());
+    const text = 'The store "notes" has no memory yet.';
+    expect(await call('memory_list')).toMatchObject({ text, data: { memories: [] } });
+    expect(await call('memory_search', { query: 'tea' })).toMatchObject({ text, data: { hits: [], total: 0 } });
+    expect(await call('memory_read', { path: 'a.md' })).toMatchObject({ isError: true });
+    expect(await own.stores.list()).toEqual(known);
+  });
 });

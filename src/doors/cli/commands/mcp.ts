@@ -61,7 +61,9 @@ export async function serveMemory(
     if (!app.keeping) await app.home.addStore(store.dir);
     return store;
   };
-  const deps = { openStore, actor: 'tool:mcp', clock: app.config.clock, isElsewhere: app.keeping !== null };
+  const { keeping } = app;
+  const found = keeping && { findStore: (dir: string) => keeping.findStore(dir) };
+  const deps = { openStore, actor: 'tool:mcp', clock: app.config.clock, ...found };
   return serveStdio(() => memoryServer({ stores, call: (asked) => callTool(asked, deps), version }), {
     transport,
     onerror: (error) => note(`nocturne: ${describeFault(error)}`),

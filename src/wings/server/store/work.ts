@@ -57,7 +57,7 @@ async function callTool({ store, config }: At, { by, asked }: Pick<Change, 'by'>
   const tools = await import('../../../doors/mcp/tools.ts');
   return tools.callTool(asked, {
     openStore: async () => store,
-    isElsewhere: store.id !== store.dir,
+    ...(store.id !== store.dir && { findStore: async () => store }),
     actor: `tool:${by}`,
     clock: config.clock,
     passesOn: (error) => isHeld(error) || isAppError(error, 'database-unavailable'),
