@@ -10,6 +10,7 @@
 
 import { AppError } from '../src/base/errors.ts';
 import type { Clock } from '../src/base/time.ts';
+import { indexFollowing } from '../src/memory/dream/index-follow.ts';
 import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
 import { shaOf } from '../src/memory/ledger/version-rows.ts';
 import type { Store } from '../src/memory/store/store.ts';
@@ -91,12 +92,16 @@ async function asPerson(
     isChanged = text !== current;
     return text;
   };
-  await store.commit({ actor: 'person' }, () => ({
-    files: [{ path, change: noted }],
-    rows(transaction) {
-      if (isChanged) job = enterPersonsJob(transaction, { ...done, now: clock.now() });
-    },
-  }));
+  await store.commit({ actor: 'person' }, () => {
+    const index = indexFollowing(store);
+    return {
+      files: [{ path, change: noted }, ...(path === 'MEMORY.md' ? [] : index.files)],
+      rows(transaction) {
+        index.finish(transaction);
+        if (isChanged) job = enterPersonsJob(transaction, { ...done, now: clock.now() });
+      },
+    };
+  });
   return job;
 }
 

@@ -10,6 +10,7 @@ import { AppError } from '../src/base/errors.ts';
 import { redact } from '../src/base/text/redact.ts';
 import { asSeen, sharesTopic } from '../src/base/text/wording.ts';
 import { type Clock, dayOf } from '../src/base/time.ts';
+import { indexFollowing } from '../src/memory/dream/index-follow.ts';
 import {
   type EntryRow,
   entriesSaying,
@@ -84,9 +85,15 @@ export async function remember(
       return { files: [] };
     }
     // 3.
+    const index = indexFollowing(store);
+    const log = {
+      path: logPath(day),
+      change: (current: string | null) => appendEntries(current, [entry], { day, zone }),
+    };
     return {
-      files: [{ path: logPath(day), change: (current) => appendEntries(current, [entry], { day, zone }) }],
+      files: [log, ...index.files],
       rows(transaction) {
+        index.finish(transaction);
         job = enterPersonsJob(transaction, { kind: 'remember', outcome: 'remembered', now });
         entry = { ...entry, job };
         writeEntry(transaction, entry);

@@ -4,6 +4,7 @@
 
 import type { FoundEntry } from '../../src/agent/entry-checks.ts';
 import { type Clock, type Day, dayOf } from '../../src/base/time.ts';
+import { indexFollowing } from '../../src/memory/dream/index-follow.ts';
 import {
   coverageOfTurn,
   coverRange,
@@ -89,9 +90,11 @@ export async function commitExcerpt(
     const inOrder = added.filter(isInLog).toSorted((a, b) => a.at.localeCompare(b.at));
     const logged = { remove: replaced.filter(isInLog), add: inOrder, zone };
     const files = changeLogs(logged, (removed) => withdrawn.push(...removed));
+    const index = indexFollowing(store);
     return {
-      files,
+      files: [...files, ...index.files],
       rows(transaction) {
+        index.finish(transaction);
         writeSession(transaction, left === offered.length ? rows.atEnd : rows.meanwhile);
         for (const entry of withdrawn) writeEntry(transaction, { ...entry, state: 'withdrawn' });
         for (const entry of added) writeEntry(transaction, entry);
