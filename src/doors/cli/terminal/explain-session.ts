@@ -178,7 +178,9 @@ async function explainSession(app: App, known: Known): Promise<Explanation> {
       : [],
   );
   const jobs = ledger ? jobsOfSession(ledger, session, 5) : [];
-  const done = jobs.findIndex(({ status, error, outcome }) => status === 'ended' && !error && outcome !== 'interrupted');
+  const done = jobs.findIndex(
+    ({ status, error, outcome }) => status === 'ended' && !error && outcome !== 'interrupted',
+  );
   // What was given up was not done by whatever succeeded since.
   const isDone = done >= 0 && ranges.every(({ state }) => state !== 'gave-up');
   const ended = jobs.flatMap((job, at): Explanation['failures'] =>
