@@ -1,9 +1,11 @@
 // The line of a topic in MEMORY.md follows its description, which a person changed in the file or on the page, with the next
 // commit that somebody makes, so that nobody is told the old one until a dream builds the index again. Each line stays in its place.
-// It touches no line that nocturne did not write, no index that a person pinned, and none that a repository carries.
+// It touches no line that nocturne did not write, no index that a person pinned, none that a repository carries, and none
+// that is too large to be read.
 
 import { indexLines, writeIndexLines } from '../ledger/entries.ts';
 import type { Ledger, Transaction } from '../ledger/ledger.ts';
+import { oversized } from '../store/live-files.ts';
 import { isPinned } from '../store/staging.ts';
 import type { FileChange, Store } from '../store/store.ts';
 import { readLines } from '../text/blocks.ts';
@@ -11,11 +13,12 @@ import { INDEX_CAPS, indexLine } from './index-file.ts';
 import { refreshTopics, topicCard } from './topic-table.ts';
 
 /** To be put behind the other changes of a commit. */
-export function indexFollowing({ ledger, isCheckedIn }: Pick<Store, 'ledger' | 'isCheckedIn'>): {
+export function indexFollowing({ dir, ledger, isCheckedIn }: Pick<Store, 'dir' | 'ledger' | 'isCheckedIn'>): {
   files: FileChange[];
   finish(transaction: Transaction): void;
 } {
-  const generated = isCheckedIn ? [] : [...indexLines(ledger)];
+  const isLeft = isCheckedIn || oversized(dir, ['MEMORY.md']).length > 0;
+  const generated = isLeft ? [] : [...indexLines(ledger)];
   let followed = new Map<string, string>();
   const change = (current: string | null) => {
     followed = new Map();
