@@ -82,8 +82,8 @@ export async function runChaos(plan: ChaosPlan, say: (line: string) => void = ()
       if (waiting === 0 && isAnnounced && wasDreamt && Object.keys(disturbances).length > 1) break;
     }
     await announcing;
-    const codes = await workers.stop();
-    const verdict = await judge(world, { codes, deaths: workers.deaths });
+    const stopped = await workers.stop();
+    const verdict = await judge(world, { stopped, deaths: workers.deaths });
     isKept = verdict.violations.length > 0;
     if (isKept) verdict.violations.push(`Everything is kept in ${root}.`);
     return { seed: plan.seed, seconds: Math.round(elapsed() / 1000), disturbances, ...verdict };
@@ -138,7 +138,10 @@ async function startServer(backend: ChaosPlan['backend']): Promise<QueueServer |
   };
 }
 
-async function judge(world: World, ends: { codes: (number | null)[]; deaths: string[] }): Promise<Verdict> {
+async function judge(
+  world: World,
+  ends: { stopped: { code: number | null; said: string }[]; deaths: string[] },
+): Promise<Verdict> {
   // What a swap keeps for a minute for editors that hold a file open is looked at and removed.
   const later = new Date(Date.now() + 120_000).toISOString();
   const { clock } = await loadConfig({}, { ...world.environment, NOCTURNE_NOW: later });
@@ -148,7 +151,9 @@ async function judge(world: World, ends: { codes: (number | null)[]; deaths: str
   if (waiting > 0) verdict.violations.push(`${waiting} items still wait.`);
   const orphans = agentsOf(world.home);
   if (orphans.length > 0) verdict.violations.push(`Agents without a worker: ${orphans.join(', ')}.`);
-  for (const code of ends.codes) if (code !== 0) verdict.violations.push(`A worker ended SIGTERM with ${code}.`);
+  for (const { code, said } of ends.stopped) {
+    if (code !== 0) verdict.violations.push(`A worker ended SIGTERM with ${code}: ${said}`);
+  }
   verdict.violations.push(...ends.deaths);
   return verdict;
 }

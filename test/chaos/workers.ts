@@ -24,8 +24,8 @@ export interface Workers {
   deaths: string[];
   /** One disturbance, chosen by chance. */
   disturb(random: Random): void;
-  /** SIGTERM to all; resolves with their exit codes. */
-  stop(): Promise<(number | null)[]>;
+  /** SIGTERM to all; resolves with their exit codes and the last they said. */
+  stop(): Promise<{ code: number | null; said: string }[]>;
 }
 
 export function startWorkers(
@@ -34,7 +34,7 @@ export function startWorkers(
 ): Workers {
   const counts: Record<string, number> = {};
   const deaths: string[] = [];
-  const slots: { child: ChildProcess; ended: Promise<number | null>; isOurs: boolean }[] = [];
+  const slots: { child: ChildProcess; ended: Promise<{ code: number | null; said: string }>; isOurs: boolean }[] = [];
   const wakers = new Set<ChildProcess>();
   let isStopping = false;
 
@@ -47,9 +47,9 @@ export function startWorkers(
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       said = (said + text).slice(-STDERR_TAIL_CHARS);
     });
-    const ended = new Promise<number | null>((resolve) => {
+    const ended = new Promise<{ code: number | null; said: string }>((resolve) => {
       child.once('close', (code) => {
-        resolve(code);
+        resolve({ code, said: said.trim() });
         if (isStopping) return;
         // One that starts while the server is away says so and ends; its supervisor starts it anew.
         const isExpected = slots[slot]?.isOurs === true || said.includes('Cannot reach the queue');
