@@ -187,7 +187,7 @@ async function reachCeiling(run: Run, random: ReturnType<typeof seeded>): Promis
 }
 
 /** Tokens: one request as it is reserved, and half of what the model says that a session took. */
-const LEAST_ROOM = 8_000;
+const LEAST_ROOM = 10_000;
 const ROOM_EACH = 1_400;
 const CEILING_MS = 3_000;
 const CEILING_LIMIT_MS = 60_000;
