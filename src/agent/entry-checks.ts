@@ -266,11 +266,15 @@ function whoSays({ source, quote }: Quoted): string {
   return source.speaker === 'human' && !isOwn(quote, source) ? 'quoted' : source.speaker;
 }
 
-/** Whether a human says a quote in their own words; of what they quote in it twice as much may be. */
+/**
+ * Whether a human says a quote in their own words; of what they quote in it twice as much may be, unless they ask about it.
+ */
 function isOwn(quote: string, { text }: EvidenceSource): boolean {
   const own = ownWords(text);
   if (findQuote(own, quote) !== null) return true;
-  const parts = ownWords(quote)
+  const around = ownWords(quote);
+  if (/[?？]/.test(around)) return false;
+  const parts = around
     .split('\n')
     .filter((part) => countWords(part) > 0);
   return countWords(parts.join(' ')) * 3 >= countWords(quote) && parts.every((part) => findQuote(own, part) !== null);
