@@ -274,9 +274,7 @@ function isOwn(quote: string, { text }: EvidenceSource): boolean {
   if (findQuote(own, quote) !== null) return true;
   const around = ownWords(quote);
   if (/[?？]/.test(around)) return false;
-  const parts = around
-    .split('\n')
-    .filter((part) => countWords(part) > 0);
+  const parts = around.split('\n').filter((part) => countWords(part) > 0);
   return countWords(parts.join(' ')) * 3 >= countWords(quote) && parts.every((part) => findQuote(own, part) !== null);
 }
 
