@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -56,6 +57,17 @@ function uninstall(config: Config, agent: AgentName) {
   const change = planUninstall(config, agent);
   applyChange(config, change);
   return change;
+}
+
+/** The hooks in the agent's settings. */
+function handlersOf(config: Config, agent: AgentName) {
+  const file = findAgent(agent).file(config);
+  const { hooks } = readSettings(readFileSync(file, 'utf8'), file) as {
+    hooks: Record<string, { hooks: { command: string; args?: string[]; timeout: number }[] }[]>;
+  };
+  return Object.entries(hooks).flatMap(([event, groups]) =>
+    groups.flatMap((group) => group.hooks.map((hook) => ({ event, ...hook }))),
+  );
 }
 
 function write(path: string, text: string): void {
@@ -288,28 +300,25 @@ test('the permission rules let the memory files be written and nothing else, and
 
 test('each agent gets what its contract asks for: seconds or milliseconds, a program or a shell’s words', async () => {
   const { config } = await aPerson();
-  const handlersOf = (agent: AgentName) => {
-    install(config, agent);
-    const file = findAgent(agent).file(config);
-    const { hooks } = readSettings(readFileSync(file, 'utf8'), file) as {
-      hooks: Record<string, { hooks: object[] }[]>;
-    };
-    return Object.entries(hooks).flatMap(([event, groups]) =>
-      groups.flatMap((group) => group.hooks.map((hook) => ({ event, ...hook }))),
-    );
-  };
+  for (const agent of HOOKED) install(config, agent);
   const { node, hook, nocturne } = PROGRAMS;
-  const claude = { type: 'command', command: node, args: [hook, 'claude-code'] };
-  expect(handlersOf('claude-code')).toEqual([
+  const whileThere = ['-c', 'test -f "$1" || exit 0; exec "$0" "$@"', node];
+  const claude = { type: 'command', command: 'sh', args: [...whileThere, hook, 'claude-code'] };
+  expect(handlersOf(config, 'claude-code')).toEqual([
     { event: 'SessionEnd', ...claude, timeout: 10 },
     { event: 'Stop', ...claude, timeout: 30, async: true },
     { event: 'PreCompact', ...claude, timeout: 30, async: true },
     { event: 'SessionStart', ...claude, timeout: 30, async: true },
     ...['SessionStart', 'SubagentStart'].map((event) => ({
-      ...{ event, ...claude, args: [nocturne, 'recall', '--hook', '--agent', 'claude-code'], timeout: 15 },
+      ...{
+        event,
+        ...claude,
+        args: [...whileThere, nocturne, 'recall', '--hook', '--agent', 'claude-code'],
+        timeout: 15,
+      },
     })),
   ]);
-  const codex = handlersOf('codex') as { event: string; command: string; timeout: number; async?: boolean }[];
+  const codex = handlersOf(config, 'codex');
   expect(codex.map(({ event, timeout }) => [event, timeout])).toEqual([
     ['SessionEnd', 3],
     ['Stop', 10],
@@ -317,8 +326,9 @@ test('each agent gets what its contract asks for: seconds or milliseconds, a pro
     ['SessionStart', 10],
     ['SessionStart', 15],
   ]);
-  expect(codex[0]?.command).toBe(String.raw`/opt/node/bin/node '/opt/it'\''s/nocturne/dist/hook.js' codex`);
-  const gemini = handlersOf('gemini') as { event: string; timeout: number }[];
+  const guard = `sh -c 'test -f "$1" || exit 0; exec "$0" "$@"'`;
+  expect(codex[0]?.command).toBe(String.raw`${guard} /opt/node/bin/node '/opt/it'\''s/nocturne/dist/hook.js' codex`);
+  const gemini = handlersOf(config, 'gemini');
   expect(gemini.map(({ event, timeout }) => [event, timeout])).toEqual([
     ['SessionEnd', 10_000],
     ['AfterAgent', 10_000],
@@ -331,4 +341,44 @@ test('each agent gets what its contract asks for: seconds or milliseconds, a pro
 test('the programs that agents are told to start are there, in a checkout too', () => {
   const { node, hook, nocturne } = findPrograms({});
   expect([node, hook, nocturne].filter((path) => !existsSync(path))).toEqual([]);
+});
+
+test.each(HOOKED)(
+  '%s: a hook runs as it is written, and once its file is gone it says nothing and ends with 0',
+  async (agent) => {
+    const { user, config } = await aPerson();
+    const hook = join(user, "it's nocturne", 'dist', 'hook.js');
+    write(hook, 'process.stdin.pipe(process.stdout); console.error(process.argv.slice(2)); process.exitCode = 3;');
+    install(config, agent, { programs: { node: process.execPath, hook, nocturne: join(user, 'gone', 'nocturne.js') } });
+    const run = ({ command, args }: { command: string; args?: string[] }) => {
+      const { status, stdout, stderr } = args
+        ? spawnSync(command, args, { input: 'told', encoding: 'utf8' })
+        : spawnSync(command, { input: 'told', encoding: 'utf8', shell: true });
+      return [status, stdout, stderr];
+    };
+    const handlers = handlersOf(config, agent);
+    const isRecall = ({ command, args = [] }: (typeof handlers)[number]) =>
+      [command, ...args].join(' ').includes('recall');
+    const runs = () =>
+      handlers.map((handler) => (isRecall(handler) ? null : run(handler))).filter((each) => each !== null);
+    expect(handlers.filter(isRecall).map(run)).toEqual(handlers.filter(isRecall).map(() => [0, '', '']));
+    for (const ran of runs()) expect(ran).toEqual([3, 'told', `[ '${agent}' ]\n`]);
+    rmSync(hook);
+    for (const ran of runs()) expect(ran).toEqual([0, '', '']);
+  },
+);
+
+test.each(HOOKED)('%s: hooks of a version that did not look for their file first are in place', async (agent) => {
+  const { config } = await aPerson();
+  install(config, agent);
+  const file = findAgent(agent).file(config);
+  const old = readFileSync(file, 'utf8')
+    .replaceAll(/"command": "sh",\s*"args": \[\s*"-c",\s*"test [^\n]*",\s*("[^"]*"),/g, '"command": $1, "args": [')
+    .replaceAll(/sh -c 'test .*?' /g, '');
+  expect(old).not.toContain('test -f');
+  writeFileSync(file, old);
+  const again = planInstall(config, { agent, programs: PROGRAMS, allowMemoryWrites: false });
+  expect(again.to).toBe(old);
+  uninstall(config, agent);
+  expect(existsSync(file)).toBe(false);
 });

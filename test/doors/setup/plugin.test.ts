@@ -25,7 +25,7 @@ test('the plugin has the same hooks as install, with paths that move with it', (
   const root = '$' + '{CLAUDE_PLUGIN_ROOT}';
   const hooks: Record<string, object[]> = {};
   const programs = { node: 'node', hook: `${root}/dist/hook.js`, nocturne: `${root}/dist/nocturne.js` };
-  for (const { event, handler } of claudeCodeHooks(programs)) {
+  for (const { event, handler } of claudeCodeHooks(programs, { isPlugin: true })) {
     hooks[event] = [...(hooks[event] ?? []), { hooks: [handler] }];
   }
   expect(json('.claude-plugin/hooks.json').hooks).toEqual(hooks);

@@ -29,7 +29,7 @@ export interface Agent {
   add(text: string, part: Part, config: Config): string;
   /** The text without nocturne's part; `before` is what it was made from, where that is known. Null: nothing is left. */
   remove(text: string, at: { file: string; rules: string[]; before: string | null }): string | null;
-  /** What of nocturne's is in the text: the same words for the same part. */
+  /** What of nocturne's is in the text: the same words for the same part, whether or not it looks for its file first. */
   find(text: string, file: string): string[];
   /** Rules that let the agent write its memory without asking, and nothing else. */
   rules(config: Config): string[];
@@ -49,14 +49,22 @@ export function findAgent(name: AgentName): Agent {
   return AGENTS[name];
 }
 
+/**
+ * Settings stay when nocturne's files are removed without them: a hook whose file is gone then says nothing and ends with 0.
+ * Whatever shell an agent runs, it only hands these words to `sh`. Windows has none.
+ */
+const WHILE_THERE = process.platform === 'win32' ? [] : ['sh', '-c', 'test -f "$1" || exit 0; exec "$0" "$@"'];
+
 /** The hooks of Claude Code, as its settings and the plugin have them; that of prompts only its settings. */
-export function claudeCodeHooks({ node, hook, nocturne }: Programs, { prompts = false } = {}): Hook[] {
-  const run = (program: string, args: string[], more: { [key: string]: Json }) => ({
-    type: 'command',
-    command: node,
-    args: [program, ...args],
-    ...more,
-  });
+export function claudeCodeHooks(
+  { node, hook, nocturne }: Programs,
+  { prompts = false, isPlugin = false } = {},
+): Hook[] {
+  const run = (program: string, more: string[], rest: { [key: string]: Json }) => {
+    // A plugin is gone with its files, and is the same on every platform.
+    const [command = node, ...args] = [...(isPlugin ? [] : WHILE_THERE), node, program, ...more];
+    return { type: 'command', command, args, ...rest };
+  };
   const record = (more: { [key: string]: Json }) => run(hook, ['claude-code'], more);
   const recall = run(nocturne, ['recall', '--hook', '--agent', 'claude-code'], { timeout: 15 });
   return [
@@ -72,8 +80,12 @@ export function claudeCodeHooks({ node, hook, nocturne }: Programs, { prompts = 
 }
 
 function codexHooks({ node, hook, nocturne }: Programs, { prompts = false } = {}): Hook[] {
-  const record = (timeout: number) => ({ type: 'command', command: shellWords([node, hook, 'codex']), timeout });
-  const recall = shellWords([node, nocturne, 'recall', '--hook', '--agent', 'codex']);
+  const record = (timeout: number) => ({
+    type: 'command',
+    command: shellWords([...WHILE_THERE, node, hook, 'codex']),
+    timeout,
+  });
+  const recall = shellWords([...WHILE_THERE, node, nocturne, 'recall', '--hook', '--agent', 'codex']);
   return [
     // Codex cuts this one to three seconds and says so at every start where more is asked for.
     { event: 'SessionEnd', handler: record(3) },
@@ -86,9 +98,9 @@ function codexHooks({ node, hook, nocturne }: Programs, { prompts = false } = {}
 }
 
 function geminiHooks({ node, hook, nocturne }: Programs, { prompts = false } = {}): Hook[] {
-  const command = shellWords([node, hook, 'gemini']);
+  const command = shellWords([...WHILE_THERE, node, hook, 'gemini']);
   const record = { name: 'nocturne', type: 'command', command, timeout: 10_000 };
-  const recall = shellWords([node, nocturne, 'recall', '--hook', '--agent', 'gemini']);
+  const recall = shellWords([...WHILE_THERE, node, nocturne, 'recall', '--hook', '--agent', 'gemini']);
   return [
     { event: 'SessionEnd', handler: record },
     { event: 'AfterAgent', handler: record },
@@ -134,7 +146,7 @@ function hookedAgent(
       for (const [event, groups] of Object.entries(recordOf(readSettings(text, file).hooks))) {
         for (const group of listOf(groups)) {
           for (const handler of listOf(recordOf(group).hooks)) {
-            if (isOurHandler(handler, made.name)) found.push(`${event} ${JSON.stringify(handler)}`);
+            if (isOurHandler(handler, made.name)) found.push(`${event} ${JSON.stringify(withoutGuard(handler))}`);
           }
         }
       }
@@ -220,6 +232,19 @@ function isOurHandler(handler: unknown, agent: AgentName): boolean {
   const isRecall = new RegExp(`[\\\\/]nocturne\\.js recall --hook --agent ${agent}$`).test(words);
   // Others may call a program so, too.
   return isRecall || (isHook && (words.includes('nocturne') || words.includes(packagePath())));
+}
+
+/** As versions before wrote it, whose hooks are as good. */
+function withoutGuard(handler: unknown): unknown {
+  const { command, args } = recordOf(handler);
+  const words = [command, ...listOf(args)];
+  const guard = `${shellWords(WHILE_THERE)} `;
+  if (typeof command === 'string' && command.startsWith(guard)) {
+    return { ...recordOf(handler), command: command.slice(guard.length) };
+  }
+  if (args === undefined || !WHILE_THERE.every((word, at) => words[at] === word)) return handler;
+  const [program, ...rest] = words.slice(WHILE_THERE.length);
+  return { ...recordOf(handler), command: program, args: rest };
 }
 
 function isRule(value: unknown, path: Path, rules: string[]): boolean {
