@@ -161,6 +161,8 @@ export interface SharedOverview {
   givenUp: number;
   /** The newest 20 of them. */
   failed: { store: string; name: string; kind: string; key: string; code: string; at: string; message: string }[];
+  /** Where each store is asked for, by name; `isHere`: it stands for a directory of this machine. */
+  each?: { id: string; name: string; isHere: boolean; waiting: number; givenUp: number }[];
 }
 
 export interface KeepingParts {
@@ -191,8 +193,8 @@ export interface Keeping {
   desk(parts: DeskParts): Desk;
   /** For metrics. */
   figures?(): Promise<WorkFigures>;
-  /** For who asks how it is. */
-  overview?(): Promise<SharedOverview>;
+  /** For who asks how it is; `isAll`: and each store. */
+  overview?(ask?: { isAll?: boolean }): Promise<SharedOverview>;
   /** What doctor looks at. */
   checks?(at: { home: Home; now(): Date }): Promise<Checked[]>;
   /** Calls `look` with the ledger of a store, of which nothing else is read. */

@@ -51,6 +51,15 @@ export async function overviewOf({
   };
 }
 
+/** The stores that can be worked in, by name; one statement. */
+export async function eachStore(ask: Ask) {
+  return ask<{ id: string; name: string; source: string | null; waiting: number; givenUp: number }>(
+    `select id, name, source, (select count(*)::int from work_inbox where store = store.id) as waiting,
+       (select count(*)::int from failure where failure.store = store.id and failure.state = 'failed') as "givenUp"
+     from store where state = 'ready' order by name, id`,
+  );
+}
+
 /** How the database is, its tables and ledgers, the clock of this machine by its own, and whether its work is done. */
 export async function checkDatabase(
   { server, ask }: Pick<Database, 'server' | 'ask'>,

@@ -96,9 +96,12 @@ export class FleetKeeping implements Keeping {
     return workFigures(database.ask);
   }
 
-  async overview(): Promise<SharedOverview> {
-    const [{ overviewOf }, { database }] = await Promise.all([import('./figures.ts'), this.#open()]);
-    return overviewOf(database);
+  async overview({ isAll = false } = {}): Promise<SharedOverview> {
+    const [{ eachStore, overviewOf }, { database, stores }] = await Promise.all([import('./figures.ts'), this.#open()]);
+    const found = await overviewOf(database);
+    if (!isAll) return found;
+    const each = await eachStore(database.ask);
+    return { ...found, each: each.map(({ source, ...row }) => ({ ...row, isHere: stores.isHere(source) })) };
   }
 
   async checks(at: { home: Home; now(): Date }): Promise<Checked[]> {

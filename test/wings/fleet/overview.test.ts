@@ -91,6 +91,11 @@ describe.skipIf(noPostgres)(`what is told of a database ${noPostgres}`, () => {
       `database   ${own.database.url}: 1 store\n  waiting  1, the oldest from ${since}; 0 worked on\n`,
     );
     expect(whole).toContain(`${name}: extract x, oversize: It is too much.`);
+    const listed = (await runHere(['status', '--all'], here, at)).stdout.replaceAll(/\s+/g, ' ');
+    expect(listed).toContain(`Stores, of which --store NAME names one ${name}: 1 job, 1 given up`);
+    expect(await jsonHere<object>(['status', '--all'], here, at)).toMatchObject({
+      database: { each: [{ id, name, isHere: false, waiting: 1, givenUp: 1 }] },
+    });
     const { stdout } = await runHere(['fleet', 'status'], here);
     expect(stdout).toContain('given up   1; nocturne retry --failed --store NAME tries again\n');
     expect((await runHere(['retry', '--failed', '--store', name as string], here)).code).toBe(0);

@@ -19,12 +19,13 @@ import { EXIT, print, style, wrap } from '../terminal/output.ts';
 import { type Learned, type Need, readStatus, type Status, sayBreaker } from '../terminal/overview.ts';
 import { plainly, sayTime, sayTokens, sayUsd, sayWhen } from '../terminal/words.ts';
 
-const status: CommandSpec<CommonOptions & { verbose?: boolean }> = {
+const status: CommandSpec<CommonOptions & { verbose?: boolean; all?: boolean }> = {
   name: 'status',
   about: 'what was learned, waits and costs; as nocturne alone',
   group: 'Jobs and numbers',
   options: [
     ['--verbose', 'what is kept, waits, failed, was spent and who works, with the ids and times of logs'],
+    ['--all', 'of a database: each of its stores, too, by name'],
     ...MEMORY,
   ],
   json: '{ memory, standing, attention, needs, lookedAt, learned, entries, turns, missing, dreamHolds, topics, oversized, index, snapshot, waiting, batch, withoutWing, outbox, skipped, lastJobs, all, breaker, spendToday, spendMonth, nextDreamAt, workers, database }',
@@ -32,7 +33,7 @@ const status: CommandSpec<CommonOptions & { verbose?: boolean }> = {
   examples: ['status', 'status --json'],
   run: (call) =>
     withApp(call, async (app) => {
-      const found = await readStatus(app);
+      const found = await readStatus(app, { isAll: call.options.all });
       const { added, addedLines: _, addedNeeds: __, learned, ...own } = found;
       const counts = learned.map(({ store: memory, whose, count: entries }) => {
         return { memory, project: whose.name, entries };
@@ -99,6 +100,7 @@ function sayShared({
   givenUp,
   failures,
   failed,
+  each,
 }: NonNullable<Status['database']>): string[] {
   const arriving = stores.arriving > 0 ? `, ${stores.arriving} on the way by nocturne move` : '';
   return [
@@ -106,7 +108,16 @@ function sayShared({
     `  waiting  ${waiting.count}${waiting.oldest ? `, the oldest from ${waiting.oldest}` : ''}; ${leases} worked on`,
     `  failures ${sayCounts(failures)}; ${givenUp} given up`,
     ...failed.map(({ at, name, kind, key, code, message }) => `  ${at} ${name}: ${kind} ${key}, ${code}: ${message}`),
+    ...(each ? sayEach(each) : []),
   ];
+}
+
+function sayEach(each: NonNullable<NonNullable<Status['database']>['each']>): string[] {
+  const lines = each.map(({ name, isHere, waiting, givenUp }) => {
+    const waits = waiting === 0 ? 'nothing waits' : sayCount(waiting, 'job');
+    return `  ${name}: ${waits}${givenUp === 0 ? '' : `, ${givenUp} given up`}${isHere ? '; of this machine' : ''}`;
+  });
+  return lines.length === 0 ? [] : ['Stores, of which --store NAME names one', ...lines];
 }
 
 function sayCounts(counts: Record<string, number>): string {
@@ -144,7 +155,8 @@ export async function showHome(app: App, status: Status): Promise<void> {
   const isNew = status.database === null && status.all.directories + status.needs.length === 0;
   if (isNew && failed.some(isNoAgent)) return show(welcome());
   const needs = [...failed.map(setupNeed), ...status.needs];
-  const parts = [sayNews(app, status), ...sayNeeds(app, needs), sayNumbers(app, status, needs)];
+  const stores = status.database?.each ? [sayEach(status.database.each).join('\n')] : [];
+  const parts = [sayNews(app, status), ...sayNeeds(app, needs), ...stores, sayNumbers(app, status, needs)];
   show(parts.join('\n\n'));
   await noteLook(app);
   if (status.attention.length > 0) process.exitCode = EXIT.attention;

@@ -73,7 +73,7 @@ async function storeDir(name: string, config: Config): Promise<string> {
     const isShared = config.databaseUrl !== undefined;
     const where = isShared ? 'the database' : config.home;
     throw new AppError('bad-input', `There is no memory store ${JSON.stringify(name)} in ${where}.`, {
-      remedy: `nocturne stores list names those ${isShared ? 'of clients, nocturne list --all those of this machine' : 'that there are'}.`,
+      remedy: `nocturne ${isShared ? 'status --all' : 'stores list'} names those that there are.`,
     });
   }
   if (others.length === 0) return store.dir;

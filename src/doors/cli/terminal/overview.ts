@@ -205,8 +205,8 @@ export function sayBreaker({ state, failures, until, code, reason, skips }: Brea
 
 export type Status = Awaited<ReturnType<typeof readStatus>>;
 
-/** All that `nocturne status` tells of the directory that belongs to where one stands, and of all others. */
-export async function readStatus(app: App) {
+/** All that `nocturne status` tells of the directory that belongs to where one stands, and of all others; `isAll`: and of each store that is shared. */
+export async function readStatus(app: App, { isAll = false } = {}) {
   const { config, home } = app;
   const cwd = process.cwd();
   const told = memoryDirIfTold(config, { cwd });
@@ -278,12 +278,12 @@ export async function readStatus(app: App) {
     nextDreamAt: nextNightly(config, await home.nightlyAt()).toISOString(),
     workers: await home.workers(),
     /** What all machines share, and the store that is told of here; null: all is on this one. */
-    database: await readShared(app, memory),
+    database: await readShared(app, { memory, isAll }),
   };
 }
 
-async function readShared({ keeping }: App, memory: string) {
-  const all = await keeping?.overview?.();
+async function readShared({ keeping }: App, { memory, isAll }: { memory: string; isAll: boolean }) {
+  const all = await keeping?.overview?.({ isAll });
   return all ? { ...all, memory: (await keeping?.findStore(memory))?.id ?? null } : null;
 }
 
