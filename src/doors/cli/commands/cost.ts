@@ -22,7 +22,7 @@ const NOTED_SINCE = '0.1.0';
 const FORECAST_DAYS = 7;
 const DEAREST = 5;
 const UNFINISHED = 'unfinished requests';
-const OTHERS = 'other machines, killed jobs';
+export const OTHERS = 'other machines, killed jobs';
 const KINDS: Record<string, string> = { extract: 'learning from sessions', dream: 'dreams' };
 
 /** Of models without a price in tokens only. */

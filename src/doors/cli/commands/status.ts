@@ -12,7 +12,7 @@ import { sayCount } from '../../../base/text/wording.ts';
 import { isUnwritable } from '../../../memory/ledger/database.ts';
 import type { App } from '../../compose.ts';
 import type { Parts } from '../../job-bounds.ts';
-import type { Checked } from '../../wing.ts';
+import type { Checked, SharedOverview } from '../../wing.ts';
 import type { CommandSpec } from '../spec.ts';
 import { type CommonOptions, configFor, MEMORY, withApp } from '../terminal/options.ts';
 import { EXIT, print, style, wrap } from '../terminal/output.ts';
@@ -242,7 +242,14 @@ function sayNumbers({ config }: App, status: Status, needs: Need[]): string {
       : [['Off', `nothing is done unasked here: ${plainly(standing.reason, config)}`] as [string, string]]),
     ['Cost', sayCost(status)],
     ...(all.pending > 0 ? [['Waiting', sayPending(status, at)] as [string, string]] : []),
-    ...(status.database ? [['Database', sayDatabase(status, status.database, at)] as [string, string]] : []),
+    ...(status.database
+      ? [
+          ['Database', `${sayDatabase(status.database, status.workers, at)}. nocturne fleet status tells more`] as [
+            string,
+            string,
+          ],
+        ]
+      : []),
     [
       'Next night',
       Date.parse(status.nextDreamAt) <= at.now.getTime()
@@ -266,9 +273,9 @@ function sayCost({ spendToday: today, spendMonth: month }: Status): string {
   return `${sayUsd(usd * 1e6)} today${limit}, ${sayUsd(month.usd * 1e6)} this month${full}`;
 }
 
-function sayDatabase(
-  { workers }: Status,
-  { server, stores, waiting, givenUp }: NonNullable<Status['database']>,
+export function sayDatabase(
+  { server, stores, waiting, givenUp }: SharedOverview,
+  workers: Status['workers'],
   at: { now: Date; zone: string },
 ): string {
   const url = URL.parse(server);
@@ -276,7 +283,7 @@ function sayDatabase(
   const waits = waiting.count === 0 ? 'nothing waits' : `${sayCount(waiting.count, 'job')} in all${since}`;
   const failed = givenUp === 0 ? '' : `, ${givenUp} given up`;
   const seen = workers.length === 0 ? 'no worker was seen' : `${sayCount(workers.length, 'worker')} seen`;
-  return `${url ? url.host + url.pathname : server}: ${sayCount(stores.ready, 'store')}; ${waits}${failed}; ${seen}. nocturne fleet status tells more`;
+  return `${url ? url.host + url.pathname : server}: ${sayCount(stores.ready, 'store')}; ${waits}${failed}; ${seen}`;
 }
 
 function sayPending({ all }: Status, at: { now: Date; zone: string }): string {

@@ -3,7 +3,8 @@
 
 import { html } from 'hono/html';
 import { formatIn, isDay } from '../../../base/time.ts';
-import { asJson, readCost } from '../../../doors/cli/commands/cost.ts';
+import { asJson, OTHERS, readCost } from '../../../doors/cli/commands/cost.ts';
+import { sayDatabase } from '../../../doors/cli/commands/status.ts';
 import { readOverview, sayBreaker } from '../../../doors/cli/terminal/overview.ts';
 import { plainly, sayTokens, sayUsd } from '../../../doors/cli/terminal/words.ts';
 import { type KnownWork, knownWork } from '../../../doors/worker/known-work.ts';
@@ -23,7 +24,13 @@ export async function costView(at: At): Promise<View> {
   const asked = at.url.searchParams.get('month') ?? '';
   const cost = asJson(await readCost(app, isDay(`${asked}-01`) ? asked : undefined));
   const overview = await readOverview(app);
-  const [workers, breaker] = await Promise.all([app.home.workers(), app.home.breaker.read()]);
+  const [workers, breaker, database] = await Promise.all([
+    app.home.workers(),
+    app.home.breaker.read(),
+    app.keeping?.overview?.(),
+  ]);
+  const others: [string, Line][] = cost.others && cost.others.tokens > 0 ? [[OTHERS, cost.others]] : [];
+  const now = { now: config.clock.now(), zone: config.zone };
   const work: (KnownWork & { name: string })[] = [];
   for (const { name, store } of places.all) {
     for (const each of await knownWork(store.work)) work.push({ ...each, name });
@@ -44,22 +51,15 @@ ${cost.forecast ? html`<div><p class="figure">${money(cost.forecast.usd, cost.fo
 ${monthBars(cost, at)}
 <div class="columns">
 <div>
-${costTable(
-  'By project',
-  cost.projects.map((each) => [each.project, each]),
-)}
-${costTable(
-  'By job',
-  cost.kinds.map((each) => [`${each.kind} (${each.jobs})`, each]),
-)}
-${costTable(
-  'By model',
-  cost.models.map((each) => [each.model ?? 'not noted', each]),
-)}
-${cost.kinds.length === 0 ? html`<p class="dim">No job has ended this month that asked a model.</p>` : ''}
+${costTable('By project', [...cost.projects.map((each): [string, Line] => [each.project, each]), ...others])}
+${costTable('By job', [...cost.kinds.map((each): [string, Line] => [`${each.kind} (${each.jobs})`, each]), ...others])}
+${costTable('By model', [...cost.models.map((each): [string, Line] => [each.model ?? 'not noted', each]), ...others])}
+${cost.kinds.length + others.length === 0 ? html`<p class="dim">No job has ended this month that asked a model.</p>` : ''}
 ${cost.unfinished.tokens > 0 ? html`<p class="dim">${sayTokens(cost.unfinished.tokens)} are of requests that never ended.</p>` : ''}
+${others.length > 0 ? html`<p class="dim"><code>nocturne cost --all</code> tells of the jobs of all machines.</p>` : ''}
 </div>
 <div>
+${database ? html`<section class="card" aria-labelledby="database"><h2 id="database">Database</h2><p class="said">${sayDatabase(database, workers, now)}</p></section>` : ''}
 <section class="card" aria-labelledby="workers"><h2 id="workers">Workers</h2>
 ${workers.length === 0 ? html`<p class="dim">None runs now. The next session's end, or <code>nocturne worker</code>, starts one.</p>` : html`<ul class="plain">${workers.map(({ backend, startedAt }) => html`<li><span class="dot good"></span>${backend} queue, since ${when(startedAt, at)}</li>`)}</ul>`}
 ${breaker.state === 'closed' ? '' : html`<p class="problem">${plainly(sayBreaker(breaker), config)}</p>`}
