@@ -54,6 +54,8 @@ const KEEP = { removeOnComplete: { count: 100, age: 86_400 }, removeOnFail: { co
 
 export const PREFIX = 'nocturne';
 const GRACE_MS = 500;
+/** How long one waits for a server where nothing is under way. */
+const IDLE_MS = 2_000;
 
 /** Opens the queue. Errors: those of `openBackend`, and `bad-input` for a namespace that cannot be one. */
 export async function openWakeQueue(options: WakeQueueOptions): Promise<WakeQueue> {
@@ -196,7 +198,8 @@ export class WakeQueue {
 
   async #closeWorker(worker: WakeUpWorker, deadlineMs: number): Promise<void> {
     const closed = worker.close();
-    if (await endsWithin(closed, deadlineMs)) return;
+    // Where nothing is under way it waits for its server alone.
+    if (await endsWithin(closed, this.#abandon.size > 0 ? deadlineMs : Math.min(deadlineMs, IDLE_MS))) return;
     worker.cancelAllJobs('the worker is closing');
     if (await endsWithin(closed, GRACE_MS)) return;
     for (const abandon of this.#abandon) abandon(new Error('left behind at the closing of the worker'));

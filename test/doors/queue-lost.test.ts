@@ -7,6 +7,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
 import { missing } from '../queue/backends.ts';
 import { ownPostgres } from '../queue/own-postgres.ts';
+import { noOwnRedis, ownRedis } from '../queue/own-redis.ts';
 import { lineTo } from '../queue/servers.ts';
 import { type TestApp, type TestAppOptions, testApp, testModel } from '../support/app.ts';
 import { waysTaken } from '../support/depth.ts';
@@ -145,6 +146,26 @@ test.skipIf(noPostgres || !waysTaken(['redis', 'postgres']).includes('postgres')
     await until(() => isIdle(testing), 60_000);
     await expectAllOnce(testing, model);
     await expectEndsInOrder(next);
+  },
+);
+
+const noRedisOfOurs = noOwnRedis();
+
+test.skipIf(noRedisOfOurs)(
+  `SIGTERM ends an idle worker whose Redis is away as soon as any other ${noRedisOfOurs ?? ''}`,
+  async () => {
+    const testing = await testApp({ server: await indifferent() });
+    const redis = await ownRedis();
+    onTestFinished(() => redis.close());
+    testing.environment.NOCTURNE_QUEUE_URL = redis.url;
+    await runHere(['enqueue', 'extract', first], testing.environment);
+    const worker = start(['worker'], testing.environment);
+    await until(() => isIdle(testing));
+    await redis.kill();
+    const from = performance.now();
+    expect(await stop(worker)).toMatchObject({ code: 0, signal: null });
+    // A worker that has work under way is given ten seconds for it.
+    expect(performance.now() - from).toBeLessThan(10_000);
   },
 );
 

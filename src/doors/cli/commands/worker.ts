@@ -30,6 +30,9 @@ interface WorkerOptions extends CommonOptions {
   check?: boolean;
 }
 
+/** What a queue left open keeps a process no longer than this once its work has ended. */
+const EXITS_WITHIN_MS = 1_000;
+
 const worker: CommandSpec<WorkerOptions> = {
   name: 'worker',
   about: 'do the work that waits in the inboxes',
@@ -73,8 +76,11 @@ function work(call: Call<WorkerOptions>): Promise<void> {
       if (!options.once) {
         if (process.stderr.isTTY) note('Waiting for work; Ctrl-C ends it. nocturne status tells what waits.');
         const endMetrics = await offerMetrics(app);
-        // Its supervisor starts it anew. BullMQ may keep timers for a connection that is dead.
-        if ((await runWorker(app, work).finally(endMetrics)) === 'stalled') process.exit(EXIT.later);
+        const ending = await runWorker(app, work).finally(endMetrics);
+        // Its supervisor starts it anew.
+        if (ending === 'stalled') process.exit(EXIT.later);
+        // BullMQ waits without end for a server that is away.
+        setTimeout(() => process.exit(), EXITS_WITHIN_MS).unref();
         return;
       }
       if (options.afterHook) return await workAfterHook(app, { ...work, intake });
