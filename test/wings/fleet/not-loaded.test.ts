@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { packagePath } from '../../../src/base/files/files.ts';
+import { waysTaken } from '../../support/depth.ts';
 import { sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 
@@ -40,10 +41,18 @@ function loadedBy(args: string[], { input = '', env = {} }: { input?: string; en
 
 const NOCTURNE = packagePath('src', 'doors', 'cli', 'nocturne.js');
 
-test('--version, the hook and an extraction without anything new load no driver, and of the wing what a list of wings needs', () => {
+const WAYS = ['--version', 'the hook', 'an extraction without anything new'] as const;
+
+test.each(waysTaken(WAYS))('%s loads no driver, and of the wing at most what a list of wings needs', (way) => {
+  if (way === '--version') return expect(loadedBy([NOCTURNE, '--version'])).toEqual([]);
   const session = sessionFile(tempDir(), { cwd: '/work/shop' });
   session.add('Thanks, that is all.');
-  expect(loadedBy([NOCTURNE, '--version'])).toEqual([]);
+  if (way === 'an extraction without anything new') {
+    return expect(loadedBy([NOCTURNE, 'extract', session.path])).toEqual([
+      'base/config/config.ts',
+      ...OF_THE_WING.map((name) => `wings/fleet/${name}`),
+    ]);
+  }
   const ended = {
     hook_event_name: 'SessionEnd',
     session_id: session.id,
@@ -55,8 +64,4 @@ test('--version, the hook and an extraction without anything new load no driver,
   expect(
     loadedBy([hook, '--agent', 'claude-code'], { input: JSON.stringify(ended), env: { NOCTURNE_WORKER: '1' } }),
   ).toEqual([]);
-  expect(loadedBy([NOCTURNE, 'extract', session.path])).toEqual([
-    'base/config/config.ts',
-    ...OF_THE_WING.map((name) => `wings/fleet/${name}`),
-  ]);
 });

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { openSession } from '../../../src/transcript/session.ts';
 import type { Database } from '../../../src/wings/fleet/database.ts';
 import type { TranscriptDeps, Transcripts } from '../../../src/wings/fleet/transcripts/transcripts.ts';
-import { SEED, sized } from '../../support/depth.ts';
+import { SEED, sized, waysTaken } from '../../support/depth.ts';
 import { seeded } from '../../support/random.ts';
 import { sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
@@ -166,8 +166,10 @@ describe.skipIf(noPostgres)(`sending a session to the database ${noPostgres}`, (
 
   const STEPS = ['begin', 'put', 'put', 'put', 'end', 'done'];
   const numbers = STEPS.map((_, at) => at + 1);
+  const killed = sized({ quick: [random.pick(numbers.slice(1, 5))], deep: numbers });
+  const sendings = waysTaken(['first', 'again'] as const);
 
-  test.each(sized({ quick: [random.pick(numbers.slice(1, 5))], deep: numbers }))(
+  test.each(sendings.includes('first') ? killed : [])(
     'killed before its step %i, a first sending leaves nothing to read or all, and the next one sends what is lacking',
     async (at) => {
       const here = await begin({ leaseMs: 250 });
@@ -191,7 +193,7 @@ describe.skipIf(noPostgres)(`sending a session to the database ${noPostgres}`, (
       .toMatch(/^fleet:/)
       .then(() => send(from, path));
 
-  test.each(sized({ quick: [random.pick(numbers.slice(1, 5))], deep: numbers }))(
+  test.each(sendings.includes('again') ? killed : [])(
     'killed before its step %i, sending it again leaves the old one or the new one',
     async (at) => {
       const here = await begin({ leaseMs: 250 });

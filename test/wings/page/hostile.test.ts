@@ -1,7 +1,7 @@
 // What strangers who wrote into a memory, a conversation or a file's name can do on the page: nothing.
 
 import { expect, test } from 'vitest';
-import { sized } from '../../support/depth.ts';
+import { SEED, sized } from '../../support/depth.ts';
 import { seeded } from '../../support/random.ts';
 import { tempDir } from '../../support/temp.ts';
 import { served } from '../server/served.ts';
@@ -18,8 +18,13 @@ test.skipIf(!hasBrowser)(
     const { store, url } = world;
     const at = (n: number) => strings[n % strings.length] as string;
     const count = strings.length;
-    // Each string stands in a list; of what the list leads to every so many is opened: in the deep size some of each kind.
-    const every = sized({ quick: 6, deep: 5 });
+    // Each string stands in a list; of what the list leads to every so many is opened, from which one on by the seed: in the
+    // deep size some of each kind.
+    const every = sized({ quick: 9, deep: 5 });
+    const first = SEED % (every - 1);
+    const isOpened = (n: number) => n % every === first;
+    /** Also what it leads to, and its forms. */
+    const isWhole = (n: number) => n % sized({ quick: 2 * every, deep: 9 * every }) === first;
     // Each is a line, an entry, a quote, the words around one, a description, a reason, a session's id and a file's name.
     await fill(store, {
       ...{ topics: count, lines: 1, sessions: count, nights: 2, proposals: 18, transcripts: tempDir() },
@@ -39,7 +44,8 @@ test.skipIf(!hasBrowser)(
       await go(path);
       // It is as wide as the last one left it.
       widths.reverse();
-      for (const width of widths) {
+      // The quick size looks at every other one.
+      for (const width of sized({ quick: widths.slice(0, 1), deep: widths })) {
         await page.setViewportSize({ width, height: 800 });
         const told = (await page.evaluate(LOOK)) as {
           wide: number;
@@ -67,13 +73,13 @@ test.skipIf(!hasBrowser)(
     for (const night of await lookThrough('/nights', '.timeline a.card')) await look(night);
     const shown = { topics: 0, around: 0, sessions: 0 };
     for (const [n, session] of (await lookThrough('/sessions', '.list a.row')).entries()) {
-      if (n % every > 0) continue;
+      if (!isOpened(n)) continue;
       await look(session);
       shown.sessions += await page.locator('.message mark').count();
-      if (n % 9 === 0) for (const entry of await hrefs('.taught a.row')) await look(entry);
+      if (isWhole(n)) for (const entry of await hrefs('.taught a.row')) await look(entry);
     }
     for (const [n, topic] of (await lookThrough(`/memory/${memory}`, '.list a.row')).entries()) {
-      if (n % every > 0) continue;
+      if (!isOpened(n)) continue;
       await look(topic);
       shown.topics += 1;
       const [edit = ''] = await hrefs('.line a[href*="edit="]');
@@ -81,7 +87,7 @@ test.skipIf(!hasBrowser)(
       // The line with its entry, the quote, and the conversation around it.
       for (const around of await hrefs('.entry a.swap')) await look(around);
       shown.around += await page.locator('.talk mark').count();
-      if (n % 9 === 0) for (const form of [edit, `${topic}?edit=topic`].filter(Boolean)) await look(form);
+      if (isWhole(n)) for (const form of [edit, `${topic}?edit=topic`].filter(Boolean)) await look(form);
     }
     await lookThrough(`/memory/${memory}/logs`, '.list a.row');
     // What no file system or session takes as a name is not among them.

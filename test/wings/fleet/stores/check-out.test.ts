@@ -10,6 +10,7 @@ import { scrubOf } from '../../../../src/memory/history/redact/scrub.ts';
 import { CheckedOut } from '../../../../src/wings/fleet/stores/checked-out.ts';
 import { censusOf, difference } from '../../../../src/wings/fleet/stores/compare.ts';
 import type { FleetStore } from '../../../../src/wings/fleet/stores/fleet-store.ts';
+import { waysTaken } from '../../../support/depth.ts';
 import { tempDir } from '../../../support/temp.ts';
 import { heldStore, noPostgres, openStores, putStore, textsOf, withStores } from '../own-database.ts';
 
@@ -99,14 +100,16 @@ describe.skipIf(noPostgres)(`stores in the database ${noPostgres}`, () => {
     await sameEverywhere(id);
   });
 
-  test.each([
-    ['changed', '.', 'a.md', 'edited'],
-    ['emptied', '.', 'a.md', ''],
-    ['added', '.', 'stranger.md', 'edited'],
-    ['changed', '../work/memory', 'a.md', 'edited'],
-    ['emptied', '../work/memory', 'a.md', ''],
-    ['added', '../work/memory', 'stranger.md', 'edited'],
-  ])('a file that somebody %s in a copy (%s/%s) is no edit: it is in no change', async (_, copy, path, text) => {
+  test.each(
+    waysTaken([
+      ['changed', '.', 'a.md', 'edited'],
+      ['emptied', '.', 'a.md', ''],
+      ['added', '.', 'stranger.md', 'edited'],
+      ['changed', '../work/memory', 'a.md', 'edited'],
+      ['emptied', '../work/memory', 'a.md', ''],
+      ['added', '../work/memory', 'stranger.md', 'edited'],
+    ] as const),
+  )('a file that somebody %s in a copy (%s/%s) is no edit: it is in no change', async (_, copy, path, text) => {
     const id = await putStore(own.here, FILES);
     const one = await heldStore(own.here, id);
     const write = (now: string) => one.commit(by, () => ({ files: [{ path: 'topics/b.md', change: () => now }] }));
@@ -211,7 +214,7 @@ describe.skipIf(noPostgres)(`stores in the database ${noPostgres}`, () => {
     });
   });
 
-  test.each(['fence = fence + 1', 'revision = revision + 1', "lineage = 'another'"])(
+  test.each(waysTaken(['fence = fence + 1', 'revision = revision + 1', "lineage = 'another'"]))(
     'where another moved the row meanwhile (%s) nothing of a change is kept',
     async (moved) => {
       const id = await putStore(own.here, FILES);
