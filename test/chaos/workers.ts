@@ -51,9 +51,8 @@ export function startWorkers(
       child.once('close', (code) => {
         resolve({ code, said: said.trim() });
         if (isStopping) return;
-        // One that starts while the server is away says so and ends; its supervisor starts it anew.
-        const isExpected = slots[slot]?.isOurs === true || said.includes('Cannot reach the queue');
-        if (!isExpected) deaths.push(`worker ended with ${code}: ${said.trim()}`);
+        if (slots[slot]?.isOurs !== true && !isWithoutQueue(said))
+          deaths.push(`worker ended with ${code}: ${said.trim()}`);
         open(slot);
       });
     });
@@ -108,6 +107,11 @@ export function startWorkers(
       return Promise.all(slots.map(({ ended }) => ended));
     },
   };
+}
+
+/** One that starts while the server is away says so and ends; its supervisor starts it anew. */
+export function isWithoutQueue(said: string): boolean {
+  return said.includes('Cannot reach the queue');
 }
 
 /** What the log has of workers that began. */
