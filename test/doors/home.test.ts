@@ -153,3 +153,24 @@ test('settings of the agent that cannot be read are named once, with what waits 
   await runHere(['setup', 'claude-code', '--yes', '--schedule', 'none'], at('2026-11-22T08:50:00Z'));
   expect((await runHere([], at('2026-11-22T08:55:00Z'))).stdout).not.toContain('Waits for you');
 });
+
+test('a key that is not there is told once, with exit code 3, and nobody is told that there is nothing to do', async () => {
+  const { at, home, project } = person();
+  const shop = project('shop');
+  const withoutKey = (now: string) => ({ ...at(now), NOCTURNE_MODEL: 'claude-opus-5-5' });
+  await runHere(['setup', 'claude-code', '--yes', '--schedule', 'none'], withoutKey('2026-11-21T20:00:00Z'));
+  const idle = await runHere([], withoutKey('2026-11-21T20:05:00Z'), { cwd: shop });
+  expect([idle.code, idle.stdout.match(/key/g)?.length]).toEqual([3, 1]);
+  const dir = join(home, '.claude', 'projects', shop.replace(/[^A-Za-z0-9]/g, '-'));
+  mkdirSync(dir, { recursive: true });
+  const told = sessionFile(dir, { cwd: shop, startsAt: '2026-11-22T07:00:00Z' });
+  told.add('Always use pnpm instead of npm.');
+  utimesSync(told.path, new Date('2026-11-22T07:01:00Z'), new Date('2026-11-22T07:01:00Z'));
+  await runHere(['sweep'], withoutKey('2026-11-22T08:00:00Z'));
+  await runHere(['worker', '--once'], withoutKey('2026-11-22T08:00:00Z'));
+  const { code, stdout } = await runHere([], withoutKey('2026-11-22T08:01:00Z'), { cwd: shop });
+  expect(code).toBe(3);
+  expect(stdout).toMatch(/^Waiting +1 job for the next worker, [^;]*$/m);
+  expect(stdout.match(/key/g)).toHaveLength(1);
+  expect(stdout).toContain('\nNext step   nocturne setup\n');
+});

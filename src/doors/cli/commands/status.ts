@@ -154,12 +154,14 @@ export async function showHome(app: App, status: Status): Promise<void> {
   const failed = await checkSetup(app.config);
   const isNew = status.database === null && status.all.directories + status.needs.length === 0;
   if (isNew && failed.some(isNoAgent)) return show(welcome());
-  const needs = [...failed.map(setupNeed), ...status.needs];
+  // Of a key that is not there it is told once, with what waits for it.
+  const isKeyless = failed.some(({ what }) => what === 'key');
+  const needs = [...failed.map(setupNeed), ...status.needs.filter(({ code }) => !isKeyless || code !== 'no-model')];
   const stores = status.database?.each ? [sayEach(status.database.each).join('\n')] : [];
   const parts = [sayNews(app, status), ...sayNeeds(app, needs), ...stores, sayNumbers(app, status, needs)];
   show(parts.join('\n\n'));
   await noteLook(app);
-  if (status.attention.length > 0) process.exitCode = EXIT.attention;
+  if (status.attention.length + needs.length > 0) process.exitCode = EXIT.attention;
 }
 
 function show(text: string): void {
@@ -241,7 +243,7 @@ function sayNumbers({ config }: App, status: Status, needs: Need[]): string {
       ? []
       : [['Off', `nothing is done unasked here: ${plainly(standing.reason, config)}`] as [string, string]]),
     ['Cost', sayCost(status)],
-    ...(all.pending > 0 ? [['Waiting', sayPending(status, at)] as [string, string]] : []),
+    ...(all.pending > 0 ? [['Waiting', sayPending(status, { ...at, needs })] as [string, string]] : []),
     ...(status.database
       ? [
           ['Database', `${sayDatabase(status.database, status.workers, at)}. nocturne fleet status tells more`] as [
@@ -286,10 +288,10 @@ export function sayDatabase(
   return `${url ? url.host + url.pathname : server}: ${sayCount(stores.ready, 'store')}; ${waits}${failed}; ${seen}`;
 }
 
-function sayPending({ all }: Status, at: { now: Date; zone: string }): string {
+function sayPending({ all }: Status, at: { now: Date; zone: string; needs: Need[] }): string {
   const first = all.oldestPending?.notBefore ?? '';
   const when = first > at.now.toISOString() ? sayWhen(first, at) : 'now';
-  return `${sayCount(all.pending, 'job')} for the next worker, ${when}; nothing for you to do`;
+  return `${sayCount(all.pending, 'job')} for the next worker, ${when}${at.needs.length === 0 ? '; nothing for you to do' : ''}`;
 }
 
 function nextStep(

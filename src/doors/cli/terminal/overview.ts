@@ -43,6 +43,8 @@ export interface Need {
   command?: string;
   /** What work failed with, so that it is not told of each. */
   cause?: string;
+  /** The code of that error. */
+  code?: string;
 }
 
 const MOST_LEARNED = 12;
@@ -155,7 +157,7 @@ export async function readOverview(
     const text = `${sayCount(count, 'job')} ${count === 1 ? 'waits' : 'wait'}: ${message}`;
     // Else it is said of the model.
     const isOfModel = breaker.state !== 'closed' && code === breaker.code;
-    if (!isOfModel) all.needs.push({ text, command: 'nocturne doctor', cause: message });
+    if (!isOfModel) all.needs.push({ text, command: 'nocturne doctor', cause: message, code });
   }
   for (const [reason, paths] of Map.groupBy(await app.home.blocked.all(), (each) => each.reason)) {
     const text = `${sayCount(paths.length, 'session')} could not be taken yet`;
