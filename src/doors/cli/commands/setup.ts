@@ -133,7 +133,7 @@ function summary({ changes, scheduler }: Plan, config: Config): string {
       'Nightly run',
       scheduler
         ? `${scheduler.name}: ${config.dreamCron} (dreamCron)`
-        : 'no scheduler here: the first session of a day starts it',
+        : 'no schedule: the first session of a day starts it',
     ),
     row('Its own data', short(config.home, config)),
     row('Memory', own ? short(own, config) : `${short(join(claudeDir, 'projects'), config)}/<project>/memory`),
