@@ -47,7 +47,8 @@ test('with a daily ceiling two workers never send more than it allows; the rest 
     session.add(`Rule ${n}: always water the trees.`);
     await enqueueExtract(app, { transcript: session.path, ended: true });
   }
-  const workers = await Promise.all([run(['worker', '--once'], shared), run(['worker', '--once'], shared)]);
+  // One in a process of its own, one in this.
+  const workers = await Promise.all([run(['worker', '--once'], shared), runHere(['worker', '--once'], shared)]);
   for (const { code, stderr } of workers) {
     expect(code).toBe(0);
     expect(stderr).toContain('ceiling');

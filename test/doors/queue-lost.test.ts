@@ -82,7 +82,10 @@ test.skipIf(noPostgres)(
   },
 );
 
-test.skipIf(noPostgres)(
+/** Of what befalls the tables of a queue the small size takes one. */
+const befalls = waysTaken(['dropped', 'emptied']);
+
+test.skipIf(noPostgres || !befalls.includes('dropped'))(
   `a worker makes the queue's schema anew that is dropped under it, and goes on ${noPostgres ?? ''}`,
   async () => {
     const model = await indifferent();
@@ -98,7 +101,7 @@ test.skipIf(noPostgres)(
   },
 );
 
-test.skipIf(noPostgres)(
+test.skipIf(noPostgres || !befalls.includes('emptied'))(
   `tables of the queue that were emptied, under a worker and before one starts, keep nobody from the work ${noPostgres ?? ''}`,
   async () => {
     const model = await indifferent();
