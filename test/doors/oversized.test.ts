@@ -15,9 +15,10 @@ import { expect, test } from 'vitest';
 import { listFiles } from '../../src/base/files/directories.ts';
 import type { Redaction } from '../../src/memory/history/redact/redaction.ts';
 import { allEntries } from '../../src/memory/ledger/entries.ts';
-import { testApp } from '../support/app.ts';
+import { type TestApp, testApp } from '../support/app.ts';
 import { sized, waysTaken } from '../support/depth.ts';
-import { run, runJson } from '../support/run.ts';
+import { run } from '../support/run.ts';
+import { runHere } from '../support/run-here.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
@@ -43,6 +44,26 @@ const TELLS_CPU = `data:text/javascript,${encodeURIComponent(`
     writeFileSync(process.env.NOCTURNE_TEST_CPU, String((user + system) / 1e6));
   });`)}`;
 
+const COMMANDS = [['list'], ['search', 'pnpm'], ['recall'], ['check'], ['log']];
+const STATUS = ['status', '--json'];
+/** In the small size one has a process of its own, and the others are run in this one. */
+const OF_THEIR_OWN = waysTaken([...COMMANDS, STATUS]);
+
+async function timed(command: string[], { environment, home }: TestApp) {
+  if (!OF_THEIR_OWN.includes(command)) {
+    const before = process.cpuUsage();
+    const ended = await runHere(command, environment);
+    const { user, system } = process.cpuUsage(before);
+    return { ...ended, signal: null, seconds: (user + system) / 1e6 };
+  }
+  const cpu = join(home, 'cpu');
+  const nodeArgs = ['--import', TELLS_CPU];
+  const ended = await run(command, { ...environment, NOCTURNE_TEST_CPU: cpu }, { nodeArgs });
+  const seconds = Number(readFileSync(cpu, 'utf8'));
+  rmSync(cpu);
+  return { ...ended, seconds };
+}
+
 test.for(FILES)(`a %s of ${MEGABYTES} MB is read in part, named, and left as it is`, async (path, { skip }) => {
   skip(!waysTaken(FILES, 1).includes(path));
   const testing = await testApp();
@@ -55,21 +76,17 @@ test.for(FILES)(`a %s of ${MEGABYTES} MB is read in part, named, and left as it 
   await testing.app.dream(testing.store, {});
   const file = join(testing.dir, path);
   makeHuge(file, readFileSync(file, 'utf8'));
-  const cpu = join(testing.home, 'cpu');
-  const inTime = async (...command: string[]) => {
-    const environment = { ...testing.environment, NOCTURNE_TEST_CPU: cpu };
-    const { code, signal, stdout, stderr } = await run(command, environment, { nodeArgs: ['--import', TELLS_CPU] });
-    expect({ command, code, signal, stderr }).toMatchObject({ code: expect.any(Number), signal: null });
-    expect(stderr).not.toMatch(/heap|\n {4}at /);
+  const inTime = async (command: string[]) => {
+    const { seconds, signal, ...ended } = await timed(command, testing);
+    expect({ command, ...ended, signal }).toMatchObject({ code: expect.any(Number), signal: null });
+    expect(ended.stderr).not.toMatch(/heap|\n {4}at /);
     // Of the processor: other tests run beside.
-    const seconds = Number(readFileSync(cpu, 'utf8'));
     expect(seconds).toBeGreaterThan(0);
     expect(seconds).toBeLessThan(10);
-    rmSync(cpu);
-    return { code, stdout };
+    return ended;
   };
-  for (const command of [['list'], ['search', 'pnpm'], ['recall'], ['check'], ['log']]) await inTime(...command);
-  const status = await inTime('status', '--json');
+  for (const command of COMMANDS) await inTime(command);
+  const status = await inTime(STATUS);
   expect(status.code).toBe(3);
   expect(JSON.parse(status.stdout).attention.join('\n')).toContain(`${path} has ${MEGABYTES} MB`);
   // Another day goes on, and what was distilled stays.
@@ -90,6 +107,12 @@ const LITTLE_MEMORY = { nodeArgs: [`--max-old-space-size=${sized({ quick: 77, de
 /** A snapshot, in pieces of 20 MB, and less memory than it has bytes. */
 const PIECES = sized({ quick: 3, deep: 10 });
 const LESS_MEMORY = { nodeArgs: [`--max-old-space-size=${PIECES * 16}`] };
+
+/** The second command of a test: in the small size in this process, which is not short of memory. */
+const runAgain = sized<typeof run>({
+  quick: async (...[args, environment]) => ({ ...(await runHere(args, environment)), signal: null }),
+  deep: run,
+});
 
 test.for(FILES)(
   `a secret far down in a %s of ${MEGABYTES} MB stops its redaction before anything changed, and the file is named`,
@@ -121,7 +144,7 @@ test.for(FILES)(
     expect(await holders()).toEqual(before);
     // As the message says, and then all of it goes.
     truncateSync(file, 1_000_000);
-    const { code, stdout } = await run(['redact', '--match', SECRET], testing.environment, LITTLE_MEMORY);
+    const { code, stdout } = await runAgain(['redact', '--match', SECRET], testing.environment, LITTLE_MEMORY);
     expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('redacted') });
     expect(await holdersOf(testing.dir, [])).toEqual([]);
   },
@@ -141,8 +164,8 @@ test(`what is too large and does not hold the secret keeps no redaction from bei
   const bytes = statSync(snapshot).size;
   expect(bytes).toBeGreaterThan(PIECES * 19_000_000);
   const match = `"${SECRET}"`;
-  const dry = await runJson<Redaction>(['redact', '--match', match, '--dry-run'], testing.environment, LESS_MEMORY);
-  expect(dry.values[0]?.snapshots).toEqual(['s.jsonl']);
+  const dry = await runAgain(['redact', '--match', match, '--dry-run', '--json'], testing.environment, LESS_MEMORY);
+  expect((JSON.parse(dry.stdout) as Redaction).snapshots).toEqual(['s.jsonl']);
   expect(statSync(snapshot).size).toBe(bytes);
   const done = await run(['redact', '--match', SECRET], testing.environment, LESS_MEMORY);
   expect(done).toMatchObject({ code: 0, stderr: '' });

@@ -5,19 +5,28 @@ import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { runAgent } from '../../src/agent/loop.ts';
+import { startWith } from '../../src/doors/checkout/demonstration.ts';
+import { copyEmbeddedQueue } from '../support/embedded-queue.ts';
 import { aPerson } from '../support/person.ts';
 import { QUICK_WASM } from '../support/run.ts';
+import { hereWith } from '../support/run-here.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
-const root = join(import.meta.dirname, '../..');
+const checkout = join(import.meta.dirname, '../..');
 
-function start(words: string[], TMPDIR = tempDir()) {
-  const env = { ...aPerson().environment, TMPDIR };
-  return promisify(execFile)(process.execPath, [QUICK_WASM, join(root, 'src/doors/checkout/start.ts'), ...words], {
-    cwd: root,
+/** As a process. */
+function start(words: string[]) {
+  const env = { ...aPerson().environment, TMPDIR: tempDir() };
+  return promisify(execFile)(process.execPath, [QUICK_WASM, join(checkout, 'src/doors/checkout/start.ts'), ...words], {
+    cwd: checkout,
     env,
   });
+}
+
+function startHere(...given: Parameters<typeof startWith>) {
+  return hereWith(() => startWith(...given), aPerson().environment);
 }
 
 test('npm start shows what was remembered, its words, every file and what is recalled, and names what it leaves', async () => {
@@ -44,12 +53,19 @@ test('npm start of a session with nothing that rules find says what they find, a
   const session = sessionFile(tempDir());
   session.add('Where is the parser?');
   const temporary = tempDir();
-  const { stdout } = await start([session.path], temporary);
+  const root = join(temporary, 'nocturne');
+  await copyEmbeddedQueue(join(root, 'home/queue'));
+  const { stdout, code } = await startHere([session.path], { root, parts: { runAgent } });
+  expect(code).toBe(0);
   expect(stdout).toContain('Nothing was worth keeping.\nThe offline model takes only what is said outright');
   expect(stdout).not.toContain('What the next session is told');
   expect(readdirSync(temporary)).toEqual([]);
 });
 
 test('npm start -- --help says how it is called, and takes no option for a session', async () => {
-  expect((await start(['--help'])).stdout).toMatch(/^Usage: npm start \[-- SESSION/);
+  expect(await startHere(['--help'])).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^Usage: npm start \[-- SESSION/),
+  });
+  expect(await startHere(['--model', 'x'])).toMatchObject({ code: 2 });
 });
