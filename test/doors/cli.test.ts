@@ -171,7 +171,7 @@ test('a job whose process died is interrupted, and one that runs is not', async 
 test('dream --json says what was done with each entry, and what the index is now', async () => {
   const { environment } = await testApp();
   const extracted = await runJsonHere<ExtractReport>(['extract', aSession().path], environment);
-  const { code, stderr, values } = await runJson<DreamReport>(['dream'], environment);
+  const { code, stderr, values } = await runJsonHere<DreamReport>(['dream'], environment);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const entries = extracted.values[0]?.entries.map(({ id }) => id);
   expect(values).toEqual([

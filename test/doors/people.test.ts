@@ -7,6 +7,7 @@ import type { ForgetReport } from '../../jobs/forget.ts';
 import type { RememberReport } from '../../jobs/remember.ts';
 import { allEntries } from '../../src/memory/ledger/entries.ts';
 import { type TestApp, testApp } from '../support/app.ts';
+import { sized } from '../support/depth.ts';
 import { run } from '../support/run.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
 import { sessionFile } from '../support/session-file.ts';
@@ -148,7 +149,7 @@ test('log shows the latest day, or one that is named by date or word; another is
 test('a dream and its report count alike: operations, whatever the entries and requests they took', async () => {
   const { environment, app, store } = await testApp({ settings: { excerptTokens: 500 } });
   const session = sessionFile(tempDir());
-  for (let n = 0; n < 40; n++)
+  for (let n = 0; n < sized({ quick: 16, deep: 40 }); n++)
     session.add(`Always deploy service-${n} from branch release-${n} before ${n + 10} o'clock.`);
   await app.extract({ transcript: session.path, ended: true });
   const dream = await runHere(['dream'], environment);

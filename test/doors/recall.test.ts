@@ -3,7 +3,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import type { Environment } from '../../src/base/config/config.ts';
 import { answerHook } from '../../src/doors/recall.ts';
 import { agentMemory, loadConfig, recallPrompt } from '../../src/index.ts';
@@ -38,6 +38,19 @@ async function filledApp(options: Parameters<typeof testApp>[0] = {}): Promise<T
   const testing = await testApp(options);
   fill(testing.dir);
   return testing;
+}
+
+const closing: (() => void | Promise<void>)[] = [];
+let shared: Promise<TestApp> | undefined;
+
+afterAll(async () => {
+  for (const close of closing) await close();
+});
+
+/** One for all tests that change nothing in it. */
+function sharedApp(): Promise<TestApp> {
+  shared ??= filledApp({ whenDone: (close) => void closing.push(close) });
+  return shared;
 }
 
 /** What the hook answers in an environment, in this process. */
@@ -168,7 +181,7 @@ test.each([
   ['half an object', '{"session_id":"'],
   ['a subagent’s start', sessionStart({ agent_id: 'a1' })],
 ])('the hook is silent and fine when it gets %s', async (_, input) => {
-  const { environment } = await filledApp();
+  const { environment } = await sharedApp();
   expect(await runHere(['recall', '--hook'], environment, { stdin: input })).toMatchObject({ code: 0, stdout: '' });
 });
 
@@ -176,7 +189,8 @@ test('the hook does not wait for a pipe that stays open, nor fail on settings it
   const { environment } = await filledApp();
   const open = await hook(sessionStart(), environment, { leavesOpen: true });
   expect(open).toMatchObject({ code: 0, stdout: expect.stringContaining('Cut them on Fridays') });
-  const refused = await hook(sessionStart(), { ...environment, NOCTURNE_MEMORY_DIR: '/' });
+  const unusable = { ...environment, NOCTURNE_MEMORY_DIR: '/' };
+  const refused = await runHere(['recall', '--hook'], unusable, { stdin: sessionStart() });
   expect(refused).toMatchObject({ code: 0, stdout: '' });
 });
 
@@ -358,7 +372,7 @@ test.each([
   [{ CLAUDE_CODE_SIMPLE: '0' }, true],
   [{ CLAUDE_CODE_REMOTE: '1' }, true],
 ])('%j: recalled is %s', async (switches, isOn) => {
-  const { environment } = await filledApp();
+  const { environment } = await sharedApp();
   expect((await answer({ ...environment, ...switches })) !== '').toBe(isOn);
 });
 

@@ -90,6 +90,8 @@ const SERVE = /^(serve|stores|keys|move)\b/;
 /** Files, differences and what a program reads are printed as they are. */
 const AS_IT_IS = /^(show( (?!.*--history).*)?|diff|install|uninstall|setup|completion|mcp|dream --dry-run|recall)\b/;
 
+type Run = ReturnType<typeof freshHome>['run'];
+
 function freshHome() {
   const [home, project] = [tempDir(), tempDir()];
   const dir = join(home, '.claude/projects', project.replace(/[^A-Za-z0-9]/g, '-'));
@@ -154,6 +156,15 @@ test('every command of help --all runs in a fresh home, and what it prints fits 
   expect(wrong).toEqual([]);
 });
 
+/** Read by many tests, and changed by none. */
+let learned: Promise<Run> | undefined;
+
+async function makeLearned(): Promise<Run> {
+  const { run } = freshHome();
+  await run(['learn', 'SESSION', '--dream']);
+  return run;
+}
+
 test.each([
   [['log'], ['list', '--day']],
   [['report'], ['why']],
@@ -183,8 +194,8 @@ test.each([
   ],
   [['resume'], ['pause', '--off']],
 ])('the older name %j gives the JSON and the exit code of %j', async (older, now) => {
-  const { run } = freshHome();
-  await run(['learn', 'SESSION', '--dream']);
+  learned ??= makeLearned();
+  const run = await learned;
   const [was, is] = [await run([...older, '--json']), await run([...now, '--json'])];
   expect(was.code).toBe(0);
   expect({ code: was.code, value: JSON.parse(was.stdout) }).toEqual({ code: is.code, value: JSON.parse(is.stdout) });

@@ -23,6 +23,7 @@ import {
 } from '../../../src/doors/setup/agents/agents.ts';
 import { applyChange, isInstalled, planInstall, planUninstall } from '../../../src/doors/setup/agents/installing.ts';
 import { readSettings } from '../../../src/doors/setup/agents/settings-text.ts';
+import { sized } from '../../support/depth.ts';
 import { wildSettings } from '../../support/settings-text.ts';
 import { tempDir } from '../../support/temp.ts';
 
@@ -96,7 +97,7 @@ test('install and uninstall leave any settings file to the byte as it was, whate
         expect(isInstalled(config, agent)).toBe(false);
       },
     ),
-    { numRuns: 300 },
+    { numRuns: sized({ quick: 60, deep: 300 }) },
   );
 });
 

@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { addElement, readSettings, setProperty, takeOut } from '../../../src/doors/setup/agents/settings-text.ts';
+import { sized } from '../../support/depth.ts';
 import { tidySettings, wildSettings } from '../../support/settings-text.ts';
 
+const RUNS = sized({ quick: 80, deep: 400 });
 const OURS = { hooks: [{ type: 'command', command: 'ours', args: ['x'] }] };
 const PLACES = [
   ['hooks', 'SessionEnd'],
@@ -35,7 +37,7 @@ test('what is added to settings, however they are written, comes last in its lis
       }
       expect(readSettings(addAll(text), 'f')).toEqual(expected);
     }),
-    { numRuns: 400 },
+    { numRuns: RUNS },
   );
 });
 
@@ -46,7 +48,7 @@ test('what was added and is taken out leaves the same settings, with every comme
       expect(readSettings(back, 'f')).toEqual(value);
       expect(comments(back)).toEqual(comments(text));
     }),
-    { numRuns: 400 },
+    { numRuns: RUNS },
   );
 });
 
@@ -61,7 +63,7 @@ test('where nothing is known of the settings before, what is left is still setti
       }
       expect(Object.keys(value)).toEqual(expect.arrayContaining(Object.keys(left)));
     }),
-    { numRuns: 400 },
+    { numRuns: RUNS },
   );
 });
 
@@ -70,7 +72,7 @@ test('what was added to settings as editors leave them is taken out to the byte'
     fc.property(tidySettings, ({ text, value }) => {
       expect(takeAll(addAll(text), value)).toBe(text);
     }),
-    { numRuns: 400 },
+    { numRuns: RUNS },
   );
 });
 
