@@ -12,8 +12,7 @@ import { ownPostgres } from '../queue/own-postgres.ts';
 import { noOwnRedis, ownRedis } from '../queue/own-redis.ts';
 import { lineTo, refusedPort, silentServer } from '../queue/servers.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
-import { sized, waysTaken } from '../support/depth.ts';
-import { copyEmbeddedQueue } from '../support/embedded-queue.ts';
+import { waysTaken } from '../support/depth.ts';
 import { says } from '../support/messages-server.ts';
 import { enqueueNight, isIdle, memoryOf, sixSessions } from '../support/nights.ts';
 import { start, until } from '../support/run.ts';
@@ -83,8 +82,6 @@ test.skipIf(!isDeleted)(
     const queue = join(testing.home, 'queue');
     expect(existsSync(queue)).toBe(true);
     rmSync(queue, { recursive: true });
-    // Its making is most of what the test costs: queue/embedded.test.ts has that in the small size.
-    await sized({ quick: copyEmbeddedQueue, deep: async () => {} })(queue);
     await workUntilIdle(testing);
     expect(await memoryOf(testing)).toEqual((await workedOnce()).memory);
   },
