@@ -50,6 +50,12 @@ test('no sweep takes what was declined, until the session goes on; then only wha
   expect(await sweep(testing)).toEqual({ found: 1, 'nothing-new': 1 });
 });
 
+test('why says of one turn that it was declined, and how it is taken', async () => {
+  const { testing, session } = await declined();
+  const { stdout } = await runHere(['why', session.path], testing.environment);
+  expect(stdout).toContain('Nothing by itself: 1 turn was declined at set-up. nocturne extract ');
+});
+
 test('of a turn that was under way, what was said after it was declined is taken', async () => {
   const { testing, session } = await declined();
   session.goOn([{ types: NEW }, { says: 'All right.' }]);

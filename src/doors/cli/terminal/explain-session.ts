@@ -6,6 +6,7 @@ import type { TurnState } from '../../../../jobs/extract/sort-turns.ts';
 import { type Inspection, inspect, WHY_SKIPPED } from '../../../../jobs/inspect.ts';
 import { AppError, describeError, isAppError, ruleOf } from '../../../base/errors.ts';
 import { isStoreId } from '../../../base/files/directories.ts';
+import { sayCount } from '../../../base/text/wording.ts';
 import { localTime } from '../../../base/time.ts';
 import { sayProposals } from '../../../memory/dream/proposals.ts';
 import { coverageOfTurn, sessionRow } from '../../../memory/ledger/coverage.ts';
@@ -301,15 +302,19 @@ async function nextOf(app: App, found: Found): Promise<string> {
     return 'A hook has told of it: the next worker puts it into the inbox, and extracts it.';
   }
   if (pending > 0)
-    return `Nothing by itself: ${pending} turns are pending, but nobody put it into the inbox. nocturne enqueue extract ${found.transcript}`;
-  if (open > 0) return `${open} turns may still go on; they are extracted once the session ended or is quiet.`;
+    return `Nothing by itself: ${turns(pending, ['is', 'are'])} pending, but nobody put it into the inbox. nocturne enqueue extract ${found.transcript}`;
+  if (open > 0) return `${sayCount(open, 'turn')} may still go on, and is read once the session ended or is quiet.`;
   const gaveUp = count(found, 'gave-up');
-  if (gaveUp > 0) return `Nothing by itself: ${gaveUp} turns were given up. nocturne retry ${found.session}`;
+  if (gaveUp > 0) return `Nothing by itself: ${turns(gaveUp, ['was', 'were'])} given up. nocturne retry ${found.session}`;
   const declined = count(found, 'declined');
   if (declined > 0) {
-    return `Nothing by itself: ${declined} turns were declined at set-up. nocturne extract ${found.transcript} takes them.`;
+    return `Nothing by itself: ${turns(declined, ['was', 'were'])} declined at set-up. nocturne extract ${found.transcript} takes them.`;
   }
   return 'Nothing: all of it is covered.';
+}
+
+function turns(count: number, [one, several]: [string, string]): string {
+  return `${sayCount(count, 'turn')} ${count === 1 ? one : several}`;
 }
 
 function count({ ranges }: Pick<Explanation, 'ranges'>, state: TurnState): number {
