@@ -305,7 +305,8 @@ async function nextOf(app: App, found: Found): Promise<string> {
     return `Nothing by itself: ${turns(pending, ['is', 'are'])} pending, but nobody put it into the inbox. nocturne enqueue extract ${found.transcript}`;
   if (open > 0) return `${sayCount(open, 'turn')} may still go on, and is read once the session ended or is quiet.`;
   const gaveUp = count(found, 'gave-up');
-  if (gaveUp > 0) return `Nothing by itself: ${turns(gaveUp, ['was', 'were'])} given up. nocturne retry ${found.session}`;
+  if (gaveUp > 0)
+    return `Nothing by itself: ${turns(gaveUp, ['was', 'were'])} given up. nocturne retry ${found.session}`;
   const declined = count(found, 'declined');
   if (declined > 0) {
     return `Nothing by itself: ${turns(declined, ['was', 'were'])} declined at set-up. nocturne extract ${found.transcript} takes them.`;
