@@ -94,7 +94,7 @@ test('a worker killed at a step of its commits leaves what the next one brings t
     '- 09:00 **user** The user prefers short answers.',
   ]);
   let kills = 0;
-  for (let step = 3, wasKilled = true; wasKilled; step += sized({ quick: 100, deep: 13 })) {
+  for (let step = 3, wasKilled = true; wasKilled; step += sized({ quick: 75, deep: 13 })) {
     const testing = await handWrittenNight();
     const environment = { ...testing.environment, NOCTURNE_TEST_DIES_AT: String(step) };
     const { signal } = await run(['worker', '--once'], environment, { nodeArgs: ['--import', DIES_AT] });
@@ -102,7 +102,7 @@ test('a worker killed at a step of its commits leaves what the next one brings t
     if (wasKilled) kills += 1;
     await expectRecovery(testing, { expected, held: bothMemoriesOf });
   }
-  expect(kills).toBeGreaterThan(sized({ quick: 1, deep: 6 }));
+  expect(kills).toBeGreaterThan(sized({ quick: 2, deep: 6 }));
 });
 
 async function expectNoLossIn(testing: TestApp): Promise<void> {

@@ -43,7 +43,7 @@ const NOCTURNE = packagePath('src', 'doors', 'cli', 'nocturne.js');
 
 const WAYS = ['--version', 'the hook', 'an extraction without anything new'] as const;
 
-test.each(waysTaken(WAYS))('%s loads no driver, and of the wing at most what a list of wings needs', (way) => {
+test.each(waysTaken(WAYS, 2))('%s loads no driver, and of the wing at most what a list of wings needs', (way) => {
   if (way === '--version') return expect(loadedBy([NOCTURNE, '--version'])).toEqual([]);
   const session = sessionFile(tempDir(), { cwd: '/work/shop' });
   session.add('Thanks, that is all.');
