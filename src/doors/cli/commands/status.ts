@@ -161,7 +161,7 @@ export async function showHome(app: App, status: Status): Promise<void> {
   const parts = [sayNews(app, status), ...sayNeeds(app, needs), ...stores, sayNumbers(app, status, needs)];
   show(parts.join('\n\n'));
   await noteLook(app);
-  if (status.attention.length + needs.length > 0) process.exitCode = EXIT.attention;
+  if (status.attention.length > 0 || isKeyless) process.exitCode = EXIT.attention;
 }
 
 function show(text: string): void {
