@@ -160,7 +160,7 @@ test('--online asks the model with one small request, and says what it refused',
 });
 
 test('of a memory directory doctor tells the last jobs, what fails, open modes and a damaged ledger', async () => {
-  const { store, dir } = await testApp();
+  const { app, store, dir } = await testApp();
   const now = new Date('2026-11-21T01:00:00Z');
   expect(await checkMemoryDirectory(dir)).toMatchObject([
     { state: 'ok', found: `${dir}: no extract yet, no dream yet, 0 waiting` },
@@ -169,6 +169,10 @@ test('of a memory directory doctor tells the last jobs, what fails, open modes a
   putInInbox(store.ledger, { kind: 'dream', key: 'dream', payload: {}, notBefore: now.toISOString() });
   expect(await checkMemoryDirectory(dir)).toMatchObject([
     { state: 'ok', found: `${dir}: last extract 2026-11-21 01:00 (recorded), no dream yet, 1 waiting` },
+  ]);
+  const keyless = { home: app.home, config: { ...app.config, model: 'test-model', access: {} } };
+  expect(await checkMemoryDirectory(dir, keyless)).toMatchObject([
+    { state: 'warn', found: `${dir}: there is no key for the model`, remedy: 'nocturne setup asks for one.' },
   ]);
   const [item] = inboxItems(store.ledger);
   await store.work.postpone(item?.id ?? 0, { notBefore: now.toISOString(), attempts: 0, failure: 'no key' });

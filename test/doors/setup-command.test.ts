@@ -162,6 +162,7 @@ test('setup --remove takes out what setup put in, and nothing else', async () =>
   expect(existsSync(join(person.user, '.codex', 'hooks.json'))).toBe(true);
   const removed = await runHere(['setup', '--remove', '--yes'], offline(person));
   expect(removed).toMatchObject({ code: 0, stdout: expect.stringContaining('out of ~/.codex/hooks.json') });
+  expect(removed.stdout).toContain('and so does ~/.nocturne\n');
   expect(readFileSync(file, 'utf8')).toBe('{\n  // mine\n  "model": "opus"\n}\n');
   expect(existsSync(join(person.user, '.codex', 'hooks.json'))).toBe(false);
 });

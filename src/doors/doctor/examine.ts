@@ -218,8 +218,8 @@ async function checkWork(
   );
   const isSaid = (why: string) => formatMissing(missingIn(ledger)).some(({ what }) => why.startsWith(what));
   const holds = by ? (await dreamHolds(by, ledger)).filter(({ why }) => !isSaid(why)) : [];
-  const held = holds.map(({ why, needsPerson }) =>
-    (needsPerson ? fail : warn)('dream', `${dir}: ${why}`, 'nocturne dream tries again.'),
+  const held = holds.map(({ why, needsPerson, remedy = 'nocturne dream tries again.' }) =>
+    (needsPerson ? fail : warn)('dream', `${dir}: ${why}`, remedy),
   );
   if (missing.length + held.length > 0) return [...missing, ...held];
   return first

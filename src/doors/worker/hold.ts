@@ -74,6 +74,8 @@ export interface DreamHold {
   /** A sentence, which says what to do where a person can do something. */
   why: string;
   needsPerson: boolean;
+  /** Where it is not to dream again. */
+  remedy?: string;
 }
 
 const PASSING = new Set(['transient', 'rate-limit', 'ceiling']);
@@ -93,7 +95,9 @@ export async function dreamHolds(
     if (!isSaid) holds.push({ why, needsPerson: !PASSING.has(ruleOf(last.code).class) });
   }
   if (config.model === OFFLINE_MODEL) return holds;
-  if (keySource(config) === 'none') holds.push({ why: 'there is no key for the model', needsPerson: false });
+  if (keySource(config) === 'none') {
+    holds.push({ why: 'there is no key for the model', needsPerson: false, remedy: 'nocturne setup asks for one.' });
+  }
   const admission = await admissionNow({ config, home });
   if (admission) holds.push({ why: admission, needsPerson: false });
   return holds;

@@ -175,10 +175,11 @@ async function remove({ args, options }: SetupCall): Promise<void> {
     else if (words !== '') print(words);
   };
   if (changes.length + nights.length === 0) return end(true, "Nothing of nocturne's is in the settings of any agent.");
+  const hasKey = statNow(keyPath(config.home)) !== null;
   const out = [
     ...changes.map(({ agent, file }) => row(findAgent(agent).title, `out of ${short(file, config)}`)),
     ...nights.map(({ name }) => row('Nightly run', `out of ${name}`)),
-    row('The rest', `memory stays, and so does ${short(config.home, config)} with the key`),
+    row('The rest', `memory stays, and so does ${short(config.home, config)}${hasKey ? ' with the key' : ''}`),
   ];
   if (!options.json) print(['This takes nocturne out:', ...out].join('\n'));
   if (options.dryRun) return options.json ? end(false) : showAll(plan);
