@@ -58,7 +58,10 @@ function copyOfCheckout(): string {
 }
 
 /** What tests several wings together, and goes with each of them. */
-const TOGETHER: Record<string, string[]> = { 'test/chaos/fleet': ['fleet', 'server'] };
+const TOGETHER: Record<string, string[]> = {
+  'test/chaos/fleet': ['fleet', 'server'],
+  'test/wings/fleet/cost-on-page.test.ts': ['fleet', 'server', 'page'],
+};
 
 function takeOut(name: string, copy: string): void {
   const together = Object.keys(TOGETHER).filter((dir) => TOGETHER[dir]?.includes(name));

@@ -11,8 +11,6 @@ import { says } from '../../support/messages-server.ts';
 import { jsonHere, runHere } from '../../support/run-here.ts';
 import { sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
-import { enter, OURS } from '../page/enter.ts';
-import { served } from '../server/served.ts';
 import { noPostgres, openHomeAt, putStore, withStores } from './own-database.ts';
 
 const NOW = '2026-11-21T02:00:00Z';
@@ -189,13 +187,5 @@ describe.skipIf(noPostgres)(`what is told of a database ${noPostgres}`, () => {
       ]),
       ...{ kinds: [{ kind: 'extract', jobs: 2 }], others: null, unreadable: [] },
     });
-
-    const page = await served({ app: { settings: { databaseUrl: own.database.url } } });
-    const { cookie } = await enter(page);
-    const answer = await fetch(`${page.url}/cost?month=2026-11`, { headers: { ...OURS, cookie } });
-    const shown = (await answer.text()).replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
-    expect(shown).toContain('other machines, killed jobs $0.03 11,000');
-    expect(shown).toContain('nocturne cost --all tells of the jobs of all machines.');
-    expect(shown).toMatch(/Database \S+: \d+ stores; .*no worker was seen Workers/);
   });
 });
