@@ -3,7 +3,8 @@
 // hook are one file each. Packages that only our own code uses are in them: all start in a fraction of the time, and are
 // not installed beside them. Declarations are those of the library; types are checked by `npm run types`, not here.
 
-import { execFileSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, cpSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { build } from 'rolldown';
@@ -35,12 +36,12 @@ const sdkOfTheCaller = {
 };
 
 rmSync('dist', { recursive: true, force: true });
-execFileSync(
-  process.execPath,
-  ['node_modules/typescript/bin/tsc', '--project', 'src/doors/checkout/declarations.json'],
-  { stdio: 'inherit' },
+const declarations = once(
+  spawn(process.execPath, ['node_modules/typescript/bin/tsc', '--project', 'src/doors/checkout/declarations.json'], {
+    stdio: 'inherit',
+  }),
+  'exit',
 );
-keepDeclarationsOf('dist/src/index.d.ts');
 
 // Compiled with the child, and evaluated anew for each of its runs (fresh-run.ts).
 const runs = await build({
@@ -137,6 +138,9 @@ const door = readFileSync('src/doors/cli/nocturne.js', 'utf8')
   .replace('./small-heap.js', './lib/small-heap.js')
   .replace('./cli.ts', './lib/cli.js')
   .replace('../../wings/index.ts', './lib/wings.js');
+const [failed] = await declarations;
+if (failed !== 0) process.exit(1);
+keepDeclarationsOf('dist/src/index.d.ts');
 writeThirdParties(
   [runs, child, library, hook, prompt].flatMap(({ output }) => output.flatMap((each) => each.moduleIds ?? [])),
 );
