@@ -2,12 +2,17 @@
 // A line may change what came before it, so the conversation is held in memory; its size counts, not the file's, which
 // says each message again and again: the last writing counts, at the place of the first. What was rewound stays as
 // abandoned. `$set.messages` is what the model will be sent next, not a new thing said: it may bring messages of its own,
-// but a copy or a summary of what was said brings nothing and takes nothing away.
+// but a copy or a summary of what was said brings nothing and takes nothing away. Of the project's directory a file says
+// only the hash: one is named where it has that hash. What `/dir add` added (`directories`) is not the project.
 
-import { basename, dirname, extname } from 'node:path';
+import { hash } from 'node:crypto';
+import { basename, dirname, extname, join } from 'node:path';
+import { onAppError } from '../../base/errors.ts';
+import { readText } from '../../base/files/files.ts';
 import { isObject, type JsonObject, objectAt, objectsOf, textOf } from '../../base/text/json.ts';
 import { objectsIn, readObjects } from '../records.ts';
 import type { Message, Part, Speaker } from '../types.ts';
+import { withAncestors } from '../writes/recorded-paths.ts';
 import { type Format, namesOf } from './format.ts';
 import { answersOf, askedIn, humanParts } from './human-text.ts';
 import { attachmentPart, chainId, instantOf, type Place, textParts, toMessage } from './message-builder.ts';
@@ -26,7 +31,8 @@ export const gemini: Format = {
     const metadata = isDocument(whole) ? whole : await findMetadata(path);
     const own = textOf(metadata.sessionId) ?? basename(path, extname(path));
     const names = namesOf(own, metadata.kind === 'subagent' ? parentOf(own, path) : undefined);
-    const cwd = Array.isArray(metadata.directories) ? textOf(metadata.directories[0]) : undefined;
+    const records = isDocument(whole) ? [whole] : readObjects(path, { recordStart: RECORD_START });
+    const cwd = await findRoot(metadata.projectHash, path, records);
     return {
       ...names,
       cwd,
@@ -63,6 +69,53 @@ async function findMetadata(path: string): Promise<JsonObject> {
 function parentOf(agent: string, path: string): string {
   const parent = basename(dirname(path));
   return /^[0-9a-f-]{8,}$/i.test(parent) ? parent : agent;
+}
+
+/** Where a project's directory stands, as Gemini CLI writes it beside its sessions. */
+const ROOT_FILE = '.project_root';
+/** No more directories are compared with the hash. */
+const MOST_COMPARED = 10_000;
+const LONGEST_PATH = 500;
+/** What a tool answered in a session that is one document lies nine deep. */
+const MAX_DEPTH = 12;
+
+/** The project's directory: what stands beside the sessions, or what a path in a record leads through, if it has the hash. */
+async function findRoot(
+  projectHash: unknown,
+  path: string,
+  records: AsyncIterable<JsonObject> | Iterable<JsonObject>,
+): Promise<string | undefined> {
+  const compared = new Set<string>();
+  const isRoot = (directory: string): boolean => {
+    if (compared.has(directory) || compared.size === MOST_COMPARED) return false;
+    compared.add(directory);
+    return hash('sha256', directory) === projectHash;
+  };
+  // A subagent's session lies one deeper.
+  for (const above of ['..', '../..']) {
+    const noted = await readText(join(dirname(path), above, ROOT_FILE)).catch(onAppError(() => null, 'storage'));
+    if (noted !== null && isRoot(noted.trim())) return noted.trim();
+  }
+  for await (const record of records) {
+    for (const named of pathsIn(record)) {
+      const root = withAncestors(named).find(isRoot);
+      if (root !== undefined) return root;
+    }
+  }
+  return undefined;
+}
+
+/** The absolute paths in a value: texts that are one, and words of others, with and without what ends a sentence. */
+function* pathsIn(value: unknown, depth = 0): Generator<string> {
+  if (typeof value === 'string') {
+    for (const path of [value, ...value.split(/[\s"'`<>()[\],;|]+/)]) {
+      if (path.length > LONGEST_PATH || !/^(?:\/|[A-Za-z]:\\)/.test(path)) continue;
+      yield path;
+      yield path.replace(/[^\p{L}\p{N}]+$/u, '');
+    }
+  } else if (typeof value === 'object' && value !== null && depth < MAX_DEPTH) {
+    for (const inner of Object.values(value)) yield* pathsIn(inner, depth + 1);
+  }
 }
 
 interface Entry {

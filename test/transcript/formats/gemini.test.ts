@@ -1,9 +1,11 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { hash } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openSession } from '../../../src/transcript/session.ts';
 import type { Message } from '../../../src/transcript/types.ts';
 import { brief } from '../../support/brief.ts';
+import { tempDir } from '../../support/temp.ts';
 import { collect, fixtures, hasReal, lines, real, realFiles, transcriptOf } from '../../support/transcripts.ts';
 
 const fixture = join(fixtures, 'gemini.jsonl');
@@ -68,6 +70,64 @@ describe('a session of Gemini CLI', () => {
     const onOneLine = transcriptOf(JSON.stringify(JSON.parse(readFileSync(legacy, 'utf8'))), 'x.txt');
     expect(await collect((await openSession(onOneLine)).messages())).toEqual(await collect(session.messages()));
     expect((await openSession(onOneLine)).id).toBe(session.id);
+  });
+
+  describe('of whose project it names only the hash', () => {
+    const inProject = (root: string, more: object = {}) => ({
+      ...metadata,
+      projectHash: hash('sha256', root),
+      ...more,
+    });
+    const calls = (name: string, args: object, output = '') => ({
+      ...said('g-2', 'gemini', 'I look.'),
+      toolCalls: [
+        { id: 'c-1', name, args, status: 'success', result: [{ functionResponse: { response: { output } } }] },
+      ],
+    });
+    const cwdOf = async (...records: unknown[]) => (await openSession(transcriptOf(lines(...records)))).cwd;
+
+    test.each([
+      ['a call writes into it', '/home/ada/my shop', calls('write_file', { file_path: '/home/ada/my shop/src/a.ts' })],
+      ['a call lists it', '/home/ada/shop', calls('list_directory', { path: '/home/ada/shop/' })],
+      [
+        'a tool says where it is',
+        '/srv/läden/shop',
+        calls('run_shell_command', { command: 'pwd' }, 'It is /srv/läden/shop.'),
+      ],
+      ['it is in Windows', 'C:\\Users\\ada\\shop', calls('read_file', { file_path: 'C:\\Users\\ada\\shop\\a.ts' })],
+    ])('is in that directory where %s', async (_, root, call) => {
+      expect(await cwdOf(inProject(root), said('g-1', 'user', 'Look around'), call)).toBe(root);
+    });
+
+    test('is in none that has another hash, nor in one that was only added', async () => {
+      const added = inProject('/home/ada/shop', { directories: ['/home/ada/library'] });
+      const call = calls('read_file', { file_path: '/home/ada/library/a.ts' }, '/home/ada/shopping/a.ts');
+      expect(await cwdOf(added, said('g-1', 'user', 'Look around'), call)).toBeUndefined();
+    });
+
+    test('is in the one that Gemini CLI notes beside its sessions, a subagent too, if it has the hash', async () => {
+      const noted = async (root: string, place: string) => {
+        const project = tempDir();
+        const path = join(project, place);
+        mkdirSync(dirname(path), { recursive: true });
+        writeFileSync(path, lines(inProject('/home/ada/shop'), said('g-1', 'user', 'Hello')));
+        writeFileSync(join(project, '.project_root'), `${root}\n`);
+        return (await openSession(path)).cwd;
+      };
+      expect(await noted('/home/ada/shop', 'chats/session-1.jsonl')).toBe('/home/ada/shop');
+      expect(await noted('/home/ada/shop', 'chats/7c1f0a3e/agent.jsonl')).toBe('/home/ada/shop');
+      expect(await noted('/home/ada/other', 'chats/session-1.jsonl')).toBeUndefined();
+    });
+
+    test('costs little where a text is made of paths alone', async () => {
+      const deep = '/a'.repeat(240);
+      const texts = Array.from({ length: 100 }, (_, at) => `${deep}${at} ${'/*'.repeat(50_000)}`);
+      const startedMs = process.cpuUsage().user / 1000;
+      expect(
+        await cwdOf(inProject('/home/ada/shop'), ...texts.map((text, at) => said(`g-${at}`, 'user', text))),
+      ).toBeUndefined();
+      expect(process.cpuUsage().user / 1000 - startedMs).toBeLessThan(2_000);
+    });
   });
 
   test('keeps all ids when it grows', async () => {
@@ -194,6 +254,7 @@ describe.skipIf(!hasReal)('real sessions (../shared/transcripts; skipped where t
     const messages = await collect(session.messages());
     const human = messages.filter(({ speaker }) => speaker === 'human');
     expect(session.format).toBe('gemini');
+    expect(session.cwd).toMatch(/^\/Users\/\w+\/.*\/(?:cli|session-bridge)$/);
     expect(human.filter(({ beginsTurn }) => beginsTurn)).toHaveLength(turns);
     expect(human).toHaveLength(turns);
     expect(JSON.stringify(human)).not.toContain('Content from referenced files');
