@@ -107,11 +107,7 @@ test.each([
   ],
   ['the SDK client', /^@anthropic-ai\/sdk$/, ['src/agent/model.ts', 'src/agent/loop.ts']],
   ['the index of date-fns', /^date-fns$/, []],
-  [
-    'BullMQ',
-    /^(bullmq|ioredis)$/,
-    ['src/queue/queue.ts', 'src/queue/backend.ts', 'src/queue/board.ts', 'src/queue/pglite-pool.ts'],
-  ],
+  ['BullMQ', /^(bullmq|ioredis)$/, ['src/queue/queue.ts', 'src/queue/backend.ts', 'src/queue/board.ts']],
   // Who only keeps memory in PostgreSQL starts without it.
   [
     'what loads BullMQ',

@@ -4,10 +4,10 @@
 // person, where a session begins, what nocturne did for it.
 
 import { hash } from 'node:crypto';
-import { relative, sep } from 'node:path';
+import { join, relative, sep } from 'node:path';
 import { type Config, loadConfig } from '../base/config/config.ts';
-import { AppError, isAppError } from '../base/errors.ts';
-import { canonicalPath, isStoreId } from '../base/files/directories.ts';
+import { AppError, describeError, isAppError } from '../base/errors.ts';
+import { canonicalPath, isDirectory, isStoreId } from '../base/files/directories.ts';
 import type { TreeSearch } from '../base/files/working-tree.ts';
 import { textOf } from '../base/text/json.ts';
 import { sayCount } from '../base/text/wording.ts';
@@ -15,23 +15,31 @@ import { nextDayAt } from '../base/time.ts';
 import { countWaiting } from '../memory/dream/proposals.ts';
 import { formatUnreadSpend } from '../memory/home/day-spend.ts';
 import { formatDamage, type Home } from '../memory/home/home.ts';
-import type { Enablement } from '../memory/home/paths.ts';
-import { checkoutRoot } from '../memory/home/paths.ts';
-import { isUnwritable } from '../memory/ledger/database.ts';
+import { checkoutRoot, type Enablement } from '../memory/home/paths.ts';
+import { isDamagedFile, isUnwritable } from '../memory/ledger/database.ts';
 import { countLearned } from '../memory/ledger/entries.ts';
-import type { Ledger } from '../memory/ledger/ledger.ts';
+import { findLedger, type Ledger } from '../memory/ledger/ledger.ts';
 import { type BesidePlace, type Recall, type RecalledTopic, recall } from '../memory/recall/recall.ts';
-import { type RecallRows, timesForgotten } from '../memory/recall/recall-uses.ts';
+import { type RecallRows, recallRowsOf, timesForgotten } from '../memory/recall/recall-uses.ts';
 import { isWithinTokens } from '../transcript/excerpt/tokens.ts';
-import { declaredScope, enablementFor, findDefinition, type MemoryScope, scopeDir, scopesBeside } from './places.ts';
-import { type Looked, openPlaces, type RecallPlaces } from './recall-places.ts';
-import { wings } from './wing.ts';
+import {
+  declaredScope,
+  enablementFor,
+  findDefinition,
+  homeOf,
+  type MemoryScope,
+  scopeDir,
+  scopesBeside,
+} from './places.ts';
+import { type Keeping, keepingOf, wings } from './wing.ts';
 
 /** What Claude Code takes from a hook; more than that it spills into a file. */
 export const MAX_CHARACTERS = 10_000;
 /** Asking git is worth so much waiting at the start of a session. */
 const TREE_TIMEOUT_MS = 1_000;
-/** A database that takes longer for all that is asked of it is not waited for. */
+/** A database is away that takes longer to be connected to, or to answer a statement. */
+const WITHIN = { connectMs: 1_000, answerMs: 4_000 };
+/** One that takes longer for all that is asked of it is not waited for. */
 const ALL_WITHIN_MS = 5_000;
 
 export interface RecallOptions {
@@ -302,4 +310,68 @@ function sessionSign({ clock, zone }: Config, { ledger, text }: { ledger: Ledger
     ...(waiting > 0 ? [`${waiting} ${waiting === 1 ? 'waits' : 'wait'} for review`] : []),
   ];
   return parts.length === 0 ? '' : `nocturne: ${parts.join('; ')}`;
+}
+
+interface Looked {
+  /** What it is called: its directory, or its id. */
+  id: string;
+  dir: string;
+  /** How an agent is told where it is, where that is no directory. */
+  called?: string;
+  /** Null where nocturne has not worked in it. */
+  ledger: Ledger | null;
+  rows: RecallRows | null;
+  isThere: boolean;
+}
+
+interface RecallPlaces {
+  home: Home;
+  isElsewhere: boolean;
+  /** The memory in a directory, or under an id. */
+  look(place: string): Promise<Looked>;
+  close(): Promise<void>;
+}
+
+/**
+ * Where it is looked: into directories of this machine, or into what a wing keeps elsewhere, which must answer soon. Nothing
+ * is made. `onDamage`: told what cannot be read of a directory; what is in its files is recalled all the same.
+ */
+function openPlaces(config: Config, onDamage: (message: string) => void): RecallPlaces {
+  const keeping = keepingOf(config, { within: WITHIN });
+  const home = homeOf(config, { keeping });
+  const opened: Ledger[] = [];
+  const look = async (dir: string): Promise<Looked> => {
+    const nothing = { id: dir, dir, ledger: null, rows: null, isThere: isDirectory(dir) };
+    try {
+      const ledger = findLedger(dir);
+      if (!ledger) return nothing;
+      opened.push(ledger);
+      return { ...nothing, ledger, rows: recallRowsOf(ledger) };
+    } catch (error) {
+      if (!isDamagedFile(error)) throw error;
+      onDamage(describeError(error));
+      return nothing;
+    }
+  };
+  return {
+    home,
+    isElsewhere: keeping !== null,
+    look: keeping ? (place) => lookElsewhere(keeping, { place, config }) : look,
+    async close() {
+      for (const ledger of opened) ledger.close();
+      await (keeping ?? home).close();
+    },
+  };
+}
+
+async function lookElsewhere(keeping: Keeping, { place, config }: { place: string; config: Config }): Promise<Looked> {
+  const store = await keeping.findStore(place);
+  // What lies in its directory is not what is kept.
+  if (!store) {
+    const dir = join(config.home, 'copies', 'none');
+    return { id: place, dir, called: place, ledger: null, rows: null, isThere: false };
+  }
+  const { id, dir, ledger, recalls: rows } = store;
+  const called = `the store ${id} of a database (nocturne show FILE --memory ${id} prints a file of it)`;
+  return { id, dir, called, ledger, rows, isThere: true };
 }

@@ -18,7 +18,7 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { fixedClock } from '../../src/base/time.ts';
-import type { Output } from '../../src/doors/mcp/tool-shapes.ts';
+import type { Output } from '../../src/doors/mcp/server.ts';
 import { openStore } from '../../src/memory/open.ts';
 import { topicUses } from '../../src/memory/recall/recall-uses.ts';
 import type { Store } from '../../src/memory/store/store.ts';

@@ -1,7 +1,7 @@
 // Metrics as a reader collects them that a user registered; here one that keeps them in memory, by the API's own interfaces.
 
 import { expect, onTestFinished, test } from 'vitest';
-import { figuresOf, observeFigures } from '../../src/doors/metrics.ts';
+import { figuresOf, observeFigures } from '../../src/doors/telemetry.ts';
 import { testApp } from '../support/app.ts';
 import { metricReader } from '../support/metric-reader.ts';
 
@@ -19,7 +19,7 @@ test('what waits and since when, what the day spent and what is worked on are to
   await app.home.days.settle('2026-11-21', {
     ...{ reservedTokens: 400, usedTokens: 300, calls: 1, reservedMicroUsd: 1_000, usedMicroUsd: 500 },
   });
-  onTestFinished(observeFigures(() => figuresOf(app), app.config.clock));
+  onTestFinished(await observeFigures(() => figuresOf(app), app.config.clock));
   expect(await reader.collect()).toMatchObject({
     'nocturne.work.waiting': 2,
     'nocturne.work.oldest': 90,
@@ -40,7 +40,7 @@ test('figures are read at most every 15 s however often a reader asks, again at 
     if (isAway) throw new Error('away');
     return { waiting: reads, oldestSince: '2026-11-21T02:00:00Z', leases: 0, tokens: 0, microUsd: 0 };
   };
-  const end = observeFigures(read, { now: () => new Date(nowMs) });
+  const end = await observeFigures(read, { now: () => new Date(nowMs) });
   const told = async () => Object.values(await reader.collect()).slice(0, 2);
   expect(await told()).toEqual([1, 0]);
   nowMs += 14_999;

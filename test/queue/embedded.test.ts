@@ -4,7 +4,7 @@ import { rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isAppError } from '../../src/base/errors.ts';
-import { openPglitePool } from '../../src/queue/pglite-pool.ts';
+import { openPglitePool } from '../../src/queue/backend.ts';
 import { openWakeQueue } from '../../src/queue/queue.ts';
 import { sized, waysTaken } from '../support/depth.ts';
 import { copyEmbeddedQueue } from '../support/embedded-queue.ts';
@@ -18,7 +18,7 @@ beforeAll(() => copyEmbeddedQueue(dataDir));
 afterAll(() => dir.remove());
 
 async function migrateToTheFuture(): Promise<void> {
-  const pool = await openPglitePool(dataDir, 'bullmq');
+  const pool = await openPglitePool(dataDir);
   await pool.query('UPDATE migration SET min_client_version = 99');
   await pool.end();
 }

@@ -2,8 +2,7 @@
 
 import { enqueueExtract } from '../../src/doors/cli/commands/enqueue.ts';
 import { dueItems } from '../../src/doors/worker/desk.ts';
-import type { WorkResult } from '../../src/doors/worker/settle.ts';
-import { workKey } from '../../src/doors/worker/work.ts';
+import { type WorkResult, workKey } from '../../src/doors/worker/work.ts';
 import type { FailureRow } from '../../src/memory/ledger/inbox.ts';
 import { type TestApp, type TestAppOptions, testApp } from './app.ts';
 

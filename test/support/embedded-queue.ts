@@ -18,7 +18,7 @@ export async function copyEmbeddedQueue(dataDir: string): Promise<void> {
 
 /** What decides how the database looks: the libraries' versions, and our settings. */
 function madeFrom(): string {
-  const sources = ['package-lock.json', 'src/queue/pglite-pool.ts', 'src/queue/backend.ts'];
+  const sources = ['package-lock.json', 'src/queue/backend.ts'];
   const hash = createHash('sha256');
   for (const path of sources) hash.update(readFileSync(join(ROOT, path)));
   return hash.digest('hex').slice(0, 16);

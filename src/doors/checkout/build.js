@@ -5,10 +5,19 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, cpSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { build } from 'rolldown';
-import { writeThirdParties } from './third-parties.js';
 
 /** Without comments and blanks; names stay, so that what failed can be told. */
 const SMALL = { compress: false, mangle: false, codegen: { removeWhitespace: true } };
@@ -126,7 +135,6 @@ const prompt = await build({
   logLevel: 'warn',
 });
 chmodSync('dist/hook.js', 0o755);
-cpSync('src/doors/cli/small-heap.js', 'dist/lib/small-heap.js');
 cpSync('src/doors/setup/agents/opencode-module.js', 'dist/opencode-module.js');
 // What wings send to a browser.
 for (const dir of globSync('src/wings/*/assets'))
@@ -135,7 +143,6 @@ for (const dir of globSync('src/wings/*/assets'))
 mkdirSync('dist/src/entry', { recursive: true });
 writeFileSync('dist/src/entry/nocturne.js', "#!/usr/bin/env node\nimport '../../nocturne.js';\n", { mode: 0o755 });
 const door = readFileSync('src/doors/cli/nocturne.js', 'utf8')
-  .replace('./small-heap.js', './lib/small-heap.js')
   .replace('./cli.ts', './lib/cli.js')
   .replace('../../wings/index.ts', './lib/wings.js');
 const [failed] = await declarations;
@@ -158,4 +165,75 @@ function keepDeclarationsOf(entry) {
     const path = join('dist', name);
     if (path.endsWith('.d.ts') && !kept.has(path)) rmSync(path);
   }
+}
+
+/**
+ * What of others is published with nocturne: the licences of the packages whose code the build took in, as their authors ask
+ * (dist/licences.txt), and a bill of materials of these and of what is installed beside them (dist/sbom.json, CycloneDX).
+ * @param {Iterable<string>} modules the paths of all modules that were built in
+ */
+function writeThirdParties(modules) {
+  const builtIn = new Map();
+  for (const path of modules) {
+    const dir = /.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path.replace(/^\0/, '').replaceAll('\\', '/'))?.[0];
+    if (dir && existsSync(join(dir, 'package.json'))) builtIn.set(dir, packageAt(dir));
+  }
+  const sorted = [...builtIn].sort(([, a], [, b]) => a.name.localeCompare(b.name));
+  writeFileSync(
+    'dist/licences.txt',
+    sorted
+      .map(([dir, each]) => `${each.name} ${each.version} (${each.licence})\n\n${licenceTextIn(dir)}\n`)
+      .join('\n---\n\n'),
+  );
+  const lock = JSON.parse(readFileSync('package-lock.json', 'utf8'));
+  const installed = Object.entries(lock.packages)
+    .filter(
+      ([path, each]) =>
+        path.startsWith('node_modules/') && !each.dev && !each.optional && !each.devOptional && !each.peer,
+    )
+    .map(([path, each]) => ({
+      name: path.replace(/.*node_modules\//, ''),
+      version: each.version,
+      licence: each.license,
+    }));
+  const component =
+    (scope) =>
+    ({ name, version, licence }) => ({
+      type: 'library',
+      name,
+      version,
+      scope,
+      purl: `pkg:npm/${name.replace('@', '%40')}@${version}`,
+      ...(licence && { licenses: [/[ (]/.test(licence) ? { expression: licence } : { license: { id: licence } }] }),
+    });
+  const own = JSON.parse(readFileSync('package.json', 'utf8'));
+  const bom = {
+    bomFormat: 'CycloneDX',
+    specVersion: '1.6',
+    version: 1,
+    metadata: {
+      component: {
+        type: 'application',
+        name: own.name,
+        version: own.version,
+        purl: `pkg:npm/${own.name}@${own.version}`,
+      },
+    },
+    components: unique([...sorted.map(([, each]) => each), ...installed]).map(component('required')),
+  };
+  writeFileSync('dist/sbom.json', `${JSON.stringify(bom, null, 1)}\n`);
+}
+
+function unique(packages) {
+  return [...new Map(packages.map((each) => [`${each.name}@${each.version}`, each])).values()];
+}
+
+function packageAt(dir) {
+  const { name, version, license } = JSON.parse(readFileSync(join(dir, 'package.json'), 'utf8'));
+  return { name, version, licence: license };
+}
+
+function licenceTextIn(dir) {
+  const file = readdirSync(dir).find((name) => /^(licen[cs]e|copying)/i.test(name));
+  return file ? readFileSync(join(dir, file), 'utf8').trim() : 'The package carries no licence file.';
 }

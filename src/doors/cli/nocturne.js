@@ -9,6 +9,13 @@ if (major < 22 || (major === 22 && minor < 18)) {
 }
 // A reader that has seen enough (`nocturne … | head`) is no error.
 process.stdout.on('error', (error) => process.exit(error.code === 'EPIPE' ? 0 : 1));
-void import('./small-heap.js')
-  .then(() => import('./cli.ts'))
+void import('node:v8')
+  .then(({ setFlagsFromString }) => {
+    // Before everything else: keeps V8 from growing the young generation, which loading the modules would blow up to some
+    // 90 MB for good. Reading gigabytes is no slower without.
+    setFlagsFromString('--semi-space-growth-factor=1');
+    // Else garbage of several times what is in use is left until it is collected, because the machine has the memory.
+    setFlagsFromString('--heap-growing-percent=10');
+    return import('./cli.ts');
+  })
   .then(({ main }) => main(process.argv, { loadWings: () => import('../../wings/index.ts') }));

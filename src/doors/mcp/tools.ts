@@ -21,15 +21,7 @@ import type { FileChange, Store } from '../../memory/store/store.ts';
 import { readLines } from '../../memory/text/blocks.ts';
 import { isTopicPath } from '../../memory/text/topic.ts';
 import { refuseJoinedSecret, refuseSecretName, replaceIn } from '../memory-commands.ts';
-import type { AttachedStore } from './attached-stores.ts';
-import type { Input, OUTPUTS, Output, Tool } from './tool-shapes.ts';
-
-/** One call, in plain data. */
-export interface ToolCall<T extends Tool = Tool> {
-  tool: T;
-  input: Input<T>;
-  store: Pick<AttachedStore, 'name' | 'dir' | 'access'>;
-}
+import type { Input, OUTPUTS, Output, Tool, ToolCall } from './server.ts';
 
 interface ToolDeps {
   /** Opens a directory that may be written; one that is open already is shared. */

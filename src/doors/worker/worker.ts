@@ -13,8 +13,7 @@ import { lanesFor } from '../job-bounds.ts';
 import { type Keeping, wings } from '../wing.ts';
 import type { Due, Taken } from './desk.ts';
 import { nextNightly, roundIfDue } from './hold.ts';
-import type { WorkResult } from './settle.ts';
-import { workKey } from './work.ts';
+import { type WorkResult, workKey } from './work.ts';
 
 export interface WorkerOptions {
   /** Ends the worker; jobs under way get `CLOSE_MS` to finish and are handed back after that. */

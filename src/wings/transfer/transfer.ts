@@ -1,10 +1,10 @@
-// Export: all Markdown of a memory directory as a plain archive, as it stands at one moment.
+// export: all Markdown of a memory directory as a plain archive, as it stands at one moment.
 //
 // 1. Take in what was edited outside, so that the ledger holds every file as it stands.
 // 2. Note the version that each file is at: topics, index, logs, archive, dream reports, in the order of their names.
 // 3. Pack these versions, one after another, while the archive is read. Whatever is committed meanwhile is not in it.
 //
-// Import: the Markdown of an archive comes into a memory, which then knows what was done there as if it had done it.
+// import: the Markdown of an archive comes into a memory, which then knows what was done there as if it had done it.
 //
 // 1. Read the whole archive and look at every file; one that does not fit, and nothing is changed.
 // 2. Hold the dream's lease: a dream under way would build on what it has read before.
@@ -14,7 +14,15 @@
 // 4. Tell the ledger what the logs and reports say: nothing is extracted or distilled a second time.
 
 import { isUtf8 } from 'node:buffer';
+import { resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { AppError } from '../../base/errors.ts';
+import { scanCopies, writePieces } from '../../base/files/file-pieces.ts';
+import { statNow } from '../../base/files/files.ts';
+import { sayCount } from '../../base/text/wording.ts';
+import type { CommandSpec } from '../../doors/cli/spec.ts';
+import { type CommonOptions, inApp, MEMORY, printDone } from '../../doors/cli/terminal/options.ts';
+import { note, print } from '../../doors/cli/terminal/output.ts';
 import type { OpensLate } from '../../doors/wing.ts';
 import { indexChange, isOverflow } from '../../memory/dream/index-file.ts';
 import { historyPaths } from '../../memory/history/log-items.ts';
@@ -27,7 +35,7 @@ import type { FileChange, Store } from '../../memory/store/store.ts';
 import { joinLogs, logDay, parseLog } from '../../memory/text/daily-log.ts';
 import { isReportPath, parseJsonReport } from '../../memory/text/dream-report.ts';
 import { isTopicFile } from '../../memory/text/topic.ts';
-import { type PackedFile, packTarball, readTarball } from './tarball.ts';
+import type { PackedFile } from './tarball.ts';
 
 interface Export {
   /** The archive. */
@@ -58,6 +66,7 @@ export async function exportMemory(store: Store): Promise<Export> {
   function* packed(): Generator<PackedFile> {
     for (const { path, id } of kept) yield { path, content: contentOf(id) };
   }
+  const { packTarball } = await import('./tarball.ts');
   return { pieces: packTarball(packed()), files: kept.map(({ path }) => path), leftOut };
 }
 
@@ -97,6 +106,7 @@ const BOUNDS = { files: 50_000, fileBytes: 16 * 1024 * 1024, totalBytes: 256 * 1
 /** Contract: throws `bad-input` for an archive that does not fit, and nothing is changed. */
 export async function importMemory(request: ImportRequest, deps: OpensLate): Promise<ImportReport> {
   // 1.
+  const { readTarball } = await import('./tarball.ts');
   const archive = textsOf(await readTarball(request.pieces, BOUNDS));
   const store = await deps.openStore();
   const report: ImportReport = {
@@ -252,3 +262,71 @@ function unfit(path: string, problem: string): AppError {
     remedy: 'Nothing was changed. Import what nocturne export made, or an archive of Markdown files alone.',
   });
 }
+
+const exportCommand: CommandSpec<CommonOptions, [string]> = {
+  name: 'export',
+  about: 'topics, index, logs, archive and dream reports as a .tar.gz',
+  group: 'Under the hood',
+  args: [['<file>', 'a file that is not there yet; - is stdout']],
+  options: MEMORY,
+  json: '{ file, files, leftOut }',
+  more: 'The same memory gives the same bytes.',
+  examples: ['export memory.tar.gz', 'export - | tar tz'],
+  run: inApp(async (app, { options, args: [file] }) => {
+    const here = { cwd: process.cwd() };
+    if (!(await app.hasMemory(here))) {
+      throw new AppError('bad-input', `There is no memory directory at ${app.memoryDirOf(here)}.`);
+    }
+    if (file === '-' && options.json) {
+      throw new AppError('bad-input', 'Stdout cannot carry both the archive and JSON.', {
+        remedy: 'Name a file, or leave --json out.',
+      });
+    }
+    if (file !== '-' && statNow(resolve(file)) !== null) {
+      throw new AppError('bad-input', `${file} is there already; nothing was written.`, {
+        remedy: 'Remove it, or name another file.',
+      });
+    }
+    const { pieces, files, leftOut } = await exportMemory(await app.storeFor(here));
+    if (file === '-') await pipeline(pieces, process.stdout, { end: false });
+    else await writePieces(resolve(file), pieces);
+    if (options.json) print({ file, files, leftOut });
+    else note(`${sayCount(files.length, 'file')} exported${file === '-' ? '' : ` to ${file}`}.`);
+    if (leftOut.length > 0) note(`Left out, as they are no Markdown or no UTF-8: ${leftOut.join(', ')}.`);
+  }),
+};
+
+const importCommand: CommandSpec<CommonOptions & { theirs?: boolean }, [string]> = {
+  name: 'import',
+  about: 'what nocturne export made, into this memory; what is there stays',
+  group: 'Under the hood',
+  args: [['<file>', 'a .tar.gz; - is stdin']],
+  options: [['--theirs', 'where a file differs, take that of the archive; history keeps the other'], ...MEMORY],
+  json: '{ outcome, added, replaced, joined, differing, same, entries, job }',
+  more: 'Nothing that was extracted or distilled there is done again here.',
+  examples: ['import memory.tar.gz'],
+  run: inApp(async (app, call) => {
+    const [file] = call.args;
+    const openStore = () => app.storeFor({ cwd: process.cwd() });
+    const report = await importMemory(
+      { pieces: file === '-' ? process.stdin : scanCopies(resolve(file)), takesTheirs: call.options.theirs ?? false },
+      { openStore, clock: app.config.clock, withLease: app.withLease },
+    );
+    await printDone(app, call, { report, lines: describe(report) });
+  }),
+};
+
+function describe({ outcome, added, replaced, joined, differing, same, entries }: ImportReport): string[] {
+  if (outcome === 'busy') return ['busy; a dream works on this memory. Try again when it is done.'];
+  const stay = differing.map((path) => `  differs, yours stays: ${path}`);
+  if (differing.length > 0) stay.push('--theirs takes the files of the archive; nocturne history keeps yours.');
+  if (outcome === 'unchanged')
+    return [`Nothing was to be imported; ${same === 1 ? '1 file is' : `${same} files are`} the same.`, ...stay];
+  return [
+    `${sayCount(added.length, 'file')} added, ${replaced.length} replaced, ${same} the same; ${sayCount(entries, 'entry')} known.`,
+    ...joined.map((path) => `  has the entries of both now: ${path}`),
+    ...stay,
+  ];
+}
+
+export const commands: CommandSpec[] = [exportCommand, importCommand];

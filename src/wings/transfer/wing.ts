@@ -4,6 +4,6 @@ import type { Wing } from '../../doors/wing.ts';
 
 export const transfer: Wing = {
   name: 'transfer',
-  commands: { names: ['export', 'import'], load: () => import('./transfer-command.ts') },
+  commands: { names: ['export', 'import'], load: () => import('./transfer.ts') },
   jobKinds: ['import'],
 };

@@ -4,14 +4,12 @@
 // into its inbox again, due now, or says that it may be forgotten.
 
 import { resolve } from 'node:path';
-import { InvalidArgumentError } from 'commander';
 import { AppError, describeError, isAppError } from '../../../base/errors.ts';
-import { DAY_MS, dayOf, isInstant } from '../../../base/time.ts';
+import { dayOf } from '../../../base/time.ts';
 import { givenUpTurns, sessionRow } from '../../../memory/ledger/coverage.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { severalMeant, shortKey, wholeId } from '../../../memory/ledger/short-ids.ts';
 import type { WorkRows } from '../../../memory/ledger/work-rows.ts';
-import { FOUND_AGENTS, type FoundAgent } from '../../../transcript/find-sessions.ts';
 import { openSession } from '../../../transcript/session.ts';
 import type { App } from '../../compose.ts';
 import { extractKey, ingestSpool, type Waiting } from '../../hook/ingest.ts';
@@ -19,23 +17,13 @@ import { type SweepReport, sweepSessions } from '../../hook/sweep.ts';
 import { takeSnapshot } from '../../transcripts.ts';
 import { eachLedger, isMeant, isSessionMeant, type KnownWork, knownWork, sessionOf } from '../../worker/known-work.ts';
 import { wakeQueueOptions } from '../../worker/worker.ts';
-import type { CommandSpec, OptionSpec } from '../spec.ts';
+import type { CommandSpec } from '../spec.ts';
 import { type CommonOptions, INSTRUCTIONS, inApp, MEMORY, withApp } from '../terminal/options.ts';
 import { note, type Printing, print } from '../terminal/output.ts';
 import { progressBar } from '../terminal/progress.ts';
-import { AGAIN, type ReprocessOptions, requestOf } from './extract.ts';
+import { AGAIN, FINDING, type FindingOptions, type ReprocessOptions, requestOf, sinceOf } from './extract.ts';
 
-export interface FindingOptions extends CommonOptions {
-  since?: string;
-  agent?: FoundAgent;
-}
-
-export const FOUND_SHAPE = '{ agents, enqueued: [{ agent, transcript, memory }], problems }';
-
-export const FINDING: OptionSpec[] = [
-  ['--since <when>', 'only sessions that changed since then: a date, or so many days ago (7d)', { parse: whenFrom }],
-  ['--agent <name>', `only sessions of one agent: ${FOUND_AGENTS.join(', ')}`, { parse: agentFrom }],
-];
+const FOUND_SHAPE = '{ agents, enqueued: [{ agent, transcript, memory }], problems }';
 
 const SHAPE = 'one line per piece of work: { memory, kind, key, isRung }';
 
@@ -320,23 +308,6 @@ export async function find(app: App, options: FindingOptions): Promise<void> {
   }).finally(() => bar.stop());
   print(options.json ? report : describe(report));
   for (const problem of report.problems) note(problem);
-}
-
-function agentFrom(name: string): FoundAgent {
-  const agent = FOUND_AGENTS.find((each) => each === name);
-  if (agent) return agent;
-  throw new InvalidArgumentError(
-    `Name one of ${FOUND_AGENTS.join(', ')}. opencode keeps its sessions in a database: export one and give the file.`,
-  );
-}
-
-function whenFrom(given: string): string {
-  if (/^\d{1,5}d$/.test(given) || isInstant(given)) return given;
-  throw new InvalidArgumentError('It is no time; give a date like 2026-11-20, an instant, or days like 7d.');
-}
-
-export function sinceOf(given: string, now: Date): Date {
-  return given.endsWith('d') ? new Date(now.getTime() - Number.parseInt(given, 10) * DAY_MS) : new Date(given);
 }
 
 function describe(report: SweepReport): string {

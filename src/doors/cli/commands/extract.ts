@@ -1,20 +1,24 @@
-// Jobs that a person starts one by one: extract and reprocess (sessions into the daily log), dream (the log into topics).
+// Jobs that a person starts one by one: learn (sessions given or new, now; and, where asked, dream after that), extract and
+// reprocess (sessions into the daily log), dream (the log into topics). What only learn needs is loaded for it.
 
 import { InvalidArgumentError } from 'commander';
 import type { Fork } from '../../../../jobs/extract/show.ts';
 import type { ExtractReport } from '../../../../jobs/extract.ts';
 import type { ReprocessRequest } from '../../../../jobs/reprocess.ts';
+import { requireAccess } from '../../../agent/types.ts';
 import type { Config } from '../../../base/config/config.ts';
 import { AppError } from '../../../base/errors.ts';
+import { readAccess } from '../../../base/key.ts';
 import { sayCount } from '../../../base/text/wording.ts';
-import { type Day, isDay } from '../../../base/time.ts';
+import { DAY_MS, type Day, isDay, isInstant } from '../../../base/time.ts';
 import type { Enablement } from '../../../memory/home/paths.ts';
+import { FOUND_AGENTS, type FoundAgent } from '../../../transcript/find-sessions.ts';
 import type { App } from '../../compose.ts';
 import type { JobOptions } from '../../job-bounds.ts';
 import { wings } from '../../wing.ts';
 import type { Call, CommandSpec, OptionSpec } from '../spec.ts';
 import { type CommonOptions, INSTRUCTIONS, keysOf, MEMORY, MODEL, withApp } from '../terminal/options.ts';
-import { exitFor, note, printDream, printEstimate, printExtract } from '../terminal/output.ts';
+import { EXIT, exitFor, note, print, printDream, printEstimate, printExtract } from '../terminal/output.ts';
 import { progress } from '../terminal/progress.ts';
 import { plainly } from '../terminal/words.ts';
 
@@ -59,7 +63,7 @@ function noteOff({ enabled, reason }: Enablement, config: Config): void {
 }
 
 /** Answers the memories that the sessions belong to. */
-export async function extractNow(app: App, transcripts: string[], options: ExtractOptions): Promise<string[]> {
+async function extractNow(app: App, transcripts: string[], options: ExtractOptions): Promise<string[]> {
   const { session, live, fork, instructions } = options;
   noteOff(await app.standing({ cwd: process.cwd() }), app.config);
   const here = app.memoryDirOf({ cwd: process.cwd() });
@@ -106,7 +110,7 @@ const reprocess: CommandSpec<ReprocessOptions> = {
   },
 };
 
-export async function reprocessNow(app: App, requests: ReprocessRequest[], options: CommonOptions): Promise<void> {
+async function reprocessNow(app: App, requests: ReprocessRequest[], options: CommonOptions): Promise<void> {
   const store = await app.storeFor({ cwd: process.cwd() });
   const bar = progress('reading again');
   const outcomes: string[] = [];
@@ -133,7 +137,7 @@ export function requestOf({ options, wrong }: Call<ReprocessOptions>): Reprocess
   return { session, day, all, ended: !live };
 }
 
-export function reprocessedDay(value: string): Day {
+function reprocessedDay(value: string): Day {
   if (isDay(value)) return value;
   throw new InvalidArgumentError('It is no day of the form YYYY-MM-DD.');
 }
@@ -177,7 +181,7 @@ const dream: CommandSpec<DreamOptions> = {
   run: dreamNow,
 };
 
-export function dreamNow(call: Call<DreamOptions>): Promise<void> {
+function dreamNow(call: Call<DreamOptions>): Promise<void> {
   const { options } = call;
   return withApp(call, async (app) => {
     const session = { cwd: process.cwd() };
@@ -209,4 +213,127 @@ function acceptedDays(given: true | string[]): true | Day[] {
   });
 }
 
-export const commands: CommandSpec[] = [extract, dream, reprocess];
+export interface FindingOptions extends CommonOptions {
+  since?: string;
+  agent?: FoundAgent;
+}
+
+/** What is found on this disk. */
+export const FINDING: OptionSpec[] = [
+  ['--since <when>', 'only sessions that changed since then: a date, or so many days ago (7d)', { parse: whenFrom }],
+  ['--agent <name>', `only sessions of one agent: ${FOUND_AGENTS.join(', ')}`, { parse: agentFrom }],
+];
+
+function agentFrom(name: string): FoundAgent {
+  const agent = FOUND_AGENTS.find((each) => each === name);
+  if (agent) return agent;
+  throw new InvalidArgumentError(
+    `Name one of ${FOUND_AGENTS.join(', ')}. opencode keeps its sessions in a database: export one and give the file.`,
+  );
+}
+
+function whenFrom(given: string): string {
+  if (/^\d{1,5}d$/.test(given) || isInstant(given)) return given;
+  throw new InvalidArgumentError('It is no time; give a date like 2026-11-20, an instant, or days like 7d.');
+}
+
+export function sinceOf(given: string, now: Date): Date {
+  return given.endsWith('d') ? new Date(now.getTime() - Number.parseInt(given, 10) * DAY_MS) : new Date(given);
+}
+
+interface LearnOptions extends ReprocessOptions, FindingOptions {
+  again?: boolean;
+  dream?: boolean;
+}
+
+const learn: CommandSpec<LearnOptions, [string[]]> = {
+  name: 'learn',
+  about: 'read sessions now: those given, or all that are new',
+  group: 'Every day',
+  args: [['[session...]', 'session files, or ids of sessions (default: all that changed lately and nobody read yet)']],
+  options: [
+    ['--again', 'read again what was read: these sessions, or with --day or --all more'],
+    ['--day <day>', 'with --again: the turns of one day, YYYY-MM-DD', { parse: reprocessedDay, conflicts: 'all' }],
+    ['--all', 'with --again: everything'],
+    ['--dream', 'sort what is in the log into topics, too'],
+    ['--live', 'the sessions still run: leave their last turns alone'],
+    ...FINDING,
+    ...MEMORY,
+    MODEL,
+    INSTRUCTIONS,
+  ],
+  json: 'one line per session, as extract prints it; without sessions { done, waiting: [{ transcript, reason }], memories: [{ memory, entries }] }; with --dream then that of dream',
+  more: 'What was declined at set-up is learned too. nocturne dream sorts without learning.',
+  examples: ['learn', 'learn ~/.claude/projects/-home-kim-orchard/0d8c1a52.jsonl --dream', 'learn --again 0d8c1a52'],
+  async run(call) {
+    const [sessions] = call.args;
+    const { again, day, all, live, dream: isSorted } = call.options;
+    if (!again && (day !== undefined || all)) call.wrong('--day and --all go with --again');
+    if (again && sessions.length === 0 && day === undefined && !all) {
+      call.wrong('say what to read again: sessions, --day YYYY-MM-DD or --all');
+    }
+    const memories = await withApp(call, async (app): Promise<(string | undefined)[]> => {
+      if (!again && sessions.length === 0) return learnNew(app, call.options);
+      const known = await sessionsNamed(app, sessions, call.options);
+      const transcripts = known.map(({ transcript }) => transcript);
+      if (!again) return extractNow(app, transcripts, call.options);
+      const ofSessions = known.map(({ session }) => ({ session, ended: !live }));
+      const more = day !== undefined || all ? [{ day, all, ended: !live }] : [];
+      await reprocessNow(app, [...ofSessions, ...more], call.options);
+      return [call.options.memory];
+    });
+    if (!isSorted) return;
+    let { exitCode = EXIT.fine } = process;
+    // Where it was learned; where nothing was, the memory here.
+    for (const memory of memories.length > 0 ? memories : [call.options.memory]) {
+      const scope = memory === undefined ? call.options.scope : undefined;
+      await dreamNow({ ...call, options: { ...call.options, memory, scope } });
+      exitCode = exitCode === EXIT.fine ? (process.exitCode ?? EXIT.fine) : exitCode;
+    }
+    process.exitCode = exitCode;
+  },
+};
+
+/** Files as they are given; an id, or what it begins with, is looked up. */
+async function sessionsNamed(app: App, given: string[], { memory }: CommonOptions) {
+  const { explainSessions } = await import('../terminal/explain-session.ts');
+  const found: { session: string; transcript: string }[] = [];
+  for (const what of given) {
+    const known = await explainSessions(app, { what, memory });
+    const [first, ...others] = known;
+    if (!first) continue;
+    if (others.some(({ session }) => session !== first.session)) {
+      throw new AppError('bad-input', `${JSON.stringify(what)} may mean ${known.length} sessions.`, {
+        remedy: `Say which: ${known.map(({ shortId }) => shortId).join(', ')}`,
+      });
+    }
+    found.push({ session: first.session, transcript: first.transcript });
+  }
+  return found;
+}
+
+/** What hooks told of and what is found on this disk, declined or not. */
+async function learnNew(app: App, { since, agent, json }: FindingOptions): Promise<string[]> {
+  const [{ ingestSpool }, { describeLearned, findBacklog, learnFound }] = await Promise.all([
+    import('../../hook/ingest.ts'),
+    import('../../setup/backlog.ts'),
+  ]);
+  await ingestSpool(app, { onProblem: note });
+  const bar = progress('looking for sessions');
+  const found = await findBacklog(app, {
+    since: since === undefined ? undefined : sinceOf(since, app.config.clock.now()),
+    agents: agent && [agent],
+  }).finally(() => bar.stop());
+  for (const problem of found.problems) note(problem);
+  // Else each of them fails by itself, and the model counts as out of reach.
+  if (found.sessions.length > 0) requireAccess({ model: app.config.model, access: await readAccess(app.config) });
+  const learned = await learnFound(app, found);
+  if (learned.waiting.length > 0) process.exitCode = EXIT.attention;
+  const memories = learned.memories.map(({ memory, entries }) => ({ memory, entries }));
+  if (json) print({ ...learned, memories });
+  else
+    print(found.sessions.length > 0 ? describeLearned(learned) : 'Nothing new: every session that was found was read.');
+  return memories.map(({ memory }) => memory);
+}
+
+export const commands: CommandSpec[] = [learn, extract, dream, reprocess];

@@ -11,8 +11,9 @@ import type { Store } from '../../../memory/store/store.ts';
 import { namesInSpool } from '../../../queue/spool.ts';
 import type { App } from '../../compose.ts';
 import { openIntake, workAfterHook } from '../../hook/intake.ts';
+import { figuresOf, observeFigures } from '../../telemetry.ts';
 import { openStores } from '../../worker/desk.ts';
-import type { WorkResult } from '../../worker/settle.ts';
+import type { WorkResult } from '../../worker/work.ts';
 import { drainInboxes, runWorker, wakeQueueOptions } from '../../worker/worker.ts';
 import type { Call, CommandSpec } from '../spec.ts';
 import { type CommonOptions, MODEL, withApp } from '../terminal/options.ts';
@@ -75,7 +76,8 @@ function work(call: Call<WorkerOptions>): Promise<void> {
     try {
       if (!options.once) {
         if (process.stderr.isTTY) note('Waiting for work; Ctrl-C ends it. nocturne status tells what waits.');
-        const endMetrics = await offerMetrics(app);
+        const { telemetry, clock } = app.config;
+        const endMetrics = telemetry ? await observeFigures(() => figuresOf(app), clock) : undefined;
         const ending = await runWorker(app, work).finally(endMetrics);
         // Its supervisor starts it anew.
         if (ending === 'stalled') process.exit(EXIT.later);
@@ -98,13 +100,6 @@ function work(call: Call<WorkerOptions>): Promise<void> {
     for (const name of namesInSpool(app.config.home)) note(`waits in the spool for its transcript: ${name}`);
     if (signal.aborted) process.exitCode = EXIT.later;
   });
-}
-
-/** Where telemetry is on; answers what ends it. */
-async function offerMetrics(app: App): Promise<() => void> {
-  if (!app.config.telemetry) return () => {};
-  const { figuresOf, observeFigures } = await import('../../metrics.ts');
-  return observeFigures(() => figuresOf(app), app.config.clock);
 }
 
 /** For supervisors: a worker that hangs or was suspended gives no sign of life. */

@@ -2,7 +2,7 @@
 // through `StoreThreads.run`. What goes in and comes out is plain data.
 
 import { isAppError } from '../../../base/errors.ts';
-import type { ToolCall } from '../../../doors/mcp/tools.ts';
+import type { ToolCall } from '../../../doors/mcp/server.ts';
 import { localSession } from '../dreams/sessions.ts';
 import { isHeld } from '../errors.ts';
 import {
