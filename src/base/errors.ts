@@ -8,25 +8,7 @@ import { hash } from 'node:crypto';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** What a person is told of a failure; several codes may be of one class. */
-export type FailureClass =
-  | 'transient'
-  | 'rate-limit'
-  | 'auth'
-  | 'quota'
-  | 'refusal'
-  | 'bad-reply'
-  | 'oversize'
-  | 'gone'
-  | 'unreadable'
-  | 'refused'
-  | 'crash'
-  | 'ceiling'
-  | 'local'
-  | 'fault';
-
-export interface RetryRule {
-  class: FailureClass;
+interface Retry {
   /** Failed tries after which the work is given up and listed as failed; null: it waits for as long as it takes. */
   tries: number | null;
   /** Bound of the first wait, in milliseconds; each further failure in a row makes it four times as long. */
@@ -80,9 +62,14 @@ export const ERRORS = {
   'queue-unavailable': LOCAL,
   /** The database of memory that several machines share: down, silent, or too busy. */
   'database-unavailable': LOCAL,
-} as const satisfies Record<string, RetryRule>;
+} as const satisfies Record<string, Retry & { class: string }>;
 
 export type ErrorCode = keyof typeof ERRORS;
+
+/** What a person is told of a failure; several codes may be of one class. */
+export type FailureClass = (typeof ERRORS)[ErrorCode]['class'];
+
+export type RetryRule = Retry & { class: FailureClass };
 
 interface AppErrorOptions {
   /** What the reader can do about it, as a sentence. */

@@ -3,6 +3,7 @@
 // denies, and whether two texts of one form speak of two things that are not the same ("the staging database", "the
 // production database"). It never says that two texts mean the same.
 
+import { diffIndices } from 'node-diff3';
 import type { Day } from '../time.ts';
 import { BEFORE, COPULA, ENDS, GIVEN_UP, MONTH, NO_LONGER, REFUSING, SAID_ON } from './lexicon.ts';
 import { containsLiteral, contentWords, countSharedWords, distinctValues, literals, negationIn } from './wording.ts';
@@ -264,29 +265,10 @@ function tokensOf(text: string): string[] {
     .filter((word) => word !== '');
 }
 
-/** Where two rows of words differ, by their longest common sequence. Long texts are of no one form. */
+/** Where two rows of words differ. Long texts are of no one form. */
 function differing(a: string[], b: string[]): Segment[] {
   if (a.length * b.length > 10_000) return [];
-  const lengths = Array.from({ length: a.length + 1 }, () => new Array<number>(b.length + 1).fill(0));
-  const at = (i: number, j: number) => lengths[i]?.[j] ?? 0;
-  for (let i = a.length - 1; i >= 0; i--) {
-    for (let j = b.length - 1; j >= 0; j--) {
-      (lengths[i] as number[])[j] = a[i] === b[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
-    }
-  }
-  const segments: Segment[] = [];
-  let open: Segment | null = null;
-  for (let [i, j] = [0, 0]; i < a.length || j < b.length; ) {
-    if (i < a.length && j < b.length && a[i] === b[j]) {
-      if (open) segments.push({ ...open, next: a[i] });
-      open = null;
-      i += 1;
-      j += 1;
-      continue;
-    }
-    open ??= { ofA: [], ofB: [], next: undefined };
-    if (j >= b.length || (i < a.length && at(i + 1, j) >= at(i, j + 1))) open.ofA.push(a[i++] as string);
-    else open.ofB.push(b[j++] as string);
-  }
-  return open ? [...segments, open] : segments;
+  return diffIndices(a, b).map(({ buffer1: [start, length], buffer1Content: ofA, buffer2Content: ofB }) => {
+    return { ofA, ofB, next: a[start + length] };
+  });
 }

@@ -122,61 +122,12 @@ function decoded(text: string): string[] {
 /** Of HTML, of URLs, of JSON and of programs. */
 const ESCAPE = /&#(\d{1,7});|&#x([0-9a-f]{1,6});|(?:%|\\x|\\u00|\\u\{)([0-9a-f]{2})\}?/gi;
 
-// Letters of other scripts that look like Latin ones, in words that mix them.
+/** Letters of other scripts that look like Latin ones, in words that mix them: each with the one it looks like. */
 const LOOKALIKES = new Map(
-  Object.entries({
-    а: 'a',
-    е: 'e',
-    о: 'o',
-    р: 'p',
-    с: 'c',
-    у: 'y',
-    х: 'x',
-    і: 'i',
-    ј: 'j',
-    ѕ: 's',
-    ԁ: 'd',
-    ɡ: 'g',
-    һ: 'h',
-    к: 'k',
-    м: 'm',
-    т: 't',
-    в: 'b',
-    н: 'h',
-    А: 'A',
-    В: 'B',
-    Е: 'E',
-    К: 'K',
-    М: 'M',
-    Н: 'H',
-    О: 'O',
-    Р: 'P',
-    С: 'C',
-    Т: 'T',
-    Х: 'X',
-    І: 'I',
-    α: 'a',
-    ο: 'o',
-    ε: 'e',
-    ι: 'i',
-    ν: 'v',
-    ρ: 'p',
-    τ: 't',
-    υ: 'u',
-    κ: 'k',
-    Α: 'A',
-    Β: 'B',
-    Ε: 'E',
-    Ι: 'I',
-    Ο: 'O',
-    Ρ: 'P',
-    ո: 'n',
-    ս: 'u',
-    ց: 'g',
-    օ: 'o',
-    ı: 'i',
-    ɩ: 'i',
-  }),
+  `аa еe оo рp сc уy хx іi јj ѕs ԁd ɡg һh кk мm тt вb нh АA ВB ЕE КK МM НH ОO РP СC
+  ТT ХX ІI αa οo εe ιi νv ρp τt υu κk ΑA ΒB ΕE ΙI ΟO ΡP ոn սu ցg օo ıi ɩi`
+    .split(/\s+/)
+    .map(([letter = '', latin = '']) => [letter, latin]),
 );
 
 /** The text as a reader sees it: full-width and styled letters as plain ones, look-alikes of a mixed word as Latin. */

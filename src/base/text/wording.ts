@@ -1,7 +1,7 @@
 // What code can tell of two texts without understanding them: the values that one may search for (URLs, paths, commands,
 // numbers, dates, code), whether something is denied, which words they share. Whatever script or language.
 // It never says that two texts mean the same; it says that they cannot. And how a number of things is said, and what
-// a person may have meant who typed a name that is none.
+// a person may have meant who typed a name that is none, and how much of something fits.
 
 import { EMPTY, GIVEN_UP, NEGATION_WORDS } from './lexicon.ts';
 
@@ -216,6 +216,17 @@ export function isSameWord(a: string, b: string): boolean {
   if (a === b) return true;
   const [short, long] = a.length < b.length ? [a, b] : [b, a];
   return short.length >= 4 && long.length - short.length <= 3 && long.startsWith(short);
+}
+
+/** The most that is held, below what is too many and not below `least`: by halves, since a part of what is held is held. */
+export function mostThat(isHeld: (count: number) => boolean, tooMany: number, least = 0): number {
+  let [most, bound] = [least, tooMany];
+  while (bound - most > 1) {
+    const middle = (most + bound) >> 1;
+    if (isHeld(middle)) most = middle;
+    else bound = middle;
+  }
+  return most;
 }
 
 /** The known names that are nearest to a word, best first; none where nothing is near. */

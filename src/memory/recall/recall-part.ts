@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { isDirectory, listNames } from '../../base/files/directories.ts';
 import { missingPaths, missingWords, type TreeSearch } from '../../base/files/working-tree.ts';
 import { redact } from '../../base/text/redact.ts';
+import { mostThat } from '../../base/text/wording.ts';
 import { entryOfItem } from '../history/log-items.ts';
 import { entryRow } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -29,7 +30,6 @@ import {
   ageDays,
   cutIndex,
   cutWarning,
-  mostThat,
   type NamedThing,
   namedThings,
   type RankedTopic,

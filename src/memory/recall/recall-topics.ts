@@ -7,6 +7,7 @@
 import { join } from 'node:path';
 import { readMemoryNow, statNow } from '../../base/files/files.ts';
 import { asItIs } from '../../base/text/change-words.ts';
+import { mostThat } from '../../base/text/wording.ts';
 import { DAY_MS } from '../../base/time.ts';
 import { shownText } from '../conflicts/conflict.ts';
 import { INDEX_CAPS, linksIn } from '../dream/index-file.ts';
@@ -150,17 +151,6 @@ export function cutIndex(text: string, holds: (part: string) => boolean = () => 
     bytes: Buffer.byteLength(text),
     isCut: most < all.length,
   };
-}
-
-/** The most that is held, below what is too many: by halves, since a part of what is held is held. */
-export function mostThat(isHeld: (count: number) => boolean, tooMany: number): number {
-  let [most, bound] = [0, tooMany];
-  while (bound - most > 1) {
-    const middle = (most + bound) >> 1;
-    if (isHeld(middle)) most = middle;
-    else bound = middle;
-  }
-  return most;
 }
 
 /** What to say below an index that was cut. */

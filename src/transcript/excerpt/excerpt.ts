@@ -5,6 +5,7 @@
 // Spent on, in this order: human words, the end of what they answer and of each turn, context, what failed, what could
 // be chosen, the rest of what was answered, subagents, other text, tools; newest first. Tools get a share only.
 
+import { mostThat } from '../../base/text/wording.ts';
 import type { Message, Speaker } from '../types.ts';
 import {
   CUT,
@@ -347,13 +348,8 @@ function excerptBuilder({ budgetTokens, redact, zone }: ExcerptOptions, shortIds
 
   function choose(ranked: DisplayedSegment[], essential: number, layout: Layout): DisplayedSegment[] {
     // Fewer segments can need more gap lines, so the essential ones are tried first instead of trusting the search with them.
-    let kept = fits(ranked.slice(0, essential), { layout }) ? essential : 0;
-    let tooMany = ranked.length + 1;
-    while (tooMany - kept > 1) {
-      const middle = Math.floor((kept + tooMany) / 2);
-      if (fits(ranked.slice(0, middle), { layout })) kept = middle;
-      else tooMany = middle;
-    }
+    const areHeld = (count: number) => fits(ranked.slice(0, count), { layout });
+    const kept = mostThat(areHeld, ranked.length + 1, areHeld(essential) ? essential : 0);
     const chosen = ranked.slice(0, kept);
     const next = ranked[kept];
     if (!next || next.segment.kind === 'call') return chosen;

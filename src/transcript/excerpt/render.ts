@@ -4,6 +4,7 @@
 // a header, every line of content stands behind `| `, and nothing a message says, and no id, can pass for either.
 
 import { hash } from 'node:crypto';
+import { mostThat } from '../../base/text/wording.ts';
 import { dayOf, isInstant, timeOf } from '../../base/time.ts';
 import { SeenKeys } from '../seen-keys.ts';
 import type { Segment } from './segments.ts';
@@ -85,13 +86,7 @@ export function cutTo(
   let kept = LEAST_KEPT;
   let tooMany = kept * 2;
   while (tooMany < text.length && fits(keep(tooMany))) [kept, tooMany] = [tooMany, tooMany * 2];
-  tooMany = Math.min(tooMany, text.length);
-  while (tooMany - kept > 1) {
-    const middle = Math.floor((kept + tooMany) / 2);
-    if (fits(keep(middle))) kept = middle;
-    else tooMany = middle;
-  }
-  return keep(kept);
+  return keep(mostThat((count) => fits(keep(count)), Math.min(tooMany, text.length), kept));
 }
 
 /** So many characters of the head and of the tail, or a few less, and between them how many `what` are gone. */
