@@ -10,7 +10,7 @@
 
 import { AppError } from '../src/base/errors.ts';
 import type { Clock } from '../src/base/time.ts';
-import { indexFollowing } from '../src/memory/dream/index-follow.ts';
+import { indexFollowing } from '../src/memory/dream/index-file.ts';
 import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
 import { shaOf } from '../src/memory/ledger/version-rows.ts';
 import type { Store } from '../src/memory/store/store.ts';

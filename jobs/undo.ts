@@ -21,8 +21,14 @@ import {
   pushedBy,
   type RowChange,
 } from '../src/memory/history/undo.ts';
-import { JOB_KINDS } from '../src/memory/ledger/inbox.ts';
-import { enterPersonsJob, type JobRow, jobRow, lastChangingJob, undoneBy } from '../src/memory/ledger/job-rows.ts';
+import {
+  enterPersonsJob,
+  JOB_KINDS,
+  type JobRow,
+  jobRow,
+  lastChangingJob,
+  undoneBy,
+} from '../src/memory/ledger/job-rows.ts';
 import type { Ledger, Row, Transaction } from '../src/memory/ledger/ledger.ts';
 import { findId, shortId } from '../src/memory/ledger/short-ids.ts';
 import type { Actor } from '../src/memory/ledger/version-rows.ts';

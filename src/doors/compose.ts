@@ -91,7 +91,7 @@ export async function openApp(config: Config, parts: Parts = {}): Promise<App> {
   const keeping = keepingOf(config, parts);
   if (!keeping) return compose(config, parts);
   try {
-    const kept = await homeOf(config, { keeping }).limits(config);
+    const kept = await homeOf(config, { keeping }).days.limits(config);
     const app = compose({ ...config, dayMoneyUsd: undefined, ...kept }, parts, keeping);
     return { ...app, overruled: limitDifferences(config, kept) };
   } catch (error) {

@@ -11,7 +11,7 @@ import type { RedactElsewhere } from '../memory/history/redact/redaction.ts';
 import type { HomeDatabase } from '../memory/home/database.ts';
 import type { Home } from '../memory/home/home.ts';
 import type { Enablement } from '../memory/home/paths.ts';
-import type { JobKind } from '../memory/ledger/inbox.ts';
+import type { JobKind } from '../memory/ledger/job-rows.ts';
 import type { Ledger, StartedBy } from '../memory/ledger/ledger.ts';
 import { setWingSchemas, type WingSchema } from '../memory/ledger/schema.ts';
 import type { ExtraScope } from '../memory/recall/recall.ts';

@@ -10,9 +10,10 @@ import { join } from 'node:path';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { systemClock } from '../../src/base/time.ts';
 import { type RecallOptions, recallFor } from '../../src/doors/recall.ts';
-import { buildIndex, indexTopic } from '../../src/memory/dream/index-file.ts';
+import { buildIndex } from '../../src/memory/dream/index-file.ts';
 import { refreshTopics } from '../../src/memory/dream/topic-table.ts';
 import { openStore } from '../../src/memory/open.ts';
+import { parseTopic } from '../../src/memory/text/topic.ts';
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
 
 const topics = Number(process.argv[2] ?? 10_000);
@@ -37,7 +38,7 @@ function writeMemory(dir: string, count: number): void {
   const built = buildIndex({
     current: null,
     generatedBefore: new Set(),
-    topics: [...files].map(([path, body]) => indexTopic(path, body)),
+    topics: [...files].map(([path, body]) => parseTopic(path, body)),
   });
   writeFileSync(join(dir, 'MEMORY.md'), built.text);
   mkdirSync(join(dir, 'index'));

@@ -111,10 +111,10 @@ async function expectNoLossIn(testing: TestApp): Promise<void> {
   const kill = async (worker: Running) => {
     worker.kill('SIGKILL');
     expect(await worker.ended).toMatchObject({ signal: 'SIGKILL' });
-    expect(await testing.app.home.workers()).toEqual([]);
+    expect(await testing.app.home.workers.all()).toEqual([]);
   };
   const opening = start(['worker'], testing.environment);
-  await until(async () => (await testing.app.home.workers()).length > 0);
+  await until(async () => (await testing.app.home.workers.all()).length > 0);
   await kill(opening);
   for (let delayMs = 0; delayMs <= 600 && !isIdle(testing); delayMs += sized({ quick: 600, deep: 120 })) {
     const before = begun();

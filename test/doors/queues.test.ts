@@ -235,7 +235,7 @@ test.skipIf(noRedisOfOurs || !waysTaken(['redis', 'postgres']).includes('redis')
     const { code, stderr } = await worker.ended;
     expect(code).toBe(75);
     expect(stderr).toContain('stalled: the queue has work for this worker, and nothing of it arrived for 3 s.');
-    expect(await testing.app.home.workers()).toEqual([]);
+    expect(await testing.app.home.workers.all()).toEqual([]);
     expect(isIdle(testing)).toBe(false);
     await workUntilIdle(testing);
   },

@@ -3,8 +3,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { thisProcess } from '../../src/base/process.ts';
-import type { FailureRow } from '../../src/memory/ledger/inbox.ts';
-import type { WorkRows } from '../../src/memory/ledger/work-rows.ts';
+import type { FailureRow, WorkRows } from '../../src/memory/ledger/inbox.ts';
 
 export interface WorkRowsKind {
   /** The rows of a new store, as so many see them who work on it at once; they are closed when the test is over. */

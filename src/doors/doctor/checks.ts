@@ -225,7 +225,7 @@ export async function checkQueue(config: Config): Promise<Checked> {
 
 export async function checkWorker({ queueUrl, zone, databaseUrl }: Config, home: Home): Promise<Checked> {
   const isShared = databaseUrl !== undefined;
-  const workers = (await home.workers()).map(
+  const workers = (await home.workers.all()).map(
     ({ process, backend, startedAt, seenAt }) =>
       `${process} (${backend}) since ${localTime(startedAt, zone)}${isShared ? `, seen ${localTime(seenAt, zone)}` : ''}`,
   );
@@ -243,7 +243,7 @@ export async function checkWorker({ queueUrl, zone, databaseUrl }: Config, home:
 export async function checkSchedule(config: Config, home: Home): Promise<Checked[]> {
   const lastAt = await home.lastNightAt();
   const last = lastAt === null ? 'no night yet' : `last night ${localTime(lastAt, config.zone)}`;
-  const isResident = (await home.workers()).length > 0;
+  const isResident = (await home.workers.all()).length > 0;
   const found: Checked[] = [];
   for (const scheduler of schedulers(config.environment)) {
     const state = await scheduler.state();

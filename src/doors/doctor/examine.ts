@@ -13,11 +13,11 @@ import { countWaiting } from '../../memory/dream/proposals.ts';
 import { formatUnreadSpend, limitDifferences } from '../../memory/home/day-spend.ts';
 import { formatDamage, type Home, openHome } from '../../memory/home/home.ts';
 import { checkoutRoot } from '../../memory/home/paths.ts';
+import { type WorkRows, workRowsOf } from '../../memory/ledger/inbox.ts';
 import { type JobRow, lastJobs } from '../../memory/ledger/job-rows.ts';
 import { findLedger, type Ledger, ledgerDamage } from '../../memory/ledger/ledger.ts';
 import { shortKey } from '../../memory/ledger/short-ids.ts';
 import { missingIn } from '../../memory/ledger/version-rows.ts';
-import { type WorkRows, workRowsOf } from '../../memory/ledger/work-rows.ts';
 import { formatMissing, IF_MISSING } from '../../memory/store/external-edits.ts';
 import { enablementFor, homeOf, memoryDirIfTold } from '../places.ts';
 import { type Checked, fail, type Keeping, keepingOf, ok, warn, wings } from '../wing.ts';
@@ -97,7 +97,7 @@ async function lookIntoHome(config: Config): Promise<FoundHome> {
 
 /** The same of what several machines share. */
 async function lookIntoShared(home: Home, config: Config): Promise<FoundHome> {
-  const kept = await home.limits(config);
+  const kept = await home.days.limits(config);
   const same = 'Say the same in config.json of the nocturne home, or change what counts for all.';
   const overruled = limitDifferences(config, kept).map((found) => warn('limits', found, same));
   const counting = { ...config, dayMoneyUsd: undefined, ...kept };

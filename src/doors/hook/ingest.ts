@@ -8,7 +8,7 @@ import { hash } from 'node:crypto';
 import { dirname, resolve, sep } from 'node:path';
 import { describeError, ERRORS, isAppError } from '../../base/errors.ts';
 import { canonicalPath, isDirectory } from '../../base/files/directories.ts';
-import type { JobKind } from '../../memory/ledger/inbox.ts';
+import type { JobKind } from '../../memory/ledger/job-rows.ts';
 import type { Store } from '../../memory/store/store.ts';
 import {
   kindOfEvent,

@@ -9,8 +9,8 @@ import { type AppError, describeError, isAppError, onAppError } from '../../base
 import { isDirectory } from '../../base/files/directories.ts';
 import type { Home } from '../../memory/home/home.ts';
 import type { Enablement } from '../../memory/home/paths.ts';
-import { inboxItem, type JobKind, nextDueInInbox, putInInbox } from '../../memory/ledger/inbox.ts';
-import type { DueItem } from '../../memory/ledger/work-rows.ts';
+import { type DueItem, inboxItem, nextDueInInbox, putInInbox } from '../../memory/ledger/inbox.ts';
+import type { JobKind } from '../../memory/ledger/job-rows.ts';
 import type { Store } from '../../memory/store/store.ts';
 import type { WakeUp } from '../../queue/queue.ts';
 

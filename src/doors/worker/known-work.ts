@@ -5,9 +5,9 @@ import { resolve } from 'node:path';
 import { describeError, isAppError } from '../../base/errors.ts';
 import { isDirectory } from '../../base/files/directories.ts';
 import type { Home } from '../../memory/home/home.ts';
-import type { FailureRow, InboxItem, JobKind } from '../../memory/ledger/inbox.ts';
+import { type FailureRow, type InboxItem, type WorkRows, workRowsOf } from '../../memory/ledger/inbox.ts';
+import type { JobKind } from '../../memory/ledger/job-rows.ts';
 import { findLedger, type Ledger } from '../../memory/ledger/ledger.ts';
-import { type WorkRows, workRowsOf } from '../../memory/ledger/work-rows.ts';
 import type { Keeping } from '../wing.ts';
 
 export interface KnownWork {

@@ -7,7 +7,8 @@ import { backoffMs, ERRORS, type Failure, failureOf, isAppError, isGivenUp, onAp
 import { isDay } from '../../base/time.ts';
 import type { Enablement } from '../../memory/home/paths.ts';
 import { givenUpTurns } from '../../memory/ledger/coverage.ts';
-import type { FailureRow, InboxItem, JobKind } from '../../memory/ledger/inbox.ts';
+import type { FailureRow, InboxItem } from '../../memory/ledger/inbox.ts';
+import type { JobKind } from '../../memory/ledger/job-rows.ts';
 import type { Store } from '../../memory/store/store.ts';
 import { sayWaits } from '../cli/terminal/output.ts';
 import type { App } from '../compose.ts';
@@ -126,7 +127,7 @@ export async function workKey(
   let ending: Ending;
   const end = terms?.begun?.();
   // On other machines the try is this process's for as long as it is seen, as a worker that drains is by nobody else.
-  const seen = isProbe ? setInterval(() => app.home.seeWorker().catch(() => {}), SEEN_MS) : undefined;
+  const seen = isProbe ? setInterval(() => app.home.workers.see().catch(() => {}), SEEN_MS) : undefined;
   try {
     ending = await runItem(app, { ...at, item, tried, isProbe, terms });
   } catch (error) {

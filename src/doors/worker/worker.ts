@@ -66,7 +66,7 @@ export async function runWorker(app: App, options: WorkerOptions): Promise<Worke
   nextNightly(app.config, await app.home.nightlyAt());
   // Entered before the queue opens: the embedded one must never be opened by two processes.
   const place = await wakeQueueOptions(app);
-  await app.home.enterWorker(backendKind(place.url));
+  await app.home.workers.enter(backendKind(place.url));
   let queue: WakeQueue | undefined;
   try {
     queue = await openWakeQueue(place);
@@ -74,7 +74,7 @@ export async function runWorker(app: App, options: WorkerOptions): Promise<Worke
     return await runEngine(app, queue, options);
   } finally {
     await queue?.close({ deadlineMs: CLOSE_MS });
-    await app.home.leaveWorker();
+    await app.home.workers.leave();
   }
 }
 
@@ -227,7 +227,7 @@ async function runEngine(app: App, queue: WakeQueue, options: WorkerOptions): Pr
   );
   for (let tick = 0; !ending.aborted; tick += 1) {
     try {
-      if (tick % TICKS_BETWEEN_SIGNS_OF_LIFE === 0) await home.seeWorker();
+      if (tick % TICKS_BETWEEN_SIGNS_OF_LIFE === 0) await home.workers.see();
       const isSweep = tick % SWEEP_TICKS === 0;
       if ((await hasNews()) || isSweep || untilIdle) await look(isSweep);
       workUnwoken();

@@ -1,18 +1,20 @@
 // MEMORY.md: one line for every topic, grouped by type, within the caps that agents read; and its change of files, built
-// from what the ledger knows of the topics, in the same commit as their changes.
+// from what the ledger knows of the topics, in the same commit as their changes. Between dreams the line of a topic follows
+// its description, which a person changed in the file or on the page, with the next commit that somebody makes.
 // Promises: a line nocturne did not write stays, in its place, and no line is made for the topic it links; generated
 // lines yield first, and what does not fit is listed in index/<type>.md, which MEMORY.md names; built again from its
 // own output, it gives the same bytes.
 
 import { indexLines, writeIndexLines } from '../ledger/entries.ts';
-import type { Transaction } from '../ledger/ledger.ts';
+import type { Ledger, Transaction } from '../ledger/ledger.ts';
 import { topicUses } from '../recall/recall-uses.ts';
+import { oversized } from '../store/live-files.ts';
 import { isPinned } from '../store/staging.ts';
 import type { FileChange, Store } from '../store/store.ts';
 import { fold, lineEndOf, readLines } from '../text/blocks.ts';
-import { isTopicPath, parseTopic } from '../text/topic.ts';
+import { isTopicPath } from '../text/topic.ts';
 import { MEMORY_TYPES, type MemoryType } from '../types.ts';
-import { refreshTopics, topicCards } from './topic-table.ts';
+import { refreshTopics, topicCard, topicCards } from './topic-table.ts';
 
 export interface IndexTopic {
   path: string;
@@ -25,14 +27,8 @@ export interface IndexTopic {
   changedAt?: string;
 }
 
-interface IndexCaps {
-  lines: number;
-  /** Of UTF-8. */
-  bytes: number;
-  lineCharacters: number;
-}
-
-export const INDEX_CAPS: IndexCaps = { lines: 200, bytes: 25_000, lineCharacters: 150 };
+/** `bytes`: of UTF-8. */
+export const INDEX_CAPS = { lines: 200, bytes: 25_000, lineCharacters: 150 };
 
 interface IndexRequest {
   /** The file as it stands, or null. */
@@ -40,7 +36,7 @@ interface IndexRequest {
   /** The `generated` lines of the last build: what else is in the file, a person or the main agent wrote. */
   generatedBefore: Set<string>;
   topics: IndexTopic[];
-  caps?: IndexCaps;
+  caps?: typeof INDEX_CAPS;
   /**
    * An index that several people build and plain git merges: in order of paths alone, and every line of the form that
    * is generated was, by whichever of them.
@@ -71,21 +67,21 @@ export function buildIndex(request: IndexRequest): BuiltIndex {
   const sections = isCheckedIn
     ? withoutRepeats(readSections(current ?? '', generatedBefore.union(linesAsGenerated(current ?? ''))))
     : readSections(current ?? '', generatedBefore);
-  const linked = linkedPaths(sections);
+  const linked = new Set(linksIn(sections.flatMap(({ before, after }) => [...before, ...after]).join('\n')));
   const entries = topics
     .filter((topic) => !linked.has(topic.path))
     .sort(isCheckedIn ? byPath : byWorth)
     .map((topic) => ({ group: topic.type ?? ('other' as const), line: indexLine(topic, caps.lineCharacters) }));
 
   const lineEnd = lineEndOf(current ?? '');
-  const finish = (kept: Entry[], layout: Section[]): BuiltIndex => {
+  const finish = (layout: Section[], left: Entry[]): BuiltIndex => {
     const text = render(layout, lineEnd);
     const bytes = Buffer.byteLength(text);
     const lines = text.split('\n').length - 1;
     return {
       text,
       generated: layout.flatMap((section) => section.generated),
-      overflow: overflowFiles(entries.filter((entry) => !kept.includes(entry))),
+      overflow: overflowFiles(left),
       lines,
       bytes,
       handWrittenOverCaps: false,
@@ -94,17 +90,15 @@ export function buildIndex(request: IndexRequest): BuiltIndex {
   const fits = (built: BuiltIndex) => built.lines <= caps.lines && built.bytes <= caps.bytes;
 
   for (let count = Math.min(entries.length, caps.lines); count >= 0; count--) {
-    const kept = entries.slice(0, count);
-    const built = finish(kept, layOut(sections, { kept, more: countByGroup(entries.slice(count)) }));
+    const [kept, left] = [entries.slice(0, count), entries.slice(count)];
+    const built = finish(layOut(sections, { kept, left }), left);
     if (fits(built)) return built;
   }
   // No room for headings: only the overflow files are named, at the end. No room for that: they are there all the same.
-  const named = finish(
-    [],
-    [...sections, { heading: null, before: [], generated: overflowLines(countByGroup(entries)), after: [] }],
-  );
+  const generated = GROUPS.flatMap((group) => overflowLine(group, entries));
+  const named = finish([...sections, { heading: null, before: [], generated, after: [] }], entries);
   if (fits(named)) return named;
-  const bare = finish([], sections);
+  const bare = finish(sections, entries);
   return { ...bare, handWrittenOverCaps: !fits(bare) };
 }
 
@@ -169,10 +163,6 @@ export function withoutLinksTo(current: string, paths: Set<string>): string {
     .join('');
 }
 
-function linkedPaths(sections: Section[]): Set<string> {
-  return new Set(linksIn(sections.flatMap(({ before, after }) => [...before, ...after]).join('\n')));
-}
-
 /** The files that a text of an index links, in both forms, as they are written there. */
 export function linksIn(text: string): string[] {
   const links = text.matchAll(/[[(](?:\.\/)?([^[\]()\n]+\.md)(?:#[^[\]()\n]*)?[\])]/gi);
@@ -216,14 +206,11 @@ function withoutRepeats(sections: Section[]): Section[] {
   });
 }
 
-/** What the index says of a topic file. */
-export function indexTopic(path: string, text: string): IndexTopic {
-  const { description, type, pinned } = parseTopic(path, text);
-  return { path, description, type, pinned };
-}
-
 /** `- <description> [<path>]`; the description is cut at a word, the link never. */
-export function indexLine({ path, description }: IndexTopic, maxCharacters = INDEX_CAPS.lineCharacters): string {
+export function indexLine(
+  { path, description }: Pick<IndexTopic, 'path' | 'description'>,
+  maxCharacters = INDEX_CAPS.lineCharacters,
+): string {
   const room = maxCharacters - [...`-  [${path}]`].length;
   return `- ${cutDescription(description, room) || path.replace(/\.md$/i, '')} [${path}]`;
 }
@@ -238,15 +225,14 @@ export function cutDescription(description: string, room = INDEX_CAPS.lineCharac
   return `${atWord.trimEnd()}…`;
 }
 
-function layOut(sections: Section[], { kept, more }: { kept: Entry[]; more: Map<Group, number> }): Section[] {
+function layOut(sections: Section[], { kept, left }: { kept: Entry[]; left: Entry[] }): Section[] {
   const out = sections.map((section) => ({ ...section }));
   if (!out.some((section) => section.heading === TITLE)) {
     const at = out[0]?.heading === null ? 1 : 0;
     out.splice(at, 0, { heading: TITLE, before: [], generated: [], after: [] });
   }
   for (const [rank, group] of GROUPS.entries()) {
-    const lines = kept.filter((entry) => entry.group === group).map((entry) => entry.line);
-    const generated = [...lines, ...overflowLines(more, group)];
+    const generated = [...linesOf(group, kept), ...overflowLine(group, left)];
     if (generated.length === 0) continue;
     let section = out.find((one) => one.heading === headingOf(group));
     if (!section) {
@@ -260,24 +246,21 @@ function layOut(sections: Section[], { kept, more }: { kept: Entry[]; more: Map<
   return out;
 }
 
-function countByGroup(entries: Entry[]): Map<Group, number> {
-  const counts = new Map<Group, number>();
-  for (const { group } of entries) counts.set(group, (counts.get(group) ?? 0) + 1);
-  return counts;
+function linesOf(group: Group, entries: Entry[]): string[] {
+  return entries.filter((entry) => entry.group === group).map(({ line }) => line);
 }
 
-function overflowLines(more: Map<Group, number>, only?: Group): string[] {
-  return GROUPS.filter((group) => more.has(group) && (only === undefined || group === only)).map(
-    (group) => `- ${more.get(group)} more [index/${group}.md]`,
-  );
+/** What names the file of what did not fit of a group, if anything did not. */
+function overflowLine(group: Group, left: Entry[]): string[] {
+  const count = linesOf(group, left).length;
+  return count > 0 ? [`- ${count} more [index/${group}.md]`] : [];
 }
 
-function overflowFiles(entries: Entry[]): { path: string; text: string }[] {
+function overflowFiles(left: Entry[]): { path: string; text: string }[] {
   return GROUPS.flatMap((group) => {
-    const lines = entries.filter((entry) => entry.group === group).map((entry) => `${entry.line}\n`);
-    return lines.length === 0
-      ? []
-      : [{ path: `index/${group}.md`, text: `${headingOf(group).slice(1)}\n\n${lines.join('')}` }];
+    const lines = linesOf(group, left);
+    if (lines.length === 0) return [];
+    return { path: `index/${group}.md`, text: `${[headingOf(group).slice(1), '', ...lines].join('\n')}\n` };
   });
 }
 
@@ -294,6 +277,8 @@ export function isOverflow(text: string): boolean {
 }
 
 function render(sections: Section[], lineEnd: string): string {
+  /** The last line of a file may have had no end. */
+  const ended = (raw: string) => (raw.endsWith('\n') ? raw : raw + lineEnd);
   const blocks = sections
     .map(({ heading, before, generated, after }) => {
       const body = [...before.map(ended), ...generated.map((line) => line + lineEnd), ...after.map(ended)].join('');
@@ -302,11 +287,6 @@ function render(sections: Section[], lineEnd: string): string {
     })
     .filter((block) => block !== '');
   return blocks.join(lineEnd);
-
-  /** The last line of a file may have had no end. */
-  function ended(raw: string): string {
-    return raw.endsWith('\n') ? raw : raw + lineEnd;
-  }
 }
 
 export interface IndexSize {
@@ -326,7 +306,7 @@ export function indexChange(
 ) {
   const generatedBefore = indexLines(ledger).union(generated);
   const uses = topicUses(ledger);
-  let built: ReturnType<typeof buildIndex> | undefined;
+  let built: BuiltIndex | undefined;
   let paths: string[] | undefined;
   const living = () => {
     refreshTopics(ledger);
@@ -355,8 +335,8 @@ export function indexChange(
   return {
     memory: { path: 'MEMORY.md', change: build },
     overflow: (): FileChange[] =>
-      ['user', 'feedback', 'project', 'reference', 'other'].map((type) => {
-        const path = `index/${type}.md`;
+      GROUPS.map((group) => {
+        const path = `index/${group}.md`;
         const change = (current: string | null) => {
           if (!built || (current !== null && !isOverflow(current)) || isPinned({ path, text: current })) return current;
           return built.overflow.find((file) => file.path === path)?.text ?? null;
@@ -366,8 +346,54 @@ export function indexChange(
     size,
     finish(transaction: Transaction): IndexSize {
       writeIndexLines(transaction, built?.generated ?? [...generatedBefore]);
-      const { topics, lines, bytes } = size();
-      return { topics, lines, bytes };
+      return size();
     },
   };
+}
+
+/**
+ * The index with each line of a topic as the topic's description is by now, in its place, so that nobody is told the old one until
+ * a dream builds it again; to be put behind the other changes of a commit. It touches no line that nocturne did not write, no
+ * index that a person pinned, none that a repository carries, and none that is too large to be read.
+ */
+export function indexFollowing({ dir, ledger, isCheckedIn }: Pick<Store, 'dir' | 'ledger' | 'isCheckedIn'>): {
+  files: FileChange[];
+  finish(transaction: Transaction): void;
+} {
+  const isLeft = isCheckedIn || oversized(dir, ['MEMORY.md']).length > 0;
+  const generated = isLeft ? [] : [...indexLines(ledger)];
+  let followed = new Map<string, string>();
+  const change = (current: string | null) => {
+    followed = new Map();
+    if (current === null || isPinned({ path: 'MEMORY.md', text: current })) return current;
+    refreshTopics(ledger);
+    const changed = new Map(generated.flatMap((line) => lineOfNow(ledger, line)));
+    const text = readLines(current)
+      .map(({ text, raw }) => {
+        const now = changed.get(text);
+        return now === undefined ? raw : now + raw.slice(text.length);
+      })
+      .join('');
+    if (Buffer.byteLength(text) > INDEX_CAPS.bytes) return current;
+    followed = changed;
+    return text;
+  };
+  return {
+    files: generated.length > 0 ? [{ path: 'MEMORY.md', change }] : [],
+    finish(transaction) {
+      if (followed.size > 0)
+        writeIndexLines(
+          transaction,
+          generated.map((line) => followed.get(line) ?? line),
+        );
+    },
+  };
+}
+
+/** The line and what it is by now, where that differs and the topic is still there. */
+function lineOfNow(ledger: Ledger, line: string): [string, string][] {
+  const path = /\[([^[\]]+)\]$/.exec(line)?.[1];
+  const card = path === undefined ? null : topicCard(ledger, path);
+  const now = card && !card.isArchived ? indexLine(card) : line;
+  return now === line ? [] : [[line, now]];
 }

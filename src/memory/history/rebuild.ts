@@ -7,7 +7,7 @@
 
 import { join } from 'node:path';
 import { statFile } from '../../base/files/files.ts';
-import { indexLine, indexTopic } from '../dream/index-file.ts';
+import { indexLine } from '../dream/index-file.ts';
 import { assumeCovered } from '../ledger/coverage.ts';
 import {
   addSupport,
@@ -204,7 +204,7 @@ function recogniseIndexLines(
   { index, topics }: { index: string; topics: Map<string, string> },
 ): void {
   const known = indexLines(transaction.ledger);
-  const generated = new Set([...topics].map(([path, text]) => indexLine(indexTopic(path, text))));
+  const generated = new Set([...topics].map(([path, text]) => indexLine(parseTopic(path, text))));
   const lines = index.split(/\r?\n/).filter((line) => known.has(line) || generated.has(line));
   writeIndexLines(transaction, lines);
 }

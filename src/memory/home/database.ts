@@ -1,13 +1,20 @@
 // What a home is kept in, as all who keep something there see it: statements in the SQL that SQLite and PostgreSQL both
-// speak, answered by promises, so that what asks is written once. Here too: the file of this machine behind it.
+// speak, answered by promises, so that what asks is written once. Here too: the file of this machine behind it, which is
+// kept aside where it is damaged; a new one is made, and what can still be read is taken over.
 // Promises: a transaction is done whole or not at all, and no other runs meanwhile. It is a generator that yields its
 // statements, so that it can wait for nothing else; on the file it runs at one go, and nobody waits for it longer than
-// SQLite takes.
+// SQLite takes. Of processes that find it damaged at once one mends it; what today's spend was counts as all there is
+// where it cannot be read, and everything unasked is paused where the pauses cannot; what happened is noted in the new one.
 
-import { isDead, type ProcessName } from '../../base/process.ts';
+import { dirname } from 'node:path';
+import type Database from 'better-sqlite3';
+import { isAppError } from '../../base/errors.ts';
+import { makeDirectory, moveFile, readTextNow, removeFile, writeNew } from '../../base/files/files.ts';
+import { isDead, type ProcessName, thisProcess } from '../../base/process.ts';
 import type { Clock } from '../../base/time.ts';
-import type { Row, Sql, Value } from '../ledger/database.ts';
-import type { WingSchema } from '../ledger/schema.ts';
+import { isDamagedFile, type Row, type Sql, type Value } from '../ledger/database.ts';
+import { makeTablesOfWings, openDatabase, requireSound, salvageRows } from '../ledger/opening.ts';
+import { HOME_STEPS, type WingSchema } from '../ledger/schema.ts';
 
 export type { Row, Value } from '../ledger/database.ts';
 
@@ -56,7 +63,7 @@ function inserting(table: string, row: Row): Statement {
 }
 
 /** On several machines, a process that was not seen for so long works no more. */
-export const GONE_AFTER_MS = 2 * 60_000;
+const GONE_AFTER_MS = 2 * 60_000;
 
 export abstract class HomeDatabase {
   /**
@@ -179,4 +186,89 @@ export function answerNow<T>(sql: Sql, steps: Steps<T>): T {
 function answer(sql: Sql, { sql: text, values, wants }: Statement): unknown {
   if (wants === 'count') return sql.run(text, ...values);
   return wants === 'row' ? sql.get(text, ...values) : sql.all(text, ...values);
+}
+
+const TABLES = ['store', 'spend', 'pause', 'breaker', 'nightly', 'look', 'reservation', 'blocked', 'declined'];
+const MOST_TRIES = 1_000;
+const BETWEEN_TRIES_MS = 10;
+
+interface HomeFile {
+  path: string;
+  ifDamaged: string;
+  now: Date;
+  today: string;
+}
+
+/** @internal Opens the database of a home; a damaged one is made anew. */
+export function openSoundHome(file: HomeFile): Database.Database {
+  try {
+    return openSound(file);
+  } catch (error) {
+    if (!isDamagedFile(error)) throw error;
+    return alone(`${file.path}.mending`, () => openOrMend(file));
+  }
+}
+
+function openSound({ path, ifDamaged }: HomeFile): Database.Database {
+  const db = openDatabase(path, { steps: HOME_STEPS, ifDamaged });
+  try {
+    requireSound(db, { steps: HOME_STEPS, ifDamaged });
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function openOrMend(file: HomeFile): Database.Database {
+  try {
+    return openSound(file);
+  } catch (error) {
+    if (!isDamagedFile(error)) throw error;
+  }
+  const { path, now, today } = file;
+  const kept = `${path}.broken-${now.toISOString().replaceAll(':', '-')}`;
+  for (const end of ['-shm', '-wal', '']) moveFile(path + end, kept + end);
+  const db = openDatabase(path, { steps: HOME_STEPS, ifDamaged: file.ifDamaged });
+  db.transaction(() => {
+    const lacking = salvageRows(kept, db, [...TABLES, ...makeTablesOfWings(kept, db)]);
+    if (lacking.has('spend')) {
+      db.prepare(
+        `insert into spend (day, reserved, used, calls, full_from, unreadable) values (?, 0, 0, 0, ?, 1)
+           on conflict (day) do update set unreadable = 1, full_from = excluded.full_from`,
+      ).run(today, now.toISOString());
+    }
+    if (lacking.has('pause')) {
+      db.prepare("insert or replace into pause (project, until, at, assumed) values ('', null, ?, 1)").run(
+        now.toISOString(),
+      );
+    }
+    db.prepare('insert or replace into damage (id, at, kept, looked, lost) values (1, ?, ?, 0, ?)').run(
+      now.toISOString(),
+      kept,
+      [...lacking].join(' '),
+    );
+  }).immediate();
+  return db;
+}
+
+/** Runs `work` while no other process does. */
+function alone<T>(lock: string, work: () => T): T {
+  makeDirectory(dirname(lock));
+  for (let tries = MOST_TRIES; ; tries -= 1) {
+    try {
+      writeNew(lock, thisProcess());
+      break;
+    } catch (error) {
+      if (!isAppError(error) || (error.cause as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      const owner = readTextNow(lock);
+      if (tries === 0 || (owner && isDead(owner as ProcessName))) removeFile(lock);
+      else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BETWEEN_TRIES_MS);
+    }
+  }
+  try {
+    return work();
+  } finally {
+    removeFile(lock);
+  }
 }

@@ -28,7 +28,7 @@ interface Row {
 const KEPT = 'select day_tokens as "dayTokens", day_micro_usd as "microUsd", zone from limits';
 
 /** Those that count; `own`: of this machine. */
-export function* limitsFor(database: HomeDatabase, own: DayLimits): Steps<DayLimits> {
+function* limitsFor(database: HomeDatabase, own: DayLimits): Steps<DayLimits> {
   if (database.sharedTime === null) return own;
   const before = yield* row<Row>(KEPT);
   if (before) return read(before);
@@ -39,14 +39,7 @@ export function* limitsFor(database: HomeDatabase, own: DayLimits): Steps<DayLim
   return read((yield* row<Row>(KEPT)) as Row);
 }
 
-/** From now on these count on all machines; a day that had no room may have some again. */
-export function* settingLimits(limits: DayLimits): Steps<void> {
-  const { dayTokens: day_tokens, zone } = limits;
-  yield* put('limits', { id: 1, day_tokens, day_micro_usd: microUsdOf(limits), zone }, ['id']);
-  yield* run('update spend set full_from = null where full_from is not null');
-}
-
-export function microUsdOf({ dayMoneyUsd }: Pick<DayLimits, 'dayMoneyUsd'>): number | null {
+function microUsdOf({ dayMoneyUsd }: Pick<DayLimits, 'dayMoneyUsd'>): number | null {
   return dayMoneyUsd === undefined ? null : Math.round(dayMoneyUsd * 1e6);
 }
 
@@ -78,7 +71,7 @@ export interface Spend {
 }
 
 /** What a request asks the day for. */
-export interface Ask extends Bound {
+interface Ask extends Bound {
   at: Date;
   /** Of this machine; those count that the home keeps, where it keeps any. */
   limits: DayLimits;
@@ -108,6 +101,15 @@ export class DaySpend extends HomePart {
   /** What counts where this machine's settings say these. */
   async limits(own: DayLimits): Promise<DayLimits> {
     return this.#note(await this.database.do(limitsFor(this.database, own)));
+  }
+
+  /** From now on these count on all machines, where several share the home; a day that had no room may have some again. */
+  setLimits(limits: DayLimits): Promise<void> {
+    const { dayTokens: day_tokens, zone } = limits;
+    return this.database.transaction(function* (): Steps<void> {
+      yield* put('limits', { id: 1, day_tokens, day_micro_usd: microUsdOf(limits), zone }, ['id']);
+      yield* run('update spend set full_from = null where full_from is not null');
+    });
   }
 
   #note(limits: DayLimits): DayLimits {

@@ -1,19 +1,29 @@
 // The home: `$NOCTURNE_HOME/home.db`, or what a wing keeps it in: what is known over all memory directories of this user: which there are, what
 // was spent (day-spend.ts), which workers run, what a person paused or declined, what sweeps made of the transcripts they looked at, and what could not be taken yet.
 
+import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { onAppError } from '../../base/errors.ts';
+import { AppError, onAppError } from '../../base/errors.ts';
 import { statNow } from '../../base/files/files.ts';
-import { thisProcess } from '../../base/process.ts';
+import { isDead, type ProcessName, thisProcess } from '../../base/process.ts';
 import { type Clock, dayOf } from '../../base/time.ts';
 import { Sql } from '../ledger/database.ts';
 import { openForLooking } from '../ledger/opening.ts';
 import { HOME_STEPS, type WingSchema } from '../ledger/schema.ts';
 import { Breaker } from './breaker.ts';
-import { answerNow, FileDatabase, type HomeDatabase, HomePart, put, row, rows, run, type Steps } from './database.ts';
-import { type DayLimits, DaySpend, settingLimits } from './day-spend.ts';
-import { openSoundHome } from './mend-home.ts';
-import { entering, livingWorkers, type OwnWorker, seeing, type WorkerRow } from './workers.ts';
+import {
+  answerNow,
+  FileDatabase,
+  type HomeDatabase,
+  HomePart,
+  openSoundHome,
+  put,
+  row,
+  rows,
+  run,
+  type Steps,
+} from './database.ts';
+import { DaySpend } from './day-spend.ts';
 
 /** That the database was made anew is told for so long. */
 const DAMAGE_TOLD_MS = 7 * 86_400_000;
@@ -88,9 +98,9 @@ export class Home {
   readonly blocked: Blocked;
   readonly pauses: Pauses;
   readonly days: DaySpend;
+  readonly workers: Workers;
   readonly #database: HomeDatabase;
   readonly #clock: Clock;
-  #worker: OwnWorker | undefined;
 
   constructor(dir: string, { database, clock, zone }: { database: HomeDatabase; clock: Clock; zone: string }) {
     this.dir = dir;
@@ -101,16 +111,7 @@ export class Home {
     this.blocked = new Blocked(database, clock);
     this.pauses = new Pauses(database, clock);
     this.days = new DaySpend(database, clock, zone);
-  }
-
-  /** What counts where this machine's settings say these. */
-  limits(own: DayLimits): Promise<DayLimits> {
-    return this.days.limits(own);
-  }
-
-  /** What counts on all machines from now on; only where several share the home. */
-  setLimits(limits: DayLimits): Promise<void> {
-    return this.#database.transaction(() => settingLimits(limits));
+    this.workers = new Workers(database, clock);
   }
 
   /** Set for a week after the database was made anew, or until somebody resumes. */
@@ -144,29 +145,6 @@ export class Home {
 
   stores(): Promise<string[]> {
     return this.#database.do(storePaths());
-  }
-
-  /** Enters this process as a worker. Of embedded workers only one may run on a home: a second is refused by name. */
-  async enterWorker(backend: string): Promise<void> {
-    const [database, clock] = [this.#database, this.#clock];
-    this.#worker = await database.transaction(() => entering(database, { backend, clock }));
-  }
-
-  /** This process's worker lives. */
-  async seeWorker(): Promise<void> {
-    await this.#database.do(seeing(this.#database, { own: this.#worker, clock: this.#clock }));
-  }
-
-  async leaveWorker(): Promise<void> {
-    this.#worker = undefined;
-    const leaving = this.#database.run('delete from worker where process = ?', thisProcess());
-    // It is seen no more, which ends it as well.
-    await leaving.catch(onAppError(() => 0, 'database-unavailable'));
-  }
-
-  /** The workers that run; the rows of dead ones are removed. */
-  workers(): Promise<WorkerRow[]> {
-    return this.#database.do(livingWorkers(this.#database, this.#clock));
   }
 
   /**
@@ -341,5 +319,75 @@ export class SweptTranscripts extends HomePart {
         yield* put('look', { path, size, modified_at, cwd, store, verdict }, ['path']);
       }
     });
+  }
+}
+
+export interface WorkerRow {
+  process: ProcessName;
+  /** `embedded`, `redis` or `postgres`. */
+  backend: string;
+  startedAt: string;
+  /** When it last said that it lives, about every half minute. */
+  seenAt: string;
+}
+
+/** The workers that run: a row each, which says when it was seen. */
+export class Workers extends HomePart {
+  /** This process's worker, as it says every time that it lives: others may have taken it for gone. */
+  #own: Pick<WorkerRow, 'backend' | 'startedAt'> | undefined;
+
+  /** Those that run; the rows of those that do no more are removed. */
+  all(): Promise<WorkerRow[]> {
+    return this.database.do(this.#living());
+  }
+
+  /** Enters this process. Only one with the embedded queue may run on a machine's home: a second is refused by name. */
+  async enter(backend: string): Promise<void> {
+    this.#own = await this.database.transaction(() => this.#entering(backend));
+  }
+
+  /** This process's worker lives, and so does the job by which it tries for all whether a model answers again (breaker.ts). */
+  async see(): Promise<void> {
+    await this.database.do(this.#seeing(this.#own));
+  }
+
+  async leave(): Promise<void> {
+    this.#own = undefined;
+    const leaving = this.database.run('delete from worker where process = ?', thisProcess());
+    // It is seen no more, which ends it as well.
+    await leaving.catch(onAppError(() => 0, 'database-unavailable'));
+  }
+
+  *#living(): Steps<WorkerRow[]> {
+    const found =
+      yield* rows<WorkerRow>(`select process, backend, started_at as "startedAt", coalesce(seen_at, started_at) as "seenAt"
+       from worker order by started_at`);
+    const now = yield* this.database.now(this.clock);
+    const gone = found.filter((row) => this.database.isGone(row, now));
+    for (const { process } of gone) yield* run('delete from worker where process = ?', process);
+    return found.filter((row) => !gone.includes(row));
+  }
+
+  *#entering(backend: string): Steps<Pick<WorkerRow, 'backend' | 'startedAt'>> {
+    const workers = yield* this.#living();
+    const isHere = ({ process }: WorkerRow) =>
+      this.database.sharedTime === null || (process.startsWith(`${hostname()}:`) && !isDead(process));
+    const other = workers.find((each) => each.backend === 'embedded' && each.process !== thisProcess() && isHere(each));
+    if (backend === 'embedded' && other) {
+      throw new AppError('queue-unavailable', `A worker with the embedded queue runs already: ${other.process}.`, {
+        remedy: 'Let it work, stop it, or set NOCTURNE_QUEUE_URL to a Redis or Postgres that several workers share.',
+      });
+    }
+    const own = { backend, startedAt: yield* this.database.now(this.clock) };
+    yield* this.#seeing(own);
+    return own;
+  }
+
+  *#seeing(own: Pick<WorkerRow, 'backend' | 'startedAt'> | undefined): Steps<void> {
+    const [process, seen_at] = [thisProcess(), yield* this.database.now(this.clock)];
+    if (own) yield* put('worker', { process, backend: own.backend, started_at: own.startedAt, seen_at }, ['process']);
+    if (this.database.sharedTime !== null) {
+      yield* run('update breaker set prober_seen_at = ? where prober = ?', seen_at, process);
+    }
   }
 }

@@ -153,7 +153,7 @@ export class JobSpend {
   /** How many of these bounds, from the first on, the job and the day have room for. */
   async countFitting(bounds: Bound[]): Promise<number> {
     const { jobTokens, clock } = this.#limits;
-    const { dayTokens, dayMoneyUsd = Number.POSITIVE_INFINITY, zone } = await this.#home.limits(this.#limits);
+    const { dayTokens, dayMoneyUsd = Number.POSITIVE_INFINITY, zone } = await this.#home.days.limits(this.#limits);
     const day = await this.#home.days.spendOf(dayOf(clock.now(), zone));
     let tokens = Math.min(jobTokens, dayTokens - day.usedTokens - day.reservedTokens);
     let microUsd = dayMoneyUsd * 1e6 - day.usedMicroUsd - day.reservedMicroUsd;

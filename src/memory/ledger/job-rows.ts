@@ -6,8 +6,11 @@
 import { AppError, type Failure } from '../../base/errors.ts';
 import { isDead, type ProcessName, thisProcess } from '../../base/process.ts';
 import type { Day } from '../../base/time.ts';
-import type { JobKind } from './inbox.ts';
 import { type Ledger, newId, type StartedBy, type Transaction } from './ledger.ts';
+
+/** What works by itself, or for long: what may wait in an inbox. */
+export const JOB_KINDS = ['extract', 'dream', 'reprocess'] as const;
+export type JobKind = (typeof JOB_KINDS)[number];
 
 /** Over with its one commit: done by a person, or the delivery of an outbox. */
 type PersonsJobKind =

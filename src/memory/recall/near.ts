@@ -7,11 +7,10 @@ import { COMMON_VERBS, LIGHT } from '../../base/text/lexicon.ts';
 import { containsLiteral, contentWords, isSameWord, literals } from '../../base/text/wording.ts';
 import { type TopicCard, TopicSearch, topicCard } from '../dream/topic-table.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { programLines } from '../ledger/program-lines.ts';
+import { MARK, programLines } from '../ledger/program-lines.ts';
 import { readShown } from '../store/live-files.ts';
 import { locateLines } from '../text/topic.ts';
 import { newerAmong, readSaid } from './newer.ts';
-import { MARK } from './program-words.ts';
 import { unseenEntries } from './recall-part.ts';
 import { ageDays, sayAge } from './recall-topics.ts';
 

@@ -11,12 +11,6 @@ import { mostThat } from '../../base/text/wording.ts';
 import { entryOfItem } from '../history/log-items.ts';
 import { entryRow } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { readShown } from '../store/live-files.ts';
-import { logPath, parseLog } from '../text/daily-log.ts';
-import { bodyStart } from '../text/frontmatter.ts';
-import { editLines, lineId, locateLines, partSeenOnce } from '../text/topic.ts';
-import type { MemoryType } from '../types.ts';
-import { newerAmong, readSaid, type SaidSince } from './newer.ts';
 import {
   ALL_BY_PROGRAM,
   indexWordsOfPrograms,
@@ -24,7 +18,13 @@ import {
   markPrograms,
   type ProgramWords,
   wordsOfPrograms,
-} from './program-words.ts';
+} from '../ledger/program-lines.ts';
+import { readShown } from '../store/live-files.ts';
+import { logPath, parseLog } from '../text/daily-log.ts';
+import { bodyStart } from '../text/frontmatter.ts';
+import { editLines, lineId, locateLines, partSeenOnce } from '../text/topic.ts';
+import type { MemoryType } from '../types.ts';
+import { newerAmong, readSaid, type SaidSince } from './newer.ts';
 import {
   ageCaveat,
   ageDays,

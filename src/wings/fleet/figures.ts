@@ -127,7 +127,7 @@ async function checkWaiting(ask: Ask, { home, now }: { home: Home; now: Date }):
   );
   const says = `${count} waiting in all stores, ${leases} under way`;
   const isLate = due?.at != null && now.getTime() - Date.parse(due.at) > LATE_MS;
-  if (!isLate || (await home.workers()).length > 0) return [ok('work', says)];
+  if (!isLate || (await home.workers.all()).length > 0) return [ok('work', says)];
   return [
     warn('work', `${says}; due since ${due.at}, and no worker was seen`, 'Start nocturne worker on some machine.'),
   ];

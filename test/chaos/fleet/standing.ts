@@ -102,7 +102,7 @@ export async function standingFleet(options: StandingOptions): Promise<Standing>
       const random = seeded(options.seed + 1 + nth);
       return clientOf({ tenant, key: keys[nth] as string, urls: fleet.urls, random, onRetry });
     });
-    const limit = (dayTokens: number) => home.setLimits({ dayTokens, zone: 'UTC' });
+    const limit = (dayTokens: number) => home.days.setLimits({ dayTokens, zone: 'UTC' });
     return { root, postgres, redis, model, fleet, looks, clients, retries, limit, close };
   } catch (error) {
     await close({ isKept: false });

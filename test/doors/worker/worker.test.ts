@@ -48,7 +48,7 @@ test('SIGTERM ends a resident worker within its deadline, its agent with it, and
   expect(performance.now() - stopping).toBeLessThan(15_000);
   if (onLinux) expect(agentsOf(testing.home)).toEqual([]);
   expect(waiting(testing)).toMatchObject([{ kind: 'extract', attempts: 0, failure: null }]);
-  expect(await testing.app.home.workers()).toEqual([]);
+  expect(await testing.app.home.workers.all()).toEqual([]);
   expect(await runHere(['worker', '--once'], testing.environment)).toMatchObject({ code: 0 });
   expect(coverageWhere(testing.store.ledger).map(({ disposition }) => disposition)).toEqual(['nothing', 'nothing']);
 });
@@ -120,7 +120,7 @@ test('a supervisor can ask whether a worker is alive: one that runs is, and none
   const testing = await testApp({ hasQueue: true });
   expect(await runHere(['worker', '--check'], testing.environment)).toMatchObject({ code: 1 });
   const worker = await workerHere(testing.environment);
-  await until(async () => (await testing.app.home.workers()).length === 1);
+  await until(async () => (await testing.app.home.workers.all()).length === 1);
   const { code, stderr } = await runHere(['worker', '--check'], testing.environment);
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(`:${process.pid}:`) });
   const later = { ...testing.environment, NOCTURNE_NOW: '2026-11-21T02:02:00Z' };

@@ -1,9 +1,9 @@
 // What the ledger tells of jobs, also after many years of them.
 
 import { expect, test } from 'vitest';
+import { workRowsOf } from '../../../src/memory/ledger/inbox.ts';
 import { commitsOf, endInterrupted, lastChangingJob } from '../../../src/memory/ledger/job-rows.ts';
 import { openLedger } from '../../../src/memory/ledger/ledger.ts';
-import { workRowsOf } from '../../../src/memory/ledger/work-rows.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const AT = '2026-11-21T02:00:00.000Z';

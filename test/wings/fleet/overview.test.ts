@@ -57,8 +57,8 @@ describe.skipIf(noPostgres)(`what is told of a database ${noPostgres}`, () => {
     await rows.finish((await rows.item('extract', 'x'))?.id as number);
     const shared = openHomeAt(own.database.url, fixedClock(NOW));
     onTestFinished(() => shared.close());
-    await shared.enterWorker('redis');
-    onTestFinished(() => shared.leaveWorker());
+    await shared.workers.enter('redis');
+    onTestFinished(() => shared.workers.leave());
     const here = machine();
     const status = await jsonHere<object>(['status'], here, { cwd: tempDir() });
     const name = (await own.stores.list())[0]?.name;
@@ -139,8 +139,8 @@ describe.skipIf(noPostgres)(`what is told of a database ${noPostgres}`, () => {
     await dreamFrom('2026-11-21T01:30:00.000Z');
     const late = `warn ${waits}; due since 2026-11-21T01:30:00.000Z, and no worker was seen`;
     expect(await check('work')).toEqual([late]);
-    await home.enterWorker('redis');
-    onTestFinished(() => home.leaveWorker());
+    await home.workers.enter('redis');
+    onTestFinished(() => home.workers.leave());
     const after = await doctor();
     expect(told(after, 'work')).toEqual([`ok ${waits}`]);
     expect(told(after, 'worker')).toEqual([expect.stringMatching(/^ok \S+ \(redis\) since .*, seen /)]);

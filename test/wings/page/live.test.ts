@@ -115,7 +115,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     await context.route('**/live*', (route) => route.abort());
     await go('/cost');
     const reading = await tab(`/memory/${world.id}/topic/a.md`);
-    await world.others.enterWorker('redis');
+    await world.others.workers.enter('redis');
     appendFileSync(join(world.dir, 'a.md'), '- What an editor saved.\n');
     await page.locator('#gone').waitFor();
     expect(await page.locator('#workers ~ *').innerText()).toContain('None runs now');

@@ -31,7 +31,7 @@ async function processesOf(environment: Environment) {
   const home = environment.NOCTURNE_HOME as string;
   const workers = async () => {
     const opened = openHome(home, systemClock);
-    const pids = (await opened.workers()).map(({ process: name }) => Number(name.split(':')[1]));
+    const pids = (await opened.workers.all()).map(({ process: name }) => Number(name.split(':')[1]));
     await opened.close();
     return pids;
   };

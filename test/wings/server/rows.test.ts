@@ -135,7 +135,7 @@ describe.each(HOMES)('$name', ({ isShared, setUp, begin }) => {
     expect(made).toContainEqual({ heldBy: dream.id });
     expect(await here.claim(dream.id)).toBe('memstore_1');
     // A worker of another machine, which here nobody can look for, and which was seen just now.
-    await one.enterWorker('redis');
+    await one.workers.enter('redis');
     await run(`insert into worker select 'elsewhere:1:2', backend, started_at, seen_at from worker;
       update dream set process = 'elsewhere:1:2'`);
     expect(await there.claim(dream.id)).toBeNull();

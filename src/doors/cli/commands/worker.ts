@@ -5,7 +5,7 @@ import { InvalidArgumentError } from 'commander';
 import type { Config } from '../../../base/config/config.ts';
 import { AppError } from '../../../base/errors.ts';
 import { formatIn } from '../../../base/time.ts';
-import type { WorkerRow } from '../../../memory/home/workers.ts';
+import type { WorkerRow } from '../../../memory/home/home.ts';
 import { shortKey } from '../../../memory/ledger/short-ids.ts';
 import type { Store } from '../../../memory/store/store.ts';
 import { namesInSpool } from '../../../queue/spool.ts';
@@ -107,7 +107,9 @@ async function checkAlive(app: App): Promise<void> {
   const ageMs = (seenAt: string) => app.config.clock.now().getTime() - Date.parse(seenAt);
   // What several machines share has the workers of all: those of others say nothing of this machine's.
   const isMeant = ({ process }: WorkerRow) => !app.config.databaseUrl || process.startsWith(`${hostname()}:`);
-  const alive = (await app.home.workers()).filter((row) => isMeant(row) && ageMs(row.seenAt) < SIGN_OF_LIFE_WITHIN_MS);
+  const alive = (await app.home.workers.all()).filter(
+    (row) => isMeant(row) && ageMs(row.seenAt) < SIGN_OF_LIFE_WITHIN_MS,
+  );
   for (const { process, backend, seenAt } of alive)
     note(`${process} (${backend}) was seen at ${toSecond(seenAt, app.config.zone)}`);
   if (alive.length > 0) return;

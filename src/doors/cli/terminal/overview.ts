@@ -21,10 +21,10 @@ import {
   learnedSince,
   outboxRows,
 } from '../../../memory/ledger/entries.ts';
+import { type WorkRows, workRowsOf } from '../../../memory/ledger/inbox.ts';
 import { lastJobs, lastSuccessAt } from '../../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { shortId } from '../../../memory/ledger/short-ids.ts';
-import { type WorkRows, workRowsOf } from '../../../memory/ledger/work-rows.ts';
 import { formatTooLarge } from '../../../memory/store/apply.ts';
 import { formatMissing, IF_MISSING } from '../../../memory/store/external-edits.ts';
 import { type MemoryReader, oversized } from '../../../memory/store/live-files.ts';
@@ -278,7 +278,7 @@ export async function readStatus(app: App, { isAll = false } = {}) {
     /** Of the month: what ceilings count, of requests under way and unfinished ones their upper bound. */
     spendMonth: totalOf(await home.days.since(`${day.slice(0, 7)}-01`)),
     nextDreamAt: nextNightly(config, await home.nightlyAt()).toISOString(),
-    workers: await home.workers(),
+    workers: await home.workers.all(),
     /** What all machines share, and the store that is told of here; null: all is on this one. */
     database: await readShared(app, { memory, isAll }),
   };

@@ -39,7 +39,7 @@ const status: CommandSpec<{ json?: boolean }> = {
   run: ({ options }) =>
     withShared(async ({ config, database, home }) => {
       const { overviewOf } = await import('../figures.ts');
-      const limits = await home.limits(config);
+      const limits = await home.days.limits(config);
       const day = dayOf(config.clock.now(), limits.zone);
       const { usedTokens, reservedTokens, calls, usedMicroUsd, reservedMicroUsd } = await home.days.spendOf(day);
       const spend = {
@@ -51,7 +51,7 @@ const status: CommandSpec<{ json?: boolean }> = {
         calls,
       };
       const { id, server, stores, waiting: waits, ...work } = await overviewOf(database);
-      const workers = await home.workers();
+      const workers = await home.workers.all();
       if (options.json) {
         return print({
           database: id,
@@ -115,10 +115,10 @@ const limits: CommandSpec<LimitOptions> = {
   examples: ['fleet limits', 'fleet limits --day-usd 20 --zone Europe/Berlin'],
   run: ({ options: { dayTokens, dayUsd, zone, json } }) =>
     withShared(async ({ config, home }) => {
-      const before = await home.limits(config);
+      const before = await home.days.limits(config);
       const money = dayUsd === NO_LIMIT ? undefined : (dayUsd ?? before.dayMoneyUsd);
       const to: DayLimits = { dayTokens: dayTokens ?? before.dayTokens, dayMoneyUsd: money, zone: zone ?? before.zone };
-      if (dayTokens !== undefined || dayUsd !== undefined || zone !== undefined) await home.setLimits(to);
+      if (dayTokens !== undefined || dayUsd !== undefined || zone !== undefined) await home.days.setLimits(to);
       if (json) print(shown(to, config));
       else for (const line of limitLines(to, config)) print(line);
     }),
@@ -136,7 +136,7 @@ const restored: CommandSpec<{ json?: boolean }> = {
   run: ({ options }) =>
     withShared(async ({ config, database, home }) => {
       const { noteRestored } = await import('../restored.ts');
-      const { zone } = await home.limits(config);
+      const { zone } = await home.days.limits(config);
       const { stores, day } = await noteRestored(database, { home, zone, now: config.clock.now() });
       if (options.json) return print({ stores, day });
       print(`${sayCount(stores, 'store')}: every copy is made anew, and no lease from before counts.`);

@@ -10,10 +10,10 @@ import { MOST_MEMORY_BYTES, readMemoryBytesNow } from '../../../base/files/files
 import { thisProcess } from '../../../base/process.ts';
 import { type Clock, systemClock } from '../../../base/time.ts';
 import { shownText } from '../../../memory/conflicts/conflict.ts';
+import type { WorkRows } from '../../../memory/ledger/inbox.ts';
 import { endInterrupted } from '../../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { headAt, missingIn, shaOf } from '../../../memory/ledger/version-rows.ts';
-import type { WorkRows } from '../../../memory/ledger/work-rows.ts';
 import { locateFile } from '../../../memory/store/confine.ts';
 import { type ListChoice, listPaths } from '../../../memory/store/live-files.ts';
 import { DEFAULT_LIMITS } from '../../../memory/store/staging.ts';

@@ -4,7 +4,7 @@
 // worker's for as long as its claim lasts, by the database's time; the claim of one that died ends by itself. A claim saves
 // work from being done twice, no more: what is written is kept apart by the leases of jobs.
 
-import type { DueItem } from '../../../memory/ledger/work-rows.ts';
+import type { DueItem } from '../../../memory/ledger/inbox.ts';
 import type { Ask } from '../database.ts';
 import { HOME_SCHEMA } from '../home/dialect.ts';
 import { isOpenAt } from './tables.ts';

@@ -6,18 +6,18 @@
 
 import { AppError } from '../../../base/errors.ts';
 import {
+  type DueItem,
   dueByPace,
   type FailureRow,
   type InboxItem,
-  type JobKind,
   type NewItem,
   type Pace,
   type Skip,
+  type WorkRows,
   withPayload,
 } from '../../../memory/ledger/inbox.ts';
-import { type Lease, type LeaseTaking, notWanted, takenOver } from '../../../memory/ledger/job-rows.ts';
+import { type JobKind, type Lease, type LeaseTaking, notWanted, takenOver } from '../../../memory/ledger/job-rows.ts';
 import { jsonOf } from '../../../memory/ledger/ledger.ts';
-import type { DueItem, WorkRows } from '../../../memory/ledger/work-rows.ts';
 import type { Ask, SqlValue } from '../database.ts';
 
 const ITEM = `id, kind, key, payload, not_before as "notBefore", attempts, failure, since`;

@@ -25,7 +25,7 @@ export async function costView(at: At): Promise<View> {
   const cost = asJson(await readCost(app, isDay(`${asked}-01`) ? asked : undefined));
   const overview = await readOverview(app);
   const [workers, breaker, database] = await Promise.all([
-    app.home.workers(),
+    app.home.workers.all(),
     app.home.breaker.read(),
     app.keeping?.overview?.(),
   ]);

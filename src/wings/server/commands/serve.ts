@@ -134,7 +134,7 @@ function keepWorker({ config, home }: Pick<WingApp, 'config' | 'home'>, door: st
   let started: ReturnType<typeof spawn> | undefined;
   const look = async () => {
     const isThere = started !== undefined && started.exitCode === null && started.signalCode === null;
-    if (isThere || (await home.workers()).length > 0) return;
+    if (isThere || (await home.workers.all()).length > 0) return;
     const log = openLog(join(config.home, 'logs', 'worker.log'));
     started = spawn(process.execPath, [door, 'worker'], {
       cwd: config.home,

@@ -5,7 +5,7 @@
 import { undo } from '../../../../jobs/undo.ts';
 import type { Config } from '../../../base/config/config.ts';
 import { withLease } from '../../../doors/job-bounds.ts';
-import type { WorkRows } from '../../../memory/ledger/work-rows.ts';
+import type { WorkRows } from '../../../memory/ledger/inbox.ts';
 import type { Store } from '../../../memory/store/store.ts';
 import { sessionOfDream } from '../rows/dreams.ts';
 

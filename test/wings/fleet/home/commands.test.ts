@@ -83,8 +83,8 @@ describe.skipIf(noPostgres)(`nocturne fleet ${noPostgres}`, () => {
   test('status names stores, workers, limits and what was spent', async () => {
     await putStore(own.stores, { 'a.md': 'one\n' });
     const shared = home();
-    await shared.enterWorker('redis');
-    onTestFinished(() => shared.leaveWorker());
+    await shared.workers.enter('redis');
+    onTestFinished(() => shared.workers.leave());
     const said = (await run([])).stdout;
     expect(said).toContain('stores     1\n');
     expect(said).toContain('waiting    0\n');
@@ -107,7 +107,7 @@ describe.skipIf(noPostgres)(`nocturne fleet ${noPostgres}`, () => {
     const claim = await takeNext(own.stores.database.ask, { owner: 'before', ttlMs: 60_000, now: new Date(NOW) });
     const lease = await rows.takeLease({ key: 'session:s', owner: 'before', now: new Date(), ttlMs: 60_000 });
     const shared = home();
-    await shared.enterWorker('redis');
+    await shared.workers.enter('redis');
     await run(['limits', '--day-tokens', '9000']);
     const { stores: count, day } = await json<{ stores: number; day: string }>(['restored']);
     expect(count).toBeGreaterThan(0);
@@ -120,7 +120,7 @@ describe.skipIf(noPostgres)(`nocturne fleet ${noPostgres}`, () => {
     expect(await rows.items()).toMatchObject([{ key: 's' }]);
     expect(claim && (await renewClaim(own.stores.database.ask, claim, 60_000))).toBe(false);
     await expect(lease && rows.requireLease(lease)).rejects.toMatchObject({ code: 'fenced' });
-    expect(await shared.workers()).toEqual([]);
+    expect(await shared.workers.all()).toEqual([]);
     const spend = new JobSpend(shared, { jobTokens: 1e9, dayTokens: 1, zone: 'UTC', clock: fixedClock(NOW) });
     await expect(spend.reserve(1)).rejects.toMatchObject({
       code: 'ceiling',

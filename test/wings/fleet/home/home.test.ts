@@ -81,15 +81,15 @@ describe.skipIf(noPostgres)(`the home in PostgreSQL ${noPostgres}`, () => {
       message: expect.stringContaining('ceiling of 2000 tokens'),
       remedy: 'Raise dayTokens by nocturne fleet limits, or wait for tomorrow.',
     });
-    expect(await two.limits(others)).toEqual({ dayTokens: 2_000, zone: 'UTC' });
+    expect(await two.days.limits(others)).toEqual({ dayTokens: 2_000, zone: 'UTC' });
     expect(
       await job.countFitting([
         { tokens: 100, microUsd: 0 },
         { tokens: 100, microUsd: 0 },
       ]),
     ).toBe(1);
-    await one.setLimits({ dayTokens: 3_000, dayMoneyUsd: 2.5, zone: 'Asia/Tokyo' });
-    expect(await two.limits(limits)).toEqual({ dayTokens: 3_000, dayMoneyUsd: 2.5, zone: 'Asia/Tokyo' });
+    await one.days.setLimits({ dayTokens: 3_000, dayMoneyUsd: 2.5, zone: 'Asia/Tokyo' });
+    expect(await two.days.limits(limits)).toEqual({ dayTokens: 3_000, dayMoneyUsd: 2.5, zone: 'Asia/Tokyo' });
     // Both machines knew another zone: what they reserve now is of its day, which has begun there.
     await job.reserve(2_900);
     await expect(new JobSpend(one, limits).reserve(200)).rejects.toMatchObject({ code: 'ceiling' });
@@ -100,29 +100,29 @@ describe.skipIf(noPostgres)(`the home in PostgreSQL ${noPostgres}`, () => {
   test('a worker lives as long as it is seen by the database’s time, whatever its own clock and its host say', async () => {
     await emptied();
     const [one, two] = [home(), home(own.url, fixedClock('2031-01-01T00:00:00Z'))];
-    await one.enterWorker('redis');
-    const [entered] = await two.workers();
+    await one.workers.enter('redis');
+    const [entered] = await two.workers.all();
     expect(Math.abs(Date.parse(entered?.seenAt ?? '') - Date.now())).toBeLessThan(60_000);
     await asNobody(`insert into worker select 'elsewhere:1:2', backend, started_at, seen_at from worker`);
-    expect(await two.workers()).toHaveLength(2);
+    expect(await two.workers.all()).toHaveLength(2);
     await asNobody(`update worker set seen_at = ${EARLIER}`);
-    expect(await two.workers()).toEqual([]);
+    expect(await two.workers.all()).toEqual([]);
     // It was stopped for long, and goes on.
-    await one.seeWorker();
-    expect(await two.workers()).toMatchObject([{ process: entered?.process, startedAt: entered?.startedAt }]);
-    await one.leaveWorker();
-    await one.seeWorker();
-    expect(await two.workers()).toEqual([]);
+    await one.workers.see();
+    expect(await two.workers.all()).toMatchObject([{ process: entered?.process, startedAt: entered?.startedAt }]);
+    await one.workers.leave();
+    await one.workers.see();
+    expect(await two.workers.all()).toEqual([]);
   });
 
   test('a worker that tries for all keeps the try for as long as it is seen, and no longer', async () => {
     await emptied();
     const [one, two] = [home(), home()];
-    await one.enterWorker('redis');
+    await one.workers.enter('redis');
     await asNobody(`update breaker set until = '2026-11-20T23:00:00.000Z'`);
     expect(await one.breaker.admit()).toEqual({ isAdmitted: true, isProbe: true });
     await asNobody(`update breaker set prober_seen_at = ${EARLIER}`);
-    await one.seeWorker();
+    await one.workers.see();
     expect(await two.breaker.admit()).toMatchObject({ isAdmitted: false });
     await asNobody(`update breaker set prober_seen_at = ${EARLIER}`);
     expect(await two.breaker.admit()).toEqual({ isAdmitted: true, isProbe: true });

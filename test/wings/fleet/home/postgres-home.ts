@@ -45,7 +45,7 @@ function kind(): HomeKind {
       };
       return {
         open,
-        limit: (limits) => open(fixedClock('2026-11-20T12:00:00Z')).setLimits(limits),
+        limit: (limits) => open(fixedClock('2026-11-20T12:00:00Z')).days.setLimits(limits),
         async run(sql) {
           await ask(`set search_path = nocturne_home; ${sql}; set search_path = nocturne`);
         },

@@ -44,10 +44,10 @@ describe.skipIf(lacking)(`a worker and its home ${lacking}`, () => {
     onTestFinished(() => back.close());
     await enqueue('02112222-2222-4333-8444-555555555555');
     expect(await results[1]?.promise).toBe('recorded');
-    expect(await app.home.workers()).toHaveLength(1);
+    expect(await app.home.workers.all()).toHaveLength(1);
     ending.abort();
     expect(await ended).toBe('ended');
-    expect(await app.home.workers()).toEqual([]);
+    expect(await app.home.workers.all()).toEqual([]);
     await app.close();
   });
 });

@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../../../src/base/time.ts';
-import type { JobKind } from '../../../../src/memory/ledger/inbox.ts';
+import type { JobKind } from '../../../../src/memory/ledger/job-rows.ts';
 import type { Ask } from '../../../../src/wings/fleet/database.ts';
 import {
   beginNight,

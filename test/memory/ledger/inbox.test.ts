@@ -1,8 +1,8 @@
 // The rows of work in a ledger, as several processes have it open.
 
 import { onTestFinished } from 'vitest';
+import { workRowsOf } from '../../../src/memory/ledger/inbox.ts';
 import { openLedger } from '../../../src/memory/ledger/ledger.ts';
-import { workRowsOf } from '../../../src/memory/ledger/work-rows.ts';
 import { tempDir } from '../../support/temp.ts';
 import { testWorkRows } from '../../support/work-rows.ts';
 
