@@ -8,7 +8,7 @@ import { systemClock } from '../../../src/base/time.ts';
 import { Home } from '../../../src/memory/home/home.ts';
 import { PostgresHome } from '../../../src/wings/fleet/home/database.ts';
 import { Keys, RIGHTS } from '../../../src/wings/server/rows/keys.ts';
-import { openRows } from '../../../src/wings/server/rows/schema.ts';
+import { openRows } from '../../../src/wings/server/rows/rows.ts';
 import { noOwnRedis, ownRedis } from '../../queue/own-redis.ts';
 import { seeded } from '../../support/random.ts';
 import { type Client, clientOf } from './client.ts';

@@ -5,7 +5,7 @@ import { fixedClock } from '../../../src/base/time.ts';
 import { Dreams } from '../../../src/wings/server/rows/dreams.ts';
 import { Keys, RIGHTS } from '../../../src/wings/server/rows/keys.ts';
 import { DirectoryPlaces } from '../../../src/wings/server/rows/places.ts';
-import { identityOf, openRows } from '../../../src/wings/server/rows/schema.ts';
+import { identityOf, openRows } from '../../../src/wings/server/rows/rows.ts';
 import { Sessions } from '../../../src/wings/server/rows/sessions.ts';
 import { Stores } from '../../../src/wings/server/rows/stores.ts';
 import { HOMES } from '../../support/homes.ts';

@@ -8,7 +8,7 @@ import { afterAll, expect, onTestFinished, type RunnerTestCase, TestRunner } fro
 import { systemClock } from '../../../src/base/time.ts';
 import { openHome } from '../../../src/memory/home/home.ts';
 import { type Caller, Keys, RIGHTS } from '../../../src/wings/server/rows/keys.ts';
-import { openRows } from '../../../src/wings/server/rows/schema.ts';
+import { openRows } from '../../../src/wings/server/rows/rows.ts';
 import { type Running, type ServeOptions, startServer } from '../../../src/wings/server/serve.ts';
 import { type TestApp, type TestAppOptions, testApp } from '../../support/app.ts';
 import { noPostgres, type OwnDatabase, ownDatabase } from '../../support/own-database.ts';

@@ -22,11 +22,10 @@ import { shaOf } from '../../../memory/ledger/version-rows.ts';
 import { openStore } from '../../../memory/open.ts';
 import type { Store } from '../../../memory/store/store.ts';
 import type { Ask } from '../database.ts';
-import { bringWork, sendWork, WORK_TABLES, workIn } from '../work/carried.ts';
-import { arrive, beginArrival, endArrival } from './arrivals.ts';
 import { censusOf, difference, sumOf } from './compare.ts';
 
 import { pageBytesOf, pagesOfFile } from './log-pages.ts';
+import { arrive, beginArrival, bringWork, endArrival, sendWork, WORK_TABLES, workIn } from './move-rows.ts';
 import { ReadingCopy } from './reading-copy.ts';
 import { moveUses } from './recalls.ts';
 import {

@@ -6,9 +6,8 @@ import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import type { Store } from '../../../memory/store/store.ts';
 import type { Ask } from '../database.ts';
 import { held } from './checked-out.ts';
-import { newLedger } from './new-ledger.ts';
 import type { Changes } from './rows.ts';
-import type { FleetStores } from './stores.ts';
+import { type FleetStores, newLedger } from './stores.ts';
 
 /** One that is written to again and again is not copied now. */
 const MOST_TRIES = 10;

@@ -8,6 +8,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { AppError } from '../../../base/errors.ts';
 import { removeEmptyParents, removeTree } from '../../../base/files/directories.ts';
+import { makeDirectory, readBytesNow } from '../../../base/files/files.ts';
 import { thisProcess } from '../../../base/process.ts';
 import { type Ledger, newId, openLedger } from '../../../memory/ledger/ledger.ts';
 import { type Database, openDatabase } from '../database.ts';
@@ -15,11 +16,21 @@ import { WORK } from '../work/tables.ts';
 import { DatabaseWorkRows } from '../work/work-rows.ts';
 import { CheckedOut, type CheckOutDeps, notReady, refuseUnreadable } from './checked-out.ts';
 import { FleetStore } from './fleet-store.ts';
-import { newLedger } from './new-ledger.ts';
+import { pageBytesOf, pagesOfFile } from './log-pages.ts';
 import { sweepCopies } from './reading-copy.ts';
 import { DatabaseRecallRows } from './recalls.ts';
-import { addStore, beSeen, leave, MEMBER_GONE_MS, readStore, STORES, storeFrom, storeRows } from './rows.ts';
-import { Stage } from './stage.ts';
+import {
+  addStore,
+  beSeen,
+  type Changes,
+  leave,
+  MEMBER_GONE_MS,
+  readStore,
+  STORES,
+  storeFrom,
+  storeRows,
+} from './rows.ts';
+import { LEDGER, Stage } from './stage.ts';
 import { ledgerVersion } from './working-copy.ts';
 
 export interface StoresOptions extends Omit<CheckOutDeps, 'database' | 'place'> {
@@ -221,5 +232,27 @@ export class FleetStores {
 
   #beSeen(): Promise<void> {
     return beSeen(this.database.ask, { member: this.#member, ledgerVersion: ledgerVersion() });
+  }
+}
+
+/** The ledger of a store that begins, as the database keeps it: one in which nothing is known, or what another has apart from what `leaveOut` takes out. `root`: a directory of this process. */
+export function newLedger(
+  root: string,
+  begin?: { from: Ledger; leaveOut(ledger: Ledger): void },
+): Omit<Changes, 'files'> {
+  const dir = join(root, `${randomUUID()}.begun`);
+  try {
+    makeDirectory(join(dir, '.nocturne'));
+    begin?.from.copyTo(join(dir, LEDGER));
+    const ledger = openLedger(dir);
+    try {
+      begin?.leaveOut(ledger);
+    } finally {
+      ledger.close();
+    }
+    const bytes = readBytesNow(join(dir, LEDGER)) as Buffer;
+    return { pages: pagesOfFile(bytes), pageBytes: pageBytesOf(bytes), ledgerVersion: ledgerVersion() };
+  } finally {
+    removeTree(dir);
   }
 }

@@ -1,7 +1,6 @@
 // Sessions that a dream reads: those that a client sent, opened from the parts in which their messages are kept
-// (rows/session-parts.ts), and those of this disk. Each of these belongs to the memory of its project, whose ledger names its
-// transcript. A client names one
-// by its id, as it is or behind `sesn_`, as versions tell it.
+// (rows/sessions.ts), and those of this disk. Each of these belongs to the memory of its project, whose ledger names its
+// transcript. A client names one by its id, as it is or behind `sesn_`, as versions tell it.
 
 import { AppError, isAppError } from '../../../base/errors.ts';
 import type { SessionName } from '../../../doors/shared.ts';

@@ -1,16 +1,16 @@
 // The sessions that clients sent: a row of the home each, and its messages, redacted, in parts (store/sessions.ts writes them,
-// session-parts.ts keeps them, dreams/kept.ts reads them). An id is known within its store alone.
+// dreams/sessions.ts reads them): in files of the home, or where the keeping of this process has them. An id is known within
+// its store alone.
 // Promises: a session belongs to one store, and only who may read that store finds it; what was sent last more than
 // `sessionDays` ago goes with its files.
 
 import { join } from 'node:path';
-import { listNames } from '../../../base/files/directories.ts';
-import { removeFile, statNow } from '../../../base/files/files.ts';
+import { listNames, removeTree } from '../../../base/files/directories.ts';
+import { makeDirectory, moveFile, removeFile, statNow } from '../../../base/files/files.ts';
 import { type Clock, DAY_MS } from '../../../base/time.ts';
 import type { SessionName, SessionParts } from '../../../doors/shared.ts';
 import { type HomeDatabase, insert, row, run, type Steps } from '../../../memory/home/database.ts';
 import type { Home } from '../../../memory/home/home.ts';
-import { INCOMING, PartFiles } from './session-parts.ts';
 
 export interface SessionRow extends SessionName {
   /** The key that sent it. */
@@ -34,7 +34,11 @@ export interface SessionPart {
   file: string;
 }
 
+/** What lies beside the stores in the directory of parts. */
+const INCOMING = '.incoming';
+
 const COLUMNS = `id, store, owner, messages, created_at as "createdAt", updated_at as "updatedAt", extract_at as "extractAt"`;
+
 export class Sessions {
   readonly #rows: HomeDatabase;
   readonly #clock: Clock;
@@ -166,4 +170,36 @@ export class Sessions {
 function* messagesOf({ store, id }: SessionName): Steps<number | undefined> {
   const sql = 'select messages from sent_session where store = ? and id = ?';
   return (yield* row<{ messages: number }>(sql, store, id))?.messages;
+}
+
+/** Parts as files of `dir`, in a directory per store and session. */
+export class PartFiles implements SessionParts {
+  readonly #dir: string;
+
+  constructor(dir: string) {
+    this.#dir = dir;
+  }
+
+  async put({ store, id }: SessionName, part: string, from: string): Promise<void> {
+    const dir = join(this.#dir, store, id);
+    makeDirectory(dir);
+    moveFile(from, join(dir, part));
+  }
+
+  async read({ store, id }: SessionName, part: string) {
+    const path = join(this.#dir, store, id, part);
+    return statNow(path) ? { path, discard() {} } : null;
+  }
+
+  async remove({ store, id }: SessionName, part?: string): Promise<void> {
+    if (part === undefined) removeTree(join(this.#dir, store, id));
+    else removeFile(join(this.#dir, store, id, part));
+  }
+
+  async putBefore(at: Date): Promise<SessionName[]> {
+    const before = at.getTime();
+    const stores = listNames(this.#dir).filter((name) => name !== INCOMING);
+    const sessions = stores.flatMap((store) => listNames(join(this.#dir, store)).map((id) => ({ store, id })));
+    return sessions.filter(({ store, id }) => (statNow(join(this.#dir, store, id))?.modifiedMs ?? before) < before);
+  }
 }
