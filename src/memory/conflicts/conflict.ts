@@ -5,9 +5,9 @@
 // the values alone, so that every clone chooses alike; of a bullet that stands twice one, with the authors of both.
 // Changes nothing: who only looks is shown what resolve-merges.ts would commit.
 
-import { diffComm } from 'node-diff3';
 import type { Ledger } from '../ledger/ledger.ts';
 import { headAt, shaOf, versionOf } from '../ledger/version-rows.ts';
+import { changesOf } from '../text/align.ts';
 import { authorsOf, type Line, lineEndOf, readLines, withAuthors } from '../text/blocks.ts';
 import { bodyStart } from '../text/frontmatter.ts';
 import { isTopicFile, locateLines } from '../text/topic.ts';
@@ -147,7 +147,9 @@ export function tidyFrontmatter(text: string): string {
   let head = mergeHeads(text.slice(0, from), '');
   let body = text.slice(from);
   const known = new Set(keyBlocks(head).blocks.keys());
-  for (let stray = strayHead(body, known); stray; stray = strayHead(body, known)) {
+  for (let left = MAX_DEPTH; left > 0; left -= 1) {
+    const stray = strayHead(body, known);
+    if (!stray) break;
     head = mergeHeads(head, `---\n${stray.text}`);
     body = body.slice(0, stray.from) + body.slice(stray.to).replace(/^(?:\r?\n)+/, '');
   }
@@ -221,14 +223,17 @@ function chosen(ours: string | undefined, theirs: string): string {
 /** The parts of both in the order of each; a bullet that both have at a place stands once. */
 function unionOf(ours: string, theirs: string, lineEnd: string): string {
   const whole = (text: string) => (text === '' || text.endsWith('\n') ? text : text + lineEnd);
-  return diffComm(partsOf(whole(ours)), partsOf(whole(theirs)))
-    .flatMap((region) => {
-      if ('common' in region) return region.common;
-      const { buffer1, buffer2 } = region;
-      const isRepeated = (part: string) => /^(?:[-*+] |\s*$)/.test(part) && buffer1.includes(part);
-      return [...buffer1, ...buffer2.filter((part) => !isRepeated(part))];
-    })
-    .join('');
+  const [a, b] = [partsOf(whole(ours)), partsOf(whole(theirs))];
+  let at = 0;
+  const both = changesOf(a, b).flatMap(({ a: [start, length], b: [from, added] }) => {
+    const until = start + length;
+    const stands = new Set(a.slice(start, until));
+    const isRepeated = (part: string) => /^(?:[-*+] |\s*$)/.test(part) && stands.has(part);
+    const here = [...a.slice(at, until), ...b.slice(from, from + added).filter((part) => !isRepeated(part))];
+    at = until;
+    return here;
+  });
+  return [...both, ...a.slice(at)].join('');
 }
 
 /** A line with the deeper ones below it, as an entry of a log is, or a whole code fence: what is merged as one. */

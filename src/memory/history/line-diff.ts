@@ -2,7 +2,7 @@
 // Taking back is no three-way merge: there, lines that others added right next to ours would collide with them. Here each
 // line is followed to where it stands now, and only a line that is no longer there as it was collides.
 
-import { diffIndices } from 'node-diff3';
+import { align, changesOf } from '../text/align.ts';
 
 const CONTEXT_LINES = 3;
 
@@ -21,23 +21,25 @@ export function takeBackLines(
 ): TakenBack {
   const [from, to, now] = [splitLines(after), splitLines(before), splitLines(current)];
   const place = followLines(from, now);
+  const around = standingAround(place, { count: from.length, end: now.length });
   const removed = new Set<number>();
   const inserted = new Map<number, string[]>();
   let collisions = 0;
-  for (const { buffer1, buffer2Content: old } of diffIndices(from, to)) {
-    const [start, length] = buffer1;
+  for (const { a, b } of changesOf(from, to)) {
+    const [start, length] = a;
+    const old = to.slice(b[0], b[0] + b[1]);
     const ours = range(start, start + length);
     const standing = ours.flatMap((line) => place.get(line) ?? []);
     const isChanged =
       standing.length < length &&
-      (old.length > 0 || hasOthers(place, { start, end: start + length, count: from.length, now }));
+      (old.length > 0 || hasOthers(ours, { place, from: around.behind[start], to: around.ahead[start + length] }));
     if (isChanged) collisions += 1;
     if (isChanged && old.length > 0) continue;
     for (const line of ours) {
       const at = place.get(line);
       if (at !== undefined && !keep.has(line)) removed.add(at);
     }
-    const at = standing[0] ?? behind(place, start);
+    const at = standing[0] ?? (around.behind[start] as number);
     if (old.length > 0) inserted.set(at, [...(inserted.get(at) ?? []), ...old]);
   }
   const lines = range(0, now.length + 1).flatMap((at) => [
@@ -57,7 +59,7 @@ export function missingLines(text: string, shorter: string): Set<number> {
 /** A unified diff with three lines of context; empty where the texts are the same. */
 export function unifiedDiff(a: { name: string; text: string }, b: { name: string; text: string }): string {
   const [before, after] = [splitLines(a.text), splitLines(b.text)];
-  const changes = diffIndices(before, after).map(({ buffer1, buffer2 }) => ({ a: buffer1, b: buffer2 }));
+  const changes = changesOf(before, after);
   if (changes.length === 0) return '';
   const hunks: (typeof changes)[] = [];
   for (const change of changes) {
@@ -88,38 +90,28 @@ export function unifiedDiff(a: { name: string; text: string }, b: { name: string
 
 /** Where each line of `from` stands in `to`, by number; lines that are no longer there are missing. */
 function followLines(from: string[], to: string[]): Map<number, number> {
-  const place = new Map<number, number>();
-  let [at, there] = [0, 0];
-  const follow = (end: number) => {
-    for (; at < end; at += 1, there += 1) place.set(at, there);
-  };
-  for (const { buffer1, buffer2 } of diffIndices(from, to)) {
-    follow(buffer1[0]);
-    at = buffer1[0] + buffer1[1];
-    there = buffer2[0] + buffer2[1];
-  }
-  follow(from.length);
-  return place;
+  return new Map([...align(from, to).entries()].filter(([, there]) => there >= 0));
 }
 
-/** Whether lines of somebody else stand between the nearest lines around `[start, end)` that still stand. */
-function hasOthers(
-  place: Map<number, number>,
-  gap: { start: number; end: number; count: number; now: string[] },
-): boolean {
-  const after = range(gap.end, gap.count).find((line) => place.has(line));
-  const end = (after === undefined ? undefined : place.get(after)) ?? gap.now.length;
-  const ours = new Set(range(gap.start, gap.end).map((line) => place.get(line)));
-  return range(behind(place, gap.start), end).some((at) => !ours.has(at));
-}
-
-/** The place behind the nearest line before `start` that still stands. */
-function behind(place: Map<number, number>, start: number): number {
-  for (let line = start - 1; line >= 0; line -= 1) {
+/** For each line: the place behind the nearest one before it that still stands, and the place of the nearest from it on. */
+function standingAround(place: Map<number, number>, { count, end }: { count: number; end: number }) {
+  const [behind, ahead] = [[0], Array<number>(count + 1).fill(end)];
+  for (let line = 0; line < count; line += 1) {
     const at = place.get(line);
-    if (at !== undefined) return at + 1;
+    behind.push(at === undefined ? (behind[line] as number) : at + 1);
   }
-  return 0;
+  for (let line = count - 1; line >= 0; line -= 1) ahead[line] = place.get(line) ?? (ahead[line + 1] as number);
+  return { behind, ahead };
+}
+
+/** Whether lines of somebody else stand between the nearest lines around ours that still stand. */
+function hasOthers(
+  ours: number[],
+  { place, from = 0, to = 0 }: { place: Map<number, number>; from?: number; to?: number },
+) {
+  const standing = new Set(ours.map((line) => place.get(line)));
+  for (let at = from; at < to; at += 1) if (!standing.has(at)) return true;
+  return false;
 }
 
 function splitLines(text: string): string[] {

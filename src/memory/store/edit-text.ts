@@ -4,7 +4,7 @@
 // the external edit wins, and the caller keeps the loser as a version. Merging a second time changes nothing.
 
 import { isUtf8 } from 'node:buffer';
-import { diff3Merge } from 'node-diff3';
+import { align } from '../text/align.ts';
 import { lineEndOf, readLines } from '../text/blocks.ts';
 
 /** More places than this need not be told apart. */
@@ -90,21 +90,42 @@ interface Merged {
 export function mergeLines(base: string, edits: { ours: string; external: string }): Merged {
   let collisions = 0;
   const lines: string[] = [];
-  for (const part of diff3Merge(split(edits.ours), split(base), split(edits.external))) {
-    if (part.ok) lines.push(...part.ok);
-    else if (part.conflict) {
-      const { before, ours, external, after } = narrow(part.conflict);
-      const stood = part.conflict.o;
-      lines.push(...before, ...external);
+  for (const { stood, ours, external } of differing(split(base), split(edits.ours), split(edits.external))) {
+    if (isSame(ours, stood) || isSame(ours, external)) lines.push(...external);
+    else if (isSame(external, stood)) lines.push(...ours);
+    else {
+      const left = narrow(ours, external);
+      lines.push(...left.before, ...left.external);
       // What was only put behind the lines that the external edit changed collides with nothing.
-      if (stood.every((line, index) => ours[index] === line)) lines.push(...ours.slice(stood.length));
+      if (stood.every((line, index) => left.ours[index] === line)) lines.push(...left.ours.slice(stood.length));
       else collisions += 1;
-      lines.push(...after);
+      lines.push(...left.after);
     }
   }
   const text = lines.join('');
   const ending = isOpenEnded(edits.external) === isOpenEnded(base) ? edits.ours : edits.external;
   return { text: isOpenEnded(ending) ? text.replace(/\r?\n$/, '') : text, collisions };
+}
+
+/** The three texts cut where a line stands in all of them: what is before it, by turns with the line itself. */
+function differing(base: string[], ours: string[], external: string[]) {
+  const [inOurs, inExternal] = [align(base, ours), align(base, external)];
+  const parts: Record<'stood' | 'ours' | 'external', string[]>[] = [];
+  let [at, a, b] = [0, 0, 0];
+  for (let line = 0; line <= base.length; line += 1) {
+    const isEnd = line === base.length;
+    const [toA, toB] = isEnd ? [ours.length, external.length] : [inOurs[line] as number, inExternal[line] as number];
+    if (toA < 0 || toB < 0) continue;
+    parts.push({ stood: base.slice(at, line), ours: ours.slice(a, toA), external: external.slice(b, toB) });
+    const same = base.slice(line, line + 1);
+    parts.push({ stood: same, ours: same, external: same });
+    [at, a, b] = [line + 1, toA + 1, toB + 1];
+  }
+  return parts;
+}
+
+function isSame(one: string[], other: string[]): boolean {
+  return one.length === other.length && one.every((line, index) => line === other[index]);
 }
 
 /** The same for bytes; null is no file. Bytes that are no UTF-8 are not merged: they win whole, or lose whole. */
@@ -125,7 +146,7 @@ export function mergeFiles(
 }
 
 /** What both sides did alike at the borders of a collision does not collide. */
-function narrow({ a, b }: { a: string[]; b: string[] }) {
+function narrow(a: string[], b: string[]) {
   let head = 0;
   while (head < a.length && head < b.length && a[head] === b[head]) head += 1;
   let tail = 0;

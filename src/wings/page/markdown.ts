@@ -8,11 +8,13 @@ import { Lexer, type Token, type Tokens } from 'marked';
 import type { Html } from './shell.ts';
 
 const DEPTH = 12;
+/** The library takes time with the square of what it is given: what is longer without a break, or a line, is shown as text. */
+const MOST_CHARS = 4_000;
 
 /** Whole texts, with headings and lists. */
 export function markdown(text: string): Html {
   return html`<div class="prose" dir="auto">${blocks(
-    lexed(() => new Lexer({ gfm: true }).lex(text), text),
+    lexed(() => lex(text), text),
     0,
   )}</div>`;
 }
@@ -20,7 +22,7 @@ export function markdown(text: string): Html {
 /** One line, as it stands in a sentence. */
 export function inlineMarkdown(text: string): Html {
   return html`<span class="said" dir="auto">${inlines(
-    lexed(() => Lexer.lexInline(text, { gfm: true }), text),
+    lexed(() => (text.length > MOST_CHARS ? [plain(text)] : Lexer.lexInline(text, { gfm: true })), text),
     0,
   )}</span>`;
 }
@@ -30,8 +32,23 @@ function lexed(read: () => Token[], text: string): Token[] {
   try {
     return read();
   } catch {
-    return [{ type: 'text', raw: text, text }];
+    return [plain(text)];
   }
+}
+
+function plain(text: string): Token {
+  return { type: 'text', raw: text, text };
+}
+
+function lex(text: string): Token[] {
+  if (text.split('\n').some((line) => line.length > MOST_CHARS)) return [plain(text)];
+  const lexer = new Lexer({ gfm: true });
+  lexer.blockTokens(text.replaceAll(/\r\n?/g, '\n'), lexer.tokens);
+  for (const { src, tokens } of lexer.inlineQueue) {
+    if (src.length > MOST_CHARS) tokens.push(plain(src));
+    else lexer.inlineTokens(src, tokens);
+  }
+  return lexer.tokens;
 }
 
 function blocks(tokens: Token[], depth: number): Html[] {
