@@ -84,7 +84,7 @@ export const SAID_ON =
 
 /** What people send, and then paste (pasted.ts). */
 export const SENT =
-  'files?|documents?|docs?|documentation|pages?|articles?|sites?|e-?mails?|mails?|messages?|reply|replies|posts?|threads?|comments?|reviews?|logs?|outputs?|traceback|stack ?trace|responses?|transcripts?|excerpts?|snippets?|readme|config|contents?|text|source|datei|dokument|seite|nachricht|inhalt|ausgabe|fichier|contenu|courriel|sortie|archivo|contenido|correo|salida|página';
+  'files?|documents?|docs?|documentation|pages?|articles?|sites?|e-?mails?|mails?|messages?|reply|replies|posts?|tweets?|threads?|comments?|reviews?|logs?|outputs?|traceback|stack ?trace|responses?|transcripts?|excerpts?|snippets?|readme|config|contents?|text|source|datei|dokument|seite|nachricht|inhalt|ausgabe|fichier|contenu|courriel|sortie|archivo|contenido|correo|salida|página';
 
 const ENGLISH_NUMBER = String.raw`(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|a few|a couple of|several|some)`;
 export const WEEKDAY = '(?:mon|tues|wednes|thurs|fri|satur|sun)day';

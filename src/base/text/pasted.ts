@@ -1,11 +1,13 @@
 // Which lines of a person's message somebody else wrote: fences, quoted lines, tables, indented code, diffs, forwarded
-// mails, commands behind a shell's prompt, and a file or page that is announced and pasted bare. Told by form. What stands on a paste's last line behind
-// the mark that closes it is the person's. A brief with headings and lists is its author's own; only where a person asks
-// about what follows, or names it as a file, a heading begins a paste.
+// mails, lines of a chat, commands behind a shell's prompt, a paragraph that is said to be somebody's, and a file or page
+// that is announced and pasted bare. Told by form. What stands on a paste's last line behind the mark that closes it is the
+// person's. A brief with headings and lists is its author's own; only where a person asks about what follows, or names it
+// as a file, a heading begins a paste.
 
 import { SENT } from './lexicon.ts';
 
-const QUOTED = /^\s*(?:>|&gt;)/;
+/** Quoted, or copied from a chat or a log: `[11:28 AM]`, `[18/06/2026, 11:28:03]`. */
+const QUOTED = /^\s*(?:>|&gt;|\[(?:[^\]\s]{1,12}\s)?\d{1,2}:\d{2}(?::\d{2})?(?:\s?[AP]M)?\])/i;
 /** What stands under the head of a table, whose rows follow. */
 const TABLE_BEGINS = /^\s*\|[\s:|-]*-{3}[\s:|-]*$/;
 /** Code without a fence, where it follows an empty line; a list may go on so. */
@@ -57,6 +59,21 @@ const ANNOUNCED = [
     String.raw`^(?:(?:the|our|my|their|his|her)\s+)?(?:[\w-]+\s+){0,2}?(?:[\x60"']?${FILE_NAME}[\x60"']?|${SENT})\s+(?:now\s+|currently\s+)?(?:says?|reads?|contains?|shows?|printed|prints)\s*:\s*$`,
     'i',
   ),
+  new RegExp(
+    String.raw`\b(?:check|read|review|look at|explain|summari[sz]e|translate|proofread|answer)\s+(?:this|that|these|the following)\s+(?:[\w-]+\s+){0,2}?(?:${SENT})\s*:\s*$`,
+    'i',
+  ),
+];
+/** A line that says whose words the next paragraph is: `A coworker said this is related:`, `Mira wrote:` */
+const TOLD = [
+  new RegExp(
+    String.raw`\b(?:(?:an?|my|our|the|another|one)\s+(?:[\w-]+\s+){0,2}?(?:co-?workers?|colleagues?|team-?mates?|customers?|clients?|users?|reviewers?|managers?|boss|friends?|maintainers?|contributors?|reporters?)|some(?:one|body))\s+(?:(?:just|also|already)\s+)?(?:said|says|wrote|writes|asked|asks|replied|replies|answered|commented|comments|posted|mentioned|suggested|sent)\b${TAIL}{0,60}:\s*$`,
+    'i',
+  ),
+  new RegExp(
+    String.raw`^(?!We\b)\p{Lu}\p{Ll}+(?:\s\p{Lu}\p{Ll}+)?\s(?:said|says|wrote|writes|asked|asks|replied|answered|commented)\b${TAIL}{0,60}:\s*$`,
+    'u',
+  ),
 ];
 /** A line that asks about what follows it, where a document does. */
 const ASKS_ABOUT =
@@ -84,6 +101,7 @@ function pastedLines(lines: readonly string[]): (boolean | number)[] {
   let isDiff = false;
   let isTable = false;
   let isCommand = false;
+  let isTold = false;
   let isAfterCode = true;
   let isList = false;
   /** The last line of the author's own holds a quotation mark that opens and is not closed. */
@@ -106,11 +124,12 @@ function pastedLines(lines: readonly string[]): (boolean | number)[] {
       isDiff = DIFF_BEGINS.test(line) || (isDiff && DIFF_GOES_ON.test(line));
       isTable = TABLE_BEGINS.test(line) || (isTable && /^\s*\|/.test(line));
       isCommand = AT_PROMPT.test(line) || (isCommand && GOES_ON.test(lines[at - 1] ?? ''));
+      isTold = line.trim() !== '' && (isTold || isAnnounced(before, TOLD));
       const isCode: boolean = isAfterCode && !isList && INDENTED.test(line);
       isAfterCode = isCode || line.trim() === '';
       if (LIST_ITEM.test(line)) isList = true;
       else if (/^\S/.test(line)) isList = false;
-      const isPasted = isDiff || isTable || isCommand || isCode || at <= taggedTo || QUOTED.test(line);
+      const isPasted = isDiff || isTable || isCommand || isTold || isCode || at <= taggedTo || QUOTED.test(line);
       const closes: RegExpExecArray | null = isCode && isQuoting ? QUOTATION_CLOSES.exec(line) : null;
       if (line.trim() !== '' && (!isPasted || closes)) isQuoting = !closes && opensQuotation(line);
       if (closes) pasted.push(closes[0].length);
@@ -167,11 +186,11 @@ function begins(line: string, before: string, lines: readonly string[], at: numb
   );
 }
 
-function isAnnounced(line: string): boolean {
+function isAnnounced(line: string, forms = ANNOUNCED): boolean {
   if (!line.endsWith(':') || line.length > MOST_CHARS || OWN.test(line)) return false;
   // "What does this mean? Here is the output:"
   const sentence = line.split(/[.!?]\s+/).at(-1) ?? line;
-  return ANNOUNCED.some((announced) => announced.test(line) || announced.test(sentence));
+  return forms.some((announced) => announced.test(line) || announced.test(sentence));
 }
 
 function isFileName(line: string): boolean {

@@ -19,6 +19,15 @@ test.each([
     ['❯ go run ./cmd \\\n    --all'],
   ],
   ['a command on a host', 'kim@mill:~/app$ make\nfails, use tabs', ['kim@mill:~/app$ make']],
+  ['a line of a chat', 'Can we try\n[9:41 AM]the cache must go first\nok?', ['[9:41 AM]the cache must go first']],
+  ['a line of a group', 'See\n[03/02/2026, 17:05:11] Kim: never squash', ['[03/02/2026, 17:05:11] Kim: never squash']],
+  [
+    'what somebody is said to have said',
+    'A colleague said this belongs to it:\n\nWorkers retry twice.\nThen they stop.\n\nDoes it?',
+    ['Workers retry twice.\nThen they stop.\n'],
+  ],
+  ['what one by name said', 'Any idea?\nMira wrote:\nAlways restart.\n\nI never do.', ['Always restart.\n']],
+  ['a text that is to be checked', 'Can you check this tweet:\n\nMost caches lie.', ['Most caches lie.']],
   ['a bare file', 'Here is the file README.md:\n# Acme\nAlways use tabs.', ['# Acme\nAlways use tabs.']],
   ['a bare file by its kind', 'here’s our contributing page:\n\nAlways squash.', ['Always squash.']],
   ['what a file says', 'CLAUDE.md says:\nNever use mocks.', ['Never use mocks.']],
@@ -71,6 +80,9 @@ test.each([
   'I see this problem:\nthe list jumps when I scroll.',
   'From now on:\nuse tabs.',
   'Before a push, run\n$ make lint\nand mail kim@mill.example: $ 5 for a typo.\nkim@mill.example # owns billing',
+  'We said:\nuse tabs.\n\nThe customer portal says hello:\nkeep that.',
+  'Please review this plan:\n1. Move the cache.\n2. Drop the old one.',
+  '[ ] tests at 10:30\n[x] ask the client:\nships in May.',
   '```npm ci``` comes first.\nThen the tests.',
 ])('what a person wrote in %j is all theirs', (message) => {
   expect(pasted(message)).toEqual([]);
