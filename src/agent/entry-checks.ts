@@ -189,10 +189,17 @@ function foreignProblem(
   return borrowedProblem(text, { known: [said, names, ...human, ...done].join('\n'), names, shown, quotes });
 }
 
-/** Whether a value stands in one of the texts, also as the tail of a longer path, or without what a link begins with. */
+/** Behind a file's name. */
+const LINE_NUMBER = /(?<=\.[a-z]{1,5}):\d+(?:[:-]\d+)?(?!\w)/gi;
+
+/**
+ * Whether a value stands in one of the texts, also as the tail of a longer path, before the number of a line, or without
+ * what a link begins with.
+ */
 function isNamed(value: string, texts: string[]): boolean {
   const bare = value.replace(/^[a-z]+:\/\/(?:www\.)?/i, '').replace(/#\d+$/, '');
-  return texts.some((each) => containsLiteral(value, each) || containsLiteralTail(bare, each));
+  const stands = (text: string) => containsLiteral(value, text) || containsLiteralTail(bare, text);
+  return texts.some((each) => stands(each) || stands(each.replace(LINE_NUMBER, '')));
 }
 
 /** Whether a value is a path or a name that the agent itself worked with, and no link, address or flag. */

@@ -210,6 +210,8 @@ describe('a value that a text names', () => {
     ['AGENTS.md holds the rules.', 'Agents.md holds the rules, not the wiki'],
     ['Look into github.com/acme/tool for rules.', 'look into https://github.com/acme/tool for rules'],
     ['No folder/directory maps in answers.', 'no folder or directory maps in your answers'],
+    ['The upload test in sharing.spec.ts is flaky.', 'the upload test at tests/sharing.spec.ts:57 is flaky'],
+    ['Uploads break in sync/push.go.', 'uploads break, see sync/push.go:136-142.'],
   ])('%j is said by %j', async (text, human) => {
     expect(await said(text, human)).toBe('kept');
   });
@@ -223,6 +225,13 @@ describe('a value that a text names', () => {
       /"--quietly"/,
     );
     expect(await adopt({ text: 'With --verbose each batch is logged.' }, 'Looking.', human)).toMatch(/"--verbose"/);
+  });
+
+  test('is no longer one that it begins, with a number behind it or not', async () => {
+    expect(await said('Uploads go to files.example.', 'uploads go to files.example.org:8443')).toMatch(
+      /"files.example" stands/,
+    );
+    expect(await said('Uploads break in push.go.', 'uploads break in push.go.txt:136')).toMatch(/"push.go" stands/);
   });
 
   test('that nobody said is named, with the mend', async () => {
