@@ -210,9 +210,12 @@ function isAnnouncement(text: string): boolean {
 const ANNOUNCES =
   /^(?:ack\b|ok(?:ay)?\b|good\b|great\b|perfect\b|excellent\b|done\b|now\b|next\b|let(?:'|’)?s\b|let me\b|i(?:'|’)(?:ll|m going)\b|i will\b|first,|(?:updat|check|read|runn|look|fix|add|creat|commit|push)ing\b|all (?:tests|checks) (?:pass|green))/i;
 
-/** What the program says of a call that it did not even make: the agent used its tool wrongly. */
+/**
+ * What the program says of a call that it did not even make: the agent used its tool wrongly, or a person said something
+ * to it, which their own message says behind the call.
+ */
 const MISUSE =
-  /^error: (?:<tool_use_error>|File (?:has not been read|has been modified|does not exist)|String to replace|Sibling tool call|Cancelled)/;
+  /^error: (?:<tool_use_error>|File (?:has not been read|has been modified|does not exist)|String to replace|Sibling tool call|Cancelled|The user doesn't want to proceed[^\n]*the user said:\n(?!The user wants to clarify))/;
 
 function raiseFailures(segments: readonly Segment[], calls: Map<string, Segment>): void {
   let isFailed = false;

@@ -207,6 +207,27 @@ describe('what is cut', () => {
     expect(await shownAt(1_750)).toEqual(['p', 's', 'a', 'k', 't', 'e', 'x', 'q', 'y', 'f']);
   });
 
+  it('shows a rejection that is all a person said of a call before other results, and what they said of it once', async () => {
+    const shownOf = async (rejection: string) => {
+      const rejected = `The user doesn't want to proceed with this tool use. It was rejected. ${rejection}`;
+      const { text } = await buildOne(
+        [
+          turn([
+            message('p1234567', 'human', ['Move the table']),
+            message('k1234567', 'assistant', [call('Bash', { command: 'make move' })]),
+            message('t1234567', 'tool', [result(rejected, true)]),
+            message('h1234567', 'human', [words(long('ask', 60))], { beginsTurn: false }),
+            message('f1234567', 'assistant', [`Asked. ${long('next', 150)}`]),
+          ]),
+        ],
+        700,
+      );
+      return text;
+    };
+    expect(await shownOf('STOP what you are doing.')).toMatch(/make move[\s\S]*doesn't want to proceed/);
+    expect(await shownOf('To tell you how to proceed, the user said:\nfirst ask Mira')).not.toContain('Mira');
+  });
+
   it("shows the end of what a person's yes answers, and as much more of it as there is room", async () => {
     const messages = [
       message('q1234567', 'assistant', [`FIRST ${long('plan', 400)} Shall I drop the table?`]),
