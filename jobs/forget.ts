@@ -28,6 +28,7 @@ import {
 } from '../src/memory/ledger/entries.ts';
 import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
 import { catalogEntries, markdownFiles } from '../src/memory/recall/catalog.ts';
+import { holdsWords } from '../src/memory/recall/search.ts';
 import type { CommitPlan, FileChange, Store, WithLease } from '../src/memory/store/store.ts';
 import { logDay, logPath, removeEntries } from '../src/memory/text/daily-log.ts';
 import {
@@ -35,12 +36,13 @@ import {
   editLines,
   isArchivePath,
   isTopicPath,
+  lineNumbers,
   parseTopic,
   type TopicLine,
 } from '../src/memory/text/topic.ts';
 
 export interface ForgetRequest {
-  /** A topic's name, an id of an entry, a line or a session, or a text that what is meant holds. */
+  /** A topic's name, a line of it (`name:7`), an id of an entry, a line or a session, or words as they stand in what is meant. */
   target: string;
   /** Take everything that a text may mean. */
   all?: boolean;
@@ -145,6 +147,9 @@ export interface Candidate {
 
 interface PlannedLine extends TopicLine {
   path: string;
+  /** Where it stands in its file, from 1. */
+  first: number;
+  last: number;
 }
 
 /** What goes, all together. */
@@ -174,7 +179,7 @@ async function readRemembered(store: Store): Promise<Remembered> {
   const topics = new Map<string, PlannedLine[]>();
   for (const path of await store.list()) {
     if (!isTopicPath(path) && !isArchivePath(path)) continue;
-    const { lines } = parseTopic(path, (await store.read(path)) ?? '');
+    const lines = lineNumbers((await store.read(path)) ?? '');
     topics.set(
       path,
       lines.map((line) => ({ ...line, path })),
@@ -195,14 +200,15 @@ async function readRemembered(store: Store): Promise<Remembered> {
   return { topics, entries, supporters };
 }
 
-/** What the words of a person may mean: a name or an id one thing, a text everything that holds it. */
+/** What the words of a person may mean: a name or an id one thing, other words everything that holds them. */
 function findCandidates(target: string, remembered: Remembered): Candidate[] {
   const { topics, entries } = remembered;
   const entry = entries.get(target);
   if (entry) return [entryCandidate(entry)];
   const begun = /^e_[0-9a-f]{4,}$/.test(target) ? [...entries.values()].filter(({ id }) => id.startsWith(target)) : [];
   if (begun.length > 0) return begun.map(entryCandidate);
-  const path = [target, `${target}.md`, archivePath(`${target}.md`)].find((each) => topics.has(each));
+  const pathOf = (name: string) => [name, `${name}.md`, archivePath(`${name}.md`)].find((each) => topics.has(each));
+  const path = pathOf(target);
   if (path)
     return [
       { kind: 'topic', id: path.replace(/\.md$/i, ''), path, text: sayCount(topics.get(path)?.length ?? 0, 'line') },
@@ -210,16 +216,17 @@ function findCandidates(target: string, remembered: Remembered): Candidate[] {
   const inSession = [...entries.values()].filter(({ session }) => isOfSession(session, target));
   if (inSession.length > 0) return inSession.map(entryCandidate);
   const lines = [...topics.values()].flat();
-  const named = lines.filter((line) => line.id === target);
+  const [, name = '', number] = /^(.+):(\d+)$/.exec(target) ?? [];
+  const isAt = ({ path, first, last }: PlannedLine) =>
+    path === pathOf(name) && first <= Number(number) && Number(number) <= last;
+  const named = lines.filter((line) => line.id === target || isAt(line));
   if (named.length > 0) return named.map(lineCandidate);
-  const wanted = plain(target);
-  if (wanted === '') return [];
-  const found = lines.filter((line) => plain(line.text).includes(wanted));
+  const found = lines.filter((line) => holdsWords(line.text, target));
   // An entry that a found line rests on, or that says the same, goes with the line.
   const told = new Set(found.map((line) => plain(line.text)));
   const resting = new Set(found.flatMap((line) => [...supportersOf(line, remembered)]));
   const loose = [...entries.values()].filter(
-    ({ id, text }) => plain(text).includes(wanted) && !told.has(plain(text)) && !resting.has(id),
+    ({ id, text }) => holdsWords(text, target) && !told.has(plain(text)) && !resting.has(id),
   );
   return [...found.map(lineCandidate), ...loose.map(entryCandidate)];
 }

@@ -142,6 +142,25 @@ test('a text that may mean several things changes nothing, unless all of them ar
   expect(await forget('pnpm')).toMatchObject({ outcome: 'unknown', candidates: [] });
 });
 
+test('words are found where a search finds them: at the beginning of a word, not inside one', async () => {
+  const { forget } = await dreamt([DEADLINE, 'Never push on line 2 of `maxRetryCount`.']);
+  const meant = async (words: string) => (await forget(words, { confirm: async () => false })).lines.map(({ text }) => text);
+  expect(await meant('line')).toEqual([expect.stringContaining('on line 2')]);
+  expect(await meant('deadl')).toEqual([DEADLINE]);
+  expect(await meant('DEADLINE  is 2026-12-04.')).toEqual([DEADLINE]);
+  expect(await meant('retry')).toEqual([expect.stringContaining('maxRetryCount')]);
+  for (const part of ['eadline', 'ease deadline', '.']) expect((await forget(part)).outcome).toBe('unknown');
+});
+
+test('a line is forgotten by its topic and number, as why and search name it', async () => {
+  const { store, forget } = await dreamt([PNPM, 'Never use pnpm for publishing.']);
+  const { lines } = await forget('working-agreements:8', { confirm: async () => false });
+  expect(lines).toMatchObject([{ path: 'working-agreements.md', text: expect.stringContaining('publishing') }]);
+  expect(await forget('working-agreements:99')).toMatchObject({ outcome: 'unknown' });
+  expect(await forget('working-agreements.md:7')).toMatchObject({ outcome: 'forgotten', lines: [{ text: PNPM }] });
+  expect(await told(store)).toContain('publishing');
+});
+
 test('an entry that shares its line with another is forgotten alone: the other is distilled anew', async () => {
   const { store, dream, forget, remember } = await jobs();
   const one = await remember({ text: 'The staging host is alpha.', type: 'project' });

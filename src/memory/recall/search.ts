@@ -360,6 +360,16 @@ function isHump(line: string, at: number): boolean {
   return /^(?:\p{Ll}\p{Lu}|\p{Lu}\p{Lu}\p{Ll})/u.test(line.slice(at - 1, at + 2));
 }
 
+/** Whether words stand in a text as they are given, where a search would find the first of them. */
+export function holdsWords(text: string, words: string): boolean {
+  const onOneLine = (said: string) => said.normalize('NFC').replace(/\s+/g, ' ').trim();
+  const wanted = onOneLine(words).toLowerCase().replace(/\.$/, '');
+  if (wanted === '') return false;
+  const kind = readQuery(words)[0]?.kind === 'word' ? 'word' : 'piece';
+  const line = onOneLine(text);
+  return qualityIn(line.toLowerCase(), { text: wanted, kind }, line) > 0;
+}
+
 /** Where the terms of a query stand in a text that was found, in their order, none over another. */
 export function standingAt(text: string, query: string): { from: number; to: number }[] {
   const line = inOneCase(text);

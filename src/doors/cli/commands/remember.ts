@@ -97,7 +97,7 @@ const forget: CommandSpec<ForgetOptions, [string[]]> = {
   name: 'forget',
   about: 'take something out; it is not learned again from there',
   group: 'Every day',
-  args: [['<what...>', 'name of a topic, id of an entry, a line or a session, or words that what is meant holds']],
+  args: [['<what...>', 'name of a topic, TOPIC:LINE, id of an entry, a line or a session, or words as they stand in what is meant']],
   options: [
     ['--all', 'everything that holds the words, or was said in the session'],
     ['--yes', 'do not ask'],
@@ -127,7 +127,7 @@ Words that may mean several things change nothing: exit code 2, and the candidat
 async function ask(plan: ForgetPlan, ledger: Ledger): Promise<boolean> {
   note(['This goes:', ...describePlan(plan, ledger)].join('\n'));
   if (canAsk()) return confirm('Forget it?');
-  note('Nobody is there to be asked: --yes forgets it.');
+  note('There is no terminal to ask at: --yes forgets it.');
   return false;
 }
 
