@@ -94,6 +94,24 @@ test('nocturne tells what was learned since one last looked, what waits elsewher
   );
 });
 
+test('a missing key is told and makes the exit code 3 in every form of status', async () => {
+  const { at, project } = person();
+  project('shop');
+  const keyless = { ...at('2026-11-22T08:00:00Z'), NOCTURNE_MODEL: 'test-model' };
+  await runHere(['setup', 'claude-code', '--yes', '--schedule', 'none'], keyless);
+  for (const form of [[], ['status'], ['status', '--verbose'], ['status', '--json']]) {
+    const { code, stdout } = await runHere(form, keyless);
+    expect({ form, code }).toEqual({ form, code: 3 });
+    expect(stdout).toMatch(/key: there is none/);
+    if (form.length < 2) expect(readable(stdout)).toMatch(/^Nothing learned yet\.\n/);
+  }
+  const { stdout } = await runHere(['status', '--json'], keyless);
+  expect(JSON.parse(stdout)).toMatchObject({
+    attention: ['key: there is none'],
+    needs: [{ text: 'The key: there is none', command: 'nocturne setup' }],
+  });
+});
+
 test('a model that refuses is told as a person would say it, with the command that looks into it', async () => {
   const model = await testModel(() => error(401, 'invalid x-api-key'));
   const testing = await testApp({ server: model, settings: { breakerAfter: 1 } });

@@ -33,12 +33,13 @@ const status: CommandSpec<CommonOptions & { verbose?: boolean; all?: boolean }> 
   examples: ['status', 'status --json'],
   run: (call) =>
     withApp(call, async (app) => {
-      const found = await readStatus(app, { isAll: call.options.all });
+      const read = await readStatus(app, { isAll: call.options.all });
+      if (!call.options.json && !call.options.verbose) return showHome(app, read);
+      const found = withKey(read, await checkSetup(app.config));
       const { added, addedLines: _, addedNeeds: __, learned, ...own } = found;
       const counts = learned.map(({ store: memory, whose, count: entries }) => {
         return { memory, project: whose.name, entries };
       });
-      if (!call.options.json && !call.options.verbose) return showHome(app, found);
       print(call.options.json ? { ...own, learned: counts, ...added } : describe(found));
       if (found.attention.length > 0) process.exitCode = EXIT.attention;
     }),
@@ -150,18 +151,28 @@ function welcome(): string {
 }
 
 /** Shows it, and notes that it was looked at. */
-export async function showHome(app: App, status: Status): Promise<void> {
+export async function showHome(app: App, read: Status): Promise<void> {
   const failed = await checkSetup(app.config);
-  const isNew = status.database === null && status.all.directories + status.needs.length === 0;
+  const isNew = read.database === null && read.all.directories + read.needs.length === 0;
   if (isNew && failed.some(isNoAgent)) return show(welcome());
-  // Of a key that is not there it is told once, with what waits for it.
-  const isKeyless = failed.some(({ what }) => what === 'key');
-  const needs = [...failed.map(setupNeed), ...status.needs.filter(({ code }) => !isKeyless || code !== 'no-model')];
+  const status = withKey(read, failed);
+  const needs = [...failed.filter((check) => !isKey(check)).map(setupNeed), ...status.needs];
   const stores = status.database?.each ? [sayEach(status.database.each).join('\n')] : [];
   const parts = [sayNews(app, status), ...sayNeeds(app, needs), ...stores, sayNumbers(app, status, needs)];
   show(parts.join('\n\n'));
   await noteLook(app);
-  if (status.attention.length > 0 || isKeyless) process.exitCode = EXIT.attention;
+  if (status.attention.length > 0) process.exitCode = EXIT.attention;
+}
+
+/** Of what set-up lacks only the key needs a person; of it is told once, with what waits for it. */
+function withKey(status: Status, failed: Checked[]): Status {
+  const key = failed.filter(isKey);
+  if (key.length === 0) return status;
+  return {
+    ...status,
+    attention: [...key.map(({ found }) => `key: ${found}`), ...status.attention],
+    needs: [...key.map(setupNeed), ...status.needs.filter(({ code }) => code !== 'no-model')],
+  };
 }
 
 function show(text: string): void {
@@ -192,6 +203,10 @@ function isNoAgent({ what }: Checked): boolean {
   return what === 'hook';
 }
 
+function isKey({ what }: Checked): boolean {
+  return what === 'key';
+}
+
 function setupNeed(check: Checked): Need {
   const { what, found, remedy = '' } = check;
   if (isNoAgent(check)) return { text: 'No agent tells nocturne of its sessions', command: 'nocturne setup' };
@@ -200,11 +215,12 @@ function setupNeed(check: Checked): Need {
   return whole ? { text, command } : { text: `${text}. ${remedy}`, command: 'nocturne doctor' };
 }
 
-function sayNews({ config }: App, { learned, lookedAt }: Status): string {
+function sayNews({ config }: App, status: Status): string {
+  const { learned, lookedAt } = status;
   const at = { now: config.clock.now(), zone: config.zone };
   const count = learned.reduce((sum, group) => sum + group.count, 0);
   const since = lookedAt === null ? 'so far' : `since you last looked, ${sayWhen(lookedAt, at)}`;
-  if (count === 0) return lookedAt === null ? 'Nothing learned yet.' : `Nothing new ${since}.`;
+  if (count === 0) return lookedAt === null || !hasLearned(status) ? 'Nothing learned yet.' : `Nothing new ${since}.`;
   const groups: string[] = [];
   let room = SHOWN;
   for (const group of learned) {
@@ -237,7 +253,7 @@ function sayNeeds({ config }: App, needs: Need[]): string[] {
 
 function sayNumbers({ config }: App, status: Status, needs: Need[]): string {
   const at = { now: config.clock.now(), zone: config.zone };
-  const { standing, all, lastJobs } = status;
+  const { standing, all } = status;
   const rows: [string, string][] = [
     ...(standing.enabled || standing.isUnknown
       ? []
@@ -261,7 +277,7 @@ function sayNumbers({ config }: App, status: Status, needs: Need[]): string {
   ];
   return [
     ...rows.map(([name, said]) => `${name.padEnd(10)}  ${said}`),
-    `${'Next step'.padEnd(10)}  ${nextStep({ standing, hasLearned: all.lastSuccessAt !== null || lastJobs.length > 0 }, needs)}`,
+    `${'Next step'.padEnd(10)}  ${nextStep(status, needs)}`,
   ].join('\n');
 }
 
@@ -294,13 +310,15 @@ function sayPending({ all }: Status, at: { now: Date; zone: string; needs: Need[
   return `${sayCount(all.pending, 'job')} for the next worker, ${when}${at.needs.length === 0 ? '; nothing for you to do' : ''}`;
 }
 
-function nextStep(
-  { standing, hasLearned }: { standing: Status['standing']; hasLearned: boolean },
-  [first]: Need[],
-): string {
+function hasLearned({ all, lastJobs }: Status): boolean {
+  return all.lastSuccessAt !== null || lastJobs.length > 0;
+}
+
+function nextStep(status: Status, [first]: Need[]): string {
+  const { standing } = status;
   if (first?.command) return first.command;
   if (!standing.enabled && standing.pausedUntil !== undefined) return 'nocturne pause --off';
-  return hasLearned
+  return hasLearned(status)
     ? 'nothing to do; nocturne list shows what is remembered'
     : 'work with your agent; it is learned from when it ends';
 }
