@@ -96,6 +96,30 @@ test('a transcript that is gone, one of no known format and a model that fails e
   }
 });
 
+test('why a job failed stands on stderr, what became of it on stdout', async () => {
+  const model = await testModel(() => error(400, 'not today'));
+  const { environment } = await testApp({ server: model });
+  const extracted = await runHere(['extract', aSession().path], environment);
+  expect(extracted).toMatchObject({ code: 1, stdout: expect.stringMatching(/^\w+: failed\n$/) });
+  expect(extracted.stderr).toContain('not today');
+  await runHere(['remember', 'Always use pnpm.'], environment);
+  const dreamt = await runHere(['dream'], environment);
+  expect(dreamt).toMatchObject({ code: 1, stdout: 'dream: failed\n', stderr: expect.stringContaining('not today') });
+});
+
+test('a file is no memory directory, for commands that only look either', async () => {
+  const { environment } = await testApp();
+  const file = join(tempDir(), 'notes.md');
+  writeFileSync(file, 'Notes.\n');
+  for (const command of [['list'], ['search', 'x'], ['status'], ['remember', 'Always use pnpm.'], ['recall']]) {
+    expect(await runHere([...command, '--memory', file], environment)).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: `nocturne: --memory ${file} is a file.\n  Give the memory directory.\n`,
+    });
+  }
+});
+
 test('a session that cannot be read keeps no other from being extracted', async () => {
   const { environment } = await testApp();
   const args = ['extract', '/nowhere/gone.jsonl', aSession().path];

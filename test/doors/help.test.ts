@@ -105,6 +105,7 @@ test.each([
     ['list', '--frob'],
     'Options: --type, --day, --all, --memory, --scope, --store, --json',
   ],
+  ['an option that is none, without those for programs', ['worker', '--frob'], '--nightly, --check, --model'],
   ['a value that is none', ['list', '--type', 'habit'], 'user, feedback, project, reference'],
   ['a missing argument, with what is needed', ['search'], 'Usage: nocturne search [options] <query...>'],
 ])('%s is wrong usage, and the reader is told what is right', async (_, args, words) => {

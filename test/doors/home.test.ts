@@ -112,6 +112,18 @@ test('a missing key is told and makes the exit code 3 in every form of status', 
   });
 });
 
+test('the next step of a paused project is the command that ends its pause', async () => {
+  const { at, project } = person();
+  const shop = project('shop');
+  const now = at('2026-11-22T08:00:00Z');
+  await runHere(['setup', 'claude-code', '--yes', '--schedule', 'none'], now);
+  await runHere(['pause', '--project'], now, { cwd: shop });
+  const { stdout } = await runHere([], now, { cwd: shop });
+  expect(readable(stdout)).toMatch(/\nNext step {3}nocturne pause --off --project\n$/);
+  await runHere(['pause', '--off', '--project'], now, { cwd: shop });
+  expect((await runHere([], now, { cwd: shop })).stdout).not.toContain('pause');
+});
+
 test('a model that refuses is told as a person would say it, with the command that looks into it', async () => {
   const model = await testModel(() => error(401, 'invalid x-api-key'));
   const testing = await testApp({ server: model, settings: { breakerAfter: 1 } });

@@ -83,7 +83,8 @@ export async function programFor(argv: string[], parts: Parts = {}): Promise<Com
 /** After wrong usage of a command, its own usage and options are named. */
 function nameOptionsAfterErrors(program: Command): void {
   for (const command of program.commands) {
-    const options = command.options.map((option) => option.long).join(', ');
+    const shown = command.options.filter((option) => !option.hidden);
+    const options = shown.map((option) => option.long).join(', ');
     const help = command.createHelp().commandUsage(command);
     command.showHelpAfterError(`Usage: ${help}${options && `\nOptions: ${options}`}\n(--help says more)`);
     nameOptionsAfterErrors(command);

@@ -242,7 +242,7 @@ export async function checkWorker({ queueUrl, zone, databaseUrl }: Config, home:
 
 export async function checkSchedule(config: Config, home: Home): Promise<Checked[]> {
   const lastAt = await home.lastNightAt();
-  const last = lastAt === null ? 'no night yet' : `last night ${localTime(lastAt, config.zone)}`;
+  const last = lastAt === null ? 'no night yet' : `last night, or set-up, ${localTime(lastAt, config.zone)}`;
   const isResident = (await home.workers.all()).length > 0;
   const found: Checked[] = [];
   for (const scheduler of schedulers(config.environment)) {

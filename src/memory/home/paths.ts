@@ -171,6 +171,8 @@ export interface Enablement {
   reason: string;
   /** Set where it is a pause: the instant at which it ends, or null for no end. */
   pausedUntil?: string | null;
+  /** The project that alone is paused. */
+  pausedProject?: string;
   /** It is a pause that nobody made: those that there were could not be read. Memory is recalled all the same. */
   isAssumed?: boolean;
   /** Whether it is on cannot be told, for settings that cannot be read: what waits goes on waiting. */
@@ -178,6 +180,11 @@ export interface Enablement {
 }
 
 const PAUSED = 'nocturne is paused';
+
+/** The command that ends a pause, for a project where one stands in it. */
+export function pauseEnd(project: string | null | undefined): string {
+  return `nocturne pause --off${project ? ' --project' : ''}`;
+}
 
 /** Whether a reason that was kept is that of a pause. */
 export function isPause(reason: string | null): boolean {
@@ -191,10 +198,15 @@ export type Whereabouts = [cwd: string, ...others: string[]];
 export function decideEnablement(switches: Switches, at?: Whereabouts): Enablement {
   const paused = switches.pauses.find(({ project }) => project === null || (at && isWithin(at, project)));
   if (paused) {
-    const what = paused.project === null ? PAUSED : `${PAUSED} for ${paused.project}`;
-    const until = paused.until ? `until ${paused.until}` : 'until nocturne pause --off';
-    const reason = `${what} ${until}${paused.isAssumed ? ', since pauses could not be read' : ''}`;
-    return { enabled: false, reason, pausedUntil: paused.until, ...(paused.isAssumed && { isAssumed: true }) };
+    const { project, until, isAssumed } = paused;
+    const reason = `${project === null ? PAUSED : `${PAUSED} for ${project}`} until ${until ?? pauseEnd(project)}`;
+    return {
+      enabled: false,
+      reason: `${reason}${isAssumed ? ', since pauses could not be read' : ''}`,
+      pausedUntil: until,
+      ...(project !== null && { pausedProject: project }),
+      ...(isAssumed && { isAssumed }),
+    };
   }
   const agent = switches.ignoreAgentSwitches ? null : whyAgentIsOff(switches);
   if (agent) return agent;

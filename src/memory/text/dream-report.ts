@@ -139,16 +139,20 @@ function readArray(text: string): unknown[] | null {
 
 /**
  * One line for the next session of what the dreams of a day did, from their JSON report; null where they did nothing:
- * `Memory was last sorted on 2026-11-21: 3 added, 1 merged; 214 lines in 31 topics (.nocturne/dreams/2026-11-21.md).`
+ * `Memory was last sorted on 2026-11-21 (4 entries: 3 added, 1 merged). It holds 214 lines in 31 topics; report:
+ * .nocturne/dreams/2026-11-21.md.` Entries are counted, not operations, of which one may add several lines.
  */
 export function reportLine(day: Day, json: string): string | null {
   const rows = numbered(parseJsonReport(json) ?? []);
   const last = rows.findLast((row) => row.batch && row.op !== 'failed')?.batch;
   // Whoever may write the file is not to speak to a session through it.
-  const did = sayOps(rows.filter(({ op }) => sayOp(op) !== op));
+  const done = rows.filter(({ op }) => sayOp(op) !== op);
+  const did = sayOps(done.map((row) => (row.entry === '' ? row : { op: row.op, entry: row.entry })));
   if (!last || did === '') return null;
+  const entries = new Set(done.map(({ entry }) => entry).filter((entry) => entry !== '')).size;
   const { lines, topics } = last.after;
-  return `Memory was last sorted on ${day}: ${did}; ${sayCount(lines, 'line')} in ${sayCount(topics, 'topic')} (${reportPath(day, 'md')}).`;
+  const held = `${sayCount(lines, 'line')} in ${sayCount(topics, 'topic')}`;
+  return `Memory was last sorted on ${day} (${entries > 0 ? `${sayCount(entries, 'entry')}: ` : ''}${did}). It holds ${held}; report: ${reportPath(day, 'md')}.`;
 }
 
 /** The rows with their operations numbered through: each commit of a dream begins with 0 again. */

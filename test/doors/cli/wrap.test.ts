@@ -1,8 +1,9 @@
 // Lines for a terminal: what is broken, and what stays whole.
 
 import { globSync, readFileSync } from 'node:fs';
+import { stripVTControlCharacters } from 'node:util';
 import { expect, test, vi } from 'vitest';
-import { print, wrap } from '../../../src/doors/cli/terminal/output.ts';
+import { print, printTable, wrap } from '../../../src/doors/cli/terminal/output.ts';
 
 test('a diff stays as it is, in colours too; what stands before and behind it is broken', () => {
   const long = 'Always use pnpm in this repository, because the lockfile is pnpm’s.';
@@ -29,6 +30,25 @@ test('at a terminal a text is broken whatever it begins with, and what is for a 
     for (const each of [`[team] ${long}`, `{ ${long} }`, { long }, [long]]) print(each);
     const lines = said.mock.calls.map(([text]) => String(text).trimEnd().split('\n').length);
     expect(lines.map((count) => count > 1)).toEqual([true, true, false, false]);
+  } finally {
+    said.mockRestore();
+    Object.assign(process.stdout, { isTTY, columns });
+  }
+});
+
+test('a table whose last column has no room has it below each row, where it does not fit beside it', async () => {
+  const [isTTY, columns] = [process.stdout.isTTY, process.stdout.columns];
+  const said = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+  try {
+    Object.assign(process.stdout, { isTTY: true, columns: 60 });
+    const long = 'Rules for the work, set by the user; read before changing or running anything.';
+    const first = ['working-agreements', 'feedback', '14 days ago'];
+    await printTable(['topic', 'type', 'last changed', 'description'], [[...first, long], [...first, 'Short.']]);
+    const lines = stripVTControlCharacters(String(said.mock.calls[0]?.[0])).trimEnd().split('\n');
+    for (const line of lines) expect(line.length, line).toBeLessThanOrEqual(60);
+    expect(lines).toHaveLength(5);
+    expect(`${lines[2]?.trim()} ${lines[3]?.trim()}`).toBe(long);
+    expect(lines[4]).toMatch(/^working-agreements +feedback +14 days ago +Short\.$/);
   } finally {
     said.mockRestore();
     Object.assign(process.stdout, { isTTY, columns });

@@ -187,6 +187,12 @@ test('the report counts what was before and after, what it cost and what code re
   });
   expect(readFileSync(join(dir, '.nocturne/dreams/2026-11-21.md'), 'utf8')).toContain('topics 2 → 5');
   expect(reportLine('2026-11-21', json)).toBe(
-    'Memory was last sorted on 2026-11-21: 3 added; 13 lines in 5 topics (.nocturne/dreams/2026-11-21.md).',
+    'Memory was last sorted on 2026-11-21 (3 entries: 3 added). It holds 13 lines in 5 topics; report: .nocturne/dreams/2026-11-21.md.',
   );
+  // One operation may be about several entries, and a rename is about none.
+  const [first, ...rest] = JSON.parse(json) as { operation: number; entry: string; op: string; batch?: object }[];
+  const one = [first, ...rest].map((row) => ({ ...row, operation: 0 }));
+  const renamed = { ...rest[0], op: 'rename', entry: '', operation: 1 };
+  expect(reportLine('2026-11-21', JSON.stringify([...one, renamed]))).toContain('(3 entries: 3 added, 1 renamed)');
+  expect(reportLine('2026-11-21', JSON.stringify([{ ...renamed, batch: first?.batch }]))).toContain('(1 renamed)');
 });

@@ -103,8 +103,9 @@ test('a pause says until when, of everything or of the project', () => {
   });
   expect(standing({ pauses: [{ project: '/work/app', until: null }], ignoreAgentSwitches: true })).toEqual({
     enabled: false,
-    reason: 'nocturne is paused for /work/app until nocturne pause --off',
+    reason: 'nocturne is paused for /work/app until nocturne pause --off --project',
     pausedUntil: null,
+    pausedProject: '/work/app',
   });
 });
 

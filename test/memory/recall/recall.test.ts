@@ -376,7 +376,8 @@ test('the last dream is told in a line at the end, if it was within three days a
   const dir = tempDir();
   const reports = { '.nocturne/dreams/2026-11-19.json': '[]', '.nocturne/dreams/2026-11-20.json': REPORT('add') };
   write(dir, { 'x.md': topic('user', 'Words.'), 'MEMORY.md': indexOf('x.md'), ...reports });
-  const line = 'Memory was last sorted on 2026-11-20: 1 added; 1 line in 1 topic (.nocturne/dreams/2026-11-20.md).';
+  const line =
+    'Memory was last sorted on 2026-11-20 (1 entry: 1 added). It holds 1 line in 1 topic; report: .nocturne/dreams/2026-11-20.md.';
   const { text } = await ask(dir);
   expect(text).toContain(`\n\n${line}\n</nocturne-memory>`);
   const without = text.replace(`\n\n${line}`, '');

@@ -81,6 +81,7 @@ function listHistory(call: Call<HistoryOptions, [string | undefined]>): Promise<
         });
       }
       if (json) return print(found);
+      if (found.versions.length === 0) note(`No version like that is kept in ${store.id}.`);
       const at = { now: app.config.clock.now(), zone: app.config.zone };
       const rows = found.versions.map((version) => rowOf(version, store, at));
       await printTable(['when', 'version', 'what', 'bytes', 'by', 'file'], rows);

@@ -3,7 +3,7 @@
 import { InvalidArgumentError } from 'commander';
 import { canonicalPath } from '../../../base/files/directories.ts';
 import { formatUnreadSpend } from '../../../memory/home/day-spend.ts';
-import { gitRoot, isPause } from '../../../memory/home/paths.ts';
+import { gitRoot, isPause, pauseEnd } from '../../../memory/home/paths.ts';
 import type { WorkRows } from '../../../memory/ledger/inbox.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { eachLedger } from '../../worker/known-work.ts';
@@ -52,8 +52,8 @@ function beginPause(call: Call<PauseOptions>): Promise<void> {
     const project = projectFrom(call.options);
     await app.home.pauses.begin({ project, until });
     const when = until && sayTime(until, { now: app.config.clock.now(), zone: app.config.zone });
-    const end = when ? `until ${when}` : 'until nocturne pause --off';
-    print(json ? { project, until } : `${project ?? 'nocturne'} is paused ${end}`);
+    const said = `${project ?? 'nocturne'} is paused until ${when ?? pauseEnd(project)}`;
+    print(json ? { project, until } : plainly(said, app.config));
   });
 }
 
@@ -74,11 +74,16 @@ function endPause(call: Call<PauseOptions>): Promise<void> {
     const unreadable = wasPaused ? await eachLedger(app, { look }) : [];
     for (const { dir, message } of unreadable) note(`nocturne: ${dir}: ${message}`);
     const { enabled, reason } = await app.standing({ cwd: project ?? undefined });
+    const here = await app.standing({ cwd: process.cwd() });
     if (call.options.json) return print({ project, wasPaused, released, enabled, reason });
-    const what = project ?? 'nocturne';
+    const what = plainly(project ?? 'nocturne', app.config);
     const due = released > 0 ? `; ${released} that waited ${released === 1 ? 'is' : 'are'} due now` : '';
     print(wasPaused ? `${what} is not paused any more${due}` : `${what} was not paused`);
     if (!enabled) print(`still off: ${plainly(reason, app.config)}`);
+    // Who ends the pause of all means the one that keeps this project back.
+    else if (project === null && here.pausedProject) {
+      print(`still off here: ${plainly(here.reason, app.config)}; ${pauseEnd(here.pausedProject)} ends that`);
+    }
     const unread = await app.home.days.unreadDay();
     if (unread) print(formatUnreadSpend(unread));
   });

@@ -217,8 +217,8 @@ function setPinned(call: PinCall, pinned: boolean): Promise<void> {
     const path = topicFile(found?.dir ?? dir, call.args[0], found?.id);
     const store = found ?? (await app.storeFor(here));
     const { changed } = await pinTopic({ path, pinned }, { store, clock: app.config.clock });
-    const state = `${pinned ? 'pinned' : 'not pinned'}${changed ? '' : ' already'}`;
-    print(call.options.json ? { path, pinned, changed } : `${path} is ${state}.`);
+    const said = pinned ? `is pinned${changed ? '' : ' already'}` : `${changed ? 'is no longer' : 'was not'} pinned`;
+    print(call.options.json ? { path, pinned, changed } : `${path} ${said}.`);
   });
 }
 

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import type { Config } from '../../../base/config/config.ts';
 import { statNow } from '../../../base/files/files.ts';
 import { sayCount } from '../../../base/text/wording.ts';
+import { pauseEnd } from '../../../memory/home/paths.ts';
 import { isUnwritable } from '../../../memory/ledger/database.ts';
 import type { App } from '../../compose.ts';
 import type { Parts } from '../../job-bounds.ts';
@@ -317,7 +318,7 @@ function hasLearned({ all, lastJobs }: Status): boolean {
 function nextStep(status: Status, [first]: Need[]): string {
   const { standing } = status;
   if (first?.command) return first.command;
-  if (!standing.enabled && standing.pausedUntil !== undefined) return 'nocturne pause --off';
+  if (!standing.enabled && standing.pausedUntil !== undefined) return pauseEnd(standing.pausedProject);
   return hasLearned(status)
     ? 'nothing to do; nocturne list shows what is remembered'
     : 'work with your agent; it is learned from when it ends';

@@ -59,6 +59,9 @@ export async function configFor(options: CommonOptions): Promise<Config> {
   }
   const { memory, model, scope } = options;
   const config = await loadConfig({ memoryDir: memory, model });
+  if (memory !== undefined && statNow(memory)?.isFile) {
+    throw new AppError('bad-input', `--memory ${memory} is a file.`, { remedy: 'Give the memory directory.' });
+  }
   if (scope === undefined || scope === 'project') return config;
   if (scope === 'local' && config.databaseUrl !== undefined) throw notOfWorkingTree();
   const memoryDir = scopeDir(config, { memory: scope, cwd: process.cwd() });

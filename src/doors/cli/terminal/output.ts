@@ -31,6 +31,7 @@ export interface Printing {
 /** `here`: the memory where one stands; another one is named, because nobody would look there. */
 export function printExtract(report: ExtractReport, { json, here }: Printing & { here?: string }): void {
   print(json ? report : describeExtract(report, here));
+  if (!json && report.error) note(`  ${report.error.message}`);
 }
 
 function describeExtract(report: ExtractReport, here: string | undefined): string {
@@ -43,7 +44,6 @@ function describeExtract(report: ExtractReport, here: string | undefined): strin
   }
   const { rawInputTokens, outputTokens } = report.spend;
   if (report.fork && rawInputTokens + outputTokens > 0) lines.push(`  ${sayTokens(report.spend, report.fork)}`);
-  if (report.error) lines.push(`  ${report.error.message}`);
   return lines.join('\n');
 }
 
@@ -67,6 +67,7 @@ function sayTokens(spend: ExtractReport['spend'], { by, why }: NonNullable<Extra
 /** `more`: what wings say of their part. */
 export function printDream(report: DreamReport, { json, more = [] }: Printing & { more?: string[] }): void {
   print(json ? report : [describeDream(report), ...more].join('\n'));
+  if (!json && report.error) note(`  ${report.error.message}`);
 }
 
 /** What is sent and not answered yet, in words. */
@@ -85,14 +86,15 @@ function describeDream(report: DreamReport): string {
   // A dream that did not come so far has not counted them.
   const size = topics.length > 0 ? `; ${sayCount(topics.length, 'topic')}` : '';
   const lines = [`dream: ${report.outcome}${summary ? ` (${summary})` : ''}${size}`];
-  for (const { kind, topic, reason } of report.operations)
-    lines.push(`  ${sayOp(kind).padEnd(10)} ${topic ?? '–'}: ${reason}`);
+  for (const { kind, entries, topic, reason } of report.operations) {
+    const size = entries.length > 1 ? `, ${sayCount(entries.length, 'entry')}` : '';
+    lines.push(`  ${sayOp(kind).padEnd(10)} ${topic ?? '–'}${size}: ${reason}`);
+  }
   if (report.proposals.length > 0)
     lines.push(
       `  ${report.proposals.length} ${report.proposals.length === 1 ? 'waits' : 'wait'} for your word: nocturne review`,
     );
   if (report.waits) lines.push(`  ${sayWaits(report.waits)}; nocturne dream --no-batch does not wait for it`);
-  if (report.error) lines.push(`  ${report.error.message}`);
   return lines.join('\n');
 }
 
@@ -221,8 +223,8 @@ const NO_BORDER = Object.fromEntries(
 );
 
 /**
- * Rows in columns under their names, the last one wrapped to the terminal; without names and padding where stdout is
- * no terminal, one tab between.
+ * Rows in columns under their names, the last one wrapped to the terminal, below the others where there is no room for
+ * it; without names and padding where stdout is no terminal, one tab between.
  */
 export async function printTable(names: string[], rows: string[][]): Promise<void> {
   if (!process.stdout.isTTY) {
@@ -230,20 +232,26 @@ export async function printTable(names: string[], rows: string[][]): Promise<voi
     return;
   }
   const firstColumns = names.slice(0, -1).map((_, at) => at);
-  const takenColumns = firstColumns.map((at) => 2 + Math.max(...[names, ...rows].map((row) => row[at]?.length ?? 0)));
-  const room = (process.stdout.columns || 80) - takenColumns.reduce((sum, width) => sum + width, 0);
+  const widths = firstColumns.map((at) => 2 + Math.max(...[names, ...rows].map((row) => row[at]?.length ?? 0)));
+  const taken = widths.reduce((sum, width) => sum + width, 0);
+  const room = (process.stdout.columns || 80) - taken;
   // A path is never cut: who copies it needs all of it.
   const longestWord = Math.max(...rows.flatMap((row) => (row.at(-1) ?? '').split(' ').map((word) => word.length)));
-  const left = Math.max(room, longestWord + 2, 24);
+  const isNarrow = room < Math.max(longestWord + 2, 24);
   // Commands without a table load no package for it.
   const { default: Table } = await import('cli-table3');
+  const head = names.map((name) => name && style('bold', name));
+  const shown = (row: string[]) => (isNarrow ? row.slice(0, -1) : row);
   const table = new Table({
-    head: names.map((name) => name && style('bold', name)),
+    head: shown(head),
     chars: NO_BORDER,
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 2 },
-    colWidths: [...firstColumns.map(() => null), left],
+    colWidths: [...firstColumns.map(() => null), ...(isNarrow ? [] : [room])],
     wordWrap: true,
   });
-  table.push(...rows);
-  print(table.toString().replace(/(?<![ \t])[ \t]+$/gm, ''));
+  table.push(...rows.map(shown));
+  const text = table.toString().replace(/(?<![ \t])[ \t]+$/gm, '');
+  const withLast = (line: string, last = '') =>
+    lengthOf(last) <= room ? `${line}${' '.repeat(taken - lengthOf(line))}${last}` : `${line}\n  ${last}`;
+  print(isNarrow ? text.split('\n').map((line, at) => withLast(line, [head, ...rows][at]?.at(-1))).join('\n') : text);
 }
