@@ -144,7 +144,8 @@ test('a text that may mean several things changes nothing, unless all of them ar
 
 test('words are found where a search finds them: at the beginning of a word, not inside one', async () => {
   const { forget } = await dreamt([DEADLINE, 'Never push on line 2 of `maxRetryCount`.']);
-  const meant = async (words: string) => (await forget(words, { confirm: async () => false })).lines.map(({ text }) => text);
+  const meant = async (words: string) =>
+    (await forget(words, { confirm: async () => false })).lines.map(({ text }) => text);
   expect(await meant('line')).toEqual([expect.stringContaining('on line 2')]);
   expect(await meant('deadl')).toEqual([DEADLINE]);
   expect(await meant('DEADLINE  is 2026-12-04.')).toEqual([DEADLINE]);

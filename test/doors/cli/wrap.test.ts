@@ -43,7 +43,13 @@ test('a table whose last column has no room has it below each row, where it does
     Object.assign(process.stdout, { isTTY: true, columns: 60 });
     const long = 'Rules for the work, set by the user; read before changing or running anything.';
     const first = ['working-agreements', 'feedback', '14 days ago'];
-    await printTable(['topic', 'type', 'last changed', 'description'], [[...first, long], [...first, 'Short.']]);
+    await printTable(
+      ['topic', 'type', 'last changed', 'description'],
+      [
+        [...first, long],
+        [...first, 'Short.'],
+      ],
+    );
     const lines = stripVTControlCharacters(String(said.mock.calls[0]?.[0])).trimEnd().split('\n');
     for (const line of lines) expect(line.length, line).toBeLessThanOrEqual(60);
     expect(lines).toHaveLength(5);

@@ -97,7 +97,12 @@ const forget: CommandSpec<ForgetOptions, [string[]]> = {
   name: 'forget',
   about: 'take something out; it is not learned again from there',
   group: 'Every day',
-  args: [['<what...>', 'name of a topic, TOPIC:LINE, id of an entry, a line or a session, or words as they stand in what is meant']],
+  args: [
+    [
+      '<what...>',
+      'name of a topic, TOPIC:LINE, id of an entry, a line or a session, or words as they stand in what is meant',
+    ],
+  ],
   options: [
     ['--all', 'everything that holds the words, or was said in the session'],
     ['--yes', 'do not ask'],

@@ -253,5 +253,12 @@ export async function printTable(names: string[], rows: string[][]): Promise<voi
   const text = table.toString().replace(/(?<![ \t])[ \t]+$/gm, '');
   const withLast = (line: string, last = '') =>
     lengthOf(last) <= room ? `${line}${' '.repeat(taken - lengthOf(line))}${last}` : `${line}\n  ${last}`;
-  print(isNarrow ? text.split('\n').map((line, at) => withLast(line, [head, ...rows][at]?.at(-1))).join('\n') : text);
+  print(
+    isNarrow
+      ? text
+          .split('\n')
+          .map((line, at) => withLast(line, [head, ...rows][at]?.at(-1)))
+          .join('\n')
+      : text,
+  );
 }
