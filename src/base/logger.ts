@@ -6,7 +6,6 @@
 
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Logger } from 'pino';
 import { type ErrorCode, isAppError } from './errors.ts';
 import { appendText, isAbsence, makeDirectory, moveFile, statNow } from './files/files.ts';
 import { redact } from './text/redact.ts';
@@ -51,11 +50,10 @@ const MAX_ERROR_CHARACTERS = 500;
 /** Codes whose message may quote a model, a transcript or a memory: their words stay in the ledger. */
 const QUOTING = new Set<ErrorCode>(['refusal', 'bad-reply', 'refused', 'child-crash', 'bad-input', 'unknown-format']);
 
-/** Opens the log; nothing is made or loaded before the first line. */
+/** Opens the log; nothing is made before the first line. */
 export function openLog({ home, maxBytes, clock }: LogOptions): Log {
   const path = join(home, 'logs', 'nocturne.log');
   const lines: string[] = [];
-  let opening: Promise<Logger> | undefined;
   let writing: Promise<void> | undefined;
   const write = async () => {
     await turn();
@@ -63,27 +61,12 @@ export function openLog({ home, maxBytes, clock }: LogOptions): Log {
     appendLines(lines.splice(0).join(''), { path, maxBytes });
   };
   return async (level, { error, ...fields }) => {
-    opening ??= openLogger({ lines, clock });
-    const logger = await opening;
     const words = error === undefined ? undefined : await wordsOf(error, fields.code);
-    logger[level]({ ...fields, ...(words !== undefined && { error: words }) });
+    const line = { level, time: clock.now().toISOString(), pid: process.pid, ...fields, error: words };
+    lines.push(`${JSON.stringify(line)}\n`);
     writing ??= write();
     await writing;
   };
-}
-
-/** Every line goes to the end of `lines`. */
-async function openLogger({ lines, clock }: { lines: string[]; clock: Clock }) {
-  // Loaded at the first line: most commands write none.
-  const { pino } = await import('pino');
-  return pino(
-    {
-      base: { pid: process.pid },
-      timestamp: () => `,"time":"${clock.now().toISOString()}"`,
-      formatters: { level: (label) => ({ level: label }) },
-    },
-    { write: (line: string) => lines.push(line) },
-  );
 }
 
 function appendLines(text: string, { path, maxBytes }: { path: string; maxBytes: number }): void {
