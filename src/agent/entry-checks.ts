@@ -11,7 +11,6 @@ import {
   isSameWord,
   literals,
 } from '../base/text/wording.ts';
-import type { ProposedEntry } from './entry-schema.ts';
 import { adoptedWords, countWords, findQuote, findRelativeDate, foldSpace } from './entry-words.ts';
 
 /** A message of the excerpt that can be quoted. */
@@ -32,16 +31,21 @@ export interface EvidenceSource {
   offered: boolean;
 }
 
-/** An entry that passed every check. */
-export interface FoundEntry {
-  type: ProposedEntry['type'];
-  strength: ProposedEntry['strength'];
-  /** One line, redacted. */
+/** One entry as the model proposes it. */
+export interface ProposedEntry {
+  type: 'user' | 'feedback' | 'project' | 'reference';
+  /** Said outright, or shown by what was done. */
+  strength: 'stated' | 'implied';
   text: string;
-  /** Full message ids; quotes in the message's own words, white space folded. */
-  evidence: { message: string; quote: string /** Who said it, as in the entry's own `by`. */; by?: string }[];
+  evidence: { message: string; quote: string }[];
   /** What it changes of what was known. */
   changes?: string;
+}
+
+/** An entry that passed every check: its text and what it changes are one line each, redacted. */
+export interface FoundEntry extends ProposedEntry {
+  /** Full message ids; quotes in the message's own words, white space folded. */
+  evidence: { message: string; quote: string /** Who said it, as in the entry's own `by`. */; by?: string }[];
   /** Speaker of the first evidence, or `quoted` where a human only quotes or pastes it; its turn and time. */
   by: string;
   turn: string;

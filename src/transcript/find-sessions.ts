@@ -2,7 +2,7 @@
 // file is opened. opencode keeps its sessions in a database, so none of them is found here.
 
 import { join } from 'node:path';
-import { isAppError } from '../base/errors.ts';
+import { type AppError, attempt } from '../base/errors.ts';
 import { type OnClosed, walkNow } from '../base/files/directories.ts';
 import { statNow } from '../base/files/files.ts';
 
@@ -42,19 +42,14 @@ interface FindOptions {
   onClosed?: OnClosed;
 }
 
-function statOr(path: string, { onClosed }: FindOptions): ReturnType<typeof statNow> {
-  try {
-    return statNow(path);
-  } catch (error) {
-    if (!onClosed || !isAppError(error, 'storage')) throw error;
-    onClosed(path, error);
-    return null;
-  }
-}
-
 /** The newest first. */
 export function findSessions(dirs: AgentDirs, options: FindOptions = {}): FoundSession[] {
   const found: FoundSession[] = [];
+  const closed = (path: string) => (error: AppError) => {
+    if (!options.onClosed) throw error;
+    options.onClosed(path, error);
+    return null;
+  };
   for (const agent of options.agents ?? FOUND_AGENTS) {
     for (const { under, pattern } of PLACES[agent]) {
       const root = join(dirs[agent], under);
@@ -62,12 +57,13 @@ export function findSessions(dirs: AgentDirs, options: FindOptions = {}): FoundS
       for (const path of paths) {
         // While Codex goes on with a session that it had compressed, both are there.
         if (path.endsWith('.zst') && paths.has(path.slice(0, -'.zst'.length))) continue;
-        const stat = statOr(join(root, path), options);
+        const whole = join(root, path);
+        const stat = attempt(() => statNow(whole), closed(whole), 'storage');
         if (!stat || stat.bytes === 0) continue;
         if (options.since && stat.modifiedMs < options.since.getTime()) continue;
         if (options.named !== undefined && !path.includes(options.named)) continue;
         const modifiedAt = new Date(stat.modifiedMs).toISOString();
-        found.push({ agent, path: join(root, path), sizeBytes: stat.bytes, modifiedAt });
+        found.push({ agent, path: whole, sizeBytes: stat.bytes, modifiedAt });
       }
     }
   }

@@ -184,18 +184,8 @@ function writtenByScript(script: string, place: Place): Written[] {
   ];
 }
 
-const KEYS_OF_NEW = [
-  'content',
-  'contents',
-  'file_text',
-  'insert_text',
-  'new_string',
-  'newString',
-  'newText',
-  'new_str',
-  'new_source',
-];
-const KEYS_OF_OLD = ['old_string', 'oldString', 'oldText', 'old_str'];
+const KEYS_OF_NEW = 'content contents file_text insert_text new_string newString newText new_str new_source'.split(' ');
+const KEYS_OF_OLD = 'old_string oldString oldText old_str'.split(' ');
 
 /** The lines of the new text that the old one lacks, for every way in which a tool is told of them. */
 function addedBy(input: unknown): string[] {
