@@ -11,7 +11,7 @@ import {
   isSameWord,
   literals,
 } from '../base/text/wording.ts';
-import { adoptedWords, countWords, findQuote, findRelativeDate, foldSpace } from './entry-words.ts';
+import { adoptedWords, countWords, findQuote, findRelativeDate, foldSpace, withLongForms } from './entry-words.ts';
 
 /** A message of the excerpt that can be quoted. */
 export interface EvidenceSource {
@@ -308,7 +308,7 @@ function borrowedProblem(
     (word) => !/^[\d-]+$/.test(word) && !isIn(word, ofProject),
   );
   const isOwn = ({ speaker, text: whole }: EvidenceSource) => speaker === 'human' && ownWords(whole) === whole;
-  const said = contentWords(asRead(known));
+  const said = contentWords(asRead(withLongForms(known)));
   const unsaid = words.filter((word) => !isIn(word, said));
   if (unsaid.length < words.length * BORROWED_SHARE || unsaid.length === 0) return null;
   for (const source of shown) {

@@ -2,7 +2,13 @@
 // and which date in a text no calendar knows. Told by form, in English and the languages whose sessions were met. It
 // knows nothing of excerpts, and what it answers is always the text's own words.
 
-import { ENGLISH_MONTH, RELATIVE_DATES, RELATIVE_DATES_UNSPACED, WEEKDAY } from '../base/text/lexicon.ts';
+import {
+  ENGLISH_MONTH,
+  RELATIVE_DATES,
+  RELATIVE_DATES_UNSPACED,
+  SHORT_FORMS,
+  WEEKDAY,
+} from '../base/text/lexicon.ts';
 import { segmentWords } from '../base/text/wording.ts';
 
 // What a quote names. What copying changes without changing what was said is let pass: white space, typographic quotes and
@@ -24,6 +30,14 @@ export function findQuote(text: string, quote: string): string | null {
 /** How many words a text has, in any script. */
 export function countWords(text: string): number {
   return segmentWords(text).length;
+}
+
+const SHORT_FORM = new RegExp(String.raw`(?<![\w.-])(${Object.keys(SHORT_FORMS).join('|')})s?(?![\w-]|\.\w)`, 'gi');
+
+/** The text, and behind it what its short words stand for: "the PR" says "pull request", too. */
+export function withLongForms(text: string): string {
+  const long = new Set([...text.matchAll(SHORT_FORM)].map(([, word = '']) => SHORT_FORMS[word.toLowerCase()]));
+  return [text, ...long].join('\n');
 }
 
 function findWords(source: string, quote: string): string | null {

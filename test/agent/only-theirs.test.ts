@@ -203,6 +203,16 @@ describe('what a person makes their own by answering', () => {
   });
 });
 
+test('what a person writes short is theirs written out, and no other words are', async () => {
+  const agent = 'The comments on the pull request of the repository are valid. Its database is in production.';
+  const human = 'the bot comments on the pr. prod db is kim’s';
+  const said = (text: string) => adopt({ text }, agent, human);
+  expect(await said('The bot reviews pull requests.')).toBe('kept');
+  expect(await said('The production database is Kim’s.')).toBe('kept');
+  expect(await said('Repository comments are valid.')).toMatch(/says what assistant says/);
+  expect(await adopt({ text: 'Pull requests of the repository.' }, agent, 'per-pr.db, see prod.ts')).toMatch(/says what/);
+});
+
 describe('a value that a text names', () => {
   const said = (text: string, human: string) => adopt({ text }, 'Looking.', human);
   test.each([

@@ -86,6 +86,15 @@ export const SAID_ON =
 export const SENT =
   'files?|documents?|docs?|documentation|pages?|articles?|sites?|e-?mails?|mails?|messages?|reply|replies|posts?|tweets?|threads?|comments?|reviews?|logs?|outputs?|traceback|stack ?trace|responses?|transcripts?|excerpts?|snippets?|readme|config|contents?|text|source|datei|dokument|seite|nachricht|inhalt|ausgabe|fichier|contenu|courriel|sortie|archivo|contenido|correo|salida|página';
 
+/** What people write short and a model writes out (entry-words.ts). */
+export const SHORT_FORMS: Record<string, string> = {
+  ...{ pr: 'pull request', mr: 'merge request', repo: 'repository', db: 'database', dir: 'directory', lib: 'library' },
+  ...{ config: 'configuration', docs: 'documentation', spec: 'specification', env: 'environment', var: 'variable' },
+  ...{ auth: 'authentication', deps: 'dependencies', perf: 'performance', param: 'parameter', arg: 'argument' },
+  ...{ prod: 'production', dev: 'development', app: 'application', info: 'information', msg: 'message', cmd: 'command' },
+  ...{ js: 'JavaScript', ts: 'TypeScript', k8s: 'Kubernetes', ui: 'user interface', pkg: 'package', tmp: 'temporary' },
+};
+
 const ENGLISH_NUMBER = String.raw`(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|a few|a couple of|several|some)`;
 export const WEEKDAY = '(?:mon|tues|wednes|thurs|fri|satur|sun)day';
 export const ENGLISH_MONTH =
