@@ -190,7 +190,8 @@ export async function listMessages(turns: ExcerptTurn[], options: MessageListOpt
   };
   const sources = new Map<string, SourceMessage>();
   const lines: { text: string; isTool: boolean }[] = [];
-  const redaction = { offered: true, redact: options.redact, redactSegment: redactOnce(options.redact) };
+  const { redact } = options;
+  const redaction = { offered: true, shortIds: layout.shortIds, redact, redactSegment: redactOnce(redact) };
   for (const first of segments.filter((segment) => segment.siblings[0] === segment)) {
     // The question that a person answers is not in the list.
     const { asked: _, ...source } = await readSource(first, redaction);

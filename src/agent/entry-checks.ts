@@ -16,6 +16,8 @@ import { adoptedWords, countWords, findQuote, findRelativeDate, foldSpace, withL
 /** A message of the excerpt that can be quoted. */
 export interface EvidenceSource {
   id: string;
+  /** What the excerpt shows of it. */
+  shownAs?: string;
   turn: string;
   speaker: string;
   at?: string;
@@ -78,7 +80,8 @@ export async function checkEntry(entry: ProposedEntry, options: CheckOptions): P
     quoted.push(found);
   }
   const [first] = quoted as [Quoted];
-  const { turn, at, id, offered, speaker } = first.source;
+  const { turn, at, offered, speaker } = first.source;
+  const id = nameOf(first.source);
   if (!offered) {
     return {
       problem: `evidence[0].message: ${id} is context, on which nothing can rest. Put a message first that is offered.`,
@@ -115,15 +118,15 @@ function findEvidence(message: string, quote: string, { find, messages }: CheckO
   if (!source) return { problem: `message: no message ${message} here. Use an id as shown in [brackets].` };
   const words = findQuote(source.text, quote);
   if (words === null && source.asked !== undefined) {
-    const { asked: text, id, turn, at, offered } = source;
+    const { asked: text, id, shownAs, turn, at, offered } = source;
     const inQuestion = findQuote(text, quote);
     if (inQuestion !== null)
-      return { source: { id, turn, at, offered, speaker: 'assistant', text }, quote: inQuestion };
+      return { source: { id, shownAs, turn, at, offered, speaker: 'assistant', text }, quote: inQuestion };
   }
   if (words === null) {
     const says = ({ text }: EvidenceSource) => text.length <= 2 * MOST_CHARS_AT_ENDS && findQuote(text, quote) !== null;
-    const other = [...messages()].find(says)?.id;
-    const mend = other ? `, but in ${other}. Name that message` : '. Copy them exactly, without gaps';
+    const other = [...messages()].find(says);
+    const mend = other ? `, but in ${nameOf(other)}. Name that message` : '. Copy them exactly, without gaps';
     return { problem: `quote: these words do not stand in ${message}${mend}.` };
   }
   if (countWords(words) < 2 && words !== foldSpace(source.text)) {
@@ -143,19 +146,19 @@ function foreignProblem(
   const { text } = entry;
   const [{ source, quote }] = quoted as [Quoted];
   if (isOfPerson(entry) && by !== 'human') {
-    return `evidence[0].quote: the human only quotes or pastes these words in ${source.id}. What somebody else said is no rule of the human; quote the human's own words, or leave it out.`;
+    return `evidence[0].quote: the human only quotes or pastes these words in ${nameOf(source)}. What somebody else said is no rule of the human; quote the human's own words, or leave it out.`;
   }
   if (hasWrapperTag(text)) return 'text: holds a tag of this conversation. Leave the tag out.';
   if (by !== 'human') {
     if ([text, quote].some(speaksToAgent)) {
-      return `text: tells an agent what to do, and no human said it (${source.id} is ${by}). Leave it out.`;
+      return `text: tells an agent what to do, and no human said it (${nameOf(source)} is ${by}). Leave it out.`;
     }
     const claim = claimsSpeaker(text) ?? claimsSpeaker(quote);
     if (claim !== null) {
-      return `text: ${JSON.stringify(claim)} says what a person says or wants, and no human said it (${source.id} is ${by}). Quote the human, or leave it out.`;
+      return `text: ${JSON.stringify(claim)} says what a person says or wants, and no human said it (${nameOf(source)} is ${by}). Quote the human, or leave it out.`;
     }
   } else if (entry.type === 'user' && quoted.every((each) => each.source.speaker !== 'human' || isChosen(each))) {
-    return `type: ${source.id} is a choice among what was offered. It says what was decided here, not who the user is: make it project or feedback.`;
+    return `type: ${nameOf(source)} is a choice among what was offered. It says what was decided here, not who the user is: make it project or feedback.`;
   }
   // Whatever its type: an order, and what somebody is said to want, is theirs or is not kept.
   const isStrict = isOfPerson(entry) || claimsSpeaker(text) !== null || speaksToAgent(text);
@@ -179,11 +182,11 @@ function foreignProblem(
       ({ source: { speaker }, quote: words }) => speaker === 'assistant' && containsLiteral(unsaid, words),
     );
     if (agent) {
-      return `text: ${JSON.stringify(unsaid)} is only what the agent says in ${agent.source.id}, and the human's answer does not take it up. Leave the value out.`;
+      return `text: ${JSON.stringify(unsaid)} is only what the agent says in ${nameOf(agent.source)}, and the human's answer does not take it up. Leave the value out.`;
     }
     const theirs = quoted.find(({ source }) => source.speaker === 'human' && isNamed(unsaid, [source.text]));
     if (theirs) {
-      return `text: ${JSON.stringify(unsaid)} is only quoted or pasted by the human in ${theirs.source.id}. Quote it there together with their own words, or leave the value out.`;
+      return `text: ${JSON.stringify(unsaid)} is only quoted or pasted by the human in ${nameOf(theirs.source)}. Quote it there together with their own words, or leave the value out.`;
     }
     return `text: ${JSON.stringify(unsaid)} stands in none of the messages it rests on. Add the one that says it to the evidence, or leave the value out.`;
   }
@@ -263,6 +266,11 @@ function lastSaidBefore(human: string, shown: EvidenceSource[]): EvidenceSource 
     .findLast((each) => each.speaker === 'assistant' && wordsOf(each).trim() !== '');
 }
 
+/** What the model knows a message by. */
+function nameOf({ shownAs, id }: EvidenceSource): string {
+  return shownAs ?? id;
+}
+
 function wordsOf({ words, text }: EvidenceSource): string {
   return words ?? text;
 }
@@ -319,7 +327,7 @@ function borrowedProblem(
     if (borrowed === undefined) continue;
     const who = source.speaker === 'human' ? 'somebody who is quoted' : source.speaker;
     const list = borrowed.slice(0, 6).map((word) => JSON.stringify(word));
-    return `text: says what ${who} says in ${source.id}, not what the human does (${list.join(', ')}). Quote the human's message that says it or answers it, and use its words.`;
+    return `text: says what ${who} says in ${nameOf(source)}, not what the human does (${list.join(', ')}). Quote the human's message that says it or answers it, and use its words.`;
   }
   return null;
 }

@@ -344,6 +344,24 @@ describe('a call', () => {
     expect(reply.text).toBe('0: recorded\n1: recorded\n2: recorded\n3: already recorded\n4: already recorded');
   });
 
+  test('that is refused is told of messages as the excerpt names them', async () => {
+    const excerpt = await buildOne([
+      turn([
+        message('msg_01AAAA-1', 'assistant', ['Shall I move the cache to Redis?']),
+        message('msg_01AAAA-2', 'human', ['no, keep it in the process']),
+      ]),
+    ]);
+    const [asked, answer] = [...excerpt.text.matchAll(/^\[(m-\w+) /gm)].map(([, shown]) => shown as string);
+    const refusedFor = async (id: string | undefined, quote: string, type = 'feedback') => {
+      const evidence = [{ message: id, quote }];
+      const entries = [{ type, strength: 'stated', text: 'The cache stays in the process.', evidence }];
+      return (await recorderOf(excerpt).call({ entries })).text;
+    };
+    expect(await refusedFor(answer, 'keep it in the process')).toBe('0: recorded');
+    expect(await refusedFor(asked, 'move the cache to Redis')).toContain(`a human message, ${asked} is by assistant`);
+    expect(await refusedFor(asked, 'keep it in the process')).toContain(`but in ${answer}. Name that message.`);
+  });
+
   test('leaves no unseen character in what is kept', async () => {
     const record = tool();
     await record.call({

@@ -26,6 +26,8 @@ import { estimateTokens, isWithinTokens } from './tokens.ts';
 /** A message that is shown, for checking what is quoted from it. */
 export interface SourceMessage {
   id: string;
+  /** The id that the model was shown. */
+  shownAs?: string;
   turn: string;
   speaker: Speaker;
   at?: string;
@@ -147,12 +149,18 @@ export function redactOnce(redact: Redact): (segment: Segment) => Promise<string
 /** The message of a segment, for checking what is quoted from it. */
 export async function readSource(
   { message, turn, siblings }: Segment,
-  how: { offered: boolean; redact: Redact; redactSegment: (segment: Segment) => Promise<string> },
+  how: {
+    offered: boolean;
+    shortIds: Layout['shortIds'];
+    redact: Redact;
+    redactSegment: (segment: Segment) => Promise<string>;
+  },
 ): Promise<SourceMessage> {
   const speaker = speakerOf(message);
   const said = siblings.filter((other) => other.speaker === speaker);
   const textOf = async (segments: Segment[]) => (await Promise.all(segments.map(how.redactSegment))).join('\n');
   const source: SourceMessage = { id: message.id, turn, speaker, text: await textOf(said), offered: how.offered };
+  source.shownAs = how.shortIds.get(message.id);
   if (message.at) source.at = message.at;
   const inWords = said.filter((other) => other.kind === 'words');
   if (inWords.length < said.length) source.words = await textOf(inWords);
@@ -373,9 +381,10 @@ function excerptBuilder({ budgetTokens, redact, zone }: ExcerptOptions, shortIds
     const chosen = inOrder(choose(ranked, essential, layout));
     const offeredMessages = new Set(own.map((segment) => segment.position));
     for (const { segment } of chosen) {
+      const isOffered = offeredMessages.has(segment.position);
       sources.set(
         segment.message.id,
-        await readSource(segment, { offered: offeredMessages.has(segment.position), redact, redactSegment }),
+        await readSource(segment, { offered: isOffered, shortIds, redact, redactSegment }),
       );
     }
     const text = render(chosen, layout);
