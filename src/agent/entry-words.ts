@@ -2,13 +2,7 @@
 // and which date in a text no calendar knows. Told by form, in English and the languages whose sessions were met. It
 // knows nothing of excerpts, and what it answers is always the text's own words.
 
-import {
-  ENGLISH_MONTH,
-  RELATIVE_DATES,
-  RELATIVE_DATES_UNSPACED,
-  SHORT_FORMS,
-  WEEKDAY,
-} from '../base/text/lexicon.ts';
+import { ENGLISH_MONTH, RELATIVE_DATES, RELATIVE_DATES_UNSPACED, SHORT_FORMS, WEEKDAY } from '../base/text/lexicon.ts';
 import { segmentWords } from '../base/text/wording.ts';
 
 // What a quote names. What copying changes without changing what was said is let pass: white space, typographic quotes and

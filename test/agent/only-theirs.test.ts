@@ -210,7 +210,9 @@ test('what a person writes short is theirs written out, and no other words are',
   expect(await said('The bot reviews pull requests.')).toBe('kept');
   expect(await said('The production database is Kim’s.')).toBe('kept');
   expect(await said('Repository comments are valid.')).toMatch(/says what assistant says/);
-  expect(await adopt({ text: 'Pull requests of the repository.' }, agent, 'per-pr.db, see prod.ts')).toMatch(/says what/);
+  expect(await adopt({ text: 'Pull requests of the repository.' }, agent, 'per-pr.db, see prod.ts')).toMatch(
+    /says what/,
+  );
 });
 
 describe('a value that a text names', () => {

@@ -91,7 +91,14 @@ export const SHORT_FORMS: Record<string, string> = {
   ...{ pr: 'pull request', mr: 'merge request', repo: 'repository', db: 'database', dir: 'directory', lib: 'library' },
   ...{ config: 'configuration', docs: 'documentation', spec: 'specification', env: 'environment', var: 'variable' },
   ...{ auth: 'authentication', deps: 'dependencies', perf: 'performance', param: 'parameter', arg: 'argument' },
-  ...{ prod: 'production', dev: 'development', app: 'application', info: 'information', msg: 'message', cmd: 'command' },
+  ...{
+    prod: 'production',
+    dev: 'development',
+    app: 'application',
+    info: 'information',
+    msg: 'message',
+    cmd: 'command',
+  },
   ...{ js: 'JavaScript', ts: 'TypeScript', k8s: 'Kubernetes', ui: 'user interface', pkg: 'package', tmp: 'temporary' },
 };
 
