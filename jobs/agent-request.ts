@@ -74,30 +74,24 @@ export class Guidance {
   readonly #projectOf = new Map<string, string>();
 
   /** Reads the files of all projects whose sessions the ledger knows. */
-  static async read(ledger: Ledger): Promise<Guidance> {
-    const guidance = new Guidance();
-    for (const [id, cwd] of ledger.lists('select id, cwd from session where cwd is not null') as [string, string][]) {
-      await guidance.#add(id, cwd);
-    }
-    return guidance;
+  static read(ledger: Ledger): Promise<Guidance> {
+    return Guidance.of(ledger.lists('select id, cwd from session where cwd is not null') as [string, string][]);
   }
 
-  /** Reads the files of the one project that a session runs in. */
-  static async ofSession({ id, cwd }: { id: string; cwd?: string }): Promise<Guidance> {
+  /** Reads the files of the projects that these sessions run in. */
+  static async of(sessions: [id: string, cwd: string][]): Promise<Guidance> {
     const guidance = new Guidance();
-    if (cwd !== undefined) await guidance.#add(id, cwd);
-    return guidance;
-  }
-
-  async #add(id: string, cwd: string): Promise<void> {
-    try {
-      const project = gitRoot(cwd) ?? cwd;
-      this.#projectOf.set(id, project);
-      if (!this.#byProject.has(project)) this.#byProject.set(project, await readProject(project));
-    } catch (error) {
-      // A project that cannot be read says nothing.
-      if (!isAppError(error, 'storage')) throw error;
+    for (const [id, cwd] of sessions) {
+      try {
+        const project = gitRoot(cwd) ?? cwd;
+        guidance.#projectOf.set(id, project);
+        if (!guidance.#byProject.has(project)) guidance.#byProject.set(project, await readProject(project));
+      } catch (error) {
+        // A project that cannot be read says nothing.
+        if (!isAppError(error, 'storage')) throw error;
+      }
     }
+    return guidance;
   }
 
   /** The file that says the same as `text` in the project that the session ran in; undefined where none does. */

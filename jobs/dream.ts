@@ -30,7 +30,6 @@ import { Guidance } from './agent-request.ts';
 import {
   type ArchiveAfterDays,
   commitArchiving,
-  dropKnown,
   dropSaid,
   findArchivable,
   retireWithdrawn,
@@ -177,12 +176,10 @@ async function distil(
   await commit(await writeHabits(loaded.held, store));
   const guidance = await Guidance.read(store.ledger);
   await rehearseCommit(deps);
-  const unsaid = await dropSaid(loaded.fresh, guidance);
+  const unsaid = await dropSaid(loaded.fresh, guidance, store);
   await commit(unsaid.checked);
-  const unknown = await dropKnown(unsaid.rest, store);
-  await commit(unknown.checked);
   // 6.
-  const night = { fresh: unknown.rest, withdrawn: retired.rest, instructions: loaded.instructions };
+  const night = { fresh: unsaid.rest, withdrawn: retired.rest, instructions: loaded.instructions };
   const asked = await loaded.sent?.ask(night, { ...deps, commit });
   // 7.
   const slices = new Slices(asked?.rest ?? [night], deps.requestTokens);

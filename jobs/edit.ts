@@ -35,7 +35,7 @@ export async function edit(
     const sql = `select distinct version."commit" as id from version join memory on memory.id = version.memory
       where memory.path = ? and version."commit" > ? and version.actor = 'external' order by 1`;
     const commits = ledger.all<{ id: number }>(sql, path, last);
-    return commits.map(({ id: commit }) => enterPersonsJob({ ledger, commit }, { kind: 'edit', outcome: 'edited' }));
+    return commits.map(({ id: commit }) => enterPersonsJob({ ledger, commit }, EDITED));
   });
   return { isFine, jobs };
 }
@@ -47,19 +47,19 @@ export async function edit(
  */
 export async function editLine(
   { path, line, shown, text }: { path: string; line: string; shown: string; text: string },
-  { store, clock }: { store: Store; clock: Clock },
+  at: { store: Store; clock: Clock },
 ): Promise<string | null> {
   const now = withUnixEnds(text).trimEnd();
   if (now === withUnixEnds(shown).trimEnd()) return null;
-  return asPerson({ kind: 'edit', outcome: 'edited' }, path, { store, clock }, (current) => {
+  return asPerson(EDITED, path, at, (current) => {
     const raw = current ?? '';
-    const at = locateLines(raw).find(
-      (each) => each.id === line && shownLine(raw, each) === withUnixEnds(shown).trimEnd(),
-    );
-    if (!at) throw new AppError('conflict', `The line was changed in ${path} meanwhile; nothing of yours was written.`);
+    const isMeant = (each: LocatedLine) => each.id === line && shownLine(raw, each) === withUnixEnds(shown).trimEnd();
+    const place = locateLines(raw).find(isMeant);
+    if (!place) throw changedMeanwhile(`The line was changed in ${path}`);
+    const { from, to } = place;
     const end = lineEndOf(raw);
-    const written = now === '' ? '' : `${now.replaceAll('\n', end)}${/\n$/.test(raw.slice(at.from, at.to)) ? end : ''}`;
-    return raw.slice(0, at.from) + written + raw.slice(at.to);
+    const written = now === '' ? '' : `${now.replaceAll('\n', end)}${raw.slice(from, to).endsWith('\n') ? end : ''}`;
+    return raw.slice(0, from) + written + raw.slice(to);
   });
 }
 
@@ -71,11 +71,16 @@ export async function editText(
   { path, shown, text }: { path: string; shown: string; text: string },
   at: { store: Store; clock: Clock },
 ): Promise<string | null> {
-  return asPerson({ kind: 'edit', outcome: 'edited' }, path, at, (current) => {
-    if (current !== shown)
-      throw new AppError('conflict', `${path} was changed meanwhile; nothing of yours was written.`);
+  return asPerson(EDITED, path, at, (current) => {
+    if (current !== shown) throw changedMeanwhile(`${path} was changed`);
     return text;
   });
+}
+
+const EDITED = { kind: 'edit', outcome: 'edited' } as const;
+
+function changedMeanwhile(what: string): AppError {
+  return new AppError('conflict', `${what} meanwhile; nothing of yours was written.`);
 }
 
 /** Changes one file as a person does; answers with which job it can be undone: null where nothing was changed. */
@@ -138,9 +143,8 @@ export async function editTopic(
   { path, shown, description, body }: { path: string; shown: string; description: string; body: string },
   at: { store: Store; clock: Clock },
 ): Promise<string | null> {
-  return asPerson({ kind: 'edit', outcome: 'edited' }, path, at, (current) => {
-    if (current === null || shaOf(current) !== shown)
-      throw new AppError('conflict', `${path} was changed meanwhile; nothing of yours was written.`);
+  return asPerson(EDITED, path, at, (current) => {
+    if (current === null || shaOf(current) !== shown) throw changedMeanwhile(`${path} was changed`);
     return withDescription(withBody(current, body), fold(description));
   });
 }

@@ -14,6 +14,7 @@
 
 import type { FoundEntry } from '../src/agent/entry-checks.ts';
 import { type AppError, ERRORS, type Failure, failureOf, isAppError, isGivenUp } from '../src/base/errors.ts';
+import type { SpentTotal } from '../src/memory/home/spend.ts';
 import { givenUpTurns, hasAny, hasMainAgent, sessionRow } from '../src/memory/ledger/coverage.ts';
 import type { Lease } from '../src/memory/ledger/job-rows.ts';
 import { beginJob, endJob } from '../src/memory/ledger/job-rows.ts';
@@ -26,24 +27,19 @@ import {
   type CommitDeps,
   commitExcerpt,
   coverTurns,
+  type ReportedEntry,
   rehearseCommit,
   sessionRows,
 } from './extract/commit.ts';
 import { type CitedMessages, type ProposeDeps, type Proposed, propose } from './extract/propose.ts';
-import {
-  coverageRanges,
-  type Done,
-  type ExtractEnd,
-  type ExtractReport,
-  failedBy,
-  NOTHING_DONE,
-  type ReportedEntry,
-  reportedEntry,
-} from './extract/report.ts';
 import { type Fork, type Offered, offerPending, type ShownBy } from './extract/show.ts';
-import { type PendingTurn, type SortedTurns, sortTurns } from './extract/sort-turns.ts';
-
-export type { ExtractOutcome, ExtractReport } from './extract/report.ts';
+import {
+  type CoveredTurns,
+  coverageRanges,
+  type PendingTurn,
+  type SortedTurns,
+  sortTurns,
+} from './extract/sort-turns.ts';
 
 export interface ExtractRequest {
   transcript: string;
@@ -87,6 +83,50 @@ export interface ExtractDeps extends ProposeDeps, CommitDeps {
   declinedBefore?: string;
   withLease: WithLease;
 }
+
+type ExtractEnd =
+  | { outcome: 'recorded' | 'nothing-new' | 'nothing-worth-keeping' | 'turn-limit' | 'busy'; error?: undefined }
+  /** Why it failed, or what was given up, and which class of failure it is. */
+  | { outcome: 'ceiling' | 'transcript-gone' | 'unknown-format' | 'failed'; error: Failure };
+
+export type ExtractOutcome = ExtractEnd['outcome'];
+
+export type ExtractReport = ExtractEnd &
+  Done & {
+    session: string;
+    transcript: string;
+    /** The memory directory that it belongs to; null where the session could not be read. */
+    memory: string | null;
+    spend: SpentTotal;
+  };
+
+/** What an extraction did of a session, as far as it came. */
+interface Done {
+  entries: ReportedEntry[];
+  /** What the ledger says of the session's turns; consecutive ones of one kind in one row. */
+  coverage: CoveredTurns[];
+  /** Turns that may still go on: they wait until the session ends or is quiet. */
+  unsettledTurns: number;
+  unreadableLines: number;
+  /** Its id in the ledger; null where there was nothing to do. */
+  job: string | null;
+  /** Turns that a failure left to be extracted. */
+  pendingTurns: number;
+  /** Turns that this run covered, those that it gave up apart. */
+  coveredTurns: number;
+  /** How the model was shown the session, where it was asked. */
+  fork?: ShownBy;
+}
+
+const NOTHING_DONE: Done = {
+  entries: [],
+  coverage: [],
+  unsettledTurns: 0,
+  unreadableLines: 0,
+  job: null,
+  pendingTurns: 0,
+  coveredTurns: 0,
+};
 
 /** An excerpt that a model finds too long is split down to this. */
 const SMALLEST_EXCERPT_TOKENS = 500;
@@ -284,12 +324,9 @@ async function* extractPending(
       const known = { session, store, instructions, reopened, written: sorted.written, waiting };
       const proposed = await propose(offered, known, deps);
       // 6.
-      const committed = await commitExcerpt(proposed, pending, deps);
-      waiting = proposed.waiting;
       cited = new Map([...cited, ...proposed.cited]);
-      const entries = committed.entries.map((entry) =>
-        reportedEntry(entry, { cited, userMemory: committed.userMemory }),
-      );
+      const entries = await commitExcerpt({ ...proposed, cited }, pending, deps);
+      waiting = proposed.waiting;
       extracted = { ...proposed, outcome: 'committed', entries };
     } catch (error) {
       extracted = { ...offered, outcome: 'failed', error };
@@ -327,4 +364,13 @@ function rowEnd(
   if (failure === undefined) return { outcome };
   if (isAppError(failure)) return failedBy(failure);
   return signal?.aborted ? { outcome: 'interrupted' } : { outcome: 'failed', error: failureOf(failure) };
+}
+
+/** Throws on what is not an AppError. */
+export function failedBy(error: unknown): Extract<ExtractEnd, { error: Failure }> {
+  if (!isAppError(error)) throw error;
+  const { code } = error;
+  const isGone = code === 'transcript-gone' || code === 'unknown-format';
+  const outcome = isGone ? code : ERRORS[code].class === 'ceiling' ? 'ceiling' : 'failed';
+  return { outcome, error: failureOf(error) };
 }

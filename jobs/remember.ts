@@ -55,27 +55,35 @@ export async function remember(
   // 1.
   const redaction = await redact(typed);
   const text = asSeen(redaction.text.replace(/[\s\p{Cc}\u2028\u2029]+/gu, ' '));
-  if (text === '' || text.length > MAX_CHARACTERS) {
-    throw new AppError(
-      'bad-input',
-      text === ''
-        ? 'There is nothing to remember: no words were given.'
-        : `That is ${text.length} characters; an entry is one line of at most ${MAX_CHARACTERS}.`,
-      {
-        remedy:
-          text === ''
-            ? 'Say it in quotes: nocturne remember "Always use pnpm."'
-            : `Remember it in parts, or write it into a topic file of its own in ${store.id}.`,
-      },
-    );
+  if (text === '') {
+    throw new AppError('bad-input', 'There is nothing to remember: no words were given.', {
+      remedy: 'Say it in quotes: nocturne remember "Always use pnpm."',
+    });
+  }
+  if (text.length > MAX_CHARACTERS) {
+    const found = `That is ${text.length} characters; an entry is one line of at most ${MAX_CHARACTERS}.`;
+    throw new AppError('bad-input', found, {
+      remedy: `Remember it in parts, or write it into a topic file of its own in ${store.id}.`,
+    });
   }
   const now = clock.now();
   const at = now.toISOString();
   const day = dayOf(now, zone);
-  const evidence = [{ message: `typed-${at}`, quote: text }];
-  const id = entryId({ message: `typed-${at}`, quote: text, text });
+  const said = { message: `typed-${at}`, quote: text };
+  const id = entryId({ ...said, text });
   const source = { by: 'human', session: '', turn: '', prompt: '' };
-  let entry: EntryRow = { id, type, strength: 'stated', text, evidence, ...source, at, day, job: '', state: 'new' };
+  let entry: EntryRow = {
+    id,
+    type,
+    strength: 'stated',
+    text,
+    evidence: [said],
+    ...source,
+    at,
+    day,
+    job: '',
+    state: 'new',
+  };
   let job: string | null = null;
   await store.commit({ actor: 'person' }, (ledger) => {
     // 2.

@@ -9,6 +9,7 @@ import { dayOf } from '../../src/base/time.ts';
 import { endWaiting, sayWaitedInVain, waitedInVain } from '../../src/memory/dream/habits.ts';
 import type { IndexSize } from '../../src/memory/dream/index-file.ts';
 import { type Archiving, isOthers, type Operation } from '../../src/memory/dream/operations.ts';
+import type { RestingLine } from '../../src/memory/dream/provenance.ts';
 import { linesDueBefore, linesSaying, refreshTopics, saidId, topicCards } from '../../src/memory/dream/topic-table.ts';
 import {
   addSupport,
@@ -27,7 +28,7 @@ import { archivePath, editLines, isArchivePath, lineId, newTopic, parseTopic } f
 import type { Guidance } from '../agent-request.ts';
 import { lineSeenOnce, resolveMeaning } from './check.ts';
 import { type Checked, type CommitAt, type CommitDeps, commitTopics, type Told, type TopicsPlan } from './commit.ts';
-import { type DraftTopic, readTopics, saidElsewhere } from './draft.ts';
+import { type DraftTopic, readTopicAt, readTopics, saidElsewhere } from './draft.ts';
 import { contextOf } from './select.ts';
 
 /** What code alone changes, if anything, and the entries of which a model says what becomes. */
@@ -65,31 +66,22 @@ export async function writeHabits(held: EntryRow[], store: Store): Promise<Check
   return { operations: await resolveMeaning(operations, { context, store }), context, fresh: held, withdrawn: [] };
 }
 
-/** Drops the entries that the project's own files say. */
-export async function dropSaid(fresh: EntryRow[], guidance: Guidance): Promise<ByCode> {
-  const fileOf = (entry: EntryRow) => (entry.by === 'person' ? undefined : guidance.saying(entry.text, entry.session));
-  const said = fresh.filter((entry) => fileOf(entry) !== undefined);
-  if (said.length === 0) return { checked: null, rest: fresh };
-  const operations = said.map((entry): Operation => {
-    const reason = `${fileOf(entry)} says it.`;
-    return { kind: 'drop', entries: [entry.id], because: 'in-repository', reason };
+/** Drops the entries that the project's own files say, or a memory that is no topic; what a person said is kept. */
+export async function dropSaid(fresh: EntryRow[], guidance: Guidance, { ledger }: Store): Promise<ByCode> {
+  const elsewhere = fresh.length > 0 ? saidElsewhere(ledger) : new Map<string, RestingLine>();
+  const operations = fresh.flatMap((entry): Operation[] => {
+    if (entry.by === 'person') return [];
+    const drop = { kind: 'drop' as const, entries: [entry.id] };
+    const file = guidance.saying(entry.text, entry.session);
+    if (file !== undefined) return [{ ...drop, because: 'in-repository', reason: `${file} says it.` }];
+    const line = elsewhere.get(saidId(entry.text));
+    return line ? [{ ...drop, because: 'duplicate', of: line.id, reason: `${line.path} says it.` }] : [];
   });
+  if (operations.length === 0) return { checked: null, rest: fresh };
+  const dropped = new Set(operations.flatMap(({ entries }) => entries));
+  const said = fresh.filter(({ id }) => dropped.has(id));
   const checked = { operations, context: await contextOf(said, []), fresh: said, withdrawn: [] };
-  return { checked, rest: fresh.filter((entry) => !said.includes(entry)) };
-}
-
-/** Drops the entries that a memory says which is no topic. */
-export async function dropKnown(fresh: EntryRow[], { ledger }: Store): Promise<ByCode> {
-  const said = fresh.length > 0 ? saidElsewhere(ledger) : new Map();
-  const saying = (entry: EntryRow) => (entry.by === 'person' ? undefined : said.get(saidId(entry.text)));
-  const known = fresh.filter((entry) => saying(entry) !== undefined);
-  if (known.length === 0) return { checked: null, rest: fresh };
-  const operations = known.map((entry): Operation => {
-    const { path, id } = saying(entry);
-    return { kind: 'drop', entries: [entry.id], because: 'duplicate', of: id, reason: `${path} says it.` };
-  });
-  const checked = { operations, context: await contextOf(known, []), fresh: known, withdrawn: [] };
-  return { checked, rest: fresh.filter((entry) => !known.includes(entry)) };
+  return { checked, rest: fresh.filter(({ id }) => !dropped.has(id)) };
 }
 
 /**
@@ -145,8 +137,7 @@ export async function findArchivable(
   const found = new Map<string, Archiving>();
   const topics = new Map<string, DraftTopic>();
   const add = async (path: string, line: string, why: Pick<Archiving, 'kind' | 'reason'>) => {
-    await readTopics(store, [path], topics);
-    const topic = [...topics.values()].find((each) => each.path === path);
+    const topic = await readTopicAt(store, path, topics);
     const known = topic?.lines.get(line);
     if (!known || isOthers(known) || topic?.isPinned) return;
     // A person has it before them, or said that it stays.
@@ -182,8 +173,7 @@ export async function findArchivable(
     const days = card.type ? archiveAfterDays[card.type] : null;
     if (days === null || card.isPinned || card.isArchived || card.changedAt >= daysAgo(days).toISOString()) continue;
     if (use.isSince(card.path, daysAgo(Math.max(days, RECENT_DAYS)))) continue;
-    await readTopics(store, [card.path], topics);
-    const topic = [...topics.values()].find((each) => each.path === card.path);
+    const topic = await readTopicAt(store, card.path, topics);
     // A topic in which somebody else wrote stays whole.
     if (!topic || [...topic.lines.values()].some(isOthers)) continue;
     const reason = `A ${card.type} topic that nobody used or changed for ${days} days.`;

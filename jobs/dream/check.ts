@@ -30,7 +30,7 @@ import type { Store } from '../../src/memory/store/store.ts';
 import { withoutMark } from '../../src/memory/text/topic.ts';
 import type { MemoryType } from '../../src/memory/types.ts';
 import { type Checked, type CommitAt, commitOperations, sizeOf } from './commit.ts';
-import { type DraftTopic, readHolding, readNamed, readTopics } from './draft.ts';
+import { type DraftTopic, readHolding, readNamed, readTopicAt } from './draft.ts';
 import type { Context, Selected, Slice } from './select.ts';
 
 interface Slot {
@@ -351,8 +351,7 @@ async function topicFor(
   for (const { path, line } of found) {
     const card = cards.get(path);
     if (!card || card.isArchived || card.isPinned || card.type !== type) continue;
-    await readTopics(store, [path], context.topics);
-    const topic = [...context.topics.values()].find((each) => each.path === path);
+    const topic = await readTopicAt(store, path, context.topics);
     if (!topic || !isFit(topic)) continue;
     const { text = topic.description } = topic.lines.get(line) ?? {};
     if (countShared(entry.text, text) >= NEAR_WORDS) return { name: topic.name, known: topic };

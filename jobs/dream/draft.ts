@@ -89,13 +89,17 @@ export async function readTopics(
   paths: Iterable<string>,
   topics: Map<string, DraftTopic> = new Map(),
 ): Promise<Map<string, DraftTopic>> {
-  for (const path of paths) {
-    const isLiving = !isArchivePath(path) || (await store.read(nameOf(path) + END)) !== null;
-    const name = isLiving ? path.slice(0, -END.length) : nameOf(path);
-    const text = topics.has(name) ? null : await store.read(path);
-    if (text !== null) topics.set(name, await readTopic(store.ledger, { name, path, text }));
-  }
+  for (const path of paths) await readTopicAt(store, path, topics);
   return topics;
+}
+
+/** Reads one of them, unless it is there; undefined where there is none. */
+export async function readTopicAt(store: Store, path: string, topics: Map<string, DraftTopic>) {
+  const isLiving = !isArchivePath(path) || (await store.read(nameOf(path) + END)) !== null;
+  const name = isLiving ? path.slice(0, -END.length) : nameOf(path);
+  const text = topics.has(name) ? null : await store.read(path);
+  if (text !== null) topics.set(name, await readTopic(store.ledger, { name, path, text }));
+  return topics.get(name);
 }
 
 /**
@@ -130,7 +134,7 @@ function nameOf(path: string): string {
 }
 
 /** A memory that is no topic, as a topic that nobody but its writer changes; null where there is none. */
-export async function readOther(store: Store, path: string): Promise<DraftTopic | null> {
+async function readOther(store: Store, path: string): Promise<DraftTopic | null> {
   const text = await store.read(path);
   if (text === null) return null;
   const topic = await readTopic(store.ledger, { name: path.replace(/\.md$/i, ''), path, text });

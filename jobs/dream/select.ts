@@ -153,7 +153,7 @@ export async function select(
   const room = new Room(tokens * (1 - OTHERS_PART));
   const scores = scoreLines(search, { ledger, entries: fresh, cards });
   for (const { path, line } of withdrawn.flatMap((entry) => supportsByEntry(ledger, entry.id))) {
-    scores.set(path, (scores.get(path) ?? new Map()).set(line, Number.POSITIVE_INFINITY));
+    addScore(scores, { path, line }, MUST);
   }
   const changed = new Map<string, string[]>();
   const byPath = new Map<string, DraftTopic>();
@@ -168,15 +168,13 @@ export async function select(
   for (const { id, changes } of context.entries.values()) {
     if (!changes || !fresh.some((entry) => entry.id === id)) continue;
     const lines = await linesSaying(changes, { search, open, cards });
-    for (const { path, line } of lines) {
-      scores.set(path, (scores.get(path) ?? new Map()).set(line, Number.POSITIVE_INFINITY));
-    }
+    for (const found of lines) addScore(scores, found, MUST);
     if (lines.length > 0) changed.set(id, [...new Set(lines.map(({ line }) => line))]);
   }
   const paths = byScore(scores).filter((path) => cards.has(path));
   const wanted = paths.flatMap((path) => [...(scores.get(path) ?? [])].map(([line, score]) => ({ path, line, score })));
   for (const { path, line, score } of wanted.sort((a, b) => b.score - a.score)) {
-    const isMust = score === Number.POSITIVE_INFINITY;
+    const isMust = score === MUST;
     const topic = isMust || !room.isFull ? await open(path) : undefined;
     if (topic) room.show(topic, line, { isMust });
   }
@@ -209,24 +207,26 @@ export async function select(
   return { slice, context, shown: room.shown, others, unnamed: unpinned - shownPaths.size - others.length, changed };
 }
 
-/** By path, the lines that entries are near to, with how near. */
+/** By path, lines with how near entries are to them. */
+type Scores = Map<string, Map<string, number>>;
+/** What must be shown. */
+const MUST = Number.POSITIVE_INFINITY;
+
+function addScore(scores: Scores, { path, line }: { path: string; line: string }, score: number): void {
+  const lines = scores.get(path) ?? new Map<string, number>();
+  scores.set(path, lines.set(line, (lines.get(line) ?? 0) + score));
+}
+
 function scoreLines(
   search: TopicSearch,
   { ledger, entries, cards }: { ledger: Ledger; entries: EntryRow[]; cards: Map<string, TopicCard> },
-): Map<string, Map<string, number>> {
-  const scores = new Map<string, Map<string, number>>();
-  const add = (path: string, line: string, score: number) => {
-    const lines = scores.get(path) ?? new Map<string, number>();
-    scores.set(path, lines.set(line, (lines.get(line) ?? 0) + score));
-  };
+): Scores {
+  const scores: Scores = new Map();
   for (const entry of entries) {
-    for (const [rank, { path, line }] of search.find(entry.text, LINES_PER_ENTRY).entries()) {
-      const isSure = rank < SURELY_PER_ENTRY && line !== '';
-      add(
-        path,
-        line,
-        isSure ? Number.POSITIVE_INFINITY : (cards.get(path)?.type === entry.type ? 1 : OTHER_TYPE) / (1 + rank),
-      );
+    for (const [rank, found] of search.find(entry.text, LINES_PER_ENTRY).entries()) {
+      const isSure = rank < SURELY_PER_ENTRY && found.line !== '';
+      const nearness = (cards.get(found.path)?.type === entry.type ? 1 : OTHER_TYPE) / (1 + rank);
+      addScore(scores, found, isSure ? MUST : nearness);
     }
   }
   for (const session of new Set(entries.map((entry) => entry.session).filter(Boolean))) {
@@ -236,7 +236,7 @@ function scoreLines(
       session,
       LINES_PER_SESSION,
     ) as [string, string][];
-    for (const [path, line] of rows) add(path, line, SAME_SESSION);
+    for (const [path, line] of rows) addScore(scores, { path, line }, SAME_SESSION);
   }
   return scores;
 }
@@ -291,7 +291,7 @@ function contradicting(topic: DraftTopic, shown: Set<string>): string[] {
     .map(({ id }) => id);
 }
 
-function byScore(scores: Map<string, Map<string, number>>): string[] {
+function byScore(scores: Scores): string[] {
   const sums = [...scores].map(([path, lines]) => ({ path, sum: [...lines.values()].reduce((a, b) => a + b, 0) }));
   return sums.sort((a, b) => b.sum - a.sum || (a.path < b.path ? -1 : 1)).map(({ path }) => path);
 }

@@ -27,7 +27,7 @@ import type { Store } from '../../src/memory/store/store.ts';
 import { changeLogs, entryId, logPath } from '../../src/memory/text/daily-log.ts';
 import type { Disposition } from '../../src/memory/types.ts';
 import { readPointAt, type Session } from '../../src/transcript/session.ts';
-import type { Proposed } from './propose.ts';
+import type { CitedMessages, Proposed } from './propose.ts';
 import { nameOf, type PendingTurn } from './turn-parts.ts';
 
 export interface CommitDeps {
@@ -46,22 +46,32 @@ export interface CommitAt {
   rows: SessionRows;
 }
 
-/** What one run of the extractor came to. */
-interface Committed {
-  /** The turns that are done with it. */
-  turns: PendingTurn[];
-  /** Entries of these turns: new ones, and those that were found again. */
-  entries: EntryRow[];
-  /** Where those about the user go. */
-  userMemory?: string;
+export interface ReportedEntry {
+  id: string;
+  type: string;
+  text: string;
+  evidence: { message: string; quote: string; speaker: string; at: string | null }[];
+  session: string;
+  turn: string;
+  /** The memory directory it goes to, where that is not the session's: the user scope. */
+  memory?: string;
 }
 
-/** Commits what the extractor recorded. `reopened`: turns that were extracted before; what they gave is replaced. */
+/**
+ * Commits what the extractor recorded. `reopened`: turns that were extracted before; what they gave is replaced. Answers the
+ * entries of these turns, new ones and those that were found again.
+ */
 export async function commitExcerpt(
-  { turns: offered, left, found: recorded, prompt }: Pick<Proposed, 'turns' | 'left' | 'found' | 'prompt'>,
+  {
+    turns: offered,
+    left,
+    found: recorded,
+    cited,
+    prompt,
+  }: Pick<Proposed, 'turns' | 'left' | 'found' | 'cited' | 'prompt'>,
   { session, store, lease, job, rows, reopened }: CommitAt & { reopened: ReadonlySet<string> },
   { userMemoryOf, clock, zone }: CommitDeps,
-): Promise<Committed> {
+): Promise<ReportedEntry[]> {
   const userMemory = (await userMemoryOf?.(store)) ?? undefined;
   const sendsUser = userMemory !== undefined && userMemory !== store.id;
   const kept: EntryRow[] = [];
@@ -106,7 +116,20 @@ export async function commitExcerpt(
       },
     };
   });
-  return { turns: offered, entries: kept, userMemory };
+  return kept.map((entry) => reportedEntry(entry, { cited, userMemory }));
+}
+
+function reportedEntry(
+  entry: EntryRow,
+  { cited, userMemory }: { cited: CitedMessages; userMemory?: string },
+): ReportedEntry {
+  const { id, type, text, session, turn } = entry;
+  const evidence = entry.evidence.map(({ message, quote }) => {
+    const source = cited.get(message);
+    return { message, quote, speaker: source?.speaker ?? entry.by, at: source?.at ?? null };
+  });
+  const place = entry.state === 'sent' && userMemory ? { memory: userMemory } : {};
+  return { id, type, text, evidence, session, turn, ...place };
 }
 
 /** Covers turns without extracting them: private ones, what the main agent wrote down itself, what is given up. */

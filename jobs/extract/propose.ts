@@ -83,7 +83,7 @@ async function runExtractor(
   // Messages without words (a cleared screen, an empty result) are covered without being asked about.
   if (excerpt.text === '') return { ending: 'done', found: [], prompt: system.fingerprint };
   const isReopened = (row: EntryRow) => row.session === session.id && reopened.has(row.turn);
-  const guidance = await Guidance.ofSession(session);
+  const guidance = await Guidance.of(session.cwd === undefined ? [] : [[session.id, session.cwd]]);
   const record = recordEntriesTool({
     find: (id) => findSource(excerpt, id),
     isKnown(candidate) {

@@ -82,7 +82,7 @@ interface ToShow {
 /** The excerpts that the pending turns are shown in. */
 export function excerptsOf(
   of: ToShow,
-  { excerptTokens, zone, isNumbered }: { excerptTokens: number; zone: string; isNumbered?: boolean },
+  { excerptTokens, zone, isNumbered }: Pick<ShowOptions, 'excerptTokens' | 'zone'> & { isNumbered?: boolean },
 ): AsyncGenerator<Excerpt> {
   const ids = of.sorted.shown.values().flatMap(({ turn }) => turn.saidIds);
   const options = { ids, budgetTokens: excerptTokens, redact, zone, isNumbered };
@@ -119,11 +119,7 @@ async function continuationOf(
   const obstacle = obstacleIn(request, agent.model);
   if (obstacle) return { by: 'excerpt', why: obstacle };
   if ([...of.sorted.states.values()].includes('private')) return { by: 'excerpt', why: PRIVATE };
-  const excerpt = await listMessages(await Array.fromAsync(readTurnsToShow(of)), {
-    budgetTokens: excerptTokens,
-    redact,
-    zone,
-  });
+  const excerpt = await listMessages(await Array.fromAsync(readTurnsToShow(of)), { excerptTokens, zone });
   if (!excerpt) return { by: 'excerpt', why: 'too many of its messages are pending' };
   return { by: 'prefix', continues: request, excerpt };
 }
@@ -167,30 +163,21 @@ function fieldOf(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined;
 }
 
-interface MessageListOptions {
-  budgetTokens: number;
-  redact: (text: string) => Promise<{ text: string }>;
-  /** Time zone of the dates that are shown. */
-  zone: string;
-}
-
 const BEGINNING_CHARACTERS = 80;
 
 /** Lists all that is offered of `turns`, tools left out where it is too much; null where it still is. */
-export async function listMessages(turns: ExcerptTurn[], options: MessageListOptions): Promise<Excerpt | null> {
+async function listMessages(
+  turns: ExcerptTurn[],
+  { excerptTokens, zone }: Pick<ShowOptions, 'excerptTokens' | 'zone'>,
+): Promise<Excerpt | null> {
   const segments: Segment[] = [];
   for (const turn of turns) {
     const messages = (segments.at(-1)?.position ?? -1) + 1;
     segments.push(...segmentsOf(turn, { messages, segments: segments.length }).filter((segment) => segment.offered));
   }
-  const layout: Layout = {
-    shortIds: shortenIds(segments.map((segment) => segment.message.id)),
-    messages: 0,
-    zone: options.zone,
-  };
+  const layout: Layout = { shortIds: shortenIds(segments.map(({ message }) => message.id)), messages: 0, zone };
   const sources = new Map<string, SourceMessage>();
   const lines: { text: string; isTool: boolean }[] = [];
-  const { redact } = options;
   const redaction = { offered: true, shortIds: layout.shortIds, redact, redactSegment: redactOnce(redact) };
   for (const first of segments.filter((segment) => segment.siblings[0] === segment)) {
     // The question that a person answers is not in the list.
@@ -206,7 +193,7 @@ export async function listMessages(turns: ExcerptTurn[], options: MessageListOpt
   for (const kept of [lines, lines.filter((line) => !line.isTool)]) {
     const text = kept.map((line) => line.text).join('\n');
     const tokens = estimateTokens(text);
-    if (tokens <= options.budgetTokens) return { text, tokens, turns: ids, sources };
+    if (tokens <= excerptTokens) return { text, tokens, turns: ids, sources };
   }
   return null;
 }

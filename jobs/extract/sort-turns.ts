@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { listFiles } from '../../src/base/files/directories.ts';
 import { readText } from '../../src/base/files/files.ts';
 import { isCheckedInDir } from '../../src/memory/home/paths.ts';
-import { type Coverage, coverageOfTurn, standsForMore } from '../../src/memory/ledger/coverage.ts';
+import { type Coverage, coverageOfTurn, coverageWhere, standsForMore } from '../../src/memory/ledger/coverage.ts';
 import { type Ledger, lookIntoLedger } from '../../src/memory/ledger/ledger.ts';
 import type { Disposition } from '../../src/memory/types.ts';
 import { idsOf } from '../../src/transcript/excerpt/excerpt.ts';
@@ -179,6 +179,36 @@ export async function sortTurns(
     }
   }
   return sorted;
+}
+
+/** Consecutive turns of which the same became. */
+export interface CoveredTurns {
+  from: string;
+  to: string;
+  became: Disposition;
+}
+
+/** What the ledger says of the turns as they were sorted. */
+export function coverageRanges(
+  ledger: Ledger,
+  session: string,
+  { states, parts }: Pick<SortedTurns, 'states' | 'parts'>,
+): CoveredTurns[] {
+  const rowsOf = Map.groupBy(coverageWhere(ledger, { session }), (row) => row.turn);
+  const ranges: CoveredTurns[] = [];
+  let isOpen = false;
+  for (const turn of states.keys()) {
+    const places = (parts.get(turn) ?? []).map(({ from }) => from);
+    const rows = (rowsOf.get(turn) ?? []).toSorted((a, b) => places.indexOf(a.from) - places.indexOf(b.from));
+    for (const { disposition: became } of rows) {
+      const last = ranges.at(-1);
+      if (isOpen && last?.became === became) last.to = turn;
+      else ranges.push({ from: turn, to: turn, became });
+      isOpen = true;
+    }
+    if (rows.length === 0) isOpen = false;
+  }
+  return ranges;
 }
 
 function whole(turn: KnownTurn): PendingTurn {

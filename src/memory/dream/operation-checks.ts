@@ -213,7 +213,7 @@ function refusalOfReplacing(
 }
 
 function checkRename(
-  { topic: name, to, description }: Extract<Operation, { kind: 'rename' }>,
+  { topic: name, to }: Extract<Operation, { kind: 'rename' }>,
   { operations, context, say }: Check,
 ): void {
   const topic = context.topics.get(name);
@@ -231,7 +231,6 @@ function checkRename(
   if (isTaken) say(`there is a topic ${to} already: put lines into it instead.`);
   const same = operations.filter((each) => each.kind === 'rename' && (each.topic === name || each.to === to));
   if (same.length > 1) say(`${name} is renamed twice, or ${to} is the new name of two topics.`);
-  if (description && /[[\]]/.test(description)) say('the description must not hold brackets.');
 }
 
 type Drop = Extract<Operation, { kind: 'drop' }>;

@@ -18,7 +18,6 @@ export interface TopicCard {
   type: MemoryType | undefined;
   isPinned: boolean;
   isArchived: boolean;
-  bytes: number;
   lines: number;
   /** When its head was made; ISO-8601. */
   changedAt: string;
@@ -28,8 +27,6 @@ export interface TopicCard {
 interface FoundLine {
   path: string;
   line: string;
-  /** The higher the better. */
-  score: number;
 }
 
 /** Of the words of a query, so many of the rarest are searched for. */
@@ -55,8 +52,7 @@ export function refreshTopics(ledger: Ledger, { most = Number.POSITIVE_INFINITY 
   });
 }
 
-const CARDS =
-  'select path, head, name, description, type, pinned, bytes, lines, changed_at from topic where lines >= 0';
+const CARDS = 'select path, head, name, description, type, pinned, lines, changed_at from topic where lines >= 0';
 
 /** All topics with a file, archived ones too, by path. Call `refreshTopics` first. */
 export function topicCards(ledger: Ledger): TopicCard[] {
@@ -84,16 +80,14 @@ export class TopicSearch {
   find(text: string, most: number): FoundLine[] {
     const words = this.#rarest(wordsOf(text));
     if (words.length === 0) return [];
-    return this.#ledger
-      .all(
-        `select topic_line.path, topic_line.line, found.score from
-           (select rowid as id, bm25(topic_words) as score from topic_words where topic_words match ?
-            order by rank limit ?) as found
-         join topic_line on topic_line.id = found.id order by found.score`,
-        words.map((word) => `"${word}"`).join(' OR '),
-        most,
-      )
-      .map(({ path, line, score }) => ({ path, line, score: -(score as number) }) as FoundLine);
+    return this.#ledger.all(
+      `select topic_line.path, topic_line.line from
+         (select rowid as id, bm25(topic_words) as score from topic_words where topic_words match ?
+          order by rank limit ?) as found
+       join topic_line on topic_line.id = found.id order by found.score`,
+      words.map((word) => `"${word}"`).join(' OR '),
+      most,
+    );
   }
 
   /** The words that the fewest lines hold, as many as a search can look through in no time, without unknown ones. */
@@ -123,22 +117,20 @@ export class TopicSearch {
 
 /** Lines of living topics of the project whose last date, one that was to be met, is before `day`. */
 export function linesDueBefore(ledger: Ledger, day: Day): { path: string; line: string; due: Day }[] {
-  const rows = ledger.lists(
+  return ledger.all(
     `select topic_line.path, line, due from topic_line join topic on topic.path = topic_line.path
      where due < ? and type = 'project' and pinned = 0 and topic.path not like 'archive/%' order by 1, 2`,
     day,
-  ) as [string, string, string][];
-  return rows.map(([path, line, due]) => ({ path, line, due }));
+  );
 }
 
 /** Lines of living topics that say the same as `text`, letter case, punctuation and marks aside. */
 export function linesSaying(ledger: Ledger, text: string): { path: string; line: string }[] {
-  const rows = ledger.lists(
+  return ledger.all(
     `select topic_line.path, line from topic_line join topic on topic.path = topic_line.path
      where said = ? and pinned = 0 and topic.path not like 'archive/%' order by 1, 2`,
     saidId(text),
-  ) as [string, string][];
-  return rows.map(([path, line]) => ({ path, line }));
+  );
 }
 
 /** The topics, living and archived, in which a line may link the topic at `path`. */
@@ -172,9 +164,9 @@ export function clearTopicTable(ledger: Ledger): void {
   });
 }
 
-type CardRow = [string, string, string, string, string | null, number, number, number, string];
+type CardRow = [string, string, string, string, string | null, number, number, string];
 
-function cardOf([path, head, name, description, type, pinned, bytes, lines, changedAt]: CardRow): TopicCard {
+function cardOf([path, head, name, description, type, pinned, lines, changedAt]: CardRow): TopicCard {
   return {
     path,
     head,
@@ -183,7 +175,6 @@ function cardOf([path, head, name, description, type, pinned, bytes, lines, chan
     type: isMemoryType(type) ? type : undefined,
     isPinned: pinned === 1,
     isArchived: isArchivePath(path),
-    bytes,
     lines,
     changedAt,
   };

@@ -153,11 +153,6 @@ export class Ledger extends Sql {
     return this.db.serialize();
   }
 
-  /** Takes the steps of the wings that are there and notes their tables; what other wings left stays as it is. */
-  takeWingSteps(): void {
-    for (const wing of getWingSchemas()) this.takeStepsOf(wing);
-  }
-
   /** Whether the wings that are there find their tables as they know them. */
   hasWingSteps(): boolean {
     return getWingSchemas().every(({ name, schema = [] }) => (this.wingVersion(name)?.version ?? 0) === schema.length);
@@ -224,7 +219,8 @@ export function openLedger(
   const db = openDatabase(ledgerPath(dir), { ...begun, ifDamaged: IF_DAMAGED, waitMs, isCopy });
   const ledger = new Ledger(db, startedBy);
   try {
-    ledger.takeWingSteps();
+    // What other wings left stays as it is.
+    for (const wing of begun.wings) ledger.takeStepsOf(wing);
     return ledger;
   } catch (error) {
     ledger.close();

@@ -19,6 +19,7 @@ import {
   writeSynced,
 } from '../../base/files/files.ts';
 import { type Content, shaOf } from '../ledger/version-rows.ts';
+import { matchesKnown } from './live-files.ts';
 
 /** Where they are, in the memory directory. */
 export const DISPLACED_DIR = '.nocturne/aside';
@@ -128,7 +129,7 @@ export class DisplacedFiles {
       const stat = statNow(path);
       const known = this.#stats.get(file.name);
       const isOld = nowMs - file.atMs > WATCHED_MS;
-      if (stat && !isOld && known && isSameStat(known, stat)) continue;
+      if (stat && !isOld && known && matchesKnown(known, stat)) continue;
       const content = readWritten(path, { isEmptyExpected: file.sha === shaOf('') });
       if (content === null) continue;
       if (shaOf(content) !== file.sha) {
@@ -186,9 +187,4 @@ export function readWritten(path: string, { isEmptyExpected }: { isEmptyExpected
     content = readBytesNow(path);
   }
   return content;
-}
-
-/** Whether a file cannot have been written between two stats. */
-function isSameStat(a: Stat, b: Stat): boolean {
-  return a.bytes === b.bytes && a.modifiedMs === b.modifiedMs && a.changedMs === b.changedMs;
 }

@@ -99,15 +99,13 @@ export function oversized(dir: string, paths: string[]): { path: string; bytes: 
   });
 }
 
-/** Null where no file stands, or where a path cannot be that of a memory. `dir` is canonical. */
-function readConfined(dir: string, path: string): string | null {
-  const absolute = findConfined(dir, path);
-  return absolute === null ? null : readMemoryNow(absolute);
-}
-
-/** The same as readers are shown it: what git left in it is told by conflict.ts. */
+/**
+ * A text as readers are shown it: what git left in it is told by conflict.ts. Null where no file stands, or where a path
+ * cannot be that of a memory. `dir` is canonical.
+ */
 export function readShown(dir: string, path: string, ledger: Ledger | null): string | null {
-  const text = readConfined(dir, path);
+  const absolute = findConfined(dir, path);
+  const text = absolute && readMemoryNow(absolute);
   return text === null ? null : shownText(text, { path, ledger });
 }
 
@@ -247,16 +245,24 @@ export interface ReadMemory {
 
 /** What a store and a directory that is only looked at have in common. */
 export interface MemoryReader {
-  /** As a person knows it: its directory, or its id where it is kept elsewhere. */
+  /**
+   * What a person, the home, the queue and other stores know it by: its canonical directory, or its id where it is kept
+   * elsewhere.
+   */
   readonly id: string;
-  /** The memory directory, canonical. */
+  /** Where its files can be read, canonical. */
   readonly dir: string;
   readonly ledger: Ledger;
   /** The text of a file as it stands now, or null. */
   read(path: string): Promise<string | null>;
-  lookUp(path: string): Promise<ReadMemory | null>;
+  /** A file as it stands now with what is known of it, or null. Bytes that are no UTF-8 are shown as U+FFFD. */
+  lookUp(given: string): Promise<ReadMemory | null>;
+  /** The paths of all Markdown files and of whatever else went through a store, sorted, without hidden ones. */
   list(choice?: ListChoice): Promise<string[]>;
-  /** Files that were gone or emptied so many at once that it looks like an accident, and are not back. */
+  /**
+   * Files that were gone or emptied so many at once that it looks like an accident, and are not back; and each log that
+   * was lost. They are not taken for deleted; what writes to one of them begins it anew.
+   */
   missing(): Promise<string[]>;
 }
 
@@ -275,7 +281,7 @@ export class ReadOnlyStore implements MemoryReader {
     return this.dir;
   }
 
-  /** A file as it stands, or null. Bytes that are no UTF-8 are shown as U+FFFD, conflict markers not at all. */
+  /** Conflict markers are not shown. */
   async lookUp(given: string): Promise<ReadMemory | null> {
     const { path, absolute } = locateFile(this.dir, given);
     const content = readMemoryBytesNow(absolute);
@@ -287,7 +293,6 @@ export class ReadOnlyStore implements MemoryReader {
     return { id: head?.memory ?? null, path, version, text, contentSha256, sizeBytes: content.length };
   }
 
-  /** Without conflict markers, too. */
   async read(given: string): Promise<string | null> {
     return (await this.lookUp(given))?.text ?? null;
   }

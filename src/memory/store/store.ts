@@ -20,7 +20,7 @@ import { applyCommits, applyLateEdits, type SwapContext } from './apply.ts';
 import { locateFile } from './confine.ts';
 import { DISPLACED_DIR, DisplacedFiles } from './displaced-files.ts';
 import { ExternalEdits } from './external-edits.ts';
-import { type ListChoice, listPaths, type ReadMemory } from './live-files.ts';
+import { type ListChoice, listPaths, type MemoryReader, type ReadMemory } from './live-files.ts';
 import {
   check,
   DEFAULT_LIMITS,
@@ -95,23 +95,13 @@ const GITIGNORE = '/*\n!/.gitignore\n!/dreams/\n';
 export type WithLease = <T>(store: Store, key: string, work: (lease: Lease) => Promise<T>) => Promise<T | null>;
 
 /** The one way in which a memory is read and changed, wherever it is kept. */
-export interface Store {
-  /** What the home, the queue and other stores know it by: its canonical directory, or its id where it is kept elsewhere. */
-  readonly id: string;
-  /** Where its files can be read. */
-  readonly dir: string;
-  readonly ledger: Ledger;
+export interface Store extends MemoryReader {
   /** What changes without a commit: who works on what, what waits; and what recall leaves behind. */
   readonly work: WorkRows;
   readonly recalls: RecallRows;
   readonly limits: Limits;
   readonly isCheckedIn: boolean;
-  /** The text of a file as it stands now, or null. */
-  read(path: string): Promise<string | null>;
-  /** A file as it stands now with what the store knows of it, or null. Bytes that are no UTF-8 are shown as U+FFFD. */
   lookUp(given: string): Promise<Memory | null>;
-  /** The paths of all Markdown files and of whatever else went through the store, sorted, without hidden ones. */
-  list(choice?: ListChoice): Promise<string[]>;
   /** Makes a file hold `text`; what holds it already is left alone, whatever the precondition. */
   write(by: By, file: { path: string; text: string; precondition?: Precondition }): Promise<CommitResult>;
   /** Replaces `old`, which must stand in the file exactly once, by `new`; the file's line ends stay as they are. */
@@ -139,11 +129,6 @@ export interface Store {
   rehearse(by: By, paths: string[]): Promise<void>;
   /** Brings the files to what the ledger says where a commit was not applied yet; answers the paths that collided. */
   bringFilesUpToDate(of?: { onlyFresh: boolean }): string[];
-  /**
-   * Files that were gone or emptied so many at once that it looks like an accident, and are not back; and each log that
-   * was lost. They are not taken for deleted; what writes to one of them begins it anew.
-   */
-  missing(): Promise<string[]>;
   /**
    * Takes the missing files, or those among `only`, for deleted on purpose, as a person said; answers their paths. Their
    * versions stay.

@@ -59,34 +59,24 @@ export function removeEntries(current: string, ids: Set<string>, day: Day = ''):
 }
 
 /**
- * Takes entries out of a day's log, as far as they stand there as nocturne wrote them (what a person edited is the
- * person's), and adds those that do not stand there. Answers what was taken out, too.
+ * What becomes of the logs of these entries' days, as changes of files: some are taken out, as far as they stand there as
+ * nocturne wrote them (what a person edited is the person's), which `onRemoved` is told, and those are added that do not stand there.
  */
-function changeLog<Item extends Entry>(
-  current: string | null,
-  { remove, add, ...at }: { remove: Item[]; add: Entry[]; day: Day; zone: string },
-): { text: string | null; removed: Item[] } {
-  const items = parseLog(current ?? '', at.day);
-  const own = new Set(items.flatMap((item) => (item.kind === 'own' && !item.edited ? [item.id] : [])));
-  const removed = remove.filter(({ id }) => own.has(id));
-  const added = add.filter(({ id }) => !own.has(id));
-  const rest = removed.length > 0 ? removeEntries(current ?? '', new Set(removed.map(({ id }) => id))) : current;
-  return { text: added.length > 0 ? appendEntries(rest, added, at) : rest, removed };
-}
-
-/** What becomes of the logs of these entries' days, as changes of files; `onRemoved` is told what was taken out. */
-export function changeLogs<Item extends Entry & { day: Day }>(
-  { remove, add, zone }: { remove: Item[]; add: (Entry & { day: Day })[]; zone: string },
+export function changeLogs<Item extends Entry>(
+  { remove, add, zone }: { remove: Item[]; add: Entry[]; zone: string },
   onRemoved: (removed: Item[]) => void,
 ): { path: string; change(current: string | null): string | null }[] {
   const days = new Set([...remove, ...add].map(({ day }) => day));
   return [...days].sort().map((day) => ({
     path: logPath(day),
     change(current) {
-      const ofDay = (entry: { day: Day }) => entry.day === day;
-      const { text, removed } = changeLog(current, { day, zone, remove: remove.filter(ofDay), add: add.filter(ofDay) });
+      const items = parseLog(current ?? '', day);
+      const own = new Set(items.flatMap((item) => (item.kind === 'own' && !item.edited ? [item.id] : [])));
+      const removed = remove.filter((entry) => entry.day === day && own.has(entry.id));
+      const added = add.filter((entry) => entry.day === day && !own.has(entry.id));
+      const rest = removed.length > 0 ? removeEntries(current ?? '', new Set(removed.map(({ id }) => id))) : current;
       onRemoved(removed);
-      return text;
+      return added.length > 0 ? appendEntries(rest, added, { day, zone }) : rest;
     },
   }));
 }
