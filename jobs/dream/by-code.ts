@@ -26,9 +26,9 @@ import type { FileChange, Store } from '../../src/memory/store/store.ts';
 import type { ReportedRow } from '../../src/memory/text/dream-report.ts';
 import { archivePath, editLines, isArchivePath, lineId, newTopic, parseTopic } from '../../src/memory/text/topic.ts';
 import type { Guidance } from '../agent-request.ts';
-import { lineSeenOnce, resolveMeaning } from './check.ts';
 import { type Checked, type CommitAt, type CommitDeps, commitTopics, type Told, type TopicsPlan } from './commit.ts';
 import { type DraftTopic, readTopicAt, readTopics, saidElsewhere } from './draft.ts';
+import { lineSeenOnce, resolveMeaning } from './meaning.ts';
 import { contextOf } from './select.ts';
 
 /** What code alone changes, if anything, and the entries of which a model says what becomes. */

@@ -1,8 +1,5 @@
 // A list of operations as a model builds it over its calls. What code lets through stands; what it does not is asked for
-// again, and nothing else.
-// What operations mean is resolved before they are judged: lines carry no mark of what was seen once, which code sets
-// (draft.ts); what one says of a new topic holds for all that write into it; `hold`, no longer offered, is a line seen
-// once; a duplicate from another session that makes a line certain is merged into it; a new name means the topic.
+// again, and nothing else: of an `add` the lines that are refused.
 // Promises: an operation keeps its number as long as it is about the same entries; what is sent anew about an entry takes
 // the place of what was sent before; what `checked` answers can be committed as it is.
 
@@ -10,27 +7,17 @@ import { z } from 'zod';
 import { isAppError } from '../../src/base/errors.ts';
 import { withTags } from '../../src/base/text/injection.ts';
 import { redact } from '../../src/base/text/redact.ts';
-import { countShared } from '../../src/base/text/wording.ts';
 import { judgeOperations, sayUnplaced } from '../../src/memory/dream/operation-checks.ts';
-import { seenOnceIn } from '../../src/memory/dream/operation-lines.ts';
 import {
   DESCRIPTION_CHARACTERS,
-  entriesOf,
-  isOthers,
-  type KnownEntry,
   type Operation,
   operationSchema,
   proposalListSchema,
-  topicOfLine,
-  type Writing,
 } from '../../src/memory/dream/operations.ts';
-import { TopicSearch, topicCards } from '../../src/memory/dream/topic-table.ts';
 import type { EntryRow } from '../../src/memory/ledger/entries.ts';
-import type { Store } from '../../src/memory/store/store.ts';
-import { withoutMark } from '../../src/memory/text/topic.ts';
-import type { MemoryType } from '../../src/memory/types.ts';
 import { type Checked, type CommitAt, commitOperations, sizeOf } from './commit.ts';
-import { type DraftTopic, readHolding, readNamed, readTopicAt } from './draft.ts';
+import { readHolding, readNamed } from './draft.ts';
+import { resolveMeaning } from './meaning.ts';
 import type { Context, Selected, Slice } from './select.ts';
 
 interface Slot {
@@ -41,6 +28,8 @@ interface Slot {
   problems: string[];
   /** What was mended of it, of which nothing is to be sent again. */
   note?: string;
+  /** The number under which it was sent, with lines that do not stand. */
+  partOf?: number;
 }
 
 export interface Verdict {
@@ -164,7 +153,11 @@ export class Check {
     for (const { each, faults } of fallen) {
       const beside = [...kept, each].sort((a, b) => a.number - b.number);
       if (fallen.length > 1 && faultsOf(beside).every((found) => found.length === 0)) kept = beside;
-      else for (const problem of faults) tell(each, problem);
+      else {
+        const parted = this.#part(each, (part) => faultsOf([...kept, part]));
+        kept = [...kept, ...parted.standing].sort((a, b) => a.number - b.number);
+        for (const problem of parted.faults?.length ? parted.faults : faults) tell(each, problem);
+      }
     }
     const refusal = kept.length > 0 ? await this.#rehearse(kept.map(({ operation }) => operation)) : null;
     if (refusal !== null) kept = await this.#rehearsed(kept, tell);
@@ -174,10 +167,45 @@ export class Check {
     const unplaced = left.filter((entry) => !sent.has(entry));
     if (unplaced.length > 0) problems.push(sayUnplaced(unplaced));
     const notes = kept.flatMap(({ number }) => {
-      const note = this.#slots.get(number)?.note;
-      return note ? [`operations[${number}]: ${note}`] : [];
+      const { note, partOf = number } = this.#slots.get(number) ?? {};
+      return note ? [`operations[${partOf}]: ${note}`] : [];
     });
-    return { problems, notes, standing: kept.map(({ number }) => number), left };
+    const standing = kept.flatMap(({ number }) => (this.#slots.get(number)?.partOf === undefined ? number : []));
+    return { problems, notes, standing, left };
+  }
+
+  /**
+   * Of an `add` that falls, the lines that stand without the others, as an operation of their own; the others keep the
+   * number. `faults`: what is wrong with those alone, where some stand.
+   */
+  #part(
+    each: { number: number; operation: Operation },
+    faultsBeside: (part: typeof each) => string[][],
+  ): { standing: (typeof each)[]; faults?: string[] } {
+    const slot = this.#slots.get(each.number);
+    if (each.operation.kind !== 'add' || slot?.operation?.kind !== 'add') return { standing: [] };
+    const [meant, sent] = [each.operation, slot.operation];
+    const parts = separable(meant);
+    const isFit = (part: number[]) =>
+      faultsBeside({ ...each, operation: withLines(meant, part) }).every((found) => found.length === 0);
+    const fit = parts.length > 1 ? parts.filter(isFit).flat() : [];
+    const unfit = meant.lines.flatMap((_, at) => (fit.includes(at) ? [] : at));
+    if (fit.length === 0 || unfit.length === 0) return { standing: [] };
+    const standing = { number: this.#next, operation: withLines(meant, fit) };
+    if (faultsBeside(standing).some((found) => found.length > 0)) return { standing: [] };
+    const said = standing.operation.lines.map(({ text }) => JSON.stringify(text)).join(', ');
+    const note = `of its lines these stand, and are not to be sent again: ${said}.`;
+    const { entries } = standing.operation;
+    this.#slots.set(this.#next++, {
+      entries,
+      operation: withLines(sent, fit),
+      problems: [],
+      note,
+      partOf: each.number,
+    });
+    const rest = { ...each, operation: withLines(meant, unfit) };
+    Object.assign(slot, { entries: rest.operation.entries, operation: withLines(sent, unfit) });
+    return { standing: [standing], faults: faultsBeside(rest).at(-1) };
   }
 
   /** The operations that can be committed together, each tried together with those before it. */
@@ -216,6 +244,29 @@ export class Check {
     const placed = new Set(operations.flatMap(({ entries }) => entries));
     return [...this.#context.entries.keys()].filter((entry) => !placed.has(entry));
   }
+}
+
+type Add = Extract<Operation, { kind: 'add' }>;
+
+/** The lines of an `add`, by place, those together that share entries; all together where an entry is cited by none. */
+function separable({ entries, lines }: Add): number[][] {
+  const isCited = (id: string) => lines.some((line) => line.entries.includes(id));
+  if (!entries.every(isCited)) return [[...lines.keys()]];
+  let parts: { at: number[]; ids: Set<string> }[] = [];
+  for (const [at, line] of lines.entries()) {
+    const [joined, apart] = [true, false].map((is) =>
+      parts.filter(({ ids }) => line.entries.some((id) => ids.has(id)) === is),
+    ) as [typeof parts, typeof parts];
+    const ids = new Set([...joined.flatMap((part) => [...part.ids]), ...line.entries]);
+    parts = [...apart, { at: [...joined.flatMap((part) => part.at), at], ids }];
+  }
+  return parts.map((part) => part.at);
+}
+
+/** The operation with some of its lines, by place, and the entries that they cite. */
+function withLines(add: Add, at: number[]): Add {
+  const lines = add.lines.filter((_, place) => at.includes(place));
+  return { ...add, lines, entries: [...new Set(lines.flatMap((line) => line.entries))] };
 }
 
 function slotOf(given: unknown): Slot {
@@ -258,121 +309,4 @@ async function cleaned(value: unknown): Promise<unknown> {
   return Object.fromEntries(
     await Promise.all(Object.entries(value).map(async ([key, item]) => [key, await cleaned(item)] as const)),
   );
-}
-
-/** The operations as they are meant, in the same order, one for each. */
-export async function resolveMeaning(
-  operations: Operation[],
-  { context, store }: { context: Context; store: Store },
-): Promise<Operation[]> {
-  const meant: Operation[] = [];
-  for (const operation of operations) {
-    const held = operation.kind === 'hold' ? await seenOnce(operation, { context, store }) : operation;
-    meant.push(corroborated(held, context));
-  }
-  const renamed = new Map(meant.flatMap((each) => (each.kind === 'rename' ? [[each.to, each.topic] as const] : [])));
-  const begun = new Map<string, Pick<Writing, 'type' | 'description'>>();
-  for (const each of meant) {
-    if (!('lines' in each) || context.topics.has(each.topic)) continue;
-    const { type = each.type, description = each.description } = begun.get(each.topic) ?? {};
-    begun.set(each.topic, { type, description });
-  }
-  return meant.map((each) => {
-    if (!('lines' in each)) return each;
-    const lines = each.lines.map((line) => ({ ...line, text: withoutMark(line.text) || line.text }));
-    const topic = context.topics.has(each.topic) ? each.topic : (renamed.get(each.topic) ?? each.topic);
-    const { type, description } = begun.get(each.topic) ?? {};
-    return {
-      ...each,
-      lines,
-      topic,
-      ...(type && !each.type && { type }),
-      ...(description && !each.description && { description }),
-    };
-  });
-}
-
-/** Where habits go that nobody named a topic for. */
-const HABITS: Record<MemoryType, { topic: string; description: string }> = {
-  user: { topic: 'user-habits', description: 'What the user was seen to do or to like, before relying on it' },
-  feedback: { topic: 'habits', description: 'Ways of working that were seen and not said: before choosing one' },
-  project: { topic: 'project-habits', description: 'What was seen in the project and not said, before relying on it' },
-  reference: { topic: 'reference-habits', description: 'Where things were seen to be found and nobody said so' },
-};
-const NEAR_LINES = 6;
-const NEAR_WORDS = 2;
-
-async function seenOnce(
-  operation: Extract<Operation, { kind: 'hold' }>,
-  place: { context: Context; store: Store },
-): Promise<Operation> {
-  const entries = entriesOf(place.context, operation.entries);
-  const [first] = entries;
-  // What was stated, or is withdrawn, is held by nobody: the checks say so.
-  const isHabit = entries.length === operation.entries.length && entries.every(isImplied);
-  if (!first || !isHabit) return operation;
-  return lineSeenOnce(entries, { ...place, reason: operation.reason });
-}
-
-function isImplied({ strength, isWithdrawn }: KnownEntry): boolean {
-  return strength === 'implied' && !isWithdrawn;
-}
-
-/** The operation that writes habits down, near what is like them; `entries` are of one kind. */
-export async function lineSeenOnce(
-  entries: KnownEntry[],
-  { context, store, reason }: { context: Context; store: Store } & { reason: string },
-): Promise<Operation> {
-  const [first] = entries as [KnownEntry];
-  const isSaid = first.by === 'human' || first.by === 'person';
-  const type = isSaid || first.type === 'reference' ? first.type : 'project';
-  const topic = await topicFor(first, { type, context, store });
-  const ids = entries.map(({ id }) => id);
-  const [same] = [...(topic.known?.lines ?? [])].filter(([, { text }]) => text === first.text);
-  if (same && entries.length === 1) {
-    const [line, known] = same;
-    if (isOthers(known)) return { kind: 'drop', entries: ids, because: 'duplicate', of: line, reason };
-    const lines = [{ text: first.text, entries: ids }];
-    return { kind: 'merge', entries: ids, topic: topic.name, replaces: [line], lines, reason };
-  }
-  const begun = topic.known ? {} : { type, description: HABITS[type].description };
-  const lines = entries.map(({ id, text }) => ({ text, entries: [id] }));
-  return { kind: 'add', entries: ids, topic: topic.name, ...begun, lines, reason };
-}
-
-async function topicFor(
-  entry: KnownEntry,
-  { type, context, store }: { context: Context; store: Store } & { type: MemoryType },
-): Promise<{ name: string; known?: DraftTopic }> {
-  const found = new TopicSearch(store.ledger).find(entry.text, NEAR_LINES);
-  const cards = new Map(topicCards(store.ledger).map((card) => [card.path, card]));
-  const isFit = (topic: DraftTopic) =>
-    topic.type === type && !topic.isPinned && topic.bytes * 2 < store.limits.memoryBytes;
-  for (const { path, line } of found) {
-    const card = cards.get(path);
-    if (!card || card.isArchived || card.isPinned || card.type !== type) continue;
-    const topic = await readTopicAt(store, path, context.topics);
-    if (!topic || !isFit(topic)) continue;
-    const { text = topic.description } = topic.lines.get(line) ?? {};
-    if (countShared(entry.text, text) >= NEAR_WORDS) return { name: topic.name, known: topic };
-  }
-  for (let number = 1; ; number++) {
-    const name = HABITS[type].topic + (number === 1 ? '' : `-${number}`);
-    await readNamed(store, [name], context.topics);
-    const known = context.topics.get(name);
-    if (!known || isFit(known)) return { name, ...(known && { known }) };
-  }
-}
-
-/** A drop that takes a corroboration for a mere repetition, as the merge that makes the line plain. */
-function corroborated(operation: Operation, context: Context): Operation {
-  if (operation.kind !== 'drop' || operation.because !== 'duplicate' || operation.of === undefined) return operation;
-  const { of, entries: ids, reason, same } = operation;
-  const topic = topicOfLine(of, context);
-  const line = topic?.lines.get(of);
-  const entries = entriesOf(context, ids);
-  if (!topic || !line?.seenOnce || isOthers(line) || entries.some(({ isWithdrawn }) => isWithdrawn)) return operation;
-  if (seenOnceIn(entries, line.sources)) return operation;
-  const lines = [{ text: line.text, entries: ids }];
-  return { kind: 'merge', entries: ids, topic: topic.name, replaces: [of], lines, reason, ...(same && { same }) };
 }

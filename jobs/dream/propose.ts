@@ -101,7 +101,7 @@ function replyTo({ problems, notes, standing, left }: Verdict): ToolReply {
     left.length > 0 ? `Send only operations for what is left: ${left.join(', ')}.` : 'Send what is wrong again.';
   return {
     text: [...(standing.length > 0 ? [stands] : []), ...notes, ...said, again].join('\n'),
-    isError: standing.length === 0,
+    isError: standing.length + notes.length === 0,
   };
 }
 

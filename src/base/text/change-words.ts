@@ -24,6 +24,10 @@ const REPLACED = [
   /\([^()]{1,60}\s(?:until|till|bis|jusqu'en|hasta|fino a)\s[^()]{1,40}\)/giu,
   new RegExp(String.raw`${edge('from|von|de|da')}\s+${THING}\s+(?=(?:to|nach|zu|à|a)\s)`, 'giu'),
   new RegExp(
+    String.raw`${edge('not|nicht')}\s+(?:${WORD}\s+){0,2}${WORD}\s+(?:any ?more|mehr),?\s+(?=(?:but|sondern)\s)`,
+    'giu',
+  ),
+  new RegExp(
     String.raw`${THING}(?=\s+(?:is|was|gets|wird|wurde)\s+(?:now\s+)?(?:re(?:nam|plac)ed|superseded|umbenannt|ersetzt)\s+(?:to|by|with|as|in|durch)\s)`,
     'giu',
   ),
@@ -130,6 +134,50 @@ const UNDECIDED = new RegExp(
 /** The text without the words by which it says that something is not decided. */
 export function withoutUndecided(text: string): string {
   return text.replace(UNDECIDED, ' ');
+}
+
+/** What a denial binds: "nothing without asking", "nobody but Kim", "not before 10:00". */
+const BOUNDED = new RegExp(edge('without|before|until|unless|but|except|ohne|bevor|vor|außer|sans|sin'), 'iu');
+const FIRST = new RegExp(edge('before|bevor|avant de|antes de'), 'iu');
+const ONLY = new RegExp(edge('only|nur|erst|seulement|sólo|solo'), 'iu');
+/** What else may stand in a line that bounds: what it denies besides, or bounds the other way round. */
+const OTHERWISE = new RegExp(edge('without|before|until|unless|ohne|bevor|vor|bis|sans|avant|sin|antes'), 'iu');
+
+/**
+ * Whether a line binds, without a "not", what another text denies but for one thing: that comes first ("ask before you
+ * change it" for "nothing is changed without asking"), or is the only one ("only after a green build").
+ */
+export function isBoundAlike(line: string, denied: string): boolean {
+  const [word] = BOUNDED.exec(denied) ?? [];
+  const at = word === undefined ? -1 : denied.search(BOUNDED);
+  if (word === undefined || negationIn(denied.slice(0, at)) === null) return false;
+  const [rest, bound] = [denied.slice(0, at), denied.slice(at + word.length)];
+  const names = (text: string, what: string) =>
+    countSharedWords(stemsOf(what), stemsOf(text)) > 0 || literals(what).some((value) => containsLiteral(value, text));
+  const isEmpty = (text: string) => stemsOf(text).size === 0 || negationIn(text) === text.trim();
+  return line.split(/[;:](?=\s)|\.(?=\s|$)/u).some((clause) => {
+    const first = FIRST.exec(clause);
+    if (first) {
+      const [head, tail] = [clause.slice(0, first.index), clause.slice(first.index)];
+      return names(head, bound) && !names(tail, bound) && names(tail, rest);
+    }
+    return ONLY.test(clause) && !OTHERWISE.test(clause) && names(clause, bound) && (names(line, rest) || isEmpty(rest));
+  });
+}
+
+const OVER_NOW = new RegExp(
+  edge(String.raw`${NO_LONGER}|(?:not|\p{L}+n['’]t)\s[^.;:,]*\sany ?more|(?:nicht|keine?[nmrs]?)\s[^.;:,]*\smehr`),
+  'iu',
+);
+
+/** Whether a text says of something that it is so no longer. */
+export function saysNoLonger(text: string): boolean {
+  return OVER_NOW.test(text);
+}
+
+/** Words without their endings: asking, asked. */
+function stemsOf(text: string): Set<string> {
+  return new Set([...contentWords(text)].map((word) => word.replace(/(?<=\p{L}{3})(?:ing|ed|s)$/u, '')));
 }
 
 const CLAUSE_ENDS = /[.;:](?=\s|$)|[()]|,\s/;

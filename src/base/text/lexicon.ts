@@ -57,7 +57,7 @@ export const GIVEN_UP =
 
 /** What these say of a thing is as good as a "not" (change-words.ts). */
 export const REFUSING =
-  'skip(?:s|ped|ping)?|omit(?:s|ted|ting)?|lack(?:s|ed|ing)?|le(?:ave|aves|aving|ft)(?: \\S+){0,3} out|missing|forbidden|banned|refus(?:e|es|ed|ing)|reject(?:s|ed|ing)?|stop(?:s|ped|ping)?|überspring\\p{L}*|weglassen|verboten|omet\\p{L}*|omit\\p{L}*';
+  'skip(?:s|ped|ping)?|omit(?:s|ted|ting)?|lack(?:s|ed|ing)?|le(?:ave|aves|aving|ft)(?: \\S+){0,3} out|missing|forbidden|banned|refus(?:e|es|ed|ing)|reject(?:s|ed|ing)?|decid(?:e|es|ed|ing) against|turn(?:s|ed|ing)? down|stop(?:s|ped|ping)?|überspring\\p{L}*|weglassen|verboten|omet\\p{L}*|omit\\p{L}*';
 
 /** What is named behind these is over (change-words.ts). */
 export const NO_LONGER =

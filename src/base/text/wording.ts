@@ -116,14 +116,32 @@ function isJoinedBehind(right: string, { isPath, isNumber }: { isPath: boolean; 
   return isPath && (/^[/\\@-]/.test(right) || /^[.:]\w/.test(right));
 }
 
-type Kind = 'code' | 'url' | 'date' | 'path' | 'number' | 'name';
+type Kind = 'code' | 'url' | 'date' | 'path' | 'ticket' | 'number' | 'name';
 
 function kindOf(value: string, text: string): Kind {
   if (text.includes(`\`${value}`)) return 'code';
   if (/^(?:[a-z]+:\/\/|(?:[\w-]+\.)+[a-z]{2,}\/)/i.test(value)) return 'url';
   if (/^\d{4}-\d{2}-\d{2}/.test(value)) return 'date';
   if (/[/\\]/.test(value)) return 'path';
+  if (isTicket(value, text)) return 'ticket';
   return /^\D{0,2}\p{N}/u.test(value) ? 'number' : 'name';
+}
+
+/** Whether a number is that of a pull request or an issue, which counts nothing. */
+function isTicket(value: string, text: string): boolean {
+  if (/^#\d+$/.test(value)) return true;
+  return (
+    /^\d+$/.test(value) && new RegExp(`(?<!\\p{L})(?:PR|MR|issue|pull request) ${value}(?!\\p{N})`, 'iu').test(text)
+  );
+}
+
+/** A text with its numbers in one form: 3,200 as 3200, 5 % as 5%. */
+export function plainNumbers(text: string): string {
+  return text
+    .replace(/(?<![\p{L}\p{N}.,_-])\d{1,3}(?:,\d{3})+(?![\p{L}\p{N}_]|[.,]\p{N})/gu, (number) =>
+      number.replaceAll(',', ''),
+    )
+    .replace(/(?<=\d)\s%/gu, '%');
 }
 
 /**

@@ -9,9 +9,11 @@ import {
   denialIn,
   deniedClause,
   deniedClauses,
+  isBoundAlike,
   isSaidIn,
   nearDouble,
   refusedIn,
+  saysNoLonger,
   withoutFormer,
   withoutOver,
   withoutReplaced,
@@ -22,11 +24,13 @@ import { hasWrapperTag, speaksToAgent } from '../../base/text/injection.ts';
 import {
   containsLiteral,
   containsLiteralTail,
+  contentWords,
   countShared,
   isNegated,
   isOpposite,
   literals,
   negationIn,
+  plainNumbers,
   sharesTopic,
 } from '../../base/text/wording.ts';
 import type { Day } from '../../base/time.ts';
@@ -205,9 +209,10 @@ function foreignTo(said: string, [line = '', ...old]: string[]): string[] {
   return literals(line).filter((value) => ![said, ...old].some((text) => isValueIn(value, text)));
 }
 
-/** Whether a value stands in a text, a file's name also at the end of a path. */
+/** Whether a value stands in a text, a file's name also at the end of a path, a number also as it may else be written. */
 function isValueIn(value: string, text: string): boolean {
   if (containsLiteral(value, text)) return true;
+  if (/^\d/.test(value)) return containsLiteral(plainNumbers(value), plainNumbers(text));
   return /\.\p{L}\w*$/u.test(value) && containsLiteral(value, text.replaceAll(`/${value}`, ` ${value}`));
 }
 
@@ -231,7 +236,8 @@ function checkSense(line: NewLine, { operation, entries, old, say }: Rest): void
   const denied = denialIn(isOpen(line) ? withoutUndecided(line.text) : line.text);
   const isLost = (text: string, lines: NewLine[]) =>
     denialIn(lines.some(isOpen) ? withoutUndecided(text) : text) !== null &&
-    !lines.some((each) => denialIn(each.text) !== null || deniesSame(each.text, text));
+    !lines.some((each) => denialIn(each.text) !== null || deniesSame(each.text, text)) &&
+    !isOverBy(text, { operation, old });
   // Of an entry that several lines cite, one has to deny it.
   const citing = (id: string) => operation.lines.filter((each) => each.entries.includes(id));
   const lost =
@@ -258,10 +264,26 @@ function checkSense(line: NewLine, { operation, entries, old, say }: Rest): void
   if (turned) say(`the line ${quoted(line.text)} says the opposite of ${turned.id}: ${quoted(turned.text)}.`);
 }
 
+/** Whether an entry denies only what is over, and lines that go said, and those that come no longer say. */
+function isOverBy(text: string, { operation, old }: Pick<Rest, 'operation' | 'old'>): boolean {
+  if (operation.kind !== 'supersede') return false;
+  const [before, now] = [old, operation.lines].map((lines) => lines.map((each) => each.text).join('\n')) as [
+    string,
+    string,
+  ];
+  return deniedClauses(text).every(
+    (clause) =>
+      saysNoLonger(clause) &&
+      [...contentWords(clause)].some((word) => countShared(word, before) > 0 && countShared(word, now) === 0),
+  );
+}
+
 /** Whether a line denies, of what another text denies, the same: what it prefers to another counts, too. */
 function deniesSame(line: string, other: string): boolean {
   const refused = refusedIn(line);
-  return deniedClauses(other).some((theirs) => {
+  const clauses = deniedClauses(other);
+  if (clauses.every((theirs) => isBoundAlike(line, theirs))) return true;
+  return clauses.some((theirs) => {
     // "Do not skip" is no "skip".
     const isRefused =
       refused !== null &&

@@ -45,12 +45,19 @@ function namedApart(a: string, b: string): [string, string] | null {
 
 /** Words of order, which habits of any kind hold. */
 const ORDER = new Set('before after first then once bevor nachdem zuerst avant après antes después'.split(' '));
+/** Words of who wants it. */
+const WISHES = new Set('want wants prefer prefers like likes ask asks will möchte wünscht bevorzugt'.split(' '));
 /** So much of what the shorter of two says stands in the other where they are one habit. */
 const ONE_HABIT = 1 / 3;
 
 /** Whether two habits look like two: each has one word that the other lacks and all else is the same, or they share too little. */
 function areHabitsApart(a: string, b: string): boolean {
-  const [mine, theirs] = [a, b].map((text) => contentWords(text).difference(ORDER)) as [Set<string>, Set<string>];
+  const words = [a, b].map((text) => contentWords(text).difference(ORDER)) as [Set<string>, Set<string>];
+  const [mine, theirs] = words.map((each) => each.difference(WISHES)) as typeof words;
+  return areApart(...words) && areApart(mine, theirs);
+}
+
+function areApart(mine: Set<string>, theirs: Set<string>): boolean {
   const countAlone = (words: Set<string>, others: Set<string>) =>
     [...words].filter((word) => ![...others].some((other) => isSameWord(word, other))).length;
   const shared = Math.min(countSharedWords(mine, theirs), countSharedWords(theirs, mine));

@@ -4,9 +4,9 @@
 // stale: it is pinned to the text after, where nobody else changed the file in between (`OwnWrites`).
 
 import { changesOf as changesOfArchiving } from '../../../jobs/dream/by-code.ts';
-import { resolveMeaning } from '../../../jobs/dream/check.ts';
 import { changesOf as changesOfEdit } from '../../../jobs/dream/commit.ts';
 import { type DraftTopic, editsOf, readTopics } from '../../../jobs/dream/draft.ts';
+import { resolveMeaning } from '../../../jobs/dream/meaning.ts';
 import { contextOf } from '../../../jobs/dream/select.ts';
 import { checkOperations } from '../../memory/dream/operation-checks.ts';
 import { type DreamContext, type Operation, topicOfLine, topicsLosing } from '../../memory/dream/operations.ts';

@@ -12,9 +12,9 @@
 // entries; else it is the person's, and rests on none. What a dream would leave out can be kept this way.
 
 import { commitArchiving } from '../../../jobs/dream/by-code.ts';
-import { resolveMeaning } from '../../../jobs/dream/check.ts';
 import { type CommitDeps, commitOperations, type Decision } from '../../../jobs/dream/commit.ts';
 import { type DraftTopic, readNamed } from '../../../jobs/dream/draft.ts';
+import { resolveMeaning } from '../../../jobs/dream/meaning.ts';
 import { contextOf, select } from '../../../jobs/dream/select.ts';
 import { AppError, isAppError } from '../../base/errors.ts';
 import { redact } from '../../base/text/redact.ts';

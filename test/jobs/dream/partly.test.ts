@@ -31,6 +31,51 @@ test('where one of two is refused, the other stands, the refused keeps its numbe
   expect(file('facts.md')).toContain(`- ${A}\n- ${B}\n`);
 });
 
+test('of several lines of an add those stand that are right, and only the wrong one is sent again', async () => {
+  const { night, file } = await nights();
+  const wrong = 'The press runs on port 9000.';
+  const { report, ids, requests } = await night([A, B], ([a, b], call) =>
+    call === 1
+      ? [
+          add(a, A, {
+            entries: [a, b],
+            lines: [
+              { text: wrong, entries: [b] },
+              { text: A, entries: [a] },
+            ],
+          }),
+        ]
+      : [add(b, B, { type: undefined, description: undefined })],
+  );
+  expect(report).toMatchObject({ outcome: 'dreamed', left: [] });
+  expect(requests).toHaveLength(2);
+  const said = told(requests[1]);
+  expect(said).toContain('operations[0] (add): nothing that');
+  expect(said).toContain(`not to be sent again: ${JSON.stringify(JSON.stringify(A)).slice(1, -1)}.`);
+  expect(said).toContain(`Send only operations for what is left: ${ids[1]}.`);
+  expect(said).not.toContain('is_error');
+  expect(file('facts.md')).toContain(`- ${B}\n- ${A}\n`);
+});
+
+test('lines of an add that rest on one entry stand or fall together, and what is sent again as a whole takes the place of its parts', async () => {
+  const { night, file } = await nights();
+  const both = 'The harvest runs on crates, and the press on barrels.';
+  const linesOf = (a?: string, b?: string, end = '.') => ({
+    entries: [a, b],
+    lines: [
+      { text: 'The harvest runs on crates.', entries: [a] },
+      { text: `The press runs on barrels${end}`, entries: [a] },
+      { text: 'The cellar is cold.', entries: [b] },
+    ],
+  });
+  const { report, ids, requests } = await night([both, 'The cellar is cold.'], ([a, b], call) => [
+    add(a, '', linesOf(a, b, call === 1 ? ' 9000.' : '.')),
+  ]);
+  expect(report).toMatchObject({ outcome: 'dreamed', left: [] });
+  expect(told(requests[1])).toContain(`Send only operations for what is left: ${ids[0]}.`);
+  expect(file('facts.md').match(/^- /gm)).toHaveLength(3);
+});
+
 test('what an operation that is refused says of a new topic holds for those beside it', async () => {
   const { night, file } = await nights();
   const bare = { type: undefined, description: undefined };
