@@ -22,7 +22,7 @@ import { Redis, type RedisOptions } from 'ioredis';
 import { AppError, describeError, isAppError } from '../base/errors.ts';
 import { removeTree } from '../base/files/directories.ts';
 import { makeDirectory } from '../base/files/files.ts';
-import { checkPostgresVersion, optionalPackage, withoutSecrets } from './drivers.ts';
+import { checkPostgresVersion, optionalPackage, withoutSecrets, withSessionOptions } from './drivers.ts';
 
 export interface BackendOptions {
   /** `redis:`, `rediss:`, `postgres:` or `postgresql:`; without one the queue is embedded in this process. */
@@ -168,9 +168,8 @@ async function openPostgres(url: string): Promise<Backend> {
   const server = withoutSecrets(url);
   const { default: pg } = await optionalPackage('pg', 'a queue on Postgres', () => import('pg'));
   const pool = new pg.Pool({
-    connectionString: url,
     // A pool that is handed to BullMQ must find BullMQ's schema by itself.
-    options: `-c search_path=${DEFAULT_SCHEMA}`,
+    ...withSessionOptions(url, `-c search_path=${DEFAULT_SCHEMA}`),
     connectionTimeoutMillis: ANSWER_WITHIN_MS,
     // A query without an answer must not hold its place in the pool for ever.
     query_timeout: MIGRATE_WITHIN_MS,

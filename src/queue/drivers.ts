@@ -31,6 +31,14 @@ export function checkPostgresVersion(version: string, server: string): void {
   });
 }
 
+/** What a driver is given so that its sessions have these options, behind those of the URL: the driver would take those alone. */
+export function withSessionOptions(url: string, options: string): { connectionString: string; options: string } {
+  const at = new URL(url);
+  const own = at.searchParams.get('options');
+  at.searchParams.delete('options');
+  return { connectionString: own === null ? url : at.href, options: own === null ? options : `${own} ${options}` };
+}
+
 /** The URL as it may be shown: without its password and options. */
 export function withoutSecrets(url: string): string {
   const shown = new URL(url);

@@ -2,11 +2,11 @@
 // made. What the tables mean is told where they are read (stores/rows.ts and its neighbours).
 // Promises: nothing is loaded or reached before `openDatabase`; all times are the database's own (`clock_timestamp()`);
 // no statement waits for a lock, and no transaction stays open, for longer than 15 s; a database that is down, silent or
-// too busy is an AppError `database-unavailable` that names the URL without its password.
+// too busy, or refuses who asks, is an AppError `database-unavailable` that names the URL without its password.
 
 import type pg from 'pg';
 import { AppError, describeError, isAppError } from '../../base/errors.ts';
-import { checkPostgresVersion, optionalPackage, withoutSecrets } from '../../queue/drivers.ts';
+import { checkPostgresVersion, optionalPackage, withoutSecrets, withSessionOptions } from '../../queue/drivers.ts';
 
 /** Where the tables are, and what is noted of them all. */
 const SCHEMA = 'nocturne';
@@ -18,6 +18,8 @@ const CONNECTIONS = 8;
 const BIGINT = 20;
 /** SQLSTATEs that say something of the server, nothing of the statement: broken off, full, ending, a lock that is held. */
 const UNAVAILABLE = /^(?:08...|53...|57P0.|57014|55P03|25P03)$/;
+/** SQLSTATEs of a server that lets nobody in, knows no such database, allows too little, or may only be read. */
+const REFUSED = /^(?:28...|3D000|42501|25006)$/;
 /** What a connection that breaks rejects with, where it is none of the system's own codes. */
 const BROKEN = /^(?:Connection terminated|timeout exceeded when trying to connect|Query read timeout)|not queryable/;
 
@@ -83,8 +85,10 @@ export async function openDatabase(
   const driver = await optionalPackage('pg', 'memory in PostgreSQL', () => import('pg'));
   const server = withoutSecrets(url);
   const pool = new driver.default.Pool({
-    connectionString: url,
-    options: `-c search_path=${schema} -c lock_timeout=${LOCKED_AT_MOST_MS} -c idle_in_transaction_session_timeout=${idleMs}`,
+    ...withSessionOptions(
+      url,
+      `-c search_path=${schema} -c lock_timeout=${LOCKED_AT_MOST_MS} -c idle_in_transaction_session_timeout=${idleMs}`,
+    ),
     max: connections,
     types: {
       getTypeParser: (type, format) => (type === BIGINT ? Number : driver.default.types.getTypeParser(type, format)),
@@ -195,11 +199,26 @@ async function telling<T>(server: string, work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     const { code = '', message = '' } = Object(error) as { code?: string; message?: string };
-    const isOfServer = UNAVAILABLE.test(code) || /^E[A-Z]{3,}$/.test(code) || BROKEN.test(message);
-    if (isAppError(error) || !(isOfServer || error instanceof AggregateError)) throw error;
-    throw new AppError('database-unavailable', `The database at ${server} does not answer: ${describeError(error)}.`, {
-      remedy: 'Check that it runs and that the URL is right. Nothing is lost: work waits until it is back.',
-      cause: error,
-    });
+    if (isAppError(error)) throw error;
+    const unavailable = (what: string, remedy: string) =>
+      new AppError('database-unavailable', `The database at ${server} ${what}: ${describeError(error)}.`, {
+        remedy: `${remedy} Nothing is lost: work waits until it is back.`,
+        cause: error,
+      });
+    if (REFUSED.test(code)) {
+      throw unavailable(
+        'refuses this',
+        'Check the user, the password and the name in its URL, and what the user may do.',
+      );
+    }
+    if (
+      UNAVAILABLE.test(code) ||
+      /^E[A-Z]{3,}$/.test(code) ||
+      BROKEN.test(message) ||
+      error instanceof AggregateError
+    ) {
+      throw unavailable('does not answer', 'Check that it runs and that the URL is right.');
+    }
+    throw error;
   }
 }

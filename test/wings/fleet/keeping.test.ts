@@ -1,16 +1,19 @@
 // Two machines that share a database, each with a home of its own: what one hands in the other works, and both read it.
 
 import { readdirSync } from 'node:fs';
+import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { runAgent } from '../../../src/agent/loop.ts';
 import { enqueueExtract } from '../../../src/doors/cli/commands/enqueue.ts';
 import { compose } from '../../../src/doors/compose.ts';
 import { drainInboxes, runWorker } from '../../../src/doors/worker/worker.ts';
+import { openBackend } from '../../../src/queue/backend.ts';
 import { openDatabase } from '../../../src/wings/fleet/database.ts';
 import { STORES } from '../../../src/wings/fleet/stores/rows.ts';
 import { WORK } from '../../../src/wings/fleet/work/tables.ts';
 import { noOwnRedis, ownRedis } from '../../queue/own-redis.ts';
 import { testApp } from '../../support/app.ts';
+import { runHere } from '../../support/run-here.ts';
 import { sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 import { noPostgres, type OwnDatabase, ownDatabase } from './own-database.ts';
@@ -34,6 +37,52 @@ describe.skipIf(noPostgres)(`memory that two machines share ${noPostgres}`, () =
       expect(opened.id).toBe(maker.id);
       await opened.close();
     });
+  });
+
+  test('who is refused by the database is told so by every command in words, and a session begins with one line', async () => {
+    const at = (change: (url: URL) => void) => {
+      const url = new URL(own.url);
+      change(url);
+      return url.href;
+    };
+    await (await openDatabase(own.url, [STORES, WORK])).close();
+    const refused = {
+      'role "nobody_here" does not exist': at((url) => Object.assign(url, { username: 'nobody_here' })),
+      'database "none_of_this_name" does not exist': at((url) =>
+        Object.assign(url, { pathname: '/none_of_this_name' }),
+      ),
+      'read-only transaction': at((url) => url.searchParams.set('options', '-c default_transaction_read_only=on')),
+    };
+    for (const [why, url] of Object.entries(refused)) {
+      const home = tempDir();
+      const environment = { HOME: home, NOCTURNE_HOME: home, NOCTURNE_DATABASE_URL: url, NOCTURNE_MODEL: 'offline' };
+      for (const args of [['remember', 'Kim wants pnpm.'], ['status'], ['worker', '--once']]) {
+        const { code, stderr } = await runHere(args, environment);
+        expect({ args, code }).toEqual({ args, code: 1 });
+        expect(stderr).toMatch(/^nocturne: The database at \S+ refuses this: /);
+        expect(stderr).toContain(why);
+        expect(stderr).toContain('\n  Check the user, the password and the name in its URL, and what the user may do.');
+      }
+      const recalled = await runHere(['recall', '--memory', tempDir()], environment);
+      expect({ code: recalled.code, shown: recalled.stdout + recalled.stderr }).toMatchObject({
+        code: 0,
+        shown: expect.stringContaining(why),
+      });
+    }
+  });
+
+  test('options of sessions that stand in the URL hold beside its own', async () => {
+    const url = new URL(own.url);
+    url.searchParams.set('options', '-c statement_timeout=61000 -c application_name=told\\ so');
+    const database = await openDatabase(url.href, [STORES, WORK]);
+    onTestFinished(() => database.close());
+    const shown = `select current_setting('statement_timeout') as timeout, current_setting('application_name') as name,
+      current_setting('search_path') as path, current_setting('lock_timeout') as lock`;
+    expect(await database.ask(shown)).toEqual([{ timeout: '61s', name: 'told so', path: 'nocturne', lock: '15s' }]);
+    const queue = await openBackend({ url: url.href, dataDir: tempDir() });
+    onTestFinished(() => queue.close());
+    const { rows } = await (queue.producer as pg.Pool).query(shown);
+    expect(rows).toMatchObject([{ timeout: '61s', path: 'bullmq' }]);
   });
 
   test('a session of one machine is extracted and dreamed by the other, and read by the first', async () => {
