@@ -43,7 +43,8 @@ export function confine(root: string, path: string, door: Door = {}): Location {
 /** The location of a file that the store may read and write, reports of jobs included. Throws `bad-input`. */
 export function locateFile(root: string, path: string): Location {
   const place = confine(root, path, { reports: true });
-  if (place.kind === 'directory') throw refusal(path, 'it is a directory');
+  const isDirectory = place.kind === 'directory' || (place.kind === 'nothing' && OWN_DIRECTORY.test(place.path));
+  if (isDirectory) throw refusal(path, 'it is a directory');
   return place;
 }
 
@@ -127,6 +128,10 @@ const UNFIT = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\ufffd]/u;
 /** Names that Windows keeps for devices, whatever their extension. */
 const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³]) *(?:\.|$)/i;
 
+/** What nocturne itself writes, and where: a directory in the place of the one, or a file of the other, would keep it from that. */
+const OWN_FILE = /^(?:MEMORY\.md|index\/[^/]+\.md|logs\/\d{4}\/\d{2}\/[^/]+\.md)(?=\/)/i;
+const OWN_DIRECTORY = /^(?:archive|index|logs(?:\/\d{4}(?:\/\d{2})?)?)$/i;
+
 /** Why a path cannot be one, as the end of a sentence; null for nothing. It looks at the text alone. */
 function findProblem(path: string, door: Door): string | null {
   const text = path.normalize('NFC');
@@ -147,6 +152,8 @@ function findProblem(path: string, door: Door): string | null {
     const problem = findNameProblem(name);
     if (problem) return problem;
   }
+  const own = OWN_FILE.exec(text)?.[0];
+  if (own !== undefined) return `${own} is a file, not a directory`;
   return findEncodedProblem(text, { door, segments: names.length });
 }
 

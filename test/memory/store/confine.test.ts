@@ -45,6 +45,8 @@ describe('a path is accepted', () => {
     ['what about spaces, (brackets) & émojis ❤️.md', 'what about spaces, (brackets) & émojis ❤️.md'],
     ['日本語/メモ.md', '日本語/メモ.md'.normalize('NFC')],
     ['100%.md', '100%.md'],
+    ['notes/MEMORY.md/a.md', 'notes/MEMORY.md/a.md'],
+    ['logs/notes.md/a.md', 'logs/notes.md/a.md'],
     ['50%25 off.md', '50%25 off.md'],
     ['console.md', 'console.md'],
     ['com.md', 'com.md'],
@@ -59,6 +61,10 @@ describe('a path is accepted', () => {
 describe('a path is refused', () => {
   it.each([
     ['', 'is empty'],
+    ['MEMORY.md/notes.md', 'MEMORY.md is a file'],
+    ['memory.md/a', 'memory.md is a file'],
+    ['index/user.md/a.md', 'index/user.md is a file'],
+    ['logs/2026/11/2026-11-21.md/a.md', '2026-11-21.md is a file'],
     ['/etc/passwd', 'absolute'],
     ['//server/share', 'absolute'],
     ['\\\\server\\share', 'backslash'],
@@ -134,6 +140,10 @@ describe('a path is refused', () => {
     const { root } = makeMemory();
     expect(problemOf(root, 'Notes.md/a.md')).toContain('Notes.md is a file, not a directory');
     expect(() => locateFile(root, 'logs')).toThrow('it is a directory');
+    for (const path of ['archive', 'Index', 'logs/2027', 'logs/2027/01'])
+      expect(() => locateFile(root, path)).toThrow('it is a directory');
+    for (const path of ['archive.md', 'logs/notes', 'a/logs'])
+      expect(locateFile(root, path)).toMatchObject({ path, kind: 'nothing' });
     expect(confine(root, 'logs').kind).toBe('directory');
     execFileSync('mkfifo', [join(root, 'pipe.md')]);
     expect(problemOf(root, 'pipe.md')).toContain('neither a file nor a directory');

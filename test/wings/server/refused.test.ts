@@ -74,6 +74,8 @@ const INVALID: [what: string, body: object][] = [
   ['a path that climbs', { path: '/../a.md', content: '' }],
   ['an encoded climb', { path: '/%2e%2e%2fa.md', content: '' }],
   ['a hidden name', { path: '/.nocturne/ledger.db', content: '' }],
+  ['a directory in the place of the index', { path: '/MEMORY.md/a.md', content: '' }],
+  ['a file in the place of the logs', { path: '/logs', content: '' }],
   ['a drive', { path: '/c:/a.md', content: '' }],
   ['a backslash', { path: '/a\\b.md', content: '' }],
   ['a dot at the end', { path: '/a./b.md', content: '' }],
