@@ -75,16 +75,13 @@ export function wallOf(jobWallMs: number): AbortSignal {
 
 /** The same runs with the key, each request in a slot; `onRequest` is told of them. */
 export function boundRun(config: Config, run: RunAgent, onRequest: Parts['onRequest']): RunAgent {
-  return withinSlots(withAccess(config, withNews(run, onRequest)), new ModelSlots(config.concurrency));
-}
-
-/** Tells of the requests of every run. */
-function withNews(run: RunAgent, onRequest: Parts['onRequest']): RunAgent {
-  if (!onRequest) return run;
-  return around(run, {
-    reserved: () => onRequest(undefined),
-    settled: (_, refused) => onRequest(refused ?? null),
+  const told = around(run, {
+    reserved: () => onRequest?.(undefined),
+    settled: (_, refused) => onRequest?.(refused ?? null),
   });
+  const keyed: RunAgent = async (request, ports, signal) =>
+    told({ ...request, access: { ...request.access, ...(await readAccess(config)) } }, ports, signal);
+  return withinSlots(keyed, new ModelSlots(config.concurrency));
 }
 
 /** Tells what each request of a run used. */
@@ -109,12 +106,6 @@ function around(
     };
     return run(request, { ...ports, reserve, settle }, signal);
   };
-}
-
-/** Gives every run the key. */
-function withAccess(config: Config, run: RunAgent): RunAgent {
-  return async (request, ports, signal) =>
-    run({ ...request, access: { ...request.access, ...(await readAccess(config)) } }, ports, signal);
 }
 
 /**

@@ -198,10 +198,15 @@ export function memoryCommands(store: Store, options: MemoryToolOptions): Memory
   };
 }
 
-/** What is written holds no secret that can be known as one; `note` tells the model so. */
-async function withoutSecrets(given: string): Promise<{ text: string; note: string }> {
+/** What is written holds no secret that can be known as one; `redacted`: how many it held, `note` tells the model so. */
+export async function withoutSecrets(given: string): Promise<{ text: string; redacted: number; note: string }> {
   const { text, found } = await redact(given);
-  return { text, note: found.length > 0 ? `\nA secret in it was not kept: a placeholder stands in its place.` : '' };
+  const redacted = found.reduce((sum, { count }) => sum + count, 0);
+  return {
+    text,
+    redacted,
+    note: redacted > 0 ? `\nA secret in it was not kept: a placeholder stands in its place.` : '',
+  };
 }
 
 /** Throws `refused` for a name that is a secret: names are shown, listed and kept in every version. */
@@ -212,9 +217,8 @@ export async function refuseSecretName(path: string): Promise<void> {
 
 /** Throws `refused` where an edit would put a secret together from what stands in a file and what it adds. */
 export async function refuseJoinedSecret(path: string, before: string, after: string): Promise<void> {
-  const count = async (of: string) => (await redact(of)).found.reduce((sum, each) => sum + each.count, 0);
-  const secrets = await count(after);
-  if (secrets === 0 || secrets <= (await count(before))) return;
+  const { redacted } = await withoutSecrets(after);
+  if (redacted === 0 || redacted <= (await withoutSecrets(before)).redacted) return;
   throw new AppError('refused', `${path} was not changed: with the edit it would hold a secret.`, {
     remedy: 'Say where the secret is kept instead of what it is.',
   });

@@ -16,7 +16,7 @@ import { countWaiting } from '../memory/dream/proposals.ts';
 import { formatUnreadSpend } from '../memory/home/day-spend.ts';
 import { formatDamage, type Home } from '../memory/home/home.ts';
 import { checkoutRoot, type Enablement } from '../memory/home/paths.ts';
-import { isDamagedFile, isUnwritable } from '../memory/ledger/database.ts';
+import { ifWritable, isDamagedFile } from '../memory/ledger/database.ts';
 import { countLearned } from '../memory/ledger/entries.ts';
 import { findLedger, type Ledger } from '../memory/ledger/ledger.ts';
 import { type BesidePlace, type Recall, type RecalledTopic, recall } from '../memory/recall/recall.ts';
@@ -166,7 +166,7 @@ async function buildRecall(
   // Where a project has no memory yet, what its sessions are given is all from beside.
   const keeper = own.isThere ? own.rows : (looked.find((place) => place.scope === 'user')?.rows ?? null);
   const { session = '', isAnew = false } = options;
-  if (keeper && session && isAnew) await tryToNote(() => keeper.drop(session));
+  if (keeper && session && isAnew) await ifWritable(() => keeper.drop(session));
   const before = keeper && given && !isAnew ? await keeper.before(given) : null;
   if (before !== null) return { ...result, text: before, isRepeated: true, sign: signed(before) };
   const now = config.clock.now();
@@ -183,7 +183,7 @@ async function buildRecall(
     part.memory = from?.id ?? part.memory;
   }
   const { text } = found;
-  if (keeper && given && text !== '') await tryToNote(() => keeper.remember({ ...given, text, now }));
+  if (keeper && given && text !== '') await ifWritable(() => keeper.remember({ ...given, text, now }));
   return { ...result, ...found, sign: signed(text) };
 }
 
@@ -194,22 +194,13 @@ function forgottenBeside(beside: (BesidePlace & { id?: string })[]): [place: str
     .filter(([, times]) => times > 0);
 }
 
-/** Where nothing can be written, a recall is told all the same. */
-async function tryToNote(note: () => Promise<void>): Promise<void> {
-  try {
-    await note();
-  } catch (error) {
-    if (!isUnwritable(error)) throw error;
-  }
-}
-
 async function noteUses(
   rows: RecallRows | null | undefined,
   { topics, now }: { topics: RecalledTopic[]; now: Date },
 ): Promise<void> {
   if (!rows || topics.length === 0) return;
   const used = topics.filter((topic) => topic.matches);
-  await tryToNote(() => rows.use({ shown: pathsOf(topics), used: pathsOf(used), now }));
+  await ifWritable(() => rows.use({ shown: pathsOf(topics), used: pathsOf(used), now }));
 }
 
 /**

@@ -6,7 +6,7 @@
 // worker first leaves and then looks into the spool once more. Loads nothing but Node's own modules, for the hook's sake.
 
 import { basename, join } from 'node:path';
-import { describeError, isAppError, jsonProblem } from '../base/errors.ts';
+import { attempt, describeError, isAppError, jsonProblem } from '../base/errors.ts';
 import { listNames } from '../base/files/directories.ts';
 import {
   makeDirectory,
@@ -107,11 +107,8 @@ export function readSpool(home: string, onProblem: (problem: string) => void): S
   const found: Spooled[] = [];
   for (const file of spoolFiles(home)) {
     try {
-      const isFile = statNow(file)?.isFile;
-      const text = isFile === false ? '' : readTextNow(file);
-      // Another worker has taken it in meanwhile.
-      if (text === null) continue;
-      const item = isFile === false ? 'it is no file' : parseItem(text);
+      const item = readItem(file);
+      if (item === null) continue;
       if (typeof item !== 'string') found.push({ file, item });
       else onProblem(`A hook's file could not be read and was set aside as ${setAside(home, file)}: ${item}.`);
     } catch (error) {
@@ -152,15 +149,20 @@ export function namesInSpool(home: string): string[] {
 }
 
 function nameOf(file: string): string {
-  try {
-    const text = statNow(file)?.isFile ? readTextNow(file) : null;
-    const item = text === null ? '' : parseItem(text);
-    if (typeof item !== 'string') return sessionName(item);
-  } catch (error) {
-    // Of another user, for example.
-    if (!isAppError(error, 'storage')) throw error;
-  }
-  return basename(file);
+  // Of another user, for example.
+  const item = attempt(
+    () => readItem(file),
+    () => null,
+    'storage',
+  );
+  return item === null || typeof item === 'string' ? basename(file) : sessionName(item);
+}
+
+/** The item in a file, or why it holds none; null where another worker has taken it in meanwhile. */
+function readItem(file: string): SpoolItem | string | null {
+  if (statNow(file)?.isFile === false) return 'it is no file';
+  const text = readTextNow(file);
+  return text === null ? null : parseItem(text);
 }
 
 /** A session as hooks told of it, for messages. */

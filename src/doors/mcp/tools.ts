@@ -20,7 +20,7 @@ import { check, notThere, type Precondition } from '../../memory/store/staging.t
 import type { FileChange, Store } from '../../memory/store/store.ts';
 import { readLines } from '../../memory/text/blocks.ts';
 import { isTopicPath } from '../../memory/text/topic.ts';
-import { refuseJoinedSecret, refuseSecretName, replaceIn } from '../memory-commands.ts';
+import { refuseJoinedSecret, refuseSecretName, replaceIn, withoutSecrets } from '../memory-commands.ts';
 import type { Input, OUTPUTS, Output, Tool, ToolCall } from './server.ts';
 
 interface ToolDeps {
@@ -170,8 +170,7 @@ async function readMemory(reader: MemoryReader, input: Input<'read'>): Promise<O
   const { store, path: given, version } = input;
   const current = version === undefined ? await memoryAt(reader, given) : null;
   const memory = current ?? versionAt(reader, { given, version: version as string });
-  const { text, found } = await redact(memory.text);
-  const redacted = found.reduce((sum, { count }) => sum + count, 0);
+  const { text, redacted } = await withoutSecrets(memory.text);
   const lines = readLines(text).map(({ raw }) => raw);
   const is_current = current !== null || (await reader.lookUp(memory.path))?.version === version;
   const previous = reader.ledger.get('select previous from version where id = ?', memory.version)?.previous;
@@ -303,11 +302,6 @@ async function refuseLosingSecret(store: Store, { path, text }: { path: string; 
 async function change(store: Store, by: By, file: FileChange): Promise<boolean> {
   const { collisions } = await store.commit(by, () => ({ files: [file] }));
   return collisions.length > 0;
-}
-
-async function withoutSecrets(given: string): Promise<{ text: string; redacted: number }> {
-  const { text, found } = await redact(given);
-  return { text, redacted: found.reduce((sum, { count }) => sum + count, 0) };
 }
 
 /** The text of each tool's answer. */

@@ -27,7 +27,7 @@ import { announceSession, reasonToSkip } from '../hook/ingest.ts';
 import { memoriesOf } from '../places.ts';
 import { drainInboxes } from '../worker/worker.ts';
 
-export interface BacklogSession {
+interface BacklogSession {
   agent: FoundAgent;
   transcript: string;
   session: string;
@@ -38,7 +38,7 @@ export interface BacklogSession {
   requests: number;
 }
 
-export interface Backlog {
+interface Backlog {
   sessions: BacklogSession[];
   /** They changed within so many days. */
   days: number;
@@ -55,17 +55,11 @@ const TOOL_TOKENS = 1_000;
 const ANSWER_TOKENS = 500;
 const REQUEST_MS = { offline: 300, model: 12_000 };
 
-export interface BacklogOptions {
-  /** Default: `sweepDays` ago. */
-  since?: Date;
-  /** Default: all. */
-  agents?: readonly FoundAgent[];
-  onFound?(count: number): void;
-  onLooked?(): void;
-}
-
-/** The newest first. `onFound` is called once with how many there are to look at, `onLooked` after each. */
-export async function findBacklog(app: App, { onFound, onLooked, ...only }: BacklogOptions = {}): Promise<Backlog> {
+/** The newest first; `since`: default `sweepDays` ago; `agents`: default all. */
+export async function findBacklog(
+  app: App,
+  only: { since?: Date; agents?: readonly FoundAgent[] } = {},
+): Promise<Backlog> {
   const { agentDirs, clock, sweepDays: days, model, prices, concurrency } = app.config;
   const problems: string[] = [];
   const onProblem = (path: string, error: unknown) => {
@@ -74,7 +68,6 @@ export async function findBacklog(app: App, { onFound, onLooked, ...only }: Back
   };
   const since = only.since ?? new Date(clock.now().getTime() - days * DAY_MS);
   const found = findSessions(agentDirs, { since, agents: only.agents, onClosed: onProblem });
-  onFound?.(found.length);
   const sessions: BacklogSession[] = [];
   for (const { agent, path } of found) {
     try {
@@ -84,7 +77,6 @@ export async function findBacklog(app: App, { onFound, onLooked, ...only }: Back
     } catch (error) {
       onProblem(path, error);
     }
-    onLooked?.();
   }
   const requests = sessions.reduce((sum, each) => sum + each.requests, 0);
   const tokens = sessions.reduce((sum, each) => sum + each.tokens, 0);

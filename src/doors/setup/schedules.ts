@@ -5,13 +5,13 @@
 
 import { execFile } from 'node:child_process';
 import { userInfo } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Config, type Environment, userDirectory } from '../../base/config/config.ts';
 import { AppError } from '../../base/errors.ts';
 import { readTextNow, removeFile, statNow, writeWhole } from '../../base/files/files.ts';
 import { machineZone } from '../../base/time.ts';
-import type { Programs } from './agents/agents.ts';
+import { configDirectory, type Programs } from './agents/agents.ts';
 
 export const SCHEDULER_NAMES = ['systemd', 'launchd', 'cron'] as const;
 type SchedulerName = (typeof SCHEDULER_NAMES)[number];
@@ -45,11 +45,7 @@ export async function schedulerHere(environment: Environment): Promise<Scheduler
 type Run = (program: string, args: string[], input?: string) => Promise<Ended>;
 
 function systemd(run: Run, environment: Environment): Scheduler {
-  const dir = join(
-    resolve(environment.XDG_CONFIG_HOME || join(userDirectory(environment), '.config')),
-    'systemd',
-    'user',
-  );
+  const dir = join(configDirectory(environment), 'systemd', 'user');
   const [service, timer] = [join(dir, 'nocturne.service'), join(dir, 'nocturne.timer')];
   const control = (...args: string[]) => run('systemctl', ['--user', ...args]);
   return {

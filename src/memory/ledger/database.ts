@@ -15,6 +15,15 @@ export function isUnwritable(error: unknown): boolean {
   );
 }
 
+/** Where nothing can be written, that is not noted, and all else goes on. */
+export async function ifWritable(note: () => Promise<void>): Promise<void> {
+  try {
+    await note();
+  } catch (error) {
+    if (!isUnwritable(error)) throw error;
+  }
+}
+
 export type Value = string | number | Buffer | null;
 export type Row = Record<string, Value>;
 

@@ -124,7 +124,7 @@ export function hrefWith(url: URL, values: Record<string, string | null>): strin
 
 export function when(instant: string | null | undefined, { config }: Pick<At, 'config'>): Html {
   if (!instant) return html`<span class="dim">never</span>`;
-  return html`<time datetime="${instant}">${sayWhen(instant, { now: config.clock.now(), zone: config.zone })}</time>`;
+  return html`<time datetime="${instant}">${sayWhen(instant, config)}</time>`;
 }
 
 /** What is shown where there is nothing. */

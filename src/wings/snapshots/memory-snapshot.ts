@@ -9,7 +9,7 @@
 import { isUtf8 } from 'node:buffer';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { AppError, describeError } from '../../base/errors.ts';
+import { AppError, attempt, describeError } from '../../base/errors.ts';
 import { kindOf } from '../../base/files/directories.ts';
 import { readBytesNow, readTextNow, statNow } from '../../base/files/files.ts';
 import { hasWrapperTag, speaksToAgent } from '../../base/text/injection.ts';
@@ -111,16 +111,6 @@ export function readMemorySnapshot(tree: string): MemorySnapshot | null {
   return { id: manifest.id, createdAt, topics };
 }
 
-/** Which snapshot a working tree holds, by its manifest alone; null where there is none that can be read. */
-function peekMemorySnapshot(tree: string): Pick<MemorySnapshot, 'id' | 'createdAt'> | null {
-  try {
-    return readManifest(memorySnapshotDir(tree));
-  } catch (error) {
-    if (error instanceof AppError) return null;
-    throw error;
-  }
-}
-
 /** The lines of a topic that tell an agent what to do, or that hold tags which could pass for a system's. */
 export function screenTopic({ path, text }: { path: string; text: string }): ForeignLine[] {
   const { description, name } = parseTopic(path, text);
@@ -210,9 +200,12 @@ export function sayOffer(offer: SnapshotOffer): string {
   return offer === 'first' ? 'the repository has one that was never applied here' : 'the repository has a newer one';
 }
 
-/** What a working tree offers; null for nothing, and for what cannot be read. */
-export function offeredSnapshot(tree: string | null, ledger: Ledger | null): SnapshotOffer | null {
-  const found = tree === null ? null : peekMemorySnapshot(tree);
+/** What a working tree offers, by its manifest alone; null for nothing, and for what cannot be read. */
+export function offeredSnapshot(tree: string, ledger: Ledger | null): SnapshotOffer | null {
+  const found = attempt(
+    () => readManifest(memorySnapshotDir(tree)),
+    () => null,
+  );
   if (found === null || (ledger && wasApplied(ledger, found.id))) return null;
   return ledger && lastApplied(ledger) ? 'newer' : 'first';
 }

@@ -119,9 +119,9 @@ function describeApplied({ outcome, snapshot, topics }: ApplyReport): string[] {
   return [head, ...lines];
 }
 
-function describeCheck(check: SnapshotCheck, { clock, zone }: Config): string {
+function describeCheck(check: SnapshotCheck, config: Config): string {
   const { state, snapshot, applied, topics, ownChanges } = check;
-  const made = snapshot ? ` of ${sayTime(snapshot.createdAt, { now: clock.now(), zone })}` : '';
+  const made = snapshot ? ` of ${sayTime(snapshot.createdAt, config)}` : '';
   const said = {
     none: 'no memory snapshot in this working tree',
     'not-applied': `${snapshot?.id}${made} was not applied yet`,

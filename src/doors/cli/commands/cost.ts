@@ -215,7 +215,6 @@ export function asJson(found: Cost) {
 
 function describe({ config }: App, found: Cost): string {
   const { month, today, total, forecast, days, jobs, unfinished, others } = found;
-  const at = { now: config.clock.now(), zone: config.zone };
   const name = formatIn(`${month}-15T12:00:00Z`, 'UTC', 'MMMM yyyy');
   if (total.tokens === 0 && jobs.length === 0) return `Nothing was spent in ${name}.`;
   const isPriced = total.microUsd > 0;
@@ -253,7 +252,7 @@ function describe({ config }: App, found: Cost): string {
     table(
       'The dearest jobs',
       top.map(({ name, kind, project, endedAt, sum }) => [
-        `${name}, ${kind === 'dream' ? 'dream in' : 'session of'} ${project}, ${sayWhen(endedAt, at)}`,
+        `${name}, ${kind === 'dream' ? 'dream in' : 'session of'} ${project}, ${sayWhen(endedAt, config)}`,
         sum,
       ]),
     ),

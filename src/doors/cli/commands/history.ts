@@ -40,7 +40,7 @@ import {
   withReader,
 } from '../terminal/options.ts';
 import { EXIT, note, print, printRaw, printTable } from '../terminal/output.ts';
-import { sayWhen } from '../terminal/words.ts';
+import { type Seen, sayWhen } from '../terminal/words.ts';
 
 type HistoryOptions = CommonOptions & Omit<VersionFilter, 'path' | 'memory'>;
 
@@ -82,15 +82,14 @@ function listHistory(call: Call<HistoryOptions, [string | undefined]>): Promise<
       }
       if (json) return print(found);
       if (found.versions.length === 0) note(`No version like that is kept in ${store.id}.`);
-      const at = { now: app.config.clock.now(), zone: app.config.zone };
-      const rows = found.versions.map((version) => rowOf(version, store, at));
+      const rows = found.versions.map((version) => rowOf(version, store, app.config));
       await printTable(['when', 'version', 'what', 'bytes', 'by', 'file'], rows);
       if (found.nextPage) print(`… older ones: --page ${shortId(ledger, 'version', found.nextPage)}`);
     }),
   );
 }
 
-function rowOf(version: Version, { ledger }: MemoryReader, seen: { now: Date; zone: string }): string[] {
+function rowOf(version: Version, { ledger }: MemoryReader, seen: Seen): string[] {
   const { at, id, operation, sizeBytes, actor, path, redactedAt } = version;
   const where = redactedAt ? `(redacted ${sayWhen(redactedAt, seen)})` : (path ?? '');
   const bytes = sizeBytes === null ? '–' : String(sizeBytes);

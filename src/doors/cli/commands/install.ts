@@ -30,7 +30,7 @@ export interface KeyOptions {
   keyStdin?: boolean;
 }
 
-interface InstallOptions extends KeyOptions {
+export interface InstallOptions extends KeyOptions {
   yes?: boolean;
   dryRun?: boolean;
   json?: boolean;
@@ -134,6 +134,11 @@ export async function carryOut(
 async function isSure({ yes, json }: Pick<InstallOptions, 'yes' | 'json'>): Promise<boolean> {
   const isAsking = canAsk() && !json;
   if (yes || (isAsking && (await confirm('Change this?')))) return true;
+  return leftAsItIs(isAsking);
+}
+
+/** Nobody said yes. */
+export function leftAsItIs(isAsking: boolean): false {
   note(isAsking ? 'Nothing was changed.' : 'Nothing was changed: there is no terminal to ask at. Give --yes.');
   process.exitCode = EXIT.attention;
   return false;
@@ -241,13 +246,7 @@ export function leftToDo(changes: Change[]): string[] {
   return changes.flatMap(({ agent, from, to }) => (from === to ? [] : findAgent(agent).afterwards));
 }
 
-interface UninstallOptions {
-  yes?: boolean;
-  dryRun?: boolean;
-  json?: boolean;
-}
-
-const uninstallCommand: CommandSpec<UninstallOptions, [AgentName]> = {
+const uninstallCommand: CommandSpec<InstallOptions, [AgentName]> = {
   name: 'uninstall',
   about: "take nocturne's hooks out of an agent's settings; memory stays",
   group: 'Older names',
@@ -261,7 +260,7 @@ const uninstallCommand: CommandSpec<UninstallOptions, [AgentName]> = {
   run: ({ args: [agent], options }) => uninstall(agent, options),
 };
 
-async function uninstall(agent: AgentName, options: UninstallOptions): Promise<void> {
+async function uninstall(agent: AgentName, options: InstallOptions): Promise<void> {
   const config = await loadConfig();
   const change = planUninstall(config, agent);
   const diff = changeDiff(change);

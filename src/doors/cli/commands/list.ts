@@ -2,7 +2,6 @@
 // taught), and log (a day's entries), which is list --day now.
 
 import { join } from 'node:path';
-import type { Config } from '../../../base/config/config.ts';
 import { AppError } from '../../../base/errors.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import { DAY_MS, timeOf } from '../../../base/time.ts';
@@ -104,7 +103,7 @@ function listAll(call: Call<ListOptions>): Promise<void> {
       return [
         String(topics.length),
         String(waiting.length),
-        learnedAt ? sayWhen(learnedAt, nowIn(at.config)) : '–',
+        learnedAt ? sayWhen(learnedAt, at.config) : '–',
         whose.name,
       ];
     });
@@ -115,10 +114,6 @@ function listAll(call: Call<ListOptions>): Promise<void> {
       await showListing(listing, at);
     }
   });
-}
-
-function nowIn({ clock, zone }: Config): { now: Date; zone: string } {
-  return { now: clock.now(), zone };
 }
 
 function listingOf({ id: memory, dir, ledger }: Looking, type: MemoryType | undefined): Listing {
@@ -327,7 +322,7 @@ function taughtIn(ledger: Ledger, { dir, limit }: { dir: string; limit: number }
 }
 
 function describeTaught({ session, readAt, entries }: TaughtSession, { ledger, config }: Looking): string {
-  const when = sayWhen(readAt, nowIn(config));
+  const when = sayWhen(readAt, config);
   const taught = entries.length > 0 ? sayCount(entries.length, 'entry') : sayFate(ledger && fateOf(ledger, session));
   const name = ledger ? shortId(ledger, 'session', session) : session;
   return [

@@ -51,7 +51,7 @@ function beginPause(call: Call<PauseOptions>): Promise<void> {
     const until = lengthMs ? new Date(app.config.clock.now().getTime() + lengthMs).toISOString() : null;
     const project = projectFrom(call.options);
     await app.home.pauses.begin({ project, until });
-    const when = until && sayTime(until, { now: app.config.clock.now(), zone: app.config.zone });
+    const when = until && sayTime(until, app.config);
     const said = `${project ?? 'nocturne'} is paused until ${when ?? pauseEnd(project)}`;
     print(json ? { project, until } : plainly(said, app.config));
   });

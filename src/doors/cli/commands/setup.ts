@@ -18,11 +18,13 @@ import { type Scheduler, schedulers } from '../../setup/schedules.ts';
 import type { Call, CommandSpec } from '../spec.ts';
 import { type Asking, canAsk, Questions } from '../terminal/ask.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
+import { fromHome } from '../terminal/words.ts';
 import {
   askForApiKey,
   carryOut,
   dataOf,
-  type KeyOptions,
+  type InstallOptions,
+  leftAsItIs,
   leftToDo,
   NIGHT_AND_KEY,
   type Plan,
@@ -30,14 +32,9 @@ import {
   showAll,
 } from './install.ts';
 
-export interface SetupOptions extends KeyOptions {
-  yes?: boolean;
+interface SetupOptions extends InstallOptions {
   learn?: boolean;
   remove?: boolean;
-  dryRun?: boolean;
-  json?: boolean;
-  allowMemoryWrites?: boolean;
-  schedule: string;
 }
 
 type SetupCall = Call<SetupOptions, [AgentName[]]>;
@@ -122,7 +119,7 @@ function summary({ changes, scheduler }: Plan, config: Config): string {
         : agent === 'opencode'
           ? 'a plugin'
           : `hooks${config.recallPrompts ? ', one with each prompt' : ''}${rules}`;
-    return row(findAgent(agent).title, `${what}: ${short(file, config)}`);
+    return row(findAgent(agent).title, `${what}: ${fromHome(file, config)}`);
   });
   const { memoryDir, agentMemory, claudeDir } = config;
   const own = memoryDir ?? agentMemory.settings.autoMemoryDirectory;
@@ -135,8 +132,8 @@ function summary({ changes, scheduler }: Plan, config: Config): string {
         ? `${scheduler.name}: ${config.dreamCron} (dreamCron)`
         : 'no schedule: the first session of a day starts it',
     ),
-    row('Its own data', short(config.home, config)),
-    row('Memory', own ? short(own, config) : `${short(join(claudeDir, 'projects'), config)}/<project>/memory`),
+    row('Its own data', fromHome(config.home, config)),
+    row('Memory', own ? fromHome(own, config) : `${fromHome(join(claudeDir, 'projects'), config)}/<project>/memory`),
     row('Model', config.model === 'offline' ? 'offline: rules for English, on this machine, free' : config.model),
   ].join('\n');
 }
@@ -158,9 +155,7 @@ async function isWanted(
     if (answer !== 'd') break;
     showAll(plan);
   }
-  note(questions ? 'Nothing was changed.' : 'Nothing was changed: there is no terminal to ask at. Give --yes.');
-  process.exitCode = EXIT.attention;
-  return false;
+  return leftAsItIs(questions !== null);
 }
 
 async function remove({ args, options }: SetupCall): Promise<void> {
@@ -177,9 +172,9 @@ async function remove({ args, options }: SetupCall): Promise<void> {
   if (changes.length + nights.length === 0) return end(true, "Nothing of nocturne's is in the settings of any agent.");
   const hasKey = statNow(keyPath(config.home)) !== null;
   const out = [
-    ...changes.map(({ agent, file }) => row(findAgent(agent).title, `out of ${short(file, config)}`)),
+    ...changes.map(({ agent, file }) => row(findAgent(agent).title, `out of ${fromHome(file, config)}`)),
     ...nights.map(({ name }) => row('Nightly run', `out of ${name}`)),
-    row('The rest', `memory stays, and so does ${short(config.home, config)}${hasKey ? ' with the key' : ''}`),
+    row('The rest', `memory stays, and so does ${fromHome(config.home, config)}${hasKey ? ' with the key' : ''}`),
   ];
   if (!options.json) print(['This takes nocturne out:', ...out].join('\n'));
   if (options.dryRun) return options.json ? end(false) : showAll(plan);
@@ -197,14 +192,10 @@ async function standingNights({ environment }: Config): Promise<Scheduler[]> {
   return all.filter((_, at) => states[at] !== null);
 }
 
-function short(path: string, { userDir }: Config): string {
-  return path.startsWith(`${userDir}/`) ? `~${path.slice(userDir.length)}` : path;
-}
-
 const MOST_ASKED = 3;
 
 /** Answers whether the model can be asked now, and says why not. */
-export async function settleKey(config: Config, { questions, say }: Asking): Promise<boolean> {
+async function settleKey(config: Config, { questions, say }: Asking): Promise<boolean> {
   if (config.model === 'offline') return true;
   if (keySource(config) !== 'none') {
     const isGood = (await tryKey(config, say)) === 'good';

@@ -10,7 +10,7 @@ import type { Config } from '../../../base/config/config.ts';
 import { statNow } from '../../../base/files/files.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import { pauseEnd } from '../../../memory/home/paths.ts';
-import { isUnwritable } from '../../../memory/ledger/database.ts';
+import { ifWritable } from '../../../memory/ledger/database.ts';
 import type { App } from '../../compose.ts';
 import type { Parts } from '../../job-bounds.ts';
 import type { Checked, SharedOverview } from '../../wing.ts';
@@ -18,7 +18,7 @@ import type { CommandSpec } from '../spec.ts';
 import { type CommonOptions, configFor, MEMORY, withApp } from '../terminal/options.ts';
 import { EXIT, print, style, wrap } from '../terminal/output.ts';
 import { type Learned, type Need, readStatus, type Status, sayBreaker } from '../terminal/overview.ts';
-import { plainly, sayTime, sayTokens, sayUsd, sayWhen } from '../terminal/words.ts';
+import { plainly, type Seen, sayTime, sayTokens, sayUsd, sayWhen } from '../terminal/words.ts';
 
 const status: CommandSpec<CommonOptions & { verbose?: boolean; all?: boolean }> = {
   name: 'status',
@@ -152,7 +152,7 @@ function welcome(): string {
 }
 
 /** Shows it, and notes that it was looked at. */
-export async function showHome(app: App, read: Status): Promise<void> {
+async function showHome(app: App, read: Status): Promise<void> {
   const failed = await checkSetup(app.config);
   const isNew = read.database === null && read.all.directories + read.needs.length === 0;
   if (isNew && failed.some(isNoAgent)) return show(welcome());
@@ -161,7 +161,7 @@ export async function showHome(app: App, read: Status): Promise<void> {
   const stores = status.database?.each ? [sayEach(status.database.each).join('\n')] : [];
   const parts = [sayNews(app, status), ...sayNeeds(app, needs), ...stores, sayNumbers(app, status, needs)];
   show(parts.join('\n\n'));
-  await noteLook(app);
+  await ifWritable(() => app.home.noteLook());
   if (status.attention.length > 0) process.exitCode = EXIT.attention;
 }
 
@@ -178,15 +178,6 @@ function withKey(status: Status, failed: Checked[]): Status {
 
 function show(text: string): void {
   print(wrap(text, process.stdout.columns || 80));
-}
-
-/** Where the home cannot be written, what it says is told all the same. */
-async function noteLook({ home }: App): Promise<void> {
-  try {
-    await home.noteLook();
-  } catch (error) {
-    if (!isUnwritable(error)) throw error;
-  }
 }
 
 /** What keeps sessions from being learned from, as doctor finds it. */
@@ -218,9 +209,8 @@ function setupNeed(check: Checked): Need {
 
 function sayNews({ config }: App, status: Status): string {
   const { learned, lookedAt } = status;
-  const at = { now: config.clock.now(), zone: config.zone };
   const count = learned.reduce((sum, group) => sum + group.count, 0);
-  const since = lookedAt === null ? 'so far' : `since you last looked, ${sayWhen(lookedAt, at)}`;
+  const since = lookedAt === null ? 'so far' : `since you last looked, ${sayWhen(lookedAt, config)}`;
   if (count === 0) return lookedAt === null || !hasLearned(status) ? 'Nothing learned yet.' : `Nothing new ${since}.`;
   const groups: string[] = [];
   let room = SHOWN;
@@ -233,8 +223,7 @@ function sayNews({ config }: App, status: Status): string {
 }
 
 function sayLearned({ whose, count, entries }: Learned, shown: number, config: Config): string {
-  const at = { now: config.clock.now(), zone: config.zone };
-  const when = entries[0] ? `, ${sayWhen(entries[0].learnedAt, at)}` : '';
+  const when = entries[0] ? `, ${sayWhen(entries[0].learnedAt, config)}` : '';
   const more = count - shown;
   return [
     `  ${whose.name}${when}`,
@@ -253,32 +242,18 @@ function sayNeeds({ config }: App, needs: Need[]): string[] {
 }
 
 function sayNumbers({ config }: App, status: Status, needs: Need[]): string {
-  const at = { now: config.clock.now(), zone: config.zone };
-  const { standing, all } = status;
-  const rows: [string, string][] = [
-    ...(standing.enabled || standing.isUnknown
-      ? []
-      : [['Off', `nothing is done unasked here: ${plainly(standing.reason, config)}`] as [string, string]]),
-    ['Cost', sayCost(status)],
-    ...(all.pending > 0 ? [['Waiting', sayPending(status, { ...at, needs })] as [string, string]] : []),
-    ...(status.database
-      ? [
-          ['Database', `${sayDatabase(status.database, status.workers, at)}. nocturne fleet status tells more`] as [
-            string,
-            string,
-          ],
-        ]
-      : []),
-    [
-      'Next night',
-      Date.parse(status.nextDreamAt) <= at.now.getTime()
-        ? 'due: with the next worker'
-        : sayWhen(status.nextDreamAt, at),
-    ],
-  ];
+  const { standing, all, database, nextDreamAt } = status;
+  const row = (name: string, said: string) => `${name.padEnd(10)}  ${said}`;
+  const isOff = !standing.enabled && !standing.isUnknown;
+  const isDue = Date.parse(nextDreamAt) <= config.clock.now().getTime();
+  const shared = database && `${sayDatabase(database, status.workers, config)}. nocturne fleet status tells more`;
   return [
-    ...rows.map(([name, said]) => `${name.padEnd(10)}  ${said}`),
-    `${'Next step'.padEnd(10)}  ${nextStep(status, needs)}`,
+    ...(isOff ? [row('Off', `nothing is done unasked here: ${plainly(standing.reason, config)}`)] : []),
+    row('Cost', sayCost(status)),
+    ...(all.pending > 0 ? [row('Waiting', sayPending(status, config, needs))] : []),
+    ...(shared ? [row('Database', shared)] : []),
+    row('Next night', isDue ? 'due: with the next worker' : sayWhen(nextDreamAt, config)),
+    row('Next step', nextStep(status, needs)),
   ].join('\n');
 }
 
@@ -295,7 +270,7 @@ function sayCost({ spendToday: today, spendMonth: month }: Status): string {
 export function sayDatabase(
   { server, stores, waiting, givenUp }: SharedOverview,
   workers: Status['workers'],
-  at: { now: Date; zone: string },
+  at: Seen,
 ): string {
   const url = URL.parse(server);
   const since = waiting.oldest === null ? '' : `, the oldest since ${sayTime(waiting.oldest, at)}`;
@@ -305,10 +280,10 @@ export function sayDatabase(
   return `${url ? url.host + url.pathname : server}: ${sayCount(stores.ready, 'store')}; ${waits}${failed}; ${seen}`;
 }
 
-function sayPending({ all }: Status, at: { now: Date; zone: string; needs: Need[] }): string {
+function sayPending({ all }: Status, config: Config, needs: Need[]): string {
   const first = all.oldestPending?.notBefore ?? '';
-  const when = first > at.now.toISOString() ? sayWhen(first, at) : 'now';
-  return `${sayCount(all.pending, 'job')} for the next worker, ${when}${at.needs.length === 0 ? '; nothing for you to do' : ''}`;
+  const when = first > config.clock.now().toISOString() ? sayWhen(first, config) : 'now';
+  return `${sayCount(all.pending, 'job')} for the next worker, ${when}${needs.length === 0 ? '; nothing for you to do' : ''}`;
 }
 
 function hasLearned({ all, lastJobs }: Status): boolean {

@@ -201,7 +201,7 @@ const DID: Record<string, string> = {
 function describeAction({ store: { ledger }, scope, job: id }: Action, { config }: App): string[] {
   const job = jobRow(ledger, id);
   if (!job) return [];
-  const when = sayWhen(job.endedAt ?? job.createdAt, { now: config.clock.now(), zone: config.zone });
+  const when = sayWhen(job.endedAt ?? job.createdAt, config);
   const where = scope === 'user' ? ', in the user scope' : scope === 'local' ? ", in the team's memory" : '';
   const about = ledger.all<{ text: string }>('select text from entry where job = ? limit ?', id, MOST_SHOWN + 1);
   const sql = `select distinct path from version where "commit" in (select value from json_each(?)) and path is not null

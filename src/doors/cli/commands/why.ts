@@ -88,13 +88,23 @@ async function explainMemory(app: App, { what, call }: Asked): Promise<boolean> 
       return true;
     }
     if (/^job_[0-9a-f]{4,12}$/.test(what)) return tellJob(app, store, { what, call });
-    const [, given = what, line] = /^(.+?)(?::(\d+|[0-9a-f]{8}))?$/.exec(what) ?? [];
+    const [, given = what, line] = LINE.exec(what) ?? [];
     const path = findTopic(store.dir, given);
-    if (!path) return false;
-    const lines = await explainLines(store, { path, line });
-    print(json ? lines : lines.map((each) => describeLine(each, seenIn(app, store))).join('\n\n'));
-    return true;
+    if (path) await tellLines(app, store, { path, line, json });
+    return path !== undefined;
   });
+}
+
+/** A topic, or one line of it by its number or its id. */
+const LINE = /^(.+?)(?::(\d+|[0-9a-f]{8}))?$/;
+
+async function tellLines(
+  app: App,
+  store: MemoryReader,
+  { json, ...which }: { path: string; line?: string; json?: boolean },
+): Promise<void> {
+  const lines = await explainLines(store, which);
+  print(json ? lines : lines.map((each) => describeLine(each, seenIn(app, store))).join('\n\n'));
 }
 
 async function tellJob(app: App, store: MemoryReader, { what, call }: Asked): Promise<boolean> {
@@ -125,11 +135,10 @@ async function tellSessions(app: App, { what, call: { options } }: Asked): Promi
   if (sessions.length > 1 && !isFile && sessions.every((session) => session.startsWith(what))) {
     throw severalMeant(what, 'session', sessions);
   }
-  const whole = (id: string) => id;
-  const seen = { ...whenSeen(app), short: (session: string) => shortId(null, 'session', session), entry: whole };
+  const seen: Seen = { ...app.config, short: (id) => shortId(null, 'session', id), entry: (id) => id };
   for (const each of found) {
     const { shortId: _, ...all } = each;
-    print(options.json ? all : describeSession(each, seen, app.config));
+    print(options.json ? all : describeSession(each, seen));
   }
   return found.length > 0;
 }
@@ -166,13 +175,9 @@ async function explainWords(app: App, { what, call }: Asked): Promise<boolean> {
   });
 }
 
-function whenSeen({ config }: Pick<App, 'config'>): Pick<Seen, 'now' | 'zone'> {
-  return { now: config.clock.now(), zone: config.zone };
-}
-
-function seenIn(app: Pick<App, 'config'>, { ledger }: { ledger: Ledger | null }): Seen {
-  const short = (session: string) => shortId(ledger, 'session', session);
-  return { ...whenSeen(app), short, entry: (id) => shortId(ledger, 'entry', id) };
+function seenIn({ config }: Pick<App, 'config'>, { ledger }: { ledger: Ledger | null }): Seen {
+  const idOf = (kind: 'session' | 'entry') => (id: string) => shortId(ledger, kind, id);
+  return { ...config, short: idOf('session'), entry: idOf('entry') };
 }
 
 const explain: CommandSpec<CommonOptions, [string]> = {
@@ -189,10 +194,8 @@ const explain: CommandSpec<CommonOptions, [string]> = {
         const [what] = call.args;
         const { json } = call.options;
         if (/^e_[0-9a-f]{4,12}$/.test(what)) return explainOne(app, store, { id: what, json });
-        const [, given = what, line] = /^(.+?)(?::(\d+|[0-9a-f]{8}))?$/.exec(what) ?? [];
-        const path = findTopic(store.dir, given) ?? memoryPath(store, given);
-        const lines = await explainLines(store, { path, line });
-        print(json ? lines : lines.map((each) => describeLine(each, seenIn(app, store))).join('\n\n'));
+        const [, given = what, line] = LINE.exec(what) ?? [];
+        await tellLines(app, store, { path: findTopic(store.dir, given) ?? memoryPath(store, given), line, json });
       }),
     ),
 };
@@ -255,16 +258,14 @@ async function look(file: string, options: LookOptions): Promise<{ inspection: I
 
 export const commands: CommandSpec[] = [why, explain, transcript];
 
-/** Who looks: when and where, and how a session is called there. */
-interface Seen {
-  now: Date;
-  zone: string;
+/** Who looks, and how a session and an entry are called there. */
+interface Seen extends Config {
   short(session: string): string;
   entry(id: string): string;
 }
 
 /** What became of a session, and what it taught. */
-function describeSession(found: Explanation, at: Seen, config: Config): string {
+function describeSession(found: Explanation, at: Seen): string {
   const divided = new Set(found.ranges.flatMap(({ messages, from }) => (messages ? [from] : [])));
   const total = found.ranges.reduce((sum, { messages, turns }) => sum + (messages ? 0 : turns), divided.size);
   const { holds } = found;
@@ -279,11 +280,11 @@ function describeSession(found: Explanation, at: Seen, config: Config): string {
       return `${(index === 0 ? 'taught' : '').padEnd(12)}${type.padEnd(9)}  ${text}${mark}`;
     }),
     ...found.waiting.map(
-      ({ notBefore, why }) => `waits       until ${sayTime(notBefore, at)}${why ? `: ${plainly(why, config)}` : ''}`,
+      ({ notBefore, why }) => `waits       until ${sayTime(notBefore, at)}${why ? `: ${plainly(why, at)}` : ''}`,
     ),
     ...found.failures.filter(({ isOver }) => !isOver).map((failure) => `failed      ${sayFailure(failure, at)}`),
     ...found.proposals.map(({ entry, text, says }) => `proposed    ${text} (${entry}): ${says}`),
-    `next        ${plainly(found.next.replaceAll(` ${found.session}`, ` ${found.shortId}`), config)}`,
+    `next        ${plainly(found.next.replaceAll(` ${found.session}`, ` ${found.shortId}`), at)}`,
   ].join('\n');
 }
 

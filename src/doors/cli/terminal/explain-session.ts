@@ -164,40 +164,22 @@ async function explainSession(app: App, known: Known): Promise<Explanation> {
   const waiting = work.flatMap(({ key, item }) =>
     item ? [{ key, notBefore: item.notBefore, why: item.failure }] : [],
   );
-  const listed = work.flatMap(({ key, failure }): Explanation['failures'] =>
-    failure
-      ? [
-          {
-            ...pick(failure),
-            key,
-            state: failure.state,
-            attempts: failure.attempts,
-            tries: ruleOf(failure.code).tries,
-            isOver: false,
-          },
-        ]
-      : [],
-  );
+  const listed = work.flatMap(({ key, failure }): Explanation['failures'] => {
+    if (!failure) return [];
+    const { state, attempts, code } = failure;
+    return [{ ...pick(failure), key, state, attempts, tries: ruleOf(code).tries, isOver: false }];
+  });
   const jobs = ledger ? jobsOfSession(ledger, session, 5) : [];
   const done = jobs.findIndex(
     ({ status, error, outcome }) => status === 'ended' && !error && outcome !== 'interrupted',
   );
   // What was given up was not done by whatever succeeded since.
   const isDone = done >= 0 && ranges.every(({ state }) => state !== 'gave-up');
-  const ended = jobs.flatMap((job, at): Explanation['failures'] =>
-    job.error
-      ? [
-          {
-            ...pick({ code: job.code, message: job.error, at: job.endedAt ?? job.createdAt }),
-            key: job.id,
-            state: 'ended',
-            attempts: null,
-            tries: null,
-            isOver: isDone && at > done,
-          },
-        ]
-      : [],
-  );
+  const ended = jobs.flatMap(({ id: key, code, error, endedAt, createdAt }, at): Explanation['failures'] => {
+    if (!error) return [];
+    const failed = pick({ code, message: error, at: endedAt ?? createdAt });
+    return [{ ...failed, key, state: 'ended', attempts: null, tries: null, isOver: isDone && at > done }];
+  });
   const explanation = {
     session,
     shortId: ledger ? shortId(ledger, 'session', session) : session.slice(0, 8),
@@ -205,9 +187,9 @@ async function explainSession(app: App, known: Known): Promise<Explanation> {
     unreadable,
     memory: dir,
     ranges,
-    entries: ledger
-      ? entriesOfSession(ledger, session).map(({ id, type, text, state }) => ({ id, type, text, state }))
-      : [],
+    entries: (ledger ? entriesOfSession(ledger, session) : []).map(({ id, type, text, state }) => {
+      return { id, type, text, state };
+    }),
     holds,
     waiting,
     failures: [...listed, ...ended],

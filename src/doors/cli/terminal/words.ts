@@ -14,21 +14,26 @@ import { memoryDirIfTold } from '../../places.ts';
 
 const HOUR_MS = 3_600_000;
 
+/** Who reads it. */
+export type Seen = Pick<Config, 'clock' | 'zone'>;
+
 /** `5 minutes ago`, `today 09:10`, `yesterday 23:10`, `in 5 hours (03:30)`, `Tuesday 14:00`, `3 Nov 14:00`. */
-export function sayWhen(at: string | Date, { now, zone }: { now: Date; zone: string }): string {
+export function sayWhen(at: string | Date, seen: Seen): string {
   const instant = new Date(at);
+  const { clock, zone } = seen;
+  const now = clock.now();
   const ms = instant.getTime() - now.getTime();
   const time = formatIn(instant, zone, 'HH:mm');
   if (Math.abs(ms) < 60_000) return ms > 0 ? 'in a moment' : 'just now';
   const distance = formatDistanceStrict(instant, now, { addSuffix: true, roundingMethod: 'floor' });
   if (Math.abs(ms) < HOUR_MS) return distance;
   if (ms > 0 && ms < 24 * HOUR_MS) return `${distance} (${time})`;
-  return sayTime(instant, { now, zone });
+  return sayTime(instant, seen);
 }
 
 /** The same without a distance: `today 09:10`, as it stands behind `until` and `since`. */
-export function sayTime(at: string | Date, { now, zone }: { now: Date; zone: string }): string {
-  const instant = new Date(at);
+export function sayTime(at: string | Date, { clock, zone }: Seen): string {
+  const [instant, now] = [new Date(at), clock.now()];
   const time = formatIn(instant, zone, 'HH:mm');
   const days = (Date.parse(dayOf(instant, zone)) - Date.parse(dayOf(now, zone))) / (24 * HOUR_MS);
   const near = { '-1': 'yesterday', 0: 'today', 1: 'tomorrow' }[days];
@@ -42,17 +47,16 @@ const INSTANT = /\b(?:at )?(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z)/g;
 const UUID = /(?<![\w/\\.-])([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![\w/\\]|\.\w)/gi;
 
 /** A sentence made for logs, as one would say it: its instants as times, its ids by how they begin, paths from `~/`. */
-export function plainly(text: string, { clock, zone, userDir }: Config): string {
-  const now = clock.now();
+export function plainly(text: string, config: Config): string {
   return text
     .replace(INSTANT, (_, instant: string, at: number) =>
-      (/\b(?:until|since|before|after) $/.test(text.slice(0, at)) ? sayTime : sayWhen)(instant, { now, zone }),
+      (/\b(?:until|since|before|after) $/.test(text.slice(0, at)) ? sayTime : sayWhen)(instant, config),
     )
     .replace(UUID, '$1')
-    .replaceAll(`${userDir}${sep}`, '~/');
+    .replaceAll(`${config.userDir}${sep}`, '~/');
 }
 
-function fromHome(path: string, { userDir }: Config): string {
+export function fromHome(path: string, { userDir }: Config): string {
   return path.startsWith(`${userDir}${sep}`) ? `~/${path.slice(userDir.length + 1)}` : path;
 }
 

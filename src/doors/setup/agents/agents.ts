@@ -80,36 +80,33 @@ export function claudeCodeHooks(
 }
 
 function codexHooks({ node, hook, nocturne }: Programs, { prompts = false } = {}): Hook[] {
-  const record = (timeout: number) => ({
-    type: 'command',
-    command: shellWords([...WHILE_THERE, node, hook, 'codex']),
-    timeout,
-  });
-  const recall = shellWords([...WHILE_THERE, node, nocturne, 'recall', '--hook', '--agent', 'codex']);
+  const run = (words: string[], timeout: number) => {
+    return { type: 'command', command: shellWords([...WHILE_THERE, node, ...words]), timeout };
+  };
+  const record = (timeout: number) => run([hook, 'codex'], timeout);
   return [
     // Codex cuts this one to three seconds and says so at every start where more is asked for.
     { event: 'SessionEnd', handler: record(3) },
     { event: 'Stop', handler: record(10) },
     { event: 'PreCompact', handler: record(10) },
     { event: 'SessionStart', handler: record(10) },
-    { event: 'SessionStart', handler: { type: 'command', command: recall, timeout: 15 } },
+    { event: 'SessionStart', handler: run([nocturne, 'recall', '--hook', '--agent', 'codex'], 15) },
     ...(prompts ? [{ event: 'UserPromptSubmit', handler: record(PROMPT_S) }] : []),
   ];
 }
 
 function geminiHooks({ node, hook, nocturne }: Programs, { prompts = false } = {}): Hook[] {
-  const command = shellWords([...WHILE_THERE, node, hook, 'gemini']);
-  const record = { name: 'nocturne', type: 'command', command, timeout: 10_000 };
-  const recall = shellWords([...WHILE_THERE, node, nocturne, 'recall', '--hook', '--agent', 'gemini']);
+  const run = (name: string, words: string[], timeout: number) => {
+    return { name, type: 'command', command: shellWords([...WHILE_THERE, node, ...words]), timeout };
+  };
+  const record = run('nocturne', [hook, 'gemini'], 10_000);
+  const recall = run('nocturne-recall', [nocturne, 'recall', '--hook', '--agent', 'gemini'], 15_000);
   return [
     { event: 'SessionEnd', handler: record },
     { event: 'AfterAgent', handler: record },
     { event: 'PreCompress', handler: record },
     { event: 'SessionStart', handler: record },
-    {
-      event: 'SessionStart',
-      handler: { name: 'nocturne-recall', type: 'command', command: recall, timeout: 15_000 },
-    },
+    { event: 'SessionStart', handler: recall },
     ...(prompts ? [{ event: 'BeforeAgent', handler: { ...record, timeout: PROMPT_S * 1_000 } }] : []),
   ];
 }
@@ -187,13 +184,7 @@ const AGENTS: Record<AgentName, Agent> = {
   opencode: {
     name: 'opencode',
     title: 'opencode',
-    file: ({ environment }) =>
-      join(
-        resolve(environment.XDG_CONFIG_HOME || join(userDirectory(environment), '.config')),
-        'opencode',
-        'plugins',
-        'nocturne.js',
-      ),
+    file: ({ environment }) => join(configDirectory(environment), 'opencode', 'plugins', 'nocturne.js'),
     add(text, { programs }, config) {
       if (text === '' || isOpencodePlugin(text)) return opencodePlugin({ programs, home: config.home });
       throw new AppError('bad-input', `${this.file(config)} is not nocturne's; nothing was changed.`, {
@@ -206,6 +197,11 @@ const AGENTS: Record<AgentName, Agent> = {
     afterwards: ['opencode loads the plugin when it is started again.'],
   },
 };
+
+/** Where programs keep their settings, for those that follow XDG. */
+export function configDirectory(environment: Environment): string {
+  return resolve(environment.XDG_CONFIG_HOME || join(userDirectory(environment), '.config'));
+}
 
 /** The arguments as one line that a shell takes apart again. */
 function shellWords(words: string[]): string {

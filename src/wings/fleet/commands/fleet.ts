@@ -67,7 +67,7 @@ const status: CommandSpec<{ json?: boolean }> = {
       const arriving = stores.arriving > 0 ? `, ${stores.arriving} on the way by nocturne move` : '';
       print(`database   ${server}`);
       print(`stores     ${stores.ready}${arriving}`);
-      const at = { now: config.clock.now(), zone: limits.zone };
+      const at = { clock: config.clock, zone: limits.zone };
       print(
         `waiting    ${waits.count}${waits.oldest === null ? '' : `, the oldest from ${sayTime(waits.oldest, at)}`}`,
       );

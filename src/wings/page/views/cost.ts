@@ -30,7 +30,6 @@ export async function costView(at: At): Promise<View> {
     app.keeping?.overview?.(),
   ]);
   const others: [string, Line][] = cost.others && cost.others.tokens > 0 ? [[OTHERS, cost.others]] : [];
-  const now = { now: config.clock.now(), zone: config.zone };
   const work: (KnownWork & { name: string })[] = [];
   for (const { name, store } of places.all) {
     for (const each of await knownWork(store.work)) work.push({ ...each, name });
@@ -59,7 +58,7 @@ ${cost.unfinished.tokens > 0 ? html`<p class="dim">${sayTokens(cost.unfinished.t
 ${others.length > 0 ? html`<p class="dim"><code>nocturne cost --all</code> tells of the jobs of all machines.</p>` : ''}
 </div>
 <div>
-${database ? html`<section class="card" aria-labelledby="database"><h2 id="database">Database</h2><p class="said">${sayDatabase(database, workers, now)}</p></section>` : ''}
+${database ? html`<section class="card" aria-labelledby="database"><h2 id="database">Database</h2><p class="said">${sayDatabase(database, workers, config)}</p></section>` : ''}
 <section class="card" aria-labelledby="workers"><h2 id="workers">Workers</h2>
 ${workers.length === 0 ? html`<p class="dim">None runs now. The next session's end, or <code>nocturne worker</code>, starts one.</p>` : html`<ul class="plain">${workers.map(({ backend, startedAt }) => html`<li><span class="dot good"></span>${backend} queue, since ${when(startedAt, at)}</li>`)}</ul>`}
 ${breaker.state === 'closed' ? '' : html`<p class="problem">${plainly(sayBreaker(breaker), config)}</p>`}

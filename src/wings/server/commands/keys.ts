@@ -110,7 +110,7 @@ function shown({ dayMicroUsd, ...row }: KeyRow) {
 
 function line({ id, name, tenant, stores, rights, revokedAt }: KeyRow, { clock, zone }: Config): string {
   const which = stores === 'all' ? 'all stores' : stores.length === 0 ? 'its own stores' : stores.join(' ');
-  const end = revokedAt ? `  revoked ${sayTime(revokedAt, { now: clock.now(), zone })}` : '';
+  const end = revokedAt ? `  revoked ${sayTime(revokedAt, { clock, zone })}` : '';
   return `${id}  ${name}${tenant === null ? '' : `  of ${tenant}`}  ${rights.join(',')}  ${which}${end}`;
 }
 

@@ -81,7 +81,7 @@ const remove: CommandSpec<{ json?: boolean }, [string]> = {
 
 function line({ id, name, kind, dir, archivedAt, removedAt }: StoreRow, { clock, zone }: Config): string {
   const at = removedAt ?? archivedAt;
-  const since = at ? `  ${removedAt ? 'deleted' : 'archived'} ${sayTime(at, { now: clock.now(), zone })}` : '';
+  const since = at ? `  ${removedAt ? 'deleted' : 'archived'} ${sayTime(at, { clock, zone })}` : '';
   return `${id}  ${name}${kind === 'own' ? '' : `  (${kind})`}${since}  ${dir}`;
 }
 
