@@ -148,9 +148,6 @@ async function buildRecall(
     const found = isTrusted ? await places.look(dir) : { dir, ledger: null };
     looked.push({ scope, ...found, hasIndex: false, tree: scope === 'user' ? undefined : tree });
   }
-  const beside = looked.map(
-    ({ scope, dir, called, ledger, hasIndex, tree }): BesidePlace => ({ scope, dir, called, ledger, hasIndex, tree }),
-  );
   const request = requestFor(config, { ...options, memory: scope }, isElsewhere);
   const given = options.session && {
     session: options.session,
@@ -175,7 +172,7 @@ async function buildRecall(
   const { dir, called, ledger } = own;
   const said = wings().map((wing) => wing.recallNotes?.({ dir, ledger, checkout }) ?? []);
   const notes = (await Promise.all(said)).flat();
-  const found = await recall({ ...request, notices, dir, called, ledger, beside, limits, tree, notes, now });
+  const found = await recall({ ...request, notices, dir, called, ledger, beside: looked, limits, tree, notes, now });
   await noteUses(own.rows, { topics: found.topics, now });
   for (const part of found.beside) {
     const from = looked.find((place) => place.dir === part.memory);

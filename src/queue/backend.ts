@@ -5,7 +5,6 @@
 
 import { EventEmitter } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
-import type { PGlite } from '@electric-sql/pglite';
 import {
   type BackendFactory,
   createPostgresBackend,
@@ -13,8 +12,6 @@ import {
   DEFAULT_SCHEMA,
   type IQueueBackend,
   type PgPool,
-  type PgPoolClient,
-  type PgQueryable,
   type PgQueryResult,
   runMigrations,
 } from 'bullmq';
@@ -318,42 +315,21 @@ export async function openPglitePool(dataDir: string): Promise<PgPool> {
       : ((await database.exec(text)).at(-1) as { rows: R[]; affectedRows?: number } | undefined);
     return { rows: result?.rows ?? [], rowCount: result?.affectedRows ?? result?.rows.length ?? 0 };
   };
-  return new PglitePool(database, query);
-}
-
-class PglitePool extends EventEmitter implements PgPool {
-  readonly query: PgQueryable['query'];
-  readonly #database: PGlite;
-
-  constructor(database: PGlite, query: PgQueryable['query']) {
-    super();
-    this.#database = database;
-    this.query = query;
-  }
-
-  async connect(): Promise<PgPoolClient> {
-    return new PgliteClient(this.#database, this.query);
-  }
-
-  async end(): Promise<void> {
-    if (!this.#database.closed) await this.#database.close();
-  }
-}
-
-class PgliteClient extends EventEmitter implements PgPoolClient {
-  readonly query: PgQueryable['query'];
-  readonly #stopForwarding: () => void;
-
-  constructor(database: PGlite, query: PgQueryable['query']) {
-    super();
-    this.query = query;
-    this.#stopForwarding = database.onNotification((channel, payload) =>
-      this.emit('notification', { channel, payload }),
+  const connect = async () => {
+    const client = Object.assign(new EventEmitter(), {
+      query,
+      release() {
+        stopForwarding();
+        client.removeAllListeners();
+      },
+    });
+    const stopForwarding = database.onNotification((channel, payload) =>
+      client.emit('notification', { channel, payload }),
     );
-  }
-
-  release(): void {
-    this.#stopForwarding();
-    this.removeAllListeners();
-  }
+    return client;
+  };
+  const end = async () => {
+    if (!database.closed) await database.close();
+  };
+  return Object.assign(new EventEmitter(), { query, connect, end });
 }

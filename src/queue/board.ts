@@ -10,12 +10,6 @@ import { openBackend } from './backend.ts';
 import { optionalPackage } from './drivers.ts';
 import { PREFIX, type WakeQueueOptions } from './queue.ts';
 
-interface Board {
-  /** Answers a request as `fetch` would. */
-  fetch(request: Request): Response | Promise<Response>;
-  close(): Promise<void>;
-}
-
 const UI = '/ui';
 const LOCAL_HOST = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/;
 // `unsafe-inline`: bull-board styles its loading screen within the page.
@@ -26,7 +20,7 @@ const POLICY =
  * Opens the board of a namespace at `/ui`. Errors: `bad-input` for the embedded queue, which only the process of the
  * worker can open; those of `openBackend`.
  */
-export async function openBoard({ url, dataDir, namespace }: WakeQueueOptions): Promise<Board> {
+export async function openBoard({ url, dataDir, namespace }: WakeQueueOptions) {
   if (url === undefined) {
     throw new AppError('bad-input', 'The queue is embedded in the worker, and only that process can open it.', {
       remedy:
@@ -63,7 +57,7 @@ export async function openBoard({ url, dataDir, namespace }: WakeQueueOptions): 
   app.route(UI, adapter.registerPlugin());
   return {
     fetch: app.fetch,
-    async close() {
+    async close(): Promise<void> {
       await queue.close();
       await backend.close();
     },

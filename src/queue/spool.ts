@@ -210,20 +210,13 @@ function parseItem(text: string): SpoolItem | string {
 const RENEWED_MS = 30_000;
 const FORGOTTEN_MS = 4 * RENEWED_MS;
 
-interface Awake {
-  /** Enters this process, and its file is renewed until it leaves. */
-  enter(): void;
-  /** Enters, unless an older worker is awake: then this one is not needed and has left. */
-  enterIfNeeded(): boolean;
-  leave(): void;
-}
-
-export function awakeIn(home: string, clock: Clock): Awake {
+export function awakeIn(home: string, clock: Clock) {
   const dir = join(home, 'awake');
   // In the order of their names the older come first.
   const name = `${String(clock.now().getTime()).padStart(15, '0')}-${process.pid}`;
   let renewal: NodeJS.Timeout | undefined;
   const write = () => writeWhole(join(dir, name), thisProcess());
+  /** Enters this process, and its file is renewed until it leaves. */
   const enter = () => {
     for (const gone of listNames(dir).filter((other) => !isAwake(join(dir, other), clock))) removeFile(join(dir, gone));
     write();
@@ -238,7 +231,8 @@ export function awakeIn(home: string, clock: Clock): Awake {
   return {
     enter,
     leave,
-    enterIfNeeded() {
+    /** Enters, unless an older worker is awake: then this one is not needed and has left. */
+    enterIfNeeded(): boolean {
       enter();
       if (!hasOlder()) return true;
       leave();

@@ -13,15 +13,6 @@ import { sweepSessions } from './sweep.ts';
 const SWEEP_EVERY_MS = 3_600_000;
 const LOOK_MS = 250;
 
-interface Intake {
-  /** Answers whether something came into an inbox. */
-  takeIn(): Promise<boolean>;
-  /** What the last call found. */
-  last(): Ingested;
-  /** Waits for a sweep under way, which ends soon when the signal has aborted. */
-  end(): Promise<void>;
-}
-
 interface IntakeOptions {
   signal: AbortSignal;
   /** Sweeps beside its work, at once and every hour, and is awake until `end`. */
@@ -31,7 +22,7 @@ interface IntakeOptions {
   onError(message: string): void;
 }
 
-export function openIntake(app: App, { signal, isResident, isNight, onError }: IntakeOptions): Intake {
+export function openIntake(app: App, { signal, isResident, isNight, onError }: IntakeOptions) {
   const { clock, home, sweepDays } = app.config;
   let last: Ingested = { announced: 0, lagging: 0, sessionBegan: false };
   let sweepAtMs = isResident || isNight ? 0 : Infinity;
@@ -46,8 +37,10 @@ export function openIntake(app: App, { signal, isResident, isNight, onError }: I
     for (const problem of report.problems) onError(problem);
   };
   return {
+    /** What the last call of `takeIn` found. */
     last: () => last,
-    async takeIn() {
+    /** Answers whether something came into an inbox. */
+    async takeIn(): Promise<boolean> {
       if (app.config.agentMemory.settings.problem) await refreshAgentSettings(app.config);
       last = await ingestSpool(app, { onProblem: onError });
       const nowMs = clock.now().getTime();
@@ -69,7 +62,8 @@ export function openIntake(app: App, { signal, isResident, isNight, onError }: I
       await sweeping;
       return true;
     },
-    async end() {
+    /** Waits for a sweep under way, which ends soon when the signal has aborted. */
+    async end(): Promise<void> {
       awake.leave();
       await sweeping;
     },
@@ -77,7 +71,10 @@ export function openIntake(app: App, { signal, isResident, isNight, onError }: I
 }
 
 /** Works what is due and waits for what will be due when its debounce is over, unless an older worker does. */
-export async function workAfterHook(app: App, options: WorkerOptions & { intake: Intake }): Promise<void> {
+export async function workAfterHook(
+  app: App,
+  options: WorkerOptions & { intake: ReturnType<typeof openIntake> },
+): Promise<void> {
   const { signal, intake } = options;
   const { clock, home } = app.config;
   const awake = awakeIn(home, clock);

@@ -15,7 +15,6 @@ import {
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import * as z from 'zod';
 import { renderPrompt } from '../../base/prompt.ts';
-import type { AttachedStore } from './attached-stores.ts';
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'is no SHA-256 in lower-case hex');
 const text = z.string().refine((value) => value.isWellFormed(), 'holds half a character');
@@ -147,6 +146,15 @@ export const OUTPUTS = {
 
 export type Tool = keyof typeof OUTPUTS;
 export type Output<Tool extends keyof typeof OUTPUTS> = z.infer<(typeof OUTPUTS)[Tool]>;
+
+export interface AttachedStore {
+  name: string;
+  description: string | null;
+  /** The memory directory, canonical; it need not be there. */
+  dir: string;
+  access: 'read_only' | 'read_write';
+  instructions: string | null;
+}
 
 /** One call, in plain data. */
 export interface ToolCall<T extends Tool = Tool> {

@@ -218,10 +218,7 @@ function versionAt(reader: MemoryReader, { given, version }: { given: string; ve
   return { id: found.memory, path, version, text, contentSha256: sha, sizeBytes: sizeBytes ?? Buffer.byteLength(text) };
 }
 
-/** Who makes a change. */
-interface By {
-  actor: string;
-}
+type By = Pick<ToolDeps, 'actor'>;
 
 const PLACEHOLDER = '[redacted:';
 
@@ -312,15 +309,12 @@ const TEXTS: { [Tool in keyof typeof OUTPUTS]: (output: Output<Tool>) => string 
         ? item.path
         : `${item.path}\t${item.size_bytes} bytes\tchanged ${item.modified_at.slice(0, 10)}`,
     );
-    const more = next_page === null ? [] : [`More with page ${JSON.stringify(next_page)}.`];
-    return [...(rows.length > 0 ? rows : ['Nothing is remembered there.']), ...more].join('\n');
+    return [...(rows.length > 0 ? rows : ['Nothing is remembered there.']), ...moreOf(next_page)].join('\n');
   },
   search({ hits, total, next_page }) {
     const rows = hits.map(({ path, line, text }) => `${path}:${line}\t${text}`);
-    const more = next_page === null ? [] : [`More with page ${JSON.stringify(next_page)}.`];
-    return [`${total} found${hits.length < total ? `, ${hits.length} of them here` : ''}.`, ...rows, ...more].join(
-      '\n',
-    );
+    const found = `${total} found${hits.length < total ? `, ${hits.length} of them here` : ''}.`;
+    return [found, ...rows, ...moreOf(next_page)].join('\n');
   },
   read(read) {
     const { first_line, last_line, total_lines, next_line, redacted, is_current, previous_version, content } = read;
@@ -339,6 +333,10 @@ const TEXTS: { [Tool in keyof typeof OUTPUTS]: (output: Output<Tool>) => string 
   edit: changeText,
   delete: (gone) => `Deleted ${gone.path}; it is kept as version ${gone.version}.`,
 };
+
+function moreOf(page: string | null): string[] {
+  return page === null ? [] : [`More with page ${JSON.stringify(page)}.`];
+}
 
 function changeText(change: Output<'write' | 'edit'>): string {
   const { outcome, path, redacted, collided } = change;

@@ -38,17 +38,7 @@ interface BacklogSession {
   requests: number;
 }
 
-interface Backlog {
-  sessions: BacklogSession[];
-  /** They changed within so many days. */
-  days: number;
-  /** About what it costs, in millionths of a dollar: 0 offline, null for a model without a price. */
-  microUsd: number | null;
-  /** About how long it takes. */
-  ms: number;
-  /** What could not be read. */
-  problems: string[];
-}
+type Backlog = Awaited<ReturnType<typeof findBacklog>>;
 
 /** Of a request: the tool that it names, and what the model answers. */
 const TOOL_TOKENS = 1_000;
@@ -56,10 +46,7 @@ const ANSWER_TOKENS = 500;
 const REQUEST_MS = { offline: 300, model: 12_000 };
 
 /** The newest first; `since`: default `sweepDays` ago; `agents`: default all. */
-export async function findBacklog(
-  app: App,
-  only: { since?: Date; agents?: readonly FoundAgent[] } = {},
-): Promise<Backlog> {
+export async function findBacklog(app: App, only: { since?: Date; agents?: readonly FoundAgent[] } = {}) {
   const { agentDirs, clock, sweepDays: days, model, prices, concurrency } = app.config;
   const problems: string[] = [];
   const onProblem = (path: string, error: unknown) => {
@@ -93,9 +80,13 @@ export async function findBacklog(
   };
   return {
     sessions,
+    /** They changed within so many days. */
     days,
+    /** About what it costs, in millionths of a dollar: 0 offline, null for a model without a price. */
     microUsd: isOffline ? 0 : price ? costMicroUsd(used, price) : null,
+    /** About how long it takes. */
     ms: (requests * (isOffline ? REQUEST_MS.offline : REQUEST_MS.model)) / concurrency,
+    /** What could not be read. */
     problems,
   };
 }
@@ -171,13 +162,8 @@ interface Offer extends Asking {
   canLearn: boolean;
 }
 
-interface Offered {
-  backlog: { sessions: number; days: number; microUsd: number | null; ms: number };
-  learned?: Pick<Learned, 'done' | 'waiting'> & { memories: Pick<Learned['memories'][number], 'memory' | 'entries'>[] };
-}
-
 /** Answers what it found and what was learned of it, for programs. */
-export function offerBacklog(call: Call<CommonOptions & { learn?: boolean }>, offer: Offer): Promise<Offered> {
+export function offerBacklog(call: Call<CommonOptions & { learn?: boolean }>, offer: Offer) {
   return withApp(call, async (app) => {
     const { home } = app;
     const isFirst = (await home.declinedBefore()) === undefined && (await home.stores()).length === 0;
@@ -188,7 +174,7 @@ export function offerBacklog(call: Call<CommonOptions & { learn?: boolean }>, of
     // Before anything may be taken: what is learned now is asked for by name.
     if (isFirst) await home.decline(now);
     const { problems: _, sessions, ...size } = backlog;
-    const found: Offered = { backlog: { ...size, sessions: sessions.length } };
+    const found = { backlog: { ...size, sessions: sessions.length } };
     if (sessions.length === 0) return found;
     if (!(await isAccepted(backlog, { ...offer, learn: call.options.learn }))) return found;
     offer.questions?.close();

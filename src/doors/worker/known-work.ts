@@ -18,21 +18,22 @@ export interface KnownWork {
   failure?: FailureRow;
 }
 
-interface Looking {
-  only?: string;
-  /** `dir`: its directory, or its id where memory is kept elsewhere. */
-  look(ledger: Ledger, dir: string, work: WorkRows): Promise<void> | void;
-}
-
 /**
- * Calls `look` with the ledger of each known directory, or of `only` that one; answers what could not be opened. Of what is kept
- * elsewhere those are known that stand for directories of this machine.
+ * Calls `look` with the ledger of each known directory, or of `only` that one, and what it is called: its directory, or its id
+ * where memory is kept elsewhere; of that those are known that stand for directories of this machine. Answers what could not
+ * be opened.
  */
 export async function eachLedger(
   { home, keeping }: { home: Home; keeping: Keeping | null },
-  { only, look }: Looking,
+  { only, look }: { only?: string; look(ledger: Ledger, dir: string, work: WorkRows): Promise<void> | void },
 ): Promise<{ dir: string; message: string }[]> {
-  if (keeping) return eachKept(keeping, { only, look });
+  if (keeping) {
+    const here = async () => (await keeping.stores()).flatMap(({ id, isHere }) => (isHere ? id : []));
+    return lookAtEach(only ? [only] : await here(), async (place) => {
+      const store = await keeping.findStore(place);
+      if (store) await look(store.ledger, store.id, store.work);
+    });
+  }
   return lookAtEach(only ? [only] : await home.stores(), async (dir) => {
     const ledger = only || isDirectory(dir) ? findLedger(dir) : null;
     try {
@@ -50,14 +51,6 @@ export async function everyLedger(
 ): Promise<{ dir: string; message: string }[]> {
   const ids = (await keeping.stores()).map(({ id }) => id);
   return lookAtEach(ids, async (id) => keeping.lookIntoLedger?.(id, (ledger) => look(ledger, id)));
-}
-
-async function eachKept(keeping: Keeping, { only, look }: Looking): Promise<{ dir: string; message: string }[]> {
-  const here = async () => (await keeping.stores()).flatMap(({ id, isHere }) => (isHere ? id : []));
-  return lookAtEach(only ? [only] : await here(), async (place) => {
-    const store = await keeping.findStore(place);
-    if (store) await look(store.ledger, store.id, store.work);
-  });
 }
 
 async function lookAtEach(

@@ -82,7 +82,10 @@ export async function runWorker(app: App, options: WorkerOptions): Promise<Worke
 export async function drainInboxes(app: App, options: Omit<WorkerOptions, 'untilIdle'>): Promise<void> {
   const busy = new Set<string>();
   for (;;) {
-    const due = (await dueEverywhere(app, options)).filter((work) => !busy.has(nameOf(work)));
+    await takeInAll(app, options);
+    await app.desk.deliver(options.onError);
+    await roundIfDue(app, options.onError);
+    const due = (await app.desk.due(options.onError)).filter((work) => !busy.has(nameOf(work)));
     if (due.length === 0 || options.signal.aborted) return;
     const lane = async () => {
       for (let work = due.shift(); work && !options.signal.aborted; work = due.shift()) {
@@ -243,14 +246,6 @@ async function runEngine(app: App, queue: WakeQueue, options: WorkerOptions): Pr
   }
   await Promise.all(unwoken);
   return 'ended';
-}
-
-/** What is due in all inboxes, with what has come meanwhile. */
-async function dueEverywhere(app: App, { onError, takeIn }: Pick<WorkerOptions, 'onError' | 'takeIn'>): Promise<Due[]> {
-  await takeInAll(app, { takeIn, onError });
-  await app.desk.deliver(onError);
-  await roundIfDue(app, onError);
-  return app.desk.due(onError);
 }
 
 /** Puts into the inboxes what has come for the worker, and for wings; what goes wrong with one is named. */

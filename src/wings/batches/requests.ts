@@ -198,10 +198,7 @@ async function carryOut(answers: Answer[], night: Slice & By, deps: Deps): Promi
     const rows = request.entries.map((entry) => (entry.isWithdrawn ? left.withdrawn : left.fresh).get(entry.id));
     const isSame = request.entries.every(({ said }, at) => rows[at] && saidOf(rows[at]) === said);
     const there = new Set(rows.filter((row) => row !== undefined));
-    const slice = {
-      fresh: fresh.filter((entry) => there.has(entry)),
-      withdrawn: withdrawn.filter((entry) => there.has(entry)),
-    };
+    const slice = partOf(night, (entry) => there.has(entry));
     for (const { id } of there) if (!left.fresh.delete(id)) left.withdrawn.delete(id);
     const done = new Set<string>();
     const refused = await refusalOf(isSame ? result : null, async (input) => {
@@ -220,8 +217,7 @@ async function carryOut(answers: Answer[], night: Slice & By, deps: Deps): Promi
     // A crash before this leaves entries that are no longer as they were sent, and so nothing to do.
     const became = refused.length === 0 ? 'kept' : 'vain';
     await store.enterRows((ledger) => endRequest(ledger, request.id, became));
-    const isLeft = ({ id }: EntryRow) => !done.has(id);
-    const rest = { fresh: slice.fresh.filter(isLeft), withdrawn: slice.withdrawn.filter(isLeft) };
+    const rest = partOf(slice, ({ id }) => !done.has(id));
     const isAny = rest.fresh.length + rest.withdrawn.length > 0;
     if (refused.length > 0 && isAny) again.push({ ...rest, refused, instructions });
   }
@@ -248,19 +244,11 @@ function summaryOf({ usage }: BatchedResult, costOf: (usage: NonNullable<Batched
 
 /** Sends what these entries need as one batch; answers what is asked at once: entries that came back without an answer. */
 async function sendBatch(night: Slice, { job, lease }: By, deps: Deps): Promise<Slice> {
-  const { fresh, withdrawn, instructions } = night;
+  const { instructions } = night;
   const { store, clock, agent, spend, signal } = deps;
   const vain = entriesSent(store.ledger, 'vain');
-  const isVain = ({ id }: EntryRow) => vain.has(id);
-  const atOnce = { fresh: fresh.filter(isVain), withdrawn: withdrawn.filter(isVain), instructions };
-  const asked = await requestsFor(
-    {
-      fresh: fresh.filter((entry) => !isVain(entry)),
-      withdrawn: withdrawn.filter((entry) => !isVain(entry)),
-      instructions,
-    },
-    deps,
-  );
+  const atOnce = { ...partOf(night, ({ id }) => vain.has(id)), instructions };
+  const asked = await requestsFor({ ...partOf(night, ({ id }) => !vain.has(id)), instructions }, deps);
   // What does not fit waits for another night; where nothing does, the reservation says so.
   const fitting = await spend.countFitting(asked.map(({ bound }) => bound));
   const sent = asked.slice(0, Math.max(1, fitting));
@@ -296,6 +284,10 @@ async function sendBatch(night: Slice, { job, lease }: By, deps: Deps): Promise<
     await api.cancel(sentAs);
   }
   return atOnce;
+}
+
+function partOf({ fresh, withdrawn }: Slice, isIn: (entry: EntryRow) => boolean) {
+  return { fresh: fresh.filter(isIn), withdrawn: withdrawn.filter(isIn) };
 }
 
 type Asked = Slice & { id: string; request: BatchedRequest; topics: string[]; bound: Bound };

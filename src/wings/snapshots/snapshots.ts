@@ -61,13 +61,6 @@ export interface SnapshotCheck {
   ownChanges: string[];
 }
 
-interface ApplyRequest {
-  /** The top of the working tree. */
-  tree: string;
-  /** Take what tells an agent what to do, too: a person has read it. */
-  isTrusted: boolean;
-}
-
 export interface ApplyReport {
   /** All but `applied` changed no topic. */
   outcome: 'applied' | 'unchanged' | 'none' | 'older' | 'busy';
@@ -93,7 +86,10 @@ export function checkMemorySnapshot(
   const bases = ledger ? snapshotBases(ledger) : new Map<string, string>();
   const ownChanges = [...bases].filter(([path, base]) => read(path) !== base).map(([path]) => path);
   if (!snapshot) return { state: 'none', snapshot, applied, topics: [], ownChanges };
-  const topics = planOf(snapshot, { bases, read, isTrusted: false }).filter(({ step }) => step !== 'same');
+  const brought = snapshot.topics.map((topic) =>
+    bring(topic, { base: bases.get(topic.path), ours: read(topic.path), isTrusted: false }),
+  );
+  const topics = [...brought, ...dropped(snapshot, bases)].filter(({ step }) => step !== 'same');
   return {
     state: stateOf(snapshot, { ledger, applied, hasNews: topics.some(({ step }) => !SETTLED.has(step)) }),
     snapshot: { id: snapshot.id, createdAt: snapshot.createdAt },
@@ -103,10 +99,16 @@ export function checkMemorySnapshot(
   };
 }
 
-/** Contract: throws `bad-input` for a broken snapshot, and nothing is changed; planned endings are the `outcome`. */
-export async function applyMemorySnapshot(request: ApplyRequest, deps: OpensLate): Promise<ApplyReport> {
+/**
+ * `tree`: the top of the working tree; `isTrusted`: take what tells an agent what to do, too, since a person has read it.
+ * Contract: throws `bad-input` for a broken snapshot, and nothing is changed; planned endings are the `outcome`.
+ */
+export async function applyMemorySnapshot(
+  { tree, isTrusted }: { tree: string; isTrusted: boolean },
+  deps: OpensLate,
+): Promise<ApplyReport> {
   // 1.
-  const snapshot = readMemorySnapshot(request.tree);
+  const snapshot = readMemorySnapshot(tree);
   const report: ApplyReport = { outcome: 'none', snapshot: snapshot?.id ?? null, topics: [], job: null };
   if (!snapshot) return report;
   const store = await deps.openStore();
@@ -115,12 +117,12 @@ export async function applyMemorySnapshot(request: ApplyRequest, deps: OpensLate
     return { ...report, outcome: 'older' };
   report.outcome = 'busy';
   // 2.
-  await deps.withLease(store, 'dream', () => apply({ snapshot, request, report }, { store, clock: deps.clock }));
+  await deps.withLease(store, 'dream', () => apply({ snapshot, isTrusted, report }, { store, clock: deps.clock }));
   return report;
 }
 
 async function apply(
-  { snapshot, request, report }: { snapshot: MemorySnapshot; request: ApplyRequest; report: ApplyReport },
+  { snapshot, isTrusted, report }: { snapshot: MemorySnapshot; isTrusted: boolean; report: ApplyReport },
   { store, clock }: { store: Store; clock: Clock },
 ): Promise<true> {
   // 3.
@@ -132,7 +134,7 @@ async function apply(
     const files = snapshot.topics.map(({ path, text }) => ({
       path,
       change(current: string | null) {
-        const topic = bring({ path, text }, { base: bases.get(path), ours: current, isTrusted: request.isTrusted });
+        const topic = bring({ path, text }, { base: bases.get(path), ours: current, isTrusted });
         brought.push(topic);
         return topic.text;
       },
@@ -167,17 +169,6 @@ function stateOf(
   if (ledger && wasApplied(ledger, id)) return 'older';
   if (!hasNews) return 'up-to-date';
   return applied ? 'newer' : 'not-applied';
-}
-
-function planOf(
-  snapshot: MemorySnapshot,
-  here: { bases: Map<string, string>; read(path: string): string | null; isTrusted: boolean },
-) {
-  const { bases, read, isTrusted } = here;
-  return [
-    ...snapshot.topics.map((topic) => bring(topic, { base: bases.get(topic.path), ours: read(topic.path), isTrusted })),
-    ...dropped(snapshot, bases),
-  ];
 }
 
 function bring(
@@ -226,12 +217,6 @@ export interface CreateReport {
   commanding: { path: string; line: number; text: string }[];
 }
 
-interface FoundSecret {
-  path: string;
-  line: number;
-  rule: string;
-}
-
 /** Throws `bad-input` where no topic is chosen, `refused` for a secret and for a snapshot that is not to be replaced. */
 export async function createMemorySnapshot(
   request: CreateRequest,
@@ -240,20 +225,30 @@ export async function createMemorySnapshot(
   // 1.
   const chosen = await chooseTopics(store, request.topics);
   // 2.
-  const secrets: FoundSecret[] = [];
+  const secrets: { path: string; line: number; rule: string }[] = [];
   const topics: { path: string; text: string }[] = [];
   for (const { path, text } of chosen) {
     secrets.push(...(await locateSecrets(text)).map((secret) => ({ path, ...secret })));
     topics.push({ path, text: (await redact(text)).text });
   }
-  if (secrets.length > 0 && !request.isRedacted) throw secretsFound(secrets);
+  if (secrets.length > 0 && !request.isRedacted) {
+    const places = secrets.map(({ path, line, rule }) => `${path}:${line} (${rule})`).join(', ');
+    throw new AppError('refused', `No memory snapshot was made: what looks like a secret is in ${places}.`, {
+      remedy: 'Take it out of the memory with nocturne redact, or leave it out of the snapshot with --redacted.',
+    });
+  }
   // 3.
   const changedAt = topics.map(({ path }) => headVersion(store.ledger, path)?.at ?? '').sort();
   const { snapshot, files } = buildMemorySnapshot(topics, changedAt.at(-1) || clock.now().toISOString());
   const dir = memorySnapshotDir(request.tree);
-  const before = request.isReplacing ? readOrNone(request.tree) : readMemorySnapshot(request.tree);
+  const read = () => readMemorySnapshot(request.tree);
+  const before = request.isReplacing ? attempt(read, () => null, 'bad-input') : read();
   const isKnown = before === null || before.id === snapshot.id || wasApplied(store.ledger, before.id);
-  if (!isKnown && !request.isReplacing) throw notTakenIn(dir);
+  if (!isKnown && !request.isReplacing) {
+    throw new AppError('refused', `The memory snapshot in ${dir} holds what this memory never took in.`, {
+      remedy: 'Run nocturne snapshot apply first, or replace it with --replace.',
+    });
+  }
   // 4.
   let isChanged = false;
   for (const { name, text } of files) {
@@ -304,26 +299,5 @@ async function chooseTopics(store: Store, named: string[]): Promise<{ path: stri
   if (chosen.length > 0) return chosen;
   throw new AppError('bad-input', `There is no topic of type project or reference in ${store.id}.`, {
     remedy: 'Name the topics to hand over: nocturne snapshot create TOPIC…',
-  });
-}
-
-function readOrNone(tree: string) {
-  return attempt(
-    () => readMemorySnapshot(tree),
-    () => null,
-    'bad-input',
-  );
-}
-
-function secretsFound(secrets: FoundSecret[]): AppError {
-  const places = secrets.map(({ path, line, rule }) => `${path}:${line} (${rule})`).join(', ');
-  return new AppError('refused', `No memory snapshot was made: what looks like a secret is in ${places}.`, {
-    remedy: 'Take it out of the memory with nocturne redact, or leave it out of the snapshot with --redacted.',
-  });
-}
-
-function notTakenIn(dir: string): AppError {
-  return new AppError('refused', `The memory snapshot in ${dir} holds what this memory never took in.`, {
-    remedy: 'Run nocturne snapshot apply first, or replace it with --replace.',
   });
 }

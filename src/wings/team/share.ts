@@ -53,7 +53,7 @@ export interface ShareRequest {
   isDryRun?: boolean;
 }
 
-export interface ShareDeps {
+interface ShareDeps {
   /** The team's memory directory; made when something is shared. */
   dir: string;
   openTeam(): Promise<Store>;
@@ -106,7 +106,7 @@ const ATTRIBUTES = `# Memory of the team: what two people add at the same place 
 const PERSONAL_PATH = /(?:\/(?:home|Users)\/|[A-Za-z]:\\Users\\)[^\s/\\]+/;
 
 /** What a dream changed in topics of the project and in references, as it stands now. */
-export async function sourcesOfDream(own: Store, job: string): Promise<ShareSource[]> {
+async function sourcesOfDream(own: Store, job: string): Promise<ShareSource[]> {
   const sources: ShareSource[] = [];
   for (const { path, steps } of changesOf(own.ledger, job).files) {
     const text = await own.read(path);
@@ -138,12 +138,9 @@ export async function share(request: ShareRequest, deps: ShareDeps): Promise<Sha
   }
   // 3.
   if (request.isDryRun && !isDirectory(dir)) {
-    report.topics = sharing.map(({ path, statements }) => ({
-      path,
-      isNew: true,
-      lines: statements.map(({ text }) => text),
-      replaced: [],
-    }));
+    report.topics = sharing.map(({ path, statements }) => {
+      return { path, isNew: true, lines: statements.map(({ text }) => text), replaced: [] };
+    });
   } else await commit(sharing, { request, report, team: await deps.openTeam(), author, clock });
   report.topics = report.topics.filter(({ lines }) => lines.length > 0);
   return { ...report, outcome: report.topics.length > 0 ? 'shared' : 'known' };
@@ -170,15 +167,13 @@ interface TopicToShare {
 function read({ path, text, only, replaced = new Set(), described }: ShareSource): TopicToShare {
   const topic = { ...parseTopic(path, text), ...described };
   const file = text.split(/\r?\n/);
-  const at = Math.max(
-    file.findIndex((line) => /^\s*["']?description["']?\s*:/.test(line)),
-    0,
-  );
+  const at = file.findIndex((line) => /^\s*["']?description["']?\s*:/.test(line));
+  const first = Math.max(at, 0) + 1;
   return {
     path,
     replaced,
     file,
-    description: { text: topic.description, first: at + 1, last: at + 1 },
+    description: { text: topic.description, first, last: first },
     // What one session showed is nobody's statement yet.
     statements: statementsOf(text).filter(({ id, text: said }) => (!only || only.has(id)) && !seenOnceOn(said)),
     topic,
@@ -214,15 +209,11 @@ function personalPathsIn({ path, file, statements }: TopicToShare): ShareReport[
   return numbers.filter((line) => PERSONAL_PATH.test(file[line - 1] ?? '')).map((line) => ({ path, line }));
 }
 
-interface Committing {
-  request: ShareRequest;
-  report: ShareReport;
-  team: Store;
-  author: string;
-  clock: Clock;
-}
-
-async function commit(sharing: TopicToShare[], { request, report, team, author, clock }: Committing): Promise<void> {
+async function commit(
+  sharing: TopicToShare[],
+  at: Pick<ShareDeps, 'author' | 'clock'> & { request: ShareRequest; report: ShareReport; team: Store },
+): Promise<void> {
+  const { request, report, team, author, clock } = at;
   const { isUnasked = false, isDryRun = false } = request;
   if (!isDryRun) writeAttributes(team.dir);
   await team.commit({ actor: isUnasked ? 'tool:share' : 'person' }, (ledger) => {

@@ -37,16 +37,8 @@ import { isReportPath, parseJsonReport } from '../../memory/text/dream-report.ts
 import { isTopicFile } from '../../memory/text/topic.ts';
 import type { PackedFile } from './tarball.ts';
 
-interface Export {
-  /** The archive. */
-  pieces: AsyncIterable<Buffer>;
-  /** What is in it, by path. */
-  files: string[];
-  /** What is not: no Markdown, or no UTF-8. */
-  leftOut: string[];
-}
-
-export async function exportMemory(store: Store): Promise<Export> {
+/** The archive, in pieces; what is in it, by path; and what is not, because it is no Markdown or no UTF-8. */
+export async function exportMemory(store: Store) {
   // 1.
   await store.missing();
   // 2.
@@ -75,13 +67,6 @@ function isExported(path: string): boolean {
   return isReportPath(path) || (path.endsWith('.md') && !path.startsWith('.'));
 }
 
-interface ImportRequest {
-  /** The archive. */
-  pieces: AsyncIterable<Uint8Array>;
-  /** What differs is taken from the archive. */
-  takesTheirs: boolean;
-}
-
 export interface ImportReport {
   /** All but `imported` changed no file. */
   outcome: 'imported' | 'unchanged' | 'busy';
@@ -103,27 +88,25 @@ export interface ImportReport {
 /** What is held while an archive is read; a memory directory of a whole life stays far below. */
 const BOUNDS = { files: 50_000, fileBytes: 16 * 1024 * 1024, totalBytes: 256 * 1024 * 1024 };
 
-/** Contract: throws `bad-input` for an archive that does not fit, and nothing is changed. */
-export async function importMemory(request: ImportRequest, deps: OpensLate): Promise<ImportReport> {
+/**
+ * `pieces`: the archive; `takesTheirs`: what differs is taken from it. Contract: throws `bad-input` for an archive that does
+ * not fit, and nothing is changed.
+ */
+export async function importMemory(
+  { pieces, takesTheirs }: { pieces: AsyncIterable<Uint8Array>; takesTheirs: boolean },
+  deps: OpensLate,
+): Promise<ImportReport> {
   // 1.
   const { readTarball } = await import('./tarball.ts');
-  const archive = textsOf(await readTarball(request.pieces, BOUNDS));
+  const archive = textsOf(await readTarball(pieces, BOUNDS));
   const store = await deps.openStore();
-  const report: ImportReport = {
-    outcome: 'busy',
-    added: [],
-    replaced: [],
-    joined: [],
-    differing: [],
-    same: 0,
-    entries: 0,
-    job: null,
-  };
+  const nothing = { added: [], replaced: [], joined: [], differing: [], same: 0, entries: 0, job: null };
+  const report: ImportReport = { outcome: 'busy', ...nothing };
   // 2.
   await deps.withLease(store, 'dream', async () => {
     const standing = await readStanding(store);
     await store.commit({ actor: 'person' }, () => {
-      const run = importing(store, { archive, standing, takesTheirs: request.takesTheirs, report });
+      const run = importing(store, { archive, standing, takesTheirs, report });
       return { files: run.files(), rows: (transaction) => run.finish(transaction, deps.clock.now()) };
     });
     return true;

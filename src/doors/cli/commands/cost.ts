@@ -219,15 +219,11 @@ function describe({ config }: App, found: Cost): string {
   if (total.tokens === 0 && jobs.length === 0) return `Nothing was spent in ${name}.`;
   const isPriced = total.microUsd > 0;
   const say = ({ microUsd, tokens }: Sum) => (isPriced ? sayUsd(microUsd) : sayTokens(tokens));
-  const limit = isPriced
-    ? config.dayMoneyUsd === undefined
-      ? ''
-      : ` of ${sayUsd(config.dayMoneyUsd * 1e6)} a day`
-    : ` of ${sayTokens(config.dayTokens)} a day`;
-  const rest: [string, Sum][] = [
-    ...(others && others.tokens > 0 ? [[OTHERS, others] as [string, Sum]] : []),
-    ...(unfinished.tokens > 0 ? [[UNFINISHED, unfinished] as [string, Sum]] : []),
-  ];
+  const { dayMoneyUsd, dayTokens } = config;
+  const most = isPriced ? dayMoneyUsd !== undefined && sayUsd(dayMoneyUsd * 1e6) : sayTokens(dayTokens);
+  const limit = most ? ` of ${most} a day` : '';
+  const rowOf = (name: string, sum: Sum | null): [string, Sum][] => (sum && sum.tokens > 0 ? [[name, sum]] : []);
+  const rest = [...rowOf(OTHERS, others), ...rowOf(UNFINISHED, unfinished)];
   const top = [...jobs]
     .map((job) => ({ ...job, sum: sumOf(job.parts) }))
     .sort(dearest)
@@ -241,7 +237,7 @@ function describe({ config }: App, found: Cost): string {
       'Day',
       days.flatMap(({ day, total, unfinished }): [string, Sum][] => [
         [formatIn(`${day}T12:00:00Z`, 'UTC', 'EEE d MMM'), total],
-        ...(unfinished.tokens > 0 ? [[`  of it ${UNFINISHED}`, unfinished] as [string, Sum]] : []),
+        ...rowOf(`  of it ${UNFINISHED}`, unfinished),
       ]),
     ),
     table('Project', [...projectsOf(found).map(({ project, sum }): [string, Sum] => [project, sum]), ...rest]),

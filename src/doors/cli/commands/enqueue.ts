@@ -207,12 +207,8 @@ export async function tryAgain(
       const names = sessions.filter((name) => isMeant(work, name));
       for (const name of names) left.delete(name);
       const isFailed = work.failure?.state === 'failed';
-      return (
-        names.length > 0 ||
-        (isFailed && options.failed) ||
-        (options.all && !options.dismiss) ||
-        (isFailed && options.all)
-      );
+      const isAsked = isFailed ? options.failed || options.all : options.all && !options.dismiss;
+      return names.length > 0 || isAsked;
     });
     const given = options.dismiss ? [] : givenUpSessions(ledger, [...left]);
     for (const { name } of given) left.delete(name);

@@ -248,7 +248,7 @@ const restore: CommandSpec<CommonOptions & { version: string }, [string]> = {
 /** Opens a file of the memory, or all of it, in the person's editor. */
 export async function edit(call: Call<CommonOptions, [string | undefined]>): Promise<void> {
   const [given] = call.args;
-  const found = await withLooking(call, ({ config, id, dir, ledger }) => {
+  const { path, editor, isElsewhere } = await withLooking(call, ({ config, id, dir, ledger }) => {
     const isElsewhere = config.databaseUrl !== undefined && ledger !== null;
     if (isElsewhere) {
       const editor = process.stdout.isTTY && !call.options.json ? config.editor : undefined;
@@ -261,16 +261,11 @@ export async function edit(call: Call<CommonOptions, [string | undefined]>): Pro
     }
     return { path, editor: process.stdout.isTTY ? config.editor : undefined, isElsewhere };
   });
-  const { path, editor, isElsewhere } = found;
-  if (isElsewhere && editor) {
-    const isFine = await editCopy(call, { path, open: (copy) => openEditor(editor, copy) });
-    process.exitCode = isFine ? EXIT.fine : EXIT.failed;
-    return;
-  }
   if (call.options.json) return print({ path });
   if (!editor) return print(path);
-  const open = () => openEditor(editor, path);
-  const isFine = given === undefined ? open() : await editFile(call, { path, open });
+  const open = (at = path) => openEditor(editor, at);
+  const editIt = isElsewhere ? editCopy : editFile;
+  const isFine = given === undefined ? open() : await editIt(call, { path, open });
   process.exitCode = isFine ? EXIT.fine : EXIT.failed;
 }
 

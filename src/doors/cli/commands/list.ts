@@ -6,14 +6,13 @@ import { AppError } from '../../../base/errors.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import { DAY_MS, timeOf } from '../../../base/time.ts';
 import { cutDescription } from '../../../memory/dream/index-file.ts';
-import { fateOf, type LearnedSession, learnedSessions } from '../../../memory/ledger/coverage.ts';
-import { type EntryRow, entriesOfSession, isInLog } from '../../../memory/ledger/entries.ts';
+import { fateOf, learnedSessions } from '../../../memory/ledger/coverage.ts';
+import { entriesOfSession, isInLog } from '../../../memory/ledger/entries.ts';
 import { lastSuccessAt } from '../../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { shortId } from '../../../memory/ledger/short-ids.ts';
 import {
   type CatalogEntry,
-  type CatalogTopic,
   catalogEntries,
   catalogTopics,
   folderMemories,
@@ -39,11 +38,7 @@ import { sayFate, sayWhen, shellPath, whoseMemory } from '../terminal/words.ts';
 /** So many memories in folders are named where nothing else is remembered. */
 const NAMED = 10;
 
-interface Listing {
-  memory: string;
-  topics: CatalogTopic[];
-  waiting: { id: string; type: MemoryType; text: string; day: string; state: string }[];
-}
+type Listing = ReturnType<typeof listingOf>;
 
 interface ListOptions extends CommonOptions {
   type?: MemoryType;
@@ -116,7 +111,7 @@ function listAll(call: Call<ListOptions>): Promise<void> {
   });
 }
 
-function listingOf({ id: memory, dir, ledger }: Looking, type: MemoryType | undefined): Listing {
+function listingOf({ id: memory, dir, ledger }: Looking, type: MemoryType | undefined) {
   const isAsked = (item: { type: MemoryType | null }) => type === undefined || item.type === type;
   return {
     memory,
@@ -242,9 +237,9 @@ const search: CommandSpec<CommonOptions & { limit: number; all?: boolean }, [str
   async run(call) {
     const query = call.args[0].join(' ');
     const { limit, all, json } = call.options;
-    const look = (places: Looking[]) =>
-      showFound(searchMemories(places, { query, limit }), { places, query, all, json });
-    await (all ? withLookingAtAll(call, look) : withLooking(call, (at) => look([at])));
+    await withPlaces(call, (places) =>
+      showFound(searchMemories(places, { query, limit }), { places, query, all, json }),
+    );
   },
 };
 
@@ -266,6 +261,14 @@ function showFound(
   if (total > hits.length) note(`… and ${total - hits.length} more; --limit shows more.`);
 }
 
+/** Of this memory, or with --all of all that are known. */
+function withPlaces(
+  call: Pick<Call<CommonOptions & { all?: boolean }>, 'options'>,
+  work: (places: Looking[]) => void,
+): Promise<void> {
+  return call.options.all ? withLookingAtAll(call, work) : withLooking(call, (at) => work([at]));
+}
+
 function shown(query: string): string {
   return query.length > 200 ? `${JSON.stringify(query.slice(0, 200))}…` : JSON.stringify(query);
 }
@@ -275,10 +278,7 @@ interface SessionsOptions extends CommonOptions {
   all?: boolean;
 }
 
-interface TaughtSession extends LearnedSession {
-  memory: string;
-  entries: Pick<EntryRow, 'id' | 'type' | 'text' | 'state'>[];
-}
+type TaughtSession = ReturnType<typeof taughtIn>[number];
 
 const sessions: CommandSpec<SessionsOptions> = {
   name: 'sessions',
@@ -292,11 +292,7 @@ const sessions: CommandSpec<SessionsOptions> = {
   json: '{ sessions: [{ memory, session, transcript, cwd, readAt, entries: [{ id, type, text, state }] }] }',
   more: 'nocturne why SESSION says more of one.',
   examples: ['sessions --limit 3'],
-  async run(call) {
-    const { all } = call.options;
-    const tell = (places: Looking[]) => tellSessions(places, call.options);
-    await (all ? withLookingAtAll(call, tell) : withLooking(call, (at) => tell([at])));
-  },
+  run: (call) => withPlaces(call, (places) => tellSessions(places, call.options)),
 };
 
 function tellSessions(places: Looking[], { limit, all, json }: SessionsOptions): void {
@@ -313,7 +309,7 @@ function tellSessions(places: Looking[], { limit, all, json }: SessionsOptions):
   }
 }
 
-function taughtIn(ledger: Ledger, { dir, limit }: { dir: string; limit: number }): TaughtSession[] {
+function taughtIn(ledger: Ledger, { dir, limit }: { dir: string; limit: number }) {
   return learnedSessions(ledger, limit).map((session) => ({
     memory: dir,
     ...session,

@@ -10,34 +10,13 @@ import { entryRow } from '../../../memory/ledger/entries.ts';
 import { jobRow } from '../../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { shortId } from '../../../memory/ledger/short-ids.ts';
-import {
-  numbered,
-  parseJsonReport,
-  type ReportRow,
-  reportDay,
-  reportPath,
-  sayOps,
-} from '../../../memory/text/dream-report.ts';
+import { numbered, parseJsonReport, reportDay, reportPath, sayOps } from '../../../memory/text/dream-report.ts';
 import { sayOp } from '../../../memory/types.ts';
 import type { Call, CommandSpec } from '../spec.ts';
 import { type CommonOptions, dayFrom, MEMORY, withLooking } from '../terminal/options.ts';
 import { print, style } from '../terminal/output.ts';
 
-export interface ReportedDream {
-  job: string;
-  /** Null where the ledger does not know the job any more. */
-  at: string | null;
-  rows: (Pick<ReportRow, 'entry' | 'op' | 'topic' | 'lines' | 'reason' | 'operation' | 'over' | 'same'> & {
-    /** What the entry says. */
-    text: string | null;
-    /** The lines that rest on it, as they were written, as far as a version still has them. */
-    written: string[];
-    /** The lines that went, in the same way. */
-    removed: string[];
-  })[];
-  /** Entries that wait for another night. */
-  left: { entry: string; reason: string }[];
-}
+export type ReportedDream = ReturnType<typeof dreamsOf>[number];
 
 const report: CommandSpec<CommonOptions & { last?: boolean }, [string | undefined]> = {
   name: 'report',
@@ -78,17 +57,22 @@ export function reportDreams(
 }
 
 /** What is in the JSON report of a day, dream by dream. */
-export function dreamsOf(text: string, ledger: Ledger | null): ReportedDream[] {
+export function dreamsOf(text: string, ledger: Ledger | null) {
   const jobs = Map.groupBy(parseJsonReport(text) ?? [], (row) => row.job);
   return [...jobs].map(([job, rows]) => ({
     job,
+    /** Null where the ledger does not know the job any more. */
     at: (ledger && jobRow(ledger, job)?.createdAt) ?? null,
     rows: numbered(rows).map(({ entry, op, operation, topic, lines, gone = [], reason, over, same }) => {
+      /** What the entry says. */
       const text = (ledger && entryRow(ledger, entry)?.text) || null;
+      // As they were written, as far as a version still has them.
       const textsOf = (ids: string[]) => (ledger && topic ? writtenLines(ledger, { path: topic, lines: ids }) : []);
       const told = { entry, op, operation, topic, lines, reason, over, same, text };
+      /** `written`: the lines that rest on it; `removed`: those that went. */
       return { ...told, written: textsOf(lines), removed: textsOf(gone) };
     }),
+    /** Entries that wait for another night. */
     left: rows.flatMap(({ batch }) => batch?.left ?? []),
   }));
 }

@@ -21,7 +21,7 @@ import {
   learnedSince,
   outboxRows,
 } from '../../../memory/ledger/entries.ts';
-import { type WorkRows, workRowsOf } from '../../../memory/ledger/inbox.ts';
+import { type FailureRow, type WorkRows, workRowsOf } from '../../../memory/ledger/inbox.ts';
 import { lastJobs, lastSuccessAt } from '../../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { shortId } from '../../../memory/ledger/short-ids.ts';
@@ -58,42 +58,29 @@ export interface Learned {
   entries: LearnedEntry[];
 }
 
-export interface Overview {
-  directories: number;
-  lastSuccessAt: string | null;
-  pending: number;
-  /** What waits longest. */
-  oldestPending: { store: string; kind: string; key: string; notBefore: string } | null;
-  /** Failures that wait for another try or were given up, by class. */
-  failures: Record<string, number>;
-  /** What was given up, and stays listed until somebody retries or dismisses it. */
-  failed: { store: string; kind: string; key: string; code: string; class: string; at: string; message: string }[];
-  /** What dreams proposed and waits for a person. */
-  proposals: number;
-  /** Sentences; none: nobody is needed. */
-  attention: string[];
-  /** The same for a person who may stand anywhere. */
-  needs: Need[];
-  learned: Learned[];
-}
-
 /** `here`: the directory that is told of elsewhere, so that what is of it alone is not said twice. */
 export async function readOverview(
   app: App,
   { here, since = new Date(0).toISOString() }: { here?: string; since?: string } = {},
-): Promise<Overview> {
+) {
   const { config } = app;
-  const all: Overview = {
+  const all = {
     directories: 0,
-    lastSuccessAt: null,
+    lastSuccessAt: null as string | null,
     pending: 0,
-    oldestPending: null,
-    failures: {},
-    failed: [],
+    /** What waits longest. */
+    oldestPending: null as { store: string; kind: string; key: string; notBefore: string } | null,
+    /** Failures that wait for another try or were given up, by class. */
+    failures: {} as Record<string, number>,
+    /** What was given up, and stays listed until somebody retries or dismisses it. */
+    failed: [] as (Pick<FailureRow, 'kind' | 'key' | 'code' | 'at' | 'message'> & { store: string; class: string })[],
+    /** What dreams proposed and waits for a person. */
     proposals: 0,
-    attention: [],
-    needs: [],
-    learned: [],
+    /** Sentences; none: nobody is needed. */
+    attention: [] as string[],
+    /** The same for a person who may stand anywhere. */
+    needs: [] as Need[],
+    learned: [] as Learned[],
   };
   const needed = new Map<string, { count: number; message: string }>();
   const reviews: Need[] = [];
@@ -194,7 +181,7 @@ export async function readOverview(
 }
 
 /** `whose`: of a directory one does not stand in. */
-export function holdNeed({ why }: DreamHold, whose?: Whose): Need {
+function holdNeed({ why }: DreamHold, whose?: Whose): Need {
   const command = `nocturne dream${why.includes('--accept-missing') ? ' --accept-missing' : ''}`;
   return { text: `No dream${whose ? ` in ${whose.name}` : ''}: ${why}`, command: whose?.command(command) ?? command };
 }

@@ -5,13 +5,6 @@ import { Presets, SingleBar } from 'cli-progress';
 import type { RequestNews } from '../../job-bounds.ts';
 import { note } from './output.ts';
 
-interface Progress {
-  say(text: string): void;
-  /** Lets `write` write to the terminal meanwhile. */
-  print(write: () => void): void;
-  stop(): void;
-}
-
 const FRAMES = [...'⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'];
 const FRAME_MS = 100;
 const CLEARED = '\r\u001b[2K';
@@ -25,7 +18,7 @@ export function tellProgress(news: RequestNews): void {
 }
 
 /** `ifStopped`: what is said at Ctrl-C. */
-export function progress(text: string, ifStopped = STOPPED): Progress {
+export function progress(text: string, ifStopped = STOPPED) {
   let said = text;
   let waitsFor = '';
   let frame = 0;
@@ -59,11 +52,12 @@ export function progress(text: string, ifStopped = STOPPED): Progress {
   tellCurrent = tell;
   draw();
   return {
-    say(next) {
+    say(next: string): void {
       said = next;
       draw();
     },
-    print(write) {
+    /** Lets `write` write to the terminal meanwhile. */
+    print(write: () => void): void {
       clear();
       write();
     },
@@ -82,7 +76,7 @@ function sayWaits(news: RequestNews): string {
 }
 
 /** A bar with how many of `what` are done, how fast that goes, and how long it will take. */
-export function progressBar(what: string): { start(total: number): void; tick(): void; stop(): void } {
+export function progressBar(what: string) {
   const startedMs = performance.now();
   const bar = new SingleBar(
     {
@@ -95,8 +89,8 @@ export function progressBar(what: string): { start(total: number): void; tick():
   let done = 0;
   const rate = () => Math.round((done * 1000) / Math.max(1, performance.now() - startedMs));
   return {
-    start: (total) => bar.start(total, 0, { rate: 0 }),
-    tick() {
+    start: (total: number) => bar.start(total, 0, { rate: 0 }),
+    tick(): void {
       done += 1;
       bar.update(done, { rate: rate() });
     },

@@ -15,18 +15,15 @@ import { addElement, type Json, type Path, readSettings, takeOut } from './setti
 export const AGENT_NAMES = ['claude-code', 'codex', 'gemini', 'opencode'] as const;
 export type AgentName = (typeof AGENT_NAMES)[number];
 
-interface Part {
-  programs: Programs;
-  /** Permission rules to add; only where the agent has such. */
-  rules: string[];
-}
-
 export interface Agent {
   name: AgentName;
   title: string;
   file(config: Config): string;
-  /** The text with nocturne's part at the end of its lists. Throws `bad-input` for a text that it cannot change. */
-  add(text: string, part: Part, config: Config): string;
+  /**
+   * The text with nocturne's part at the end of its lists; `rules`: permissions to add, only where the agent has such.
+   * Throws `bad-input` for a text that it cannot change.
+   */
+  add(text: string, part: { programs: Programs; rules: string[] }, config: Config): string;
   /** The text without nocturne's part; `before` is what it was made from, where that is known. Null: nothing is left. */
   remove(text: string, at: { file: string; rules: string[]; before: string | null }): string | null;
   /** What of nocturne's is in the text: the same words for the same part, whether or not it looks for its file first. */

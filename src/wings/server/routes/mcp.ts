@@ -4,7 +4,7 @@
 
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import type { AttachedStore } from '../../../doors/mcp/attached-stores.ts';
+import type { AttachedStore } from '../../../doors/mcp/server.ts';
 import { type Env, readBody, refuseMany, refuseWithout, type ServerDeps, storeNamed } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import type { StoreRow } from '../rows/stores.ts';
