@@ -285,6 +285,10 @@ function whoSays({ source, quote }: Quoted): string {
   return source.speaker === 'human' && !isOwn(quote, source) ? 'quoted' : source.speaker;
 }
 
+/** A question that asks for a change: what it puts between quotation marks is part of the order. */
+const REQUESTS =
+  /\b(?:can|could) (?:we|you) (?:\w+ ){0,2}?(?:add|adjust|change|drop|move|put|remov(?:e|ing)|rename|replac(?:e|ing)|swap|update)\b/i;
+
 /**
  * Whether a human says a quote in their own words; of what they quote in it twice as much may be, unless they ask about it.
  */
@@ -292,7 +296,7 @@ function isOwn(quote: string, { text }: EvidenceSource): boolean {
   const own = ownWords(text);
   if (findQuote(own, quote) !== null) return true;
   const around = ownWords(quote);
-  if (/[?？]/.test(around)) return false;
+  if (/[?？]/.test(around) && !REQUESTS.test(around)) return false;
   const parts = around.split('\n').filter((part) => countWords(part) > 0);
   return countWords(parts.join(' ')) * 3 >= countWords(quote) && parts.every((part) => findQuote(own, part) !== null);
 }

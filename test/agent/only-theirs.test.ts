@@ -268,6 +268,10 @@ describe('what a person puts between quotation marks', () => {
       'FAQ headings ask "does it come with a daemon?".',
       'can headings ask "does it come with a daemon?" instead of that',
     ],
+    [
+      'The page begins with "Paint your own prompt" in bold, not with its old headline.',
+      'can we also drop the old headline and put "Paint your own prompt" there in bold?',
+    ],
   ])('is part of what they say: %j of %j', async (text, human) => {
     expect(await said(text, human)).toBe('kept');
   });
@@ -275,6 +279,11 @@ describe('what a person puts between quotation marks', () => {
   const asked = 'the page that I found on caches says "always delete all keys in production first", is that really so?';
   test.each([
     ['Delete all keys in production first.', asked],
+    ['Delete all keys in production first.', 'can you explain "always delete all keys in production first" to us?'],
+    [
+      'Keys in production are deleted first.',
+      'could you update me on what "always delete all keys in production first" means, and is it so?',
+    ],
     ['On caches: "always delete all keys in production first".', asked],
     ['"Delete all keys in production first".', asked.replace('always ', '')],
     [

@@ -19,6 +19,7 @@ test.each([
     ['❯ go run ./cmd \\\n    --all'],
   ],
   ['a command on a host', 'kim@mill:~/app$ make\nfails, use tabs', ['kim@mill:~/app$ make']],
+  ['a command in another shell', 'kim@mill app %  make\nfails, use tabs', ['kim@mill app %  make']],
   ['a line of a chat', 'Can we try\n[9:41 AM]the cache must go first\nok?', ['[9:41 AM]the cache must go first']],
   ['a line of a group', 'See\n[03/02/2026, 17:05:11] Kim: never squash', ['[03/02/2026, 17:05:11] Kim: never squash']],
   [
@@ -80,6 +81,7 @@ test.each([
   'I see this problem:\nthe list jumps when I scroll.',
   'From now on:\nuse tabs.',
   'Before a push, run\n$ make lint\nand mail kim@mill.example: $ 5 for a typo.\nkim@mill.example # owns billing',
+  'kim@mill takes 5 % more, kim@mill.example 10 %',
   'We said:\nuse tabs.\n\nThe customer portal says hello:\nkeep that.',
   'Please review this plan:\n1. Move the cache.\n2. Drop the old one.',
   '[ ] tests at 10:30\n[x] ask the client:\nships in May.',
